@@ -1,0 +1,383 @@
+// Package ask puts typed request and reply on top of protoactor.
+//
+// protoactor's own futures carry any, know no context.Context, wake one waiter
+// only, and leave a caller to its timeout when the actor panics or stops with
+// the request still queued. [Ask] closes those gaps. It promises the caller
+// that every Ask returns: with the answer, with the caller's context error, or
+// with [ErrStopped], [ErrRestarted] or [ErrUnhandled]. A plain protoactor
+// request with the same message gets the same promise, see [Serve].
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+var (
+	// ErrStopped reports that the actor stopped before it answered.
+	ErrStopped = errors.New("actor stopped")
+
+	// ErrRestarted reports that the actor failed while it held the call.
+	ErrRestarted = errors.New("actor failed and was restarted")
+
+	// ErrUnhandled reports that the actor does not serve this request.
+	ErrUnhandled = errors.New("request not handled by this actor")
+)
+
+// A Call is one request inside an actor's mailbox. Whoever holds it owes
+// exactly one Answer, now or after later messages.
+type Call[Q messages.Request[R], R any] struct {
+	Ctx context.Context //nolint:containedctx // travels with the request, as in http.Request
+	Req Q
+
+	deliver func(R, error)
+	settled atomic.Bool
+	ref     *Ref
+}
+
+type result[R any] struct {
+	val R
+	err error
+}
+
+// Answer settles the call. It reports whether the caller receives this answer:
+// false when there was one before, or when the caller has gone.
+func (c *Call[Q, R]) Answer(val R, err error) bool {
+	if !c.settle() {
+		return false
+	}
+	c.deliver(val, err)
+	c.ref.forget(c)
+	return true
+}
+
+// IgnoreDeadLetterLogging keeps requests, which may carry secrets, out of
+// protoactor's log.
+func (*Call[Q, R]) IgnoreDeadLetterLogging() {}
+
+// LogValue implements slog.LogValuer for the same reason.
+func (c *Call[Q, R]) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf("%T", c.Req)) }
+
+func (c *Call[Q, R]) settle() bool             { return c.settled.CompareAndSwap(false, true) }
+func (c *Call[Q, R]) done() bool               { return c.settled.Load() }
+func (c *Call[Q, R]) fail(err error)           { var zero R; c.Answer(zero, err) }
+func (c *Call[Q, R]) context() context.Context { return c.Ctx }
+
+// call is what the guard sees of a Call, whatever its types.
+type call interface {
+	fail(error)
+	done() bool
+	context() context.Context
+}
+
+// A Ref is how the rest of the program addresses one actor.
+type Ref struct {
+	name  string
+	root  *actor.RootContext
+	pid   *actor.PID
+	slots chan struct{} // one token per call that a caller waits for
+	gone  chan struct{} // closed once the actor has stopped for good
+	serve map[reflect.Type]func(*Ref, any, *actor.PID) call
+
+	mu     sync.Mutex
+	held   map[call]struct{}                   // delivered, not answered
+	queued map[*actor.MessageEnvelope]struct{} // plain requests, posted and not delivered
+	over   bool                                // Stopping was seen: nothing is served any more
+	dead   bool                                // everyone has been told ErrStopped
+}
+
+// Served is one kind of request in an actor's list, made by [Serve].
+type Served func(map[reflect.Type]func(*Ref, any, *actor.PID) call)
+
+// Serve lists Q among the requests that a plain protoactor RequestFuture may
+// carry to the actor. The reply is an R, or an error.
+func Serve[Q messages.Request[R], R any]() Served {
+	return func(m map[reflect.Type]func(*Ref, any, *actor.PID) call) {
+		m[reflect.TypeFor[Q]()] = func(r *Ref, q any, from *actor.PID) call {
+			return &Call[Q, R]{Ctx: context.Background(), Req: q.(Q), ref: r, deliver: func(val R, err error) {
+				if err != nil {
+					r.root.Send(from, err)
+				} else {
+					r.root.Send(from, val)
+				}
+			}}
+		}
+	}
+}
+
+// Spawner starts actors: the root context, or an actor's own for its children.
+type Spawner interface {
+	SpawnNamed(props *actor.Props, name string) (*actor.PID, error)
+	ActorSystem() *actor.ActorSystem
+}
+
+// Spawn starts an actor under name and returns its Ref. At most limit calls
+// wait for an answer at a time; further callers wait in Ask, holding their own
+// context, so the mailbox stays bounded.
+func Spawn(in Spawner, log *slog.Logger, name string, limit int,
+	producer actor.Producer, served []Served, opts ...actor.PropsOption,
+) (*Ref, error) {
+	r := &Ref{
+		name:   name,
+		root:   in.ActorSystem().Root,
+		slots:  make(chan struct{}, limit),
+		gone:   make(chan struct{}),
+		serve:  make(map[reflect.Type]func(*Ref, any, *actor.PID) call),
+		held:   make(map[call]struct{}),
+		queued: make(map[*actor.MessageEnvelope]struct{}),
+	}
+	for _, s := range served {
+		s(r.serve)
+	}
+	opts = append([]actor.PropsOption{
+		actor.WithReceiverMiddleware(r.guard(log)),
+		actor.WithMailbox(actor.Unbounded(postbox{r})),
+	}, opts...)
+	pid, err := in.SpawnNamed(actor.PropsFromProducer(producer, opts...), name)
+	if err != nil {
+		return nil, fmt.Errorf("spawn %s: %w", name, err)
+	}
+	r.pid = pid
+	return r, nil
+}
+
+// Ask sends q and waits for its answer.
+func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	select {
+	case to.slots <- struct{}{}:
+	case <-ctx.Done():
+		var zero R
+		return zero, fmt.Errorf("ask %s: %w", to.name, context.Cause(ctx))
+	case <-to.gone:
+		var zero R
+		return zero, fmt.Errorf("ask %s: %w", to.name, ErrStopped)
+	}
+	defer func() { <-to.slots }()
+	return send(ctx, to, q)
+}
+
+// Control is Ask for requests that must be served at any load, such as an
+// abort: it takes no slot. What bounds their number is who may send them.
+func Control[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	return send(ctx, to, q)
+}
+
+func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	slot := make(chan result[R], 1)
+	c := &Call[Q, R]{Ctx: ctx, Req: q, ref: to, deliver: func(val R, err error) { slot <- result[R]{val, err} }}
+	to.root.Send(to.pid, c)
+	var err error
+	select {
+	case res := <-slot:
+		return res.val, res.err
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-to.gone:
+		err = ErrStopped
+	}
+	if !c.settle() { // the answer came in the same moment: it counts
+		res := <-slot
+		return res.val, res.err
+	}
+	to.forget(c)
+	var zero R
+	return zero, fmt.Errorf("ask %s: %w", to.name, err)
+}
+
+// Then asks on behalf of the actor in c, which must not wait: what wrap makes of
+// the answer arrives as a message in the actor's own mailbox. It takes none of
+// to's slots: the asking actor's own calls bound it, and two actors that ask
+// each other cannot starve each other. Cancel ctx when the actor stops caring.
+func Then[Q messages.Request[R], R any](ctx context.Context, c actor.Context, to *Ref, q Q, wrap func(R, error) any) {
+	self, root := c.Self(), c.ActorSystem().Root
+	go func() {
+		got, err := send(ctx, to, q)
+		root.Send(self, wrapped{func() any { return wrap(got, err) }})
+	}()
+}
+
+// wrapped runs wrap inside the actor, where a panic is a panic of the actor.
+type wrapped struct{ make func() any }
+
+// Name returns the name the actor was spawned under.
+func (r *Ref) Name() string { return r.name }
+
+// PID returns the actor's address for protoactor's own calls.
+func (r *Ref) PID() *actor.PID { return r.pid }
+
+// Done is closed once the actor has stopped for good.
+func (r *Ref) Done() <-chan struct{} { return r.gone }
+
+// Tell sends a message that has no answer.
+func (r *Ref) Tell(msg any) { r.root.Send(r.pid, msg) }
+
+// Stop lets the actor finish what is in its mailbox, stops it, and waits until
+// it has stopped or ctx ends.
+func (r *Ref) Stop(ctx context.Context) error {
+	select {
+	case <-r.gone:
+		return nil
+	default:
+		r.root.Poison(r.pid)
+	}
+	select {
+	case <-r.gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop %s: %w", r.name, context.Cause(ctx))
+	}
+}
+
+// Unhandled is the default case of every behaviour: it refuses a request and
+// lets protoactor's own life-cycle messages pass.
+func Unhandled(c actor.Context) {
+	switch m := c.Message().(type) {
+	case actor.AutoReceiveMessage, actor.SystemMessage:
+	case call:
+		m.fail(fmt.Errorf("%w: %T", ErrUnhandled, m))
+	default:
+		if c.Sender() != nil { // a plain request that is not in the list of Serve
+			c.Respond(fmt.Errorf("%w: %T", ErrUnhandled, m))
+			return
+		}
+		c.Logger().Error("message dropped", "actor", c.Self().Id, "type", fmt.Sprintf("%T", m))
+	}
+}
+
+// guard keeps the promise of the package comment from inside the actor.
+func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
+	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
+			env, ok := r.admit(env)
+			if !ok {
+				return
+			}
+			defer r.settle(log, env)
+			if w, ok := env.Message.(wrapped); ok {
+				if env = (&actor.MessageEnvelope{Message: w.make()}); env.Message == nil {
+					return
+				}
+			}
+			next(c, env)
+		}
+	}
+}
+
+// admit notes what is about to be handled. It reports false for what must not
+// reach the actor: a call that nobody waits for, and everything but the last
+// words once the actor is stopping. protoactor would restart an actor that
+// panics between Stopping and Stopped, and even one that has stopped.
+func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
+	r.mu.Lock()
+	delete(r.queued, env)
+	if env.Sender != nil {
+		if wrap, ok := r.serve[reflect.TypeOf(env.Message)]; ok {
+			env = &actor.MessageEnvelope{Header: env.Header, Message: wrap(r, env.Message, env.Sender)}
+		}
+	}
+	m, isCall := env.Message.(call)
+	over := r.over
+	switch env.Message.(type) {
+	case *actor.Stopping:
+		r.over = true
+		over = false
+	case *actor.Stopped, *actor.Terminated:
+		over = false
+	}
+	skip := over || isCall && (m.done() || m.context().Err() != nil)
+	if isCall && !skip {
+		r.held[m] = struct{}{}
+	}
+	r.mu.Unlock()
+	if skip && isCall {
+		m.fail(fmt.Errorf("ask %s: %w", r.name, ErrStopped)) // no effect when it was settled
+	}
+	return env, !skip
+}
+
+// settle runs after every message, panicked or not.
+func (r *Ref) settle(log *slog.Logger, env *actor.MessageEnvelope) {
+	p := recover()
+	r.mu.Lock()
+	over := r.over
+	r.mu.Unlock()
+	if p != nil {
+		log.Error("actor panicked", "actor", r.name, "panic", p,
+			"message", fmt.Sprintf("%T", env.Message), "stack", string(debug.Stack()))
+		if !over {
+			r.failHeld(ErrRestarted)
+		}
+	}
+	if _, ok := env.Message.(*actor.Stopped); ok {
+		r.failHeld(ErrStopped)
+		select {
+		case <-r.gone:
+		default:
+			close(r.gone)
+		}
+		return
+	}
+	if p != nil && !over {
+		panic(p) // supervision decides
+	}
+}
+
+func (r *Ref) forget(c call) { r.mu.Lock(); delete(r.held, c); r.mu.Unlock() }
+
+func (r *Ref) failHeld(err error) {
+	err = fmt.Errorf("ask %s: %w", r.name, err)
+	r.mu.Lock()
+	held := make([]call, 0, len(r.held))
+	for c := range r.held {
+		held = append(held, c)
+	}
+	var senders []*actor.PID
+	if errors.Is(err, ErrStopped) {
+		r.dead = true
+		for env := range r.queued {
+			senders = append(senders, env.Sender)
+		}
+		clear(r.queued)
+	}
+	r.mu.Unlock()
+	for _, c := range held {
+		c.fail(err)
+	}
+	for _, s := range senders {
+		r.root.Send(s, err)
+	}
+}
+
+// postbox sees every message before the mailbox does, so that a plain request
+// which is still queued when the actor stops is answered too.
+type postbox struct{ r *Ref }
+
+func (postbox) MailboxStarted()     {}
+func (postbox) MessageReceived(any) {}
+func (postbox) MailboxEmpty()       {}
+
+func (p postbox) MessagePosted(msg any) {
+	env, ok := msg.(*actor.MessageEnvelope)
+	if !ok || env.Sender == nil {
+		return
+	}
+	p.r.mu.Lock()
+	late := p.r.dead
+	if !late {
+		p.r.queued[env] = struct{}{}
+	}
+	p.r.mu.Unlock()
+	if late {
+		p.r.root.Send(env.Sender, fmt.Errorf("ask %s: %w", p.r.name, ErrStopped))
+	}
+}

@@ -1,0 +1,75 @@
+package ask
+
+import (
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// A Worker is a goroutine that does one piece of work for an actor, which must
+// not block itself.
+type Worker struct {
+	done    chan struct{}
+	dropped atomic.Bool
+}
+
+// WorkerPanic is what the actor panics with when its worker did.
+type WorkerPanic struct {
+	Value any
+	Stack string // of the worker
+}
+
+// String returns the panic and where it happened.
+func (p WorkerPanic) String() string { return fmt.Sprintf("worker: %v\n%s", p.Value, p.Stack) }
+
+// Go runs work in a goroutine. What it returns arrives as a message in the
+// mailbox of the actor in c, unless it is nil. A panic of the worker becomes a
+// panic of the actor, so that its callers are answered and supervision decides;
+// so does a fault of mapped memory, say of a file that was cut short.
+func Go(c actor.Context, work func() any) *Worker {
+	w := &Worker{done: make(chan struct{})}
+	self, root := c.Self(), c.ActorSystem().Root
+	go func() {
+		// The message is sent before done is closed, so that whoever waited
+		// finds nothing of the worker left.
+		defer close(w.done)
+		root.Send(self, wrapped{w.run(work)})
+	}()
+	return w
+}
+
+// run returns what to do in the actor: hand over the result, or panic.
+func (w *Worker) run(work func() any) (deliver func() any) {
+	defer func() {
+		if p := recover(); p != nil {
+			failure := WorkerPanic{p, string(debug.Stack())}
+			deliver = func() any {
+				if w.dropped.Load() {
+					return nil
+				}
+				panic(failure)
+			}
+		}
+	}()
+	debug.SetPanicOnFault(true)
+	result := work()
+	return func() any {
+		if w.dropped.Load() {
+			return nil
+		}
+		return result
+	}
+}
+
+// Drop waits for the worker to end and throws its result away. An actor that
+// stops or restarts drops its workers, so that nothing of them reaches the
+// next instance. A nil Worker has nothing to drop.
+func (w *Worker) Drop() {
+	if w == nil {
+		return
+	}
+	w.dropped.Store(true)
+	<-w.done
+}

@@ -1,0 +1,122 @@
+package messages
+
+import (
+	"errors"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+var (
+	// ErrBlockNotFound reports a block hash that the node does not know.
+	ErrBlockNotFound = errors.New("block not found")
+
+	// ErrNotMineable reports that no block was found within the tries given.
+	ErrNotMineable = errors.New("no block found within the given tries")
+)
+
+// RejectError is a consensus rule that a block breaks.
+type RejectError struct {
+	Reason string // Bitcoin Core's reject reason, for instance "bad-txnmrklroot"
+	Debug  string // details for a person, may be empty
+}
+
+// Error implements error.
+func (e *RejectError) Error() string {
+	if e.Debug == "" {
+		return e.Reason
+	}
+	return e.Reason + ", " + e.Debug
+}
+
+// SubmitBlock validates a block and, where it is valid and has the most work,
+// connects it. It is answered when everything it changed is on disk.
+//
+// Errors: [*RejectError] with the reason in the words of BIP22: a rule's name,
+// "duplicate", "duplicate-invalid" or "inconclusive".
+type SubmitBlock struct {
+	Asks[Done]
+
+	Raw []byte // serialized block
+}
+
+// Generate mines Count blocks on the active chain that pay to Script, where
+// the network's difficulty lets a processor do that. At most Tries hashes are
+// computed in all; the blocks found until then are the answer.
+type Generate struct {
+	Asks[[]chainhash.Hash]
+
+	Script []byte
+	Count  int
+	Tries  uint64
+}
+
+// GenerateBlock mines one block with exactly the given transactions.
+//
+// Errors: [*RejectError] from the validation of the template; [ErrNotMineable]
+// when no nonce was found.
+type GenerateBlock struct {
+	Asks[MinedBlock]
+
+	Script []byte
+	Txs    [][]byte // serialized, in block order, without coinbase
+	Submit bool     // false: the block is only returned
+	Tries  uint64
+}
+
+// MinedBlock is the answer to [GenerateBlock].
+type MinedBlock struct {
+	Hash chainhash.Hash
+	Raw  []byte
+}
+
+// InvalidateBlock marks a block and what follows it as invalid, and moves to
+// the best chain without them.
+//
+// Errors: [ErrBlockNotFound].
+type InvalidateBlock struct {
+	Asks[Done]
+
+	Hash chainhash.Hash
+}
+
+// ReconsiderBlock takes back an [InvalidateBlock] for a block, its ancestors
+// and its descendants.
+//
+// Errors: [ErrBlockNotFound].
+type ReconsiderBlock struct {
+	Asks[Done]
+
+	Hash chainhash.Hash
+}
+
+// SetMockTime makes the chain judge block times by a fixed clock. The zero
+// time returns to the real one.
+type SetMockTime struct {
+	Asks[Done]
+
+	Time time.Time
+}
+
+// WaitImported is answered when the block files named at start have been read.
+type WaitImported struct{ Asks[Done] }
+
+// GetImportStatus asks how far the reading of block files has come.
+type GetImportStatus struct{ Asks[ImportStatus] }
+
+// ImportStatus is the answer to [GetImportStatus].
+type ImportStatus struct {
+	Running bool
+	File    string // being read
+	Read    int64  // bytes of all files
+	Total   int64
+	Blocks  int64 // accepted from files so far
+}
+
+// TipChanged announces that the active chain has another tip. It coalesces: a
+// listener that lags gets one for many changes and reads the difference from
+// the chain's view.
+type TipChanged struct {
+	Hash   chainhash.Hash
+	Height int32
+}

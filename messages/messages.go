@@ -1,0 +1,22 @@
+// Package messages defines every message the actors of this module exchange.
+//
+// It is the bottom layer: it imports btcd's data types and nothing else of
+// this module, so every other package may import it. Messages are plain
+// values. Sending one hands it over: the sender must not keep, or write to,
+// any slice or pointer inside it.
+package messages
+
+// Asks marks a message as a request that its receiver answers exactly once,
+// with an R or with an error. Embed it first:
+//
+//	type TipHeight struct{ Asks[int32] }
+type Asks[R any] struct{}
+
+func (Asks[R]) answeredWith(R) {}
+
+// A Request is any message that embeds Asks[R].
+type Request[R any] interface{ answeredWith(R) }
+
+// Done is the answer of a request that has nothing to tell but that it was
+// carried out.
+type Done struct{}
