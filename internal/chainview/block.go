@@ -1,0 +1,105 @@
+package chainview
+
+import (
+	"math/big"
+	"slices"
+	"sync/atomic"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// medianTimeBlocks is how many blocks the median time past looks at (BIP113).
+const medianTimeBlocks = 11
+
+// A Block is one header's place in the block tree. All but its status is
+// immutable, so that a Block may be kept and read from any goroutine.
+type Block struct {
+	Hash   chainhash.Hash
+	Parent *Block // nil for the genesis block
+	Height int32
+	Header wire.BlockHeader
+	Work   *big.Int // of the chain that ends here; must not be written to
+
+	skip   *Block // an ancestor far back, so that Ancestor takes few hops
+	status atomic.Uint32
+}
+
+// Status is what is known of a block beyond its header.
+type Status uint32
+
+// The flags of a Status.
+const (
+	HasData         Status = 1 << iota // the whole block is stored
+	Valid                              // it was connected, so its scripts are right
+	Failed                             // it breaks a rule, or was invalidated by hand
+	FailedAncestor                     // it descends from a Failed one
+	invalidStatuses = Failed | FailedAncestor
+)
+
+// Invalid reports whether the block can never be part of the active chain.
+func (s Status) Invalid() bool { return s&invalidStatuses != 0 }
+
+// Status returns the block's present status.
+func (b *Block) Status() Status { return Status(b.status.Load()) }
+
+func (b *Block) setStatus(s Status) { b.status.Store(uint32(s)) }
+
+// Ancestor returns the block at height on the chain that ends in b: b itself
+// at its own height, nil outside 0..b.Height. It takes O(log n) steps.
+func (b *Block) Ancestor(height int32) *Block {
+	if height < 0 || height > b.Height {
+		return nil
+	}
+	for b.Height != height {
+		if b.skip != nil && b.skip.Height >= height {
+			b = b.skip
+		} else {
+			b = b.Parent
+		}
+	}
+	return b
+}
+
+// MedianTimePast returns the median time of the last 11 blocks up to b, in
+// seconds since 1970 (BIP113).
+func (b *Block) MedianTimePast() int64 {
+	times := make([]int64, 0, medianTimeBlocks)
+	for at := b; at != nil && len(times) < medianTimeBlocks; at = at.Parent {
+		times = append(times, at.Header.Timestamp.Unix())
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// fork returns the last block that the chains ending in a and b share.
+func fork(a, b *Block) *Block {
+	if a.Height > b.Height {
+		a = a.Ancestor(b.Height)
+	} else {
+		b = b.Ancestor(a.Height)
+	}
+	for a != b {
+		if a.skip != b.skip && a.skip != nil && b.skip != nil {
+			a, b = a.skip, b.skip
+		} else {
+			a, b = a.Parent, b.Parent
+		}
+	}
+	return a
+}
+
+// skipHeight returns the height that the skip link of a block leads to. Half
+// the blocks jump far and half jump near, so that any ancestor is reached in
+// O(log n) hops from anywhere: clearing the lowest set bit jumps far where the
+// height is round, and odd heights jump from their neighbour's place.
+func skipHeight(height int32) int32 {
+	if height < 2 {
+		return 0
+	}
+	if height&1 == 0 {
+		return height & (height - 1)
+	}
+	below := (height - 1) & (height - 2)
+	return below&(below-1) + 1
+}

@@ -1,0 +1,89 @@
+// Package chainview is the chain as its readers see it: headers, blocks and
+// spent outputs, by hash or by height.
+//
+// Behind it stands an engine that validates one kind of chain, or a host
+// program that brings its own. Readers know this interface and nothing of
+// where the blocks come from, and they never wait for the actor that owns the
+// chain.
+package chainview
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+var (
+	// ErrNotFound reports a block that is unknown, or whose data was never
+	// received.
+	ErrNotFound = errors.New("chainview: block not found")
+
+	// ErrPruned reports a block whose data was deleted to save space.
+	ErrPruned = errors.New("chainview: block was pruned")
+
+	// ErrUnreadable reports a block that should be on disk and cannot be read.
+	ErrUnreadable = errors.New("chainview: block cannot be read")
+
+	// ErrUndo reports that it is the outputs a block spends that cannot be
+	// read, not the block; one of the errors above tells why.
+	ErrUndo = errors.New("chainview: undo data cannot be read")
+
+	// ErrNotReady reports that no chain has been opened yet.
+	ErrNotReady = errors.New("chainview: the chain is not open yet")
+)
+
+// A Coin is an output that a block spends.
+type Coin struct {
+	Height   int32 // of the block that created it
+	Coinbase bool
+	Value    btcutil.Amount
+	Script   []byte
+}
+
+// A Reader reads one chain. It is safe for concurrent use, and what it returns
+// may be kept but not written to.
+type Reader interface {
+	// Active returns the active chain as it is now; never nil.
+	Active() *Chain
+
+	// Lookup returns a block of any branch, nil when it is unknown.
+	Lookup(hash *chainhash.Hash) *Block
+
+	// Tips returns the last block of every branch, in no order.
+	Tips() []*Block
+
+	// Raw returns a serialized block of any branch.
+	Raw(hash *chainhash.Hash) ([]byte, error)
+
+	// Size returns the serialized size of a block and how many transactions
+	// it has, without reading the whole of it.
+	Size(hash *chainhash.Hash) (size, txs int, err error)
+
+	// SpentScripts returns the scripts of the outputs that a block's
+	// transactions spend, coinbase excluded, in no promised order. It is
+	// empty for the genesis block. Errors wrap ErrUndo.
+	SpentScripts(hash *chainhash.Hash) ([][]byte, error)
+
+	// Spent returns the outputs that a block spends: one list for each
+	// transaction but the coinbase, in the order of its inputs. Errors wrap
+	// ErrUndo.
+	Spent(hash *chainhash.Hash) ([][]Coin, error)
+}
+
+// Current is the Reader that a node uses at this moment: the engine behind it
+// may be opened again, its users keep the same Current. The zero value answers
+// as a chain that is not open yet: only Open may be called then.
+type Current struct{ reader atomic.Pointer[Reader] }
+
+// Set makes r the present reader.
+func (c *Current) Set(r Reader) { c.reader.Store(&r) }
+
+// Open returns the present reader, nil before the first Set.
+func (c *Current) Open() Reader {
+	if p := c.reader.Load(); p != nil {
+		return *p
+	}
+	return nil
+}

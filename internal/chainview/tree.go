@@ -1,0 +1,137 @@
+package chainview
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"sync/atomic"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// ErrOrphan reports a header whose parent is not in the tree.
+var ErrOrphan = errors.New("chainview: parent is unknown")
+
+// A Tree holds every known header, those of stale branches included, and which
+// of them form the active chain. It has one writer, the engine that validates
+// blocks, and any number of readers.
+type Tree struct {
+	active atomic.Pointer[Chain]
+
+	mu     sync.RWMutex
+	blocks map[chainhash.Hash]*Block
+	tips   map[*Block]struct{} // blocks without children
+}
+
+// NewTree returns a tree that holds the genesis block alone, as active chain.
+func NewTree(genesis *wire.BlockHeader, work *big.Int) *Tree {
+	b := &Block{Hash: genesis.BlockHash(), Header: *genesis, Work: work}
+	b.setStatus(HasData | Valid)
+	t := &Tree{
+		blocks: map[chainhash.Hash]*Block{b.Hash: b},
+		tips:   map[*Block]struct{}{b: {}},
+	}
+	t.active.Store(&Chain{blocks: []*Block{b}})
+	return t
+}
+
+// Add puts a header into the tree, or returns the one that is there. work is
+// what the header adds to the work of its parent's chain.
+func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Block, error) {
+	hash := header.BlockHash()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b, ok := t.blocks[hash]; ok {
+		return b, nil
+	}
+	parent, ok := t.blocks[header.PrevBlock]
+	if !ok {
+		return nil, fmt.Errorf("%w: %v", ErrOrphan, header.PrevBlock)
+	}
+	b := &Block{
+		Hash: hash, Parent: parent, Height: parent.Height + 1, Header: *header,
+		Work: new(big.Int).Add(parent.Work, work),
+	}
+	b.skip = parent.Ancestor(skipHeight(b.Height))
+	b.setStatus(status)
+	t.blocks[hash] = b
+	delete(t.tips, parent)
+	t.tips[b] = struct{}{}
+	return b, nil
+}
+
+// SetStatus changes what is known of a block.
+func (t *Tree) SetStatus(b *Block, s Status) { b.setStatus(s) }
+
+// SetActive makes the chain that ends in tip the active one. Chains that were
+// handed out before stay as they were.
+func (t *Tree) SetActive(tip *Block) {
+	old := t.active.Load()
+	from := fork(old.Tip(), tip)
+	keep := old.blocks[:from.Height+1]
+	added := int(tip.Height - from.Height)
+	if int(from.Height) != len(old.blocks)-1 {
+		// Readers of the old chain share the array: what comes after the
+		// fork must not be written over.
+		keep = append(make([]*Block, 0, len(keep)+added+added/4+16), keep...)
+	}
+	blocks := append(keep, make([]*Block, added)...)
+	for b := tip; b != from; b = b.Parent {
+		blocks[b.Height] = b
+	}
+	t.active.Store(&Chain{blocks: blocks})
+}
+
+// Active returns the active chain as it is now.
+func (t *Tree) Active() *Chain { return t.active.Load() }
+
+// Lookup returns the block with that hash, nil when it is unknown.
+func (t *Tree) Lookup(hash *chainhash.Hash) *Block {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.blocks[*hash]
+}
+
+// Tips returns the blocks that nothing builds on, in no order.
+func (t *Tree) Tips() []*Block {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	tips := make([]*Block, 0, len(t.tips))
+	for b := range t.tips {
+		tips = append(tips, b)
+	}
+	return tips
+}
+
+// A Chain is the active chain as it was at one moment. It is immutable.
+type Chain struct{ blocks []*Block }
+
+// Tip returns the last block.
+func (c *Chain) Tip() *Block { return c.blocks[len(c.blocks)-1] }
+
+// Height returns the height of the last block.
+func (c *Chain) Height() int32 { return int32(len(c.blocks)) - 1 }
+
+// At returns the block at height, nil outside 0..Height.
+func (c *Chain) At(height int32) *Block {
+	if height < 0 || int(height) >= len(c.blocks) {
+		return nil
+	}
+	return c.blocks[height]
+}
+
+// Contains reports whether b is part of the chain.
+func (c *Chain) Contains(b *Block) bool { return c.At(b.Height) == b }
+
+// Fork returns the last block that the chain shares with the one ending in b.
+func (c *Chain) Fork(b *Block) *Block { return fork(c.Tip(), b) }
+
+// Next returns the block after b, nil at the tip and outside the chain.
+func (c *Chain) Next(b *Block) *Block {
+	if !c.Contains(b) {
+		return nil
+	}
+	return c.At(b.Height + 1)
+}

@@ -1,0 +1,119 @@
+package chainview_test
+
+import (
+	"encoding/binary"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+var one = big.NewInt(1)
+
+func header(prev chainhash.Hash, salt uint32) *wire.BlockHeader {
+	h := &wire.BlockHeader{PrevBlock: prev, Nonce: salt}
+	binary.LittleEndian.PutUint32(h.MerkleRoot[:], salt)
+	return h
+}
+
+// grow adds n blocks on top of b.
+func grow(tb testing.TB, t *chainview.Tree, b *chainview.Block, n int, salt uint32) *chainview.Block {
+	tb.Helper()
+	for range n {
+		next, err := t.Add(header(b.Hash, salt), one, chainview.HasData)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		b = next
+	}
+	return b
+}
+
+func newTree() *chainview.Tree { return chainview.NewTree(header(chainhash.Hash{}, 0), one) }
+
+// Ancestor agrees with walking back one by one, from anywhere to anywhere.
+func TestAncestor(t *testing.T) {
+	tree := newTree()
+	tip := grow(t, tree, tree.Active().Tip(), 3000, 1)
+	all := make([]*chainview.Block, tip.Height+1)
+	for b := tip; b != nil; b = b.Parent {
+		all[b.Height] = b
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		from := all[rng.IntN(len(all))]
+		to := rng.Int32N(from.Height + 1)
+		if got := from.Ancestor(to); got != all[to] {
+			t.Fatalf("ancestor %d of %d: wrong block", to, from.Height)
+		}
+	}
+	if tip.Ancestor(-1) != nil || tip.Ancestor(tip.Height+1) != nil {
+		t.Error("a block outside the chain has an ancestor")
+	}
+}
+
+// A chain that was handed out never changes, whatever happens to the tree.
+func TestChainIsImmutable(t *testing.T) {
+	tree := newTree()
+	common := grow(t, tree, tree.Active().Tip(), 50, 1)
+	a := grow(t, tree, common, 30, 2)
+	b := grow(t, tree, common, 40, 3)
+
+	tree.SetActive(a)
+	onA := tree.Active()
+	tree.SetActive(b)
+	onB := tree.Active()
+	longer := grow(t, tree, a, 60, 4)
+	tree.SetActive(longer)
+
+	for _, test := range []struct {
+		name  string
+		chain *chainview.Chain
+		tip   *chainview.Block
+	}{{"a", onA, a}, {"b", onB, b}, {"a grown", tree.Active(), longer}} {
+		if test.chain.Tip() != test.tip {
+			t.Errorf("%s: tip is at height %d", test.name, test.chain.Tip().Height)
+		}
+		for h := range test.chain.Height() + 1 {
+			if got := test.chain.At(h); got != test.tip.Ancestor(h) {
+				t.Fatalf("%s: wrong block at height %d", test.name, h)
+			}
+		}
+	}
+	if got := tree.Active().Fork(b); got != common {
+		t.Errorf("fork at height %d, want %d", got.Height, common.Height)
+	}
+	if !tree.Active().Contains(common) || tree.Active().Contains(b) {
+		t.Error("Contains is wrong")
+	}
+	if got := len(tree.Tips()); got != 2 {
+		t.Errorf("%d tips, want 2", got)
+	}
+}
+
+func TestAddRefusesOrphans(t *testing.T) {
+	if _, err := newTree().Add(header(chainhash.Hash{9}, 1), one, 0); err == nil {
+		t.Error("an orphan was added")
+	}
+}
+
+func TestMedianTimePast(t *testing.T) {
+	tree := newTree()
+	b := tree.Active().Tip()
+	for i, sec := range []int64{50, 10, 40, 20, 30} {
+		h := header(b.Hash, uint32(i))
+		h.Timestamp = unix(sec)
+		b, _ = tree.Add(h, one, 0)
+	}
+	// The genesis header's time is the zero time, before all others.
+	if got := b.MedianTimePast(); got != 30 {
+		t.Errorf("got %d, want 30", got)
+	}
+}
+
+func unix(sec int64) time.Time { return time.Unix(sec, 0) }

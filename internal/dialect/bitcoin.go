@@ -1,0 +1,151 @@
+package dialect
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+var bitcoin = map[string]func() *Network{
+	"main":     mainNetwork,
+	"test":     testnet3,
+	"testnet4": testnet4,
+	"signet":   defaultSignet,
+	"regtest":  regtest,
+}
+
+func mainNetwork() *Network {
+	return &Network{
+		Name: "main", RPCPort: 8332, P2PPort: 8333,
+		Params: fresh(chaincfg.MainNetParams),
+		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
+			testdummy(NeverActive, NoTimeout, 2016, 1815),
+			Deployment{
+				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
+				MinActivationHeight: 709632, Period: 2016, Threshold: 1815,
+			}),
+		MinimumChainWork: "0000000000000000000000000000000000000000dee8e2a309ad8a9820433c68",
+		ChainTx:          ChainTx{Time: 1756722903, Count: 1235299397, Rate: 5.456290459519495},
+		RepeatedCoinbases: []chainhash.Hash{
+			hash("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"), // 91842
+			hash("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"), // 91880
+		},
+	}
+}
+
+func testnet3() *Network {
+	return &Network{
+		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333,
+		Params: fresh(chaincfg.TestNet3Params),
+		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
+			testdummy(NeverActive, NoTimeout, 2016, 1512),
+			Deployment{
+				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
+				Period: 2016, Threshold: 1512,
+			}),
+		MinimumChainWork: "0000000000000000000000000000000000000000000016dd270dd94fac1d7632",
+		ChainTx:          ChainTx{Time: 1751816758, Count: 508468699, Rate: 7.172978845985714},
+	}
+}
+
+func testnet4() *Network {
+	return &Network{
+		Name: "testnet4", Dir: "testnet4", RPCPort: 48332, P2PPort: 48333,
+		Params: fresh(chaincfg.TestNet4Params),
+		Deployments: append(buried(1, 1, 1, 1, 1),
+			testdummy(NeverActive, NoTimeout, 2016, 1512),
+			alwaysTaproot(2016, 1512)),
+		MinimumChainWork: "00000000000000000000000000000000000000000000034a4690fe592dc49c7c",
+		ChainTx:          ChainTx{Time: 1752470331, Count: 11414302, Rate: 0.2842619757327476},
+	}
+}
+
+func defaultSignet() *Network {
+	n := Signet(chaincfg.DefaultSignetChallenge)
+	n.MinimumChainWork = "0000000000000000000000000000000000000000000000000000067d328e681a"
+	n.ChainTx = ChainTx{Time: 1756723017, Count: 26185472, Rate: 0.7452721495389969}
+	return n
+}
+
+// Signet returns the signet whose blocks solve challenge, an output script
+// (BIP325).
+func Signet(challenge []byte) *Network {
+	return &Network{
+		Name: "signet", Dir: "signet", RPCPort: 38332, P2PPort: 38333,
+		Params:          fresh(chaincfg.CustomSignetParams(challenge, nil)),
+		SignetChallenge: challenge,
+		Deployments: append(buried(1, 1, 1, 1, 1),
+			testdummy(NeverActive, NoTimeout, 2016, 1815),
+			alwaysTaproot(2016, 1815)),
+	}
+}
+
+// regtest differs from btcd's in its rules being active from the first block,
+// as Core's are.
+func regtest() *Network {
+	p := fresh(chaincfg.RegressionNetParams)
+	p.BIP0034Height, p.BIP0065Height, p.BIP0066Height = 1, 1, 1
+	for _, id := range []int{chaincfg.DeploymentCSV, chaincfg.DeploymentSegwit, chaincfg.DeploymentTaproot} {
+		p.Deployments[id].AlwaysActiveHeight = 1
+	}
+	return &Network{
+		Name: "regtest", Dir: "regtest", RPCPort: 18443, P2PPort: 18444,
+		Params: p,
+		Deployments: append(buried(1, 1, 1, 1, 0),
+			testdummy(0, NoTimeout, 144, 108),
+			alwaysTaproot(144, 108)),
+		MineOnDemand: true, MockableClock: true,
+		ChainTx: ChainTx{Rate: 0.001},
+	}
+}
+
+func buried(bip34, bip66, bip65, csv, segwit int32) []Deployment {
+	return []Deployment{
+		{Name: "bip34", Buried: true, Height: bip34},
+		{Name: "bip66", Buried: true, Height: bip66},
+		{Name: "bip65", Buried: true, Height: bip65},
+		{Name: "csv", Buried: true, Height: csv},
+		{Name: "segwit", Buried: true, Height: segwit},
+	}
+}
+
+func testdummy(start, timeout int64, period, threshold int32) Deployment {
+	return Deployment{
+		Name: "testdummy", Bit: 28, Start: start, Timeout: timeout,
+		Period: period, Threshold: threshold,
+	}
+}
+
+func alwaysTaproot(period, threshold int32) Deployment {
+	return Deployment{
+		Name: "taproot", Bit: 2, Start: AlwaysActive, Timeout: NoTimeout,
+		Period: period, Threshold: threshold,
+	}
+}
+
+// fresh copies p with deployments of its own: btcd hands them the clock of the
+// chain that uses them, so two nodes in one process must not share any. It also
+// drops the checkpoints: everything is validated.
+func fresh(p chaincfg.Params) *chaincfg.Params {
+	p.Checkpoints = nil
+	for i := range p.Deployments {
+		d := &p.Deployments[i]
+		if s, ok := d.DeploymentStarter.(interface{ StartTime() time.Time }); ok {
+			d.DeploymentStarter = chaincfg.NewMedianTimeDeploymentStarter(s.StartTime())
+		}
+		if e, ok := d.DeploymentEnder.(interface{ EndTime() time.Time }); ok {
+			d.DeploymentEnder = chaincfg.NewMedianTimeDeploymentEnder(e.EndTime())
+		}
+	}
+	return &p
+}
+
+// hash reads a hash of this file.
+func hash(text string) chainhash.Hash {
+	h, err := chainhash.NewHashFromStr(text)
+	if err != nil {
+		panic(err)
+	}
+	return *h
+}

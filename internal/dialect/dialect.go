@@ -1,0 +1,122 @@
+// Package dialect holds what differs between the networks a node can run on,
+// as values that are handed down: prefixes, magic bytes, ports, money rules,
+// deployments. No other package names such a constant, and none asks which
+// network it is on.
+//
+// The values of Bitcoin's networks are those of Bitcoin Core 30.2
+// (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's chaincfg.
+package dialect
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// ErrUnknownChain reports a chain name that no dialect knows.
+var ErrUnknownChain = errors.New("unknown chain")
+
+// A Network is one chain to run on. It is made anew for every node, because
+// btcd writes into the deployments of the parameters it is given.
+type Network struct {
+	Name   string // as in -chain and getblockchaininfo
+	Dir    string // below the data directory; empty for the main chain
+	Params *chaincfg.Params
+	Magic  [4]byte // before each block in a block file and each P2P message
+
+	RPCPort, P2PPort uint16
+
+	MaxMoney         btcutil.Amount
+	MaxBlockWeight   int
+	MaxBlockSize     int // serialized, in bytes
+	MaxBlockSigOps   int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
+	WitnessScale     int // weight of a byte outside the witness
+	Deployments      []Deployment
+	SignetChallenge  []byte // nil where blocks need no signature
+	MineOnDemand     bool   // blocks can be made by RPC
+	MockableClock    bool   // setmocktime is allowed
+	MinimumChainWork string // hex; below it the node counts as in initial download
+
+	// ChainTx is what is known of the chain's size from elsewhere, so that a
+	// node can estimate how far it has come.
+	ChainTx ChainTx
+
+	// RepeatedCoinbases are blocks whose coinbase is that of an older block,
+	// whose outputs it replaced unspent (BIP30).
+	RepeatedCoinbases []chainhash.Hash
+}
+
+// ChainTx says how many transactions a chain had at a time, and how fast their
+// number grows.
+type ChainTx struct {
+	Time  int64 // seconds since 1970
+	Count int64
+	Rate  float64 // transactions a second from then on
+}
+
+// A Deployment is a consensus rule change as getdeploymentinfo tells of it.
+type Deployment struct {
+	Name   string
+	Buried bool
+
+	Height int32 // first block with the rule; buried ones only
+
+	// The rest is for those decided by BIP9.
+	Bit                 uint8
+	Start, Timeout      int64 // median times in seconds; see AlwaysActive, NeverActive, NoTimeout
+	MinActivationHeight int32
+	Period, Threshold   int32
+}
+
+// Special values of a Deployment's times.
+const (
+	AlwaysActive int64 = -1
+	NeverActive  int64 = -2
+	NoTimeout    int64 = 1<<63 - 1
+)
+
+// Subsidy returns what a block at height may create.
+func (n *Network) Subsidy(height int32) btcutil.Amount {
+	halvings := uint(height / n.Params.SubsidyReductionInterval)
+	if halvings >= 64 {
+		return 0
+	}
+	return 50 * btcutil.SatoshiPerBitcoin >> halvings
+}
+
+// Active reports whether a buried deployment holds for the block at height.
+func (n *Network) Active(deployment string, height int32) bool {
+	for i := range n.Deployments {
+		if d := &n.Deployments[i]; d.Buried && d.Name == deployment {
+			return height >= d.Height
+		}
+	}
+	return false
+}
+
+// Chains lists the names that [Bitcoin] knows.
+func Chains() []string { return []string{"main", "test", "testnet4", "signet", "regtest"} }
+
+// Bitcoin returns one of Bitcoin's networks.
+func Bitcoin(chain string) (*Network, error) {
+	build, ok := bitcoin[chain]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
+	}
+	n := build()
+	n.MaxMoney = btcutil.MaxSatoshi
+	n.MaxBlockWeight = 4_000_000
+	n.MaxBlockSize = 4_000_000
+	n.MaxBlockSigOps = 80_000
+	n.WitnessScale = 4
+	n.Magic = magic(n.Params)
+	return n, nil
+}
+
+// magic returns the message start of the network in wire order.
+func magic(p *chaincfg.Params) [4]byte {
+	return [4]byte{byte(p.Net), byte(p.Net >> 8), byte(p.Net >> 16), byte(p.Net >> 24)}
+}
