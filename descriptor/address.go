@@ -1,0 +1,109 @@
+package descriptor
+
+import (
+	"strings"
+
+	"github.com/btcsuite/btcd/btcutil/bech32"
+	"github.com/btcsuite/btcd/txscript"
+)
+
+// AddressOf returns the address of an output script, if it has one. As in
+// Bitcoin Core, pay-to-anchor and witness programs of unknown versions have
+// bech32m addresses; pay-to-pubkey and bare multisig have none.
+func AddressOf(script []byte, net *Network) (string, bool) {
+	s := solve(script)
+	switch s.form {
+	case typePubKeyHash:
+		return encodeBase58Check([]byte{net.PubKeyHashID}, s.data[0]), true
+	case typeScriptHash:
+		return encodeBase58Check([]byte{net.ScriptHashID}, s.data[0]), true
+	case typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot, typeAnchor, typeWitnessUnknown:
+		return encodeSegwit(net.Bech32HRP, s.version, s.data[0])
+	}
+	return "", false
+}
+
+// ScriptOfAddress returns the output script that an address of the network
+// stands for.
+//
+// Errors: [ErrAddress].
+func ScriptOfAddress(address string, net *Network) ([]byte, error) {
+	hrp := net.Bech32HRP
+	if len(address) >= len(hrp) && strings.EqualFold(address[:len(hrp)], hrp) {
+		return decodeSegwit(address, hrp)
+	}
+	payload, ok := decodeBase58Check(address)
+	if !ok || len(payload) != 21 {
+		return nil, ErrAddress
+	}
+	switch payload[0] {
+	case net.PubKeyHashID:
+		return payToPubKeyHash(payload[1:]), nil
+	case net.ScriptHashID:
+		return payToScriptHash(payload[1:]), nil
+	}
+	return nil, ErrAddress
+}
+
+// encodeSegwit writes a witness program as BIP173 and BIP350 say.
+func encodeSegwit(hrp string, version int, program []byte) (string, bool) {
+	groups, err := bech32.ConvertBits(program, 8, 5, true)
+	if err != nil {
+		return "", false
+	}
+	groups = append([]byte{byte(version)}, groups...)
+	encode := bech32.EncodeM
+	if version == 0 {
+		encode = bech32.Encode
+	}
+	address, err := encode(hrp, groups)
+	return address, err == nil
+}
+
+func decodeSegwit(address, wantHRP string) ([]byte, error) {
+	hrp, groups, encoding, err := bech32.DecodeGeneric(address)
+	if err != nil || hrp != wantHRP || len(groups) == 0 {
+		return nil, ErrAddress
+	}
+	version := groups[0]
+	program, err := bech32.ConvertBits(groups[1:], 5, 8, false)
+	if err != nil || version > 16 || len(program) < 2 || len(program) > 40 {
+		return nil, ErrAddress
+	}
+	wantEncoding := bech32.VersionM
+	if version == 0 {
+		wantEncoding = bech32.Version0
+	}
+	if encoding != wantEncoding || version == 0 && len(program) != 20 && len(program) != 32 {
+		return nil, ErrAddress
+	}
+	return witnessProgram(int(version), program), nil
+}
+
+func payToPubKeyHash(hash []byte) []byte {
+	script := make([]byte, 0, 25)
+	script = append(script, txscript.OP_DUP, txscript.OP_HASH160, 20)
+	script = append(script, hash...)
+	return append(script, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
+}
+
+func payToScriptHash(hash []byte) []byte {
+	script := make([]byte, 0, 23)
+	script = append(script, txscript.OP_HASH160, 20)
+	script = append(script, hash...)
+	return append(script, txscript.OP_EQUAL)
+}
+
+func witnessProgram(version int, program []byte) []byte {
+	script := make([]byte, 0, 2+len(program))
+	script = append(script, numberOp(version), byte(len(program)))
+	return append(script, program...)
+}
+
+// numberOp returns the opcode that pushes n, which is 0 to 16.
+func numberOp(n int) byte {
+	if n == 0 {
+		return txscript.OP_0
+	}
+	return byte(txscript.OP_1 + n - 1)
+}

@@ -1,0 +1,116 @@
+// Package descriptor reads output descriptors, prints them, and expands them to
+// output scripts; it also knows addresses and the forms of output scripts.
+//
+// It speaks the language of Bitcoin Core: the same texts are accepted, the same
+// canonical texts printed and the same errors given, in the same order.
+// Miniscript beyond single keys, and musig(), are not supported yet; errors
+// say so. What differs between networks is handed in as a [Network].
+//
+// The package is pure: no files, no clock, no network, no state. All its
+// functions and methods are safe for concurrent use. Texts may come from
+// anyone: time and memory are bounded by [MaxTextLen] and [MaxRange].
+//
+// Source: BIP380 to BIP386, BIP389; BIP32, BIP341.
+package descriptor
+
+const (
+	// MaxTextLen is the length in bytes of the longest text that is parsed.
+	// The largest multi_a() of extended keys takes a fifth of it.
+	MaxTextLen = 1 << 20
+
+	// maxBranchesText bounds the sum of the texts of all branches, because
+	// their number and their length can both grow with the length of a text.
+	maxBranchesText = 64 << 20
+)
+
+// Options are the choices of a caller of [Parse].
+type Options struct {
+	RequireChecksum bool // refuse texts without checksum
+}
+
+// Descriptor is a parsed descriptor, or one branch of a multipath descriptor.
+type Descriptor struct {
+	root    script
+	keys    []*key
+	secrets keyring
+	net     *Network
+	branch  int
+}
+
+// Parse reads a descriptor and returns its branches: one, or as many as its
+// multipath specifiers have alternatives, in their order.
+//
+// Errors: [*ParseError], whose text is Core's and may be empty.
+func Parse(text string, net *Network, opts Options) ([]*Descriptor, error) {
+	if len(text) > MaxTextLen {
+		return nil, failf("Descriptor is longer than %d characters", MaxTextLen)
+	}
+	body, err := checkChecksum(text, opts.RequireChecksum)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{net: net, functions: bitcoinFunctions(), secrets: keyring{}}
+	root, err := p.parseWhole(body, inTop)
+	if err != nil {
+		return nil, err
+	}
+	n := root.branches()
+	if n > 1 && n*len(body) > maxBranchesText {
+		return nil, failf("Descriptor has too many branches for its length")
+	}
+	for _, k := range p.keys {
+		k.resolve(p.secrets)
+	}
+	branches := make([]*Descriptor, n)
+	for i := range branches {
+		branches[i] = &Descriptor{root: root, keys: p.keys, secrets: p.secrets, net: net, branch: i}
+	}
+	return branches, nil
+}
+
+// String returns the canonical text with public keys only and with checksum.
+func (d *Descriptor) String() string {
+	return AddChecksum(string(d.root.appendText(nil, form{net: d.net, branch: d.branch})))
+}
+
+// PrivateString returns the canonical text with the private keys that the
+// descriptor holds, and with checksum. complete reports whether all its key
+// expressions, of which there is at least one, have their private key.
+func (d *Descriptor) PrivateString() (text string, complete bool) {
+	complete = len(d.keys) > 0
+	for _, k := range d.keys {
+		complete = complete && k.private()
+	}
+	body := d.root.appendText(nil, form{net: d.net, branch: d.branch, private: true})
+	return AddChecksum(string(body)), complete
+}
+
+// IsRanged reports whether the scripts depend on an index.
+func (d *Descriptor) IsRanged() bool {
+	for _, k := range d.keys {
+		if k.ranged() {
+			return true
+		}
+	}
+	return false
+}
+
+// IsSolvable reports whether the descriptor says how to spend its scripts,
+// which addr() and raw() do not.
+func (d *Descriptor) IsSolvable() bool {
+	_, opaque := d.root.(*fixed)
+	return !opaque
+}
+
+// HasPrivateKeys reports whether the text held a private key.
+func (d *Descriptor) HasPrivateKeys() bool { return len(d.secrets) > 0 }
+
+// IsSingleType reports whether all scripts have the same form; those of
+// combo() do not.
+func (d *Descriptor) IsSingleType() bool {
+	s, ok := d.root.(*keyScript)
+	return !ok || s.name != "combo"
+}
+
+// OutputType returns the kind of address of the scripts.
+func (d *Descriptor) OutputType() OutputType { return d.root.output() }

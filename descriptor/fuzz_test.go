@@ -1,0 +1,171 @@
+package descriptor_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// goldenTexts returns some of the recorded descriptors.
+func goldenTexts(tb testing.TB, file string, every int) (texts []string) {
+	tb.Helper()
+	i := 0
+	for g := range readGolden(tb, file) {
+		if i++; i%every != 0 {
+			continue
+		}
+		var req request
+		var text string
+		if json.Unmarshal([]byte(g.Request), &req) == nil && len(req.Params) > 0 &&
+			json.Unmarshal(req.Params[0], &text) == nil && len(text) < 2000 {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// checkRoundTrip parses text and, if it is a descriptor, what it prints.
+func checkRoundTrip(tb interface{ Fatalf(string, ...any) }, text string) {
+	branches, err := descriptor.Parse(text, regtest, descriptor.Options{})
+	if err != nil {
+		return
+	}
+	for _, d := range branches[:min(4, len(branches))] {
+		public := d.String()
+		private, _ := d.PrivateString()
+		for _, printed := range []string{public, private} {
+			again, err := descriptor.Parse(printed, regtest, descriptor.Options{RequireChecksum: true})
+			if err != nil || len(again) != 1 {
+				tb.Fatalf("%q prints %q: %d branches, %v", text, printed, len(again), err)
+			}
+			if got := again[0].String(); got != public {
+				tb.Fatalf("%q prints %q, that prints %q", text, public, got)
+			}
+			if got := again[0].HasPrivateKeys(); got && printed == public {
+				tb.Fatalf("%q prints private keys: %q", text, public)
+			}
+		}
+		_, err := d.Expand(7)
+		if err != nil && !d.HasPrivateKeys() && !strings.ContainsAny(public, "h'") {
+			tb.Fatalf("%q does not expand: %v", public, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range goldenTexts(f, "testdata/regtest.jsonl.gz", 10) {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		checkRoundTrip(t, text)
+		// A checksum that fits lets the fuzzer reach the parser.
+		body, _, _ := strings.Cut(text, "#")
+		checkRoundTrip(t, descriptor.AddChecksum(body))
+	})
+}
+
+// FuzzScript reads output scripts: what Infer prints with an address must be
+// the address of the script and parse to it.
+func FuzzScript(f *testing.F) {
+	for _, script := range scriptForms {
+		f.Add(unhex(f, script.hex))
+	}
+	f.Fuzz(func(t *testing.T, script []byte) {
+		descriptor.ScriptType(script)
+		text := descriptor.Infer(script, mainNet)
+		branches, err := descriptor.Parse(text, mainNet, descriptor.Options{RequireChecksum: true})
+		if err != nil {
+			if strings.HasPrefix(text, "addr(") || strings.HasPrefix(text, "rawtr(") {
+				t.Fatalf("%x: %s: %v", script, text, err)
+			}
+			return // keys off the curve, too many keys, an empty script
+		}
+		scripts, err := branches[0].Expand(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(scripts[0]) != string(script) && !strings.HasPrefix(text, "multi(") {
+			t.Fatalf("%x: %s expands to %x", script, text, scripts[0])
+		}
+	})
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, script := range scriptForms {
+		f.Add(script.address)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		script, err := descriptor.ScriptOfAddress(address, mainNet)
+		if err != nil {
+			return
+		}
+		printed, ok := descriptor.AddressOf(script, mainNet)
+		if !ok || !strings.EqualFold(printed, strings.TrimSpace(address)) {
+			t.Fatalf("%q stands for %x, which is %q", address, script, printed)
+		}
+	})
+}
+
+// TestRoundTrip prints and parses descriptors of a random grammar.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawDescriptor(t)
+		if _, err := descriptor.Parse(text, regtest, descriptor.Options{}); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		checkRoundTrip(t, text)
+	})
+}
+
+func drawDescriptor(t *rapid.T) string {
+	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	case 0:
+		return rapid.SampledFrom([]string{"pk", "pkh", "wpkh", "combo", "rawtr"}).Draw(t, "single") + "(" + drawKey(t) + ")"
+	case 1:
+		return "sh(" + rapid.SampledFrom([]string{"wpkh", "pk", "pkh"}).Draw(t, "in sh") + "(" + drawKey(t) + "))"
+	case 2:
+		return "sh(wsh(" + drawMulti(t, "multi") + "))"
+	case 3:
+		return "wsh(" + drawMulti(t, "sortedmulti") + ")"
+	}
+	return "tr(" + drawKey(t) + "," + drawTree(t, 3) + ")"
+}
+
+func drawTree(t *rapid.T, depth int) string {
+	if depth == 0 || rapid.Bool().Draw(t, "leaf") {
+		if rapid.Bool().Draw(t, "multi_a") {
+			return drawMulti(t, "multi_a")
+		}
+		return "pk(" + drawKey(t) + ")"
+	}
+	return "{" + drawTree(t, depth-1) + "," + drawTree(t, depth-1) + "}"
+}
+
+func drawMulti(t *rapid.T, name string) string {
+	args := []string{"1"}
+	for range rapid.IntRange(1, 4).Draw(t, "keys") {
+		args = append(args, drawKey(t))
+	}
+	return name + "(" + strings.Join(args, ",") + ")"
+}
+
+func drawKey(t *rapid.T) string {
+	origin := rapid.SampledFrom([]string{"", "[deadbeef]", "[00FF00ff/44h/0'/1]"}).Draw(t, "origin")
+	if rapid.Bool().Draw(t, "constant") {
+		return origin + rapid.SampledFrom([]string{testKey, "cTYKa6izvwJZEyiH3ME565QAk3AN3HfxPWvrt9YKuKBpBorz4xum"}).Draw(t, "key")
+	}
+	key := rapid.SampledFrom([]string{
+		"tpubD8eFBUdHVqbebSn7wTGTRns8H2v5V81n9Yg8JRH6pQBDvycZjR3GoveYhTBHumRZLhdPadQLvZC78ckF4zkjyoFVfazW9RnU7a1avaZaH8k",
+		"tprv8bxD34b3MTuyhykL3obs2PD1i1Q9KnpsaF5M1uEoQ8Nq6VMo72DgdS2gXJCzM4gakPqn6PpqrAaTzsBeZC1mYJyzBduZnRiYGkE8gfQmgPA",
+	}).Draw(t, "root")
+	steps := rapid.SampledFrom([]string{"/0", "/1h", "/2'", "/2147483647"})
+	key += strings.Join(rapid.SliceOfN(steps, 0, 3).Draw(t, "path"), "")
+	if rapid.Bool().Draw(t, "multipath") {
+		key += "/<0;1h>"
+	}
+	return origin + key + rapid.SampledFrom([]string{"", "/*", "/*h", "/*'"}).Draw(t, "wildcard")
+}

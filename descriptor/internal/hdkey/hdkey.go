@@ -1,0 +1,227 @@
+// Package hdkey derives BIP32 extended keys, one by one and in ranges.
+//
+// It keeps to the rules of Bitcoin Core where BIP32 leaves room: a key whose
+// depth is zero must have no parent and no index, the depth ends at 255, and
+// the 78-byte form carries no network (the caller strips the version bytes).
+//
+// A [Key] is a value and safe for concurrent use; a [Range] is not.
+//
+// Source: BIP32.
+package hdkey
+
+import (
+	"crypto/hmac"
+	"crypto/sha512"
+	"encoding/binary"
+	"errors"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+)
+
+// PayloadSize is the size of a serialized extended key without its version.
+const PayloadSize = 74
+
+// Hardened is the bit that marks a hardened child number.
+const Hardened uint32 = 1 << 31
+
+var (
+	// ErrNeedsPrivateKey reports a hardened step from a public key.
+	ErrNeedsPrivateKey = errors.New("hardened derivation needs a private key")
+
+	// ErrDepth reports a child of a key that is already 255 steps deep.
+	ErrDepth = errors.New("extended key is too deep")
+
+	// ErrInvalidChild reports a child number without a key, which happens
+	// once in 2^127 children.
+	ErrInvalidChild = errors.New("extended key has no such child")
+)
+
+// Key is an extended public key, with the private key where it is known.
+type Key struct {
+	Depth     uint8
+	Parent    [4]byte // fingerprint of the parent; zero at depth 0
+	Index     uint32  // child number within the parent
+	ChainCode [32]byte
+	PublicKey [33]byte // compressed
+
+	secret  secp256k1.ModNScalar
+	private bool
+}
+
+// ParsePublic reads the payload of an extended public key.
+func ParsePublic(payload *[PayloadSize]byte) (Key, bool) {
+	k, ok := parseHead(payload)
+	k.PublicKey = [33]byte(payload[41:])
+	if _, err := secp256k1.ParsePubKey(k.PublicKey[:]); err != nil {
+		return Key{}, false
+	}
+	return k, ok
+}
+
+// ParsePrivate reads the payload of an extended private key.
+func ParsePrivate(payload *[PayloadSize]byte) (Key, bool) {
+	k, ok := parseHead(payload)
+	if !ok || payload[41] != 0 {
+		return Key{}, false
+	}
+	overflow := k.secret.SetByteSlice(payload[42:])
+	if overflow || k.secret.IsZero() {
+		return Key{}, false
+	}
+	k.private = true
+	k.PublicKey = PublicKeyOf(&k.secret)
+	return k, true
+}
+
+func parseHead(payload *[PayloadSize]byte) (Key, bool) {
+	k := Key{
+		Depth:     payload[0],
+		Parent:    [4]byte(payload[1:5]),
+		Index:     binary.BigEndian.Uint32(payload[5:9]),
+		ChainCode: [32]byte(payload[9:41]),
+	}
+	return k, k.Depth != 0 || k.Index == 0 && k.Parent == [4]byte{}
+}
+
+// PublicKeyOf returns the compressed public key of a secret that is not zero.
+func PublicKeyOf(secret *secp256k1.ModNScalar) [33]byte {
+	return [33]byte(secp256k1.NewPrivateKey(secret).PubKey().SerializeCompressed())
+}
+
+// Private reports whether the key holds its private key.
+func (k *Key) Private() bool { return k.private }
+
+// WithSecret returns the key together with its private key, which must be the
+// one of its public key.
+func (k *Key) WithSecret(secret *secp256k1.ModNScalar) Key {
+	full := *k
+	full.secret, full.private = *secret, true
+	return full
+}
+
+// Neuter returns the key without its private key.
+func (k *Key) Neuter() Key {
+	public := *k
+	public.secret, public.private = secp256k1.ModNScalar{}, false
+	return public
+}
+
+// Secret returns the private key; it is zero when there is none.
+func (k *Key) Secret() secp256k1.ModNScalar { return k.secret }
+
+// PublicPayload returns the serialized extended public key without version.
+func (k *Key) PublicPayload() [PayloadSize]byte {
+	payload := k.payloadHead()
+	copy(payload[41:], k.PublicKey[:])
+	return payload
+}
+
+// PrivatePayload returns the serialized extended private key without version.
+// The key must be private.
+func (k *Key) PrivatePayload() [PayloadSize]byte {
+	payload := k.payloadHead()
+	k.secret.PutBytesUnchecked(payload[42:])
+	return payload
+}
+
+func (k *Key) payloadHead() (payload [PayloadSize]byte) {
+	payload[0] = k.Depth
+	copy(payload[1:], k.Parent[:])
+	binary.BigEndian.PutUint32(payload[5:], k.Index)
+	copy(payload[9:], k.ChainCode[:])
+	return payload
+}
+
+// Fingerprint returns the first four bytes of the hash of the public key.
+func (k *Key) Fingerprint() [4]byte {
+	return [4]byte(btcutil.Hash160(k.PublicKey[:]))
+}
+
+// Child derives the child with the given number, hardened where the number
+// bears the [Hardened] bit. The child of a private key is private.
+//
+// Errors: [ErrNeedsPrivateKey], [ErrDepth], [ErrInvalidChild].
+func (k *Key) Child(index uint32) (Key, error) {
+	if err := k.canDerive(index); err != nil {
+		return Key{}, err
+	}
+	child := Key{Depth: k.Depth + 1, Parent: k.Fingerprint(), Index: index}
+	var seed [37]byte
+	k.seed(&seed, index&Hardened != 0)
+	binary.BigEndian.PutUint32(seed[33:], index)
+	mac := hmac.New(sha512.New, k.ChainCode[:])
+	mac.Write(seed[:])
+	sum := mac.Sum(nil)
+	copy(child.ChainCode[:], sum[32:])
+
+	var tweak secp256k1.ModNScalar
+	if overflow := tweak.SetByteSlice(sum[:32]); overflow {
+		return Key{}, ErrInvalidChild
+	}
+	if k.private {
+		child.secret.Add2(&tweak, &k.secret)
+		if child.secret.IsZero() {
+			return Key{}, ErrInvalidChild
+		}
+		child.private = true
+		child.PublicKey = PublicKeyOf(&child.secret)
+		return child, nil
+	}
+	return child, k.addTweak(&child.PublicKey, &tweak)
+}
+
+// Derive follows a path of child numbers.
+func (k *Key) Derive(path ...uint32) (Key, error) {
+	key := *k
+	for _, index := range path {
+		var err error
+		if key, err = key.Child(index); err != nil {
+			return Key{}, err
+		}
+	}
+	return key, nil
+}
+
+func (k *Key) canDerive(index uint32) error {
+	switch {
+	case index&Hardened != 0 && !k.private:
+		return ErrNeedsPrivateKey
+	case k.Depth == 255:
+		return ErrDepth
+	}
+	return nil
+}
+
+// seed writes the part of the HMAC input that all children share.
+func (k *Key) seed(seed *[37]byte, hardened bool) {
+	if hardened {
+		seed[0] = 0
+		k.secret.PutBytesUnchecked(seed[1:33])
+		return
+	}
+	copy(seed[:], k.PublicKey[:])
+}
+
+func (k *Key) addTweak(child *[33]byte, tweak *secp256k1.ModNScalar) error {
+	var parent, sum secp256k1.JacobianPoint
+	key, err := secp256k1.ParsePubKey(k.PublicKey[:])
+	if err != nil {
+		return ErrInvalidChild
+	}
+	key.AsJacobian(&parent)
+	secp256k1.ScalarBaseMultNonConst(tweak, &sum)
+	secp256k1.AddNonConst(&sum, &parent, &sum)
+	if sum.Z.IsZero() {
+		return ErrInvalidChild
+	}
+	sum.ToAffine()
+	putCompressed(child[:], &sum.X, &sum.Y)
+	return nil
+}
+
+// putCompressed writes the 33-byte form of an affine, normalized point.
+func putCompressed(dst []byte, x, y *secp256k1.FieldVal) {
+	dst[0] = 2 + byte(y.IsOddBit())
+	x.PutBytesUnchecked(dst[1:33])
+}

@@ -1,0 +1,164 @@
+package descriptor
+
+import (
+	"encoding/hex"
+
+	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
+)
+
+// key is one key expression. It is immutable once the descriptor is parsed.
+type key struct {
+	keySource
+
+	number     int // place among the key expressions of the descriptor
+	origin     *keyOrigin
+	apostrophe bool // hardened steps are printed with ' instead of h
+}
+
+// keyOrigin is the part of a key expression in square brackets.
+type keyOrigin struct {
+	fingerprint [4]byte
+	steps       []uint32
+}
+
+// keySource is what a key expression takes its public keys from.
+type keySource interface {
+	// branches is the number of multipath alternatives, or 1.
+	branches() int
+
+	// ranged reports whether the keys depend on the index.
+	ranged() bool
+
+	// size is the length of the public keys in bytes, 33 or 65.
+	size() int
+
+	// private reports whether the private key is known.
+	private() bool
+
+	// resolve looks for the private key among all keys of the descriptor.
+	resolve(keyring)
+
+	// appendText prints the key; marker is the sign of hardened steps.
+	appendText(dst []byte, f form, marker byte) []byte
+
+	// open prepares to compute the keys of one branch.
+	open(branch int) (publicKeys, error)
+}
+
+// publicKeys are the public keys that a key expression has on one branch.
+type publicKeys struct {
+	// fixed is the key of every index. It is nil for ranged expressions.
+	fixed []byte
+
+	// stream starts to compute the keys of ranged expressions. Every
+	// goroutine needs a stream of its own.
+	stream func() (keyStream, error)
+}
+
+// keyStream computes compressed public keys of consecutive indices: as many as
+// fit into dst, 33 bytes each.
+type keyStream interface {
+	PublicKeys(dst []byte, first uint32) error
+}
+
+// form says how a descriptor is printed.
+type form struct {
+	net     *Network
+	branch  int
+	private bool // with private keys where they are known
+}
+
+func (k *key) appendText(dst []byte, f form) []byte {
+	marker := byte('h')
+	if k.apostrophe {
+		marker = '\''
+	}
+	if k.origin != nil {
+		dst = append(dst, '[')
+		dst = hex.AppendEncode(dst, k.origin.fingerprint[:])
+		dst = appendPath(dst, k.origin.steps, marker)
+		dst = append(dst, ']')
+	}
+	return k.keySource.appendText(dst, f, marker)
+}
+
+// constantKey is a public key in hex or a private key in wallet import format.
+type constantKey struct {
+	public []byte // 33 or 65 bytes
+	xOnly  bool   // printed without its first byte
+	secret *secretKey
+}
+
+func (*constantKey) branches() int   { return 1 }
+func (*constantKey) ranged() bool    { return false }
+func (c *constantKey) size() int     { return len(c.public) }
+func (c *constantKey) private() bool { return c.secret != nil }
+
+func (c *constantKey) resolve(ring keyring) {
+	if c.xOnly {
+		c.secret = ring.findXOnly(c.public)
+		return
+	}
+	c.secret = ring.find(c.public)
+}
+
+func (c *constantKey) appendText(dst []byte, f form, _ byte) []byte {
+	if f.private && c.secret != nil {
+		return append(dst, c.secret.wif(f.net)...)
+	}
+	if c.xOnly {
+		return hex.AppendEncode(dst, c.public[1:])
+	}
+	return hex.AppendEncode(dst, c.public)
+}
+
+func (c *constantKey) open(int) (publicKeys, error) {
+	return publicKeys{fixed: c.public}, nil
+}
+
+// extendedKey is a BIP32 key with the path to the keys that are used.
+type extendedKey struct {
+	root hdkey.Key
+	path keyPath
+	last wildcard
+}
+
+func (e *extendedKey) branches() int { return e.path.branches() }
+func (e *extendedKey) ranged() bool  { return e.last != noWildcard }
+func (*extendedKey) size() int       { return 33 }
+func (e *extendedKey) private() bool { return e.root.Private() }
+
+func (e *extendedKey) resolve(ring keyring) {
+	if secret := ring.find(e.root.PublicKey[:]); secret != nil {
+		e.root = e.root.WithSecret(&secret.scalar)
+	}
+}
+
+func (e *extendedKey) appendText(dst []byte, f form, marker byte) []byte {
+	version, payload := f.net.HDPublicKeyID, e.root.PublicPayload()
+	if f.private && e.root.Private() {
+		version, payload = f.net.HDPrivateKeyID, e.root.PrivatePayload()
+	}
+	dst = append(dst, encodeBase58Check(version[:], payload[:])...)
+	dst = appendPath(dst, e.path.of(f.branch), marker)
+	if e.last != noWildcard {
+		dst = append(dst, "/*"...)
+	}
+	if e.last == hardenedWildcard {
+		dst = append(dst, marker)
+	}
+	return dst
+}
+
+func (e *extendedKey) open(branch int) (publicKeys, error) {
+	parent, err := e.root.Derive(e.path.of(branch)...)
+	if err != nil {
+		return publicKeys{}, err
+	}
+	if e.last == noWildcard {
+		return publicKeys{fixed: parent.PublicKey[:]}, nil
+	}
+	return publicKeys{stream: func() (keyStream, error) {
+		return hdkey.NewRange(&parent, e.last == hardenedWildcard)
+	}}, nil
+}

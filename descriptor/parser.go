@@ -1,0 +1,92 @@
+package descriptor
+
+// scope is where in a descriptor an expression stands, as a set of one.
+type scope uint
+
+const (
+	inTop  scope = 1 << iota // not inside of any function
+	inSh                     // inside of sh()
+	inWpkh                   // inside of wpkh(), which takes keys only
+	inWsh                    // inside of wsh()
+	inTr                     // inside of tr() or rawtr()
+)
+
+func (s scope) allowsUncompressed() bool { return s&(inTop|inSh) != 0 }
+
+// function is a script expression of the form name(…).
+type function struct {
+	name string
+
+	// allowed is the set of scopes in which the function may stand.
+	allowed scope
+
+	// misplaced is the error in other scopes. When it is empty, the
+	// expression may still be something else there.
+	misplaced string
+
+	parse func(p *parser, args string, ctx scope) (script, error)
+}
+
+// bitcoinFunctions are the script expressions of Bitcoin.
+func bitcoinFunctions() []function {
+	const anyScript = inTop | inSh | inWsh
+	const multiMisplaced = "Can only have multi/sortedmulti at top level, in sh(), or in wsh()"
+	const multiAMisplaced = "Can only have multi_a/sortedmulti_a inside tr()"
+	return []function{
+		{"pk", anyScript | inTr, "", parsePk},
+		{"pkh", anyScript, "", parsePkh},
+		{"combo", inTop, "Can only have combo() at top level", parseCombo},
+		{"multi", anyScript, multiMisplaced, parseMulti("multi", false, false)},
+		{"sortedmulti", anyScript, multiMisplaced, parseMulti("sortedmulti", true, false)},
+		{"multi_a", inTr, multiAMisplaced, parseMulti("multi_a", false, true)},
+		{"sortedmulti_a", inTr, multiAMisplaced, parseMulti("sortedmulti_a", true, true)},
+		{"wpkh", inTop | inSh, "Can only have wpkh() at top level or inside sh()", parseWpkh},
+		{"sh", inTop, "Can only have sh() at top level", parseSh},
+		{"wsh", inTop | inSh, "Can only have wsh() at top level or inside sh()", parseWsh},
+		{"addr", inTop, "Can only have addr() at top level", parseAddr},
+		{"tr", inTop, "Can only have tr at top level", parseTr},
+		{"rawtr", inTop, "Can only have rawtr at top level", parseRawTr},
+		{"raw", inTop, "Can only have raw() at top level", parseRaw},
+	}
+}
+
+// parser reads one descriptor.
+type parser struct {
+	net       *Network
+	functions []function
+	keys      []*key // key expressions read so far
+	secrets   keyring
+}
+
+// parseScript reads the script expression at the start of text and returns
+// what stands behind it.
+func (p *parser) parseScript(text string, ctx scope) (s script, rest string, err error) {
+	expression, rest := cutExpression(text)
+	for _, f := range p.functions {
+		args, ok := cutCall(expression, f.name)
+		if !ok {
+			continue
+		}
+		if ctx&f.allowed != 0 {
+			s, err = f.parse(p, args, ctx)
+			return s, rest, err
+		}
+		if f.misplaced != "" {
+			return nil, rest, failf("%s", f.misplaced)
+		}
+	}
+	s, err = p.parseMiniscript(expression, ctx)
+	return s, rest, err
+}
+
+// parseWhole reads a script expression that must fill text.
+func (p *parser) parseWhole(text string, ctx scope) (script, error) {
+	s, rest, err := p.parseScript(text, ctx)
+	if err != nil {
+		return nil, err
+	}
+	if rest != "" {
+		return nil, failf("") // Core has no words for it
+	}
+	return s, nil
+}

@@ -1,0 +1,75 @@
+package descriptor
+
+import (
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+)
+
+// secretKey is a private key that the text of a descriptor holds.
+type secretKey struct {
+	scalar     secp256k1.ModNScalar
+	compressed bool // its public key is used in compressed form
+}
+
+// decodeWIF reads a private key in wallet import format. Unlike btcutil it
+// refuses zero and numbers above the group order.
+func decodeWIF(text string, net *Network) (*secretKey, bool) {
+	payload, ok := decodeBase58Check(text)
+	if !ok || len(payload) == 0 || payload[0] != net.PrivateKeyID {
+		return nil, false
+	}
+	compressed := len(payload) == 34 && payload[33] == 1
+	if !compressed && len(payload) != 33 {
+		return nil, false
+	}
+	secret := &secretKey{compressed: compressed}
+	overflow := secret.scalar.SetByteSlice(payload[1:33])
+	if overflow || secret.scalar.IsZero() {
+		return nil, false
+	}
+	return secret, true
+}
+
+// wif prints the key in wallet import format.
+func (s *secretKey) wif(net *Network) string {
+	scalar := s.scalar.Bytes()
+	var flag []byte
+	if s.compressed {
+		flag = []byte{1}
+	}
+	return encodeBase58Check([]byte{net.PrivateKeyID}, scalar[:], flag)
+}
+
+// public returns the public key in the form that is used.
+func (s *secretKey) public() []byte {
+	pub := secp256k1.NewPrivateKey(&s.scalar).PubKey()
+	if s.compressed {
+		return pub.SerializeCompressed()
+	}
+	return pub.SerializeUncompressed()
+}
+
+// keyring holds the private keys of a descriptor by the hash of their public
+// keys. A private key anywhere in a descriptor serves all its expressions.
+type keyring map[[20]byte]*secretKey
+
+func (r keyring) add(public []byte, secret *secretKey) {
+	r[[20]byte(btcutil.Hash160(public))] = secret
+}
+
+func (r keyring) find(public []byte) *secretKey {
+	if len(r) == 0 {
+		return nil
+	}
+	return r[[20]byte(btcutil.Hash160(public))]
+}
+
+// findXOnly looks for either of the two keys with the same x coordinate.
+func (r keyring) findXOnly(public []byte) *secretKey {
+	for _, prefix := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
+		if secret := r.find(append([]byte{prefix}, public[1:33]...)); secret != nil {
+			return secret
+		}
+	}
+	return nil
+}
