@@ -1,0 +1,99 @@
+package filters
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// maxRun is the longest unary quotient whose element is sure to lie within one
+// window: a load of 8 bytes starting at the element's first byte holds 57 bits
+// of it, of which the closing zero and the remainder take minBits.
+const maxRun = 57 - minBits
+
+// Decode returns the elements of a serialized filter in ascending order, each
+// below len(elements)*[M]. The error wraps [ErrBadFilter].
+func Decode(filter []byte) (elements []uint64, err error) {
+	n, code, err := split(filter)
+	if err != nil {
+		return nil, err
+	}
+	l := lane{code: code, values: make([]uint64, n)}
+	if l.finish(); l.err != nil {
+		return nil, l.err
+	}
+	return l.values, nil
+}
+
+// lane is the state of decoding one filter.
+type lane struct {
+	index  int      // of the filter in its batch
+	code   []byte   // the Golomb-coded set, without N
+	values []uint64 // decoded elements; len(values) is N, the first done are set
+	done   int
+	pos    uint64 // bits of code consumed
+	last   uint64 // the last decoded element, 0 before the first
+	err    error
+}
+
+// limit is what every element must be less than: N*M. It cannot overflow: N is
+// less than 2^32.
+func (l *lane) limit() uint64 { return uint64(len(l.values)) * M }
+
+// finish decodes the elements that are left and checks the end. It is the
+// plain way, which every filter can go from any state.
+func (l *lane) finish() {
+	size := uint64(len(l.code)) * 8
+	for i := l.done; i < len(l.values); i++ {
+		w := window(l.code, l.pos)
+		run := ones(w)
+		if run > maxRun {
+			run = longRun(l.code, l.pos)
+			w = window(l.code, l.pos+run)
+		} else {
+			w <<= run
+		}
+		// The top bit of w is the closing zero, then comes the remainder.
+		l.pos += run + minBits
+		if l.pos > size {
+			l.err = fmt.Errorf("%w: ends in element %d of %d", ErrBadFilter, i, len(l.values))
+			return
+		}
+		l.last += run<<P + w>>(64-minBits)
+		l.values[i] = l.last
+	}
+	l.done = len(l.values)
+	if left := uint64(len(l.code)) - (l.pos+7)/8; left > 0 {
+		l.err = fmt.Errorf("%w: %d bytes left over", ErrBadFilter, left)
+	} else if l.done > 0 && l.last >= l.limit() {
+		l.err = fmt.Errorf("%w: element out of range", ErrBadFilter)
+	}
+}
+
+// longRun counts the one bits from bit pos on.
+func longRun(code []byte, pos uint64) uint64 {
+	start := pos
+	for {
+		run := ones(window(code, pos))
+		inWindow := 64 - pos&7
+		pos += run
+		if run < inWindow {
+			return pos - start
+		}
+	}
+}
+
+// window returns the bits from bit pos on, the first as the highest: 57 bits
+// or more, and zeros after the end of code.
+func window(code []byte, pos uint64) uint64 {
+	at := min(pos>>3, uint64(len(code)))
+	if rest := code[at:]; len(rest) >= 8 {
+		return binary.BigEndian.Uint64(rest) << (pos & 7)
+	}
+	var last [8]byte
+	copy(last[:], code[at:])
+	return binary.BigEndian.Uint64(last[:]) << (pos & 7)
+}
+
+// ones counts the one bits at the top of w.
+func ones(w uint64) uint64 { return uint64(bits.LeadingZeros64(^w)) }

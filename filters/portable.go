@@ -1,0 +1,163 @@
+package filters
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// portable is the kernel in plain Go.
+type portable struct{}
+
+func (portable) name() string { return "portable" }
+
+// lanes is 2: a third lane gains 3 % and costs half the code again.
+func (portable) lanes() int { return 2 }
+
+func (portable) decode(group []lane) {
+	if len(group) == 2 {
+		decodeTwo(&group[0], &group[1])
+	}
+	for i := range group {
+		group[i].finish()
+	}
+}
+
+// decodeTwo decodes the filters a and b side by side, up to near the end of
+// the shorter one, or up to a run that does not fit a window, which happens
+// once in 10^10 elements.
+func decodeTwo(a, b *lane) {
+	for {
+		pairs := min(a.safePairs(), b.safePairs())
+		if pairs == 0 || !decodePairs(a, b, pairs) {
+			return
+		}
+	}
+}
+
+// safePairs returns how many pairs of elements decodePairs can decode without
+// loading bytes after the code or storing after the values, however they look:
+// a pair takes at most two windows of 57 bits.
+func (l *lane) safePairs() int {
+	size := uint64(len(l.code)) * 8
+	if l.pos+64 > size {
+		return 0
+	}
+	return min((len(l.values)-l.done)/2, int((size-64-l.pos)/(2*57)))
+}
+
+// decodePairs decodes the next pairs of elements of both lanes. Two lanes hide
+// the latency of each other's dependent steps, and two elements share a window
+// unless their quotients add up to more than what 57 bits hold beside them.
+// It returns false, and leaves the lanes where they were, if a quotient exceeds
+// maxRun.
+//
+// The caller has made sure by safePairs that no access is out of range, so the
+// loop checks no bounds.
+func decodePairs(a, b *lane, pairs int) bool {
+	const shared = 57 - 2*minBits
+
+	codeA, codeB := unsafe.Pointer(&a.code[0]), unsafe.Pointer(&b.code[0])
+	outA, outB := unsafe.Pointer(&a.values[a.done]), unsafe.Pointer(&b.values[b.done])
+	posA, posB := a.pos, b.pos
+	valA, valB := a.last, b.last
+	for i := 0; i < pairs*16; i += 16 {
+		w := windowAt(codeA, posA)
+		q := ones(w)
+		w <<= q & 63
+		valA += q<<P + w>>(64-minBits)
+		*(*uint64)(unsafe.Add(outA, i)) = valA
+		w <<= minBits
+		posA += q + minBits
+		r := ones(w)
+		if q+r > shared {
+			w = windowAt(codeA, posA)
+			if r = ones(w); q > maxRun || r > maxRun {
+				return false
+			}
+		}
+		w <<= r & 63
+		valA += r<<P + w>>(64-minBits)
+		*(*uint64)(unsafe.Add(outA, i+8)) = valA
+		posA += r + minBits
+
+		w = windowAt(codeB, posB)
+		q = ones(w)
+		w <<= q & 63
+		valB += q<<P + w>>(64-minBits)
+		*(*uint64)(unsafe.Add(outB, i)) = valB
+		w <<= minBits
+		posB += q + minBits
+		r = ones(w)
+		if q+r > shared {
+			w = windowAt(codeB, posB)
+			if r = ones(w); q > maxRun || r > maxRun {
+				return false
+			}
+		}
+		w <<= r & 63
+		valB += r<<P + w>>(64-minBits)
+		*(*uint64)(unsafe.Add(outB, i+8)) = valB
+		posB += r + minBits
+	}
+	a.pos, a.last, a.done = posA, valA, a.done+2*pairs
+	b.pos, b.last, b.done = posB, valB, b.done+2*pairs
+	return true
+}
+
+// windowAt is window without its checks.
+func windowAt(code unsafe.Pointer, pos uint64) uint64 {
+	return binary.BigEndian.Uint64((*[8]byte)(unsafe.Add(code, pos>>3))[:]) << (pos & 7)
+}
+
+// hash hashes two messages at a time, again for the latency.
+func (portable) hash(dst, messages []uint64, words int, key sipKey, limit uint64) {
+	i := 0
+	for ; i+2 <= len(dst); i += 2 {
+		x := messages[i*words:][:words]
+		y := messages[(i+1)*words:][:words]
+		dst[i], dst[i+1] = hashTwo(x, y, key, limit)
+	}
+	if i < len(dst) {
+		x := messages[i*words:][:words]
+		dst[i], _ = hashTwo(x, x, key, limit)
+	}
+}
+
+func hashTwo(x, y []uint64, key sipKey, limit uint64) (hashX, hashY uint64) {
+	v0, v1, v2, v3 := key.k0^sip0, key.k1^sip1, key.k0^sip2, key.k1^sip3
+	u0, u1, u2, u3 := v0, v1, v2, v3
+	for i, m := range x {
+		n := y[i]
+		v3 ^= m
+		u3 ^= n
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+		v0 ^= m
+		u0 ^= n
+	}
+	v2 ^= 0xff
+	u2 ^= 0xff
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+	return reduce(v0^v1^v2^v3, limit), reduce(u0^u1^u2^u3, limit)
+}
+
+func (portable) sift(hashes, bitmap []uint64) int {
+	n := 0
+	for _, h := range hashes {
+		slot := h >> slotShift
+		if bitmap[slot/64]>>(slot%64)&1 != 0 {
+			hashes[n] = h
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,72 @@
+package filters
+
+import (
+	"maps"
+	"slices"
+)
+
+// Query is a set of scripts to look for, prepared once for a scan. It is
+// immutable and safe for concurrent use.
+type Query struct {
+	scripts map[string]struct{}
+	groups  []group // ascending words
+}
+
+// group holds the SipHash messages of all scripts of a query with the same
+// number of message words.
+type group struct {
+	words    int      // of each message
+	messages []uint64 // one message after the other
+}
+
+// count is the number of messages.
+func (g *group) count() int { return len(g.messages) / g.words }
+
+// NewQuery returns the query for a set of scripts, as they appear on chain, in
+// any order. Equal scripts count once. An empty script is looked for like any
+// other, though no filter was built with one.
+func NewQuery(scripts [][]byte) *Query {
+	q := &Query{scripts: make(map[string]struct{}, len(scripts))}
+	byWords := make(map[int][]uint64)
+	for _, script := range scripts {
+		if q.HasScript(script) {
+			continue
+		}
+		q.scripts[string(script)] = struct{}{}
+		words := len(script)/8 + 1
+		byWords[words] = appendMessage(byWords[words], script)
+	}
+	for _, words := range slices.Sorted(maps.Keys(byWords)) {
+		q.groups = append(q.groups, group{words, byWords[words]})
+	}
+	return q
+}
+
+// Len returns the number of different scripts.
+func (q *Query) Len() int { return len(q.scripts) }
+
+// HasScript reports whether the script is one of the query's.
+func (q *Query) HasScript(script []byte) bool {
+	_, found := q.scripts[string(script)]
+	return found
+}
+
+// InBlock reports whether a block really creates or spends one of the query's
+// scripts, which tells a right match of its filter from a wrong one. spent are
+// the scripts of the outputs that the block spends. Unlike the filter, it
+// counts the scripts of OP_RETURN outputs and empty scripts, as Bitcoin Core
+// does for scanblocks with filter_false_positives.
+//
+// The block is as for [EachOutputScript]. The error wraps [ErrBadBlock]; it is
+// not sure to be noticed when a script is found.
+func (q *Query) InBlock(rawBlock []byte, headerLen int, spent [][]byte) (bool, error) {
+	if slices.ContainsFunc(spent, q.HasScript) {
+		return true, nil
+	}
+	found := false
+	err := EachOutputScript(rawBlock, headerLen, func(script []byte) bool {
+		found = q.HasScript(script)
+		return !found
+	})
+	return found, err
+}
