@@ -116,7 +116,16 @@ type ImportStatus struct {
 // TipChanged announces that the active chain has another tip. It coalesces: a
 // listener that lags gets one for many changes and reads the difference from
 // the chain's view.
-type TipChanged struct {
+type TipChanged Tip
+
+// WaitOpen is answered when the chain is open and can be read.
+type WaitOpen struct{ Asks[Tip] }
+
+// GetTip asks for the last block of the active chain.
+type GetTip struct{ Asks[Tip] }
+
+// Tip is the last block of the active chain.
+type Tip struct {
 	Hash   chainhash.Hash
 	Height int32
 }

@@ -16,7 +16,7 @@ var bitcoin = map[string]func() *Network{
 }
 
 func mainNetwork() *Network {
-	return &Network{
+	return complete(&Network{
 		Name: "main", RPCPort: 8332, P2PPort: 8333,
 		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
@@ -31,11 +31,11 @@ func mainNetwork() *Network {
 			hash("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"), // 91842
 			hash("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"), // 91880
 		},
-	}
+	})
 }
 
 func testnet3() *Network {
-	return &Network{
+	return complete(&Network{
 		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333,
 		Params: fresh(chaincfg.TestNet3Params),
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
@@ -46,11 +46,11 @@ func testnet3() *Network {
 			}),
 		MinimumChainWork: "0000000000000000000000000000000000000000000016dd270dd94fac1d7632",
 		ChainTx:          ChainTx{Time: 1751816758, Count: 508468699, Rate: 7.172978845985714},
-	}
+	})
 }
 
 func testnet4() *Network {
-	return &Network{
+	return complete(&Network{
 		Name: "testnet4", Dir: "testnet4", RPCPort: 48332, P2PPort: 48333,
 		Params: fresh(chaincfg.TestNet4Params),
 		Deployments: append(buried(1, 1, 1, 1, 1),
@@ -58,7 +58,7 @@ func testnet4() *Network {
 			alwaysTaproot(2016, 1512)),
 		MinimumChainWork: "00000000000000000000000000000000000000000000034a4690fe592dc49c7c",
 		ChainTx:          ChainTx{Time: 1752470331, Count: 11414302, Rate: 0.2842619757327476},
-	}
+	})
 }
 
 func defaultSignet() *Network {
@@ -71,14 +71,14 @@ func defaultSignet() *Network {
 // Signet returns the signet whose blocks solve challenge, an output script
 // (BIP325).
 func Signet(challenge []byte) *Network {
-	return &Network{
+	return complete(&Network{
 		Name: "signet", Dir: "signet", RPCPort: 38332, P2PPort: 38333,
 		Params:          fresh(chaincfg.CustomSignetParams(challenge, nil)),
 		SignetChallenge: challenge,
 		Deployments: append(buried(1, 1, 1, 1, 1),
 			testdummy(NeverActive, NoTimeout, 2016, 1815),
 			alwaysTaproot(2016, 1815)),
-	}
+	})
 }
 
 // regtest differs from btcd's in its rules being active from the first block,
@@ -89,7 +89,7 @@ func regtest() *Network {
 	for _, id := range []int{chaincfg.DeploymentCSV, chaincfg.DeploymentSegwit, chaincfg.DeploymentTaproot} {
 		p.Deployments[id].AlwaysActiveHeight = 1
 	}
-	return &Network{
+	return complete(&Network{
 		Name: "regtest", Dir: "regtest", RPCPort: 18443, P2PPort: 18444,
 		Params: p,
 		Deployments: append(buried(1, 1, 1, 1, 0),
@@ -97,7 +97,7 @@ func regtest() *Network {
 			alwaysTaproot(144, 108)),
 		MineOnDemand: true, MockableClock: true,
 		ChainTx: ChainTx{Rate: 0.001},
-	}
+	})
 }
 
 func buried(bip34, bip66, bip65, csv, segwit int32) []Deployment {

@@ -14,6 +14,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 )
 
 // ErrUnknownChain reports a chain name that no dialect knows.
@@ -34,6 +35,7 @@ type Network struct {
 	MaxBlockSize     int // serialized, in bytes
 	MaxBlockSigOps   int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
 	WitnessScale     int // weight of a byte outside the witness
+	HeaderLen        int // bytes of a block before its transactions
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature
 	MineOnDemand     bool   // blocks can be made by RPC
@@ -106,14 +108,19 @@ func Bitcoin(chain string) (*Network, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
 	}
-	n := build()
+	return build(), nil
+}
+
+// complete fills in what all of Bitcoin's networks share.
+func complete(n *Network) *Network {
 	n.MaxMoney = btcutil.MaxSatoshi
 	n.MaxBlockWeight = 4_000_000
 	n.MaxBlockSize = 4_000_000
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 4
+	n.HeaderLen = wire.MaxBlockHeaderPayload
 	n.Magic = magic(n.Params)
-	return n, nil
+	return n
 }
 
 // magic returns the message start of the network in wire order.

@@ -1,0 +1,291 @@
+// Package chain is the actor that owns the chain: it alone changes it.
+//
+// It serves [messages.SubmitBlock], [messages.Generate], [messages.GenerateBlock],
+// [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
+// [messages.GetTip], [messages.WaitOpen], [messages.WaitImported] and
+// [messages.GetImportStatus], and announces every change of the tip. Validation may take long, so it runs in one worker at a
+// time; requests are carried out in the order they came, and the reading of
+// block files goes on between them.
+//
+// Readers do not ask this actor: they use the [chainview.Current] that it sets.
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// An Engine validates one kind of chain. One worker uses it at a time.
+//
+// A method's error is a [*messages.RejectError] or another error of messages
+// when it is about the request; any other means that the engine is broken.
+type Engine interface {
+	// Reader returns the readers' side, valid until Close.
+	Reader() chainview.Reader
+
+	// Accept validates a serialized block and connects it where it ends the
+	// chain with the most work.
+	Accept(raw []byte) error
+
+	// Submit is Accept for a block that comes from a miner.
+	Submit(raw []byte) error
+
+	// Mine returns a solved block on the active chain, nil when tries are used
+	// up or ctx has ended.
+	Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error)
+
+	Invalidate(hash *chainhash.Hash) error
+	Reconsider(hash *chainhash.Hash) error
+	SetMockTime(t time.Time)
+
+	// Stored returns the blocks in the engine's own files that it has yet to
+	// take, nil when there are none.
+	Stored() *Stored
+
+	// Sync makes what was accepted survive a loss of power.
+	Sync() error
+	Close() error
+}
+
+// Config is what the actor is made of.
+type Config struct {
+	// Open opens the chain; it is called again when the actor is restarted.
+	Open func(ctx context.Context) (Engine, error)
+
+	Files    []BlockFile // to import, in order
+	Current  *chainview.Current
+	Tip      *ask.Topic[messages.TipChanged]
+	Log      *slog.Logger
+	OnFailed func(error) // told why the actor stops for good
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
+	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
+	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
+	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
+	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
+}
+
+type (
+	submit       = ask.Call[messages.SubmitBlock, messages.Done]
+	generate     = ask.Call[messages.Generate, []chainhash.Hash]
+	generateOne  = ask.Call[messages.GenerateBlock, messages.MinedBlock]
+	invalidate   = ask.Call[messages.InvalidateBlock, messages.Done]
+	reconsider   = ask.Call[messages.ReconsiderBlock, messages.Done]
+	setMockTime  = ask.Call[messages.SetMockTime, messages.Done]
+	waitImported = ask.Call[messages.WaitImported, messages.Done]
+	importStatus = ask.Call[messages.GetImportStatus, messages.ImportStatus]
+	waitOpen     = ask.Call[messages.WaitOpen, messages.Tip]
+	getTip       = ask.Call[messages.GetTip, messages.Tip]
+)
+
+// Chain is the actor; make one with [New].
+type Chain struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
+	cancel context.CancelFunc
+
+	engine Engine // nil until opened
+	queue  []job
+	worker *ask.Worker // nil when idle
+	tip    messages.Tip
+
+	importer *importer
+	status   messages.ImportStatus
+	waiting  []*waitImported
+	opening  []*waitOpen // to be answered when the engine is there
+}
+
+// A job is a piece of work on the engine. It runs in the worker; what it
+// returns runs in the actor afterwards. An error means that the engine is
+// broken.
+type job func(Engine) (after func(), err error)
+
+// finished tells the actor that its worker is done.
+type finished struct {
+	after func()
+	err   error
+}
+
+// opened brings the engine.
+type opened struct {
+	engine Engine
+	err    error
+}
+
+// New returns the producer of the chain's actor.
+func New(cfg Config) actor.Producer {
+	return func() actor.Actor {
+		c := &Chain{cfg: cfg}
+		c.ctx, c.cancel = context.WithCancel(context.Background())
+		c.importer = newImporter(cfg.Log)
+		for _, f := range cfg.Files {
+			c.importer.add(&fileSource{BlockFile: f})
+		}
+		c.status = c.importer.status()
+		return c
+	}
+}
+
+// Receive implements actor.Actor.
+func (s *Chain) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.worker = ask.Go(c, func() any {
+			e, err := s.cfg.Open(s.ctx)
+			return opened{e, err}
+		})
+	case *actor.Stopping, *actor.Restarting:
+		s.close()
+	case opened:
+		s.open(c, m)
+	case finished:
+		s.finish(c, m)
+	case *importStatus:
+		m.Answer(s.status, nil)
+	case *waitImported:
+		s.waitImported(m)
+	case *waitOpen:
+		s.waitOpen(m)
+	case *getTip:
+		s.getTip(m)
+	default:
+		if j := s.jobFor(m); j != nil {
+			s.queue = append(s.queue, j)
+			s.next(c)
+			return
+		}
+		ask.Unhandled(c)
+	}
+}
+
+func (s *Chain) open(c actor.Context, m opened) {
+	s.worker = nil
+	if m.err != nil {
+		s.fail(c, m.err)
+		return
+	}
+	s.engine = m.engine
+	if stored := s.engine.Stored(); stored != nil {
+		s.importer.addFirst(&storedSource{Stored: *stored})
+	}
+	if s.status = s.importer.status(); !s.status.Running {
+		s.imported(nil)
+	}
+	s.cfg.Current.Set(s.engine.Reader())
+	s.announce()
+	for _, call := range s.opening {
+		call.Answer(s.tip, nil)
+	}
+	s.opening = nil
+	s.next(c)
+}
+
+func (s *Chain) waitOpen(m *waitOpen) {
+	if s.engine == nil {
+		s.opening = append(s.opening, m)
+		return
+	}
+	m.Answer(s.tip, nil)
+}
+
+// getTip answers from the readers' side, which is ahead of what was announced
+// while a worker runs.
+func (s *Chain) getTip(m *getTip) {
+	if s.engine == nil {
+		m.Answer(messages.Tip{}, chainview.ErrNotReady)
+		return
+	}
+	m.Answer(currentTip(s.engine), nil)
+}
+
+func currentTip(e Engine) messages.Tip {
+	tip := e.Reader().Active().Tip()
+	return messages.Tip{Hash: tip.Hash, Height: tip.Height}
+}
+
+func (s *Chain) finish(c actor.Context, m finished) {
+	s.worker = nil
+	s.announce()
+	if m.after != nil {
+		m.after()
+	}
+	if m.err != nil {
+		s.fail(c, m.err)
+		return
+	}
+	s.next(c)
+}
+
+// next starts the next job, if the worker is free: a request first, then a
+// piece of an import.
+func (s *Chain) next(c actor.Context) {
+	if s.worker != nil || s.engine == nil {
+		return
+	}
+	var j job
+	switch {
+	case len(s.queue) > 0:
+		j, s.queue = s.queue[0], s.queue[1:]
+	case s.status.Running:
+		j = s.importStep
+	default:
+		return
+	}
+	engine := s.engine
+	s.worker = ask.Go(c, func() any {
+		after, err := j(engine)
+		return finished{after, err}
+	})
+}
+
+// announce publishes the tip if it has changed.
+func (s *Chain) announce() {
+	tip := currentTip(s.engine)
+	if tip == s.tip {
+		return
+	}
+	s.tip = tip
+	s.cfg.Tip.Publish(messages.TipChanged(tip))
+}
+
+// fail stops the actor for good: a chain that cannot be written is of no use.
+func (s *Chain) fail(c actor.Context, err error) {
+	s.cfg.Log.Error("chain failed", "err", err)
+	s.cfg.OnFailed(fmt.Errorf("chain: %w", err))
+	c.Stop(c.Self())
+}
+
+// close ends the worker and closes the engine, so that the next instance may
+// open it again.
+func (s *Chain) close() {
+	s.cancel()
+	s.worker.Drop()
+	s.worker = nil
+	s.importer.close()
+	if s.engine == nil {
+		return
+	}
+	if err := s.engine.Close(); err != nil {
+		s.cfg.Log.Error("chain not closed cleanly", "err", err)
+	}
+	s.engine = nil
+}
+
+// rejected tells an error about the request from one of the engine.
+func rejected(err error) bool {
+	var reject *messages.RejectError
+	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound)
+}

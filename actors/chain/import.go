@@ -1,0 +1,267 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// importStepTime is how long a piece of an import runs before requests are
+	// served again. A single block may take longer.
+	importStepTime = 50 * time.Millisecond
+
+	// importSyncEvery is how often an import makes sure of what it has. What
+	// comes after is read from the file again if the power fails.
+	importSyncEvery = 5 * time.Second
+
+	// importLogEvery is how often an import tells the log of its progress.
+	importLogEvery = 5 * time.Second
+
+	// maxOrphans bounds the positions remembered of blocks that come before
+	// their parents, 100 bytes each. More are skipped, with a warning.
+	maxOrphans = 1 << 20
+)
+
+// importer reads blocks piece by piece. It is used by the worker alone, while
+// an import step runs.
+type importer struct {
+	sources []source // the first one is being read
+	log     *slog.Logger
+	opened  bool // the first source
+
+	// Blocks whose parents have not been seen yet, by the parent.
+	orphans map[chainhash.Hash][]position
+	lost    bool // maxOrphans was passed
+
+	done, total int64 // bytes of the sources that were read, and of all
+	blocks      int64 // accepted
+	logged      time.Time
+	synced      time.Time
+}
+
+func newImporter(log *slog.Logger) *importer {
+	return &importer{log: log, logged: time.Now(), synced: time.Now()}
+}
+
+func (i *importer) add(s source) {
+	i.sources = append(i.sources, s)
+	i.total += s.size()
+}
+
+// addFirst puts a source before the others.
+func (i *importer) addFirst(s source) {
+	i.add(s)
+	last := len(i.sources) - 1
+	copy(i.sources[1:], i.sources[:last])
+	i.sources[0] = s
+}
+
+func (i *importer) status() messages.ImportStatus {
+	s := messages.ImportStatus{Read: i.done, Total: i.total, Blocks: i.blocks}
+	if len(i.sources) > 0 {
+		s.Running, s.File = true, i.sources[0].name()
+		s.Read += i.sources[0].offset()
+	}
+	return s
+}
+
+// importStep is the job that reads the next blocks.
+func (s *Chain) importStep(e Engine) (func(), error) {
+	err := s.importer.step(e, s.ctx.Done())
+	status := s.importer.status()
+	return func() {
+		s.status = status
+		if !status.Running {
+			s.imported(err)
+		}
+	}, err
+}
+
+// imported answers those who waited for the end of the import.
+func (s *Chain) imported(err error) {
+	for _, call := range s.waiting {
+		call.Answer(messages.Done{}, err)
+	}
+	s.waiting = nil
+}
+
+func (s *Chain) waitImported(m *waitImported) {
+	if s.engine != nil && !s.status.Running {
+		m.Answer(messages.Done{}, nil)
+		return
+	}
+	s.waiting = append(s.waiting, m)
+}
+
+// step reads blocks for importStepTime. The error is of the engine; a file
+// that cannot be read is logged and passed over, as Core does.
+func (i *importer) step(e Engine, stop <-chan struct{}) error {
+	began := time.Now()
+	for len(i.sources) > 0 && time.Since(began) < importStepTime {
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if err := i.readBlock(e); err != nil {
+			return err
+		}
+	}
+	i.progress(e)
+	if len(i.sources) == 0 || time.Since(i.synced) > importSyncEvery {
+		i.synced = time.Now()
+		return e.Sync()
+	}
+	return nil
+}
+
+// progress tells the log how far the import has come, now and then.
+func (i *importer) progress(e Engine) {
+	if len(i.sources) == 0 || time.Since(i.logged) < importLogEvery {
+		return
+	}
+	i.logged = time.Now()
+	status := i.status()
+	i.log.Info("Importing blocks", "file", status.File, "blocks", status.Blocks,
+		"progress", fmt.Sprintf("%.1f%%", 100*float64(status.Read)/float64(max(status.Total, 1))),
+		"height", e.Reader().Active().Height())
+}
+
+// readBlock takes the next block of the present source, or opens it.
+func (i *importer) readBlock(e Engine) error {
+	src := i.sources[0]
+	if !i.opened {
+		i.opened = true
+		if err := src.open(); err != nil {
+			i.log.Warn("Could not open blocks file", "file", src.name(), "err", err)
+			i.end()
+			return nil
+		}
+		i.log.Info("Importing blocks file", "file", src.name(), "bytes", src.size())
+		return nil
+	}
+	rec, err := src.next()
+	switch {
+	case err == nil:
+		at := position{rec.File, rec.Offset, len(rec.Block)}
+		src.took(at)
+		return i.take(e, src, at, rec.Block)
+	case errors.Is(err, io.EOF):
+		i.log.Info("Loaded blocks from external file", "file", src.name(), "blocks", i.blocks)
+		err = src.done()
+	default:
+		i.log.Warn("Could not read blocks file", "file", src.name(), "err", err)
+	}
+	i.end()
+	if src.isEngine() {
+		return err
+	}
+	return nil
+}
+
+// take gives a block to the engine, and then those that waited for it.
+func (i *importer) take(e Engine, src source, at position, raw []byte) error {
+	if err := i.accept(e, at, raw); err != nil {
+		return err
+	}
+	waiting := i.adopt(e, raw)
+	for len(waiting) > 0 {
+		last := len(waiting) - 1
+		at, waiting = waiting[last], waiting[:last]
+		raw, err := src.read(at)
+		if err != nil {
+			i.log.Warn("Could not read blocks file", "file", src.name(), "err", err)
+			continue
+		}
+		if err := i.accept(e, at, raw); err != nil {
+			return err
+		}
+		waiting = append(waiting, i.adopt(e, raw)...)
+	}
+	return nil
+}
+
+// accept gives one block to the engine, or remembers it for later.
+func (i *importer) accept(e Engine, at position, raw []byte) error {
+	parent := parentOf(raw)
+	isGenesis := parent == (chainhash.Hash{})
+	if !isGenesis && e.Reader().Lookup(&parent) == nil {
+		i.remember(parent, at)
+		return nil
+	}
+	err := e.Accept(raw)
+	var reject *messages.RejectError
+	switch {
+	case err == nil:
+		i.blocks++
+	case !errors.As(err, &reject):
+		return err
+	case reject.Reason != "duplicate" && !isGenesis:
+		i.log.Warn("Block from file refused", "block", hashOf(raw), "reason", reject)
+	}
+	return nil
+}
+
+// A Scanner returns nothing shorter than a header.
+func parentOf(raw []byte) chainhash.Hash { return chainhash.Hash(raw[4:36]) }
+func hashOf(raw []byte) chainhash.Hash {
+	return chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
+}
+
+// remember keeps the place of a block whose parent is not there yet.
+func (i *importer) remember(parent chainhash.Hash, at position) {
+	if len(i.orphans) >= maxOrphans {
+		if !i.lost {
+			i.lost = true
+			i.log.Warn("Too many blocks before their parents, skipping", "limit", maxOrphans)
+		}
+		return
+	}
+	if i.orphans == nil {
+		i.orphans = make(map[chainhash.Hash][]position)
+	}
+	i.orphans[parent] = append(i.orphans[parent], at)
+}
+
+// adopt returns the places of the blocks that waited for one that is known by
+// now, and forgets them.
+func (i *importer) adopt(e Engine, raw []byte) []position {
+	if len(i.orphans) == 0 {
+		return nil
+	}
+	hash := hashOf(raw)
+	waiting := i.orphans[hash]
+	if waiting == nil || e.Reader().Lookup(&hash) == nil {
+		return nil
+	}
+	delete(i.orphans, hash)
+	return waiting
+}
+
+// end leaves the present source. Blocks that still wait for their parents are
+// given up: their places mean nothing in another source.
+func (i *importer) end() {
+	src := i.sources[0]
+	if n := len(i.orphans); n > 0 {
+		i.log.Warn("Blocks without known parents were left out", "file", src.name(), "parents", n)
+	}
+	i.done += src.size()
+	src.close()
+	i.sources = i.sources[1:]
+	i.opened, i.orphans, i.lost = false, nil, false
+}
+
+// close leaves everything as it is.
+func (i *importer) close() {
+	if i.opened && len(i.sources) > 0 {
+		i.sources[0].close()
+	}
+}

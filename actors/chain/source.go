@@ -1,0 +1,156 @@
+package chain
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// A BlockFile is a file of serialized blocks to import, as Core writes them:
+// magic, length, block. Where a file xor.dat lies beside it, the file is
+// obfuscated with that key.
+type BlockFile struct {
+	Path     string
+	Magic    [4]byte
+	MaxBlock int // size of the largest block allowed
+}
+
+// A Stored is what an engine finds in its own block files after its metadata
+// was lost, or that another node has left there.
+type Stored struct {
+	// Blocks yields every block once, in no promised order.
+	Blocks iter.Seq2[blockfile.Record, error]
+
+	// Read reads a block again that Blocks has yielded.
+	Read func(file int, offset int64, size int) ([]byte, error)
+
+	// Done notes that every block was offered to the engine.
+	Done func() error
+
+	Size int64 // in bytes, of all files
+}
+
+// A source yields blocks to import.
+type source interface {
+	name() string
+	size() int64    // in bytes
+	isEngine() bool // whether a failure to read is one of the engine
+
+	open() error                      // first of those below
+	next() (blockfile.Record, error)  // [io.EOF] after the last
+	took(at position)                 // notes how far next has come
+	offset() int64                    // bytes taken so far
+	read(at position) ([]byte, error) // reads a block again
+	done() error                      // after the last block
+	close()
+}
+
+// position is where a block lies in a source.
+type position struct {
+	file   int
+	offset int64
+	length int
+}
+
+// fileSource is a block file of somebody else.
+type fileSource struct {
+	BlockFile
+	file    *os.File
+	key     blockfile.Key
+	scanner *blockfile.Scanner
+	at      int64
+}
+
+func (s *fileSource) name() string { return s.Path }
+
+func (s *fileSource) size() int64 {
+	info, err := os.Stat(s.Path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (s *fileSource) open() error {
+	file, err := os.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	s.file = file
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if s.key, err = blockfile.LoadKey(filepath.Dir(s.Path)); err != nil {
+		return err
+	}
+	s.scanner = blockfile.NewScanner(file, info.Size(), s.Magic, s.key, s.MaxBlock)
+	return nil
+}
+
+func (s *fileSource) next() (blockfile.Record, error) { return s.scanner.Next() }
+
+func (s *fileSource) read(at position) ([]byte, error) {
+	raw := make([]byte, at.length)
+	start := at.offset + blockfile.HeaderSize
+	if _, err := s.file.ReadAt(raw, start); err != nil {
+		return nil, err
+	}
+	s.key.XOR(raw, start)
+	return raw, nil
+}
+
+func (*fileSource) done() error         { return nil }
+func (*fileSource) isEngine() bool      { return false }
+func (s *fileSource) offset() int64     { return s.at }
+func (s *fileSource) took(end position) { s.at = end.offset + int64(end.length) }
+func (s *fileSource) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+	}
+}
+
+// storedSource is the engine's own block files.
+type storedSource struct {
+	Stored
+	pull func() (blockfile.Record, error, bool)
+	stop func()
+	at   int64
+}
+
+func (*storedSource) name() string  { return "own block files" }
+func (s *storedSource) size() int64 { return s.Size }
+
+func (s *storedSource) open() error {
+	s.pull, s.stop = iter.Pull2(s.Blocks)
+	return nil
+}
+
+func (s *storedSource) next() (blockfile.Record, error) {
+	rec, err, ok := s.pull()
+	if !ok {
+		return rec, io.EOF
+	}
+	if err != nil {
+		return rec, fmt.Errorf("read own block files: %w", err)
+	}
+	return rec, nil
+}
+
+func (s *storedSource) read(at position) ([]byte, error) {
+	return s.Read(at.file, at.offset, at.length)
+}
+
+func (s *storedSource) done() error       { return s.Done() }
+func (*storedSource) isEngine() bool      { return true }
+func (s *storedSource) offset() int64     { return s.at }
+func (s *storedSource) took(end position) { s.at += int64(end.length) + blockfile.HeaderSize }
+func (s *storedSource) close() {
+	if s.stop != nil {
+		s.stop()
+	}
+}

@@ -1,0 +1,334 @@
+// Package scanner is the actor that owns the node's one block-filter scan.
+//
+// It serves [messages.ReserveScan], [messages.ReleaseScan], [messages.RunScan],
+// [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in
+// workers, one a core, so that the actor itself answers at once whatever a scan
+// does. A damaged filter is re-made by the indexer while the scan goes on; one
+// that cannot be re-made fails the scan, which is never called complete over a
+// hole.
+package scanner
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A Source gives the stored filters.
+type Source interface {
+	// View pins the filters that are stored now.
+	View() View
+}
+
+// A View reads filters for one worker.
+type View interface {
+	// Filters fills in the Data of filters whose blocks have consecutive
+	// heights from the given one on. An error is a [*DamagedError] where the
+	// filter can be re-made.
+	Filters(from int32, dst []filters.Filter) error
+
+	// Guard runs read, which reads bytes that Filters returned, and turns a
+	// fault of the memory behind them into an error.
+	Guard(read func()) error
+
+	// Release ends the validity of the bytes that Filters returned.
+	Release()
+}
+
+// Config is what the actor is made of.
+type Config struct {
+	Source    Source
+	Chain     *chainview.Current
+	Indexer   *ask.Ref
+	HeaderLen int // bytes before a block's transactions
+	Workers   int // that match; at least 1
+	Log       *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.ReserveScan](), ask.Serve[messages.ReleaseScan](),
+	ask.Serve[messages.RunScan](), ask.Serve[messages.GetScanStatus](),
+	ask.Serve[messages.AbortScan](),
+}
+
+type (
+	reserve   = ask.Call[messages.ReserveScan, messages.ScanSlot]
+	release   = ask.Call[messages.ReleaseScan, messages.Done]
+	runScan   = ask.Call[messages.RunScan, messages.ScanResult]
+	getStatus = ask.Call[messages.GetScanStatus, messages.ScanStatus]
+	abortScan = ask.Call[messages.AbortScan, bool]
+)
+
+// Scanner is the actor; make one with [New].
+type Scanner struct {
+	cfg  Config
+	mode actor.Behavior // idle, reserved or scanning
+
+	slots   *atomic.Uint64 // numbers given so far, by earlier instances too
+	slot    uint64         // number of the slot given last
+	aborted chan struct{}
+	scan    *scan    // the running one; nil unless scanning
+	call    *runScan // who waits for it
+	ending  []*scan  // answered already, their workers about to stop
+}
+
+// New returns the producer of a scanner.
+func New(cfg Config) actor.Producer {
+	var slots atomic.Uint64
+	return func() actor.Actor {
+		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: &slots}
+		s.mode.Become(s.idle)
+		return s
+	}
+}
+
+// Receive implements actor.Actor.
+func (s *Scanner) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Stopping, *actor.Restarting:
+		s.close()
+	case indexed:
+		if m.scan == s.scan {
+			s.indexed(c, m.err)
+		}
+	case prepared:
+		s.prepared(c, m)
+	case workerDone:
+		s.workerDone(c, m)
+	case repaired:
+		if m.scan == s.scan {
+			s.repaired(c, m)
+		}
+	default:
+		s.mode.Receive(c)
+	}
+}
+
+// idle has no scan and no slot given away.
+func (s *Scanner) idle(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *reserve:
+		s.reserve(m)
+	case *release:
+		m.Answer(messages.Done{}, nil)
+	case *runScan:
+		m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+	case *getStatus:
+		m.Answer(messages.ScanStatus{}, nil)
+	case *abortScan:
+		m.Answer(false, nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// reserved waits for the scan of whoever holds the slot.
+func (s *Scanner) reserved(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *reserve:
+		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
+	case *release:
+		if m.Req.Slot == s.slot {
+			s.mode.Become(s.idle)
+		}
+		m.Answer(messages.Done{}, nil)
+	case *runScan:
+		if m.Req.Slot != s.slot {
+			m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+			return
+		}
+		s.begin(c, m)
+	case *getStatus:
+		m.Answer(messages.ScanStatus{Running: true}, nil)
+	case *abortScan:
+		s.abortReservation()
+		m.Answer(true, nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// scanning has a scan and refuses a second.
+func (s *Scanner) scanning(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *reserve:
+		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
+	case *release:
+		m.Answer(messages.Done{}, nil)
+	case *runScan:
+		m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+	case *getStatus:
+		m.Answer(s.scan.status(), nil)
+	case *abortScan:
+		s.end(nil)
+		m.Answer(true, nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (s *Scanner) reserve(m *reserve) {
+	s.slot = s.slots.Add(1)
+	s.aborted = make(chan struct{})
+	if m.Answer(messages.ScanSlot{ID: s.slot, Aborted: s.aborted}, nil) {
+		s.mode.Become(s.reserved)
+	}
+}
+
+// abortReservation ends the preparation of a scan; its holder is still owed an
+// empty result.
+func (s *Scanner) abortReservation() {
+	select {
+	case <-s.aborted:
+	default:
+		close(s.aborted)
+	}
+}
+
+// begin pins the blocks of a scan and waits for their filters.
+func (s *Scanner) begin(c actor.Context, call *runScan) {
+	reader := s.cfg.Chain.Open()
+	stop := reader.Lookup(&call.Req.Stop)
+	if stop == nil || call.Req.Start < 0 || call.Req.Start > stop.Height {
+		s.mode.Become(s.idle)
+		call.Answer(messages.ScanResult{}, messages.ErrBlockNotFound)
+		return
+	}
+	s.call, s.scan = call, newScan(&s.cfg, reader, &call.Req, stop)
+	s.mode.Become(s.scanning)
+	select {
+	case <-s.aborted:
+		s.end(nil)
+		return
+	default:
+	}
+	current := s.scan
+	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: stop.Hash},
+		func(_ messages.Done, err error) any { return indexed{current, err} })
+}
+
+// indexed goes on when every block of the range has its filter.
+func (s *Scanner) indexed(c actor.Context, err error) {
+	if err != nil {
+		s.end(&messages.FilterError{Block: s.scan.stop.Hash, Err: err})
+		return
+	}
+	s.scan.prepare(c)
+}
+
+func (s *Scanner) prepared(c actor.Context, m prepared) {
+	m.scan.running--
+	if m.scan != s.scan {
+		s.forget(m.scan)
+		return
+	}
+	for range s.cfg.Workers {
+		m.scan.startWorker(c)
+	}
+}
+
+func (s *Scanner) workerDone(c actor.Context, m workerDone) {
+	m.scan.running--
+	if m.scan != s.scan {
+		s.forget(m.scan)
+		return
+	}
+	var damage *DamagedError
+	switch {
+	case errors.As(m.err, &damage):
+		s.repair(c, damage)
+	case m.err != nil:
+		s.end(m.err)
+	case s.scan.complete():
+		s.end(nil)
+	}
+}
+
+// repair has a damaged filter re-made, once for each block.
+func (s *Scanner) repair(c actor.Context, damage *DamagedError) {
+	if !s.scan.mayRepair(damage) {
+		s.end(&messages.FilterError{Block: damage.Block, Err: damage})
+		return
+	}
+	s.cfg.Log.Warn("scan met a damaged block filter", "err", damage)
+	current := s.scan
+	ask.Then(current.ctx, c, s.cfg.Indexer, messages.RepairFilter{Block: damage.Block},
+		func(_ messages.Done, err error) any { return repaired{current, damage, err} })
+}
+
+func (s *Scanner) repaired(c actor.Context, m repaired) {
+	if m.err != nil {
+		s.end(&messages.FilterError{Block: m.damage.Block, Err: m.err})
+		return
+	}
+	s.scan.startWorker(c)
+}
+
+// end answers the caller with what was found, tells the workers to stop, and
+// is free for the next scan without waiting for them.
+func (s *Scanner) end(err error) {
+	ended, call := s.scan, s.call
+	s.scan, s.call = nil, nil
+	s.mode.Become(s.idle)
+	ended.cancel()
+	if err != nil {
+		call.Answer(messages.ScanResult{}, err)
+	} else {
+		call.Answer(ended.result(), nil)
+	}
+	s.ending = append(s.ending, ended)
+	s.forget(ended)
+}
+
+// forget lets go of an ended scan once its last worker has stopped.
+func (s *Scanner) forget(ended *scan) {
+	if ended.running == 0 {
+		s.ending = slices.DeleteFunc(s.ending, func(e *scan) bool { return e == ended })
+	}
+}
+
+// close stops every worker. Callers are answered by the guard of the actor.
+func (s *Scanner) close() {
+	if s.scan != nil {
+		s.ending = append(s.ending, s.scan)
+		s.scan = nil
+	}
+	for _, e := range s.ending {
+		e.cancel()
+	}
+	for _, e := range s.ending {
+		e.drop()
+	}
+	s.ending = nil
+}
+
+// Messages of the scanner to itself.
+type (
+	// indexed says that the filters of a scan's blocks are there.
+	indexed struct {
+		scan *scan
+		err  error
+	}
+	// prepared says that the scripts of a scan are ready to be looked for.
+	prepared struct{ scan *scan }
+	// workerDone says that a worker has no more to do, or cannot go on.
+	workerDone struct {
+		scan *scan
+		err  error
+	}
+	// repaired says that a damaged filter was re-made.
+	repaired struct {
+		scan   *scan
+		damage *DamagedError
+		err    error
+	}
+)

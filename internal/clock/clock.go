@@ -1,0 +1,28 @@
+// Package clock is the time of a node, which a test of the node may set.
+package clock
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Clock tells the real time until it is set, and a fixed time from then on.
+// The zero value tells the real time. It is safe for concurrent use.
+type Clock struct{ mock atomic.Int64 } // seconds since 1970; 0: not set
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	if sec := c.mock.Load(); sec != 0 {
+		return time.Unix(sec, 0)
+	}
+	return time.Now()
+}
+
+// Set makes t the time, to the second. The zero time returns to the real one.
+func (c *Clock) Set(t time.Time) {
+	if t.IsZero() {
+		c.mock.Store(0)
+		return
+	}
+	c.mock.Store(t.Unix())
+}

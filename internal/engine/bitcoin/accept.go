@@ -1,0 +1,191 @@
+package bitcoin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// errTrailing reports bytes after the end of a block.
+var errTrailing = errors.New("bytes after the end of the block")
+
+// Accept validates a serialized block and makes it part of the tree, and of
+// the active chain when it ends the chain with the most work. The error is a
+// [*messages.RejectError] for a block that is refused; any other error means
+// that the engine cannot go on.
+func (e *Engine) Accept(raw []byte) error {
+	block, err := parseBlock(raw)
+	if err != nil {
+		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+	}
+	return e.acceptBlock(block)
+}
+
+// Submit is Accept for a block that a miner sends: where its coinbase commits to
+// witnesses and lacks the nonce, the nonce of zeros is filled in (BIP22 clients
+// leave it out).
+func (e *Engine) Submit(raw []byte) error {
+	block, err := parseBlock(raw)
+	if err != nil {
+		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+	}
+	if e.fillNonce(block.MsgBlock()) {
+		block = btcutil.NewBlock(block.MsgBlock())
+	}
+	return e.acceptBlock(block)
+}
+
+// fillNonce reports whether a nonce had to be filled in.
+func (e *Engine) fillNonce(block *wire.MsgBlock) bool {
+	parent := e.tree.Lookup(&block.Header.PrevBlock)
+	if parent == nil || len(block.Transactions) == 0 || !e.net.Active("segwit", parent.Height+1) {
+		return false
+	}
+	coinbase := block.Transactions[0]
+	if witnessCommitment(coinbase) < 0 || coinbase.HasWitness() || len(coinbase.TxIn) == 0 {
+		return false
+	}
+	coinbase.TxIn[0].Witness = wire.TxWitness{make([]byte, 32)}
+	return true
+}
+
+func (e *Engine) acceptBlock(block *btcutil.Block) error {
+	if err := e.refuse(block); err != nil {
+		return err
+	}
+	_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+	if err != nil {
+		var rule blockchain.RuleError
+		if !errors.As(err, &rule) {
+			return fmt.Errorf("block %v: %w", block.Hash(), err)
+		}
+		err = e.reject(rule, block.MsgBlock())
+	}
+	if noted := e.note(block, err == nil); noted != nil {
+		return noted
+	}
+	return err
+}
+
+// refuse rejects what btcd would not look at, or would keep as an orphan.
+func (e *Engine) refuse(block *btcutil.Block) error {
+	if b := e.tree.Lookup(block.Hash()); b != nil {
+		if b.Status().Invalid() {
+			return &messages.RejectError{Reason: "duplicate-invalid"}
+		}
+		if b.Status()&chainview.HasData != 0 {
+			return &messages.RejectError{Reason: "duplicate"}
+		}
+	}
+	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
+	if parent == nil {
+		return &messages.RejectError{Reason: ReasonNoParent}
+	}
+	if e.net.SignetChallenge != nil && !e.signed(block.MsgBlock()) {
+		return &messages.RejectError{
+			Reason: "bad-signet-blksig", Debug: "signet block signature validation failure",
+		}
+	}
+	return nil
+}
+
+// ReasonNoParent is the reject reason of a block whose parent is unknown: it
+// may be right, and come too early.
+const ReasonNoParent = "prev-blk-not-found"
+
+// note takes over into the tree what btcd has learned from a block: it may have
+// been stored although it is refused, and a branch may have been tried and
+// found wanting.
+func (e *Engine) note(block *btcutil.Block, accepted bool) error {
+	header := &block.MsgBlock().Header
+	if !accepted && e.stored(block.Hash()) == nil {
+		return nil // refused before it was stored
+	}
+	b, err := e.tree.Add(header, blockchain.CalcWork(header.Bits), chainview.HasData)
+	if err != nil {
+		return err
+	}
+	extends := e.chain.BestSnapshot().Hash == b.Hash && b.Parent == e.tree.Active().Tip()
+	if accepted && extends {
+		e.tree.SetStatus(b, chainview.HasData|chainview.Valid)
+		return e.followTip()
+	}
+	if err := e.refreshBranch(b); err != nil {
+		return err
+	}
+	return e.followTip()
+}
+
+// stored returns btcd's header of a block it has taken into its index.
+func (e *Engine) stored(hash *chainhash.Hash) *wire.BlockHeader {
+	header, err := e.chain.HeaderByHash(hash)
+	if err != nil {
+		return nil
+	}
+	return &header
+}
+
+// Invalidate marks a block and its descendants as invalid and moves to the
+// best chain without them.
+func (e *Engine) Invalidate(hash *chainhash.Hash) error {
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	if b.Height == 0 {
+		return nil // as in Core, nothing happens
+	}
+	return e.change(e.chain.InvalidateBlock(hash))
+}
+
+// Reconsider takes back Invalidate for a block, its ancestors and its
+// descendants, and moves to the best chain with them.
+func (e *Engine) Reconsider(hash *chainhash.Hash) error {
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	// btcd clears a block and what follows it; Core clears what comes before
+	// as well.
+	first := b
+	for at := b; at != nil && at.Status().Invalid(); at = at.Parent {
+		first = at
+	}
+	if !first.Status().Invalid() {
+		return nil
+	}
+	return e.change(e.chain.ReconsiderBlock(&first.Hash))
+}
+
+// change takes over a change of many blocks at once.
+func (e *Engine) change(err error) error {
+	if err != nil {
+		return fmt.Errorf("change block status: %w", err)
+	}
+	if err := e.refresh(); err != nil {
+		return err
+	}
+	return e.followTip()
+}
+
+// parseBlock reads a block and nothing after it.
+func parseBlock(raw []byte) (*btcutil.Block, error) {
+	r := bytes.NewReader(raw)
+	block, err := btcutil.NewBlockFromReader(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
+		return nil, errTrailing
+	}
+	return block, nil
+}

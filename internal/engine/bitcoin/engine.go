@@ -1,0 +1,127 @@
+// Package bitcoin validates Bitcoin's chains: it owns btcd's BlockChain over
+// the node's own chain database, and keeps the block tree that everybody else
+// reads.
+//
+// An Engine has one user at a time, the chain actor's worker; what Reader
+// returns is safe from anywhere. Consensus rules are btcd's, with every block's
+// scripts executed and no checkpoints. What btcd lacks is added here: block
+// signatures of signets (BIP325), Core's reject reasons, mining on demand.
+package bitcoin
+
+import (
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/txscript"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// sigCacheEntries is how many valid signatures are remembered. Blocks are
+// validated once, so it pays only where a branch is connected again.
+const sigCacheEntries = 10_000
+
+// Config is what an Engine is made of.
+type Config struct {
+	Network *dialect.Network
+	DB      *chaindb.DB // closed with the engine
+	Cache   int64       // bytes for unspent outputs held in memory
+	Clock   *clock.Clock
+	Log     *slog.Logger
+}
+
+// An Engine is an open chain.
+type Engine struct {
+	net   *dialect.Network
+	db    *chaindb.DB
+	chain *blockchain.BlockChain
+	tree  *chainview.Tree
+	clock timeSource
+	log   *slog.Logger
+}
+
+// Open opens the chain in cfg.DB, or starts one with the genesis block. It
+// takes over the database: after an error it is closed.
+func Open(cfg Config) (*Engine, error) {
+	e := &Engine{net: cfg.Network, db: cfg.DB, clock: timeSource{cfg.Clock}, log: cfg.Log}
+	chain, err := blockchain.New(&blockchain.Config{
+		DB:               cfg.DB.BTCD(),
+		UtxoCacheMaxSize: uint64(cfg.Cache),
+		ChainParams:      cfg.Network.Params,
+		TimeSource:       e.clock,
+		SigCache:         txscript.NewSigCache(sigCacheEntries),
+		HashCache:        txscript.NewHashCache(sigCacheEntries),
+	})
+	if err != nil {
+		_ = cfg.DB.Close()
+		return nil, fmt.Errorf("open chain: %w", err)
+	}
+	e.chain = chain
+	if e.tree, err = loadTree(cfg.DB.BTCD(), cfg.Network.Params); err != nil {
+		_ = cfg.DB.Close()
+		return nil, fmt.Errorf("load block tree: %w", err)
+	}
+	if err := e.followTip(); err != nil {
+		_ = cfg.DB.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Reader returns the readers' side of the chain. It stays valid until Close.
+func (e *Engine) Reader() chainview.Reader { return reader{e.tree, e.db} }
+
+// SetMockTime makes the engine judge block times by t; the zero time returns
+// to the real clock.
+func (e *Engine) SetMockTime(t time.Time) { e.clock.Set(t) }
+
+// Unread returns the blocks that lie in the database's files and are to be fed
+// to Accept: after a rebuild, or over the files of another node. Call done when
+// all were offered. blocks is nil when there are none.
+func (e *Engine) Unread() (blocks iter.Seq2[blockfile.Record, error], done func() error) {
+	if !e.db.Reloading() {
+		return nil, nil
+	}
+	return e.db.Reload(), e.db.ReloadDone
+}
+
+// Sync makes everything that was accepted so far survive a loss of power.
+func (e *Engine) Sync() error {
+	if err := e.chain.FlushUtxoCache(blockchain.FlushPeriodic); err != nil {
+		return fmt.Errorf("flush unspent outputs: %w", err)
+	}
+	return e.db.Sync()
+}
+
+// Close writes what is still in memory and closes the database.
+func (e *Engine) Close() error {
+	flushed := e.chain.FlushUtxoCache(blockchain.FlushRequired)
+	synced := e.db.Sync()
+	closed := e.db.Close()
+	for _, err := range []error{flushed, synced, closed} {
+		if err != nil {
+			return fmt.Errorf("close chain: %w", err)
+		}
+	}
+	return nil
+}
+
+// followTip makes the readers' active chain end where btcd's does.
+func (e *Engine) followTip() error {
+	best := e.chain.BestSnapshot()
+	tip := e.tree.Lookup(&best.Hash)
+	if tip == nil {
+		return fmt.Errorf("tip %v is not in the block tree", best.Hash)
+	}
+	if tip != e.tree.Active().Tip() {
+		e.tree.SetActive(tip)
+	}
+	return nil
+}

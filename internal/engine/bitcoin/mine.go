@@ -1,0 +1,155 @@
+package bitcoin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/versionbits"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// maxTimewarp is how many seconds the first block of a difficulty period may
+// lie before the block it follows (BIP94); blocks mined here keep to it on
+// every network, as Core's do.
+const maxTimewarp = 600
+
+// witnessMagic begins the output that commits to the witnesses of a block
+// (BIP141).
+var witnessMagic = []byte{txscript.OP_RETURN, txscript.OP_DATA_36, 0xaa, 0x21, 0xa9, 0xed}
+
+// Mine finds a block on the active chain that pays to script and holds the
+// given transactions after its coinbase. Every hash computed is taken off
+// tries. It returns nil when they are used up, or ctx has ended. The block has
+// not been accepted yet. A [*messages.RejectError] says that a block of these
+// transactions would break a rule.
+func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error) {
+	block, err := e.template(script, txs)
+	if err != nil {
+		return nil, err
+	}
+	if !solve(ctx, &block.Header, tries) {
+		return nil, nil
+	}
+	var buf bytes.Buffer
+	if err := block.Serialize(&buf); err != nil {
+		return nil, fmt.Errorf("serialize mined block: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// template builds a valid block but for its proof of work.
+func (e *Engine) template(script []byte, rawTxs [][]byte) (*wire.MsgBlock, error) {
+	tip := e.tree.Active().Tip()
+	block := &wire.MsgBlock{Header: wire.BlockHeader{
+		Version:   versionbits.NextVersion(e.net.Deployments, tip),
+		PrevBlock: tip.Hash,
+		Timestamp: e.nextTime(tip),
+	}}
+	bits, err := e.chain.CalcNextRequiredDifficulty(block.Header.Timestamp)
+	if err != nil {
+		return nil, fmt.Errorf("next difficulty: %w", err)
+	}
+	block.Header.Bits = bits
+	if block.Transactions, err = parseTxs(rawTxs); err != nil {
+		return nil, err
+	}
+	block.Transactions = slices.Insert(block.Transactions, 0, e.coinbase(tip.Height+1, script))
+	commitWitnesses(block)
+	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
+
+	err = e.chain.CheckConnectBlockTemplate(btcutil.NewBlock(block))
+	var rule blockchain.RuleError
+	if errors.As(err, &rule) {
+		return nil, e.reject(rule, block)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check template: %w", err)
+	}
+	return block, nil
+}
+
+func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
+	txs := make([]*wire.MsgTx, len(raw))
+	for i, b := range raw {
+		txs[i] = new(wire.MsgTx)
+		if err := txs[i].Deserialize(bytes.NewReader(b)); err != nil {
+			return nil, &messages.RejectError{Reason: "bad-tx", Debug: err.Error()}
+		}
+	}
+	return txs, nil
+}
+
+// nextTime returns the time of a block on top of tip.
+func (e *Engine) nextTime(tip *chainview.Block) time.Time {
+	earliest := tip.MedianTimePast() + 1
+	if (tip.Height+1)%e.chain.BlocksPerRetarget() == 0 {
+		earliest = max(earliest, tip.Header.Timestamp.Unix()-maxTimewarp)
+	}
+	return time.Unix(max(earliest, e.clock.AdjustedTime().Unix()), 0)
+}
+
+// coinbase pays the subsidy alone: there is no mempool to take fees from, and
+// transactions given by hand leave theirs unclaimed, as with Core.
+func (e *Engine) coinbase(height int32, script []byte) *wire.MsgTx {
+	// The height (BIP34), and a push that keeps the script above its minimum
+	// length of two bytes.
+	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
+	if err != nil {
+		panic(err) // five bytes cannot be too long
+	}
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32},
+		SignatureScript:  sig,
+		Sequence:         wire.MaxTxInSequenceNum - 1, // so that the lock time counts
+	})
+	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)), script))
+	tx.LockTime = uint32(height - 1)
+	return tx
+}
+
+// commitWitnesses adds the output by which the coinbase commits to the
+// witnesses, with a nonce of zeros.
+func commitWitnesses(block *wire.MsgBlock) {
+	var nonce [32]byte
+	root := merkleRoot(block.Transactions, true)
+	commitment := chainhash.DoubleHashB(append(root[:], nonce[:]...))
+	coinbase := block.Transactions[0]
+	coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
+	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(witnessMagic), commitment...)))
+}
+
+func merkleRoot(txs []*wire.MsgTx, witness bool) chainhash.Hash {
+	wrapped := make([]*btcutil.Tx, len(txs))
+	for i, tx := range txs {
+		wrapped[i] = btcutil.NewTx(tx)
+	}
+	return blockchain.CalcMerkleRoot(wrapped, witness)
+}
+
+// solve looks for a nonce from 0 on.
+func solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
+	target := blockchain.CompactToBig(header.Bits)
+	for header.Nonce = 0; ; header.Nonce++ {
+		hash := header.BlockHash()
+		if blockchain.HashToBig(&hash).Cmp(target) <= 0 {
+			return true
+		}
+		if *tries == 0 || header.Nonce == math.MaxUint32 || ctx.Err() != nil {
+			return false
+		}
+		*tries--
+	}
+}
