@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+// maxReply bounds the bytes of a reply that are kept in memory.
+const maxReply = 1 << 30
+
+// endpoint is where calls go.
+type endpoint struct {
+	client  *http.Client
+	address string // host:port, for messages
+	url     string
+}
+
+// newEndpoint finds the server: -rpcport beats a port in -rpcconnect, which
+// beats that of the network.
+func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
+	connect := s.String("rpcconnect", "127.0.0.1")
+	host, port, ok := options.SplitHostPort(connect)
+	if !ok {
+		return nil, failf("Invalid port provided in -rpcconnect: %s", connect)
+	}
+	if s.IsSet("rpcport") {
+		text := s.String("rpcport", "")
+		wanted, ok := options.ParsePort(text)
+		if !ok {
+			return nil, failf("Invalid port provided in -rpcport: %s", text)
+		}
+		if port != 0 {
+			fmt.Fprintf(stderr, "Warning: Port specified in both -rpcconnect and -rpcport. Using -rpcport %d\n", wanted)
+		}
+		port = wanted
+	}
+	if port == 0 {
+		port = s.Chain().RPCPort()
+	}
+	number := strconv.Itoa(int(port))
+	return &endpoint{
+		client:  newClient(time.Duration(s.Int("rpcclienttimeout", 900)) * time.Second),
+		address: host + ":" + number,
+		url:     "http://" + net.JoinHostPort(host, number) + walletPath(s),
+	}, nil
+}
+
+// newClient returns a client for one request that goes to the server and nowhere
+// else: no proxy, no redirection.
+func newClient(timeout time.Duration) *http.Client {
+	return &http.Client{
+		Timeout:       max(timeout, 0), // 0: none
+		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// walletPath is the path of the chosen wallet, or that of none.
+func walletPath(s *options.Settings) string {
+	if !s.IsSet("rpcwallet") {
+		return "/"
+	}
+	var b strings.Builder
+	b.WriteString("/wallet/")
+	for _, c := range []byte(s.String("rpcwallet", "")) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// credentials are what a call is sent with.
+type credentials struct {
+	userPassword string // "user:password", empty when none were found
+	missing      bool   // no password and no cookie
+	configPath   string // where a password could be
+}
+
+// credentialsOf takes the password from the options or else the cookie, which a
+// daemon writes anew at each start.
+func credentialsOf(s *options.Settings) credentials {
+	c := credentials{configPath: s.ConfigPath()}
+	if password := s.String("rpcpassword", ""); password != "" {
+		c.userPassword = s.String("rpcuser", "") + ":" + password
+		return c
+	}
+	text, err := (options.OS{}).ReadFile(s.CookieFile())
+	c.missing = err != nil
+	c.userPassword, _, _ = strings.Cut(string(text), "\n")
+	return c
+}
+
+// post sends the body of a request and returns the reply, an object.
+func (e *endpoint) post(body []byte, c credentials) (*jsontree.Value, error) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.userPassword)))
+	req.Header.Set("User-Agent", "") // bitcoin-cli sends none
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, e.unreachable(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	if err != nil {
+		return nil, e.unreachable(err)
+	}
+	if err := checkStatus(resp.StatusCode, text, c); err != nil {
+		return nil, err
+	}
+	reply, err := jsontree.Parse(text)
+	if err != nil {
+		return nil, errors.New("couldn't parse reply from server")
+	}
+	if _, err := reply.AsObject(); err != nil {
+		return nil, err
+	}
+	if reply.Len() == 0 {
+		return nil, errors.New("expected reply to have result, error and id properties")
+	}
+	return reply, nil
+}
+
+// checkStatus refuses replies that hold no JSON-RPC reply.
+func checkStatus(status int, text []byte, c credentials) error {
+	switch {
+	case status == http.StatusUnauthorized && c.missing:
+		return failf("Could not locate RPC credentials. No authentication cookie could be found, and RPC password is not set.  "+
+			"See -rpcpassword and -stdinrpcpass.  Configuration file: (%s)", c.configPath)
+	case status == http.StatusUnauthorized:
+		return failf("Authorization failed: Incorrect rpcuser or rpcpassword")
+	case status == http.StatusServiceUnavailable:
+		return failf("Server response: %s", text)
+	case status > http.StatusBadRequest && status != http.StatusNotFound &&
+		status != http.StatusInternalServerError:
+		return fmt.Errorf("server returned HTTP error %d", status)
+	case len(text) == 0:
+		return errors.New("no response from server")
+	}
+	return nil
+}
+
+// transient is the failure of a server that may answer later.
+type transient string
+
+func (t transient) Error() string { return "timeout on transient error: " + string(t) }
+
+// unreachable explains why no reply came, with Core's numbers for the reasons.
+func (e *endpoint) unreachable(err error) error {
+	var network net.Error
+	var reason string
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) ||
+		(errors.As(err, &network) && network.Timeout()):
+		reason = ` (error code 0 - "timeout reached")`
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		reason = ` (error code 1 - "EOF reached")`
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		reason = ` (error code 2 - "error while reading header, or invalid header")`
+	}
+	return transient(fmt.Sprintf("Could not connect to the server %s%s\n\n"+
+		"Make sure the trawld server is running and that you are connecting to the correct RPC port.\n"+
+		"Use \"trawl-cli -help\" for more info.", e.address, reason))
+}

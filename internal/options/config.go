@@ -1,0 +1,103 @@
+package options
+
+import "strings"
+
+// blanks are what Core trims around names and values.
+const blanks = " \t\r\n"
+
+// entry is one line "name=value" of a configuration file. Its name bears the
+// section it stands in.
+type entry struct{ name, text string }
+
+// parseConfig splits the text of a configuration file into its entries and the
+// places where sections begin.
+func parseConfig(text, file string) ([]entry, []Section, error) {
+	var (
+		entries  []entry
+		sections []Section
+		prefix   string
+		number   int
+	)
+	for line := range strings.Lines(text) {
+		number++
+		line, _, hash := strings.Cut(line, "#")
+		line = strings.Trim(line, blanks)
+		switch {
+		case line == "":
+		case line[0] == '[' && line[len(line)-1] == ']':
+			name := line[1 : len(line)-1]
+			sections = append(sections, Section{name, file, number})
+			prefix = name + "."
+		case line[0] == '-':
+			return nil, nil, errorf("parse error on line %d: %s, options in configuration file must be specified without leading -", number, line)
+		default:
+			e, err := parseEntry(line, number, hash)
+			if err != nil {
+				return nil, nil, err
+			}
+			if dot := strings.LastIndexByte(e.name, '.'); dot >= 0 {
+				sections = append(sections, Section{prefix + e.name[:dot], file, number})
+			}
+			e.name = prefix + e.name
+			entries = append(entries, e)
+		}
+	}
+	return entries, sections, nil
+}
+
+// parseEntry reads a line "name=value"; hash says that a comment was cut off.
+func parseEntry(line string, number int, hash bool) (entry, error) {
+	name, text, ok := strings.Cut(line, "=")
+	if !ok {
+		if strings.HasPrefix(line, "no") {
+			return entry{}, errorf("parse error on line %d: %s, if you intended to specify a negated option, use %s=1 instead", number, line, line)
+		}
+		return entry{}, errorf("parse error on line %d: %s", number, line)
+	}
+	name, text = strings.Trim(name, blanks), strings.Trim(text, blanks)
+	if hash && strings.Contains(name, "rpcpassword") {
+		return entry{}, errorf("parse error on line %d, using # in rpcpassword can be ambiguous and should be avoided", number)
+	}
+	return entry{name, text}, nil
+}
+
+// addConfig takes the entries of one configuration file in.
+func (s *Settings) addConfig(text, file string) error {
+	entries, sections, err := parseConfig(text, file)
+	if err != nil {
+		return err
+	}
+	s.sections = append(s.sections, sections...)
+	for _, e := range entries {
+		if err := s.addEntry(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Settings) addEntry(e entry) error {
+	k := parseKey(e.name)
+	switch k.name {
+	case "conf":
+		return errorf("conf cannot be set in the configuration file; use includeconf= if you want to include additional config files")
+	case "reindex":
+		s.remark(Warning, "reindex=1 is set in the configuration file, which will significantly slow down startup. "+
+			"Consider removing or commenting out this option for better performance, "+
+			"unless there is currently a condition which makes rebuilding the indexes necessary")
+	}
+	option, ok := s.options[k.name]
+	if !ok {
+		s.remark(Warning, "Ignoring unknown configuration value %s", e.name)
+		return nil
+	}
+	v, err := s.interpret(k, option, e.text, true)
+	if err != nil {
+		return err
+	}
+	if s.config[k.section] == nil {
+		s.config[k.section] = map[string]span{}
+	}
+	s.config[k.section][k.name] = append(s.config[k.section][k.name], v)
+	return nil
+}

@@ -1,0 +1,42 @@
+package options
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxFile bounds the bytes read of a configuration file, in case it is a
+// device that never ends.
+const maxFile = 16 << 20
+
+// Files is what this package sees of the file system.
+type Files interface {
+	// ReadFile returns the content of a file.
+	ReadFile(path string) ([]byte, error)
+	// IsDir reports whether path is a directory; symbolic links are followed.
+	IsDir(path string) bool
+}
+
+// OS is the [Files] of the operating system.
+type OS struct{}
+
+// ReadFile implements [Files]. Files beyond 16 MiB are refused.
+func (OS) ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s: larger than %d bytes", path, maxFile)
+	}
+	return text, err
+}
+
+// IsDir implements [Files].
+func (OS) IsDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

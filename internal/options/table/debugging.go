@@ -1,0 +1,46 @@
+package table
+
+import "github.com/seed61375155/trawl/internal/options"
+
+// logging is what goes to the log, and how.
+var logging = []options.Option{
+	{Name: "debug", Arg: "<category>", Help: "Log details of <category>; no category, 1 or all means all; 0 or none forgets those before it; may be repeated"},
+	{Name: "debugexclude", Arg: "<category>", Help: "Leave <category> out of what -debug asks for; may be repeated"},
+	{Name: "logips", Flags: unused, Help: "Log addresses of peers"},
+	{Name: "loglevel", Arg: "<level>|<category>:<level>", Flags: noNegation | needsValue | debug, Help: "How much of the categories of -debug to log: info, debug or trace, for all or for one of them (default: debug); may be repeated"},
+	{Name: "loglevelalways", Help: "Log category and level of every line (default: 0)"},
+	{Name: "logratelimit", Flags: debug | unused, Help: "Limit how much one place of the program may log"},
+	{Name: "logsourcelocations", Help: "Log the file, line and function of every line (default: 0)"},
+	{Name: "logthreadnames", Help: "Log which part of the program a line comes from (default: 0)"},
+	{Name: "logtimemicros", Flags: debug, Help: "Log times to the microsecond (default: 0)"},
+	{Name: "logtimestamps", Help: "Log the time of every line (default: 1)"},
+	{Name: "printtoconsole", Help: "Log to the standard output too (default: 1)"},
+	{Name: "shrinkdebugfile", Help: "Cut a log file that has grown beyond 11 MB at start (default: 1 without -debug)"},
+}
+
+// debugging is for tests and developers.
+var debugging = []options.Option{
+	{Name: "acceptstalefeeestimates", Flags: debug | unused, Help: "Read fee estimates however old they are"},
+	{Name: "capturemessages", Flags: debug | unused, Help: "Write all messages of peers to files"},
+	{Name: "checkaddrman", Arg: "<n>", Flags: debug | unused, Help: "Check the table of addresses every <n> operations"},
+	{Name: "checkblockindex", Flags: debug | unused, Help: "Check the tree of blocks now and then"},
+	{Name: "checkblocks", Arg: "<n>", Flags: debug | unused, Help: "Check the last <n> blocks at start"},
+	{Name: "checklevel", Arg: "<n>", Flags: debug | unused, Help: "How thoroughly -checkblocks checks, 0 to 4"},
+	{Name: "checkmempool", Arg: "<n>", Flags: debug | unused, Help: "Check the memory pool every <n> transactions"},
+	{Name: "deprecatedrpc", Arg: "<method>", Flags: debug, Help: "Allow a call, or a use of one, that is going away; may be repeated"},
+	{Name: "fastprune", Flags: debug, Help: "Use small block files, for tests of pruning"},
+	{Name: "help-debug", Help: "Show this help with the options for developers, and exit"},
+	{Name: "limitancestorcount", Arg: "<n>", Flags: debug | unused, Help: "Most unconfirmed ancestors of a transaction"},
+	{Name: "limitancestorsize", Arg: "<n>", Flags: debug | unused, Help: "Largest size of unconfirmed ancestors, in kvB"},
+	{Name: "limitdescendantcount", Arg: "<n>", Flags: debug | unused, Help: "Most unconfirmed descendants of a transaction"},
+	{Name: "limitdescendantsize", Arg: "<n>", Flags: debug | unused, Help: "Largest size of unconfirmed descendants, in kvB"},
+	{Name: "maxsigcachesize", Arg: "<n>", Flags: debug | unused, Help: "Use up to <n> MiB for remembered signatures"},
+	{Name: "maxtipage", Arg: "<n>", Flags: debug | unused, Help: "Age in seconds of the best block beyond which the node is not up to date"},
+	{Name: "maxtxfee", Arg: "<amt>", Flags: unused, Help: "Highest fee in BTC of a transaction sent from here"},
+	{Name: "mocktime", Arg: "<n>", Flags: debug, Help: "Take <n>, in seconds since 1970, for the time (default: 0, the clock)"},
+	{Name: "printpriority", Flags: debug | unused, Help: "Log the fee rate of transactions when blocks are made"},
+	{Name: "stopafterblockimport", Flags: debug, Help: "Stop once the blocks of -loadblock are loaded (default: 0)"},
+	{Name: "stopatheight", Flags: debug, Help: "Stop once the chain has this height (default: 0, never)"},
+	{Name: "test", Arg: "<option>", Flags: debug | unused, Help: "Set an option for tests"},
+	{Name: "uacomment", Arg: "<cmt>", Help: "Add a comment to the name that peers see; may be repeated"},
+}

@@ -1,0 +1,63 @@
+package table
+
+import "github.com/seed61375155/trawl/internal/options"
+
+// general is the daemon's data, storage and start-up.
+var general = []options.Option{
+	{Name: "alertnotify", Arg: "<cmd>", Flags: unused, Help: "Run the shell command <cmd> on an alert; %s is replaced by its text"},
+	{Name: "allowignoredconf", Help: "Only warn about a configuration file in the data directory that is not read because another one is (default: 0)"},
+	{Name: "assumevalid", Arg: "<hex>", Flags: unused, Help: "Skip script checks in ancestors of this block (default: none, every script is checked)"},
+	{Name: "blockfilterindex", Arg: "<type>", Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)"},
+	{Name: "blocknotify", Arg: "<cmd>", Flags: unused, Help: "Run the shell command <cmd> when the best block changes; %s is replaced by its hash"},
+	{Name: "blockreconstructionextratxn", Arg: "<n>", Flags: unused, Help: "Extra transactions to keep for rebuilding compact blocks"},
+	{Name: "blocksdir", Arg: "<dir>", Help: "Keep the block files below <dir> (default: the data directory)"},
+	{Name: "blocksonly", Flags: unused, Help: "Reject transactions from peers"},
+	{Name: "blocksxor", Help: "XOR the block files of a new data directory with a random key (default: 1)"},
+	{Name: "coinstatsindex", Flags: unused, Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
+	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command line only (default: trawl.conf, or else bitcoin.conf)"},
+	{Name: "daemon", Help: "Not available: run the program under a service manager"},
+	{Name: "daemonwait", Help: "Not available: run the program under a service manager"},
+	{Name: "datadir", Arg: "<dir>", Flags: noNegation, Help: "Keep all data below <dir>, which must exist (default: ~/.trawl)"},
+	{Name: "dbbatchsize", Arg: "<n>", Flags: debug | unused, Help: "Largest batch, in bytes, that is written to the database at once"},
+	{Name: "dbcache", Arg: "<n>", Help: "Use up to <n> MiB of memory for the cache of unspent outputs (default: 450)"},
+	{Name: "debuglogfile", Arg: "<file>", Help: "Write the log to <file>, relative to the network's folder (default: debug.log); -nodebuglogfile for none"},
+	{Name: "includeconf", Arg: "<file>", Help: "Read <file> too, relative to the data directory; in configuration files only, not in an included one"},
+	{Name: "loadblock", Arg: "<file>", Help: "Load blocks from <file>, in the form of a blk file, at start; may be repeated"},
+	{Name: "maxmempool", Arg: "<n>", Flags: unused, Help: "Keep the memory pool below <n> MB"},
+	{Name: "maxorphantx", Arg: "<n>", Flags: unused, Help: "Not used any more"},
+	{Name: "mempoolexpiry", Arg: "<n>", Flags: unused, Help: "Drop transactions from the memory pool after <n> hours"},
+	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug | unused, Help: "Work below which a chain is taken for incomplete"},
+	{Name: "par", Arg: "<n>", Help: "Threads for checking scripts; 0 for all cores, less than 0 to leave as many free (default: 0)"},
+	{Name: "persistmempool", Flags: unused, Help: "Save the memory pool at shutdown and load it at start"},
+	{Name: "persistmempoolv1", Flags: unused, Help: "Save the memory pool in the format of old versions"},
+	{Name: "pid", Arg: "<file>", Help: "Write the process number to <file>, relative to the network's folder (default: trawld.pid)"},
+	{Name: "prune", Arg: "<n>", Flags: unused, Help: "Delete old block files, to keep below <n> MiB; 1 for pruning by hand, 0 for none (default: 0)"},
+	{Name: "reindex", Help: "Build the chain state and the indexes again from the block files"},
+	{Name: "reindex-chainstate", Help: "Build the chain state again from the block files"},
+	{Name: "settings", Arg: "<file>", Flags: unused, Help: "File of the settings that calls change (default: settings.json)"},
+	{Name: "shutdownnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when shutdown begins; may be repeated"},
+	{Name: "startupnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> once the node is ready"},
+	{Name: "txindex", Flags: unused, Help: "Keep an index of all transactions (default: 0)"},
+}
+
+// blockCreation is about the blocks that generate calls make.
+var blockCreation = []options.Option{
+	{Name: "blockmaxweight", Arg: "<n>", Flags: unused, Help: "Largest weight of a block made here"},
+	{Name: "blockmintxfee", Arg: "<amt>", Flags: unused, Help: "Lowest fee rate, in BTC per kvB, of transactions in a block made here"},
+	{Name: "blockreservedweight", Arg: "<n>", Flags: unused, Help: "Weight to keep free for the header and the coinbase transaction"},
+	{Name: "blockversion", Arg: "<n>", Flags: debug | unused, Help: "Version of blocks made here; regtest only"},
+}
+
+// relay is about transactions on their way.
+var relay = []options.Option{
+	{Name: "acceptnonstdtxn", Flags: debug | unused, Help: "Relay and mine transactions that are not standard; test networks only"},
+	{Name: "bytespersigop", Flags: unused, Help: "Virtual bytes that a signature operation counts for"},
+	{Name: "datacarrier", Flags: unused, Help: "Relay and mine transactions that carry data"},
+	{Name: "datacarriersize", Flags: unused, Help: "Largest size in bytes of the data that a transaction may carry"},
+	{Name: "dustrelayfee", Arg: "<amt>", Flags: debug | unused, Help: "Fee rate, in BTC per kvB, that defines dust"},
+	{Name: "incrementalrelayfee", Arg: "<amt>", Flags: debug | unused, Help: "Fee rate, in BTC per kvB, that a replacement must add"},
+	{Name: "minrelaytxfee", Arg: "<amt>", Flags: unused, Help: "Lowest fee rate, in BTC per kvB, of transactions to relay"},
+	{Name: "permitbaremultisig", Flags: unused, Help: "Relay transactions with bare multisig outputs"},
+	{Name: "whitelistforcerelay", Flags: unused, Help: "Give whitelisted peers the permission forcerelay by default"},
+	{Name: "whitelistrelay", Flags: unused, Help: "Give whitelisted peers the permission relay by default"},
+}

@@ -1,0 +1,32 @@
+package table
+
+import "github.com/seed61375155/trawl/internal/options"
+
+// wallet is about keys, coins and fees.
+var wallet = []options.Option{
+	{Name: "addresstype", Flags: unused, Help: "Kind of new addresses: legacy, p2sh-segwit, bech32 or bech32m"},
+	{Name: "avoidpartialspends", Flags: unused, Help: "Spend all coins of an address together"},
+	{Name: "changetype", Flags: unused, Help: "Kind of change addresses"},
+	{Name: "consolidatefeerate", Arg: "<amt>", Flags: unused, Help: "Spend more coins than needed below this fee rate, in BTC per kvB"},
+	{Name: "disablewallet", Flags: unused, Help: "Run without wallets"},
+	{Name: "discardfee", Arg: "<amt>", Flags: unused, Help: "Fee rate, in BTC per kvB, at which change is not worth keeping"},
+	{Name: "fallbackfee", Arg: "<amt>", Flags: unused, Help: "Fee rate, in BTC per kvB, when there is no estimate"},
+	{Name: "keypool", Arg: "<n>", Flags: unused, Help: "Keys to derive ahead for each descriptor"},
+	{Name: "maxapsfee", Arg: "<n>", Flags: unused, Help: "Extra fee, in BTC, that avoiding partial spends may cost"},
+	{Name: "mintxfee", Arg: "<amt>", Flags: unused, Help: "Lowest fee rate, in BTC per kvB, to pay"},
+	{Name: "paytxfee", Arg: "<amt>", Flags: unused, Help: "Fee rate, in BTC per kvB, to pay"},
+	{Name: "signer", Arg: "<cmd>", Flags: unused, Help: "Program that signs outside this one"},
+	{Name: "spendzeroconfchange", Flags: unused, Help: "Spend unconfirmed change"},
+	{Name: "txconfirmtarget", Arg: "<n>", Flags: unused, Help: "Pay enough to be confirmed within <n> blocks"},
+	{Name: "wallet", Arg: "<path>", Flags: networkOnly | unused, Help: "Load this wallet at start; may be repeated"},
+	{Name: "walletbroadcast", Flags: unused, Help: "Send transactions of wallets to peers"},
+	{Name: "walletdir", Arg: "<dir>", Flags: unused, Help: "Keep wallets below <dir> (default: wallets in the network's folder)"},
+	{Name: "walletnotify", Arg: "<cmd>", Flags: unused, Help: "Run the shell command <cmd> when a transaction of a wallet changes; %s is replaced by its id"},
+	{Name: "walletrbf", Flags: unused, Help: "Make transactions of wallets replaceable"},
+}
+
+var walletDebug = []options.Option{
+	{Name: "unsafesqlitesync", Flags: debug | unused, Help: "Do not wait for the disk when a wallet is written"},
+	{Name: "walletcrosschain", Flags: debug | unused, Help: "Allow wallets of another network"},
+	{Name: "walletrejectlongchains", Flags: debug | unused, Help: "Refuse transactions that the memory pool's limits on chains refuse"},
+}

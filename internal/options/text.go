@@ -1,0 +1,63 @@
+package options
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mask stands for a secret in the log.
+const mask = "****"
+
+// Listing returns one line for every value that was given, for the log: those of
+// the files by section, then those of the command line, each by name. Secrets
+// are masked.
+func (s *Settings) Listing() []string {
+	var lines []string
+	for _, section := range slices.Sorted(maps.Keys(s.config)) {
+		prefix := "Config file arg: "
+		if section != "" {
+			prefix += "[" + section + "] "
+		}
+		lines = s.appendListing(lines, prefix, s.config[section])
+	}
+	return s.appendListing(lines, "Command-line arg: ", s.commandLine)
+}
+
+func (s *Settings) appendListing(lines []string, prefix string, values map[string]span) []string {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, v := range values[name] {
+			text := v.json()
+			if s.options[name].has(Sensitive) {
+				text = mask
+			}
+			lines = append(lines, prefix+name+"="+text)
+		}
+	}
+	return lines
+}
+
+// json is the value as Core stores it: negations are booleans, the rest text.
+func (v value) json() string {
+	switch v.kind {
+	case negated:
+		return "false"
+	case doubled:
+		return "true"
+	default:
+		return quote(v.text)
+	}
+}
+
+// quote writes text as a JSON string.
+func quote(text string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil { // never, for a string
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
