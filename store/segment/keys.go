@@ -1,0 +1,321 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"syscall"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+	"github.com/syndtr/goleveldb/leveldb/util"
+)
+
+// keyOptions: the records are hashes, which do not compress, and are read
+// once, at the start.
+var keyOptions = &opt.Options{
+	Compression:            opt.NoCompression,
+	BlockCacheCapacity:     1 << 20,
+	OpenFilesCacheCapacity: 64,
+}
+
+var (
+	durably  = &opt.WriteOptions{Sync: true}
+	uncached = &opt.ReadOptions{DontFillCache: true}
+)
+
+// errKeysDamaged reports a database that has to be recovered or wiped.
+var errKeysDamaged = errors.New("filter keys are damaged")
+
+// keys is the database of records and marks.
+type keys struct {
+	db   *leveldb.DB
+	stor storage.Storage
+	dir  string
+}
+
+// marks are the single values of the database.
+type marks struct {
+	tip       chainhash.Hash // zero: none was set
+	hasTip    bool
+	synced    syncMark
+	hasSynced bool
+}
+
+// openKeys opens the database and reads it into a catalog: as it is, else as
+// far as it can be recovered, else empty.
+func openKeys(dir string, log *slog.Logger) (*keys, catalog, marks, error) {
+	steps := []struct {
+		name string
+		open func(storage.Storage) (*leveldb.DB, error)
+	}{
+		{"open", openAsIs},
+		{"salvage", salvage},
+		{"recover", recoverTables},
+		{"wipe", wipe},
+	}
+	var failure error
+	for _, step := range steps {
+		k, err := openWith(dir, step.open)
+		var c catalog
+		var m marks
+		if err == nil {
+			if c, m, err = k.load(log); err == nil {
+				return k, c, m, nil
+			}
+			err = errors.Join(err, k.close())
+		}
+		failure = fmt.Errorf("%s filter keys: %w", step.name, err)
+		if !isDamage(err) {
+			break
+		}
+		log.Warn("filter index database is damaged", "step", step.name, "err", err)
+	}
+	return nil, catalog{}, marks{}, failure
+}
+
+// openWith locks the directory and opens the database in it. Whatever the
+// database does over damaged files, panics included, is an error.
+func openWith(dir string, open func(storage.Storage) (*leveldb.DB, error)) (k *keys, err error) {
+	stor, err := storage.OpenFile(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: panic: %v", errKeysDamaged, r)
+		}
+		if err != nil {
+			stor.Close()
+		}
+	}()
+	db, err := open(stor)
+	if err != nil {
+		return nil, err
+	}
+	return &keys{db, stor, dir}, nil
+}
+
+func openAsIs(stor storage.Storage) (*leveldb.DB, error) {
+	return leveldb.Open(stor, keyOptions)
+}
+
+// salvage copies what can be read into a new database, for one whose tables
+// have damaged blocks. Recover rewrites such tables, too, but fails for those
+// with several versions of a key, which nearly all have: the tip's.
+func salvage(stor storage.Storage) (*leveldb.DB, error) {
+	lenient := *keyOptions
+	lenient.Strict = opt.StrictBlockChecksum | opt.StrictJournalChecksum
+	old, err := leveldb.Open(stor, &lenient)
+	if err != nil {
+		return nil, err
+	}
+	batch := new(leveldb.Batch)
+	it := old.NewIterator(nil, uncached)
+	for it.Next() {
+		batch.Put(it.Key(), it.Value())
+	}
+	it.Release()
+	if err := errors.Join(it.Error(), old.Close()); err != nil {
+		return nil, err
+	}
+	db, err := wipe(stor)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Write(batch, durably); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// recoverTables finds the tables of a database that lost track of them.
+func recoverTables(stor storage.Storage) (*leveldb.DB, error) {
+	return leveldb.Recover(stor, keyOptions)
+}
+
+// wipe removes every file of the database, whose lock is held.
+func wipe(stor storage.Storage) (*leveldb.DB, error) {
+	files, err := stor.List(storage.TypeAll)
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range files {
+		if err := stor.Remove(fd); err != nil {
+			return nil, err
+		}
+	}
+	return leveldb.Recover(stor, keyOptions) // which, unlike Open, asks for no file
+}
+
+// isDamage tells whatever the database stumbles over, missing files included,
+// from what it cannot help: a lock, permissions, a full disk.
+func isDamage(err error) bool {
+	var system syscall.Errno
+	if errors.As(err, &system) {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return !errors.Is(err, storage.ErrLocked) && !errors.Is(err, ErrForeign)
+}
+
+// load reads all keys, which also verifies every block of the database.
+// Records that contradict others are deleted.
+func (k *keys) load(log *slog.Logger) (c catalog, m marks, err error) {
+	if err := k.checkFormat(); err != nil {
+		return c, m, err
+	}
+	drop := new(leveldb.Batch)
+	it := k.db.NewIterator(nil, uncached)
+	defer it.Release()
+	for it.Next() {
+		if !c.addPair(&m, it.Key(), it.Value()) {
+			drop.Delete(it.Key())
+		}
+	}
+	if err := it.Error(); err != nil {
+		return c, m, err
+	}
+	if drop.Len() > 0 {
+		log.Warn("filter index drops records that contradict others", "records", drop.Len())
+		return c, m, k.db.Write(drop, durably)
+	}
+	return c, m, nil
+}
+
+// addPair takes one pair of the database. False means that it is worthless.
+func (c *catalog) addPair(m *marks, key, value []byte) bool {
+	switch {
+	case bytes.HasPrefix(key, keyFilter):
+		at, ok := parsePosition(key[len(keyFilter):])
+		if !ok {
+			return false
+		}
+		r, ok := parseRecord(at, value)
+		return ok && c.add(&r)
+	case bytes.Equal(key, keyTip):
+		m.hasTip = m.tip.SetBytes(value) == nil
+		return m.hasTip
+	case bytes.Equal(key, keySynced):
+		m.synced, m.hasSynced = parseSyncMark(value)
+		return m.hasSynced
+	}
+	return bytes.Equal(key, keyFormat)
+}
+
+// checkFormat reads the format version; a new database gets it, together with
+// marks that nothing is synced and no block is the tip: a mark that is absent
+// later was lost.
+func (k *keys) checkFormat() error {
+	version, err := k.db.Get(keyFormat, nil)
+	switch {
+	case err == nil && bytes.Equal(version, []byte{formatVersion}):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%w: unknown format %x", errKeysDamaged, version)
+	case !errors.Is(err, leveldb.ErrNotFound):
+		return err
+	}
+	empty, ours, err := k.peek()
+	if err != nil {
+		return err
+	}
+	if !empty && !ours {
+		return ErrForeign
+	}
+	batch := new(leveldb.Batch)
+	batch.Put(keyFormat, []byte{formatVersion})
+	if empty {
+		batch.Put(keySynced, new(syncMark).value())
+		batch.Put(keyTip, make([]byte, chainhash.HashSize))
+	}
+	return k.db.Write(batch, durably)
+}
+
+// peek tells whether the database is empty, and whether its first key could
+// be one of this package.
+func (k *keys) peek() (empty, ours bool, err error) {
+	it := k.db.NewIterator(nil, uncached)
+	defer it.Release()
+	if !it.Next() {
+		return true, false, it.Error()
+	}
+	for _, prefix := range [][]byte{keyFormat, keyTip, keySynced, keyFilter} {
+		ours = ours || bytes.HasPrefix(it.Key(), prefix)
+	}
+	return false, ours, nil
+}
+
+// filter reads the record at a position.
+func (k *keys) filter(at position) (record, error) {
+	value, err := k.db.Get(at.key(), nil)
+	switch {
+	case errors.Is(err, leveldb.ErrClosed):
+		return record{}, ErrClosed
+	case err != nil:
+		return record{}, fmt.Errorf("%w: %w", errKeys, err)
+	}
+	r, ok := parseRecord(at, value)
+	if !ok {
+		return record{}, errKeys
+	}
+	return r, nil
+}
+
+// put writes records and hands them to the operating system.
+func (k *keys) put(records []record) error {
+	batch := new(leveldb.Batch)
+	for i := range records {
+		batch.Put(records[i].key(), records[i].value())
+	}
+	if err := k.db.Write(batch, nil); err != nil {
+		return fmt.Errorf("write filter keys: %w", err)
+	}
+	return nil
+}
+
+// cut deletes the records from a position on.
+func (k *keys) cut(from position) error {
+	batch := new(leveldb.Batch)
+	end := util.BytesPrefix(keyFilter).Limit
+	it := k.db.NewIterator(&util.Range{Start: from.key(), Limit: end}, uncached)
+	defer it.Release()
+	for it.Next() {
+		batch.Delete(it.Key())
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return k.db.Write(batch, durably)
+}
+
+// sync makes every record written so far durable, then the mark that says so.
+//
+// A synced write flushes only the journal it goes to, and not the one before,
+// which may still wait to be turned into a table. So the journals are flushed
+// by name.
+func (k *keys) sync(mark syncMark) error {
+	journals, err := filesLike(k.dir, "*.log")
+	if err != nil {
+		return err
+	}
+	for _, path := range journals {
+		if err := syncFile(path); err != nil {
+			return err
+		}
+	}
+	if err := syncDir(k.dir); err != nil {
+		return err
+	}
+	if err := k.db.Put(keySynced, mark.value(), durably); err != nil {
+		return err
+	}
+	return syncDir(k.dir) // the write may have begun a journal
+}
+
+func (k *keys) close() error {
+	return errors.Join(k.db.Close(), k.stor.Close())
+}

@@ -1,0 +1,134 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// MakeFilter makes the filter of a block anew, as [Entry] has it.
+type MakeFilter func(ctx context.Context, block *chainhash.Hash) ([]byte, error)
+
+// Rebuild writes a segment anew and no other. Filters that still have their
+// filter hash are kept, the others are asked of makeFilter and must have the
+// hash that is recorded. The new file takes the old one's place in one step;
+// readers and appends go on meanwhile, and views keep the old file. The last
+// segment gets no more filters afterwards.
+//
+// A filter that cannot be made does not stop the others from being healed; it
+// remains damaged, and the error says why.
+//
+// Errors: those of makeFilter and the file system, [*DamagedError] for a
+// filter that came out with another hash, [ErrNotFound] for no such segment,
+// [ErrClosed], that of ctx, with nothing changed.
+func (s *Store) Rebuild(ctx context.Context, segment int, makeFilter MakeFilter) error {
+	s.rebuild.Lock()
+	defer s.rebuild.Unlock()
+	c, err := s.freeze(segment)
+	if err != nil {
+		return err
+	}
+	c.hashOf = s.filterHash
+	temp := c.path + ".tmp"
+	lost, err := c.remake(ctx, temp, makeFilter)
+	if err == nil {
+		err = s.replace(c, temp)
+	}
+	if err != nil {
+		_ = os.Remove(temp) // Open does it otherwise
+		return fmt.Errorf("rebuild filter segment %d: %w", segment, err)
+	}
+	s.log.Info("filter segment is rebuilt", "segment", segment, "filters", len(c.slots))
+	return lost
+}
+
+// freeze returns the check of a segment that does not grow any more.
+func (s *Store) freeze(segment int) (*checkup, error) {
+	s.write.Lock()
+	defer s.write.Unlock()
+	c, err := s.checkup(segment)
+	if err == nil && c.grows {
+		s.seal()
+	}
+	return c, err
+}
+
+// replace puts a new file in the place of the old one, on the disk and for
+// readers.
+func (s *Store) replace(c *checkup, temp string) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if err := os.Rename(temp, c.path); err != nil {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	i, _ := s.catalog.segmentAt(int(c.info.number))
+	fresh := newRegion(s.dir, c.info.number, c.info.size())
+	s.mu.Lock()
+	old := s.regions[i]
+	regions := slices.Clone(s.regions) // views hold the old slice
+	regions[i] = fresh
+	s.regions = regions
+	s.mu.Unlock()
+	old.release()
+	return nil
+}
+
+// remake writes the segment to a new file and syncs it. What could not be
+// made is left zero and reported in lost.
+func (c *checkup) remake(ctx context.Context, path string, makeFilter MakeFilter) (lost, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // a file of the store
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	old, err := os.Open(c.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	defer old.Close() // of a missing file: reading it fails, too
+
+	if err := f.Truncate(c.info.size()); err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt(appendHeader(nil, c.info.number), 0); err != nil {
+		return nil, err
+	}
+	var buf []byte
+	for i := range c.slots {
+		s := &c.slots[i]
+		buf = grow(buf, s.length)
+		filter, makeErr := c.remakeFilter(ctx, old, s, buf, makeFilter)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if makeErr != nil {
+			lost = errors.Join(lost, makeErr)
+			continue
+		}
+		if _, err := f.WriteAt(filter, int64(s.offset)); err != nil {
+			return nil, err
+		}
+	}
+	return lost, f.Sync()
+}
+
+// remakeFilter returns the filter of a slot: as it is in the old file, read
+// into buf, if it is intact, else a new one.
+func (c *checkup) remakeFilter(ctx context.Context, old *os.File, s *slot, buf []byte, makeFilter MakeFilter) ([]byte, error) {
+	if _, err := old.ReadAt(buf, int64(s.offset)); err == nil && c.checkFilter(s, buf) == nil {
+		return buf, nil
+	}
+	block := s.block
+	filter, err := makeFilter(ctx, &block)
+	if err != nil {
+		return nil, fmt.Errorf("filter of block %v: %w", block, err)
+	}
+	return filter, c.checkFilter(s, filter)
+}

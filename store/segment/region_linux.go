@@ -1,0 +1,22 @@
+package segment
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mmap maps size bytes of a file, which may be more than it has: what is
+// appended later can be read through the mapping. It returns nil on failure.
+func mmap(f *os.File, size int64) []byte {
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	_ = unix.Madvise(mem, unix.MADV_SEQUENTIAL) // advice only
+	return mem
+}
+
+func munmap(mem []byte) {
+	_ = unix.Munmap(mem) // fails only for memory that is not a mapping
+}

@@ -1,0 +1,220 @@
+// Package segment keeps the BIP158 block filters of a chain on disk, laid out
+// for being scanned from one end to the other.
+//
+// # Layout
+//
+// One directory holds segment files fltr00000.dat, fltr00001.dat, … with the
+// filters back to back in the order they were appended, and a goleveldb in db/
+// with one small record a filter: its block, position, checksum, filter hash
+// and filter header. store/schema.md lists the keys. A segment is only ever
+// appended to, so a filter never moves and the filter of a block that left the
+// active chain stays readable.
+//
+// In memory are the positions of all filters (84 bytes each, 76 MB for 900,000
+// blocks), an index of block hashes (at most 8 bytes each) and the active
+// chain (4 bytes each); the files are mapped. A scan therefore touches no
+// database and allocates nothing for a filter.
+//
+// # What holds after a crash
+//
+// The bytes of a filter reach the operating system before the record that
+// names them. What [Store.Append] and [Store.SetTip] acknowledged survives the
+// death of the process; what [Store.Sync] acknowledged survives a loss of
+// power. What comes later may be lost, but is noticed and cut by [Open].
+//
+// # Damage
+//
+// The index is a cache of the chain: damage never stops [Open]. Every filter
+// is checked against its CRC-32 whenever it is read, so that a damaged one is
+// a [*DamagedError] and never wrong bytes. [Store.Verify] covers every bit of
+// a segment file; [Store.Rebuild] makes a damaged segment anew, and no other.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use. Those that write wait for each
+// other; readers never wait for a write to the disk.
+//
+// The package knows bytes, hashes and heights. It decodes no filter and knows
+// no chain but the one that the filters' previous-block hashes form.
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// DefaultSegmentSize is the size in bytes up to which segments grow: small
+// enough to be made anew in about a minute, large enough that the filters of
+// a whole chain are some 200 files.
+const DefaultSegmentSize = 64 << 20
+
+// maxSegmentSize bounds what Options may ask for; offsets are 32-bit.
+const maxSegmentSize = 1 << 30
+
+// Options says where a store is and how it behaves.
+type Options struct {
+	Dir         string       // holds the segment files and db/; made when absent
+	SegmentSize int64        // in bytes, up to 1 GiB; 0 means DefaultSegmentSize
+	Log         *slog.Logger // told of every repair; nil discards
+}
+
+// Store is an open filter index; make one with [Open].
+type Store struct {
+	dir         string
+	segmentSize int64
+	log         *slog.Logger
+	keys        *keys
+
+	// rebuild is held during Rebuild, write by everything that writes, mu
+	// while what readers see changes. They are taken in this order.
+	rebuild sync.Mutex
+	write   sync.Mutex
+	mu      sync.RWMutex
+
+	// Guarded by write.
+	tail   *tail // nil: the next filter starts a segment
+	synced position
+	dirty  bool  // something was written since the last Sync
+	failed error // set by the first failed write; nothing is written any more
+
+	// Guarded by mu; written only with write held.
+	catalog catalog
+	regions []*region // one for each of catalog.segments; nil: file missing
+	closed  bool
+}
+
+// Sync makes everything acknowledged so far survive a loss of power.
+func (s *Store) Sync() error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	return s.writing(s.sync)
+}
+
+// Close syncs the store and closes it. It waits for a running Rebuild, which
+// ends with its context, and not for views: they stay readable, and the memory
+// that they pin is unmapped with their release.
+func (s *Store) Close() error {
+	s.rebuild.Lock()
+	defer s.rebuild.Unlock()
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.isClosed() {
+		return nil
+	}
+	var err error
+	if s.failed == nil {
+		err = s.sync()
+	}
+	s.mu.Lock()
+	s.closed = true
+	regions := s.regions
+	s.regions = nil
+	s.mu.Unlock()
+
+	for _, r := range regions {
+		r.release()
+	}
+	s.seal()
+	return errors.Join(err, s.keys.close())
+}
+
+// writing runs one write. After the first that fails the disk and the memory
+// may disagree, so no other is tried until the store is opened again.
+func (s *Store) writing(write func() error) error {
+	if s.isClosed() {
+		return ErrClosed
+	}
+	if s.failed != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, s.failed)
+	}
+	s.failed = write()
+	return s.failed
+}
+
+// sync flushes the segments first: the mark may only cover what is on disk.
+func (s *Store) sync() error {
+	if !s.dirty {
+		return nil
+	}
+	mark := syncMark{end: s.catalog.end(), tip: s.catalog.tip()}
+	for _, info := range s.catalog.segments {
+		if info.number < s.synced.segment {
+			continue
+		}
+		if err := syncFile(segmentPath(s.dir, info.number)); err != nil {
+			return fmt.Errorf("sync filter segment: %w", err)
+		}
+	}
+	if err := syncDir(s.dir); err != nil {
+		return fmt.Errorf("sync filter segments: %w", err)
+	}
+	if err := s.keys.sync(mark); err != nil {
+		return fmt.Errorf("sync filter keys: %w", err)
+	}
+	s.synced, s.dirty = mark.end, false
+	return nil
+}
+
+// seal ends the growing segment.
+func (s *Store) seal() {
+	if s.tail == nil {
+		return
+	}
+	s.tail.file.Close() // what was written is already with the system
+	s.tail = nil
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// Entry is the filter of one block with everything the store keeps of it.
+type Entry struct {
+	Block, Prev chainhash.Hash // the block and its previous block
+	Height      int32          // 0 for the genesis block
+	FilterHash  chainhash.Hash // double SHA-256 of Filter
+	Header      chainhash.Hash // filter header after BIP157
+	Filter      []byte         // as on the wire: CompactSize of the items, coded set
+}
+
+// SegmentInfo describes one segment file.
+type SegmentInfo struct {
+	Number  int    // as in the file's name; rising, without promise of no gaps
+	Path    string // of the file
+	Filters int    // held by it
+	Size    int64  // in bytes that the file ought to have
+}
+
+// Segments lists the segments in the order they were written.
+func (s *Store) Segments() []SegmentInfo {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	infos := make([]SegmentInfo, len(s.catalog.segments))
+	for i, info := range s.catalog.segments {
+		infos[i] = SegmentInfo{
+			Number:  int(info.number),
+			Path:    segmentPath(s.dir, info.number),
+			Filters: len(s.catalog.slotsOf(i)),
+			Size:    info.size(),
+		}
+	}
+	return infos
+}
+
+// Len returns the number of filters stored, those of stale blocks included.
+func (s *Store) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.catalog.slots)
+}
+
+func segmentPath(dir string, number uint32) string {
+	return filepath.Join(dir, fmt.Sprintf("fltr%05d.dat", number))
+}
