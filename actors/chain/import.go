@@ -212,6 +212,7 @@ func (i *importer) accept(e Engine, at position, raw []byte) error {
 
 // A Scanner returns nothing shorter than a header.
 func parentOf(raw []byte) chainhash.Hash { return chainhash.Hash(raw[4:36]) }
+
 func hashOf(raw []byte) chainhash.Hash {
 	return chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 }

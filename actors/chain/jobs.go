@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"context"
+
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -41,9 +43,10 @@ func (s *Chain) jobFor(msg any) job {
 // not carried out.
 func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine) (R, error)) job {
 	return func(e Engine) (func(), error) {
-		if err := call.Ctx.Err(); err != nil {
-			var none R
-			return func() { call.Answer(none, err) }, nil
+		select {
+		case <-call.Ctx.Done():
+			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
+		default:
 		}
 		got, err := work(e)
 		var broken error

@@ -80,16 +80,14 @@ func TestPlainRequestsDuringStopStress(t *testing.T) {
 		ref := start(t, sys.Root, nolog, "calc", 4, newCalc, calcServes...)
 		var wg sync.WaitGroup
 		for range 8 {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
+			wg.Go(func() {
 				for range 10 {
 					got, err := sys.Root.RequestFuture(ref.PID(), double{N: 1}, 5*time.Second).Result()
 					if got != 2 && !isErr(got, ask.ErrStopped) && !errors.Is(err, actor.ErrDeadLetter) {
 						t.Errorf("%v %v", got, err)
 					}
 				}
-			}()
+			})
 		}
 		ref.Stop(t.Context())
 		wg.Wait()

@@ -35,32 +35,28 @@ func Go(c actor.Context, work func() any) *Worker {
 		// The message is sent before done is closed, so that whoever waited
 		// finds nothing of the worker left.
 		defer close(w.done)
-		root.Send(self, wrapped{w.run(work)})
+		result, failure := run(work)
+		root.Send(self, wrapped{func() any {
+			switch {
+			case w.dropped.Load():
+				return nil
+			case failure != nil:
+				panic(*failure)
+			}
+			return result
+		}})
 	}()
 	return w
 }
 
-// run returns what to do in the actor: hand over the result, or panic.
-func (w *Worker) run(work func() any) (deliver func() any) {
+func run(work func() any) (result any, failure *WorkerPanic) {
 	defer func() {
 		if p := recover(); p != nil {
-			failure := WorkerPanic{p, string(debug.Stack())}
-			deliver = func() any {
-				if w.dropped.Load() {
-					return nil
-				}
-				panic(failure)
-			}
+			failure = &WorkerPanic{p, string(debug.Stack())}
 		}
 	}()
 	debug.SetPanicOnFault(true)
-	result := work()
-	return func() any {
-		if w.dropped.Load() {
-			return nil
-		}
-		return result
-	}
+	return work(), nil
 }
 
 // Drop waits for the worker to end and throws its result away. An actor that

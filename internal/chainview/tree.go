@@ -63,7 +63,7 @@ func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Blo
 }
 
 // SetStatus changes what is known of a block.
-func (t *Tree) SetStatus(b *Block, s Status) { b.setStatus(s) }
+func (*Tree) SetStatus(b *Block, s Status) { b.setStatus(s) }
 
 // SetActive makes the chain that ends in tip the active one. Chains that were
 // handed out before stay as they were.

@@ -20,7 +20,7 @@ func mainNetwork() *Network {
 		Name: "main", RPCPort: 8332, P2PPort: 8333,
 		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
-			testdummy(NeverActive, NoTimeout, 2016, 1815),
+			testdummy(NeverActive, 2016, 1815),
 			Deployment{
 				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
 				MinActivationHeight: 709632, Period: 2016, Threshold: 1815,
@@ -39,7 +39,7 @@ func testnet3() *Network {
 		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333,
 		Params: fresh(chaincfg.TestNet3Params),
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
-			testdummy(NeverActive, NoTimeout, 2016, 1512),
+			testdummy(NeverActive, 2016, 1512),
 			Deployment{
 				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
 				Period: 2016, Threshold: 1512,
@@ -54,7 +54,7 @@ func testnet4() *Network {
 		Name: "testnet4", Dir: "testnet4", RPCPort: 48332, P2PPort: 48333,
 		Params: fresh(chaincfg.TestNet4Params),
 		Deployments: append(buried(1, 1, 1, 1, 1),
-			testdummy(NeverActive, NoTimeout, 2016, 1512),
+			testdummy(NeverActive, 2016, 1512),
 			alwaysTaproot(2016, 1512)),
 		MinimumChainWork: "00000000000000000000000000000000000000000000034a4690fe592dc49c7c",
 		ChainTx:          ChainTx{Time: 1752470331, Count: 11414302, Rate: 0.2842619757327476},
@@ -76,7 +76,7 @@ func Signet(challenge []byte) *Network {
 		Params:          fresh(chaincfg.CustomSignetParams(challenge, nil)),
 		SignetChallenge: challenge,
 		Deployments: append(buried(1, 1, 1, 1, 1),
-			testdummy(NeverActive, NoTimeout, 2016, 1815),
+			testdummy(NeverActive, 2016, 1815),
 			alwaysTaproot(2016, 1815)),
 	})
 }
@@ -93,7 +93,7 @@ func regtest() *Network {
 		Name: "regtest", Dir: "regtest", RPCPort: 18443, P2PPort: 18444,
 		Params: p,
 		Deployments: append(buried(1, 1, 1, 1, 0),
-			testdummy(0, NoTimeout, 144, 108),
+			testdummy(0, 144, 108),
 			alwaysTaproot(144, 108)),
 		MineOnDemand: true, MockableClock: true,
 		ChainTx: ChainTx{Rate: 0.001},
@@ -110,9 +110,9 @@ func buried(bip34, bip66, bip65, csv, segwit int32) []Deployment {
 	}
 }
 
-func testdummy(start, timeout int64, period, threshold int32) Deployment {
+func testdummy(start int64, period, threshold int32) Deployment {
 	return Deployment{
-		Name: "testdummy", Bit: 28, Start: start, Timeout: timeout,
+		Name: "testdummy", Bit: 28, Start: start, Timeout: NoTimeout,
 		Period: period, Threshold: threshold,
 	}
 }
