@@ -1,0 +1,91 @@
+package rpc
+
+import (
+	"encoding/base64"
+	"testing"
+)
+
+func basic(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
+
+// The hashes were made with Python: hmac.new(salt, password, "sha256").
+func TestLogin(t *testing.T) {
+	var credentials []credential
+	for _, entry := range []string{
+		"alice:7d9ba5ae63c3d4dc30583ff4fe65a67e$405d89d7e4b67e1741b8d72e933ddf58cd25cd48e6bbd5ec18c0f4a2c7b27065",
+		"bob:s$f41748e835f4867cb52ecf83327f47aa210de33ab672889a45fda95776ea9d43",
+		"bob:s$" + hashPassword("s", "second"),
+	} {
+		c, ok := parseCredential(entry)
+		if !ok {
+			t.Fatal(entry)
+		}
+		credentials = append(credentials, c)
+	}
+	credentials = append(credentials, newCredential("plain", "a:b"))
+	tests := []struct {
+		header, user string
+		ok           bool
+	}{
+		{basic("alice:cA773lm788buwYe4g4WT+05pKyNruVKjQ25x3n0DQcM="), "alice", true},
+		{basic("bob:p:ü"), "bob", true},
+		{basic("bob:second"), "bob", true},
+		{basic("plain:a:b"), "plain", true},
+		{basic("plain:a:b") + " ", "plain", true},
+		{basic("alice:second"), "alice", false},
+		{basic("plain:"), "plain", false},
+		{basic(":"), "", false},
+		{basic("plain"), "", false},
+		{"", "", false},
+		{"Basic", "", false},
+		{"basic" + basic("plain:a:b")[5:], "", false},
+		{"Basic  !", "", false},
+		{"Bearer x", "", false},
+	}
+	for _, test := range tests {
+		if user, ok := login(credentials, test.header); ok != test.ok || ok && user != test.user {
+			t.Errorf("%q: got %q, %v", test.header, user, ok)
+		}
+	}
+}
+
+func TestParseCredentialRefuses(t *testing.T) {
+	for _, entry := range []string{"", "a", "a:b", "a:b$c$d", "a:b:c$d", "a$b", ":"} {
+		if c, ok := parseCredential(entry); ok {
+			t.Errorf("%q: got %v", entry, c)
+		}
+	}
+}
+
+func TestWhitelists(t *testing.T) {
+	yes, no := true, false
+	entries := []string{"all-of:a,b c", "both:a,b", "both:b,c", "none", "empty:", "kept:a", "kept"}
+	type ask struct {
+		user, method string
+		any, allowed bool
+	}
+	check := func(w whitelists, asks []ask) {
+		t.Helper()
+		for _, a := range asks {
+			list := w.of(a.user)
+			if list.any() != a.any || list.allows(a.method) != a.allowed {
+				t.Errorf("%s calls %s: got %v, %v", a.user, a.method, list.any(), list.allows(a.method))
+			}
+		}
+	}
+	listed := []ask{
+		{"all-of", "a", true, true},
+		{"all-of", "c", true, true},
+		{"all-of", "d", true, false},
+		{"both", "a", true, false},
+		{"both", "b", true, true},
+		{"both", "c", true, false},
+		{"none", "a", true, false},
+		{"empty", "a", true, false},
+		{"kept", "a", true, true},
+	}
+	check(parseWhitelists(entries, nil), append(listed, ask{"other", "a", false, false}))
+	check(parseWhitelists(entries, &yes), append(listed, ask{"other", "a", false, false}))
+	check(parseWhitelists(entries, &no), append(listed, ask{"other", "a", true, true}))
+	check(parseWhitelists(nil, nil), []ask{{"other", "a", true, true}})
+	check(parseWhitelists(nil, &yes), []ask{{"other", "a", false, false}})
+}

@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// An endpoint is an address to listen on.
+type endpoint struct {
+	host string
+	port uint16
+}
+
+// endpoints decides where to listen. As in Core, -rpcbind counts only
+// together with -rpcallowip: whoever opens the port must say to whom.
+func (s *Server) endpoints(c *Config) ([]endpoint, error) {
+	port, err := c.port()
+	if err != nil {
+		return nil, err
+	}
+	var binds []endpoint
+	for _, bind := range c.Bind {
+		e, ok := parseEndpoint(bind, port)
+		if !ok {
+			return nil, StartError("Invalid port specified in -rpcbind: '" + bind + "'")
+		}
+		binds = append(binds, e)
+	}
+	if len(c.AllowIP) > 0 && len(binds) > 0 {
+		return binds, nil
+	}
+	if len(c.AllowIP) > 0 {
+		s.warnf("WARNING: option -rpcallowip was specified without -rpcbind; this doesn't usually make sense")
+	}
+	if len(binds) > 0 {
+		s.warnf("WARNING: option -rpcbind was ignored because -rpcallowip was not specified, refusing to allow everyone to connect")
+	}
+	return []endpoint{{"::1", port}, {"127.0.0.1", port}}, nil
+}
+
+// parseEndpoint reads host, host:port or [host]:port. A host with several
+// colons and without brackets is an IPv6 address without a port.
+func parseEndpoint(s string, port uint16) (endpoint, bool) {
+	if colon := strings.LastIndexByte(s, ':'); colon >= 0 {
+		host := s[:colon]
+		bracketed := strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]")
+		if bracketed || !strings.Contains(host, ":") {
+			n, err := strconv.ParseUint(s[colon+1:], 10, 16)
+			if err != nil || n == 0 {
+				return endpoint{}, false
+			}
+			s, port = host, uint16(n)
+		}
+	}
+	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
+		s = s[1 : len(s)-1]
+	}
+	return endpoint{s, port}, true
+}
+
+// listen binds all endpoints. One that works is enough.
+func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
+	for _, e := range endpoints {
+		s.infof("Binding RPC on address %s port %d", e.host, e.port)
+		var lc net.ListenConfig
+		l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(e.host, strconv.Itoa(int(e.port))))
+		if err != nil {
+			s.warnf("Binding RPC on address %s port %d failed.", e.host, e.port)
+			continue
+		}
+		if addr, err := netip.ParseAddr(e.host); e.host != "localhost" && (err != nil || !addr.IsLoopback()) {
+			s.warnf("WARNING: the RPC server is not safe to expose to untrusted networks such as the public internet")
+		}
+		s.listeners = append(s.listeners, l)
+	}
+	if len(s.listeners) == 0 {
+		s.errorf("Unable to bind any endpoint for RPC server")
+		return ErrStart
+	}
+	return nil
+}

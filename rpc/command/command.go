@@ -1,0 +1,134 @@
+// Package command is the table of JSON-RPC methods: what each is called, what
+// it takes and gives, and the function behind it.
+//
+// A method is one [Command] value. Reading its arguments, refusing wrong ones
+// with Bitcoin Core's codes and texts, its help text and its place in the
+// list of all methods follow from that value, so that none of them can be
+// forgotten. The package knows nothing of HTTP and of who answers a method.
+//
+// # Errors
+//
+// A method returns any error. What the client sees of it is decided by
+// [Table.Reveal]: an [Error] as it is, a conversion error of jsontree with
+// Core's code for it, an error the table knows ([KnownError]) in its words,
+// and nothing but "Internal error" for all others.
+package command
+
+import (
+	"context"
+	"strings"
+)
+
+// The categories of methods, as the help list groups them.
+const (
+	Blockchain      = "blockchain"
+	Control         = "control"
+	Generating      = "generating"
+	Hidden          = "hidden" // served, but in no list
+	Mining          = "mining"
+	Network         = "network"
+	RawTransactions = "rawtransactions"
+	Util            = "util"
+	Wallet          = "wallet"
+)
+
+// A Command is one JSON-RPC method.
+type Command struct {
+	Name     string
+	Category string  // one of the constants above
+	Summary  string  // what it does: sentences, lines split where help splits them
+	Params   []Param // in positional order
+	Results  []Result
+
+	// Examples are calls as positional parameters in JSON: `["start", 0]`.
+	// Tests check that they suit Params.
+	Examples []string
+
+	// Run does the work. The arguments have the declared number and types.
+	// The context ends with the server, not with the client. The result is
+	// written by jsontree.Append; nil is null. See the package comment for
+	// errors.
+	Run func(ctx context.Context, a *Args) (any, error)
+
+	// Control tells whether a call with these arguments only looks or stops
+	// something and so may pass calls that wait. nil: never.
+	Control func(a *Args) bool
+}
+
+// Type is what a parameter or a result holds.
+type Type uint8
+
+// The types. Amount and Range parameters are not checked before the method
+// runs, because they come in several JSON types.
+const (
+	String       Type = iota + 1
+	Hex               // string of hexadecimal digits
+	Number            // shown as "numeric"
+	Bool              // shown as "boolean"
+	Amount            // number or string of coins
+	Range             // n or [n,n]
+	Array             // Inner describes the elements
+	Object            // Inner describes the members
+	UserKeys          // object whose keys the caller chooses; Inner describes one member
+	NamedOptions      // object whose members may also be given by name beside the other parameters
+	Null              // only in results, like those below
+	Any               // not shown in help
+	Timestamp         // seconds since 1970, a number
+	Elision           // stands for "and so on"
+)
+
+// A Param declares one parameter, or one member or element of one.
+type Param struct {
+	Name     string // with aliases: "verbosity|verbose"
+	Type     Type
+	Optional bool   // absent and null are accepted
+	Default  string // as help shows it; implies Optional
+	Help     string
+
+	// Inner declares what an array or an object holds.
+	Inner []Param
+
+	// Usage, if set, stands for the parameter in the usage line.
+	Usage string
+
+	// TypeText, if set, is the type as help shows it, for a parameter that
+	// takes several: "numeric or array".
+	TypeText string
+
+	// AnyType leaves the check of the JSON type to the method.
+	AnyType bool
+
+	// Hidden parameters are accepted but not in the help text, and neither
+	// are those after them.
+	Hidden bool
+}
+
+// A Result declares what a method returns, or one member or element of it.
+// Several Results of one command are alternatives, told apart by When.
+type Result struct {
+	Type     Type
+	Key      string // of a member of an object
+	Help     string
+	When     string // of an alternative: "for verbose = false"
+	Optional bool   // may be absent
+	Inner    []Result
+}
+
+// optional reports whether p may be left out.
+func (p *Param) optional() bool { return p.Optional || p.Default != "" }
+
+// first returns the name without aliases.
+func (p *Param) first() string {
+	name, _, _ := strings.Cut(p.Name, "|")
+	return name
+}
+
+// required returns how many parameters a call must have at least.
+func (c *Command) required() int {
+	for n := len(c.Params); n > 0; n-- {
+		if !c.Params[n-1].optional() {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// categories are those that exist.
+var categories = []string{
+	Blockchain, Control, Generating, Hidden, Mining, Network, RawTransactions, Util, Wallet,
+}
+
+// Check reports every command that is not documented in full: one without
+// category, summary, result or example, a parameter without type or help, an
+// example that the command would refuse. It is meant for a test.
+func (t *Table) Check() error {
+	var errs []error
+	for _, c := range t.sorted {
+		for _, err := range c.incomplete() {
+			errs = append(errs, fmt.Errorf("rpc method %s: %w", c.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Command) incomplete() []error {
+	var errs []error
+	if !slices.Contains(categories, c.Category) {
+		errs = append(errs, fmt.Errorf("no such category: %q", c.Category))
+	}
+	if c.Summary == "" {
+		errs = append(errs, errors.New("no summary"))
+	}
+	if len(c.Results) == 0 {
+		errs = append(errs, errors.New("no result"))
+	}
+	for i := range c.Results {
+		errs = append(errs, c.Results[i].incomplete()...)
+	}
+	for i := range c.Params {
+		errs = append(errs, c.Params[i].incomplete(true)...)
+	}
+	if len(c.Examples) == 0 && c.Category != Hidden {
+		errs = append(errs, errors.New("no example"))
+	}
+	for _, example := range c.Examples {
+		if err := c.refuses(example); err != nil {
+			errs = append(errs, fmt.Errorf("example %s: %w", example, err))
+		}
+	}
+	return errs
+}
+
+// incomplete checks a parameter; elements of arrays need no name.
+func (p *Param) incomplete(named bool) []error {
+	var errs []error
+	if p.Name == "" && named {
+		errs = append(errs, errors.New("parameter without name"))
+	}
+	if p.Type == 0 || p.Type > NamedOptions {
+		errs = append(errs, fmt.Errorf("parameter %s has no type", p.Name))
+	}
+	if p.Help == "" && named && !p.Hidden {
+		errs = append(errs, fmt.Errorf("parameter %s has no help", p.Name))
+	}
+	for i := range p.Inner {
+		errs = append(errs, p.Inner[i].incomplete(p.Type != Array)...)
+	}
+	return errs
+}
+
+func (r *Result) incomplete() []error {
+	var errs []error
+	if r.Type == 0 || r.Type == Range || r.Type == NamedOptions {
+		errs = append(errs, fmt.Errorf("result %s has no type", r.Key))
+	}
+	for i := range r.Inner {
+		if inner := &r.Inner[i]; r.Type == Object && inner.Key == "" && inner.Type != Elision {
+			errs = append(errs, fmt.Errorf("member of result %s has no key", r.Key))
+		}
+		errs = append(errs, r.Inner[i].incomplete()...)
+	}
+	return errs
+}
+
+// refuses returns the error that an example's call would get.
+func (c *Command) refuses(example string) error {
+	params, err := jsontree.Parse([]byte(example))
+	if err != nil {
+		return err
+	}
+	values, err := c.positional(params)
+	if err != nil {
+		return err
+	}
+	if err := c.checkCount(len(values)); err != nil {
+		return errors.New("wrong number of arguments")
+	}
+	return c.checkTypes(values)
+}

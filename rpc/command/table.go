@@ -1,0 +1,141 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// ErrMethodNotFound answers a call of a method that is in no list.
+var ErrMethodNotFound = Error{MethodNotFound, "Method not found"}
+
+// A Table is the set of methods a server offers. It is safe for concurrent
+// use and does not change once it is made.
+type Table struct {
+	byName map[string]*Command
+	sorted []*Command // by category, then name
+	known  []KnownError
+
+	mu     sync.Mutex
+	active []*Call // in the order they began
+}
+
+// NewTable makes a table of the commands of all lists. The error names a
+// command without name or function, or one that is there twice.
+func NewTable(lists ...[]Command) (*Table, error) {
+	t := &Table{byName: map[string]*Command{}, known: []KnownError{shuttingDown}}
+	for _, list := range lists {
+		for i := range list {
+			c := &list[i]
+			if c.Name == "" || c.Run == nil {
+				return nil, fmt.Errorf("rpc method %q has no name or no function", c.Name)
+			}
+			if _, twice := t.byName[c.Name]; twice {
+				return nil, fmt.Errorf("rpc method %q is defined twice", c.Name)
+			}
+			t.byName[c.Name] = c
+			t.sorted = append(t.sorted, c)
+		}
+	}
+	slices.SortFunc(t.sorted, func(a, b *Command) int {
+		if a.Category != b.Category {
+			return strings.Compare(a.Category, b.Category)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return t, nil
+}
+
+// Know adds errors of other packages that clients are told of in certain
+// words. Call it before the table is used.
+func (t *Table) Know(errs ...KnownError) *Table {
+	t.known = append(t.known, errs...)
+	return t
+}
+
+// Commands returns all commands, by category and name. They are not to be
+// changed.
+func (t *Table) Commands() []*Command { return t.sorted }
+
+// A Caller is who makes a call, and by which path.
+type Caller struct {
+	User       string
+	WalletPath *string // see [Args]
+}
+
+// A Call is a command with checked arguments, ready to run.
+type Call struct {
+	command *Command
+	args    *Args
+	began   time.Time
+}
+
+// Prepare finds a method and reads its arguments. params is null, an array or
+// an object. Checks come in Core's order: the method's name, names of
+// parameters, their number, their types. The error is an [Error].
+func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*Call, error) {
+	c, ok := t.byName[method]
+	if !ok {
+		return nil, ErrMethodNotFound
+	}
+	values, err := c.positional(params)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkCount(len(values)); err != nil {
+		return nil, err
+	}
+	if err := c.checkTypes(values); err != nil {
+		return nil, err
+	}
+	args := &Args{User: caller.User, WalletPath: caller.WalletPath, Table: t, values: values}
+	return &Call{command: c, args: args}, nil
+}
+
+// Control reports whether the call may pass calls that wait.
+func (c *Call) Control() bool { return c.command.Control != nil && c.command.Control(c.args) }
+
+// Run runs the method and is answered by what it returns.
+func (c *Call) Run(ctx context.Context) (any, error) {
+	t := c.args.Table
+	t.begin(c)
+	defer t.end(c)
+	return c.command.Run(ctx, c.args)
+}
+
+// ActiveCall is a call that is running.
+type ActiveCall struct {
+	Method string
+	Began  time.Time
+}
+
+// Active returns the calls that are running, the oldest first.
+func (t *Table) Active() []ActiveCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	calls := make([]ActiveCall, len(t.active))
+	for i, c := range t.active {
+		calls[i] = ActiveCall{c.command.Name, c.began}
+	}
+	return calls
+}
+
+func (t *Table) begin(c *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.began = time.Now()
+	t.active = append(t.active, c)
+}
+
+func (t *Table) end(c *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.active, c); i >= 0 {
+		t.active = slices.Delete(t.active, i, i+1)
+	}
+}

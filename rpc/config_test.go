@@ -1,0 +1,201 @@
+package rpc
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestAllowed(t *testing.T) {
+	allowed, err := parseAllowed([]string{"1.2.3.4", "10.0.0.0/8", "192.168.5.9/255.255.255.0", "fe80::/10", "2001:db8::1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[string]bool{
+		"127.0.0.1:1": true, "127.9.9.9:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true,
+		"1.2.3.4:1": true, "1.2.3.5:1": false, "10.200.0.1:1": true, "192.168.5.1:1": true, "192.168.6.1:1": false,
+		"[fe80::1%eth0]:1": true, "[2001:db8::1]:1": true, "[2001:db8::2]:1": false, "8.8.8.8:1": false, "x": false,
+	} {
+		if got := isAllowed(allowed, addr); got != want {
+			t.Errorf("%s: got %v", addr, got)
+		}
+	}
+	for _, entry := range []string{"", "x", "1.2.3", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "::1/255.0.0.0", "1.2.3.4:80"} {
+		_, err := parseAllowed([]string{entry})
+		if _, ok := errors.AsType[StartError](err); !ok || !strings.HasPrefix(err.Error(), "Invalid -rpcallowip subnet specification: "+entry+". ") {
+			t.Errorf("%q: got %v", entry, err)
+		}
+	}
+}
+
+func TestParseEndpoint(t *testing.T) {
+	for s, want := range map[string]endpoint{
+		"127.0.0.1": {"127.0.0.1", 8332}, "127.0.0.1:80": {"127.0.0.1", 80}, "[::1]": {"::1", 8332}, "[::1]:80": {"::1", 80},
+		"::1": {"::1", 8332}, "host": {"host", 8332}, ":80": {"", 80},
+	} {
+		if got, ok := parseEndpoint(s, 8332); got != want || !ok {
+			t.Errorf("%s: got %v, %v", s, got, ok)
+		}
+	}
+	for _, s := range []string{"127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:", "[::1]:x", "host:-1"} {
+		if got, ok := parseEndpoint(s, 8332); ok {
+			t.Errorf("%s: got %v", s, got)
+		}
+	}
+}
+
+// start makes a server that never serves and returns what it logged.
+func start(t *testing.T, c Config) (*Server, string, error) {
+	t.Helper()
+	var log bytes.Buffer
+	c.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s, err := NewServer(c)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := s.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
+				t.Error(err)
+			}
+		})
+	}
+	return s, log.String(), err
+}
+
+func TestStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "taken.tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name    string
+		c       Config
+		want    string
+		wantLog string
+	}{
+		{"port 0", Config{Port: "0"}, "Invalid port specified in -rpcport: '0'", ""},
+		{"port too large", Config{Port: "70000"}, "Invalid port specified in -rpcport: '70000'", ""},
+		{"port that is none", Config{Port: "abc"}, "Invalid port specified in -rpcport: 'abc'", ""},
+		{"bind", Config{Bind: []string{"127.0.0.1:x"}}, "Invalid port specified in -rpcbind: '127.0.0.1:x'", ""},
+		{"rpcauth", Config{Auth: []string{"a:b"}}, ErrStart.Error(), "Invalid -rpcauth argument."},
+		{"empty rpcauth", Config{Auth: []string{""}}, ErrStart.Error(), "Invalid -rpcauth argument."},
+		{
+			"cookie permissions",
+			Config{CookiePerms: "0600"},
+			ErrStart.Error(),
+			"Invalid -rpccookieperms=0600; must be one of 'owner', 'group', or 'all'.",
+		},
+		{"cookie folder", Config{CookieFile: filepath.Join(dir, "no", "x")}, ErrStart.Error(), "Unable to write the authentication cookie"},
+		{"cookie cannot be written", Config{CookieFile: filepath.Join(dir, "taken")}, ErrStart.Error(), "taken.tmp"},
+		{
+			"nothing to bind",
+			Config{Bind: []string{"192.0.2.1:1"}, AllowIP: []string{"192.0.2.0/24"}},
+			ErrStart.Error(),
+			"Binding RPC on address 192.0.2.1 port 1 failed.",
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, log, err := start(t, test.c)
+			if err == nil || err.Error() != test.want {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+			if !strings.Contains(log, test.wantLog) {
+				t.Errorf("logged %s", log)
+			}
+		})
+	}
+}
+
+func TestBindWarnings(t *testing.T) {
+	_, log, err := start(t, Config{Bind: []string{"0.0.0.0:1"}})
+	if err != nil || !strings.Contains(log, "WARNING: option -rpcbind was ignored because -rpcallowip was not specified") ||
+		!strings.Contains(log, "Binding RPC on address 127.0.0.1 port 0") || strings.Contains(log, "0.0.0.0") {
+		t.Errorf("bind alone: %v, %s", err, log)
+	}
+	s, log, err := start(t, Config{AllowIP: []string{"10.0.0.0/8"}})
+	if err != nil || !strings.Contains(log, "WARNING: option -rpcallowip was specified without -rpcbind") {
+		t.Errorf("allow alone: %v, %s", err, log)
+	}
+	for _, addr := range s.Addrs() {
+		if !isAllowed(alwaysAllowed, addr.String()) {
+			t.Errorf("listens on %v", addr)
+		}
+	}
+}
+
+func TestCookie(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".cookie")
+	for perms, mode := range map[string]fs.FileMode{"": 0o600, "owner": 0o600, "group": 0o640, "all": 0o644} {
+		if err := os.WriteFile(path+".tmp", []byte("left over and longer than a cookie is, by far ........................"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, log, err := start(t, Config{CookieFile: path, CookiePerms: perms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents, err := os.ReadFile(path)
+		if err != nil || !regexp.MustCompile(`^__cookie__:[0-9a-f]{64}$`).Match(contents) {
+			t.Errorf("%q: %s, %v", perms, contents, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
+			t.Errorf("%q: mode %v, %v", perms, info.Mode(), err)
+		}
+		if user, ok := login(s.credentials, basic(string(contents))); user != cookieUser || !ok {
+			t.Errorf("%q: the cookie does not log in", perms)
+		}
+		if secret := strings.TrimPrefix(string(contents), cookieUser+":"); strings.Contains(log, secret) {
+			t.Errorf("%q: the log has the password", perms)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, file := range []string{path, path + ".tmp"} {
+			if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%q: %s is still there", perms, file)
+			}
+		}
+	}
+}
+
+func TestCookieOfAnotherServerStays(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".cookie")
+	first, _, err := start(t, Config{CookieFile: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := start(t, Config{CookieFile: path}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoCookie(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".cookie")
+	s, log, err := start(t, Config{CookieFile: path, User: "u", Password: "p:w"})
+	if err != nil || strings.Contains(log, "p:w") {
+		t.Fatal(err, log)
+	}
+	if _, ok := login(s.credentials, basic("u:p:w")); !ok {
+		t.Error("the password does not log in")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a cookie was written")
+	}
+	s, log, err = start(t, Config{})
+	if err != nil || !strings.Contains(log, "RPC authentication cookie file generation is disabled.") {
+		t.Error(err, log)
+	}
+	if _, ok := login(s.credentials, basic(":")); ok {
+		t.Error("nobody can log in")
+	}
+}

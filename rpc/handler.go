@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// loginDelay is how long a wrong login waits for its answer.
+const loginDelay = 250 * time.Millisecond
+
+// refuseVerb answers verbs other than POST.
+var refuseVerb = response{
+	status: http.StatusMethodNotAllowed,
+	body:   []byte("JSONRPC server handles only POST requests"),
+}
+
+// ServeHTTP implements http.Handler. The order of the checks is Core's.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.SetWriteDeadline(time.Time{}) // of the reply before on this connection
+	wallet, found := walletPath(r.RequestURI)
+	switch {
+	case !isAllowed(s.allowed, r.RemoteAddr):
+		s.reply(w, response{status: http.StatusForbidden})
+	case r.Method == http.MethodDelete:
+		s.reply(w, response{status: http.StatusMethodNotAllowed})
+	case !isKnownVerb(r.Method):
+		s.reply(w, response{status: http.StatusNotImplemented})
+	case s.closing.Load():
+		s.reply(w, response{status: http.StatusServiceUnavailable})
+	case !found:
+		s.reply(w, response{status: http.StatusNotFound})
+	case r.Method != http.MethodPost:
+		s.reply(w, refuseVerb)
+	case r.ContentLength > maxBody:
+		s.reply(w, response{status: http.StatusRequestEntityTooLarge})
+	default:
+		s.post(w, r, wallet)
+	}
+}
+
+// isKnownVerb reports whether Core looks at the path of such a request; its
+// HTTP library answers the others.
+func isKnownVerb(verb string) bool {
+	switch verb {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut:
+		return true
+	}
+	return false
+}
+
+// post answers a POST on a path that exists.
+func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
+	user, ok := s.authorize(r)
+	if !ok {
+		w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
+		s.reply(w, response{status: http.StatusUnauthorized})
+		return
+	}
+	body, status := s.readBody(w, r)
+	if status != http.StatusOK {
+		s.reply(w, response{status: status})
+		return
+	}
+	who := command.Caller{User: user, WalletPath: wallet}
+	s.reply(w, s.answer(who, s.whitelists.of(user), body))
+}
+
+// authorize returns who logged in. A wrong login is logged and waits, on a
+// timer and without a worker, so that guessing is slow and hurts nobody else.
+func (s *Server) authorize(r *http.Request) (user string, ok bool) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return "", false
+	}
+	if user, ok = login(s.credentials, headers[0]); ok {
+		return user, true
+	}
+	s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
+	delay := time.NewTimer(loginDelay)
+	defer delay.Stop()
+	select {
+	case <-delay.C:
+	case <-s.ctx.Done():
+	}
+	return "", false
+}
+
+// walletPath reads the request's target: "/" or "/wallet/<name>". Nothing
+// else exists, and a query is part of the name.
+func walletPath(uri string) (wallet *string, found bool) {
+	if uri == "/" {
+		return nil, true
+	}
+	name, found := strings.CutPrefix(uri, "/wallet/")
+	if !found {
+		return nil, false
+	}
+	name = unescape(name)
+	return &name, true
+}
+
+// unescape replaces %XX and leaves a percent sign that starts nothing.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,94 @@
+// Package chain holds the RPC methods that read the block chain and its filter
+// index, scan the filters, and steer validation by hand.
+//
+// Blocks are read through a [chainview.Reader], without the actor that owns the
+// chain; that actor, the indexer and the scanner are asked only for what they
+// alone know or do. Results and errors are those of Bitcoin Core 30.2
+// (src/rpc/blockchain.cpp, node.cpp, mempool.cpp).
+package chain
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work on.
+type Deps struct {
+	Network *dialect.Network
+	Chain   *chainview.Current
+	Actor   *ask.Ref // owns the chain
+	Index   *Index   // nil when the node keeps no filter index
+
+	// Now returns the time, or the one set for a test of the node.
+	Now func() time.Time
+
+	// SizeOnDisk returns how many bytes the block and undo files take.
+	SizeOnDisk func() (int64, error)
+}
+
+// Index is the block filter index.
+type Index struct {
+	Filters Filters
+	Indexer *ask.Ref // builds it
+	Scanner *ask.Ref // matches its filters
+}
+
+// Commands returns the methods, for the command table.
+func Commands(d Deps) []command.Command {
+	return []command.Command{
+		getBestBlockHash(&d),
+		getBlock(&d),
+		getBlockchainInfo(&d),
+		getBlockCount(&d),
+		getBlockFilter(&d),
+		getBlockHash(&d),
+		getBlockHeader(&d),
+		getBlockStats(&d),
+		getChainTips(&d),
+		getDeploymentInfo(&d),
+		getDifficulty(&d),
+		getIndexInfo(&d),
+		getMempoolInfo(),
+		getRawMempool(),
+		invalidateBlock(&d),
+		reconsiderBlock(&d),
+		scanBlocks(&d),
+		syncWithValidationInterfaceQueue(&d),
+	}
+}
+
+// open returns the present reader of the chain. The server answers calls that
+// come before there is one; so does this, should one slip through.
+func (d *Deps) open() (chainview.Reader, error) {
+	reader := d.Chain.Open()
+	if reader == nil {
+		return nil, command.Error{Code: command.InWarmup, Message: "Loading block index…"}
+	}
+	return reader, nil
+}
+
+// active returns the active chain.
+func (d *Deps) active() (*chainview.Chain, error) {
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	return reader.Active(), nil
+}
+
+// errUnknownBlock answers a hash that no known block has.
+var errUnknownBlock = command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
+
+// lookup returns the block of a hash, on whichever branch it is.
+func lookup(reader chainview.Reader, hash *chainhash.Hash) (*chainview.Block, error) {
+	if b := reader.Lookup(hash); b != nil {
+		return b, nil
+	}
+	return nil, errUnknownBlock
+}

@@ -1,0 +1,194 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// The verbosities of getblock. Lower ones mean hexOnly, higher ones
+// withPrevouts.
+const (
+	hexOnly = iota
+	withTxIDs
+	withTxs
+	withPrevouts
+)
+
+func getBlock(d *Deps) command.Command {
+	printer := &txjson.Printer{Net: descriptor.NetworkOf(d.Network.Params), WitnessScale: d.Network.WitnessScale}
+	return command.Command{
+		Name:     "getblock",
+		Category: command.Blockchain,
+		Summary: "Returns a block of any branch, serialized or as an object.\n" +
+			"With verbosity 1 the object lists the ids of the transactions, with 2 the transactions,\n" +
+			"and with 3 also what their inputs spend, for blocks that were once connected.",
+		Params: []command.Param{
+			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
+			{
+				Name: "verbosity|verbose", Type: command.Number, Default: "1", AnyType: true,
+				Help: "0 for the serialized block, 1 to 3 for an object; false is 0 and true is 1",
+			},
+		},
+		Results:  getBlockResults(),
+		Examples: []string{`["000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"]`},
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return d.block(printer, a) },
+	}
+}
+
+func getBlockResults() []command.Result {
+	members := append(append([]command.Result{}, headerResults...),
+		command.Result{Type: command.Number, Key: "strippedsize", Help: "bytes of the block without witness"},
+		command.Result{Type: command.Number, Key: "size", Help: "bytes of the block"},
+		command.Result{Type: command.Number, Key: "weight", Help: "weight of the block (BIP141)"},
+		command.Result{Type: command.Array, Key: "tx", Help: "the transactions", Inner: []command.Result{
+			{Type: command.Hex, Help: "id of a transaction"},
+		}},
+	)
+	txs := func(inner ...command.Result) []command.Result {
+		return []command.Result{
+			{Type: command.Elision, Help: "as for verbosity = 1"},
+			{Type: command.Array, Key: "tx", Inner: []command.Result{{Type: command.Object, Inner: inner}}},
+		}
+	}
+	return []command.Result{
+		{Type: command.Hex, When: "for verbosity = 0", Help: "the serialized block"},
+		{Type: command.Object, When: "for verbosity = 1", Inner: members},
+		{Type: command.Object, When: "for verbosity = 2", Inner: txs(
+			command.Result{Type: command.Elision, Help: "the transaction as decoderawtransaction shows it"},
+			command.Result{Type: command.Amount, Key: "fee", Optional: true, Help: "fee, where undo data is there; not for the coinbase"},
+			command.Result{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
+		)},
+		{Type: command.Object, When: "for verbosity = 3", Inner: txs(
+			command.Result{Type: command.Elision, Help: "as for verbosity = 2"},
+			command.Result{Type: command.Array, Key: "vin", Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
+				{Type: command.Elision, Help: "as for verbosity = 2"},
+				{Type: command.Object, Key: "prevout", Optional: true, Help: "the output spent, where undo data is there", Inner: []command.Result{
+					{Type: command.Bool, Key: "generated", Help: "whether a coinbase created it"},
+					{Type: command.Number, Key: "height", Help: "height of the block that created it"},
+					{Type: command.Amount, Key: "value", Help: "its value"},
+					{Type: command.Object, Key: "scriptPubKey", Help: "its script", Inner: []command.Result{
+						{Type: command.Elision, Help: "as in outputs"},
+					}},
+				}},
+			}}}},
+		)},
+	}
+}
+
+// blockResult is the object that getblock returns.
+type blockResult struct {
+	header
+	StrippedSize int `json:"strippedsize"`
+	Size         int `json:"size"`
+	Weight       int `json:"weight"`
+	Txs          any `json:"tx"` // []chainhash.Hash or []txjson.Tx
+}
+
+func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
+	hash, err := parseHash(a.Value(0), "blockhash")
+	if err != nil {
+		return nil, err
+	}
+	verbosity, err := parseVerbosity(a.Value(1), withTxIDs)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	b, err := lookup(reader, &hash)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := reader.Raw(&hash)
+	if err != nil {
+		return nil, blockTexts.failure(err)
+	}
+	if verbosity <= hexOnly {
+		return hex.EncodeToString(raw), nil
+	}
+	block, err := parseBlock(raw)
+	if err != nil {
+		return nil, err
+	}
+	result := blockResult{
+		header:       newHeader(reader.Active(), b, len(block.Transactions)),
+		StrippedSize: block.SerializeSizeStripped(),
+		Size:         len(raw),
+	}
+	result.Weight = result.StrippedSize*(d.Network.WitnessScale-1) + result.Size
+	if verbosity == withTxIDs {
+		result.Txs = txIDs(block)
+		return result, nil
+	}
+	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
+	return result, err
+}
+
+// parseVerbosity reads a verbosity, for which older clients send a boolean.
+func parseVerbosity(v *jsontree.Value, def int32) (int32, error) {
+	switch v.Kind() {
+	case jsontree.Null:
+		return def, nil
+	case jsontree.Bool:
+		if on, _ := v.AsBool(); on {
+			return withTxIDs, nil
+		}
+		return hexOnly, nil
+	default:
+		return v.AsInt32()
+	}
+}
+
+// parseBlock reads a stored block. One that is no block was damaged on disk.
+func parseBlock(raw []byte) (*wire.MsgBlock, error) {
+	var block wire.MsgBlock
+	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
+		return nil, command.Error{Code: command.MiscError, Message: blockTexts.unreadable}
+	}
+	return &block, nil
+}
+
+func txIDs(block *wire.MsgBlock) []chainhash.Hash {
+	ids := make([]chainhash.Hash, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		ids[i] = tx.TxHash()
+	}
+	return ids
+}
+
+// txObjects prints the transactions of a block, with what they spend as far as
+// that is known.
+func txObjects(
+	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
+) ([]txjson.Tx, error) {
+	spent, err := reader.Spent(hash)
+	if errors.Is(err, chainview.ErrUnreadable) {
+		return nil, command.Error{
+			Code: command.InternalError,
+			Message: "Undo data expected but can't be read. " +
+				"This could be due to disk corruption or a conflict with a pruning event.",
+		}
+	}
+	txs := make([]txjson.Tx, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		opts := txjson.Options{Hex: true, ShowSpent: showSpent}
+		if i > 0 && i <= len(spent) {
+			opts.Spent = spent[i-1]
+		}
+		txs[i] = p.Tx(tx, opts)
+	}
+	return txs, nil
+}

@@ -1,0 +1,110 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func getBlockchainInfo(d *Deps) command.Command {
+	progress := newProgress(d)
+	return command.Command{
+		Name:     "getblockchaininfo",
+		Category: command.Blockchain,
+		Summary:  "Returns the state of the chain and of its validation.",
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "chain", Help: "name of the network"},
+			{Type: command.Number, Key: "blocks", Help: "height of the active chain"},
+			{Type: command.Number, Key: "headers", Help: "height of the best known header"},
+			{Type: command.Hex, Key: "bestblockhash", Help: "hash of the tip"},
+			{Type: command.Hex, Key: "bits", Help: "target of the tip in compact form"},
+			{Type: command.Hex, Key: "target", Help: "target of the tip"},
+			{Type: command.Number, Key: "difficulty", Help: "difficulty of the tip"},
+			{Type: command.Timestamp, Key: "time", Help: "time of the tip"},
+			{Type: command.Timestamp, Key: "mediantime", Help: "median time of the tip and the ten before it"},
+			{Type: command.Number, Key: "verificationprogress", Help: "estimate of the share of all transactions that is validated, 0 to 1"},
+			{Type: command.Bool, Key: "initialblockdownload", Help: "whether the node seems to be behind the network since its start"},
+			{Type: command.Hex, Key: "chainwork", Help: "expected number of hashes in the active chain"},
+			{Type: command.Number, Key: "size_on_disk", Help: "bytes that blocks and undo data take"},
+			{Type: command.Bool, Key: "pruned", Help: "whether old blocks are deleted"},
+			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that blocks of a signet must solve"},
+			{Type: command.Array, Key: "warnings", Help: "what the operator should know", Inner: []command.Result{
+				{Type: command.String, Help: "a warning"},
+			}},
+		}}},
+		Examples: []string{`[]`},
+		Run:      func(ctx context.Context, _ *command.Args) (any, error) { return d.blockchainInfo(ctx, progress) },
+	}
+}
+
+// blockchainInfo is what getblockchaininfo returns.
+type blockchainInfo struct {
+	Chain           string         `json:"chain"`
+	Blocks          int32          `json:"blocks"`
+	Headers         int32          `json:"headers"`
+	BestBlockHash   chainhash.Hash `json:"bestblockhash"`
+	Bits            string         `json:"bits"`
+	Target          string         `json:"target"`
+	Difficulty      float64        `json:"difficulty"`
+	Time            int64          `json:"time"`
+	MedianTime      int64          `json:"mediantime"`
+	Progress        float64        `json:"verificationprogress"`
+	InitialDownload bool           `json:"initialblockdownload"`
+	ChainWork       string         `json:"chainwork"`
+	SizeOnDisk      int64          `json:"size_on_disk"`
+	Pruned          bool           `json:"pruned"`
+	SignetChallenge string         `json:"signet_challenge,omitempty"`
+	Warnings        []string       `json:"warnings"`
+}
+
+func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	size, err := d.SizeOnDisk()
+	if err != nil {
+		return nil, err
+	}
+	active := reader.Active()
+	initial, err := p.initialDownload(ctx, active.Tip())
+	if err != nil {
+		return nil, err
+	}
+	tip, best := active.Tip(), bestHeader(reader, active)
+	return blockchainInfo{
+		Chain:           d.Network.Name,
+		Blocks:          tip.Height,
+		Headers:         best.Height,
+		BestBlockHash:   tip.Hash,
+		Bits:            bitsText(tip.Header.Bits),
+		Target:          targetText(tip.Header.Bits),
+		Difficulty:      difficulty(tip.Header.Bits),
+		Time:            tip.Header.Timestamp.Unix(),
+		MedianTime:      tip.MedianTimePast(),
+		Progress:        p.verified(reader, active, best),
+		InitialDownload: initial,
+		ChainWork:       uint256Text(tip.Work),
+		SizeOnDisk:      size,
+		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
+	}, nil
+}
+
+// bestHeader returns the end of the known chain with the most work that is not
+// known to be invalid.
+func bestHeader(reader chainview.Reader, active *chainview.Chain) *chainview.Block {
+	best := active.Tip()
+	for _, b := range reader.Tips() {
+		for b.Status().Invalid() {
+			b = b.Parent
+		}
+		if b.Work.Cmp(best.Work) > 0 {
+			best = b
+		}
+	}
+	return best
+}

@@ -1,0 +1,24 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func getBlockCount(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getblockcount",
+		Category: command.Blockchain,
+		Summary:  "Returns the height of the active chain. The genesis block has height 0.",
+		Results:  []command.Result{{Type: command.Number, Help: "height of the tip"}},
+		Examples: []string{`[]`},
+		Run: func(context.Context, *command.Args) (any, error) {
+			active, err := d.active()
+			if err != nil {
+				return nil, err
+			}
+			return active.Height(), nil
+		},
+	}
+}

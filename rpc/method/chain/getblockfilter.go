@@ -1,0 +1,146 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// ErrNoFilter reports a block that the filter index does not hold.
+var ErrNoFilter = errors.New("block has no filter in the index")
+
+// Filters reads the filters of the index. It must be safe for concurrent use.
+type Filters interface {
+	// Filter returns the BIP158 basic filter of a block of any branch, and
+	// its filter header (BIP157). The error is [ErrNoFilter] where there is
+	// none; any other says that there is one that cannot be read.
+	Filter(hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
+}
+
+// basicFilter names the one kind of filter there is (BIP158).
+const basicFilter = "basic"
+
+func getBlockFilter(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getblockfilter",
+		Category: command.Blockchain,
+		Summary:  "Returns the compact filter of a block of any branch (BIP157, BIP158).",
+		Params: []command.Param{
+			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
+			{Name: "filtertype", Type: command.String, Default: `"basic"`, Help: "kind of filter"},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.Hex, Key: "filter", Help: "the filter"},
+			{Type: command.Hex, Key: "header", Help: "its filter header"},
+		}}},
+		Examples: []string{`["000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f", "basic"]`},
+		Run:      d.blockFilter,
+	}
+}
+
+// filterResult is what getblockfilter returns.
+type filterResult struct {
+	Filter string         `json:"filter"`
+	Header chainhash.Hash `json:"header"`
+}
+
+func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
+	hash, err := parseHash(a.Value(0), "blockhash")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFilterType(a, 1); err != nil {
+		return nil, err
+	}
+	if d.Index == nil {
+		return nil, errIndexOff
+	}
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	b, err := lookup(reader, &hash)
+	if err != nil {
+		return nil, err
+	}
+	filter, header, err := d.Index.filter(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	return filterResult{hex.EncodeToString(filter), header}, nil
+}
+
+// errIndexOff answers calls that need the index on a node without one.
+var errIndexOff = command.Error{
+	Code: command.MiscError, Message: "Index is not enabled for filtertype " + basicFilter,
+}
+
+// checkFilterType checks the kind of filter that is asked for by argument i.
+func checkFilterType(a *command.Args, i int) error {
+	name, err := a.StringOr(i, basicFilter)
+	if err == nil && name != basicFilter {
+		err = command.Error{Code: command.InvalidAddressOrKey, Message: "Unknown filtertype"}
+	}
+	return err
+}
+
+// filter returns the filter of a block. Where it is not there, the index is
+// given the time to follow the chain; where it is damaged, to re-make it.
+func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainhash.Hash, error) {
+	filter, header, err := x.Filters.Filter(&b.Hash)
+	if err == nil {
+		return filter, header, nil
+	}
+	ready := true
+	if errors.Is(err, ErrNoFilter) {
+		ready, err = x.catchUp(ctx)
+	} else {
+		_, err = ask.Ask(ctx, x.Indexer, messages.RepairFilter{Block: b.Hash})
+	}
+	if errors.Is(err, ask.ErrStopped) || ctx.Err() != nil {
+		return nil, header, err
+	}
+	if filter, header, err = x.Filters.Filter(&b.Hash); err != nil {
+		err = noFilter(b, ready)
+	}
+	return filter, header, err
+}
+
+// catchUp waits until the index has followed every change of the chain so far.
+// It does not wait, and returns false, while the index is built from old blocks.
+func (x *Index) catchUp(ctx context.Context) (bool, error) {
+	status, err := ask.Ask(ctx, x.Indexer, messages.GetIndexStatus{})
+	if err != nil || !status.Synced {
+		return false, err
+	}
+	_, err = ask.Ask(ctx, x.Indexer, messages.WaitIndexIdle{})
+	return true, err
+}
+
+// noFilter says why a block has no filter, with the index in step or not.
+func noFilter(b *chainview.Block, inStep bool) error {
+	switch {
+	case b.Status()&chainview.Valid == 0:
+		return command.Error{
+			Code:    command.InvalidAddressOrKey,
+			Message: "Filter not found. Block was not connected to active chain.",
+		}
+	case !inStep:
+		return command.Error{
+			Code:    command.MiscError,
+			Message: "Filter not found. Block filters are still in the process of being indexed.",
+		}
+	default:
+		return command.Error{
+			Code:    command.InternalError,
+			Message: "Filter not found. This error is unexpected and indicates index corruption.",
+		}
+	}
+}

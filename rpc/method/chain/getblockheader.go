@@ -1,0 +1,64 @@
+package chain
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func getBlockHeader(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getblockheader",
+		Category: command.Blockchain,
+		Summary:  "Returns the header of a block of any branch: its members, or as it is serialized.",
+		Params: []command.Param{
+			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
+			{Name: "verbose", Type: command.Bool, Default: "true", Help: "true for an object, false for the 80 bytes in hexadecimal"},
+		},
+		Results: []command.Result{
+			{Type: command.Object, When: "for verbose = true", Inner: headerResults},
+			{Type: command.Hex, When: "for verbose = false", Help: "the serialized header"},
+		},
+		Examples: []string{`["000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f"]`},
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return d.blockHeader(a) },
+	}
+}
+
+func (d *Deps) blockHeader(a *command.Args) (any, error) {
+	hash, err := parseHash(a.Value(0), "hash")
+	if err != nil {
+		return nil, err
+	}
+	verbose, err := a.BoolOr(1, true)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	b, err := lookup(reader, &hash)
+	if err != nil {
+		return nil, err
+	}
+	if !verbose {
+		return headerHex(&b.Header), nil
+	}
+	_, txs, err := reader.Size(&hash)
+	if err != nil && !errors.Is(err, chainview.ErrNotFound) { // 0 for a header alone
+		return nil, blockTexts.failure(err)
+	}
+	return newHeader(reader.Active(), b, txs), nil
+}
+
+func headerHex(h *wire.BlockHeader) string {
+	var text strings.Builder
+	_ = h.Serialize(hex.NewEncoder(&text)) // which cannot fail
+	return text.String()
+}

@@ -1,0 +1,24 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func getDifficulty(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getdifficulty",
+		Category: command.Blockchain,
+		Summary:  "Returns the difficulty of the tip, as a multiple of the least.",
+		Results:  []command.Result{{Type: command.Number, Help: "the difficulty"}},
+		Examples: []string{`[]`},
+		Run: func(context.Context, *command.Args) (any, error) {
+			active, err := d.active()
+			if err != nil {
+				return nil, err
+			}
+			return difficulty(active.Tip().Header.Bits), nil
+		},
+	}
+}

@@ -1,0 +1,28 @@
+package chain
+
+import (
+	"encoding/hex"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// parseHash reads a hash of exactly 64 hexadecimal digits. name is what error
+// messages call it.
+func parseHash(v *jsontree.Value, name string) (chainhash.Hash, error) {
+	var hash chainhash.Hash
+	text, err := v.AsString()
+	if err != nil {
+		return hash, err
+	}
+	if len(text) != chainhash.MaxHashStringSize {
+		return hash, command.Errorf(command.InvalidParameter, "%s must be of length %d (not %d, for '%s')",
+			name, chainhash.MaxHashStringSize, len(text), text)
+	}
+	if _, err := hex.DecodeString(text); err != nil {
+		return hash, command.Errorf(command.InvalidParameter, "%s must be hexadecimal string (not '%s')", name, text)
+	}
+	return hash, chainhash.Decode(&hash, text)
+}

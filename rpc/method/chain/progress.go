@@ -1,0 +1,128 @@
+package chain
+
+import (
+	"context"
+	"math/big"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// maxTipAge is the age of a tip from which on the node seems to be behind.
+	maxTipAge = 24 * time.Hour
+
+	// recentTip is the age of a tip up to which the progress goes by headers
+	// instead of the miner's clock, so that it is 1 at the end.
+	recentTip = 2 * time.Hour
+)
+
+// progress tells how far the node has come with validating its chain.
+type progress struct {
+	deps      *Deps
+	leastWork *big.Int
+	caughtUp  atomic.Bool // once set, the node is not in initial download again
+	txs       txCounter
+}
+
+func newProgress(d *Deps) *progress {
+	work, _ := new(big.Int).SetString("0"+d.Network.MinimumChainWork, 16)
+	return &progress{deps: d, leastWork: work}
+}
+
+// initialDownload reports whether the node is still on its first way to the
+// network's tip: until the tip once has the least work and is recent, with no
+// block file left to read.
+func (p *progress) initialDownload(ctx context.Context, tip *chainview.Block) (bool, error) {
+	if p.caughtUp.Load() {
+		return false, nil
+	}
+	oldest := p.deps.Now().Unix() - int64(maxTipAge/time.Second)
+	if tip.Work.Cmp(p.leastWork) < 0 || tip.Header.Timestamp.Unix() < oldest {
+		return true, nil
+	}
+	reading, err := ask.Control(ctx, p.deps.Actor, messages.GetImportStatus{})
+	if err != nil || reading.Running {
+		return true, err
+	}
+	p.caughtUp.Store(true)
+	return false, nil
+}
+
+// verified estimates the share of all transactions that the active chain
+// holds. It is 0 when the chain's transactions cannot be counted.
+func (p *progress) verified(reader chainview.Reader, active *chainview.Chain, best *chainview.Block) float64 {
+	count, err := p.txs.count(reader, active)
+	if err != nil {
+		return 0
+	}
+	known := p.deps.Network.ChainTx
+	now := p.deps.Now().Unix()
+	total := float64(known.Count) + float64(now-known.Time)*known.Rate
+	if count > known.Count {
+		total = float64(count) + float64(now-p.blockTime(now, active.Tip(), best))*known.Rate
+	}
+	return min(float64(count)/total, 1)
+}
+
+// blockTime returns the time that the tip stands for. Of a recent one it is
+// told by how many headers are ahead.
+func (p *progress) blockTime(now int64, tip, best *chainview.Block) int64 {
+	at := tip.Header.Timestamp.Unix()
+	if max(now-at, at-now) > int64(recentTip/time.Second) {
+		return at
+	}
+	spacing := int64(p.deps.Network.Params.TargetTimePerBlock / time.Second)
+	return now - int64(best.Height-tip.Height)*spacing
+}
+
+// txCounter counts the transactions of the active chain. It remembers the last
+// count and reads only the blocks that came and went since.
+type txCounter struct {
+	mu  sync.Mutex
+	at  *chainview.Block // nil before the first count
+	sum int64            // of the chain that ends in at
+}
+
+func (t *txCounter) count(reader chainview.Reader, active *chainview.Chain) (int64, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.at != nil && !t.within(active) {
+		if err := t.add(reader, t.at, -1); err != nil {
+			return 0, err
+		}
+		t.at = t.at.Parent
+	}
+	next := int32(0)
+	if t.at != nil {
+		next = t.at.Height + 1
+	}
+	for height := next; height <= active.Height(); height++ {
+		b := active.At(height)
+		if err := t.add(reader, b, 1); err != nil {
+			return 0, err
+		}
+		t.at = b
+	}
+	return t.sum, nil
+}
+
+// within reports whether the last block counted is part of the chain. Blocks
+// are compared by hash, for they are others after the chain was opened anew.
+func (t *txCounter) within(active *chainview.Chain) bool {
+	b := active.At(t.at.Height)
+	return b != nil && b.Hash == t.at.Hash
+}
+
+func (t *txCounter) add(reader chainview.Reader, b *chainview.Block, sign int64) error {
+	_, txs, err := reader.Size(&b.Hash)
+	if err != nil {
+		return err
+	}
+	t.sum += sign * int64(txs)
+	return nil
+}

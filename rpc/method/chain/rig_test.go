@@ -1,0 +1,228 @@
+package chain_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/chain"
+)
+
+// A rig is the methods over a chain in memory, with probes for the actors.
+type rig struct {
+	t     *testing.T
+	sys   *actortest.System
+	net   *dialect.Network
+	chain *chaintest.Chain
+	deps  chain.Deps
+	now   time.Time
+	table *command.Table
+
+	actor, indexer, scanner *actortest.Probe
+	filters                 *filterIndex
+}
+
+func newRig(t *testing.T, network string) *rig {
+	t.Helper()
+	net, err := dialect.Bitcoin(network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := actortest.New(t)
+	r := &rig{
+		t: t, sys: sys, net: net, chain: chaintest.New(net.Params),
+		actor: sys.Probe("chain"), indexer: sys.Probe("indexer"), scanner: sys.Probe("scanner"),
+	}
+	r.now = r.chain.Active().Tip().Header.Timestamp
+	r.filters = &filterIndex{chain: r.chain, headerLen: net.HeaderLen, headers: map[chainhash.Hash]chainhash.Hash{}}
+	current := new(chainview.Current)
+	current.Set(r.chain)
+	r.deps = chain.Deps{
+		Network: net, Chain: current, Actor: r.actor.Ref,
+		Index:      &chain.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
+		Now:        func() time.Time { return r.now },
+		SizeOnDisk: func() (int64, error) { return 1234, nil },
+	}
+	r.build()
+	return r
+}
+
+// build makes the table anew, after a change of deps.
+func (r *rig) build() {
+	r.t.Helper()
+	table, err := command.NewTable(chain.Commands(r.deps))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.table = table
+}
+
+// call returns the text of a result, or "code message" of an error.
+func (r *rig) call(method, params string) string {
+	r.t.Helper()
+	v, err := jsontree.Parse([]byte(params))
+	if err != nil {
+		r.t.Fatalf("%s: %v", params, err)
+	}
+	return r.run(r.t.Context(), method, v)
+}
+
+func (r *rig) run(ctx context.Context, method string, params *jsontree.Value) string {
+	var result any
+	call, err := r.table.Prepare(command.Caller{}, method, params)
+	if err == nil {
+		result, err = call.Run(ctx)
+	}
+	if err != nil {
+		e, known := r.table.Reveal(err)
+		if !known {
+			r.t.Errorf("%s %v: error without words: %v", method, params, err)
+		}
+		return fmt.Sprintf("%d %s", e.Code, e.Message)
+	}
+	text, err := jsontree.Append(nil, result)
+	if err != nil {
+		r.t.Errorf("%s %v: %v", method, params, err)
+	}
+	return string(text)
+}
+
+// start makes a call in the background, for a test that plays an actor.
+func (r *rig) start(method, params string) <-chan string {
+	done := make(chan string, 1)
+	v, err := jsontree.Parse([]byte(params))
+	if err != nil {
+		r.t.Fatalf("%s: %v", params, err)
+	}
+	go func() { done <- r.run(r.t.Context(), method, v) }()
+	return done
+}
+
+// filterIndex makes filters when they are asked for.
+type filterIndex struct {
+	chain     *chaintest.Chain
+	headerLen int
+	builder   filters.Builder
+	headers   map[chainhash.Hash]chainhash.Hash
+	err       error // if set, what every read fails with
+}
+
+func (x *filterIndex) Filter(hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
+	if x.err != nil {
+		return nil, chainhash.Hash{}, x.err
+	}
+	b := x.chain.Lookup(hash)
+	var header chainhash.Hash
+	for height := range b.Height {
+		at := b.Ancestor(height)
+		header = x.header(at, header)
+	}
+	filter, err := x.build(b)
+	return filter, x.header(b, header), err
+}
+
+func (x *filterIndex) header(b *chainview.Block, previous chainhash.Hash) chainhash.Hash {
+	if header, ok := x.headers[b.Hash]; ok {
+		return header
+	}
+	filter, err := x.build(b)
+	if err != nil {
+		panic(err)
+	}
+	filterHash := filters.Hash(filter)
+	x.headers[b.Hash] = filters.Header(&filterHash, &previous)
+	return x.headers[b.Hash]
+}
+
+func (x *filterIndex) build(b *chainview.Block) ([]byte, error) {
+	raw, err := x.chain.Raw(&b.Hash)
+	if err != nil {
+		return nil, chain.ErrNoFilter
+	}
+	spent, err := x.chain.SpentScripts(&b.Hash)
+	if err != nil {
+		return nil, err
+	}
+	return x.builder.BuildBlock(&b.Hash, raw, x.headerLen, spent)
+}
+
+// simulate puts actors that serve everything at once in the place of the
+// probes: an index in step with the chain, a scanner without workers.
+func (r *rig) simulate() {
+	r.t.Helper()
+	r.deps.Index.Indexer = r.sys.Spawn("index", func() actor.Actor { return actor.ReceiveFunc(r.index) })
+	r.deps.Index.Scanner = r.sys.Spawn("scan", func() actor.Actor { return actor.ReceiveFunc(r.scan) })
+	r.deps.Actor = r.sys.Spawn("owner", func() actor.Actor { return actor.ReceiveFunc(own) })
+	r.build()
+}
+
+func own(c actor.Context) {
+	if m, ok := c.Message().(*ask.Call[messages.GetImportStatus, messages.ImportStatus]); ok {
+		m.Answer(messages.ImportStatus{}, nil)
+	}
+}
+
+func (r *rig) index(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetIndexStatus, messages.IndexStatus]:
+		tip := r.chain.Active().Tip()
+		m.Answer(messages.IndexStatus{Synced: true, Height: tip.Height, Hash: tip.Hash}, nil)
+	case *ask.Call[messages.WaitIndexIdle, messages.Done]:
+		m.Answer(messages.Done{}, nil)
+	}
+}
+
+func (r *rig) scan(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.ReserveScan, messages.ScanSlot]:
+		m.Answer(messages.ScanSlot{ID: 1}, nil)
+	case *ask.Call[messages.ReleaseScan, messages.Done]:
+		m.Answer(messages.Done{}, nil)
+	case *ask.Call[messages.GetScanStatus, messages.ScanStatus]:
+		m.Answer(messages.ScanStatus{}, nil)
+	case *ask.Call[messages.AbortScan, bool]:
+		m.Answer(false, nil)
+	case *ask.Call[messages.RunScan, messages.ScanResult]:
+		m.Answer(r.match(&m.Req))
+	}
+}
+
+// match carries out a whole scan.
+func (r *rig) match(q *messages.RunScan) (messages.ScanResult, error) {
+	stop := r.chain.Lookup(&q.Stop)
+	result := messages.ScanResult{From: q.Start, To: stop.Height, Completed: true}
+	query := filters.NewQuery(q.Scripts)
+	for height := q.Start; height <= stop.Height; height++ {
+		b := stop.Ancestor(height)
+		filter, err := r.filters.build(b)
+		if err != nil {
+			return result, err
+		}
+		hit, err := filters.Match(&b.Hash, filter, q.Scripts)
+		if hit && err == nil && q.CheckBlocks {
+			raw, _ := r.chain.Raw(&b.Hash)
+			spent, _ := r.chain.SpentScripts(&b.Hash)
+			hit, err = query.InBlock(raw, r.net.HeaderLen, spent)
+		}
+		if err != nil {
+			return result, err
+		}
+		if hit {
+			result.Blocks = append(result.Blocks, b.Hash)
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,244 @@
+package chain
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func scanBlocks(d *Deps) command.Command {
+	s := &scan{deps: d, net: descriptor.NetworkOf(d.Network.Params)}
+	return command.Command{
+		Name:     "scanblocks",
+		Category: command.Blockchain,
+		Summary: "Returns the blocks whose compact filter matches a set of output scripts (needs the block filter index).\n" +
+			"Over a whole chain this takes minutes: let the client wait that long.",
+		Params:  scanParams,
+		Results: scanResults,
+		Examples: []string{
+			`["start", ["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"], 300000]`,
+			`["start", ["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"], 100, 150, "basic"]`,
+			`["status"]`,
+		},
+		Run: s.run,
+		Control: func(a *command.Args) bool {
+			action, _ := a.String(0)
+			return action == scanStatus || action == scanAbort
+		},
+	}
+}
+
+// The actions of scanblocks.
+const (
+	scanStart  = "start"
+	scanStatus = "status"
+	scanAbort  = "abort"
+)
+
+var scanParams = []command.Param{
+	{
+		Name: "action", Type: command.String,
+		Help: "\"start\" begins a scan and returns its result\n" +
+			"\"status\" tells how far the running scan is\n" +
+			"\"abort\" ends the running scan",
+	},
+	{
+		Name: "scanobjects", Type: command.Array, Optional: true, Usage: "[scanobjects,...]",
+		Help: "what to look for, needed to start: descriptors, alone or in an object",
+		Inner: []command.Param{
+			{Name: "descriptor", Type: command.String, Optional: true, Help: "an output descriptor"},
+			{Type: command.Object, Optional: true, Help: "a descriptor with the indices to derive", Inner: []command.Param{
+				{Name: "desc", Type: command.String, Help: "an output descriptor"},
+				{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
+			}},
+		},
+	},
+	{Name: "start_height", Type: command.Number, Default: "0", Help: "height of the first block"},
+	{Name: "stop_height", Type: command.Number, Default: "height of the tip", Help: "height of the last block"},
+	{Name: "filtertype", Type: command.String, Default: `"basic"`, Help: "kind of filter"},
+	{
+		Name: "options", Type: command.NamedOptions, Optional: true, Usage: "options",
+		Inner: []command.Param{
+			{
+				Name: "filter_false_positives", Type: command.Bool, Default: "false",
+				Help: "look into every matching block, and leave out those that matched by chance,\n" +
+					"as one in 784931 does for each script",
+			},
+		},
+		Help: "further options",
+	},
+}
+
+var scanResults = []command.Result{
+	{Type: command.Object, When: "when action=='start'", Inner: []command.Result{
+		{Type: command.Number, Key: "from_height", Help: "height of the first block"},
+		{Type: command.Number, Key: "to_height", Help: "height of the last block that was looked at"},
+		{Type: command.Array, Key: "relevant_blocks", Help: "blocks that matched, by height", Inner: []command.Result{
+			{Type: command.Hex, Help: "hash of a block"},
+		}},
+		{Type: command.Bool, Key: "completed", Help: "false when the scan was aborted"},
+	}},
+	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
+		{Type: command.Number, Key: "progress", Help: "percentage done"},
+		{Type: command.Number, Key: "current_height", Help: "height up to which all blocks were looked at"},
+	}},
+	{Type: command.Null, When: "when action=='status' and no scan is running"},
+	{Type: command.Bool, When: "when action=='abort'", Help: "whether there was a scan to end"},
+}
+
+// scan is the body of scanblocks.
+type scan struct {
+	deps *Deps
+	net  *descriptor.Network
+}
+
+func (s *scan) run(ctx context.Context, a *command.Args) (any, error) {
+	action, err := a.String(0)
+	if err != nil {
+		return nil, err
+	}
+	switch action {
+	case scanStart:
+		return s.start(ctx, a)
+	case scanStatus:
+		return s.status(ctx)
+	case scanAbort:
+		return s.abort(ctx)
+	default:
+		return nil, command.Errorf(command.InvalidParameter, "Invalid action '%s'", action)
+	}
+}
+
+func (s *scan) abort(ctx context.Context) (any, error) {
+	if s.deps.Index == nil {
+		return false, nil
+	}
+	return ask.Control(ctx, s.deps.Index.Scanner, messages.AbortScan{})
+}
+
+func (s *scan) status(ctx context.Context) (any, error) {
+	if s.deps.Index == nil {
+		return nil, nil
+	}
+	status, err := ask.Control(ctx, s.deps.Index.Scanner, messages.GetScanStatus{})
+	if err != nil || !status.Running {
+		return nil, err
+	}
+	return struct {
+		Progress int   `json:"progress"`
+		Height   int32 `json:"current_height"`
+	}{status.Progress, status.Height}, nil
+}
+
+// scanResult is what a scan returns.
+type scanResult struct {
+	From      int32            `json:"from_height"`
+	To        int32            `json:"to_height"`
+	Blocks    []chainhash.Hash `json:"relevant_blocks"`
+	Completed bool             `json:"completed"`
+}
+
+// start runs a scan. It holds the node's one slot for a scan from before its
+// arguments are looked at until it returns.
+func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
+	slot, release, err := s.reserve(ctx)
+	if err != nil {
+		return nil, scanFailure(err)
+	}
+	defer release()
+	order, err := s.order(a)
+	if err != nil {
+		return nil, err
+	}
+	scripts, err := s.scripts(ctx, slot.Aborted, a)
+	if errors.Is(err, errAborted) {
+		return scanResult{From: order.start, To: order.start}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
+		Slot: slot.ID, Scripts: scripts,
+		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks,
+	})
+	if err != nil {
+		return nil, scanFailure(err)
+	}
+	return scanResult(result), nil
+}
+
+// reserve takes the slot. release gives it back where no scan was run; after
+// one it does nothing.
+func (s *scan) reserve(ctx context.Context) (slot messages.ScanSlot, release func(), err error) {
+	if s.deps.Index == nil { // the call ends with an error soon
+		return slot, func() {}, nil
+	}
+	scanner := s.deps.Index.Scanner
+	slot, err = ask.Ask(ctx, scanner, messages.ReserveScan{})
+	return slot, func() {
+		// Without the slot no scan could ever start again, so this must
+		// not end with the caller. It fails only when the scanner is gone.
+		_, _ = ask.Control(context.WithoutCancel(ctx), scanner, messages.ReleaseScan{Slot: slot.ID})
+	}, err
+}
+
+// scanOrder is what a scan is asked to do, but for the scripts.
+type scanOrder struct {
+	start       int32
+	stop        *chainview.Block
+	checkBlocks bool
+}
+
+// order reads all arguments but the scan objects, in Core's order.
+func (s *scan) order(a *command.Args) (order scanOrder, err error) {
+	if err := checkFilterType(a, 4); err != nil {
+		return order, err
+	}
+	if check := a.Value(5).Get("filter_false_positives"); check != nil {
+		if order.checkBlocks, err = check.AsBool(); err != nil {
+			return order, err
+		}
+	}
+	if s.deps.Index == nil {
+		return order, errIndexOff
+	}
+	active, err := s.deps.active()
+	if err != nil {
+		return order, err
+	}
+	if order.start, err = a.Int32Or(2, 0); err != nil {
+		return order, err
+	}
+	if active.At(order.start) == nil {
+		return order, command.Error{Code: command.MiscError, Message: "Invalid start_height"}
+	}
+	stop, err := a.Int32Or(3, active.Height())
+	if err != nil {
+		return order, err
+	}
+	if order.stop = active.At(stop); order.stop == nil || stop < order.start {
+		return order, command.Error{Code: command.MiscError, Message: "Invalid stop_height"}
+	}
+	return order, nil
+}
+
+// scanFailure puts an error of the scanner into words for the client.
+func scanFailure(err error) error {
+	if errors.Is(err, messages.ErrScanBusy) {
+		return command.Error{
+			Code:    command.InvalidParameter,
+			Message: `Scan already in progress, use action "abort" or "status"`,
+		}
+	}
+	if damage, ok := errors.AsType[*messages.FilterError](err); ok {
+		return command.Error{Code: command.MiscError, Message: damage.Error()}
+	}
+	return blockTexts.failure(err)
+}

@@ -1,0 +1,149 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// defaultRangeEnd is the last index derived when no range is given.
+const defaultRangeEnd = 1000
+
+// errAborted is why a preparation ends that was aborted.
+var errAborted = errors.New("scan was aborted")
+
+// scripts returns the different output scripts of the scan objects, which are
+// argument 1. The error is errAborted once aborted is closed.
+func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) ([][]byte, error) {
+	objects, err := a.Array(1)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-aborted:
+			cancel(errAborted)
+		case <-ctx.Done():
+		}
+	}()
+	var set scriptSet
+	for _, v := range objects.Elements() {
+		object, err := parseScanObject(v)
+		if err == nil {
+			err = object.expand(ctx, s.net, &set)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return set.list, nil
+}
+
+// scriptSet holds every script once.
+type scriptSet struct {
+	list [][]byte
+	seen map[string]struct{}
+}
+
+func (s *scriptSet) add(scripts [][]byte) {
+	if s.seen == nil {
+		s.seen = make(map[string]struct{})
+	}
+	for _, script := range scripts {
+		if _, ok := s.seen[string(script)]; !ok {
+			s.seen[string(script)] = struct{}{}
+			s.list = append(s.list, script)
+		}
+	}
+}
+
+// scanObject is one descriptor with the indices to derive of it.
+type scanObject struct {
+	text        string
+	first, last int64
+}
+
+// parseScanObject reads a descriptor alone, or in an object with a range.
+func parseScanObject(v *jsontree.Value) (scanObject, error) {
+	o := scanObject{last: defaultRangeEnd}
+	if v.Kind() == jsontree.String {
+		o.text = v.Text()
+		return o, nil
+	}
+	if v.Kind() != jsontree.Object {
+		return o, command.Error{
+			Code: command.InvalidParameter, Message: "Scan object needs to be either a string or an object",
+		}
+	}
+	desc := v.Get("desc")
+	if desc.IsNull() {
+		return o, command.Error{
+			Code: command.InvalidParameter, Message: "Descriptor needs to be provided in scan object",
+		}
+	}
+	var err error
+	if o.text, err = desc.AsString(); err != nil {
+		return o, err
+	}
+	if indices := v.Get("range"); !indices.IsNull() {
+		o.first, o.last, err = parseRange(indices)
+	}
+	return o, err
+}
+
+// parseRange reads a range, given as its end or as [begin,end].
+func parseRange(v *jsontree.Value) (begin, end int64, err error) {
+	isPair := v.Kind() == jsontree.Array && v.Len() == 2 &&
+		v.At(0).Kind() == jsontree.Number && v.At(1).Kind() == jsontree.Number
+	check := descriptor.CheckRange
+	switch {
+	case isPair:
+		if begin, err = v.At(0).AsInt64(); err != nil {
+			return 0, 0, err
+		}
+		v = v.At(1)
+	case v.Kind() == jsontree.Number:
+		check = func(_, end int64) error { return descriptor.CheckRangeEnd(end) }
+	default:
+		return 0, 0, command.Error{
+			Code: command.InvalidParameter, Message: "Range must be specified as end or as [begin,end]",
+		}
+	}
+	if end, err = v.AsInt64(); err != nil {
+		return 0, 0, err
+	}
+	if err := check(begin, end); err != nil {
+		return 0, 0, command.Error{Code: command.InvalidParameter, Message: err.Error()}
+	}
+	return begin, end, nil
+}
+
+// expand adds the scripts of every branch of the descriptor to set. Ranges of
+// descriptors that have none are ignored.
+func (o scanObject) expand(ctx context.Context, net *descriptor.Network, set *scriptSet) error {
+	branches, err := descriptor.Parse(o.text, net, descriptor.Options{})
+	if err != nil {
+		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+	}
+	for _, branch := range branches {
+		err := branch.ExpandRange(ctx, uint32(o.first), uint32(o.last), runtime.GOMAXPROCS(0),
+			func(_ uint32, scripts [][]byte) error {
+				set.add(scripts)
+				return nil
+			})
+		if err != nil {
+			return command.Errorf(command.InvalidAddressOrKey,
+				"Cannot derive script without private keys: '%s'", o.text)
+		}
+	}
+	return nil
+}

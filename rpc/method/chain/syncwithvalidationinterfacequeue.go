@@ -1,0 +1,26 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func syncWithValidationInterfaceQueue(d *Deps) command.Command {
+	return command.Command{
+		Name:     "syncwithvalidationinterfacequeue",
+		Category: command.Hidden,
+		Summary:  "Waits until the filter index has followed every change of the chain that came before the call.",
+		Results:  []command.Result{{Type: command.Null}},
+		Examples: []string{`[]`},
+		Run: func(ctx context.Context, _ *command.Args) (any, error) {
+			if d.Index == nil {
+				return nil, nil
+			}
+			_, err := ask.Ask(ctx, d.Index.Indexer, messages.WaitIndexIdle{})
+			return nil, err
+		},
+	}
+}

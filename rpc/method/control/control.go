@@ -1,0 +1,39 @@
+// Package control holds the JSON-RPC methods about the server itself: help,
+// stop, uptime, getrpcinfo, echo and echojson.
+package control
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Node is what the methods need to know of the node.
+type Node struct {
+	// Name is what the node calls itself when it stops: "Bitcoin Core".
+	Name string
+
+	// Stop begins to shut the node down and returns at once.
+	Stop func()
+
+	// Started is when the node was started.
+	Started time.Time
+
+	// LogPath is the absolute path of the log file.
+	LogPath string
+}
+
+// Commands returns the methods.
+func Commands(n Node) []command.Command {
+	return []command.Command{
+		echo("echo"),
+		echo("echojson"),
+		getRPCInfo(n),
+		help(),
+		stop(n),
+		uptime(n),
+	}
+}
+
+// always puts every call of a method into the control lane.
+func always(*command.Args) bool { return true }

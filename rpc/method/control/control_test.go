@@ -1,0 +1,121 @@
+package control_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/control"
+)
+
+func newTable(t *testing.T, n control.Node) *command.Table {
+	t.Helper()
+	table, err := command.NewTable(control.Commands(n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// call returns the result, or the error that the client gets, as JSON.
+func call(t *testing.T, table *command.Table, method, params string) string {
+	t.Helper()
+	v, err := jsontree.Parse([]byte(params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result any
+	c, err := table.Prepare(command.Caller{}, method, v)
+	if err == nil {
+		result, err = c.Run(t.Context())
+	}
+	if err != nil {
+		result, _ = table.Reveal(err)
+	}
+	text, err := jsontree.Append(nil, result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestCommandsAreDocumented(t *testing.T) {
+	if err := newTable(t, control.Node{}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	table := newTable(t, control.Node{})
+	const want = `"== Control ==\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime"`
+	if got := call(t, table, "help", `[]`); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := call(t, table, "help", `["nosuch"]`); got != `"help: unknown command: nosuch"` {
+		t.Errorf("got %s", got)
+	}
+	if got := call(t, table, "help", `{"command":"echo"}`); !strings.HasPrefix(got, `"echo ( \"arg0\" \"arg1\" `) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestEcho(t *testing.T) {
+	table := newTable(t, control.Node{})
+	for params, want := range map[string]string{
+		`[]`: `[]`, `["a",1.0,null]`: `["a",1.0,null]`, `{"arg9":null}`: `[null,null,null,null,null,null,null,null,null,null]`,
+	} {
+		for _, method := range []string{"echo", "echojson"} {
+			if got := call(t, table, method, params); got != want {
+				t.Errorf("%s %s: got %s", method, params, got)
+			}
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newTable(t, control.Node{Started: time.Now(), LogPath: "/x/debug.log"})
+		time.Sleep(90*time.Second + 999*time.Millisecond)
+		if got := call(t, table, "uptime", `[]`); got != "90" {
+			t.Errorf("uptime: %s", got)
+		}
+		const want = `{"active_commands":[{"method":"getrpcinfo","duration":0}],"logpath":"/x/debug.log"}`
+		if got := call(t, table, "getrpcinfo", `[]`); got != want {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := 0
+		table := newTable(t, control.Node{Name: "Bitcoin Core", Stop: func() { stops++ }})
+		for params, want := range map[string]time.Duration{
+			`[]`: 0, `[null]`: 0, `[1500]`: 1500 * time.Millisecond, `[-5]`: 0, `[2000000000]`: time.Minute,
+		} {
+			began, before := time.Now(), stops
+			if got := call(t, table, "stop", params); got != `"Bitcoin Core stopping"` {
+				t.Errorf("%s: got %s", params, got)
+			}
+			if waited := time.Since(began); waited != want || stops != before+1 {
+				t.Errorf("%s: waited %v, stopped %d times", params, waited, stops-before)
+			}
+		}
+	})
+}
+
+// Control calls must pass calls that wait; echo is work like any other.
+func TestLanes(t *testing.T) {
+	table := newTable(t, control.Node{})
+	for method, want := range map[string]bool{
+		"help": true, "stop": true, "uptime": true, "getrpcinfo": true, "echo": false, "echojson": false,
+	} {
+		c, err := table.Prepare(command.Caller{}, method, nil)
+		if err != nil || c.Control() != want {
+			t.Errorf("%s: control %v, %v", method, c.Control(), err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package mining
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// defaultTries is how many hashes are computed if nobody says otherwise.
+const defaultTries = 1_000_000
+
+// errNotAccepted answers for a block made here that breaks a rule.
+var errNotAccepted = command.Error{
+	Code: command.InternalError, Message: "ProcessNewBlock, block not accepted",
+}
+
+// minedParams are those of a method that mines to an output.
+func minedParams(count string, output command.Param) []command.Param {
+	return []command.Param{
+		{Name: count, Type: command.Number, Help: "how many blocks to make"},
+		output,
+		{Name: "maxtries", Type: command.Number, Default: "1000000", Help: "how many hashes to compute at most"},
+	}
+}
+
+var minedResults = []command.Result{{
+	Type: command.Array, Help: "the blocks made, fewer than asked for where the tries were used up",
+	Inner: []command.Result{{Type: command.Hex, Help: "hash of a block"}},
+}}
+
+func generateToAddress(d *Deps) command.Command {
+	return command.Command{
+		Name:     "generatetoaddress",
+		Category: command.Generating,
+		Summary:  "Makes blocks whose coins go to an address.",
+		Params:   minedParams("nblocks", command.Param{Name: "address", Type: command.String, Help: "the address"}),
+		Results:  minedResults,
+		Examples: []string{`[11, "myaddress"]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			count, err := a.Int32(0)
+			if err != nil {
+				return nil, err
+			}
+			tries, err := a.Int32Or(2, defaultTries)
+			if err != nil {
+				return nil, err
+			}
+			address, err := a.String(1)
+			if err != nil {
+				return nil, err
+			}
+			script, err := d.addressScript(address, "Error: Invalid address")
+			if err != nil {
+				return nil, err
+			}
+			// As in Core a negative number of tries is one without end.
+			return d.generate(ctx, script, count, uint64(tries))
+		},
+	}
+}
+
+func generateToDescriptor(d *Deps) command.Command {
+	return command.Command{
+		Name:     "generatetodescriptor",
+		Category: command.Generating,
+		Summary:  "Makes blocks whose coins go to a descriptor.",
+		Params:   minedParams("num_blocks", command.Param{Name: "descriptor", Type: command.String, Help: "the descriptor"}),
+		Results:  minedResults,
+		Examples: []string{`[11, "mydesc"]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			count, err := a.Int32(0)
+			if err != nil {
+				return nil, err
+			}
+			tries := uint64(defaultTries)
+			if a.Has(2) {
+				if tries, err = a.Value(2).AsUint64(); err != nil {
+					return nil, err
+				}
+			}
+			text, err := a.String(1)
+			if err != nil {
+				return nil, err
+			}
+			desc, err := d.parse(text)
+			if broken, ok := errors.AsType[*descriptor.ParseError](err); ok {
+				return nil, command.Error{Code: command.InvalidAddressOrKey, Message: broken.Text}
+			}
+			if err != nil {
+				return nil, err
+			}
+			script, err := scriptOf(desc) //nolint:contextcheck // one index is derived at once
+			if err != nil {
+				return nil, err
+			}
+			return d.generate(ctx, script, count, tries)
+		},
+	}
+}
+
+func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries uint64) ([]chainhash.Hash, error) {
+	hashes, err := ask.Ask(ctx, d.Actor, messages.Generate{Script: script, Count: int(count), Tries: tries})
+	if _, ok := errors.AsType[*messages.RejectError](err); ok {
+		return nil, errNotAccepted
+	}
+	return hashes, err
+}

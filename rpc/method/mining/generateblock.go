@@ -1,0 +1,132 @@
+package mining
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+type generatedBlock struct {
+	Hash chainhash.Hash `json:"hash"`
+	Hex  string         `json:"hex,omitempty"`
+}
+
+func generateBlock(d *Deps) command.Command {
+	return command.Command{
+		Name:     "generateblock",
+		Category: command.Generating,
+		Summary:  "Makes one block of the given transactions, whose coins go to an address or a descriptor.",
+		Params: []command.Param{
+			{Name: "output", Type: command.String, Help: "the address or the descriptor"},
+			{
+				Name: "transactions", Type: command.Array,
+				Help: "the transactions after the coinbase in the order of the block: serialized, or by the id of one in the mempool",
+				Inner: []command.Param{
+					{Name: "rawtx/txid", Type: command.Hex, Optional: true, Help: "a transaction or its id"},
+				},
+			},
+			{Name: "submit", Type: command.Bool, Default: "true", Help: "whether it becomes part of the chain, or is only returned"},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.Hex, Key: "hash", Help: "hash of the block"},
+			{Type: command.Hex, Key: "hex", Optional: true, Help: "the serialized block, for submit=false"},
+		}}},
+		Examples: []string{`["myaddress", ["rawtx", "mempool_txid"]]`},
+		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.generateBlock(ctx, a) },
+	}
+}
+
+func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) {
+	output, err := a.String(0)
+	if err != nil {
+		return nil, err
+	}
+	script, err := d.outputScript(output) //nolint:contextcheck // one index is derived at once
+	if err != nil {
+		return nil, err
+	}
+	texts, err := a.Array(1)
+	if err != nil {
+		return nil, err
+	}
+	txs, err := readTxs(texts)
+	if err != nil {
+		return nil, err
+	}
+	submit, err := a.BoolOr(2, true)
+	if err != nil {
+		return nil, err
+	}
+	block, err := ask.Ask(ctx, d.Actor, messages.GenerateBlock{
+		Script: script, Txs: txs, Submit: submit, Tries: defaultTries,
+	})
+	if err != nil {
+		return nil, generateBlockError(err)
+	}
+	made := generatedBlock{Hash: block.Hash}
+	if !submit {
+		made.Hex = hex.EncodeToString(block.Raw)
+	}
+	return made, nil
+}
+
+// outputScript returns the script of a descriptor or an address.
+func (d *Deps) outputScript(output string) ([]byte, error) {
+	desc, err := d.parse(output)
+	if _, broken := errors.AsType[*descriptor.ParseError](err); broken {
+		return d.addressScript(output, "Error: Invalid address or descriptor")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return scriptOf(desc)
+}
+
+// readTxs reads transactions that are given serialized. An id stands for one in
+// the mempool, where there is none.
+func readTxs(texts *jsontree.Value) ([][]byte, error) {
+	var txs [][]byte
+	for _, v := range texts.Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		raw, err := hex.DecodeString(text)
+		switch {
+		case err == nil && len(raw) == chainhash.HashSize:
+			return nil, command.Errorf(command.InvalidAddressOrKey, "Transaction %s not in mempool.", text)
+		case err != nil || !isTx(raw):
+			return nil, command.Errorf(command.DeserializationError,
+				"Transaction decode failed for %s. Make sure the tx has at least one input.", text)
+		}
+		txs = append(txs, raw)
+	}
+	return txs, nil
+}
+
+// isTx reports whether raw is one transaction and nothing else.
+func isTx(raw []byte) bool {
+	rest := bytes.NewReader(raw)
+	return new(wire.MsgTx).Deserialize(rest) == nil && rest.Len() == 0
+}
+
+// generateBlockError puts why no block was made into Core's words.
+func generateBlockError(err error) error {
+	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
+		return command.Errorf(command.VerifyError, "TestBlockValidity failed: %v", reject)
+	}
+	if errors.Is(err, messages.ErrNotMineable) {
+		return command.Error{Code: command.MiscError, Message: "Failed to make block."}
+	}
+	return err
+}

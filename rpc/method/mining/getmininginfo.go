@@ -1,0 +1,81 @@
+package mining
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/pow"
+)
+
+type miningInfo struct {
+	Blocks          int32           `json:"blocks"`
+	Bits            string          `json:"bits"`
+	Difficulty      float64         `json:"difficulty"`
+	Target          string          `json:"target"`
+	HashRate        float64         `json:"networkhashps"`
+	PooledTxs       int             `json:"pooledtx"` // there is no mempool
+	MinTxFee        jsontree.Amount `json:"blockmintxfee"`
+	Chain           string          `json:"chain"`
+	Next            nextBlock       `json:"next"`
+	SignetChallenge string          `json:"signet_challenge,omitempty"`
+	Warnings        []string        `json:"warnings"`
+}
+
+type nextBlock struct {
+	Height     int32   `json:"height"`
+	Bits       string  `json:"bits"`
+	Difficulty float64 `json:"difficulty"`
+	Target     string  `json:"target"`
+}
+
+func getMiningInfo(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getmininginfo",
+		Category: command.Mining,
+		Summary:  "Returns what a miner wants to know of the chain.",
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.Number, Key: "blocks", Help: "height of the tip"},
+			{Type: command.Hex, Key: "bits", Help: "target of the tip in compact form"},
+			{Type: command.Number, Key: "difficulty", Help: "difficulty of the tip"},
+			{Type: command.Hex, Key: "target", Help: "target of the tip"},
+			{Type: command.Number, Key: "networkhashps", Help: "hashes per second that the network computes"},
+			{Type: command.Number, Key: "pooledtx", Help: "transactions in the mempool"},
+			{Type: command.Amount, Key: "blockmintxfee", Help: "least fee of transactions in a block made here, for 1000 virtual bytes"},
+			{Type: command.String, Key: "chain", Help: "name of the network"},
+			{Type: command.Object, Key: "next", Help: "a block made now", Inner: []command.Result{
+				{Type: command.Number, Key: "height", Help: "its height"},
+				{Type: command.Hex, Key: "bits", Help: "its target in compact form"},
+				{Type: command.Number, Key: "difficulty", Help: "its difficulty"},
+				{Type: command.Hex, Key: "target", Help: "its target"},
+			}},
+			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that signs blocks, on a signet"},
+			{
+				Type: command.Array, Key: "warnings", Help: "what the operator should know",
+				Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+			},
+		}}},
+		Examples: []string{`[]`},
+		Run: func(context.Context, *command.Args) (any, error) {
+			active, err := d.active()
+			if err != nil {
+				return nil, err
+			}
+			tip := active.Tip()
+			bits, next := tip.Header.Bits, nextBits(tip, d.Now(), d.Network.Params)
+			return miningInfo{
+				Blocks:          tip.Height,
+				Bits:            pow.Bits(bits),
+				Difficulty:      pow.Difficulty(bits),
+				Target:          pow.Target(bits),
+				HashRate:        hashRate(tip, hashBlocks, d.Network.Params),
+				MinTxFee:        d.MinTxFee,
+				Chain:           d.Network.Name,
+				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},
+				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
+				Warnings:        d.warnings(),
+			}, nil
+		},
+	}
+}

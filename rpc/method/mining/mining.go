@@ -1,0 +1,63 @@
+// Package mining holds the JSON-RPC methods that make blocks, take them in, and
+// tell of the difficulty; and setmocktime, which tests of mining need.
+//
+// Blocks are made and validated by the actor that owns the chain; what the
+// methods tell of the chain they read themselves. Results and errors are those
+// of Bitcoin Core 30.2 (src/rpc/mining.cpp).
+package mining
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work on.
+type Deps struct {
+	Network *dialect.Network
+	Chain   *chainview.Current
+	Actor   *ask.Ref // owns the chain
+
+	// Now returns the time, or the one set for a test of the node.
+	Now func() time.Time
+
+	// MinTxFee is the least fee of transactions that go into a block, for
+	// 1000 virtual bytes.
+	MinTxFee jsontree.Amount
+
+	// Warnings returns what the operator should know; nil: nothing ever.
+	Warnings func() []string
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	return []command.Command{
+		generateBlock(&d),
+		generateToAddress(&d),
+		generateToDescriptor(&d),
+		getMiningInfo(&d),
+		getNetworkHashPS(&d),
+		setMockTime(&d),
+		submitBlock(&d),
+	}
+}
+
+// active returns the active chain. The error is chainview.ErrNotReady.
+func (d *Deps) active() (*chainview.Chain, error) {
+	reader := d.Chain.Open()
+	if reader == nil {
+		return nil, chainview.ErrNotReady
+	}
+	return reader.Active(), nil
+}
+
+func (d *Deps) warnings() []string {
+	if d.Warnings == nil {
+		return nil
+	}
+	return d.Warnings()
+}

@@ -1,0 +1,102 @@
+package mining
+
+import (
+	"math/big"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+// extend returns a block after parent, or a first block at a height.
+func extend(parent *chainview.Block, height int32, seconds int64, bits uint32) *chainview.Block {
+	return &chainview.Block{
+		Parent: parent, Height: height, Work: new(big.Int),
+		Header: wire.BlockHeader{Timestamp: time.Unix(seconds, 0), Bits: bits},
+	}
+}
+
+// Periods of the main chain, and two at the limits.
+func TestRetarget(t *testing.T) {
+	tests := []struct {
+		name        string
+		height      int32
+		first, last int64
+		bits, want  uint32
+	}{
+		{"first harder one", 32255, 1261130161, 1262152739, 0x1d00ffff, 0x1d00d86a},
+		{"never easier than the least", 2015, 1231006505, 1233061996, 0x1d00ffff, 0x1d00ffff},
+		{"not more than four times harder", 68543, 1279008237, 1279297671, 0x1c05a3f4, 0x1c0168fd},
+		{"not more than four times easier", 46367, 1263163443, 1269211443, 0x1c387f6f, 0x1d00e1fd},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var b *chainview.Block
+			for height := test.height - 2015; height <= test.height; height++ {
+				seconds := test.first
+				if height == test.height {
+					seconds = test.last
+				}
+				b = extend(b, height, seconds, test.bits)
+			}
+			if got := nextBits(b, time.Time{}, &chaincfg.MainNetParams); got != test.want {
+				t.Errorf("got %08x, want %08x", got, test.want)
+			}
+			if got := nextBits(b.Parent, time.Time{}, &chaincfg.MainNetParams); got != test.bits {
+				t.Errorf("a block before: got %08x, want %08x", got, test.bits)
+			}
+			if got := nextBits(b, time.Time{}, &chaincfg.RegressionNetParams); got != test.bits {
+				t.Errorf("regtest: got %08x, want %08x", got, test.bits)
+			}
+		})
+	}
+}
+
+// On testnets late blocks may have the least difficulty.
+func TestLateBlocks(t *testing.T) {
+	const least, hard = 0x1d00ffff, 0x1c05a3f4
+	first := extend(nil, 2016, 0, hard)
+	late := extend(first, 2017, 10_000, least)
+	tests := []struct {
+		name string
+		tip  *chainview.Block
+		now  int64
+		want uint32
+	}{
+		{"in time", first, 1200, hard},
+		{"late", first, 1201, least},
+		{"in time after a late one", late, 11_200, hard},
+		{"late after a late one", late, 11_201, least},
+		{"not before its parents", late, 0, hard},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := nextBits(test.tip, time.Unix(test.now, 0), &chaincfg.TestNet3Params); got != test.want {
+				t.Errorf("got %08x, want %08x", got, test.want)
+			}
+		})
+	}
+}
+
+// On testnet4 the first block of a period tells its difficulty.
+func TestRetargetFromFirst(t *testing.T) {
+	const least, hard = 0x1d00ffff, 0x1c05a3f4
+	var b *chainview.Block
+	for height := int32(2016); height < 2*2016; height++ {
+		bits := uint32(least)
+		if height == 2016 {
+			bits = hard
+		}
+		b = extend(b, height, int64(height)*600, bits)
+	}
+	b.Header.Timestamp = time.Unix(2016*600+14*24*3600, 0)
+	if got := nextBits(b, time.Time{}, &chaincfg.TestNet4Params); got != hard {
+		t.Errorf("testnet4: got %08x, want %08x", got, hard)
+	}
+	if got := nextBits(b, time.Time{}, &chaincfg.TestNet3Params); got != least {
+		t.Errorf("testnet3: got %08x, want %08x", got, least)
+	}
+}

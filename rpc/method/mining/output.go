@@ -1,0 +1,61 @@
+package mining
+
+import (
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+var (
+	errMultipath = command.Error{
+		Code: command.InvalidParameter, Message: "Multipath descriptor not accepted",
+	}
+	errRanged = command.Error{
+		Code:    command.InvalidParameter,
+		Message: "Ranged descriptor not accepted. Maybe pass through deriveaddresses first?",
+	}
+	errNeedsPrivateKey = command.Error{
+		Code: command.InvalidAddressOrKey, Message: "Cannot derive script without private keys",
+	}
+)
+
+// addressScript returns the script of an address; message tells the client
+// that it is none.
+func (d *Deps) addressScript(address, message string) ([]byte, error) {
+	script, err := descriptor.ScriptOfAddress(address, descriptor.NetworkOf(d.Network.Params))
+	if err != nil {
+		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: message}
+	}
+	return script, nil
+}
+
+// parse reads a descriptor of one path. The error is what the client is told,
+// or a *descriptor.ParseError.
+func (d *Deps) parse(text string) (*descriptor.Descriptor, error) {
+	branches, err := descriptor.Parse(text, descriptor.NetworkOf(d.Network.Params), descriptor.Options{})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(branches) > 1:
+		return nil, errMultipath
+	case branches[0].IsRanged():
+		return nil, errRanged
+	}
+	return branches[0], nil
+}
+
+// scriptOf returns the script that coins mined for a descriptor are paid to.
+// Of combo() it is that of the most recent kind of address that is not nested.
+func scriptOf(desc *descriptor.Descriptor) ([]byte, error) {
+	scripts, err := desc.Expand(0)
+	if err != nil {
+		return nil, errNeedsPrivateKey
+	}
+	switch len(scripts) {
+	case 4: // P2PK, P2PKH, P2WPKH, P2SH-P2WPKH
+		return scripts[2], nil
+	case 2: // P2PK, P2PKH
+		return scripts[1], nil
+	default:
+		return scripts[0], nil
+	}
+}

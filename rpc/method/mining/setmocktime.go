@@ -1,0 +1,51 @@
+package mining
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxMockTime is the last second that Core's clock, which counts nanoseconds in
+// 64 bits, can show.
+const maxMockTime = math.MaxInt64 / int64(time.Second)
+
+var errNotMockable = command.Error{
+	Code: command.MiscError, Message: "setmocktime is for regression testing (-regtest mode) only",
+}
+
+func setMockTime(d *Deps) command.Command {
+	return command.Command{
+		Name:     "setmocktime",
+		Category: command.Hidden,
+		Summary:  "Stops the node's clock at a time, for tests. Only networks made for tests allow it.",
+		Params: []command.Param{
+			{Name: "timestamp", Type: command.Number, Help: "the time in seconds since 1970; 0 starts the clock again"},
+		},
+		Results:  []command.Result{{Type: command.Null}},
+		Examples: []string{`[1700000000]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			if !d.Network.MockableClock {
+				return nil, errNotMockable
+			}
+			seconds, err := a.Int64(0)
+			if err != nil {
+				return nil, err
+			}
+			if seconds < 0 || seconds > maxMockTime {
+				return nil, command.Errorf(command.InvalidParameter,
+					"Mocktime must be in the range [0, %d], not %d.", maxMockTime, seconds)
+			}
+			var at time.Time
+			if seconds != 0 {
+				at = time.Unix(seconds, 0)
+			}
+			_, err = ask.Ask(ctx, d.Actor, messages.SetMockTime{Time: at})
+			return nil, err
+		},
+	}
+}

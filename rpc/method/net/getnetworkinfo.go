@@ -1,0 +1,151 @@
+package net
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+type networkInfo struct {
+	Version         int             `json:"version"`
+	Subversion      string          `json:"subversion"`
+	ProtocolVersion int             `json:"protocolversion"`
+	Services        string          `json:"localservices"`
+	ServiceNames    []string        `json:"localservicesnames"`
+	Relay           bool            `json:"localrelay"`
+	TimeOffset      int             `json:"timeoffset"`
+	Active          bool            `json:"networkactive"`
+	Connections     int             `json:"connections"`
+	Inbound         int             `json:"connections_in"`
+	Outbound        int             `json:"connections_out"`
+	Networks        []network       `json:"networks"`
+	RelayFee        jsontree.Amount `json:"relayfee"`
+	IncrementalFee  jsontree.Amount `json:"incrementalfee"`
+	Addresses       []localAddress  `json:"localaddresses"`
+	Warnings        []string        `json:"warnings"`
+}
+
+// A network is a kind of addresses.
+type network struct {
+	Name            string `json:"name"`
+	Limited         bool   `json:"limited"`
+	Reachable       bool   `json:"reachable"`
+	Proxy           string `json:"proxy"`
+	ProxyRandomized bool   `json:"proxy_randomize_credentials"`
+}
+
+// A localAddress is one that the node believes to be reached at.
+type localAddress struct {
+	Address string `json:"address"`
+	Port    int    `json:"port"`
+	Score   int    `json:"score"`
+}
+
+func getNetworkInfo(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getnetworkinfo",
+		Category: command.Network,
+		Summary:  "Returns the node's versions and the state of its networking.",
+		Results:  []command.Result{{Type: command.Object, Inner: networkInfoResults}},
+		Examples: []string{`[]`},
+		Run:      func(context.Context, *command.Args) (any, error) { return d.networkInfo(), nil },
+	}
+}
+
+var networkInfoResults = []command.Result{
+	{Type: command.Number, Key: "version", Help: "version of Bitcoin Core whose interface this is"},
+	{Type: command.String, Key: "subversion", Help: "how the node calls itself"},
+	{Type: command.Number, Key: "protocolversion", Help: "version of the messages between peers"},
+	{Type: command.Hex, Key: "localservices", Help: "services offered to peers, as bits"},
+	{
+		Type: command.Array, Key: "localservicesnames", Help: "services offered to peers",
+		Inner: []command.Result{{Type: command.String, Help: "name of a service"}},
+	},
+	{Type: command.Bool, Key: "localrelay", Help: "whether peers are asked for transactions"},
+	{Type: command.Number, Key: "timeoffset", Help: "seconds that the clocks of peers are ahead"},
+	{Type: command.Bool, Key: "networkactive", Help: "whether connections may be made"},
+	{Type: command.Number, Key: "connections", Help: "number of connections"},
+	{Type: command.Number, Key: "connections_in", Help: "number of those that peers made"},
+	{Type: command.Number, Key: "connections_out", Help: "number of those that the node made"},
+	{Type: command.Array, Key: "networks", Help: "the kinds of addresses", Inner: []command.Result{
+		{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "name", Help: "name of the network"},
+			{Type: command.Bool, Key: "limited", Help: "whether it is left out"},
+			{Type: command.Bool, Key: "reachable", Help: "whether it is used"},
+			{Type: command.String, Key: "proxy", Help: "host and port of the proxy in use, if any"},
+			{Type: command.Bool, Key: "proxy_randomize_credentials", Help: "whether each connection logs in to the proxy anew"},
+		}},
+	}},
+	{Type: command.Amount, Key: "relayfee", Help: "least fee of transactions passed on, for 1000 virtual bytes"},
+	{Type: command.Amount, Key: "incrementalfee", Help: "least fee by which a transaction replaces others, for 1000 virtual bytes"},
+	{Type: command.Array, Key: "localaddresses", Help: "where the node can be reached", Inner: []command.Result{
+		{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "address", Help: "the address"},
+			{Type: command.Number, Key: "port", Help: "the port"},
+			{Type: command.Number, Key: "score", Help: "how sure that is"},
+		}},
+	}},
+	{
+		Type: command.Array, Key: "warnings", Help: "what the operator should know",
+		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+	},
+}
+
+func (d *Deps) networkInfo() networkInfo {
+	info := networkInfo{
+		Version:         d.Version,
+		Subversion:      d.Subversion,
+		ProtocolVersion: d.ProtocolVersion,
+		Services:        fmt.Sprintf("%016x", uint64(d.Services)),
+		ServiceNames:    serviceNames(d.Services),
+		Active:          d.Active,
+		Networks:        networks(d.Reachable),
+		RelayFee:        d.RelayFee,
+		IncrementalFee:  d.IncrementalFee,
+	}
+	if d.Warnings != nil {
+		info.Warnings = d.Warnings()
+	}
+	return info
+}
+
+// networks returns all networks in Core's order.
+func networks(reachable []string) []network {
+	var all []network
+	for _, name := range []string{"ipv4", "ipv6", "onion", "i2p", "cjdns"} {
+		used := slices.Contains(reachable, name)
+		all = append(all, network{Name: name, Limited: !used, Reachable: used})
+	}
+	return all
+}
+
+// services are the names that Core knows.
+var services = map[wire.ServiceFlag]string{
+	wire.SFNodeNetwork:        "NETWORK",
+	wire.SFNodeBloom:          "BLOOM",
+	wire.SFNodeWitness:        "WITNESS",
+	wire.SFNodeCF:             "COMPACT_FILTERS",
+	wire.SFNodeNetworkLimited: "NETWORK_LIMITED",
+	wire.SFNodeP2PV2:          "P2P_V2",
+}
+
+func serviceNames(offered wire.ServiceFlag) []string {
+	var names []string
+	for bit := range 64 {
+		flag := wire.ServiceFlag(1) << bit
+		if offered&flag == 0 {
+			continue
+		}
+		name, ok := services[flag]
+		if !ok {
+			name = fmt.Sprintf("UNKNOWN[2^%d]", bit)
+		}
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,111 @@
+package net_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/net"
+)
+
+func call(t *testing.T, d net.Deps, method string) string {
+	t.Helper()
+	table, err := command.NewTable(net.Commands(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Check(); err != nil {
+		t.Error(err)
+	}
+	prepared, err := table.Prepare(command.Caller{}, method, jsontree.NewArray())
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := prepared.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := jsontree.Append(nil, result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestGetNetworkInfo(t *testing.T) {
+	got := call(t, net.Deps{
+		Version:         300200,
+		Subversion:      "/Satoshi:30.2.0/Trawl:0.1.0/",
+		ProtocolVersion: 70016,
+		Services:        wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeNetworkLimited | 1<<63,
+		Active:          true,
+		Reachable:       []string{"ipv6", "ipv4"},
+		RelayFee:        100,
+		IncrementalFee:  100,
+		Warnings:        func() []string { return []string{"look out"} },
+	}, "getnetworkinfo")
+	const want = `{"version":300200,"subversion":"/Satoshi:30.2.0/Trawl:0.1.0/","protocolversion":70016,` +
+		`"localservices":"8000000000000409","localservicesnames":["NETWORK","WITNESS","NETWORK_LIMITED","UNKNOWN[2^63]"],` +
+		`"localrelay":false,"timeoffset":0,"networkactive":true,"connections":0,"connections_in":0,"connections_out":0,` +
+		`"networks":[{"name":"ipv4","limited":false,"reachable":true,"proxy":"","proxy_randomize_credentials":false},` +
+		`{"name":"ipv6","limited":false,"reachable":true,"proxy":"","proxy_randomize_credentials":false},` +
+		`{"name":"onion","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false},` +
+		`{"name":"i2p","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false},` +
+		`{"name":"cjdns","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false}],` +
+		`"relayfee":0.00000100,"incrementalfee":0.00000100,"localaddresses":[],"warnings":["look out"]}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestNoNetworking(t *testing.T) {
+	got := call(t, net.Deps{}, "getnetworkinfo")
+	for _, want := range []string{
+		`"localservices":"0000000000000000","localservicesnames":[]`, `"networkactive":false`, `"warnings":[]`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s in it", got, want)
+		}
+	}
+	if got := call(t, net.Deps{}, "getconnectioncount"); got != "0" {
+		t.Errorf("connections: %s", got)
+	}
+	if got := call(t, net.Deps{}, "getpeerinfo"); got != "[]" {
+		t.Errorf("peers: %s", got)
+	}
+}
+
+func TestSubversion(t *testing.T) {
+	fill := strings.Repeat("x", 256-len("/Satoshi:30.2.0()/Trawl:1.0/"))
+	const tooLong = "Total length of network version string (258) exceeds maximum length (256). " +
+		"Reduce the number or size of uacomments."
+	tests := []struct {
+		name     string
+		comments []string
+		want     string // the subversion, or the error
+	}{
+		{"none", nil, "/Satoshi:30.2.0/Trawl:1.0/"},
+		{"one", []string{"a node"}, "/Satoshi:30.2.0(a node)/Trawl:1.0/"},
+		{"several", []string{"aZ09 .,;-_?@", "b"}, "/Satoshi:30.2.0(aZ09 .,;-_?@; b)/Trawl:1.0/"},
+		{"slash", []string{"a", "b/c"}, "User Agent comment (b/c) contains unsafe characters."},
+		{"parenthesis", []string{"a("}, "User Agent comment (a() contains unsafe characters."},
+		{"no ASCII", []string{"é"}, "User Agent comment (é) contains unsafe characters."},
+		{"longest", []string{fill}, "/Satoshi:30.2.0(" + fill + ")/Trawl:1.0/"},
+		{"too long", []string{fill, ""}, tooLong},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := net.Subversion(test.comments, "1.0")
+			if refusal, ok := errors.AsType[net.SubversionError](err); ok {
+				got += refusal.Error()
+			}
+			if got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}

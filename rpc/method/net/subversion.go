@@ -1,0 +1,56 @@
+package net
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	// coreName is what clients and peers look for at the begin.
+	coreName = "/Satoshi:30.2.0"
+
+	// ownName is the node's own part.
+	ownName = "Trawl"
+
+	maxSubversionLen = 256
+)
+
+// A SubversionError says why comments cannot be part of a subversion, in Core's
+// words and meant for the operator.
+type SubversionError string
+
+// Error implements error.
+func (e SubversionError) Error() string { return string(e) }
+
+// Subversion returns how the node calls itself towards peers and clients:
+// as Bitcoin Core 30.2 with the given comments, then as itself with its version.
+//
+// Errors: [SubversionError].
+//
+// Source: BIP14.
+func Subversion(comments []string, version string) (string, error) {
+	for _, comment := range comments {
+		if strings.ContainsFunc(comment, isUnsafe) {
+			return "", SubversionError("User Agent comment (" + comment + ") contains unsafe characters.")
+		}
+	}
+	core := coreName
+	if len(comments) > 0 {
+		core += "(" + strings.Join(comments, "; ") + ")"
+	}
+	subversion := core + "/" + ownName + ":" + version + "/"
+	if len(subversion) > maxSubversionLen {
+		return "", SubversionError(fmt.Sprintf("Total length of network version string (%d) exceeds maximum length (%d). "+
+			"Reduce the number or size of uacomments.", len(subversion), maxSubversionLen))
+	}
+	return subversion, nil
+}
+
+// isUnsafe reports whether a character must not be in a comment.
+func isUnsafe(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		return false
+	}
+	return !strings.ContainsRune(" .,;-_?@", r)
+}

@@ -1,0 +1,22 @@
+// Package util holds the JSON-RPC methods that compute without looking at the
+// chain: deriveaddresses, getdescriptorinfo and validateaddress.
+package util
+
+import (
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work with.
+type Deps struct {
+	Net *descriptor.Network // whose addresses and keys are read
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	return []command.Command{
+		deriveAddresses(d),
+		getDescriptorInfo(d),
+		validateAddress(d),
+	}
+}

@@ -1,0 +1,244 @@
+// Package rpc serves the methods of a command.Table as JSON-RPC over HTTP,
+// as Bitcoin Core does: its paths, statuses, envelopes and log lines, cookie
+// and password logins, whitelists, and limits.
+//
+// # Concurrency
+//
+// A call runs in the goroutine of its connection once a worker is free;
+// Config says how many there are and how many calls may wait. Calls that the
+// command declares as control, refusals and wrong logins take no worker, so
+// that a scan can be stopped however many wait. The requests of a batch run
+// one after the other.
+//
+// # Lifetime
+//
+// The context of a call ends with the server and not with the client: a
+// client that leaves ends nothing, its reply is dropped. [Server.Shutdown]
+// ends the context, lets running calls answer and refuses new ones with 503.
+//
+// # Secrets
+//
+// Neither passwords nor arguments nor results are ever logged.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxHead bounds the request line and the headers together.
+const maxHead = 8192
+
+// goHeadSlop is what net/http reads beyond its MaxHeaderBytes.
+const goHeadSlop = 4096
+
+// Server is a JSON-RPC server; make one with [NewServer]. Its methods are
+// safe for concurrent use.
+type Server struct {
+	log         *slog.Logger
+	allowed     []netip.Prefix
+	credentials []credential
+	cookie      *cookie // nil when there is none
+	whitelists  whitelists
+	workers     *workers
+	timeout     time.Duration
+
+	http      *http.Server
+	listeners []net.Listener
+	state     atomic.Pointer[state]
+	closing   atomic.Bool
+
+	ctx    context.Context //nolint:containedctx // the lifetime of the server, which every call inherits
+	cancel context.CancelFunc
+}
+
+// state is what calls meet: a table, or the reason why there is none yet.
+type state struct {
+	table  *command.Table
+	warmup string
+}
+
+// NewServer checks the configuration, writes the cookie and binds the
+// addresses. Nothing is answered before [Server.Serve]; then every call is
+// refused until [Server.Ready]. The error is a [StartError].
+func NewServer(c Config) (*Server, error) {
+	c.setDefaults()
+	s := &Server{
+		log:        c.Log,
+		whitelists: parseWhitelists(c.Whitelist, c.WhitelistDefault),
+		workers:    newWorkers(c.Threads, c.WorkQueue),
+		timeout:    c.Timeout,
+	}
+	s.SetWarmup("RPC server started")
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:                      s,
+		ReadHeaderTimeout:            c.Timeout,
+		IdleTimeout:                  c.Timeout,
+		MaxHeaderBytes:               maxHead - goHeadSlop,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
+	}
+	if err := s.open(&c); err != nil {
+		s.cancel()
+		s.removeCookie()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open does what can fail.
+func (s *Server) open(c *Config) error {
+	var err error
+	if s.allowed, err = parseAllowed(c.AllowIP); err != nil {
+		return err
+	}
+	endpoints, err := s.endpoints(c)
+	if err != nil {
+		return err
+	}
+	if err := s.setLogins(c); err != nil {
+		return err
+	}
+	return s.listen(s.ctx, endpoints)
+}
+
+// setLogins collects who may log in.
+func (s *Server) setLogins(c *Config) error {
+	switch {
+	case c.Password != "":
+		s.infof("Using rpcuser/rpcpassword authentication.")
+		s.credentials = append(s.credentials, newCredential(c.User, c.Password))
+	default:
+		if err := s.setCookie(c); err != nil {
+			return err
+		}
+	}
+	if len(c.Auth) > 0 {
+		s.infof("Using rpcauth authentication.")
+	}
+	for _, entry := range c.Auth {
+		login, ok := parseCredential(entry)
+		if !ok {
+			s.warnf("Invalid -rpcauth argument.")
+			return ErrStart
+		}
+		s.credentials = append(s.credentials, login)
+	}
+	return nil
+}
+
+func (s *Server) setCookie(c *Config) error {
+	if c.CookiePerms == "" {
+		c.CookiePerms = "owner"
+	}
+	mode, ok := cookieModes[c.CookiePerms]
+	if !ok {
+		s.errorf("Invalid -rpccookieperms=%s; must be one of 'owner', 'group', or 'all'.", c.CookiePerms)
+		return ErrStart
+	}
+	if c.CookieFile == "" {
+		s.infof("RPC authentication cookie file generation is disabled.")
+		return nil
+	}
+	var err error
+	if s.cookie, err = writeCookie(c.CookieFile, mode); err != nil {
+		s.errorf("Unable to write the authentication cookie: %v", err)
+		return ErrStart
+	}
+	s.credentials = append(s.credentials, newCredential(cookieUser, s.cookie.password))
+	s.infof("Generated RPC authentication cookie %s", c.CookieFile)
+	s.infof("Using random cookie authentication.")
+	return nil
+}
+
+// Addrs returns the addresses the server listens on.
+func (s *Server) Addrs() []net.Addr {
+	addrs := make([]net.Addr, len(s.listeners))
+	for i, l := range s.listeners {
+		addrs[i] = l.Addr()
+	}
+	return addrs
+}
+
+// SetWarmup refuses all calls with a text that says what the node does
+// instead.
+func (s *Server) SetWarmup(text string) { s.state.Store(&state{warmup: text}) }
+
+// Ready ends the warm-up: calls go to the table from now on.
+func (s *Server) Ready(t *command.Table) { s.state.Store(&state{table: t}) }
+
+// ready returns the table, or the warm-up error.
+func (s *Server) ready() (*command.Table, error) {
+	st := s.state.Load()
+	if st.table == nil {
+		return nil, command.Error{Code: command.InWarmup, Message: st.warmup}
+	}
+	return st.table, nil
+}
+
+// Serve answers requests until [Server.Shutdown] is called, and returns nil
+// then. Any other end is an error.
+func (s *Server) Serve() error {
+	ended := make(chan error, len(s.listeners))
+	for _, l := range s.listeners {
+		go func() { ended <- s.http.Serve(headListener{l}) }()
+	}
+	var failed error
+	for range s.listeners {
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// Shutdown ends the context of all calls, waits until running ones have
+// answered, and removes the cookie. When ctx ends first, connections are cut.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.closing.Store(true)
+	s.workers.close()
+	s.cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		_ = s.http.Close()
+	}
+	for _, l := range s.listeners { // those that Serve never took over
+		_ = l.Close()
+	}
+	s.removeCookie()
+	return err
+}
+
+func (s *Server) removeCookie() {
+	if s.cookie == nil {
+		return
+	}
+	if err := s.cookie.remove(); err != nil {
+		s.warnf("Unable to remove the authentication cookie: %v", err)
+	}
+}
+
+// The lines that operators and their tools know from Core are logged as one
+// text, through these three.
+
+func (s *Server) infof(format string, args ...any) {
+	s.log.Info(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
+}
+
+func (s *Server) warnf(format string, args ...any) {
+	s.log.Warn(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
+}
+
+func (s *Server) errorf(format string, args ...any) {
+	s.log.Error(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
+}

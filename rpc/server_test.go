@@ -1,0 +1,408 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// A blocker is a method that runs until it is let go or its context ends.
+type blocker struct {
+	began chan struct{}
+	free  chan struct{}
+}
+
+func newBlocker() *blocker {
+	return &blocker{began: make(chan struct{}, 100), free: make(chan struct{})}
+}
+
+func (b *blocker) commands() []command.Command {
+	return []command.Command{
+		{Name: "block", Run: func(ctx context.Context, _ *command.Args) (any, error) {
+			b.began <- struct{}{}
+			select {
+			case <-b.free:
+				return "done", nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}},
+		{Name: "status", Control: func(*command.Args) bool { return true }, Run: func(context.Context, *command.Args) (any, error) {
+			return "fine", nil
+		}},
+		{Name: "quick", Run: func(context.Context, *command.Args) (any, error) { return 1, nil }},
+		{Name: "panic", Run: func(context.Context, *command.Args) (any, error) { panic("oops") }},
+		{Name: "late", Run: func(context.Context, *command.Args) (any, error) { return late{}, nil }},
+		{Name: "fail", Run: func(context.Context, *command.Args) (any, error) { return nil, errors.New("the disk is full") }},
+		{Name: "bug", Run: func(context.Context, *command.Args) (any, error) { return []byte("x"), nil }},
+		{Name: "wallet", Run: func(_ context.Context, a *command.Args) (any, error) { return []any{a.User, a.WalletPath}, nil }},
+	}
+}
+
+// late is a result that panics when it is written.
+type late struct{}
+
+func (late) AppendJSON([]byte) []byte { panic("oh") }
+
+func blockerTable(t *testing.T, b *blocker) *command.Table {
+	t.Helper()
+	table, err := command.NewTable(b.commands())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A client logs in as user u with password p.
+type client struct {
+	addr string
+	http http.Client
+}
+
+func newClient(t *testing.T, s *Server) *client {
+	t.Helper()
+	c := &client{addr: s.Addrs()[0].String(), http: http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(c.http.CloseIdleConnections)
+	return c
+}
+
+// post returns status and body of the answer to a body.
+func (c *client) post(ctx context.Context, path, login, body string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.addr+path, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", basic(login))
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return strings.TrimSpace(resp.Status[:3] + " " + string(text)), err
+}
+
+func (c *client) want(t *testing.T, body, want string) {
+	t.Helper()
+	if got, err := c.post(t.Context(), "/", "u:p", body); err != nil || got != want {
+		t.Errorf("%s\ngot  %s, %v\nwant %s", body, got, err, want)
+	}
+}
+
+func v2Call(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `","id":1}` }
+
+// A safeBuffer is a log that may be read while it is written.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// waitForQueue returns when n calls wait for a worker.
+func waitForQueue(s *Server, n int) {
+	for len(s.workers.waiting) < n {
+		runtime.Gosched()
+	}
+}
+
+func TestWarmup(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	c := newClient(t, s)
+	const legacyCall = `{"method":"nosuch","params":5.5,"id":1}`
+	c.want(t, `{"method":"nosuch","id":1}`, `500 {"result":null,"error":{"code":-28,"message":"RPC server started"},"id":1}`)
+	c.want(t, legacyCall, `400 {"result":null,"error":{"code":-32600,"message":"Params must be an array or object"},"id":1}`)
+	s.SetWarmup("Loading block index…")
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","error":{"code":-28,"message":"Loading block index…"},"id":1}`)
+	s.Ready(blockerTable(t, newBlocker()))
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+}
+
+// One worker is busy, one call waits: the next is refused, control is not.
+func TestWorkQueueAndControlLane(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 1, WorkQueue: 1})
+	s.Ready(blockerTable(t, b))
+	c := newClient(t, s)
+	var calls sync.WaitGroup
+	for range 2 {
+		calls.Go(func() { c.want(t, v2Call("block"), `200 {"jsonrpc":"2.0","result":"done","id":1}`) })
+	}
+	<-b.began
+	waitForQueue(s, 1)
+	c.want(t, v2Call("quick"), "503 Work queue depth exceeded")
+	c.want(t, "["+v2Call("status")+","+v2Call("quick")+"]", "503 Work queue depth exceeded")
+	c.want(t, v2Call("status"), `200 {"jsonrpc":"2.0","result":"fine","id":1}`)
+	c.want(t, "["+v2Call("status")+"]", `200 [{"jsonrpc":"2.0","result":"fine","id":1}]`)
+	c.want(t, v2Call("nosuch"), `200 {"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`)
+	if got, err := c.post(t.Context(), "/", "u:wrong", v2Call("status")); got != "401" {
+		t.Error(got, err)
+	}
+	close(b.free)
+	calls.Wait()
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+}
+
+func TestShutdownAnswersRunningCalls(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 1})
+	s.Ready(blockerTable(t, b))
+	c := newClient(t, s)
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		c.want(t, v2Call("block"), `200 {"jsonrpc":"2.0","error":{"code":-9,"message":"Shutting down"},"id":1}`)
+	})
+	<-b.began
+	calls.Go(func() { c.want(t, v2Call("block"), "503 Work queue depth exceeded") })
+	waitForQueue(s, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	calls.Wait()
+	if got, err := c.post(t.Context(), "/", "u:p", v2Call("quick")); err == nil {
+		t.Errorf("after shutdown: %s", got)
+	}
+}
+
+func TestShutdownCutsWhatDoesNotEnd(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	stuck, began := make(chan struct{}), make(chan struct{})
+	table, err := command.NewTable([]command.Command{{
+		Name: "stuck", Run: func(context.Context, *command.Args) (any, error) {
+			close(began)
+			<-stuck
+			return nil, nil
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ready(table)
+	c := newClient(t, s)
+	var call sync.WaitGroup
+	call.Go(func() {
+		if got, err := c.post(t.Context(), "/", "u:p", v2Call("stuck")); err == nil {
+			t.Errorf("got %s", got)
+		}
+	})
+	<-began
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Shutdown(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	call.Wait()
+	close(stuck)
+}
+
+// A client that leaves ends nothing.
+func TestClientLeaves(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 1})
+	table := blockerTable(t, b)
+	s.Ready(table)
+	c := newClient(t, s)
+	ctx, leave := context.WithCancel(t.Context())
+	var call sync.WaitGroup
+	call.Go(func() {
+		if _, err := c.post(ctx, "/", "u:p", v2Call("block")); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	<-b.began
+	leave()
+	call.Wait()
+	if active := table.Active(); len(active) != 1 || active[0].Method != "block" {
+		t.Errorf("runs: %v", active)
+	}
+	close(b.free)
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+}
+
+func TestFailuresStayInside(t *testing.T) {
+	var log safeBuffer
+	s := startServer(t, Config{User: "u", Password: "p", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s.Ready(blockerTable(t, newBlocker()))
+	c := newClient(t, s)
+	for method, cause := range map[string]string{"panic": "oops", "fail": "the disk is full", "bug": "no JSON form", "late": "oh"} {
+		c.want(t, v2Call(method), `200 {"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1}`)
+		if !strings.Contains(log.String(), "method="+method) || !strings.Contains(log.String(), cause) {
+			t.Errorf("logged\n%s", log.String())
+		}
+	}
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+}
+
+func TestWrongPasswordIsLogged(t *testing.T) {
+	var log safeBuffer
+	s := startServer(t, Config{User: "u", Password: "p", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	began := time.Now()
+	if got, err := newClient(t, s).post(t.Context(), "/", "u:guessed", "{}"); got != "401" {
+		t.Error(got, err)
+	}
+	if waited := time.Since(began); waited < loginDelay {
+		t.Errorf("answered after %v", waited)
+	}
+	if text := log.String(); !strings.Contains(text, "ThreadRPCServer incorrect password attempt from ") || strings.Contains(text, "guessed") {
+		t.Errorf("logged\n%s", text)
+	}
+}
+
+func TestCallerReachesTheMethod(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	s.Ready(blockerTable(t, newBlocker()))
+	c := newClient(t, s)
+	for path, want := range map[string]string{
+		"/": "null", "/wallet/": `""`, "/wallet/a%20b%2Fc": `"a b/c"`, "/wallet/w?x=1": `"w?x=1"`, "/wallet/a+b": `"a+b"`,
+	} {
+		if got, err := c.post(t.Context(), path, "u:p", v2Call("wallet")); got != `200 {"jsonrpc":"2.0","result":["u",`+want+`],"id":1}` {
+			t.Errorf("%s: got %s, %v", path, got, err)
+		}
+	}
+}
+
+func TestWhitelistOverHTTP(t *testing.T) {
+	s := startServer(t, Config{
+		Auth:      []string{"other:s$" + hashPassword("s", "p")},
+		User:      "u",
+		Password:  "p",
+		Whitelist: []string{"u:quick,status"},
+	})
+	s.Ready(blockerTable(t, newBlocker()))
+	c := newClient(t, s)
+	quick, fail := v2Call("quick"), v2Call("fail")
+	tests := []struct{ login, body, want string }{
+		{"u:p", quick, `200 {"jsonrpc":"2.0","result":1,"id":1}`},
+		{"u:p", fail, "403"},
+		{"u:p", v2Call("nosuch"), "403"},
+		{"u:p", "[" + quick + "]", `200 [{"jsonrpc":"2.0","result":1,"id":1}]`},
+		{"u:p", "[" + quick + "," + fail + "]", "403"},
+		{"u:p", "[" + quick + ",5]", `400 {"result":null,"error":{"code":-32600,"message":"Invalid Request object"},"id":null}`},
+		{
+			"u:p", "[{}]",
+			`500 {"result":null,"error":{"code":-32700,"message":"JSON value of type null is not of expected type string"},"id":null}`,
+		},
+		{"u:p", "{", `500 {"result":null,"error":{"code":-32700,"message":"Parse error"},"id":null}`},
+		{"u:p", `{"method":5}`, `400 {"result":null,"error":{"code":-32600,"message":"Method must be a string"}}`},
+		{"other:p", quick, "403"},
+		{"other:p", "[]", "403"},
+		{"other:p", "{", `500 {"result":null,"error":{"code":-32700,"message":"Parse error"},"id":null}`},
+	}
+	for _, test := range tests {
+		if got, err := c.post(t.Context(), "/", test.login, test.body); got != test.want {
+			t.Errorf("%s %s: got %s, %v, want %s", test.login, test.body, got, err, test.want)
+		}
+	}
+}
+
+// Clients beyond this machine are refused before anything else.
+func TestForeignAddress(t *testing.T) {
+	s, _, err := start(t, Config{User: "u", Password: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w recorder
+	s.ServeHTTP(&w, &http.Request{Method: http.MethodPost, RequestURI: "/", RemoteAddr: "192.0.2.7:1", Header: http.Header{}})
+	if w.status != http.StatusForbidden || w.Len() > 0 {
+		t.Errorf("got %d %s", w.status, w.String())
+	}
+}
+
+type recorder struct {
+	bytes.Buffer
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header {
+	if r.header == nil {
+		r.header = http.Header{}
+	}
+	return r.header
+}
+
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+func TestHeadIsMended(t *testing.T) {
+	for head, want := range map[string]string{
+		"POST / HTTP/1.1\r\nA: b\r\n\r\nbody":         "POST / HTTP/1.1\r\nA: b\r\nHost: \r\n\r\nbody",
+		"POST / HTTP/1.1\nA: b\n\nbody":               "POST / HTTP/1.1\nA: b\nHost: \r\n\nbody",
+		"POST / HTTP/1.1\r\nhOST: x\r\n\r\n\r\n":      "POST / HTTP/1.1\r\nhOST: x\r\n\r\n\r\n",
+		"POST /%zz%41% HTTP/1.1\r\nHost: %zz\r\n\r\n": "POST /%25zz%41%25 HTTP/1.1\r\nHost: %zz\r\n\r\n",
+		"\r\n\r\n":   "\r\nHost: \r\n\r\n",
+		"no end\r\n": "no end\r\n",
+		strings.Repeat("x", 3*maxHead) + "\r\n\r\n": strings.Repeat("x", 3*maxHead) + "\r\n\r\n",
+	} {
+		ours, theirs := net.Pipe()
+		go func() {
+			_, _ = io.WriteString(theirs, head)
+			_ = theirs.Close()
+		}()
+		got, err := io.ReadAll(&headConn{Conn: ours})
+		if err != nil || string(got) != want {
+			t.Errorf("%.80q: got %.80q, %v", head, got, err)
+		}
+	}
+}
+
+// FuzzAnswer: whatever the body is, the reply is JSON, or nothing with a
+// status that allows it.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `[]`, `[{}]`, `{"jsonrpc":"2.0","method":"echo"}`, `{"jsonrpc":"2.0","method":"echo","params":["\ud83d\ude00",1.0],"id":{"a":[]}}`,
+		`[{"method":"echo","id":"x"},5,{"jsonrpc":"2.0","method":"echo"},7]`, `{"jsonrpc":"3.0","id":-0}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	s, err := NewServer(Config{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer s.Shutdown(context.Background())
+	table, err := command.NewTable([]command.Command{{
+		Name:   "echo",
+		Params: []command.Param{{Name: "x", Type: command.String, Optional: true, AnyType: true}},
+		Run:    func(_ context.Context, a *command.Args) (any, error) { return a.Value(0), nil },
+	}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s.Ready(table)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := s.answer(command.Caller{}, whitelist{}, body)
+		if len(r.body) == 0 {
+			if r.status != http.StatusNoContent {
+				t.Errorf("%q: empty reply with status %d", body, r.status)
+			}
+			return
+		}
+		v, err := jsontree.Parse(r.body)
+		if err != nil || v.Kind() != jsontree.Object && v.Kind() != jsontree.Array {
+			t.Errorf("%q: reply %q", body, r.body)
+		}
+	})
+}
