@@ -41,7 +41,13 @@ func (e *Engine) Submit(raw []byte) error {
 	if e.fillNonce(block.MsgBlock()) {
 		block = btcutil.NewBlock(block.MsgBlock())
 	}
-	return e.acceptBlock(block)
+	if err := e.acceptBlock(block); err != nil {
+		return err
+	}
+	if b := e.tree.Lookup(block.Hash()); !e.tree.Active().Contains(b) {
+		return &messages.RejectError{Reason: "inconclusive", Debug: "not on the chain with the most work"}
+	}
+	return nil
 }
 
 // fillNonce reports whether a nonce had to be filled in.

@@ -139,17 +139,19 @@ func merkleRoot(txs []*wire.MsgTx, witness bool) chainhash.Hash {
 	return blockchain.CalcMerkleRoot(wrapped, witness)
 }
 
-// solve looks for a nonce from 0 on.
+// solve looks for a nonce from 0 on. As with Core, the last of the tries does
+// not count even where it succeeds.
 func solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
 	target := blockchain.CompactToBig(header.Bits)
-	for header.Nonce = 0; ; header.Nonce++ {
+	for header.Nonce = 0; *tries > 0 && header.Nonce < math.MaxUint32; header.Nonce++ {
 		hash := header.BlockHash()
 		if blockchain.HashToBig(&hash).Cmp(target) <= 0 {
 			return true
 		}
-		if *tries == 0 || header.Nonce == math.MaxUint32 || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return false
 		}
 		*tries--
 	}
+	return false
 }

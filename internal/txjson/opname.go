@@ -1,0 +1,40 @@
+package txjson
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/btcsuite/btcd/txscript"
+)
+
+// opNames are the names of the opcodes from OP_NOP to OP_CHECKSIGADD, without
+// their prefix.
+var opNames = strings.Fields(`
+	NOP VER IF NOTIF VERIF VERNOTIF ELSE ENDIF VERIFY RETURN
+	TOALTSTACK FROMALTSTACK 2DROP 2DUP 3DUP 2OVER 2ROT 2SWAP IFDUP DEPTH
+	DROP DUP NIP OVER PICK ROLL ROT SWAP TUCK
+	CAT SUBSTR LEFT RIGHT SIZE
+	INVERT AND OR XOR EQUAL EQUALVERIFY RESERVED1 RESERVED2
+	1ADD 1SUB 2MUL 2DIV NEGATE ABS NOT 0NOTEQUAL ADD SUB MUL DIV MOD LSHIFT RSHIFT
+	BOOLAND BOOLOR NUMEQUAL NUMEQUALVERIFY NUMNOTEQUAL
+	LESSTHAN GREATERTHAN LESSTHANOREQUAL GREATERTHANOREQUAL MIN MAX WITHIN
+	RIPEMD160 SHA1 SHA256 HASH160 HASH256
+	CODESEPARATOR CHECKSIG CHECKSIGVERIFY CHECKMULTISIG CHECKMULTISIGVERIFY
+	NOP1 CHECKLOCKTIMEVERIFY CHECKSEQUENCEVERIFY NOP4 NOP5 NOP6 NOP7 NOP8 NOP9 NOP10
+	CHECKSIGADD`)
+
+// opName returns Core's name of an opcode that pushes no data.
+func opName(op byte) string {
+	switch {
+	case op == txscript.OP_RESERVED:
+		return "OP_RESERVED"
+	case op >= txscript.OP_1NEGATE && op <= txscript.OP_16:
+		return strconv.Itoa(int(op) - txscript.OP_RESERVED)
+	case op >= txscript.OP_NOP && int(op-txscript.OP_NOP) < len(opNames):
+		return "OP_" + opNames[op-txscript.OP_NOP]
+	case op == txscript.OP_INVALIDOPCODE:
+		return "OP_INVALIDOPCODE"
+	default:
+		return "OP_UNKNOWN"
+	}
+}

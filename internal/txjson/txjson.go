@@ -1,0 +1,129 @@
+// Package txjson prints transactions and scripts as Bitcoin Core's RPC does:
+// the same members in the same order, the same words, the same numbers.
+//
+// A [Printer] turns wire data into values that jsontree writes; a method embeds
+// them in its own result where that has more members. The package is pure, and
+// its functions are safe for concurrent use. Scripts and transactions may come
+// from anyone: every one of them can be printed.
+//
+// Source: TxToUniv, ScriptToUniv and ScriptToAsmStr of Bitcoin Core 30.2
+// (src/core_write.cpp).
+package txjson
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// A Printer prints the transactions of one network.
+type Printer struct {
+	Net          *descriptor.Network // what addresses look like
+	WitnessScale int                 // weight of a byte outside the witness
+}
+
+// Options say what a printed transaction shows beyond what it holds itself.
+// The zero value is what decoderawtransaction shows.
+type Options struct {
+	// Spent are the outputs that the inputs spend, in their order. With them
+	// the fee is known. They are not looked at unless there is one for every
+	// input, and never for a coinbase.
+	Spent []chainview.Coin
+
+	ShowSpent bool            // print Spent, each with its input
+	BlockHash *chainhash.Hash // if set, the block the transaction is part of
+	Hex       bool            // print the serialized transaction
+}
+
+// A Tx is a transaction as shown. Members that are not shown are zero.
+type Tx struct {
+	TxID      chainhash.Hash   `json:"txid"`
+	Hash      chainhash.Hash   `json:"hash"` // with witness
+	Version   uint32           `json:"version"`
+	Size      int              `json:"size"` // bytes, with witness
+	VSize     int              `json:"vsize"`
+	Weight    int              `json:"weight"`
+	LockTime  uint32           `json:"locktime"`
+	Inputs    []Input          `json:"vin"`
+	Outputs   []Output         `json:"vout"`
+	Fee       *jsontree.Amount `json:"fee,omitempty"`
+	BlockHash *chainhash.Hash  `json:"blockhash,omitempty"`
+	Hex       string           `json:"hex,omitempty"`
+}
+
+// An Output is one output of a transaction as shown.
+type Output struct {
+	Value  jsontree.Amount `json:"value"`
+	Index  int             `json:"n"`
+	Script ScriptPubKey    `json:"scriptPubKey"`
+}
+
+// Tx prints a transaction.
+func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
+	coinbase := isCoinbase(tx)
+	if coinbase || len(opts.Spent) != len(tx.TxIn) {
+		opts.Spent = nil
+	}
+	size := tx.SerializeSize()
+	weight := tx.SerializeSizeStripped()*(p.WitnessScale-1) + size
+	shown := Tx{
+		TxID:      tx.TxHash(),
+		Hash:      tx.WitnessHash(),
+		Version:   uint32(tx.Version),
+		Size:      size,
+		VSize:     (weight + p.WitnessScale - 1) / p.WitnessScale,
+		Weight:    weight,
+		LockTime:  tx.LockTime,
+		Inputs:    make([]Input, len(tx.TxIn)),
+		Outputs:   make([]Output, len(tx.TxOut)),
+		BlockHash: opts.BlockHash,
+	}
+	for i, in := range tx.TxIn {
+		shown.Inputs[i] = newInput(in, coinbase)
+		if opts.ShowSpent && opts.Spent != nil {
+			shown.Inputs[i].Prevout = p.prevout(&opts.Spent[i])
+		}
+	}
+	for i, out := range tx.TxOut {
+		shown.Outputs[i] = Output{jsontree.Amount(out.Value), i, p.ScriptPubKey(out.PkScript)}
+	}
+	if len(opts.Spent) > 0 {
+		shown.Fee = fee(tx, opts.Spent)
+	}
+	if opts.Hex {
+		shown.Hex = txHex(tx, size)
+	}
+	return shown
+}
+
+// isCoinbase reports whether the transaction's only input spends nothing.
+func isCoinbase(tx *wire.MsgTx) bool {
+	nothing := wire.OutPoint{Index: wire.MaxPrevOutIndex}
+	return len(tx.TxIn) == 1 && tx.TxIn[0].PreviousOutPoint == nothing
+}
+
+// fee returns what the inputs are worth beyond the outputs.
+func fee(tx *wire.MsgTx, spent []chainview.Coin) *jsontree.Amount {
+	var sum jsontree.Amount
+	for i := range spent {
+		sum += jsontree.Amount(spent[i].Value)
+	}
+	for _, out := range tx.TxOut {
+		sum -= jsontree.Amount(out.Value)
+	}
+	return &sum
+}
+
+func txHex(tx *wire.MsgTx, size int) string {
+	var text strings.Builder
+	text.Grow(2 * size)
+	// Neither the encoder nor the builder can fail.
+	_ = tx.Serialize(hex.NewEncoder(&text))
+	return text.String()
+}
