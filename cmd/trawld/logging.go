@@ -1,0 +1,89 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+// newFilter reads the options that say what is logged.
+func newFilter(s *options.Settings) (*corelog.Filter, error) {
+	return corelog.NewFilter(s.Strings("debug"), s.Strings("debugexclude"), s.Strings("loglevel"))
+}
+
+// logPath is the absolute path of the log file, empty with -nodebuglogfile.
+func logPath(s *options.Settings) string {
+	if s.IsNegated("debuglogfile") {
+		return ""
+	}
+	return s.BelowNetDir(s.Path("debuglogfile", "debug.log"))
+}
+
+// openLog opens the log as the options say.
+func openLog(s *options.Settings, filter *corelog.Filter, stdout io.Writer) (*corelog.Output, *slog.Logger, error) {
+	path := logPath(s)
+	if path != "" && s.Bool("shrinkdebugfile", filter.Quiet()) {
+		if err := corelog.Shrink(path); err != nil {
+			return nil, nil, refuse("Could not open debug log file %s", path)
+		}
+	}
+	if !s.Bool("printtoconsole", true) {
+		stdout = nil
+	}
+	out, err := corelog.Open(path, stdout)
+	if err != nil {
+		return nil, nil, refuse("Could not open debug log file %s", path)
+	}
+	return out, slog.New(corelog.New(out, filter, corelog.Layout{
+		NoTimestamps:    !s.Bool("logtimestamps", true),
+		Micros:          s.Bool("logtimemicros", false),
+		ThreadNames:     s.Bool("logthreadnames", false),
+		SourceLocations: s.Bool("logsourcelocations", false),
+		AlwaysLevel:     s.Bool("loglevelalways", false),
+	})), nil
+}
+
+// logStart writes the lines a log begins with: Core's, in Core's words.
+func logStart(log *slog.Logger, s *options.Settings, home string) {
+	info := func(format string, args ...any) { corelog.Printf(log, slog.LevelInfo, format, args...) }
+	info("Trawl version %s", options.Version())
+	if !s.Bool("logtimestamps", true) {
+		info("Startup time: %s", time.Now().UTC().Format("2006-01-02T15:04:05Z"))
+	}
+	info("Default data directory %s", options.DefaultDataDir(home))
+	info("Using data directory %s", s.NetDir())
+	info("Config file: %s", configState(s.ConfigPath()))
+	for _, line := range s.Listing() {
+		info("%s", line)
+	}
+	for _, remark := range s.Remarks() {
+		switch remark.Kind {
+		case options.Note:
+			info("%s", remark.Text)
+		case options.Warning, options.Notice:
+			corelog.Printf(log, slog.LevelWarn, "%s", remark.Text)
+		}
+	}
+	for _, warning := range sectionWarnings(s) {
+		corelog.Printf(log, slog.LevelWarn, "%s", warning)
+	}
+	if unused := s.UnusedGiven(); len(unused) > 0 {
+		info("Options without effect in this version: -%s", strings.Join(unused, " -"))
+	}
+}
+
+// configState is the path of the configuration file and whether it is there.
+func configState(path string) string {
+	if path == "" {
+		return "<disabled>"
+	}
+	if _, err := os.Stat(path); err != nil {
+		return path + " (not found, skipping)"
+	}
+	return path
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc"
+)
+
+// shutdownTime is how long running calls may take to end when the node stops.
+const shutdownTime = 30 * time.Second
+
+// daemon is a node with its RPC server.
+type daemon struct {
+	*session
+	server *rpc.Server // nil with -server=0
+	node   *trawl.Node
+	stop   context.CancelFunc
+}
+
+// startNode runs the node of a session until ctx ends, the method stop is
+// called, or the node fails.
+func startNode(ctx context.Context, s *session) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d := &daemon{session: s, stop: stop}
+	cfg, err := nodeConfig(s)
+	if err != nil {
+		return err
+	}
+	if err := d.openServer(); err != nil {
+		return err
+	}
+	served := d.serve()
+	failed := d.run(ctx, cfg)
+	s.stopping()
+	return errors.Join(failed, d.close(context.WithoutCancel(ctx), served))
+}
+
+// openServer binds the RPC server, which answers that the node is starting.
+func (d *daemon) openServer() error {
+	if !d.settings.Bool("server", true) {
+		return nil
+	}
+	server, err := rpc.NewServer(serverConfig(d.session))
+	d.server = server
+	return err
+}
+
+// serve starts to answer; what it returns is closed, or carries an error, when
+// that has ended.
+func (d *daemon) serve() <-chan error {
+	ended := make(chan error, 1)
+	if d.server == nil {
+		close(ended)
+		return ended
+	}
+	go func() {
+		ended <- d.server.Serve()
+		close(ended)
+	}()
+	return ended
+}
+
+// run opens the node and holds it until it is to stop.
+func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
+	started := time.Now()
+	d.message("Loading block index…")
+	node, err := trawl.Open(ctx, cfg)
+	if ctx.Err() != nil && node == nil {
+		return nil // told to stop before it was up
+	}
+	if err != nil {
+		return err
+	}
+	d.node = node
+	if err := d.setClock(ctx); err != nil {
+		return err
+	}
+	table, err := node.Methods(trawl.Host{
+		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
+		Comments: d.settings.Strings("uacomment"),
+	})
+	if err != nil {
+		return err
+	}
+	d.message("Done loading")
+	if d.server != nil {
+		d.server.Ready(table)
+	}
+	d.ready()
+	if d.settings.Bool("stopafterblockimport", false) {
+		go d.stopAfterImport(ctx)
+	}
+	return node.Wait(ctx)
+}
+
+// message tells callers and the log what the node is doing.
+func (d *daemon) message(text string) {
+	corelog.Printf(d.log, slog.LevelInfo, "init message: %s", text)
+	if d.server != nil {
+		d.server.SetWarmup(text)
+	}
+}
+
+// setClock obeys -mocktime.
+func (d *daemon) setClock(ctx context.Context) error {
+	sec := d.settings.Int("mocktime", 0)
+	if sec == 0 {
+		return nil
+	}
+	_, err := trawl.Ask(ctx, d.node.Chain(), messages.SetMockTime{Time: time.Unix(sec, 0)})
+	return err
+}
+
+func (d *daemon) stopAfterImport(ctx context.Context) {
+	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitImported{}); err == nil {
+		d.log.Info("Stopping after block import")
+		d.stop()
+	}
+}
+
+// close stops the server first, so that nothing new is asked of the node.
+func (d *daemon) close(ctx context.Context, served <-chan error) error {
+	var errs []error
+	if d.server != nil {
+		limited, cancel := context.WithTimeout(ctx, shutdownTime)
+		defer cancel()
+		if err := d.server.Shutdown(limited); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			errs = append(errs, fmt.Errorf("stop RPC server: %w", err))
+		}
+		errs = append(errs, <-served)
+	}
+	if d.node != nil {
+		errs = append(errs, d.node.Close(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// nodeConfig reads the options that concern the node.
+func nodeConfig(s *session) (trawl.Config, error) {
+	o := s.settings
+	index, err := filterIndex(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
+	challenge, err := signetChallenge(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
+	return trawl.Config{
+		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
+		Reindex:     o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
+		NoBlocksXOR: !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
+		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
+	}, nil
+}
+
+// workers reads -par as Core does: 0 for all processors, negative to leave so
+// many free.
+func workers(o *options.Settings) int {
+	par := int(o.Int("par", 0))
+	if par <= 0 {
+		par += runtime.GOMAXPROCS(0)
+	}
+	return max(par, 1)
+}
+
+// filterIndex reports whether -blockfilterindex asks for the index.
+func filterIndex(o *options.Settings) (bool, error) {
+	on := false
+	for _, value := range o.Strings("blockfilterindex") {
+		switch value {
+		case "", "1", "basic":
+			on = true
+		case "0":
+			on = false
+		default:
+			return false, refuse("Unknown -blockfilterindex value %s.", value)
+		}
+	}
+	return on, nil
+}
+
+func signetChallenge(o *options.Settings) ([]byte, error) {
+	values := o.Strings("signetchallenge")
+	if len(values) == 0 || o.Chain() != options.Signet {
+		return nil, nil
+	}
+	if len(values) > 1 {
+		return nil, refuse("-signetchallenge cannot be multiple values.")
+	}
+	script, err := hex.DecodeString(values[0])
+	if err != nil || len(script) == 0 {
+		return nil, refuse("-signetchallenge must be hex, not '%s'.", values[0])
+	}
+	return script, nil
+}
+
+// serverConfig reads the options that concern the RPC server.
+func serverConfig(s *session) rpc.Config {
+	o := s.settings
+	cookie := ""
+	if !o.IsNegated("rpccookiefile") {
+		cookie = o.BelowNetDir(o.Path("rpccookiefile", ".cookie"))
+	}
+	var whitelistDefault *bool
+	if o.IsSet("rpcwhitelistdefault") {
+		on := o.Bool("rpcwhitelistdefault", true)
+		whitelistDefault = &on
+	}
+	return rpc.Config{
+		Log:  s.log,
+		Port: o.String("rpcport", ""), DefaultPort: o.Chain().RPCPort(),
+		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"),
+		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
+		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
+		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
+		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
+		Timeout: time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
+	}
+}
+
+// atLeastOne raises a number of workers as Core does.
+func atLeastOne(n int64) int { return int(max(n, 1)) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
+)
+
+// name is what messages call this program.
+const name = "trawld"
+
+// initError is a reason not to start, with the text to show.
+type initError string
+
+func (e initError) Error() string { return string(e) }
+
+func refuse(format string, args ...any) error { return initError(fmt.Sprintf(format, args...)) }
+
+// errAnswered reports that the user asked for help or the version and got it.
+var errAnswered = errors.New("help was asked for")
+
+// parse reads the command line.
+func parse(args []string, std streams) (*options.Settings, error) {
+	s := options.New(table.Daemon(), options.DefaultDataDir(std.home))
+	if err := s.ParseArgs(args); err != nil {
+		return nil, refuse("Error parsing command line arguments: %v", err)
+	}
+	if s.HelpAsked() || s.Bool("version", false) {
+		if _, err := io.WriteString(std.stdout, introduction(s)); err != nil {
+			return nil, err
+		}
+		return nil, errAnswered
+	}
+	return s, nil
+}
+
+// introduction is the text of -help and -version.
+func introduction(s *options.Settings) string {
+	text := "Trawl daemon version " + options.Version() + "\n"
+	if s.Bool("version", false) {
+		return text + "Distributed under the ISC licence.\n"
+	}
+	return text + `
+trawld keeps a copy of the block chain with an index of its block filters and
+answers questions about it over JSON-RPC. trawl-cli asks them.
+
+Usage: trawld [options]
+
+` + s.Help()
+}
+
+// configure reads the configuration files and settles the network.
+func configure(s *options.Settings) error {
+	files := options.OS{}
+	if err := s.CheckDataDir(files); err != nil {
+		return err
+	}
+	startDir := s.DataDir()
+	if err := s.ReadConfig(files); err != nil {
+		return refuse("Error reading configuration file: %v", err)
+	}
+	if _, err := s.SelectChain(); err != nil {
+		return err
+	}
+	if err := s.CheckIgnoredConfig(files, startDir); err != nil {
+		return err
+	}
+	if words := s.Words(); len(words) > 0 {
+		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0], name)
+	}
+	for _, option := range []string{"daemon", "daemonwait"} {
+		if s.Bool(option, false) {
+			return refuse("-%s is not available: %s stays in the foreground, run it under a service manager.", option, name)
+		}
+	}
+	return checkSections(s)
+}
+
+// checkSections refuses options that stand in the default section of the file
+// and would silently not count.
+func checkSections(s *options.Settings) error {
+	var lines []string
+	for _, option := range s.Misplaced() {
+		lines = append(lines, fmt.Sprintf("Config setting for -%s only applied on %s network when in [%s] section.",
+			option, s.Chain(), s.Chain()))
+	}
+	if len(lines) > 0 {
+		return initError(strings.Join(lines, "\n"))
+	}
+	return nil
+}
+
+// sectionWarnings names the sections of the file that are no network's.
+func sectionWarnings(s *options.Settings) []string {
+	var lines []string
+	for _, section := range s.UnknownSections() {
+		lines = append(lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name))
+	}
+	return lines
+}

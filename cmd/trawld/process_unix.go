@@ -1,0 +1,20 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"syscall"
+)
+
+// restrictNewFiles makes new files and folders accessible to their owner only.
+func restrictNewFiles() { syscall.Umask(0o077) }
+
+// lockFile takes an advisory lock on a whole file, of the kind Core takes, so
+// that either program refuses a folder that the other one has.
+func lockFile(file *os.File) error {
+	return syscall.FcntlFlock(file.Fd(), syscall.F_SETLK, &syscall.Flock_t{
+		Type: syscall.F_WRLCK, Whence: io.SeekStart,
+	})
+}

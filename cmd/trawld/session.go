@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+const exitFailure = 1
+
+// session is a program that is ready to start its node: options are read,
+// folders made and locked, the log is open.
+type session struct {
+	settings  *options.Settings
+	netDir    string // absolute path of the network's folder
+	blocksDir string // absolute path of the folder of the block files
+	log       *slog.Logger
+
+	output  *corelog.Output
+	stderr  io.Writer
+	locks   []*os.File
+	pidPath string // empty: none
+	stops   sync.Once
+}
+
+// setup does everything that comes before the node. Without a session the
+// program ends with the exit status: 0 after -help and -version, 1 after an
+// error, which it has shown.
+func setup(args []string, std streams) (*session, int) {
+	settings, err := parse(args, std)
+	if errors.Is(err, errAnswered) {
+		return nil, 0
+	}
+	var s *session
+	if err == nil {
+		s, err = open(settings, std)
+	}
+	if err != nil {
+		showError(std.stderr, err)
+		return nil, exitFailure
+	}
+	return s, 0
+}
+
+func showError(stderr io.Writer, err error) { fmt.Fprintf(stderr, "Error: %v\n", err) }
+
+// open reads the configuration and takes possession of the data directory.
+func open(settings *options.Settings, std streams) (*session, error) {
+	if err := configure(settings); err != nil {
+		return nil, err
+	}
+	warn(settings, std.stderr)
+	filter, err := newFilter(settings)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := makeDirs(settings)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr}
+	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
+		return nil, err
+	}
+	if s.pidPath, err = writePID(settings); err != nil {
+		return nil, errors.Join(err, closeAll(s.locks))
+	}
+	if s.output, s.log, err = openLog(settings, filter, std.stdout); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	logStart(s.log, settings, std.home)
+	return s, nil
+}
+
+// warn shows what Core shows of a configuration that is odd but not wrong.
+func warn(s *options.Settings, stderr io.Writer) {
+	for _, remark := range s.Remarks() {
+		if remark.Kind == options.Notice {
+			fmt.Fprintln(stderr, remark.Text)
+		}
+	}
+	for _, warning := range sectionWarnings(s) {
+		fmt.Fprintln(stderr, "Warning:", warning)
+	}
+}
+
+// ready says that the node serves: it runs the command of -startupnotify.
+func (s *session) ready() {
+	if command := s.settings.String("startupnotify", ""); command != "" {
+		go s.runCommands([]string{command})
+	}
+}
+
+// stopping says that the node begins to stop: it runs the commands of
+// -shutdownnotify, once, and returns after they have ended.
+func (s *session) stopping() {
+	s.stops.Do(func() {
+		s.log.Info("Shutdown in progress...")
+		s.runCommands(s.settings.Strings("shutdownnotify"))
+	})
+}
+
+// fail shows and logs why the node does not start or go on.
+func (s *session) fail(err error) {
+	showError(s.stderr, err)
+	corelog.Printf(s.log, slog.LevelError, "%v", err)
+}
+
+// close ends a session whose node has stopped.
+func (s *session) close() {
+	s.stopping()
+	if err := s.release(); err != nil {
+		s.log.Error("cannot clean up", "err", err)
+	}
+	s.log.Info("Shutdown done")
+	if err := s.output.Close(); err != nil {
+		showError(s.stderr, err)
+	}
+}
+
+// release removes the file with the process number and gives the locks back.
+func (s *session) release() error {
+	var err error
+	if s.pidPath != "" {
+		err = os.Remove(s.pidPath)
+	}
+	return errors.Join(err, closeAll(s.locks))
+}

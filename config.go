@@ -1,0 +1,96 @@
+package trawl
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultCache    = 450 << 20
+	DefaultMaxCalls = 64
+)
+
+// Config is everything a [Node] is told. The zero value of a field is its
+// documented default.
+type Config struct {
+	// Dir holds the node's files: blocks, chainstate and indexes are folders
+	// in it, made when missing. Required. Only one node may use it at a time;
+	// locking it is the host's business.
+	Dir string
+
+	// Chain is one of main, test, testnet4, signet and regtest. Required.
+	Chain string
+
+	// SignetChallenge is the output script that blocks of a signet of one's
+	// own are signed for. Default: that of the public signet.
+	SignetChallenge []byte
+
+	BlocksDir string   // default: blocks in Dir
+	LoadBlock []string // files of blocks to import, in order
+
+	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans
+	// need.
+	BlockFilterIndex bool
+
+	Reindex     bool  // build everything anew from the block files
+	NoBlocksXOR bool  // do not obfuscate new block files
+	SmallFiles  bool  // block files of 64 KiB, to test with
+	Cache       int64 // bytes for unspent outputs in memory, default DefaultCache
+	Workers     int   // for matching and for building filters, default the number of processors
+	MaxCalls    int   // unanswered requests an actor takes on, default DefaultMaxCalls
+
+	// System is the actor system to live in. Default: one of the node's own.
+	// The node's actors then have names that begin with ActorPrefix.
+	System      *actor.ActorSystem
+	ActorPrefix string
+
+	Log *slog.Logger // default: discard
+}
+
+// network checks what is required and returns the chain's values.
+func (c *Config) network() (*dialect.Network, error) {
+	if c.Dir == "" {
+		return nil, errors.New("trawl: Config.Dir is required")
+	}
+	if c.SignetChallenge != nil {
+		if c.Chain != "signet" {
+			return nil, errors.New("trawl: Config.SignetChallenge is for signet")
+		}
+		return dialect.Signet(c.SignetChallenge), nil
+	}
+	net, err := dialect.Bitcoin(c.Chain)
+	if err != nil {
+		return nil, fmt.Errorf("trawl: Config.Chain: %w", err)
+	}
+	return net, nil
+}
+
+func (c *Config) setDefaults() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.BlocksDir == "" {
+		c.BlocksDir = filepath.Join(c.Dir, "blocks")
+	}
+	if c.Cache == 0 {
+		c.Cache = DefaultCache
+	}
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.MaxCalls == 0 {
+		c.MaxCalls = DefaultMaxCalls
+	}
+	if c.System == nil {
+		c.System = actor.NewActorSystem(actor.WithLoggerFactory(
+			func(*actor.ActorSystem) *slog.Logger { return c.Log }))
+	}
+}

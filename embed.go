@@ -1,0 +1,41 @@
+package trawl
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A Ref addresses one of the node's actors.
+type Ref = ask.Ref
+
+// Errors of [Ask], beside those that a request documents.
+var (
+	ErrStopped   = ask.ErrStopped   // the actor stopped before it answered
+	ErrRestarted = ask.ErrRestarted // the actor failed while it held the request
+	ErrUnhandled = ask.ErrUnhandled // the actor does not serve this request
+)
+
+// Ask sends a request of package messages to an actor and waits for its answer,
+// whose type the request names. It returns in any case: with the answer, with
+// the error of ctx, or with one of the errors above.
+//
+// From inside an actor of the host, which must not wait, use protoactor's
+// RequestFuture with the same message and the PID of the Ref; the reply is the
+// answer, or an error.
+func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	return ask.Ask(ctx, to, q)
+}
+
+// Chain returns the actor that owns the chain. It serves the requests of
+// messages/chain.go.
+func (n *Node) Chain() *Ref { return n.chain }
+
+// Indexer returns the actor that keeps the block filter index, nil when there
+// is none. It serves the requests of messages/index.go.
+func (n *Node) Indexer() *Ref { return n.indexer }
+
+// Scanner returns the actor that runs scans, nil when there is no index. It
+// serves the requests of messages/scan.go.
+func (n *Node) Scanner() *Ref { return n.scanner }

@@ -1,0 +1,111 @@
+package trawl
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/chain"
+	"github.com/seed61375155/trawl/rpc/method/control"
+	"github.com/seed61375155/trawl/rpc/method/mining"
+	"github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/util"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// Core 30.2's default fee rates, for 1000 virtual bytes (src/policy/policy.h).
+// Nothing is relayed yet, but clients read them.
+const (
+	relayFee       = 100
+	incrementalFee = 100
+	blockMinTxFee  = 1
+)
+
+// What clients of Core 30.2 expect to talk to.
+const (
+	coreVersion     = 300200
+	protocolVersion = 70016
+)
+
+// A Host is what the methods about the program itself need to know of it.
+type Host struct {
+	Stop     func()    // begins to stop the program, and returns at once
+	Started  time.Time // of the program
+	LogPath  string    // absolute path of the log file
+	Comments []string  // in the user agent (-uacomment)
+}
+
+// Methods returns the node's JSON-RPC methods, to be served by an rpc.Server.
+func (n *Node) Methods(h Host) (*command.Table, error) {
+	subversion, err := net.Subversion(h.Comments, Version)
+	if err != nil {
+		return nil, err
+	}
+	t, err := command.NewTable(
+		control.Commands(control.Node{Name: "Bitcoin Core", Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
+		chain.Commands(n.chainMethods()),
+		mining.Commands(mining.Deps{
+			Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, MinTxFee: blockMinTxFee,
+		}),
+		net.Commands(net.Deps{
+			Version: coreVersion, Subversion: subversion, ProtocolVersion: protocolVersion,
+			RelayFee: relayFee, IncrementalFee: incrementalFee,
+		}),
+		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return t.Know(
+		command.KnownError{Err: chainview.ErrNotReady, As: command.Error{Code: command.InWarmup, Message: "Loading block index…"}},
+		command.KnownError{Err: ask.ErrStopped, As: command.Error{Code: command.ClientNotConnected, Message: "Shutting down"}},
+	), nil
+}
+
+func (n *Node) chainMethods() chain.Deps {
+	d := chain.Deps{Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk}
+	if n.store != nil {
+		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}
+	}
+	return d
+}
+
+// sizeOnDisk returns what the block and undo files take.
+func (n *Node) sizeOnDisk() (int64, error) {
+	blocks, err := blockfile.Blocks.DiskSize(n.cfg.BlocksDir)
+	if err != nil {
+		return 0, err
+	}
+	undo, err := blockfile.Undo.DiskSize(n.cfg.BlocksDir)
+	return blocks + undo, err
+}
+
+// filterReader reads single filters, and has damaged ones re-made.
+type filterReader struct {
+	store   *segment.Store
+	indexer *Ref
+}
+
+// Filter implements chain.Filters.
+func (r filterReader) Filter(hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
+	e, err := r.store.ByHash(hash)
+	var damage *segment.DamagedError
+	if errors.As(err, &damage) {
+		if _, err := ask.Ask(context.Background(), r.indexer, messages.RepairFilter{Block: *hash}); err != nil {
+			return nil, chainhash.Hash{}, err
+		}
+		e, err = r.store.ByHash(hash)
+	}
+	if errors.Is(err, segment.ErrNotFound) {
+		return nil, chainhash.Hash{}, chain.ErrNoFilter
+	}
+	return e.Filter, e.Header, err
+}

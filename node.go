@@ -1,0 +1,196 @@
+package trawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// stopTime is how long one actor may take to stop. The chain writes what it
+// holds in memory then.
+const stopTime = 5 * time.Minute
+
+// A Node is a running node. Its methods are safe for concurrent use.
+type Node struct {
+	cfg   Config
+	net   *dialect.Network
+	clock *clock.Clock
+	view  *chainview.Current
+	tip   *ask.Topic[messages.TipChanged]
+
+	store                   *segment.Store // nil without the index
+	chain, indexer, scanner *Ref           // the last two are nil without the index
+	refs                    []*Ref         // in start order: each may ask those before it
+
+	mu     sync.Mutex
+	failed error // why the first actor stopped for good
+}
+
+// Open starts a node and returns when its chain can be read. Importing blocks
+// and building the filter index go on in the background. After an error nothing
+// is left running.
+func Open(ctx context.Context, cfg Config) (*Node, error) {
+	net, err := cfg.network()
+	if err != nil {
+		return nil, err
+	}
+	cfg.setDefaults()
+	n := &Node{
+		cfg: cfg, net: net, clock: new(clock.Clock),
+		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
+	}
+	if err := n.start(ctx); err != nil {
+		return nil, errors.Join(err, n.Close(context.WithoutCancel(ctx)))
+	}
+	return n, nil
+}
+
+// start starts the actors in the order of who may ask whom.
+func (n *Node) start(ctx context.Context) error {
+	if err := n.startChain(); err != nil {
+		return err
+	}
+	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
+		return n.why(err)
+	}
+	if !n.cfg.BlockFilterIndex {
+		return nil
+	}
+	return n.startIndex()
+}
+
+func (n *Node) startChain() error {
+	files := make([]chain.BlockFile, len(n.cfg.LoadBlock))
+	for i, path := range n.cfg.LoadBlock {
+		files[i] = chain.BlockFile{Path: path, Magic: n.net.Magic, MaxBlock: n.net.MaxBlockSize}
+	}
+	producer := chain.New(chain.Config{
+		Open:    (&opener{cfg: &n.cfg, net: n.net, clock: n.clock}).open,
+		Files:   files,
+		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: n.fail,
+	})
+	return n.spawn(&n.chain, "chain", producer, chain.Requests)
+}
+
+func (n *Node) startIndex() error {
+	store, err := openIndex(&n.cfg)
+	if err != nil {
+		return err
+	}
+	n.store = store
+	producer := indexer.New(indexer.Config{
+		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen,
+		Workers: n.cfg.Workers, Log: n.cfg.Log, OnFailed: n.fail,
+	})
+	if err := n.spawn(&n.indexer, "indexer", producer, indexer.Requests); err != nil {
+		return err
+	}
+	return n.spawn(&n.scanner, "scanner", scanner.New(scanner.Config{
+		Source: scanner.Segments(store), Chain: n.view, Indexer: n.indexer,
+		HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
+	}), scanner.Requests)
+}
+
+func (n *Node) spawn(ref **Ref, name string, producer actor.Producer, served []ask.Served) error {
+	r, err := ask.Spawn(n.cfg.System.Root, n.cfg.Log, n.cfg.ActorPrefix+name, n.cfg.MaxCalls, producer, served)
+	if err != nil {
+		return fmt.Errorf("trawl: %w", err)
+	}
+	*ref = r
+	n.refs = append(n.refs, r)
+	return nil
+}
+
+// fail notes why an actor stops for good.
+func (n *Node) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failed == nil {
+		n.failed = err
+	}
+}
+
+// why returns the reason behind err, if an actor gave one.
+func (n *Node) why(err error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.failed != nil {
+		return n.failed
+	}
+	return err
+}
+
+// Wait returns nil when ctx ends, and an error when an actor has stopped for
+// good: its supervisor gave up on it, or it lost its disk, and the node is of no
+// more use.
+func (n *Node) Wait(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make(chan string, len(n.refs))
+	for _, ref := range n.refs {
+		go func() {
+			select {
+			case <-ref.Done():
+				failed <- ref.Name()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case name := <-failed:
+		return n.why(fmt.Errorf("trawl: %s stopped", name))
+	}
+}
+
+// Close stops the actors one by one, last started first, so that each finishes
+// while those it depends on still answer. Each has its own time to stop, which
+// ctx may cut short.
+func (n *Node) Close(ctx context.Context) error {
+	var errs []error
+	for _, ref := range slices.Backward(n.refs) {
+		errs = append(errs, stop(ctx, ref))
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func stop(ctx context.Context, ref *Ref) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	return ref.Stop(ctx)
+}
+
+// openIndex opens the store of the filters.
+func openIndex(cfg *Config) (*segment.Store, error) {
+	dir := indexDir(cfg)
+	if cfg.Reindex {
+		if err := removeIndex(dir); err != nil {
+			return nil, err
+		}
+	}
+	store, err := segment.Open(segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))})
+	if err != nil {
+		return nil, fmt.Errorf("trawl: open block filter index: %w", err)
+	}
+	return store, nil
+}

@@ -1,0 +1,103 @@
+package trawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+func indexDir(cfg *Config) string {
+	return filepath.Join(cfg.Dir, "indexes", "blockfilter", "basic")
+}
+
+// removeIndex forgets all filters; they are built again from the blocks.
+func removeIndex(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("trawl: remove block filter index: %w", err)
+	}
+	return nil
+}
+
+// opener opens the chain for its actor, which may do so more than once.
+type opener struct {
+	cfg    *Config
+	net    *dialect.Network
+	clock  *clock.Clock
+	opened bool
+}
+
+func (o *opener) open(context.Context) (chain.Engine, error) {
+	options := chaindb.Options{
+		Dir:       filepath.Join(o.cfg.Dir, "chainstate"),
+		BlocksDir: o.cfg.BlocksDir,
+		Magic:     o.net.Magic, XOR: !o.cfg.NoBlocksXOR, FastPrune: o.cfg.SmallFiles,
+		Log: o.cfg.Log,
+	}
+	db, err := o.database(options)
+	if err != nil {
+		return nil, err
+	}
+	e, err := bitcoin.Open(bitcoin.Config{
+		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return engine{e, db, o.cfg.BlocksDir}, nil
+}
+
+// database opens the chain database. What cannot be trusted is built again from
+// the blocks: a node never refuses to start over a damage it can mend.
+func (o *opener) database(options chaindb.Options) (*chaindb.DB, error) {
+	if o.cfg.Reindex && !o.opened {
+		o.cfg.Log.Info("Reindexing block files")
+		if err := chaindb.Rebuild(options); err != nil {
+			return nil, err
+		}
+	}
+	o.opened = true
+	db, err := chaindb.Open(options)
+	if !errors.Is(err, chaindb.ErrDamaged) {
+		return db, err
+	}
+	o.cfg.Log.Warn("chain database is damaged, building it anew from the block files", "err", err)
+	if err := chaindb.Rebuild(options); err != nil {
+		return nil, err
+	}
+	return chaindb.Open(options)
+}
+
+// engine is the engine as the chain's actor knows it.
+type engine struct {
+	*bitcoin.Engine
+	db        *chaindb.DB
+	blocksDir string
+}
+
+// Stored implements chain.Engine.
+func (e engine) Stored() *chain.Stored {
+	blocks, done := e.Unread()
+	if blocks == nil {
+		return nil
+	}
+	size, err := blockfile.Blocks.DiskSize(e.blocksDir)
+	if err != nil {
+		blocks = failing(err)
+	}
+	return &chain.Stored{Blocks: blocks, Read: e.db.Record, Done: done, Size: size}
+}
+
+// failing yields an error and nothing else.
+func failing(err error) iter.Seq2[blockfile.Record, error] {
+	return func(yield func(blockfile.Record, error) bool) { yield(blockfile.Record{}, err) }
+}
