@@ -1,6 +1,7 @@
 package trawl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -90,7 +91,25 @@ func (c *Config) setDefaults() {
 		c.MaxCalls = DefaultMaxCalls
 	}
 	if c.System == nil {
+		log := slog.New(warnings{c.Log.Handler()})
 		c.System = actor.NewActorSystem(actor.WithLoggerFactory(
-			func(*actor.ActorSystem) *slog.Logger { return c.Log }))
+			func(*actor.ActorSystem) *slog.Logger { return log }))
 	}
 }
+
+// warnings lets through what the actor library warns of: the rest is about
+// itself.
+type warnings struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chain"
@@ -45,7 +46,7 @@ type Host struct {
 
 // Methods returns the node's JSON-RPC methods, to be served by an rpc.Server.
 func (n *Node) Methods(h Host) (*command.Table, error) {
-	subversion, err := net.Subversion(h.Comments, Version)
+	subversion, err := net.Subversion(h.Comments, version.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,9 @@
 // It serves [messages.SubmitBlock], [messages.Generate], [messages.GenerateBlock],
 // [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
 // [messages.GetTip], [messages.WaitOpen], [messages.WaitImported] and
-// [messages.GetImportStatus], and announces every change of the tip. Validation may take long, so it runs in one worker at a
-// time; requests are carried out in the order they came, and the reading of
-// block files goes on between them.
+// [messages.GetImportStatus], and announces every change of the tip. Validation
+// may take long, so it runs in one worker at a time; requests are carried out in
+// the order they came, and the reading of block files goes on between them.
 //
 // Readers do not ask this actor: they use the [chainview.Current] that it sets.
 package chain
@@ -98,6 +98,7 @@ type Chain struct {
 	cancel context.CancelFunc
 
 	engine Engine // nil until opened
+	fresh  Engine // what the worker that opens has made, not yet taken over
 	queue  []job
 	worker *ask.Worker // nil when idle
 	tip    messages.Tip
@@ -119,11 +120,8 @@ type finished struct {
 	err   error
 }
 
-// opened brings the engine.
-type opened struct {
-	engine Engine
-	err    error
-}
+// opened tells the actor that its engine is there.
+type opened struct{ err error }
 
 // New returns the producer of the chain's actor.
 func New(cfg Config) actor.Producer {
@@ -143,10 +141,7 @@ func New(cfg Config) actor.Producer {
 func (s *Chain) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.worker = ask.Go(c, func() any {
-			e, err := s.cfg.Open(s.ctx)
-			return opened{e, err}
-		})
+		s.worker = ask.Go(c, s.openEngine)
 	case *actor.Stopping, *actor.Restarting:
 		s.close()
 	case opened:
@@ -171,13 +166,23 @@ func (s *Chain) Receive(c actor.Context) {
 	}
 }
 
+// openEngine runs in the first worker. It leaves the engine where close finds
+// it if the actor stops before it hears of it.
+func (s *Chain) openEngine() any {
+	e, err := s.cfg.Open(s.ctx)
+	if err == nil {
+		s.fresh = e
+	}
+	return opened{err}
+}
+
 func (s *Chain) open(c actor.Context, m opened) {
 	s.worker = nil
 	if m.err != nil {
 		s.fail(c, m.err)
 		return
 	}
-	s.engine = m.engine
+	s.engine, s.fresh = s.fresh, nil
 	if stored := s.engine.Stored(); stored != nil {
 		s.importer.addFirst(&storedSource{Stored: *stored})
 	}
@@ -258,6 +263,7 @@ func (s *Chain) announce() {
 		return
 	}
 	s.tip = tip
+	s.cfg.Log.Info("UpdateTip: new best", "hash", tip.Hash, "height", tip.Height)
 	s.cfg.Tip.Publish(messages.TipChanged(tip))
 }
 
@@ -275,6 +281,9 @@ func (s *Chain) close() {
 	s.worker.Drop()
 	s.worker = nil
 	s.importer.close()
+	if s.fresh != nil {
+		s.engine, s.fresh = s.fresh, nil
+	}
 	if s.engine == nil {
 		return
 	}
@@ -287,5 +296,6 @@ func (s *Chain) close() {
 // rejected tells an error about the request from one of the engine.
 func rejected(err error) bool {
 	var reject *messages.RejectError
-	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound)
+	return errors.As(err, &reject) ||
+		errors.Is(err, messages.ErrBlockNotFound) || errors.Is(err, messages.ErrNotMineable)
 }

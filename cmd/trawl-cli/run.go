@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/options/table"
+	"github.com/seed61375155/trawl/internal/version"
 )
 
 // world is what the program has besides its arguments and the network.
@@ -91,7 +92,7 @@ func configure(args []string, w *world) (*options.Settings, error) {
 
 // introduction is the text of -help and -version.
 func introduction(s *options.Settings) string {
-	text := "Trawl RPC client version " + options.Version() + "\n"
+	text := "Trawl RPC client version " + version.String() + "\n"
 	if s.Bool("version", false) {
 		return text + "Distributed under the ISC licence.\n"
 	}

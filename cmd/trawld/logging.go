@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/version"
 )
 
 // newFilter reads the options that say what is logged.
@@ -51,7 +52,7 @@ func openLog(s *options.Settings, filter *corelog.Filter, stdout io.Writer) (*co
 // logStart writes the lines a log begins with: Core's, in Core's words.
 func logStart(log *slog.Logger, s *options.Settings, home string) {
 	info := func(format string, args ...any) { corelog.Printf(log, slog.LevelInfo, format, args...) }
-	info("Trawl version %s", options.Version())
+	info("Trawl version %s", version.String())
 	if !s.Bool("logtimestamps", true) {
 		info("Startup time: %s", time.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/options/table"
+	"github.com/seed61375155/trawl/internal/version"
 )
 
 // name is what messages call this program.
@@ -40,7 +41,7 @@ func parse(args []string, std streams) (*options.Settings, error) {
 
 // introduction is the text of -help and -version.
 func introduction(s *options.Settings) string {
-	text := "Trawl daemon version " + options.Version() + "\n"
+	text := "Trawl daemon version " + version.String() + "\n"
 	if s.Bool("version", false) {
 		return text + "Distributed under the ISC licence.\n"
 	}

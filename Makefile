@@ -1,0 +1,63 @@
+# Every target is one line a person could type. CI runs `make test` and nothing else.
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=tools.mod
+BASE     ?= origin/main
+COUNT    ?= 10
+FUZZ     ?= 30s
+LINT_VERSION := v2.10.1
+LINT     := bin/golangci-lint-$(LINT_VERSION)
+
+.PHONY: help demo build test check race lint fmt tidy vet fuzz soak bench bench-compare cover clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: build ## load the first 14,131 real blocks and search them
+	$(GO) run ./internal/demo -bin bin
+
+build: ## build trawld and trawl-cli into bin/
+	$(GO) build -trimpath -o bin/ ./cmd/...
+
+test: tidy fmt vet lint race ## everything that CI runs
+
+race: ## all tests, under the race detector, end-to-end tests included
+	$(GO) test -race -shuffle=on -timeout=12m ./...
+
+vet: ## go vet
+	$(GO) vet ./...
+
+lint: $(LINT) ## golangci-lint, see .golangci.yml
+	$(LINT) run ./...
+
+fmt: $(LINT) ## fail when a file is not formatted
+	@test -z "$$($(LINT) fmt --diff)" || { $(LINT) fmt --diff; exit 1; }
+
+$(LINT):
+	GOBIN=$(CURDIR)/bin/.install CGO_ENABLED=0 $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	mv bin/.install/golangci-lint $@
+
+tidy: ## fail when go.mod is not tidy
+	$(GO) mod tidy -diff
+
+fuzz: ## run every fuzz target for FUZZ
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    $(GO) test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZ) $$pkg || exit 1; \
+	  done; \
+	done
+
+soak: ## the long loops, of which `make test` runs a sample
+	TRAWL_SOAK=1 $(GO) test -count=1 -timeout=6h -v -run='Kill|Crash|Flip|Soak' ./...
+
+bench: ## run the benchmarks COUNT times into bench/new.txt
+	$(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... | tee bench/new.txt
+
+bench-compare: ## compare this tree with BASE
+	./bench/compare.sh $(BASE) $(COUNT)
+
+cover: ## coverage by package
+	$(GO) test -cover ./...
+
+clean: ## remove what was built
+	rm -rf bin
