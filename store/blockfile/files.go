@@ -1,0 +1,177 @@
+package blockfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+)
+
+// Files is one series of files in a directory: all blk or all rev files.
+// Reading is safe for concurrent use, also while a record is written.
+type Files struct {
+	dir   string
+	kind  Kind
+	magic [4]byte
+	key   Key
+
+	mu    sync.Mutex
+	out   *os.File // the file written last; nil at first
+	outNo int
+	dirty []int // numbers of files written since the last Sync
+	fresh bool  // a file was created since the last Sync
+}
+
+// NewFiles returns the files of one kind in dir, which must exist. The key is
+// the directory's, from [InitKey] or [LoadKey].
+func NewFiles(dir string, kind Kind, magic [4]byte, key Key) *Files {
+	return &Files{dir: dir, kind: kind, magic: magic, key: key}
+}
+
+// Read returns n bytes at offset of the given file. Bytes that do not exist are
+// [ErrCorrupt]: the caller had a record there.
+func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
+	file, err := os.Open(f.kind.Path(f.dir, number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if offset < 0 || n < 0 || offset+int64(n) > info.Size() { // also bounds the allocation
+		return nil, fmt.Errorf("%w: %s ends before byte %d", ErrCorrupt, file.Name(), offset+int64(n))
+	}
+	b := make([]byte, n)
+	if _, err := file.ReadAt(b, offset); err != nil {
+		return nil, err
+	}
+	f.key.XOR(b, offset)
+	return b, nil
+}
+
+// ReadRecord returns the record that starts at offset, its header checked and
+// cut off: length bytes of payload and then trailer bytes (the checksum of undo
+// data).
+func (f *Files) ReadRecord(number int, offset int64, length, trailer int) ([]byte, error) {
+	record, err := f.Read(number, offset, HeaderSize+length+trailer)
+	if err != nil {
+		return nil, err
+	}
+	if [4]byte(record) != f.magic {
+		return nil, fmt.Errorf("%w: no record at byte %d of %s", ErrCorrupt, offset, f.kind.Path(f.dir, number))
+	}
+	if size := binary.LittleEndian.Uint32(record[4:]); int64(size) != int64(length) {
+		return nil, fmt.Errorf("%w: record at byte %d of %s has %d bytes instead of %d",
+			ErrCorrupt, offset, f.kind.Path(f.dir, number), size, length)
+	}
+	return record[HeaderSize:], nil
+}
+
+// Size returns the length of a file in bytes, 0 when there is none.
+func (f *Files) Size(number int) (int64, error) {
+	info, err := os.Stat(f.kind.Path(f.dir, number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// WriteRecord writes a record at offset and returns where the next one goes.
+// trailer follows the payload and is not counted in the record's length. The
+// operating system has the bytes when it returns; [Files.Sync] makes them
+// durable. What was at that place before is overwritten.
+func (f *Files) WriteRecord(number int, offset int64, payload, trailer []byte) (end int64, err error) {
+	record := make([]byte, 0, HeaderSize+len(payload)+len(trailer))
+	record = append(record, f.magic[:]...)
+	record = binary.LittleEndian.AppendUint32(record, uint32(len(payload)))
+	record = append(record, payload...)
+	record = append(record, trailer...)
+	f.key.XOR(record, offset)
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.openForWrite(number); err != nil {
+		return 0, err
+	}
+	if _, err := f.out.WriteAt(record, offset); err != nil {
+		return 0, err
+	}
+	if !slices.Contains(f.dirty, number) {
+		f.dirty = append(f.dirty, number)
+	}
+	return offset + int64(len(record)), nil
+}
+
+// openForWrite makes f.out the file with the given number.
+func (f *Files) openForWrite(number int) error {
+	if f.out != nil && f.outNo == number {
+		return nil
+	}
+	path := f.kind.Path(f.dir, number)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		f.fresh = true
+	}
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if f.out != nil {
+		f.out.Close()
+	}
+	f.out, f.outNo = out, number
+	return nil
+}
+
+// Sync makes everything that was written durable, and the names of new files.
+func (f *Files) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.dirty) > 0 {
+		if err := f.syncFile(f.dirty[0]); err != nil {
+			return fmt.Errorf("sync %s: %w", f.kind.Path(f.dir, f.dirty[0]), err)
+		}
+		f.dirty = f.dirty[1:]
+	}
+	if f.fresh {
+		if err := syncDir(f.dir); err != nil {
+			return fmt.Errorf("sync %s: %w", f.dir, err)
+		}
+		f.fresh = false
+	}
+	return nil
+}
+
+// syncFile makes one file durable.
+func (f *Files) syncFile(number int) error {
+	if f.out != nil && f.outNo == number {
+		return f.out.Sync()
+	}
+	file, err := os.OpenFile(f.kind.Path(f.dir, number), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// Close releases the file that is open for writing. It does not sync.
+func (f *Files) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.out == nil {
+		return nil
+	}
+	err := f.out.Close()
+	f.out = nil
+	return err
+}

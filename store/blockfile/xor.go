@@ -1,0 +1,102 @@
+package blockfile
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// keyFile is the name of the file that holds the key.
+const keyFile = "xor.dat"
+
+// ErrKeyStored reports an attempt to switch obfuscation off over files that
+// are obfuscated already.
+var ErrKeyStored = errors.New("the blocksdir XOR-key can not be disabled when a random key was already stored")
+
+// A Key obfuscates the files of one directory, so that other programs (virus
+// scanners) find no patterns in them. The zero Key does nothing.
+type Key [8]byte
+
+// XOR applies the key in place to bytes that lie at offset in their file. It is
+// its own inverse.
+func (k Key) XOR(b []byte, offset int64) {
+	if k == (Key{}) {
+		return
+	}
+	// The key is repeated once and rotated to the offset, which leaves whole
+	// blocks for the vectorised XOR.
+	var pattern [256]byte
+	for i := range pattern {
+		pattern[i] = k[(int64(i)+offset)%int64(len(k))]
+	}
+	for len(b) > 0 {
+		n := subtle.XORBytes(b, b, pattern[:])
+		b = b[n:]
+	}
+}
+
+// LoadKey reads xor.dat in dir. Without the file the key is zero. An xor.dat of
+// another size than 8 bytes is [ErrCorrupt].
+func LoadKey(dir string) (Key, error) {
+	stored, err := os.ReadFile(filepath.Join(dir, keyFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Key{}, nil
+	}
+	if err != nil {
+		return Key{}, fmt.Errorf("read XOR key: %w", err)
+	}
+	if len(stored) != len(Key{}) {
+		return Key{}, fmt.Errorf("%w: %s holds %d bytes instead of %d", ErrCorrupt, keyFile, len(stored), len(Key{}))
+	}
+	return Key(stored), nil
+}
+
+// InitKey returns the key of dir for writing. An existing xor.dat is used;
+// otherwise one is written: with a random key when obfuscate is set and dir has
+// no block files yet, with zeros else. Switching obfuscation off where a key is
+// in use is [ErrKeyStored].
+func InitKey(dir string, obfuscate bool) (Key, error) {
+	path := filepath.Join(dir, keyFile)
+	if _, err := os.Stat(path); err == nil {
+		key, err := LoadKey(dir)
+		if err == nil && key != (Key{}) && !obfuscate {
+			return Key{}, fmt.Errorf("%w! Stored key: '%x', stored path: '%s'", ErrKeyStored, key[:], path)
+		}
+		return key, err
+	}
+	numbers, err := Blocks.Numbers(dir)
+	if err != nil {
+		return Key{}, err
+	}
+	var key Key
+	if obfuscate && len(numbers) == 0 {
+		_, _ = rand.Read(key[:]) // never fails
+	}
+	return key, writeKey(path, key)
+}
+
+// writeKey makes the key durable under its name in one step: a half-written
+// xor.dat would make every block unreadable.
+func writeKey(path string, key Key) error {
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("write XOR key: %w", err)
+	}
+	_, err = f.Write(key[:])
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write XOR key: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Package chaindb is the durable store under btcd's blockchain.BlockChain.
+//
+// Blocks and undo data lie in flat files of Bitcoin Core's format (package
+// blockfile), metadata in goleveldb; schema.md has the key spaces. [DB.BTCD]
+// gives btcd its database.DB. The rest of the node reads blocks, headers and
+// spent outputs by hash with the methods of [DB], those of blocks that left the
+// chain included.
+//
+// # Durability
+//
+// A committed transaction is with the operating system when the commit returns:
+// killing the process loses nothing. [DB.Sync] is the commit point for a loss
+// of power. Commits are numbered, and the numbers since the last Sync are kept;
+// [Open] checks that none is missing and that the blocks and undo data that
+// they name are in the files. Otherwise it reports [ErrDamaged], and the
+// metadata is made anew from the blocks:
+//
+//	db, err := chaindb.Open(o)
+//	if errors.Is(err, chaindb.ErrDamaged) {
+//		err = chaindb.Rebuild(o)
+//		// then Open again
+//	}
+//	chain, err := blockchain.New(…db.BTCD()…)
+//	if db.Reloading() {
+//		for record, err := range db.Reload() {
+//			// feed record.Block to chain
+//		}
+//		err = db.ReloadDone()
+//	}
+//
+// # Undo data
+//
+// btcd's spend journal is kept as undo data in rev files. btcd deletes an entry
+// when its block leaves the chain; here only btcd loses sight of it.
+package chaindb
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/btcsuite/btcd/database"
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/filter"
+	"github.com/syndtr/goleveldb/leveldb/iterator"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/util"
+
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// Options say where a chain database lies and how it is written.
+type Options struct {
+	Dir       string       // metadata: a leveldb folder of its own; made when missing
+	BlocksDir string       // blk and rev files and xor.dat; made when missing
+	Magic     [4]byte      // of the network, as it appears on the wire
+	XOR       bool         // obfuscate new block files (-blocksxor)
+	FastPrune bool         // small block files (-fastprune)
+	Log       *slog.Logger // nil: slog.Default
+}
+
+// reader is what a leveldb snapshot and the database itself have in common.
+type reader interface {
+	Get(key []byte, ro *opt.ReadOptions) ([]byte, error)
+	Has(key []byte, ro *opt.ReadOptions) (bool, error)
+	NewIterator(slice *util.Range, ro *opt.ReadOptions) iterator.Iterator
+}
+
+// A DB is an open chain database. Its methods are safe for concurrent use.
+type DB struct {
+	o      Options
+	ldb    *leveldb.DB
+	blocks *blockfile.Files
+	undo   *blockfile.Files
+	gate   gate
+	found  foundBlocks
+
+	// writer is held by the read-write transaction, of which there is one at a
+	// time, and by Sync. It guards what follows.
+	writer  sync.Mutex
+	ends    map[int]fileEnds
+	current int    // number of the blk file that is being filled
+	seq     uint64 // number of the last commit
+	synced  uint64 // number of the last commit that is durable
+	last    blockShape
+
+	// published guards dir together with the state of ldb that it belongs to.
+	published sync.RWMutex
+	dir       *directory
+
+	reloading bool // set by Open, cleared by ReloadDone; guarded by published
+}
+
+// Open opens the chain database, or makes an empty one. Beyond errors of the
+// file system it reports [ErrDamaged], [ErrWrongNetwork] and
+// [blockfile.ErrKeyStored]. A database is open in one process at a time.
+func Open(o Options) (*DB, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	for _, dir := range []string{o.Dir, o.BlocksDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open chain database: %w", err)
+		}
+	}
+	key, err := blockfile.InitKey(o.BlocksDir, o.XOR)
+	if err != nil {
+		return nil, fmt.Errorf("open chain database: %w", err)
+	}
+	ldb, err := openLevelDB(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{
+		o:      o,
+		ldb:    ldb,
+		blocks: blockfile.NewFiles(o.BlocksDir, blockfile.Blocks, o.Magic, key),
+		undo:   blockfile.NewFiles(o.BlocksDir, blockfile.Undo, o.Magic, key),
+		ends:   map[int]fileEnds{},
+	}
+	db.gate.init()
+	if err := db.load(); err != nil {
+		return nil, errors.Join(err, ldb.Close())
+	}
+	return db, nil
+}
+
+// openLevelDB opens the metadata. goleveldb's RecoverFile is not used when that
+// fails: it drops tables that it cannot read and can bring deleted keys back,
+// and a UTXO set with such a hole would pass for a good one.
+func openLevelDB(dir string) (*leveldb.DB, error) {
+	ldb, err := leveldb.OpenFile(dir, &opt.Options{
+		BlockCacheCapacity:     32 * opt.MiB,
+		WriteBuffer:            16 * opt.MiB,
+		OpenFilesCacheCapacity: 64,
+		Filter:                 filter.NewBloomFilter(10),
+		DisableSeeksCompaction: true,
+	})
+	switch err = fromLevelDB(err); {
+	case errors.Is(err, ErrCorrupt):
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil:
+		return nil, fmt.Errorf("open chain database in %s: %w", dir, err)
+	}
+	return ldb, nil
+}
+
+// BTCD returns the database in the form that btcd's blockchain package uses.
+// Its Close is that of the DB. It keeps the spend journal for stored blocks
+// only, and does not prune.
+func (db *DB) BTCD() database.DB { return btcdDB{db} }
+
+// Close syncs and closes the database. It waits for running transactions;
+// everything begun later is [ErrClosed].
+func (db *DB) Close() error {
+	if !db.gate.close() {
+		return ErrClosed
+	}
+	return errors.Join(db.sync(), db.ldb.Close(), db.blocks.Close(), db.undo.Close())
+}
+
+// fileLimit returns the size that block files stay below.
+func (db *DB) fileLimit() int64 {
+	if db.o.FastPrune {
+		return blockfile.FastPruneFileSize
+	}
+	return blockfile.MaxFileSize
+}

@@ -1,0 +1,71 @@
+package chaindb
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/database"
+	"github.com/syndtr/goleveldb/leveldb"
+	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
+
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+var (
+	// ErrNotFound reports a block that is not stored, or one that is but was
+	// never connected to the chain and so has no undo data.
+	ErrNotFound = errors.New("not found")
+	// ErrCorrupt reports a block or undo data that cannot be read back as it
+	// was written.
+	ErrCorrupt = blockfile.ErrCorrupt
+	// ErrDamaged reports, from [Open], that metadata and files do not agree or
+	// that the metadata cannot be read. The blocks may well be all there: call
+	// [Rebuild], open again and feed [DB.Reload] to the chain.
+	ErrDamaged = errors.New("chain database damaged")
+	// ErrClosed reports the use of a closed database.
+	ErrClosed = errors.New("chain database closed")
+	// ErrWrongNetwork reports, from [Open], the database of another network.
+	ErrWrongNetwork = errors.New("chain database belongs to another network")
+)
+
+// fromLevelDB puts our sentinels in place of goleveldb's errors.
+func fromLevelDB(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, leveldb.ErrNotFound):
+		return ErrNotFound
+	case errors.Is(err, leveldb.ErrClosed):
+		return ErrClosed
+	case ldberrors.IsCorrupted(err):
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+// dbError makes the error type that btcd looks at: it asserts database.Error,
+// so these must not be wrapped.
+func dbError(code database.ErrorCode, format string, args ...any) error {
+	return database.Error{ErrorCode: code, Description: fmt.Sprintf(format, args...)}
+}
+
+// toBTCD converts one of our errors about a block to btcd's.
+func toBTCD(hash *chainhash.Hash, err error) error {
+	if err == nil {
+		return nil
+	}
+	if dbErr := (database.Error{}); errors.As(err, &dbErr) {
+		return dbErr
+	}
+	code := database.ErrDriverSpecific
+	switch {
+	case errors.Is(err, ErrNotFound):
+		code = database.ErrBlockNotFound
+	case errors.Is(err, ErrCorrupt):
+		code = database.ErrCorruption
+	case errors.Is(err, ErrClosed):
+		code = database.ErrDbNotOpen
+	}
+	return database.Error{ErrorCode: code, Description: fmt.Sprintf("block %v", hash), Err: err}
+}
