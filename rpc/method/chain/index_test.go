@@ -19,7 +19,7 @@ type (
 
 // genesisFilter is the reply for the genesis block of regtest, as in the
 // recordings.
-const genesisFilter = `{"filter":"014c8c60","header":"9f3c30f0c37fb977cf3e1a3173c631e8ff119ad3088b6f5b2bced0802139c202"}`
+const genesisFilter = `{"filter":"014756c0","header":"485e301e4509d7f0d954bf5b529f3ecef68c5191fd0e635f775c1d0266dc5a2b"}`
 
 // A filter that is not there may be on its way.
 func TestFilterIsWaitedFor(t *testing.T) {

@@ -46,8 +46,8 @@ func newRig(t *testing.T, network string) *rig {
 		t: t, sys: sys, net: net, chain: chaintest.New(net.Params),
 		actor: sys.Probe("chain"), indexer: sys.Probe("indexer"), scanner: sys.Probe("scanner"),
 	}
-	r.now = r.chain.Active().Tip().Header.Timestamp
-	r.filters = &filterIndex{chain: r.chain, headerLen: net.HeaderLen, headers: map[chainhash.Hash]chainhash.Hash{}}
+	r.now = r.chain.Active().Tip().Header.Timestamp.AddDate(10, 0, 0) // in initial download
+	r.filters = &filterIndex{chain: r.chain, headerLen: net.HeaderLen, made: map[chainhash.Hash]madeFilter{}}
 	current := new(chainview.Current)
 	current.Set(r.chain)
 	r.deps = chain.Deps{
@@ -111,52 +111,55 @@ func (r *rig) start(method, params string) <-chan string {
 	return done
 }
 
-// filterIndex makes filters when they are asked for.
+// filterIndex makes each filter when it is first asked for. One goroutine uses
+// it at a time.
 type filterIndex struct {
 	chain     *chaintest.Chain
 	headerLen int
 	builder   filters.Builder
-	headers   map[chainhash.Hash]chainhash.Hash
+	made      map[chainhash.Hash]madeFilter
 	err       error // if set, what every read fails with
+}
+
+type madeFilter struct {
+	filter []byte
+	header chainhash.Hash
 }
 
 func (x *filterIndex) Filter(hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
 	if x.err != nil {
 		return nil, chainhash.Hash{}, x.err
 	}
-	b := x.chain.Lookup(hash)
-	var header chainhash.Hash
-	for height := range b.Height {
-		at := b.Ancestor(height)
-		header = x.header(at, header)
-	}
-	filter, err := x.build(b)
-	return filter, x.header(b, header), err
+	made, err := x.make(x.chain.Lookup(hash))
+	return made.filter, made.header, err
 }
 
-func (x *filterIndex) header(b *chainview.Block, previous chainhash.Hash) chainhash.Hash {
-	if header, ok := x.headers[b.Hash]; ok {
-		return header
+func (x *filterIndex) make(b *chainview.Block) (made madeFilter, err error) {
+	if made, ok := x.made[b.Hash]; ok {
+		return made, nil
 	}
-	filter, err := x.build(b)
-	if err != nil {
-		panic(err)
+	if b.Parent != nil {
+		below, err := x.make(b.Parent)
+		if err != nil {
+			return made, err
+		}
+		made.header = below.header
 	}
-	filterHash := filters.Hash(filter)
-	x.headers[b.Hash] = filters.Header(&filterHash, &previous)
-	return x.headers[b.Hash]
-}
-
-func (x *filterIndex) build(b *chainview.Block) ([]byte, error) {
 	raw, err := x.chain.Raw(&b.Hash)
 	if err != nil {
-		return nil, chain.ErrNoFilter
+		return made, chain.ErrNoFilter
 	}
 	spent, err := x.chain.SpentScripts(&b.Hash)
 	if err != nil {
-		return nil, err
+		return made, err
 	}
-	return x.builder.BuildBlock(&b.Hash, raw, x.headerLen, spent)
+	if made.filter, err = x.builder.BuildBlock(&b.Hash, raw, x.headerLen, spent); err != nil {
+		return made, err
+	}
+	hash := filters.Hash(made.filter)
+	made.header = filters.Header(&hash, &made.header)
+	x.made[b.Hash] = made
+	return made, nil
 }
 
 // simulate puts actors that serve everything at once in the place of the
@@ -205,23 +208,31 @@ func (r *rig) match(q *messages.RunScan) (messages.ScanResult, error) {
 	stop := r.chain.Lookup(&q.Stop)
 	result := messages.ScanResult{From: q.Start, To: stop.Height, Completed: true}
 	query := filters.NewQuery(q.Scripts)
+	var batch []filters.Filter
 	for height := q.Start; height <= stop.Height; height++ {
 		b := stop.Ancestor(height)
-		filter, err := r.filters.build(b)
+		made, err := r.filters.make(b)
 		if err != nil {
 			return result, err
 		}
-		hit, err := filters.Match(&b.Hash, filter, q.Scripts)
-		if hit && err == nil && q.CheckBlocks {
-			raw, _ := r.chain.Raw(&b.Hash)
-			spent, _ := r.chain.SpentScripts(&b.Hash)
-			hit, err = query.InBlock(raw, r.net.HeaderLen, spent)
-		}
-		if err != nil {
-			return result, err
+		batch = append(batch, filters.Filter{Block: b.Hash, Data: made.filter})
+	}
+	hits := make([]bool, len(batch))
+	if err := filters.NewMatcher(query).Match(batch, hits); err != nil {
+		return result, err
+	}
+	for i, hit := range hits {
+		hash := &batch[i].Block
+		if hit && q.CheckBlocks {
+			raw, _ := r.chain.Raw(hash)
+			spent, _ := r.chain.SpentScripts(hash)
+			var err error
+			if hit, err = query.InBlock(raw, r.net.HeaderLen, spent); err != nil {
+				return result, err
+			}
 		}
 		if hit {
-			result.Blocks = append(result.Blocks, b.Hash)
+			result.Blocks = append(result.Blocks, *hash)
 		}
 	}
 	return result, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -272,7 +273,7 @@ func TestScanStatus(t *testing.T) {
 	for _, was := range []bool{true, false} {
 		done := r.start("scanblocks", `["abort"]`)
 		actortest.Expect[*abortScan](r.scanner).Answer(was, nil)
-		if got, want := <-done, fmt.Sprint(was); got != want {
+		if got, want := <-done, strconv.FormatBool(was); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
