@@ -20,7 +20,7 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// Facts about testdata: chain.blk has the blocks 0 to 354 of a chain, branch.blk
+// Facts about the recorded chain: chain.blk has the blocks 0 to 354 of a chain, branch.blk
 // the blocks 337 to 361 of one that leaves it after block 336.
 const (
 	chainHeight  = 354
@@ -81,10 +81,10 @@ func newChain(tb testing.TB, db *DB) *blockchain.BlockChain {
 	return chain
 }
 
-// readBlocks returns the blocks of a file of testdata.
+// readBlocks returns the blocks of a file of the recorded chain.
 func readBlocks(tb testing.TB, name string) []*wire.MsgBlock {
 	tb.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
+	f, err := os.Open(filepath.Join("../../internal/e2e/testdata/golden/regtest-chain", name))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -56,6 +56,19 @@ func (db *DB) BlockSize(hash *chainhash.Hash) (int, error) {
 	})
 }
 
+// BlockStart returns the first n bytes of a stored block, or fewer where it is
+// shorter, without reading and checking the whole of it. Errors: [ErrNotFound],
+// [ErrCorrupt].
+func (db *DB) BlockStart(hash *chainhash.Hash, n int) ([]byte, error) {
+	return read(db, hash, func() ([]byte, error) {
+		l, err := findLocation(db.ldb, hash)
+		if err != nil {
+			return nil, err
+		}
+		return db.blocks.Read(int(l.file), int64(l.offset)+blockfile.HeaderSize, min(n, int(l.length)))
+	})
+}
+
 // Undo returns the coins that a block spent: for each transaction but the
 // coinbase, in the order of its inputs. Blocks that left the chain keep theirs.
 // Errors: [ErrNotFound] when the block was never connected, as the genesis

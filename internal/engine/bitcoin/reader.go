@@ -27,18 +27,18 @@ func (r reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 
 // Size implements chainview.Reader.
 func (r reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
-	raw, err := r.db.Block(hash)
+	if size, err = r.db.BlockSize(hash); err != nil {
+		return 0, 0, readError(hash, err)
+	}
+	start, err := r.db.BlockStart(hash, wire.MaxBlockHeaderPayload+wire.MaxVarIntPayload)
 	if err != nil {
 		return 0, 0, readError(hash, err)
 	}
-	if len(raw) < wire.MaxBlockHeaderPayload {
-		return 0, 0, readError(hash, chaindb.ErrCorrupt)
-	}
-	n, err := wire.ReadVarInt(bytes.NewReader(raw[wire.MaxBlockHeaderPayload:]), 0)
+	n, err := wire.ReadVarInt(bytes.NewReader(start[wire.MaxBlockHeaderPayload:]), 0)
 	if err != nil {
 		return 0, 0, readError(hash, err)
 	}
-	return len(raw), int(n), nil
+	return size, int(n), nil
 }
 
 // SpentScripts implements chainview.Reader.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // The verbosities of getblock. Lower ones mean hexOnly, higher ones
@@ -96,7 +97,7 @@ type blockResult struct {
 }
 
 func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
-	hash, err := parseHash(a.Value(0), "blockhash")
+	hash, err := arg.Hash(a.Value(0), "blockhash")
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 func getBlockchainInfo(d *Deps) command.Command {
@@ -81,9 +82,9 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		Blocks:          tip.Height,
 		Headers:         best.Height,
 		BestBlockHash:   tip.Hash,
-		Bits:            bitsText(tip.Header.Bits),
-		Target:          targetText(tip.Header.Bits),
-		Difficulty:      difficulty(tip.Header.Bits),
+		Bits:            pow.Bits(tip.Header.Bits),
+		Target:          pow.Target(tip.Header.Bits),
+		Difficulty:      pow.Difficulty(tip.Header.Bits),
 		Time:            tip.Header.Timestamp.Unix(),
 		MedianTime:      tip.MedianTimePast(),
 		Progress:        p.verified(reader, active, best),

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // ErrNoFilter reports a block that the filter index does not hold.
@@ -52,7 +53,7 @@ type filterResult struct {
 }
 
 func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
-	hash, err := parseHash(a.Value(0), "blockhash")
+	hash, err := arg.Hash(a.Value(0), "blockhash")
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func getBlockHeader(d *Deps) command.Command {
@@ -31,7 +32,7 @@ func getBlockHeader(d *Deps) command.Command {
 }
 
 func (d *Deps) blockHeader(a *command.Args) (any, error) {
-	hash, err := parseHash(a.Value(0), "hash")
+	hash, err := arg.Hash(a.Value(0), "hash")
 	if err != nil {
 		return nil, err
 	}

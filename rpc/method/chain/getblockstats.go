@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func getBlockStats(d *Deps) command.Command {
@@ -111,7 +112,7 @@ func (d *Deps) blockStats(a *command.Args) (any, error) {
 // string, its hash.
 func hashOrHeight(reader chainview.Reader, v *jsontree.Value) (*chainview.Block, error) {
 	if v.Kind() != jsontree.Number {
-		hash, err := parseHash(v, "hash_or_height")
+		hash, err := arg.Hash(v, "hash_or_height")
 		if err != nil {
 			return nil, err
 		}

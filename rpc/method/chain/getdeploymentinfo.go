@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/versionbits"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func getDeploymentInfo(d *Deps) command.Command {
@@ -91,7 +92,7 @@ func (d *Deps) blockOrTip(a *command.Args) (*chainview.Block, error) {
 	if !a.Has(0) {
 		return reader.Active().Tip(), nil
 	}
-	hash, err := parseHash(a.Value(0), "blockhash")
+	hash, err := arg.Hash(a.Value(0), "blockhash")
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 func getDifficulty(d *Deps) command.Command {
@@ -18,7 +19,7 @@ func getDifficulty(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return difficulty(active.Tip().Header.Bits), nil
+			return pow.Difficulty(active.Tip().Header.Bits), nil
 		},
 	}
 }

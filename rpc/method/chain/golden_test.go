@@ -20,14 +20,17 @@ const scanShare = 4
 
 // The recordings are of Bitcoin Core 30.2 on a generated regtest chain: at its
 // tip, and after another branch became longer.
+// golden is where the recorded replies and their chain lie.
+const golden = "../../../internal/e2e/testdata/golden/regtest-chain/"
+
 func TestRecordedReplies(t *testing.T) {
 	r := newRig(t, "regtest")
 	r.simulate()
-	r.load("testdata/chain.blk.gz")
-	r.replay("testdata/before-chain.jsonl.gz")
-	r.load("testdata/branch.blk.gz")
-	r.replay("testdata/after-chain.jsonl.gz")
-	r.replay("testdata/after-stale-filters.jsonl.gz")
+	r.load(golden + "chain.blk.gz")
+	r.replay(golden + "before-chain.jsonl.gz")
+	r.load(golden + "branch.blk.gz")
+	r.replay(golden + "after-chain.jsonl.gz")
+	r.replay(golden + "after-stale-filters.jsonl")
 }
 
 // load adds the blocks of a block file: each after the network's magic and its
@@ -129,6 +132,9 @@ func (r *rig) open(file string) io.Reader {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { f.Close() })
+	if !strings.HasSuffix(file, ".gz") {
+		return bufio.NewReader(f)
+	}
 	in, err := gzip.NewReader(f)
 	if err != nil {
 		r.t.Fatal(err)

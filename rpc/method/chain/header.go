@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
 
 // header is a block header as getblockheader and getblock show it.
@@ -64,9 +64,9 @@ func newHeader(active *chainview.Chain, b *chainview.Block, txs int) header {
 		Time:          b.Header.Timestamp.Unix(),
 		MedianTime:    b.MedianTimePast(),
 		Nonce:         b.Header.Nonce,
-		Bits:          bitsText(b.Header.Bits),
-		Target:        targetText(b.Header.Bits),
-		Difficulty:    difficulty(b.Header.Bits),
+		Bits:          pow.Bits(b.Header.Bits),
+		Target:        pow.Target(b.Header.Bits),
+		Difficulty:    pow.Difficulty(b.Header.Bits),
 		ChainWork:     uint256Text(b.Work),
 		Txs:           txs,
 	}
@@ -82,23 +82,4 @@ func newHeader(active *chainview.Chain, b *chainview.Block, txs int) header {
 	return h
 }
 
-func bitsText(bits uint32) string { return fmt.Sprintf("%08x", bits) }
-
-func targetText(bits uint32) string { return uint256Text(blockchain.CompactToBig(bits)) }
-
 func uint256Text(n *big.Int) string { return fmt.Sprintf("%064x", n) }
-
-// difficulty returns how many times harder than the least a target is to meet.
-// The least is that of exponent 29 and mantissa 0xffff on every network. The
-// steps are Core's, so that every digit is.
-func difficulty(bits uint32) float64 {
-	exponent := bits >> 24
-	d := float64(0xffff) / float64(bits&0xffffff)
-	for ; exponent < 29; exponent++ {
-		d *= 256
-	}
-	for ; exponent > 29; exponent-- {
-		d /= 256
-	}
-	return d
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 func invalidateBlock(d *Deps) command.Command {
@@ -31,7 +32,7 @@ func invalidateBlock(d *Deps) command.Command {
 // blockOrder is the body of a method that orders something of one block.
 func blockOrder(carryOut func(context.Context, chainhash.Hash) error) func(context.Context, *command.Args) (any, error) {
 	return func(ctx context.Context, a *command.Args) (any, error) {
-		hash, err := parseHash(a.Value(0), "blockhash")
+		hash, err := arg.Hash(a.Value(0), "blockhash")
 		if err != nil {
 			return nil, err
 		}

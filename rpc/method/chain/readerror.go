@@ -27,6 +27,9 @@ var (
 // failure tells an error of [chainview.Reader] in these words. Other errors
 // stay as they are.
 func (t readTexts) failure(err error) error {
+	if errors.Is(err, chainview.ErrUndo) {
+		t = undoTexts
+	}
 	var message string
 	switch {
 	case errors.Is(err, chainview.ErrPruned):

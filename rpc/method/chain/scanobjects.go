@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // defaultRangeEnd is the last index derived when no range is given.
@@ -69,7 +70,7 @@ func (s *scriptSet) add(scripts [][]byte) {
 // scanObject is one descriptor with the indices to derive of it.
 type scanObject struct {
 	text        string
-	first, last int64
+	first, last uint32
 }
 
 // parseScanObject reads a descriptor alone, or in an object with a range.
@@ -95,36 +96,9 @@ func parseScanObject(v *jsontree.Value) (scanObject, error) {
 		return o, err
 	}
 	if indices := v.Get("range"); !indices.IsNull() {
-		o.first, o.last, err = parseRange(indices)
+		o.first, o.last, err = arg.Range(indices)
 	}
 	return o, err
-}
-
-// parseRange reads a range, given as its end or as [begin,end].
-func parseRange(v *jsontree.Value) (begin, end int64, err error) {
-	isPair := v.Kind() == jsontree.Array && v.Len() == 2 &&
-		v.At(0).Kind() == jsontree.Number && v.At(1).Kind() == jsontree.Number
-	check := descriptor.CheckRange
-	switch {
-	case isPair:
-		if begin, err = v.At(0).AsInt64(); err != nil {
-			return 0, 0, err
-		}
-		v = v.At(1)
-	case v.Kind() == jsontree.Number:
-		check = func(_, end int64) error { return descriptor.CheckRangeEnd(end) }
-	default:
-		return 0, 0, command.Error{
-			Code: command.InvalidParameter, Message: "Range must be specified as end or as [begin,end]",
-		}
-	}
-	if end, err = v.AsInt64(); err != nil {
-		return 0, 0, err
-	}
-	if err := check(begin, end); err != nil {
-		return 0, 0, command.Error{Code: command.InvalidParameter, Message: err.Error()}
-	}
-	return begin, end, nil
 }
 
 // expand adds the scripts of every branch of the descriptor to set. Ranges of
@@ -135,7 +109,7 @@ func (o scanObject) expand(ctx context.Context, net *descriptor.Network, set *sc
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
 	for _, branch := range branches {
-		err := branch.ExpandRange(ctx, uint32(o.first), uint32(o.last), runtime.GOMAXPROCS(0),
+		err := branch.ExpandRange(ctx, o.first, o.last, runtime.GOMAXPROCS(0),
 			func(_ uint32, scripts [][]byte) error {
 				set.add(scripts)
 				return nil

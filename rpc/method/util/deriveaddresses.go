@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // pubKeyType is the type of the one script of combo() that has no address.
@@ -62,7 +63,7 @@ func (d Deps) deriveAddresses(ctx context.Context, a *command.Args) (any, error)
 	}
 	var first, last uint32
 	if a.Has(1) {
-		if first, last, err = readRange(a.Value(1)); err != nil {
+		if first, last, err = arg.Range(a.Value(1)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,5 @@
-package chain
+// Package arg reads arguments that several methods take, with Core's errors.
+package arg
 
 import (
 	"encoding/hex"
@@ -9,9 +10,9 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// parseHash reads a hash of exactly 64 hexadecimal digits. name is what error
+// Hash reads a hash of exactly 64 hexadecimal digits. name is what error
 // messages call it.
-func parseHash(v *jsontree.Value, name string) (chainhash.Hash, error) {
+func Hash(v *jsontree.Value, name string) (chainhash.Hash, error) {
 	var hash chainhash.Hash
 	text, err := v.AsString()
 	if err != nil {

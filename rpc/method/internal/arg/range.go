@@ -1,4 +1,4 @@
-package util
+package arg
 
 import (
 	"github.com/seed61375155/trawl/descriptor"
@@ -10,9 +10,9 @@ var errRangeForm = command.Error{
 	Code: command.InvalidParameter, Message: "Range must be specified as end or as [begin,end]",
 }
 
-// readRange reads a range of indices, given by its end alone or as
+// Range reads a range of indices, given by its end alone or as
 // [begin,end]. The error is what the client is told.
-func readRange(v *jsontree.Value) (first, last uint32, err error) {
+func Range(v *jsontree.Value) (first, last uint32, err error) {
 	var begin, end int64
 	if v.Kind() == jsontree.Number {
 		if end, err = v.AsInt64(); err != nil {
