@@ -68,7 +68,10 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 	if err := e.refuse(block); err != nil {
 		return err
 	}
-	_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+	err := e.atomically(func() error {
+		_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+		return err
+	})
 	if err != nil {
 		var rule blockchain.RuleError
 		if !errors.As(err, &rule) {
@@ -150,7 +153,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
-	return e.change(e.chain.InvalidateBlock(hash))
+	return e.change(func() error { return e.chain.InvalidateBlock(hash) })
 }
 
 // Reconsider takes back Invalidate for a block, its ancestors and its
@@ -169,12 +172,12 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if !first.Status().Invalid() {
 		return nil
 	}
-	return e.change(e.chain.ReconsiderBlock(&first.Hash))
+	return e.change(func() error { return e.chain.ReconsiderBlock(&first.Hash) })
 }
 
-// change takes over a change of many blocks at once.
-func (e *Engine) change(err error) error {
-	if err != nil {
+// change makes and takes over a change of many blocks at once.
+func (e *Engine) change(change func() error) error {
+	if err := e.atomically(change); err != nil {
 		return fmt.Errorf("change block status: %w", err)
 	}
 	if err := e.refresh(); err != nil {

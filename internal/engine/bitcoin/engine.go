@@ -9,6 +9,7 @@
 package bitcoin
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -41,6 +42,7 @@ type Config struct {
 type Engine struct {
 	net   *dialect.Network
 	db    *chaindb.DB
+	group *chaindb.Groups // the database as chain knows it
 	chain *blockchain.BlockChain
 	tree  *chainview.Tree
 	clock timeSource
@@ -50,9 +52,9 @@ type Engine struct {
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It
 // takes over the database: after an error it is closed.
 func Open(cfg Config) (*Engine, error) {
-	e := &Engine{net: cfg.Network, db: cfg.DB, clock: timeSource{cfg.Clock}, log: cfg.Log}
+	e := &Engine{net: cfg.Network, db: cfg.DB, group: cfg.DB.Groups(), clock: timeSource{cfg.Clock}, log: cfg.Log}
 	chain, err := blockchain.New(&blockchain.Config{
-		DB:               cfg.DB.BTCD(),
+		DB:               e.group,
 		UtxoCacheMaxSize: uint64(cfg.Cache),
 		ChainParams:      cfg.Network.Params,
 		TimeSource:       e.clock,
@@ -111,6 +113,25 @@ func (e *Engine) Close() error {
 		}
 	}
 	return nil
+}
+
+// atomically makes everything that change does in the database one commit, so
+// that a kill finds all of it or nothing. It commits also when change answers
+// that a block is refused: what was learned of it is kept.
+func (e *Engine) atomically(change func() error) error {
+	if err := e.group.Start(); err != nil {
+		return fmt.Errorf("begin change of the chain: %w", err)
+	}
+	defer e.group.Drop() // after a panic
+	err := change()
+	var rule blockchain.RuleError
+	if err != nil && !errors.As(err, &rule) {
+		return err
+	}
+	if failed := e.group.End(); failed != nil {
+		return fmt.Errorf("commit change of the chain: %w", failed)
+	}
+	return err
 }
 
 // followTip makes the readers' active chain end where btcd's does.

@@ -1,0 +1,145 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
+)
+
+func TestMain(m *testing.M) { e2e.Main(m) }
+
+// walletFiles need methods of wallets.
+var walletFiles = []string{"before-wallets.jsonl.gz", "after-wallets.jsonl.gz", "fresh-wallets.jsonl.gz"}
+
+// notYet are the tags of descriptors that the node does not read.
+var notYet = []string{"miniscript", "musig"}
+
+// maxShown bounds the failures of a file that are shown.
+const maxShown = 20
+
+// TestGolden plays conversations that were recorded from Bitcoin Core 30.2.
+func TestGolden(t *testing.T) {
+	for _, set := range []string{"mainnet", "regtest-chain"} {
+		t.Run(set, func(t *testing.T) {
+			t.Parallel()
+			playSet(t, filepath.Join("testdata", "golden", set))
+		})
+	}
+	for _, chain := range []string{"regtest", "main"} {
+		t.Run("descriptors/"+chain, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join("..", "..", "descriptor", "testdata")
+			d := e2e.Start(t, e2e.Config{Chain: chain})
+			playGroup(t, d, folder, replay.Group{Files: []string{chain + ".jsonl.gz"}})
+			d.Stop()
+		})
+	}
+}
+
+// playSet plays all groups of a set, each on a node in the state it wants.
+func playSet(t *testing.T, folder string) {
+	t.Helper()
+	manifest, err := replay.ReadManifest(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d *e2e.Daemon // of the group before
+	for _, group := range manifest.Groups {
+		if !slices.ContainsFunc(group.Files, isPlayed) {
+			continue
+		}
+		if group.Continues == "" {
+			if d != nil {
+				d.Stop()
+			}
+			d = startIn(t, folder, group.Node)
+		}
+		t.Run(group.Name, func(t *testing.T) { playGroup(t, d, folder, group) })
+	}
+	d.Stop()
+}
+
+func isPlayed(file string) bool { return !slices.Contains(walletFiles, file) }
+
+// startIn starts a node and brings it to a state.
+func startIn(t *testing.T, folder string, state replay.State) *e2e.Daemon {
+	t.Helper()
+	var blocks []string
+	for _, file := range state.Blocks {
+		blocks = append(blocks, filepath.Join(folder, file))
+	}
+	d := e2e.Start(t, e2e.Config{Chain: state.Chain, Args: state.Args, Blocks: blocks})
+	if state.Tip != "" {
+		d.WaitTip(state.Tip, state.Height, state.Index)
+	}
+	return d
+}
+
+func playGroup(t *testing.T, d *e2e.Daemon, folder string, group replay.Group) {
+	t.Helper()
+	player := &replay.Player{Client: d.Client, Folder: folder}
+	for _, file := range group.Files {
+		if !isPlayed(file) {
+			continue
+		}
+		name, _, _ := strings.Cut(file, ".")
+		ok := true
+		t.Run(name, func(t *testing.T) { ok = playFile(t, player, filepath.Join(folder, file)) })
+		if !ok {
+			t.Fatal("the node is not in the state that the rest needs")
+		}
+	}
+}
+
+// playFile plays a file in its order and reports every case that fails. It
+// returns false when a step failed that all later ones need.
+func playFile(t *testing.T, player *replay.Player, path string) bool {
+	t.Helper()
+	var passed, failures, leftOut int
+	for c, err := range replay.Cases(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.HasTag(notYet...) {
+			leftOut++
+			continue
+		}
+		outcome := player.Play(t.Context(), c)
+		switch {
+		case outcome.Inconclusive != "":
+			t.Logf("%s: %s", c.Name, outcome.Inconclusive)
+		case len(outcome.Diffs) == 0:
+			passed++
+		default:
+			t.Fail()
+			if failures++; failures <= maxShown {
+				report(t, c, outcome)
+			}
+			if c.Fatal {
+				return false
+			}
+		}
+	}
+	t.Logf("%d passed, %d failed, %d left out %v", passed, failures, leftOut, notYet)
+	return true
+}
+
+// report shows a case that fails.
+func report(t *testing.T, c *replay.Case, outcome replay.Outcome) {
+	t.Helper()
+	const limit = 600
+	want := "(empty)"
+	if c.Response != nil {
+		want = *c.Response
+	}
+	var diffs strings.Builder
+	for _, d := range outcome.Diffs[:min(len(outcome.Diffs), 4)] {
+		diffs.WriteString("\n  " + d.String())
+	}
+	t.Errorf("%s%s\nrequest %s%.*s\ngot     %.*s\nwant    %.*s",
+		c.Name, diffs.String(), c.Action, limit, c.Request, limit, outcome.Got, limit, want)
+}

@@ -1,0 +1,84 @@
+package walletdb
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Sizes and places of what tells the formats apart, in bytes.
+const (
+	sqliteMinSize   = 512
+	sqliteAppIDAt   = 68
+	berkeleyMinSize = 4096
+	berkeleyMagicAt = 12
+	berkeleyMagic   = 0x00053162 // of a btree, in either byte order
+	headSize        = sqliteAppIDAt + 4
+)
+
+var sqliteMagic = []byte("SQLite format 3\x00")
+
+// A Format is the kind of a file, as far as its first bytes tell.
+type Format int
+
+// The formats of wallet files.
+const (
+	Unknown  Format = iota // none, or a wallet file of another network
+	SQLite                 // a wallet file of the network
+	Berkeley               // a legacy wallet file
+)
+
+// FormatOf looks at the size and the first bytes of a file.
+//
+// Errors: those of the file system; fs.ErrNotExist if there is no file.
+func FormatOf(path string, magic [4]byte) (Format, error) {
+	file, err := os.Open(path) //nolint:gosec // the path is the caller's to choose
+	if err != nil {
+		return Unknown, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return Unknown, err
+	}
+	if !info.Mode().IsRegular() || info.Size() < sqliteMinSize {
+		return Unknown, nil
+	}
+	head := make([]byte, headSize)
+	if _, err := io.ReadFull(file, head); err != nil {
+		return Unknown, err
+	}
+	if bytes.HasPrefix(head, sqliteMagic) {
+		if bytes.Equal(head[sqliteAppIDAt:], magic[:]) {
+			return SQLite, nil
+		}
+		return Unknown, nil
+	}
+	mark := head[berkeleyMagicAt : berkeleyMagicAt+4]
+	if info.Size() >= berkeleyMinSize &&
+		(binary.LittleEndian.Uint32(mark) == berkeleyMagic || binary.BigEndian.Uint32(mark) == berkeleyMagic) {
+		return Berkeley, nil
+	}
+	return Unknown, nil
+}
+
+// checkFormat refuses what is no wallet file of the network.
+func checkFormat(path string, magic [4]byte) error {
+	format, err := FormatOf(path, magic)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Error{Kind: ErrNotFound, err: err, Text: fmt.Sprintf(
+			"Failed to load database path '%s'. Path does not exist.", dirOf(path))}
+	case err == nil && format == SQLite:
+		return nil
+	case format == Berkeley:
+		return &Error{Kind: ErrLegacy, Text: fmt.Sprintf(
+			"Failed to open database path '%s'. The wallet appears to be a Legacy wallet, please use the wallet migration tool (migratewallet RPC or the GUI option).", dirOf(path))}
+	}
+	return &Error{Kind: ErrFormat, err: err, Text: fmt.Sprintf(
+		"Failed to load database path '%s'. Data is not in recognized format.", dirOf(path))}
+}

@@ -1,0 +1,145 @@
+// Package walletdb keeps the records of a wallet in a wallet.dat of Bitcoin
+// Core: an SQLite database with the network's magic as application id and one
+// table of keys and values.
+//
+// A file that is open belongs to this process alone, and [DB.Update] returns
+// after the disk has its changes: all of them or, after a crash, none. The
+// package knows bytes; what they mean is walletfile's. Only [Verify] joins the
+// two.
+//
+// It deletes no file that it did not make itself. SQLite's own files beside an
+// open wallet (wallet.dat-journal, and -wal if the file is in that mode) come
+// and go with it; a journal that a crash left is rolled back by opening.
+//
+// Source: Bitcoin Core v30, wallet/sqlite.cpp and wallet/db.cpp.
+package walletdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
+
+// FileName is the name of the wallet file in the directory of its wallet.
+const FileName = "wallet.dat"
+
+// DefaultClient is the name of the program in the texts of errors.
+const DefaultClient = "Bitcoin Core"
+
+// Options say how a wallet file is opened.
+type Options struct {
+	// Magic is the network's message start, which the file must bear.
+	Magic [4]byte
+
+	// Client is the name of the program in texts; DefaultClient if empty.
+	Client string
+
+	// ReadOnly opens the file without locks and without looking for a
+	// journal, for files that nobody writes. Nothing beside it is created.
+	ReadOnly bool
+
+	// UnsafeSync does not wait for the disk (-unsafesqlitesync).
+	UnsafeSync bool
+}
+
+func (o *Options) client() string {
+	if o.Client == "" {
+		return DefaultClient
+	}
+	return o.Client
+}
+
+// DB is an open wallet file. Its methods are safe for concurrent use; they wait
+// for each other.
+type DB struct {
+	path string
+
+	mu   sync.Mutex
+	pool *sql.DB
+	conn *sql.Conn // the only one; nil when closed
+	dead error     // set by a failure that leaves the connection in doubt
+}
+
+// Open opens the wallet file at path and makes Core's checks of the file: its
+// form, the lock, the version of the schema, the integrity of all pages, and
+// that nothing but the one table is in it. The records are not looked at.
+//
+// Errors: *Error.
+func Open(path string, opts Options) (*DB, error) {
+	if err := checkFormat(path, opts.Magic); err != nil {
+		return nil, err
+	}
+	db, err := connect(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.verify(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Path returns the path of the file as it was given.
+func (db *DB) Path() string { return db.path }
+
+// Close ends the use of the file, with no change lost. Closing again does
+// nothing.
+func (db *DB) Close() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.conn == nil {
+		return nil
+	}
+	err := errors.Join(db.conn.Close(), db.pool.Close())
+	db.conn = nil
+	if err != nil {
+		return fmt.Errorf("close wallet %s: %w", db.path, err)
+	}
+	return nil
+}
+
+// usable reports why the connection cannot be used, if so. The caller holds mu.
+func (db *DB) usable() error {
+	if db.conn == nil {
+		return ErrClosed
+	}
+	return db.dead
+}
+
+// Records returns all records by ascending bytes of their keys.
+//
+// Errors: ErrClosed, ErrIO.
+func (db *DB) Records() ([]walletfile.Record, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.usable(); err != nil {
+		return nil, err
+	}
+	// Rows of foreign files may hold numbers and texts for bytes.
+	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main ORDER BY key"
+	rows, err := db.conn.QueryContext(context.Background(), query)
+	if err != nil {
+		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+	}
+	defer rows.Close()
+	var records []walletfile.Record
+	for rows.Next() {
+		var r walletfile.Record
+		if err := rows.Scan(&r.Key, &r.Value); err != nil {
+			return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+		}
+		records = append(records, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+	}
+	return records, nil
+}
+
+// dirOf is the directory that Core names in its texts.
+func dirOf(path string) string { return filepath.Dir(path) }
