@@ -1,0 +1,270 @@
+package messages
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// The requests of this file and of wallettx.go go to the actor of one wallet.
+// They fail with a [*WalletError] where nothing else is said.
+
+// BackupWallet copies the wallet's file to a path.
+type BackupWallet struct {
+	Asks[Done]
+
+	Path string
+}
+
+// GetWalletInfo asks for a summary of the wallet.
+type GetWalletInfo struct{ Asks[WalletInfo] }
+
+// WalletInfo is the answer to [GetWalletInfo].
+type WalletInfo struct {
+	Name                string
+	Format              string // "sqlite"
+	TxCount             int
+	KeypoolSize         int
+	KeypoolSizeInternal int // -1 where there are no private keys
+	Encrypted           bool
+	UnlockedUntil       time.Time // zero: locked
+	PrivateKeys         bool
+	AvoidReuse          bool
+	Scanning            bool
+	ScanDuration        time.Duration
+	ScanProgress        float64
+	Blank               bool
+	Birthtime           int64 // seconds; 0: none
+	Flags               []string
+	LastProcessedHash   chainhash.Hash
+	LastProcessedHeight int32
+}
+
+// ListDescriptors asks for the wallet's descriptors.
+type ListDescriptors struct {
+	Asks[[]WalletDescriptor]
+
+	Private bool // with private keys; the wallet must be unlocked
+}
+
+// WalletDescriptor is one descriptor of a wallet.
+type WalletDescriptor struct {
+	Desc      string // with checksum
+	Timestamp int64  // seconds since 1970
+	Active    bool
+	Internal  bool // only meaningful when active
+	Ranged    bool
+	First     int32 // range, both included; only when ranged
+	Last      int32
+	Next      int32
+}
+
+// GetHDKeys asks for the extended keys in the wallet's descriptors.
+type GetHDKeys struct {
+	Asks[[]HDKey]
+
+	ActiveOnly bool
+	Private    bool
+}
+
+// HDKey is one extended key of a wallet.
+type HDKey struct {
+	XPub        string
+	HasPrivate  bool
+	XPrv        string // empty where it was not asked for or is not there
+	Descriptors []HDKeyUse
+}
+
+// HDKeyUse is a descriptor that holds an extended key.
+type HDKeyUse struct {
+	Desc   string
+	Active bool
+}
+
+// ImportDescriptors adds descriptors to the wallet, and rescans from the lowest
+// timestamp. One result for each, in order.
+type ImportDescriptors struct {
+	Asks[[]ImportResult]
+
+	Items []ImportItem
+}
+
+// ImportItem is one descriptor to import, checked as far as its shape goes.
+type ImportItem struct {
+	Desc      string // checksum required
+	Active    bool
+	Range     *[2]int64 // as given: begin and end, both included; nil: not given
+	RangeErr  error     // what is wrong with the range that was given
+	NextIndex *int64
+	Timestamp int64 // seconds; NowTimestamp for the tip's median time
+	Internal  *bool // nil: not given
+	Label     *string
+}
+
+// NowTimestamp in an ImportItem stands for the median time of the tip.
+const NowTimestamp int64 = -1 << 62
+
+// ImportResult tells what became of one ImportItem.
+type ImportResult struct {
+	Err      *WalletError // nil: success
+	Warnings []string
+}
+
+// CreateWalletDescriptor adds the active descriptors of an address type, derived
+// from an extended key of the wallet.
+type CreateWalletDescriptor struct {
+	Asks[[]string]
+
+	Type     string // legacy, p2sh-segwit, bech32, bech32m
+	Internal *bool  // nil: both receive and change
+	HDKey    string // empty: the only one used by active descriptors
+}
+
+// NewAddress takes the next unused address of a type.
+type NewAddress struct {
+	Asks[string]
+
+	Label  string
+	Type   string // empty: the wallet's default
+	Change bool   // an address for change, without a label
+}
+
+// GetAddressInfo asks what the wallet knows of an address, or of a script where
+// it has one.
+type GetAddressInfo struct {
+	Asks[AddressInfo]
+
+	Script []byte
+}
+
+// AddressInfo is the answer to [GetAddressInfo].
+type AddressInfo struct {
+	IsMine     bool
+	Solvable   bool
+	Desc       string // of this script alone, public; empty where not solvable
+	ParentDesc string // of the wallet; empty where there is none
+	IsChange   bool
+	Timestamp  int64 // 0: unknown
+	HasPath    bool
+	KeyPath    string // m/…
+	SeedID     string
+	MasterFP   string // 8 hex digits
+	Labels     []string
+	PubKey     []byte   // single-key scripts
+	Redeem     []byte   // of P2SH and P2WSH, where it is known
+	Keys       [][]byte // of a multisig redeem script
+	SigsNeeded int
+}
+
+// SetLabel gives an address a label. A foreign address enters the address book
+// as one to send to.
+type SetLabel struct {
+	Asks[Done]
+
+	Address string
+	Script  []byte
+	Label   string
+}
+
+// ListLabels asks for the labels in use, sorted.
+type ListLabels struct {
+	Asks[[]string]
+
+	Purpose string // "", "receive" or "send"
+}
+
+// GetAddressesByLabel asks for the addresses with a label.
+type GetAddressesByLabel struct {
+	Asks[[]LabelledAddress]
+
+	Label string
+}
+
+// LabelledAddress is an entry of the address book.
+type LabelledAddress struct{ Address, Purpose string }
+
+// KeypoolRefill derives addresses ahead.
+type KeypoolRefill struct {
+	Asks[Done]
+
+	Size int // 0: the wallet's default
+}
+
+// EncryptWallet encrypts the wallet's keys.
+type EncryptWallet struct {
+	Asks[Done]
+
+	Passphrase Secret
+}
+
+// UnlockWallet makes the keys available for a time.
+type UnlockWallet struct {
+	Asks[Done]
+
+	Passphrase Secret
+	For        time.Duration
+}
+
+// LockWallet makes the keys unavailable.
+type LockWallet struct{ Asks[Done] }
+
+// ChangePassphrase replaces the passphrase.
+type ChangePassphrase struct {
+	Asks[Done]
+
+	Old, New Secret
+}
+
+// Rescan looks through blocks for the wallet's transactions again.
+type Rescan struct {
+	Asks[Rescanned]
+
+	Start int32
+	Stop  *int32 // nil: the tip, which is followed
+}
+
+// Rescanned is the answer to [Rescan].
+type Rescanned struct {
+	Start int32
+	Stop  *int32 // last block that was looked at; nil when none was
+}
+
+// AbortRescan ends the wallet's rescan; the answer is false when there was none.
+type AbortRescan struct{ Asks[bool] }
+
+// SignWithWallet signs what it can of a transaction.
+type SignWithWallet struct {
+	Asks[Signed]
+
+	RawTx    []byte
+	Prevs    []PrevOut
+	HashType string // "" for the default
+}
+
+// PrevOut is an output that a transaction to sign spends.
+type PrevOut struct {
+	TxID          chainhash.Hash
+	Index         uint32
+	Script        []byte
+	RedeemScript  []byte
+	WitnessScript []byte
+	Amount        *btcutil.Amount
+}
+
+// Signed is the answer to [SignWithWallet].
+type Signed struct {
+	RawTx    []byte
+	Complete bool
+	Errors   []SignError
+}
+
+// SignError is an input that is not signed.
+type SignError struct {
+	TxID      chainhash.Hash
+	Index     uint32
+	Witness   [][]byte
+	ScriptSig []byte
+	Sequence  uint32
+	Text      string
+}

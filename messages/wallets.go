@@ -1,0 +1,140 @@
+package messages
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrWalletLoaded reports a wallet that is loaded already.
+	ErrWalletLoaded = errors.New("wallet is already loaded")
+
+	// ErrWalletNotFound reports a wallet that is not loaded.
+	ErrWalletNotFound = errors.New("wallet is not loaded")
+)
+
+// WalletError is a failure of a wallet in the words that the caller is to see.
+// The code is one of Bitcoin Core's for JSON-RPC (src/rpc/protocol.h), because
+// Core's wallet decides on it where it fails.
+type WalletError struct {
+	Code int
+	Text string
+}
+
+// Error implements error.
+func (e *WalletError) Error() string { return fmt.Sprintf("%s (%d)", e.Text, e.Code) }
+
+// OnStartup says what happens to a wallet's place in the list of those that are
+// loaded when the node starts.
+type OnStartup int
+
+// The values of OnStartup.
+const (
+	LeaveOnStartup OnStartup = iota
+	LoadOnStartup
+	DontLoadOnStartup
+)
+
+// WalletLoaded is the answer to requests that load a wallet. Its actor is in
+// the node's directory of wallets by then.
+type WalletLoaded struct {
+	Name     string
+	Warnings []string
+}
+
+// CreateWallet makes a new wallet and loads it.
+//
+// Errors: [*WalletError].
+type CreateWallet struct {
+	Asks[WalletLoaded]
+
+	Name               string
+	DisablePrivateKeys bool
+	Blank              bool
+	Passphrase         Secret // empty: not encrypted
+	AvoidReuse         bool
+	OnStartup          OnStartup
+}
+
+// LoadWallet loads a wallet from the wallets directory.
+//
+// Errors: [*WalletError].
+type LoadWallet struct {
+	Asks[WalletLoaded]
+
+	Name      string
+	OnStartup OnStartup
+}
+
+// UnloadWallet unloads a wallet. It is answered when the wallet's file is
+// closed.
+//
+// Errors: [ErrWalletNotFound], [*WalletError].
+type UnloadWallet struct {
+	Asks[WalletUnloaded]
+
+	Name      string
+	OnStartup OnStartup
+}
+
+// WalletUnloaded is the answer to [UnloadWallet].
+type WalletUnloaded struct{ Warnings []string }
+
+// RestoreWallet makes a wallet from a backup file, loads it and brings it up to
+// the tip. What was there before is never touched, and after a failure nothing
+// new is left.
+//
+// Errors: [*WalletError].
+type RestoreWallet struct {
+	Asks[WalletLoaded]
+
+	Name      string
+	Backup    string // path
+	OnStartup OnStartup
+}
+
+// AbortRestore ends the rescan of a wallet that is being restored or loaded, which
+// fails then. The answer is false when there is none of that name.
+type AbortRestore struct {
+	Asks[bool]
+
+	Name string
+}
+
+// ListWalletDir asks for the names of the wallets in the wallets directory,
+// loaded or not.
+type ListWalletDir struct{ Asks[[]WalletDirEntry] }
+
+// WalletDirEntry is one wallet in the wallets directory.
+type WalletDirEntry struct {
+	Name     string
+	Warnings []string
+}
+
+// GetLoading asks which wallets are being loaded, and how far that has come.
+type GetLoading struct{ Asks[[]WalletLoading] }
+
+// WalletLoading is a wallet that is being loaded.
+type WalletLoading struct {
+	Name     string
+	Step     string  // what is being done, for a person
+	Progress float64 // of the rescan, 0 to 1
+	Since    time.Time
+}
+
+// A Secret is text that must not be printed: a passphrase. Whoever has used it
+// wipes it.
+type Secret []byte
+
+// String implements fmt.Stringer and hides the secret.
+func (Secret) String() string { return "****" }
+
+// GoString implements fmt.GoStringer and hides the secret.
+func (Secret) GoString() string { return "****" }
+
+// MarshalText implements encoding.TextMarshaler and hides the secret.
+func (Secret) MarshalText() ([]byte, error) { return []byte("****"), nil }
+
+// Wipe overwrites the secret.
+func (s Secret) Wipe() { clear(s) }
