@@ -26,7 +26,7 @@ const (
 	importLogEvery = 5 * time.Second
 
 	// maxOrphans bounds the positions remembered of blocks that come before
-	// their parents, 100 bytes each. More are skipped, with a warning.
+	// their parents, at most 100 bytes each. More are skipped, with a warning.
 	maxOrphans = 1 << 20
 )
 
@@ -39,6 +39,7 @@ type importer struct {
 
 	// Blocks whose parents have not been seen yet, by the parent.
 	orphans map[chainhash.Hash][]position
+	held    int  // positions in orphans
 	lost    bool // maxOrphans was passed
 
 	done, total int64 // bytes of the sources that were read, and of all
@@ -219,7 +220,7 @@ func hashOf(raw []byte) chainhash.Hash {
 
 // remember keeps the place of a block whose parent is not there yet.
 func (i *importer) remember(parent chainhash.Hash, at position) {
-	if len(i.orphans) >= maxOrphans {
+	if i.held >= maxOrphans {
 		if !i.lost {
 			i.lost = true
 			i.log.Warn("Too many blocks before their parents, skipping", "limit", maxOrphans)
@@ -230,6 +231,7 @@ func (i *importer) remember(parent chainhash.Hash, at position) {
 		i.orphans = make(map[chainhash.Hash][]position)
 	}
 	i.orphans[parent] = append(i.orphans[parent], at)
+	i.held++
 }
 
 // adopt returns the places of the blocks that waited for one that is known by
@@ -244,6 +246,7 @@ func (i *importer) adopt(e Engine, raw []byte) []position {
 		return nil
 	}
 	delete(i.orphans, hash)
+	i.held -= len(waiting)
 	return waiting
 }
 
@@ -251,13 +254,13 @@ func (i *importer) adopt(e Engine, raw []byte) []position {
 // given up: their places mean nothing in another source.
 func (i *importer) end() {
 	src := i.sources[0]
-	if n := len(i.orphans); n > 0 {
-		i.log.Warn("Blocks without known parents were left out", "file", src.name(), "parents", n)
+	if i.held > 0 {
+		i.log.Warn("Blocks without known parents were left out", "file", src.name(), "blocks", i.held)
 	}
 	i.done += src.size()
 	src.close()
 	i.sources = i.sources[1:]
-	i.opened, i.orphans, i.lost = false, nil, false
+	i.opened, i.orphans, i.held, i.lost = false, nil, 0, false
 }
 
 // close leaves everything as it is.

@@ -25,6 +25,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/chaindb"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -70,6 +71,7 @@ type Indexer struct {
 	cancel context.CancelFunc
 
 	builder *ask.Worker // nil when there is nothing to build
+	news    bool        // the tip changed since the builder began
 	synced  bool        // the active tip was reached once
 	waiting []*wait
 	idle    []*waitIdle
@@ -98,6 +100,7 @@ func (i *Indexer) Receive(c actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		i.close(c)
 	case messages.TipChanged:
+		i.news = true
 		i.build(c)
 	case built:
 		i.took(c, m)
@@ -144,6 +147,7 @@ func (i *Indexer) build(c actor.Context) {
 			return
 		}
 	}
+	i.news = false
 	batch := &batch{cfg: &i.cfg, reader: reader, target: target, sync: time.Since(i.stored) > syncEvery}
 	i.builder = ask.Go(c, func() any {
 		done := batch.run(i.ctx)
@@ -167,6 +171,12 @@ func (i *Indexer) took(c actor.Context, m built) {
 	i.builder = nil
 	switch {
 	case m.err == nil:
+	case errors.Is(m.err, chaindb.ErrClosed):
+		// The chain's actor opens it again, and announces its tip then.
+		if i.news {
+			i.build(c)
+		}
+		return
 	case m.stale != nil:
 		i.refuse(m.stale, m.err)
 	default:

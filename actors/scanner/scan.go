@@ -32,15 +32,16 @@ type scan struct {
 	workers  []*ask.Worker
 	repaired map[chainhash.Hash]bool
 
-	mu    sync.Mutex
-	next  int32     // first height that was given to no worker
-	busy  []heights // given to a worker, and not done
-	again []heights // given back, because a filter was damaged
-	hits  []matched // in the order they were found
+	mu   sync.Mutex
+	next int32     // first height that was given to no worker
+	busy []heights // given to a worker, and not done
+	hits []matched // in the order they were found
 }
 
 // heights is a range of heights, from included, to not.
 type heights struct{ from, to int32 }
+
+func (h heights) empty() bool { return h.from >= h.to }
 
 type matched struct {
 	height int32
@@ -65,8 +66,13 @@ func (s *scan) prepare(c actor.Context) {
 	})
 }
 
-func (s *scan) startWorker(c actor.Context) {
-	s.spawn(c, func() any { return workerDone{s, s.work()} })
+// startWorker starts a worker, which matches the blocks of unit, if there are
+// any, before it takes others.
+func (s *scan) startWorker(c actor.Context, unit heights) {
+	s.spawn(c, func() any {
+		left, err := s.work(unit)
+		return workerDone{s, left, err}
+	})
 }
 
 func (s *scan) spawn(c actor.Context, work func() any) {
@@ -91,52 +97,33 @@ func (s *scan) mayRepair(damage *DamagedError) bool {
 }
 
 // take gives a worker up to n blocks to match, none when nothing is left.
-func (s *scan) take(n int32) (heights, bool) {
+func (s *scan) take(n int32) heights {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var r heights
-	if last := len(s.again) - 1; last >= 0 {
-		r, s.again = s.again[last], s.again[:last]
-	} else {
-		r = heights{s.next, min(s.next+n, s.stop.Height+1)}
-		if r.from >= r.to {
-			return heights{}, false
-		}
-		s.next = r.to
+	r := heights{s.next, min(s.next+n, s.stop.Height+1)}
+	if r.empty() {
+		return heights{}
 	}
+	s.next = r.to
 	s.busy = append(s.busy, r)
-	return r, true
+	return r
 }
 
 // done notes that a range was matched.
 func (s *scan) done(r heights, hits []matched) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.remove(r)
-	s.hits = append(s.hits, hits...)
-}
-
-// giveBack notes that a range was not matched.
-func (s *scan) giveBack(r heights) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.remove(r)
-	s.again = append(s.again, r)
-}
-
-func (s *scan) remove(r heights) {
 	at := slices.Index(s.busy, r)
 	s.busy = slices.Delete(s.busy, at, at+1)
+	s.hits = append(s.hits, hits...)
 }
 
 // frontier returns the first height that has not been matched; all before it
 // have. The caller holds mu.
 func (s *scan) frontier() int32 {
 	f := s.next
-	for _, list := range [][]heights{s.busy, s.again} {
-		for _, r := range list {
-			f = min(f, r.from)
-		}
+	for _, r := range s.busy {
+		f = min(f, r.from)
 	}
 	return f
 }

@@ -75,10 +75,12 @@ type Scanner struct {
 
 	slots   *atomic.Uint64 // numbers given so far, by earlier instances too
 	slot    uint64         // number of the slot given last
-	aborted chan struct{}
-	scan    *scan    // the running one; nil unless scanning
-	call    *runScan // who waits for it
-	ending  []*scan  // answered already, their workers about to stop
+	aborted chan struct{}  // closed when the reserved slot's scan is aborted
+
+	abortedSlot uint64   // last slot whose reservation was aborted
+	scan        *scan    // the running one; nil unless scanning
+	call        *runScan // who waits for it
+	ending      []*scan  // answered already, their workers about to stop
 }
 
 // New returns the producer of a scanner.
@@ -121,7 +123,7 @@ func (s *Scanner) idle(c actor.Context) {
 	case *release:
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+		s.late(m)
 	case *getStatus:
 		m.Answer(messages.ScanStatus{}, nil)
 	case *abortScan:
@@ -143,7 +145,7 @@ func (s *Scanner) reserved(c actor.Context) {
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
 		if m.Req.Slot != s.slot {
-			m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+			s.late(m)
 			return
 		}
 		s.begin(c, m)
@@ -165,7 +167,7 @@ func (s *Scanner) scanning(c actor.Context) {
 	case *release:
 		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+		s.late(m)
 	case *getStatus:
 		m.Answer(s.scan.status(), nil)
 	case *abortScan:
@@ -184,19 +186,31 @@ func (s *Scanner) reserve(m *reserve) {
 	}
 }
 
-// abortReservation ends the preparation of a scan; its holder is still owed an
-// empty result.
+// abortReservation ends the preparation of a scan and frees the slot, whose
+// holder may be gone. Should it come with its scan yet, it gets an empty result.
 func (s *Scanner) abortReservation() {
-	select {
-	case <-s.aborted:
-	default:
-		close(s.aborted)
+	close(s.aborted)
+	s.abortedSlot = s.slot
+	s.mode.Become(s.idle)
+}
+
+// late answers a scan whose slot is not reserved any more.
+func (s *Scanner) late(m *runScan) {
+	if m.Req.Slot == s.abortedSlot && m.Req.Slot != 0 {
+		m.Answer(messages.ScanResult{From: m.Req.Start, To: m.Req.Start}, nil)
+		return
 	}
+	m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
 }
 
 // begin pins the blocks of a scan and waits for their filters.
 func (s *Scanner) begin(c actor.Context, call *runScan) {
 	reader := s.cfg.Chain.Open()
+	if reader == nil {
+		s.mode.Become(s.idle)
+		call.Answer(messages.ScanResult{}, chainview.ErrNotReady)
+		return
+	}
 	stop := reader.Lookup(&call.Req.Stop)
 	if stop == nil || call.Req.Start < 0 || call.Req.Start > stop.Height {
 		s.mode.Become(s.idle)
@@ -205,12 +219,6 @@ func (s *Scanner) begin(c actor.Context, call *runScan) {
 	}
 	s.call, s.scan = call, newScan(&s.cfg, reader, &call.Req, stop)
 	s.mode.Become(s.scanning)
-	select {
-	case <-s.aborted:
-		s.end(nil)
-		return
-	default:
-	}
 	current := s.scan
 	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: stop.Hash},
 		func(_ messages.Done, err error) any { return indexed{current, err} })
@@ -232,7 +240,7 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 		return
 	}
 	for range s.cfg.Workers {
-		m.scan.startWorker(c)
+		m.scan.startWorker(c, heights{})
 	}
 }
 
@@ -245,7 +253,7 @@ func (s *Scanner) workerDone(c actor.Context, m workerDone) {
 	var damage *DamagedError
 	switch {
 	case errors.As(m.err, &damage):
-		s.repair(c, damage)
+		s.repair(c, m.left, damage)
 	case m.err != nil:
 		s.end(m.err)
 	case s.scan.complete():
@@ -253,8 +261,9 @@ func (s *Scanner) workerDone(c actor.Context, m workerDone) {
 	}
 }
 
-// repair has a damaged filter re-made, once for each block.
-func (s *Scanner) repair(c actor.Context, damage *DamagedError) {
+// repair has a damaged filter re-made, once for each block. What was left
+// unmatched because of it is begun with afterwards.
+func (s *Scanner) repair(c actor.Context, left heights, damage *DamagedError) {
 	if !s.scan.mayRepair(damage) {
 		s.end(&messages.FilterError{Block: damage.Block, Err: damage})
 		return
@@ -262,7 +271,7 @@ func (s *Scanner) repair(c actor.Context, damage *DamagedError) {
 	s.cfg.Log.Warn("scan met a damaged block filter", "err", damage)
 	current := s.scan
 	ask.Then(current.ctx, c, s.cfg.Indexer, messages.RepairFilter{Block: damage.Block},
-		func(_ messages.Done, err error) any { return repaired{current, damage, err} })
+		func(_ messages.Done, err error) any { return repaired{current, left, damage, err} })
 }
 
 func (s *Scanner) repaired(c actor.Context, m repaired) {
@@ -270,7 +279,7 @@ func (s *Scanner) repaired(c actor.Context, m repaired) {
 		s.end(&messages.FilterError{Block: m.damage.Block, Err: m.err})
 		return
 	}
-	s.scan.startWorker(c)
+	s.scan.startWorker(c, m.left)
 }
 
 // end answers the caller with what was found, tells the workers to stop, and
@@ -323,11 +332,13 @@ type (
 	// workerDone says that a worker has no more to do, or cannot go on.
 	workerDone struct {
 		scan *scan
+		left heights // could not be matched; empty without an error
 		err  error
 	}
 	// repaired says that a damaged filter was re-made.
 	repaired struct {
 		scan   *scan
+		left   heights
 		damage *DamagedError
 		err    error
 	}

@@ -47,28 +47,28 @@ type worker struct {
 	hits    []bool
 }
 
-// work matches units until nothing is left, or the scan has ended, or a filter
-// is damaged.
-func (s *scan) work() error {
+// work matches the given unit, if it is not empty, and then others until nothing
+// is left or the scan has ended. On an error it returns the unit that it could
+// not match: that one waits, as not done, for a worker with a view of its own
+// that is younger than the repair.
+func (s *scan) work(unit heights) (left heights, err error) {
 	w := &worker{scan: s, view: s.cfg.Source.View(), matcher: filters.NewMatcher(s.query)}
 	defer w.view.Release()
 	size := int32(firstUnit)
-	for s.ctx.Err() == nil {
-		unit, ok := s.take(size)
-		if !ok {
-			return nil
-		}
+	if unit.empty() {
+		unit = s.take(size)
+	}
+	for ; !unit.empty() && s.ctx.Err() == nil; unit = s.take(size) {
 		began := time.Now()
 		found, err := w.match(unit)
 		if err != nil {
-			s.giveBack(unit)
-			return err
+			return unit, err
 		}
 		s.done(unit, found)
 		size = nextSize(unit.to-unit.from, time.Since(began))
 		runtime.Gosched()
 	}
-	return nil
+	return heights{}, nil
 }
 
 // nextSize returns how many filters take about unitTime, if n took elapsed.

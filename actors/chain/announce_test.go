@@ -1,0 +1,57 @@
+package chain_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// The tip is announced when the chain is open, after every change, and never
+// without one.
+func TestTipIsAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		f := spawn(t, blockFile(t, 0, enginetest.Blocks(t, enginetest.Chain)[:10]...))
+		heard := make(chan messages.Tip, 100)
+		f.sys.Spawn("listener", func() actor.Actor {
+			return actor.ReceiveFunc(func(c actor.Context) {
+				switch m := c.Message().(type) {
+				case *actor.Started:
+					f.tip.Subscribe(c)
+				case messages.TipChanged:
+					heard <- messages.Tip(m)
+				}
+			})
+		})
+		do(t, f, messages.WaitImported{})
+		synctest.Wait()
+		expect := func(what string) {
+			t.Helper()
+			synctest.Wait()
+			var last messages.Tip
+			for len(heard) > 0 {
+				last = <-heard
+			}
+			if tip := do(t, f, messages.GetTip{}); last != tip {
+				t.Errorf("%s: announced %v, the tip is %v", what, last, tip)
+			}
+		}
+		expect("imported")
+		tip := f.generate(t, 1)
+		expect("mined")
+		do(t, f, messages.InvalidateBlock{Hash: tip.Hash})
+		expect("invalidated")
+		do(t, f, messages.ReconsiderBlock{Hash: tip.Hash})
+		expect("reconsidered")
+		do(t, f, messages.SetMockTime{})
+		synctest.Wait()
+		if len(heard) != 0 {
+			t.Errorf("announced %v without a change", <-heard)
+		}
+	})
+}

@@ -1,0 +1,206 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+var trueScript = []byte{0x51}
+
+// many is more tries than a block of regtest ever takes.
+const many = 1 << 20
+
+// engine is the real engine. Before each of its methods runs, hook is told the
+// method's name; it may wait, panic or fail in its place.
+type engine struct {
+	*bitcoin.Engine
+	db   *blockfile.Files
+	hook func(method string) error
+}
+
+func (e *engine) Accept(raw []byte) error {
+	if err := e.hook("Accept"); err != nil {
+		return err
+	}
+	return e.Engine.Accept(raw)
+}
+
+func (e *engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error) {
+	if err := e.hook("Mine"); err != nil {
+		return nil, err
+	}
+	return e.Engine.Mine(ctx, script, txs, tries)
+}
+
+func (e *engine) Reader() chainview.Reader {
+	if err := e.hook("Reader"); err != nil {
+		panic(err)
+	}
+	return e.Engine.Reader()
+}
+
+func (e *engine) Sync() error {
+	if err := e.hook("Sync"); err != nil {
+		return err
+	}
+	return e.Engine.Sync()
+}
+
+// Stored implements chain.Engine.
+func (e *engine) Stored() *chain.Stored {
+	blocks, done := e.Unread()
+	if blocks == nil {
+		return nil
+	}
+	return &chain.Stored{
+		Blocks: blocks,
+		Read: func(file int, offset int64, size int) ([]byte, error) {
+			return e.db.ReadRecord(file, offset, size, 0)
+		},
+		Done: done, Size: 1,
+	}
+}
+
+// fixture is a chain actor over the real engine.
+type fixture struct {
+	*ask.Ref
+	sys     *actortest.System
+	current *chainview.Current
+	tip     *ask.Topic[messages.TipChanged]
+	dir     string
+
+	mu     sync.Mutex
+	hook   func(method string) error
+	failed []error
+	opened int
+}
+
+// spawn starts the actor over an engine in a new folder, to read files.
+func spawn(tb testing.TB, files ...string) *fixture {
+	tb.Helper()
+	return spawnIn(tb, tb.TempDir(), func(string) error { return nil }, files...)
+}
+
+// spawnIn starts the actor over an engine in dir. hook is also told of "Open".
+func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ...string) *fixture {
+	tb.Helper()
+	f := &fixture{sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]), dir: dir, hook: hook}
+	net := enginetest.Regtest(tb)
+	cfg := chain.Config{
+		Open:    f.open,
+		Current: f.current, Tip: f.tip, Log: f.sys.Log,
+		OnFailed: func(err error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.failed = append(f.failed, err)
+		},
+	}
+	for _, path := range files {
+		cfg.Files = append(cfg.Files, chain.BlockFile{Path: path, Magic: net.Magic, MaxBlock: net.MaxBlockSize})
+	}
+	f.Ref = f.sys.Spawn("chain", chain.New(cfg), chain.Requests...)
+	return f
+}
+
+func (f *fixture) open(context.Context) (chain.Engine, error) {
+	f.mu.Lock()
+	f.opened++
+	f.mu.Unlock()
+	if err := f.run("Open"); err != nil {
+		return nil, err
+	}
+	e, err := enginetest.Open(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	net, blocks := [4]byte{0xfa, 0xbf, 0xb5, 0xda}, filepath.Join(f.dir, "blocks")
+	key, err := blockfile.LoadKey(blocks)
+	return &engine{e, blockfile.NewFiles(blocks, blockfile.Blocks, net, key), f.run}, err
+}
+
+func (f *fixture) run(method string) error {
+	f.mu.Lock()
+	hook := f.hook
+	f.mu.Unlock()
+	return hook(method)
+}
+
+// onCall replaces the hook.
+func (f *fixture) onCall(hook func(method string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hook = hook
+}
+
+func (f *fixture) failures() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+// do asks the actor, which must not fail.
+func do[Q messages.Request[R], R any](tb testing.TB, f *fixture, q Q) R {
+	tb.Helper()
+	got, err := ask.Ask(tb.Context(), f.Ref, q)
+	if err != nil {
+		tb.Fatalf("%T: %v", q, err)
+	}
+	return got
+}
+
+func (f *fixture) generate(tb testing.TB, n int) messages.Tip {
+	tb.Helper()
+	do(tb, f, messages.Generate{Script: trueScript, Count: n, Tries: many})
+	return do(tb, f, messages.GetTip{})
+}
+
+// once returns a hook that does something the first time that a method is
+// called.
+func once(method string, then func() error) func(string) error {
+	var first sync.Once
+	return func(called string) (err error) {
+		if called == method {
+			first.Do(func() { err = then() })
+		}
+		return err
+	}
+}
+
+// blockFile writes blocks to a file as Core does, each between padding of so
+// many zeros.
+func blockFile(tb testing.TB, padding int, blocks ...[]byte) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "blocks.dat")
+	if err := os.WriteFile(path, records(tb, padding, blocks...), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func records(tb testing.TB, padding int, blocks ...[]byte) []byte {
+	tb.Helper()
+	magic := enginetest.Regtest(tb).Magic
+	var file bytes.Buffer
+	for _, raw := range blocks {
+		file.Write(make([]byte, padding))
+		file.Write(magic[:])
+		file.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(raw))))
+		file.Write(raw)
+	}
+	file.Write(make([]byte, padding))
+	return file.Bytes()
+}

@@ -1,0 +1,274 @@
+package scanner_test
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Whatever is asked, a scan finds what matching every filter with btcutil
+// finds, in ascending height.
+func TestScanAgreesWithBtcutil(t *testing.T) {
+	const height = 200
+	r := newRig(t, height)
+	refs := []*ask.Ref{
+		r.spawn(options{workers: 1, name: "1"}), r.spawn(options{workers: 2, name: "2"}),
+		r.spawn(options{workers: 7, name: "7"}),
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.OneOf(rapid.IntRange(0, 4), rapid.IntRange(500, 1500)).Draw(rt, "scripts")
+		o := order{from: rapid.Int32Range(0, height).Draw(rt, "from")}
+		o.to = rapid.Int32Range(o.from, height).Draw(rt, "to")
+		first := rapid.IntRange(0, 1200).Draw(rt, "first") // of which some are on the chain
+		for i := range n {
+			o.scripts = append(o.scripts, script(first+i))
+		}
+		ref := refs[rapid.IntRange(0, len(refs)-1).Draw(rt, "scanner")]
+		result, err := r.run(t.Context(), ref, o)
+		r.check(rt, answer{result, err}, o)
+	})
+}
+
+// An abort is answered at once, with what is surely complete so far; the status
+// never goes back; the slot is free although the workers have not stopped.
+func TestAbort(t *testing.T) {
+	const height = 300
+	r := newRig(t, height)
+	o := order{scripts: [][]byte{script(3), script(8)}, from: 5, to: height}
+	full := r.expected(t, o)
+	held, turn := make(chan struct{}), make(chan struct{})
+	var stuck atomic.Bool
+	ref := r.spawn(options{workers: 3, hook: func(at heights) {
+		if at.from > 150 || stuck.Load() {
+			stuck.Store(true)
+			<-held
+			return
+		}
+		<-turn
+	}})
+	defer close(turn)
+	defer close(held)
+	answers := r.begin(t.Context(), t, ref, o)
+	last := messages.ScanStatus{Running: true}
+	for !stuck.Load() {
+		select {
+		case turn <- struct{}{}:
+		default:
+		}
+		status := do(t, ref, messages.GetScanStatus{})
+		if !status.Running || status.Height < last.Height || status.Progress < last.Progress || status.Progress > 100 {
+			t.Fatalf("status went from %+v to %+v", last, status)
+		}
+		last = status
+	}
+	if !do(t, ref, messages.AbortScan{}) {
+		t.Error("nothing was aborted")
+	}
+	got := <-answers
+	if got.err != nil || got.result.Completed || got.result.From != 5 || got.result.To < last.Height || got.result.To >= height {
+		t.Errorf("answer %+v", got)
+	}
+	n := len(got.result.Blocks)
+	if n > len(full) || !slices.Equal(got.result.Blocks, full[:n]) {
+		t.Errorf("found %d blocks, which are not the first of %d", n, len(full))
+	}
+	for i, hash := range full {
+		if h := r.chain.Lookup(&hash).Height; h <= got.result.To != (i < n) {
+			t.Errorf("the block at height %d, up to %d were scanned", h, got.result.To)
+		}
+	}
+	if do(t, ref, messages.AbortScan{}) {
+		t.Error("aborted twice")
+	}
+	do(t, ref, messages.ReserveScan{})
+}
+
+// An abort while the scripts are prepared is told to whoever prepares them, and
+// frees the slot. What runs afterwards has the answer of a scan that was aborted
+// before its start.
+func TestAbortOfAReservation(t *testing.T) {
+	r := newRig(t, 10)
+	ref := r.spawn(options{})
+	slot := do(t, ref, messages.ReserveScan{})
+	select {
+	case <-slot.Aborted:
+		t.Fatal("aborted before the abort")
+	default:
+	}
+	for _, want := range []bool{true, false} {
+		if got := do(t, ref, messages.AbortScan{}); got != want {
+			t.Errorf("abort: got %v, want %v", got, want)
+		}
+	}
+	<-slot.Aborted
+	got, err := ask.Ask(t.Context(), ref, r.request(slot, order{scripts: [][]byte{script(1)}, from: 2, to: 10}))
+	if err != nil || got.Completed || len(got.Blocks) != 0 || got.From != 2 || got.To != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	next := do(t, ref, messages.ReserveScan{})
+	select {
+	case <-next.Aborted:
+		t.Error("the next slot is aborted too")
+	default:
+	}
+}
+
+// Abort and status are served while all call slots are taken.
+func TestControlAtAnyLoad(t *testing.T) {
+	r := newRig(t, 20)
+	probe := r.sys.Probe("waiting")
+	ref := r.spawn(options{indexer: probe.Ref})
+	answers := r.begin(t.Context(), t, ref, order{to: 20})
+	actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe)
+	if _, err := ask.Control(t.Context(), ref, messages.GetScanStatus{}); err != nil {
+		t.Error(err)
+	}
+	if aborted, err := ask.Control(t.Context(), ref, messages.AbortScan{}); err != nil || !aborted {
+		t.Error(aborted, err)
+	}
+	if got := <-answers; got.err != nil || got.result.Completed {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+// A client that leaves ends nothing: the scan goes on to its end.
+func TestClientLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		const height = 120
+		r := newRig(t, height)
+		held := make(chan struct{})
+		var matched atomic.Int32
+		ref := r.spawn(options{hook: func(at heights) {
+			<-held
+			matched.Add(at.to - at.from)
+		}})
+		ctx, leave := context.WithCancel(t.Context())
+		answers := r.begin(ctx, t, ref, order{scripts: [][]byte{script(1)}, to: height})
+		synctest.Wait()
+		leave()
+		if got := <-answers; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("the client got %v", got.err)
+		}
+		synctest.Wait()
+		if status := do(t, ref, messages.GetScanStatus{}); !status.Running {
+			t.Error("the scan has ended")
+		}
+		close(held)
+		synctest.Wait()
+		if n := matched.Load(); n != height+1 {
+			t.Errorf("%d filters were matched, want %d", n, height+1)
+		}
+		if status := do(t, ref, messages.GetScanStatus{}); status.Running {
+			t.Errorf("still running: %+v", status)
+		}
+	})
+}
+
+// The blocks of a scan are the ancestors of its stop block, though that leaves
+// the active chain while the scan runs, or before.
+func TestStopBlockLeavesTheChain(t *testing.T) {
+	r := newRig(t, 60)
+	o := order{scripts: [][]byte{script(30), script(55), script(60)}, to: 60}
+	want := r.expected(t, o)
+	held := make(chan struct{})
+	reached := make(chan struct{}, 100)
+	ref := r.spawn(options{hook: func(heights) { reached <- struct{}{}; <-held }})
+	answers := r.begin(t.Context(), t, ref, o)
+	<-reached
+	tip := r.chain.Active().Tip()
+	fork := r.chain.Active().At(50)
+	for range 20 {
+		fork = r.chain.MineOn(fork, chaintest.Template{Script: script(99)})
+	}
+	if r.chain.Active().Contains(tip) {
+		t.Fatal("no reorganisation")
+	}
+	close(held)
+	if got := <-answers; got.err != nil || !got.result.Completed || got.result.To != 60 || !slices.Equal(got.result.Blocks, want) {
+		t.Errorf("while it ran: %+v", got)
+	}
+	slot := do(t, ref, messages.ReserveScan{})
+	got, err := ask.Ask(t.Context(), ref, messages.RunScan{Slot: slot.ID, Scripts: o.scripts, Stop: tip.Hash})
+	if err != nil || !got.Completed || !slices.Equal(got.Blocks, want) {
+		t.Errorf("before: %+v, %v", got, err)
+	}
+}
+
+// A scan waits for filters that are yet to be built, and for no others.
+func TestWaitsForTheIndex(t *testing.T) {
+	r := newRig(t, 30)
+	probe := r.sys.Probe("waiting")
+	ref := r.spawn(options{indexer: probe.Ref})
+	o := order{scripts: [][]byte{script(2)}, to: 20}
+	answers := r.begin(t.Context(), t, ref, o)
+	call := actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe)
+	if want := r.chain.Active().At(20).Hash; call.Req.Block != want {
+		t.Errorf("waits for %v, want %v", call.Req.Block, want)
+	}
+	if status := do(t, ref, messages.GetScanStatus{}); status != (messages.ScanStatus{Running: true}) {
+		t.Errorf("status %+v", status)
+	}
+	call.Answer(messages.Done{}, nil)
+	r.check(t, <-answers, o)
+
+	answers = r.begin(t.Context(), t, ref, o)
+	actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe).Answer(messages.Done{}, errBroken)
+	got := <-answers
+	var failed *messages.FilterError
+	if !errors.As(got.err, &failed) || failed.Block != r.chain.Active().At(20).Hash || !errors.Is(got.err, errBroken) {
+		t.Errorf("a filter that cannot be built: %v", got.err)
+	}
+	do(t, ref, messages.ReserveScan{})
+}
+
+// CheckBlocks looks into the blocks that match: the genesis block's filter
+// matches this script, which the block does not have.
+func TestCheckBlocks(t *testing.T) {
+	r := newRig(t, 100)
+	falsePositive, err := hex.DecodeString("001400000000000000000000000000000000000cadcb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := r.spawn(options{})
+	o := order{scripts: [][]byte{falsePositive, script(9), script(1010)}, to: 100}
+	loose, err := r.run(t.Context(), ref, o)
+	r.check(t, answer{loose, err}, o)
+	if len(loose.Blocks) == 0 || loose.Blocks[0] != r.chain.Active().At(0).Hash {
+		t.Fatal("the genesis block does not match")
+	}
+	o.checkBlocks = true
+	strict, err := r.run(t.Context(), ref, o)
+	if err != nil || !strict.Completed || !slices.Equal(strict.Blocks, loose.Blocks[1:]) {
+		t.Errorf("checked: %d of %d blocks, %v", len(strict.Blocks), len(loose.Blocks), err)
+	}
+
+	// A block that cannot be read fails the scan that has to look into it, and
+	// no other.
+	r.chain.Fail(r.chain.Active().At(9), errBroken)
+	if got, err := r.run(t.Context(), ref, o); !errors.Is(err, errBroken) || got.Completed {
+		t.Errorf("unreadable block: %+v, %v", got, err)
+	}
+	r.chain.Fail(r.chain.Active().At(9), nil)
+	r.chain.FailUndo(r.chain.Active().At(10), errBroken)
+	if got, err := r.run(t.Context(), ref, o); !errors.Is(err, errBroken) || got.Completed {
+		t.Errorf("unreadable undo data: %+v, %v", got, err)
+	}
+	o.scripts = o.scripts[:2]
+	if _, err := r.run(t.Context(), ref, o); err != nil {
+		t.Errorf("a scan that does not need it: %v", err)
+	}
+}
+
+var errBroken = errors.New("disk is gone")

@@ -1,0 +1,208 @@
+package scanner_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// state is one that a scanner is in.
+type state string
+
+const (
+	idle     state = "idle"
+	reserved state = "reserved"
+	waiting  state = "waiting for the index"
+	scanning state = "scanning"
+)
+
+type action func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error)
+
+func plain[Q messages.Request[R], R any](q Q) action {
+	return func(ctx context.Context, ref *ask.Ref, _ messages.ScanSlot) (any, error) {
+		return ask.Ask(ctx, ref, q)
+	}
+}
+
+func release(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error) {
+	return ask.Ask(ctx, ref, messages.ReleaseScan{Slot: slot.ID})
+}
+
+// What each request is answered in each state, and whether a scan has the slot
+// afterwards.
+func TestStates(t *testing.T) {
+	r := newRig(t, 40)
+	all := order{scripts: [][]byte{script(1)}, to: 40}
+	const wrong = 1 << 60 // a slot that nobody has
+	run := func(o order) action {
+		return func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error) {
+			_, err := ask.Ask(ctx, ref, r.request(slot, o))
+			return nil, err
+		}
+	}
+	wrongRun := plain(messages.RunScan{Slot: wrong, Stop: r.chain.Active().Tip().Hash})
+	unknownBlock := func(ctx context.Context, ref *ask.Ref, slot messages.ScanSlot) (any, error) {
+		return ask.Ask(ctx, ref, messages.RunScan{Slot: slot.ID, Stop: chainhash.Hash{1}})
+	}
+	reserve := func(ctx context.Context, ref *ask.Ref, _ messages.ScanSlot) (any, error) {
+		_, err := ask.Ask(ctx, ref, messages.ReserveScan{})
+		return nil, err
+	}
+	for _, test := range []struct {
+		state state
+		name  string
+		act   action
+		want  any   // answer; nil: not compared
+		err   error // nil: none
+		busy  bool  // afterwards
+	}{
+		{idle, "ReserveScan", reserve, nil, nil, true},
+		{idle, "ReleaseScan", release, messages.Done{}, nil, false},
+		{idle, "RunScan", wrongRun, nil, messages.ErrNoSuchScan, false},
+		{idle, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{}, nil, false},
+		{idle, "AbortScan", plain(messages.AbortScan{}), false, nil, false},
+
+		{reserved, "ReserveScan", reserve, nil, messages.ErrScanBusy, true},
+		{reserved, "ReleaseScan", release, messages.Done{}, nil, false},
+		{reserved, "ReleaseScan of another slot", plain(messages.ReleaseScan{Slot: wrong}), messages.Done{}, nil, true},
+		{reserved, "RunScan", run(all), nil, nil, false},
+		{reserved, "RunScan with another slot", wrongRun, nil, messages.ErrNoSuchScan, true},
+		{reserved, "RunScan to an unknown block", unknownBlock, nil, messages.ErrBlockNotFound, false},
+		{reserved, "RunScan from below 0", run(order{from: -1, to: 40}), nil, messages.ErrBlockNotFound, false},
+		{reserved, "RunScan from above its end", run(order{from: 21, to: 20}), nil, messages.ErrBlockNotFound, false},
+		{reserved, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{Running: true}, nil, true},
+		{reserved, "AbortScan", plain(messages.AbortScan{}), true, nil, false},
+
+		{waiting, "ReserveScan", reserve, nil, messages.ErrScanBusy, true},
+		{waiting, "ReleaseScan", release, messages.Done{}, nil, true},
+		{waiting, "RunScan", run(all), nil, messages.ErrNoSuchScan, true},
+		{waiting, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{Running: true}, nil, true},
+		{waiting, "AbortScan", plain(messages.AbortScan{}), true, nil, false},
+
+		{scanning, "ReserveScan", reserve, nil, messages.ErrScanBusy, true},
+		{scanning, "ReleaseScan", release, messages.Done{}, nil, true},
+		{scanning, "RunScan", run(all), nil, messages.ErrNoSuchScan, true},
+		{scanning, "RunScan with another slot", wrongRun, nil, messages.ErrNoSuchScan, true},
+		{scanning, "GetScanStatus", plain(messages.GetScanStatus{}), messages.ScanStatus{Running: true}, nil, true},
+		{scanning, "AbortScan", plain(messages.AbortScan{}), true, nil, false},
+	} {
+		t.Run(string(test.state)+"/"+test.name, func(t *testing.T) {
+			ref, slot := r.in(t, test.state, all)
+			got, err := test.act(t.Context(), ref, slot)
+			if !errors.Is(err, test.err) {
+				t.Errorf("got error %v, want %v", err, test.err)
+			}
+			if test.want != nil && got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+			if status := do(t, ref, messages.GetScanStatus{}); status.Running != test.busy {
+				t.Errorf("afterwards %+v", status)
+			}
+		})
+	}
+}
+
+// in starts a scanner that stays in a state until it is asked something.
+func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
+	t.Helper()
+	r = &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t)}
+	var opts options
+	held, reached := make(chan struct{}), make(chan struct{}, 2)
+	var probe *actortest.Probe
+	if s == waiting {
+		probe = r.sys.Probe("indexer")
+		opts.indexer = probe.Ref
+	}
+	if s == scanning {
+		opts.hook = func(heights) { reached <- struct{}{}; <-held }
+	}
+	ref := r.spawn(opts)
+	t.Cleanup(func() { close(held) })
+	if s == idle {
+		return ref, messages.ScanSlot{}
+	}
+	slot := do(t, ref, messages.ReserveScan{})
+	if s == reserved {
+		return ref, slot
+	}
+	go func() { _, _ = ask.Ask(t.Context(), ref, r.request(slot, o)) }()
+	if s == waiting {
+		actortest.Expect[*ask.Call[messages.WaitIndexed, messages.Done]](probe)
+	} else {
+		<-reached
+	}
+	return ref, slot
+}
+
+// A slot that was used or released is not given again.
+func TestSlotsAreNotGivenTwice(t *testing.T) {
+	r := newRig(t, 3)
+	ref := r.spawn(options{})
+	seen := make(map[uint64]bool)
+	for range 5 {
+		slot := do(t, ref, messages.ReserveScan{})
+		if seen[slot.ID] {
+			t.Errorf("slot %d again", slot.ID)
+		}
+		seen[slot.ID] = true
+		do(t, ref, messages.ReleaseScan{Slot: slot.ID})
+	}
+}
+
+// A plain protoactor request with the message by value is answered with a value
+// or an error.
+func TestPlainRequests(t *testing.T) {
+	r := newRig(t, 40)
+	ref := r.spawn(options{})
+	ask := func(q any) any {
+		t.Helper()
+		got, err := r.sys.Root.RequestFuture(ref.PID(), q, 5*time.Second).Result()
+		if err != nil {
+			t.Fatalf("%T: %v", q, err)
+		}
+		return got
+	}
+	slot, ok := ask(messages.ReserveScan{}).(messages.ScanSlot)
+	if !ok {
+		t.Fatal("no slot")
+	}
+	if err, ok := ask(messages.ReserveScan{}).(error); !ok || !errors.Is(err, messages.ErrScanBusy) {
+		t.Errorf("a second slot: %v", err)
+	}
+	o := order{scripts: [][]byte{script(7)}, to: 40}
+	result, ok := ask(r.request(slot, o)).(messages.ScanResult)
+	if !ok {
+		t.Fatalf("no result: %v", result)
+	}
+	r.check(t, answer{result, nil}, o)
+	if got := ask(messages.GetScanStatus{}); got != (messages.ScanStatus{}) {
+		t.Errorf("status %v", got)
+	}
+	if got := ask(messages.AbortScan{}); got != false {
+		t.Errorf("abort %v", got)
+	}
+	if got := ask(messages.ReleaseScan{Slot: slot.ID}); got != (messages.Done{}) {
+		t.Errorf("release %v", got)
+	}
+}
+
+func TestChainNotOpen(t *testing.T) {
+	sys := actortest.New(t)
+	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
+		Chain: new(chainview.Current), Workers: 1, Log: sys.Log,
+	}))
+	slot := do(t, ref, messages.ReserveScan{})
+	if _, err := ask.Ask(t.Context(), ref, messages.RunScan{Slot: slot.ID}); !errors.Is(err, chainview.ErrNotReady) {
+		t.Errorf("got %v, want %v", err, chainview.ErrNotReady)
+	}
+	do(t, ref, messages.ReserveScan{})
+}

@@ -1,0 +1,164 @@
+// Package arch holds the tests that keep the rooms of this module apart.
+package arch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport lists, for each room, the rooms that it may import beside itself.
+// A room is a folder with what lies below it, but for what is a room of its
+// own.
+var mayImport = map[string][]string{
+	// What may be said, and what is pure.
+	"messages":             nil,
+	"descriptor":           nil,
+	"filters":              nil,
+	"internal/chainview":   nil,
+	"internal/clock":       nil,
+	"internal/corelog":     nil,
+	"internal/dialect":     nil,
+	"internal/jsontree":    nil,
+	"internal/options":     nil,
+	"internal/p2p":         nil,
+	"internal/rawtx":       {"descriptor"},
+	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
+	"internal/version":     nil,
+	"internal/versionbits": {"internal/chainview", "internal/dialect"},
+	"internal/wallet":      {"descriptor", "filters", "messages"},
+	"internal/walletfile":  {"descriptor"},
+
+	// The disk.
+	"store/blockfile": nil,
+	"store/chaindb":   {"store/blockfile"},
+	"store/segment":   nil,
+	"store/walletdb":  {"internal/walletfile"},
+
+	// Who owns what. No actor knows another.
+	"internal/ask":    {"messages"},
+	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/dialect", "internal/versionbits"},
+	"actors/chain":    actor,
+	"actors/indexer":  actor,
+	"actors/mempool":  actor,
+	"actors/peers":    append([]string{"internal/p2p"}, actor...),
+	"actors/scanner":  actor,
+	"actors/txbuilder": append([]string{
+		"internal/rawtx",
+	}, actor...),
+	"actors/wallets": append([]string{"internal/wallet", "internal/walletfile"}, actor...),
+
+	// How the outside asks. No part knows an actor or the disk.
+	"rpc":                 {"rpc/command", "internal/jsontree"},
+	"rpc/command":         {"internal/jsontree"},
+	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
+	"rpc/method/chain":    method,
+	"rpc/method/control":  method,
+	"rpc/method/mining":   method,
+	"rpc/method/net":      method,
+	"rpc/method/rawtx":    method,
+	"rpc/method/util":     method,
+	"rpc/method/wallet":   method,
+
+	// What puts it together, and what stands outside.
+	".": {
+		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
+		"internal/clock", "internal/dialect", "internal/engine", "internal/jsontree", "internal/version",
+		"internal/wallet", "internal/p2p",
+	},
+	"cmd/trawld": {
+		".", "messages", "rpc", "internal/corelog", "internal/options", "internal/version",
+	},
+	"cmd/trawl-cli":  {"internal/jsontree", "internal/options", "internal/version"},
+	"cmd/trawl-load": {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
+	"internal/load":  {"internal/jsontree"},
+	"internal/demo":  nil,
+	"bench":          {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
+
+	// Help for tests.
+	"internal/actortest":  {"messages", "internal/ask"},
+	"internal/arch":       nil,
+	"internal/chaintest":  {"internal/chainview"},
+	"internal/e2e":        {"internal/jsontree"},
+	"internal/enginetest": {"store", "internal/clock", "internal/dialect", "internal/engine"},
+}
+
+// actor is what every actor may import.
+var actor = []string{"messages", "internal/ask", "internal/chainview", "filters", "descriptor", "store"}
+
+// method is what every group of methods may import.
+var method = []string{
+	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview",
+	"internal/dialect", "internal/jsontree", "internal/rawtx", "internal/txjson", "internal/version", "internal/versionbits",
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range folders(t) {
+		from := room(f.name)
+		if from == "" {
+			t.Errorf("%s is in no room: add one to mayImport", f.name)
+			continue
+		}
+		for _, imported := range f.imports() {
+			to, ok := ours(imported)
+			if !ok || room(to) == from {
+				continue
+			}
+			if !slices.ContainsFunc(mayImport[from], func(allowed string) bool { return within(to, allowed) }) {
+				t.Errorf("%s imports %s: %s may only import %v", f.name, to, from, mayImport[from])
+			}
+		}
+	}
+}
+
+// room returns the room that a folder is part of, empty if there is none.
+func room(folder string) string {
+	for at := folder; ; at = at[:strings.LastIndexByte(at, '/')] {
+		if _, ok := mayImport[at]; ok {
+			return at
+		}
+		if !strings.Contains(at, "/") {
+			return ""
+		}
+	}
+}
+
+// mayUse lists the libraries that few may know, and who.
+var mayUse = map[string][]string{
+	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "bench"},
+	"github.com/asynkron/protoactor-go":       nil, // remote, cluster, …: the node is one process
+	"github.com/syndtr/goleveldb":             {"store"},
+	"github.com/btcsuite/btcd/blockchain":     {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},
+	"github.com/btcsuite/btcd/database":       {"internal/engine", "store/chaindb"},
+	"github.com/btcsuite/btcd/btcutil/v2":     nil, // its Hash is another type
+	"github.com/btcsuite/btcd/chainhash":      nil,
+	"github.com/stretchr/testify":             nil,
+	"pgregory.net/rapid":                      nil,
+	"go.uber.org/goleak":                      {"internal/actortest"},
+	"net/http":                                {"rpc", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"C":                                       nil,
+}
+
+func TestLibraries(t *testing.T) {
+	for _, f := range folders(t) {
+		for _, imported := range f.imports() {
+			library := longest(imported)
+			if library == "" {
+				continue
+			}
+			if !slices.ContainsFunc(mayUse[library], f.in) {
+				t.Errorf("%s imports %s, which is for %v", f.name, imported, mayUse[library])
+			}
+		}
+	}
+}
+
+// longest returns the entry of mayUse that says most about an import path.
+func longest(imported string) (library string) {
+	for entry := range mayUse {
+		if within(imported, entry) && len(entry) > len(library) {
+			library = entry
+		}
+	}
+	return library
+}
