@@ -2,15 +2,15 @@
 // output scripts; it also knows addresses and the forms of output scripts.
 //
 // It speaks the language of Bitcoin Core: the same texts are accepted, the same
-// canonical texts printed and the same errors given, in the same order.
-// Miniscript beyond single keys, and musig(), are not supported yet; errors
-// say so. What differs between networks is handed in as a [Network].
+// canonical texts printed and the same errors given, in the same order,
+// miniscript and musig() included. What differs between networks is handed in
+// as a [Network].
 //
 // The package is pure: no files, no clock, no network, no state. All its
 // functions and methods are safe for concurrent use. Texts may come from
 // anyone: time and memory are bounded by [MaxTextLen] and [MaxRange].
 //
-// Source: BIP380 to BIP386, BIP389; BIP32, BIP341.
+// Source: BIP380 to BIP386, BIP389, BIP390; BIP32, BIP327, BIP328, BIP341, BIP379.
 package descriptor
 
 const (
@@ -26,15 +26,19 @@ const (
 // Options are the choices of a caller of [Parse].
 type Options struct {
 	RequireChecksum bool // refuse texts without checksum
+
+	// PrivateKeys are used as if the text held them.
+	PrivateKeys []PrivateKey
 }
 
 // Descriptor is a parsed descriptor, or one branch of a multipath descriptor.
 type Descriptor struct {
 	root    script
 	keys    []*key
-	secrets keyring
+	private bool // the text held a private key
 	net     *Network
 	branch  int
+	cache   Cache // nil: none
 }
 
 // Parse reads a descriptor and returns its branches: one, or as many as its
@@ -49,7 +53,7 @@ func Parse(text string, net *Network, opts Options) ([]*Descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{net: net, functions: bitcoinFunctions(), secrets: keyring{}}
+	p := &parser{net: net, functions: net.Dialect.functions(), secrets: keyring{}}
 	root, err := p.parseWhole(body, inTop)
 	if err != nil {
 		return nil, err
@@ -58,12 +62,16 @@ func Parse(text string, net *Network, opts Options) ([]*Descriptor, error) {
 	if n > 1 && n*len(body) > maxBranchesText {
 		return nil, failf("Descriptor has too many branches for its length")
 	}
+	private := len(p.secrets) > 0
+	for _, given := range opts.PrivateKeys {
+		p.secrets.addGiven(given)
+	}
 	for _, k := range p.keys {
 		k.resolve(p.secrets)
 	}
 	branches := make([]*Descriptor, n)
 	for i := range branches {
-		branches[i] = &Descriptor{root: root, keys: p.keys, secrets: p.secrets, net: net, branch: i}
+		branches[i] = &Descriptor{root: root, keys: p.keys, private: private, net: net, branch: i}
 	}
 	return branches, nil
 }
@@ -103,7 +111,7 @@ func (d *Descriptor) IsSolvable() bool {
 }
 
 // HasPrivateKeys reports whether the text held a private key.
-func (d *Descriptor) HasPrivateKeys() bool { return len(d.secrets) > 0 }
+func (d *Descriptor) HasPrivateKeys() bool { return d.private }
 
 // IsSingleType reports whether all scripts have the same form; those of
 // combo() do not.

@@ -40,7 +40,7 @@ func (d *Descriptor) expander() (*expander, error) {
 	e := &expander{root: d.root, keys: make([]publicKeys, len(d.keys))}
 	for i, k := range d.keys {
 		var err error
-		if e.keys[i], err = k.open(d.branch); err != nil {
+		if e.keys[i], err = k.openKeys(d.branch, d.cache); err != nil {
 			return nil, derivationError(err)
 		}
 		if e.keys[i].fixed == nil {

@@ -122,7 +122,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func drawDescriptor(t *rapid.T) string {
-	switch rapid.IntRange(0, 4).Draw(t, "form") {
+	switch rapid.IntRange(0, 6).Draw(t, "form") {
 	case 0:
 		return rapid.SampledFrom([]string{"pk", "pkh", "wpkh", "combo", "rawtr"}).Draw(t, "single") + "(" + drawKey(t) + ")"
 	case 1:
@@ -131,14 +131,23 @@ func drawDescriptor(t *rapid.T) string {
 		return "sh(wsh(" + drawMulti(t, "multi") + "))"
 	case 3:
 		return "wsh(" + drawMulti(t, "sortedmulti") + ")"
+	case 4:
+		return "wsh(" + drawPolicy(t, constantKeys) + ")"
+	case 5:
+		return "rawtr(" + drawMusig(t) + ")"
 	}
 	return "tr(" + drawKey(t) + "," + drawTree(t, 3) + ")"
 }
 
 func drawTree(t *rapid.T, depth int) string {
 	if depth == 0 || rapid.Bool().Draw(t, "leaf") {
-		if rapid.Bool().Draw(t, "multi_a") {
+		switch rapid.IntRange(0, 3).Draw(t, "leaf form") {
+		case 0:
 			return drawMulti(t, "multi_a")
+		case 1:
+			return drawPolicy(t, constantKeys)
+		case 2:
+			return "pk(" + drawMusig(t) + ")"
 		}
 		return "pk(" + drawKey(t) + ")"
 	}
@@ -151,6 +160,36 @@ func drawMulti(t *rapid.T, name string) string {
 		args = append(args, drawKey(t))
 	}
 	return name + "(" + strings.Join(args, ",") + ")"
+}
+
+// constantKeys are different from each other and from keys of drawKey.
+var constantKeys = []string{
+	"[00112233/1h]0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
+	"02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5",
+	"02f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9",
+}
+
+// drawPolicy writes a miniscript with a key of its own and some of the given
+// ones.
+func drawPolicy(t *rapid.T, keys []string) string {
+	own, a, b, c := drawKey(t), keys[0], keys[1], keys[2]
+	return rapid.SampledFrom([]string{
+		"and_v(v:pk(" + own + "),older(5))",
+		"or_d(pk(" + own + "),and_v(v:pkh(" + a + "),after(500000001)))",
+		"thresh(2,pk(" + own + "),s:pk(" + a + "),sln:older(3))",
+		"andor(pk(" + a + "),pkh(" + own + "),and_v(v:pk(" + b + "),sha256(" + strings.Repeat("ab", 32) + ")))",
+		"or_i(and_n(pk(" + a + "),pk(" + own + ")),c:or_i(pk_k(" + b + "),pk_h(" + c + ")))",
+		"t:or_c(pk(" + a + "),v:pk(" + own + "))",
+	}).Draw(t, "policy")
+}
+
+func drawMusig(t *rapid.T) string {
+	const a = "tpubD8eFBUdHVqbebSn7wTGTRns8H2v5V81n9Yg8JRH6pQBDvycZjR3GoveYhTBHumRZLhdPadQLvZC78ckF4zkjyoFVfazW9RnU7a1avaZaH8k"
+	if rapid.Bool().Draw(t, "derived") {
+		path := rapid.SampledFrom([]string{"", "/0", "/<0;1>/5", "/*", "/3/<7;8>/*"}).Draw(t, "path")
+		return "musig(" + a + "/4,[deadbeef/1']" + a + "/5)" + path
+	}
+	return "musig(" + drawKey(t) + "," + constantKeys[0] + "," + drawKey(t) + ")"
 }
 
 func drawKey(t *rapid.T) string {

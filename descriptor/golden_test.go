@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -102,9 +101,6 @@ func playGolden(t *testing.T, g golden, net *descriptor.Network) bool {
 		t.Fatal(err)
 	}
 	result, failure := call(req, net)
-	if failure != nil && strings.HasSuffix(failure.Message, "is not supported yet") && unsupported(g) {
-		return true
-	}
 	switch {
 	case (failure == nil) != (want.Error == nil):
 		t.Errorf("%s %s\n got %v\nwant %v", g.Name, g.Request, failure, want.Error)
@@ -114,10 +110,6 @@ func playGolden(t *testing.T, g golden, net *descriptor.Network) bool {
 		t.Errorf("%s %s\n got %s\nwant %s", g.Name, g.Request, result, want.Result)
 	}
 	return true
-}
-
-func unsupported(g golden) bool {
-	return slices.Contains(g.Tags, "miniscript") || slices.Contains(g.Tags, "musig")
 }
 
 // rpcError is the error member of a reply.

@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"encoding/hex"
+	"errors"
 
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
 )
@@ -10,7 +11,8 @@ import (
 type key struct {
 	keySource
 
-	number     int // place among the key expressions of the descriptor
+	number     int // among the keys that scripts are made of
+	expression int // among all key expressions: see Cache
 	origin     *keyOrigin
 	apostrophe bool // hardened steps are printed with ' instead of h
 }
@@ -42,7 +44,14 @@ type keySource interface {
 	appendText(dst []byte, f form, marker byte) []byte
 
 	// open prepares to compute the keys of one branch.
-	open(branch int) (publicKeys, error)
+	open(o opening) (publicKeys, error)
+}
+
+// opening says which keys of a key expression are wanted.
+type opening struct {
+	branch     int
+	expression int   // see Cache
+	cache      Cache // nil: none
 }
 
 // publicKeys are the public keys that a key expression has on one branch.
@@ -55,6 +64,19 @@ type publicKeys struct {
 	stream func() (keyStream, error)
 }
 
+// at returns the key of one index.
+func (p publicKeys) at(index uint32) ([]byte, error) {
+	if p.fixed != nil {
+		return p.fixed, nil
+	}
+	stream, err := p.stream()
+	if err != nil {
+		return nil, err
+	}
+	public := make([]byte, keyLen)
+	return public, stream.PublicKeys(public, index)
+}
+
 // keyStream computes compressed public keys of consecutive indices: as many as
 // fit into dst, 33 bytes each.
 type keyStream interface {
@@ -65,12 +87,16 @@ type keyStream interface {
 type form struct {
 	net     *Network
 	branch  int
-	private bool // with private keys where they are known
+	private bool        // with private keys where they are known
+	normal  *normalizer // nil: as it was written
 }
 
 func (k *key) appendText(dst []byte, f form) []byte {
+	if normal, ok := k.normalize(f); ok {
+		return normal.appendText(dst, f)
+	}
 	marker := byte('h')
-	if k.apostrophe {
+	if k.apostrophe && f.normal == nil {
 		marker = '\''
 	}
 	if k.origin != nil {
@@ -80,6 +106,11 @@ func (k *key) appendText(dst []byte, f form) []byte {
 		dst = append(dst, ']')
 	}
 	return k.keySource.appendText(dst, f, marker)
+}
+
+// openKeys prepares to compute the keys of one branch.
+func (k *key) openKeys(branch int, cache Cache) (publicKeys, error) {
+	return k.open(opening{branch: branch, expression: k.expression, cache: cache})
 }
 
 // constantKey is a public key in hex or a private key in wallet import format.
@@ -112,7 +143,7 @@ func (c *constantKey) appendText(dst []byte, f form, _ byte) []byte {
 	return hex.AppendEncode(dst, c.public)
 }
 
-func (c *constantKey) open(int) (publicKeys, error) {
+func (c *constantKey) open(opening) (publicKeys, error) {
 	return publicKeys{fixed: c.public}, nil
 }
 
@@ -141,24 +172,24 @@ func (e *extendedKey) appendText(dst []byte, f form, marker byte) []byte {
 	}
 	dst = append(dst, encodeBase58Check(version[:], payload[:])...)
 	dst = appendPath(dst, e.path.of(f.branch), marker)
-	if e.last != noWildcard {
-		dst = append(dst, "/*"...)
-	}
-	if e.last == hardenedWildcard {
-		dst = append(dst, marker)
-	}
-	return dst
+	return appendWildcard(dst, e.last, marker)
 }
 
-func (e *extendedKey) open(branch int) (publicKeys, error) {
-	parent, err := e.root.Derive(e.path.of(branch)...)
+func (e *extendedKey) open(o opening) (publicKeys, error) {
+	parent, err := e.root.Derive(e.path.of(o.branch)...)
+	hardened := e.last == hardenedWildcard
+	if o.cache != nil && (errors.Is(err, ErrNeedsPrivateKey) || err == nil && hardened && !parent.Private()) {
+		return e.openCache(o)
+	}
 	if err != nil {
 		return publicKeys{}, err
 	}
 	if e.last == noWildcard {
 		return publicKeys{fixed: parent.PublicKey[:]}, nil
 	}
-	return publicKeys{stream: func() (keyStream, error) {
-		return hdkey.NewRange(&parent, e.last == hardenedWildcard)
-	}}, nil
+	return streamOf(&parent, hardened), nil
+}
+
+func streamOf(parent *hdkey.Key, hardened bool) publicKeys {
+	return publicKeys{stream: func() (keyStream, error) { return hdkey.NewRange(parent, hardened) }}
 }

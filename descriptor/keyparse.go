@@ -9,15 +9,32 @@ import (
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
 )
 
-// parseKey reads one key expression: [origin]KEY/path.
-func (p *parser) parseKey(text string, ctx scope) (*key, error) {
+// parseKey reads one key expression and gives it its number.
+func (p *parser) parseKey(text string, ctx scope) (k *key, err error) {
 	if strings.HasPrefix(text, "musig(") {
 		if ctx != inTr {
 			return nil, failf("musig() is only allowed in tr() and rawtr()")
 		}
-		return nil, failf("musig() is not supported yet")
+		source, err := p.parseMusig(text)
+		if err != nil {
+			return nil, err
+		}
+		k = &key{keySource: source}
+	} else if k, err = p.parseSingleKey(text, ctx); err != nil {
+		return nil, err
 	}
-	k := &key{number: len(p.keys)}
+	k.expression = p.expressions
+	p.expressions++
+	if ctx != inMusig {
+		k.number = len(p.keys)
+		p.keys = append(p.keys, k)
+	}
+	return k, nil
+}
+
+// parseSingleKey reads [origin]KEY/path.
+func (p *parser) parseSingleKey(text string, ctx scope) (*key, error) {
+	k := &key{}
 	var path pathParser
 	before, after, hasOrigin := strings.Cut(text, "]")
 	if strings.Contains(after, "]") {
@@ -35,7 +52,6 @@ func (p *parser) parseKey(text string, ctx scope) (*key, error) {
 		return nil, err
 	}
 	k.keySource, k.apostrophe = source, path.apostrophe
-	p.keys = append(p.keys, k)
 	return k, nil
 }
 

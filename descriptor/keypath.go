@@ -29,6 +29,12 @@ func (p *keyPath) of(branch int) []uint32 {
 	return steps
 }
 
+// hardened reports whether a step is hardened on any branch.
+func (p *keyPath) hardened() bool {
+	isHardened := func(step uint32) bool { return step&hdkey.Hardened != 0 }
+	return slices.ContainsFunc(p.steps, isHardened) || slices.ContainsFunc(p.branched, isHardened)
+}
+
 // pathParser reads the steps of one key expression and notes which marker of
 // hardened steps came last, because that one is printed for all of them.
 type pathParser struct {
@@ -132,4 +138,16 @@ func appendPath(dst []byte, steps []uint32, marker byte) []byte {
 		}
 	}
 	return dst
+}
+
+// appendWildcard prints the wildcard, if there is one.
+func appendWildcard(dst []byte, w wildcard, marker byte) []byte {
+	switch w {
+	case unhardenedWildcard:
+		return append(dst, "/*"...)
+	case hardenedWildcard:
+		return append(append(dst, "/*"...), marker)
+	default:
+		return dst
+	}
 }

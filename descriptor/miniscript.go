@@ -1,88 +1,110 @@
 package descriptor
 
 import (
-	"slices"
-	"strings"
+	"errors"
+
+	"github.com/seed61375155/trawl/descriptor/internal/miniscript"
 )
 
-var (
-	// keyFragments are the miniscript fragments that hold a key and nothing else.
-	keyFragments = []string{"pk", "pkh", "pk_k", "pk_h"}
-
-	// compositeFragments are the others, but for multi and multi_a, which are
-	// functions of their own unless they have wrappers.
-	compositeFragments = []string{
-		"older", "after", "sha256", "hash256", "ripemd160", "hash160",
-		"andor", "and_v", "and_b", "and_n", "or_b", "or_c", "or_d", "or_i", "thresh",
-	}
-
-	wrappedFragments = slices.Concat(keyFragments, compositeFragments, []string{"multi", "multi_a", "0", "1"})
-)
-
-var (
-	errNoMiniscript    = failf("Miniscript is not supported yet")
-	errMiniscriptPlace = failf("Miniscript expressions can only be used in wsh or tr.")
-)
-
-// parseMiniscript reads an expression that is none of the functions. Of
-// miniscript it knows the constants and the fragments of a single key; for
-// others it fails with a text that says so.
-func (p *parser) parseMiniscript(expression string, ctx scope) (script, error) {
-	name, args, called := strings.Cut(expression, "(")
-	switch {
-	case !called && (name == "0" || name == "1"):
-		return nil, constantError(name, ctx)
-	case called && slices.Contains(keyFragments, name):
-		return p.parseKeyFragment(expression, name, args, ctx)
-	case called && slices.Contains(compositeFragments, name), isWrapped(name):
-		return nil, errNoMiniscript
-	}
-	return nil, notAFunction(expression, ctx)
+// policy is a script that a miniscript describes, within wsh() or as a leaf of
+// a taproot tree.
+type policy struct {
+	expression *miniscript.Expression
+	template   *miniscript.Template
+	keys       []*key
+	tapscript  bool
+	count      int // of branches
 }
 
-// parseKeyFragment reads a key, which ends at the first closing bracket. Its
-// errors come before those of what follows.
-func (p *parser) parseKeyFragment(expression, name, args string, ctx scope) (script, error) {
-	text, rest, closed := strings.Cut(args, ")")
-	if !closed {
-		return nil, notAFunction(expression, ctx)
-	}
-	keyScope := inTr
+func (m *policy) branches() int    { return m.count }
+func (*policy) output() OutputType { return Unknown }
+
+func (m *policy) appendText(dst []byte, f form) []byte {
+	f.normal = nil // Core leaves keys within miniscript as they are
+	return m.expression.AppendText(dst, func(dst []byte, i int) []byte {
+		return m.keys[i].appendText(dst, f)
+	})
+}
+
+func (m *policy) scripts(all [][]byte) ([][]byte, error) {
+	script := m.template.Script(func(i int) []byte {
+		public := all[m.keys[i].number]
+		if m.tapscript {
+			return public[1:]
+		}
+		return public
+	})
+	return [][]byte{script}, nil
+}
+
+// parseMiniscript reads an expression that is none of the functions. Outside
+// of wsh() and tr() it is an error, but which one depends on what it is.
+func (p *parser) parseMiniscript(expression string, ctx scope) (script, error) {
+	reader := &policyKeys{parser: p, scope: inTr, netForm: form{net: p.net}}
+	kind := miniscript.Tapscript
 	if ctx == inWsh {
-		keyScope = inWsh
+		reader.scope, kind = inWsh, miniscript.P2WSH
 	}
-	k, err := p.parseKey(text, keyScope)
+	e, err := miniscript.Parse(expression, kind, reader)
 	switch {
+	case errors.Is(err, miniscript.ErrSyntax):
+		return nil, notAFunction(expression, ctx)
 	case err != nil:
 		return nil, err
-	case rest != "":
-		return nil, notAFunction(expression, ctx)
 	case ctx != inWsh && ctx != inTr:
-		return nil, errMiniscriptPlace
-	case name == "pkh":
-		return &keyScript{name: name, key: k, build: tapPkhScripts, kind: Unknown}, nil
+		return nil, failf("Miniscript expressions can only be used in wsh or tr.")
 	}
-	return nil, errNoMiniscript
+	if problem := e.Check(); problem != nil {
+		return nil, failf("%s%s", problem.AppendText(nil, reader.appendKey), problem.Reason)
+	}
+	n, ok := commonBranches(reader.keys)
+	if !ok {
+		return nil, failf("Miniscript: Multipath derivation paths have mismatched lengths")
+	}
+	return &policy{
+		expression: e, template: e.Compile(), keys: reader.keys, tapscript: kind == miniscript.Tapscript, count: n,
+	}, nil
 }
 
-// constantError is the error for a script that always fails, 0, or that anyone
-// can satisfy, 1.
-func constantError(name string, ctx scope) error {
-	switch {
-	case ctx != inWsh && ctx != inTr:
-		return errMiniscriptPlace
-	case name == "0":
-		return failf("0 is not satisfiable")
-	}
-	return failf("1 is not sane: witnesses without signature exist")
+// policyKeys reads the keys of a miniscript.
+type policyKeys struct {
+	parser  *parser
+	scope   scope
+	netForm form
+	keys    []*key
 }
 
-// isWrapped reports whether the beginning of an expression has wrappers, a
-// colon, and the name of a fragment.
-func isWrapped(name string) bool {
-	wrappers, fragment, ok := strings.Cut(name, ":")
-	return ok && wrappers != "" && strings.Trim(wrappers, "asctdvjnlu") == "" &&
-		slices.Contains(wrappedFragments, fragment)
+// ReadKey implements [miniscript.Keys].
+func (r *policyKeys) ReadKey(text string) error {
+	k, err := r.parser.parseKey(text, r.scope)
+	if err != nil {
+		return err
+	}
+	r.keys = append(r.keys, k)
+	return nil
+}
+
+// Identity implements [miniscript.Keys]. As in Core, the public keys of index 0
+// on the first branch are compared, and all keys behind hardened steps are
+// taken for the same, whether their private key is known or not.
+func (r *policyKeys) Identity(i int) string {
+	source := r.keys[i].keySource
+	if e, ok := source.(*extendedKey); ok {
+		source = &extendedKey{root: e.root.Neuter(), path: e.path, last: e.last}
+	}
+	public, err := source.open(opening{})
+	if err != nil {
+		return ""
+	}
+	first, err := public.at(0)
+	if err != nil {
+		return ""
+	}
+	return string(first)
+}
+
+func (r *policyKeys) appendKey(dst []byte, i int) []byte {
+	return r.keys[i].appendText(dst, r.netForm)
 }
 
 // notAFunction is the error for an expression that is nothing at all.

@@ -2,6 +2,12 @@ package descriptor
 
 import "github.com/btcsuite/btcd/chaincfg"
 
+// Dialect is the set of functions that descriptors of a network can have.
+type Dialect int
+
+// Bitcoin is the dialect of Bitcoin Core.
+const Bitcoin Dialect = 0
+
 // Network holds what descriptors and addresses of one network look like.
 type Network struct {
 	PubKeyHashID   byte    // version of P2PKH addresses
@@ -10,6 +16,7 @@ type Network struct {
 	HDPublicKeyID  [4]byte // version of extended public keys
 	HDPrivateKeyID [4]byte // version of extended private keys
 	Bech32HRP      string  // human-readable part of segwit addresses, lower case
+	Dialect        Dialect // language of the descriptors
 }
 
 // NetworkOf takes the network's values from btcd's chain parameters.

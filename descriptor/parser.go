@@ -4,11 +4,12 @@ package descriptor
 type scope uint
 
 const (
-	inTop  scope = 1 << iota // not inside of any function
-	inSh                     // inside of sh()
-	inWpkh                   // inside of wpkh(), which takes keys only
-	inWsh                    // inside of wsh()
-	inTr                     // inside of tr() or rawtr()
+	inTop   scope = 1 << iota // not inside of any function
+	inSh                      // inside of sh()
+	inWpkh                    // inside of wpkh(), which takes keys only
+	inWsh                     // inside of wsh()
+	inTr                      // inside of tr() or rawtr()
+	inMusig                   // inside of musig(), which takes keys only
 )
 
 func (s scope) allowsUncompressed() bool { return s&(inTop|inSh) != 0 }
@@ -25,6 +26,16 @@ type function struct {
 	misplaced string
 
 	parse func(p *parser, args string, ctx scope) (script, error)
+}
+
+// functions returns the script expressions of the dialect.
+func (d Dialect) functions() []function {
+	switch d {
+	case Bitcoin:
+		return bitcoinFunctions()
+	default:
+		panic("descriptor: unknown dialect")
+	}
 }
 
 // bitcoinFunctions are the script expressions of Bitcoin.
@@ -50,12 +61,14 @@ func bitcoinFunctions() []function {
 	}
 }
 
-// parser reads one descriptor.
+// parser reads one descriptor. Its functions are those of the network's dialect.
 type parser struct {
 	net       *Network
 	functions []function
-	keys      []*key // key expressions read so far
 	secrets   keyring
+
+	keys        []*key // read so far, without participants of musig()
+	expressions int    // key expressions read so far
 }
 
 // parseScript reads the script expression at the start of text and returns

@@ -5,6 +5,12 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 )
 
+// PrivateKey is a private key of secp256k1.
+type PrivateKey struct {
+	Scalar     [32]byte // big endian; others than 1 to the group order are ignored
+	Compressed bool     // its public key is used in compressed form
+}
+
 // secretKey is a private key that the text of a descriptor holds.
 type secretKey struct {
 	scalar     secp256k1.ModNScalar
@@ -55,6 +61,15 @@ type keyring map[[20]byte]*secretKey
 
 func (r keyring) add(public []byte, secret *secretKey) {
 	r[[20]byte(btcutil.Hash160(public))] = secret
+}
+
+func (r keyring) addGiven(given PrivateKey) {
+	secret := &secretKey{compressed: given.Compressed}
+	overflow := secret.scalar.SetByteSlice(given.Scalar[:])
+	if overflow || secret.scalar.IsZero() {
+		return
+	}
+	r.add(secret.public(), secret)
 }
 
 func (r keyring) find(public []byte) *secretKey {

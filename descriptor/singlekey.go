@@ -80,12 +80,6 @@ func pkhScripts(key []byte) [][]byte {
 	return [][]byte{payToPubKeyHash(btcutil.Hash160(key))}
 }
 
-// tapPkhScripts is pkh() within a tapscript, where keys are hashed without
-// their first byte.
-func tapPkhScripts(key []byte) [][]byte {
-	return pkhScripts(key[1:])
-}
-
 func wpkhScripts(key []byte) [][]byte {
 	return [][]byte{witnessProgram(0, btcutil.Hash160(key))}
 }

@@ -15,9 +15,6 @@ func TestMain(m *testing.M) { e2e.Main(m) }
 // walletFiles need methods of wallets.
 var walletFiles = []string{"before-wallets.jsonl.gz", "after-wallets.jsonl.gz", "fresh-wallets.jsonl.gz"}
 
-// notYet are the tags of descriptors that the node does not read.
-var notYet = []string{"miniscript", "musig"}
-
 // maxShown bounds the failures of a file that are shown.
 const maxShown = 20
 
@@ -99,14 +96,10 @@ func playGroup(t *testing.T, d *e2e.Daemon, folder string, group replay.Group) {
 // returns false when a step failed that all later ones need.
 func playFile(t *testing.T, player *replay.Player, path string) bool {
 	t.Helper()
-	var passed, failures, leftOut int
+	var passed, failures int
 	for c, err := range replay.Cases(path) {
 		if err != nil {
 			t.Fatal(err)
-		}
-		if c.HasTag(notYet...) {
-			leftOut++
-			continue
 		}
 		outcome := player.Play(t.Context(), c)
 		switch {
@@ -124,7 +117,7 @@ func playFile(t *testing.T, player *replay.Player, path string) bool {
 			}
 		}
 	}
-	t.Logf("%d passed, %d failed, %d left out %v", passed, failures, leftOut, notYet)
+	t.Logf("%d passed, %d failed", passed, failures)
 	return true
 }
 

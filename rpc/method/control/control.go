@@ -1,5 +1,5 @@
 // Package control holds the JSON-RPC methods about the server itself: help,
-// stop, uptime, getrpcinfo, echo and echojson.
+// stop, uptime, getrpcinfo, getopenrpcinfo (also rpc.discover), echo and echojson.
 package control
 
 import (
@@ -29,6 +29,8 @@ func Commands(n Node) []command.Command {
 		echo("echo"),
 		echo("echojson"),
 		getRPCInfo(n),
+		openRPC("getopenrpcinfo", command.Control),
+		openRPC("rpc.discover", command.Hidden),
 		help(),
 		stop(n),
 		uptime(n),
