@@ -67,15 +67,19 @@ func (db *DB) lock(opts Options) error {
 	// The lock outlives the transaction because of the locking mode. A file
 	// that is opened for reading only is read here, not locked.
 	if err := db.exec("BEGIN EXCLUSIVE TRANSACTION", "SELECT count(*) FROM sqlite_master"); err != nil {
-		_ = db.exec("ROLLBACK") //nolint:errcheck // the connection is closed next
-		return &Error{Kind: ErrLocked, err: err, Text: fmt.Sprintf(
-			"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of %s?\n", opts.client())}
+		_ = db.exec("ROLLBACK")
+		return lockError(err, opts)
 	}
 	if err := db.exec("COMMIT", "PRAGMA fullfsync = true", "PRAGMA synchronous = "+synchronous); err != nil {
 		return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf(
 			"SQLiteDatabase: Unable to end exclusive lock transaction: %s\n", codeText(err))}
 	}
 	return nil
+}
+
+func lockError(err error, opts Options) error {
+	return &Error{Kind: ErrLocked, err: err, Text: fmt.Sprintf(
+		"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of %s?\n", opts.client())}
 }
 
 // exec runs statements one after the other, up to the first that fails.

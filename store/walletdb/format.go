@@ -12,8 +12,12 @@ import (
 
 // Sizes and places of what tells the formats apart, in bytes.
 const (
-	sqliteMinSize   = 512
-	sqliteAppIDAt   = 68
+	sqliteMinSize = 512
+	sqliteAppIDAt = 68
+
+	sqliteWriteFormatAt = 18
+	sqliteMaxFormat     = 2 // WAL; 1 is the rollback journal
+
 	berkeleyMinSize = 4096
 	berkeleyMagicAt = 12
 	berkeleyMagic   = 0x00053162 // of a btree, in either byte order
@@ -36,20 +40,8 @@ const (
 //
 // Errors: those of the file system; fs.ErrNotExist if there is no file.
 func FormatOf(path string, magic [4]byte) (Format, error) {
-	file, err := os.Open(path) //nolint:gosec // the path is the caller's to choose
-	if err != nil {
-		return Unknown, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return Unknown, err
-	}
-	if !info.Mode().IsRegular() || info.Size() < sqliteMinSize {
-		return Unknown, nil
-	}
-	head := make([]byte, headSize)
-	if _, err := io.ReadFull(file, head); err != nil {
+	head, size, err := readHead(path)
+	if err != nil || size < sqliteMinSize {
 		return Unknown, err
 	}
 	if bytes.HasPrefix(head, sqliteMagic) {
@@ -59,11 +51,38 @@ func FormatOf(path string, magic [4]byte) (Format, error) {
 		return Unknown, nil
 	}
 	mark := head[berkeleyMagicAt : berkeleyMagicAt+4]
-	if info.Size() >= berkeleyMinSize &&
+	if size >= berkeleyMinSize &&
 		(binary.LittleEndian.Uint32(mark) == berkeleyMagic || binary.BigEndian.Uint32(mark) == berkeleyMagic) {
 		return Berkeley, nil
 	}
 	return Unknown, nil
+}
+
+// readHead returns the first bytes and the size of a file. What is no regular
+// file has size 0, and files below sqliteMinSize are not read.
+func readHead(path string) (head []byte, size int64, err error) {
+	info, err := os.Stat(path) // before opening: a pipe would wait for a writer
+	if err != nil || !info.Mode().IsRegular() || info.Size() < sqliteMinSize {
+		return nil, 0, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	head = make([]byte, headSize)
+	_, err = io.ReadFull(file, head)
+	return head, info.Size(), err
+}
+
+// checkWritable refuses a file in a form that SQLite reads but does not write.
+// Opening for writing finds that out by itself.
+func checkWritable(path string, opts Options) error {
+	head, size, err := readHead(path)
+	if err == nil && size > 0 && head[sqliteWriteFormatAt] <= sqliteMaxFormat {
+		return nil
+	}
+	return lockError(err, opts)
 }
 
 // checkFormat refuses what is no wallet file of the network.

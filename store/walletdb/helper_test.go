@@ -34,9 +34,9 @@ type facts struct {
 
 // walletFacts are the replies after a backup was restored.
 type walletFacts struct {
-	Public, Private []listed
-	Xprvs           map[string]string // by xpub
-	Info            struct {
+	Public []listed
+	Xprvs  map[string]string // by xpub
+	Info   struct {
 		Flags              []string
 		TxCount            int
 		PrivateKeysEnabled bool `json:"private_keys_enabled"`

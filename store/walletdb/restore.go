@@ -33,19 +33,19 @@ func Restore(source, path string, check func(staged string) error) error {
 
 // copyFile copies the bytes of a file into one that is there, to the disk.
 func copyFile(source, target string) error {
-	from, err := os.Open(source) //nolint:gosec // the path is the caller's to choose
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	info, err := from.Stat()
+	info, err := os.Stat(source) // before opening: a pipe would wait for a writer
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("copy %s: not a file", source)
 	}
-	to, err := os.OpenFile(target, os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // our own temporary file
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(target, os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,23 @@ func (db *DB) inTransaction() bool {
 	return db.exec("BEGIN", "ROLLBACK") != nil
 }
 
+// Rewrite writes the whole file anew, so that nothing of deleted records stays
+// in it: private keys, after a wallet was encrypted. As with Update, a crash
+// leaves the old content or the new.
+//
+// Errors: ErrClosed, ErrIO.
+func (db *DB) Rewrite() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if err := db.usable(); err != nil {
+		return err
+	}
+	if err := db.exec("VACUUM"); err != nil {
+		return fmt.Errorf("%w: rewrite %s: %w", ErrIO, db.path, err)
+	}
+	return nil
+}
+
 // Put writes a record, in the place of an older one if there is one.
 func (b *Batch) Put(r walletfile.Record) error {
 	return b.exec("INSERT OR REPLACE INTO main VALUES(?, ?)", notNil(r.Key), notNil(r.Value))
@@ -74,7 +91,7 @@ func (b *Batch) Delete(key []byte) error {
 
 // DeletePrefix removes all records whose key begins with prefix.
 func (b *Batch) DeletePrefix(prefix []byte) error {
-	return b.exec("DELETE FROM main WHERE substr(key, 1, length(?1)) = ?1", notNil(prefix))
+	return b.exec("DELETE FROM main WHERE instr(key, ?) = 1", notNil(prefix))
 }
 
 // Get returns the value of a record as this batch has left it. It is false if

@@ -51,8 +51,7 @@ func (db *DB) verify() error {
 func (db *DB) verifyVersion() error {
 	var version int32
 	if err := db.conn.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&version); err != nil {
-		return &Error{Kind: ErrIntegrity, err: err, Text: fmt.Sprintf(
-			"SQLiteDatabase: Failed to fetch sqlite wallet schema version: %s", codeText(err))}
+		return &Error{Kind: ErrIntegrity, err: err, Text: "SQLiteDatabase: Failed to fetch sqlite wallet schema version: " + codeText(err)}
 	}
 	if version != schemaVersion {
 		return &Error{Kind: ErrVersion, Text: fmt.Sprintf(
@@ -85,7 +84,7 @@ func (db *DB) verifySchema() error {
 		return &Error{Kind: ErrSchema, Text: "SQLiteDatabase: The table of records is missing"}
 	}
 	if !slices.Equal(names, []string{"table main"}) {
-		return &Error{Kind: ErrSchema, Text: fmt.Sprintf("SQLiteDatabase: Unexpected entries in the database schema: %s", strings.Join(names, ", "))}
+		return &Error{Kind: ErrSchema, Text: "SQLiteDatabase: Unexpected entries in the database schema: " + strings.Join(names, ", ")}
 	}
 	columns, err := db.texts("SELECT name FROM pragma_table_info('main')")
 	if err != nil || !slices.Equal(columns, []string{"key", "value"}) {

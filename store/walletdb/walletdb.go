@@ -74,6 +74,11 @@ func Open(path string, opts Options) (*DB, error) {
 	if err := checkFormat(path, opts.Magic); err != nil {
 		return nil, err
 	}
+	if opts.ReadOnly {
+		if err := checkWritable(path, opts); err != nil {
+			return nil, err
+		}
+	}
 	db, err := connect(path, opts)
 	if err != nil {
 		return nil, err

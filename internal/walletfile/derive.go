@@ -1,0 +1,104 @@
+package walletfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// errCache reports a range that cannot be derived from the cache.
+var errCache = errors.New("range is not in the cache")
+
+// DerivationText returns a descriptor with the same script at index, or with
+// the same scripts at every index, that can be expanded without private keys:
+// its extended keys are replaced by those of the cache. A text of one index is
+// needed only after hardened wildcards.
+//
+// Errors: one if the cache has no key for the index.
+func (d *Descriptor) DerivationText(net *descriptor.Network, index uint32) (text string, every bool, err error) {
+	body, _, _ := strings.Cut(d.Parsed.String(), "#")
+	var out strings.Builder
+	done, every := 0, true
+	for _, key := range outermost(keyExpressions(body)) {
+		xpub, ok := d.Parents[key.number]
+		ok = ok && key.last != hardenedWildcard
+		wild := key.last == plainWildcard
+		if !ok {
+			xpub, ok = d.Derived[key.number][index]
+			every, wild = every && key.last == noWildcard, false
+		}
+		if !ok {
+			return "", false, fmt.Errorf("key expression %d at index %d: %w", key.number, index, errCache)
+		}
+		out.WriteString(body[done:key.start])
+		out.WriteString(encodeXpub(&xpub, net))
+		if wild {
+			out.WriteString("/*")
+		}
+		done = key.end
+	}
+	out.WriteString(body[done:])
+	return descriptor.AddChecksum(out.String()), every, nil
+}
+
+// checkRange checks that the cache has what the scripts of the range need. As
+// in Core, no two indices may have the same script.
+func (d *Descriptor) checkRange() error {
+	if d.RangeStart >= d.RangeEnd {
+		return nil
+	}
+	size := int64(d.RangeEnd) - int64(d.RangeStart)
+	switch {
+	case d.RangeStart < 0:
+		return errCache
+	case size > 1 && !d.Parsed.IsRanged():
+		return errCache
+	}
+	body, _, _ := strings.Cut(d.Parsed.String(), "#")
+	for _, key := range outermost(keyExpressions(body)) {
+		if _, ok := d.Parents[key.number]; ok && key.last != hardenedWildcard {
+			continue
+		}
+		if d.derivedIn(key.number) < size {
+			return errCache
+		}
+	}
+	return nil
+}
+
+// derivedIn counts the indices of the range that have a key in the cache.
+func (d *Descriptor) derivedIn(expression uint32) (n int64) {
+	for index := range d.Derived[expression] {
+		if int64(index) >= int64(d.RangeStart) && int64(index) < int64(d.RangeEnd) {
+			n++
+		}
+	}
+	return n
+}
+
+// outermost returns the key expressions that take their keys from the cache,
+// without the participants of a musig that does so itself.
+func outermost(keys []keyExpression) []keyExpression {
+	var kept []keyExpression
+	for _, key := range keys {
+		if !key.extended {
+			continue
+		}
+		for len(kept) > 0 && kept[len(kept)-1].start > key.start {
+			kept = kept[:len(kept)-1]
+		}
+		kept = append(kept, key)
+	}
+	return kept
+}
+
+// encodeXpub returns the text of an extended public key.
+func encodeXpub(key *ExtKey, net *descriptor.Network) string {
+	payload := append(net.HDPublicKeyID[:], key[:]...)
+	return base58.Encode(append(payload, chainhash.DoubleHashB(payload)[:4]...))
+}

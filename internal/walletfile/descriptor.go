@@ -1,0 +1,81 @@
+package walletfile
+
+import (
+	"crypto/sha256"
+	"regexp"
+	"strings"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// DescriptorRecord is the record of a descriptor.
+type DescriptorRecord struct {
+	ID           chainhash.Hash // see [DescriptorID]
+	Text         string         // public form with checksum
+	CreationTime uint64         // Unix time in seconds
+	NextIndex    int32          // of the next address
+	RangeStart   int32
+	RangeEnd     int32 // first index after the range
+
+	// FillPending is qbit's sign that the range is still to be filled; nil
+	// when the record does not have it.
+	FillPending *bool
+}
+
+// Key returns the key of the record.
+func (d DescriptorRecord) Key() []byte {
+	return append(KeyPrefix("walletdescriptor"), d.ID[:]...)
+}
+
+// Value returns the value of the record.
+func (d DescriptorRecord) Value() []byte {
+	value := appendBytes(nil, d.Text)
+	value = appendUint64(value, d.CreationTime)
+	for _, n := range []int32{d.NextIndex, d.RangeStart, d.RangeEnd} {
+		value = appendUint32(value, uint32(n))
+	}
+	if d.FillPending != nil {
+		value = appendBool(value, *d.FillPending)
+	}
+	return value
+}
+
+func parseDescriptor(key, value *cursor) Entry {
+	d := DescriptorRecord{
+		ID:           key.hash(),
+		Text:         value.text(),
+		CreationTime: value.uint64(),
+		NextIndex:    value.int32(),
+		RangeStart:   value.int32(),
+		RangeEnd:     value.int32(),
+	}
+	if value.err == nil && len(value.rest) > 0 {
+		pending := value.bool()
+		d.FillPending = &pending
+	}
+	return d
+}
+
+// hardenedStep matches a hardened step of a key's path that is marked with h.
+var hardenedStep = regexp.MustCompile(`(/(?:[0-9]+|\*))h`)
+
+// DescriptorID returns the id of a descriptor: the SHA256 of its canonical
+// public text with the hardened steps marked with ' instead of h, and with the
+// checksum of that text. Keys inside miniscript keep their own marker, as in
+// Core.
+func DescriptorID(d *descriptor.Descriptor) chainhash.Hash {
+	body, _, _ := strings.Cut(d.String(), "#")
+	text, done := make([]byte, 0, len(body)), 0
+	for _, key := range keyExpressions(body) {
+		if key.miniscript || key.start < done { // a musig is done with its participants
+			continue
+		}
+		text = append(text, body[done:key.start]...)
+		text = append(text, hardenedStep.ReplaceAllString(body[key.start:key.end], "$1'")...)
+		done = key.end
+	}
+	text = append(text, body[done:]...)
+	return sha256.Sum256([]byte(descriptor.AddChecksum(string(text))))
+}

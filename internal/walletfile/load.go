@@ -1,0 +1,236 @@
+package walletfile
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// LoadOptions says what kind of wallets to load.
+type LoadOptions struct {
+	Network *descriptor.Network
+
+	// P2MR allows active descriptors of qbit's output type.
+	P2MR bool
+}
+
+// legacyTypes are the record types of legacy wallets that must not be in a
+// descriptor wallet.
+var legacyTypes = []string{
+	"ckey", "cscript", "defaultkey", "hdchain", "keymeta", "key", "wkey", "pool", "watchmeta", "watchs",
+}
+
+// Load puts the records of a wallet together, in the order and with the checks
+// of Core's loader. The order in which the records come does not matter. They
+// are kept while loading; memory grows with their size.
+//
+// With a severity up to [NonCritical] the error is nil and the wallet usable.
+// Above it the wallet is nil and the error says which record is at fault.
+// Records that Core would only die of, such as missing flags, are corruption.
+// What Core mends after a clean load is left to the caller: version, order of
+// transactions, last hardened keys, master keys without use.
+//
+// Errors: ErrTooNew, ErrUnknownDescriptor, ErrUnexpectedLegacy, ErrLegacyWallet,
+// ErrCorrupt.
+func Load(records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error) {
+	l := loader{opts: opts, records: make(map[string][]Record), wallet: &Wallet{
+		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address), MasterKeys: make(map[uint32]MasterKey),
+	}}
+	l.collect(records)
+	l.load()
+	if reason := severityErrors[l.severity]; reason != nil {
+		l.wallet.Zero()
+		return nil, l.severity, fmt.Errorf("%w: %w", reason, l.cause)
+	}
+	return l.wallet, l.severity, nil
+}
+
+// loader holds the state of one load.
+type loader struct {
+	opts     LoadOptions
+	records  map[string][]Record // by type, in ascending order of keys
+	wallet   *Wallet
+	severity Severity
+	cause    error // of the severity
+}
+
+// found notes a finding; the worst counts.
+func (l *loader) found(severity Severity, cause error) {
+	if severity > l.severity {
+		l.severity, l.cause = severity, cause
+	}
+}
+
+func (l *loader) collect(records iter.Seq[Record]) {
+	for r := range records {
+		if name, ok := r.Type(); ok {
+			l.records[name] = append(l.records[name], r)
+		}
+	}
+	for _, same := range l.records {
+		slices.SortFunc(same, func(a, b Record) int { return bytes.Compare(a.Key, b.Key) })
+	}
+}
+
+func (l *loader) load() {
+	if version, ok := single[Version](l, "version"); ok {
+		l.wallet.Version = &version
+	}
+	if !l.loadFlags() {
+		return
+	}
+	for _, name := range legacyTypes {
+		if len(l.records[name]) > 0 {
+			l.found(UnexpectedLegacy, fmt.Errorf("record of type %s", name))
+		}
+	}
+	l.loadDescriptors()
+	if l.severity == UnknownDescriptor {
+		return // later records may name what was not read
+	}
+	l.loadAddresses()
+	l.loadActive()
+	l.loadMasterKeys()
+	l.loadTxs()
+	l.loadBestBlock()
+	l.loadPubKeys()
+}
+
+// loadFlags reports whether to go on.
+func (l *loader) loadFlags() bool {
+	flags, ok := single[Flags](l, "flags")
+	switch {
+	case !ok:
+		l.found(Corrupt, errors.New("flags are missing"))
+	case !flags.Tolerable():
+		l.found(TooNew, fmt.Errorf("flags %v", flags.Names()))
+	case !flags.Has(Descriptors):
+		l.found(LegacyWallet, fmt.Errorf("flags %v", flags.Names()))
+	}
+	l.wallet.Flags = flags
+	return l.severity == OK
+}
+
+// single returns the record whose key is the type alone. It is false for one
+// that is missing or cannot be read.
+func single[E Entry](l *loader, name string) (E, bool) {
+	for _, r := range l.records[name] {
+		if bytes.Equal(r.Key, KeyPrefix(name)) {
+			entry, err := Parse(r)
+			if err == nil {
+				e, ok := entry.(E)
+				return e, ok
+			}
+		}
+	}
+	var none E
+	return none, false
+}
+
+// each calls visit with the records of a type. One that cannot be read has the
+// given severity.
+func each[E Entry](l *loader, name string, unreadable Severity, visit func(E)) {
+	for _, r := range l.records[name] {
+		entry, err := Parse(r)
+		if err != nil {
+			l.found(unreadable, err)
+			continue
+		}
+		if e, ok := entry.(E); ok {
+			visit(e)
+		}
+	}
+}
+
+func (l *loader) loadActive() {
+	for _, name := range []string{"activeexternalspk", "activeinternalspk"} {
+		each(l, name, Corrupt, func(a Active) {
+			_, twice := l.wallet.Active[a.Slot]
+			switch {
+			case twice:
+				l.found(Corrupt, fmt.Errorf("two active descriptors of type %d", a.Type))
+			case a.Type > P2MR || a.Type == P2MR && !l.opts.P2MR:
+				l.found(Corrupt, fmt.Errorf("active descriptor of unknown type %d", a.Type))
+			case l.wallet.Descriptor(a.ID) == nil:
+				l.found(Corrupt, fmt.Errorf("active descriptor %v is missing", a.ID))
+			}
+			l.wallet.Active[a.Slot] = a.ID
+		})
+	}
+	l.settleActive()
+}
+
+// settleActive takes descriptors that are active for both uses as internal.
+func (l *loader) settleActive() {
+	for slot, id := range l.wallet.Active {
+		internal := Slot{Type: slot.Type, Internal: true}
+		if other, ok := l.wallet.Active[internal]; ok && !slot.Internal && other == id {
+			delete(l.wallet.Active, slot)
+		}
+	}
+}
+
+func (l *loader) loadMasterKeys() {
+	each(l, "mkey", Corrupt, func(m MasterKey) {
+		if _, twice := l.wallet.MasterKeys[m.ID]; twice {
+			l.found(Corrupt, fmt.Errorf("two master keys with id %d", m.ID))
+		}
+		l.wallet.MasterKeys[m.ID] = m
+	})
+}
+
+func (l *loader) loadTxs() {
+	var last *Tx
+	each(l, "tx", Corrupt, func(t *Tx) {
+		if last != nil && last.ID == t.ID {
+			l.found(Corrupt, fmt.Errorf("two transactions with id %v", t.ID))
+		}
+		last = t
+		if t.Tx.TxHash() != t.ID {
+			l.found(NeedRescan, fmt.Errorf("transaction filed as %v is another", t.ID))
+			return
+		}
+		if t.State.Kind() == Inactive && isCoinbase(t.Tx) {
+			t.State = AbandonedState() // its block is gone for good
+		}
+		l.wallet.Txs = append(l.wallet.Txs, t)
+	})
+	each(l, "lockedutxo", Corrupt, func(o LockedOutput) {
+		l.wallet.Locked = append(l.wallet.Locked, wire.OutPoint(o))
+	})
+	each(l, "orderposnext", NonCritical, func(n OrderPosNext) { l.wallet.OrderPosNext = int64(n) })
+}
+
+func isCoinbase(tx *wire.MsgTx) bool {
+	if len(tx.TxIn) != 1 {
+		return false
+	}
+	spent := tx.TxIn[0].PreviousOutPoint
+	return spent.Hash == chainhash.Hash{} && spent.Index == wire.MaxPrevOutIndex
+}
+
+// loadBestBlock takes a locator that cannot be read for none.
+func (l *loader) loadBestBlock() {
+	merkle, _ := single[BestBlock](l, "bestblock")
+	plain, _ := single[BestBlockNoMerkle](l, "bestblock_nomerkle")
+	l.wallet.BestBlock = Locator(merkle)
+	if len(merkle) == 0 {
+		l.wallet.BestBlock = Locator(plain)
+	}
+}
+
+func (l *loader) loadPubKeys() {
+	each(l, "pubkeydbentry", OK, func(e PubKeyEntry) { l.wallet.PubKeys = append(l.wallet.PubKeys, e) })
+	each(l, "pubkeydbcursor", OK, func(c PubKeyCursor) { l.wallet.PubKeyCursors = append(l.wallet.PubKeyCursors, c) })
+	slices.SortFunc(l.wallet.PubKeys, func(a, b PubKeyEntry) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Index, b.Index))
+	})
+}

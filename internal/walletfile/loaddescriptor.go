@@ -1,0 +1,126 @@
+package walletfile
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// loadDescriptors reads the descriptors with what belongs to them. Records of
+// descriptors that are not there are passed over unread.
+func (l *loader) loadDescriptors() {
+	parts := make(map[string]map[chainhash.Hash][]Record, len(partTypes))
+	for _, name := range partTypes {
+		parts[name] = byDescriptor(name, l.records[name])
+	}
+	for _, r := range l.records["walletdescriptor"] {
+		d, severity, err := l.loadDescriptor(r)
+		if err != nil {
+			l.found(severity, err)
+			continue
+		}
+		for _, name := range partTypes {
+			for _, r := range parts[name][d.ID] {
+				if err := d.add(r); err != nil {
+					l.found(Corrupt, fmt.Errorf("descriptor %v: %w", d.ID, err))
+				}
+			}
+		}
+		if len(d.Keys) > 0 {
+			d.CryptedKeys = nil
+		}
+		if err := d.checkRange(); err != nil {
+			l.found(Corrupt, fmt.Errorf("descriptor %v: %w", d.ID, err))
+		}
+		l.wallet.Descriptors = append(l.wallet.Descriptors, d)
+	}
+}
+
+// loadDescriptor reads a descriptor alone. A text that cannot be read is
+// unknown; only a key that cannot be read is corrupt.
+func (l *loader) loadDescriptor(r Record) (*Descriptor, Severity, error) {
+	key := cursor{rest: r.Key}
+	key.text()
+	id := key.hash()
+	if key.err != nil {
+		return nil, Corrupt, fmt.Errorf("key of a descriptor: %w", key.err)
+	}
+	entry, err := Parse(r)
+	if err != nil {
+		return nil, UnknownDescriptor, fmt.Errorf("descriptor %v: %w", id, err)
+	}
+	record, ok := entry.(DescriptorRecord)
+	if !ok {
+		return nil, Corrupt, ErrRecord
+	}
+	branches, err := descriptor.Parse(record.Text, l.opts.Network, descriptor.Options{RequireChecksum: true})
+	if err == nil && len(branches) > 1 {
+		err = errors.New("more than one branch")
+	}
+	if err != nil {
+		return nil, UnknownDescriptor, fmt.Errorf("descriptor %v: %w", id, err)
+	}
+	if DescriptorID(branches[0]) != id {
+		return nil, Corrupt, fmt.Errorf("descriptor %v is filed under another id", id)
+	}
+	return &Descriptor{DescriptorRecord: record, Parsed: branches[0]}, OK, nil
+}
+
+// partTypes are the types of the records that belong to a descriptor.
+var partTypes = []string{
+	"walletdescriptorcache", "walletdescriptorlhcache",
+	"walletdescriptorkey", "walletdescriptorckey",
+	"walletdescriptorpqckey", "walletdescriptorpqc_ckey", "walletdescriptorp2mrcache",
+}
+
+// byDescriptor sorts records by the id that stands first in their keys.
+func byDescriptor(name string, records []Record) map[chainhash.Hash][]Record {
+	sorted := make(map[chainhash.Hash][]Record)
+	for _, r := range records {
+		c := cursor{rest: r.Key[len(KeyPrefix(name)):]}
+		if id := c.hash(); c.err == nil {
+			sorted[id] = append(sorted[id], r)
+		}
+	}
+	return sorted
+}
+
+// add takes in a record that belongs to the descriptor.
+func (d *Descriptor) add(r Record) error {
+	entry, err := Parse(r)
+	if err != nil {
+		return err
+	}
+	switch e := entry.(type) {
+	case ParentCache:
+		put(&d.Parents, e.Expression, e.Xpub)
+	case DerivedCache:
+		indices := d.Derived[e.Expression]
+		put(&indices, e.Index, e.Xpub)
+		put(&d.Derived, e.Expression, indices)
+	case LastHardenedCache:
+		put(&d.LastHardened, e.Expression, e.Xpub)
+	case DescriptorKey:
+		d.Keys = append(d.Keys, e)
+	case DescriptorCryptedKey:
+		d.CryptedKeys = append(d.CryptedKeys, e)
+	case PQCKey:
+		d.PQCKeys = append(d.PQCKeys, e)
+	case PQCCryptedKey:
+		d.PQCCryptedKeys = append(d.PQCCryptedKeys, e)
+	case P2MRCache:
+		d.P2MR = append(d.P2MR, e)
+	}
+	return nil
+}
+
+// put sets an entry of a map, which is made if it is nil.
+func put[V any](m *map[uint32]V, key uint32, value V) {
+	if *m == nil {
+		*m = make(map[uint32]V)
+	}
+	(*m)[key] = value
+}

@@ -1,0 +1,169 @@
+package walletfile
+
+import (
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// Sizes of the post-quantum keys of qbit, in bytes.
+const (
+	pqcPublicSize = 32
+	pqcSecretSize = 64
+)
+
+// PQCKey is the record of a post-quantum private key of qbit.
+type PQCKey struct {
+	Descriptor chainhash.Hash // id of the descriptor
+	Public     [pqcPublicSize]byte
+	Secret     *Secret // 64 bytes, of which the last 32 are the public key
+	Counter    *uint32 // signatures made; nil in the old form of the record
+}
+
+// Key returns the key of the record.
+func (k PQCKey) Key() []byte {
+	return descriptorKeyKey("walletdescriptorpqckey", &k.Descriptor, k.Public[:])
+}
+
+// Value returns the value of the record, which shows the private key.
+func (k PQCKey) Value() []byte {
+	sum := k.sum()
+	value := append(appendBytes(nil, k.Secret.Bytes()), sum[:]...)
+	if k.Counter != nil {
+		value = appendUint32(value, *k.Counter)
+	}
+	return value
+}
+
+// sum is the checksum of the record.
+func (k PQCKey) sum() chainhash.Hash {
+	joined := slices.Concat(k.Public[:], k.Secret.Bytes())
+	if k.Counter != nil {
+		joined = appendUint32(joined, *k.Counter)
+	}
+	defer clear(joined)
+	return chainhash.DoubleHashH(joined)
+}
+
+func parsePQCKey(key, value *cursor) Entry {
+	k := PQCKey{Descriptor: key.hash(), Public: key.pqcPublic(), Secret: NewSecret(value.sized(pqcSecretSize))}
+	sum := value.hash()
+	k.Counter = value.optionalUint32()
+	if value.err == nil && k.sum() != sum {
+		value.fail(errKeyHash)
+	}
+	return k
+}
+
+// PQCCryptedKey is the record of a post-quantum private key of qbit under the
+// master key.
+type PQCCryptedKey struct {
+	Descriptor chainhash.Hash // id of the descriptor
+	Public     [pqcPublicSize]byte
+	Ciphertext []byte // 80 bytes
+	Counter    uint32 // signatures made
+	Tag        [32]byte
+}
+
+// Key returns the key of the record.
+func (k PQCCryptedKey) Key() []byte {
+	return descriptorKeyKey("walletdescriptorpqc_ckey", &k.Descriptor, k.Public[:])
+}
+
+// Value returns the value of the record.
+func (k PQCCryptedKey) Value() []byte {
+	return append(appendUint32(appendBytes(nil, k.Ciphertext), k.Counter), k.Tag[:]...)
+}
+
+func parsePQCCryptedKey(key, value *cursor) Entry {
+	return PQCCryptedKey{
+		Descriptor: key.hash(),
+		Public:     key.pqcPublic(),
+		Ciphertext: cloneBytes(value.bytes()),
+		Counter:    value.uint32(),
+		Tag:        value.hash(),
+	}
+}
+
+// P2MRCache is the record of a derived post-quantum public key of qbit.
+type P2MRCache struct {
+	Descriptor chainhash.Hash // id of the descriptor
+	Expression uint32         // number of the key expression
+	Index      uint32
+	Public     [pqcPublicSize]byte
+}
+
+// Key returns the key of the record.
+func (p P2MRCache) Key() []byte {
+	return appendUint32(cacheKey("walletdescriptorp2mrcache", &p.Descriptor, p.Expression), p.Index)
+}
+
+// Value returns the value of the record.
+func (p P2MRCache) Value() []byte { return appendBytes(nil, p.Public[:]) }
+
+func parseP2MRCache(key, value *cursor) Entry {
+	return P2MRCache{Descriptor: key.hash(), Expression: key.uint32(), Index: key.uint32(), Public: value.pqcPublic()}
+}
+
+// PubKeyEntry is the record of a public key in qbit's index of its own keys.
+type PubKeyEntry struct {
+	Account  int64
+	Internal bool
+	Index    int64
+	Public   [pqcPublicSize]byte
+}
+
+// Key returns the key of the record.
+func (p PubKeyEntry) Key() []byte {
+	key := appendUint64(KeyPrefix("pubkeydbentry"), uint64(p.Account))
+	return appendUint64(appendBool(key, p.Internal), uint64(p.Index))
+}
+
+// Value returns the value of the record.
+func (p PubKeyEntry) Value() []byte { return appendBytes(nil, p.Public[:]) }
+
+func parsePubKeyEntry(key, value *cursor) Entry {
+	return PubKeyEntry{Account: key.int64(), Internal: key.bool(), Index: key.int64(), Public: value.pqcPublic()}
+}
+
+// PubKeyCursor is the record of the next index of qbit's index of its own keys.
+type PubKeyCursor struct {
+	Account  int64
+	Internal bool
+	Next     int64
+}
+
+// Key returns the key of the record.
+func (p PubKeyCursor) Key() []byte {
+	return appendBool(appendUint64(KeyPrefix("pubkeydbcursor"), uint64(p.Account)), p.Internal)
+}
+
+// Value returns the value of the record.
+func (p PubKeyCursor) Value() []byte { return appendUint64(nil, uint64(p.Next)) }
+
+func parsePubKeyCursor(key, value *cursor) Entry {
+	return PubKeyCursor{Account: key.int64(), Internal: key.bool(), Next: value.int64()}
+}
+
+// sized reads a byte string that must have the given length.
+func (c *cursor) sized(size int) []byte {
+	b := c.bytes()
+	if c.err == nil && len(b) != size {
+		c.fail(errPublicKey)
+	}
+	return b
+}
+
+func (c *cursor) pqcPublic() (public [pqcPublicSize]byte) {
+	copy(public[:], c.sized(pqcPublicSize))
+	return public
+}
+
+// optionalUint32 reads a last field that may be missing.
+func (c *cursor) optionalUint32() *uint32 {
+	if c.err != nil || len(c.rest) == 0 {
+		return nil
+	}
+	n := c.uint32()
+	return &n
+}
