@@ -48,6 +48,10 @@ type Config struct {
 	Workers     int   // for matching and for building filters, default the number of processors
 	MaxCalls    int   // unanswered requests an actor takes on, default DefaultMaxCalls
 
+	// AllowNoOutputs lets createrawtransaction make a transaction without
+	// outputs, as Core does.
+	AllowNoOutputs bool
+
 	// System is the actor system to live in. Default: one of the node's own.
 	// The node's actors then have names that begin with ActorPrefix.
 	System      *actor.ActorSystem

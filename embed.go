@@ -32,6 +32,10 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 // messages/chain.go.
 func (n *Node) Chain() *Ref { return n.chain }
 
+// TxBuilder returns the actor that builds transactions. It serves the requests of
+// messages/tx.go.
+func (n *Node) TxBuilder() *Ref { return n.txbuilder }
+
 // Indexer returns the actor that keeps the block filter index, nil when there
 // is none. It serves the requests of messages/index.go.
 func (n *Node) Indexer() *Ref { return n.indexer }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/control"
 	"github.com/seed61375155/trawl/rpc/method/mining"
 	"github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/rpc/method/rawtx"
 	"github.com/seed61375155/trawl/rpc/method/util"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/segment"
@@ -60,6 +62,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Version: coreVersion, Subversion: subversion, ProtocolVersion: protocolVersion,
 			RelayFee: relayFee, IncrementalFee: incrementalFee,
 		}),
+		rawtx.Commands(rawtx.Deps{
+			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
+		}),
 		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
 	)
 	if err != nil {
@@ -77,6 +82,15 @@ func (n *Node) chainMethods() chain.Deps {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}
 	}
 	return d
+}
+
+// unspent returns an output of the active chain, nil when it is spent.
+func (n *Node) unspent(ctx context.Context, out *wire.OutPoint) (*wire.TxOut, error) {
+	coin, err := ask.Ask(ctx, n.chain, messages.GetCoin{Out: *out})
+	if errors.Is(err, messages.ErrNoCoin) {
+		return nil, nil
+	}
+	return coin.Output, err
 }
 
 // sizeOnDisk returns what the block and undo files take.

@@ -14,6 +14,8 @@ import (
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/txbuilder"
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -34,9 +36,10 @@ type Node struct {
 	view  *chainview.Current
 	tip   *ask.Topic[messages.TipChanged]
 
-	store                   *segment.Store // nil without the index
-	chain, indexer, scanner *Ref           // the last two are nil without the index
-	refs                    []*Ref         // in start order: each may ask those before it
+	store            *segment.Store // nil without the index
+	chain, txbuilder *Ref
+	indexer, scanner *Ref   // nil without the index
+	refs             []*Ref // in start order: each may ask those before it
 
 	mu     sync.Mutex
 	failed error // why the first actor stopped for good
@@ -69,8 +72,8 @@ func (n *Node) start(ctx context.Context) error {
 	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
 		return n.why(err)
 	}
-	if !n.cfg.BlockFilterIndex {
-		return nil
+	if err := n.startTxBuilder(); err != nil || !n.cfg.BlockFilterIndex {
+		return err
 	}
 	return n.startIndex()
 }
@@ -86,6 +89,13 @@ func (n *Node) startChain() error {
 		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: n.fail,
 	})
 	return n.spawn(&n.chain, "chain", producer, chain.Requests)
+}
+
+func (n *Node) startTxBuilder() error {
+	producer := txbuilder.New(txbuilder.Config{
+		Net: descriptor.NetworkOf(n.net.Params), AllowNoOutputs: n.cfg.AllowNoOutputs,
+	})
+	return n.spawn(&n.txbuilder, "txbuilder", producer, txbuilder.Requests)
 }
 
 func (n *Node) startIndex() error {

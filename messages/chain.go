@@ -5,11 +5,15 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 )
 
 var (
 	// ErrBlockNotFound reports a block hash that the node does not know.
 	ErrBlockNotFound = errors.New("block not found")
+
+	// ErrNoCoin reports an output that is spent, or was never there.
+	ErrNoCoin = errors.New("no such unspent output")
 
 	// ErrNotMineable reports that no block was found within the tries given.
 	ErrNotMineable = errors.New("no block found within the given tries")
@@ -117,6 +121,22 @@ type ImportStatus struct {
 // listener that lags gets one for many changes and reads the difference from
 // the chain's view.
 type TipChanged Tip
+
+// GetCoin asks for an output of the active chain that is not spent.
+//
+// Errors: [ErrNoCoin].
+type GetCoin struct {
+	Asks[Coin]
+
+	Out wire.OutPoint
+}
+
+// Coin is an output that is not spent.
+type Coin struct {
+	Output   *wire.TxOut
+	Height   int32 // of its block
+	Coinbase bool
+}
 
 // WaitOpen is answered when the chain is open and can be read.
 type WaitOpen struct{ Asks[Tip] }

@@ -10,6 +10,11 @@ import (
 // The requests of this file and of wallettx.go go to the actor of one wallet.
 // They fail with a [*WalletError] where nothing else is said.
 
+// SyncWallet is answered when the wallet has processed the blocks of the active
+// chain as it was when the request came. Who wants an answer that knows of all
+// blocks asks this first.
+type SyncWallet struct{ Asks[Done] }
+
 // BackupWallet copies the wallet's file to a path.
 type BackupWallet struct {
 	Asks[Done]
@@ -26,7 +31,7 @@ type WalletInfo struct {
 	Format              string // "sqlite"
 	TxCount             int
 	KeypoolSize         int
-	KeypoolSizeInternal int // -1 where there are no private keys
+	KeypoolSizeInternal int
 	Encrypted           bool
 	UnlockedUntil       time.Time // zero: locked
 	PrivateKeys         bool
@@ -93,6 +98,7 @@ type ImportDescriptors struct {
 // ImportItem is one descriptor to import, checked as far as its shape goes.
 type ImportItem struct {
 	Desc      string // checksum required
+	NoDesc    bool   // none was given
 	Active    bool
 	Range     *[2]int64 // as given: begin and end, both included; nil: not given
 	RangeErr  error     // what is wrong with the range that was given
@@ -125,9 +131,10 @@ type CreateWalletDescriptor struct {
 type NewAddress struct {
 	Asks[string]
 
-	Label  string
-	Type   string // empty: the wallet's default
-	Change bool   // an address for change, without a label
+	Label   string
+	Type    string // as given, known or not
+	HasType bool   // false: the wallet's default
+	Change  bool   // an address for change, without a label
 }
 
 // GetAddressInfo asks what the wallet knows of an address, or of a script where
@@ -153,6 +160,7 @@ type AddressInfo struct {
 	Labels     []string
 	PubKey     []byte   // single-key scripts
 	Redeem     []byte   // of P2SH and P2WSH, where it is known
+	Witness    []byte   // of P2WSH within P2SH, where it is known
 	Keys       [][]byte // of a multisig redeem script
 	SigsNeeded int
 }
@@ -242,7 +250,9 @@ type SignWithWallet struct {
 	HashType string // "" for the default
 }
 
-// PrevOut is an output that a transaction to sign spends.
+// PrevOut is an output that a transaction to sign spends: an unspent one of the
+// chain, or what the client says there is. Its amount is nil where it is not
+// known.
 type PrevOut struct {
 	TxID          chainhash.Hash
 	Index         uint32

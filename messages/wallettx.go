@@ -136,6 +136,7 @@ type WalletTx struct {
 	ReplacedBy       *chainhash.Hash
 	Replaces         *chainhash.Hash
 	Comment, To      string
+	Values           map[string]string // all texts kept with it, also those above
 	Abandoned        bool
 }
 

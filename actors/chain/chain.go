@@ -2,7 +2,7 @@
 //
 // It serves [messages.SubmitBlock], [messages.Generate], [messages.GenerateBlock],
 // [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
-// [messages.GetTip], [messages.WaitOpen], [messages.WaitImported] and
+// [messages.GetTip], [messages.GetCoin], [messages.WaitOpen], [messages.WaitImported] and
 // [messages.GetImportStatus], and announces every change of the tip. Validation
 // may take long, so it runs in one worker at a time; requests are carried out in
 // the order they came, and the reading of block files goes on between them.
@@ -19,6 +19,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -43,6 +44,9 @@ type Engine interface {
 	// Mine returns a solved block on the active chain, nil when tries are used
 	// up or ctx has ended.
 	Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error)
+
+	// Coin returns an output of the active chain that is not spent.
+	Coin(out wire.OutPoint) (messages.Coin, error)
 
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
@@ -76,6 +80,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
+	ask.Serve[messages.GetCoin](),
 }
 
 type (
@@ -89,6 +94,7 @@ type (
 	importStatus = ask.Call[messages.GetImportStatus, messages.ImportStatus]
 	waitOpen     = ask.Call[messages.WaitOpen, messages.Tip]
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
+	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 )
 
 // Chain is the actor; make one with [New].
@@ -296,6 +302,6 @@ func (s *Chain) close() {
 // rejected tells an error about the request from one of the engine.
 func rejected(err error) bool {
 	var reject *messages.RejectError
-	return errors.As(err, &reject) ||
-		errors.Is(err, messages.ErrBlockNotFound) || errors.Is(err, messages.ErrNotMineable)
+	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound) ||
+		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrNoCoin)
 }

@@ -30,6 +30,8 @@ func (s *Chain) jobFor(msg any) job {
 			e.SetMockTime(m.Req.Time)
 			return messages.Done{}, nil
 		})
+	case *getCoin:
+		return acknowledged(m, func(e Engine) (messages.Coin, error) { return e.Coin(m.Req.Out) })
 	case *generate:
 		return acknowledged(m, func(e Engine) ([]chainhash.Hash, error) { return s.generate(e, m) })
 	case *generateOne:

@@ -24,6 +24,7 @@ var ErrUnknownChain = errors.New("unknown chain")
 // btcd writes into the deployments of the parameters it is given.
 type Network struct {
 	Name   string // as in -chain and getblockchaininfo
+	Coin   string // what the money is called in texts
 	Dir    string // below the data directory; empty for the main chain
 	Params *chaincfg.Params
 	Magic  [4]byte // before each block in a block file and each P2P message
@@ -113,6 +114,7 @@ func Bitcoin(chain string) (*Network, error) {
 
 // complete fills in what all of Bitcoin's networks share.
 func complete(n *Network) *Network {
+	n.Coin = "Bitcoin"
 	n.MaxMoney = btcutil.MaxSatoshi
 	n.MaxBlockWeight = 4_000_000
 	n.MaxBlockSize = 4_000_000

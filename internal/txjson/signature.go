@@ -8,20 +8,24 @@ import (
 
 // hashTypes are the names of the last byte of a signature.
 var hashTypes = map[txscript.SigHashType]string{
-	txscript.SigHashAll:                                   "[ALL]",
-	txscript.SigHashNone:                                  "[NONE]",
-	txscript.SigHashSingle:                                "[SINGLE]",
-	txscript.SigHashAll | txscript.SigHashAnyOneCanPay:    "[ALL|ANYONECANPAY]",
-	txscript.SigHashNone | txscript.SigHashAnyOneCanPay:   "[NONE|ANYONECANPAY]",
-	txscript.SigHashSingle | txscript.SigHashAnyOneCanPay: "[SINGLE|ANYONECANPAY]",
+	txscript.SigHashAll:                                   "ALL",
+	txscript.SigHashNone:                                  "NONE",
+	txscript.SigHashSingle:                                "SINGLE",
+	txscript.SigHashAll | txscript.SigHashAnyOneCanPay:    "ALL|ANYONECANPAY",
+	txscript.SigHashNone | txscript.SigHashAnyOneCanPay:   "NONE|ANYONECANPAY",
+	txscript.SigHashSingle | txscript.SigHashAnyOneCanPay: "SINGLE|ANYONECANPAY",
 }
+
+// HashTypeName returns the name of the last byte of a signature, empty if it has
+// none.
+func HashTypeName(hashType byte) string { return hashTypes[txscript.SigHashType(hashType)] }
 
 // signatureText prints a push of an input's script: as hex, or, where it is a
 // signature, as hex with the name of the hash type in place of its byte.
 func signatureText(data []byte) string {
 	last := len(data) - 1
-	if name, ok := hashTypes[txscript.SigHashType(data[last])]; ok && isDER(data[:last]) {
-		return hex.EncodeToString(data[:last]) + name
+	if name := HashTypeName(data[last]); name != "" && isDER(data[:last]) {
+		return hex.EncodeToString(data[:last]) + "[" + name + "]"
 	}
 	return hex.EncodeToString(data)
 }

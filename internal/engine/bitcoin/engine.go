@@ -17,10 +17,12 @@ import (
 
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -79,6 +81,22 @@ func Open(cfg Config) (*Engine, error) {
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader { return reader{e.tree, e.db} }
+
+// Coin returns an output of the active chain that is not spent. The error is
+// [messages.ErrNoCoin] where there is none.
+func (e *Engine) Coin(out wire.OutPoint) (messages.Coin, error) {
+	entry, err := e.chain.FetchUtxoEntry(out)
+	if err != nil {
+		return messages.Coin{}, fmt.Errorf("unspent output %v: %w", out, err)
+	}
+	if entry == nil || entry.IsSpent() {
+		return messages.Coin{}, messages.ErrNoCoin
+	}
+	return messages.Coin{
+		Output: wire.NewTxOut(entry.Amount(), entry.PkScript()),
+		Height: entry.BlockHeight(), Coinbase: entry.IsCoinBase(),
+	}, nil
+}
 
 // SetMockTime makes the engine judge block times by t; the zero time returns
 // to the real clock.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -101,7 +100,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	verbosity, err := parseVerbosity(a.Value(1), withTxIDs)
+	verbosity, err := arg.Verbosity(a.Value(1), withTxIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -136,21 +135,6 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	}
 	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
 	return result, err
-}
-
-// parseVerbosity reads a verbosity, for which older clients send a boolean.
-func parseVerbosity(v *jsontree.Value, def int32) (int32, error) {
-	switch v.Kind() {
-	case jsontree.Null:
-		return def, nil
-	case jsontree.Bool:
-		if on, _ := v.AsBool(); on {
-			return withTxIDs, nil
-		}
-		return hexOnly, nil
-	default:
-		return v.AsInt32()
-	}
 }
 
 // parseBlock reads a stored block. One that is no block was damaged on disk.

@@ -1,0 +1,88 @@
+package txbuilder
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+func TestMain(m *testing.M) { actortest.Main(m) }
+
+// Small requests are built by the actor and large ones by a worker; the answer
+// is the same.
+func TestAnswers(t *testing.T) {
+	ref := actortest.New(t).Spawn("txbuilder", New(*config(false)), Requests...)
+	for _, n := range []int{1, smallTx, smallTx + 1, 10 * smallTx} {
+		req := messages.BuildTx{Version: 2, Outputs: manyOutputs(n)}
+		tx, err := ask.Ask(t.Context(), ref, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(tx.TxOut) != n || tx.TxOut[n-1].Value != 1 {
+			t.Errorf("%d outputs: got %d", n, len(tx.TxOut))
+		}
+		req.Outputs = append(req.Outputs, req.Outputs[0])
+		if _, err := ask.Ask(t.Context(), ref, req); !errors.Is(err, messages.ErrTxAddressTwice) {
+			t.Errorf("%d outputs: got %v", n+1, err)
+		}
+	}
+}
+
+// A plain request of protoactor's is answered too.
+func TestPlainRequest(t *testing.T) {
+	system := actortest.New(t)
+	ref := system.Spawn("txbuilder", New(*config(true)), Requests...)
+	got, err := system.Root.RequestFuture(ref.PID(), messages.BuildTx{Version: 2}, 10*time.Second).Result()
+	if tx, ok := got.(*wire.MsgTx); !ok || err != nil || tx.Version != 2 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// While large requests are being built, small ones are answered.
+func TestLargeHoldsUpNobody(t *testing.T) {
+	ref := actortest.New(t).Spawn("txbuilder", New(*config(false)))
+	large := messages.BuildTx{Version: 2, Outputs: manyOutputs(5000)}
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			if _, err := ask.Ask(t.Context(), ref, large); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range 100 {
+		if _, err := ask.Ask(t.Context(), ref, messages.BuildTx{Version: 2, Outputs: pay(lower)}); err != nil {
+			t.Error(err)
+		}
+	}
+	running.Wait()
+}
+
+// A caller that leaves is not answered, and one that waits while the actor stops
+// is told so.
+func TestEnds(t *testing.T) {
+	ref := actortest.New(t).Spawn("txbuilder", New(*config(false)))
+	large := messages.BuildTx{Version: 2, Outputs: manyOutputs(20_000)}
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := make(chan error, 2)
+	go func() { _, err := ask.Ask(ctx, ref, large); answers <- err }()
+	go func() { _, err := ask.Ask(t.Context(), ref, large); answers <- err }()
+	cancel()
+	if err := ref.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := <-answers
+		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ask.ErrStopped) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package rawtx
+
+import (
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// Keys are the private keys that may sign, by the hash of their public keys.
+type Keys map[[20]byte]*key
+
+// key is a private key and the public key it is used with.
+type key struct {
+	private    *btcec.PrivateKey
+	public     []byte
+	compressed bool
+}
+
+// AddWIF adds a private key in wallet import format. It reports false for a
+// text that is none, or one of another network.
+func (k Keys) AddWIF(text string, net *descriptor.Network) bool {
+	payload, version, err := base58.CheckDecode(text)
+	if err != nil || version != net.PrivateKeyID {
+		return false
+	}
+	compressed := len(payload) == 33 && payload[32] == 1
+	if !compressed && len(payload) != 32 {
+		return false
+	}
+	var scalar secp256k1.ModNScalar
+	if overflow := scalar.SetByteSlice(payload[:32]); overflow || scalar.IsZero() {
+		return false
+	}
+	private := secp256k1.NewPrivateKey(&scalar)
+	public := private.PubKey().SerializeUncompressed()
+	if compressed {
+		public = private.PubKey().SerializeCompressed()
+	}
+	k[hash160(public)] = &key{private, public, compressed}
+	return true
+}
+
+// byXOnly returns the key for a public key of which only the x coordinate is
+// known, as taproot has them. Only keys that are used compressed are found.
+func (k Keys) byXOnly(xOnly []byte) *key {
+	for _, prefix := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
+		if found := k[hash160(append([]byte{prefix}, xOnly...))]; found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// Scripts are scripts that outputs pay to by a hash, by their own hash.
+type Scripts map[[20]byte][]byte
+
+// Add adds a script.
+func (s Scripts) Add(script []byte) { s[hash160(script)] = script }
+
+func hash160(data []byte) [20]byte { return [20]byte(btcutil.Hash160(data)) }

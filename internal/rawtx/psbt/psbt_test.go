@@ -1,0 +1,131 @@
+package psbt_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	btcutil "github.com/btcsuite/btcd/btcutil/psbt"
+	"github.com/btcsuite/btcd/wire"
+	"pgregory.net/rapid"
+
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+)
+
+// genTx makes transactions without signatures.
+func genTx(t *rapid.T) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	for range rapid.IntRange(0, 3).Draw(t, "inputs") {
+		at := wire.OutPoint{Index: rapid.Uint32().Draw(t, "index")}
+		tx.AddTxIn(wire.NewTxIn(&at, nil, nil))
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "outputs") {
+		tx.AddTxOut(wire.NewTxOut(rapid.Int64().Draw(t, "value"), rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "script")))
+	}
+	return tx
+}
+
+// What btcutil's psbt writes is read, with everything in it.
+func TestReadsBtcutil(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tx := genTx(t)
+		packet, err := btcutil.NewFromUnsignedTx(tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := rapid.SliceOfN(rapid.Byte(), 1, 20)
+		for i := range packet.Inputs {
+			packet.Inputs[i].RedeemScript = script.Draw(t, "redeem script")
+			packet.Inputs[i].WitnessUtxo = wire.NewTxOut(rapid.Int64().Draw(t, "value"), script.Draw(t, "script"))
+		}
+		for i := range packet.Outputs {
+			packet.Outputs[i].WitnessScript = script.Draw(t, "witness script")
+		}
+		text, err := packet.B64Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := psbt.Decode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Tx.TxHash() != tx.TxHash() || len(got.Inputs) != len(tx.TxIn) || len(got.Outputs) != len(tx.TxOut) {
+			t.Fatalf("got %v with %d inputs and %d outputs", got.Tx, len(got.Inputs), len(got.Outputs))
+		}
+		for i, input := range got.Inputs {
+			redeem, _ := input.One(psbt.RedeemScript)
+			raw, _ := input.One(psbt.WitnessUTXO)
+			utxo := psbt.NewValue(raw).Output()
+			want := packet.Inputs[i]
+			if !bytes.Equal(redeem, want.RedeemScript) || utxo.Value != want.WitnessUtxo.Value ||
+				!bytes.Equal(utxo.PkScript, want.WitnessUtxo.PkScript) {
+				t.Errorf("input %d: got %x, %+v", i, redeem, utxo)
+			}
+		}
+		for i, output := range got.Outputs {
+			if script, _ := output.One(psbt.OutWitnessScript); !bytes.Equal(script, packet.Outputs[i].WitnessScript) {
+				t.Errorf("output %d: got %x", i, script)
+			}
+		}
+	})
+}
+
+// point is the x coordinate of a point of the curve.
+var point = func() []byte {
+	_, public := btcec.PrivKeyFromBytes([]byte{1})
+	return schnorr.SerializePubKey(public)
+}()
+
+// tapDerivation is a PSBT whose input has a taproot derivation with so many
+// leaves.
+func tapDerivation(leaves uint64) string {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{}, nil, nil))
+	var raw, unsigned, value bytes.Buffer
+	_ = tx.SerializeNoWitness(&unsigned)
+	raw.WriteString("psbt\xff\x01\x00")
+	_ = wire.WriteVarBytes(&raw, 0, unsigned.Bytes())
+	raw.WriteByte(0)
+	_ = wire.WriteVarBytes(&raw, 0, append([]byte{0x16}, point...))
+	value.WriteByte(0xff)
+	_ = binary.Write(&value, binary.LittleEndian, leaves)
+	value.WriteString("fing")
+	_ = wire.WriteVarBytes(&raw, 0, value.Bytes())
+	raw.WriteByte(0)
+	return base64.StdEncoding.EncodeToString(raw.Bytes())
+}
+
+// A count that nothing backs is an error, however large it is.
+func TestCountsAreBounded(t *testing.T) {
+	for _, leaves := range []uint64{1 << 32, 1 << 59, 1<<64 - 1} {
+		if _, err := psbt.Decode(tapDerivation(leaves)); err == nil || !strings.Contains(err.Error(), "keypath") {
+			t.Errorf("%d leaves: %v", leaves, err)
+		}
+	}
+}
+
+// FuzzDecode: no text makes it panic, and all fields of what is read can be
+// taken out.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("psbt\xff"))
+	for _, text := range []string{
+		tapDerivation(1 << 59),
+		"cHNidP8BAHUCAAAAASaBcTce3/KF6Tet7qSze3gADAVmy7OtZGQXE8pCFxv2AAAAAAD+////AtPf9QUAAAAAGXapFNDFmQPFusKGh2DpD9UhpGZap2UgiKwA4fUFAAAAABepFDVF5uM7gyxHBQ8k0+65PJwDlIvHh7MuEwAAAQD9pQEBAAAAAAECiaPHHqtNIOA3G7ukzGmPopXJRjr6Ljl/hTPMti+VZ+UBAAAAFxYAFL4Y0VKpsBIDna89p95PUzSe7LmF/////4b4qkOnHf8USIk6UwpyN+9rRgi7st0tAXHmOuxqSJC0AQAAABcWABT+Pp7xp0XpdNkCxDVZQ6vLNL1TU/////8CAMLrCwAAAAAZdqkUhc/xCX/Z4Ai7NK9wnGIZeziXikiIrHL++E4sAAAAF6kUM5cluiHv1irHU6m80GfWx6ajnQWHAkcwRAIgJxK+IuAnDzlPVoMR3HyppolwuAJf3TskAinwf4pfOiQCIAGLONfc0xTnNMkna9b7QPZzMlvEuqFEyADS8vAtsnZcASED0uFWdJQbrUqZY3LLh+GFbTZSYG2YVi/jnF6efkE/IQUCSDBFAiEA0SuFLYXc2WHS9fSrZgZU327tzHlMDDPOXMMJ/7X85Y0CIGczio4OFyXBl/saiK9Z9R5E5CVbIBZ8hoQDHAXR8lkqASECI7cr7vCWXRC+B3jv7NYfysb3mk6haTkzgHNEZPhPKrMAAAAAAAAA",
+	} {
+		raw, _ := base64.StdEncoding.DecodeString(text)
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := psbt.Decode(base64.StdEncoding.EncodeToString(raw))
+		if err != nil {
+			return
+		}
+		if len(p.Inputs) != len(p.Tx.TxIn) || len(p.Outputs) != len(p.Tx.TxOut) {
+			t.Errorf("%d inputs and %d outputs for %v", len(p.Inputs), len(p.Outputs), p.Tx)
+		}
+	})
+}

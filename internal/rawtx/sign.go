@@ -1,0 +1,121 @@
+package rawtx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+)
+
+var (
+	// ErrNoCoin reports an input of which it is not known what it spends.
+	ErrNoCoin = errors.New("Input not found or already spent") //nolint:staticcheck // Core's words
+
+	// ErrNoAmount reports an input with a witness of which it is not known how
+	// much it spends, so that the signature may be worth nothing.
+	ErrNoAmount = errors.New("missing amount")
+)
+
+// A Signing is a transaction to be signed, with all that is known of it.
+type Signing struct {
+	Tx       *wire.MsgTx // its inputs are written to
+	Coins    map[wire.OutPoint]*wire.TxOut
+	Keys     Keys
+	Scripts  Scripts
+	Leaves   Leaves
+	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
+
+	// UnknownAmount is the value of coins whose value is not known.
+	UnknownAmount int64
+
+	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked; nil: not computed yet
+}
+
+// An InputError is an input that is not signed completely, and why.
+type InputError struct {
+	Index int
+	Err   error // [ErrNoCoin], [ErrNoAmount] or a [ScriptError]
+}
+
+// Sign signs what the keys can sign, and keeps the signatures that are there.
+// The result has the inputs that still do not satisfy their scripts, in their
+// order. The error is that of ctx.
+func Sign(ctx context.Context, s *Signing) ([]InputError, error) {
+	spending := newSpending(s.Tx, s.Coins)
+	var failed []InputError
+	for i := range s.Tx.TxIn {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := s.signInput(spending, i); err != nil {
+			failed = append(failed, InputError{i, err})
+		}
+	}
+	return failed, nil
+}
+
+func (s *Signing) signInput(spending *spending, index int) error {
+	in := s.Tx.TxIn[index]
+	coin := s.Coins[in.PreviousOutPoint]
+	if coin == nil {
+		return ErrNoCoin
+	}
+	data := spending.extract(index)
+	// SINGLE signs the output beside the input, which must be there.
+	single := s.HashType&^txscript.SigHashAnyOneCanPay == txscript.SigHashSingle
+	if !single || index < len(s.Tx.TxOut) {
+		p := producer{spending, index, s, data}
+		p.produce()
+	}
+	if coin.Value == s.UnknownAmount && len(in.Witness) > 0 {
+		return ErrNoAmount
+	}
+	if data.complete {
+		return nil
+	}
+	return spending.verify(index)
+}
+
+// Combine puts the signatures of several copies of a transaction into the
+// first. spent is what the first one spends: all of it must be known. A copy
+// that is another transaction has no signatures that count.
+//
+// Errors: [ErrNoCoin], and that of ctx.
+func Combine(ctx context.Context, copies []*wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) error {
+	merged := copies[0]
+	spendings := make([]*spending, len(copies))
+	for i, tx := range copies {
+		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx))
+	}
+	for index, in := range merged.TxIn {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if spent[in.PreviousOutPoint] == nil {
+			return ErrNoCoin
+		}
+		data := &signatures{byKey: map[[20]byte][]byte{}}
+		for _, s := range spendings {
+			if index < len(s.tx.TxIn) && s.coins[s.tx.TxIn[index].PreviousOutPoint] != nil {
+				data.merge(s.extract(index))
+			}
+		}
+		p := producer{spendings[0], index, &Signing{}, data}
+		p.produce()
+	}
+	return nil
+}
+
+// coinsBeside returns the coins of merged for the inputs of tx: as in Core they
+// go by the places of the inputs, not by what these spend.
+func coinsBeside(merged *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, tx *wire.MsgTx) map[wire.OutPoint]*wire.TxOut {
+	beside := make(map[wire.OutPoint]*wire.TxOut, len(tx.TxIn))
+	for i, in := range tx.TxIn {
+		if i < len(merged.TxIn) {
+			beside[in.PreviousOutPoint] = spent[merged.TxIn[i].PreviousOutPoint]
+		}
+	}
+	return beside
+}

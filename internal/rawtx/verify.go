@@ -1,0 +1,109 @@
+package rawtx
+
+import (
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// spending is a transaction with what it spends.
+type spending struct {
+	tx    *wire.MsgTx
+	coins coins
+	all   bool // every coin is known, which taproot's hashes need
+
+	hashes *txscript.TxSigHashes
+}
+
+// coins are the outputs that are spent. One that is not known reads as empty.
+type coins map[wire.OutPoint]*wire.TxOut
+
+var noCoin = &wire.TxOut{Value: -1}
+
+// FetchPrevOutput implements txscript.PrevOutputFetcher.
+func (c coins) FetchPrevOutput(at wire.OutPoint) *wire.TxOut {
+	if coin := c[at]; coin != nil {
+		return coin
+	}
+	return noCoin
+}
+
+func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) *spending {
+	s := &spending{tx: tx, coins: spent, all: true}
+	for _, in := range tx.TxIn {
+		s.all = s.all && spent[in.PreviousOutPoint] != nil
+	}
+	s.hashes = txscript.NewTxSigHashes(tx, s.coins)
+	return s
+}
+
+// verify runs the scripts of an input with the signatures it has, by the rules
+// for transactions that nodes relay. The error is a [ScriptError].
+func (s *spending) verify(index int) error {
+	in := s.tx.TxIn[index]
+	coin := s.coins[in.PreviousOutPoint]
+	f, _ := formOf(coin.PkScript)
+	switch {
+	case f == payToAnchor && len(in.SignatureScript) == 0 && len(in.Witness) == 0:
+		return nil // txscript does not know of anchors
+	case f == payToTaproot && !s.all && len(in.Witness) > 0:
+		return ScriptError(textSchnorrType) // its hash cannot be computed
+	}
+	engine, err := txscript.NewEngine(
+		coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
+	if err == nil {
+		err = engine.Execute()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case f == payToScriptHash && len(in.Witness) == 0 && txscript.IsErrorCode(err, txscript.ErrCleanStack):
+		return withoutWitness(lastOf(pushed(in.SignatureScript)))
+	default:
+		return scriptError(err)
+	}
+}
+
+// withoutWitness says why a script fails that an output pays to by its hash and
+// that has no witness. txscript does not see that it should have one.
+func withoutWitness(redeem []byte) error {
+	switch f, _ := formOf(redeem); f {
+	case payToWitnessKeyHash:
+		return ScriptError(textMismatch)
+	case payToWitnessScriptHash:
+		return ScriptError(textWitnessEmpty)
+	case payToTaproot, payToAnchor, unknownWitness:
+		return ScriptError(textWitnessVersion)
+	default:
+		return ScriptError(textCleanStack)
+	}
+}
+
+// hash returns what a signature of the input by ECDSA signs.
+func (s *spending) hash(index int, script []byte, witness bool, hashType txscript.SigHashType) ([]byte, error) {
+	if !witness {
+		return txscript.CalcSignatureHash(script, hashType, s.tx, index)
+	}
+	coin := s.coins[s.tx.TxIn[index].PreviousOutPoint]
+	return txscript.CalcWitnessSigHash(script, s.hashes, hashType, s.tx, index, coin.Value)
+}
+
+// checkSig reports whether sig, with its hash type behind it, is a signature of
+// the input by a public key.
+func (s *spending) checkSig(index int, sig, public, script []byte, witness bool) bool {
+	if len(sig) == 0 {
+		return false
+	}
+	der, hashType := sig[:len(sig)-1], txscript.SigHashType(sig[len(sig)-1])
+	key, err := btcec.ParsePubKey(public)
+	if err != nil {
+		return false
+	}
+	parsed, err := ecdsa.ParseSignature(der)
+	if err != nil {
+		return false
+	}
+	hash, err := s.hash(index, script, witness, hashType)
+	return err == nil && parsed.Verify(hash, key)
+}

@@ -1,0 +1,61 @@
+package rawtx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func (m *methods) combineRawTransaction() command.Command {
+	return command.Command{
+		Name:     "combinerawtransaction",
+		Category: command.RawTransactions,
+		Summary:  "Puts the signatures of several copies of a transaction into one.",
+		Params: []command.Param{
+			{Name: "txs", Type: command.Array, Help: "the transactions, signed in part", Inner: []command.Param{
+				{Name: "hexstring", Type: command.Hex, Optional: true, Help: "a serialized transaction"},
+			}},
+		},
+		Results:  []command.Result{{Type: command.String, Help: "the serialized transaction with all signatures"}},
+		Examples: []string{`[["myhex1", "myhex2", "myhex3"]]`},
+		Run:      m.combine,
+	}
+}
+
+func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
+	list, err := a.Array(0)
+	if err != nil {
+		return nil, err
+	}
+	copies := make([]*wire.MsgTx, list.Len())
+	for i, v := range list.Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		var ok bool
+		if copies[i], ok = decodeTx(text, rawtx.AnyForm); !ok {
+			return nil, command.Errorf(command.DeserializationError,
+				"TX decode failed for tx %d. Make sure the tx has at least one input.", i)
+		}
+	}
+	if len(copies) == 0 {
+		return nil, command.Error{Code: command.DeserializationError, Message: "Missing transactions"}
+	}
+	coins, err := m.unspent(ctx, copies[0])
+	if err != nil {
+		return nil, err
+	}
+	err = rawtx.Combine(ctx, copies, coins)
+	switch {
+	case errors.Is(err, rawtx.ErrNoCoin):
+		return nil, command.Error{Code: command.VerifyError, Message: err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	return encodeTx(copies[0]), nil
+}

@@ -1,0 +1,31 @@
+package rawtx
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/rawtx/internal/psbtjson"
+)
+
+func (m *methods) decodePSBT() command.Command {
+	return command.Command{
+		Name:     "decodepsbt",
+		Category: command.RawTransactions,
+		Summary:  "Shows a partially signed transaction (BIP174) as an object.",
+		Params:   []command.Param{{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"}},
+		Results:  psbtjson.Results(scriptResults()),
+		Examples: []string{`["psbt"]`},
+		Run: func(_ context.Context, a *command.Args) (any, error) {
+			text, err := a.String(0)
+			if err != nil {
+				return nil, err
+			}
+			packet, err := psbt.Decode(text)
+			if err != nil {
+				return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
+			}
+			return psbtjson.Show(m.printer, packet, m.Network.MaxMoney), nil
+		},
+	}
+}

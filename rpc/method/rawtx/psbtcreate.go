@@ -1,0 +1,88 @@
+package rawtx
+
+import (
+	"context"
+
+	"github.com/btcsuite/btcd/btcutil/psbt"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+var errSigned = command.Error{
+	Code: command.DeserializationError, Message: "Inputs must not have scriptSigs and scriptWitnesses",
+}
+
+func (m *methods) createPSBT() command.Command {
+	return command.Command{
+		Name:     "createpsbt",
+		Category: command.RawTransactions,
+		Summary: "Builds a transaction as createrawtransaction does, and returns it partially signed (BIP174),\n" +
+			"with no signature yet.",
+		Params:   buildParams(),
+		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
+		Examples: []string{`[[{"txid":"myid","vout":0}], [{"address":0.01}]]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			tx, err := m.build(ctx, a)
+			if err != nil {
+				return nil, err
+			}
+			return encodePSBT(tx)
+		},
+	}
+}
+
+func convertToPSBT() command.Command {
+	return command.Command{
+		Name:     "converttopsbt",
+		Category: command.RawTransactions,
+		Summary:  "Makes a partially signed transaction (BIP174) of a serialized one.",
+		Params: []command.Param{
+			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
+			{
+				Name: "permitsigdata", Type: command.Bool, Default: "false",
+				Help: "whether signatures are thrown away; otherwise they are an error",
+			},
+			isWitnessParam(),
+		},
+		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
+		Examples: []string{`["rawtransaction"]`},
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return convert(a) },
+	}
+}
+
+func convert(a *command.Args) (any, error) {
+	text, err := a.String(0)
+	if err != nil {
+		return nil, err
+	}
+	permit, err := a.BoolOr(1, false)
+	if err != nil {
+		return nil, err
+	}
+	form, err := readForm(a.Value(2))
+	if err != nil {
+		return nil, err
+	}
+	tx, ok := decodeTx(text, form)
+	if !ok {
+		return nil, errTxDecode
+	}
+	for _, in := range tx.TxIn {
+		if !permit && (len(in.SignatureScript) > 0 || len(in.Witness) > 0) {
+			return nil, errSigned
+		}
+		in.SignatureScript, in.Witness = nil, nil
+	}
+	return encodePSBT(tx)
+}
+
+// encodePSBT returns a transaction that is not signed as a partially signed one
+// that knows nothing more, in base64.
+func encodePSBT(tx *wire.MsgTx) (string, error) {
+	packet, err := psbt.NewFromUnsignedTx(tx)
+	if err != nil {
+		return "", err
+	}
+	return packet.B64Encode()
+}

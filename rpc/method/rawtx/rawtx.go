@@ -1,0 +1,81 @@
+// Package rawtx holds the JSON-RPC methods that make, read, sign and combine
+// transactions which are in no wallet, and createmultisig.
+//
+// Transactions are built by the actor that owns what the node allows; the rest
+// is computed here, by package internal/rawtx. Results and errors are those of
+// Bitcoin Core 30.2 (src/rpc/rawtransaction.cpp, rawtransaction_util.cpp,
+// output_script.cpp).
+package rawtx
+
+import (
+	"context"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work on.
+type Deps struct {
+	Network *dialect.Network
+	Chain   *chainview.Current
+	Builder *ask.Ref // builds transactions
+
+	// Currency is what error messages call the network's coin: "Bitcoin".
+	Currency string
+
+	// Unspent returns an output of the active chain that is not spent, nil when
+	// there is none. Nil: no output can be looked up, and callers have to bring
+	// those they spend.
+	Unspent func(ctx context.Context, at *wire.OutPoint) (*wire.TxOut, error)
+}
+
+// methods is Deps with what is made of them once.
+type methods struct {
+	Deps
+
+	net     *descriptor.Network
+	printer *txjson.Printer
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	net := descriptor.NetworkOf(d.Network.Params)
+	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: d.Network.WitnessScale}}
+	return []command.Command{
+		m.combineRawTransaction(),
+		convertToPSBT(),
+		m.createMultisig(),
+		m.createPSBT(),
+		m.createRawTransaction(),
+		m.decodePSBT(),
+		m.decodeRawTransaction(),
+		m.decodeScript(),
+		m.getRawTransaction(),
+		m.signRawTransactionWithKey(),
+	}
+}
+
+// unspent looks up every output that a transaction spends. Those that are
+// unknown or spent are left out.
+func (m *methods) unspent(ctx context.Context, tx *wire.MsgTx) (map[wire.OutPoint]*wire.TxOut, error) {
+	coins := make(map[wire.OutPoint]*wire.TxOut, len(tx.TxIn))
+	if m.Unspent == nil {
+		return coins, nil
+	}
+	for _, in := range tx.TxIn {
+		out, err := m.Unspent(ctx, &in.PreviousOutPoint)
+		if err != nil {
+			return nil, err
+		}
+		if out != nil {
+			coins[in.PreviousOutPoint] = out
+		}
+	}
+	return coins, nil
+}
