@@ -42,7 +42,7 @@ func (t *tx) commit() error {
 	}
 	w := &writing{
 		db:      t.db,
-		batch:   new(leveldb.Batch),
+		batch:   leveldb.MakeBatch(t.batchSize()),
 		ends:    map[int]fileEnds{},
 		current: t.db.current,
 		placed:  map[chainhash.Hash]*location{},
@@ -114,6 +114,18 @@ func (w *writing) end(file int) fileEnds {
 		return ends
 	}
 	return w.db.ends[file]
+}
+
+// batchSize estimates the bytes of the batch. A flush of btcd's unspent outputs
+// has millions of records, and goleveldb grows a batch by a few thousand at a
+// time, copying all of it.
+func (t *tx) batchSize() int {
+	const perRecord, others = 16, 4096
+	size := others + (len(t.blocks)+len(t.undo))*2*locationSize
+	for key, value := range t.pending {
+		size += perRecord + len(key) + len(value)
+	}
+	return size
 }
 
 // addPending adds the pending writes of the metadata. Of the spend journal only
