@@ -8,7 +8,7 @@ FUZZ     ?= 30s
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
-.PHONY: help demo build test check race lint fmt tidy vet fuzz soak bench bench-compare cover clean
+.PHONY: help demo build test check race lint fmt tidy vet fuzz soak bench bench-report bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -52,6 +52,9 @@ soak: ## the long loops, of which `make test` runs a sample
 
 bench: ## run the benchmarks COUNT times into bench/new.txt
 	$(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... | tee bench/new.txt
+
+bench-report: ## measure the whole node beside its rivals, into bench/results
+	$(GO) run ./bench/report
 
 bench-compare: ## compare this tree with BASE
 	./bench/compare.sh $(BASE) $(COUNT)

@@ -1,0 +1,15 @@
+// Package bench measures the node as a whole, on chains that package synth
+// generates: matching, scanblocks over RPC, building the filter index, the
+// answers to an abort, and the loading of blocks.
+//
+//	go run ./bench/report                                 # everything, into bench/results
+//	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain
+//
+// A rival is measured in the same run, in turn with the node, round by round,
+// and its answers are compared; figures are medians over the rounds. The rivals
+// are btcutil's gcs package and, where the environment variable BITCOIND names
+// a bitcoind of Bitcoin Core 30, that. No benchmark asserts a time.
+//
+// Chains and data directories stay in the folder data, so that they are loaded
+// once; the flags -blocks and -outputs choose another chain.
+package bench

@@ -1,0 +1,186 @@
+package bench
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg"
+
+	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/descriptor"
+)
+
+// BenchmarkScanBlocks calls scanblocks over HTTP for the whole chain, with k
+// scripts or a descriptor of 1,000 keys, with and without looking into the
+// blocks that match.
+//
+// The time is that of the call as the client sees it. The same call for one
+// block (fixed-ms) costs the same but for the scan itself; what lies between
+// the two is in ns/elt. btcutil has the filters in memory and no RPC.
+func BenchmarkScanBlocks(b *testing.B) {
+	x := theIndex()
+	rival := core(b)
+	calls := scanCalls(b)
+	for _, threads := range threadCounts() {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			p := open(b, node(filepath.Join(folder(b), "trawl"), threads))
+			for _, call := range calls {
+				b.Run(call.name, func(b *testing.B) { benchmarkScan(b, x, call, p, rival) })
+			}
+		})
+	}
+}
+
+// A scanCall is a call to measure, and what the oracle answers.
+type scanCall struct {
+	name    string
+	objects []any
+	scripts [][]byte
+	check   bool     // filter_false_positives
+	hits    []bool   // of the oracle, for each filter
+	want    []string // blocks
+}
+
+// scanCalls returns all calls.
+func scanCalls(b *testing.B) (calls []*scanCall) {
+	b.Helper()
+	for _, k := range scriptCounts {
+		scripts := theChain().Queries(k)
+		c := scanCall{name: fmt.Sprintf("k=%d", k), scripts: scripts, objects: raw(scripts)}
+		calls = append(calls, c.both(b, strconv.Itoa(k), k)...)
+	}
+	object, scripts := wallet(b)
+	c := scanCall{name: "wpkh=1000", scripts: scripts, objects: []any{object}}
+	return append(calls, c.both(b, c.name, 0)...)
+}
+
+// both returns the call without and with filter_false_positives. name is that of
+// the scripts, of which the first are planted ones.
+func (c *scanCall) both(b *testing.B, name string, planted int) []*scanCall {
+	b.Helper()
+	x := theIndex()
+	c.hits = x.answer(b, name, c.scripts)
+	plain, checked := *c, *c
+	plain.name += "/ffp=off"
+	checked.name += "/ffp=on"
+	checked.check = true
+	for height, hit := range c.hits {
+		if !hit {
+			continue
+		}
+		hash := x.filters[height].Block.String()
+		plain.want = append(plain.want, hash)
+		if q := synth.Planted(height); q >= 0 && q < planted {
+			checked.want = append(checked.want, hash)
+		}
+	}
+	return []*scanCall{&plain, &checked}
+}
+
+// raw returns scan objects for scripts.
+func raw(scripts [][]byte) []any {
+	objects := make([]any, len(scripts))
+	for i, script := range scripts {
+		objects[i] = "raw(" + hex.EncodeToString(script) + ")"
+	}
+	return objects
+}
+
+// wallet returns a scan object of 1,000 keys and their scripts.
+func wallet(b *testing.B) (object any, scripts [][]byte) {
+	b.Helper()
+	// The first master key of BIP32's test vectors, for test networks.
+	const text = "wpkh(tpubD6NzVbkrYhZ4XgiXtGrdW5XDAPFCL9h7we1vwNCpn8tGbBcgfVYjXyhWo4E1xkh56hjod1RhGjxbaTLV3X4FyWuejifB9jusQ46QzG87VKp/0/*)"
+	const last = 999
+	parsed, err := descriptor.Parse(text, descriptor.NetworkOf(&chaincfg.RegressionNetParams), descriptor.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = parsed[0].ExpandRange(b.Context(), 0, last, 1, func(_ uint32, s [][]byte) error {
+		scripts = append(scripts, s...)
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return map[string]any{"desc": text, "range": last}, scripts
+}
+
+func benchmarkScan(b *testing.B, x *index, call *scanCall, p, rival *peer) {
+	b.Helper()
+	ours := call.contest(b, p)
+	all := []*contender{ours.whole, ours.fixed}
+	var btcutil *contender
+	if !call.check { // btcutil knows no such thing
+		btcutil = x.matchingBtcutil(1, call.scripts, call.hits)
+		all = append(all, btcutil)
+	}
+	var theirs contest
+	if rival != nil {
+		theirs = call.contest(b, rival)
+		all = append(all, theirs.whole, theirs.fixed)
+	}
+	compete(b, all...)
+	b.ReportMetric(milliseconds(ours.whole.median()), "ms")
+	b.ReportMetric(milliseconds(ours.fixed.median()), "fixed-ms")
+	b.ReportMetric(float64(ours.net())/float64(x.elements), "ns/elt")
+	b.ReportMetric(float64(x.bytes)/float64(ours.net()), "GB/s")
+	if btcutil != nil {
+		b.ReportMetric(milliseconds(btcutil.median()), "btcutil-ms")
+		ours.whole.reportRatio(b, btcutil, "x-btcutil")
+	}
+	if rival != nil {
+		b.ReportMetric(milliseconds(theirs.whole.median()), "core-ms")
+		b.ReportMetric(milliseconds(theirs.fixed.median()), "core-fixed-ms")
+		b.ReportMetric(ratio(theirs.net(), ours.net()), "x-core-net")
+		ours.whole.reportRatio(b, theirs.whole, "x-core")
+	}
+}
+
+// A contest is a call over the whole chain and over its last block alone.
+type contest struct{ whole, fixed *contender }
+
+func (c *scanCall) contest(b *testing.B, p *peer) contest {
+	b.Helper()
+	last := len(c.hits) - 1
+	return contest{
+		whole: &contender{run: func() error {
+			blocks, err := c.scan(b.Context(), p, 0, last)
+			if err == nil && !slices.Equal(blocks, c.want) {
+				return fmt.Errorf("%w: %d blocks, want %d", errWrongAnswer, len(blocks), len(c.want))
+			}
+			return err
+		}},
+		fixed: &contender{run: func() error {
+			_, err := c.scan(b.Context(), p, last, last)
+			return err
+		}},
+	}
+}
+
+// net is the time of the scan alone.
+func (c contest) net() time.Duration { return max(c.whole.median()-c.fixed.median(), 1) }
+
+// scan makes the call for a range of heights and returns the relevant blocks.
+func (c *scanCall) scan(ctx context.Context, p *peer, from, to int) ([]string, error) {
+	var result struct {
+		From      int      `json:"from_height"`
+		To        int      `json:"to_height"`
+		Blocks    []string `json:"relevant_blocks"`
+		Completed bool     `json:"completed"`
+	}
+	options := map[string]bool{"filter_false_positives": c.check}
+	if err := p.Call(ctx, &result, "scanblocks", "start", c.objects, from, to, "basic", options); err != nil {
+		return nil, err
+	}
+	if result.From != from || result.To != to || !result.Completed {
+		return nil, fmt.Errorf("%w: heights %d to %d, completed %v", errWrongAnswer, result.From, result.To, result.Completed)
+	}
+	return result.Blocks, nil
+}
