@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"math/bits"
+	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 )
@@ -54,7 +56,17 @@ func parseSubnet(s string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(addr, ones).Masked(), true
 }
 
-// isAllowed reports whether a client at addr, with port, may speak at all.
+// isAllowed reports whether the client may speak at all. The socket in the
+// file system has its mode.
+func (s *Server) isAllowed(r *http.Request) bool {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() == "unix" {
+		return true
+	}
+	return isAllowed(s.allowed, r.RemoteAddr)
+}
+
+// isAllowed reports whether a client at addr, with port, is in one of the
+// networks.
 func isAllowed(allowed []netip.Prefix, addr string) bool {
 	ap, err := netip.ParseAddrPort(addr)
 	if err != nil {

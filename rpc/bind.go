@@ -82,3 +82,18 @@ func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
 	}
 	return nil
 }
+
+// listenUnix binds the socket in the file system, if one is asked for.
+func (s *Server) listenUnix(ctx context.Context, path string) error {
+	if path == "" {
+		return nil
+	}
+	s.infof("Binding RPC on socket %s", path)
+	l, err := listenUnix(ctx, path)
+	if err != nil {
+		s.errorf("Unable to bind RPC on socket %s: %v", path, err)
+		return ErrStart
+	}
+	s.listeners = append(s.listeners, l)
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 )
@@ -14,40 +15,71 @@ const maxBody = 0x02000000
 // writeChunk is how much of a reply has to go out within the timeout.
 const writeChunk = 256 << 10
 
-// readBody returns the whole body, and the status to refuse it with. The
-// timeout counts from each piece that arrives to the next.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, int) {
+// errNoMemory ends the reading of a body when others take all memory there is.
+var errNoMemory = errors.New("too many large requests at a time")
+
+// noMemory answers a request that would take more memory than is left.
+var noMemory = response{status: http.StatusServiceUnavailable, body: []byte("Too many large requests at a time")}
+
+// readBody returns the whole body, or what to refuse it with. Its memory is taken
+// from held as it arrives, then that of the tree it will become.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, held *share) ([]byte, *response) {
 	control := http.NewResponseController(w)
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
-	body, err := io.ReadAll(http.MaxBytesReader(w, &patientReader{r.Body, control, s.timeout}, maxBody))
-	if err == nil {
-		return body, http.StatusOK
+	patient := &patientReader{
+		ReadCloser: r.Body, control: control, timeout: s.timeout, began: time.Now(), held: held,
 	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, http.StatusRequestEntityTooLarge
+	body, err := io.ReadAll(http.MaxBytesReader(w, patient, maxBody))
+	if err == nil && !held.grow(weigh(body)) {
+		err = errNoMemory
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		panic(http.ErrAbortHandler) // the client left in the middle of it
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case err == nil:
+		_ = control.SetReadDeadline(time.Time{}) // the call may take its time
+		return body, nil
+	case errors.Is(err, errNoMemory):
+		return nil, &noMemory
+	case !tooLarge && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrDeadlineExceeded)):
+		panic(http.ErrAbortHandler) // the client left in the middle of it, or fell silent
+	default: // what Core answers to chunks that cannot be read, too
+		return nil, &response{status: http.StatusRequestEntityTooLarge}
 	}
-	return nil, http.StatusBadRequest
 }
 
-// A patientReader gives the client the timeout anew for every read.
+// A patientReader gives the client the timeout for every read, as long as it
+// is not slower than minRate on the whole.
 type patientReader struct {
 	io.ReadCloser
 	control *http.ResponseController
 	timeout time.Duration
+	began   time.Time
+	read    int
+	held    *share
 }
 
 // Read implements io.Reader.
 func (r *patientReader) Read(p []byte) (int, error) {
-	_ = r.control.SetReadDeadline(time.Now().Add(r.timeout))
-	return r.ReadCloser.Read(p)
+	deadline := r.began.Add(slowest(r.read, r.timeout))
+	if next := time.Now().Add(r.timeout); next.Before(deadline) {
+		deadline = next
+	}
+	_ = r.control.SetReadDeadline(deadline)
+	n, err := r.ReadCloser.Read(p)
+	r.read += n
+	if !r.held.grow(r.read) {
+		return n, errNoMemory
+	}
+	return n, err
 }
 
 // reply writes a response. A client that does not take it is dropped after
 // the timeout.
 func (s *Server) reply(w http.ResponseWriter, resp response) {
+	held := share{of: &s.replies}
+	if !held.grow(len(resp.body)) {
+		resp = noMemory
+	}
+	defer held.release()
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=ISO-8859-1")
 	if resp.json {
@@ -57,11 +89,14 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 		h.Set("Content-Length", strconv.Itoa(len(resp.body)))
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.timeout))
+	// Before net/http writes the first byte it may wait for the rest of a body
+	// that nobody read, for which there is a timeout already.
+	patience := 2 * s.timeout
+	_ = control.SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(resp.status)
-	for rest := resp.body; len(rest) > 0; {
+	for rest := resp.body; len(rest) > 0; patience = s.timeout {
 		n := min(len(rest), writeChunk)
-		_ = control.SetWriteDeadline(time.Now().Add(s.timeout))
+		_ = control.SetWriteDeadline(time.Now().Add(patience))
 		if _, err := w.Write(rest[:n]); err != nil {
 			return
 		}

@@ -24,8 +24,8 @@ const (
 	DefaultTimeout   = 30 * time.Second
 )
 
-// Config is what a [Server] needs. The comments name Core's options, whose
-// values are taken as they were written.
+// Config is what a [Server] needs. The comments name the options, most of them
+// Core's, whose values are taken as they were written.
 type Config struct {
 	Log *slog.Logger // nil: nothing is logged
 
@@ -45,6 +45,10 @@ type Config struct {
 	Threads   int           // -rpcthreads, 0: default, negative: 1
 	WorkQueue int           // -rpcworkqueue, 0: default, negative: 1
 	Timeout   time.Duration // -rpcservertimeout, 0: default
+	MaxConns  int           // connections at a time, 0: DefaultMaxConns
+
+	Unix        string // -rpcunix, a full path; empty: no such socket
+	CheckOrigin bool   // -rpccheckorigin
 }
 
 // port returns the port to listen on by default.
@@ -71,5 +75,8 @@ func (c *Config) setDefaults() {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
+	}
+	if c.MaxConns == 0 {
+		c.MaxConns = DefaultMaxConns
 	}
 }

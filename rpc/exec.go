@@ -106,6 +106,9 @@ func (s *Server) answerOne(who command.Caller, list whitelist, v *jsontree.Value
 // answerBatch runs the requests of a batch one after the other, with one
 // worker for all of them.
 func (s *Server) answerBatch(who command.Caller, list whitelist, batch *jsontree.Value) response {
+	if batch.Len() > maxBatch {
+		return refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
+	}
 	if refused := s.refuseBatch(who, list, batch); refused != nil {
 		return *refused
 	}
@@ -127,6 +130,9 @@ func (s *Server) answerBatch(who command.Caller, list whitelist, batch *jsontree
 		from := len(body)
 		if from > 1 {
 			body = append(body, ',')
+		}
+		if len(body) > s.batch && j.err == nil {
+			j.err = command.Error{Code: command.OutOfMemory, Message: "The reply to the batch is too large"}
 		}
 		body, _ = s.run(j, body)
 		if j.notification() {

@@ -22,9 +22,11 @@ var refuseVerb = response{
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // of the reply before on this connection
+	// Whoever is refused may have this long to send the body nobody reads.
+	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
 	wallet, found := walletPath(r.RequestURI)
 	switch {
-	case !isAllowed(s.allowed, r.RemoteAddr):
+	case !s.isAllowed(r), s.checkOrigin && fromElsewhere(r):
 		s.reply(w, response{status: http.StatusForbidden})
 	case r.Method == http.MethodDelete:
 		s.reply(w, response{status: http.StatusMethodNotAllowed})
@@ -61,11 +63,14 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 		s.reply(w, response{status: http.StatusUnauthorized})
 		return
 	}
-	body, status := s.readBody(w, r)
-	if status != http.StatusOK {
-		s.reply(w, response{status: status})
+	held := share{of: &s.bodies}
+	defer held.release()
+	body, refused := s.readBody(w, r, &held)
+	if refused != nil {
+		s.reply(w, *refused)
 		return
 	}
+	connOf(r).hold()
 	who := command.Caller{User: user, WalletPath: wallet}
 	s.reply(w, s.answer(who, s.whitelists.of(user), body))
 }

@@ -10,6 +10,14 @@
 // that a scan can be stopped however many wait. The requests of a batch run
 // one after the other.
 //
+// # Limits
+//
+// What a client can make the server hold is bounded: connections, of which the
+// longest quiet ones make room for new ones; heads; bodies, each and all
+// together with what they are parsed into; batches and their replies; replies
+// that are not taken. Whoever sends or takes too slowly is cut off. Credentials are
+// checked before anything of a body is read.
+//
 // # Lifetime
 //
 // The context of a call ends with the server and not with the client: a
@@ -51,9 +59,14 @@ type Server struct {
 	whitelists  whitelists
 	workers     *workers
 	timeout     time.Duration
+	checkOrigin bool
 
 	http      *http.Server
 	listeners []net.Listener
+	conns     *conns
+	bodies    budget
+	replies   budget
+	batch     int // what the replies to a batch may take
 	state     atomic.Pointer[state]
 	closing   atomic.Bool
 
@@ -77,6 +90,12 @@ func NewServer(c Config) (*Server, error) {
 		whitelists: parseWhitelists(c.Whitelist, c.WhitelistDefault),
 		workers:    newWorkers(c.Threads, c.WorkQueue),
 		timeout:    c.Timeout,
+
+		checkOrigin: c.CheckOrigin,
+		conns:       newConns(c.MaxConns),
+		bodies:      budget{limit: maxBodies},
+		replies:     budget{limit: maxReplies},
+		batch:       maxBatchReply,
 	}
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -87,9 +106,14 @@ func NewServer(c Config) (*Server, error) {
 		MaxHeaderBytes:               maxHead - goHeadSlop,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
+		ConnState:                    connState,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
 	}
 	if err := s.open(&c); err != nil {
 		s.cancel()
+		s.closeListeners()
 		s.removeCookie()
 		return nil, err
 	}
@@ -109,7 +133,10 @@ func (s *Server) open(c *Config) error {
 	if err := s.setLogins(c); err != nil {
 		return err
 	}
-	return s.listen(s.ctx, endpoints)
+	if err := s.listen(s.ctx, endpoints); err != nil {
+		return err
+	}
+	return s.listenUnix(s.ctx, c.Unix)
 }
 
 // setLogins collects who may log in.
@@ -191,7 +218,7 @@ func (s *Server) ready() (*command.Table, error) {
 func (s *Server) Serve() error {
 	ended := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
-		go func() { ended <- s.http.Serve(headListener{l}) }()
+		go func() { ended <- s.http.Serve(connListener{headListener{l}, s.conns}) }()
 	}
 	var failed error
 	for range s.listeners {
@@ -202,21 +229,27 @@ func (s *Server) Serve() error {
 	return failed
 }
 
-// Shutdown ends the context of all calls, waits until running ones have
-// answered, and removes the cookie. When ctx ends first, connections are cut.
+// Shutdown ends the context of all calls, closes the connections that wait for
+// none, waits until running ones have answered, and removes the cookie. When
+// ctx ends first, all connections are cut.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closing.Store(true)
 	s.workers.close()
 	s.cancel()
+	s.conns.close()
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close()
 	}
-	for _, l := range s.listeners { // those that Serve never took over
-		_ = l.Close()
-	}
+	s.closeListeners() // that Serve never took over
 	s.removeCookie()
 	return err
+}
+
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
 }
 
 func (s *Server) removeCookie() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -215,6 +216,11 @@ func TestWalletPath(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", wallet, got, want)
 		}
 	}
+	s := newServer(t, 200, `{"result":null,"id":1}`)
+	cli(t, "", s.port(), "-rpcwallet=w", "-norpcwallet", "x").want(t, 0, "", "")
+	if got := s.asked[0].RequestURI; got != "/" {
+		t.Errorf("no wallet: got %s", got)
+	}
 }
 
 func TestStandardInput(t *testing.T) {
@@ -281,7 +287,8 @@ func TestRPCWaitTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		_, err := retry(s, time.Sleep, func() (*jsontree.Value, error) {
+		c := &client{settings: s, world: &world{pause: time.Sleep}}
+		err := c.retry(func() (*jsontree.Value, error) {
 			calls++
 			return nil, transient("nobody there")
 		})
@@ -334,6 +341,25 @@ func TestPorts(t *testing.T) {
 		"Warning: Port specified in both -rpcconnect and -rpcport. Using -rpcport "+port+"\n")
 	cli(t, "", "-rpcconnect=127.0.0.1:0", "x").want(t, 1, "", "error: Invalid port provided in -rpcconnect: 127.0.0.1:0\n")
 	cli(t, "", "-rpcport=x", "x").want(t, 1, "", "error: Invalid port provided in -rpcport: x\n")
+}
+
+func TestUnixSocket(t *testing.T) {
+	dir := t.TempDir()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"result":"`+r.RequestURI+`","id":1}`)
+	})}
+	go s.Serve(l)
+	defer s.Close()
+	cli(t, "", "-datadir="+dir, "-rpcunix=s", "-rpcwallet=w", "x").want(t, 0, "/wallet/w\n", "")
+	port := closedPort(t)
+	cli(t, "", "-datadir="+dir, "-rpcunix=s", "-rpcconnect=127.0.0.1", port, "x").want(t, 1, "", connectError(port, ""))
+	missing := filepath.Join(dir, "none")
+	want := strings.Replace(connectError("", ""), "127.0.0.1:", missing, 1)
+	cli(t, "", "-rpcunix="+missing, "x").want(t, 1, "", want)
 }
 
 func TestParameterTable(t *testing.T) {

@@ -8,15 +8,27 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"time"
+
+	"golang.org/x/term"
 )
 
 func main() {
 	os.Exit(run(os.Args[1:], &world{
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-		home:   os.Getenv("HOME"),
-		pause:  time.Sleep,
+		stdin:      os.Stdin,
+		stdout:     os.Stdout,
+		stderr:     os.Stderr,
+		home:       os.Getenv("HOME"),
+		pause:      time.Sleep,
+		colour:     term.IsTerminal(int(os.Stdout.Fd())),
+		terminal:   term.IsTerminal(int(os.Stderr.Fd())),
+		interrupts: interrupts,
 	}))
+}
+
+func interrupts() (hits <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	return c, func() { signal.Stop(c) }
 }

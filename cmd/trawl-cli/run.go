@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -19,6 +20,13 @@ type world struct {
 	stdout, stderr io.Writer
 	home           string
 	pause          func(time.Duration)
+
+	colour   bool // the standard output is a terminal
+	terminal bool // the standard error stream is one
+
+	// interrupts delivers a value for every interrupt until stop is called;
+	// before and after that an interrupt ends the program.
+	interrupts func() (hits <-chan os.Signal, stop func())
 }
 
 const exitFailure = 1
@@ -72,6 +80,9 @@ func configure(args []string, w *world) (*options.Settings, error) {
 		}
 		return nil, errAnswered
 	}
+	if shell := s.String("completion", ""); shell != "" {
+		return nil, complete(shell, w.stdout)
+	}
 	files := options.OS{}
 	if err := s.CheckDataDir(files); err != nil {
 		return nil, failf("Error: %v", err)
@@ -111,65 +122,73 @@ or:    trawl-cli [options] help <method>
 ` + s.Help()
 }
 
-// call makes the one call that the command line asks for.
+// call does what the command line asks for.
 func call(s *options.Settings, w *world) (*jsontree.Value, error) {
 	words, err := readWords(s, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseCommands(s); err != nil {
+	if err := checkCommands(s); err != nil {
 		return nil, err
+	}
+	c, err := newClient(s, w)
+	if err != nil {
+		return nil, err
+	}
+	for _, command := range commands {
+		if s.Bool(command.option, false) {
+			return command.run(c, words)
+		}
 	}
 	if len(words) == 0 {
 		return nil, errors.New("too few parameters (need at least command)")
 	}
-	to, err := newEndpoint(s, w.stderr)
-	if err != nil {
-		return nil, err
-	}
-	method := words[0]
-	convert := positional
-	if s.Bool("named", false) {
-		convert = named
-	}
-	params, err := convert(method, words[1:])
-	if err != nil {
-		return nil, err
-	}
-	reply, err := retry(s, w.pause, func() (*jsontree.Value, error) {
-		return to.post(request(method, params), credentialsOf(s))
-	})
-	if err != nil {
-		return nil, err
-	}
-	if failure := reply.Get("error"); !failure.IsNull() {
-		return nil, newRefusal(failure)
-	}
-	return reply.Get("result"), nil
+	return c.method(words[0], words[1:])
 }
 
-// refuseCommands refuses the options that stand for several calls.
-func refuseCommands(s *options.Settings) error {
+// commands are the options that stand for several calls, in Core's order.
+var commands = []struct {
+	option string
+	run    func(c *client, words []string) (*jsontree.Value, error)
+}{
+	{"getinfo", (*client).getinfo},
+	{"netinfo", (*client).netinfo},
+	{"generate", (*client).generate},
+	{"addrinfo", (*client).addrinfo},
+}
+
+// checkCommands allows one of the options that stand for several calls.
+func checkCommands(s *options.Settings) error {
 	var given []string
 	for _, name := range []string{"addrinfo", "generate", "getinfo", "netinfo"} {
 		if s.IsSet(name) {
 			given = append(given, "-"+name)
 		}
 	}
-	switch {
-	case len(given) > 1:
+	if len(given) > 1 {
 		return failf("Only one of %s may be specified.", strings.Join(given, ", "))
-	case len(given) == 1:
-		return fmt.Errorf("%s is not available in this version", given[0])
 	}
 	return nil
 }
 
-// request is the body of a call, its members in Core's order.
-func request(method string, params *jsontree.Value) []byte {
-	b := jsontree.AppendString([]byte(`{"method":`), method)
-	b = params.AppendJSON(append(b, `,"params":`...))
-	return append(b, `,"id":1,"jsonrpc":"2.0"}`+"\n"...)
+// method calls a method by its name.
+func (c *client) method(name string, words []string) (*jsontree.Value, error) {
+	convert := positional
+	if c.settings.Bool("named", false) {
+		convert = named
+	}
+	params, err := convert(name, words)
+	if err != nil {
+		return nil, err
+	}
+	if c.terminal && isScan(name, params) {
+		return c.scan(params)
+	}
+	answer, err := c.call(c.wallet, name, params)
+	if err != nil {
+		return nil, err
+	}
+	return answer.value()
 }
 
 // shown is a result as it is printed: a string as it is, nothing for null.

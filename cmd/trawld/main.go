@@ -7,6 +7,8 @@
 // error stream and, as far as there was one yet, in the log.
 package main
 
+//go:generate go test -run ^TestGenerated$ . -update
+
 import (
 	"context"
 	"io"

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl"
@@ -160,8 +161,9 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	return trawl.Config{
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
-		Reindex:     o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
-		NoBlocksXOR: !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
+		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
+		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
+		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
 		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
 	}, nil
 }
@@ -219,6 +221,10 @@ func serverConfig(s *session) rpc.Config {
 		on := o.Bool("rpcwhitelistdefault", true)
 		whitelistDefault = &on
 	}
+	unix := o.Path("rpcunix", "")
+	if unix != "" {
+		unix = o.BelowNetDir(unix)
+	}
 	return rpc.Config{
 		Log:  s.log,
 		Port: o.String("rpcport", ""), DefaultPort: o.Chain().RPCPort(),
@@ -227,7 +233,9 @@ func serverConfig(s *session) rpc.Config {
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
 		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
 		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
-		Timeout: time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
+		Timeout:  time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
+		MaxConns: min(rpc.DefaultMaxConns, maxFiles()/2), // the other half is for the stores and the peers
+		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false),
 	}
 }
 

@@ -4,12 +4,22 @@ package main
 
 import (
 	"io"
+	"math"
 	"os"
 	"syscall"
 )
 
 // restrictNewFiles makes new files and folders accessible to their owner only.
 func restrictNewFiles() { syscall.Umask(0o077) }
+
+// maxFiles returns how many files and connections the process may have open.
+func maxFiles() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(limit.Cur)
+}
 
 // lockFile takes an advisory lock on a whole file, of the kind Core takes, so
 // that either program refuses a folder that the other one has.

@@ -9,7 +9,10 @@
 // nobody changes it any more.
 package jsontree
 
-import "iter"
+import (
+	"iter"
+	"strconv"
+)
 
 // Kind is the type of a JSON value.
 type Kind uint8
@@ -72,6 +75,9 @@ func NewBool(b bool) *Value {
 
 // NewString returns a string.
 func NewString(s string) *Value { return &Value{kind: String, text: s} }
+
+// NewInt returns a number.
+func NewInt(n int64) *Value { return &Value{kind: Number, text: strconv.FormatInt(n, 10)} }
 
 // NewArray returns an array of copies of the given values.
 func NewArray(values ...*Value) *Value {

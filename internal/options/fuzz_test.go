@@ -2,6 +2,7 @@ package options
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,6 +42,32 @@ func FuzzArgs(f *testing.F) {
 			_, err = s.SelectChain()
 		}
 		checkReadable(t, s, err)
+	})
+}
+
+// FuzzHostPort: what is taken apart is the same when it is put together.
+func FuzzHostPort(f *testing.F) {
+	for _, seed := range []string{"", "a", "a:1", "[::1]:8332", "[::1]", "::1", ":1", "a:0", "a:65536", "[]:1", "a:b:c", "[a"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		host, port, ok := SplitHostPort(text)
+		if !ok {
+			if host != "" || port != 0 {
+				t.Errorf("%q is refused and %q, %d", text, host, port)
+			}
+			return
+		}
+		number := strconv.Itoa(int(port))
+		for _, whole := range []string{host, "[" + host + "]"} {
+			if port == 0 && text == whole {
+				return
+			}
+			if digits, found := strings.CutPrefix(text, whole+":"); found && port != 0 && strings.TrimLeft(digits, "0") == number {
+				return
+			}
+		}
+		t.Errorf("%q is %q, %d", text, host, port)
 	})
 }
 

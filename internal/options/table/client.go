@@ -4,7 +4,8 @@ import "github.com/seed61375155/trawl/internal/options"
 
 // client is what trawl-cli has to find and call a daemon.
 var client = []options.Option{
-	{Name: "color", Arg: "<when>", Flags: noNegation | hidden | unused, Help: "Colour the output of -getinfo: always, auto or never (default: auto)"},
+	{Name: "color", Arg: "<when>", Flags: noNegation, Help: "Colour the output of -getinfo: always, auto (on a terminal) or never (default: auto)"},
+	{Name: "completion", Arg: "<shell>", Flags: noNegation | needsValue, Help: "Print a script that completes command lines of this program in bash, zsh or fish, and exit"},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory (default: trawl.conf, or else bitcoin.conf)"},
 	{Name: "datadir", Arg: "<dir>", Flags: noNegation, Help: "Data directory of the daemon (default: ~/.trawl)"},
 	{Name: "includeconf", Arg: "<file>", Flags: hidden},
@@ -14,6 +15,7 @@ var client = []options.Option{
 	{Name: "rpccookiefile", Arg: "<loc>", Help: "Read the cookie from <loc>, relative to the network's folder (default: .cookie)"},
 	{Name: "rpcpassword", Arg: "<pw>", Flags: sensitive, Help: "Password for calls"},
 	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Call the daemon on <port> (default: 8332, testnet: 18332, testnet4: 48332, signet: 38332, regtest: 18443)"},
+	{Name: "rpcunix", Arg: "<path>", Help: "Call the daemon on its socket at <path>, relative to the network's folder, unless -rpcconnect is given"},
 	{Name: "rpcuser", Arg: "<user>", Flags: sensitive, Help: "User name for calls"},
 	{Name: "rpcwait", Help: "Wait for a daemon that is not up yet"},
 	{Name: "rpcwaittimeout", Arg: "<n>", Help: "End -rpcwait after <n> seconds; 0 for never (default: 0)"},
@@ -23,11 +25,10 @@ var client = []options.Option{
 	{Name: "stdinwalletpassphrase", Help: "Read the wallet's passphrase from the standard input, for walletpassphrase and walletpassphrasechange"},
 }
 
-// clientCommands are answers made of several calls. They are hidden because
-// trawl-cli does not give them yet.
+// clientCommands are answers made of several calls.
 var clientCommands = []options.Option{
-	{Name: "addrinfo", Flags: hidden | unused, Help: "Count the addresses of peers that the node knows, by network"},
-	{Name: "generate", Flags: hidden | unused, Help: "Make blocks that pay a new address of the wallet"},
-	{Name: "getinfo", Flags: hidden | unused, Help: "Show the state of the node in short"},
-	{Name: "netinfo", Flags: hidden | unused, Help: "Show the peers of the node"},
+	{Name: "addrinfo", Help: "Count the addresses of peers that the node knows, by network"},
+	{Name: "generate", Help: "Make blocks that pay a new address of the wallet; arguments are how many (default: 1) and how often to try (default: 1000000)"},
+	{Name: "getinfo", Help: "Show the state of the node in short. It comes from several calls, between which the state may change"},
+	{Name: "netinfo", Help: "Show the connections of the node; an argument from 0 to 4 asks for more or less (default: 0), \"help\" describes them"},
 }

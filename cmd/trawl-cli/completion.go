@@ -1,0 +1,67 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
+)
+
+// methodList has a line for each method of the daemon: its name and those of its
+// parameters. It is made from the daemon's own table, see cmd/trawld.
+//
+//go:embed methods.txt
+var methodList string
+
+// completions are the scripts of -completion, by shell. What they complete is
+// put in the place of @METHODS@, a method and its parameters a line, and
+// @OPTIONS@, an option a line, with an equals sign where it needs a value.
+//
+//go:embed completion.bash
+var bashCompletion string
+
+//go:embed completion.zsh
+var zshCompletion string
+
+//go:embed completion.fish
+var fishCompletion string
+
+var completions = map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+
+// complete writes the script for a shell.
+func complete(shell string, w io.Writer) error {
+	script, ok := completions[shell]
+	if !ok {
+		return failf("Error: No completion for %s. Valid values: %s.", shell,
+			strings.Join(slices.Sorted(maps.Keys(completions)), ", "))
+	}
+	script = strings.NewReplacer(
+		"@METHODS@", strings.TrimSpace(methodList),
+		"@OPTIONS@", strings.Join(optionWords(), "\n"),
+	).Replace(script)
+	if _, err := io.WriteString(w, script); err != nil {
+		return failf("Error: %v", err)
+	}
+	return errAnswered
+}
+
+// optionWords are the options that help shows, as they are typed.
+func optionWords() []string {
+	var words []string
+	for _, o := range table.CLI() {
+		if o.Flags&(options.Hidden|options.Unused) != 0 {
+			continue
+		}
+		word := "-" + o.Name
+		if o.Arg != "" {
+			word += "="
+		}
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}

@@ -1,0 +1,196 @@
+package rpc
+
+import (
+	"container/list"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// conns are the open connections of a server. There are never more than the
+// limit: when it is reached a new one takes the place of the one that has
+// been quiet longest, so that half-open connections, however many, do not
+// keep clients out. A connection whose request was read in full is not quiet.
+type conns struct {
+	limit, perPeer int
+
+	mu     sync.Mutex
+	total  int
+	byPeer map[netip.Prefix]int
+	quiet  list.List // of *conn, the longest first
+	closed bool
+}
+
+// A conn is one of the connections.
+type conn struct {
+	net.Conn
+	owner *conns
+	peer  netip.Prefix
+	quiet *list.Element // nil: a request of it is being answered
+	gone  bool
+}
+
+func newConns(limit int) *conns {
+	return &conns{limit: limit, perPeer: maxConnsPerPeer, byPeer: map[netip.Prefix]int{}}
+}
+
+// add takes a connection up. It returns nil when there is no room for it,
+// since all others are being answered, or when the server stops.
+func (s *conns) add(c net.Conn) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	added := &conn{Conn: c, owner: s, peer: peerOf(c.RemoteAddr())}
+	switch {
+	case s.closed:
+		return nil
+	case !added.isLocal() && s.byPeer[added.peer] >= s.perPeer:
+		if !s.evict(func(old *conn) bool { return old.peer == added.peer }) {
+			return nil
+		}
+	case s.total >= s.limit:
+		if !s.evict(func(*conn) bool { return true }) {
+			return nil
+		}
+	}
+	s.total++
+	s.byPeer[added.peer]++
+	added.quiet = s.quiet.PushBack(added)
+	return added
+}
+
+// evict closes the connection that has been quiet longest of those that match.
+func (s *conns) evict(match func(*conn) bool) bool {
+	for e := s.quiet.Front(); e != nil; e = e.Next() {
+		if old := e.Value.(*conn); match(old) {
+			s.remove(old)
+			_ = old.Conn.Close()
+			return true
+		}
+	}
+	return false
+}
+
+func (s *conns) remove(c *conn) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	if c.quiet != nil {
+		s.quiet.Remove(c.quiet)
+		c.quiet = nil
+	}
+	s.total--
+	if s.byPeer[c.peer]--; s.byPeer[c.peer] == 0 {
+		delete(s.byPeer, c.peer)
+	}
+}
+
+// close closes all quiet connections, and from now on each one that becomes
+// quiet.
+func (s *conns) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for s.evict(func(*conn) bool { return true }) {
+	}
+}
+
+// hold says that a request was read and will be answered.
+func (c *conn) hold() {
+	if c == nil {
+		return
+	}
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	if c.quiet != nil {
+		c.owner.quiet.Remove(c.quiet)
+		c.quiet = nil
+	}
+}
+
+// release says that the answer is out.
+func (c *conn) release() {
+	s := c.owner
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.gone || c.quiet != nil:
+	case s.closed:
+		s.remove(c)
+		_ = c.Conn.Close()
+	default:
+		c.quiet = s.quiet.PushBack(c)
+	}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.owner.mu.Lock()
+	c.owner.remove(c)
+	c.owner.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// isLocal reports whether the client is on this machine.
+func (c *conn) isLocal() bool { return !c.peer.IsValid() || c.peer.Addr().IsLoopback() }
+
+// peerOf returns whose connection it is: an address, of IPv6 the network that
+// one machine may have for itself. It is not valid for a Unix socket.
+func peerOf(addr net.Addr) netip.Prefix {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	bits := ip.BitLen()
+	if ip.Is6() && !ip.IsLoopback() {
+		bits = 64
+	}
+	peer, _ := ip.Prefix(bits)
+	return peer
+}
+
+// noRoom is sent on a connection that is not taken up.
+const noRoom = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+// A connListener accepts connections as long as there is room.
+type connListener struct {
+	net.Listener
+	conns *conns
+}
+
+// Accept implements net.Listener.
+func (l connListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if added := l.conns.add(c); added != nil {
+			return added, nil
+		}
+		_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // never needed: nothing was sent before
+		_, _ = c.Write([]byte(noRoom))
+		_ = c.Close()
+	}
+}
+
+// connState is told by net/http what a connection does.
+func connState(c net.Conn, state http.ConnState) {
+	if state == http.StateIdle {
+		if ours, ok := c.(*conn); ok {
+			ours.release()
+		}
+	}
+}
+
+// connKey is where the context of a request has its connection.
+type connKey struct{}
+
+// connOf returns the connection of a request, nil in tests without one.
+func connOf(r *http.Request) *conn {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	return c
+}

@@ -1,0 +1,119 @@
+package rpc
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// When there are too many connections, the longest quiet one goes; when a call
+// runs on all of them, the new one does.
+func TestConnectionLimit(t *testing.T) {
+	b := newBlocker()
+	s := startServer(t, Config{User: "u", Password: "p", MaxConns: 2})
+	s.Ready(blockerTable(t, b))
+	first := dial(t, s)
+	waitFor(t, func() bool { return s.conns.open() == 1 })
+	second := dial(t, s)
+	waitFor(t, func() bool { return s.conns.open() == 2 })
+	c := newClient(t, s)
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+	if _, err := first.Read(make([]byte, 1)); err == nil {
+		t.Error("the first connection is open")
+	}
+	var calls sync.WaitGroup
+	for range 2 { // the second connection makes room
+		calls.Go(func() { c.want(t, v2Call("block"), `200 {"jsonrpc":"2.0","result":"done","id":1}`) })
+		<-b.began
+	}
+	if _, err := second.Read(make([]byte, 1)); err == nil {
+		t.Error("the second connection is open")
+	}
+	if got, err := io.ReadAll(dial(t, s)); string(got) != noRoom {
+		t.Errorf("got %q, %v", got, err)
+	}
+	close(b.free)
+	calls.Wait()
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+}
+
+// A distant is a connection from an address.
+type distant struct {
+	net.Conn
+	from   string
+	closed bool
+}
+
+func (d *distant) Close() error { d.closed = true; return nil }
+
+func (d *distant) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(d.from))
+}
+
+// An address, or an IPv6 network of 64 bits, has a limit of its own, which does
+// not count for this machine.
+func TestConnectionsOfOnePeer(t *testing.T) {
+	s := newConns(100)
+	s.perPeer = 2
+	for _, test := range []struct {
+		from  string
+		fresh int // how many of the connections stay
+	}{
+		{"192.0.2.1:1 192.0.2.1:2 192.0.2.1:3", 2},
+		{"192.0.2.2:1 [::ffff:192.0.2.2]:2 192.0.2.2:3", 2},
+		{"[2001:db8::1]:1 [2001:db8::2]:1 [2001:db8::3]:1", 2},
+		{"[2001:db8:1::1]:1 [2001:db8:2::1]:1 [2001:db8:3::1]:1", 3},
+		{"127.0.0.1:1 127.0.0.1:2 127.0.0.1:3 127.0.0.1:4", 4},
+		{"[::1]:1 [::1]:2 [::1]:3", 3},
+	} {
+		var all []*distant
+		for from := range strings.FieldsSeq(test.from) {
+			c := &distant{from: from}
+			if s.add(c) == nil {
+				t.Fatalf("%s was refused", from)
+			}
+			all = append(all, c)
+		}
+		for i, c := range all {
+			if want := i < len(all)-test.fresh; c.closed != want {
+				t.Errorf("%s: closed is %v", c.from, c.closed)
+			}
+		}
+	}
+	if got := len(s.byPeer); got != 8 {
+		t.Errorf("%d peers are known", got)
+	}
+	s.close()
+	if s.total != 0 || len(s.byPeer) != 0 || s.quiet.Len() != 0 {
+		t.Errorf("%d connections, %v, %d quiet after the end", s.total, s.byPeer, s.quiet.Len())
+	}
+	if s.add(&distant{from: "127.0.0.1:9"}) != nil {
+		t.Error("a connection after the end")
+	}
+}
+
+// What is being answered is not closed, but as soon as it has been when the
+// server stops.
+func TestHeldConnections(t *testing.T) {
+	s := newConns(1)
+	held := &distant{from: "127.0.0.1:1"}
+	c := s.add(held)
+	c.hold()
+	if s.add(&distant{from: "127.0.0.1:2"}) != nil {
+		t.Error("one too many")
+	}
+	s.close()
+	if held.closed {
+		t.Error("closed while it was answered")
+	}
+	c.release()
+	if !held.closed || s.total != 0 {
+		t.Errorf("closed is %v, %d connections", held.closed, s.total)
+	}
+	if err := c.Close(); err != nil || s.total != 0 { // as net/http does
+		t.Errorf("got %v, %d connections", err, s.total)
+	}
+}

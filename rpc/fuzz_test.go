@@ -1,0 +1,101 @@
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// FuzzHead: mending a head keeps a request that net/http can read what it is, but
+// for what is after a second Host header, and the mended head can be read if it
+// was mended before.
+func FuzzHead(f *testing.F) {
+	for _, seed := range []string{
+		"POST / HTTP/1.1\r\nHost: x\r\n\r\nbody", "POST /a b%zz HTTP/1.1\r\n\r\n", "POST x HTTP/1.1\nHost: a\nhost: b\n\n", "\r\n\r\n",
+		"GET http://a/b HTTP/1.1\r\nA: b\r\n c\r\n\r\n", "POST  /  HTTP/1.1\r\n\r\n", "OPTIONS * HTTP/1.0\r\n\r\n", "A\r\nHost:\r\n\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, head []byte) {
+		end := headEnd(head)
+		if end < 0 {
+			return
+		}
+		mended := mendHead(bytes.Clone(head), end)
+		if !bytes.HasSuffix(mended, head[end:]) {
+			t.Fatalf("%q became %q", head, mended)
+		}
+		before, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(head)))
+		if err != nil {
+			return
+		}
+		after, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(mended)))
+		if err != nil || after.Method != before.Method || after.Proto != before.Proto || after.ContentLength != before.ContentLength {
+			t.Errorf("%q became %q: %v", head, mended, err)
+		}
+		if err == nil && strings.HasPrefix(before.RequestURI, "/") && after.RequestURI != before.RequestURI {
+			t.Errorf("%q became %q", before.RequestURI, after.RequestURI)
+		}
+	})
+}
+
+// FuzzLogin: nothing but the right words opens the door.
+func FuzzLogin(f *testing.F) {
+	for _, seed := range []string{"", "Basic ", "Basic dTpw", "Basic dTpw\n", "basic dTpw", "Basic dTpwOg==", "Bearer dTpw", "Basic =", "Basic dTp"} {
+		f.Add(seed)
+	}
+	credentials := []credential{newCredential("u", "p")}
+	f.Fuzz(func(t *testing.T, header string) {
+		user, ok := login(credentials, header)
+		text, err := base64.StdEncoding.DecodeString(strings.TrimSpace(strings.TrimPrefix(header, "Basic ")))
+		if ok && (err != nil || string(text) != "u:p" || user != "u" || !strings.HasPrefix(header, "Basic ")) {
+			t.Errorf("%q logs %q in", header, user)
+		}
+	})
+}
+
+// FuzzSettings: options and targets of requests are taken or refused, and what is
+// taken means something.
+func FuzzSettings(f *testing.F) {
+	for _, seed := range []string{
+		"", "127.0.0.1", "::1", "[::1]:80", "1.2.3.4/24", "1.2.3.4/255.0.255.0", "::/0", "fe80::1%eth0", "u:a,b c", "u:", "u:s$h", ":$", "a:0", "/wallet/%41%zz?%", "host:99999",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, ok := parseSubnet(text); ok && (!p.IsValid() || p != p.Masked()) {
+			t.Errorf("subnet %q is %v", text, p)
+		}
+		if e, ok := parseEndpoint(text, 7); ok && (e.port == 0 || len(e.host) > len(text)) {
+			t.Errorf("endpoint %q is %v", text, e)
+		}
+		if c, ok := parseCredential(text); ok && c.user+":"+c.salt+"$"+c.hash != text {
+			t.Errorf("credential %q is %v", text, c)
+		}
+		user, _, _ := strings.Cut(text, ":")
+		if w := parseWhitelists([]string{text}, nil).of(user); !w.limited || w.allows("") {
+			t.Errorf("whitelist %q is %v", text, w)
+		}
+		if wallet, ok := walletPath("/wallet/" + text); !ok || len(*wallet) > len(text) {
+			t.Errorf("wallet %q", text)
+		}
+		if isOwnHost(text) && text != "" && !strings.Contains(strings.ToLower(text), "localhost") {
+			host := strings.Trim(text, "[]")
+			if i := strings.LastIndexByte(text, ':'); i >= 0 && !isAddr(host) {
+				host = strings.Trim(text[:i], "[]")
+			}
+			if host != "" && !isAddr(host) {
+				t.Errorf("host %q is taken for an address", text)
+			}
+		}
+	})
+}
+
+func isAddr(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil
+}

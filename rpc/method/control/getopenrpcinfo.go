@@ -1,0 +1,39 @@
+package control
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/version"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// openRPC returns a method that describes all methods. The name rpc.discover is
+// the one that the OpenRPC specification reserves for it.
+func openRPC(name, category string) command.Command {
+	return command.Command{
+		Name:     name,
+		Category: category,
+		Summary: "Describes all methods for programs: an OpenRPC document with the types of parameters and results.\n" +
+			"Members whose name begins with \"x-\" are additions to the specification.",
+		Results: []command.Result{
+			{Type: command.Object, Inner: []command.Result{
+				{Type: command.String, Key: "openrpc", Help: "Version of the OpenRPC specification"},
+				{Type: command.Object, Key: "info", Help: "What the document describes", Inner: []command.Result{
+					{Type: command.String, Key: "title", Help: "Name of the service"},
+					{Type: command.String, Key: "version", Help: "Version of the service"},
+				}},
+				{Type: command.Array, Key: "methods", Help: "The methods, by category and name", Inner: []command.Result{
+					{Type: command.Object, Inner: []command.Result{
+						{Type: command.String, Key: "name", Help: "Name of the method"},
+						{Type: command.Elision, Help: "and what the specification says of method objects"},
+					}},
+				}},
+			}},
+		},
+		Examples: []string{`[]`},
+		Control:  always,
+		Run: func(_ context.Context, a *command.Args) (any, error) {
+			return a.Table.OpenRPC("Trawl", version.Number), nil
+		},
+	}
+}

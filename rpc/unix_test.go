@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// socketClient talks to a server over its socket.
+func socketClient(t *testing.T, path string) *client {
+	t.Helper()
+	c := &client{addr: "localhost"}
+	c.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}
+	t.Cleanup(c.http.CloseIdleConnections)
+	return c
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rpc.sock")
+	for range 2 { // the second time in the place of the first
+		s := startServer(t, Config{User: "u", Password: "p", Unix: path})
+		s.Ready(blockerTable(t, newBlocker()))
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode() != fs.ModeSocket|0o600 {
+			t.Fatalf("got %v, %v", info, err)
+		}
+		c := socketClient(t, path)
+		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+		if got, err := c.post(t.Context(), "/", "u:wrong", v2Call("quick")); got != "401" {
+			t.Errorf("got %s, %v", got, err)
+		}
+		if _, err := NewServer(Config{Unix: path}); !errors.Is(err, ErrStart) {
+			t.Errorf("a second server: %v", err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("still there: %v", err)
+		}
+	}
+}
+
+func TestUnixSocketPlace(t *testing.T) {
+	dir := t.TempDir()
+	stale, file := filepath.Join(dir, "stale"), filepath.Join(dir, "file")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, works := range map[string]bool{stale: true, file: false, filepath.Join(dir, "no", "folder"): false, dir: false} {
+		s, err := NewServer(Config{Unix: path})
+		if (err == nil) != works {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err == nil {
+			s.Shutdown(context.Background())
+		}
+	}
+	if text, err := os.ReadFile(file); string(text) != "mine" {
+		t.Errorf("got %q, %v", text, err)
+	}
+}
