@@ -144,6 +144,30 @@ type WaitOpen struct{ Asks[Tip] }
 // GetTip asks for the last block of the active chain.
 type GetTip struct{ Asks[Tip] }
 
+// WaitTip is answered when the tip of the active chain is as the fields ask, at
+// once where it already is. It may wait for ever: send it with ask.Control, so
+// that it takes no call slot, and with a context that ends.
+type WaitTip struct {
+	Asks[Tip]
+
+	Not    *chainhash.Hash // any tip but this one
+	Is     *chainhash.Hash // this tip
+	Height *int32          // a tip of this height or above
+}
+
+// Met reports whether a tip is as asked.
+func (w WaitTip) Met(t Tip) bool {
+	switch {
+	case w.Not != nil && t.Hash == *w.Not:
+		return false
+	case w.Is != nil && t.Hash != *w.Is:
+		return false
+	case w.Height != nil && t.Height < *w.Height:
+		return false
+	}
+	return true
+}
+
 // Tip is the last block of the active chain.
 type Tip struct {
 	Hash   chainhash.Hash

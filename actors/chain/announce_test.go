@@ -1,12 +1,15 @@
 package chain_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -52,6 +55,42 @@ func TestTipIsAnnounced(t *testing.T) {
 		synctest.Wait()
 		if len(heard) != 0 {
 			t.Errorf("announced %v without a change", <-heard)
+		}
+	})
+}
+
+// Whoever waits for a tip is answered when it comes, and one that has gone
+// leaves nothing behind.
+func TestWaitTip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		f := spawn(t)
+		first := do(t, f, messages.WaitOpen{})
+		height := int32(3)
+		gone, leave := context.WithCancel(t.Context())
+		answers := make(chan messages.Tip, 3)
+		wait := func(ctx context.Context, q messages.WaitTip) {
+			go func() {
+				tip, err := ask.Control(ctx, f.Ref, q)
+				if (err != nil) != (ctx != t.Context()) {
+					t.Error(err)
+				}
+				answers <- tip
+			}()
+		}
+		wait(t.Context(), messages.WaitTip{Height: &height})
+		wait(t.Context(), messages.WaitTip{Not: &first.Hash})
+		wait(gone, messages.WaitTip{Is: new(chainhash.Hash)})
+		synctest.Wait()
+		leave()
+		if tip := <-answers; tip != (messages.Tip{}) {
+			t.Errorf("answered before there was a block: %v", tip)
+		}
+		if second, tip := f.generate(t, 1), <-answers; tip != second {
+			t.Errorf("got %v, want %v", tip, second)
+		}
+		if last, tip := f.generate(t, 2), <-answers; tip != last || tip.Height != height {
+			t.Errorf("got %v, want %v", tip, last)
 		}
 	})
 }

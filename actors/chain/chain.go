@@ -2,10 +2,11 @@
 //
 // It serves [messages.SubmitBlock], [messages.Generate], [messages.GenerateBlock],
 // [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
-// [messages.GetTip], [messages.GetCoin], [messages.WaitOpen], [messages.WaitImported] and
-// [messages.GetImportStatus], and announces every change of the tip. Validation
-// may take long, so it runs in one worker at a time; requests are carried out in
-// the order they came, and the reading of block files goes on between them.
+// [messages.GetTip], [messages.GetCoin], [messages.WaitTip], [messages.WaitOpen],
+// [messages.WaitImported] and [messages.GetImportStatus], and announces every
+// change of the tip. Validation may take long, so it runs in one worker at a
+// time; requests are carried out in the order they came, and the reading of block
+// files goes on between them.
 //
 // Readers do not ask this actor: they use the [chainview.Current] that it sets.
 package chain
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -80,7 +82,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
-	ask.Serve[messages.GetCoin](),
+	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
 }
 
 type (
@@ -95,6 +97,7 @@ type (
 	waitOpen     = ask.Call[messages.WaitOpen, messages.Tip]
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
+	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
 )
 
 // Chain is the actor; make one with [New].
@@ -113,6 +116,7 @@ type Chain struct {
 	status   messages.ImportStatus
 	waiting  []*waitImported
 	opening  []*waitOpen // to be answered when the engine is there
+	tips     []*waitTip  // to be answered when the tip is as they ask
 }
 
 // A job is a piece of work on the engine. It runs in the worker; what it
@@ -162,6 +166,9 @@ func (s *Chain) Receive(c actor.Context) {
 		s.waitOpen(m)
 	case *getTip:
 		s.getTip(m)
+	case *waitTip:
+		s.tips = append(s.tips, m)
+		s.answerTips()
 	default:
 		if j := s.jobFor(m); j != nil {
 			s.queue = append(s.queue, j)
@@ -271,6 +278,22 @@ func (s *Chain) announce() {
 	s.tip = tip
 	s.cfg.Log.Info("UpdateTip: new best", "hash", tip.Hash, "height", tip.Height)
 	s.cfg.Tip.Publish(messages.TipChanged(tip))
+	s.answerTips()
+}
+
+// answerTips answers those who wait for a tip like the present one, and forgets
+// those who have gone.
+func (s *Chain) answerTips() {
+	s.tips = slices.DeleteFunc(s.tips, func(call *waitTip) bool {
+		if call.Ctx.Err() != nil {
+			return true
+		}
+		if s.engine == nil || !call.Req.Met(s.tip) {
+			return false
+		}
+		call.Answer(s.tip, nil)
+		return true
+	})
 }
 
 // fail stops the actor for good: a chain that cannot be written is of no use.

@@ -33,6 +33,8 @@ var requests = []struct {
 	{"GetImportStatus", request(messages.GetImportStatus{}), true, true},
 	{"WaitOpen", request(messages.WaitOpen{}), false, true},
 	{"GetTip", request(messages.GetTip{}), true, true},
+	{"GetCoin", request(messages.GetCoin{}), false, false},
+	{"WaitTip", request(messages.WaitTip{}), false, true},
 }
 
 func request[Q messages.Request[R], R any](q Q) func(context.Context, *ask.Ref) error {
@@ -46,7 +48,7 @@ func request[Q messages.Request[R], R any](q Q) func(context.Context, *ask.Ref) 
 func wrong(err error) bool {
 	var reject *messages.RejectError
 	return err != nil && !errors.As(err, &reject) && !errors.Is(err, messages.ErrBlockNotFound) &&
-		!errors.Is(err, chainview.ErrNotReady)
+		!errors.Is(err, messages.ErrNoCoin) && !errors.Is(err, chainview.ErrNotReady)
 }
 
 // What is asked before the chain is open, and while a file is read, is answered

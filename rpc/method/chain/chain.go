@@ -60,6 +60,9 @@ func Commands(d Deps) []command.Command {
 		reconsiderBlock(&d),
 		scanBlocks(&d),
 		syncWithValidationInterfaceQueue(&d),
+		waitForBlock(&d),
+		waitForBlockHeight(&d),
+		waitForNewBlock(&d),
 	}
 }
 
