@@ -10,11 +10,6 @@ import (
 // The requests of this file and of wallettx.go go to the actor of one wallet.
 // They fail with a [*WalletError] where nothing else is said.
 
-// SyncWallet is answered when the wallet has processed the blocks of the active
-// chain as it was when the request came. Who wants an answer that knows of all
-// blocks asks this first.
-type SyncWallet struct{ Asks[Done] }
-
 // BackupWallet copies the wallet's file to a path.
 type BackupWallet struct {
 	Asks[Done]

@@ -123,6 +123,10 @@ type WalletLoading struct {
 	Since    time.Time
 }
 
+// WaitWallets is answered when the wallets that are to be loaded at start have
+// been, or have failed.
+type WaitWallets struct{ Asks[Done] }
+
 // A Secret is text that must not be printed: a passphrase. Whoever has used it
 // wipes it.
 type Secret []byte

@@ -1,0 +1,82 @@
+package wallet
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func (m *methods) createWalletDescriptor() command.Command {
+	return command.Command{
+		Name:     "createwalletdescriptor",
+		Category: command.Wallet,
+		Summary: "Makes the wallet's descriptors for a type of addresses that it has none for yet.\n" +
+			"The wallet must be unlocked.",
+		Params: []command.Param{
+			{Name: "type", Type: command.String, Help: "the type of addresses: " + addressTypes},
+			{
+				Name: "options", Type: command.NamedOptions, Optional: true, Help: "what is made",
+				Inner: []command.Param{
+					{
+						Name: "internal", Type: command.Bool, Default: "both external and internal are made",
+						Help: "whether only the descriptor for change is made (true), or only the other (false)",
+					},
+					{
+						Name: "hdkey", Type: command.String, Default: "the key of all other active descriptors",
+						Help: "an extended public key of gethdkeys whose private key the wallet has",
+					},
+				},
+			},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{
+				Type: command.Array, Key: "descs", Help: "the new descriptors, without private keys",
+				Inner: []command.Result{{Type: command.String, Help: "a descriptor"}},
+			},
+		}}},
+		Examples: []string{`["bech32m"]`},
+		Run:      m.on(addDescriptors),
+	}
+}
+
+func addDescriptors(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	var q messages.CreateWalletDescriptor
+	var err error
+	if q.Type, err = a.String(0); err != nil {
+		return nil, err
+	}
+	switch q.Type {
+	case "legacy", "p2sh-segwit", "bech32", "bech32m":
+	default:
+		return nil, command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", q.Type)
+	}
+	options := a.Value(1)
+	if v := options.Get("internal"); !v.IsNull() {
+		internal, err := v.AsBool()
+		if err != nil {
+			return nil, err
+		}
+		q.Internal = &internal
+	}
+	if v := options.Get("hdkey"); !v.IsNull() {
+		s, err := w.state(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.needUnlocked(); err != nil {
+			return nil, err
+		}
+		if q.HDKey, err = v.AsString(); err != nil {
+			return nil, err
+		}
+	}
+	descs, err := ask.Ask(ctx, w.ref, q)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		Descs []string `json:"descs"`
+	}{descs}, nil
+}

@@ -1,0 +1,84 @@
+package wallet
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// errNoXPrv is what Core answers, by accident, where private keys are asked for
+// and one is not in the wallet. Clients may have come to rely on it.
+var errNoXPrv = command.Error{Code: command.MiscError, Message: "map::at"}
+
+// hdKey is one extended key of a wallet.
+type hdKey struct {
+	XPub        string     `json:"xpub"`
+	HasPrivate  bool       `json:"has_private"`
+	XPrv        string     `json:"xprv,omitempty"`
+	Descriptors []hdKeyUse `json:"descriptors"`
+}
+
+// hdKeyUse is a descriptor that holds the key.
+type hdKeyUse struct {
+	Desc   string `json:"desc"`
+	Active bool   `json:"active"`
+}
+
+func (m *methods) getHDKeys() command.Command {
+	return command.Command{
+		Name:     "gethdkeys",
+		Category: command.Wallet,
+		Summary:  "Returns the extended keys (BIP32) in the wallet, and which descriptors hold them.",
+		Params: []command.Param{{
+			Name: "options", Type: command.NamedOptions, Optional: true, Help: "what is shown",
+			Inner: []command.Param{
+				{Name: "active_only", Type: command.Bool, Default: "false", Help: "whether only active descriptors are looked at"},
+				{Name: "private", Type: command.Bool, Default: "false", Help: "whether private keys are shown"},
+			},
+		}},
+		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
+			{Type: command.Object, Inner: []command.Result{
+				{Type: command.String, Key: "xpub", Help: "the extended public key"},
+				{Type: command.Bool, Key: "has_private", Help: "whether the wallet has the private key"},
+				{Type: command.String, Key: "xprv", Optional: true, Help: "the extended private key, if it was asked for"},
+				{Type: command.Array, Key: "descriptors", Help: "the descriptors with this key", Inner: []command.Result{
+					{Type: command.Object, Inner: []command.Result{
+						{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
+						{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
+					}},
+				}},
+			}},
+		}}},
+		Examples: []string{`[]`, `{"active_only": true, "private": true}`},
+		Run:      m.on(hdKeys),
+	}
+}
+
+func hdKeys(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	var q messages.GetHDKeys
+	var err error
+	options := a.Value(0)
+	if q.ActiveOnly, err = optionalBool(options, "active_only"); err != nil {
+		return nil, err
+	}
+	if q.Private, err = optionalBool(options, "private"); err != nil {
+		return nil, err
+	}
+	got, err := ask.Ask(ctx, w.ref, q)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]hdKey, len(got))
+	for i, key := range got {
+		if q.Private && key.XPrv == "" {
+			return nil, errNoXPrv
+		}
+		keys[i] = hdKey{key.XPub, key.HasPrivate, key.XPrv, make([]hdKeyUse, len(key.Descriptors))}
+		for j, use := range key.Descriptors {
+			keys[i].Descriptors[j] = hdKeyUse(use)
+		}
+	}
+	return keys, nil
+}

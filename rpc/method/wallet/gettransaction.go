@@ -1,0 +1,80 @@
+package wallet
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+func (m *methods) getTransaction() command.Command {
+	return command.Command{
+		Name:     "gettransaction",
+		Category: command.Wallet,
+		Summary:  "Returns a transaction of the wallet.",
+		Params: []command.Param{
+			{Name: "txid", Type: command.String, Help: "id of the transaction"},
+			noWatchOnlyParam,
+			{Name: "verbose", Type: command.Bool, Default: "false", Help: "whether it is shown decoded as well"},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: slices.Concat([]command.Result{
+			{Type: command.Amount, Key: "amount", Help: "what the wallet gained by it, the fee left out"},
+			{Type: command.Amount, Key: "fee", Optional: true, Help: "(only when the wallet sent it) the fee, negative"},
+		}, txResults, []command.Result{
+			{Type: command.Array, Key: "details", Help: "the payments in it", Inner: []command.Result{
+				{Type: command.Object, Inner: entryResults},
+			}},
+			{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
+			{
+				Type: command.Object, Key: "decoded", Optional: true, Help: "the transaction as decoderawtransaction shows it",
+				Inner: []command.Result{{Type: command.Elision, Help: "members as there"}},
+			},
+			lastBlockResult,
+		})}},
+		Examples: []string{
+			`["1075db55d416d3ca199f55b6084e2115b9345e16c5cf302fc80e9d5fbf5d48d1"]`,
+			`["1075db55d416d3ca199f55b6084e2115b9345e16c5cf302fc80e9d5fbf5d48d1", false, true]`,
+		},
+		Run: m.on(m.transaction),
+	}
+}
+
+func (m *methods) transaction(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	txid, err := arg.Hash(a.Value(0), "txid")
+	if err != nil {
+		return nil, err
+	}
+	verbose, err := a.BoolOr(2, false)
+	if err != nil {
+		return nil, err
+	}
+	got, err := ask.Ask(ctx, w.ref, messages.GetTransaction{TxID: txid})
+	if err != nil {
+		return nil, err
+	}
+	e := make(entry, 0, 32)
+	e.add("amount", jsontree.Amount(got.Amount))
+	if got.HasFee {
+		e.add("fee", jsontree.Amount(got.Fee))
+	}
+	e.addTx(&got.Tx)
+	e.set("details", entries(got.Details, false))
+	e.set("hex", hex.EncodeToString(got.Tx.Raw))
+	if verbose {
+		tx, ok := rawtx.Decode(got.Tx.Raw, rawtx.WitnessForm)
+		if !ok {
+			return nil, fmt.Errorf("transaction %v of wallet %q cannot be read", txid, w.name)
+		}
+		e.set("decoded", m.printer.Tx(tx, txjson.Options{}))
+	}
+	e.set("lastprocessedblock", block(got.Last))
+	return jsontree.Members(e), nil
+}

@@ -1,0 +1,92 @@
+package wallet
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// descriptorList is what listdescriptors returns.
+type descriptorList struct {
+	Wallet      string             `json:"wallet_name"`
+	Descriptors []listedDescriptor `json:"descriptors"`
+}
+
+type listedDescriptor struct {
+	Desc      string `json:"desc"`
+	Timestamp int64  `json:"timestamp"`
+	Active    bool   `json:"active"`
+	Internal  *bool  `json:"internal,omitempty"` // active ones
+	*indices         // ranged ones
+}
+
+// indices are what a ranged descriptor was expanded to.
+type indices struct {
+	Range     [2]int32 `json:"range"` // both included
+	Next      int32    `json:"next"`
+	NextIndex int32    `json:"next_index"`
+}
+
+func (m *methods) listDescriptors() command.Command {
+	return command.Command{
+		Name:     "listdescriptors",
+		Category: command.Wallet,
+		Summary:  "Returns the descriptors of the wallet.",
+		Params: []command.Param{
+			{Name: "private", Type: command.Bool, Default: "false", Help: "whether they are shown with their private keys"},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "wallet_name", Help: "name of the wallet"},
+			{Type: command.Array, Key: "descriptors", Help: "the descriptors, in the order of their texts", Inner: []command.Result{
+				{Type: command.Object, Inner: []command.Result{
+					{Type: command.String, Key: "desc", Help: "the descriptor"},
+					{Type: command.Number, Key: "timestamp", Help: "time from which on it may have been paid to"},
+					{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
+					{
+						Type: command.Bool, Key: "internal", Optional: true,
+						Help: "(active ones only) whether these are addresses for change",
+					},
+					{
+						Type: command.Array, Key: "range", Optional: true,
+						Help: "(ranged ones only) the indices that are watched: the first and the last",
+						Inner: []command.Result{
+							{Type: command.Number, Help: "the first index"},
+							{Type: command.Number, Help: "the last index"},
+						},
+					},
+					{Type: command.Number, Key: "next", Optional: true, Help: "(ranged ones only) the same as next_index"},
+					{Type: command.Number, Key: "next_index", Optional: true, Help: "(ranged ones only) index of the next new address"},
+				}},
+			}},
+		}}},
+		Examples: []string{`[]`, `[true]`},
+		Run: m.on(func(ctx context.Context, w chosen, a *command.Args) (any, error) {
+			private, err := a.BoolOr(0, false)
+			if err != nil {
+				return nil, err
+			}
+			got, err := ask.Ask(ctx, w.ref, messages.ListDescriptors{Private: private})
+			if err != nil {
+				return nil, err
+			}
+			list := descriptorList{w.name, make([]listedDescriptor, len(got))}
+			for i := range got {
+				list.Descriptors[i] = listDescriptor(&got[i])
+			}
+			return list, nil
+		}),
+	}
+}
+
+func listDescriptor(d *messages.WalletDescriptor) listedDescriptor {
+	listed := listedDescriptor{Desc: d.Desc, Timestamp: d.Timestamp, Active: d.Active}
+	if d.Active {
+		listed.Internal = &d.Internal
+	}
+	if d.Ranged {
+		listed.indices = &indices{[2]int32{d.First, d.Last}, d.Next, d.Next}
+	}
+	return listed
+}

@@ -1,0 +1,89 @@
+package wallet
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/signing"
+)
+
+func (m *methods) signRawTransactionWithWallet() command.Command {
+	return command.Command{
+		Name:     "signrawtransactionwithwallet",
+		Category: command.Wallet,
+		Summary:  "Signs the inputs of a transaction with the wallet's keys. The wallet must be unlocked.",
+		Params: []command.Param{
+			{Name: "hexstring", Type: command.String, Help: "the serialized transaction"},
+			{
+				Name: "prevtxs", Type: command.Array, Optional: true,
+				Help:  "outputs that are spent, where the chain does not have them yet",
+				Inner: []command.Param{{Type: command.Object, Optional: true, Inner: signing.PrevOutParams()}},
+			},
+			signing.HashTypeParam(),
+		},
+		Results:  signing.Results(),
+		Examples: []string{`["myhex"]`},
+		Run:      m.on(m.sign),
+	}
+}
+
+func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	text, err := a.String(0)
+	if err != nil {
+		return nil, err
+	}
+	tx, raw := decodeTx(text)
+	if tx == nil {
+		return nil, signing.ErrDecode
+	}
+	s, err := w.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.needUnlocked(); err != nil {
+		return nil, err
+	}
+	q := messages.SignWithWallet{RawTx: raw}
+	if q.Prevs, err = m.prevOuts(ctx, tx, a.Value(1)); err != nil {
+		return nil, err
+	}
+	if _, err := signing.HashType(a.Value(2)); err != nil {
+		return nil, err
+	}
+	q.HashType = a.Value(2).Text()
+	got, err := ask.Ask(ctx, w.ref, q)
+	if err != nil {
+		return nil, err
+	}
+	return newSigned(&got), nil
+}
+
+// decodeTx reads a transaction, nil if the text is none.
+func decodeTx(text string) (*wire.MsgTx, []byte) {
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, nil
+	}
+	tx, ok := rawtx.Decode(raw, rawtx.AnyForm)
+	if !ok {
+		return nil, nil
+	}
+	return tx, raw
+}
+
+func newSigned(got *messages.Signed) signing.Result {
+	shown := signing.Result{Hex: hex.EncodeToString(got.RawTx), Complete: got.Complete}
+	for _, e := range got.Errors {
+		shown.Errors = append(shown.Errors, signing.InputError{
+			TxID: e.TxID, Index: e.Index, Witness: signing.HexItems(e.Witness),
+			ScriptSig: hex.EncodeToString(e.ScriptSig), Sequence: e.Sequence, Error: e.Text,
+		})
+	}
+	return shown
+}

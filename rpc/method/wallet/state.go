@@ -1,0 +1,85 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+var (
+	errLocked = command.Error{
+		Code:    command.WalletUnlockNeeded,
+		Message: "Error: Please enter the wallet passphrase with walletpassphrase first.",
+	}
+	errRescanning = command.Error{
+		Code: command.WalletError, Message: "Wallet is currently rescanning. Abort existing rescan or wait.",
+	}
+	errEmptyPassphrase = command.Error{Code: command.InvalidParameter, Message: "passphrase cannot be empty"}
+)
+
+// state is what a wallet is doing. Methods ask for it where the wallet's state
+// decides before the arguments do; the wallet itself looks again.
+type state messages.WalletInfo
+
+func (w chosen) state(ctx context.Context) (state, error) {
+	info, err := ask.Ask(ctx, w.ref, messages.GetWalletInfo{})
+	return state(info), err
+}
+
+// needIdle fails during a rescan, and while the wallet is locked.
+func (s *state) needIdle() error {
+	if s.Scanning {
+		return errRescanning
+	}
+	return s.needUnlocked()
+}
+
+func (s *state) needUnlocked() error {
+	if s.Encrypted && s.UnlockedUntil.IsZero() {
+		return errLocked
+	}
+	return nil
+}
+
+// needEncrypted fails for a wallet whose keys are not encrypted.
+func (s *state) needEncrypted(method string) error {
+	if s.Encrypted {
+		return nil
+	}
+	return command.Errorf(command.WalletWrongEncState,
+		"Error: running with an unencrypted wallet, but %s was called.", method)
+}
+
+// needNoRescan fails while a rescan uses the keys. before is what the client
+// wants to do.
+func (s *state) needNoRescan(before string) error {
+	if !s.Scanning {
+		return nil
+	}
+	return command.Errorf(command.WalletError, "Error: the wallet is currently being used to rescan the blockchain for "+
+		"related transactions. Please call `abortrescan` before %s.", before)
+}
+
+// readSecret takes a passphrase out of an argument. Whoever the secret is handed
+// to wipes it.
+func readSecret(v *jsontree.Value) (messages.Secret, error) {
+	text, err := v.AsString()
+	return messages.Secret(text), err
+}
+
+// hasNUL reports whether a passphrase has a zero byte, up to which versions of
+// Core before 25.0 read it.
+func hasNUL(v *jsontree.Value) bool { return strings.IndexByte(v.Text(), 0) >= 0 }
+
+// explainNUL replaces the error of a wrong passphrase that has a zero byte.
+func explainNUL(err error, text string) error {
+	if e, ok := errors.AsType[command.Error](told(err)); ok && e.Code == command.WalletPassphraseIncorrect {
+		return command.Error{Code: e.Code, Message: text}
+	}
+	return err
+}

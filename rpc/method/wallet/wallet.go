@@ -1,0 +1,93 @@
+// Package wallet holds the JSON-RPC methods of wallets.
+//
+// Every method is a request to an actor: to the registry, which makes, loads and
+// restores wallets, or to the actor of one wallet, which is found in a directory
+// by the name in the request's path. Here arguments are read and results
+// written; which wallet may do what is decided by the wallets. Parameters,
+// results, errors and their order are those of Bitcoin Core 30.2
+// (src/wallet/rpc). Where Core waits until a wallet has seen all blocks, its
+// actor does.
+//
+// Passphrases become a [messages.Secret] at once, and appear in no error.
+package wallet
+
+import (
+	"context"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work on.
+type Deps struct {
+	Network   *dialect.Network
+	Chain     *chainview.Current
+	Wallets   *ask.Ref       // the registry
+	Directory *ask.Directory // the actors of loaded wallets by their names
+
+	// Currency is what error messages call the network's coin: "Bitcoin".
+	Currency string
+
+	// Unspent returns an output of the active chain that is not spent, nil when
+	// there is none. Nil: no output can be looked up, and who signs has to bring
+	// those that are spent.
+	Unspent func(ctx context.Context, at *wire.OutPoint) (*wire.TxOut, error)
+}
+
+// methods is Deps with what is made of them once.
+type methods struct {
+	Deps
+
+	net     *descriptor.Network
+	printer *txjson.Printer
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	net := descriptor.NetworkOf(d.Network.Params)
+	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: d.Network.WitnessScale}}
+	return []command.Command{
+		m.abortRescan(),
+		m.backupWallet(),
+		m.createWallet(),
+		m.createWalletDescriptor(),
+		m.encryptWallet(),
+		m.getAddressesByLabel(),
+		m.getAddressInfo(),
+		m.getBalance(),
+		m.getBalances(),
+		m.getHDKeys(),
+		m.getNewAddress(),
+		m.getRawChangeAddress(),
+		m.getReceivedByAddress(),
+		m.getReceivedByLabel(),
+		m.getTransaction(),
+		m.getWalletInfo(),
+		m.importDescriptors(),
+		m.keypoolRefill(),
+		m.listDescriptors(),
+		m.listLabels(),
+		m.listReceivedByAddress(),
+		m.listReceivedByLabel(),
+		m.listSinceBlock(),
+		m.listTransactions(),
+		m.listUnspent(),
+		m.listWalletDir(),
+		m.listWallets(),
+		m.loadWallet(),
+		m.rescanBlockchain(),
+		m.restoreWallet(),
+		m.setLabel(),
+		m.signRawTransactionWithWallet(),
+		m.unloadWallet(),
+		m.walletLock(),
+		m.walletPassphrase(),
+		m.walletPassphraseChange(),
+	}
+}
