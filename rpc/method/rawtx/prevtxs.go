@@ -9,21 +9,15 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 )
 
 // prevTxParams are the members of an output that a client brings.
 func prevTxParams() []command.Param {
-	return []command.Param{
-		{Name: "txid", Type: command.Hex, Help: "id of the transaction with the output"},
-		{Name: "vout", Type: command.Number, Help: "number of the output"},
-		{Name: "scriptPubKey", Type: command.Hex, Help: "its script"},
-		{Name: "redeemScript", Type: command.Hex, Optional: true, Help: "(required for P2SH) the script it pays to"},
-		{Name: "witnessScript", Type: command.Hex, Optional: true, Help: "(required for P2WSH or P2SH-P2WSH) the script it pays to"},
-		{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the script to spend it by"},
-		{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the proof for leafScript"},
-		{Name: "amount", Type: command.Amount, Optional: true, Help: "(required for Segwit inputs) its value"},
-	}
+	return append(signing.PrevOutParams(),
+		command.Param{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the script to spend it by"},
+		command.Param{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the proof for leafScript"},
+	)
 }
 
 // readPrevTxs adds the outputs that the client brings, and their scripts. The
@@ -36,10 +30,11 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 		return err
 	}
 	for _, v := range list.Elements() {
-		at, coin, err := m.readPrevOut(v)
+		at, script, err := signing.PrevOut(v)
 		if err != nil {
 			return err
 		}
+		coin := &wire.TxOut{Value: int64(m.Network.MaxMoney), PkScript: script}
 		if known := s.Coins[at]; known != nil && !bytes.Equal(known.PkScript, coin.PkScript) {
 			return command.Errorf(command.DeserializationError, "Previous output scriptPubKey mismatch:\n%s\nvs:\n%s",
 				txjson.Asm(known.PkScript), txjson.Asm(coin.PkScript))
@@ -60,55 +55,12 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 	return nil
 }
 
-// readPrevOut reads which output is meant, and its script.
-func (m *methods) readPrevOut(v *jsontree.Value) (wire.OutPoint, *wire.TxOut, error) {
-	var at wire.OutPoint
-	if v.Kind() != jsontree.Object {
-		return at, nil, command.Error{
-			Code: command.DeserializationError, Message: `expected object with {"txid'","vout","scriptPubKey"}`,
-		}
-	}
-	if err := checkMembers(v, false,
-		member{"scriptPubKey", jsontree.String}, member{"txid", jsontree.String}, member{"vout", jsontree.Number},
-	); err != nil {
-		return at, nil, err
-	}
-	txid, err := arg.Hash(v.Get("txid"), "txid")
-	if err != nil {
-		return at, nil, err
-	}
-	index, err := v.Get("vout").AsInt32()
-	if err != nil {
-		return at, nil, err
-	}
-	if index < 0 {
-		return at, nil, command.Error{Code: command.DeserializationError, Message: "vout cannot be negative"}
-	}
-	script, err := parseHex(v.Get("scriptPubKey"), "scriptPubKey")
-	if err != nil {
-		return at, nil, err
-	}
-	at = wire.OutPoint{Hash: txid, Index: uint32(index)}
-	return at, &wire.TxOut{Value: int64(m.Network.MaxMoney), PkScript: script}, nil
-}
-
-// member is one that an object should have.
-type member struct {
-	key  string
-	kind jsontree.Kind
-}
-
-// checkMembers checks the types of members. optional ones may be absent or
-// null.
-func checkMembers(v *jsontree.Value, optional bool, members ...member) error {
-	for _, want := range members {
-		got := v.Get(want.key).Kind()
-		switch {
-		case got == jsontree.Null && !optional:
-			return command.Errorf(command.TypeError, "Missing %s", want.key)
-		case got != want.kind && got != jsontree.Null:
+// checkScripts checks the types of the scripts that may be given.
+func checkScripts(v *jsontree.Value) error {
+	for _, key := range []string{"redeemScript", "witnessScript"} {
+		if got := v.Get(key).Kind(); got != jsontree.String && got != jsontree.Null {
 			return command.Errorf(command.TypeError,
-				"JSON value of type %v for field %s is not of expected type %v", got, want.key, want.kind)
+				"JSON value of type %v for field %s is not of expected type %v", got, key, jsontree.String)
 		}
 	}
 	return nil
@@ -120,8 +72,7 @@ func readScripts(v *jsontree.Value, pkScript []byte, s *rawtx.Signing) error {
 	if kind == rawtx.NoHash {
 		return readLeaf(v, pkScript, s.Leaves)
 	}
-	err := checkMembers(v, true, member{"redeemScript", jsontree.String}, member{"witnessScript", jsontree.String})
-	if err != nil {
+	if err := checkScripts(v); err != nil {
 		return err
 	}
 	redeemValue, witnessValue := v.Get("redeemScript"), v.Get("witnessScript")

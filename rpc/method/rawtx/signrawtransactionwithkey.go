@@ -5,31 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 )
-
-// signResult is a transaction that was signed as far as possible.
-type signResult struct {
-	Hex      string       `json:"hex"`
-	Complete bool         `json:"complete"`
-	Errors   []inputError `json:"errors,omitempty"`
-}
-
-// inputError is an input that is not signed completely, and why.
-type inputError struct {
-	TxID      chainhash.Hash `json:"txid"`
-	Index     uint32         `json:"vout"`
-	Witness   []string       `json:"witness"`
-	ScriptSig string         `json:"scriptSig"`
-	Sequence  uint32         `json:"sequence"`
-	Error     string         `json:"error"`
-}
 
 func (m *methods) signRawTransactionWithKey() command.Command {
 	return command.Command{
@@ -47,28 +29,9 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 				Help:  "outputs that are spent, where the chain does not have them yet",
 				Inner: []command.Param{{Type: command.Object, Optional: true, Inner: prevTxParams()}},
 			},
-			{
-				Name: "sighashtype", Type: command.String, Default: "DEFAULT for Taproot, ALL otherwise",
-				Help: "what the signatures sign: \"DEFAULT\", \"ALL\", \"NONE\" or \"SINGLE\",\n" +
-					"the last three also with \"|ANYONECANPAY\"",
-			},
+			signing.HashTypeParam(),
 		},
-		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
-			{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
-			{Type: command.Bool, Key: "complete", Help: "whether all inputs are signed"},
-			{Type: command.Array, Key: "errors", Optional: true, Help: "inputs that are not", Inner: []command.Result{
-				{Type: command.Object, Inner: []command.Result{
-					{Type: command.Hex, Key: "txid", Help: "id of the transaction whose output is spent"},
-					{Type: command.Number, Key: "vout", Help: "number of the output"},
-					{Type: command.Array, Key: "witness", Help: "witness of the input", Inner: []command.Result{
-						{Type: command.Hex, Help: "an item"},
-					}},
-					{Type: command.Hex, Key: "scriptSig", Help: "script of the input"},
-					{Type: command.Number, Key: "sequence", Help: "sequence number"},
-					{Type: command.String, Key: "error", Help: "what is wrong"},
-				}},
-			}},
-		}}},
+		Results:  signing.Results(),
 		Examples: []string{`["myhex", ["key1","key2"]]`},
 		Run:      m.signWithKey,
 	}
@@ -81,9 +44,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	}
 	tx, ok := decodeTx(text, rawtx.AnyForm)
 	if !ok {
-		return nil, command.Error{
-			Code: command.DeserializationError, Message: "TX decode failed. Make sure the tx has at least one input.",
-		}
+		return nil, signing.ErrDecode
 	}
 	s := &rawtx.Signing{
 		Tx: tx, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{}, UnknownAmount: int64(m.Network.MaxMoney),
@@ -97,7 +58,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if err := m.readPrevTxs(a.Value(2), s); err != nil {
 		return nil, err
 	}
-	if s.HashType, err = readHashType(a.Value(3)); err != nil {
+	if s.HashType, err = signing.HashType(a.Value(3)); err != nil {
 		return nil, err
 	}
 	failed, err := rawtx.Sign(ctx, s)
@@ -125,36 +86,10 @@ func (m *methods) readKeys(list *jsontree.Value) (rawtx.Keys, error) {
 	return keys, nil
 }
 
-// hashTypes are the hash types by their names.
-var hashTypes = map[string]txscript.SigHashType{
-	"DEFAULT":             txscript.SigHashDefault,
-	"ALL":                 txscript.SigHashAll,
-	"NONE":                txscript.SigHashNone,
-	"SINGLE":              txscript.SigHashSingle,
-	"ALL|ANYONECANPAY":    txscript.SigHashAll | txscript.SigHashAnyOneCanPay,
-	"NONE|ANYONECANPAY":   txscript.SigHashNone | txscript.SigHashAnyOneCanPay,
-	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
-}
-
-func readHashType(v *jsontree.Value) (txscript.SigHashType, error) {
-	if v.IsNull() {
-		return txscript.SigHashDefault, nil
-	}
-	text, err := v.AsString()
-	if err != nil {
-		return 0, err
-	}
-	hashType, ok := hashTypes[text]
-	if !ok {
-		return 0, command.Errorf(command.InvalidParameter, "'%s' is not a valid sighash parameter.", text)
-	}
-	return hashType, nil
-}
-
 // newSignResult shows what was signed. A signature that may be worth nothing is
 // an error, as in Core.
 func newSignResult(s *rawtx.Signing, failed []rawtx.InputError) (any, error) {
-	result := signResult{Complete: len(failed) == 0}
+	result := signing.Result{Complete: len(failed) == 0}
 	for _, f := range failed {
 		in := s.Tx.TxIn[f.Index]
 		if errors.Is(f.Err, rawtx.ErrNoAmount) {
@@ -166,18 +101,15 @@ func newSignResult(s *rawtx.Signing, failed []rawtx.InputError) (any, error) {
 	return result, nil
 }
 
-func newInputError(in *wire.TxIn, err error) inputError {
-	shown := inputError{
+func newInputError(in *wire.TxIn, err error) signing.InputError {
+	return signing.InputError{
 		TxID:      in.PreviousOutPoint.Hash,
 		Index:     in.PreviousOutPoint.Index,
+		Witness:   signing.HexItems(in.Witness),
 		ScriptSig: hex.EncodeToString(in.SignatureScript),
 		Sequence:  in.Sequence,
 		Error:     err.Error(),
 	}
-	for _, item := range in.Witness {
-		shown.Witness = append(shown.Witness, hex.EncodeToString(item))
-	}
-	return shown
 }
 
 // outputText prints an output as Core's messages do, with the first bytes of
