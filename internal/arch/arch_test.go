@@ -21,12 +21,15 @@ var mayImport = map[string][]string{
 	"internal/dialect":     nil,
 	"internal/jsontree":    nil,
 	"internal/options":     nil,
+	"internal/match":       {"filters", "internal/chainview"},
+	"internal/p2mr":        {"internal/slhdsa"},
 	"internal/p2p":         nil,
 	"internal/rawtx":       {"descriptor"},
+	"internal/slhdsa":      nil,
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
-	"internal/wallet":      {"descriptor", "filters", "messages"},
+	"internal/wallet":      {"descriptor", "messages", "internal/dialect", "internal/walletfile"},
 	"internal/walletfile":  {"descriptor"},
 
 	// The disk.
@@ -42,11 +45,13 @@ var mayImport = map[string][]string{
 	"actors/indexer":  actor,
 	"actors/mempool":  actor,
 	"actors/peers":    append([]string{"internal/p2p"}, actor...),
-	"actors/scanner":  actor,
+	"actors/scanner":  append([]string{"internal/match"}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),
-	"actors/wallets": append([]string{"internal/wallet", "internal/walletfile"}, actor...),
+	"actors/wallets": append([]string{
+		"internal/corelog", "internal/dialect", "internal/match", "internal/rawtx", "internal/wallet", "internal/walletfile",
+	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc":                 {"rpc/command", "internal/jsontree"},

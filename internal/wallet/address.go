@@ -1,0 +1,188 @@
+package wallet
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/btcsuite/btcd/txscript"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// noSeed is what descriptor wallets tell as the id of a seed.
+var noSeed = strings.Repeat("00", 20)
+
+// hardenedBit marks hardened steps in a path.
+const hardenedBit = 1 << 31
+
+// solve tells how to spend an own script; nil for others.
+func (s *script) solve() *descriptor.Solution {
+	if !s.mine() {
+		return nil
+	}
+	by := s.owners[0]
+	solution, err := by.source.desc.Solve(uint32(by.index), s.bytes)
+	if err != nil {
+		return nil
+	}
+	return solution
+}
+
+// AddressInfo tells what the wallet knows of an address, which is given by its
+// output script.
+func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
+	s := w.scripts[string(pkScript)]
+	if s == nil {
+		s = &script{bytes: pkScript, dest: destinationOf(pkScript)}
+	}
+	info := messages.AddressInfo{IsMine: s.mine(), IsChange: w.change(s), Labels: []string{}}
+	if label := w.book.label(s.dest); label != nil {
+		info.Labels = append(info.Labels, *label)
+	}
+	solution := s.solve()
+	if solution == nil {
+		return info
+	}
+	by := s.owners[0].source
+	info.ParentDesc, _ = by.normalized()
+	if info.Solvable = solution.Solvable; info.Solvable {
+		info.Desc = solution.Text
+	}
+	info.Redeem, info.Witness = solution.Redeem, solution.Witness
+	info.SigsNeeded, info.Keys = multisig(innermost(solution))
+	if solution.Key != nil && s.dest.kind() != destTaproot {
+		info.PubKey = solution.Key.PublicKey
+	}
+	if from := originKey(s, solution); from != nil {
+		info.Timestamp, info.HasPath = int64(by.record.CreationTime), true
+		info.KeyPath, info.SeedID = keyPath(from.Path), noSeed
+		info.MasterFP = hex.EncodeToString(from.Fingerprint[:])
+	}
+	return info
+}
+
+// originKey returns the key whose origin is told: that of an address of a single
+// key.
+func originKey(s *script, solution *descriptor.Solution) *descriptor.DerivedKey {
+	switch s.dest.kind() {
+	case destPubKeyHash, destWitnessKeyHash, destTaproot:
+		return solution.Key
+	case destScriptHash:
+		if destinationOf(solution.Redeem).kind() == destWitnessKeyHash {
+			return solution.Key
+		}
+	}
+	return nil
+}
+
+// keyPath prints a path from the root.
+func keyPath(path []uint32) string {
+	text := []byte("m")
+	for _, step := range path {
+		text = strconv.AppendUint(append(text, '/'), uint64(step&^hardenedBit), 10)
+		if step&hardenedBit != 0 {
+			text = append(text, 'h')
+		}
+	}
+	return string(text)
+}
+
+// innermost returns the script that is run in the end.
+func innermost(s *descriptor.Solution) []byte {
+	if s.Witness != nil {
+		return s.Witness
+	}
+	return s.Redeem
+}
+
+// multisig returns the number of signatures and the keys of a multisig script.
+func multisig(pkScript []byte) (needed int, keys [][]byte) {
+	if descriptor.ScriptType(pkScript) != "multisig" {
+		return 0, nil
+	}
+	_, needed, err := txscript.CalcMultiSigStats(pkScript)
+	if err != nil {
+		return 0, nil
+	}
+	pushes, err := txscript.PushedData(pkScript)
+	if err != nil {
+		return 0, nil
+	}
+	for _, push := range pushes {
+		if len(push) == 33 || len(push) == 65 { // the number of keys can be a push too
+			keys = append(keys, push)
+		}
+	}
+	return needed, keys
+}
+
+// outputTypes are the types of addresses by their names.
+var outputTypes = map[string]walletfile.OutputType{
+	"legacy":      walletfile.Legacy,
+	"p2sh-segwit": walletfile.P2SHSegwit,
+	"bech32":      walletfile.Bech32,
+	"bech32m":     walletfile.Bech32m,
+}
+
+// defaultType is the type of new addresses if nothing is said.
+const defaultType = "bech32"
+
+// NewAddress gives out the next address of a type, for receiving or for change.
+//
+// Errors: [*messages.WalletError].
+func (w *Wallet) NewAddress(r messages.NewAddress) (string, error) {
+	if !w.canGetAddresses(r.Change) {
+		return "", failf(codeWallet, "Error: This wallet has no available keys")
+	}
+	if err := checkLabel(r.Label); err != nil && !r.Change {
+		return "", err
+	}
+	name := r.Type
+	if !r.HasType {
+		name = defaultType
+	}
+	kind, ok := outputTypes[name]
+	if !ok {
+		return "", unknownType(name)
+	}
+	s := w.active[walletfile.Slot{Type: kind, Internal: r.Change}]
+	if s == nil {
+		return "", failf(codeKeypool, "Error: No %s addresses available.", name)
+	}
+	pkScript, err := w.nextScript(s)
+	if err != nil {
+		return "", err
+	}
+	if !r.Change {
+		w.setLabel(pkScript, r.Label, purposeReceive)
+	}
+	address, _ := descriptor.AddressOf(pkScript, w.params.Network)
+	return address, nil
+}
+
+func (w *Wallet) canGetAddresses(internal bool) bool {
+	for slot, s := range w.active {
+		if slot.Internal == internal && s.givesAddresses() {
+			return true
+		}
+	}
+	return false
+}
+
+// nextScript takes the next script of a descriptor.
+func (w *Wallet) nextScript(s *source) ([]byte, error) {
+	if !s.givesAddresses() {
+		return nil, failf(codeKeypool, "No addresses available")
+	}
+	_ = w.topUp(s, 0) // a locked wallet has what was derived before
+	next := s.scripts[s.record.NextIndex]
+	if next == nil {
+		return nil, failf(codeKeypool, "Error: Keypool ran out, please call keypoolrefill first")
+	}
+	s.record.NextIndex++
+	w.write(s)
+	return next.bytes, nil
+}

@@ -1,0 +1,138 @@
+package wallet
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// BlockRef is a block of the active chain without its transactions.
+type BlockRef struct {
+	Hash    chainhash.Hash
+	Height  int32
+	Time    int64
+	MaxTime int64 // the highest time of the chain up to this block
+}
+
+// Block is a block of the active chain.
+type Block struct {
+	BlockRef
+
+	Txs []*wire.MsgTx
+}
+
+// Chain knows the active chain.
+type Chain interface {
+	// Find returns a block. It is false if it is not in the active chain.
+	Find(hash *chainhash.Hash) (BlockRef, bool)
+}
+
+// Synced tells what a block, or a transaction, did to a wallet.
+type Synced struct {
+	// Changed is set when a transaction concerned the wallet.
+	Changed bool
+
+	// Save is set when the best block should be saved with the changes.
+	Save bool
+
+	// Scripts are those that the wallet has from now on, because the key pool
+	// was topped up. They may be in blocks that were looked at before.
+	Scripts [][]byte
+}
+
+// saveEvery is the number of blocks after which the best block is saved even if
+// nothing happened: about a day.
+const saveEvery = 144
+
+// Tip returns the last block that was processed. Its height is -1 before that.
+func (w *Wallet) Tip() messages.Tip { return w.tip }
+
+// SetTip makes a block the last one that was processed, which confirmations are
+// counted from.
+func (w *Wallet) SetTip(tip messages.Tip) {
+	w.tip = tip
+	w.funds.tip = tip.Height
+}
+
+// BestBlock returns the best block that is in the file: nil if there is none.
+func (w *Wallet) BestBlock() walletfile.Locator { return w.bestBlock }
+
+// SaveBestBlock writes the last block that was processed, by its locator.
+func (w *Wallet) SaveBestBlock(locator walletfile.Locator) {
+	w.bestBlock = locator
+	w.put(walletfile.BestBlock(nil))
+	w.put(walletfile.BestBlockNoMerkle(locator))
+}
+
+// ConnectBlock processes the block that follows the tip, and makes it the tip.
+// A block that was processed before does no harm. What the block drives out of
+// the mempool is to be told with [Wallet.RemoveMempoolTx].
+func (w *Wallet) ConnectBlock(b *Block, now int64) Synced {
+	w.SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
+	if b.MaxTime < w.birth-2*timestampWindow {
+		return Synced{}
+	}
+	synced := w.syncBlock(b, sync{now: now})
+	for _, t := range b.Txs {
+		w.leaveMempool(t)
+	}
+	synced.Save = synced.Changed || b.Height%saveEvery == 0
+	return synced
+}
+
+// ScanBlock processes a block of the active chain up to the tip again, during a
+// rescan.
+func (w *Wallet) ScanBlock(b *Block, now int64) Synced {
+	return w.syncBlock(b, sync{now: now, rescan: true})
+}
+
+func (w *Wallet) syncBlock(b *Block, s sync) Synced {
+	known := len(w.mine)
+	changed := false
+	for i, t := range b.Txs {
+		s.state = state{kind: confirmed, block: b.BlockRef, index: int32(i)}
+		changed = w.sync(t, s) || changed
+	}
+	return Synced{Changed: changed, Scripts: w.mine[known:]}
+}
+
+// DisconnectBlock takes back the tip; prev becomes the tip. Transactions that it
+// confirmed are inactive from now on, those of its coinbase abandoned.
+func (w *Wallet) DisconnectBlock(hash *chainhash.Hash, prev messages.Tip) Synced {
+	touched := slices.SortedFunc(slices.Values(w.byBlock[*hash]), func(a, b *tx) int {
+		return cmp.Compare(a.record.OrderPos, b.record.OrderPos)
+	})
+	for _, t := range touched {
+		w.setState(t, state{})
+		w.writeTx(t)
+	}
+	for _, t := range touched {
+		if t.coinbase() {
+			w.abandonAll(t)
+		}
+	}
+	w.SetTip(prev)
+	return Synced{Changed: len(touched) > 0, Save: true}
+}
+
+// abandonAll gives up a coinbase that has left the chain, and all that descends
+// from it.
+func (w *Wallet) abandonAll(coinbase *tx) {
+	done := make(map[*tx]bool)
+	for todo := []*tx{coinbase}; len(todo) > 0; {
+		t := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if done[t] {
+			continue
+		}
+		done[t] = true
+		w.setState(t, state{kind: abandoned})
+		w.writeTx(t)
+		w.spenders(t, func(spender *tx) { todo = append(todo, spender) })
+	}
+}

@@ -1,0 +1,54 @@
+package wallet
+
+import "github.com/seed61375155/trawl/internal/walletfile"
+
+// CreateParams says what kind of wallet to make.
+type CreateParams struct {
+	Params
+
+	DisablePrivateKeys bool
+	Blank              bool // without descriptors
+	AvoidReuse         bool
+
+	// Seed is 32 random bytes; nil for a wallet that is blank, or without
+	// private keys.
+	Seed *walletfile.Secret
+
+	// Encryption is nil for a wallet that is not encrypted. An encrypted one
+	// is locked.
+	Encryption *Encryption
+
+	Now int64
+}
+
+// Create makes a wallet. Its changes are the whole file but for the best block.
+//
+// Errors: [*messages.WalletError].
+func Create(p CreateParams) (*Wallet, error) {
+	w := newWallet(p.Params)
+	w.put(clientVersion)
+	flags := walletfile.Descriptors | walletfile.LastHardenedXpubCached
+	if p.DisablePrivateKeys {
+		flags |= walletfile.DisablePrivateKeys
+	}
+	if p.Blank || p.Encryption != nil { // what is born encrypted is blank first
+		flags |= walletfile.Blank
+	}
+	if p.AvoidReuse {
+		flags |= walletfile.AvoidReuse
+	}
+	w.setFlags(flags)
+	if p.Encryption != nil {
+		if err := w.Encrypt(*p.Encryption, nil, p.Now); err != nil {
+			return nil, err
+		}
+		w.master = p.Encryption.Master.Clone()
+		defer w.Lock()
+	}
+	if !p.Blank && !p.DisablePrivateKeys {
+		if err := w.Setup(p.Seed, p.Now); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}

@@ -1,0 +1,164 @@
+package wallet
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// errSeed reports a seed that makes no key.
+var errSeed = errors.New("seed makes no key")
+
+// standardTypes are the types of addresses that a new wallet has, in their order.
+var standardTypes = []walletfile.OutputType{
+	walletfile.Legacy, walletfile.P2SHSegwit, walletfile.Bech32, walletfile.Bech32m,
+}
+
+// standardForms are the descriptors by type: where a key, the purpose of its
+// path (BIP44, BIP49, BIP84, BIP86), the type of coin and 1 for change go.
+var standardForms = map[walletfile.OutputType]string{
+	walletfile.Legacy:     "pkh(%s/44h/%dh/0h/%d/*)",
+	walletfile.P2SHSegwit: "sh(wpkh(%s/49h/%dh/0h/%d/*))",
+	walletfile.Bech32:     "wpkh(%s/84h/%dh/0h/%d/*)",
+	walletfile.Bech32m:    "tr(%s/86h/%dh/0h/%d/*)",
+}
+
+// hdRoot is an extended key with its private key.
+type hdRoot struct {
+	key    descriptor.XPub
+	secret *walletfile.Secret
+}
+
+// Setup makes the descriptors of a new wallet, for receiving and for change of
+// each type of address, from a seed of 32 bytes. They become the active ones.
+//
+// Errors: one if the wallet is locked.
+func (w *Wallet) Setup(seed *walletfile.Secret, now int64) error {
+	key, scalar, ok := descriptor.Master(seed.Bytes())
+	if !ok {
+		return errSeed
+	}
+	root := hdRoot{key: key, secret: walletfile.NewSecret(scalar[:])}
+	clear(scalar[:])
+	defer root.secret.Zero()
+	for _, internal := range []bool{false, true} {
+		for _, kind := range standardTypes {
+			slot := walletfile.Slot{Type: kind, Internal: internal}
+			d, err := w.standard(&root, slot)
+			if err != nil {
+				return err
+			}
+			if _, err := w.setupOne(&root, d, slot, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// standard returns the descriptor of a slot.
+func (w *Wallet) standard(root *hdRoot, slot walletfile.Slot) (*descriptor.Descriptor, error) {
+	change := 0
+	if slot.Internal {
+		change = 1
+	}
+	xpub := descriptor.EncodeXPub(root.key, w.params.Network)
+	text := fmt.Sprintf(standardForms[slot.Type], xpub, w.params.CoinType, change)
+	branches, err := descriptor.Parse(text, w.params.Network, descriptor.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return branches[0], nil
+}
+
+// setupOne makes one of the standard descriptors active.
+func (w *Wallet) setupOne(root *hdRoot, d *descriptor.Descriptor, slot walletfile.Slot, now int64) (*source, error) {
+	if err := w.needUnlocked(); err != nil {
+		return nil, err
+	}
+	s := newSource(d, uint64(now))
+	w.addKey(s, publicKeyOf(root.key), root.secret)
+	w.addSource(s)
+	if err := w.topUp(s, 0); err != nil {
+		return nil, err
+	}
+	if w.flags.Has(walletfile.Blank) {
+		w.setFlags(w.flags &^ walletfile.Blank)
+	}
+	w.activate(s, slot)
+	return s, nil
+}
+
+// CreateDescriptor adds the standard descriptors of a type of address, and
+// returns their texts.
+//
+// Errors: [*messages.WalletError].
+func (w *Wallet) CreateDescriptor(r messages.CreateWalletDescriptor, now int64) ([]string, error) {
+	kind, ok := outputTypes[r.Type]
+	if !ok {
+		return nil, unknownType(r.Type)
+	}
+	if err := w.needUnlocked(); err != nil {
+		return nil, err
+	}
+	root, err := w.rootKey(r.HDKey)
+	if err != nil {
+		return nil, err
+	}
+	defer root.secret.Zero()
+	internals := []bool{false, true}
+	if r.Internal != nil {
+		internals = []bool{*r.Internal}
+	}
+	var texts []string
+	for _, internal := range internals {
+		slot := walletfile.Slot{Type: kind, Internal: internal}
+		d, err := w.standard(root, slot)
+		if err != nil {
+			return nil, err
+		}
+		if w.byID[walletfile.DescriptorID(d)] != nil {
+			continue
+		}
+		s, err := w.setupOne(root, d, slot, now)
+		if err != nil {
+			return nil, err
+		}
+		text, _ := s.normalized()
+		texts = append(texts, text)
+	}
+	if texts == nil {
+		return nil, failf(codeWallet, "Descriptor already exists")
+	}
+	return texts, nil
+}
+
+// rootKey returns the extended key with the given text, or the only one of the
+// active descriptors, with its private key.
+func (w *Wallet) rootKey(text string) (*hdRoot, error) {
+	var key descriptor.XPub
+	if text == "" {
+		found := w.collectHDKeys(w.activeSources(), false)
+		if len(found) != 1 {
+			return nil, failf(codeAddressOrKey,
+				"Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'")
+		}
+		key = found[0].key
+	} else {
+		var ok bool
+		if key, ok = descriptor.ParseXPub(text, w.params.Network); !ok {
+			return nil, failf(codeAddressOrKey, "Unable to parse HD key. Please provide a valid xpub")
+		}
+	}
+	id := keyIDOf(publicKeyOf(key))
+	for _, s := range w.sources {
+		if secret := w.secret(s, id); secret != nil {
+			return &hdRoot{key: key, secret: secret}, nil
+		}
+	}
+	xpub := descriptor.EncodeXPub(key, w.params.Network)
+	return nil, failf(codeAddressOrKey, "Private key for %s is not known", xpub)
+}

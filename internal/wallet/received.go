@@ -1,0 +1,159 @@
+package wallet
+
+import (
+	"math"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// tally sums up what was received.
+type tally struct {
+	amount btcutil.Amount
+	depth  int32 // of the least deep transaction; math.MaxInt32: none
+	ids    []chainhash.Hash
+}
+
+func newTally() tally { return tally{depth: math.MaxInt32} }
+
+// confirmations is the depth, or 0 if nothing was received.
+func (t *tally) confirmations() int32 {
+	if t.depth == math.MaxInt32 {
+		return 0
+	}
+	return t.depth
+}
+
+// receipts says which transactions count.
+type receipts struct {
+	minConf  int32
+	immature bool // coinbases that cannot be spent yet count too
+}
+
+// counts reports whether what a transaction pays counts. A coinbase does only
+// while it is in the chain.
+func (w *Wallet) counts(t *tx, r receipts) bool {
+	depth := w.depth(t)
+	if depth < r.minConf {
+		return false
+	}
+	return !t.coinbase() || depth >= 1 && (r.immature || !w.immature(t))
+}
+
+// tally sums up what a script received.
+func (w *Wallet) tally(s *script, r receipts) tally {
+	sum := newTally()
+	if s == nil || !s.mine() {
+		return sum
+	}
+	for _, out := range s.outs {
+		if w.counts(out.tx, r) {
+			sum.amount += out.amount
+			sum.depth = min(sum.depth, w.depth(out.tx))
+			sum.ids = append(sum.ids, out.tx.record.ID)
+		}
+	}
+	return sum
+}
+
+// ListReceived lists what addresses received that have a label: in the order of
+// their kinds and bytes, or by label. The cost grows with the number of payments
+// to them, and with that of addresses only if empty ones are listed too.
+func (w *Wallet) ListReceived(r messages.ListReceived) []messages.Received {
+	entries := w.book.paid.entries
+	switch {
+	case r.Script != nil && !r.ByLabel:
+		entries = nil
+		if e := w.book.entries[destinationOf(r.Script)]; e != nil && e.label != nil {
+			entries = []*entry{e}
+		}
+	case r.IncludeEmpty:
+		entries = w.book.labels.entries
+	}
+	counted := receipts{minConf: r.MinConf, immature: r.IncludeImmature}
+	if r.ByLabel {
+		return w.receivedByLabel(entries, counted, r.IncludeEmpty)
+	}
+	list := make([]messages.Received, 0, len(entries))
+	for _, e := range entries {
+		sum := w.tally(e.script, counted)
+		if len(sum.ids) > 0 || r.IncludeEmpty {
+			list = append(list, messages.Received{
+				Address: e.address, Label: *e.label, Amount: sum.amount,
+				Confirmations: sum.confirmations(), TxIDs: sum.ids,
+			})
+		}
+	}
+	return list
+}
+
+// receivedByLabel sums up by label, in the order of the labels.
+func (w *Wallet) receivedByLabel(entries []*entry, r receipts, includeEmpty bool) []messages.Received {
+	sums := make(map[string]tally)
+	for _, e := range entries {
+		sum := w.tally(e.script, r)
+		if len(sum.ids) == 0 && !includeEmpty {
+			continue
+		}
+		label, ok := sums[*e.label]
+		if !ok {
+			label = newTally()
+		}
+		label.amount += sum.amount
+		label.depth = min(label.depth, sum.depth)
+		sums[*e.label] = label
+	}
+	list := make([]messages.Received, 0, len(sums))
+	for _, label := range sortedKeys(sums) {
+		sum := sums[label]
+		list = append(list, messages.Received{Label: label, Amount: sum.amount, Confirmations: sum.confirmations()})
+	}
+	return list
+}
+
+// Received returns what one address, or all with a label, received.
+//
+// Errors: [*messages.WalletError].
+func (w *Wallet) Received(r messages.GetReceived) (btcutil.Amount, error) {
+	scripts, err := w.receivers(r)
+	if err != nil {
+		return 0, err
+	}
+	var total btcutil.Amount
+	for _, s := range scripts {
+		sum := w.tally(s, receipts{minConf: r.MinConf, immature: r.IncludeImmature})
+		total += sum.amount
+	}
+	return total, nil
+}
+
+// receivers returns the own scripts that are asked for.
+func (w *Wallet) receivers(r messages.GetReceived) ([]*script, error) {
+	scripts := []*script{w.scripts[string(r.Script)]}
+	if r.Label != nil {
+		if err := checkLabel(*r.Label); err != nil {
+			return nil, err
+		}
+		scripts = nil
+		for _, e := range w.book.labels.entries {
+			if *e.label == *r.Label {
+				scripts = append(scripts, e.script)
+			}
+		}
+		if len(scripts) == 0 {
+			return nil, failf(codeWallet, "Label not found in wallet")
+		}
+	}
+	own := scripts[:0]
+	for _, s := range scripts {
+		if s != nil && s.mine() {
+			own = append(own, s)
+		}
+	}
+	if len(own) == 0 {
+		return nil, failf(codeWallet, "Address not found in wallet")
+	}
+	return own, nil
+}

@@ -1,0 +1,143 @@
+// Package wallet keeps the state of one descriptor wallet: which scripts are
+// its own, what its transactions did, what its addresses are called. It answers
+// what Bitcoin Core's wallet answers, and changes what Core's changes, record
+// by record.
+//
+// A [Wallet] is opened from what package walletfile loaded, or made by [Create].
+// Blocks and transactions are handed to it; requests of package messages are
+// answered from memory. What changed is taken with [Wallet.TakeChanges] and must
+// be written before anybody is told.
+//
+// Balances, coins and what addresses received are kept up to date with every
+// transaction, so that asking for them costs what the answer is long.
+//
+// The package is pure: no file, no clock, no network, no randomness. Times are
+// Unix times in seconds and handed in. A Wallet belongs to one goroutine.
+//
+// Source: Bitcoin Core v30, src/wallet.
+package wallet
+
+import (
+	"math"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// clientVersion is the version that the file is marked with, that of the
+	// Core whose format is written.
+	clientVersion walletfile.Version = 300200
+
+	// timestampWindow is how far, in seconds, the time of a block may be
+	// before that of the keys it pays to.
+	timestampWindow = 2 * 60 * 60
+
+	// noTime is a birth time that is not known.
+	noTime int64 = math.MaxInt64
+)
+
+// Params are the choices of a network and of a node.
+type Params struct {
+	Name     string // by which clients address the wallet
+	Network  *descriptor.Network
+	CoinType uint32 // of BIP44: 0 on the main chain, 1 elsewhere
+	Maturity int32  // blocks that must follow a coinbase before it can be spent
+	KeyPool  int32  // number of addresses derived ahead, at least 1
+}
+
+// ParamsOf returns the parameters of a wallet on a network.
+func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
+	var coinType uint32
+	if n.Name != "main" {
+		coinType = 1
+	}
+	return Params{
+		Name:     name,
+		Network:  descriptor.NetworkOf(n.Params),
+		CoinType: coinType,
+		Maturity: int32(n.Params.CoinbaseMaturity),
+		KeyPool:  keyPool,
+	}
+}
+
+// Wallet is the state of one wallet.
+type Wallet struct {
+	params  Params
+	flags   walletfile.Flags
+	changes changes
+
+	sources []*source // in the order in which they came
+	byID    map[chainhash.Hash]*source
+	active  map[walletfile.Slot]*source
+	scripts map[string]*script // own ones, and all that transactions pay to
+	mine    [][]byte           // own scripts in the order in which they came
+
+	masterKeys map[uint32]walletfile.MasterKey
+	master     *walletfile.Secret // nil while locked
+
+	txs          map[chainhash.Hash]*tx
+	ordered      []*tx // by order position
+	orderPosNext int64
+	spends       map[wire.OutPoint][]*tx
+	byBlock      map[chainhash.Hash][]*tx // confirmed or conflicted there
+	pool         map[*tx]bool             // in the mempool
+	funds        funds
+
+	book   addressBook
+	locked map[wire.OutPoint]bool // true: in the file
+
+	tip       messages.Tip
+	bestBlock walletfile.Locator
+	birth     int64
+}
+
+func newWallet(p Params) *Wallet {
+	p.KeyPool = max(p.KeyPool, 1)
+	return &Wallet{
+		params:     p,
+		byID:       make(map[chainhash.Hash]*source),
+		active:     make(map[walletfile.Slot]*source),
+		scripts:    make(map[string]*script),
+		masterKeys: make(map[uint32]walletfile.MasterKey),
+		txs:        make(map[chainhash.Hash]*tx),
+		spends:     make(map[wire.OutPoint][]*tx),
+		byBlock:    make(map[chainhash.Hash][]*tx),
+		pool:       make(map[*tx]bool),
+		funds:      newFunds(),
+		book:       newAddressBook(),
+		locked:     make(map[wire.OutPoint]bool),
+		tip:        messages.Tip{Height: -1},
+		birth:      noTime,
+	}
+}
+
+// Flags returns what the wallet can and may do.
+func (w *Wallet) Flags() walletfile.Flags { return w.flags }
+
+// Close wipes the private keys. The wallet is of no use afterwards.
+func (w *Wallet) Close() {
+	w.Lock()
+	for _, s := range w.sources {
+		s.wipe()
+	}
+	w.changes = changes{}
+}
+
+// BirthTime returns the time before which no block concerns the wallet. It is
+// false as long as there is neither a descriptor nor a transaction.
+func (w *Wallet) BirthTime() (t int64, ok bool) { return w.birth, w.birth != noTime }
+
+// bornBy notes that something of the wallet is from the given time.
+func (w *Wallet) bornBy(t int64) { w.birth = min(w.birth, t) }
+
+// setFlags changes the flags and writes them.
+func (w *Wallet) setFlags(flags walletfile.Flags) {
+	w.flags = flags
+	w.put(flags)
+}
