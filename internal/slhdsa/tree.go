@@ -1,0 +1,45 @@
+package slhdsa
+
+// reduce returns the root of the tree over the leaves, whose number is a power
+// of two, and overwrites them. a is an address of the tree's kind, first the
+// index of the first leaf among those of its kind. If path is not nil, the
+// siblings on the way up from the leaf-th leaf are written to it.
+func (t *tweak) reduce(leaves []node, a address, first, leaf uint32, path []byte) node {
+	for height := 1; len(leaves) > 1; height++ {
+		if path != nil {
+			sibling := leaf>>(height-1) ^ 1
+			copy(path[(height-1)*nodeSize:], leaves[sibling][:])
+		}
+		parents := len(leaves) / 2
+		for done := 0; done < parents; done += lanes {
+			n := min(lanes, parents-done)
+			for lane := range n {
+				parent := uint32(done + lane)
+				t.blocks[lane].setPair(a.at(height, first>>height+parent), &leaves[2*parent], &leaves[2*parent+1])
+			}
+			t.sumBatch(n)
+			copy(leaves[done:], t.sums[:n])
+		}
+		leaves = leaves[:parents]
+	}
+	return leaves[0]
+}
+
+// climb replaces nodes, leaves of trees of one kind and height, by the roots of
+// their trees. indices are those of the leaves among all of their kind, paths
+// their siblings on the way up. There are at most as many as lanes.
+func (t *tweak) climb(nodes []node, a address, indices []uint32, paths [][]byte) {
+	for height := 1; len(paths[0]) > 0; height++ {
+		for lane, index := range indices {
+			sibling := node(paths[lane])
+			paths[lane] = paths[lane][nodeSize:]
+			left, right := &nodes[lane], &sibling
+			if index>>(height-1)&1 == 1 {
+				left, right = right, left
+			}
+			t.blocks[lane].setPair(a.at(height, index>>height), left, right)
+		}
+		t.sumBatch(len(nodes))
+		copy(nodes, t.sums[:])
+	}
+}
