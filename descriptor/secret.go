@@ -9,6 +9,12 @@ import (
 type PrivateKey struct {
 	Scalar     [32]byte // big endian; others than 1 to the group order are ignored
 	Compressed bool     // its public key is used in compressed form
+
+	// Filed holds the bytes of the public key that the private key stands for.
+	// Empty: its own.
+	// Another is found in damaged wallets; Core shows the private key then,
+	// too.
+	Filed string
 }
 
 // secretKey is a private key that the text of a descriptor holds.
@@ -69,7 +75,11 @@ func (r keyring) addGiven(given PrivateKey) {
 	if overflow || secret.scalar.IsZero() {
 		return
 	}
-	r.add(secret.public(), secret)
+	public := []byte(given.Filed)
+	if len(public) == 0 {
+		public = secret.public()
+	}
+	r.add(public, secret)
 }
 
 func (r keyring) find(public []byte) *secretKey {

@@ -11,7 +11,7 @@ func (w *Wallet) Info() messages.WalletInfo {
 	info := messages.WalletInfo{
 		Name:                w.params.Name,
 		Format:              "sqlite",
-		TxCount:             len(w.txs),
+		TxCount:             len(w.txs) + w.misfiled,
 		Encrypted:           w.Encrypted(),
 		PrivateKeys:         !w.flags.Has(walletfile.DisablePrivateKeys),
 		AvoidReuse:          w.flags.Has(walletfile.AvoidReuse),

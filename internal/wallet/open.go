@@ -22,6 +22,7 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain Chain) (*Walle
 	w := newWallet(p)
 	w.flags = content.Flags
 	w.orderPosNext, w.bestBlock = content.OrderPosNext, content.BestBlock
+	w.misfiled = content.Misfiled
 	w.masterKeys = maps.Clone(content.MasterKeys)
 	for _, at := range content.Locked {
 		w.locked[at] = true

@@ -77,7 +77,7 @@ func (w *Wallet) privateKeys(s *source) []descriptor.PrivateKey {
 		if secret == nil {
 			continue
 		}
-		key := descriptor.PrivateKey{Compressed: publics[id].Compressed()}
+		key := descriptor.PrivateKey{Compressed: publics[id].Compressed(), Filed: string(publics[id])}
 		copy(key.Scalar[:], secret.Bytes())
 		secret.Zero()
 		keys = append(keys, key)

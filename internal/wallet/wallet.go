@@ -82,6 +82,7 @@ type Wallet struct {
 	master     *walletfile.Secret // nil while locked
 
 	txs          map[chainhash.Hash]*tx
+	misfiled     int   // transactions of the file that stand under other ids: Core counts them
 	ordered      []*tx // by order position
 	orderPosNext int64
 	spends       map[wire.OutPoint][]*tx

@@ -17,6 +17,7 @@ type Wallet struct {
 
 	Addresses map[string]*Address // by their texts, which need not be addresses
 	Txs       []*Tx               // by ascending bytes of their ids
+	Misfiled  int                 // transactions left out, because they stand under other ids
 	Locked    []wire.OutPoint
 
 	MasterKeys map[uint32]MasterKey
