@@ -1,5 +1,6 @@
 // Package net holds the JSON-RPC methods about the node's place in the network
-// of its peers: getconnectioncount, getnetworkinfo and getpeerinfo.
+// of its peers: disconnectnode, getconnectioncount, getnetworkinfo and
+// getpeerinfo.
 //
 // The node has no peers: it neither connects nor listens. The methods say so in
 // the form that clients of Bitcoin Core know.
@@ -32,6 +33,7 @@ type Deps struct {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
+		disconnectNode(),
 		getConnectionCount(),
 		getNetworkInfo(&d),
 		getPeerInfo(),

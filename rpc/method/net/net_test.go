@@ -109,3 +109,49 @@ func TestSubversion(t *testing.T) {
 		})
 	}
 }
+
+// Without peers nobody can be disconnected, but wrong arguments are told.
+func TestDisconnectNode(t *testing.T) {
+	table, err := command.NewTable(net.Commands(net.Deps{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		params string
+		code   command.Code
+	}{
+		{`["1.2.3.4:8333"]`, command.NodeNotConnected},
+		{`[""]`, command.NodeNotConnected},
+		{`["", 0]`, command.NodeNotConnected},
+		{`[null, -5]`, command.NodeNotConnected},
+		{`{"nodeid": 7}`, command.NodeNotConnected},
+		{`[]`, command.InvalidParams},
+		{`{}`, command.InvalidParams},
+		{`["1.2.3.4:8333", 0]`, command.InvalidParams},
+		{`["", 1.5]`, command.MiscError},
+		{`[1]`, command.TypeError},
+		{`["", "1"]`, command.TypeError},
+		{`["", 1, 2]`, command.MiscError},
+	} {
+		params, err := jsontree.Parse([]byte(test.params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := table.Prepare(command.Caller{}, "disconnectnode", params)
+		if err == nil {
+			_, err = call.Run(t.Context())
+			err = revealed(table, err)
+		}
+		if e, ok := errors.AsType[command.Error](err); !ok || e.Code != test.code {
+			t.Errorf("%s: got %v, want %d", test.params, err, test.code)
+		}
+	}
+}
+
+// revealed returns what a client is told of an error.
+func revealed(table *command.Table, err error) error {
+	if e, ok := table.Reveal(err); ok {
+		return e
+	}
+	return err
+}
