@@ -13,36 +13,104 @@ import (
 )
 
 // BenchmarkMatch matches filters of n elements against k scripts that they do
-// not hold, as nearly every step of a scan does, and in the same run lets
-// btcutil's gcs do so. ns/elt is time for each element of the filters.
+// not hold, as nearly every step of a scan does, with each kernel and in the
+// same run with btcutil's gcs. ns/elt is time for each element of the filters.
 func BenchmarkMatch(b *testing.B) {
-	const blocks = 120
 	for _, n := range []int{2_000, 5_000} {
-		rng := newRand(uint64(n))
-		var builder filters.Builder
-		batch := make([]filters.Filter, blocks)
-		for i := range batch {
-			hash := randomHash(rng)
-			elements := randomScripts(rng, n, usualKinds)
-			batch[i] = filters.Filter{Block: hash, Data: builder.Build(&hash, elements)}
-		}
+		batch := benchBatch(128, n, n)
 		for _, k := range []int{1, 10, 100, 1_000, 10_000} {
-			scripts := randomScripts(rng, k, usualKinds)
-			b.Run(fmt.Sprintf("n=%d/k=%d/%s", n, k, filters.KernelName()), func(b *testing.B) {
-				benchMatch(b, batch, scripts)
-				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(n*blocks), "ns/elt")
-			})
-			b.Run(fmt.Sprintf("n=%d/k=%d/btcutil", n, k), func(b *testing.B) {
-				benchOracle(b, batch, scripts)
-				b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(n*blocks), "ns/elt")
-			})
+			benchKernels(b, fmt.Sprintf("n=%d/k=%d", n, k), batch, k)
 		}
 	}
 }
 
-func benchMatch(b *testing.B, batch []filters.Filter, scripts [][]byte) {
+// BenchmarkMatchSizes matches filters of different sizes, as chains have: of
+// full blocks, and of the few transactions of the first years.
+func BenchmarkMatchSizes(b *testing.B) {
+	for _, sizes := range [][2]int{{1_500, 8_500}, {1, 4}, {10, 200}} {
+		batch := benchBatch(512, sizes[0], sizes[1])
+		for _, k := range []int{1, 100, 1_000} {
+			benchKernels(b, fmt.Sprintf("n=%d-%d/k=%d", sizes[0], sizes[1], k), batch, k)
+		}
+	}
+}
+
+// benchKernels matches a batch with each kernel and with btcutil.
+func benchKernels(b *testing.B, name string, batch []filters.Filter, k int) {
 	b.Helper()
-	m := filters.NewMatcher(filters.NewQuery(scripts))
+	scripts := randomScripts(newRand(uint64(k)), k, usualKinds)
+	for _, kernel := range filters.KernelNames() {
+		b.Run(name+"/"+kernel, func(b *testing.B) {
+			useKernel(b, kernel)
+			benchMatch(b, batch, filters.NewMatcher(filters.NewQuery(scripts)))
+		})
+	}
+	b.Run(name+"/btcutil", func(b *testing.B) { benchOracle(b, batch, scripts) })
+}
+
+// BenchmarkModes measures both ways of looking scripts up, to find the number of
+// scripts where they cross.
+func BenchmarkModes(b *testing.B) {
+	for _, n := range []int{2, 20, 200, 2_000, 5_000, 8_000} {
+		batch := benchBatch(64, n, n)
+		for _, k := range []int{1, 4, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536} {
+			if k > 4*n+300 {
+				continue
+			}
+			query := filters.NewQuery(randomScripts(newRand(uint64(k)), k, usualKinds))
+			for _, kernel := range filters.KernelNames() {
+				for _, search := range []bool{true, false} {
+					b.Run(fmt.Sprintf("n=%d/k=%d/%s/search=%v", n, k, kernel, search), func(b *testing.B) {
+						useKernel(b, kernel)
+						m := filters.NewMatcher(query)
+						m.ForceMode(search)
+						benchMatch(b, batch, m)
+					})
+				}
+			}
+		}
+	}
+}
+
+// benchBatch returns filters of n to m elements, which lie in memory one after the
+// other, as in a file.
+func benchBatch(blocks, n, m int) []filters.Filter {
+	rng := newRand(uint64(n))
+	var builder filters.Builder
+	var all []byte
+	batch := make([]filters.Filter, blocks)
+	ends := make([]int, blocks)
+	for i := range batch {
+		batch[i].Block = randomHash(rng)
+		elements := randomScripts(rng, n+rng.IntN(m-n+1), usualKinds)
+		all = append(all, builder.Build(&batch[i].Block, elements)...)
+		ends[i] = len(all)
+	}
+	all = append(all, make([]byte, 64)...)
+	start := 0
+	for i, end := range ends {
+		batch[i].Data = all[start : end : end+64]
+		start = end
+	}
+	return batch
+}
+
+// perElement reports the time for each element of a batch.
+func perElement(b *testing.B, batch []filters.Filter) {
+	b.Helper()
+	elements := 0
+	for _, f := range batch {
+		filter, err := gcs.FromNBytes(filters.P, filters.M, f.Data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		elements += int(filter.N())
+	}
+	b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(b.N)/float64(elements), "ns/elt")
+}
+
+func benchMatch(b *testing.B, batch []filters.Filter, m *filters.Matcher) {
+	b.Helper()
 	hits := make([]bool, len(batch))
 	m.Match(batch, hits) // grows the scratch memory
 	b.ReportAllocs()
@@ -51,6 +119,7 @@ func benchMatch(b *testing.B, batch []filters.Filter, scripts [][]byte) {
 			b.Fatal(err)
 		}
 	}
+	perElement(b, batch)
 }
 
 // benchOracle calls MatchAny, which picks the faster of btcutil's two ways.
@@ -72,6 +141,7 @@ func benchOracle(b *testing.B, batch []filters.Filter, scripts [][]byte) {
 			}
 		}
 	}
+	perElement(b, batch)
 }
 
 // BenchmarkBuildBlock builds the filter of a block with 2,000 outputs in one

@@ -28,17 +28,38 @@ func Decode(filter []byte) (elements []uint64, err error) {
 // lane is the state of decoding one filter.
 type lane struct {
 	index  int      // of the filter in its batch
+	key    sipKey   // of its block
 	code   []byte   // the Golomb-coded set, without N
 	values []uint64 // decoded elements; len(values) is N, the first done are set
 	done   int
 	pos    uint64 // bits of code consumed
 	last   uint64 // the last decoded element, 0 before the first
 	err    error
+	hit    bool // set by kernel.search
 }
 
 // limit is what every element must be less than: N*M. It cannot overflow: N is
 // less than 2^32.
 func (l *lane) limit() uint64 { return uint64(len(l.values)) * M }
+
+// contains reports whether v is one of the lane's ascending values, at least
+// one. As hashes they are spread evenly, about M apart, so v can only be some
+// sqrt(N)/2 places from where it should be.
+func (l *lane) contains(v uint64) bool {
+	values := l.values
+	i := min(int(v/M), len(values)-1)
+	for i > 0 && values[i] > v {
+		i--
+	}
+	for i < len(values)-1 && values[i] < v {
+		i++
+	}
+	return values[i] == v
+}
+
+// readable is how many bytes from the start of the code may be read: some after
+// its end too, which are as good as any others.
+func (l *lane) readable() int { return min(cap(l.code), len(l.code)+readAhead) }
 
 // finish decodes the elements that are left and checks the end. It is the
 // plain way, which every filter can go from any state.

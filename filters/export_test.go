@@ -1,6 +1,10 @@
 package filters
 
-import "github.com/btcsuite/btcd/chaincfg/chainhash"
+import (
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
 
 // EncodeValues returns the filter that holds exactly the given ascending
 // values, which need not be hashes of anything.
@@ -20,20 +24,37 @@ func HashScript(block *chainhash.Hash, script []byte, n int) uint64 {
 	return reduce(sipHash(keyOf(block), script), uint64(n)*M)
 }
 
-// KernelDecode decodes two filters side by side, as a matcher has its kernel
-// do. Both must be long enough for their number of elements.
-func KernelDecode(a, b []byte) (values [2][]uint64, errs [2]error) {
+// KernelDecode decodes filters side by side, as a matcher has its kernel do. All
+// must be long enough for their number of elements.
+func KernelDecode(all ...[]byte) (values [][]uint64, errs []error) {
 	m := NewMatcher(NewQuery(nil))
-	var group [2]uint64
-	for i, filter := range [][]byte{a, b} {
+	batch := make([]Filter, len(all))
+	order := make([]uint64, len(all))
+	for i, filter := range all {
 		n, _, err := split(filter)
 		if err != nil {
 			panic(err)
 		}
-		group[i] = n<<32 | uint64(i)
+		batch[i].Data = filter
+		order[i] = n<<32 | uint64(i)
 	}
-	for i, l := range m.decode([]Filter{{Data: a}, {Data: b}}, group[:]) {
-		values[i], errs[i] = l.values, l.err
+	for group := range slices.Chunk(order, len(m.lanes)) {
+		lanes := m.load(batch, group)
+		m.kernel.decode(lanes)
+		for i := range lanes {
+			values, errs = append(values, slices.Clone(lanes[i].values)), append(errs, lanes[i].err)
+		}
 	}
 	return values, errs
 }
+
+// forced is a kernel that always, or never, searches.
+type forced struct {
+	kernel
+	way bool
+}
+
+func (f forced) searches(_, _, _ int) bool { return f.way }
+
+// ForceMode makes a matcher search for scripts, or not, whatever their number.
+func (m *Matcher) ForceMode(search bool) { m.kernel = forced{m.kernel, search} }

@@ -1,24 +1,37 @@
 package filters_test
 
 import (
+	"runtime"
+	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 
 	"github.com/seed61375155/trawl/filters"
 )
 
-// TestMatchReadsNoFurther puts filters right before a page that may not be
-// read, where one byte too many ends the process.
-func TestMatchReadsNoFurther(t *testing.T) {
-	const size = 1 << 16
+// guardedPage returns memory whose second half may not be read.
+func guardedPage(t *testing.T) (mem []byte, size int) {
+	t.Helper()
+	size = 1 << 16
 	mem, err := syscall.Mmap(-1, 0, 2*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Skip(err)
 	}
-	defer syscall.Munmap(mem)
+	t.Cleanup(func() { syscall.Munmap(mem) })
 	if err := syscall.Mprotect(mem[size:], syscall.PROT_NONE); err != nil {
 		t.Skip(err)
 	}
+	return mem, size
+}
+
+// TestMatchReadsNoFurther puts filters right before a page that may not be
+// read, where one byte too many ends the process.
+func TestMatchReadsNoFurther(t *testing.T) { eachKernel(t, testMatchReadsNoFurther) }
+
+func testMatchReadsNoFurther(t *testing.T) {
+	t.Helper()
+	mem, size := guardedPage(t)
 	rng := newRand(7)
 	m := filters.NewMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
 	var builder filters.Builder
@@ -29,15 +42,59 @@ func TestMatchReadsNoFurther(t *testing.T) {
 	}
 	for _, data := range complete {
 		for cut := range min(len(data), 500) {
-			end := mem[size-len(data)+cut : size]
+			end := mem[size-len(data)+cut : size : size]
 			copy(end, data)
-			batch := []filters.Filter{{hash, end}, {hash, end}, {hash, end}}
-			err := m.Match(batch, make([]bool, 3))
-			if _, ok := slowDecode(end); (err == nil) != ok {
-				t.Errorf("%d bytes of %d: got %v", len(end), len(data), err)
+			// As many as decoding side by side takes.
+			batch := slices.Repeat([]filters.Filter{{Block: hash, Data: end}}, 5)
+			for _, search := range []bool{true, false} {
+				m.ForceMode(search)
+				err := m.Match(batch, make([]bool, len(batch)))
+				if _, ok := slowDecode(end); (err == nil) != ok {
+					t.Errorf("%d bytes of %d: got %v", len(end), len(data), err)
+				}
 			}
 		}
 	}
+}
+
+// TestMatchFault: a fault in the memory of a filter, of a mapped file that fails,
+// is a panic that can be recovered from where the program asks for that.
+func TestMatchFault(t *testing.T) { eachKernel(t, testMatchFault) }
+
+func testMatchFault(t *testing.T) {
+	t.Helper()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	mem, size := guardedPage(t)
+	rng := newRand(9)
+	m := filters.NewMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
+	var builder filters.Builder
+	hash := randomHash(rng)
+	good := builder.Build(&hash, randomScripts(rng, 2_000, usualKinds))
+	torn := mem[size-len(good)/2:][:len(good)]
+	copy(torn[:len(good)/2], good)
+	batch := slices.Repeat([]filters.Filter{{Block: hash, Data: good}}, 40)
+	for _, search := range []bool{true, false} {
+		m.ForceMode(search)
+		for _, i := range []int{0, 7, 39} {
+			batch[i].Data = torn
+			if !faults(func() { m.Match(batch, make([]bool, len(batch))) }) {
+				t.Errorf("filter %d is torn: no panic", i)
+			}
+			batch[i].Data = good
+			if err := m.Match(batch, make([]bool, len(batch))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// faults reports whether f panics because of memory that cannot be read.
+func faults(f func()) (fault bool) {
+	defer func() {
+		_, fault = recover().(runtime.Error)
+	}()
+	f()
+	return false
 }
 
 // heavyFilter returns a filter of n elements with the longest quotients that

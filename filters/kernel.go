@@ -1,5 +1,7 @@
 package filters
 
+import "fmt"
+
 // kernel is one implementation of the loops that take a scan's time. Kernels
 // hold no state; all give the same answers.
 type kernel interface {
@@ -14,24 +16,63 @@ type kernel interface {
 	// or with err set.
 	decode(group []lane)
 
-	// hash sets dst[i] to the hash, reduced to below limit, of the i-th
-	// message. A message is a number of words, equal for all.
-	hash(dst, messages []uint64, words int, key sipKey, limit uint64)
+	// hash sets dst[i] to the hash, reduced to below limit, of message i of
+	// the tiles; see messages. It may overwrite dst up to the next multiple
+	// of tileWidth, for which there must be capacity.
+	hash(dst, tiles []uint64, words int, key sipKey, limit uint64)
 
 	// sift moves those hashes whose bit is set in the bitmap to the front,
 	// in any order, and returns how many they are. Bit h>>slotShift stands
-	// for hash h.
+	// for hash h. It may overwrite the hashes up to the next multiple of
+	// tileWidth, for which there must be capacity.
 	sift(hashes, bitmap []uint64) int
+
+	// search decodes the filters of a group as decode does, but may leave
+	// out the values, and sets hit of those lanes that have no err and hold
+	// one of the query's scripts. It is the way for few scripts.
+	search(group []lane, q *Query, s *scratch)
+
+	// searches reports whether search is faster than a bitmap of the
+	// elements for a group of filters of n elements and k scripts.
+	searches(group, n, k int) bool
 }
 
-// slotShift makes the bitmap of a filter's elements: one bit stands for
-// 2^slotShift numbers, which with M is 48 bits for each element. So the bitmap
-// of a full block lies in the first-level cache, and passes one hash in 48.
-const slotShift = 14
+// scratch is the memory of one worker that kernels share between filters.
+type scratch struct {
+	hashes [chunk]uint64
+	rows   []uint64    // of hashes, one number of each for every lane
+	order  [][2]uint32 // a sorting network for sorted rows
+	sorted int
+}
 
-// chosen is the kernel in use.
-var chosen kernel = portable{}
+// chosen is the kernel in use: the first that this processor has.
+var chosen = kernels()[0]
 
 // KernelName returns the name of the kernel in use, for logs and benchmarks:
-// "portable" is plain Go.
+// "portable" is plain Go, "avx2" and "avx512" need what they are called after.
 func KernelName() string { return chosen.name() }
+
+// KernelNames returns the names of all kernels that this processor can run,
+// the fastest first.
+func KernelNames() []string {
+	var names []string
+	for _, k := range kernels() {
+		names = append(names, k.name())
+	}
+	return names
+}
+
+// SetKernel makes the matchers that are created from now on use the kernel of
+// that name, instead of the fastest. All give the same answers: it is for tests
+// and measurements. The error tells that there is no such kernel, or that this
+// processor cannot run it. It must not be called while another goroutine
+// creates a matcher.
+func SetKernel(name string) error {
+	for _, k := range kernels() {
+		if k.name() == name {
+			chosen = k
+			return nil
+		}
+	}
+	return fmt.Errorf("no kernel %q among %q", name, KernelNames())
+}

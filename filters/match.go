@@ -8,21 +8,23 @@ import (
 )
 
 const (
-	// searchRatio is how many elements a filter must have for each script
-	// of the query, to make looking up each script among its values cheaper
-	// than a bitmap of its elements.
-	searchRatio = 32
-
 	// chunk is how many scripts are hashed at a time. A hit is noticed
-	// after a chunk, and its hashes stay in the first-level cache.
+	// after a chunk, and its hashes stay in the first-level cache. It is a
+	// multiple of tileWidth.
 	chunk = 256
+
+	// readAhead is how many bytes after a filter may be read along with it.
+	readAhead = 64
 )
 
-// Filter is a filter to be matched. Its bytes are only read, and none after
-// len(Data).
+// Filter is a filter to be matched.
 type Filter struct {
 	Block chainhash.Hash // of the block the filter is for
-	Data  []byte         // serialized, N included
+
+	// Data is the serialized filter, N included. It is only read. Up to 64
+	// bytes after len(Data), but none after cap(Data), may be read too: they
+	// do not matter, but where they are there, matching is a little faster.
+	Data []byte
 }
 
 // BatchError tells which filter of a batch is damaged. It wraps [ErrBadFilter].
@@ -50,15 +52,16 @@ func Match(block *chainhash.Hash, filter []byte, scripts [][]byte) (bool, error)
 }
 
 // Matcher matches filters against one query. It holds the scratch memory of
-// one worker, which grows with the largest filter seen, and is not safe for
+// one worker, which grows with the largest filters seen, and is not safe for
 // concurrent use.
 type Matcher struct {
-	query  *Query
-	kernel kernel
-	order  []uint64 // filters of the batch by N: N<<32 | index
-	lanes  []lane
-	bitmap []uint64 // of the elements of one filter, see slotShift
-	hashes [chunk]uint64
+	query   *Query
+	kernel  kernel
+	order   []uint64 // filters of the batch by N: N<<32 | index
+	lanes   []lane
+	values  []uint64 // of all lanes
+	marked  elements
+	scratch scratch
 }
 
 // NewMatcher returns a matcher for the query.
@@ -95,14 +98,14 @@ func (m *Matcher) Match(batch []Filter, hits []bool) error {
 	// Filters side by side should end together.
 	slices.Sort(m.order)
 	for group := range slices.Chunk(m.order, len(m.lanes)) {
-		lanes := m.decode(batch, group)
+		lanes := m.load(batch, group)
+		m.match(lanes)
 		for i := range lanes {
 			l := &lanes[i]
 			if l.err != nil {
 				fail(l.index, l.err)
-				continue
 			}
-			hits[l.index] = m.any(l, keyOf(&batch[l.index].Block))
+			hits[l.index] = l.hit
 		}
 	}
 	if bad != nil {
@@ -111,77 +114,47 @@ func (m *Matcher) Match(batch []Filter, hits []bool) error {
 	return nil
 }
 
-// decode decodes the filters of a group, each given as in Matcher.order.
-func (m *Matcher) decode(batch []Filter, group []uint64) []lane {
+// load makes lanes of a group of filters, each given as in Matcher.order.
+func (m *Matcher) load(batch []Filter, group []uint64) []lane {
 	lanes := m.lanes[:len(group)]
+	size := 0
 	for i, entry := range group {
-		l := &lanes[i]
 		n, index := int(entry>>32), int(uint32(entry))
 		_, code, _ := split(batch[index].Data) // was checked before
-		*l = lane{index: index, code: code, values: slices.Grow(l.values[:0], n)[:n]}
+		lanes[i] = lane{index: index, key: keyOf(&batch[index].Block), code: code, done: n}
+		size += spaced(n)
 	}
-	m.kernel.decode(lanes)
+	m.values = slices.Grow(m.values[:0], size)[:size]
+	rest := m.values
+	for i := range lanes {
+		l := &lanes[i]
+		l.values, rest = rest[:l.done], rest[spaced(l.done):]
+		l.done = 0
+	}
 	return lanes
 }
 
-// any reports whether any script of the query hashes to an element of the
-// decoded filter.
-func (m *Matcher) any(l *lane, key sipKey) bool {
-	if len(l.values) == 0 {
-		return false
-	}
-	sift := m.query.Len() > len(l.values)/searchRatio
-	if sift {
-		m.mark(l)
-	}
-	for i := range m.query.groups {
-		g := &m.query.groups[i]
-		for at := 0; at < g.count(); at += chunk {
-			n := min(chunk, g.count()-at)
-			hashes := m.hashes[:n]
-			m.kernel.hash(hashes, g.messages[at*g.words:], g.words, key, l.limit())
-			if sift {
-				hashes = hashes[:m.kernel.sift(hashes, m.bitmap)]
-			}
-			for _, h := range hashes {
-				if contains(l.values, h) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
+// spaced returns how far apart the values of lanes must be for n of them: an odd
+// number of cache lines, for lines a power of two apart would share a few places
+// in the cache.
+func spaced(n int) int { return ((n+7)/8 | 1) * 8 }
 
-// mark sets the bits of the filter's elements, and no others, in the bitmap.
-func (m *Matcher) mark(l *lane) {
-	size := int(l.limit()>>slotShift/64) + 1
-	m.bitmap = slices.Grow(m.bitmap[:0], size)[:size]
-	clear(m.bitmap)
-	// The values ascend, so a word is built up before it is stored for good.
-	// To load what was stored just before would take longer.
-	var word, at uint64
-	for _, v := range l.values {
-		slot := v >> slotShift
-		if slot/64 != at {
-			word = 0
+// match decodes the lanes and sets hit or err of each.
+func (m *Matcher) match(lanes []lane) {
+	n, k := len(lanes[len(lanes)/2].values), m.query.Len()
+	if m.kernel.searches(len(lanes), n, k) {
+		m.kernel.search(lanes, m.query, &m.scratch)
+		return
+	}
+	m.kernel.decode(lanes)
+	for i := range lanes {
+		l := &lanes[i]
+		if l.err != nil || len(l.values) == 0 {
+			continue
 		}
-		at = slot / 64
-		word |= 1 << (slot % 64)
-		m.bitmap[at] = word
+		m.marked.mark(l.values)
+		l.hit = m.query.eachHash(m.kernel, l, &m.scratch, func(hashes []uint64) bool {
+			return slices.ContainsFunc(hashes[:m.kernel.sift(hashes, m.marked.bitmap)], m.marked.contains)
+		})
 	}
-}
-
-// contains reports whether v is one of the ascending values, at least one. As
-// hashes they are spread evenly, about M apart, so v can only be some sqrt(N)/2
-// places from where it should be.
-func contains(values []uint64, v uint64) bool {
-	i := min(int(v/M), len(values)-1)
-	for i > 0 && values[i] > v {
-		i--
-	}
-	for i < len(values)-1 && values[i] < v {
-		i++
-	}
-	return values[i] == v
 }

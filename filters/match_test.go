@@ -17,6 +17,11 @@ import (
 // batch and queries of many sizes, half of the filters with a script of the
 // query in them. 6,000 elements are beyond 32-bit values.
 func TestMatch(t *testing.T) {
+	eachKernel(t, testMatch)
+}
+
+func testMatch(t *testing.T) {
+	t.Helper()
 	sizes := []int{0, 1, 2, 3, 4, 5, 7, 16, 60, 61, 62, 250, 252, 253, 254, 1_000, 1_001, 2_000, 6_000}
 	for _, k := range []int{0, 1, 2, 3, 10, 33, 100, 255, 256, 257, 1_000, 3_000} {
 		rng := newRand(uint64(k))
@@ -38,7 +43,10 @@ func TestMatch(t *testing.T) {
 
 // TestMatchEveryScript matches one filter for each script of a query, by both
 // ways of looking scripts up.
-func TestMatchEveryScript(t *testing.T) {
+func TestMatchEveryScript(t *testing.T) { eachKernel(t, testMatchEveryScript) }
+
+func testMatchEveryScript(t *testing.T) {
+	t.Helper()
 	rng := newRand(8)
 	scripts := randomScripts(rng, 600, []int{22, 34})
 	more := randomScripts(rng, 10_000, usualKinds)
@@ -70,12 +78,15 @@ func checkMatch(t *testing.T, batch []filters.Filter, scripts [][]byte) {
 
 // TestMatchValues matches filters of values spread in all ways, long runs and
 // crowds, which hold the hash of a script or its neighbours.
-func TestMatchValues(t *testing.T) {
+func TestMatchValues(t *testing.T) { eachKernel(t, testMatchValues) }
+
+func testMatchValues(t *testing.T) {
+	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		rng := newRand(rapid.Uint64().Draw(t, "seed"))
 		scripts := randomScripts(rng, rapid.IntRange(1, 300).Draw(t, "scripts"), usualKinds)
 		var batch []filters.Filter
-		for range rapid.IntRange(1, 5).Draw(t, "filters") {
+		for range rapid.SampledFrom([]int{1, 2, 3, 4, 5, 40}).Draw(t, "filters") {
 			values := drawValues(t, 400)
 			hash := randomHash(rng)
 			if len(values) > 0 {
@@ -109,7 +120,10 @@ func plant(rng *rand.Rand, hash *chainhash.Hash, values []uint64, scripts [][]by
 }
 
 // TestMatchDamaged matches batches with damaged filters between good ones.
-func TestMatchDamaged(t *testing.T) {
+func TestMatchDamaged(t *testing.T) { eachKernel(t, testMatchDamaged) }
+
+func testMatchDamaged(t *testing.T) {
+	t.Helper()
 	rng := newRand(4)
 	scripts := randomScripts(rng, 5, usualKinds)
 	var builder filters.Builder
@@ -145,17 +159,23 @@ func TestMatchDamaged(t *testing.T) {
 
 // TestMatchEmptyScript: an empty script hashes like any other.
 func TestMatchEmptyScript(t *testing.T) {
-	var hash chainhash.Hash
-	var builder filters.Builder
-	filter := builder.Build(&hash, [][]byte{{}, {1}})
-	for _, scripts := range [][][]byte{{{}}, {nil}, {{}, {2}}} {
-		if hit, err := filters.Match(&hash, filter, scripts); !hit || err != nil {
-			t.Errorf("%x: got %v and %v, want a hit", scripts, hit, err)
+	eachKernel(t, func(t *testing.T) {
+		t.Helper()
+		var hash chainhash.Hash
+		var builder filters.Builder
+		filter := builder.Build(&hash, [][]byte{{}, {1}})
+		for _, scripts := range [][][]byte{{{}}, {nil}, {{}, {2}}} {
+			if hit, err := filters.Match(&hash, filter, scripts); !hit || err != nil {
+				t.Errorf("%x: got %v and %v, want a hit", scripts, hit, err)
+			}
 		}
-	}
+	})
 }
 
-func TestMatchAllocatesNothing(t *testing.T) {
+func TestMatchAllocatesNothing(t *testing.T) { eachKernel(t, testMatchAllocatesNothing) }
+
+func testMatchAllocatesNothing(t *testing.T) {
+	t.Helper()
 	rng := newRand(5)
 	hash := randomHash(rng)
 	var builder filters.Builder

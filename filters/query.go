@@ -9,35 +9,28 @@ import (
 // immutable and safe for concurrent use.
 type Query struct {
 	scripts map[string]struct{}
-	groups  []group // ascending words
+	groups  []messages // ascending words
 }
-
-// group holds the SipHash messages of all scripts of a query with the same
-// number of message words.
-type group struct {
-	words    int      // of each message
-	messages []uint64 // one message after the other
-}
-
-// count is the number of messages.
-func (g *group) count() int { return len(g.messages) / g.words }
 
 // NewQuery returns the query for a set of scripts, as they appear on chain, in
 // any order. Equal scripts count once. An empty script is looked for like any
 // other, though no filter was built with one.
 func NewQuery(scripts [][]byte) *Query {
 	q := &Query{scripts: make(map[string]struct{}, len(scripts))}
-	byWords := make(map[int][]uint64)
+	byWords := make(map[int]*messages)
 	for _, script := range scripts {
 		if q.HasScript(script) {
 			continue
 		}
 		q.scripts[string(script)] = struct{}{}
 		words := len(script)/8 + 1
-		byWords[words] = appendMessage(byWords[words], script)
+		if byWords[words] == nil {
+			byWords[words] = &messages{words: words}
+		}
+		byWords[words].add(script)
 	}
 	for _, words := range slices.Sorted(maps.Keys(byWords)) {
-		q.groups = append(q.groups, group{words, byWords[words]})
+		q.groups = append(q.groups, *byWords[words])
 	}
 	return q
 }

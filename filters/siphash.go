@@ -77,15 +77,6 @@ func lastWord(script []byte) uint64 {
 	return word
 }
 
-// appendMessage appends the message words that SipHash makes of a script:
-// len(script)/8 + 1 of them.
-func appendMessage(words []uint64, script []byte) []uint64 {
-	for rest := script; len(rest) >= 8; rest = rest[8:] {
-		words = append(words, binary.LittleEndian.Uint64(rest))
-	}
-	return append(words, lastWord(script))
-}
-
 // reduce maps a hash evenly to a number below limit.
 func reduce(hash, limit uint64) uint64 {
 	high, _ := bits.Mul64(hash, limit)

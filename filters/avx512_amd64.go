@@ -1,0 +1,152 @@
+package filters
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// avx512 is the kernel for processors with AVX-512 (F, BW, CD, DQ, VL): it
+// decodes 32 filters side by side, one in each lane of four vectors.
+type avx512 struct{}
+
+func (avx512) name() string { return "avx512" }
+
+func (avx512) lanes() int { return vectorLanes }
+
+func (avx512) decode(group []lane) {
+	if len(group) < minLanes {
+		portable{}.decode(group)
+		return
+	}
+	var r vectorRun
+	r.begin(group)
+	for steps := r.steps(blockStep); steps > 0; steps = r.steps(blockStep) {
+		r.advance(steps, decodeLanes(&r.lanes32, steps), blockStep)
+	}
+	r.drain()
+}
+
+func (avx512) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
+	if count := tileCount(dst, tiles, words); count > 0 {
+		hashTiles512(&dst[0], &tiles[0], count, words, key.k0, key.k1, limit)
+	}
+}
+
+func (avx512) sift(hashes, bitmap []uint64) int {
+	if len(hashes) == 0 {
+		return 0
+	}
+	_ = hashes[:tileCeil(len(hashes))]
+	return sift512(&hashes[0], len(hashes), &bitmap[0])
+}
+
+// maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
+// half of a second-level cache of 1 MB.
+const maxSorted = 2_048
+
+// searches is true where to hash and sort the scripts for all lanes, which takes
+// in proportion to k*log(k)^2, is faster than to make bitmaps of the elements
+// (BenchmarkModes: up to about 80 scripts for 20 elements, 128 for 200, 490 for
+// 2,000, 1,000 for 5,000, 1,200 for 8,000).
+func (avx512) searches(group, n, k int) bool {
+	if group < minLanes {
+		return portable{}.searches(group, n, k)
+	}
+	log := bits.Len(uint(k))
+	return k <= maxSorted && k*log*log <= 18*n+3_000
+}
+
+// search hashes each script for all lanes at once, sorts the hashes of each
+// lane, and merges them with the elements as these are decoded.
+func (k avx512) search(group []lane, q *Query, s *scratch) {
+	if len(group) < minLanes {
+		searchValues(k, group, q, s)
+		return
+	}
+	hashRows(group, q, s)
+	r := vectorRun{rows: s.rows}
+	r.begin(group)
+	for steps := r.steps(pairStep); steps > 0; steps = r.steps(pairStep) {
+		r.advance(steps, mergeLanes(&r.lanes32, steps, &s.rows[0]), pairStep)
+	}
+	r.drain()
+	for i := range group {
+		l := &group[i]
+		l.hit = l.err == nil && (l.hit || r.found>>i&1 != 0)
+	}
+}
+
+// laneKeys is what a script is hashed with for each lane.
+type laneKeys struct{ k0, k1, limit [vectorLanes]uint64 }
+
+// hashRows makes the rows that mergeLanes needs: one for each script, sorted in
+// each lane, and one of all ones.
+func hashRows(group []lane, q *Query, s *scratch) {
+	var keys laneKeys
+	for i := range group {
+		l := &group[i]
+		keys.k0[i], keys.k1[i], keys.limit[i] = l.key.k0, l.key.k1, l.limit()
+	}
+	size := (q.Len() + 1) * vectorLanes
+	s.rows = slices.Grow(s.rows[:0], size)[:size]
+	row := 0
+	for i := range q.groups {
+		m := &q.groups[i]
+		for j := range m.count {
+			hashLanes512(&s.rows[row], &m.tiles[tileAt(j, m.words)], m.words, &keys)
+			row += vectorLanes
+		}
+	}
+	for i := range vectorLanes {
+		s.rows[row+i] = ^uint64(0)
+	}
+	if s.sorted != q.Len() {
+		s.order, s.sorted = sortingNetwork(s.order[:0], q.Len()), q.Len()
+	}
+	if len(s.order) > 0 {
+		exchange512(&s.rows[0], &s.order[0], len(s.order))
+	}
+}
+
+// sortingNetwork appends the pairs to compare, and exchange if in wrong order,
+// to sort n numbers: Batcher's merge exchange (Knuth, The Art of Computer
+// Programming 3, 5.2.2, algorithm M).
+func sortingNetwork(pairs [][2]uint32, n int) [][2]uint32 {
+	top := 1
+	for 2*top < n {
+		top *= 2
+	}
+	for p := top; p > 0; p /= 2 {
+		q, r, d := top, 0, p
+		for {
+			for i := range max(n-d, 0) {
+				if i&p == r {
+					pairs = append(pairs, [2]uint32{uint32(i), uint32(i + d)})
+				}
+			}
+			if q == p {
+				break
+			}
+			d, q, r = q-p, q/2, p
+		}
+	}
+	return pairs
+}
+
+//go:noescape
+func hashTiles512(dst, tiles *uint64, count, words int, k0, k1, limit uint64)
+
+//go:noescape
+func hashLanes512(dst, message *uint64, words int, keys *laneKeys)
+
+//go:noescape
+func sift512(hashes *uint64, count int, bitmap *uint64) (kept int)
+
+//go:noescape
+func exchange512(rows *uint64, pairs *[2]uint32, count int)
+
+//go:noescape
+func decodeLanes(l *lanes32, blocks int) (done int)
+
+//go:noescape
+func mergeLanes(l *lanes32, pairs int, hashes *uint64) (done int)

@@ -1,0 +1,76 @@
+// Command asmgen writes the assembly of package filters, the files named avx*.s,
+// into the folder it is run in. It always writes the same bytes, and a test holds
+// the files to them.
+//
+// It is a plain printer of instructions; loops over registers and what several
+// functions have in common are functions in Go. Each block of instructions
+// carries a comment that says what it does.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// files are the files it writes.
+var files = map[string]func() []byte{
+	"avx2_hash_amd64.s":     avx2Hash,
+	"avx2_decode_amd64.s":   avx2Decode,
+	"avx512_hash_amd64.s":   avx512Hash,
+	"avx512_lookup_amd64.s": avx512Lookup,
+	"avx512_decode_amd64.s": avx512Decode,
+	"avx512_merge_amd64.s":  avx512Merge,
+}
+
+func main() {
+	for name, generate := range files {
+		if err := os.WriteFile(name, generate(), 0o644); err != nil {
+			fmt.Fprintln(os.Stderr, "asmgen:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func avx2Hash() []byte {
+	a := newFile("SipHash of the AVX2 kernel: 4 numbers of 64 bits in a register.")
+	constant(a, "rotate16<>", rotate16[:])
+	round256(a, states256())
+	hashTile256(a)
+	return a.Bytes()
+}
+
+func avx2Decode() []byte {
+	a := newFile("The decoder of the AVX2 kernel, which is scalar.")
+	decodeFour(a)
+	return a.Bytes()
+}
+
+func avx512Hash() []byte {
+	a := newFile("SipHash of the AVX-512 kernel: 8 numbers of 64 bits in a register.")
+	round512(a, states512())
+	hashTiles512(a)
+	hashLanes512(a)
+	return a.Bytes()
+}
+
+func avx512Lookup() []byte {
+	a := newFile("Bitmap and sorting of the AVX-512 kernel.")
+	sift512(a)
+	exchange512(a)
+	return a.Bytes()
+}
+
+func avx512Decode() []byte {
+	a := newFile("The decoder of the AVX-512 kernel: 32 filters side by side, 8 in a register.")
+	constant(a, "reverse8<>", reverse8[:])
+	decodeLanes(a)
+	return a.Bytes()
+}
+
+func avx512Merge() []byte {
+	a := newFile("The decoder of the AVX-512 kernel that looks for hashes while it decodes.")
+	constant(a, "reverse8<>", reverse8[:])
+	constant(a, "row<>", []uint64{lanes})
+	mergeLanes(a)
+	return a.Bytes()
+}

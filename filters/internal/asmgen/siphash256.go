@@ -1,0 +1,96 @@
+package main
+
+import "fmt"
+
+// rotate16 is the byte shuffle that rotates each number left by 16 bits.
+var rotate16 = [4]uint64{0x0504030201000706, 0x0d0c0b0a09080f0e, 0x0504030201000706, 0x0d0c0b0a09080f0e}
+
+// states256 are the states of 8 messages: more do not fit.
+func states256() []state {
+	return []state{{"Y0", "Y1", "Y2", "Y3"}, {"Y4", "Y5", "Y6", "Y7"}}
+}
+
+// round256 defines the macro sipRound: one SipRound of each of the states.
+func round256(a *file, states []state) {
+	add := func(from, to int) {
+		each(states, func(_ int, v state) { a.op("VPADDQ", v[from], v[to], v[to]) })
+	}
+	xor := func(from, to int) {
+		each(states, func(_ int, v state) { a.op("VPXOR", v[from], v[to], v[to]) })
+	}
+	rotate := func(by, at int) {
+		each(states, func(i int, v state) {
+			switch by {
+			case 32:
+				a.op("VPSHUFD", "$0xb1", v[at], v[at])
+			case 16:
+				a.op("VPSHUFB", "Y15", v[at], v[at])
+			default:
+				a.op("VPSLLQ", by, v[at], y(8+i))
+				a.op("VPSRLQ", 64-by, v[at], v[at])
+				a.op("VPOR", y(8+i), v[at], v[at])
+			}
+		})
+	}
+	a.macro("sipRound", "sipRound is one SipRound of two registers of 4 states, Y0 to Y3 and Y4 to Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and Y9 are overwritten, Y15 is rotate16.", func() {
+		sipRound(add, xor, rotate)
+	})
+}
+
+// hashTile256 hashes scripts for one block.
+func hashTile256(a *file) {
+	a.function("hashTile256(dst, tile *uint64, eights, words int, k0, k1, limit uint64)", 64, 56,
+		"hashTile256 hashes the first messages of a tile, eights times 8 of them, with one key.")
+	states := states256()
+	a.load("dst", 0, "DI", "tile", 8, "SI", "eights", 16, "CX", "words", 24, "R8", "k0", 32, "AX", "k1", 40, "BX", "limit", 48, "R11")
+	a.note("The state at the start: the key and constants.")
+	for i, c := range sip {
+		a.op("MOVQ", fmt.Sprintf("$%#x", c), "R9")
+		a.op("XORQ", []string{"AX", "BX"}[i%2], "R9")
+		a.op("MOVQ", "R9", x(10+i))
+		a.op("VPBROADCASTQ", x(10+i), y(10+i))
+	}
+	a.op("MOVQ", "$0xff", "R9")
+	a.op("MOVQ", "R9", "X14")
+	a.op("VPBROADCASTQ", "X14", "Y14")
+	a.op("VMOVDQU", "rotate16<>(SB)", "Y15")
+
+	a.label("eight", "For each 8 messages: begin with 8 states.")
+	each(states, func(_ int, v state) {
+		for i := range v {
+			a.op("VMOVDQA", y(10+i), v[i])
+		}
+	})
+	a.op("MOVQ", "R8", "R10")
+	a.op("MOVQ", "SI", "R12")
+
+	a.label("word", "For each word of the messages: two rounds.")
+	each(states, func(i int, v state) { a.op("VPXOR", mem("R12", 32*i), v[3], v[3]) })
+	rounds(a, 2)
+	each(states, func(i int, v state) { a.op("VPXOR", mem("R12", 32*i), v[0], v[0]) })
+	a.op("ADDQ", 8*tile, "R12")
+	a.op("DECQ", "R10")
+	a.op("JNZ", "word")
+
+	a.note("The end of SipHash: four rounds, and the state's words together.")
+	each(states, func(_ int, v state) { a.op("VPXOR", "Y14", v[2], v[2]) })
+	rounds(a, 4)
+	each(states, func(_ int, v state) { a.op("VPXOR", v[1], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.op("VPXOR", v[3], v[2], v[2]) })
+	each(states, func(_ int, v state) { a.op("VPXOR", v[2], v[0], v[0]) })
+
+	a.note("Reduce to below the limit: the upper half of a product, one by one.")
+	each(states, func(i int, v state) { a.op("VMOVDQU", v[0], mem("SP", 32*i)) })
+	for i := range 8 {
+		a.op("MOVQ", mem("SP", 8*i), "DX")
+		a.op("MULXQ", "R11", "R9", "R13")
+		a.op("MOVQ", "R13", mem("DI", 8*i))
+	}
+	a.note("The next 8 of the tile.")
+	a.op("ADDQ", 64, "SI")
+	a.op("ADDQ", 64, "DI")
+	a.op("DECQ", "CX")
+	a.op("JNZ", "eight")
+	a.op("VZEROUPPER")
+	a.op("RET")
+}

@@ -1,0 +1,204 @@
+package filters_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/seed61375155/trawl/filters"
+)
+
+// useKernel makes matchers use a kernel until the test ends.
+func useKernel(tb testing.TB, name string) {
+	tb.Helper()
+	before := filters.KernelName()
+	if err := filters.SetKernel(name); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { filters.SetKernel(before) })
+}
+
+// eachKernel runs a test with each of the kernels.
+func eachKernel(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	for _, name := range filters.KernelNames() {
+		t.Run(name, func(t *testing.T) {
+			useKernel(t, name)
+			test(t)
+		})
+	}
+}
+
+func TestSetKernel(t *testing.T) {
+	names := filters.KernelNames()
+	if filters.KernelName() != names[0] || names[len(names)-1] != "portable" {
+		t.Errorf("%q chosen of %q", filters.KernelName(), names)
+	}
+	eachKernel(t, func(t *testing.T) {
+		t.Helper()
+		if want := t.Name()[len("TestSetKernel/"):]; filters.KernelName() != want {
+			t.Errorf("got %q, want %q", filters.KernelName(), want)
+		}
+		if err := filters.SetKernel("abacus"); err == nil {
+			t.Error("an unknown kernel was accepted")
+		}
+	})
+}
+
+// TestKernelDecode decodes groups of filters as a matcher does. It takes many
+// elements to meet all that may happen to two in a window.
+func TestKernelDecode(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		t.Helper()
+		for seed := range uint64(20) {
+			rng := newRand(seed)
+			var all [][]byte
+			var want [][]uint64
+			for range 1 + rng.IntN(80) {
+				values := randomValues(rng, 600+rng.IntN(100))
+				want = append(want, values)
+				all = append(all, randomTail(rng, filters.EncodeValues(values)))
+			}
+			got, errs := filters.KernelDecode(all...)
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				if !slices.Equal(got[i], want[i]) {
+					t.Fatalf("seed %d: wrong values of filter %d of %d", seed, i, len(all))
+				}
+			}
+		}
+	})
+}
+
+// TestKernelDecodeRuns decodes filters with one quotient around the lengths that
+// two share in a window, one has and that end it, as the first and the second of
+// a pair, from every bit of a byte on, in all lanes.
+func TestKernelDecodeRuns(t *testing.T) {
+	eachKernel(t, func(t *testing.T) {
+		t.Helper()
+		for _, run := range []uint64{0, 8, 9, 16, 17, 18, 35, 36, 37, 38, 56, 57, 63, 64, 65} {
+			for turn := range uint64(16) {
+				var all [][]byte
+				var want [][]uint64
+				for lane := range uint64(32) {
+					values := valuesWithRun(run, 8+(lane+turn)%16)
+					want = append(want, values)
+					all = append(all, filters.EncodeValues(values))
+				}
+				got, errs := filters.KernelDecode(all...)
+				if err := errors.Join(errs...); err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+					t.Fatalf("run of %d, turn %d: wrong values, errors %v", run, turn, err)
+				}
+			}
+		}
+	})
+}
+
+// valuesWithRun returns values whose quotients are zero, but for the one at the
+// index, and those before it that let it begin anywhere in a byte.
+func valuesWithRun(run, index uint64) []uint64 {
+	values := make([]uint64, 80)
+	var last uint64
+	for i := range uint64(len(values)) {
+		switch {
+		case i == index:
+			last += run << filters.P
+		case i < index/2:
+			last += 1 << filters.P
+		}
+		last += (2*i + 1) * 0x2545f % (1 << filters.P)
+		values[i] = last
+	}
+	return values
+}
+
+// randomTail returns the filter with up to 100 bytes behind it that may be read.
+func randomTail(rng *rand.Rand, filter []byte) []byte {
+	if rng.IntN(2) == 0 {
+		return slices.Clip(filter)
+	}
+	n := len(filter)
+	tail := bytes.Repeat([]byte{byte(rng.Uint32())}, rng.IntN(101))
+	return slices.Clip(slices.Concat(filter, tail))[:n]
+}
+
+// FuzzKernels matches batches of good and damaged filters with each kernel and
+// in both ways, and holds hits and errors against the slow decoder and btcutil.
+func FuzzKernels(f *testing.F) {
+	for seed := range uint64(12) {
+		f.Add(seed, uint8(seed*7), uint8(seed*seed), []byte{})
+	}
+	f.Add(uint64(1), uint8(40), uint8(3), append([]byte{40}, slices.Repeat([]byte{0xff, 0, 0}, 60)...))
+	f.Add(uint64(2), uint8(9), uint8(200), filters.EncodeValues([]uint64{7, 99, 2 * filters.M}))
+	f.Fuzz(func(t *testing.T, seed uint64, size, k uint8, given []byte) {
+		rng := newRand(seed)
+		scripts := randomScripts(rng, int(k), usualKinds)
+		batch := []filters.Filter{{Block: randomHash(rng), Data: slices.Clip(given)}}
+		n := []int{20, 100, 700}[rng.IntN(3)]
+		for range size % 80 {
+			batch = append(batch, randomFilter(rng, n+rng.IntN(n), scripts))
+		}
+		want, wantBad := oracleBatch(t, batch, scripts)
+		for _, name := range filters.KernelNames() {
+			useKernel(t, name)
+			m := filters.NewMatcher(filters.NewQuery(scripts))
+			for _, search := range []bool{true, false} {
+				m.ForceMode(search)
+				hits := make([]bool, len(batch))
+				if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, want) || bad != wantBad {
+					t.Fatalf("%s, search %v: got %v and bad filter %d, want %v and %d", name, search, hits, bad, want, wantBad)
+				}
+			}
+		}
+	})
+}
+
+// randomFilter returns a filter of about n elements, which may hold one of the
+// scripts, or be damaged.
+func randomFilter(rng *rand.Rand, n int, scripts [][]byte) filters.Filter {
+	hash := randomHash(rng)
+	values := randomValues(rng, n)
+	if len(scripts) > 0 && rng.IntN(2) == 0 {
+		plant(rng, &hash, values, scripts)
+	}
+	data := filters.EncodeValues(values)
+	switch rng.IntN(20) {
+	case 0:
+		data = data[:rng.IntN(len(data))]
+	case 1:
+		data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+	case 2:
+		at := rng.IntN(len(data))
+		copy(data[at:], bytes.Repeat([]byte{0xff}, rng.IntN(30)))
+	}
+	return filters.Filter{Block: hash, Data: randomTail(rng, data)}
+}
+
+// badIndex is the index of the first bad filter that an error of Match tells of,
+// or -1.
+func badIndex(err error) int {
+	var bad *filters.BatchError
+	if errors.As(err, &bad) {
+		return bad.Index
+	}
+	return -1
+}
+
+// oracleBatch returns what Match has to: the hits, and the index of the first bad
+// filter, or -1.
+func oracleBatch(tb testing.TB, batch []filters.Filter, scripts [][]byte) (hits []bool, bad int) {
+	tb.Helper()
+	hits, bad = make([]bool, len(batch)), -1
+	for i, f := range batch {
+		if _, ok := slowDecode(f.Data); ok {
+			hits[i] = oracleMatch(tb, &f.Block, f.Data, scripts)
+		} else if bad < 0 {
+			bad = i
+		}
+	}
+	return hits, bad
+}

@@ -1,0 +1,18 @@
+package filters
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go run ./internal/asmgen
+
+// kernels returns the kernels that this processor can run, the fastest first.
+func kernels() []kernel {
+	all := []kernel{portable{}}
+	x := &cpu.X86
+	if x.HasAVX2 && x.HasBMI2 && x.HasLZCNT {
+		all = append([]kernel{avx2{}}, all...)
+	}
+	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512CD && x.HasAVX512DQ && x.HasAVX512VL && x.HasPOPCNT {
+		all = append([]kernel{avx512{}}, all...)
+	}
+	return all
+}
