@@ -1,0 +1,181 @@
+package p2p
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/transport"
+)
+
+// featuresFrom is the version of the protocol from which on peers are told of
+// features that others might not expect (BIP155, BIP339).
+const featuresFrom = 70016
+
+// cmpctFrom is the version of the protocol with compact blocks.
+const cmpctFrom = 70014
+
+// finishWithin is how long a feeler may take to say goodbye.
+const finishWithin = time.Second
+
+// A handshake is how far the peer has come.
+type handshake struct {
+	greeted     bool      // its version has come
+	established bool      // its verack, too
+	early       []Message // what it said in between that will count
+}
+
+// sendVersion begins our side of the handshake.
+func (s *Session) sendVersion() {
+	you := s.cfg.Addr
+	if !you.IsRoutable() || !you.IsV1Compatible() {
+		you = netaddr.Addr{}
+	}
+	v := &codec.Version{
+		Protocol:       s.cfg.Protocol,
+		Services:       s.cfg.Services,
+		Time:           s.cfg.Now().Unix(),
+		YourServices:   s.cfg.Offered,
+		You:            you,
+		Nonce:          s.nonce,
+		UserAgent:      s.cfg.UserAgent,
+		StartHeight:    s.cfg.Height,
+		NoTransactions: s.cfg.NoTransactions,
+	}
+	s.logf("send version message: version %d, blocks=%d, txrelay=%d, peer=%d",
+		v.Protocol, v.StartHeight, digit(!v.NoTransactions), s.cfg.ID)
+	s.say(v)
+}
+
+// greet takes the peer's version.
+func (s *Session) greet(payload []byte, now time.Time) error {
+	if s.shake.greeted {
+		s.logf("redundant version message from peer=%d", s.cfg.ID)
+		return nil
+	}
+	var v codec.Version
+	if err := codec.Decode(&v, payload, 0); err != nil {
+		return err
+	}
+	if err := s.acceptable(&v); err != nil {
+		return err
+	}
+	s.shake.greeted = true
+	if s.cfg.Type == Inbound {
+		s.sendVersion()
+	}
+	r := Remote{
+		Version:    v,
+		Common:     min(v.Protocol, s.cfg.Protocol),
+		UserAgent:  transport.Sanitize(v.UserAgent),
+		TimeOffset: time.Unix(v.Time, 0).Sub(now.Truncate(time.Second)),
+	}
+	s.mu.Lock()
+	s.remote = r
+	s.mu.Unlock()
+	s.answerVersion(r.Common)
+	s.logf("receive version message: %s: version %d, blocks=%d, us=%v, txrelay=%d, peer=%d",
+		r.UserAgent, v.Protocol, v.StartHeight, v.You, digit(!v.NoTransactions), s.cfg.ID)
+	if s.cfg.Type == Feeler {
+		s.Finish(ErrFeeler, finishWithin)
+	}
+	return nil
+}
+
+// acceptable returns why the session must end.
+func (s *Session) acceptable(v *codec.Version) error {
+	if s.cfg.Desirable != nil && s.cfg.Type.isAutomatic() {
+		if want := s.cfg.Desirable(v.Services); want&^v.Services != 0 {
+			return fmt.Errorf("%w (%08x offered, %08x expected)", ErrServices, uint64(v.Services), uint64(want))
+		}
+	}
+	if v.Protocol < s.cfg.MinProtocol {
+		return fmt.Errorf("%w %d", ErrObsolete, v.Protocol)
+	}
+	if s.cfg.Type == Inbound && s.cfg.Nonces.has(v.Nonce) {
+		return ErrSelf
+	}
+	return nil
+}
+
+// isAutomatic reports whether the node chose the peer itself, and expects
+// something of it.
+func (t ConnectionType) isAutomatic() bool {
+	return t == OutboundFullRelay || t == BlockRelayOnly || t == AddrFetch
+}
+
+// answerVersion sends what follows the peer's version.
+func (s *Session) answerVersion(common int32) {
+	if common >= featuresFrom {
+		s.say(wire.NewMsgWTxIdRelay())
+		s.say(wire.NewMsgSendAddrV2())
+	}
+	s.say(wire.NewMsgVerAck())
+	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly {
+		s.say(wire.NewMsgGetAddr())
+	}
+}
+
+// verack ends the handshake.
+func (s *Session) verack() {
+	if s.shake.established {
+		s.logf("ignoring redundant verack message from peer=%d", s.cfg.ID)
+		return
+	}
+	s.cfg.Nonces.remove(s.nonce)
+	s.mu.Lock()
+	s.established = true
+	r := s.remote
+	s.mu.Unlock()
+	s.shake.established = true
+	if r.Common >= cmpctFrom {
+		s.say(&codec.SendCmpct{Version: codec.CmpctVersion})
+	}
+	s.Ping()
+	s.owner.Established(r)
+	for _, m := range s.shake.early {
+		s.deliver(m)
+	}
+	s.shake.early = nil
+}
+
+// feature takes a message that is only allowed between version and verack.
+func (s *Session) feature(command string) error {
+	if s.shake.established {
+		return fmt.Errorf("%s %w", command, ErrLate)
+	}
+	s.mu.Lock()
+	common, twice := s.remote.Common, s.remote.WtxidRelay
+	if command == wire.CmdSendAddrV2 {
+		s.remote.AddrV2 = true
+	} else {
+		s.remote.WtxidRelay = common >= featuresFrom
+	}
+	s.mu.Unlock()
+	switch {
+	case command == wire.CmdSendAddrV2:
+	case common < featuresFrom:
+		s.logf("ignoring wtxidrelay due to old common version=%d from peer=%d", common, s.cfg.ID)
+	case twice:
+		s.logf("ignoring duplicate wtxidrelay from peer=%d", s.cfg.ID)
+	}
+	return nil
+}
+
+// isEstablished reports whether the handshake is done.
+func (s *Session) isEstablished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.established
+}
+
+// digit prints a bool as Core does.
+func digit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
