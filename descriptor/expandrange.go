@@ -2,6 +2,7 @@ package descriptor
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 )
@@ -9,7 +10,7 @@ import (
 // A chunk is what is derived together. It is large enough to share a field
 // inversion, and small enough (some milliseconds) to keep all workers busy.
 const (
-	maxChunkIndices = 128
+	maxChunkIndices = 32
 	maxChunkKeys    = 512
 )
 
@@ -66,6 +67,7 @@ func (r *rangeExpansion) chunks() int { return (r.count + r.size - 1) / r.size }
 
 // chunk expands the c-th chunk.
 func (r *rangeExpansion) chunk(ctx context.Context, w *worker, c int) ([][][]byte, error) {
+	runtime.Gosched() // a large range must not keep a node's other goroutines waiting
 	start := c * r.size
 	return w.expand(ctx, r.first+uint32(start), min(r.size, r.count-start))
 }

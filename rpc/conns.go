@@ -97,10 +97,12 @@ func (s *conns) close() {
 	}
 }
 
-// hold says that a request was read and will be answered.
-func (c *conn) hold() {
+// hold says that a request was read and will be answered. It is false where the
+// connection was closed to make room while the request came: nobody would get
+// the answer, so that nothing must be done.
+func (c *conn) hold() bool {
 	if c == nil {
-		return
+		return true
 	}
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
@@ -108,6 +110,7 @@ func (c *conn) hold() {
 		c.owner.quiet.Remove(c.quiet)
 		c.quiet = nil
 	}
+	return !c.gone
 }
 
 // release says that the answer is out.

@@ -55,9 +55,19 @@ func (s *Server) prepare(who command.Caller, j *job) {
 	j.call, j.err = table.Prepare(who, j.method, j.params)
 }
 
+// parse reads a body. Large ones wait for each other, so that they leave most of
+// the processor to others.
+func (s *Server) parse(body []byte) (*jsontree.Value, error) {
+	if len(body) > largeBody {
+		s.parsing <- struct{}{}
+		defer func() { <-s.parsing }()
+	}
+	return jsontree.Parse(body)
+}
+
 // answer replies to a body of a caller who may use what it asks for.
 func (s *Server) answer(who command.Caller, list whitelist, body []byte) response {
-	v, err := jsontree.Parse(body)
+	v, err := s.parse(body)
 	if err != nil {
 		return refusal(command.Error{Code: command.ParseError, Message: "Parse error"})
 	}

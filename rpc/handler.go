@@ -70,7 +70,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 		s.reply(w, *refused)
 		return
 	}
-	connOf(r).hold()
+	if !connOf(r).hold() {
+		panic(http.ErrAbortHandler)
+	}
 	who := command.Caller{User: user, WalletPath: wallet}
 	s.reply(w, s.answer(who, s.whitelists.of(user), body))
 }

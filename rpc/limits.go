@@ -37,6 +37,10 @@ const (
 	// number of connections bounds them.
 	smallMessage = 16 << 10
 
+	// largeBody is the size from which bodies are parsed by half of the
+	// processors at most: 32 MiB take most of a second.
+	largeBody = 256 << 10
+
 	// minRate is how fast a client has to send, in bytes a second, once the
 	// timeout has passed.
 	minRate = 4 << 10

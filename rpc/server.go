@@ -37,6 +37,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +67,8 @@ type Server struct {
 	conns     *conns
 	bodies    budget
 	replies   budget
-	batch     int // what the replies to a batch may take
+	batch     int           // what the replies to a batch may take
+	parsing   chan struct{} // one element for each large body that is being parsed
 	state     atomic.Pointer[state]
 	closing   atomic.Bool
 
@@ -93,6 +95,7 @@ func NewServer(c Config) (*Server, error) {
 
 		checkOrigin: c.CheckOrigin,
 		conns:       newConns(c.MaxConns),
+		parsing:     make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)),
 		bodies:      budget{limit: maxBodies},
 		replies:     budget{limit: maxReplies},
 		batch:       maxBatchReply,
