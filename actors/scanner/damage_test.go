@@ -9,10 +9,10 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -180,7 +180,7 @@ func TestDamageThatStays(t *testing.T) {
 		block := r.chain.Active().At(10).Hash
 		ref := r.spawn(options{fault: func(at heights) any {
 			if at.from <= 10 && 10 < at.to {
-				return error(&scanner.DamagedError{Block: block, Err: errBroken})
+				return error(&match.DamagedError{Block: block, Err: errBroken})
 			}
 			return nil
 		}})

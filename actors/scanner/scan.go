@@ -2,8 +2,6 @@ package scanner
 
 import (
 	"context"
-	"slices"
-	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -11,11 +9,12 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A scan is one run over a pinned range of blocks. The actor starts and ends
-// it; workers share what mu guards.
+// it.
 type scan struct {
 	cfg     *Config
 	ctx     context.Context //nolint:containedctx // ends the workers; a caller that leaves ends nothing
@@ -24,33 +23,19 @@ type scan struct {
 	first   int32            // height
 	stop    *chainview.Block // last block
 	scripts [][]byte
-	check   bool           // look into the blocks that match
-	query   *filters.Query // set by prepare
+	check   bool        // look into the blocks that match
+	pass    *match.Pass // set by prepare
 
 	// Used by the actor alone.
-	running  int // workers that have not reported their end
+	ready    bool // the pass is prepared
+	running  int  // workers that have not reported their end
 	workers  []*ask.Worker
 	repaired map[chainhash.Hash]bool
-
-	mu   sync.Mutex
-	next int32     // first height that was given to no worker
-	busy []heights // given to a worker, and not done
-	hits []matched // in the order they were found
-}
-
-// heights is a range of heights, from included, to not.
-type heights struct{ from, to int32 }
-
-func (h heights) empty() bool { return h.from >= h.to }
-
-type matched struct {
-	height int32
-	block  chainhash.Hash
 }
 
 func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *chainview.Block) *scan {
 	s := &scan{
-		cfg: cfg, reader: reader, first: req.Start, stop: stop, next: req.Start,
+		cfg: cfg, reader: reader, first: req.Start, stop: stop,
 		scripts: req.Scripts, check: req.CheckBlocks, repaired: make(map[chainhash.Hash]bool),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -60,17 +45,35 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 // prepare makes the query, which takes a while for many scripts.
 func (s *scan) prepare(c actor.Context) {
 	s.spawn(c, func() any {
-		s.query = filters.NewQuery(s.scripts)
+		query := filters.NewQuery(s.scripts)
 		s.scripts = nil
+		cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
+		if s.check {
+			cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
+		}
+		s.pass = match.New(cfg)
 		return prepared{s}
 	})
 }
 
+// inBlock tells a true match from a false one.
+func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
+	raw, err := s.reader.Raw(block)
+	if err != nil {
+		return false, err
+	}
+	spent, err := s.reader.SpentScripts(block)
+	if err != nil {
+		return false, err
+	}
+	return q.InBlock(raw, s.cfg.HeaderLen, spent)
+}
+
 // startWorker starts a worker, which matches the blocks of unit, if there are
 // any, before it takes others.
-func (s *scan) startWorker(c actor.Context, unit heights) {
+func (s *scan) startWorker(c actor.Context, unit match.Heights) {
 	s.spawn(c, func() any {
-		left, err := s.work(unit)
+		left, err := s.pass.Work(s.ctx, unit)
 		return workerDone{s, left, err}
 	})
 }
@@ -88,7 +91,7 @@ func (s *scan) drop() {
 }
 
 // mayRepair reports whether a damaged filter has not been re-made before.
-func (s *scan) mayRepair(damage *DamagedError) bool {
+func (s *scan) mayRepair(damage *match.DamagedError) bool {
 	if s.repaired[damage.Block] {
 		return false
 	}
@@ -96,48 +99,15 @@ func (s *scan) mayRepair(damage *DamagedError) bool {
 	return true
 }
 
-// take gives a worker up to n blocks to match, none when nothing is left.
-func (s *scan) take(n int32) heights {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := heights{s.next, min(s.next+n, s.stop.Height+1)}
-	if r.empty() {
-		return heights{}
-	}
-	s.next = r.to
-	s.busy = append(s.busy, r)
-	return r
-}
-
-// done notes that a range was matched.
-func (s *scan) done(r heights, hits []matched) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := slices.Index(s.busy, r)
-	s.busy = slices.Delete(s.busy, at, at+1)
-	s.hits = append(s.hits, hits...)
-}
-
-// frontier returns the first height that has not been matched; all before it
-// have. The caller holds mu.
+// frontier returns the first height that has not been matched.
 func (s *scan) frontier() int32 {
-	f := s.next
-	for _, r := range s.busy {
-		f = min(f, r.from)
+	if !s.ready {
+		return s.first
 	}
-	return f
-}
-
-// complete reports whether everything was matched.
-func (s *scan) complete() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.frontier() > s.stop.Height
+	return s.pass.Frontier()
 }
 
 func (s *scan) status() messages.ScanStatus {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	height := max(s.frontier()-1, s.first)
 	progress := 100
 	if total := s.stop.Height - s.first; total > 0 {
@@ -148,17 +118,15 @@ func (s *scan) status() messages.ScanStatus {
 
 // result returns what was found below the frontier.
 func (s *scan) result() messages.ScanResult {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	frontier := s.frontier()
+	if !s.ready {
+		return messages.ScanResult{From: s.first, To: s.first}
+	}
+	hits, frontier := s.pass.Hits()
 	res := messages.ScanResult{
 		From: s.first, To: max(frontier-1, s.first), Completed: frontier > s.stop.Height,
 	}
-	slices.SortFunc(s.hits, func(a, b matched) int { return int(a.height - b.height) })
-	for _, hit := range s.hits {
-		if hit.height < frontier {
-			res.Blocks = append(res.Blocks, hit.block)
-		}
+	for _, hit := range hits {
+		res.Blocks = append(res.Blocks, hit.Block)
 	}
 	return res
 }

@@ -16,36 +16,15 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A Source gives the stored filters.
-type Source interface {
-	// View pins the filters that are stored now.
-	View() View
-}
-
-// A View reads filters for one worker.
-type View interface {
-	// Filters fills in the Data of filters whose blocks have consecutive
-	// heights from the given one on. An error is a [*DamagedError] where the
-	// filter can be re-made.
-	Filters(from int32, dst []filters.Filter) error
-
-	// Guard runs read, which reads bytes that Filters returned, and turns a
-	// fault of the memory behind them into an error.
-	Guard(read func()) error
-
-	// Release ends the validity of the bytes that Filters returned.
-	Release()
-}
-
 // Config is what the actor is made of.
 type Config struct {
-	Source    Source
+	Source    match.Source
 	Chain     *chainview.Current
 	Indexer   *ask.Ref
 	HeaderLen int // bytes before a block's transactions
@@ -239,8 +218,9 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 		s.forget(m.scan)
 		return
 	}
+	m.scan.ready = true
 	for range s.cfg.Workers {
-		m.scan.startWorker(c, heights{})
+		m.scan.startWorker(c, match.Heights{})
 	}
 }
 
@@ -250,20 +230,20 @@ func (s *Scanner) workerDone(c actor.Context, m workerDone) {
 		s.forget(m.scan)
 		return
 	}
-	var damage *DamagedError
+	var damage *match.DamagedError
 	switch {
 	case errors.As(m.err, &damage):
 		s.repair(c, m.left, damage)
 	case m.err != nil:
 		s.end(m.err)
-	case s.scan.complete():
+	case s.scan.pass.Complete():
 		s.end(nil)
 	}
 }
 
 // repair has a damaged filter re-made, once for each block. What was left
 // unmatched because of it is begun with afterwards.
-func (s *Scanner) repair(c actor.Context, left heights, damage *DamagedError) {
+func (s *Scanner) repair(c actor.Context, left match.Heights, damage *match.DamagedError) {
 	if !s.scan.mayRepair(damage) {
 		s.end(&messages.FilterError{Block: damage.Block, Err: damage})
 		return
@@ -332,14 +312,14 @@ type (
 	// workerDone says that a worker has no more to do, or cannot go on.
 	workerDone struct {
 		scan *scan
-		left heights // could not be matched; empty without an error
+		left match.Heights // could not be matched; empty without an error
 		err  error
 	}
 	// repaired says that a damaged filter was re-made.
 	repaired struct {
 		scan   *scan
-		left   heights
-		damage *DamagedError
+		left   match.Heights
+		damage *match.DamagedError
 		err    error
 	}
 )

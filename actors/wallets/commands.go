@@ -1,0 +1,221 @@
+package wallets
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+)
+
+func (r *rescan) duration() time.Duration { return time.Since(r.began) }
+
+// backup copies the file, with the last block that the wallet has seen in it.
+func (w *Wallet) backup(c actor.Context, m *backupWallet) {
+	w.ledger.SaveBestBlock(w.position())
+	file := w.file
+	w.save(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Done{}, err)
+			return
+		}
+		w.aside(c, func() func() {
+			var err error
+			if m.Req.Path == "" {
+				// SQLite takes no name for a database that goes away when it
+				// is closed, so that Core says yes, and keeps nothing.
+				w.cfg.Log.Warn("wallet backed up to nowhere: no destination was given", "wallet", w.label())
+			} else {
+				err = file.Backup(m.Req.Path)
+			}
+			return func() {
+				if err != nil {
+					w.cfg.Log.Error("wallet not backed up", "wallet", w.label(), "err", err)
+					m.Answer(messages.Done{}, errBackup)
+					return
+				}
+				m.Answer(messages.Done{}, nil)
+			}
+		})
+	})
+}
+
+// mayRescan refuses a rescan while there is one, or while the key pool cannot
+// be topped up.
+func (w *Wallet) mayRescan() error {
+	if w.rescan != nil {
+		return errRescanning
+	}
+	if w.ledger.Locked() {
+		return errLocked
+	}
+	return nil
+}
+
+// rescanChain looks through blocks again.
+func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
+	err := w.mayRescan()
+	tip := w.ledger.Tip().Height
+	switch stop := m.Req.Stop; {
+	case err != nil:
+	case m.Req.Start < 0 || m.Req.Start > tip:
+		err = failf(codeParameter, "Invalid start_height")
+	case stop == nil:
+	case *stop < 0 || *stop > tip:
+		err = failf(codeParameter, "Invalid stop_height")
+	case *stop < m.Req.Start:
+		err = failf(codeParameter, "stop_height must be greater than start_height")
+	}
+	if err != nil {
+		m.Answer(messages.Rescanned{}, err)
+		return
+	}
+	w.startRescan(c, &rescan{from: m.Req.Start, stop: m.Req.Stop, private: true, done: func(res result) {
+		w.save(c, func(err error) {
+			switch {
+			case err != nil:
+			case res.aborted:
+				err = failf(codeMisc, "Rescan aborted.")
+			case res.failed != nil:
+				err = failf(codeMisc, "Rescan failed. Potentially corrupted data files.")
+			}
+			m.Answer(messages.Rescanned{Start: m.Req.Start, Stop: res.last}, err)
+		})
+	}})
+	w.saveAt(c)
+}
+
+// importDescriptors adds descriptors and looks for what concerns them.
+func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
+	if err := w.mayRescan(); err != nil {
+		m.Answer(nil, err)
+		return
+	}
+	tip := w.at(w.cfg.Chain.Open())
+	times := wallet.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
+	got, err := w.ledger.Import(m.Req.Items, times)
+	if err != nil || !got.Rescan {
+		w.save(c, func(failed error) {
+			if failed != nil {
+				err = failed
+			}
+			m.Answer(got.Results, err)
+		})
+		return
+	}
+	w.rescanFrom(c, got.From, func(res result, err error) {
+		switch {
+		case err != nil:
+		case res.aborted:
+			err = failf(codeMisc, "Rescan aborted by user.")
+		case res.failed != nil:
+			w.notScanned(m.Req.Items, got.Results, res.failed, times.Median)
+		}
+		m.Answer(got.Results, err)
+	})
+}
+
+// rescanFrom looks through the blocks that may hold what was there at a time.
+func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {
+	active := w.cfg.Chain.Open().Active()
+	tip := w.ledger.Tip().Height
+	first, found := w.times.first(active, 0, from-timestampWindow)
+	if !found || first > tip {
+		corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", w.label())
+		w.save(c, func(err error) { done(result{}, err) })
+		return
+	}
+	corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last %d blocks", w.label(), tip-first+1)
+	w.startRescan(c, &rescan{from: first, private: true, done: func(res result) {
+		w.save(c, func(err error) { done(res, err) })
+	}})
+	w.saveAt(c)
+}
+
+// notScanned puts errors in the place of results whose blocks were not all read.
+func (w *Wallet) notScanned(items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64) {
+	read := w.times.ref(w.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
+	for i, item := range items {
+		at := item.Timestamp
+		if at == messages.NowTimestamp {
+			at = median
+		}
+		if read <= at || results[i].Err != nil {
+			continue
+		}
+		results[i] = messages.ImportResult{Err: failf(codeMisc, "Rescan failed for descriptor with timestamp %d. There "+
+			"was an error reading a block from time %d, which is after or within %d seconds "+
+			"of key creation, and could contain transactions pertaining to the desc. As a "+
+			"result, transactions and coins using this desc may not appear in the wallet."+
+			" This error could potentially caused by data corruption. If "+
+			"the issue persists you may want to reindex (see -reindex option).", at, read-timestampWindow-1, timestampWindow)}
+	}
+}
+
+// sinceBlock finds out what the chain knows of a block, and answers from memory.
+func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
+	reader := w.cfg.Chain.Open()
+	tip := w.at(reader)
+	var since wallet.Since
+	depth := min(max(m.Req.TargetConf, 1), tip.Height+1)
+	since.LastBlock = tip.Ancestor(tip.Height + 1 - depth).Hash
+	if m.Req.Block == nil {
+		m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+		return
+	}
+	given := reader.Lookup(m.Req.Block)
+	if given == nil {
+		m.Answer(messages.SinceBlock{}, failf(codeAddressOrKey, "Block not found"))
+		return
+	}
+	fork := given
+	for tip.Ancestor(fork.Height) != fork {
+		fork = fork.Parent
+	}
+	since.Fork = &fork.Height
+	if fork == given || !m.Req.IncludeRemoved {
+		m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+		return
+	}
+	w.aside(c, func() func() {
+		var err error
+		since.Removed, err = transactionsOf(reader, given, fork)
+		return func() {
+			if err != nil {
+				w.cfg.Log.Error("wallet cannot read a block", "wallet", w.label(), "err", err)
+				m.Answer(messages.SinceBlock{}, failf(codeInternal, "Can't read block from disk"))
+				return
+			}
+			m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+		}
+	})
+}
+
+// transactionsOf returns the ids of the transactions of the blocks from one down
+// to another, which is left out.
+func transactionsOf(reader chainview.Reader, from, to *chainview.Block) ([][]chainhash.Hash, error) {
+	var lists [][]chainhash.Hash
+	for b := from; b != to; b = b.Parent {
+		raw, err := reader.Raw(&b.Hash)
+		if err != nil {
+			return nil, fmt.Errorf("block %v: %w", b.Hash, err)
+		}
+		var msg wire.MsgBlock
+		if err := msg.Deserialize(bytes.NewReader(raw)); err != nil {
+			return nil, fmt.Errorf("block %v: %w", b.Hash, err)
+		}
+		ids := make([]chainhash.Hash, len(msg.Transactions))
+		for i, tx := range msg.Transactions {
+			ids[i] = tx.TxHash()
+		}
+		lists = append(lists, ids)
+	}
+	return lists, nil
+}

@@ -1,0 +1,84 @@
+package wallets
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+const (
+	// DefaultKeyPool is how many addresses a wallet derives ahead, as in Core.
+	DefaultKeyPool = 1000
+
+	// DefaultLoading is how many wallets are loaded at a time.
+	DefaultLoading = 2
+
+	// DefaultCalls is how many unanswered requests a wallet takes on.
+	DefaultCalls = 64
+)
+
+// Config is what the actors are made of.
+type Config struct {
+	Dir       string   // wallets live below it; see [Dir]
+	Settings  string   // path of settings.json
+	Load      []string // names of wallets to load at start, beside those of the settings
+	NoStartup bool     // load none at start
+	KeyPool   int32    // default DefaultKeyPool
+	Loading   int      // default DefaultLoading
+	Calls     int      // of one wallet; default DefaultCalls
+	AnyChain  bool     // take wallets that have seen another chain (-walletcrosschain)
+	Unsafe    bool     // do not wait for the disk (-unsafesqlitesync)
+	Client    string   // name of the program in texts; default walletdb.DefaultClient
+
+	Network   *dialect.Network
+	Chain     *chainview.Current
+	Tip       *ask.Topic[messages.TipChanged]
+	Filters   match.Source // nil without the index: rescans read every block
+	Indexer   *ask.Ref     // nil without the index
+	Workers   int          // that match filters; at least 1
+	Now       func() time.Time
+	Directory *ask.Directory // wallets that are loaded, by name
+	Log       *slog.Logger
+
+	window int32 // blocks; see rescan
+}
+
+// rescanWindow is how many blocks a rescan finds out about before it looks into
+// those that match. It bounds what a top-up of the key pool makes it test again,
+// and what it keeps in memory.
+const rescanWindow = 4000
+
+func (c *Config) setDefaults() {
+	c.KeyPool = max(c.KeyPool, 0)
+	if c.KeyPool == 0 {
+		c.KeyPool = DefaultKeyPool
+	}
+	if c.Loading == 0 {
+		c.Loading = DefaultLoading
+	}
+	if c.Calls == 0 {
+		c.Calls = DefaultCalls
+	}
+	if c.Client == "" {
+		c.Client = walletdb.DefaultClient
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Workers = max(c.Workers, 1)
+	if c.window == 0 {
+		c.window = rescanWindow
+	}
+}
+
+func (c *Config) now() int64 { return c.Now().Unix() }
+
+func (c *Config) fileOptions() walletdb.Options {
+	return walletdb.Options{Magic: c.Network.Magic, Client: c.Client, UnsafeSync: c.Unsafe}
+}

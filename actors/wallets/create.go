@@ -1,0 +1,177 @@
+package wallets
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// creation makes a new wallet's file.
+type creation struct {
+	*home
+
+	req messages.CreateWallet
+}
+
+// run runs in the first worker of the wallet's actor.
+//
+// Errors: *messages.WalletError.
+func (n *creation) run(ctx context.Context) (*opened, error) {
+	n.step("Creating wallet…", 0)
+	defer n.req.Passphrase.Wipe()
+	if len(n.req.Passphrase) > 0 && n.req.DisablePrivateKeys {
+		return nil, failf(codeWallet, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
+	}
+	if err := n.checkPath(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(n.file); err == nil {
+		return nil, failf(codeWallet, "Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir)
+	}
+	reader := n.cfg.Chain.Open()
+	if reader == nil {
+		return nil, unexpected(chainview.ErrNotReady)
+	}
+	made, err := makeDir(n.dir)
+	if err != nil {
+		return nil, failf(codeWallet, "Wallet file verification failed. SQLiteDatabase: Failed to create database directory: %v", err)
+	}
+	o, err := n.write(ctx, reader.Active().Tip())
+	if err != nil {
+		return nil, errors.Join(err, made.remove())
+	}
+	n.onFailure(func() error { return errors.Join(os.Remove(n.file), made.remove()) })
+	return o, nil
+}
+
+// write makes the records and the file.
+func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, error) {
+	ledger, err := n.ledger(ctx)
+	if err != nil {
+		return nil, failf(codeWallet, "Wallet creation failed. %v", err)
+	}
+	ledger.SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
+	ledger.SaveBestBlock(locatorOf(tip))
+	changes := ledger.TakeChanges()
+	fill := func(b *walletdb.Batch) error { return apply(b, changes) } //nolint:contextcheck // as below
+	file, err := walletdb.Create(n.file, n.cfg.fileOptions(), fill)    //nolint:contextcheck // files know no contexts
+	if err != nil {
+		ledger.Close()
+		var refused *walletdb.Error
+		if errors.As(err, &refused) {
+			return nil, failf(codeWallet, "Wallet file verification failed. %s", refused.Text)
+		}
+		return nil, failf(codeWallet, "Wallet creation failed. %v", err)
+	}
+	return &opened{file: file, ledger: ledger, catchUp: catchUp{tip: tip}}, nil
+}
+
+func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
+	p := wallet.CreateParams{
+		Params:             wallet.ParamsOf(n.cfg.Network, n.name, n.cfg.KeyPool),
+		DisablePrivateKeys: n.req.DisablePrivateKeys, Blank: n.req.Blank, AvoidReuse: n.req.AvoidReuse,
+		Now: n.cfg.now(),
+	}
+	if !p.Blank && !p.DisablePrivateKeys {
+		p.Seed = newSeed()
+		defer p.Seed.Zero()
+	}
+	if len(n.req.Passphrase) > 0 {
+		passphrase := walletfile.NewSecret(n.req.Passphrase)
+		defer passphrase.Zero()
+		encryption, err := newEncryption(ctx, passphrase)
+		if err != nil {
+			return nil, err
+		}
+		defer encryption.Master.Zero()
+		p.Encryption = &encryption
+	}
+	return wallet.Create(p) //nolint:contextcheck // it takes a moment
+}
+
+// newEncryption makes a master key and puts it under a passphrase, which takes
+// about 100 ms.
+func newEncryption(ctx context.Context, passphrase *walletfile.Secret) (wallet.Encryption, error) {
+	record := walletfile.MasterKey{ID: 1, Salt: make([]byte, walletfile.SaltSize)}
+	_, _ = rand.Read(record.Salt) // never fails
+	master := newSeed()
+	record, err := lockMaster(ctx, record, passphrase, master)
+	if err != nil {
+		master.Zero()
+		return wallet.Encryption{}, err
+	}
+	return wallet.Encryption{Record: record, Master: master}, nil
+}
+
+// lockMaster puts a master key under a passphrase, with as many iterations as
+// this machine does in the time that Core allows.
+func lockMaster(ctx context.Context, record walletfile.MasterKey, passphrase, master *walletfile.Secret) (walletfile.MasterKey, error) {
+	var failed error
+	record.Iterations = walletfile.TuneIterations(func(iterations uint32) time.Duration {
+		trial := record
+		trial.Iterations = iterations
+		began := time.Now()
+		_, err := trial.Lock(ctx, passphrase, master)
+		failed = errors.Join(failed, err)
+		return time.Since(began)
+	})
+	if failed != nil {
+		return record, failed
+	}
+	return record.Lock(ctx, passphrase, master)
+}
+
+// madeDir is a directory that did not exist; empty when it did.
+type madeDir string
+
+// makeDir makes a directory with its parents, unless it exists.
+func makeDir(dir string) (madeDir, error) {
+	if _, err := os.Stat(dir); err == nil {
+		return "", nil
+	}
+	dir = filepath.Clean(dir)
+	there := filepath.Dir(dir)
+	for ; there != filepath.Dir(there); there = filepath.Dir(there) {
+		if _, err := os.Stat(there); err == nil {
+			break
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
+		if err := syncDir(at); err != nil {
+			return madeDir(dir), err
+		}
+		if at == there {
+			return madeDir(dir), nil
+		}
+	}
+}
+
+// syncDir makes the entries of a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // where a wallet is
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// remove takes the directory away again if it is empty. Parents stay, as in
+// Core.
+func (m madeDir) remove() error {
+	if m == "" {
+		return nil
+	}
+	return os.Remove(string(m))
+}

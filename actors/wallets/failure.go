@@ -1,0 +1,102 @@
+package wallets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// Core's codes of JSON-RPC errors (src/rpc/protocol.h) as far as the actors
+// decide on them.
+const (
+	codeMisc             = -1
+	codeType             = -3
+	codeWallet           = -4
+	codeAddressOrKey     = -5
+	codeParameter        = -8
+	codeUnlockNeeded     = -13
+	codePassphrase       = -14
+	codeWrongEncryption  = -15
+	codeEncryptionFailed = -16
+	codeNotFound         = -18
+	codeDatabase         = -20
+	codeDecode           = -22
+	codeLoaded           = -35
+	codeExists           = -36
+	codeInternal         = -32603
+)
+
+func failf(code int, format string, args ...any) *messages.WalletError {
+	return &messages.WalletError{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+var (
+	errLoading     = failf(codeWallet, "Wallet already loading.")
+	errRescanning  = failf(codeWallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errRescan      = failf(codeWallet, "Wallet loading failed. Failed to rescan the wallet during initialization")
+	errOtherChain  = failf(codeWallet, "Wallet loading failed. Wallet files should not be reused across chains. Restart bitcoind with -walletcrosschain to override.")
+	errPruned      = failf(codeWallet, "Wallet loading failed. Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
+	errNotWritten  = failf(codeDatabase, "Error: The wallet could not be written to disk.")
+	errBackup      = failf(codeWallet, "Error: Wallet backup failed!")
+	errPassphrase  = failf(codePassphrase, "Error: The wallet passphrase entered was incorrect.")
+	errLocked      = failf(codeUnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+	errEmptyPhrase = failf(codeParameter, "passphrase cannot be empty")
+)
+
+// unexpected is what Core says of a failure that it has no words for.
+func unexpected(err error) *messages.WalletError {
+	return failf(codeWallet, "Unexpected exception: %v", err)
+}
+
+// fileSystem puts an error of the file system into the words of Core's library.
+func fileSystem(operation string, err error, paths ...string) *messages.WalletError {
+	reason := err
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		reason = number
+	}
+	return failf(codeWallet, "Unexpected exception: filesystem error: %s: %s [%s]",
+		operation, upperFirst(reason.Error()), strings.Join(paths, "] ["))
+}
+
+func upperFirst(text string) string {
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		return string(text[0]-'a'+'A') + text[1:]
+	}
+	return text
+}
+
+// missing reports whether an error says that there is nothing at a path. Names
+// that no file can have count too.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EINVAL)
+}
+
+// refusedFile puts a refusal of a wallet file into Core's words.
+func refusedFile(err error) *messages.WalletError {
+	var refused *walletdb.Error
+	if !errors.As(err, &refused) {
+		return failf(codeWallet, "Wallet loading failed. %v", err)
+	}
+	code := codeWallet
+	for _, kind := range []error{walletdb.ErrFormat, walletdb.ErrLegacy, walletdb.ErrNotFound} {
+		if errors.Is(err, kind) {
+			code = codeNotFound
+		}
+	}
+	if errors.Is(err, walletdb.ErrSchema) {
+		return failf(code, "%s", refused.Text)
+	}
+	return failf(code, "Wallet file verification failed. %s", refused.Text)
+}
+
+// refusedRecords puts a refusal of a wallet's records into Core's words.
+func (h *home) refusedRecords(severity walletfile.Severity) *messages.WalletError {
+	return failf(codeWallet, "Wallet loading failed. %s", severity.Message(h.file, h.cfg.Client))
+}

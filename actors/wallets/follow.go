@@ -1,0 +1,177 @@
+package wallets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// batchBlocks and batchBytes bound what a worker reads ahead of the actor.
+	batchBlocks = 64
+	batchBytes  = 4 << 20
+)
+
+// follower brings a wallet from the last block it has seen to the active tip.
+type follower struct {
+	worker  *ask.Worker // nil: nothing is being read
+	waiting []waiter
+}
+
+// waiter is a request that is served when the wallet has seen a block.
+type waiter struct {
+	block *chainview.Block
+	then  func()
+}
+
+// blocksRead brings blocks that follow each other.
+type blocksRead struct {
+	blocks []*wallet.Block
+	err    error
+}
+
+// current calls back when the wallet has seen the tip that is active now, as
+// clients expect who have just heard of a block.
+func (w *Wallet) current(c actor.Context, then func()) {
+	reader := w.cfg.Chain.Open()
+	tip := reader.Active().Tip()
+	if tip.Hash == w.ledger.Tip().Hash {
+		then()
+		return
+	}
+	w.follower.waiting = append(w.follower.waiting, waiter{tip, then})
+	w.follow(c)
+}
+
+// follow takes the next step towards the tip. During the rescan of a loading
+// the tip stands still: what comes meanwhile is connected afterwards.
+func (w *Wallet) follow(c actor.Context) {
+	if w.follower.worker != nil || !w.live {
+		return
+	}
+	reader := w.cfg.Chain.Open()
+	active := reader.Active()
+	at := w.at(reader)
+	fork := active.Fork(at)
+	w.disconnect(c, at, fork)
+	if fork == active.Tip() {
+		w.serveWaiting(fork, true)
+		return
+	}
+	w.serveWaiting(fork, false)
+	var next []*chainview.Block
+	for b := active.Next(fork); b != nil && len(next) < batchBlocks; b = active.Next(b) {
+		next = append(next, b)
+	}
+	w.follower.worker = ask.Go(c, func() any {
+		blocks, err := w.readBlocks(w.ctx, reader, active, next)
+		return blocksRead{blocks, err}
+	})
+}
+
+// at returns the block that the ledger is at. A chain that was built anew and
+// does not know it is followed from its beginning.
+func (w *Wallet) at(reader chainview.Reader) *chainview.Block {
+	tip := w.ledger.Tip()
+	if b := reader.Lookup(&tip.Hash); b != nil {
+		return b
+	}
+	genesis := reader.Active().At(0)
+	w.ledger.SetTip(messages.Tip{Hash: genesis.Hash})
+	return genesis
+}
+
+// disconnect takes blocks back down to fork.
+func (w *Wallet) disconnect(c actor.Context, at, fork *chainview.Block) {
+	if at == fork {
+		return
+	}
+	for ; at != fork; at = at.Parent {
+		w.ledger.DisconnectBlock(&at.Hash, messages.Tip{Hash: at.Parent.Hash, Height: at.Parent.Height})
+	}
+	w.saveAt(c)
+}
+
+// connect takes blocks over that were read, as far as they still follow.
+func (w *Wallet) connect(c actor.Context, m blocksRead) {
+	w.follower.worker = nil
+	if !w.live {
+		return
+	}
+	reader := w.cfg.Chain.Open()
+	save := false
+	for _, b := range m.blocks {
+		block := reader.Lookup(&b.Hash)
+		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Tip().Hash || !reader.Active().Contains(block) {
+			break
+		}
+		save = w.ledger.ConnectBlock(b, w.cfg.now()).Save || save
+	}
+	if save {
+		w.saveAt(c)
+	} else {
+		w.save(c, nil)
+	}
+	if m.err != nil {
+		// The chain may be about to be opened again: it announces its tip then.
+		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", m.err)
+		w.serveWaiting(nil, true)
+		return
+	}
+	w.follow(c)
+}
+
+// saveAt writes the position with what has changed.
+func (w *Wallet) saveAt(c actor.Context) {
+	w.ledger.SaveBestBlock(w.position())
+	w.save(c, nil)
+}
+
+// serveWaiting serves those whose block has been seen, or all.
+func (w *Wallet) serveWaiting(at *chainview.Block, all bool) {
+	waiting := w.follower.waiting
+	w.follower.waiting = nil
+	for _, wait := range waiting {
+		if all || at.Ancestor(wait.block.Height) == wait.block {
+			wait.then()
+		} else {
+			w.follower.waiting = append(w.follower.waiting, wait)
+		}
+	}
+}
+
+// readBlocks reads blocks from the first one on, as many as fit a batch. It runs
+// in workers.
+func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block) ([]*wallet.Block, error) {
+	var blocks []*wallet.Block
+	size := 0
+	for _, b := range wanted {
+		select {
+		case <-ctx.Done():
+			return blocks, context.Cause(ctx)
+		default:
+		}
+		if size > batchBytes {
+			break
+		}
+		raw, err := reader.Raw(&b.Hash)
+		if err != nil {
+			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
+		}
+		var msg wire.MsgBlock
+		if err := msg.Deserialize(bytes.NewReader(raw)); err != nil {
+			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
+		}
+		size += len(raw)
+		blocks = append(blocks, &wallet.Block{BlockRef: h.times.ref(active, b), Txs: msg.Transactions})
+	}
+	return blocks, nil
+}

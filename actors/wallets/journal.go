@@ -1,0 +1,89 @@
+package wallets
+
+import (
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// journal is what of a wallet is on its way to the disk. While one transaction
+// is written, what changes meanwhile gathers for the next: many requests at a
+// time wait for the disk once.
+type journal struct {
+	worker  *ask.Worker // nil: nothing is being written
+	flying  []wallet.Change
+	told    []func(error) // to be told of what is being written
+	changes []wallet.Change
+	tell    []func(error) // to be told of changes
+	rewrite bool          // deleted records must not stay in the file
+}
+
+// written says that a transaction is on disk, or failed.
+type written struct{ err error }
+
+// save writes what the ledger has changed, and then calls back: at once if there
+// is nothing to wait for. A nil callback is not called.
+func (w *Wallet) save(c actor.Context, then func(error)) {
+	j := &w.journal
+	j.changes = append(j.changes, w.ledger.TakeChanges()...)
+	if j.worker == nil && len(j.changes) == 0 && !j.rewrite {
+		if then != nil {
+			then(nil)
+		}
+		return
+	}
+	if then != nil {
+		j.tell = append(j.tell, then)
+	}
+	w.flush(c)
+}
+
+// flush begins the next transaction, if the file is free.
+func (w *Wallet) flush(c actor.Context) {
+	j := &w.journal
+	if j.worker != nil || len(j.changes)+len(j.tell) == 0 {
+		return
+	}
+	file, rewrite := w.file, j.rewrite
+	j.flying, j.told = j.changes, j.tell
+	j.changes, j.tell, j.rewrite = nil, nil, false
+	changes := j.flying
+	j.worker = ask.Go(c, func() any {
+		err := write(file, changes)
+		if err == nil && rewrite {
+			err = file.Rewrite()
+		}
+		return written{err}
+	})
+}
+
+// wrote tells those who waited. A ledger that the file does not follow is of no
+// use: the actor fails, and those who wait for later changes are answered too.
+func (w *Wallet) wrote(c actor.Context, m written) {
+	j := &w.journal
+	told := j.told
+	j.worker, j.flying, j.told = nil, nil, nil
+	if m.err != nil {
+		for _, tell := range append(told, j.tell...) {
+			tell(errNotWritten)
+		}
+		panic(fmt.Errorf("wallet %s: %w", w.label(), m.err))
+	}
+	for _, tell := range told {
+		tell(nil)
+	}
+	if w.file != nil {
+		w.flush(c)
+	}
+}
+
+// rest writes what is left when the actor stops. A transaction that the worker
+// has written is written again, which changes nothing.
+func (j *journal) rest(file *walletdb.DB, changes []wallet.Change) error {
+	all := append(append(j.flying, j.changes...), changes...)
+	return write(file, all)
+}

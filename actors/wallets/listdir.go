@@ -1,0 +1,64 @@
+package wallets
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+const legacyWarning = "This wallet is a legacy wallet and will need to be migrated with migratewallet before it can be loaded"
+
+// listDir returns the wallets below a directory, as Core's listwalletdir finds
+// them. What cannot be looked into is passed over.
+func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEntry {
+	var found []messages.WalletDirEntry
+	note := func(name, path string) {
+		switch format, err := walletdb.FormatOf(path, magic); {
+		case err != nil:
+		case format == walletdb.SQLite:
+			found = append(found, messages.WalletDirEntry{Name: name})
+		case format == walletdb.Berkeley:
+			found = append(found, messages.WalletDirEntry{Name: name, Warnings: []string{legacyWarning}})
+		}
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			log.Warn("wallet directory not searched", "path", path, "err", err)
+			return fs.SkipDir
+		}
+		name, relErr := filepath.Rel(dir, path)
+		if relErr != nil || path == dir {
+			return nil //nolint:nilerr // what has no relative path is no wallet's
+		}
+		if isDir(path, entry) {
+			note(name, filepath.Join(path, walletdb.FileName))
+			return nil
+		}
+		if filepath.Dir(path) != filepath.Clean(dir) || !entry.Type().IsRegular() || filepath.Ext(path) == ".bak" {
+			return nil
+		}
+		if entry.Name() == walletdb.FileName {
+			note("", path)
+		} else if format, err := walletdb.FormatOf(path, magic); err == nil && format == walletdb.Berkeley {
+			note(name, path)
+		}
+		return nil
+	})
+	return found
+}
+
+// isDir reports whether an entry is a directory, or a link to one.
+func isDir(path string, entry fs.DirEntry) bool {
+	if entry.IsDir() {
+		return true
+	}
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,205 @@
+package wallets
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// seedSize is the size of the seed of a wallet's keys, in bytes.
+const seedSize = 32
+
+// opened is a wallet whose file is open and whose records are in memory.
+type opened struct {
+	file     *walletdb.DB
+	ledger   *wallet.Wallet
+	warnings []string
+	catchUp  catchUp
+}
+
+// catchUp says which blocks a wallet has to look through when it is loaded.
+type catchUp struct {
+	tip  *chainview.Block // of the active chain
+	from int32
+	scan bool // false: nothing to look through
+}
+
+// open opens the wallet's file and makes a ledger of it. It runs in a worker.
+//
+// Errors: *messages.WalletError.
+func (h *home) open(context.Context) (*opened, error) {
+	h.step("Loading wallet…", 0)
+	began := time.Now()
+	if err := h.checkPath(); err != nil {
+		return nil, err
+	}
+	file, err := walletdb.Open(h.file, h.cfg.fileOptions()) //nolint:contextcheck // files know no contexts
+	if err != nil {
+		return nil, h.notOpened(err)
+	}
+	kept := false
+	defer func() { // also if this panics: the next instance opens the file again
+		if !kept {
+			_ = file.Close()
+		}
+	}()
+	o, err := h.load(file) //nolint:contextcheck // files know no contexts
+	if err != nil {
+		return nil, err
+	}
+	kept = true
+	corelog.Printf(h.cfg.Log, infoLevel, "[%s] Wallet completed loading in %15dms", h.label(), time.Since(began).Milliseconds())
+	return o, nil
+}
+
+// notOpened is the refusal of a file. Core takes a directory without a wallet
+// for one whose wallet is unreadable.
+func (h *home) notOpened(err error) error {
+	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
+		return failf(codeNotFound, "Wallet file verification failed. Failed to load database path '%s'. Data is not in recognized format.", h.dir)
+	}
+	return refusedFile(err)
+}
+
+// load makes a ledger of an open file.
+func (h *home) load(file *walletdb.DB) (*opened, error) {
+	records, err := file.Records()
+	if err != nil {
+		return nil, refusedFile(err)
+	}
+	net := wallet.ParamsOf(h.cfg.Network, h.name, h.cfg.KeyPool)
+	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: net.Network})
+	if err != nil {
+		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
+		return nil, h.refusedRecords(severity)
+	}
+	reader := h.cfg.Chain.Open()
+	if reader == nil {
+		content.Zero()
+		return nil, unexpected(chainview.ErrNotReady)
+	}
+	chain := activeChain{reader, reader.Active(), h.times}
+	if l := content.BestBlock; !h.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.active.At(0).Hash {
+		content.Zero()
+		return nil, errOtherChain
+	}
+	o := &opened{file: file, warnings: h.warnings(content, severity)}
+	if o.ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain); err != nil {
+		content.Zero()
+		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
+		return nil, h.refusedRecords(walletfile.Corrupt)
+	}
+	if err := h.prepare(o, chain, severity == walletfile.NeedRescan); err != nil {
+		o.ledger.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// prepare completes a ledger that was read, and finds out what it has missed.
+func (h *home) prepare(o *opened, chain activeChain, everything bool) error {
+	if o.ledger.FirstRun() {
+		seed := newSeed()
+		defer seed.Zero()
+		if err := o.ledger.Setup(seed, h.cfg.now()); err != nil {
+			return failf(codeWallet, "Wallet loading failed. %v", err)
+		}
+	}
+	if err := write(o.file, o.ledger.TakeChanges()); err != nil {
+		h.cfg.Log.Error("wallet not written", "wallet", h.name, "err", err)
+		return errNotWritten
+	}
+	return h.planCatchUp(o, chain, everything)
+}
+
+// planCatchUp finds the blocks that the wallet has not seen and that may concern
+// it. With everything the best block does not count.
+func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error {
+	tip := chain.active.Tip()
+	o.catchUp = catchUp{tip: tip}
+	if !everything {
+		o.catchUp.from = chain.forkHeight(o.ledger.BestBlock())
+	}
+	o.ledger.SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
+	if o.catchUp.from == tip.Height {
+		return nil
+	}
+	o.catchUp.scan = true
+	birth, born := o.ledger.BirthTime()
+	first, found := int32(0), false
+	if born {
+		first, found = h.times.first(chain.active, o.catchUp.from, birth-timestampWindow)
+	}
+	if !found {
+		first = tip.Height
+	}
+	o.catchUp.from = first
+	for b := tip; b.Height > 0 && b.Height >= first; b = b.Parent {
+		if b.Status()&chainview.HasData == 0 {
+			return errPruned
+		}
+	}
+	return nil
+}
+
+// timestampWindow is how far, in seconds, the time of a block may be before that
+// of the keys it pays to (Core's TIMESTAMP_WINDOW).
+const timestampWindow = 2 * 60 * 60
+
+// warnings returns what Core tells of a wallet that it loads all the same.
+func (h *home) warnings(content *walletfile.Wallet, severity walletfile.Severity) []string {
+	var texts []string
+	if severity != walletfile.OK {
+		texts = append(texts, severity.Message(h.file, h.cfg.Client))
+	}
+	if !content.Flags.Has(walletfile.DisablePrivateKeys) {
+		return texts
+	}
+	for _, id := range content.Active {
+		if d := content.Descriptor(id); d != nil && d.HasPrivateKeys() {
+			return append(texts, "Warning: Private keys detected in wallet {"+h.file+"} with disabled private keys")
+		}
+	}
+	return texts
+}
+
+// newSeed returns fresh randomness for keys.
+func newSeed() *walletfile.Secret {
+	var seed [seedSize]byte
+	_, _ = rand.Read(seed[:]) // never fails
+	defer clear(seed[:])
+	return walletfile.NewSecret(seed[:])
+}
+
+// write writes changes in one transaction.
+func write(file *walletdb.DB, changes []wallet.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	return file.Update(func(b *walletdb.Batch) error { return apply(b, changes) })
+}
+
+func apply(b *walletdb.Batch, changes []wallet.Change) error {
+	for _, c := range changes {
+		var err error
+		if c.Delete {
+			err = b.Delete(c.Key)
+		} else {
+			err = b.Put(walletfile.Record{Key: c.Key, Value: c.Value})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

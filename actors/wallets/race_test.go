@@ -1,0 +1,5 @@
+//go:build race
+
+package wallets_test
+
+const raceEnabled = true

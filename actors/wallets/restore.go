@@ -1,0 +1,210 @@
+package wallets
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// restoration brings a backup into the place of a wallet that is not there.
+//
+// The copy is checked to its last record under a temporary name. Before it gets
+// the name of a wallet, a mark beside it says which backup it is of; the mark
+// goes when the wallet is loaded. So whatever ends the process, there is either
+// no wallet or a whole one, and restoring the same backup again carries on.
+type restoration struct {
+	*home
+
+	source string
+}
+
+// markName is the name of the mark in the wallet's directory. It holds the
+// SHA-256 of the backup in hex.
+const markName = "." + walletdb.FileName + ".restoring"
+
+// run runs in the first worker of the wallet's actor. The order of its checks
+// is Core's.
+//
+// Errors: *messages.WalletError.
+func (r *restoration) run(ctx context.Context) (*opened, error) {
+	r.step("Checking backup…", 0)
+	info, err := os.Stat(r.source)
+	switch {
+	case err != nil && missing(err):
+		return nil, failf(codeParameter, "Backup file does not exist")
+	case err != nil:
+		return nil, fileSystem("status", err, r.source)
+	}
+	free, err := r.isFree()
+	if err != nil {
+		return nil, err
+	}
+	if free {
+		if err := r.copy(info); err != nil {
+			return nil, err
+		}
+	}
+	return r.open(ctx)
+}
+
+// isFree reports whether the place is free. It is not, without an error, when
+// an earlier restoration of the same backup was cut short there.
+func (r *restoration) isFree() (bool, error) {
+	info, err := os.Stat(r.dir)
+	switch {
+	case err != nil && missing(err):
+		return true, nil
+	case err != nil:
+		return false, fileSystem("status", err, r.dir)
+	case !info.IsDir():
+		return false, failf(codeExists, "Failed to restore wallet. Database file exists '%s'.", r.dir)
+	}
+	if _, err := os.Stat(r.file); err != nil {
+		if missing(err) {
+			return true, nil
+		}
+		return false, fileSystem("status", err, r.file)
+	}
+	mark, err := os.ReadFile(r.mark())
+	if err == nil {
+		sum, err := sumOf(r.source)
+		if err == nil && sum == strings.TrimSpace(string(mark)) {
+			r.cfg.Log.Info("restoring goes on where it was cut short", "wallet", r.name)
+			return false, nil
+		}
+	}
+	return false, failf(codeExists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
+}
+
+// copy makes the wallet's file.
+func (r *restoration) copy(source os.FileInfo) error {
+	made, err := makeDir(r.dir)
+	if err != nil {
+		return fileSystem("cannot create directories", err, r.dir)
+	}
+	r.removeStale()
+	if source.Mode().IsRegular() {
+		err = walletdb.Restore(r.source, r.file, r.check)
+	} else {
+		err = failf(codeWallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]", r.source, r.file)
+	}
+	if err != nil {
+		_ = os.Remove(r.mark()) // no file of ours is beside it
+		_ = made.remove()       // stays if something else came into it
+		return r.notCopied(err)
+	}
+	r.onFailure(func() error {
+		return errors.Join(removeFile(r.file), os.Remove(r.mark()), made.remove())
+	})
+	return nil
+}
+
+// removeStale deletes copies that processes before this one did not come to
+// name: they hold keys.
+func (r *restoration) removeStale() {
+	stale, err := filepath.Glob(filepath.Join(escapeGlob(r.dir), "."+walletdb.FileName+".*.tmp"))
+	if err != nil {
+		return
+	}
+	for _, path := range stale {
+		if err := os.Remove(path); err != nil {
+			r.cfg.Log.Warn("stale copy of a wallet stays", "path", path, "err", err)
+		}
+	}
+}
+
+// escapeGlob makes a pattern that matches a path as it is.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// notCopied puts what went wrong into Core's words.
+func (r *restoration) notCopied(err error) error {
+	var path *os.PathError
+	switch {
+	case isAnswer(err):
+		return err
+	case errors.Is(err, walletdb.ErrExists):
+		return failf(codeExists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
+	case errors.As(err, &path):
+		return fileSystem("cannot copy file", err, r.source, r.file)
+	}
+	return refusedFile(err)
+}
+
+// check accepts the copy, which has a temporary name yet, and marks it.
+func (r *restoration) check(staged string) error {
+	net := wallet.ParamsOf(r.cfg.Network, r.name, r.cfg.KeyPool)
+	content, severity, err := walletdb.Verify(staged, r.cfg.fileOptions(), walletfile.LoadOptions{Network: net.Network})
+	var refused *walletdb.Error
+	switch {
+	case errors.As(err, &refused):
+		return refusedFile(err)
+	case err != nil:
+		r.cfg.Log.Warn("backup refused", "wallet", r.name, "err", err)
+		return r.refusedRecords(severity)
+	}
+	content.Zero()
+	sum, err := sumOf(staged)
+	if err != nil {
+		return err
+	}
+	if err := writeDurably(r.mark(), []byte(sum+"\n")); err != nil {
+		return err
+	}
+	return syncDir(r.dir)
+}
+
+func (h *home) mark() string { return filepath.Join(h.dir, markName) }
+
+// unmark notes that the wallet has arrived. A mark that stays does no harm.
+func (h *home) unmark() {
+	if err := os.Remove(h.mark()); err != nil && !missing(err) {
+		h.cfg.Log.Warn("mark of a restored wallet stays", "wallet", h.name, "err", err)
+	}
+}
+
+// sumOf returns the SHA-256 of a file in hex.
+func sumOf(path string) (string, error) {
+	file, err := os.Open(path) //nolint:gosec // the client names it
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// writeDurably writes a small file, to the disk. Its place in the directory may
+// still be lost: see [syncDir].
+func writeDurably(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // beside a wallet
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(content); err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// removeFile deletes a wallet's file, and the journal that may be beside it.
+func removeFile(path string) error {
+	err := os.Remove(path + "-journal")
+	if missing(err) {
+		err = nil
+	}
+	return errors.Join(os.Remove(path), err)
+}

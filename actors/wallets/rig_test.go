@@ -1,0 +1,184 @@
+package wallets_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// rig is a registry over a chain and a wallets directory.
+type rig struct {
+	sys       *actortest.System
+	current   *chainview.Current
+	tip       *ask.Topic[messages.TipChanged]
+	indexer   *ask.Ref
+	source    match.Source
+	directory *ask.Directory
+	dir       string // of wallets
+	ref       *ask.Ref
+}
+
+// setup is what a test changes of a rig.
+type setup struct {
+	blind   bool // no filters
+	source  func(match.Source) match.Source
+	dir     string // default: a new one
+	load    []string
+	keyPool int32 // default 20
+	loading int
+	wait    bool // for the wallets of the start
+	window  int32
+	now     time.Time
+}
+
+// newRig starts a registry over a chain that is there. Filters are built unless
+// the setup is blind.
+func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
+	tb.Helper()
+	r := &rig{
+		sys: actortest.New(tb), current: new(chainview.Current),
+		tip: new(ask.Topic[messages.TipChanged]), directory: new(ask.Directory), dir: s.dir,
+	}
+	r.current.Set(reader)
+	if r.dir == "" {
+		r.dir = filepath.Join(tb.TempDir(), "wallets")
+		if err := os.Mkdir(r.dir, 0o700); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if s.keyPool == 0 {
+		s.keyPool = 20
+	}
+	if !s.blind {
+		r.index(tb)
+	}
+	if s.source != nil {
+		r.source = s.source(r.source)
+	}
+	now := time.Now
+	if !s.now.IsZero() {
+		now = func() time.Time { return s.now }
+	}
+	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithWindow(wallets.Config{
+		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
+		KeyPool: s.keyPool, Loading: s.loading,
+		Network: enginetest.Regtest(tb), Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
+		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now,
+	}, s.window)), wallets.Requests...)
+	if s.wait {
+		do(tb, r.ref, messages.WaitWallets{})
+	}
+	return r
+}
+
+// index builds the filters of the chain.
+func (r *rig) index(tb testing.TB) {
+	tb.Helper()
+	store, err := segment.Open(segment.Options{Dir: filepath.Join(tb.TempDir(), "filters"), SegmentSize: 4096})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = store.Close() })
+	r.source = scanner.Segments(store)
+	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
+		Store: store, Chain: r.current, Tip: r.tip,
+		HeaderLen: filters.HeaderLen, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
+	}), indexer.Requests...)
+	do(tb, r.indexer, messages.WaitIndexed{Block: r.current.Open().Active().Tip().Hash})
+}
+
+// announce tells everyone of the chain's tip.
+func (r *rig) announce() {
+	tip := r.current.Open().Active().Tip()
+	r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+}
+
+// do asks an actor, which must not fail.
+func do[Q messages.Request[R], R any](tb testing.TB, ref *ask.Ref, q Q) R {
+	tb.Helper()
+	got, err := try(tb, ref, q)
+	if err != nil {
+		tb.Fatalf("%T: %v", q, err)
+	}
+	return got
+}
+
+// try asks an actor.
+func try[Q messages.Request[R], R any](tb testing.TB, ref *ask.Ref, q Q) (R, error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return ask.Ask(ctx, ref, q)
+}
+
+// wallet returns the actor of a wallet that is loaded.
+func (r *rig) wallet(tb testing.TB, name string) *ask.Ref {
+	tb.Helper()
+	ref := r.directory.Lookup(name)
+	if ref == nil {
+		tb.Fatalf("wallet %q is not loaded: %q", name, r.directory.Names())
+	}
+	return ref
+}
+
+// refusal checks that an error is a wallet's, with a code and a text.
+func refusal(tb testing.TB, err error, code int, text string) {
+	tb.Helper()
+	var got *messages.WalletError
+	if !errors.As(err, &got) || got.Code != code || got.Text != text {
+		tb.Errorf("got %v, want %d %q", err, code, text)
+	}
+}
+
+// unzip returns the unpacked content of a file.
+func unzip(tb testing.TB, path string) []byte {
+	tb.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content, err := io.ReadAll(z)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return content
+}
+
+// files lists what is below a directory.
+func files(tb testing.TB, dir string) []string {
+	tb.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && path != dir {
+			name, _ := filepath.Rel(dir, path)
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,176 @@
+package wallets
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// settings is the file settings.json, in which the program keeps which wallets
+// to load at start. What else is in it stays. It is safe for concurrent use.
+type settings struct {
+	path string
+	mu   sync.Mutex
+}
+
+// The members of the file that are ours.
+const (
+	warningMember = "_warning_"
+	walletMember  = "wallet"
+	warningText   = "The program keeps this file itself. What you change here while it runs may be ignored or lost."
+)
+
+// member is a member of the file's object, whose order is kept.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// Wallets returns the names of the wallets to load at start.
+func (s *settings) Wallets() ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	return walletsOf(members)
+}
+
+// Set enters a wallet into the list, or takes it out.
+func (s *settings) Set(name string, load bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	members, err := s.read()
+	if err != nil {
+		return err
+	}
+	names, err := walletsOf(members)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(names, name) == load {
+		return nil
+	}
+	if load {
+		names = append(names, name)
+	} else {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == name })
+	}
+	value, err := encode(names)
+	if err != nil {
+		return err
+	}
+	return s.write(withMember(members, member{walletMember, value}))
+}
+
+func walletsOf(members []member) ([]string, error) {
+	at := slices.IndexFunc(members, func(m member) bool { return m.name == walletMember })
+	if at < 0 {
+		return nil, nil
+	}
+	var names []string
+	if err := json.Unmarshal(members[at].value, &names); err == nil {
+		return names, nil
+	}
+	var name string
+	if err := json.Unmarshal(members[at].value, &name); err != nil {
+		return nil, fmt.Errorf("settings: wallet: %w", err)
+	}
+	return []string{name}, nil
+}
+
+func withMember(members []member, m member) []member {
+	at := slices.IndexFunc(members, func(have member) bool { return have.name == m.name })
+	if at < 0 {
+		return append(members, m)
+	}
+	members[at] = m
+	return members
+}
+
+// read returns the members of the file, none if it is not there.
+func (s *settings) read() ([]member, error) {
+	content, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return nil, fmt.Errorf("settings: %s is not an object", s.path)
+	}
+	var members []member
+	for decoder.More() {
+		var m member
+		name, err := decoder.Token()
+		if err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+		m.name, _ = name.(string)
+		if err := decoder.Decode(&m.value); err != nil {
+			return nil, fmt.Errorf("settings: %w", err)
+		}
+		members = append(members, m)
+	}
+	if _, err := decoder.Token(); err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	return members, nil
+}
+
+// write replaces the file. The warning comes first.
+func (s *settings) write(members []member) error {
+	warning, err := encode(warningText)
+	if err != nil {
+		return err
+	}
+	members = slices.DeleteFunc(members, func(m member) bool { return m.name == warningMember })
+	members = slices.Insert(members, 0, member{warningMember, warning})
+	text := []byte("{")
+	for i, m := range members {
+		name, err := encode(m.name)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(append(text, name...), ':'), m.value...)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, append(text, '}'), "", "    "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	temporary := s.path + ".tmp"
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	if err := writeDurably(temporary, out.Bytes()); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, s.path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(s.path))
+}
+
+// encode is json.Marshal that leaves <, > and & as they are.
+func encode(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}

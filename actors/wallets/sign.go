@@ -1,0 +1,141 @@
+package wallets
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// hashTypes are the hash types by their names in requests.
+var hashTypes = map[string]txscript.SigHashType{
+	"":                    txscript.SigHashDefault,
+	"DEFAULT":             txscript.SigHashDefault,
+	"ALL":                 txscript.SigHashAll,
+	"NONE":                txscript.SigHashNone,
+	"SINGLE":              txscript.SigHashSingle,
+	"ALL|ANYONECANPAY":    txscript.SigHashAll | txscript.SigHashAnyOneCanPay,
+	"NONE|ANYONECANPAY":   txscript.SigHashNone | txscript.SigHashAnyOneCanPay,
+	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
+}
+
+// sign signs the inputs of a transaction that spend what is the wallet's.
+func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
+	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.AnyForm)
+	hashType, known := hashTypes[m.Req.HashType]
+	var err error
+	switch {
+	case w.ledger.Locked():
+		err = errLocked
+	case !ok:
+		err = failf(codeDecode, "TX decode failed. Make sure the tx has at least one input.")
+	case !known:
+		err = failf(codeParameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
+	}
+	if err != nil {
+		m.Answer(messages.Signed{}, err)
+		return
+	}
+	s := &rawtx.Signing{
+		Tx: tx, Coins: w.coins(tx, m.Req.Prevs), Keys: rawtx.Keys{}, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{},
+		HashType: hashType, UnknownAmount: int64(w.cfg.Network.MaxMoney),
+	}
+	for _, coin := range s.Coins {
+		w.addKeys(s, coin.PkScript)
+	}
+	w.aside(c, func() func() {
+		failed, err := rawtx.Sign(w.ctx, s)
+		return func() {
+			if err != nil {
+				m.Answer(messages.Signed{}, err)
+				return
+			}
+			m.Answer(signed(s, failed))
+		}
+	})
+}
+
+// coins are the outputs that a transaction spends: those that the request brings
+// and those of the wallet's own transactions.
+func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
+	coins := make(map[wire.OutPoint]*wire.TxOut)
+	for _, prev := range prevs {
+		amount := w.cfg.Network.MaxMoney
+		if prev.Amount != nil {
+			amount = *prev.Amount
+		}
+		coins[wire.OutPoint{Hash: prev.TxID, Index: prev.Index}] = wire.NewTxOut(int64(amount), prev.Script)
+	}
+	for _, in := range tx.TxIn {
+		at := in.PreviousOutPoint
+		if coins[at] != nil {
+			continue
+		}
+		own, err := w.ledger.Transaction(&at.Hash)
+		if err != nil {
+			continue
+		}
+		var from wire.MsgTx
+		if err := from.Deserialize(bytes.NewReader(own.Tx.Raw)); err == nil && int(at.Index) < len(from.TxOut) {
+			coins[at] = from.TxOut[at.Index]
+		}
+	}
+	return coins
+}
+
+// addKeys adds what the wallet knows of a script: its private keys, and the
+// scripts that it stands for.
+func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
+	d, index, ok := w.ledger.SigningDescriptor(pkScript)
+	if !ok {
+		return
+	}
+	for _, wif := range signingKeys(d, index, w.net) {
+		s.Keys.AddWIF(wif, w.net)
+	}
+	if solution, err := d.Solve(index, pkScript); err == nil {
+		for _, script := range [][]byte{solution.Redeem, solution.Witness} {
+			if script != nil {
+				s.Scripts.Add(script)
+			}
+		}
+	}
+}
+
+// signed is the answer for a transaction that was signed as far as possible.
+func signed(s *rawtx.Signing, failed []rawtx.InputError) (messages.Signed, error) {
+	got := messages.Signed{Complete: len(failed) == 0}
+	for _, f := range failed {
+		in := s.Tx.TxIn[f.Index]
+		if errors.Is(f.Err, rawtx.ErrNoAmount) {
+			return messages.Signed{}, failf(codeType, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
+		}
+		got.Errors = append(got.Errors, messages.SignError{
+			TxID: in.PreviousOutPoint.Hash, Index: in.PreviousOutPoint.Index, Witness: in.Witness,
+			ScriptSig: in.SignatureScript, Sequence: in.Sequence, Text: f.Err.Error(),
+		})
+	}
+	var raw bytes.Buffer
+	if err := s.Tx.Serialize(&raw); err != nil {
+		return messages.Signed{}, err
+	}
+	got.RawTx = raw.Bytes()
+	return got, nil
+}
+
+// outputText prints an output as Core's messages do, with the first bytes of its
+// script.
+func outputText(out *wire.TxOut) string {
+	const shown = 15
+	script := out.PkScript[:min(shown, len(out.PkScript))]
+	return fmt.Sprintf("CTxOut(nValue=%d.%08d, scriptPubKey=%s)",
+		out.Value/btcutil.SatoshiPerBitcoin, out.Value%btcutil.SatoshiPerBitcoin, hex.EncodeToString(script))
+}

@@ -1,0 +1,80 @@
+package wallets
+
+import (
+	"os"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// start loads what is to be loaded at start: at the start of the node what the
+// settings and the options name, after a failure of the registry what it had.
+func (w *Wallets) start(c actor.Context) {
+	if w.begun {
+		names := w.names
+		w.names = nil
+		w.loadAll(c, names)
+		return
+	}
+	w.begun = true
+	if w.cfg.NoStartup {
+		w.loadAll(c, nil)
+		return
+	}
+	w.asides.run(c, func() func() {
+		names := w.toLoad()
+		return func() { w.loadAll(c, names) }
+	})
+}
+
+// toLoad returns the names of the wallets to load at start. A wallet in the
+// wallets directory itself is loaded where nothing else is asked for.
+func (w *Wallets) toLoad() []string {
+	kept, err := w.settings.Wallets()
+	if err != nil {
+		w.cfg.Log.Error("settings not read", "err", err)
+	}
+	var names []string
+	for _, name := range slices.Concat(w.cfg.Load, kept) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		if _, err := os.Stat(withFile(w.cfg.Dir)); err == nil {
+			names = append(names, "")
+		}
+	}
+	return names
+}
+
+func (w *Wallets) loadAll(c actor.Context, names []string) {
+	w.starting = len(names)
+	for _, name := range names {
+		h := newHome(&w.cfg, w.times, name)
+		w.enqueue(c, &load{home: h, tell: func(got messages.WalletLoaded, err error) {
+			for _, text := range got.Warnings {
+				w.cfg.Log.Warn("wallet loaded with a warning", "wallet", name, "warning", text)
+			}
+			if err != nil {
+				w.cfg.Log.Error("wallet not loaded", "wallet", name, "err", err)
+			}
+			w.starting--
+			w.answerWaiting()
+		}})
+	}
+	w.answerWaiting()
+}
+
+// answerWaiting answers who waits for the start, when it is over.
+func (w *Wallets) answerWaiting() {
+	if w.starting != 0 {
+		return
+	}
+	for _, m := range w.waiting {
+		m.Answer(messages.Done{}, nil)
+	}
+	w.waiting = nil
+}

@@ -1,0 +1,101 @@
+package wallets
+
+import (
+	"sort"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
+
+// A timeline knows the highest time of the chain up to each block, by which Core
+// finds the block that a time belongs to. It is safe for concurrent use.
+type timeline struct {
+	mu    sync.Mutex
+	chain *chainview.Chain // that highest is for
+	upTo  []uint32         // by height, in seconds since 1970
+}
+
+// follow brings the timeline up to a chain. The caller holds mu.
+func (t *timeline) follow(chain *chainview.Chain) {
+	if t.chain == chain {
+		return
+	}
+	keep := int32(0)
+	if t.chain != nil {
+		keep = t.chain.Fork(chain.Tip()).Height + 1
+	}
+	t.chain, t.upTo = chain, t.upTo[:keep]
+	for h := keep; h <= chain.Height(); h++ {
+		at := uint32(chain.At(h).Header.Timestamp.Unix())
+		if h > 0 {
+			at = max(at, t.upTo[h-1])
+		}
+		t.upTo = append(t.upTo, at)
+	}
+}
+
+// ref describes a block for the ledger. It may be on any branch.
+func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) wallet.BlockRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.follow(active)
+	var highest int64
+	at := b
+	for ; at != nil && !active.Contains(at); at = at.Parent {
+		highest = max(highest, at.Header.Timestamp.Unix())
+	}
+	if at != nil {
+		highest = max(highest, int64(t.upTo[at.Height]))
+	}
+	return wallet.BlockRef{Hash: b.Hash, Height: b.Height, Time: b.Header.Timestamp.Unix(), MaxTime: highest}
+}
+
+// first returns the first block from a height on where the highest time so far
+// is at least the given one.
+func (t *timeline) first(active *chainview.Chain, from int32, time int64) (height int32, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.follow(active)
+	rest := t.upTo[min(max(int(from), 0), len(t.upTo)):]
+	n := sort.Search(len(rest), func(i int) bool { return int64(rest[i]) >= time })
+	return from + int32(n), n < len(rest)
+}
+
+// activeChain is the active chain for a ledger that is opened.
+type activeChain struct {
+	reader chainview.Reader
+	active *chainview.Chain
+	times  *timeline
+}
+
+// Find implements wallet.Chain.
+func (c activeChain) Find(hash *chainhash.Hash) (wallet.BlockRef, bool) {
+	b := c.reader.Lookup(hash)
+	if b == nil || !c.active.Contains(b) {
+		return wallet.BlockRef{}, false
+	}
+	return c.times.ref(c.active, b), true
+}
+
+// locatorOf returns the locator of a block; of none an empty one.
+func locatorOf(b *chainview.Block) walletfile.Locator {
+	if b == nil {
+		return nil
+	}
+	return walletfile.NewLocator(b.Height, func(height int32) chainhash.Hash { return b.Ancestor(height).Hash })
+}
+
+// forkHeight returns the height of the last block of a locator that is in the
+// active chain.
+func (c activeChain) forkHeight(l walletfile.Locator) int32 {
+	for i := range l {
+		if b := c.reader.Lookup(&l[i]); b != nil && c.active.Contains(b) {
+			return b.Height
+		}
+	}
+	return 0
+}

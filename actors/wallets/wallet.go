@@ -1,0 +1,320 @@
+package wallets
+
+import (
+	"context"
+	"errors"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// Wallet is the actor of one wallet. It owns the ledger and the open file.
+//
+// The ledger answers from memory. What a request changes is on disk before the
+// request is answered; that is done by a worker, and what is asked meanwhile is
+// served. When the file cannot be written the actor fails, because the ledger
+// is ahead of the file then: the next instance reads the file again.
+type Wallet struct {
+	*home
+
+	mode   actor.Behavior  // opening, ready or closed
+	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
+	cancel context.CancelFunc
+
+	opener *ask.Worker // opens, attaches or closes
+	fresh  *opened     // what the opener has made, not yet taken over
+	queue  []any       // requests that came before the wallet was ready
+
+	file     *walletdb.DB
+	ledger   *wallet.Wallet
+	warnings []string
+
+	live bool // loaded, and following the chain
+	busy bool // handling a message; still set after one that it failed at
+
+	journal  journal
+	follower follower
+	rescan   *rescan   // nil: none
+	ending   []*rescan // ended, their workers about to stop
+	asides   asides
+	keys     keyring
+}
+
+// newWallet returns the producer of a wallet's actor.
+func newWallet(h *home) actor.Producer {
+	begun := false
+	return func() actor.Actor {
+		w := &Wallet{home: h, mode: actor.NewBehavior()}
+		w.ctx, w.cancel = context.WithCancel(context.Background())
+		w.mode.Become(w.opening)
+		if begun && !h.isAttached() {
+			w.mode.Become(w.failed)
+		}
+		begun = true
+		return w
+	}
+}
+
+// Messages of a wallet to itself.
+type (
+	// openDone says that the file is open.
+	openDone struct{ err error }
+	// attached says that the wallet is loaded completely.
+	attached struct{}
+	// closedFile says that the file is closed.
+	closedFile struct {
+		err  error
+		then func(error)
+	}
+)
+
+// Receive implements actor.Actor.
+func (w *Wallet) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case *actor.Stopping:
+		w.stop(c, !w.busy)
+		return
+	case *actor.Restarting:
+		w.stop(c, false)
+		return
+	}
+	w.busy = true
+	w.handle(c)
+	w.busy = false
+}
+
+func (w *Wallet) handle(c actor.Context) {
+	switch m := c.Message().(type) {
+	case closedFile:
+		w.opener = nil
+		m.then(m.err)
+	case written:
+		w.wrote(c, m)
+	case blocksRead:
+		w.connect(c, m)
+	case asideDone:
+		w.asides.done(m)
+	case relock:
+		w.relock(c, m)
+	case messages.TipChanged:
+		w.follow(c)
+	default:
+		if !w.rescanning(c) {
+			w.mode.Receive(c)
+		}
+	}
+}
+
+// failed is the mode of an instance that follows one which failed before the
+// wallet was loaded: whoever waits for the wallet is told.
+func (w *Wallet) failed(c actor.Context) {
+	if _, ok := c.Message().(*actor.Started); ok {
+		w.refuse(c, failf(codeWallet, "Wallet loading failed. %v", ask.ErrRestarted))
+		return
+	}
+	ask.Unhandled(c)
+}
+
+// opening waits for the file, and for the blocks that the wallet has missed.
+func (w *Wallet) opening(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		w.cfg.Tip.Subscribe(c)
+		open := w.open
+		if w.first != nil && !w.isAttached() {
+			open = w.first
+		}
+		w.opener = ask.Go(c, func() any {
+			o, err := open(w.ctx)
+			w.fresh = o
+			return openDone{err}
+		})
+	case openDone:
+		w.opened(c, m.err)
+	case attached:
+		w.attached(c)
+	case *closeWallet:
+		m.Answer(messages.Done{}, errLoading)
+	case *abortRescan:
+		m.Answer(w.rescan != nil && w.rescan.abort(), nil)
+	case actor.AutoReceiveMessage, actor.SystemMessage:
+	default:
+		w.queue = append(w.queue, c.Message())
+	}
+}
+
+// opened takes the file over and looks through what was missed.
+func (w *Wallet) opened(c actor.Context, err error) {
+	w.opener = nil
+	if err != nil {
+		w.refuse(c, err)
+		return
+	}
+	o := w.fresh
+	w.fresh = nil
+	w.file, w.ledger, w.warnings = o.file, o.ledger, o.warnings
+	if !o.catchUp.scan {
+		w.attach(c)
+		return
+	}
+	w.catchUp(c, o.catchUp)
+}
+
+// attach ends the loading.
+func (w *Wallet) attach(c actor.Context) {
+	w.opener = ask.Go(c, func() any {
+		w.unmark()
+		return attached{}
+	})
+}
+
+func (w *Wallet) attached(c actor.Context) {
+	w.opener = nil
+	w.settle(true)
+	w.live = true
+	w.mode.Become(w.ready)
+	w.tellRegistry(c, arrived{w.home, w.warnings})
+	info := w.ledger.Info()
+	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+max(info.KeypoolSizeInternal, 0))
+	queue := w.queue
+	w.queue = nil
+	for _, m := range queue {
+		w.serve(c, m)
+	}
+	w.follow(c)
+}
+
+// refuse gives up on the wallet and takes back what was begun. The registry,
+// told of it, stops the actor.
+func (w *Wallet) refuse(c actor.Context, err error) {
+	if !isAnswer(err) {
+		err = failf(codeWallet, "Wallet loading failed. %v", err)
+	}
+	w.mode.Become(w.closed)
+	w.release(c, func(failed error) {
+		if failed != nil {
+			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", failed)
+		}
+		w.tellRegistry(c, refused{w.home, c.Self(), err})
+	})
+}
+
+// release closes the file in a worker, and takes back what was begun for a
+// wallet that is not loaded.
+func (w *Wallet) release(c actor.Context, then func(error)) {
+	file, undo := w.file, w.settle(false)
+	w.forget()
+	w.opener = ask.Go(c, func() any {
+		var err error
+		if file != nil {
+			err = file.Close()
+		}
+		return closedFile{errors.Join(err, undo()), then}
+	})
+}
+
+// forget wipes the secrets.
+func (w *Wallet) forget() {
+	w.live = false
+	w.keys.stop()
+	if w.ledger != nil {
+		w.ledger.Close()
+	}
+	w.file, w.ledger = nil, nil
+}
+
+func (*Wallet) tellRegistry(c actor.Context, msg any) {
+	if c.Parent() != nil {
+		c.Send(c.Parent(), msg)
+	}
+}
+
+// ready serves everything.
+func (w *Wallet) ready(c actor.Context) {
+	switch m := c.Message().(type) {
+	case actor.AutoReceiveMessage, actor.SystemMessage:
+	default:
+		w.serve(c, m)
+	}
+}
+
+// closed has given its file back. Callers are answered as the actor stops.
+func (*Wallet) closed(actor.Context) {}
+
+// unload writes what is in memory, closes the file and answers.
+func (w *Wallet) unload(c actor.Context, m *closeWallet) {
+	if w.rescan != nil {
+		m.Answer(messages.Done{}, errRescanning)
+		return
+	}
+	w.ledger.SaveBestBlock(w.position())
+	w.mode.Become(w.closed)
+	w.cfg.Tip.Unsubscribe(c)
+	w.save(c, func(err error) {
+		w.release(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
+	})
+}
+
+// stop ends all workers and closes the file. What is not written yet is only
+// written when the state can be trusted.
+func (w *Wallet) stop(c actor.Context, trusted bool) {
+	w.cfg.Tip.Unsubscribe(c)
+	w.cancel()
+	w.opener.Drop()
+	w.follower.worker.Drop()
+	w.asides.drop()
+	w.journal.worker.Drop()
+	if w.rescan != nil {
+		w.rescan.drop()
+	}
+	for _, r := range w.ending {
+		r.drop()
+	}
+	// A ledger that is neither live nor rescanning has not seen the blocks up
+	// to its tip yet.
+	if trusted && (w.live || w.rescan != nil) && !w.undoable() {
+		w.ledger.SaveBestBlock(w.position())
+		if err := w.journal.rest(w.file, w.ledger.TakeChanges()); err != nil {
+			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
+		}
+	}
+	if w.fresh != nil {
+		w.file, w.ledger, w.fresh = w.fresh.file, w.fresh.ledger, nil
+	}
+	file := w.file
+	w.forget()
+	if file != nil {
+		if err := file.Close(); err != nil {
+			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
+		}
+	}
+	if _, restarting := c.Message().(*actor.Restarting); !restarting && !w.isAttached() {
+		if err := w.settle(false)(); err != nil {
+			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", err)
+		}
+	}
+}
+
+// position is the locator of the last block of which all is known: that before
+// a rescan's frontier while there is one, so that it is gone on with should the
+// process end.
+func (w *Wallet) position() walletfile.Locator {
+	reader := w.cfg.Chain.Open()
+	if reader == nil {
+		return w.ledger.BestBlock()
+	}
+	tip := w.ledger.Tip()
+	block := reader.Lookup(&tip.Hash)
+	if block == nil {
+		return w.ledger.BestBlock()
+	}
+	if w.rescan != nil {
+		block = block.Ancestor(min(w.rescan.next-1, block.Height))
+	}
+	return locatorOf(block)
+}

@@ -1,0 +1,224 @@
+// Package wallets holds the actors of the node's wallets: the registry, which
+// creates, loads, restores and unloads them, and one child of it for each wallet
+// that is loaded.
+//
+// A child enters the directory of [Config] under the wallet's name once it is
+// loaded and up to date; clients find it there and ask it directly. A child that
+// its supervisor gives up is taken out, and the node lives on.
+package wallets
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Wallets is the registry's actor; make one with [New].
+type Wallets struct {
+	*shared
+
+	ctx    context.Context //nolint:containedctx // ends what is asked of children when the actor stops
+	cancel context.CancelFunc
+	asides asides
+
+	loads   map[string]*load // waiting or under way, by name
+	queue   []*load          // waiting
+	entries map[string]*entry
+
+	starting int // loads of the start that are not over; -1: not begun
+	waiting  []*waitWallets
+}
+
+// shared is what the instances of the registry have in common.
+type shared struct {
+	cfg      Config
+	times    *timeline
+	settings *settings
+	children atomic.Uint64
+	names    []string // of wallets that are loaded; used by one instance at a time
+	begun    bool
+}
+
+// entry is a wallet that is loaded.
+type entry struct {
+	name   string
+	ref    *ask.Ref
+	unload *unloadWallet // who waits for its end
+}
+
+// New returns the producer of the registry.
+func New(cfg Config) actor.Producer {
+	cfg.setDefaults()
+	s := &shared{cfg: cfg, times: new(timeline), settings: &settings{path: cfg.Settings}}
+	return func() actor.Actor {
+		w := &Wallets{shared: s, loads: make(map[string]*load), entries: make(map[string]*entry), starting: -1}
+		w.ctx, w.cancel = context.WithCancel(context.Background())
+		return w
+	}
+}
+
+// Receive implements actor.Actor.
+func (w *Wallets) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		w.start(c)
+	case *actor.Stopping, *actor.Restarting:
+		w.close()
+	case *actor.Terminated:
+		w.terminated(c, m.Who)
+	case asideDone:
+		w.asides.done(m)
+	case arrived:
+		w.arrived(c, m)
+	case refused:
+		w.refused(c, m)
+	case unloaded:
+		w.unloaded(c, m)
+	default:
+		w.serve(c, m)
+	}
+}
+
+func (w *Wallets) serve(c actor.Context, msg any) {
+	switch m := msg.(type) {
+	case *createWallet:
+		h := newHome(&w.cfg, w.times, m.Req.Name)
+		h.first = (&creation{h, m.Req}).run
+		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+	case *loadWallet:
+		if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
+			m.Answer(messages.WalletLoaded{}, failf(codeLoaded, "Wallet \"%s\" is already loaded.", m.Req.Name))
+			return
+		}
+		w.enqueue(c, &load{home: newHome(&w.cfg, w.times, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
+	case *restoreWallet:
+		h := newHome(&w.cfg, w.times, m.Req.Name)
+		h.first = (&restoration{h, m.Req.Backup}).run
+		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+	case *unloadWallet:
+		w.unload(c, m)
+	case *abortRestore:
+		m.Answer(w.abort(c, m.Req.Name), nil)
+	case *listWalletDir:
+		w.asides.run(c, func() func() {
+			found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
+			return func() { m.Answer(found, nil) }
+		})
+	case *getLoading:
+		m.Answer(w.loading(), nil)
+	case *waitWallets:
+		w.waiting = append(w.waiting, m)
+		w.answerWaiting()
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func answerTo[Q messages.Request[messages.WalletLoaded]](call *ask.Call[Q, messages.WalletLoaded]) func(messages.WalletLoaded, error) {
+	return func(got messages.WalletLoaded, err error) { call.Answer(got, err) }
+}
+
+// unloaded says that a wallet has closed its file, or will not.
+type unloaded struct {
+	entry *entry
+	call  *unloadWallet
+	err   error
+}
+
+// unload has a wallet close its file.
+func (w *Wallets) unload(c actor.Context, m *unloadWallet) {
+	e := w.entries[m.Req.Name]
+	if e == nil || e.unload != nil {
+		m.Answer(messages.WalletUnloaded{}, messages.ErrWalletNotFound)
+		return
+	}
+	e.unload = m
+	ask.Then(w.ctx, c, e.ref, closing{}, func(_ messages.Done, err error) any { return unloaded{e, m, err} })
+}
+
+// unloaded stops the wallet's actor, unless the wallet goes on.
+func (w *Wallets) unloaded(c actor.Context, m unloaded) {
+	if isAnswer(m.err) {
+		m.entry.unload = nil
+		m.call.Answer(messages.WalletUnloaded{}, m.err)
+		return
+	}
+	if m.err != nil {
+		w.cfg.Log.Error("wallet not closed cleanly", "wallet", m.entry.name, "err", m.err)
+	}
+	w.cfg.Directory.Remove(m.entry.name)
+	if w.entries[m.entry.name] == m.entry {
+		c.Stop(m.entry.ref.PID())
+	}
+}
+
+// terminated takes a wallet out whose actor has stopped.
+func (w *Wallets) terminated(c actor.Context, who *actor.PID) {
+	for _, l := range w.loads {
+		if l.ref != nil && l.ref.PID().Equal(who) {
+			w.lost(c, l)
+			return
+		}
+	}
+	for _, e := range w.entries {
+		if e.ref.PID().Equal(who) {
+			w.leave(c, e)
+			return
+		}
+	}
+}
+
+// leave forgets a wallet that has stopped.
+func (w *Wallets) leave(c actor.Context, e *entry) {
+	delete(w.entries, e.name)
+	w.cfg.Directory.Remove(e.name)
+	w.names = slices.DeleteFunc(w.names, func(n string) bool { return n == e.name })
+	if e.unload == nil {
+		w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now", "wallet", e.name)
+		return
+	}
+	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
+	w.remember(c, e.name, e.unload.Req.OnStartup, func(warnings []string) {
+		e.unload.Answer(messages.WalletUnloaded{Warnings: warnings}, nil)
+	})
+}
+
+// remember enters a wallet into the settings, or takes it out, and calls back
+// with what went wrong.
+func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, then func(warnings []string)) {
+	if on == messages.LeaveOnStartup {
+		then(nil)
+		return
+	}
+	w.asides.run(c, func() func() {
+		err := w.settings.Set(name, on == messages.LoadOnStartup)
+		if err == nil {
+			return func() { then(nil) }
+		}
+		w.cfg.Log.Error("settings not written", "err", err)
+		consequence := "so wallet may not be loaded next node startup."
+		if on == messages.DontLoadOnStartup {
+			consequence = "so wallet may still be loaded next node startup."
+		}
+		return func() {
+			then([]string{"Wallet load on startup setting could not be updated, " + consequence})
+		}
+	})
+}
+
+// close lets go of everything. The children stop after this.
+func (w *Wallets) close() {
+	w.cancel()
+	w.asides.drop()
+	for name := range w.entries {
+		w.cfg.Directory.Remove(name)
+	}
+	clear(w.entries)
+	clear(w.loads)
+	w.queue = nil
+}

@@ -1,0 +1,173 @@
+package wallets
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// nextWindow pins the next window, or ends the rescan.
+func (w *Wallet) nextWindow(c actor.Context) {
+	r := w.rescan
+	r.reader = w.cfg.Chain.Open()
+	tip := w.at(r.reader)
+	if r.pin != nil && tip.Ancestor(r.pin.Height) != r.pin {
+		b := r.pin
+		for tip.Ancestor(b.Height) != b {
+			b = b.Parent
+		}
+		r.next = max(min(r.next, b.Height+1), r.from)
+	}
+	r.last = tip.Height
+	if r.stop != nil {
+		r.last = min(r.last, *r.stop)
+	}
+	if r.next > r.last || r.ctx.Err() != nil {
+		w.endRescan(c)
+		return
+	}
+	r.pin = tip.Ancestor(min(r.next+w.cfg.window-1, r.last))
+	r.active = r.reader.Active()
+	r.todo, r.blind = nil, false
+	w.report(c)
+	w.fillWindow(c)
+}
+
+// fillWindow finds the blocks of a window that are to be read.
+func (w *Wallet) fillWindow(c actor.Context) {
+	r := w.rescan
+	r.scripts = len(w.ledger.Scripts())
+	if w.cfg.Filters == nil {
+		w.readAll(c)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, indexWait)
+	ask.Then(ctx, c, w.cfg.Indexer, messages.WaitIndexed{Block: r.pin.Hash},
+		func(_ messages.Done, err error) any {
+			cancel()
+			return windowReady{r, err}
+		})
+}
+
+func (w *Wallet) windowReady(c actor.Context, err error) {
+	if err != nil {
+		w.withoutFilters(c, err)
+		return
+	}
+	r := w.rescan
+	r.scripts = len(w.ledger.Scripts())
+	w.startPass(c, r.next, w.ledger.Scripts())
+}
+
+// withoutFilters reads what is left of a window block by block.
+func (w *Wallet) withoutFilters(c actor.Context, err error) {
+	w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", w.label(), "err", err)
+	w.rescan.pass = nil
+	w.readAll(c)
+}
+
+// readAll has all blocks of a window read, from the next on.
+func (w *Wallet) readAll(c actor.Context) {
+	r := w.rescan
+	r.blind = true
+	r.todo = make([]*chainview.Block, max(r.pin.Height-r.next+1, 0))
+	for b, i := r.pin, len(r.todo)-1; i >= 0; b, i = b.Parent, i-1 {
+		r.todo[i] = b
+	}
+	w.read(c)
+}
+
+// startPass matches the filters of the window from a height on.
+func (w *Wallet) startPass(c actor.Context, from int32, scripts [][]byte) {
+	r := w.rescan
+	pin, source := r.pin, w.cfg.Filters
+	r.spawn(c, func() any {
+		return passReady{r, match.New(match.Config{
+			Source: source, Query: filters.NewQuery(scripts), First: from, Stop: pin,
+		})}
+	})
+}
+
+func (r *rescan) spawn(c actor.Context, work func() any) {
+	if r.running == 0 {
+		r.workers = r.workers[:0]
+	}
+	r.running++
+	r.workers = append(r.workers, ask.Go(c, work))
+}
+
+func (w *Wallet) passReady(c actor.Context, pass *match.Pass) {
+	w.rescan.pass = pass
+	for range w.cfg.Workers {
+		w.startMatching(c, match.Heights{})
+	}
+}
+
+func (w *Wallet) startMatching(c actor.Context, unit match.Heights) {
+	r := w.rescan
+	pass := r.pass
+	r.spawn(c, func() any {
+		left, err := pass.Work(r.ctx, unit)
+		return passDone{pass, r, left, err}
+	})
+}
+
+func (w *Wallet) passDone(c actor.Context, m passDone) {
+	r := w.rescan
+	if m.pass != r.pass {
+		return
+	}
+	if m.err != nil {
+		w.repair(c, m)
+		return
+	}
+	if !m.pass.Complete() {
+		return // another worker, or a repair, is at it
+	}
+	r.pass = nil
+	hits, _ := m.pass.Hits()
+	for _, hit := range hits {
+		r.todo = append(r.todo, r.pin.Ancestor(hit.Height))
+	}
+	slices.SortFunc(r.todo, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
+	r.todo = slices.Compact(r.todo)
+	w.read(c)
+}
+
+// repair has a damaged filter re-made, once for each block.
+func (w *Wallet) repair(c actor.Context, m passDone) {
+	r := w.rescan
+	damage, ok := asDamage(m.err)
+	if !ok || r.repaired[damage.Block] {
+		w.withoutFilters(c, m.err)
+		return
+	}
+	r.repaired[damage.Block] = true
+	w.cfg.Log.Warn("rescan met a damaged block filter", "wallet", w.label(), "err", damage)
+	ask.Then(r.ctx, c, w.cfg.Indexer, messages.RepairFilter{Block: damage.Block},
+		func(_ messages.Done, err error) any { return passRepaired{m.pass, r, m.left, damage, err} })
+}
+
+func (w *Wallet) passRepaired(c actor.Context, m passRepaired) {
+	switch {
+	case m.pass != w.rescan.pass:
+	case m.err != nil:
+		w.withoutFilters(c, m.err)
+	default:
+		w.startMatching(c, m.left)
+	}
+}
+
+func asDamage(err error) (*match.DamagedError, bool) {
+	var damage *match.DamagedError
+	ok := errors.As(err, &damage)
+	return damage, ok
+}

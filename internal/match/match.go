@@ -1,0 +1,155 @@
+// Package match looks for scripts in the block filters of a range of blocks, on
+// as many cores as there are workers.
+//
+// A [Pass] hands units of about a millisecond to whoever calls [Pass.Work], so
+// that it ends soon when it is told to and others get to run. It knows neither
+// where filters are stored nor who starts the workers: a damaged filter ends a
+// worker with a [*DamagedError], and another worker takes over when the filter
+// has been re-made.
+package match
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+// A Source gives the stored filters.
+type Source interface {
+	// View pins the filters that are stored now.
+	View() View
+}
+
+// A View reads filters for one worker.
+type View interface {
+	// Filters fills in the Data of filters whose blocks have consecutive
+	// heights from the given one on. An error is a [*DamagedError] where the
+	// filter can be re-made.
+	Filters(from int32, dst []filters.Filter) error
+
+	// Guard runs read, which reads bytes that Filters returned, and turns a
+	// fault of the memory behind them into an error.
+	Guard(read func()) error
+
+	// Release ends the validity of the bytes that Filters returned.
+	Release()
+}
+
+// DamagedError is a stored filter that cannot be read, and may be re-made.
+type DamagedError struct {
+	Block chainhash.Hash
+	Err   error
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string { return fmt.Sprintf("filter of block %v: %v", e.Block, e.Err) }
+
+// Unwrap returns the cause.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// Heights is a range of heights, From included, To not.
+type Heights struct{ From, To int32 }
+
+// Empty reports whether no height is in the range.
+func (h Heights) Empty() bool { return h.From >= h.To }
+
+// A Hit is a block whose filter matches.
+type Hit struct {
+	Height int32
+	Block  chainhash.Hash
+}
+
+// Config says what a [Pass] looks for, and where.
+type Config struct {
+	Source Source
+	Query  *filters.Query
+	First  int32            // height
+	Stop   *chainview.Block // last block; those before it are its ancestors
+
+	// Keep, where there is one, decides whether a block whose filter matches
+	// is a hit. It is called by the workers.
+	Keep func(block *chainhash.Hash) (bool, error)
+}
+
+// A Pass is one run over a range of blocks. It is safe for concurrent use.
+type Pass struct {
+	Config
+
+	mu   sync.Mutex
+	next int32     // first height that was given to no worker
+	busy []Heights // given to a worker, and not done
+	hits []Hit     // in the order they were found
+}
+
+// New returns a pass, of which nothing is done.
+func New(cfg Config) *Pass { return &Pass{Config: cfg, next: cfg.First} }
+
+// Work matches the given unit, if it is not empty, and then others until nothing
+// is left or ctx ends. On an error it returns the unit that it could not match:
+// that one waits, as not done, for a call whose view is younger than the repair.
+func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error) {
+	return newWorker(ctx, p).run(unit)
+}
+
+// take gives a worker up to n blocks to match, none when nothing is left.
+func (p *Pass) take(n int32) Heights {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := Heights{p.next, min(p.next+n, p.Stop.Height+1)}
+	if r.Empty() {
+		return Heights{}
+	}
+	p.next = r.To
+	p.busy = append(p.busy, r)
+	return r
+}
+
+// done notes that a range was matched.
+func (p *Pass) done(r Heights, hits []Hit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := slices.Index(p.busy, r)
+	p.busy = slices.Delete(p.busy, at, at+1)
+	p.hits = append(p.hits, hits...)
+}
+
+// Frontier returns the first height that has not been matched; all before it
+// have.
+func (p *Pass) Frontier() int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.frontier()
+}
+
+// frontier is Frontier for callers that hold mu.
+func (p *Pass) frontier() int32 {
+	f := p.next
+	for _, r := range p.busy {
+		f = min(f, r.From)
+	}
+	return f
+}
+
+// Complete reports whether everything was matched.
+func (p *Pass) Complete() bool { return p.Frontier() > p.Stop.Height }
+
+// Hits returns what was found below the frontier, in ascending height, and the
+// frontier.
+func (p *Pass) Hits() (hits []Hit, frontier int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	frontier = p.frontier()
+	for _, hit := range p.hits {
+		if hit.Height < frontier {
+			hits = append(hits, hit)
+		}
+	}
+	slices.SortFunc(hits, func(a, b Hit) int { return int(a.Height - b.Height) })
+	return hits, frontier
+}

@@ -1,0 +1,169 @@
+package match_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/match"
+)
+
+var errBroken = errors.New("disk is gone")
+
+// script returns the n-th of the scripts that the tests' blocks use.
+func script(n int32) []byte {
+	return append(binary.BigEndian.AppendUint32([]byte{0x00, 0x14}, uint32(n)), make([]byte, 16)...)
+}
+
+// source has the filters of a chain whose blocks pay to script(height mod 10).
+type source struct {
+	chain *chaintest.Chain
+	views atomic.Int32
+	fault func(height int32) error
+}
+
+func newSource(height int) *source {
+	s := &source{chain: chaintest.New(&chaincfg.RegressionNetParams)}
+	for h := 1; h <= height; h++ {
+		s.chain.Mine(chaintest.Template{Script: script(int32(h % 10))})
+	}
+	return s
+}
+
+func (s *source) View() match.View {
+	s.views.Add(1)
+	return &view{source: s}
+}
+
+type view struct {
+	*source
+	builder filters.Builder
+}
+
+func (v *view) Filters(from int32, dst []filters.Filter) error {
+	for i := range dst {
+		height := from + int32(i)
+		if v.fault != nil {
+			if err := v.fault(height); err != nil {
+				return err
+			}
+		}
+		block := dst[i].Block
+		raw, err := v.chain.Raw(&block)
+		if err != nil {
+			return err
+		}
+		if dst[i].Data, err = v.builder.BuildBlock(&block, raw, filters.HeaderLen, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (*view) Guard(read func()) error { read(); return nil }
+func (v *view) Release()              { v.views.Add(-1) }
+
+func heights(hits []match.Hit) []int32 {
+	var list []int32
+	for _, hit := range hits {
+		list = append(list, hit.Height)
+	}
+	return list
+}
+
+// However many workers there are, each hit is found once, in order.
+func TestPass(t *testing.T) {
+	s := newSource(95)
+	for _, workers := range []int{1, 2, 7} {
+		pass := match.New(match.Config{
+			Source: s, Query: filters.NewQuery([][]byte{script(3)}), First: 4, Stop: s.chain.Active().At(90),
+		})
+		var group sync.WaitGroup
+		for range workers {
+			group.Go(func() {
+				if left, err := pass.Work(t.Context(), match.Heights{}); err != nil || !left.Empty() {
+					t.Errorf("left %v, %v", left, err)
+				}
+			})
+		}
+		group.Wait()
+		hits, frontier := pass.Hits()
+		if want := []int32{13, 23, 33, 43, 53, 63, 73, 83}; !slices.Equal(heights(hits), want) || frontier != 91 || !pass.Complete() {
+			t.Errorf("%d workers: found %v up to %d", workers, heights(hits), frontier)
+		}
+	}
+	if n := s.views.Load(); n != 0 {
+		t.Errorf("%d views are held", n)
+	}
+}
+
+// A worker that meets damage gives its unit back, which counts as not done until
+// another takes it.
+func TestDamage(t *testing.T) {
+	s := newSource(60)
+	damaged := s.chain.Active().At(30).Hash
+	var broken atomic.Bool
+	broken.Store(true)
+	s.fault = func(height int32) error {
+		if height == 30 && broken.Load() {
+			return &match.DamagedError{Block: damaged, Err: errBroken}
+		}
+		return nil
+	}
+	pass := match.New(match.Config{Source: s, Query: filters.NewQuery([][]byte{script(5)}), Stop: s.chain.Active().Tip()})
+	left, err := pass.Work(t.Context(), match.Heights{})
+	var damage *match.DamagedError
+	if !errors.As(err, &damage) || damage.Block != damaged || !errors.Is(err, errBroken) || left.From > 30 || left.To <= 30 {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	if hits, frontier := pass.Hits(); frontier != left.From || pass.Complete() || slices.Max(heights(hits)) >= frontier {
+		t.Errorf("found %v up to %d", heights(hits), frontier)
+	}
+	broken.Store(false)
+	if left, err := pass.Work(t.Context(), left); err != nil || !left.Empty() {
+		t.Fatalf("left %v, %v", left, err)
+	}
+	if hits, _ := pass.Hits(); !slices.Equal(heights(hits), []int32{5, 15, 25, 35, 45, 55}) || !pass.Complete() {
+		t.Errorf("found %v", heights(hits))
+	}
+}
+
+// Keep decides which matches are hits; what it fails with ends the worker.
+func TestKeep(t *testing.T) {
+	s := newSource(40)
+	for _, fails := range []bool{false, true} {
+		pass := match.New(match.Config{
+			Source: s, Query: filters.NewQuery([][]byte{script(1)}), Stop: s.chain.Active().Tip(),
+			Keep: func(block *chainhash.Hash) (bool, error) {
+				if fails {
+					return false, errBroken
+				}
+				return s.chain.Lookup(block).Height > 20, nil
+			},
+		})
+		_, err := pass.Work(t.Context(), match.Heights{})
+		if hits, _ := pass.Hits(); fails != errors.Is(err, errBroken) || !fails && !slices.Equal(heights(hits), []int32{21, 31}) {
+			t.Errorf("fails %v: found %v, %v", fails, heights(hits), err)
+		}
+	}
+}
+
+// Work ends with its context.
+func TestEnd(t *testing.T) {
+	s := newSource(40)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	pass := match.New(match.Config{Source: s, Query: filters.NewQuery(nil), Stop: s.chain.Active().Tip()})
+	if _, err := pass.Work(ctx, match.Heights{}); err != nil || pass.Complete() {
+		t.Errorf("complete %v, %v", pass.Complete(), err)
+	}
+}
