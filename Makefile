@@ -16,7 +16,7 @@ help: ## list the targets
 demo: build ## load the first 14,131 real blocks and search them
 	$(GO) run ./internal/demo -bin bin
 
-build: ## build trawld and trawl-cli into bin/
+build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
 test: tidy fmt vet lint race ## everything that CI runs

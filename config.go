@@ -52,12 +52,26 @@ type Config struct {
 	// outputs, as Core does.
 	AllowNoOutputs bool
 
+	// Wallets says how wallets are kept. Default: none are.
+	Wallets *WalletConfig
+
 	// System is the actor system to live in. Default: one of the node's own.
 	// The node's actors then have names that begin with ActorPrefix.
 	System      *actor.ActorSystem
 	ActorPrefix string
 
 	Log *slog.Logger // default: discard
+}
+
+// WalletConfig says how a node keeps wallets.
+type WalletConfig struct {
+	Dir      string   // default: wallets in Config.Dir
+	Settings string   // file of settings that change at run time, default settings.json in Config.Dir
+	Load     []string // names of wallets to load at start, beside those of the settings
+	LoadNone bool     // load no wallet at start
+	KeyPool  int      // addresses to derive ahead, default 1000
+	AnyChain bool     // take wallets that have seen another chain
+	NoSync   bool     // do not wait for the disk: what is acknowledged may be lost
 }
 
 // network checks what is required and returns the chain's values.

@@ -36,6 +36,19 @@ func (n *Node) Chain() *Ref { return n.chain }
 // messages/tx.go.
 func (n *Node) TxBuilder() *Ref { return n.txbuilder }
 
+// Wallets returns the actor that loads, creates and restores wallets, nil when
+// the node keeps none. It serves the requests of messages/wallets.go.
+func (n *Node) Wallets() *Ref { return n.wallets }
+
+// Wallet returns the actor of a loaded wallet, nil when it is not loaded. It
+// serves the requests of messages/wallet.go and messages/wallettx.go.
+func (n *Node) Wallet(name string) *Ref {
+	if n.walletDir == nil {
+		return nil
+	}
+	return n.walletDir.Lookup(name)
+}
+
 // Indexer returns the actor that keeps the block filter index, nil when there
 // is none. It serves the requests of messages/index.go.
 func (n *Node) Indexer() *Ref { return n.indexer }

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/net"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
 	"github.com/seed61375155/trawl/rpc/method/util"
+	"github.com/seed61375155/trawl/rpc/method/wallet"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -52,7 +53,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := command.NewTable(
+	lists := [][]command.Command{
 		control.Commands(control.Node{Name: "Bitcoin Core", Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods()),
 		mining.Commands(mining.Deps{
@@ -66,7 +67,14 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
 		}),
 		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
-	)
+	}
+	if n.wallets != nil {
+		lists = append(lists, wallet.Commands(wallet.Deps{
+			Network: n.net, Chain: n.view, Wallets: n.wallets, Directory: n.walletDir,
+			Currency: n.net.Coin, Unspent: n.unspent,
+		}))
+	}
+	t, err := command.NewTable(lists...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
+	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -38,7 +40,9 @@ type Node struct {
 
 	store            *segment.Store // nil without the index
 	chain, txbuilder *Ref
-	indexer, scanner *Ref   // nil without the index
+	indexer, scanner *Ref // nil without the index
+	wallets          *Ref // nil without wallets
+	walletDir        *ask.Directory
 	refs             []*Ref // in start order: each may ask those before it
 
 	mu     sync.Mutex
@@ -72,10 +76,18 @@ func (n *Node) start(ctx context.Context) error {
 	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
 		return n.why(err)
 	}
-	if err := n.startTxBuilder(); err != nil || !n.cfg.BlockFilterIndex {
+	if err := n.startTxBuilder(); err != nil {
 		return err
 	}
-	return n.startIndex()
+	if n.cfg.BlockFilterIndex {
+		if err := n.startIndex(); err != nil {
+			return err
+		}
+	}
+	if n.cfg.Wallets == nil {
+		return nil
+	}
+	return n.startWallets(ctx)
 }
 
 func (n *Node) startChain() error {
@@ -115,6 +127,37 @@ func (n *Node) startIndex() error {
 		Source: scanner.Segments(store), Chain: n.view, Indexer: n.indexer,
 		HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
 	}), scanner.Requests)
+}
+
+// startWallets starts the registry of wallets, and returns when those that are
+// to be loaded at start have been.
+func (n *Node) startWallets(ctx context.Context) error {
+	w := n.cfg.Wallets
+	dir, settings := w.Dir, w.Settings
+	if dir == "" {
+		var err error
+		if dir, err = wallets.Dir(n.cfg.Dir); err != nil {
+			return fmt.Errorf("trawl: wallets directory: %w", err)
+		}
+	}
+	if settings == "" {
+		settings = filepath.Join(n.cfg.Dir, "settings.json")
+	}
+	n.walletDir = new(ask.Directory)
+	cfg := wallets.Config{
+		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
+		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
+		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
+		Now: n.clock.Now, Directory: n.walletDir, Log: n.cfg.Log,
+	}
+	if n.store != nil {
+		cfg.Filters = scanner.Segments(n.store)
+	}
+	if err := n.spawn(&n.wallets, "wallets", wallets.New(cfg), wallets.Requests); err != nil {
+		return err
+	}
+	_, err := ask.Ask(ctx, n.wallets, messages.WaitWallets{})
+	return n.why(err)
 }
 
 func (n *Node) spawn(ref **Ref, name string, producer actor.Producer, served []ask.Served) error {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -158,8 +160,13 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	keep, err := walletConfig(s)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
-		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		Wallets: keep,
+		Dir:     s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
@@ -167,6 +174,35 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
 	}, nil
 }
+
+// walletConfig reads the options that concern wallets; nil with -disablewallet.
+func walletConfig(s *session) (*trawl.WalletConfig, error) {
+	o := s.settings
+	if o.Bool("disablewallet", false) {
+		return nil, nil
+	}
+	dir := o.Path("walletdir", "")
+	if dir != "" {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil:
+			return nil, refuse("Specified -walletdir \"%s\" does not exist", dir)
+		case !info.IsDir():
+			return nil, refuse("Specified -walletdir \"%s\" is not a directory", dir)
+		case !filepath.IsAbs(dir):
+			return nil, refuse("Specified -walletdir \"%s\" is a relative path", dir)
+		}
+	}
+	return &trawl.WalletConfig{
+		Dir: dir, Settings: o.BelowNetDir(o.Path("settings", "settings.json")),
+		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
+		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
+		NoSync: o.Bool("unsafesqlitesync", false),
+	}, nil
+}
+
+// defaultKeyPool is Core's DEFAULT_KEYPOOL_SIZE.
+const defaultKeyPool = 1000
 
 // workers reads -par as Core does: 0 for all processors, negative to leave so
 // many free.
@@ -234,10 +270,13 @@ func serverConfig(s *session) rpc.Config {
 		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
 		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
 		Timeout:  time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
-		MaxConns: min(rpc.DefaultMaxConns, maxFiles()/2), // the other half is for the stores and the peers
+		MaxConns: min(rpc.DefaultMaxConns, max(maxFiles()/2, maxFiles()-otherFiles)),
 		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false),
 	}
 }
+
+// otherFiles is how many files the stores and the peers may have open.
+const otherFiles = 2048
 
 // atLeastOne raises a number of workers as Core does.
 func atLeastOne(n int64) int { return int(max(n, 1)) }
