@@ -155,7 +155,7 @@ func filesLike(dir, pattern string) ([]string, error) {
 
 // syncFile flushes a file to the disk. One that is gone has nothing to flush.
 func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // a file of the store
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -171,7 +171,7 @@ func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := os.Open(dir) //nolint:gosec // a directory of the store
+	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

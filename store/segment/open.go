@@ -177,7 +177,7 @@ func (s *Store) trim(info segmentInfo) error {
 	if err != nil || stat.Size() == info.size() {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // a file of the store
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

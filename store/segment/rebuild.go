@@ -83,7 +83,7 @@ func (s *Store) replace(c *checkup, temp string) error {
 // remake writes the segment to a new file and syncs it. What could not be
 // made is left zero and reported in lost.
 func (c *checkup) remake(ctx context.Context, path string, makeFilter MakeFilter) (lost, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // a file of the store
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
