@@ -124,6 +124,27 @@ func TestAbortOfAReservation(t *testing.T) {
 	}
 }
 
+// However many preparations are aborted one after another, each of those who
+// come with their scan yet has the answer of an aborted scan; who gave the slot
+// back has none.
+func TestAbortOfManyReservations(t *testing.T) {
+	r := newRig(t, 10)
+	ref := r.spawn(options{})
+	var slots []messages.ScanSlot
+	for range 5 {
+		slots = append(slots, do(t, ref, messages.ReserveScan{}))
+		do(t, ref, messages.AbortScan{})
+	}
+	do(t, ref, messages.ReleaseScan{Slot: slots[3].ID})
+	for i, want := range []error{nil, nil, nil, messages.ErrNoSuchScan, nil} {
+		request := r.request(slots[i], order{scripts: [][]byte{script(1)}, from: 2, to: 10})
+		got, err := ask.Ask(t.Context(), ref, request)
+		if !errors.Is(err, want) || got.Completed {
+			t.Errorf("slot %d: got %+v, %v, want %v", i, got, err, want)
+		}
+	}
+}
+
 // Abort and status are served while all call slots are taken.
 func TestControlAtAnyLoad(t *testing.T) {
 	r := newRig(t, 20)

@@ -56,17 +56,17 @@ type Scanner struct {
 	slot    uint64         // number of the slot given last
 	aborted chan struct{}  // closed when the reserved slot's scan is aborted
 
-	abortedSlot uint64   // last slot whose reservation was aborted
-	scan        *scan    // the running one; nil unless scanning
-	call        *runScan // who waits for it
-	ending      []*scan  // answered already, their workers about to stop
+	abortedSlots map[uint64]bool // whose reservation was aborted and whose holder has not come yet
+	scan         *scan           // the running one; nil unless scanning
+	call         *runScan        // who waits for it
+	ending       []*scan         // answered already, their workers about to stop
 }
 
 // New returns the producer of a scanner.
 func New(cfg Config) actor.Producer {
 	var slots atomic.Uint64
 	return func() actor.Actor {
-		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: &slots}
+		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: &slots, abortedSlots: map[uint64]bool{}}
 		s.mode.Become(s.idle)
 		return s
 	}
@@ -89,6 +89,9 @@ func (s *Scanner) Receive(c actor.Context) {
 		if m.scan == s.scan {
 			s.repaired(c, m)
 		}
+	case *release:
+		delete(s.abortedSlots, m.Req.Slot)
+		s.mode.Receive(c)
 	default:
 		s.mode.Receive(c)
 	}
@@ -169,13 +172,14 @@ func (s *Scanner) reserve(m *reserve) {
 // holder may be gone. Should it come with its scan yet, it gets an empty result.
 func (s *Scanner) abortReservation() {
 	close(s.aborted)
-	s.abortedSlot = s.slot
+	s.abortedSlots[s.slot] = true
 	s.mode.Become(s.idle)
 }
 
 // late answers a scan whose slot is not reserved any more.
 func (s *Scanner) late(m *runScan) {
-	if m.Req.Slot == s.abortedSlot && m.Req.Slot != 0 {
+	if s.abortedSlots[m.Req.Slot] {
+		delete(s.abortedSlots, m.Req.Slot)
 		m.Answer(messages.ScanResult{From: m.Req.Start, To: m.Req.Start}, nil)
 		return
 	}
