@@ -103,6 +103,7 @@ func node(dir string, workers int) starter {
 		tb.Helper()
 		n, err := trawl.Open(tb.Context(), trawl.Config{
 			Dir: dir, Chain: "regtest", BlockFilterIndex: true, Workers: workers, LoadBlock: loadBlock,
+			Wallets: &trawl.WalletConfig{},
 		})
 		if err != nil {
 			tb.Fatal(err)

@@ -92,11 +92,13 @@ func raw(scripts [][]byte) []any {
 	return objects
 }
 
+// masterKey is the first master key of BIP32's test vectors, for test networks.
+const masterKey = "tpubD6NzVbkrYhZ4XgiXtGrdW5XDAPFCL9h7we1vwNCpn8tGbBcgfVYjXyhWo4E1xkh56hjod1RhGjxbaTLV3X4FyWuejifB9jusQ46QzG87VKp"
+
 // wallet returns a scan object of 1,000 keys and their scripts.
 func wallet(b *testing.B) (object any, scripts [][]byte) {
 	b.Helper()
-	// The first master key of BIP32's test vectors, for test networks.
-	const text = "wpkh(tpubD6NzVbkrYhZ4XgiXtGrdW5XDAPFCL9h7we1vwNCpn8tGbBcgfVYjXyhWo4E1xkh56hjod1RhGjxbaTLV3X4FyWuejifB9jusQ46QzG87VKp/0/*)"
+	const text = "wpkh(" + masterKey + "/0/*)"
 	const last = 999
 	parsed, err := descriptor.Parse(text, descriptor.NetworkOf(&chaincfg.RegressionNetParams), descriptor.Options{})
 	if err != nil {
