@@ -1,0 +1,74 @@
+// Package link is how actors speak of a peer that they share: the peer table
+// owns the connections, others own what is said over them.
+//
+// The actor of a connection tells [Joined] when the handshake is done, then
+// [Received] for each message that is the other actor's business, then [Left]
+// once. The table subscribes nobody by itself: node.go says which actor hears
+// which messages.
+package link
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+)
+
+// A Peer is a connection after its handshake. All methods may be called from
+// anywhere, and none waits.
+type Peer interface {
+	Info() Info
+
+	// Send queues a message. What cannot be sent any more is dropped: Left
+	// follows.
+	Send(m wire.Message)
+
+	// CanWrite reports whether little enough is queued that large messages
+	// may follow.
+	CanWrite() bool
+
+	// Misbehaving reports what no honest peer does. Unless its permissions
+	// forbid it, the peer is discouraged and disconnected.
+	Misbehaving(reason string)
+
+	// Disconnect ends the connection at once.
+	Disconnect(reason string)
+}
+
+// Info is what is known of a peer; it does not change.
+type Info struct {
+	ID          int64 // never used again in the life of the process
+	Addr        string
+	Type        p2p.ConnectionType
+	Remote      p2p.Remote
+	Permissions Permissions
+	Since       time.Time
+}
+
+// Permissions are what the operator allows a peer (-whitelist, -whitebind).
+type Permissions struct {
+	NoBan       bool // is never discouraged
+	Relay       bool // its transactions are relayed in any case
+	ForceRelay  bool // also those that are in the pool already
+	Mempool     bool // may ask for the pool
+	Download    bool // may ask for blocks beyond limits
+	Addr        bool // gets addresses without limits
+	BloomFilter bool // may set a filter (BIP37)
+}
+
+// Joined says that a peer has shaken hands.
+type Joined struct{ Peer Peer }
+
+// Left says that a connection has ended. It comes once, after Joined, and
+// nothing of the peer follows.
+type Left struct{ ID int64 }
+
+// Received hands over a message of a peer. The receiver calls Handled once,
+// when it is done with it: the peer is read on only then, so that a flood stops
+// at TCP.
+type Received struct {
+	Peer    Peer
+	Message p2p.Message
+	Handled func()
+}
