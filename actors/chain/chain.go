@@ -1,6 +1,7 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.Generate], [messages.GenerateBlock],
+// It serves [messages.SubmitBlock], [messages.AcceptBlock], [messages.AcceptHeaders],
+// [messages.Generate], [messages.GenerateBlock],
 // [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
 // [messages.GetTip], [messages.GetCoin], [messages.WaitTip], [messages.WaitOpen],
 // [messages.WaitImported] and [messages.GetImportStatus], and announces every
@@ -43,6 +44,12 @@ type Engine interface {
 	// Submit is Accept for a block that comes from a miner.
 	Submit(raw []byte) error
 
+	// AcceptHeaders makes headers part of the tree without their blocks, and
+	// keeps them over restarts. They are serialized as the network's peers send
+	// them. It returns the last one and how many were new; with an error about a
+	// header, what is said of those before it.
+	AcceptHeaders(headers [][]byte) (last *chainview.Block, added int, err error)
+
 	// Mine returns a solved block on the active chain, nil when tries are used
 	// up or ctx has ended.
 	Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error)
@@ -83,6 +90,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
+	ask.Serve[messages.AcceptBlock](), ask.Serve[messages.AcceptHeaders](),
 }
 
 type (
@@ -98,6 +106,8 @@ type (
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
+	acceptBlock  = ask.Call[messages.AcceptBlock, messages.Done]
+	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
 )
 
 // Chain is the actor; make one with [New].
@@ -109,11 +119,13 @@ type Chain struct {
 	engine Engine // nil until opened
 	fresh  Engine // what the worker that opens has made, not yet taken over
 	queue  []job
+	blocks []job       // what peers send, after the queue
 	worker *ask.Worker // nil when idle
 	tip    messages.Tip
 
 	importer *importer
 	status   messages.ImportStatus
+	synced   time.Time // when blocks of peers were made sure of; the worker's
 	waiting  []*waitImported
 	opening  []*waitOpen // to be answered when the engine is there
 	tips     []*waitTip  // to be answered when the tip is as they ask
@@ -169,6 +181,9 @@ func (s *Chain) Receive(c actor.Context) {
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()
+	case *acceptBlock, *headers:
+		s.blocks = append(s.blocks, s.peerJob(m))
+		s.next(c)
 	default:
 		if j := s.jobFor(m); j != nil {
 			s.queue = append(s.queue, j)
@@ -247,8 +262,8 @@ func (s *Chain) finish(c actor.Context, m finished) {
 	s.next(c)
 }
 
-// next starts the next job, if the worker is free: a request first, then a
-// piece of an import.
+// next starts the next job, if the worker is free: a request first, then what a
+// peer sends, then a piece of an import.
 func (s *Chain) next(c actor.Context) {
 	if s.worker != nil || s.engine == nil {
 		return
@@ -257,6 +272,8 @@ func (s *Chain) next(c actor.Context) {
 	switch {
 	case len(s.queue) > 0:
 		j, s.queue = s.queue[0], s.queue[1:]
+	case len(s.blocks) > 0:
+		j, s.blocks = s.blocks[0], s.blocks[1:]
 	case s.status.Running:
 		j = s.importStep
 	default:

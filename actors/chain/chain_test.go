@@ -35,6 +35,8 @@ var requests = []struct {
 	{"GetTip", request(messages.GetTip{}), true, true},
 	{"GetCoin", request(messages.GetCoin{}), false, false},
 	{"WaitTip", request(messages.WaitTip{}), false, true},
+	{"AcceptBlock", request(messages.AcceptBlock{Raw: []byte{1}}), false, false},
+	{"AcceptHeaders", request(messages.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
 }
 
 func request[Q messages.Request[R], R any](q Q) func(context.Context, *ask.Ref) error {

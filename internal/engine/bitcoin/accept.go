@@ -68,8 +68,12 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 	if err := e.refuse(block); err != nil {
 		return err
 	}
+	known := e.tree.Lookup(block.Hash()) // by its header alone
 	err := e.atomically(func() error {
 		_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+		if known != nil && e.stored(block.Hash()) != nil {
+			err = errors.Join(err, e.dropHeader(known))
+		}
 		return err
 	})
 	if err != nil {
@@ -82,7 +86,27 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 	if noted := e.note(block, err == nil); noted != nil {
 		return noted
 	}
+	if known != nil && known.Status()&chainview.HasData == 0 && !mutable(err) {
+		if failed := e.fail(known); failed != nil {
+			return failed
+		}
+	}
 	return err
+}
+
+// mutable reports whether another block of the same header may be right although
+// this one is refused.
+func mutable(err error) bool {
+	var reject *messages.RejectError
+	if !errors.As(err, &reject) {
+		return true
+	}
+	switch reject.Reason {
+	case "bad-txnmrklroot", "bad-txns-duplicate", "bad-witness-merkle-match", "bad-witness-nonce-size",
+		"unexpected-witness", "bad-blk-length", "time-too-new", ReasonNoParent:
+		return true
+	}
+	return false
 }
 
 // refuse rejects what btcd would not look at, or would keep as an orphan.
@@ -131,6 +155,9 @@ func (e *Engine) note(block *btcutil.Block, accepted bool) error {
 	if err := e.refreshBranch(b); err != nil {
 		return err
 	}
+	if b.Status().Invalid() {
+		e.spread()
+	}
 	return e.followTip()
 }
 
@@ -153,6 +180,9 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
+	if b.Status()&chainview.HasData == 0 {
+		return e.fail(b)
+	}
 	return e.change(func() error { return e.chain.InvalidateBlock(hash) })
 }
 
@@ -172,6 +202,13 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if !first.Status().Invalid() {
 		return nil
 	}
+	if err := e.clear(b); err != nil {
+		return err
+	}
+	if first.Status()&chainview.HasData == 0 {
+		e.spread()
+		return nil
+	}
 	return e.change(func() error { return e.chain.ReconsiderBlock(&first.Hash) })
 }
 
@@ -183,6 +220,7 @@ func (e *Engine) change(change func() error) error {
 	if err := e.refresh(); err != nil {
 		return err
 	}
+	e.spread()
 	return e.followTip()
 }
 

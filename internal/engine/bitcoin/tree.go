@@ -39,13 +39,17 @@ var errIndexRow = errors.New("malformed row of the block index")
 func loadTree(db database.DB, params *chaincfg.Params) (*chainview.Tree, error) {
 	genesis := &params.GenesisBlock.Header
 	tree := chainview.NewTree(genesis, blockchain.CalcWork(genesis.Bits))
-	return tree, eachIndexRow(db, func(header *wire.BlockHeader, status chainview.Status) error {
+	err := eachIndexRow(db, func(header *wire.BlockHeader, status chainview.Status) error {
 		if header.PrevBlock == (chainhash.Hash{}) {
 			return nil // the genesis block
 		}
 		_, err := tree.Add(header, blockchain.CalcWork(header.Bits), status)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return tree, loadHeaders(db, tree)
 }
 
 // refresh takes over the status of every block from btcd, which changes that

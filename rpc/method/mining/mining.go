@@ -43,6 +43,7 @@ func Commands(d Deps) []command.Command {
 		getNetworkHashPS(&d),
 		setMockTime(&d),
 		submitBlock(&d),
+		submitHeader(&d),
 	}
 }
 

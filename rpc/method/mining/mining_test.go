@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/actortest"
@@ -60,6 +61,8 @@ type reader struct {
 }
 
 func (r reader) Active() *chainview.Chain { return r.tree.Active() }
+
+func (r reader) Lookup(hash *chainhash.Hash) *chainview.Block { return r.tree.Lookup(hash) }
 
 // chainOf returns a chain whose blocks after the first were made the given
 // numbers of seconds after it.

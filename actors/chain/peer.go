@@ -1,0 +1,58 @@
+package chain
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// peerSyncEvery is how often blocks of peers are made to survive a loss of power.
+// What comes after is asked of the peers again.
+const peerSyncEvery = 5 * time.Second
+
+// peerJob returns the work on what a peer has sent.
+func (s *Chain) peerJob(msg any) job {
+	switch m := msg.(type) {
+	case *acceptBlock:
+		return s.written(func(e Engine) (func(), error) {
+			err := e.Accept(m.Req.Raw)
+			return func() { m.Answer(messages.Done{}, err) }, err
+		}, m.Ctx.Done())
+	case *headers:
+		return s.written(func(e Engine) (func(), error) {
+			accepted, err := acceptHeaders(e, m.Req.Headers)
+			return func() { m.Answer(accepted, err) }, err
+		}, m.Ctx.Done())
+	}
+	return nil
+}
+
+// written makes the job that answers when the work is in the hands of the
+// operating system: one sync for each block would take longer than the block. Work
+// that nobody waits for is left out.
+func (s *Chain) written(work func(Engine) (answer func(), err error), gone <-chan struct{}) job {
+	return func(e Engine) (func(), error) {
+		select {
+		case <-gone:
+			return nil, nil
+		default:
+		}
+		answer, err := work(e)
+		if err != nil && !rejected(err) {
+			return answer, err
+		}
+		if time.Since(s.synced) < peerSyncEvery {
+			return answer, nil
+		}
+		s.synced = time.Now()
+		return answer, e.Sync()
+	}
+}
+
+func acceptHeaders(e Engine, raw [][]byte) (messages.AcceptedHeaders, error) {
+	last, added, err := e.AcceptHeaders(raw)
+	if err != nil || last == nil {
+		return messages.AcceptedHeaders{New: added}, err
+	}
+	return messages.AcceptedHeaders{Last: last.Hash, New: added}, nil
+}
