@@ -30,6 +30,13 @@ type Config struct {
 	// Chain is one of main, test, testnet4, signet and regtest. Required.
 	Chain string
 
+	// Dialect is whose networks those are: bitcoin, the default, or qbit, whose
+	// chains pay to P2MR outputs.
+	Dialect string
+
+	// Regtest changes the rules of a regtest of the dialect qbit.
+	Regtest RegtestConfig
+
 	// SignetChallenge is the output script that blocks of a signet of one's
 	// own are signed for. Default: that of the public signet.
 	SignetChallenge []byte
@@ -63,6 +70,14 @@ type Config struct {
 	Log *slog.Logger // default: discard
 }
 
+// RegtestConfig holds what the operator of a regtest of the dialect qbit may
+// choose.
+type RegtestConfig struct {
+	AnyOutput  bool             // outputs need not be P2MR
+	ASERT      bool             // targets follow the time of blocks, by lane
+	Activation map[string]int32 // heights of rules, by the names of -testactivationheight
+}
+
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {
 	Dir      string   // default: wallets in Config.Dir
@@ -79,15 +94,15 @@ func (c *Config) network() (*dialect.Network, error) {
 	if c.Dir == "" {
 		return nil, errors.New("trawl: Config.Dir is required")
 	}
-	if c.SignetChallenge != nil {
-		if c.Chain != "signet" {
-			return nil, errors.New("trawl: Config.SignetChallenge is for signet")
-		}
-		return dialect.Signet(c.SignetChallenge), nil
+	if c.SignetChallenge != nil && c.Chain != "signet" {
+		return nil, errors.New("trawl: Config.SignetChallenge is for signet")
 	}
-	net, err := dialect.Bitcoin(c.Chain)
+	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
+		SignetChallenge: c.SignetChallenge,
+		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("trawl: Config.Chain: %w", err)
+		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
 	}
 	return net, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -25,19 +26,12 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// Core 30.2's default fee rates, for 1000 virtual bytes (src/policy/policy.h).
-// Nothing is relayed yet, but clients read them.
-const (
-	relayFee       = 100
-	incrementalFee = 100
-	blockMinTxFee  = 1
-)
+// blockMinTxFee is Core 30.2's default for 1000 virtual bytes
+// (src/policy/policy.h).
+const blockMinTxFee = 1
 
-// What clients of Core 30.2 expect to talk to.
-const (
-	coreVersion     = 300200
-	protocolVersion = 70016
-)
+// protocolVersion is the version of the P2P protocol, in all dialects.
+const protocolVersion = 70016
 
 // A Host is what the methods about the program itself need to know of it.
 type Host struct {
@@ -49,19 +43,19 @@ type Host struct {
 
 // Methods returns the node's JSON-RPC methods, to be served by an rpc.Server.
 func (n *Node) Methods(h Host) (*command.Table, error) {
-	subversion, err := net.Subversion(h.Comments, version.Number)
+	subversion, err := net.Subversion(n.net.Software.Agent, h.Comments, version.Number)
 	if err != nil {
 		return nil, err
 	}
 	lists := [][]command.Command{
-		control.Commands(control.Node{Name: "Bitcoin Core", Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
+		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods()),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 		}),
 		net.Commands(net.Deps{
-			Version: coreVersion, Subversion: subversion, ProtocolVersion: protocolVersion,
-			RelayFee: relayFee, IncrementalFee: incrementalFee,
+			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
+			RelayFee: jsontree.Amount(n.net.RelayFee), IncrementalFee: jsontree.Amount(n.net.IncrementalFee),
 		}),
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,

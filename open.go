@@ -37,6 +37,9 @@ type opener struct {
 }
 
 func (o *opener) open(context.Context) (chain.Engine, error) {
+	if o.net.P2MR != nil {
+		return nil, errors.New("trawl: chains of this dialect cannot be opened yet")
+	}
 	options := chaindb.Options{
 		Dir:       filepath.Join(o.cfg.Dir, "chainstate"),
 		BlocksDir: o.cfg.BlocksDir,

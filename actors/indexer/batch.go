@@ -162,7 +162,7 @@ func makeFilter(cfg *Config, reader chainview.Reader, builder *filters.Builder, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("spent outputs of %w", err)
 	}
-	filter, err = builder.BuildBlock(hash, raw, cfg.HeaderLen, spent)
+	filter, err = builder.BuildBlock(hash, raw, cfg.HeaderLen(raw), spent)
 	if err != nil {
 		return nil, 0, fmt.Errorf("filter of block %v: %w", hash, err)
 	}

@@ -43,8 +43,8 @@ type Config struct {
 	Store     *segment.Store
 	Chain     *chainview.Current
 	Tip       *ask.Topic[messages.TipChanged]
-	HeaderLen int // bytes before a block's transactions
-	Workers   int // that build filters
+	HeaderLen func(raw []byte) int // bytes before a block's transactions
+	Workers   int                  // that build filters
 	Log       *slog.Logger
 	OnFailed  func(error) // told why the actor stops for good
 }

@@ -68,7 +68,7 @@ func (r *rig) openStore(tb testing.TB) {
 // spawn starts the actor.
 func (r *rig) spawn() {
 	r.Ref = r.sys.Spawn("indexer", indexer.New(indexer.Config{
-		Store: r.store, Chain: r.view, Tip: r.tip, HeaderLen: filters.HeaderLen,
+		Store: r.store, Chain: r.view, Tip: r.tip, HeaderLen: func([]byte) int { return filters.HeaderLen },
 		Workers: 3, Log: r.sys.Log,
 		OnFailed: func(err error) {
 			r.mu.Lock()

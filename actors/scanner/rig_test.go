@@ -70,7 +70,7 @@ func newRig(tb testing.TB, height int) *rig {
 	r.store = store
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: store, Chain: r.current, Tip: new(ask.Topic[messages.TipChanged]),
-		HeaderLen: filters.HeaderLen, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
 	}), indexer.Requests...)
 	if _, err := ask.Ask(tb.Context(), r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash}); err != nil {
 		tb.Fatal(err)
@@ -127,7 +127,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 	}
 	return r.sys.Spawn("scanner"+o.name, scanner.New(scanner.Config{
 		Source: o.source, Chain: current, Indexer: o.indexer,
-		HeaderLen: filters.HeaderLen, Workers: o.workers, Log: r.sys.Log,
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: o.workers, Log: r.sys.Log,
 	}), scanner.Requests...)
 }
 

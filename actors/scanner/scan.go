@@ -66,7 +66,7 @@ func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return q.InBlock(raw, s.cfg.HeaderLen, spent)
+	return q.InBlock(raw, s.cfg.HeaderLen(raw), spent)
 }
 
 // startWorker starts a worker, which matches the blocks of unit, if there are

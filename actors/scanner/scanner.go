@@ -27,8 +27,8 @@ type Config struct {
 	Source    match.Source
 	Chain     *chainview.Current
 	Indexer   *ask.Ref
-	HeaderLen int // bytes before a block's transactions
-	Workers   int // that match; at least 1
+	HeaderLen func(raw []byte) int // bytes before a block's transactions
+	Workers   int                  // that match; at least 1
 	Log       *slog.Logger
 }
 

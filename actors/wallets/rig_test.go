@@ -100,7 +100,7 @@ func (r *rig) index(tb testing.TB) {
 	r.source = scanner.Segments(store)
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: store, Chain: r.current, Tip: r.tip,
-		HeaderLen: filters.HeaderLen, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
 	}), indexer.Requests...)
 	do(tb, r.indexer, messages.WaitIndexed{Block: r.current.Open().Active().Tip().Hash})
 }

@@ -48,7 +48,7 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 		port = wanted
 	}
 	if port == 0 {
-		port = s.Chain().RPCPort()
+		port = s.RPCPort()
 	}
 	timeout := max(time.Duration(s.Int("rpcclienttimeout", 900))*time.Second, 0)
 	if path := s.Path("rpcunix", ""); path != "" && !s.IsSet("rpcconnect") {

@@ -12,10 +12,16 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], &world{
+	args := os.Args[1:]
+	if len(args) > 0 {
+		args = options.ProgramArgs(os.Args)
+	}
+	os.Exit(run(args, &world{
 		stdin:      os.Stdin,
 		stdout:     os.Stdout,
 		stderr:     os.Stderr,

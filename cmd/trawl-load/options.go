@@ -128,7 +128,7 @@ func (p *plan) setNode(s *options.Settings) error {
 		}
 	}
 	if port == 0 {
-		port = s.Chain().RPCPort()
+		port = s.RPCPort()
 	}
 	if !isLoopback(host) && !s.Bool("allowremote", false) {
 		return fmt.Errorf("%s is not this machine: -allowremote is needed to put load on another", host)

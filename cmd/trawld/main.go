@@ -13,6 +13,8 @@ import (
 	"context"
 	"io"
 	"os"
+
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 // streams are the program's standard streams and its user's home.
@@ -28,7 +30,7 @@ type starter func(ctx context.Context, s *session) error
 
 func main() {
 	restrictNewFiles()
-	os.Exit(run(os.Args[1:], streams{os.Stdout, os.Stderr, os.Getenv("HOME")}, startNode))
+	os.Exit(run(options.ProgramArgs(os.Args), streams{os.Stdout, os.Stderr, os.Getenv("HOME")}, startNode))
 }
 
 // run is the program; it returns the exit status.

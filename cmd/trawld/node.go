@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl"
@@ -164,9 +167,13 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	rules, err := regtestConfig(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
-		Wallets: keep,
-		Dir:     s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		Wallets: keep, Dialect: o.Dialect(), Regtest: rules,
+		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
@@ -174,6 +181,32 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
 	}, nil
 }
+
+// regtestConfig reads the options that change the rules of a regtest.
+func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
+	if o.Dialect() != dialectQbit || o.Chain() != options.Regtest {
+		return trawl.RegtestConfig{}, nil
+	}
+	c := trawl.RegtestConfig{AnyOutput: !o.Bool("p2mronly", true), ASERT: o.Bool("asert", false)}
+	for _, value := range o.Strings("testactivationheight") {
+		name, text, ok := strings.Cut(value, "@")
+		if !ok {
+			return c, refuse("Invalid format (%s) for -testactivationheight=name@height.", value)
+		}
+		height, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || height < 0 || height == math.MaxInt32 {
+			return c, refuse("Invalid height value (%s) for -testactivationheight=name@height.", value)
+		}
+		if c.Activation == nil {
+			c.Activation = map[string]int32{}
+		}
+		c.Activation[name] = int32(height)
+	}
+	return c, nil
+}
+
+// dialectQbit is the dialect whose regtest has rules to choose.
+const dialectQbit = "qbit"
 
 // walletConfig reads the options that concern wallets; nil with -disablewallet.
 func walletConfig(s *session) (*trawl.WalletConfig, error) {
@@ -263,7 +296,7 @@ func serverConfig(s *session) rpc.Config {
 	}
 	return rpc.Config{
 		Log:  s.log,
-		Port: o.String("rpcport", ""), DefaultPort: o.Chain().RPCPort(),
+		Port: o.String("rpcport", ""), DefaultPort: o.RPCPort(),
 		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"),
 		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),

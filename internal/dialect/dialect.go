@@ -3,13 +3,16 @@
 // deployments. No other package names such a constant, and none asks which
 // network it is on.
 //
-// The values of Bitcoin's networks are those of Bitcoin Core 30.2
-// (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's chaincfg.
+// There are two dialects. The values of Bitcoin's networks are those of Bitcoin
+// Core 30.2 (src/kernel/chainparams.cpp, src/chainparamsbase.cpp) over btcd's
+// chaincfg; those of the networks that pay to P2MR outputs are qbit 1.0.0's.
 package dialect
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg"
@@ -31,12 +34,31 @@ type Network struct {
 
 	RPCPort, P2PPort uint16
 
-	MaxMoney         btcutil.Amount
-	MaxBlockWeight   int
-	MaxBlockSize     int // serialized, in bytes
-	MaxBlockSigOps   int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
-	WitnessScale     int // weight of a byte outside the witness
-	HeaderLen        int // bytes of a block before its transactions
+	MaxMoney       btcutil.Amount
+	MaxBlockWeight int
+	MaxBlockSize   int // serialized, in bytes
+	MaxBlockSigOps int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
+	WitnessScale   int // weight of a byte outside the witness
+
+	// Subsidy returns what a block at height may create.
+	Subsidy func(height int32) btcutil.Amount
+
+	// HeaderLen returns the bytes before the transactions of a serialized
+	// block, which may begin with no more than a header; -1 when the block is
+	// cut short within them.
+	HeaderLen func(raw []byte) int
+
+	// P2MR are the rules of a chain that pays to P2MR outputs; nil for
+	// Bitcoin's chains.
+	P2MR     *P2MR
+	P2MROnly bool // outputs must be P2MR, or one of the few other forms
+
+	// RelayFee and IncrementalFee are the default rates of transactions that are
+	// passed on and that replace others, DustRate that below which outputs are
+	// not worth their spending; for 1000 virtual bytes.
+	RelayFee, IncrementalFee, DustRate btcutil.Amount
+
+	Software         Software
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature
 	MineOnDemand     bool   // blocks can be made by RPC
@@ -50,6 +72,16 @@ type Network struct {
 	// RepeatedCoinbases are blocks whose coinbase is that of an older block,
 	// whose outputs it replaced unspent (BIP30).
 	RepeatedCoinbases []chainhash.Hash
+}
+
+// Software is how the dialect's reference implementation presents itself, and so
+// a node of this dialect.
+type Software struct {
+	Name       string // in texts: "Bitcoin Core"
+	Agent      string // in the user agent (BIP14), without slashes: "Satoshi:30.2.0"
+	Version    int    // as a number: 300200
+	ConfigFile string // "bitcoin.conf"
+	Unit       string // of amounts: "BTC"
 }
 
 // ChainTx says how many transactions a chain had at a time, and how fast their
@@ -81,14 +113,26 @@ const (
 	NoTimeout    int64 = 1<<63 - 1
 )
 
-// Subsidy returns what a block at height may create.
-func (n *Network) Subsidy(height int32) btcutil.Amount {
-	halvings := uint(height / n.Params.SubsidyReductionInterval)
-	if halvings >= 64 {
-		return 0
+// ParseBlock reads a serialized block and nothing after it. What stands between
+// the header and the transactions is left out.
+func (n *Network) ParseBlock(raw []byte) (*wire.MsgBlock, error) {
+	block := new(wire.MsgBlock)
+	at := n.HeaderLen(raw)
+	if at < 0 || at > len(raw) || len(raw) < wire.MaxBlockHeaderPayload {
+		return nil, io.ErrUnexpectedEOF
 	}
-	return 50 * btcutil.SatoshiPerBitcoin >> halvings
+	header, rest := bytes.NewReader(raw[:wire.MaxBlockHeaderPayload]), bytes.NewReader(raw[at:])
+	if err := block.Deserialize(io.MultiReader(header, rest)); err != nil {
+		return nil, err
+	}
+	if rest.Len() > 0 {
+		return nil, errTrailing
+	}
+	return block, nil
 }
+
+// errTrailing reports bytes after the end of a block.
+var errTrailing = errors.New("bytes after the end of the block")
 
 // Active reports whether a buried deployment holds for the block at height.
 func (n *Network) Active(deployment string, height int32) bool {
@@ -100,7 +144,7 @@ func (n *Network) Active(deployment string, height int32) bool {
 	return false
 }
 
-// Chains lists the names that [Bitcoin] knows.
+// Chains lists the names of the chains that every dialect has.
 func Chains() []string { return []string{"main", "test", "testnet4", "signet", "regtest"} }
 
 // Bitcoin returns one of Bitcoin's networks.
@@ -112,6 +156,45 @@ func Bitcoin(chain string) (*Network, error) {
 	return build(), nil
 }
 
+// The dialects.
+const (
+	NameBitcoin = "bitcoin"
+	NameQbit    = "qbit"
+)
+
+// ErrUnknown reports a dialect that does not exist.
+var ErrUnknown = errors.New("unknown dialect")
+
+// Named returns a network of a dialect; no name is Bitcoin's.
+//
+// Errors: [ErrUnknown], [ErrUnknownChain], those of choices that the chain does
+// not have.
+func Named(dialect, chain string, c Choices) (*Network, error) {
+	if c.SignetChallenge != nil && chain != "signet" {
+		return nil, errors.New("a challenge is for signet")
+	}
+	for rule := range c.Activation {
+		if _, ok := activations[rule]; !ok {
+			return nil, fmt.Errorf("no rule %s", rule)
+		}
+	}
+	switch dialect {
+	case "", NameBitcoin:
+		if c.SignetChallenge != nil {
+			return Signet(c.SignetChallenge), nil
+		}
+		return Bitcoin(chain)
+	case NameQbit:
+		build, ok := qbitNetworks[chain]
+		if !ok {
+			return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
+		}
+		return build(c), nil
+	default:
+		return nil, fmt.Errorf("%w: %s", ErrUnknown, dialect)
+	}
+}
+
 // complete fills in what all of Bitcoin's networks share.
 func complete(n *Network) *Network {
 	n.Coin = "Bitcoin"
@@ -120,7 +203,18 @@ func complete(n *Network) *Network {
 	n.MaxBlockSize = 4_000_000
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 4
-	n.HeaderLen = wire.MaxBlockHeaderPayload
+	n.HeaderLen = func([]byte) int { return wire.MaxBlockHeaderPayload }
+	n.Subsidy = func(height int32) btcutil.Amount {
+		halvings := uint(height / n.Params.SubsidyReductionInterval)
+		if halvings >= 64 {
+			return 0
+		}
+		return 50 * btcutil.SatoshiPerBitcoin >> halvings
+	}
+	n.Software = Software{
+		Name: "Bitcoin Core", Agent: "Satoshi:30.2.0", Version: 300200, ConfigFile: "bitcoin.conf", Unit: "BTC",
+	}
+	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.Magic = magic(n.Params)
 	return n
 }

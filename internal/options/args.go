@@ -35,6 +35,9 @@ func (s *Settings) ParseArgs(args []string) error {
 			return err
 		}
 	}
+	if err := s.checkDialect(); err != nil {
+		return err
+	}
 	if included := s.commandLine["includeconf"].live(); len(included) > 0 {
 		return errorf("-includeconf cannot be used from commandline; -includeconf=%s", quote(included[0].string()))
 	}

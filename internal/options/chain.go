@@ -12,26 +12,14 @@ const (
 	Regtest  Chain = "regtest"
 )
 
-// network is what the names of a [Chain] stand for.
-type network struct {
-	dir     string
-	rpcPort uint16
-}
-
-var networks = map[Chain]network{
-	Main:     {"", 8332},
-	Testnet:  {"testnet3", 18332},
-	Testnet4: {"testnet4", 48332},
-	Signet:   {"signet", 38332},
-	Regtest:  {"regtest", 18443},
+// dirs are the folders of the networks below the data directory.
+var dirs = map[Chain]string{
+	Main: "", Testnet: "testnet3", Testnet4: "testnet4", Signet: "signet", Regtest: "regtest",
 }
 
 // Dir returns the folder of a network below the data directory; it is empty
 // for the main network.
-func (c Chain) Dir() string { return networks[c].dir }
-
-// RPCPort returns the TCP port that a network's RPC server has by default.
-func (c Chain) RPCPort() uint16 { return networks[c].rpcPort }
+func (c Chain) Dir() string { return dirs[c] }
 
 // SelectChain settles the network, from -chain, -regtest and their like. From
 // now on values in that network's section of the file count.
@@ -43,7 +31,7 @@ func (s *Settings) SelectChain() (Chain, error) {
 		return "", err
 	}
 	chain := Chain(name)
-	if _, ok := networks[chain]; !ok {
+	if _, ok := dirs[chain]; !ok {
 		return "", errorf("Unknown chain %s.", name)
 	}
 	s.chain = chain
@@ -83,7 +71,7 @@ func (s *Settings) chainName() (string, error) {
 func (s *Settings) UnknownSections() []Section {
 	var unknown []Section
 	for _, section := range s.sections {
-		if _, ok := networks[Chain(section.Name)]; !ok {
+		if _, ok := dirs[Chain(section.Name)]; !ok {
 			unknown = append(unknown, section)
 		}
 	}

@@ -81,6 +81,8 @@ func (s *Settings) addEntry(e entry) error {
 	switch k.name {
 	case "conf":
 		return errorf("conf cannot be set in the configuration file; use includeconf= if you want to include additional config files")
+	case "dialect":
+		return errorf("dialect cannot be set in the configuration file; use -dialect on the command line")
 	case "reindex":
 		s.remark(Warning, "reindex=1 is set in the configuration file, which will significantly slow down startup. "+
 			"Consider removing or commenting out this option for better performance, "+

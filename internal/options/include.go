@@ -2,15 +2,14 @@ package options
 
 import "path/filepath"
 
-// The names a configuration file has without -conf, the first that exists.
-const (
-	configName     = "trawl.conf"
-	coreConfigName = "bitcoin.conf"
-)
+// configName is the name a configuration file has without -conf. Without that
+// file it is the one of the dialect's reference node.
+const configName = "trawl.conf"
 
 // ReadConfig finds and reads the configuration file, if there is one, and those
 // it includes. -conf names it, relative to the data directory; a file named so
-// must exist. Without -conf it is trawl.conf or else bitcoin.conf there.
+// must exist. Without -conf it is trawl.conf or else bitcoin.conf there, or
+// that of the dialect.
 //
 // Errors are of type [*Error]; programs put "Error reading configuration file: "
 // before the text.
@@ -50,7 +49,7 @@ func (s *Settings) openConfig(files Files) (string, error) {
 		}
 		return string(text), nil
 	}
-	for _, name := range []string{configName, coreConfigName} {
+	for _, name := range s.configNames() {
 		path := below(s.DataDir(), name)
 		if files.IsDir(path) {
 			return "", errorf("Config file \"%s\" is a directory.", path)
@@ -117,7 +116,7 @@ func (s *Settings) ConfigPath() string { return s.configPath }
 // before the file was read.
 func (s *Settings) CheckIgnoredConfig(files Files, startDir string) error {
 	var unread string
-	for _, name := range []string{configName, coreConfigName} {
+	for _, name := range s.configNames() {
 		path := filepath.Join(s.DataDir(), name)
 		if _, err := files.ReadFile(path); err == nil {
 			if path == s.configPath {

@@ -37,9 +37,10 @@ func (s *Settings) dataDirExists(files Files) bool {
 	return s.Path("datadir", "") == "" || files.IsDir(s.DataDir())
 }
 
-// DataDir returns the absolute path of the data directory.
+// DataDir returns the absolute path of the data directory. Each dialect has a
+// default of its own.
 func (s *Settings) DataDir() string {
-	return absolute(s.Path("datadir", s.defaultDir))
+	return absolute(s.Path("datadir", s.defaultDir+s.dialect().dir))
 }
 
 // NetDir returns the absolute path of the folder of the selected network below

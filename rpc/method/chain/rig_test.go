@@ -115,7 +115,7 @@ func (r *rig) start(method, params string) <-chan string {
 // it at a time.
 type filterIndex struct {
 	chain     *chaintest.Chain
-	headerLen int
+	headerLen func([]byte) int
 	builder   filters.Builder
 	made      map[chainhash.Hash]madeFilter
 	err       error // if set, what every read fails with
@@ -153,7 +153,7 @@ func (x *filterIndex) make(b *chainview.Block) (made madeFilter, err error) {
 	if err != nil {
 		return made, err
 	}
-	if made.filter, err = x.builder.BuildBlock(&b.Hash, raw, x.headerLen, spent); err != nil {
+	if made.filter, err = x.builder.BuildBlock(&b.Hash, raw, x.headerLen(raw), spent); err != nil {
 		return made, err
 	}
 	hash := filters.Hash(made.filter)
@@ -227,7 +227,7 @@ func (r *rig) match(q *messages.RunScan) (messages.ScanResult, error) {
 			raw, _ := r.chain.Raw(hash)
 			spent, _ := r.chain.SpentScripts(hash)
 			var err error
-			if hit, err = query.InBlock(raw, r.net.HeaderLen, spent); err != nil {
+			if hit, err = query.InBlock(raw, r.net.HeaderLen(raw), spent); err != nil {
 				return result, err
 			}
 		}

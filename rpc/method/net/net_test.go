@@ -99,7 +99,7 @@ func TestSubversion(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := net.Subversion(test.comments, "1.0")
+			got, err := net.Subversion("Satoshi:30.2.0", test.comments, "1.0")
 			if refusal, ok := errors.AsType[net.SubversionError](err); ok {
 				got += refusal.Error()
 			}

@@ -6,9 +6,6 @@ import (
 )
 
 const (
-	// coreName is what clients and peers look for at the begin.
-	coreName = "/Satoshi:30.2.0"
-
 	// ownName is the node's own part.
 	ownName = "Trawl"
 
@@ -23,18 +20,19 @@ type SubversionError string
 func (e SubversionError) Error() string { return string(e) }
 
 // Subversion returns how the node calls itself towards peers and clients:
-// as Bitcoin Core 30.2 with the given comments, then as itself with its version.
+// as the reference node, whose name and version agent is, with the given
+// comments, then as itself with its version.
 //
 // Errors: [SubversionError].
 //
 // Source: BIP14.
-func Subversion(comments []string, version string) (string, error) {
+func Subversion(agent string, comments []string, version string) (string, error) {
 	for _, comment := range comments {
 		if strings.ContainsFunc(comment, isUnsafe) {
 			return "", SubversionError("User Agent comment (" + comment + ") contains unsafe characters.")
 		}
 	}
-	core := coreName
+	core := "/" + agent
 	if len(comments) > 0 {
 		core += "(" + strings.Join(comments, "; ") + ")"
 	}

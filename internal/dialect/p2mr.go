@@ -1,0 +1,154 @@
+package dialect
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/btcsuite/btcd/wire"
+)
+
+// P2MR are the consensus rules of chains that pay to P2MR outputs and can be
+// mined together with another chain. A height is that of the first block that a
+// rule holds for.
+type P2MR struct {
+	ChainID uint16 // in the version of merge-mined blocks
+
+	Difficulty    Difficulty
+	MinDifficulty bool    // a block long after its parent may be easy
+	Anchors       Anchors // targets to begin with
+	SubsidyStep   int32   // blocks between reductions
+
+	Spends       int32 // P2MR scripts are executed
+	WeightV2     int32 // a signature takes 3683 of the validation budget, before 3730
+	FutureTimeV2 int32 // blocks may be 600 s ahead of the clock, before 7200 s
+	OuterWitness int32 // outputs of witness versions 3 to 16 may be made
+	Cadence      int32 // lanes, and the layout of the version
+	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
+}
+
+// Never is the height of a rule that does not come.
+const Never int32 = math.MaxInt32
+
+// Difficulty says how the target of a block is found.
+type Difficulty uint8
+
+// The ways.
+const (
+	FixedDifficulty Difficulty = iota // that of the parent
+	ASERT                             // exponential, by lane
+)
+
+// Anchors are the compact targets that each lane begins with.
+type Anchors struct{ Permissionless, AuxPoW uint32 }
+
+// Choices are what regtests and signets leave to their operator.
+type Choices struct {
+	SignetChallenge []byte // output script that blocks of a signet are signed for; nil: the public one's
+
+	// The rest is for regtests of P2MR chains.
+	AnyOutput  bool             // outputs need not be P2MR (-p2mronly=0)
+	ASERT      bool             // targets as on the other networks (-asert)
+	Activation map[string]int32 // heights of rules by the names of -testactivationheight
+}
+
+// auxPoW tells from a block's version whether it is merge-mined: then a payload
+// follows the header.
+func auxPoW(version uint32) bool { return version>>29 == 1 && version&(1<<8) != 0 }
+
+// IsAuxPoW reports whether a block is merge-mined, so that a payload follows
+// its header wherever that is serialized.
+func (*P2MR) IsAuxPoW(header *wire.BlockHeader) bool { return auxPoW(uint32(header.Version)) }
+
+// auxHeaderLen returns the length of a header with its payload, if it has one.
+// It believes no length that the bytes do not back.
+func auxHeaderLen(raw []byte) int {
+	if len(raw) < wire.MaxBlockHeaderPayload || !auxPoW(binary.LittleEndian.Uint32(raw)) {
+		return wire.MaxBlockHeaderPayload
+	}
+	s := skipper{raw: raw, at: wire.MaxBlockHeaderPayload}
+	s.tx()
+	s.skip(32 * s.size()) // coinbase branch
+	s.skip(4)             // its index
+	s.skip(32 * s.size()) // chain branch
+	s.skip(4 + wire.MaxBlockHeaderPayload)
+	if s.at > len(raw) {
+		return -1
+	}
+	return s.at
+}
+
+// A skipper steps over serialized data. Behind the end it stays behind it.
+type skipper struct {
+	raw []byte
+	at  int
+}
+
+func (s *skipper) skip(n int) {
+	if n < 0 || n > len(s.raw)-s.at || s.at > len(s.raw) {
+		s.at = len(s.raw) + 1
+		return
+	}
+	s.at += n
+}
+
+// size reads a compact size; one that the rest cannot hold ends the walk.
+func (s *skipper) size() int {
+	if s.at >= len(s.raw) {
+		s.skip(1)
+		return 0
+	}
+	first := s.raw[s.at]
+	s.skip(1)
+	var width int
+	switch first {
+	case 0xfd:
+		width = 2
+	case 0xfe:
+		width = 4
+	case 0xff:
+		width = 8
+	default:
+		return int(first)
+	}
+	from := s.at
+	s.skip(width)
+	if s.at > len(s.raw) {
+		return 0
+	}
+	var n uint64
+	for i := width - 1; i >= 0; i-- {
+		n = n<<8 | uint64(s.raw[from+i])
+	}
+	if n > uint64(len(s.raw)) || !canonical(n, width) {
+		s.at = len(s.raw) + 1
+		return 0
+	}
+	return int(n)
+}
+
+// canonical reports whether a number needs a width of so many bytes.
+func canonical(n uint64, width int) bool {
+	switch width {
+	case 2:
+		return n >= 0xfd
+	case 4:
+		return n > math.MaxUint16
+	default:
+		return n > math.MaxUint32
+	}
+}
+
+// tx skips a transaction without witnesses.
+func (s *skipper) tx() {
+	s.skip(4)
+	for n := s.size(); n > 0 && s.at <= len(s.raw); n-- {
+		s.skip(36)
+		s.skip(s.size())
+		s.skip(4)
+	}
+	for n := s.size(); n > 0 && s.at <= len(s.raw); n-- {
+		s.skip(8)
+		s.skip(s.size())
+	}
+	s.skip(4)
+}

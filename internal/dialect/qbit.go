@@ -1,0 +1,311 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"math/big"
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// What qbit's networks share.
+const (
+	qbitCoin         = btcutil.Amount(btcutil.SatoshiPerBitcoin)
+	qbitMaxMoney     = 210_000_000 * qbitCoin
+	qbitFirstSubsidy = 210 * qbitCoin
+	qbitMaxBlock     = 2_000_000
+	qbitMaturity     = 1000
+)
+
+// qbitNetworks are those of qbit 1.0.0. The functions take the choices that a
+// chain leaves open.
+var qbitNetworks = map[string]func(Choices) *Network{
+	"main":     qbitMain,
+	"test":     qbitTestnet3,
+	"testnet4": qbitTestnet4,
+	"signet":   qbitSignet,
+	"regtest":  qbitRegtest,
+}
+
+func qbitMain(Choices) *Network {
+	return completeQbit(&Network{
+		Name: "main", RPCPort: 8352, P2PPort: 8355,
+		Params: qbitParams(qbitGenesis{
+			script: "04ffff001d08044c0000000000004c54476f6f676c653a205365637572696e67204543432043727970746f" +
+				"63757272656e6369657320616761696e7374205175616e74756d2056756c6e65726162696c697469657320" +
+				"3935383135373a33616261663835",
+			time: 1784131083, bits: 0x1a7f1ab5, nonce: 1084616938,
+		}, [4]byte{0x44, 0x4f, 0x24, 0xa8}, qbitMainPrefixes,
+			"flux-mainnet.qbit.org", "phase-mainnet.qbit.org"),
+		Deployments: qbitDeployments(0, NeverActive, 20160, 19152),
+		P2MR: &P2MR{
+			ChainID:    47,
+			Anchors:    Anchors{Permissionless: 0x18109c29, AuxPoW: 0x1801ca70},
+			Difficulty: ASERT,
+		},
+	})
+}
+
+func qbitTestnet3(Choices) *Network {
+	return completeQbit(&Network{
+		Name: "test", Dir: "testnet3", RPCPort: 18352, P2PPort: 18355,
+		Params: qbitParams(qbitGenesis{
+			script: qbitTestScript, time: 1738713601, bits: 0x1f00ffff, nonce: 88582,
+		}, [4]byte{0xc3, 0xd3, 0x0a, 0x67}, qbitTestPrefixes),
+		Deployments: qbitDeployments(0, NeverActive, 20160, 15120),
+		P2MR: &P2MR{
+			ChainID:       qbitTestChainID,
+			Anchors:       Anchors{Permissionless: 0x1d00ffff, AuxPoW: 0x1d00ffff},
+			Difficulty:    ASERT,
+			MinDifficulty: true,
+		},
+	})
+}
+
+func qbitTestnet4(Choices) *Network {
+	return completeQbit(&Network{
+		Name: "testnet4", Dir: "testnet4", RPCPort: 48352, P2PPort: 48355,
+		Params: qbitParams(qbitGenesis{
+			script: "04ffff001d0800000008f44100004c5146696e616e6369616c2054696d65732031322f4a756e2f32303236" +
+				"205175616e74756d20636f6d707574696e67207265766f6c7574696f6e20697320636c6f73657220746861" +
+				"6e20796f75207468696e6b",
+			time: 1781704709, bits: 0x1a7f1ab5, nonce: 2528738861,
+		}, [4]byte{0xc7, 0xc4, 0x16, 0x40}, qbitTestPrefixes,
+			"coherence-testnet4.qbit.org", "triplet-testnet4.qbit.org"),
+		Deployments: qbitDeployments(0, NeverActive, 20160, 15120),
+		P2MR: &P2MR{
+			ChainID:    qbitTestChainID,
+			Anchors:    Anchors{Permissionless: 0x1a7f1ab5, AuxPoW: 0x1a7f1ab5},
+			Difficulty: ASERT,
+			WeightV2:   60_000, FutureTimeV2: 60_000, DisplayOrder: 20_500,
+		},
+	})
+}
+
+func qbitSignet(c Choices) *Network {
+	challenge := c.SignetChallenge
+	if challenge == nil {
+		challenge = []byte{0x51}
+	}
+	var serialized bytes.Buffer
+	_ = wire.WriteVarBytes(&serialized, 0, challenge) // a buffer takes everything
+	sum := chainhash.DoubleHashH(serialized.Bytes())
+	return completeQbit(&Network{
+		Name: "signet", Dir: "signet", RPCPort: 38352, P2PPort: 38355,
+		Params: qbitParams(qbitGenesis{
+			script: qbitTestScript, time: 1775433600, bits: 0x1f00ffff, nonce: 260258,
+		}, [4]byte(sum[:4]), qbitTestPrefixes),
+		SignetChallenge: challenge,
+		Deployments:     qbitDeployments(0, NeverActive, 20160, 18144),
+		P2MR: &P2MR{
+			ChainID:    qbitTestChainID,
+			Anchors:    Anchors{Permissionless: 0x1e00f99b, AuxPoW: 0x1b0d1b64},
+			Difficulty: ASERT,
+		},
+	})
+}
+
+func qbitRegtest(c Choices) *Network {
+	rules := &P2MR{
+		ChainID:      qbitTestChainID,
+		Anchors:      Anchors{Permissionless: 0x207fffff, AuxPoW: 0x207fffff},
+		Difficulty:   FixedDifficulty,
+		OuterWitness: Never,
+		SubsidyStep:  150,
+	}
+	if c.ASERT {
+		rules.Difficulty, rules.MinDifficulty = ASERT, true
+	}
+	n := completeQbit(&Network{
+		Name: "regtest", Dir: "regtest", RPCPort: 18452, P2PPort: 18460,
+		Params: qbitParams(qbitGenesis{
+			script: qbitTestScript, time: 1738713602, bits: 0x207fffff, nonce: 1,
+		}, [4]byte{0xa6, 0x6b, 0x1f, 0xda}, qbitRegtestPrefixes),
+		Deployments:  qbitDeployments(1, 0, 144, 108),
+		P2MR:         rules,
+		MineOnDemand: true, MockableClock: true,
+		ChainTx: ChainTx{Rate: 0.001},
+	})
+	n.P2MROnly = !c.AnyOutput
+	for rule, height := range c.Activation {
+		n.activate(rule, height)
+	}
+	return n
+}
+
+// activations are the names of -testactivationheight; a buried deployment's name
+// stands beside it.
+var activations = map[string]string{
+	"segwit": "segwit", "bip34": "bip34", "dersig": "bip66", "cltv": "bip65", "csv": "csv",
+	"cadence": "", "auxpowcommitment": "", "outerwitness": "", "p2mr": "", "p2mrweightv2": "", "futuretime": "",
+}
+
+// activate makes a rule of a regtest hold from the block at height on.
+func (n *Network) activate(rule string, height int32) {
+	for name, at := range map[string]*int32{
+		"cadence": &n.P2MR.Cadence, "auxpowcommitment": &n.P2MR.DisplayOrder, "outerwitness": &n.P2MR.OuterWitness,
+		"p2mr": &n.P2MR.Spends, "p2mrweightv2": &n.P2MR.WeightV2, "futuretime": &n.P2MR.FutureTimeV2,
+	} {
+		if name == rule {
+			*at = height
+		}
+	}
+	buried := activations[rule]
+	for i := range n.Deployments {
+		if d := &n.Deployments[i]; d.Buried && d.Name == buried {
+			d.Height = height
+		}
+	}
+	p := n.Params
+	p.BIP0034Height, p.BIP0065Height, p.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
+}
+
+func (n *Network) buriedAt(name string) int32 {
+	for _, d := range n.Deployments {
+		if d.Buried && d.Name == name {
+			return d.Height
+		}
+	}
+	return 0
+}
+
+// qbitTestChainID is the AuxPoW chain of all networks but the main one.
+const qbitTestChainID = 31430
+
+// qbitDeployments are those that getdeploymentinfo tells of; testdummy can be
+// signalled from start on.
+func qbitDeployments(from int32, start int64, period, threshold int32) []Deployment {
+	dummy := testdummy(start, period, threshold)
+	dummy.Bit = 0
+	return append(buried(from, from, from, from, 0), dummy, alwaysTaproot(period, threshold))
+}
+
+// completeQbit fills in what all of qbit's networks share.
+func completeQbit(n *Network) *Network {
+	n.Coin = "qbit"
+	n.Software = Software{
+		Name: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
+	}
+	n.P2MROnly = true
+	n.MaxMoney = qbitMaxMoney
+	n.MaxBlockWeight, n.MaxBlockSize = qbitMaxBlock, qbitMaxBlock
+	n.MaxBlockSigOps = 80_000
+	n.WitnessScale = 1
+	n.HeaderLen = auxHeaderLen
+	n.Magic = magic(n.Params)
+	if n.P2MR.SubsidyStep == 0 {
+		n.P2MR.SubsidyStep = 43_200
+	}
+	n.Params.SubsidyReductionInterval = n.P2MR.SubsidyStep
+	n.Params.BIP0034Height, n.Params.BIP0065Height, n.Params.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
+	n.Subsidy = func(height int32) btcutil.Amount { return qbitSubsidy(height / n.P2MR.SubsidyStep) }
+	n.MinimumChainWork = "00"
+	if n.ChainTx.Rate == 0 { // nothing is known but the start
+		spacing := n.Params.TargetTimePerBlock.Seconds()
+		n.ChainTx = ChainTx{Time: n.Params.GenesisBlock.Header.Timestamp.Unix(), Count: 1, Rate: 1 / spacing}
+	}
+	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
+	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
+	return n
+}
+
+// qbitSubsidy returns what a block may create after so many reductions. Each
+// rounds down.
+func qbitSubsidy(reductions int32) btcutil.Amount {
+	subsidy := qbitFirstSubsidy
+	for ; reductions > 0 && subsidy > 0; reductions-- {
+		subsidy = subsidy * 598 / 625
+	}
+	return subsidy
+}
+
+// qbitPrefixes tell addresses and keys of the networks apart.
+type qbitPrefixes struct {
+	hrp                      string
+	keyHash, scriptHash, wif byte // of P2PKH, P2SH and private keys
+	hdPublic, hdPrivate      [4]byte
+	coinType                 uint32
+}
+
+var (
+	qbitMainPrefixes = qbitPrefixes{
+		"qb", 58, 63, 159, [4]byte{0x03, 0xf7, 0x28, 0x15}, [4]byte{0x03, 0xf7, 0x23, 0xdb}, 0,
+	}
+	qbitTestPrefixes = qbitPrefixes{
+		"tq", 120, 125, 178, [4]byte{0x04, 0x35, 0xdb, 0xad}, [4]byte{0x04, 0x35, 0xdc, 0x31}, 1,
+	}
+	qbitRegtestPrefixes = qbitPrefixes{
+		"qbrt", 120, 125, 166, [4]byte{0x03, 0xf7, 0xd7, 0xb5}, [4]byte{0x03, 0xf7, 0xd8, 0x3a}, 1,
+	}
+)
+
+// A qbitGenesis is what the first blocks differ in.
+type qbitGenesis struct {
+	script      string // of the input, in hex
+	time        int64
+	bits, nonce uint32
+}
+
+const qbitTestScript = "04ffff001d010436716269742f76302e3120646576656c6f706d656e742067656e65736973202d206e6f7420" +
+	"666f722070726f64756374696f6e20757365"
+
+// block builds the first block, which pays 210 coins to a key of zeros.
+func (g qbitGenesis) block() *wire.MsgBlock {
+	script, err := hex.DecodeString(g.script)
+	if err != nil {
+		panic(err) // it stands above
+	}
+	const pushKey, checkSig = 0x21, 0xac
+	out := append([]byte{pushKey}, make([]byte, 33)...)
+	tx := wire.NewMsgTx(1)
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex},
+		SignatureScript:  script, Sequence: wire.MaxTxInSequenceNum,
+	})
+	tx.AddTxOut(wire.NewTxOut(int64(qbitFirstSubsidy), append(out, checkSig)))
+	return &wire.MsgBlock{
+		Header: wire.BlockHeader{
+			Version: 1, MerkleRoot: tx.TxHash(), Timestamp: time.Unix(g.time, 0), Bits: g.bits, Nonce: g.nonce,
+		},
+		Transactions: []*wire.MsgTx{tx},
+	}
+}
+
+// qbitParams are the values of a network that btcd has a place for.
+func qbitParams(g qbitGenesis, magic [4]byte, prefixes qbitPrefixes, seeds ...string) *chaincfg.Params {
+	p := fresh(chaincfg.RegressionNetParams)
+	p.Name = "qbit"
+	p.Net = wire.BitcoinNet(binary.LittleEndian.Uint32(magic[:]))
+	p.DefaultPort = ""
+	p.DNSSeeds = nil
+	for _, host := range seeds {
+		p.DNSSeeds = append(p.DNSSeeds, chaincfg.DNSSeed{Host: host, HasFiltering: true})
+	}
+	p.GenesisBlock = g.block()
+	hash := p.GenesisBlock.BlockHash()
+	p.GenesisHash = &hash
+	p.PowLimitBits = 0x1f00ffff
+	if g.bits == 0x207fffff {
+		p.PowLimitBits = g.bits
+	}
+	p.CoinbaseMaturity = qbitMaturity
+	p.TargetTimePerBlock = time.Minute
+	p.TargetTimespan = 24 * time.Hour
+	p.Bech32HRPSegwit = prefixes.hrp
+	p.PubKeyHashAddrID, p.ScriptHashAddrID, p.PrivateKeyID = prefixes.keyHash, prefixes.scriptHash, prefixes.wif
+	p.HDPublicKeyID, p.HDPrivateKeyID, p.HDCoinType = prefixes.hdPublic, prefixes.hdPrivate, prefixes.coinType
+	return p
+}
+
+// compactTarget returns the greatest target that compact bits round down to
+// themselves.
+func compactTarget(bits uint32) *big.Int {
+	shift := 8 * (uint(bits>>24) - 3)
+	limit := new(big.Int).Lsh(big.NewInt(int64(bits&0x7fffff)+1), shift)
+	return limit.Sub(limit, big.NewInt(1))
+}

@@ -1,0 +1,71 @@
+package options
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// A dialect is what differs between the families of networks for those who look
+// for a daemon or its files.
+type dialect struct {
+	config   string // name of the reference node's configuration file
+	dir      string // end of the name of the default data directory
+	rpcPorts map[Chain]uint16
+}
+
+// dialects are those of -dialect.
+var dialects = map[string]*dialect{
+	"bitcoin": {"bitcoin.conf", "", map[Chain]uint16{
+		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
+	}},
+	"qbit": {"qbit.conf", "-qbit", map[Chain]uint16{
+		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
+	}},
+}
+
+const defaultDialect = "bitcoin"
+
+// ProgramArgs returns the arguments of a command line. A program that is called
+// by a name that ends in a dash and a dialect, as trawld-qbit, has -dialect
+// before them.
+func ProgramArgs(commandLine []string) []string {
+	if len(commandLine) == 0 {
+		return nil
+	}
+	base := strings.TrimSuffix(filepath.Base(commandLine[0]), ".exe")
+	if dash := strings.LastIndexByte(base, '-'); dash >= 0 && dialects[base[dash+1:]] != nil {
+		return append([]string{"-dialect=" + base[dash+1:]}, commandLine[1:]...)
+	}
+	return commandLine[1:]
+}
+
+// Dialect returns the name of the family of networks, which the command line
+// alone can choose.
+func (s *Settings) Dialect() string {
+	if given := s.commandLine["dialect"].live(); len(given) > 0 {
+		return given[len(given)-1].string()
+	}
+	return defaultDialect
+}
+
+func (s *Settings) dialect() *dialect {
+	if d := dialects[s.Dialect()]; d != nil {
+		return d
+	}
+	return dialects[defaultDialect] // ParseArgs has refused it
+}
+
+func (s *Settings) checkDialect() error {
+	if name := s.Dialect(); dialects[name] == nil {
+		return errorf("Unknown dialect %s.", name)
+	}
+	return nil
+}
+
+// RPCPort returns the TCP port that the RPC server of the selected network has
+// by default.
+func (s *Settings) RPCPort() uint16 { return s.dialect().rpcPorts[s.chain] }
+
+// configNames are the names that a configuration file has without -conf, the
+// first that exists.
+func (s *Settings) configNames() []string { return []string{configName, s.dialect().config} }
