@@ -31,10 +31,11 @@ func submitHeader(d *Deps) command.Command {
 				return nil, err
 			}
 			raw, err := hex.DecodeString(text)
-			if err != nil || len(raw) < d.Network.HeaderLen {
+			size := d.Network.HeaderLen(raw)
+			if err != nil || size < 0 || len(raw) < size {
 				return nil, errHeaderDecode
 			}
-			return nil, d.submitHeader(ctx, raw[:d.Network.HeaderLen])
+			return nil, d.submitHeader(ctx, raw[:size])
 		},
 	}
 }
