@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -19,7 +20,10 @@ import (
 var nolog = slog.New(slog.DiscardHandler)
 
 func system(log *slog.Logger) *actor.ActorSystem {
-	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }))
+	return actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }),
+		// The first dead letter starts a goroutine that sleeps this long.
+		actor.WithDeadLetterThrottleInterval(time.Nanosecond))
 }
 
 func start(t *testing.T, in ask.Spawner, log *slog.Logger, name string, limit int, p actor.Producer, s ...ask.Served) *ask.Ref {
@@ -95,91 +99,95 @@ func TestPlainRequestsDuringStopStress(t *testing.T) {
 }
 
 func TestPanicWhileChildrenStop(t *testing.T) {
-	sys := system(nolog)
-	hold := make(chan struct{})
-	var started atomic.Int32
-	ref := start(t, sys.Root, nolog, "parent", 4, func() actor.Actor {
-		return actor.ReceiveFunc(func(c actor.Context) {
-			switch c.Message().(type) {
-			case *actor.Started:
-				started.Add(1)
-				c.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-					if _, ok := c.Message().(*actor.Stopping); ok {
-						<-hold
-					}
-				}))
-			case *ask.Call[blow, int]:
-				panic("boom")
-			}
+	synctest.Test(t, func(t *testing.T) {
+		sys := system(nolog)
+		hold := make(chan struct{})
+		var started atomic.Int32
+		ref := start(t, sys.Root, nolog, "parent", 4, func() actor.Actor {
+			return actor.ReceiveFunc(func(c actor.Context) {
+				switch c.Message().(type) {
+				case *actor.Started:
+					started.Add(1)
+					c.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+						if _, ok := c.Message().(*actor.Stopping); ok {
+							<-hold
+						}
+					}))
+				case *ask.Call[blow, int]:
+					panic("boom")
+				}
+			})
 		})
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		res := make(chan error, 1)
+		go func() { res <- ref.Stop(ctx) }()
+		synctest.Wait()
+		if _, err := ask.Ask(ctx, ref, blow{}); !errors.Is(err, ask.ErrStopped) {
+			t.Errorf("while stopping: %v", err)
+		}
+		close(hold)
+		if err := <-res; err != nil || started.Load() != 1 {
+			t.Errorf("stop: %v, started %d times", err, started.Load())
+		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	res := make(chan error, 1)
-	go func() { res <- ref.Stop(ctx) }()
-	time.Sleep(20 * time.Millisecond)
-	if _, err := ask.Ask(ctx, ref, blow{}); !errors.Is(err, ask.ErrStopped) {
-		t.Errorf("while stopping: %v", err)
-	}
-	close(hold)
-	if err := <-res; err != nil || started.Load() != 1 {
-		t.Errorf("stop: %v, started %d times", err, started.Load())
-	}
 }
 
 func TestChildPanics(t *testing.T) {
-	sys := system(nolog)
-	var kids, opened atomic.Int32
-	busy, die := make(chan struct{}), make(chan struct{})
-	ref := start(t, sys.Root, nolog, "registry", 4, func() actor.Actor {
-		var kid *ask.Ref
-		return actor.ReceiveFunc(func(c actor.Context) {
-			switch m := c.Message().(type) {
-			case *actor.Started:
-				kid, _ = ask.Spawn(c, nolog, "kid", 4, func() actor.Actor {
-					kids.Add(1)
-					return actor.ReceiveFunc(func(c actor.Context) {
-						switch c.Message().(type) {
-						case *actor.Started:
-							opened.Add(1)
-						case *actor.Stopping:
-							time.Sleep(30 * time.Millisecond)
-						case *ask.Call[double, int]:
-							panic("kid")
-						case string:
-							close(busy)
-							<-die
-							panic("late")
-						}
-					})
-				}, nil)
-			case *ask.Call[double, int]:
-				ask.Then(m.Ctx, c, kid, m.Req, func(n int, err error) any { return forwarded{m, n, err} })
-			case *ask.Call[twice, int]:
-				kid.Tell("work")
-				m.Answer(0, nil)
-			case forwarded:
-				m.call.Answer(m.got, m.err)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		sys := system(nolog)
+		var kids, opened atomic.Int32
+		busy, die := make(chan struct{}), make(chan struct{})
+		ref := start(t, sys.Root, nolog, "registry", 4, func() actor.Actor {
+			var kid *ask.Ref
+			return actor.ReceiveFunc(func(c actor.Context) {
+				switch m := c.Message().(type) {
+				case *actor.Started:
+					kid, _ = ask.Spawn(c, nolog, "kid", 4, func() actor.Actor {
+						kids.Add(1)
+						return actor.ReceiveFunc(func(c actor.Context) {
+							switch c.Message().(type) {
+							case *actor.Started:
+								opened.Add(1)
+							case *actor.Stopping:
+								time.Sleep(30 * time.Millisecond)
+							case *ask.Call[double, int]:
+								panic("kid")
+							case string:
+								close(busy)
+								<-die
+								panic("late")
+							}
+						})
+					}, nil)
+				case *ask.Call[double, int]:
+					ask.Then(m.Ctx, c, kid, m.Req, func(n int, err error) any { return forwarded{m, n, err} })
+				case *ask.Call[twice, int]:
+					kid.Tell("work")
+					m.Answer(0, nil)
+				case forwarded:
+					m.call.Answer(m.got, m.err)
+				}
+			})
 		})
+		if _, err := ask.Ask(t.Context(), ref, double{}); !errors.Is(err, ask.ErrRestarted) {
+			t.Errorf("child's panic: %v", err)
+		}
+		ask.Ask(t.Context(), ref, twice{})
+		<-busy
+		n := opened.Load()
+		res := make(chan error, 1)
+		go func() { res <- ref.Stop(t.Context()) }()
+		synctest.Wait()
+		close(die)
+		if err := <-res; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // of the bubble's time: supervision would have acted
+		if opened.Load() != n {
+			t.Errorf("opened again after its stop")
+		}
 	})
-	if _, err := ask.Ask(t.Context(), ref, double{}); !errors.Is(err, ask.ErrRestarted) {
-		t.Errorf("child's panic: %v", err)
-	}
-	ask.Ask(t.Context(), ref, twice{})
-	<-busy
-	n := opened.Load()
-	res := make(chan error, 1)
-	go func() { res <- ref.Stop(t.Context()) }()
-	time.Sleep(20 * time.Millisecond)
-	close(die)
-	if err := <-res; err != nil {
-		t.Error(err)
-	}
-	time.Sleep(50 * time.Millisecond)
-	if opened.Load() != n {
-		t.Errorf("opened again after its stop")
-	}
 }
 
 type unlock struct {
