@@ -8,7 +8,7 @@ FUZZ     ?= 30s
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
-.PHONY: help demo build test check race lint fmt tidy vet fuzz soak bench bench-report bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,7 +19,7 @@ demo: build ## load the first 14,131 real blocks and search them
 build: ## build the programs into bin/
 	$(GO) build -trimpath -o bin/ ./cmd/...
 
-test: tidy fmt vet lint race ## everything that CI runs
+test: tidy fmt vet lint race large ## everything that CI runs
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
@@ -27,6 +27,9 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 race: ## all tests, under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
 	$(GO) test $(RACE) -shuffle=on -timeout=12m ./...
+
+large: ## the tests that are too slow under the race detector
+	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 
 vet: ## go vet
 	$(GO) vet ./...
