@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -138,16 +140,46 @@ func single[E Entry](l *loader, name string) (E, bool) {
 // each calls visit with the records of a type. One that cannot be read has the
 // given severity.
 func each[E Entry](l *loader, name string, unreadable Severity, visit func(E)) {
-	for _, r := range l.records[name] {
-		entry, err := Parse(r)
-		if err != nil {
-			l.found(unreadable, err)
+	for _, p := range parseAll(l.records[name]) {
+		if p.err != nil {
+			l.found(unreadable, p.err)
 			continue
 		}
-		if e, ok := entry.(E); ok {
+		if e, ok := p.entry.(E); ok {
 			visit(e)
 		}
 	}
+}
+
+// parsed is what Parse says of a record.
+type parsed struct {
+	entry Entry
+	err   error
+}
+
+// parseAll parses records on all processors, where that pays.
+func parseAll(records []Record) []parsed {
+	const share = 1_000 // records at least for each
+	all := make([]parsed, len(records))
+	workers := max(1, min(runtime.GOMAXPROCS(0), len(records)/share))
+	var group sync.WaitGroup
+	panics := make([]any, workers)
+	for part := range workers {
+		first, last := part*len(records)/workers, (part+1)*len(records)/workers
+		group.Go(func() {
+			defer func() { panics[part] = recover() }()
+			for i := first; i < last; i++ {
+				all[i].entry, all[i].err = Parse(records[i])
+			}
+		})
+	}
+	group.Wait()
+	for _, p := range panics {
+		if p != nil {
+			panic(p) // where the caller expects it
+		}
+	}
+	return all
 }
 
 func (l *loader) loadActive() {

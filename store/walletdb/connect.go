@@ -70,7 +70,11 @@ func (db *DB) lock(opts Options) error {
 		_ = db.exec("ROLLBACK")
 		return lockError(err, opts)
 	}
-	if err := db.exec("COMMIT", "PRAGMA fullfsync = true", "PRAGMA synchronous = "+synchronous); err != nil {
+	settings = []string{
+		"COMMIT", "PRAGMA fullfsync = true", "PRAGMA synchronous = " + synchronous,
+		"PRAGMA cache_size = -65536", // KiB at most: checking a file visits its pages many times
+	}
+	if err := db.exec(settings...); err != nil {
 		return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf(
 			"SQLiteDatabase: Unable to end exclusive lock transaction: %s\n", codeText(err))}
 	}

@@ -15,11 +15,13 @@
 package walletdb
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/seed61375155/trawl/internal/walletfile"
@@ -126,7 +128,8 @@ func (db *DB) Records() ([]walletfile.Record, error) {
 		return nil, err
 	}
 	// Rows of foreign files may hold numbers and texts for bytes.
-	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main ORDER BY key"
+	// They come in the order of the table, which reads each page once.
+	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main"
 	rows, err := db.conn.QueryContext(context.Background(), query)
 	if err != nil {
 		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
@@ -143,6 +146,7 @@ func (db *DB) Records() ([]walletfile.Record, error) {
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
 	}
+	slices.SortFunc(records, func(a, b walletfile.Record) int { return bytes.Compare(a.Key, b.Key) })
 	return records, nil
 }
 
