@@ -57,6 +57,7 @@ type worker struct {
 	streams []keyStream // nil for fixed keys
 	current [][]byte    // the keys of one index, by number
 	buffer  []byte      // the keys of a chunk: expression by expression
+	batch   batch       // nil: index by index
 }
 
 func (e *expander) worker() (*worker, error) {
@@ -64,6 +65,9 @@ func (e *expander) worker() (*worker, error) {
 		expander: e,
 		streams:  make([]keyStream, len(e.keys)),
 		current:  make([][]byte, len(e.keys)),
+	}
+	if root, ok := e.root.(batchable); ok {
+		w.batch = root.batch()
 	}
 	for i, k := range e.keys {
 		if k.fixed != nil {
@@ -98,9 +102,17 @@ func (w *worker) expand(ctx context.Context, first uint32, n int) ([][][]byte, e
 		}
 		w.selectKeys(j, n)
 		var err error
-		if chunk[j], err = w.root.scripts(w.current); err != nil {
+		if w.batch != nil {
+			err = w.batch.add(w.current)
+		} else {
+			chunk[j], err = w.root.scripts(w.current)
+		}
+		if err != nil {
 			return nil, err
 		}
+	}
+	if w.batch != nil {
+		return w.batch.scripts()
 	}
 	return chunk, nil
 }

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// A chunk is what is derived together. It is large enough to share a field
-// inversion, and small enough (some milliseconds) to keep all workers busy.
+// A chunk is what is derived together. It is large enough to share field
+// inversions, and small enough (a millisecond or two) to keep all workers busy.
 const (
-	maxChunkIndices = 32
+	maxChunkIndices = 64
 	maxChunkKeys    = 512
 )
 

@@ -18,6 +18,20 @@ type script interface {
 	output() OutputType
 }
 
+// batchable is a script whose scripts of many indices cost less when they are
+// made together.
+type batchable interface{ batch() batch }
+
+// batch is scratch memory of one goroutine.
+type batch interface {
+	// add notes the keys of one more index. They may be overwritten after it.
+	add(keys [][]byte) error
+
+	// scripts returns the scripts of the indices that were added since the last
+	// call, in their order.
+	scripts() ([][][]byte, error)
+}
+
 // OutputType is the kind of address a descriptor stands for.
 type OutputType int
 

@@ -3,6 +3,8 @@ package descriptor
 import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/descriptor/internal/curve"
 )
 
 // PrivateKey is a private key of secp256k1.
@@ -54,11 +56,14 @@ func (s *secretKey) wif(net *Network) string {
 
 // public returns the public key in the form that is used.
 func (s *secretKey) public() []byte {
-	pub := secp256k1.NewPrivateKey(&s.scalar).PubKey()
-	if s.compressed {
-		return pub.SerializeCompressed()
+	scalar := s.scalar.Bytes()
+	point := curve.BaseMult(&scalar)
+	if !s.compressed {
+		return point.Uncompressed()
 	}
-	return pub.SerializeUncompressed()
+	var key [curve.Size]byte
+	point.PutCompressed(&key)
+	return key[:]
 }
 
 // keyring holds the private keys of a descriptor by the hash of their public

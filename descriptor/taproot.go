@@ -3,7 +3,6 @@ package descriptor
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
-	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 )
 
 // maxTreeDepth is the longest Merkle path of a control block.
@@ -43,20 +42,18 @@ func (t *tapTree) appendText(dst []byte, f form) []byte {
 }
 
 func (t *taproot) scripts(keys [][]byte) ([][]byte, error) {
-	var root []byte
-	if t.tree != nil {
-		hash, err := t.tree.hash(keys)
-		if err != nil {
-			return nil, err
-		}
-		root = hash[:]
+	b := t.batch()
+	if err := b.add(keys); err != nil {
+		return nil, err
 	}
-	output, err := tweakOutputKey(keys[t.internal.number][1:], root)
+	all, err := b.scripts()
 	if err != nil {
 		return nil, err
 	}
-	return [][]byte{witnessProgram(1, output)}, nil
+	return all[0], nil
 }
+
+func (t *taproot) batch() batch { return &tapBatch{taproot: t} }
 
 // hash returns the Merkle root of the tree, whose leaves are tapscripts (BIP341,
 // BIP342).
@@ -81,29 +78,6 @@ func (t *tapTree) hash(keys [][]byte) (*chainhash.Hash, error) {
 		left, right = right, left
 	}
 	return chainhash.TaggedHash(chainhash.TagTapBranch, left[:], right[:]), nil
-}
-
-// tweakOutputKey adds the commitment to the tree, whose root is empty for none,
-// to the internal key. Both keys are x-only.
-func tweakOutputKey(internal, root []byte) ([]byte, error) {
-	key, err := secp256k1.ParsePubKey(append([]byte{secp256k1.PubKeyFormatCompressedEven}, internal...))
-	if err != nil {
-		return nil, ErrNotDerivable
-	}
-	hash := chainhash.TaggedHash(chainhash.TagTapTweak, internal, root)
-	var tweak secp256k1.ModNScalar
-	if overflow := tweak.SetByteSlice(hash[:]); overflow {
-		return nil, ErrNotDerivable
-	}
-	var point, sum secp256k1.JacobianPoint
-	key.AsJacobian(&point)
-	secp256k1.ScalarBaseMultNonConst(&tweak, &sum)
-	secp256k1.AddNonConst(&sum, &point, &sum)
-	if sum.Z.IsZero() {
-		return nil, ErrNotDerivable
-	}
-	sum.ToAffine()
-	return sum.X.Bytes()[:], nil
 }
 
 func parseTr(p *parser, args string, _ scope) (script, error) {

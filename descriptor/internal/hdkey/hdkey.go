@@ -17,6 +17,8 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/descriptor/internal/curve"
 )
 
 // PayloadSize is the size of a serialized extended key without its version.
@@ -53,10 +55,8 @@ type Key struct {
 func ParsePublic(payload *[PayloadSize]byte) (Key, bool) {
 	k, ok := parseHead(payload)
 	k.PublicKey = [33]byte(payload[41:])
-	if _, err := secp256k1.ParsePubKey(k.PublicKey[:]); err != nil {
-		return Key{}, false
-	}
-	return k, ok
+	var point curve.Point
+	return k, ok && point.SetCompressed(&k.PublicKey)
 }
 
 // ParsePrivate reads the payload of an extended private key.
@@ -84,9 +84,13 @@ func parseHead(payload *[PayloadSize]byte) (Key, bool) {
 	return k, k.Depth != 0 || k.Index == 0 && k.Parent == [4]byte{}
 }
 
-// PublicKeyOf returns the compressed public key of a secret that is not zero.
-func PublicKeyOf(secret *secp256k1.ModNScalar) [33]byte {
-	return [33]byte(secp256k1.NewPrivateKey(secret).PubKey().SerializeCompressed())
+// PublicKeyOf returns the compressed public key of a secret that is not zero. The
+// time that it takes does not depend on the secret.
+func PublicKeyOf(secret *secp256k1.ModNScalar) (key [33]byte) {
+	scalar := secret.Bytes()
+	point := curve.BaseMult(&scalar)
+	point.PutCompressed(&key)
+	return key
 }
 
 // Private reports whether the key holds its private key.
@@ -204,24 +208,15 @@ func (k *Key) seed(seed *[37]byte, hardened bool) {
 }
 
 func (k *Key) addTweak(child *[33]byte, tweak *secp256k1.ModNScalar) error {
-	var parent, sum secp256k1.JacobianPoint
-	key, err := secp256k1.ParsePubKey(k.PublicKey[:])
-	if err != nil {
+	var points [1]curve.Point
+	if !points[0].SetCompressed(&k.PublicKey) {
 		return ErrInvalidChild
 	}
-	key.AsJacobian(&parent)
-	secp256k1.ScalarBaseMultNonConst(tweak, &sum)
-	secp256k1.AddNonConst(&sum, &parent, &sum)
-	if sum.Z.IsZero() {
+	var adder curve.Adder
+	adder.AddBase(points[:], []curve.Scalar{tweak.Bytes()})
+	if points[0].IsInfinity() {
 		return ErrInvalidChild
 	}
-	sum.ToAffine()
-	putCompressed(child[:], &sum.X, &sum.Y)
+	points[0].PutCompressed(child)
 	return nil
-}
-
-// putCompressed writes the 33-byte form of an affine, normalized point.
-func putCompressed(dst []byte, x, y *secp256k1.FieldVal) {
-	dst[0] = 2 + byte(y.IsOddBit())
-	x.PutBytesUnchecked(dst[1:33])
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/btcsuite/btcd/btcutil/hdkeychain"
 )
 
 // vectors are chains of the BIP: the text of the last key, which is reached
@@ -160,4 +161,41 @@ func BenchmarkRange(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*128), "µs/key")
+}
+
+// TestOracle holds ranges against the keys that hdkeychain derives.
+func TestOracle(t *testing.T) {
+	for i, v := range vectors {
+		oracle, err := hdkeychain.NewKeyFromString(v.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, ok := ParsePublic(payloadOf(t, v.want))
+		if !ok {
+			t.Fatalf("%s does not parse", v.want)
+		}
+		r, err := NewRange(&parent, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const n = 300
+		first := uint32(i) * 1_000_000
+		keys := make([]byte, n*33)
+		if err := r.PublicKeys(keys, first); err != nil {
+			t.Fatal(err)
+		}
+		for j := range uint32(n) {
+			child, err := oracle.Derive(first + j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := child.ECPubKey()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := keys[j*33 : j*33+33]; !bytes.Equal(got, want.SerializeCompressed()) {
+				t.Errorf("child %d of %s: got %x, want %x", first+j, v.want, got, want.SerializeCompressed())
+			}
+		}
+	}
 }

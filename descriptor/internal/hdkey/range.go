@@ -5,24 +5,28 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"hash"
+	"slices"
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/descriptor/internal/curve"
 )
 
 // Range derives the public keys of consecutive children of one parent. It
 // shares among them what does not depend on the child: the parent's point, the
-// HMAC key, and one field inversion for a whole batch of points.
+// HMAC key, and the inversions for a whole batch of points.
 //
 // A Range keeps scratch space, so every goroutine needs its own.
 type Range struct {
 	parent   Key
-	point    secp256k1.JacobianPoint
+	point    curve.Point
 	hardened bool
 	mac      hash.Hash
 	seed     [37]byte
-	sums     []secp256k1.JacobianPoint
-	products []secp256k1.FieldVal
 	sum      [sha512.Size]byte
+	adder    curve.Adder
+	points   []curve.Point
+	tweaks   []curve.Scalar
 }
 
 // NewRange prepares to derive children of parent, all hardened or none.
@@ -37,11 +41,9 @@ func NewRange(parent *Key, hardened bool) (*Range, error) {
 	if err := parent.canDerive(flag); err != nil {
 		return nil, err
 	}
-	key, err := secp256k1.ParsePubKey(parent.PublicKey[:])
-	if err != nil {
+	if !r.point.SetCompressed(&parent.PublicKey) {
 		return nil, ErrInvalidChild
 	}
-	key.AsJacobian(&r.point)
 	r.mac = hmac.New(sha512.New, parent.ChainCode[:])
 	parent.seed(&r.seed, hardened)
 	return r, nil
@@ -53,67 +55,65 @@ func NewRange(parent *Key, hardened bool) (*Range, error) {
 //
 // Errors: [ErrInvalidChild].
 func (r *Range) PublicKeys(dst []byte, first uint32) error {
-	n := len(dst) / 33
-	if cap(r.sums) < n {
-		r.sums = make([]secp256k1.JacobianPoint, n)
-		r.products = make([]secp256k1.FieldVal, n)
+	n := len(dst) / curve.Size
+	var err error
+	if r.hardened {
+		err = r.secretPoints(n, first)
+	} else {
+		err = r.publicPoints(n, first)
 	}
-	sums, products := r.sums[:n], r.products[:n]
-	for i := range sums {
-		if err := r.childPoint(&sums[i], first+uint32(i)); err != nil {
-			return err
+	if err != nil {
+		return err
+	}
+	for i := range r.points {
+		if r.points[i].IsInfinity() {
+			return ErrInvalidChild
 		}
-	}
-	toAffine(sums, products)
-	for i := range sums {
-		putCompressed(dst[i*33:(i+1)*33], &sums[i].X, &sums[i].Y)
+		r.points[i].PutCompressed((*[curve.Size]byte)(dst[i*curve.Size:]))
 	}
 	return nil
 }
 
-// childPoint computes parent + HMAC(child)·G in Jacobian coordinates.
-func (r *Range) childPoint(sum *secp256k1.JacobianPoint, index uint32) error {
-	if r.hardened {
-		index |= Hardened
+// publicPoints sets the points to those of n children whose keys follow from the
+// parent's public key.
+func (r *Range) publicPoints(n int, first uint32) error {
+	r.points = slices.Grow(r.points[:0], n)[:n]
+	r.tweaks = slices.Grow(r.tweaks[:0], n)[:n]
+	for i := range r.points {
+		tweak, err := r.tweak(first + uint32(i))
+		if err != nil {
+			return err
+		}
+		r.points[i], r.tweaks[i] = r.point, tweak.Bytes()
 	}
+	r.adder.AddBase(r.points, r.tweaks)
+	return nil
+}
+
+// secretPoints sets the points to those of n hardened children.
+func (r *Range) secretPoints(n int, first uint32) error {
+	r.points = slices.Grow(r.points[:0], n)[:n]
+	for i := range r.points {
+		secret, err := r.tweak(first + uint32(i) | Hardened)
+		if err != nil {
+			return err
+		}
+		if secret.Add(&r.parent.secret).IsZero() {
+			return ErrInvalidChild
+		}
+		scalar := secret.Bytes()
+		r.points[i] = curve.BaseMult(&scalar)
+	}
+	return nil
+}
+
+// tweak returns what a child's private key has more than its parent's.
+func (r *Range) tweak(index uint32) (tweak secp256k1.ModNScalar, err error) {
 	binary.BigEndian.PutUint32(r.seed[33:], index)
 	r.mac.Reset()
 	r.mac.Write(r.seed[:])
-	left := r.mac.Sum(r.sum[:0])[:32]
-	var tweak secp256k1.ModNScalar
-	if overflow := tweak.SetByteSlice(left); overflow {
-		return ErrInvalidChild
+	if overflow := tweak.SetByteSlice(r.mac.Sum(r.sum[:0])[:32]); overflow {
+		return tweak, ErrInvalidChild
 	}
-	secp256k1.ScalarBaseMultNonConst(&tweak, sum)
-	secp256k1.AddNonConst(sum, &r.point, sum)
-	if sum.Z.IsZero() {
-		return ErrInvalidChild
-	}
-	return nil
-}
-
-// toAffine brings all points to affine form with a single inversion
-// (Montgomery's trick). No point may be the point at infinity; products is
-// scratch space of the same length.
-func toAffine(points []secp256k1.JacobianPoint, products []secp256k1.FieldVal) {
-	if len(points) == 0 {
-		return
-	}
-	var acc secp256k1.FieldVal
-	acc.SetInt(1)
-	for i := range points {
-		products[i].Set(&acc) // product of all Z before i
-		acc.Mul(&points[i].Z)
-	}
-	acc.Inverse()
-	for i := len(points) - 1; i >= 0; i-- {
-		var inv, inv2 secp256k1.FieldVal
-		p := &points[i]
-		inv.Mul2(&acc, &products[i])
-		acc.Mul(&p.Z)
-		inv2.SquareVal(&inv)
-		p.X.Mul(&inv2).Normalize()
-		p.Y.Mul(inv2.Mul(&inv)).Normalize()
-		p.Z.SetInt(1)
-	}
+	return tweak, nil
 }
