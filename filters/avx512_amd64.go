@@ -40,6 +40,17 @@ func (avx512) sift(hashes, bitmap []uint64) int {
 	return sift512(&hashes[0], len(hashes), &bitmap[0])
 }
 
+func (avx512) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, _ int) {
+	_ = message[(words-1)*tileWidth]
+	hashLanes512(&dst[0], &message[0], words, keys)
+}
+
+func (avx512) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
+
+func (avx512) probes(n, k int) bool { return k <= n/10 }
+
+func (avx512) walk(places []waiting) { walkEach(places) }
+
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.
 const maxSorted = 2_048
@@ -75,9 +86,6 @@ func (k avx512) search(group []lane, q *Query, s *scratch) {
 		l.hit = l.err == nil && (l.hit || r.found>>i&1 != 0)
 	}
 }
-
-// laneKeys is what a script is hashed with for each lane.
-type laneKeys struct{ k0, k1, limit [vectorLanes]uint64 }
 
 // hashRows makes the rows that mergeLanes needs: one for each script, sorted in
 // each lane, and one of all ones.

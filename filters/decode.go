@@ -66,29 +66,40 @@ func (l *lane) readable() int { return min(cap(l.code), len(l.code)+readAhead) }
 func (l *lane) finish() {
 	size := uint64(len(l.code)) * 8
 	for i := l.done; i < len(l.values); i++ {
-		w := window(l.code, l.pos)
-		run := ones(w)
-		if run > maxRun {
-			run = longRun(l.code, l.pos)
-			w = window(l.code, l.pos+run)
-		} else {
-			w <<= run
-		}
-		// The top bit of w is the closing zero, then comes the remainder.
-		l.pos += run + minBits
-		if l.pos > size {
+		if l.step(); l.pos > size {
 			l.err = fmt.Errorf("%w: ends in element %d of %d", ErrBadFilter, i, len(l.values))
 			return
 		}
-		l.last += run<<P + w>>(64-minBits)
 		l.values[i] = l.last
 	}
 	l.done = len(l.values)
-	if left := uint64(len(l.code)) - (l.pos+7)/8; left > 0 {
-		l.err = fmt.Errorf("%w: %d bytes left over", ErrBadFilter, left)
-	} else if l.done > 0 && l.last >= l.limit() {
-		l.err = fmt.Errorf("%w: element out of range", ErrBadFilter)
+	l.err = l.ended(uint64(l.done))
+}
+
+// step decodes the element at pos, whatever is there.
+func (l *lane) step() {
+	w := window(l.code, l.pos)
+	run := ones(w)
+	if run > maxRun {
+		run = longRun(l.code, l.pos)
+		w = window(l.code, l.pos+run)
+	} else {
+		w <<= run
 	}
+	// The top bit of w is the closing zero, then comes the remainder.
+	l.pos += run + minBits
+	l.last += run<<P + w>>(64-minBits)
+}
+
+// ended checks what a filter of n elements must be like after the last of them.
+func (l *lane) ended(n uint64) error {
+	if left := uint64(len(l.code)) - (l.pos+7)/8; left > 0 {
+		return fmt.Errorf("%w: %d bytes left over", ErrBadFilter, left)
+	}
+	if n > 0 && l.last >= n*M {
+		return fmt.Errorf("%w: element out of range", ErrBadFilter)
+	}
+	return nil
 }
 
 // longRun counts the one bits from bit pos on.

@@ -129,7 +129,7 @@ func FuzzDecode(f *testing.F) {
 		// Four filters, so that some are decoded side by side. One has a byte
 		// left over, unless that completes its last element.
 		longer := append(slices.Clone(filter), 0)
-		batch := []filters.Filter{{hash, filter}, {hash, longer}, {hash, filter}, {hash, filter}}
+		batch := []filters.Filter{{Block: hash, Data: filter}, {Block: hash, Data: longer}, {Block: hash, Data: filter}, {Block: hash, Data: filter}}
 		wantHits, wantBad := oracleBatch(t, batch, scripts)
 		hits := make([]bool, len(batch))
 		if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, wantHits) || bad != wantBad {

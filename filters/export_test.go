@@ -1,6 +1,8 @@
 package filters
 
 import (
+	"encoding/binary"
+	"hash/crc32"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -58,3 +60,12 @@ func (f forced) searches(_, _, _ int) bool { return f.way }
 
 // ForceMode makes a matcher search for scripts, or not, whatever their number.
 func (m *Matcher) ForceMode(search bool) { m.kernel = forced{m.kernel, search} }
+
+// SignLines gives the lines of a filter the checksums of lines, whatever they say.
+func SignLines(f *Filter) {
+	for i := range len(f.Lines) / lineSize {
+		line := (*[lineSize]byte)(f.Lines[i*lineSize:])
+		binary.LittleEndian.PutUint32(line[lineSumAt:], lineSum(line, keyOf(&f.Block).seed(f.N), i))
+	}
+	f.LinesSum = crc32.ChecksumIEEE(f.Lines)
+}

@@ -27,6 +27,23 @@ type kernel interface {
 	// tileWidth, for which there must be capacity.
 	sift(hashes, bitmap []uint64) int
 
+	// hashAcross sets dst[i] to the hash of one message, whose words are
+	// tileWidth apart, with each of the first n keys. It may overwrite the rest
+	// of dst.
+	hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int)
+
+	// siftLines moves those hashes whose bit is set in the probe lines of
+	// their filter to the front, as sift does.
+	siftLines(hashes []uint64, lines []byte) int
+
+	// walk looks at places, and sets hit of the filters whose code has the
+	// number that is looked for there.
+	walk(places []waiting)
+
+	// probes reports whether looking k scripts up by the probe lines of a
+	// filter of n elements is faster than decoding it.
+	probes(n, k int) bool
+
 	// search decodes the filters of a group as decode does, but may leave
 	// out the values, and sets hit of those lanes that have no err and hold
 	// one of the query's scripts. It is the way for few scripts.
@@ -36,6 +53,10 @@ type kernel interface {
 	// elements for a group of filters of n elements and k scripts.
 	searches(group, n, k int) bool
 }
+
+// spotScripts is up to how many scripts the lines that are looked at are checked
+// one by one, and not all of a filter at once.
+const spotScripts = 16
 
 // scratch is the memory of one worker that kernels share between filters.
 type scratch struct {

@@ -8,9 +8,6 @@ import (
 )
 
 const (
-	// vectorLanes is how many filters the AVX-512 kernel decodes at once.
-	vectorLanes = 32
-
 	// minLanes is the number of filters from which decoding in vectors, which
 	// costs the same for one as for all, is faster than one by one.
 	minLanes = 4

@@ -25,6 +25,19 @@ type Filter struct {
 	// bytes after len(Data), but none after cap(Data), may be read too: they
 	// do not matter, but where they are there, matching is a little faster.
 	Data []byte
+
+	// Lines are the probe lines of Data, which [AppendLines] made, and N is
+	// the number of elements that it told. Without lines the filter is matched
+	// by decoding it. LinesSum is the CRC-32 (IEEE) of the lines.
+	Lines    []byte
+	N        uint32
+	LinesSum uint32
+
+	// Unsure says that Data was not checked: no answer rests on bytes of it
+	// that were held neither against its CRC-32 (IEEE), which is Sum, nor
+	// against a checksum in Lines.
+	Unsure bool
+	Sum    uint32
 }
 
 // BatchError tells which filter of a batch is damaged. It wraps [ErrBadFilter].
@@ -62,11 +75,14 @@ type Matcher struct {
 	values  []uint64 // of all lanes
 	marked  elements
 	scratch scratch
+	layout  Layout
+	prober  prober
+	stale   []int
 }
 
 // NewMatcher returns a matcher for the query.
 func NewMatcher(q *Query) *Matcher {
-	return &Matcher{query: q, kernel: chosen, lanes: make([]lane, chosen.lanes())}
+	return &Matcher{query: q, kernel: chosen, layout: chosenLayout, lanes: make([]lane, chosen.lanes())}
 }
 
 // Match sets hits[i] to whether the filter batch[i] matches any script of the
@@ -80,20 +96,22 @@ func NewMatcher(q *Query) *Matcher {
 func (m *Matcher) Match(batch []Filter, hits []bool) error {
 	hits = hits[:len(batch)]
 	clear(hits)
-	m.order = m.order[:0]
-	var bad *BatchError
-	fail := func(i int, err error) {
-		if bad == nil || i < bad.Index {
-			bad = &BatchError{i, err}
+	m.order, m.stale, m.prober.all = m.order[:0], m.stale[:0], m.prober.all[:0]
+	var bad firstBad
+	for i := range batch {
+		if f := &batch[i]; !m.probes(f) || !m.prober.add(i, f) {
+			m.toDecode(batch, i, &bad)
 		}
 	}
-	for i := range batch {
-		n, _, err := split(batch[i].Data)
-		if err != nil {
-			fail(i, err)
+	m.prober.run(m.kernel, batch, m.query, &m.scratch)
+	for i := range m.prober.all {
+		p := &m.prober.all[i]
+		if p.bad {
+			m.stale = append(m.stale, p.index)
+			m.toDecode(batch, p.index, &bad)
 			continue
 		}
-		m.order = append(m.order, n<<32|uint64(i))
+		hits[p.index] = p.hit
 	}
 	// Filters side by side should end together.
 	slices.Sort(m.order)
@@ -103,15 +121,57 @@ func (m *Matcher) Match(batch []Filter, hits []bool) error {
 		for i := range lanes {
 			l := &lanes[i]
 			if l.err != nil {
-				fail(l.index, l.err)
+				bad.fail(l.index, l.err)
 			}
 			hits[l.index] = l.hit
 		}
 	}
-	if bad != nil {
-		return bad
+	return bad.get()
+}
+
+// StaleLines returns which filters of the last batch had probe lines that are not
+// theirs, or are damaged, in any order. They were matched without. It is valid
+// until the next batch.
+func (m *Matcher) StaleLines() []int { return m.stale }
+
+// probes reports whether to look the scripts up by the lines of a filter.
+func (m *Matcher) probes(f *Filter) bool {
+	switch {
+	case len(f.Lines) == 0 || m.layout == LayoutPlain:
+		return false
+	case m.layout == LayoutProbe:
+		return true
 	}
-	return nil
+	return m.kernel.probes(int(f.N), m.query.Len())
+}
+
+// toDecode puts a filter into the order of those to decode, unless it is bad.
+func (m *Matcher) toDecode(batch []Filter, i int, bad *firstBad) {
+	n, _, err := split(batch[i].Data)
+	if err == nil && !batch[i].check() {
+		err = fmt.Errorf("%w: checksum mismatch", ErrBadFilter)
+	}
+	if err != nil {
+		bad.fail(i, err)
+		return
+	}
+	m.order = append(m.order, n<<32|uint64(i))
+}
+
+// firstBad is the first bad filter of a batch.
+type firstBad struct{ err *BatchError }
+
+func (b *firstBad) fail(i int, err error) {
+	if b.err == nil || i < b.err.Index {
+		b.err = &BatchError{i, err}
+	}
+}
+
+func (b *firstBad) get() error {
+	if b.err == nil {
+		return nil
+	}
+	return b.err
 }
 
 // load makes lanes of a group of filters, each given as in Matcher.order.
@@ -153,7 +213,7 @@ func (m *Matcher) match(lanes []lane) {
 			continue
 		}
 		m.marked.mark(l.values)
-		l.hit = m.query.eachHash(m.kernel, l, &m.scratch, func(hashes []uint64) bool {
+		l.hit = m.query.eachHash(m.kernel, l.key, l.limit(), &m.scratch, func(hashes []uint64) bool {
 			return slices.ContainsFunc(hashes[:m.kernel.sift(hashes, m.marked.bitmap)], m.marked.contains)
 		})
 	}

@@ -163,6 +163,16 @@ func (portable) sift(hashes, bitmap []uint64) int {
 	return n
 }
 
+func (portable) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int) {
+	hashEachLane(dst, message, words, keys, n)
+}
+
+func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
+
+func (portable) probes(n, k int) bool { return k <= n/10 }
+
+func (portable) walk(places []waiting) { walkEach(places) }
+
 // searches is true where looking up each script among the values, which takes
 // some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:
 // the same number at 200, 2,000 and 8,000 elements, with AVX2 too).
@@ -175,7 +185,7 @@ func searchValues(k kernel, group []lane, q *Query, s *scratch) {
 	k.decode(group)
 	for i := range group {
 		l := &group[i]
-		l.hit = l.err == nil && len(l.values) > 0 && q.eachHash(k, l, s, func(hashes []uint64) bool {
+		l.hit = l.err == nil && len(l.values) > 0 && q.eachHash(k, l.key, l.limit(), s, func(hashes []uint64) bool {
 			return slices.ContainsFunc(hashes, l.contains)
 		})
 	}

@@ -1,0 +1,260 @@
+package filters_test
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/seed61375155/trawl/filters"
+)
+
+// useLayout makes matchers use a layout until the test ends.
+func useLayout(tb testing.TB, layout filters.Layout) {
+	tb.Helper()
+	if err := filters.SetLayout(string(layout)); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { filters.SetLayout(string(filters.LayoutAuto)) })
+}
+
+func TestSetLayout(t *testing.T) {
+	if err := filters.SetLayout("heap"); err == nil {
+		t.Error("an unknown layout was accepted")
+	}
+}
+
+// withLines gives a filter its lines and checksums, as a store does. A damaged
+// filter has none.
+func withLines(tb testing.TB, f *filters.Filter) {
+	tb.Helper()
+	lines, n, err := filters.AppendLines(nil, &f.Block, f.Data)
+	if _, ok := slowDecode(f.Data); (err == nil) != ok {
+		tb.Fatalf("lines of a filter that decodes (%v): %v", ok, err)
+	}
+	f.Lines, f.N, f.LinesSum = lines, n, crc32.ChecksumIEEE(lines)
+	f.Unsure, f.Sum = true, crc32.ChecksumIEEE(f.Data)
+}
+
+// TestLinesOfNothing: filters without elements and such that lines cannot
+// describe have none, damaged ones are refused.
+func TestLinesOfNothing(t *testing.T) {
+	crowd := make([]uint64, 4_000) // 21 times as many in a line as there should be
+	for i := range crowd {
+		crowd[i] = uint64(i)
+	}
+	hash := randomHash(newRand(1))
+	for _, c := range []struct {
+		name  string
+		data  []byte
+		n     uint32
+		lines int
+		bad   bool
+	}{
+		{"nothing", nil, 0, 0, true},
+		{"no elements", []byte{0}, 0, 0, false},
+		{"one", filters.EncodeValues([]uint64{5}), 1, 1, false},
+		{"the greatest", filters.EncodeValues([]uint64{5, 2*filters.M - 1}), 2, 1, false},
+		{"out of range", filters.EncodeValues([]uint64{5, 2 * filters.M}), 0, 0, true},
+		{"far out of range", filters.EncodeValues([]uint64{5, 1 << 40}), 0, 0, true},
+		{"a byte left over", append(filters.EncodeValues([]uint64{5}), 0), 0, 0, true},
+		{"a crowd", filters.EncodeValues(crowd), 4_000, 0, false},
+	} {
+		lines, n, err := filters.AppendLines([]byte("before"), &hash, c.data)
+		if n != c.n || len(lines) != len("before")+64*c.lines || errors.Is(err, filters.ErrBadFilter) != c.bad {
+			t.Errorf("%s: got %d bytes, %d elements and %v", c.name, len(lines), n, err)
+		}
+		if c.lines > 0 && len(lines) != len("before")+filters.LinesSize(n) {
+			t.Errorf("%s: LinesSize is %d", c.name, filters.LinesSize(n))
+		}
+	}
+}
+
+// TestProbe looks scripts up in filters of all sizes, by their lines and by
+// decoding, and holds the answers against the oracle.
+func TestProbe(t *testing.T) { eachKernel(t, testProbe) }
+
+func testProbe(t *testing.T) {
+	t.Helper()
+	useLayout(t, filters.LayoutProbe)
+	rng := newRand(31)
+	var builder filters.Builder
+	for _, k := range []int{1, 2, 16, 17, 60, 400} {
+		scripts := randomScripts(rng, k, scriptKinds)
+		var batch []filters.Filter
+		for i := range 70 {
+			n := []int{0, 1, 2, 30, 85, 86, 300, 3_000}[rng.IntN(8)]
+			hash := randomHash(rng)
+			elements := randomScripts(rng, n, usualKinds)
+			if i%3 == 0 {
+				elements = append(elements, scripts[rng.IntN(k)])
+			}
+			batch = append(batch, filters.Filter{Block: hash, Data: builder.Build(&hash, elements)})
+			withLines(t, &batch[i])
+		}
+		checkMatch(t, batch, scripts)
+	}
+}
+
+// TestProbeHuge looks scripts up in filters that exceed what lines can say, or
+// what a probe remembers.
+func TestProbeHuge(t *testing.T) {
+	useLayout(t, filters.LayoutProbe)
+	rng := newRand(32)
+	for _, n := range []int{22_000, 850_000} {
+		values := make([]uint64, n)
+		for i := range values {
+			values[i] = rng.Uint64N(uint64(n) * filters.M)
+		}
+		slices.Sort(values)
+		scripts := randomScripts(rng, 12, usualKinds)
+		f := filters.Filter{Block: randomHash(rng), Data: filters.EncodeValues(values)}
+		withLines(t, &f)
+		if got := len(f.Lines) > 0; got != (len(f.Data) < 2<<20) {
+			t.Errorf("%d elements in %d bytes: lines %v", n, len(f.Data), got)
+		}
+		checkMatch(t, []filters.Filter{f}, scripts)
+		plant(rng, &f.Block, values, scripts)
+		f.Data = filters.EncodeValues(values)
+		withLines(t, &f)
+		checkMatch(t, []filters.Filter{f}, scripts)
+	}
+}
+
+// TestProbeDamage flips bits of lines and filters: an answer is right, or there is
+// an error for a filter that is not as it was stored.
+func TestProbeDamage(t *testing.T) { eachKernel(t, testProbeDamage) }
+
+func testProbeDamage(t *testing.T) {
+	t.Helper()
+	useLayout(t, filters.LayoutProbe)
+	rng := newRand(33)
+	var builder filters.Builder
+	for _, k := range []int{3, 30} {
+		scripts := randomScripts(rng, k, usualKinds)
+		m := filters.NewMatcher(filters.NewQuery(scripts))
+		hash := randomHash(rng)
+		elements := randomScripts(rng, 400, usualKinds)
+		for _, elements := range [][][]byte{elements, append(elements, scripts[1])} {
+			good := filters.Filter{Block: hash, Data: builder.Build(&hash, elements)}
+			withLines(t, &good)
+			want := oracleMatch(t, &hash, good.Data, scripts)
+			for bit := range 8 * (len(good.Lines) + len(good.Data)) {
+				f, inLines := good, bit < 8*len(good.Lines)
+				if inLines {
+					f.Lines = flipped(f.Lines, bit)
+				} else {
+					f.Data = flipped(f.Data, bit-8*len(good.Lines))
+				}
+				var hits [1]bool
+				err := m.Match([]filters.Filter{f}, hits[:])
+				if err == nil && hits[0] != want || err != nil && (inLines || hits[0]) {
+					t.Fatalf("bit %d of %d lines flipped: got %v and %v, want %v", bit, len(good.Lines)/64, hits[0], err, want)
+				}
+				if stale := len(m.StaleLines()) > 0; stale && err == nil && !inLines {
+					t.Fatalf("bit %d: lines are called stale for a filter that decodes", bit)
+				}
+			}
+		}
+	}
+}
+
+func flipped(b []byte, bit int) []byte {
+	b = slices.Clone(b)
+	b[bit/8] ^= 1 << (bit % 8)
+	return b
+}
+
+// TestProbeForeignLines: intact lines of another filter, or in the wrong place,
+// are noticed.
+func TestProbeForeignLines(t *testing.T) {
+	useLayout(t, filters.LayoutProbe)
+	rng := newRand(34)
+	var builder filters.Builder
+	hash, other := randomHash(rng), randomHash(rng)
+	elements := randomScripts(rng, 300, usualKinds)
+	scripts := elements[:10]
+	f := filters.Filter{Block: hash, Data: builder.Build(&hash, elements)}
+	g := filters.Filter{Block: other, Data: builder.Build(&other, elements)}
+	withLines(t, &f)
+	withLines(t, &g)
+	turned := slices.Concat(f.Lines[64:], f.Lines[:64])
+	for name, lines := range map[string][]byte{"foreign": g.Lines, "turned": turned, "zero": make([]byte, len(f.Lines)), "short": f.Lines[64:]} {
+		bad := f
+		bad.Lines = lines
+		m := filters.NewMatcher(filters.NewQuery(scripts))
+		var hits [1]bool
+		if err := m.Match([]filters.Filter{bad}, hits[:]); err != nil || !hits[0] {
+			t.Errorf("%s lines: got %v and %v, want a hit", name, hits[0], err)
+		}
+	}
+}
+
+// FuzzProbe holds lookups by lines, good and damaged, with each kernel against
+// the oracle.
+func FuzzProbe(f *testing.F) {
+	for seed := range uint64(10) {
+		f.Add(seed, uint8(seed*7), uint8(seed*seed), uint32(0))
+		f.Add(seed, uint8(seed*7), uint8(seed*seed), uint32(seed*977+1))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, size, k uint8, flip uint32) {
+		rng := newRand(seed)
+		scripts := randomScripts(rng, int(k), usualKinds)
+		batch := probeBatch(t, rng, 1+int(size)%80, scripts)
+		want, wantBad := oracleBatch(t, batch, scripts)
+		if f := &batch[rng.IntN(len(batch))]; flip > 0 && len(f.Lines) > 0 {
+			f.Lines = flipped(f.Lines, int(flip)%(8*len(f.Lines)))
+		}
+		for _, name := range filters.KernelNames() {
+			useKernel(t, name)
+			useLayout(t, filters.LayoutProbe)
+			m := filters.NewMatcher(filters.NewQuery(scripts))
+			hits := make([]bool, len(batch))
+			if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, want) || bad != wantBad {
+				t.Fatalf("%s: got %v and bad filter %d, want %v and %d", name, hits, bad, want, wantBad)
+			}
+		}
+	})
+}
+
+// probeBatch returns filters with lines, and some damaged ones without.
+func probeBatch(tb testing.TB, rng *rand.Rand, size int, scripts [][]byte) []filters.Filter {
+	tb.Helper()
+	n := []int{20, 100, 700}[rng.IntN(3)]
+	batch := make([]filters.Filter, size)
+	for i := range batch {
+		batch[i] = randomFilter(rng, n+rng.IntN(n), scripts)
+		withLines(tb, &batch[i])
+	}
+	return batch
+}
+
+// FuzzLines makes lines of arbitrary bytes, and looks numbers up in arbitrary
+// lines whose checksums are right.
+func FuzzLines(f *testing.F) {
+	rng := newRand(35)
+	hash := randomHash(rng)
+	var b filters.Builder
+	f.Add(b.Build(&hash, randomScripts(rng, 3, usualKinds)), []byte{})
+	f.Add(b.Build(&hash, randomScripts(rng, 300, usualKinds)), bytes.Repeat([]byte{0xff}, 64))
+	f.Add([]byte{0}, []byte{1})
+	f.Fuzz(func(t *testing.T, filter, given []byte) {
+		one := filters.Filter{Block: hash, Data: filter}
+		withLines(t, &one)
+		if len(one.Lines) == 0 {
+			return
+		}
+		scripts := randomScripts(newRand(uint64(len(filter))), 20, usualKinds)
+		checkMatch(t, []filters.Filter{one}, scripts)
+
+		one.Lines = slices.Clone(one.Lines)
+		copy(one.Lines, given)
+		filters.SignLines(&one)
+		useLayout(t, filters.LayoutProbe)
+		for _, k := range []int{1, 20} {
+			filters.NewMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{one}, make([]bool, 1)) // must not panic
+		}
+	})
+}
