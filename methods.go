@@ -8,7 +8,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -60,7 +59,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
 		}),
-		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
+		util.Commands(util.Deps{Net: n.net.Descriptors()}),
 	}
 	if n.wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{

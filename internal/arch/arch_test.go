@@ -13,12 +13,12 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
-	"descriptor":           nil,
+	"descriptor":           {"internal/p2mr", "internal/slhdsa"},
 	"filters":              nil,
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/corelog":     nil,
-	"internal/dialect":     nil,
+	"internal/dialect":     {"descriptor"},
 	"internal/jsontree":    nil,
 	"internal/options":     nil,
 	"internal/match":       {"filters", "internal/chainview"},

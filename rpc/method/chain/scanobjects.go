@@ -105,6 +105,9 @@ func parseScanObject(v *jsontree.Value) (scanObject, error) {
 // descriptors that have none are ignored.
 func (o scanObject) expand(ctx context.Context, net *descriptor.Network, set *scriptSet) error {
 	branches, err := descriptor.Parse(o.text, net, descriptor.Options{})
+	for i := 0; err == nil && i < len(branches); i++ {
+		err = branches[i].CheckAllowed("Scan object") //nolint:contextcheck // one index
+	}
 	if err != nil {
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
