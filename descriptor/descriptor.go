@@ -6,9 +6,10 @@
 // miniscript and musig() included. What differs between networks is handed in
 // as a [Network].
 //
-// The package is pure: no files, no clock, no network, no state. All its
-// functions and methods are safe for concurrent use. Texts may come from
-// anyone: time and memory are bounded by [MaxTextLen] and [MaxRange].
+// The package is pure: no files, no clock, no network, and no state but what a
+// caller keeps in [Expansions]. All its functions and methods are safe for
+// concurrent use. Texts may come from anyone: time and memory are bounded by
+// [MaxTextLen] and [MaxRange].
 //
 // Source: BIP380 to BIP386, BIP389, BIP390; BIP32, BIP327, BIP328, BIP341,
 // BIP360, BIP379.

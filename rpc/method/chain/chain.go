@@ -12,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -24,6 +25,9 @@ type Deps struct {
 	Chain   *chainview.Current
 	Actor   *ask.Ref // owns the chain
 	Index   *Index   // nil when the node keeps no filter index
+
+	// Expansions has the scripts of descriptors that were scanned for.
+	Expansions *descriptor.Expansions
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time

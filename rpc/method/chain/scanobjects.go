@@ -37,7 +37,7 @@ func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.
 	for _, v := range objects.Elements() {
 		object, err := parseScanObject(v)
 		if err == nil {
-			err = object.expand(ctx, s.net, &set)
+			err = object.expand(ctx, s.net, s.deps.Expansions, &set)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -103,7 +103,9 @@ func parseScanObject(v *jsontree.Value) (scanObject, error) {
 
 // expand adds the scripts of every branch of the descriptor to set. Ranges of
 // descriptors that have none are ignored.
-func (o scanObject) expand(ctx context.Context, net *descriptor.Network, set *scriptSet) error {
+func (o scanObject) expand(
+	ctx context.Context, net *descriptor.Network, known *descriptor.Expansions, set *scriptSet,
+) error {
 	branches, err := descriptor.Parse(o.text, net, descriptor.Options{})
 	for i := 0; err == nil && i < len(branches); i++ {
 		err = branches[i].CheckAllowed("Scan object") //nolint:contextcheck // one index
@@ -112,7 +114,7 @@ func (o scanObject) expand(ctx context.Context, net *descriptor.Network, set *sc
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
 	for _, branch := range branches {
-		err := branch.ExpandRange(ctx, o.first, o.last, runtime.GOMAXPROCS(0),
+		err := known.ExpandRange(ctx, branch, o.first, o.last, runtime.GOMAXPROCS(0),
 			func(_ uint32, scripts [][]byte) error {
 				set.add(scripts)
 				return nil

@@ -113,7 +113,7 @@ func (d Deps) addresses(ctx context.Context, branch *descriptor.Descriptor, firs
 		}
 		return nil
 	}
-	err := branch.ExpandRange(ctx, first, last, runtime.GOMAXPROCS(0), visit)
+	err := d.Expansions.ExpandRange(ctx, branch, first, last, runtime.GOMAXPROCS(0), visit)
 	if errors.Is(err, descriptor.ErrNeedsPrivateKey) || errors.Is(err, descriptor.ErrNotDerivable) {
 		err = errNeedsPrivateKey
 	}
