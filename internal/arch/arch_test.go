@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"internal/clock":       nil,
 	"internal/corelog":     nil,
 	"internal/dialect":     {"descriptor"},
+	"internal/headersync":  nil,
 	"internal/jsontree":    nil,
 	"internal/options":     nil,
 	"internal/match":       {"filters", "internal/chainview"},
@@ -46,6 +47,9 @@ var mayImport = map[string][]string{
 	"actors/mempool":  actor,
 	"actors/peers":    append([]string{"internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
+	"actors/sync": append([]string{
+		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
+	}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),
