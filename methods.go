@@ -33,10 +33,6 @@ const blockMinTxFee = 1
 // protocolVersion is the version of the P2P protocol, in all dialects.
 const protocolVersion = 70016
 
-// expansionMemory is how many bytes the scripts of descriptors may take that
-// methods keep for the next call, of some 300,000 keys.
-const expansionMemory = 32 << 20
-
 // A Host is what the methods about the program itself need to know of it.
 type Host struct {
 	Stop     func()    // begins to stop the program, and returns at once
@@ -51,10 +47,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
-		chain.Commands(n.chainMethods(expansions)),
+		chain.Commands(n.chainMethods()),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 		}),
@@ -65,7 +60,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
 		}),
-		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
+		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
 	}
 	if n.wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
@@ -83,9 +78,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	), nil
 }
 
-func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
+func (n *Node) chainMethods() chain.Deps {
 	d := chain.Deps{
-		Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk, Expansions: expansions,
+		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}

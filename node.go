@@ -13,10 +13,12 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -39,6 +41,7 @@ type Node struct {
 
 	store            *segment.Store // nil without the index
 	chain, txbuilder *Ref
+	coins            *Ref
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
@@ -78,6 +81,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.startTxBuilder(); err != nil {
 		return err
 	}
+	if err := n.startCoins(); err != nil {
+		return err
+	}
 	if n.cfg.BlockFilterIndex {
 		if err := n.startIndex(); err != nil {
 			return err
@@ -104,9 +110,14 @@ func (n *Node) startChain() error {
 
 func (n *Node) startTxBuilder() error {
 	producer := txbuilder.New(txbuilder.Config{
-		Net: n.net.Descriptors(), AllowNoOutputs: n.cfg.AllowNoOutputs,
+		Net: descriptor.NetworkOf(n.net.Params), AllowNoOutputs: n.cfg.AllowNoOutputs,
 	})
 	return n.spawn(&n.txbuilder, "txbuilder", producer, txbuilder.Requests)
+}
+
+func (n *Node) startCoins() error {
+	producer := coins.New(coins.Config{Chain: n.chain, Workers: n.cfg.Workers, Log: n.cfg.Log})
+	return n.spawn(&n.coins, "coins", producer, coins.Requests)
 }
 
 func (n *Node) startIndex() error {

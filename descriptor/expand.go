@@ -33,8 +33,7 @@ func (d *Descriptor) Expand(index uint32) ([][]byte, error) {
 type expander struct {
 	root   script
 	keys   []publicKeys
-	ranged int  // number of keys that depend on the index
-	slow   bool // a key takes milliseconds
+	ranged int // number of keys that depend on the index
 }
 
 func (d *Descriptor) expander() (*expander, error) {
@@ -46,7 +45,6 @@ func (d *Descriptor) expander() (*expander, error) {
 		}
 		if e.keys[i].fixed == nil {
 			e.ranged++
-			e.slow = e.slow || k.pqc() && d.cache == nil
 		}
 	}
 	return e, nil

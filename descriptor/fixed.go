@@ -2,12 +2,11 @@ package descriptor
 
 import "encoding/hex"
 
-// fixed is a script given as it is: addr(ADDRESS), raw(HEX) or rawmr(HEX).
+// fixed is a script given as it is: addr(ADDRESS) or raw(HEX).
 type fixed struct {
 	name   string
 	text   string // argument in canonical form
 	script []byte
-	form   string // see [Network.ScriptType]
 }
 
 func (*fixed) branches() int { return 1 }
@@ -22,15 +21,13 @@ func (s *fixed) scripts([][]byte) ([][]byte, error) {
 }
 
 func (s *fixed) output() OutputType {
-	switch s.form {
+	switch ScriptType(s.script) {
 	case typePubKeyHash, typeScriptHash:
 		return Legacy
 	case typeWitnessV0Key, typeWitnessV0Script:
 		return Bech32
 	case typeWitnessTaproot, typeWitnessUnknown:
 		return Bech32m
-	case typeWitnessP2MR:
-		return MerkleRoot
 	}
 	return Unknown
 }
@@ -41,10 +38,10 @@ func parseAddr(p *parser, args string, _ scope) (script, error) {
 		return nil, failf("Address is not valid")
 	}
 	address, _ := AddressOf(out, p.net)
-	return &fixed{name: "addr", text: address, script: out, form: p.net.ScriptType(out)}, nil
+	return &fixed{name: "addr", text: address, script: out}, nil
 }
 
-func parseRaw(p *parser, args string, _ scope) (script, error) {
+func parseRaw(_ *parser, args string, _ scope) (script, error) {
 	if !isHex(args) {
 		return nil, failf("Raw script is not hex")
 	}
@@ -52,5 +49,5 @@ func parseRaw(p *parser, args string, _ scope) (script, error) {
 	if err != nil {
 		return nil, failf("Raw script is not hex")
 	}
-	return &fixed{name: "raw", text: hex.EncodeToString(out), script: out, form: p.net.ScriptType(out)}, nil
+	return &fixed{name: "raw", text: hex.EncodeToString(out), script: out}, nil
 }

@@ -147,10 +147,10 @@ func (p *parser) decodeExtended(text string) (hdkey.Key, bool) {
 		return hdkey.Key{}, false
 	}
 	version, payload := [4]byte(raw), (*[hdkey.PayloadSize]byte)(raw[4:])
-	switch {
-	case p.net.xpub(version):
+	switch version {
+	case p.net.HDPublicKeyID:
 		return hdkey.ParsePublic(payload)
-	case p.net.xprv(version):
+	case p.net.HDPrivateKeyID:
 		root, ok := hdkey.ParsePrivate(payload)
 		if ok {
 			p.secrets.add(root.PublicKey[:], &secretKey{scalar: root.Secret(), compressed: true})

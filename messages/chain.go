@@ -136,6 +136,7 @@ type Coin struct {
 	Output   *wire.TxOut
 	Height   int32 // of its block
 	Coinbase bool
+	Tip      Tip // at which it is unspent
 }
 
 // WaitOpen is answered when the chain is open and can be read.

@@ -1,13 +1,13 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.AcceptBlocks], [messages.AcceptHeaders],
-// [messages.Generate], [messages.GenerateBlock],
-// [messages.InvalidateBlock], [messages.ReconsiderBlock], [messages.SetMockTime],
-// [messages.GetTip], [messages.GetCoin], [messages.WaitTip], [messages.WaitOpen],
-// [messages.WaitImported] and [messages.GetImportStatus], and announces every
-// change of the tip. Validation may take long, so it runs in one worker at a
-// time; requests are carried out in the order they came, and the reading of block
-// files goes on between them.
+// It serves [messages.SubmitBlock], [messages.AcceptBlock], [messages.AcceptHeaders],
+// [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
+// [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
+// [messages.GetCoin], [messages.SnapshotCoins], [messages.WaitTip],
+// [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
+// and announces every change of the tip. Validation may take long, so it runs in
+// one worker at a time; requests are carried out in the order they came, and the
+// reading of block files goes on between them.
 //
 // Readers do not ask this actor: they use the [chainview.Current] that it sets.
 package chain
@@ -57,6 +57,9 @@ type Engine interface {
 	// Coin returns an output of the active chain that is not spent.
 	Coin(out wire.OutPoint) (messages.Coin, error)
 
+	// Coins returns all of them as they are now, to be released.
+	Coins() (messages.CoinSet, error)
+
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
 	SetMockTime(t time.Time)
@@ -90,7 +93,8 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
-	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.AcceptHeaders](),
+	ask.Serve[messages.AcceptBlock](), ask.Serve[messages.AcceptHeaders](),
+	ask.Serve[messages.SnapshotCoins](),
 }
 
 type (
@@ -106,8 +110,9 @@ type (
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
-	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
+	acceptBlock  = ask.Call[messages.AcceptBlock, messages.Done]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
+	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 )
 
 // Chain is the actor; make one with [New].
@@ -181,7 +186,7 @@ func (s *Chain) Receive(c actor.Context) {
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()
-	case *acceptBlocks, *headers:
+	case *acceptBlock, *headers:
 		s.blocks = append(s.blocks, s.peerJob(m))
 		s.next(c)
 	default:

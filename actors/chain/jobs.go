@@ -31,7 +31,13 @@ func (s *Chain) jobFor(msg any) job {
 			return messages.Done{}, nil
 		})
 	case *getCoin:
-		return acknowledged(m, func(e Engine) (messages.Coin, error) { return e.Coin(m.Req.Out) })
+		return acknowledged(m, func(e Engine) (messages.Coin, error) {
+			coin, err := e.Coin(m.Req.Out)
+			coin.Tip = currentTip(e)
+			return coin, err
+		})
+	case *snapshot:
+		return snapshotJob(m)
 	case *generate:
 		return acknowledged(m, func(e Engine) ([]chainhash.Hash, error) { return s.generate(e, m) })
 	case *generateOne:
@@ -58,6 +64,24 @@ func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(
 			err, broken = failed, failed
 		}
 		return func() { call.Answer(got, err) }, broken
+	}
+}
+
+// snapshotJob makes the set of unspent outputs. One that nobody waits for any
+// more is released.
+func snapshotJob(m *snapshot) job {
+	return func(e Engine) (func(), error) {
+		select {
+		case <-m.Ctx.Done():
+			return func() { m.Answer(nil, context.Cause(m.Ctx)) }, nil
+		default:
+		}
+		set, err := e.Coins()
+		return func() {
+			if !m.Answer(set, err) && set != nil {
+				set.Release()
+			}
+		}, err
 	}
 }
 

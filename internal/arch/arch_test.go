@@ -13,14 +13,15 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
-	"descriptor":           {"internal/p2mr", "internal/slhdsa"},
+	"descriptor":           nil,
 	"filters":              nil,
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
+	"internal/coinstats":   {"internal/muhash"},
 	"internal/corelog":     nil,
-	"internal/dialect":     {"descriptor"},
-	"internal/headersync":  nil,
+	"internal/dialect":     nil,
 	"internal/jsontree":    nil,
+	"internal/muhash":      nil,
 	"internal/options":     nil,
 	"internal/match":       {"filters", "internal/chainview"},
 	"internal/p2mr":        {"internal/slhdsa"},
@@ -43,13 +44,11 @@ var mayImport = map[string][]string{
 	"internal/ask":    {"messages"},
 	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/dialect", "internal/versionbits"},
 	"actors/chain":    actor,
+	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,
 	"actors/mempool":  actor,
 	"actors/peers":    append([]string{"internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
-	"actors/sync": append([]string{
-		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
-	}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),

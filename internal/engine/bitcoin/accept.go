@@ -74,6 +74,9 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 		if known != nil && e.stored(block.Hash()) != nil {
 			err = errors.Join(err, e.dropHeader(known))
 		}
+		if e.stored(block.Hash()) != nil {
+			err = errors.Join(err, e.keepUnparsable(block))
+		}
 		return err
 	})
 	if err != nil {
@@ -120,7 +123,7 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 		}
 	}
 	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
-	if parent == nil || e.stored(&parent.Hash) == nil {
+	if parent == nil {
 		return &messages.RejectError{Reason: ReasonNoParent}
 	}
 	if e.net.SignetChallenge != nil && !e.signed(block.MsgBlock()) {

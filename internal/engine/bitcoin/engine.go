@@ -90,7 +90,7 @@ func (e *Engine) Coin(out wire.OutPoint) (messages.Coin, error) {
 		return messages.Coin{}, fmt.Errorf("unspent output %v: %w", out, err)
 	}
 	if entry == nil || entry.IsSpent() {
-		return messages.Coin{}, messages.ErrNoCoin
+		return e.unparsableCoin(out)
 	}
 	return messages.Coin{
 		Output: wire.NewTxOut(entry.Amount(), entry.PkScript()),

@@ -8,11 +8,12 @@
 package chain
 
 import (
+	"context"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -24,16 +25,34 @@ type Deps struct {
 	Network *dialect.Network
 	Chain   *chainview.Current
 	Actor   *ask.Ref // owns the chain
+	Coins   *ask.Ref // reads the set of unspent outputs
 	Index   *Index   // nil when the node keeps no filter index
 
-	// Expansions has the scripts of descriptors that were scanned for.
-	Expansions *descriptor.Expansions
+	// Unconfirmed is what the mempool knows; nil when the node keeps none.
+	Unconfirmed Unconfirmed
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
 
 	// SizeOnDisk returns how many bytes the block and undo files take.
 	SizeOnDisk func() (int64, error)
+}
+
+// Unconfirmed is what the methods about outputs ask of the mempool.
+type Unconfirmed interface {
+	// Output returns an output that a transaction in the mempool creates, nil
+	// when none does, and whether one spends it, wherever it was created.
+	Output(ctx context.Context, out wire.OutPoint) (created *wire.TxOut, spent bool, err error)
+
+	// Txs returns all transactions in the mempool, and what each of them
+	// spends, in the order of its inputs.
+	Txs(ctx context.Context) ([]UnconfirmedTx, error)
+}
+
+// UnconfirmedTx is a transaction in the mempool.
+type UnconfirmedTx struct {
+	Tx    *wire.MsgTx
+	Spent []wire.TxOut
 }
 
 // Index is the block filter index.
@@ -56,13 +75,17 @@ func Commands(d Deps) []command.Command {
 		getBlockStats(&d),
 		getChainTips(&d),
 		getDeploymentInfo(&d),
+		getDescriptorActivity(&d),
 		getDifficulty(&d),
 		getIndexInfo(&d),
 		getMempoolInfo(),
 		getRawMempool(),
+		getTxOut(&d),
+		getTxOutSetInfo(&d),
 		invalidateBlock(&d),
 		reconsiderBlock(&d),
 		scanBlocks(&d),
+		scanTxOutSet(&d),
 		syncWithValidationInterfaceQueue(&d),
 		waitForBlock(&d),
 		waitForBlockHeight(&d),

@@ -14,7 +14,7 @@ import (
 )
 
 func scanBlocks(d *Deps) command.Command {
-	s := &scan{deps: d, net: d.Network.Descriptors()}
+	s := &scan{deps: d, net: descriptor.NetworkOf(d.Network.Params)}
 	return command.Command{
 		Name:     "scanblocks",
 		Category: command.Blockchain,
@@ -229,13 +229,16 @@ func (s *scan) order(a *command.Args) (order scanOrder, err error) {
 	return order, nil
 }
 
+// errScanBusy answers a second scan.
+var errScanBusy = command.Error{
+	Code:    command.InvalidParameter,
+	Message: `Scan already in progress, use action "abort" or "status"`,
+}
+
 // scanFailure puts an error of the scanner into words for the client.
 func scanFailure(err error) error {
 	if errors.Is(err, messages.ErrScanBusy) {
-		return command.Error{
-			Code:    command.InvalidParameter,
-			Message: `Scan already in progress, use action "abort" or "status"`,
-		}
+		return errScanBusy
 	}
 	if damage, ok := errors.AsType[*messages.FilterError](err); ok {
 		return command.Error{Code: command.MiscError, Message: damage.Error()}

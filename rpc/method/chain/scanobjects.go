@@ -20,9 +20,24 @@ var errAborted = errors.New("scan was aborted")
 // scripts returns the different output scripts of the scan objects, which are
 // argument 1. The error is errAborted once aborted is closed.
 func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) ([][]byte, error) {
+	var set scriptSet
+	err := expandObjects(ctx, aborted, a, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+		set.add(scripts)
+	})
+	return set.list, err
+}
+
+// visitScripts is told the scripts that a branch of a descriptor has at an index.
+type visitScripts func(branch *descriptor.Descriptor, index uint32, scripts [][]byte)
+
+// expandObjects reads the scan objects, which are argument 1, and visits all their
+// scripts. The error is errAborted once aborted is closed; nil never is.
+func expandObjects(
+	ctx context.Context, aborted <-chan struct{}, a *command.Args, net *descriptor.Network, visit visitScripts,
+) error {
 	objects, err := a.Array(1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -33,20 +48,19 @@ func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.
 		case <-ctx.Done():
 		}
 	}()
-	var set scriptSet
 	for _, v := range objects.Elements() {
 		object, err := parseScanObject(v)
 		if err == nil {
-			err = object.expand(ctx, s.net, s.deps.Expansions, &set)
+			err = object.expand(ctx, net, visit)
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return set.list, nil
+	return nil
 }
 
 // scriptSet holds every script once.
@@ -101,22 +115,17 @@ func parseScanObject(v *jsontree.Value) (scanObject, error) {
 	return o, err
 }
 
-// expand adds the scripts of every branch of the descriptor to set. Ranges of
+// expand visits the scripts of every branch of the descriptor. Ranges of
 // descriptors that have none are ignored.
-func (o scanObject) expand(
-	ctx context.Context, net *descriptor.Network, known *descriptor.Expansions, set *scriptSet,
-) error {
+func (o scanObject) expand(ctx context.Context, net *descriptor.Network, visit visitScripts) error {
 	branches, err := descriptor.Parse(o.text, net, descriptor.Options{})
-	for i := 0; err == nil && i < len(branches); i++ {
-		err = branches[i].CheckAllowed("Scan object") //nolint:contextcheck // one index
-	}
 	if err != nil {
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
 	for _, branch := range branches {
-		err := known.ExpandRange(ctx, branch, o.first, o.last, runtime.GOMAXPROCS(0),
-			func(_ uint32, scripts [][]byte) error {
-				set.add(scripts)
+		err := branch.ExpandRange(ctx, o.first, o.last, runtime.GOMAXPROCS(0),
+			func(index uint32, scripts [][]byte) error {
+				visit(branch, index, scripts)
 				return nil
 			})
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 
 // Deps is what the methods work with.
 type Deps struct {
-	Net        *descriptor.Network // whose addresses and keys are read
-	Expansions *descriptor.Expansions
+	Net *descriptor.Network // whose addresses and keys are read
 }
 
 // Commands returns the methods.

@@ -12,11 +12,16 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/util"
 )
 
 func newTable(tb testing.TB, params *chaincfg.Params) *command.Table {
 	tb.Helper()
-	return newTableOf(tb, descriptor.NetworkOf(params))
+	table, err := command.NewTable(util.Commands(util.Deps{Net: descriptor.NetworkOf(params)}))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return table
 }
 
 // reply calls a method and returns the text of its result or of its error.

@@ -1,0 +1,128 @@
+// Package muhash hashes sets: MuHash3072, whose value does not depend on the
+// order in which elements come and go.
+//
+// Each element stands for a number modulo the prime 2^3072 - 1103717: the
+// ChaCha20 key stream of its SHA-256 hash. A set is the product of the numbers
+// of its elements, so that sets of disjoint elements are joined by multiplying,
+// and an element is taken out by dividing. The hash of the set is the SHA-256
+// hash of that product (384 bytes, little-endian).
+//
+// Source: Bitcoin Core 30.2, src/crypto/muhash.h; Bellare and Micciancio, "A new
+// paradigm for collision-free hashing" (1997).
+package muhash
+
+import (
+	"crypto/sha256"
+	"math/big"
+	"math/bits"
+	"slices"
+
+	"golang.org/x/crypto/chacha20"
+)
+
+const (
+	numberBits = 3072
+	numberSize = numberBits / 8
+	// offset is what the modulus lies below 2^3072.
+	offset = 1103717
+)
+
+// modulus is the prime 2^3072 - 1103717.
+var modulus = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), numberBits), big.NewInt(offset))
+
+// A Hash is a set of byte strings. The zero value is the empty set. It is used by
+// one goroutine at a time.
+type Hash struct {
+	in, out field // products of what was put in, and of what was taken out
+}
+
+// Insert adds an element.
+func (h *Hash) Insert(element []byte) { h.in.multiply(number(element)) }
+
+// Remove takes an element out. One that is taken out before it was put in counts
+// against its insertion later.
+func (h *Hash) Remove(element []byte) { h.out.multiply(number(element)) }
+
+// Join adds the elements of another set, which stays as it is.
+func (h *Hash) Join(other *Hash) {
+	h.in.multiply(&other.in.n)
+	h.out.multiply(&other.out.n)
+}
+
+// Sum returns the hash of the set, in the order of the digest's bytes.
+func (h *Hash) Sum() [sha256.Size]byte {
+	value := new(big.Int).Set(h.in.value())
+	if h.out.started() {
+		inverse := new(big.Int).ModInverse(new(big.Int).Mod(h.out.value(), modulus), modulus)
+		value.Mul(value, inverse)
+	}
+	value.Mod(value, modulus)
+	bytes := value.FillBytes(make([]byte, numberSize))
+	slices.Reverse(bytes)
+	return sha256.Sum256(bytes)
+}
+
+// number returns what an element stands for.
+func number(element []byte) *big.Int {
+	key := sha256.Sum256(element)
+	cipher, err := chacha20.NewUnauthenticatedCipher(key[:], make([]byte, chacha20.NonceSize))
+	if err != nil {
+		panic(err) // key and nonce have the sizes they must have
+	}
+	stream := make([]byte, numberSize)
+	cipher.XORKeyStream(stream, stream)
+	slices.Reverse(stream)
+	return new(big.Int).SetBytes(stream)
+}
+
+// words is how many words of a big.Int hold a number.
+const words = numberBits / bits.UintSize
+
+// A field holds a product modulo the prime, as a number below 2^3072. The zero
+// value is one.
+type field struct {
+	n            big.Int // zero: nothing was multiplied
+	product, low big.Int // memory of multiply, kept
+}
+
+// started reports whether anything was multiplied. No element stands for zero
+// but by a chance of 2^-3072.
+func (f *field) started() bool { return f.n.Sign() != 0 }
+
+func (f *field) value() *big.Int {
+	if !f.started() {
+		return big.NewInt(1)
+	}
+	return &f.n
+}
+
+// multiply multiplies by x, which is below 2^3072; by one where x is zero, the
+// value of a field that was never multiplied.
+func (f *field) multiply(x *big.Int) {
+	switch {
+	case x.Sign() == 0:
+		return
+	case !f.started():
+		f.n.Set(x)
+		return
+	}
+	f.product.Mul(&f.n, x)
+	for f.product.BitLen() > numberBits {
+		f.fold()
+	}
+	f.n.Set(&f.product)
+}
+
+// small is the offset as a number.
+var small = big.NewInt(offset)
+
+// fold makes the product smaller by a multiple of the prime: what lies above
+// 3072 bits counts offset times as much below.
+func (f *field) fold() {
+	all := f.product.Bits()
+	var high big.Int
+	high.SetBits(slices.Clone(all[words:]))
+	f.low.SetBits(slices.Clone(all[:words]))
+	f.product.Mul(&high, small)
+	f.product.Add(&f.product, &f.low)
+}

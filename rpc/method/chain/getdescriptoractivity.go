@@ -1,0 +1,241 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+func getDescriptorActivity(d *Deps) command.Command {
+	printer := &txjson.Printer{Net: descriptor.NetworkOf(d.Network.Params), WitnessScale: d.Network.WitnessScale}
+	return command.Command{
+		Name:     "getdescriptoractivity",
+		Category: command.Blockchain,
+		Summary: "Returns what a set of output scripts received and spent in some blocks, for instance in those that scanblocks found.\n" +
+			"Over many blocks this takes minutes: let the client wait that long.",
+		Params: []command.Param{
+			{
+				Name: "blockhashes", Type: command.Array, Help: "blocks of the active chain, in any order",
+				Inner: []command.Param{{Name: "blockhash", Type: command.Hex, Optional: true, Help: "hash of a block"}},
+			},
+			{
+				Name: "scanobjects", Type: command.Array, Usage: scanParams[1].Usage,
+				Help: "what to look for: descriptors, alone or in an object", Inner: scanParams[1].Inner,
+			},
+			{Name: "include_mempool", Type: command.Bool, Default: "true", Help: "look into the mempool as well"},
+		},
+		Results: activityResults,
+		Examples: []string{
+			`[["000000000000000000001347062c12fded7c528943c8ce133987e2e2f5a840ee"], ["addr(bc1qzl6nsgqzu89a66l50cvwapnkw5shh23zarqkw9)"]]`,
+		},
+		Run: func(ctx context.Context, a *command.Args) (any, error) { return d.activity(ctx, printer, a) },
+	}
+}
+
+var activityResults = []command.Result{{Type: command.Object, Inner: []command.Result{
+	{Type: command.Array, Key: "activity", Help: "in the order of the blocks, those of the mempool last", Inner: []command.Result{
+		{Type: command.Object, Help: "an output was spent", Inner: []command.Result{
+			{Type: command.String, Key: "type", Help: "spend"},
+			{Type: command.Amount, Key: "amount", Help: "value of the output"},
+			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "block of the spend; not in the mempool"},
+			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+			{Type: command.Hex, Key: "spend_txid", Help: "transaction that spends it"},
+			{Type: command.Number, Key: "spend_vin", Help: "index of the input"},
+			{Type: command.Hex, Key: "prevout_txid", Help: "transaction that created it"},
+			{Type: command.Number, Key: "prevout_vout", Help: "index of the output"},
+			{Type: command.Object, Key: "prevout_spk", Help: "its script", Inner: scriptResults},
+		}},
+		{Type: command.Object, Help: "an output was received", Inner: []command.Result{
+			{Type: command.String, Key: "type", Help: "receive"},
+			{Type: command.Amount, Key: "amount", Help: "value of the output"},
+			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "its block; not in the mempool"},
+			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+			{Type: command.Hex, Key: "txid", Help: "its transaction"},
+			{Type: command.Number, Key: "vout", Help: "index of the output"},
+			{Type: command.Object, Key: "output_spk", Help: "its script", Inner: scriptResults},
+		}},
+	}},
+}}}
+
+// spendEvent is an output that was spent.
+type spendEvent struct {
+	Type      string              `json:"type"`
+	Amount    jsontree.Amount     `json:"amount"`
+	BlockHash *chainhash.Hash     `json:"blockhash,omitempty"`
+	Height    *int32              `json:"height,omitempty"`
+	TxID      chainhash.Hash      `json:"spend_txid"`
+	Input     int                 `json:"spend_vin"`
+	FromTxID  chainhash.Hash      `json:"prevout_txid"`
+	FromIndex uint32              `json:"prevout_vout"`
+	Script    txjson.ScriptPubKey `json:"prevout_spk"`
+}
+
+// receiveEvent is an output that was created.
+type receiveEvent struct {
+	Type      string              `json:"type"`
+	Amount    jsontree.Amount     `json:"amount"`
+	BlockHash *chainhash.Hash     `json:"blockhash,omitempty"`
+	Height    *int32              `json:"height,omitempty"`
+	TxID      chainhash.Hash      `json:"txid"`
+	Index     int                 `json:"vout"`
+	Script    txjson.ScriptPubKey `json:"output_spk"`
+}
+
+// activities gathers what happened to some scripts.
+type activities struct {
+	printer *txjson.Printer
+	scripts map[string]struct{}
+	events  []any // of spendEvent and receiveEvent
+}
+
+func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args) (any, error) {
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := activityBlocks(reader, a)
+	if err != nil {
+		return nil, err
+	}
+	found := activities{printer: p, scripts: map[string]struct{}{}, events: []any{}}
+	err = expandObjects(ctx, nil, a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+		for _, script := range scripts {
+			found.scripts[string(script)] = struct{}{}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range blocks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := found.addBlock(reader, b); err != nil {
+			return nil, err
+		}
+	}
+	unconfirmed, err := a.BoolOr(2, true)
+	if err != nil {
+		return nil, err
+	}
+	if unconfirmed && d.Unconfirmed != nil {
+		if err := found.addUnconfirmed(ctx, d.Unconfirmed); err != nil {
+			return nil, err
+		}
+	}
+	return struct {
+		Activity []any `json:"activity"`
+	}{found.events}, nil
+}
+
+// activityBlocks returns the blocks of argument 0 by height, each once.
+func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Block, error) {
+	list, err := a.Array(0)
+	if err != nil {
+		return nil, err
+	}
+	active := reader.Active()
+	blocks := map[*chainview.Block]struct{}{}
+	for _, v := range list.Elements() {
+		hash, err := arg.Hash(v, "blockhash")
+		if err != nil {
+			return nil, err
+		}
+		b, err := lookup(reader, &hash)
+		if err != nil {
+			return nil, err
+		}
+		if !active.Contains(b) {
+			return nil, command.Error{Code: command.InvalidParameter, Message: "Block is not in main chain"}
+		}
+		blocks[b] = struct{}{}
+	}
+	byHeight := func(a, b *chainview.Block) int { return cmp.Compare(a.Height, b.Height) }
+	return slices.SortedFunc(maps.Keys(blocks), byHeight), nil
+}
+
+// addBlock adds what happened in a block.
+func (s *activities) addBlock(reader chainview.Reader, b *chainview.Block) error {
+	raw, err := reader.Raw(&b.Hash)
+	if err != nil {
+		return blockTexts.failure(err)
+	}
+	block, err := parseBlock(raw)
+	if err != nil {
+		return err
+	}
+	spent, err := reader.Spent(&b.Hash)
+	if err != nil {
+		return blockTexts.failure(err)
+	}
+	for i, tx := range block.Transactions {
+		if i > 0 && i <= len(spent) {
+			s.addSpends(tx, len(spent[i-1]), b, func(n int) ([]byte, int64) {
+				return spent[i-1][n].Script, int64(spent[i-1][n].Value)
+			})
+		}
+		s.addReceipts(tx, b)
+	}
+	return nil
+}
+
+// addUnconfirmed adds what happens in the mempool.
+func (s *activities) addUnconfirmed(ctx context.Context, pool Unconfirmed) error {
+	txs, err := pool.Txs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range txs {
+		s.addSpends(t.Tx, len(t.Spent), nil, func(n int) ([]byte, int64) { return t.Spent[n].PkScript, t.Spent[n].Value })
+		s.addReceipts(t.Tx, nil)
+	}
+	return nil
+}
+
+// addSpends looks at what a transaction spends: known outputs, of which spent
+// returns script and value. b is nil in the mempool.
+func (s *activities) addSpends(tx *wire.MsgTx, known int, b *chainview.Block, spent func(int) ([]byte, int64)) {
+	for n, in := range tx.TxIn[:min(known, len(tx.TxIn))] {
+		script, value := spent(n)
+		if _, ok := s.scripts[string(script)]; !ok {
+			continue
+		}
+		event := spendEvent{
+			Type: "spend", Amount: jsontree.Amount(value), TxID: tx.TxHash(), Input: n,
+			FromTxID: in.PreviousOutPoint.Hash, FromIndex: in.PreviousOutPoint.Index,
+			Script: s.printer.ScriptPubKey(script),
+		}
+		if b != nil {
+			event.BlockHash, event.Height = &b.Hash, &b.Height
+		}
+		s.events = append(s.events, event)
+	}
+}
+
+// addReceipts looks at what a transaction creates.
+func (s *activities) addReceipts(tx *wire.MsgTx, b *chainview.Block) {
+	for n, out := range tx.TxOut {
+		if _, ok := s.scripts[string(out.PkScript)]; !ok {
+			continue
+		}
+		event := receiveEvent{
+			Type: "receive", Amount: jsontree.Amount(out.Value), TxID: tx.TxHash(), Index: n,
+			Script: s.printer.ScriptPubKey(out.PkScript),
+		}
+		if b != nil {
+			event.BlockHash, event.Height = &b.Hash, &b.Height
+		}
+		s.events = append(s.events, event)
+	}
+}

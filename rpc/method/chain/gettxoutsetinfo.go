@@ -1,0 +1,96 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func getTxOutSetInfo(d *Deps) command.Command {
+	return command.Command{
+		Name:     "gettxoutsetinfo",
+		Category: command.Blockchain,
+		Summary: "Returns how many unspent outputs there are, what they are worth, and a hash of them.\n" +
+			"All of them are read, which takes a while.",
+		Params: []command.Param{
+			{Name: "hash_type", Type: command.String, Default: `"hash_serialized_3"`, Help: "\"hash_serialized_3\", \"muhash\" or \"none\""},
+			{
+				Name: "hash_or_height", Type: command.Number, Default: "the tip", AnyType: true,
+				Help: "another block than the tip, by hash or height (needs an index that this node does not keep)",
+			},
+			{Name: "use_index", Type: command.Bool, Default: "true", Help: "use that index where there is one"},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.Number, Key: "height", Help: "height of the block as of which this is told"},
+			{Type: command.Hex, Key: "bestblock", Help: "hash of that block"},
+			{Type: command.Number, Key: "txouts", Help: "number of unspent outputs"},
+			{Type: command.Number, Key: "bogosize", Help: "a size of the set that no database has"},
+			{Type: command.Hex, Key: "hash_serialized_3", Optional: true, Help: "hash of the set in order, if asked for"},
+			{Type: command.Hex, Key: "muhash", Optional: true, Help: "hash of the set without order, if asked for"},
+			{Type: command.Amount, Key: "total_amount", Help: "sum of the values"},
+			{Type: command.Number, Key: "transactions", Help: "number of transactions with unspent outputs"},
+			{Type: command.Number, Key: "disk_size", Help: "bytes that the set takes on disk, estimated"},
+		}}},
+		Examples: []string{`[]`, `["muhash"]`},
+		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.txOutSetInfo(ctx, a) },
+	}
+}
+
+// coinHashes are the values of hash_type.
+var coinHashes = map[string]messages.CoinHash{
+	"none": messages.NoHash, "muhash": messages.MuHash, "hash_serialized_3": messages.HashSerialized,
+}
+
+// txOutSetInfo is what gettxoutsetinfo returns.
+type txOutSetInfo struct {
+	Height     int32           `json:"height"`
+	BestBlock  chainhash.Hash  `json:"bestblock"`
+	Outputs    int64           `json:"txouts"`
+	BogoSize   int64           `json:"bogosize"`
+	Serialized *chainhash.Hash `json:"hash_serialized_3,omitempty"`
+	MuHash     *chainhash.Hash `json:"muhash,omitempty"`
+	Total      jsontree.Amount `json:"total_amount"`
+	Txs        int64           `json:"transactions"`
+	DiskSize   int64           `json:"disk_size"`
+}
+
+func (d *Deps) txOutSetInfo(ctx context.Context, a *command.Args) (any, error) {
+	name, err := a.StringOr(0, "hash_serialized_3")
+	if err != nil {
+		return nil, err
+	}
+	hash, ok := coinHashes[name]
+	if !ok {
+		return nil, command.Errorf(command.InvalidParameter, "'%s' is not a valid hash_type", name)
+	}
+	if _, err := a.BoolOr(2, true); err != nil {
+		return nil, err
+	}
+	if a.Has(1) {
+		return nil, command.Error{
+			Code: command.InvalidParameter, Message: "Querying specific block heights requires coinstatsindex",
+		}
+	}
+	sums, err := ask.Ask(ctx, d.Coins, messages.SumCoins{Hash: hash})
+	if err != nil {
+		return nil, command.Error{Code: command.InternalError, Message: "Unable to read UTXO set"}
+	}
+	info := txOutSetInfo{
+		Height: sums.Tip.Height, BestBlock: sums.Tip.Hash, Outputs: sums.Outputs, BogoSize: sums.BogoSize,
+		Total: jsontree.Amount(sums.Amount), Txs: sums.Txs, DiskSize: sums.DiskSize,
+	}
+	digest := chainhash.Hash(sums.Hash)
+	switch hash {
+	case messages.HashSerialized:
+		info.Serialized = &digest
+	case messages.MuHash:
+		info.MuHash = &digest
+	case messages.NoHash:
+	}
+	return info, nil
+}

@@ -1,0 +1,145 @@
+package chaindb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/util"
+
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// coinsName is the root bucket in which btcd keeps the unspent outputs, and
+// coinsTipName the item that names the block up to which they are written.
+const (
+	coinsName    = "utxosetv2"
+	coinsTipName = "utxostateconsistency"
+)
+
+// A Coin is an unspent output. Packed is valid only while the coin is visited.
+type Coin struct {
+	Out wire.OutPoint
+	blockfile.Unspent
+}
+
+// Coins is the set of unspent outputs as it was written at one moment. Its
+// methods are safe for concurrent use; it is to be released.
+type Coins struct {
+	db     *DB
+	snap   *leveldb.Snapshot
+	dir    *directory
+	prefix []byte // of the keys
+
+	// Tip is the block up to which the set is written.
+	Tip chainhash.Hash
+
+	release sync.Once
+}
+
+// Coins returns the set of unspent outputs as btcd wrote it last. What btcd holds
+// in memory is not in it.
+func (db *DB) Coins() (*Coins, error) {
+	t, err := db.newTx(false)
+	if err != nil {
+		return nil, ErrClosed
+	}
+	defer db.gate.leave() // the snapshot stays
+	bucket, ok := t.dir.child(0, []byte(coinsName))
+	tip, _ := t.get(bucketID(0).item([]byte(coinsTipName)))
+	if !ok || len(tip) != chainhash.HashSize {
+		t.snap.Release()
+		return nil, fmt.Errorf("unspent outputs: %w", ErrNotFound)
+	}
+	return &Coins{db: db, snap: t.snap, dir: t.dir, prefix: bucket.itemPrefix(), Tip: chainhash.Hash(tip)}, nil
+}
+
+// Release gives up the set.
+func (c *Coins) Release() { c.release.Do(c.snap.Release) }
+
+// Visit calls visit with every output of a transaction whose id begins with a
+// byte from first to last, ascending by id. It ends with ctx or with an error of
+// visit, and returns it. An entry that cannot be read is [ErrCorrupt].
+func (c *Coins) Visit(ctx context.Context, first, last byte, visit func(*Coin) error) error {
+	var coin Coin
+	return c.items(ctx, c.prefix, first, last, func(key, value []byte) error {
+		if err := coin.parse(key, value); err != nil {
+			return err
+		}
+		return visit(&coin)
+	})
+}
+
+// Beside calls visit with the items of another root bucket, as of the same
+// moment, whose keys begin with a byte from first to last. A bucket that is not
+// there has none. Key and value are valid only while they are visited.
+func (c *Coins) Beside(ctx context.Context, bucket string, first, last byte, visit func(key, value []byte) error) error {
+	id, ok := c.dir.child(0, []byte(bucket))
+	if !ok {
+		return nil
+	}
+	return c.items(ctx, id.itemPrefix(), first, last, visit)
+}
+
+// items visits the items of a bucket in the order of their keys.
+func (c *Coins) items(ctx context.Context, prefix []byte, first, last byte, visit func(key, value []byte) error) error {
+	if err := c.db.gate.enter(); err != nil {
+		return err
+	}
+	defer c.db.gate.leave()
+	it := c.snap.NewIterator(keyRange(prefix, first, last), nil)
+	defer it.Release()
+	for n := 0; it.Next(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := visit(it.Key()[len(prefix):], it.Value()); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return fmt.Errorf("unspent outputs: %w", fromLevelDB(err))
+	}
+	return nil
+}
+
+// keyRange returns the range of keys in which a byte from first to last follows
+// the prefix.
+func keyRange(prefix []byte, first, last byte) *util.Range {
+	n := len(prefix)
+	r := util.BytesPrefix(append(prefix[:n:n], last))
+	r.Start = append(prefix[:n:n], first)
+	return r
+}
+
+// parse reads a row of the set: the key is id and index of the output.
+func (c *Coin) parse(key, value []byte) (err error) {
+	if len(key) <= chainhash.HashSize {
+		return fmt.Errorf("%w: unspent output with key %x", ErrCorrupt, key)
+	}
+	c.Out.Hash = chainhash.Hash(key)
+	var failed error
+	c.Out.Index, failed = blockfile.ParseOutputIndex(key[chainhash.HashSize:])
+	c.Unspent, err = blockfile.ParseUnspent(value)
+	if err = errors.Join(failed, err); err != nil {
+		return fmt.Errorf("unspent output %v: %w", c.Out, err)
+	}
+	return nil
+}
+
+// DiskSize estimates how many bytes of the database the set takes.
+func (c *Coins) DiskSize() (int64, error) {
+	if err := c.db.gate.enter(); err != nil {
+		return 0, err
+	}
+	defer c.db.gate.leave()
+	sizes, err := c.db.ldb.SizeOf([]util.Range{*keyRange(c.prefix, 0, 0xff)})
+	if err != nil {
+		return 0, fmt.Errorf("size of unspent outputs: %w", fromLevelDB(err))
+	}
+	return sizes.Sum(), nil
+}
