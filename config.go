@@ -62,6 +62,10 @@ type Config struct {
 	// Wallets says how wallets are kept. Default: none are.
 	Wallets *WalletConfig
 
+	// Peers says how the node takes part in the network of its peers. Default:
+	// it does not.
+	Peers *PeerConfig
+
 	// System is the actor system to live in. Default: one of the node's own.
 	// The node's actors then have names that begin with ActorPrefix.
 	System      *actor.ActorSystem

@@ -49,6 +49,10 @@ func (n *Node) Wallet(name string) *Ref {
 	return n.walletDir.Lookup(name)
 }
 
+// Peers returns the actor that owns the connections to peers, nil when the node
+// has none. It serves the requests of messages/peers.go.
+func (n *Node) Peers() *Ref { return n.peers }
+
 // Indexer returns the actor that keeps the block filter index, nil when there
 // is none. It serves the requests of messages/index.go.
 func (n *Node) Indexer() *Ref { return n.indexer }

@@ -56,6 +56,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		net.Commands(net.Deps{
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
 			RelayFee: jsontree.Amount(n.net.RelayFee), IncrementalFee: jsontree.Amount(n.net.IncrementalFee),
+			Peers: n.peers, AddConnection: n.net.MineOnDemand,
 		}),
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,

@@ -45,6 +45,7 @@ type Node struct {
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
+	peers            *Ref   // nil without peers
 	refs             []*Ref // in start order: each may ask those before it
 
 	mu     sync.Mutex
@@ -89,10 +90,15 @@ func (n *Node) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if n.cfg.Wallets == nil {
-		return nil
+	if n.cfg.Wallets != nil {
+		if err := n.startWallets(ctx); err != nil {
+			return err
+		}
 	}
-	return n.startWallets(ctx)
+	if n.cfg.Peers != nil {
+		return n.startPeers(ctx)
+	}
+	return nil
 }
 
 func (n *Node) startChain() error {

@@ -171,8 +171,12 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	connections, err := peerConfig(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
-		Wallets: keep, Dialect: o.Dialect(), Regtest: rules,
+		Wallets: keep, Peers: connections, Dialect: o.Dialect(), Regtest: rules,
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),

@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,
 	"actors/mempool":  actor,
-	"actors/peers":    append([]string{"internal/p2p"}, actor...),
+	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",

@@ -2,11 +2,13 @@ package net
 
 import (
 	"context"
+	"errors"
 
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-func disconnectNode() command.Command {
+func disconnectNode(d *Deps) command.Command {
 	return command.Command{
 		Name:     "disconnectnode",
 		Category: command.Network,
@@ -18,7 +20,7 @@ func disconnectNode() command.Command {
 		},
 		Results:  []command.Result{{Type: command.Null}},
 		Examples: []string{`["192.168.0.6:8333"]`, `["", 1]`},
-		Run: func(_ context.Context, a *command.Args) (any, error) {
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			address, err := a.StringOr(0, "")
 			if err != nil {
 				return nil, err
@@ -30,12 +32,22 @@ func disconnectNode() command.Command {
 					Code: command.InvalidParams, Message: "Only one of address and nodeid should be provided.",
 				}
 			}
+			q := messages.DisconnectPeer{Addr: address}
 			if byID {
-				if _, err := a.Int64(1); err != nil {
+				id, err := a.Int64(1)
+				if err != nil {
 					return nil, err
 				}
+				q.ID = &id
 			}
-			return nil, errNoSuchPeer // there are no peers
+			if d.Peers == nil {
+				return nil, errNoSuchPeer
+			}
+			_, err = tell(ctx, d, q)
+			if errors.Is(err, messages.ErrPeerNotFound) {
+				err = errNoSuchPeer
+			}
+			return nil, err
 		},
 		Control: func(*command.Args) bool { return true },
 	}

@@ -3,11 +3,12 @@ package net
 import (
 	"context"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -18,7 +19,7 @@ type networkInfo struct {
 	Services        string          `json:"localservices"`
 	ServiceNames    []string        `json:"localservicesnames"`
 	Relay           bool            `json:"localrelay"`
-	TimeOffset      int             `json:"timeoffset"`
+	TimeOffset      int64           `json:"timeoffset"`
 	Active          bool            `json:"networkactive"`
 	Connections     int             `json:"connections"`
 	Inbound         int             `json:"connections_in"`
@@ -53,7 +54,7 @@ func getNetworkInfo(d *Deps) command.Command {
 		Summary:  "Returns the node's versions and the state of its networking.",
 		Results:  []command.Result{{Type: command.Object, Inner: networkInfoResults}},
 		Examples: []string{`[]`},
-		Run:      func(context.Context, *command.Args) (any, error) { return d.networkInfo(), nil },
+		Run:      func(ctx context.Context, _ *command.Args) (any, error) { return d.networkInfo(ctx) },
 	}
 }
 
@@ -96,32 +97,44 @@ var networkInfoResults = []command.Result{
 	},
 }
 
-func (d *Deps) networkInfo() networkInfo {
+// noNetworking is the state of a node without a peer table.
+var noNetworking = messages.NetworkState{Networks: []messages.NetworkUse{
+	{Name: "ipv4"}, {Name: "ipv6"}, {Name: "onion"}, {Name: "i2p"}, {Name: "cjdns"},
+}}
+
+func (d *Deps) networkInfo(ctx context.Context) (any, error) {
+	state := noNetworking
+	if d.Peers != nil {
+		var err error
+		if state, err = tell(ctx, d, messages.GetNetwork{}); err != nil {
+			return nil, err
+		}
+	}
 	info := networkInfo{
 		Version:         d.Version,
 		Subversion:      d.Subversion,
 		ProtocolVersion: d.ProtocolVersion,
-		Services:        fmt.Sprintf("%016x", uint64(d.Services)),
-		ServiceNames:    serviceNames(d.Services),
-		Active:          d.Active,
-		Networks:        networks(d.Reachable),
+		Services:        fmt.Sprintf("%016x", state.Services),
+		ServiceNames:    serviceNames(wire.ServiceFlag(state.Services)),
+		Relay:           state.Relay,
+		TimeOffset:      int64(state.TimeOffset / time.Second),
+		Active:          state.Active,
+		Connections:     state.Peers.In + state.Peers.Out,
+		Inbound:         state.Peers.In,
+		Outbound:        state.Peers.Out,
 		RelayFee:        d.RelayFee,
 		IncrementalFee:  d.IncrementalFee,
+	}
+	for _, n := range state.Networks {
+		info.Networks = append(info.Networks, network{n.Name, !n.Reachable, n.Reachable, n.Proxy, n.Randomize})
+	}
+	for _, l := range state.Local {
+		info.Addresses = append(info.Addresses, localAddress{l.Host, int(l.Port), l.Score})
 	}
 	if d.Warnings != nil {
 		info.Warnings = d.Warnings()
 	}
-	return info
-}
-
-// networks returns all networks in Core's order.
-func networks(reachable []string) []network {
-	var all []network
-	for _, name := range []string{"ipv4", "ipv6", "onion", "i2p", "cjdns"} {
-		used := slices.Contains(reachable, name)
-		all = append(all, network{Name: name, Limited: !used, Reachable: used})
-	}
-	return all
+	return info, nil
 }
 
 // services are the names that Core knows.

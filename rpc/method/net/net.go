@@ -1,26 +1,31 @@
 // Package net holds the JSON-RPC methods about the node's place in the network
-// of its peers: disconnectnode, getconnectioncount, getnetworkinfo and
-// getpeerinfo.
+// of its peers.
 //
-// The node has no peers: it neither connects nor listens. The methods say so in
-// the form that clients of Bitcoin Core know.
+// A node without a peer table neither connects nor listens. The methods that
+// only look say so in the form that clients of Bitcoin Core know, the others
+// answer that there is no networking.
 package net
 
 import (
-	"github.com/btcsuite/btcd/wire"
+	"context"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // Deps is what the methods tell of.
 type Deps struct {
-	Version         int              // of Core's interface: 300200 for 30.2.0
-	Subversion      string           // see Subversion
-	ProtocolVersion int              // of P2P messages
-	Services        wire.ServiceFlag // offered to peers
-	Active          bool             // whether connections may be made at all
-	Reachable       []string         // networks that addresses are used of: "ipv4"
+	Version         int    // of Core's interface: 300200 for 30.2.0
+	Subversion      string // see Subversion
+	ProtocolVersion int    // of P2P messages
+
+	// Peers is the peer table, Sync and Relay follow the peers' chains and
+	// relay transactions. Any may be nil.
+	Peers, Sync, Relay *ask.Ref
+
+	AddConnection bool // tests may choose the type of a connection
 
 	// RelayFee and IncrementalFee are the least fees of transactions that are
 	// passed on and that replace others, for 1000 virtual bytes.
@@ -33,9 +38,29 @@ type Deps struct {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
-		disconnectNode(),
-		getConnectionCount(),
+		addConnection(&d),
+		addNode(&d),
+		disconnectNode(&d),
+		getAddedNodeInfo(&d),
+		getConnectionCount(&d),
+		getNetTotals(&d),
 		getNetworkInfo(&d),
-		getPeerInfo(),
+		getPeerInfo(&d),
+		ping(&d),
+		setNetworkActive(&d),
 	}
+}
+
+// errNoNetworking answers what needs a peer table.
+var errNoNetworking = command.Error{
+	Code: command.P2PDisabled, Message: "Error: Peer-to-peer functionality missing or disabled",
+}
+
+// tell asks the peer table for something that is done soon, at any load.
+func tell[Q messages.Request[R], R any](ctx context.Context, d *Deps, q Q) (R, error) {
+	if d.Peers == nil {
+		var zero R
+		return zero, errNoNetworking
+	}
+	return ask.Control(ctx, d.Peers, q)
 }

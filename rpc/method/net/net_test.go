@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -36,27 +40,52 @@ func call(t *testing.T, d net.Deps, method string) string {
 	return string(text)
 }
 
+// A table stands in for the peer table.
+type table struct {
+	network messages.NetworkState
+	peers   []messages.PeerInfo
+}
+
+func (p *table) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetNetwork, messages.NetworkState]:
+		m.Answer(p.network, nil)
+	case *ask.Call[messages.GetPeers, []messages.PeerInfo]:
+		m.Answer(p.peers, nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (p *table) start(t *testing.T) *ask.Ref {
+	t.Helper()
+	return actortest.New(t).Spawn("peers", func() actor.Actor { return p })
+}
+
 func TestGetNetworkInfo(t *testing.T) {
+	peers := &table{network: messages.NetworkState{
+		Active:   true,
+		Services: uint64(wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeNetworkLimited | 1<<63),
+		Peers:    messages.PeerCount{In: 2, Out: 1},
+		Networks: []messages.NetworkUse{{Name: "ipv4", Reachable: true}, {Name: "onion", Proxy: "127.0.0.1:9050", Randomize: true}},
+		Local:    []messages.LocalAddress{{Host: "1.2.3.4", Port: 8333, Score: 4}},
+	}}
 	got := call(t, net.Deps{
 		Version:         300200,
 		Subversion:      "/Satoshi:30.2.0/Trawl:0.1.0/",
 		ProtocolVersion: 70016,
-		Services:        wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeNetworkLimited | 1<<63,
-		Active:          true,
-		Reachable:       []string{"ipv6", "ipv4"},
+		Peers:           peers.start(t),
 		RelayFee:        100,
 		IncrementalFee:  100,
 		Warnings:        func() []string { return []string{"look out"} },
 	}, "getnetworkinfo")
 	const want = `{"version":300200,"subversion":"/Satoshi:30.2.0/Trawl:0.1.0/","protocolversion":70016,` +
 		`"localservices":"8000000000000409","localservicesnames":["NETWORK","WITNESS","NETWORK_LIMITED","UNKNOWN[2^63]"],` +
-		`"localrelay":false,"timeoffset":0,"networkactive":true,"connections":0,"connections_in":0,"connections_out":0,` +
+		`"localrelay":false,"timeoffset":0,"networkactive":true,"connections":3,"connections_in":2,"connections_out":1,` +
 		`"networks":[{"name":"ipv4","limited":false,"reachable":true,"proxy":"","proxy_randomize_credentials":false},` +
-		`{"name":"ipv6","limited":false,"reachable":true,"proxy":"","proxy_randomize_credentials":false},` +
-		`{"name":"onion","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false},` +
-		`{"name":"i2p","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false},` +
-		`{"name":"cjdns","limited":true,"reachable":false,"proxy":"","proxy_randomize_credentials":false}],` +
-		`"relayfee":0.00000100,"incrementalfee":0.00000100,"localaddresses":[],"warnings":["look out"]}`
+		`{"name":"onion","limited":true,"reachable":false,"proxy":"127.0.0.1:9050","proxy_randomize_credentials":true}],` +
+		`"relayfee":0.00000100,"incrementalfee":0.00000100,` +
+		`"localaddresses":[{"address":"1.2.3.4","port":8333,"score":4}],"warnings":["look out"]}`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -1,0 +1,117 @@
+package peers
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p"
+)
+
+// A Source makes connections.
+type Source interface {
+	// Dial connects to "host:port".
+	Dial(ctx context.Context, addr string) (net.Conn, error)
+
+	// Lookup returns the addresses of a name.
+	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// Config is what the actors are made of.
+type Config struct {
+	Network *dialect.Network
+	Chain   *chainview.Current
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	// Sync and Relay hear of peers, see package link: of headers and blocks the
+	// one, of transactions the other. Either may be nil.
+	Sync, Relay *ask.Ref
+
+	Listeners   []Listener // where peers are accepted
+	Connect     []string   // stay connected to these nodes
+	Added       []string   // likewise, and by addnode
+	Port        uint16     // of nodes without one; default that of the network
+	Lookup      bool       // names of nodes are looked up (-dns)
+	Inactive    bool       // begin without network (-networkactive=0)
+	V2          bool       // speak the encrypted transport (-v2transport)
+	UserAgent   string
+	Services    wire.ServiceFlag
+	MaxPeers    int           // connections that are not manual, in both directions
+	Timeout     time.Duration // for a connection to be made; default 5 s
+	PeerTimeout time.Duration // for the handshake; default 60 s
+	SendLimit   int           // bytes; default that of p2p.Config
+	RecvLimit   int           // likewise
+
+	Source Source // default: TCP
+}
+
+const (
+	// DefaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
+	DefaultMaxPeers = 125
+
+	// DefaultTimeout is Core's DEFAULT_CONNECT_TIMEOUT.
+	DefaultTimeout = 5 * time.Second
+)
+
+// A Listener is where peers are accepted.
+type Listener struct {
+	net.Listener // the table closes it
+
+	Onion bool // what comes is from Tor
+}
+
+func (c *Config) setDefaults() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Port == 0 {
+		c.Port = c.Network.P2PPort
+	}
+	if c.Source == nil {
+		c.Source = TCP{}
+	}
+}
+
+// session returns the configuration of a session.
+func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
+	return p2p.Config{
+		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2,
+		UserAgent: t.cfg.UserAgent, Services: t.cfg.Services, Height: t.height(),
+		NoTransactions: t.cfg.Relay == nil, Nonces: &t.nonces,
+		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
+		Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
+	}
+}
+
+// height is that of the best block, 0 while there is no chain.
+func (t *Table) height() int32 {
+	if reader := t.cfg.Chain.Open(); reader != nil {
+		return reader.Active().Height()
+	}
+	return 0
+}
+
+// TCP is the Source of nodes that reach their peers directly.
+type TCP struct{}
+
+// Dial implements Source.
+func (TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", addr)
+}
+
+// Lookup implements Source.
+func (TCP) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}

@@ -1,0 +1,105 @@
+package peers
+
+import (
+	"context"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+)
+
+// A conn is the actor of one connection. It hands over what the peer says, and
+// answers itself what only needs reading the chain.
+type conn struct {
+	*line
+
+	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
+	cancel context.CancelFunc
+	run    *ask.Worker
+}
+
+// newConn returns the producer of a connection's actor.
+func newConn(l *line) actor.Producer {
+	return func() actor.Actor {
+		n := &conn{line: l}
+		n.ctx, n.cancel = context.WithCancel(context.Background())
+		return n
+	}
+}
+
+// joined is what the actor of a connection tells the table when the handshake is
+// done. That it stops is how the table hears of the end.
+type joined struct {
+	id     int64
+	remote p2p.Remote
+}
+
+// over is the end of the session.
+type over struct{ reason error }
+
+// Receive implements actor.Actor.
+func (n *conn) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		n.start(c)
+	case *actor.Stopping, *actor.Restarting:
+		n.close()
+	case established:
+		n.establish(m.remote)
+	case received:
+		n.receive(c, m.message)
+	case writable:
+	case over:
+		n.leave()
+		n.reason = m.reason
+		c.Stop(c.Self())
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// start runs the session. An actor that failed has none anymore, and stops.
+func (n *conn) start(c actor.Context) {
+	if n.begun {
+		c.Stop(c.Self())
+		return
+	}
+	n.begun = true
+	n.actor = mailbox{c.ActorSystem().Root, c.Self()}
+	n.run = ask.Go(c, func() any { return over{n.session.Run(n.ctx)} })
+}
+
+// establish introduces the peer to the others.
+func (n *conn) establish(r p2p.Remote) {
+	n.info.Remote = r
+	n.table.tell(joined{n.info.ID, r})
+	n.joined.Store(true)
+	n.tellAll(link.Joined{Peer: n.line})
+	n.session.Want(1)
+}
+
+// tellAll tells the actors that hear of peers.
+func (n *conn) tellAll(msg any) {
+	for _, ref := range []*ask.Ref{n.cfg.Sync, n.cfg.Relay} {
+		if ref != nil {
+			ref.Tell(msg)
+		}
+	}
+}
+
+// leave says goodbye for the peer, once.
+func (n *conn) leave() {
+	if n.joined.Load() && n.left.CompareAndSwap(false, true) {
+		n.tellAll(link.Left{ID: n.info.ID})
+	}
+}
+
+// close ends the session, which takes no longer than closing its socket.
+func (n *conn) close() {
+	n.cancel()
+	n.session.Close(p2p.ErrPanic) // counts when it has not ended yet
+	n.run.Drop()
+	n.leave()
+}

@@ -1,0 +1,231 @@
+package peers
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/transport"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// An entry is a connection in the table.
+type entry struct {
+	id      int64
+	name    string       // as getpeerinfo shows it
+	addr    netaddr.Addr // of the other end; zero when only its name is known
+	bind    netaddr.Addr // own end
+	onion   bool         // came from Tor
+	typ     p2p.ConnectionType
+	allowed link.Permissions
+	session *p2p.Session
+	line    *line
+	ref     *ask.Ref
+	dial    *dial // nil: inbound
+
+	established bool
+	remote      p2p.Remote
+}
+
+// logIdentity is how lines of the log name the peer.
+func (e *entry) disconnecting() string { return fmt.Sprintf("disconnecting peer=%d", e.id) }
+
+// add puts a connection into the table and starts its actor.
+func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
+	e.id = t.nextID.Add(1) - 1
+	e.bind = addrOf(conn.LocalAddr())
+	cfg := t.session(e.id, e.typ, v2)
+	cfg.Addr = e.addr
+	e.line = newLine(t.shared, t.self, e)
+	e.session = p2p.New(conn, cfg, e.line)
+	e.line.session = e.session
+	ref, err := ask.Spawn(c, t.cfg.Log, fmt.Sprintf("peer-%d", e.id), 1, newConn(e.line), nil)
+	if err != nil {
+		_ = conn.Close()
+		t.log.Error("peer without an actor", "err", err)
+		return
+	}
+	e.ref = ref
+	t.peers = append(t.peers, e)
+	t.debugf("Added connection peer=%d", e.id)
+}
+
+// addrOf returns the address of one end of a connection, zero when it has none.
+func addrOf(a net.Addr) netaddr.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netaddr.Addr{}
+	}
+	return netaddr.FromAddrPort(tcp.AddrPort())
+}
+
+// find returns the first connection that fits, nil when none does.
+func (t *Table) find(fits func(*entry) bool) *entry {
+	if i := slices.IndexFunc(t.peers, fits); i >= 0 {
+		return t.peers[i]
+	}
+	return nil
+}
+
+func (t *Table) byID(id int64) *entry { return t.find(func(e *entry) bool { return e.id == id }) }
+
+// disconnect ends a connection for the operator.
+func (t *Table) disconnect(q *messages.DisconnectPeer) error {
+	var e *entry
+	how := "address"
+	if q.ID != nil {
+		e, how = t.byID(*q.ID), "id"
+	} else {
+		e = t.find(func(e *entry) bool { return e.name == q.Addr })
+	}
+	if e == nil {
+		return messages.ErrPeerNotFound
+	}
+	t.debugf("disconnect by %s match, %s", how, e.disconnecting())
+	e.session.Close(errDisconnected)
+	return nil
+}
+
+// errDisconnected ends a session for the operator.
+var errDisconnected = fmt.Errorf("disconnected by request: %w", p2p.ErrClosed)
+
+// joined notes that a peer has shaken hands.
+func (t *Table) joined(m joined) {
+	if e := t.byID(m.id); e != nil {
+		e.established, e.remote = true, m.remote
+	}
+}
+
+// ended takes out a connection whose actor has stopped.
+func (t *Table) ended(c actor.Context, who *actor.PID) {
+	e := t.find(func(e *entry) bool { return e.ref.PID().Equal(who) })
+	if e == nil {
+		return
+	}
+	e.session.Close(nil) // an actor that failed too often left it
+	t.remove(e)
+	if errors.Is(e.line.reason, p2p.ErrRetryV1) && e.dial != nil && t.active {
+		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
+		again := *e.dial
+		again.v2, again.done = false, nil
+		t.dial(c, &again)
+		return
+	}
+	t.maintain(c)
+}
+
+func (t *Table) remove(e *entry) {
+	t.peers = slices.DeleteFunc(t.peers, func(o *entry) bool { return o == e })
+}
+
+func (t *Table) count() (n messages.PeerCount) {
+	for _, e := range t.peers {
+		if e.typ == p2p.Inbound {
+			n.In++
+		} else {
+			n.Out++
+		}
+	}
+	return n
+}
+
+func (t *Table) infos() []messages.PeerInfo {
+	infos := make([]messages.PeerInfo, len(t.peers))
+	for i, e := range t.peers {
+		infos[i] = e.info()
+	}
+	return infos
+}
+
+// info is what getpeerinfo shows.
+func (e *entry) info() messages.PeerInfo {
+	st := e.session.Stats()
+	info := messages.PeerInfo{
+		ID: e.id, Addr: e.name, Network: e.network(), Type: e.typ.String(), Inbound: e.typ == p2p.Inbound,
+		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
+		Services: uint64(st.Remote.Version.Services), Version: st.Remote.Version.Protocol,
+		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
+		RelayTxs:    e.established && !st.Remote.Version.NoTransactions && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
+		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
+		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
+		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, PingWait: st.PingWait,
+		CompactFrom: e.line.compact.Load(),
+	}
+	if st.Remote.Common == 0 {
+		info.StartHeight = -1
+	}
+	if e.bind.IsValid() {
+		info.Bind = e.bind.String()
+	}
+	if local := st.Remote.Version.You; local.IsValid() {
+		info.Local = local.String()
+	}
+	if st.Transport == transport.V2 {
+		info.SessionID = hex.EncodeToString(st.SessionID[:])
+	}
+	return info
+}
+
+// notRoutable is the network of addresses that are on no public one.
+const notRoutable = "not_publicly_routable"
+
+// network is the network through which the peer is connected.
+func (e *entry) network() string {
+	switch {
+	case e.onion:
+		return netaddr.Onion.String()
+	case e.addr.IsRoutable():
+		return e.addr.Network().String()
+	default:
+		return notRoutable
+	}
+}
+
+// hostPort returns a node's name with its port.
+func (t *Table) hostPort(node string) (host string, port uint16) {
+	host, port, _ = netaddr.SplitHostPort(node, t.cfg.Port)
+	return host, port
+}
+
+// isIP reports whether a host is no name.
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
+
+// permissionNames lists permissions as getpeerinfo does.
+func permissionNames(p link.Permissions) []string {
+	names := []string{}
+	for _, known := range []struct {
+		is   bool
+		name string
+	}{
+		{p.BloomFilter, "bloomfilter"},
+		{p.NoBan, "noban"},
+		{p.ForceRelay, "forcerelay"},
+		{p.Relay, "relay"},
+		{p.Mempool, "mempool"},
+		{p.Download, "download"},
+		{p.Addr, "addr"},
+	} {
+		if known.is {
+			names = append(names, known.name)
+		}
+	}
+	return names
+}
+
+// isName reports whether a node is named by a name.
+func isName(host string) bool {
+	return !isIP(host) && !strings.HasSuffix(host, ".onion") && !strings.HasSuffix(host, ".b32.i2p")
+}

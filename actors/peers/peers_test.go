@@ -1,0 +1,120 @@
+package peers_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Two tables connect, see each other, and part.
+func TestTwoNodes(t *testing.T) {
+	for _, v2 := range []bool{false, true} {
+		a, b := start(t, func(c *peers.Config) { c.V2 = v2 }), start(t, func(c *peers.Config) { c.V2 = v2 })
+		must(t, a, messages.ConnectPeer{Node: b.addr})
+		out := a.peersOf(t, 1)[0]
+		in := b.peersOf(t, 1)[0]
+		transport := "v1"
+		if v2 {
+			transport = "v2"
+		}
+		if out.Type != "manual" || out.Addr != b.addr || out.Inbound || out.Transport != transport || out.Subversion == "" {
+			t.Errorf("got %+v", out)
+		}
+		if in.Type != "inbound" || in.Addr != out.Bind || !in.Inbound || in.SessionID != out.SessionID {
+			t.Errorf("got %+v", in)
+		}
+		must(t, b, messages.DisconnectPeer{Addr: in.Addr})
+		a.peersOf(t, 0)
+		b.peersOf(t, 0)
+		must(t, a, messages.ConnectPeer{Node: b.addr})
+		if again := a.peersOf(t, 1)[0]; again.ID != out.ID+1 {
+			t.Errorf("second connection has id %d", again.ID)
+		}
+	}
+}
+
+// A node that speaks v1 only is reached by one that tries v2 first.
+func TestRetryV1(t *testing.T) {
+	a, b := start(t, func(c *peers.Config) { c.V2 = true }), start(t)
+	must(t, a, messages.AddNode{Node: b.addr})
+	if got := a.peersOf(t, 1)[0]; got.Transport != "v1" || got.ID != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A peer that is disconnected sees an end, not an error, and at once.
+func TestDisconnect(t *testing.T) {
+	n := start(t)
+	r, name := connect(t, n)
+	n.eventually(t, "peers are quiet", func(p []messages.PeerInfo) bool { return p[0].Ping > 0 && r.Stats().Ping > 0 })
+	began := time.Now()
+	must(t, n, messages.DisconnectPeer{Addr: name})
+	select {
+	case err := <-r.ended:
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("peer saw %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("not disconnected")
+	}
+	t.Log("took", time.Since(began))
+	n.peersOf(t, 0)
+	for _, q := range []messages.DisconnectPeer{{Addr: name}, {Addr: ""}, {ID: new(int64)}} {
+		if _, err := ask.Ask(t.Context(), n.Ref, q); !errors.Is(err, messages.ErrPeerNotFound) {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+}
+
+// Messages go to whom they concern, and a peer is read on when they are handled.
+func TestRouting(t *testing.T) {
+	sys := actortest.New(t)
+	sync, relay := sys.Probe("sync"), sys.Probe("relay")
+	n := start(t, func(c *peers.Config) { c.Sync, c.Relay = sync.Ref, relay.Ref })
+	r, _ := connect(t, n)
+	peer := actortest.Expect[link.Joined](sync).Peer
+	actortest.Expect[link.Joined](relay)
+	if got := peer.Info(); got.ID != 0 || got.Remote.Version.Protocol == 0 {
+		t.Errorf("got %+v", got)
+	}
+	compact := actortest.Expect[link.Received](sync)
+	compact.Handled()
+
+	hash := chainhash.Hash{1}
+	inv := &wire.MsgInv{InvList: []*wire.InvVect{
+		{Type: wire.InvTypeTx, Hash: hash}, {Type: wire.InvTypeBlock, Hash: hash}, {Type: 5, Hash: hash}, {Type: 77, Hash: hash},
+	}}
+	if err := errors.Join(r.Send(inv), r.Send(&wire.MsgSendHeaders{})); err != nil {
+		t.Fatal(err)
+	}
+	blocks, txs := actortest.Expect[link.Received](sync), actortest.Expect[link.Received](relay)
+	if got := blocks.Message.Message.(*wire.MsgInv).InvList; len(got) != 1 || got[0].Type != wire.InvTypeBlock {
+		t.Errorf("blocks: %v", got)
+	}
+	if got := txs.Message.Message.(*wire.MsgInv).InvList; len(got) != 2 {
+		t.Errorf("transactions: %v", got)
+	}
+	blocks.Handled()
+	blocks.Handled() // counts once
+	sync.Quiet()
+	txs.Handled()
+	if got := actortest.Expect[link.Received](sync).Message.Command(); got != wire.CmdSendHeaders {
+		t.Errorf("got %s", got)
+	}
+
+	peer.Disconnect("test")
+	if got := actortest.Expect[link.Left](sync); got.ID != 0 {
+		t.Errorf("got %+v", got)
+	}
+	actortest.Expect[link.Left](relay)
+}

@@ -1,0 +1,135 @@
+package peers_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// patience is how long a test waits for what must come soon.
+const patience = 10 * time.Second
+
+// A node is a peer table that listens on loopback.
+type node struct {
+	*ask.Ref
+	addr string // where it listens
+}
+
+// start starts a table. Its configuration is completed, and then changed by the
+// test's own wishes.
+func start(t *testing.T, wishes ...func(*peers.Config)) *node {
+	t.Helper()
+	network, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := listen(t)
+	sys := actortest.New(t)
+	cfg := peers.Config{
+		Network: network, Chain: new(chainview.Current), Log: sys.Log,
+		Listeners: []peers.Listener{{Listener: listener}},
+		UserAgent: "/Satoshi:30.2.0/Trawl:test/", Services: wire.SFNodeNetwork | wire.SFNodeWitness,
+		MaxPeers: peers.DefaultMaxPeers, Lookup: true,
+	}
+	for _, wish := range wishes {
+		wish(&cfg)
+	}
+	return &node{sys.Spawn("peers", peers.New(cfg), peers.Requests...), listener.Addr().String()}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// must asks, and gets an answer.
+func must[Q messages.Request[R], R any](t *testing.T, to *node, q Q) R {
+	t.Helper()
+	got, err := ask.Ask(t.Context(), to.Ref, q)
+	if err != nil {
+		t.Fatalf("%T: %v", q, err)
+	}
+	return got
+}
+
+// eventually waits until something holds of the peers of a node, and returns
+// them.
+func (n *node) eventually(t *testing.T, what string, holds func([]messages.PeerInfo) bool) []messages.PeerInfo {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if list := must(t, n, messages.GetPeers{}); holds(list) {
+			return list
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatalf("never: %s; peers: %+v", what, must(t, n, messages.GetPeers{}))
+	return nil
+}
+
+// peersOf waits for that many peers that have shaken hands.
+func (n *node) peersOf(t *testing.T, count int) []messages.PeerInfo {
+	t.Helper()
+	return n.eventually(t, "peers connect", func(list []messages.PeerInfo) bool {
+		return len(list) == count && !slices.ContainsFunc(list, func(p messages.PeerInfo) bool { return !p.Established })
+	})
+}
+
+// A remote is a session of the test's, and what it has heard.
+type remote struct {
+	*p2p.Session
+	heard chan p2p.Message
+	shook chan struct{}
+	ended chan error
+}
+
+func (r *remote) Established(p2p.Remote)  { close(r.shook) }
+func (r *remote) Received(m p2p.Message)  { r.heard <- m }
+func (*remote) Misbehaved(error)          {}
+func (*remote) Writable()                 {}
+func (r *remote) run(ctx context.Context) { r.ended <- r.Run(ctx) }
+
+// connect connects a session to a node, and waits for the handshake.
+func connect(t *testing.T, n *node) (r *remote, name string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", n.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = &remote{heard: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1)}
+	r.Session = p2p.New(conn, p2p.Config{
+		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
+	}, r)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	r.Want(1 << 20)
+	select {
+	case <-r.shook:
+	case <-time.After(patience):
+		t.Fatal("no handshake")
+	}
+	return r, conn.LocalAddr().String()
+}

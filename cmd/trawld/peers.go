@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+// defaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
+const defaultMaxPeers = 125
+
+// peerConfig reads the options that concern peers.
+func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
+	port, err := peerPort(o)
+	if err != nil {
+		return nil, err
+	}
+	connect := o.Strings("connect")
+	chosen := len(connect) > 0 || o.IsNegated("connect") // by the operator, and not found
+	if len(connect) == 1 && connect[0] == "0" {
+		connect = nil
+	}
+	most := max(o.Int("maxconnections", defaultMaxPeers), 0)
+	bind := o.Strings("bind")
+	listen := o.Bool("listen", len(bind) > 0 || !chosen && most > 0 && len(o.Strings("proxy")) == 0)
+	if !listen && len(bind) > 0 {
+		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
+	}
+	return &trawl.PeerConfig{
+		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
+		MaxPeers: int(most), Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
+		V2: o.Bool("v2transport", true), Comments: o.Strings("uacomment"),
+		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
+		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
+		SendBuffer:  1000 * int(o.Int("maxsendbuffer", 1000)), RecvBuffer: 1000 * int(o.Int("maxreceivebuffer", 5000)),
+	}, nil
+}
+
+const (
+	// defaultConnectTimeout is Core's DEFAULT_CONNECT_TIMEOUT, in milliseconds.
+	defaultConnectTimeout = 5000
+
+	// longestTimeout is what a time.Duration can hold, in seconds.
+	longestTimeout = int64(1<<63-1) / int64(time.Second)
+)
+
+func peerPort(o *options.Settings) (uint16, error) {
+	text := o.String("port", "")
+	if text == "" {
+		return 0, nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return 0, refuse("Invalid port specified in -port: '%s'", text)
+	}
+	return uint16(port), nil
+}

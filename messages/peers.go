@@ -1,0 +1,194 @@
+package messages
+
+import (
+	"errors"
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+)
+
+// The requests of this file are served by the peer table, but for
+// [GetPeerSync] and [GetPeerRelay]. Addresses are texts as getpeerinfo shows them:
+// "1.2.3.4:8333", "[::1]:8333".
+
+var (
+	// ErrPeerNotFound reports a peer that is not connected.
+	ErrPeerNotFound = errors.New("peer is not connected")
+
+	// ErrNodeAdded reports a node that is in the list of added nodes already.
+	ErrNodeAdded = errors.New("node was added already")
+
+	// ErrNodeNotAdded reports a node that is not in the list of added nodes.
+	ErrNodeNotAdded = errors.New("node was not added")
+
+	// ErrNoSlot reports that there are as many connections of a type as there
+	// may be.
+	ErrNoSlot = errors.New("at capacity for the type of connection")
+
+	// ErrBanned reports an address or a subnet that is banned already.
+	ErrBanned = errors.New("already banned")
+
+	// ErrNotBanned reports an address or a subnet that was not banned by
+	// exactly that name.
+	ErrNotBanned = errors.New("not banned")
+)
+
+// GetPeers asks for all connections, by ascending id.
+type GetPeers struct{ Asks[[]PeerInfo] }
+
+// PeerInfo is what is known of a connection. Before the handshake the fields that
+// the peer tells are zero.
+type PeerInfo struct {
+	ID          int64
+	Addr        string
+	Bind        string // own end of the connection; empty: not known
+	Local       string // own address as the peer sees it; empty: not said
+	Network     string // "ipv4", … , "not_publicly_routable"
+	Type        string // "inbound", "manual", …
+	Inbound     bool
+	Transport   string // "detecting", "v1", "v2"
+	SessionID   string // hex; empty with v1
+	Permissions []string
+
+	Services    uint64
+	Version     int32
+	Subversion  string
+	StartHeight int32
+	RelayTxs    bool // whether transactions may be announced to the peer
+	Established bool
+
+	Connected, LastSend, LastRecv time.Time // zero: never
+	Sent, Received                uint64    // bytes
+	SentBy, ReceivedBy            map[string]uint64
+	TimeOffset                    time.Duration
+	Ping, MinPing, PingWait       time.Duration // 0: none
+
+	AddrRelay     bool   // whether addresses are relayed with the peer
+	AddrProcessed uint64 // addresses taken
+	AddrLimited   uint64 // addresses dropped, because there were too many
+
+	CompactFrom bool // the peer wants blocks announced as compact blocks
+}
+
+// GetPeerSync asks the actor that follows the peers' chains what it knows of
+// each.
+type GetPeerSync struct{ Asks[map[int64]PeerSync] }
+
+// PeerSync is a peer's part in the download of blocks.
+type PeerSync struct {
+	PresyncedHeaders int32 // -1: no such synchronization is under way
+	SyncedHeaders    int32 // -1: nothing is known
+	SyncedBlocks     int32 // -1: nothing is known
+	InFlight         []int32
+	LastBlock        time.Time // zero: never
+	CompactTo        bool      // the peer is asked to announce compact blocks at once
+}
+
+// GetPeerRelay asks the actor that relays transactions what it knows of each
+// peer.
+type GetPeerRelay struct{ Asks[map[int64]PeerRelay] }
+
+// PeerRelay is a peer's part in the relay of transactions.
+type PeerRelay struct {
+	LastTx       time.Time      // zero: never
+	MinFeeFilter btcutil.Amount // for 1000 virtual bytes
+}
+
+// CountPeers asks how many connections there are.
+type CountPeers struct{ Asks[PeerCount] }
+
+// PeerCount is the answer to [CountPeers].
+type PeerCount struct{ In, Out int }
+
+// DisconnectPeer ends a connection at once, the first one of that address, or
+// that of the id.
+//
+// Errors: [ErrPeerNotFound].
+type DisconnectPeer struct {
+	Asks[Done]
+
+	Addr string // counts unless ID is set
+	ID   *int64
+}
+
+// ConnectPeer connects to a node once. It is answered when that has succeeded or
+// failed; neither is an error.
+//
+// Errors: [ErrNoSlot].
+type ConnectPeer struct {
+	Asks[Done]
+
+	Node string // host or address, with or without a port
+	Type string // as PeerInfo.Type; empty: manual
+	V2   *bool  // nil: as the node is configured
+}
+
+// AddNode enters a node into the list of those that the node stays connected to.
+//
+// Errors: [ErrNodeAdded].
+type AddNode struct {
+	Asks[Done]
+
+	Node string
+	V2   *bool // nil: as the node is configured
+}
+
+// RemoveNode takes a node out of that list; a connection stays.
+//
+// Errors: [ErrNodeNotAdded].
+type RemoveNode struct {
+	Asks[Done]
+
+	Node string
+}
+
+// GetAddedNodes asks for the list of added nodes.
+type GetAddedNodes struct{ Asks[[]AddedNode] }
+
+// AddedNode is a node of that list.
+type AddedNode struct {
+	Node    string
+	Addr    string // of the connection; empty: there is none
+	Inbound bool
+}
+
+// PingPeers pings all peers.
+type PingPeers struct{ Asks[Done] }
+
+// SetNetworkActive lets the node have connections, or ends all and makes none.
+type SetNetworkActive struct {
+	Asks[Done]
+
+	Active bool
+}
+
+// GetNetwork asks for the state of the node's networking.
+type GetNetwork struct{ Asks[NetworkState] }
+
+// NetworkState is the answer to [GetNetwork].
+type NetworkState struct {
+	Active         bool
+	Services       uint64 // offered to peers
+	Relay          bool   // whether peers are asked for transactions
+	Peers          PeerCount
+	TimeOffset     time.Duration // median of the peers'
+	Sent, Received uint64        // bytes, of all connections ever
+	Networks       []NetworkUse
+	Local          []LocalAddress
+	V2             bool // whether the encrypted transport is spoken
+}
+
+// NetworkUse is how addresses of one network are reached.
+type NetworkUse struct {
+	Name      string // "ipv4"
+	Reachable bool
+	Proxy     string // host:port; empty: none
+	Randomize bool   // other credentials of the proxy for each connection
+}
+
+// LocalAddress is one at which the node believes it can be reached.
+type LocalAddress struct {
+	Host  string
+	Port  uint16
+	Score int
+}

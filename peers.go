@@ -1,0 +1,146 @@
+package trawl
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/internal/version"
+	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
+)
+
+// A PeerConfig says how a node takes part in the network of its peers. The zero
+// value connects to nobody and accepts nobody, but nodes can be added.
+type PeerConfig struct {
+	// Bind are the addresses to accept peers at, "host", "host:port" or
+	// "host:port=onion"; with Listen and no Bind, all of this host.
+	Listen bool
+	Bind   []string
+	Port   uint16 // default that of the network
+
+	Connect  []string // stay connected to these nodes, and find no others
+	AddNodes []string // stay connected to these nodes, too
+
+	MaxPeers    int           // connections in both directions that were not asked for; 0: none
+	Lookup      bool          // look up names of nodes
+	Inactive    bool          // begin without network
+	V2          bool          // speak the encrypted transport
+	Comments    []string      // in the user agent
+	Timeout     time.Duration // for a connection to be made, default 5 s
+	PeerTimeout time.Duration // for the handshake, default 60 s
+	SendBuffer  int           // bytes for one peer, default 1,000,000
+	RecvBuffer  int           // likewise, default 5,000,000
+}
+
+// A StartError is a reason not to start, in Core's words and meant for the
+// operator.
+type StartError string
+
+// Error implements error.
+func (e StartError) Error() string { return string(e) }
+
+// startPeers starts the peer table.
+func (n *Node) startPeers(ctx context.Context) error {
+	p := n.cfg.Peers
+	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
+	if err != nil {
+		return err
+	}
+	listeners, err := n.openListeners(ctx)
+	if err != nil {
+		return err
+	}
+	producer := peers.New(peers.Config{
+		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
+		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
+		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
+		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
+	})
+	return n.spawn(&n.peers, "peers", producer, peers.Requests)
+}
+
+// services is what the node offers its peers.
+func (n *Node) services() wire.ServiceFlag {
+	offered := wire.SFNodeNetwork | wire.SFNodeNetworkLimited | wire.SFNodeWitness
+	if n.cfg.Peers.V2 {
+		offered |= wire.SFNodeP2PV2
+	}
+	return offered
+}
+
+// openListeners opens the ports for peers.
+//
+// Errors: StartError.
+func (n *Node) openListeners(ctx context.Context) ([]peers.Listener, error) {
+	p := n.cfg.Peers
+	if !p.Listen && len(p.Bind) == 0 {
+		return nil, nil
+	}
+	port := p.Port
+	if port == 0 {
+		port = n.net.P2PPort
+	}
+	if len(p.Bind) == 0 {
+		return openAny(ctx, port)
+	}
+	var opened []peers.Listener
+	for _, bind := range p.Bind {
+		l, err := openBind(ctx, bind, port)
+		if err != nil {
+			closeAll(opened)
+			return nil, err
+		}
+		opened = append(opened, l)
+	}
+	return opened, nil
+}
+
+func closeAll(listeners []peers.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+}
+
+// openAny opens a port on all addresses of this host. IPv6 may be missing.
+func openAny(ctx context.Context, port uint16) ([]peers.Listener, error) {
+	var c net.ListenConfig
+	var opened []peers.Listener
+	for _, network := range []string{"tcp6", "tcp4"} {
+		host := "::"
+		if network == "tcp4" {
+			host = "0.0.0.0"
+		}
+		l, err := c.Listen(ctx, network, net.JoinHostPort(host, strconv.Itoa(int(port))))
+		if err == nil {
+			opened = append(opened, peers.Listener{Listener: l})
+		}
+	}
+	if len(opened) == 0 {
+		return nil, StartError("Failed to listen on any port. Use -listen=0 if you want this.")
+	}
+	return opened, nil
+}
+
+func openBind(ctx context.Context, bind string, port uint16) (peers.Listener, error) {
+	addr, onion := strings.CutSuffix(bind, "=onion")
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		host, text = strings.Trim(addr, "[]"), strconv.Itoa(int(port))
+	}
+	if net.ParseIP(host) == nil {
+		return peers.Listener{}, StartError("Cannot resolve -bind address: '" + bind + "'")
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(host, text))
+	if err != nil {
+		return peers.Listener{}, StartError(fmt.Sprintf("Unable to bind to %s on this computer. Bitcoin Core is probably already running.",
+			net.JoinHostPort(host, text)))
+	}
+	return peers.Listener{Listener: l, Onion: onion}, nil
+}
