@@ -21,6 +21,11 @@ type Block struct {
 	Header wire.BlockHeader
 	Work   *big.Int // of the chain that ends here; must not be written to
 
+	// Payload is what follows the header wherever that is serialized: the proof
+	// of work of a merge-mined block. Nil on Bitcoin's chains; not to be written
+	// to.
+	Payload []byte
+
 	skip   *Block // an ancestor far back, so that Ancestor takes few hops
 	status atomic.Uint32
 }

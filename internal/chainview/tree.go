@@ -40,6 +40,11 @@ func NewTree(genesis *wire.BlockHeader, work *big.Int) *Tree {
 // Add puts a header into the tree, or returns the one that is there. work is
 // what the header adds to the work of its parent's chain.
 func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Block, error) {
+	return t.AddWithPayload(header, nil, work, status)
+}
+
+// AddWithPayload is Add for a header with something after it.
+func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *big.Int, status Status) (*Block, error) {
 	hash := header.BlockHash()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +56,7 @@ func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Blo
 		return nil, fmt.Errorf("%w: %v", ErrOrphan, header.PrevBlock)
 	}
 	b := &Block{
-		Hash: hash, Parent: parent, Height: parent.Height + 1, Header: *header,
+		Hash: hash, Parent: parent, Height: parent.Height + 1, Header: *header, Payload: payload,
 		Work: new(big.Int).Add(parent.Work, work),
 	}
 	b.skip = parent.Ancestor(skipHeight(b.Height))
@@ -60,6 +65,14 @@ func (t *Tree) Add(header *wire.BlockHeader, work *big.Int, status Status) (*Blo
 	delete(t.tips, parent)
 	t.tips[b] = struct{}{}
 	return b, nil
+}
+
+// NewChild returns a block on top of another that is in no tree: one that is to be
+// tried. It has no hash and no work of its own.
+func NewChild(parent *Block, header *wire.BlockHeader) *Block {
+	b := &Block{Parent: parent, Height: parent.Height + 1, Header: *header, Work: parent.Work}
+	b.skip = parent.Ancestor(skipHeight(b.Height))
+	return b
 }
 
 // SetStatus changes what is known of a block.

@@ -23,6 +23,7 @@ type P2MR struct {
 	FutureTimeV2 int32 // blocks may be 600 s ahead of the clock, before 7200 s
 	OuterWitness int32 // outputs of witness versions 3 to 16 may be made
 	Cadence      int32 // lanes, and the layout of the version
+	BIP30        int32 // no transaction may repeat one with unspent outputs
 	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
 }
 

@@ -201,6 +201,10 @@ func completeQbit(n *Network) *Network {
 	if n.P2MR.SubsidyStep == 0 {
 		n.P2MR.SubsidyStep = 43_200
 	}
+	if !n.MineOnDemand {
+		// Below, BIP34 keeps transactions from repeating.
+		n.P2MR.BIP30 = 1_983_702
+	}
 	n.Params.SubsidyReductionInterval = n.P2MR.SubsidyStep
 	n.Params.BIP0034Height, n.Params.BIP0065Height, n.Params.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
 	n.Subsidy = func(height int32) btcutil.Amount { return qbitSubsidy(height / n.P2MR.SubsidyStep) }

@@ -36,14 +36,14 @@ func AppendUndo(dst []byte, txs [][]Coin) []byte {
 	for _, coins := range txs {
 		dst = appendCompactSize(dst, uint64(len(coins)))
 		for _, coin := range coins {
-			dst = appendCoin(dst, coin)
+			dst = AppendCoin(dst, coin)
 		}
 	}
 	return dst
 }
 
-// appendCoin appends one coin (Core's TxInUndoFormatter).
-func appendCoin(dst []byte, coin Coin) []byte {
+// AppendCoin appends one coin as undo data has it (Core's TxInUndoFormatter).
+func AppendCoin(dst []byte, coin Coin) []byte {
 	code := uint64(coin.Height) << 1
 	if coin.Coinbase {
 		code |= 1
@@ -54,6 +54,13 @@ func appendCoin(dst []byte, coin Coin) []byte {
 	}
 	dst = appendAmount(dst, uint64(coin.Amount))
 	return appendScript(dst, coin.Script)
+}
+
+// ParseCoin is the inverse of [AppendCoin].
+func ParseCoin(b []byte) (Coin, error) {
+	c := &cursor{b: b}
+	coin := c.coin()
+	return coin, c.done()
 }
 
 // ParseUndo is the inverse of [AppendUndo]. Data that it could not have written

@@ -53,12 +53,18 @@ import (
 
 // Options say where a chain database lies and how it is written.
 type Options struct {
-	Dir       string       // metadata: a leveldb folder of its own; made when missing
-	BlocksDir string       // blk and rev files and xor.dat; made when missing
-	Magic     [4]byte      // of the network, as it appears on the wire
-	XOR       bool         // obfuscate new block files (-blocksxor)
-	FastPrune bool         // small block files (-fastprune)
-	Log       *slog.Logger // nil: slog.Default
+	Dir       string  // metadata: a leveldb folder of its own; made when missing
+	BlocksDir string  // blk and rev files and xor.dat; made when missing
+	Magic     [4]byte // of the network, as it appears on the wire
+	XOR       bool    // obfuscate new block files (-blocksxor)
+	FastPrune bool    // small block files (-fastprune)
+
+	// HeaderLen returns the bytes before the transactions of a block; nil: those
+	// of Bitcoin's header. It believes no length that the bytes do not back, and
+	// may return -1.
+	HeaderLen func(raw []byte) int
+
+	Log *slog.Logger // nil: slog.Default
 }
 
 // reader is what a leveldb snapshot and the database itself have in common.

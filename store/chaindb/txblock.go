@@ -3,6 +3,7 @@ package chaindb
 import (
 	"bytes"
 	"errors"
+	"io"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -159,6 +160,18 @@ func each[T, R any](items []T, do func(*T) (R, error)) ([]R, error) {
 	return results, nil
 }
 
+// plain reads a block without what may stand between header and transactions.
+func (db *DB) plain(raw []byte) io.Reader {
+	at := wire.MaxBlockHeaderPayload
+	if db.o.HeaderLen != nil {
+		at = db.o.HeaderLen(raw)
+	}
+	if at < wire.MaxBlockHeaderPayload || at > len(raw) {
+		return bytes.NewReader(nil)
+	}
+	return io.MultiReader(bytes.NewReader(raw[:wire.MaxBlockHeaderPayload]), bytes.NewReader(raw[at:]))
+}
+
 // A blockShape is what undo data takes over from its block.
 type blockShape struct {
 	hash   chainhash.Hash
@@ -184,7 +197,7 @@ func (t *tx) shape(hash *chainhash.Hash) (blockShape, error) {
 		return blockShape{}, err
 	}
 	var block wire.MsgBlock
-	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
+	if err := block.Deserialize(t.db.plain(raw)); err != nil {
 		return blockShape{}, dbError(database.ErrCorruption, "block %v: %v", hash, err)
 	}
 	return shapeOf(&block), nil

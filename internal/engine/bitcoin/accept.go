@@ -12,6 +12,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -57,7 +58,7 @@ func (e *Engine) fillNonce(block *wire.MsgBlock) bool {
 		return false
 	}
 	coinbase := block.Transactions[0]
-	if witnessCommitment(coinbase) < 0 || coinbase.HasWitness() || len(coinbase.TxIn) == 0 {
+	if signet.WitnessCommitment(coinbase) < 0 || coinbase.HasWitness() || len(coinbase.TxIn) == 0 {
 		return false
 	}
 	coinbase.TxIn[0].Witness = wire.TxWitness{make([]byte, 32)}
@@ -126,7 +127,7 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 	if parent == nil {
 		return &messages.RejectError{Reason: ReasonNoParent}
 	}
-	if e.net.SignetChallenge != nil && !e.signed(block.MsgBlock()) {
+	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {
 		return &messages.RejectError{
 			Reason: "bad-signet-blksig", Debug: "signet block signature validation failure",
 		}

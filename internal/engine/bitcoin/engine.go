@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -80,7 +81,9 @@ func Open(cfg Config) (*Engine, error) {
 }
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
-func (e *Engine) Reader() chainview.Reader { return reader{e.tree, e.db} }
+func (e *Engine) Reader() chainview.Reader {
+	return reading.Reader{Tree: e.tree, DB: e.db, HeaderLen: e.net.HeaderLen}
+}
 
 // Coin returns an output of the active chain that is not spent. The error is
 // [messages.ErrNoCoin] where there is none.

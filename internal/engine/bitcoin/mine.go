@@ -16,6 +16,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/internal/versionbits"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -24,10 +25,6 @@ import (
 // lie before the block it follows (BIP94); blocks mined here keep to it on
 // every network, as Core's do.
 const maxTimewarp = 600
-
-// witnessMagic begins the output that commits to the witnesses of a block
-// (BIP141).
-var witnessMagic = []byte{txscript.OP_RETURN, txscript.OP_DATA_36, 0xaa, 0x21, 0xa9, 0xed}
 
 // Mine finds a block on the active chain that pays to script and holds the
 // given transactions after its coinbase. Every hash computed is taken off
@@ -128,7 +125,7 @@ func commitWitnesses(block *wire.MsgBlock) {
 	commitment := chainhash.DoubleHashB(append(root[:], nonce[:]...))
 	coinbase := block.Transactions[0]
 	coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
-	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(witnessMagic), commitment...)))
+	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), commitment...)))
 }
 
 func merkleRoot(txs []*wire.MsgTx, witness bool) chainhash.Hash {

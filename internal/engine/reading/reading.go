@@ -1,9 +1,12 @@
-package bitcoin
+// Package reading is the readers' side of an engine: the block tree, and what
+// lies in the chain database.
+package reading
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -13,49 +16,66 @@ import (
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// reader is the readers' side of an Engine.
-type reader struct {
+// A Reader implements [chainview.Reader].
+type Reader struct {
 	*chainview.Tree
-	db *chaindb.DB
+	DB        *chaindb.DB
+	HeaderLen func(raw []byte) int // see dialect.Network
 }
 
+// startLen is how much of a block is read to find its number of transactions: more
+// than a merge-mined block's payload takes as a rule.
+const startLen = 4096
+
 // Raw implements chainview.Reader.
-func (r reader) Raw(hash *chainhash.Hash) ([]byte, error) {
-	raw, err := r.db.Block(hash)
+func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
+	raw, err := r.DB.Block(hash)
 	return raw, readError(hash, err)
 }
 
 // Size implements chainview.Reader.
-func (r reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
-	if size, err = r.db.BlockSize(hash); err != nil {
+func (r Reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
+	if size, err = r.DB.BlockSize(hash); err != nil {
 		return 0, 0, readError(hash, err)
 	}
-	start, err := r.db.BlockStart(hash, wire.MaxBlockHeaderPayload+wire.MaxVarIntPayload)
+	n, err := r.count(hash, startLen)
 	if err != nil {
-		return 0, 0, readError(hash, err)
+		n, err = r.count(hash, size)
 	}
-	n, err := wire.ReadVarInt(bytes.NewReader(start[wire.MaxBlockHeaderPayload:]), 0)
 	if err != nil {
 		return 0, 0, readError(hash, err)
 	}
 	return size, int(n), nil
 }
 
+// count reads the number of transactions from the first bytes of a block.
+func (r Reader) count(hash *chainhash.Hash, n int) (uint64, error) {
+	start, err := r.DB.BlockStart(hash, n)
+	if err != nil {
+		return 0, err
+	}
+	at := r.HeaderLen(start)
+	if at < 0 || at > len(start) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return wire.ReadVarInt(bytes.NewReader(start[at:]), 0)
+}
+
 // SpentScripts implements chainview.Reader.
-func (r reader) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
+func (r Reader) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
 	if r.isGenesis(hash) {
 		return nil, nil
 	}
-	scripts, err := r.db.SpentScripts(hash)
+	scripts, err := r.DB.SpentScripts(hash)
 	return scripts, undoError(hash, err)
 }
 
 // Spent implements chainview.Reader.
-func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
+func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	if r.isGenesis(hash) {
 		return nil, nil
 	}
-	undo, err := r.db.Undo(hash)
+	undo, err := r.DB.Undo(hash)
 	if err != nil {
 		return nil, undoError(hash, err)
 	}
@@ -74,7 +94,7 @@ func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 
 // isGenesis knows the one block that was never connected, so that it has no
 // undo data.
-func (r reader) isGenesis(hash *chainhash.Hash) bool {
+func (r Reader) isGenesis(hash *chainhash.Hash) bool {
 	return r.Active().At(0).Hash == *hash
 }
 

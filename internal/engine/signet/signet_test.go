@@ -1,15 +1,14 @@
-package bitcoin
+package signet
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
-
-	"github.com/seed61375155/trawl/internal/dialect"
 )
 
 // signetBlock returns a block whose coinbase commits to no witnesses.
@@ -88,8 +87,7 @@ func TestSignetSignature(t *testing.T) {
 	} {
 		block := signetBlock()
 		test.change(block)
-		e := &Engine{net: dialect.Signet(test.challenge)}
-		if got := e.signed(block); got != test.want {
+		if got := Signed(block, test.challenge); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
@@ -103,4 +101,11 @@ func FuzzSignetSolution(f *testing.F) {
 		_, _, _ = cutSolution(script)
 		readSolution(solution, new(wire.TxIn))
 	})
+}
+
+// commitWitnesses adds an output that commits to witnesses; to which does not
+// matter here.
+func commitWitnesses(block *wire.MsgBlock) {
+	script := append(slices.Clone(WitnessMagic), make([]byte, 32)...)
+	block.Transactions[0].AddTxOut(wire.NewTxOut(0, script))
 }

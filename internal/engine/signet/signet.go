@@ -1,10 +1,15 @@
-package bitcoin
+// Package signet checks the signatures of signets' blocks (BIP325), and finds the
+// commitment to witnesses that they stand in.
+package signet
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math"
 
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 )
@@ -17,19 +22,23 @@ var signetHeader = []byte{0xec, 0xc7, 0xda, 0xa2}
 const signetFlags = txscript.ScriptBip16 | txscript.ScriptVerifyWitness |
 	txscript.ScriptVerifyDERSignatures | txscript.ScriptStrictMultiSig
 
+// WitnessMagic begins the output that commits to the witnesses of a block
+// (BIP141).
+var WitnessMagic = []byte{txscript.OP_RETURN, txscript.OP_DATA_36, 0xaa, 0x21, 0xa9, 0xed}
+
 // maxSolutionItem bounds an item of a solution's witness: nothing in a block can
 // be larger.
 const maxSolutionItem = wire.MaxBlockPayload
 
-// signed reports whether a block solves the challenge of its signet (BIP325):
+// Signed reports whether a block solves the challenge of its signet (BIP325):
 // whether a virtual transaction that commits to the block spends a virtual
 // output that pays to the challenge.
-func (e *Engine) signed(block *wire.MsgBlock) bool {
-	spend, sign, ok := signetTxs(block, e.net.SignetChallenge)
+func Signed(block *wire.MsgBlock, challenge []byte) bool {
+	spend, sign, ok := signetTxs(block, challenge)
 	if !ok {
 		return false
 	}
-	fetcher := txscript.NewCannedPrevOutputFetcher(e.net.SignetChallenge, 0)
+	fetcher := txscript.NewCannedPrevOutputFetcher(challenge, 0)
 	vm, err := txscript.NewEngine(spend.TxOut[0].PkScript, sign, 0, signetFlags, nil,
 		txscript.NewTxSigHashes(sign, fetcher), 0, fetcher)
 	return err == nil && vm.Execute() == nil
@@ -41,7 +50,7 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 		return nil, nil, false
 	}
 	coinbase := block.Transactions[0].Copy()
-	at := witnessCommitment(coinbase)
+	at := WitnessCommitment(coinbase)
 	if at < 0 {
 		return nil, nil, false
 	}
@@ -51,7 +60,7 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 	}
 	coinbase.TxOut[at].PkScript = without
 	txs := append([]*wire.MsgTx{coinbase}, block.Transactions[1:]...)
-	root := merkleRoot(txs, false)
+	root := merkleRoot(txs)
 
 	data := binary.LittleEndian.AppendUint32(nil, uint32(block.Header.Version))
 	data = append(data, block.Header.PrevBlock[:]...)
@@ -71,12 +80,12 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 	return spend, sign, readSolution(solution, sign.TxIn[0])
 }
 
-// witnessCommitment returns the index of the last output that commits to
+// WitnessCommitment returns the index of the last output that commits to
 // witnesses, -1 when there is none.
-func witnessCommitment(coinbase *wire.MsgTx) int {
+func WitnessCommitment(coinbase *wire.MsgTx) int {
 	for i := len(coinbase.TxOut) - 1; i >= 0; i-- {
 		script := coinbase.TxOut[i].PkScript
-		if len(script) >= 38 && bytes.HasPrefix(script, witnessMagic) {
+		if len(script) >= 38 && bytes.HasPrefix(script, WitnessMagic) {
 			return i
 		}
 	}
@@ -130,4 +139,12 @@ func readSolution(solution []byte, in *wire.TxIn) bool {
 		in.Witness = append(in.Witness, item)
 	}
 	return r.Len() == 0
+}
+
+func merkleRoot(txs []*wire.MsgTx) chainhash.Hash {
+	wrapped := make([]*btcutil.Tx, len(txs))
+	for i, tx := range txs {
+		wrapped[i] = btcutil.NewTx(tx)
+	}
+	return blockchain.CalcMerkleRoot(wrapped, false)
 }

@@ -1,0 +1,246 @@
+package p2mr
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/p2mr"
+)
+
+// minCoinbaseScript and maxCoinbaseScript bound the script of a coinbase.
+const (
+	minCoinbaseScript = 2
+	maxCoinbaseScript = 100
+)
+
+// A block is a block with what is computed of it once.
+type block struct {
+	*fullHeader
+	raw      []byte
+	txs      []*btcutil.Tx
+	size     int // of raw
+	stripped int // without witnesses
+}
+
+var errTrailing = errors.New("bytes after the end of the block")
+
+// readBlock reads a serialized block and nothing after it.
+func (e *Engine) readBlock(raw []byte) (*block, error) {
+	h, size, err := e.readHeader(raw)
+	if err != nil {
+		return nil, err
+	}
+	b := &block{fullHeader: h, raw: raw, size: len(raw), stripped: size}
+	r := bytes.NewReader(raw[size:])
+	n, err := wire.ReadVarInt(r, 0)
+	if err != nil {
+		return nil, err
+	}
+	b.stripped += wire.VarIntSerializeSize(n)
+	for ; n > 0; n-- {
+		tx := new(wire.MsgTx)
+		if err := tx.Deserialize(r); err != nil {
+			return nil, err
+		}
+		b.stripped += tx.SerializeSizeStripped()
+		b.txs = append(b.txs, btcutil.NewTx(tx))
+	}
+	if r.Len() > 0 {
+		return nil, errTrailing
+	}
+	return b, nil
+}
+
+// message is the block in btcd's form, without its payload.
+func (b *block) message() *wire.MsgBlock {
+	msg := &wire.MsgBlock{Header: b.BlockHeader}
+	for _, tx := range b.txs {
+		msg.Transactions = append(msg.Transactions, tx.MsgTx())
+	}
+	return msg
+}
+
+// check checks what of a block depends on nothing else; the work is not part of
+// it.
+func (e *Engine) check(b *block) error {
+	if e.net.SignetChallenge != nil && !signet.Signed(b.message(), e.net.SignetChallenge) {
+		return reject("bad-signet-blksig", "signet block signature validation failure")
+	}
+	root, repeated := merkleRoot(b.txs)
+	if root != b.MerkleRoot {
+		return reject("bad-txnmrklroot", "hashMerkleRoot mismatch")
+	}
+	if repeated {
+		return reject("bad-txns-duplicate", "duplicate transaction")
+	}
+	if len(b.txs) == 0 || b.stripped > e.net.MaxBlockSize {
+		return reject("bad-blk-length", "size limits failed")
+	}
+	if !blockchain.IsCoinBase(b.txs[0]) {
+		return reject("bad-cb-missing", "first tx is not coinbase")
+	}
+	for _, tx := range b.txs[1:] {
+		if blockchain.IsCoinBase(tx) {
+			return reject("bad-cb-multiple", "more than one coinbase")
+		}
+	}
+	sigOps := 0
+	for _, tx := range b.txs {
+		if err := e.checkTx(tx.MsgTx()); err != nil {
+			return err
+		}
+		sigOps += blockchain.CountSigOps(tx) * e.net.WitnessScale
+	}
+	if sigOps > e.net.MaxBlockSigOps {
+		return reject("bad-blk-sigops", "out-of-bounds SigOpCount")
+	}
+	return nil
+}
+
+// merkleRoot returns the root of the transactions, and whether two nodes beside
+// each other are the same: then a block with a transaction less has that root too.
+func merkleRoot(txs []*btcutil.Tx) (root chainhash.Hash, repeated bool) {
+	level := make([]chainhash.Hash, len(txs))
+	for i, tx := range txs {
+		level[i] = *tx.Hash()
+	}
+	for len(level) > 1 {
+		for i := 0; i+1 < len(level); i += 2 {
+			repeated = repeated || level[i] == level[i+1]
+		}
+		if len(level)%2 != 0 {
+			level = append(level, level[len(level)-1])
+		}
+		for i := 0; i < len(level); i += 2 {
+			level[i/2] = blockchain.HashMerkleBranches(&level[i], &level[i+1])
+		}
+		level = level[:len(level)/2]
+	}
+	if len(level) == 1 {
+		root = level[0]
+	}
+	return root, repeated
+}
+
+// checkTx checks what of a transaction depends on nothing else.
+func (e *Engine) checkTx(tx *wire.MsgTx) error {
+	switch {
+	case len(tx.TxIn) == 0:
+		return reject("bad-txns-vin-empty", "")
+	case len(tx.TxOut) == 0:
+		return reject("bad-txns-vout-empty", "")
+	case tx.SerializeSizeStripped()*e.net.WitnessScale > e.net.MaxBlockWeight:
+		return reject("bad-txns-oversize", "")
+	}
+	total, limit := int64(0), int64(e.net.MaxMoney)
+	for _, out := range tx.TxOut {
+		switch {
+		case out.Value < 0:
+			return reject("bad-txns-vout-negative", "")
+		case out.Value > limit:
+			return reject("bad-txns-vout-toolarge", "")
+		}
+		if total += out.Value; total > limit {
+			return reject("bad-txns-txouttotal-toolarge", "")
+		}
+	}
+	spent := make(map[wire.OutPoint]struct{}, len(tx.TxIn))
+	for _, in := range tx.TxIn {
+		spent[in.PreviousOutPoint] = struct{}{}
+	}
+	if len(spent) < len(tx.TxIn) {
+		return reject("bad-txns-inputs-duplicate", "")
+	}
+	if blockchain.IsCoinBaseTx(tx) {
+		if n := len(tx.TxIn[0].SignatureScript); n < minCoinbaseScript || n > maxCoinbaseScript {
+			return reject("bad-cb-length", "")
+		}
+		return nil
+	}
+	for _, in := range tx.TxIn {
+		if in.PreviousOutPoint.Hash == (chainhash.Hash{}) && in.PreviousOutPoint.Index == wire.MaxPrevOutIndex {
+			return reject("bad-txns-prevout-null", "")
+		}
+	}
+	return nil
+}
+
+// checkAt checks what of a block depends on where it stands: on top of a chain with
+// that median time.
+func (e *Engine) checkAt(b *block, height int32, median int64) error {
+	cutoff := b.Timestamp
+	if e.net.Active("csv", height) {
+		cutoff = timeOf(median)
+	}
+	for _, tx := range b.txs {
+		if !blockchain.IsFinalizedTransaction(tx, height, cutoff) {
+			return reject("bad-txns-nonfinal", "non-final transaction")
+		}
+	}
+	if e.net.Active("bip34", height) {
+		push, err := txscript.NewScriptBuilder().AddInt64(int64(height)).Script()
+		if err != nil || !bytes.HasPrefix(b.txs[0].MsgTx().TxIn[0].SignatureScript, push) {
+			return reject("bad-cb-height", "block height mismatch in coinbase")
+		}
+	}
+	if err := e.checkCommitment(b, height); err != nil {
+		return err
+	}
+	if e.weight(b) > e.net.MaxBlockWeight {
+		return reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed")
+	}
+	return nil
+}
+
+func (e *Engine) weight(b *block) int { return b.stripped*(e.net.WitnessScale-1) + b.size }
+
+// checkCommitment checks the coinbase's commitment to the witnesses (BIP141).
+func (e *Engine) checkCommitment(b *block, height int32) error {
+	coinbase := b.txs[0].MsgTx()
+	if at := signet.WitnessCommitment(coinbase); at >= 0 && e.net.Active("segwit", height) {
+		witness := coinbase.TxIn[0].Witness
+		if len(witness) != 1 || len(witness[0]) != chainhash.HashSize {
+			return reject("bad-witness-nonce-size", "ContextualCheckBlock : invalid witness reserved value size")
+		}
+		root := witnessRoot(b.txs)
+		want := chainhash.DoubleHashB(append(root[:], witness[0]...))
+		if !bytes.Equal(coinbase.TxOut[at].PkScript[len(signet.WitnessMagic):][:chainhash.HashSize], want) {
+			return reject("bad-witness-merkle-match", "ContextualCheckBlock : witness merkle commitment mismatch")
+		}
+		return nil
+	}
+	for _, tx := range b.txs {
+		if tx.MsgTx().HasWitness() {
+			return reject("unexpected-witness", "ContextualCheckBlock : unexpected witness data found")
+		}
+	}
+	return nil
+}
+
+func witnessRoot(txs []*btcutil.Tx) chainhash.Hash { return blockchain.CalcMerkleRoot(txs, true) }
+
+// mayPayTo reports whether an output of a chain that pays to P2MR may have this
+// script.
+func (e *Engine) mayPayTo(script []byte, height int32) bool {
+	if !e.net.P2MROnly {
+		return true
+	}
+	if _, ok := p2mr.ParseOutputScript(script); ok {
+		return true
+	}
+	if len(script) > 0 && script[0] == txscript.OP_RETURN || bytes.Equal(script, anchor) {
+		return true
+	}
+	return height >= e.rules.OuterWitness && len(script) >= 4 && len(script) <= 42 &&
+		script[0] >= txscript.OP_3 && script[0] <= txscript.OP_16 && int(script[1]) == len(script)-2
+}
+
+// anchor is the output script of pay-to-anchor.
+var anchor = []byte{txscript.OP_1, txscript.OP_DATA_2, 0x4e, 0x73}

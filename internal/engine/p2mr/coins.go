@@ -1,0 +1,94 @@
+package p2mr
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/btcsuite/btcd/database"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// coinsBucket holds the unspent outputs: the key is the transaction's hash and the
+// output's number, big-endian; the value the coin as undo data has it.
+var coinsBucket = []byte("p2mr-coins")
+
+// maxSpendableScript is the length above which a script cannot be spent.
+const maxSpendableScript = 10_000
+
+func coinKey(out *wire.OutPoint) []byte {
+	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(out.Hash)+4), out.Hash[:]...), out.Index)
+}
+
+// A view is the unspent outputs as they are after some changes.
+type view struct {
+	below   func(*wire.OutPoint) (*blockfile.Coin, error) // what was there before; nil: no such coin
+	changed map[wire.OutPoint]*blockfile.Coin             // nil: spent
+}
+
+func newView(below func(*wire.OutPoint) (*blockfile.Coin, error)) *view {
+	return &view{below: below, changed: map[wire.OutPoint]*blockfile.Coin{}}
+}
+
+// get returns an unspent output, nil where there is none.
+func (v *view) get(out *wire.OutPoint) (*blockfile.Coin, error) {
+	if coin, ok := v.changed[*out]; ok {
+		return coin, nil
+	}
+	return v.below(out)
+}
+
+func (v *view) spend(out *wire.OutPoint) { v.changed[*out] = nil }
+
+func (v *view) restore(out *wire.OutPoint, coin blockfile.Coin) { v.changed[*out] = &coin }
+
+// create adds the outputs of a transaction that can be spent.
+func (v *view) create(tx *wire.MsgTx, of wire.OutPoint, height int32, coinbase bool) {
+	for i, out := range tx.TxOut {
+		if unspendable(out.PkScript) {
+			continue
+		}
+		of.Index = uint32(i)
+		v.changed[of] = &blockfile.Coin{Height: height, Coinbase: coinbase, Amount: out.Value, Script: out.PkScript}
+	}
+}
+
+func unspendable(script []byte) bool {
+	return len(script) > 0 && script[0] == txscript.OP_RETURN || len(script) > maxSpendableScript
+}
+
+// storedCoin reads an unspent output of the active chain, nil where there is none.
+func (e *Engine) storedCoin(out *wire.OutPoint) (coin *blockfile.Coin, err error) {
+	err = e.db.BTCD().View(func(tx database.Tx) error {
+		row := tx.Metadata().Bucket(coinsBucket).Get(coinKey(out))
+		if row == nil {
+			return nil
+		}
+		parsed, err := blockfile.ParseCoin(row)
+		if err != nil {
+			return fmt.Errorf("unspent output %v: %w", out, err)
+		}
+		coin = &parsed
+		return nil
+	})
+	return coin, err
+}
+
+// putCoins writes the changes of a view.
+func putCoins(tx database.Tx, changed map[wire.OutPoint]*blockfile.Coin) error {
+	bucket := tx.Metadata().Bucket(coinsBucket)
+	for out, coin := range changed {
+		var err error
+		if coin == nil {
+			err = bucket.Delete(coinKey(&out))
+		} else {
+			err = bucket.Put(coinKey(&out), blockfile.AppendCoin(nil, *coin))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

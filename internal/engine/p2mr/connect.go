@@ -1,0 +1,195 @@
+package p2mr
+
+import (
+	"slices"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// connect checks a block against the unspent outputs below it and applies it to
+// them. It returns the coins that it spends, in order. After an error the view is
+// of no use.
+func (e *Engine) connect(v *view, at *chainview.Block, b *block) (spent []blockfile.Coin, err error) {
+	if e.weight(b) > e.net.MaxBlockWeight {
+		return nil, reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed")
+	}
+	if err := e.checkRepeated(v, at, b); err != nil {
+		return nil, err
+	}
+	var checks []scriptCheck
+	fees, sigOps := int64(0), 0
+	for i, tx := range b.txs {
+		msg, coinbase := tx.MsgTx(), i == 0
+		if err := e.checkOutputs(msg, at.Height); err != nil {
+			return nil, err
+		}
+		var coins []blockfile.Coin
+		if !coinbase {
+			var fee int64
+			if coins, fee, err = e.checkInputs(v, tx, at); err != nil {
+				return nil, err
+			}
+			if fees += fee; fees > int64(e.net.MaxMoney) {
+				return nil, reject("bad-txns-accumulated-fee-outofrange", "accumulated fee in the block out of range")
+			}
+		}
+		if sigOps += e.sigOpCost(tx, coins, at.Height); sigOps > e.net.MaxBlockSigOps {
+			return nil, reject("bad-blk-sigops", "too many sigops")
+		}
+		if !coinbase {
+			checks = append(checks, scriptCheck{tx: msg, spent: coins})
+		}
+		for _, in := range msg.TxIn {
+			if !coinbase {
+				v.spend(&in.PreviousOutPoint)
+			}
+		}
+		spent = append(spent, coins...)
+		v.create(msg, wire.OutPoint{Hash: *tx.Hash()}, at.Height, coinbase)
+	}
+	if err := e.checkReward(b, at.Height, fees); err != nil {
+		return nil, err
+	}
+	return spent, e.checkScripts(checks, at.Height)
+}
+
+// checkRepeated is BIP30: no transaction may have the hash of one with unspent
+// outputs.
+func (e *Engine) checkRepeated(v *view, at *chainview.Block, b *block) error {
+	if at.Height < e.rules.BIP30 {
+		return nil
+	}
+	for _, tx := range b.txs {
+		for i := range tx.MsgTx().TxOut {
+			coin, err := v.get(&wire.OutPoint{Hash: *tx.Hash(), Index: uint32(i)})
+			if err != nil {
+				return err
+			}
+			if coin != nil {
+				return reject("bad-txns-BIP30", "tried to overwrite transaction")
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) checkOutputs(tx *wire.MsgTx, height int32) error {
+	for _, out := range tx.TxOut {
+		if !e.mayPayTo(out.PkScript, height) {
+			return reject("bad-txns-output-not-p2mr", "")
+		}
+	}
+	return nil
+}
+
+// checkInputs returns the coins that a transaction spends, and its fee.
+func (e *Engine) checkInputs(v *view, tx *btcutil.Tx, at *chainview.Block) ([]blockfile.Coin, int64, error) {
+	msg := tx.MsgTx()
+	coins := make([]blockfile.Coin, len(msg.TxIn))
+	for i, in := range msg.TxIn {
+		coin, err := v.get(&in.PreviousOutPoint)
+		if err != nil {
+			return nil, 0, err
+		}
+		if coin == nil {
+			return nil, 0, reject("bad-txns-inputs-missingorspent", "")
+		}
+		coins[i] = *coin
+	}
+	sum, limit := int64(0), int64(e.net.MaxMoney)
+	for _, coin := range coins {
+		if coin.Coinbase && at.Height-coin.Height < int32(e.net.Params.CoinbaseMaturity) {
+			return nil, 0, reject("bad-txns-premature-spend-of-coinbase", "")
+		}
+		if sum += coin.Amount; coin.Amount > limit || sum > limit {
+			return nil, 0, reject("bad-txns-inputvalues-outofrange", "")
+		}
+	}
+	fee := sum
+	for _, out := range msg.TxOut {
+		fee -= out.Value
+	}
+	if fee < 0 {
+		return nil, 0, reject("bad-txns-in-belowout", "")
+	}
+	if e.net.Active("csv", at.Height) && !sequenceLocksOver(msg, coins, at) {
+		return nil, 0, reject("bad-txns-nonfinal", "contains a non-BIP68-final transaction")
+	}
+	return coins, fee, nil
+}
+
+// sequenceLocksOver reports whether the relative lock times of a transaction have
+// passed in the block (BIP68).
+func sequenceLocksOver(tx *wire.MsgTx, coins []blockfile.Coin, at *chainview.Block) bool {
+	if uint32(tx.Version) < 2 {
+		return true
+	}
+	for i, in := range tx.TxIn {
+		if in.Sequence&wire.SequenceLockTimeDisabled != 0 {
+			continue
+		}
+		wait := int64(in.Sequence & wire.SequenceLockTimeMask)
+		if in.Sequence&wire.SequenceLockTimeIsSeconds == 0 {
+			if int64(coins[i].Height)+wait > int64(at.Height) {
+				return false
+			}
+			continue
+		}
+		from := at.Ancestor(max(coins[i].Height-1, 0)).MedianTimePast()
+		if from+wait<<wire.SequenceLockTimeGranularity > at.Parent.MedianTimePast() {
+			return false
+		}
+	}
+	return true
+}
+
+// sigOpCost counts the signature checks of a transaction. Those of P2MR scripts are
+// bounded by their own budget.
+func (e *Engine) sigOpCost(tx *btcutil.Tx, coins []blockfile.Coin, height int32) int {
+	cost := blockchain.CountSigOps(tx) * e.net.WitnessScale
+	for i, coin := range coins {
+		in := tx.MsgTx().TxIn[i]
+		if txscript.IsPayToScriptHash(coin.Script) {
+			cost += txscript.GetPreciseSigOpCount(in.SignatureScript, coin.Script, true) * e.net.WitnessScale
+		}
+		if e.net.Active("segwit", height) {
+			cost += txscript.GetWitnessSigOpCount(in.SignatureScript, coin.Script, in.Witness)
+		}
+	}
+	return cost
+}
+
+func (e *Engine) checkReward(b *block, height int32, fees int64) error {
+	reward := int64(0)
+	for _, out := range b.txs[0].MsgTx().TxOut {
+		reward += out.Value
+	}
+	if reward > fees+int64(e.net.Subsidy(height)) {
+		return reject("bad-cb-amount", "coinbase pays too much")
+	}
+	return nil
+}
+
+// disconnect takes a block back from the unspent outputs.
+func (e *Engine) disconnect(v *view, b *block, undo [][]blockfile.Coin) {
+	for i, tx := range slices.Backward(b.txs) {
+		of := wire.OutPoint{Hash: chainhash.Hash(*tx.Hash())}
+		for n := range tx.MsgTx().TxOut {
+			of.Index = uint32(n)
+			v.spend(&of)
+		}
+		if i == 0 {
+			continue
+		}
+		for n, in := range tx.MsgTx().TxIn {
+			v.restore(&in.PreviousOutPoint, undo[i-1][n])
+		}
+	}
+}

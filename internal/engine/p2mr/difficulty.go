@@ -1,0 +1,105 @@
+package p2mr
+
+import (
+	"math/big"
+
+	"github.com/btcsuite/btcd/blockchain"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+)
+
+// halfLife is in how many seconds a lane that finds no block halves its
+// difficulty.
+const halfLife = 7200
+
+// A lane is a way to mine.
+type lane int
+
+const (
+	permissionless lane = iota
+	mergeMined
+	lanes
+)
+
+// spacings are the seconds between two blocks of a lane.
+var spacings = [lanes]int64{75, 300}
+
+// A place is what the difficulty needs to know of the chain up to a block.
+type place struct {
+	merged int32                   // merge-mined blocks, the block included
+	last   [lanes]*chainview.Block // of each lane, at the block or before it; nil: none
+	taken  uint32                  // how many blocks came before it
+}
+
+// placeOf returns the place of a block whose parent is in its own. The genesis
+// block is of the permissionless lane.
+func placeOf(b *chainview.Block, parent *place, of lane) *place {
+	p := new(place)
+	if parent != nil {
+		p.merged, p.last = parent.merged, parent.last
+	}
+	if of == mergeMined {
+		p.merged++
+	}
+	p.last[of] = b
+	return p
+}
+
+// requiredBits returns the compact target of a block of a lane on top of parent.
+func (e *Engine) requiredBits(parent *chainview.Block, of lane, time int64) uint32 {
+	if e.rules.Difficulty == dialect.FixedDifficulty {
+		return parent.Header.Bits
+	}
+	if e.rules.MinDifficulty && time > parent.Header.Timestamp.Unix()+2*spacings[of] {
+		return e.net.Params.PowLimitBits
+	}
+	anchor := e.rules.Anchors.Permissionless
+	if of == mergeMined {
+		anchor = e.rules.Anchors.AuxPoW
+	}
+	last := e.places[parent].last[of]
+	if last == nil {
+		return anchor
+	}
+	done := e.places[last].merged
+	if of == permissionless {
+		done = last.Height - done
+	}
+	genesis := e.net.Params.GenesisBlock.Header.Timestamp.Unix()
+	return asert(anchor, last.Header.Timestamp.Unix()-genesis, int64(done), spacings[of], e.net.Params.PowLimit)
+}
+
+// asert returns the compact target after so many blocks in so many seconds,
+// which halves or doubles with each half-life that they are ahead or behind.
+func asert(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) uint32 {
+	target := asertTarget(anchor, seconds, blocks, spacing, limit)
+	return blockchain.BigToCompact(target)
+}
+
+func asertTarget(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) *big.Int {
+	const one = 1 << 16 // of fixed-point numbers
+	exponent := new(big.Int).Mul(big.NewInt(seconds-spacing*blocks), big.NewInt(one))
+	exponent.Quo(exponent, big.NewInt(halfLife)) // towards zero
+	e := exponent.Int64()
+	shift, fraction := e>>16, uint64(e&(one-1))
+	// 2^fraction by a cubic polynomial.
+	factor := one + (195766423245049*fraction+971821376*fraction*fraction+5127*fraction*fraction*fraction+1<<47)>>48
+
+	target := new(big.Int).Mul(blockchain.CompactToBig(anchor), new(big.Int).SetUint64(factor))
+	switch shift -= 16; {
+	case shift <= 0:
+		target.Rsh(target, uint(min(-shift, 1<<10)))
+	case shift > 1<<9:
+		return limit
+	default:
+		target.Lsh(target, uint(shift))
+	}
+	if target.Sign() == 0 {
+		return big.NewInt(1)
+	}
+	if target.Cmp(limit) > 0 {
+		return limit
+	}
+	return target
+}

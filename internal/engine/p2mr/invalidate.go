@@ -1,0 +1,93 @@
+package p2mr
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Invalidate marks a block and its descendants as invalid and moves to the
+// best chain without them.
+func (e *Engine) Invalidate(hash *chainhash.Hash) error {
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	if b.Height == 0 {
+		return nil // as in Core, nothing happens
+	}
+	c := e.begin()
+	e.fail(c, b)
+	return e.settleTip(c)
+}
+
+// Reconsider takes back Invalidate for a block, its ancestors and its
+// descendants, and moves to the best chain with them.
+func (e *Engine) Reconsider(hash *chainhash.Hash) error {
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	c := e.begin()
+	for at := b; at != nil; at = at.Parent {
+		e.mark(c, at, at.Status()&^chainview.Failed)
+	}
+	for _, tip := range e.tree.Tips() {
+		if tip.Ancestor(b.Height) != b {
+			continue
+		}
+		for at := tip; at != b; at = at.Parent {
+			e.mark(c, at, at.Status()&^chainview.Failed)
+		}
+	}
+	e.spread(c)
+	return e.settleTip(c)
+}
+
+// settleTip moves to the best chain of the whole tree.
+func (e *Engine) settleTip(c *change) error {
+	c.fresh = nil
+	for {
+		best := e.best()
+		if best == e.tree.Active().Tip() {
+			return e.commit(c)
+		}
+		wanting, _, err := e.move(c, best)
+		if err != nil {
+			return err
+		}
+		if wanting == nil {
+			return e.commit(c)
+		}
+		e.fail(c, wanting)
+	}
+}
+
+// fail marks a block as one that breaks a rule.
+func (e *Engine) fail(c *change, b *chainview.Block) {
+	e.mark(c, b, b.Status()|chainview.Failed)
+	e.spread(c)
+}
+
+// spread carries invalidity to the blocks that build on invalid ones, and takes it
+// back where its cause is gone.
+func (e *Engine) spread(c *change) {
+	active := e.tree.Active()
+	done := map[*chainview.Block]bool{}
+	for _, tip := range append(e.tree.Tips(), active.Tip()) {
+		var branch []*chainview.Block // last first
+		for b := tip; b.Parent != nil && !done[b]; b = b.Parent {
+			branch = append(branch, b)
+		}
+		for i := len(branch) - 1; i >= 0; i-- {
+			b := branch[i]
+			status := b.Status() &^ chainview.FailedAncestor
+			if b.Parent.Status().Invalid() {
+				status |= chainview.FailedAncestor
+			}
+			e.mark(c, b, status)
+			done[b] = true
+		}
+	}
+}

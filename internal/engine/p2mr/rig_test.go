@@ -1,0 +1,126 @@
+package p2mr
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// regtest returns the values of a regtest network with choices.
+func regtest(tb testing.TB, c dialect.Choices) *dialect.Network {
+	tb.Helper()
+	net, err := dialect.Named(dialect.NameQbit, "regtest", c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return net
+}
+
+// openIn opens an engine in dir. Closing it is the caller's business.
+func openIn(tb testing.TB, dir string, net *dialect.Network) *Engine {
+	tb.Helper()
+	log := slog.New(slog.DiscardHandler)
+	db, err := chaindb.Open(chaindb.Options{
+		Dir: filepath.Join(dir, "chainstate"), BlocksDir: filepath.Join(dir, "blocks"),
+		Magic: net.Magic, XOR: true, FastPrune: true, HeaderLen: net.HeaderLen, Log: log,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := Open(Config{Network: net, DB: db, Clock: new(clock.Clock), Log: log})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+// fresh opens an engine of its own for a test.
+func fresh(tb testing.TB, c dialect.Choices) *Engine {
+	tb.Helper()
+	e := openIn(tb, tb.TempDir(), regtest(tb, c))
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
+
+// unzip reads a recorded file.
+func unzip(tb testing.TB, name string) []byte {
+	tb.Helper()
+	packed, err := os.ReadFile(filepath.Join("testdata", name)) //nolint:gosec // named by a test
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return content
+}
+
+func golden(tb testing.TB, name string, to any) {
+	tb.Helper()
+	if err := json.Unmarshal(unzip(tb, name), to); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// chainBlocks returns the blocks of the recorded chain.
+func chainBlocks(tb testing.TB) [][]byte {
+	tb.Helper()
+	content := unzip(tb, "chain.dat.gz")
+	scanner := blockfile.NewScanner(bytes.NewReader(content), int64(len(content)),
+		regtest(tb, dialect.Choices{}).Magic, blockfile.Key{}, blockfile.MaxBlockSize)
+	var blocks [][]byte
+	for {
+		record, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return blocks
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		blocks = append(blocks, record.Block)
+	}
+}
+
+// feed has the engine accept blocks.
+func feed(tb testing.TB, e *Engine, blocks [][]byte) {
+	tb.Helper()
+	for i, raw := range blocks {
+		if err := e.Accept(raw); err != nil {
+			tb.Fatalf("block %d of %d: %v", i, len(blocks), err)
+		}
+	}
+}
+
+// reason is why a block was refused; empty: it was not.
+func reason(tb testing.TB, err error) string {
+	tb.Helper()
+	var rejected *messages.RejectError
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &rejected):
+		tb.Fatal(err)
+	}
+	return rejected.Reason
+}
