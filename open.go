@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -37,26 +38,40 @@ type opener struct {
 }
 
 func (o *opener) open(context.Context) (chain.Engine, error) {
-	if o.net.P2MR != nil {
-		return nil, errors.New("trawl: chains of this dialect cannot be opened yet")
-	}
 	options := chaindb.Options{
 		Dir:       filepath.Join(o.cfg.Dir, "chainstate"),
 		BlocksDir: o.cfg.BlocksDir,
 		Magic:     o.net.Magic, XOR: !o.cfg.NoBlocksXOR, FastPrune: o.cfg.SmallFiles,
-		Log: o.cfg.Log,
+		HeaderLen: o.net.HeaderLen, Log: o.cfg.Log,
 	}
 	db, err := o.database(options)
 	if err != nil {
 		return nil, err
 	}
-	e, err := bitcoin.Open(bitcoin.Config{
-		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,
-	})
+	e, err := o.validator(db)
 	if err != nil {
 		return nil, err
 	}
 	return engine{e, db, o.cfg.BlocksDir}, nil
+}
+
+// validator opens what validates the dialect's chains.
+func (o *opener) validator(db *chaindb.DB) (validator, error) {
+	if o.net.P2MR != nil {
+		return p2mr.Open(p2mr.Config{Network: o.net, DB: db, Clock: o.clock, Log: o.cfg.Log})
+	}
+	return bitcoin.Open(bitcoin.Config{
+		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,
+	})
+}
+
+// A validator is an engine but for the blocks in its files.
+type validator interface {
+	chain.Validator
+
+	// Unread returns the blocks that are to be fed to Accept, nil when there are
+	// none; done is called when all were.
+	Unread() (blocks iter.Seq2[blockfile.Record, error], done func() error)
 }
 
 // database opens the chain database. What cannot be trusted is built again from
@@ -82,7 +97,7 @@ func (o *opener) database(options chaindb.Options) (*chaindb.DB, error) {
 
 // engine is the engine as the chain's actor knows it.
 type engine struct {
-	*bitcoin.Engine
+	validator
 	db        *chaindb.DB
 	blocksDir string
 }

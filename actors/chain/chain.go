@@ -29,11 +29,20 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// An Engine validates one kind of chain. One worker uses it at a time.
+// An Engine validates one kind of chain, and has files of blocks.
+type Engine interface {
+	Validator
+
+	// Stored returns the blocks in the engine's own files that it has yet to
+	// take, nil when there are none.
+	Stored() *Stored
+}
+
+// A Validator validates one kind of chain. One worker uses it at a time.
 //
 // A method's error is a [*messages.RejectError] or another error of messages
 // when it is about the request; any other means that the engine is broken.
-type Engine interface {
+type Validator interface {
 	// Reader returns the readers' side, valid until Close.
 	Reader() chainview.Reader
 
@@ -63,10 +72,6 @@ type Engine interface {
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
 	SetMockTime(t time.Time)
-
-	// Stored returns the blocks in the engine's own files that it has yet to
-	// take, nil when there are none.
-	Stored() *Stored
 
 	// Sync makes what was accepted survive a loss of power.
 	Sync() error

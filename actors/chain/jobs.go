@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -110,14 +109,10 @@ func (s *Chain) generateOne(e Engine, m *generateOne) (messages.MinedBlock, erro
 	if raw == nil {
 		return messages.MinedBlock{}, messages.ErrNotMineable
 	}
-	block, err := btcutil.NewBlockFromBytes(raw)
-	if err != nil {
-		return messages.MinedBlock{}, err
-	}
 	if m.Req.Submit {
 		if err := e.Accept(raw); err != nil {
 			return messages.MinedBlock{}, err
 		}
 	}
-	return messages.MinedBlock{Hash: *block.Hash(), Raw: raw}, nil
+	return messages.MinedBlock{Hash: hashOf(raw), Raw: raw}, nil
 }

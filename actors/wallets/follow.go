@@ -1,12 +1,10 @@
 package wallets
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -166,8 +164,8 @@ func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *
 		if err != nil {
 			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
 		}
-		var msg wire.MsgBlock
-		if err := msg.Deserialize(bytes.NewReader(raw)); err != nil {
+		msg, _, err := h.cfg.Network.ReadBlock(raw)
+		if err != nil {
 			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
 		}
 		size += len(raw)

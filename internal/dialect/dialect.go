@@ -113,26 +113,20 @@ const (
 	NoTimeout    int64 = 1<<63 - 1
 )
 
-// ParseBlock reads a serialized block and nothing after it. What stands between
-// the header and the transactions is left out.
-func (n *Network) ParseBlock(raw []byte) (*wire.MsgBlock, error) {
-	block := new(wire.MsgBlock)
+// ReadBlock reads the serialized block that raw begins with, and returns its size.
+// What stands between the header and the transactions is left out of the block.
+func (n *Network) ReadBlock(raw []byte) (block *wire.MsgBlock, size int, err error) {
 	at := n.HeaderLen(raw)
-	if at < 0 || at > len(raw) || len(raw) < wire.MaxBlockHeaderPayload {
-		return nil, io.ErrUnexpectedEOF
+	if at < wire.MaxBlockHeaderPayload || at > len(raw) {
+		return nil, 0, io.ErrUnexpectedEOF
 	}
+	block = new(wire.MsgBlock)
 	header, rest := bytes.NewReader(raw[:wire.MaxBlockHeaderPayload]), bytes.NewReader(raw[at:])
 	if err := block.Deserialize(io.MultiReader(header, rest)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if rest.Len() > 0 {
-		return nil, errTrailing
-	}
-	return block, nil
+	return block, len(raw) - rest.Len(), nil
 }
-
-// errTrailing reports bytes after the end of a block.
-var errTrailing = errors.New("bytes after the end of the block")
 
 // Active reports whether a buried deployment holds for the block at height.
 func (n *Network) Active(deployment string, height int32) bool {

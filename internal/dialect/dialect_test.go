@@ -160,8 +160,8 @@ func FuzzHeaderLen(f *testing.F) {
 		if got := n.HeaderLen(raw); got != -1 && got != 80 && (got < 80 || got > len(raw)) {
 			t.Errorf("%d of %d bytes", got, len(raw))
 		}
-		if block, err := n.ParseBlock(raw); err == nil && block == nil {
-			t.Error("no block")
+		if block, size, err := n.ReadBlock(raw); err == nil && (block == nil || size > len(raw)) {
+			t.Errorf("block of %d bytes out of %d", size, len(raw))
 		}
 	})
 }

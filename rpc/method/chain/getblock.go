@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -119,13 +118,13 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	if verbosity <= hexOnly {
 		return hex.EncodeToString(raw), nil
 	}
-	block, err := parseBlock(raw)
+	block, err := d.parseBlock(raw)
 	if err != nil {
 		return nil, err
 	}
 	result := blockResult{
 		header:       newHeader(reader.Active(), b, len(block.Transactions)),
-		StrippedSize: block.SerializeSizeStripped(),
+		StrippedSize: block.SerializeSizeStripped() + len(b.Payload),
 		Size:         len(raw),
 	}
 	result.Weight = result.StrippedSize*(d.Network.WitnessScale-1) + result.Size
@@ -138,12 +137,12 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 }
 
 // parseBlock reads a stored block. One that is no block was damaged on disk.
-func parseBlock(raw []byte) (*wire.MsgBlock, error) {
-	var block wire.MsgBlock
-	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
+func (d *Deps) parseBlock(raw []byte) (*wire.MsgBlock, error) {
+	block, _, err := d.Network.ReadBlock(raw)
+	if err != nil {
 		return nil, command.Error{Code: command.MiscError, Message: blockTexts.unreadable}
 	}
-	return &block, nil
+	return block, nil
 }
 
 func txIDs(block *wire.MsgBlock) []chainhash.Hash {

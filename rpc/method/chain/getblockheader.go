@@ -6,8 +6,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/btcsuite/btcd/wire"
-
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -49,7 +47,7 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 		return nil, err
 	}
 	if !verbose {
-		return headerHex(&b.Header), nil
+		return headerHex(b), nil
 	}
 	_, txs, err := reader.Size(&hash)
 	if err != nil && !errors.Is(err, chainview.ErrNotFound) { // 0 for a header alone
@@ -58,8 +56,9 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 	return newHeader(reader.Active(), b, txs), nil
 }
 
-func headerHex(h *wire.BlockHeader) string {
+// headerHex is the header as it is sent, with what follows it.
+func headerHex(b *chainview.Block) string {
 	var text strings.Builder
-	_ = h.Serialize(hex.NewEncoder(&text)) // which cannot fail
-	return text.String()
+	_ = b.Header.Serialize(hex.NewEncoder(&text)) // which cannot fail
+	return text.String() + hex.EncodeToString(b.Payload)
 }

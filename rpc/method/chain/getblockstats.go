@@ -97,7 +97,7 @@ func (d *Deps) blockStats(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, undoTexts.failure(err)
 	}
-	block, err := parseBlock(raw)
+	block, err := d.parseBlock(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,10 @@
 package mining
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
-
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -35,7 +32,7 @@ func submitBlock(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			raw, err := decodeBlock(text)
+			raw, err := d.decodeBlock(text)
 			if err != nil {
 				return nil, err
 			}
@@ -50,14 +47,14 @@ func submitBlock(d *Deps) command.Command {
 
 // decodeBlock returns the bytes of the block that the text begins with. As in
 // Core, what follows it is ignored.
-func decodeBlock(text string) ([]byte, error) {
+func (d *Deps) decodeBlock(text string) ([]byte, error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil {
 		return nil, errBlockDecode
 	}
-	rest := bytes.NewReader(raw)
-	if err := new(wire.MsgBlock).Deserialize(rest); err != nil {
+	_, size, err := d.Network.ReadBlock(raw)
+	if err != nil {
 		return nil, errBlockDecode
 	}
-	return raw[:len(raw)-rest.Len()], nil
+	return raw[:size], nil
 }

@@ -1,7 +1,6 @@
 package rawtx
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -137,7 +136,7 @@ func (m *methods) rawTransaction(a *command.Args) (any, error) {
 	if block == nil {
 		return nil, errNoSuchBlock
 	}
-	tx, index, err := findTx(reader, &hash, &txid)
+	tx, index, err := m.findTx(reader, &hash, &txid)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +154,7 @@ func (m *methods) rawTransaction(a *command.Args) (any, error) {
 }
 
 // findTx returns a transaction of a block and its place there.
-func findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, int, error) {
+func (m *methods) findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, int, error) {
 	raw, err := reader.Raw(hash)
 	switch {
 	case errors.Is(err, chainview.ErrUnreadable):
@@ -165,8 +164,8 @@ func findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, i
 	case err != nil:
 		return nil, 0, err
 	}
-	var block wire.MsgBlock
-	if block.Deserialize(bytes.NewReader(raw)) != nil {
+	block, _, err := m.Network.ReadBlock(raw)
+	if err != nil {
 		return nil, 0, errNotInBlock
 	}
 	index := slices.IndexFunc(block.Transactions, func(tx *wire.MsgTx) bool { return tx.TxHash() == *txid })
