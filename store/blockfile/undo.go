@@ -56,13 +56,6 @@ func AppendCoin(dst []byte, coin Coin) []byte {
 	return appendScript(dst, coin.Script)
 }
 
-// ParseCoin is the inverse of [AppendCoin].
-func ParseCoin(b []byte) (Coin, error) {
-	c := &cursor{b: b}
-	coin := c.coin()
-	return coin, c.done()
-}
-
 // ParseUndo is the inverse of [AppendUndo]. Data that it could not have written
 // is [ErrCorrupt]. The scripts share no memory with undo.
 func ParseUndo(undo []byte) ([][]Coin, error) {

@@ -24,6 +24,19 @@ func ParseUnspent(entry []byte) (Unspent, error) {
 	return u, c.done()
 }
 
+// AppendUnspent appends an entry of the set of unspent outputs.
+func AppendUnspent(dst []byte, coin Coin) []byte {
+	code := uint64(coin.Height) << 1
+	if coin.Coinbase {
+		code |= 1
+	}
+	dst = appendAmount(appendVarInt(dst, code), uint64(coin.Amount))
+	return appendScript(dst, coin.Script)
+}
+
+// AppendOutputIndex appends the number of an output as keys of the set end in it.
+func AppendOutputIndex(dst []byte, n uint32) []byte { return appendVarInt(dst, uint64(n)) }
+
 // ParseOutputIndex reads the number of an output as keys of the set end in it.
 func ParseOutputIndex(b []byte) (uint32, error) {
 	c := &cursor{b: b}

@@ -16,9 +16,7 @@ import (
 // Where the chain keeps what it knows; store/schema.md has the rows.
 var (
 	indexBucket   = []byte("p2mr-index")
-	stateBucket   = []byte("p2mr-state")
 	journalBucket = []byte("spendjournal") // of which package chaindb makes undo files
-	tipKey        = []byte("tip")
 )
 
 // A change is what one request does to the chain. It becomes one transaction of the
@@ -78,7 +76,7 @@ func (e *Engine) commit(c *change) error {
 		if c.tip == nil {
 			return nil
 		}
-		return tx.Metadata().Bucket(stateBucket).Put(tipKey, c.tip.Hash[:])
+		return tx.Metadata().Put(tipKey, c.tip.Hash[:])
 	})
 	if err != nil {
 		return fmt.Errorf("commit change of the chain: %w", err)

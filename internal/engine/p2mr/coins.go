@@ -1,7 +1,6 @@
 package p2mr
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/btcsuite/btcd/database"
@@ -11,15 +10,18 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// coinsBucket holds the unspent outputs: the key is the transaction's hash and the
-// output's number, big-endian; the value the coin as undo data has it.
-var coinsBucket = []byte("p2mr-coins")
+// The unspent outputs lie where btcd keeps those of Bitcoin's chains, and in its
+// form, so that package chaindb can visit them.
+var (
+	coinsBucket = []byte("utxosetv2")
+	tipKey      = []byte("utxostateconsistency") // names the tip
+)
 
 // maxSpendableScript is the length above which a script cannot be spent.
 const maxSpendableScript = 10_000
 
 func coinKey(out *wire.OutPoint) []byte {
-	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(out.Hash)+4), out.Hash[:]...), out.Index)
+	return blockfile.AppendOutputIndex(append(make([]byte, 0, len(out.Hash)+4), out.Hash[:]...), out.Index)
 }
 
 // A view is the unspent outputs as they are after some changes.
@@ -66,12 +68,13 @@ func (e *Engine) storedCoin(out *wire.OutPoint) (coin *blockfile.Coin, err error
 		if row == nil {
 			return nil
 		}
-		parsed, err := blockfile.ParseCoin(row)
+		entry, err := blockfile.ParseUnspent(row)
 		if err != nil {
 			return fmt.Errorf("unspent output %v: %w", out, err)
 		}
-		coin = &parsed
-		return nil
+		script, err := blockfile.UnpackScript(nil, entry.Packed)
+		coin = &blockfile.Coin{Height: entry.Height, Coinbase: entry.Coinbase, Amount: entry.Amount, Script: script}
+		return err
 	})
 	return coin, err
 }
@@ -84,7 +87,7 @@ func putCoins(tx database.Tx, changed map[wire.OutPoint]*blockfile.Coin) error {
 		if coin == nil {
 			err = bucket.Delete(coinKey(&out))
 		} else {
-			err = bucket.Put(coinKey(&out), blockfile.AppendCoin(nil, *coin))
+			err = bucket.Put(coinKey(&out), blockfile.AppendUnspent(nil, *coin))
 		}
 		if err != nil {
 			return err

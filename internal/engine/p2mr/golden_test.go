@@ -14,12 +14,11 @@ import (
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/database"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // fundingHeight is where the recorded chain pays the outputs that the recorded
@@ -109,22 +108,28 @@ func refuse(t *testing.T, e *Engine, scripts bool) (tried int) {
 // unspent counts, sums and hashes the unspent outputs.
 func unspent(tb testing.TB, e *Engine) (count int, total int64, hash chainhash.Hash) {
 	tb.Helper()
+	set, err := e.Coins()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer set.Release()
+	if at := set.Tip(); at.Hash != e.tree.Active().Tip().Hash {
+		tb.Errorf("outputs as of %v", at)
+	}
 	var all bytes.Buffer
-	err := e.db.BTCD().View(func(tx database.Tx) error {
-		return tx.Metadata().Bucket(coinsBucket).ForEach(func(key, row []byte) error {
-			coin, err := blockfile.ParseCoin(row)
-			count++
-			total += coin.Amount
-			code := uint32(coin.Height) << 1
-			if coin.Coinbase {
-				code |= 1
-			}
-			all.Write(key[:chainhash.HashSize])
-			for _, n := range []uint32{binary.BigEndian.Uint32(key[chainhash.HashSize:]), code} {
-				all.Write(binary.LittleEndian.AppendUint32(nil, n))
-			}
-			return errors.Join(err, wire.WriteTxOut(&all, 0, 0, wire.NewTxOut(coin.Amount, coin.Script)))
-		})
+	err = set.Visit(tb.Context(), 0, 0xff, func(c *messages.SetCoin) error {
+		script, err := set.Unpack(nil, c.Packed)
+		count++
+		total += c.Amount
+		code := uint32(c.Height) << 1
+		if c.Coinbase {
+			code |= 1
+		}
+		all.Write(c.Out.Hash[:])
+		for _, n := range []uint32{c.Out.Index, code} {
+			all.Write(binary.LittleEndian.AppendUint32(nil, n))
+		}
+		return errors.Join(err, wire.WriteTxOut(&all, 0, 0, wire.NewTxOut(c.Amount, script)))
 	})
 	if err != nil {
 		tb.Fatal(err)

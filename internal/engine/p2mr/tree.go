@@ -71,7 +71,7 @@ func (e *Engine) load() error {
 		if err != nil {
 			return err
 		}
-		if stored := tx.Metadata().Bucket(stateBucket).Get(tipKey); stored != nil {
+		if stored := tx.Metadata().Get(tipKey); stored != nil {
 			hash, err := chainhash.NewHash(stored)
 			if err != nil {
 				return err
@@ -94,8 +94,13 @@ func (e *Engine) load() error {
 // create makes the buckets and stores the genesis block, whose output nobody can
 // spend.
 func (e *Engine) create(tx database.Tx, genesis *wire.MsgBlock) error {
-	for _, name := range [][]byte{indexBucket, stateBucket, coinsBucket, journalBucket} {
+	for _, name := range [][]byte{indexBucket, coinsBucket, journalBucket} {
 		if _, err := tx.Metadata().CreateBucketIfNotExists(name); err != nil {
+			return err
+		}
+	}
+	if tx.Metadata().Get(tipKey) == nil {
+		if err := tx.Metadata().Put(tipKey, e.net.Params.GenesisHash[:]); err != nil {
 			return err
 		}
 	}

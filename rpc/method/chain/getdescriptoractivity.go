@@ -121,7 +121,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := found.addBlock(reader, b); err != nil {
+		if err := found.addBlock(d, reader, b); err != nil {
 			return nil, err
 		}
 	}
@@ -166,12 +166,12 @@ func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Bloc
 }
 
 // addBlock adds what happened in a block.
-func (s *activities) addBlock(reader chainview.Reader, b *chainview.Block) error {
+func (s *activities) addBlock(d *Deps, reader chainview.Reader, b *chainview.Block) error {
 	raw, err := reader.Raw(&b.Hash)
 	if err != nil {
 		return blockTexts.failure(err)
 	}
-	block, err := parseBlock(raw)
+	block, err := d.parseBlock(raw)
 	if err != nil {
 		return err
 	}
