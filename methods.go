@@ -33,6 +33,10 @@ const blockMinTxFee = 1
 // protocolVersion is the version of the P2P protocol, in all dialects.
 const protocolVersion = 70016
 
+// expansionMemory is how many bytes the scripts of descriptors may take that
+// methods keep for the next call, of some 300,000 keys.
+const expansionMemory = 32 << 20
+
 // A Host is what the methods about the program itself need to know of it.
 type Host struct {
 	Stop     func()    // begins to stop the program, and returns at once
@@ -47,9 +51,10 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
-		chain.Commands(n.chainMethods()),
+		chain.Commands(n.chainMethods(expansions)),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 		}),
@@ -61,7 +66,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
 		}),
-		util.Commands(util.Deps{Net: descriptor.NetworkOf(n.net.Params)}),
+		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
 	if n.wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
@@ -79,9 +84,10 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	), nil
 }
 
-func (n *Node) chainMethods() chain.Deps {
+func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
+		Expansions: expansions,
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}

@@ -18,7 +18,6 @@ import (
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -116,7 +115,7 @@ func (n *Node) startChain() error {
 
 func (n *Node) startTxBuilder() error {
 	producer := txbuilder.New(txbuilder.Config{
-		Net: descriptor.NetworkOf(n.net.Params), AllowNoOutputs: n.cfg.AllowNoOutputs,
+		Net: n.net.Descriptors(), AllowNoOutputs: n.cfg.AllowNoOutputs,
 	})
 	return n.spawn(&n.txbuilder, "txbuilder", producer, txbuilder.Requests)
 }

@@ -1,6 +1,6 @@
 // Package bench measures the node as a whole, on chains that package synth
-// generates: matching, scanblocks over RPC, building the filter index, the
-// answers to an abort, the loading of blocks, restoring, loading and asking wallets.
+// generates: matching, scanblocks over RPC, expanding descriptors, building the
+// filter index, the answers to an abort, the loading of blocks, restoring, loading and asking wallets.
 //
 //	go run ./bench/report                                 # everything, into bench/results
 //	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain

@@ -11,26 +11,47 @@ import (
 // Bitcoin Core, pay-to-anchor and witness programs of unknown versions have
 // bech32m addresses; pay-to-pubkey and bare multisig have none.
 func AddressOf(script []byte, net *Network) (string, bool) {
-	s := solve(script)
+	s := net.solve(script)
 	switch s.form {
 	case typePubKeyHash:
 		return encodeBase58Check([]byte{net.PubKeyHashID}, s.data[0]), true
 	case typeScriptHash:
 		return encodeBase58Check([]byte{net.ScriptHashID}, s.data[0]), true
-	case typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot, typeAnchor, typeWitnessUnknown:
+	case typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot, typeWitnessP2MR, typeAnchor, typeWitnessUnknown:
 		return encodeSegwit(net.Bech32HRP, s.version, s.data[0])
 	}
 	return "", false
 }
 
 // ScriptOfAddress returns the output script that an address of the network
-// stands for.
+// stands for. What a restricted network does not pay to is no address.
 //
 // Errors: [ErrAddress].
 func ScriptOfAddress(address string, net *Network) ([]byte, error) {
-	hrp := net.Bech32HRP
-	if len(address) >= len(hrp) && strings.EqualFold(address[:len(hrp)], hrp) {
-		return decodeSegwit(address, hrp)
+	script, err := scriptOfAddress(address, net)
+	if err == nil && !net.Allows(script) {
+		return nil, ErrAddress
+	}
+	return script, err
+}
+
+// LooksBech32 reports whether a text begins as the segwit addresses of the
+// network do. In the dialect of P2MR a 1 must follow, because its base58
+// addresses may begin with the same letters.
+func (n *Network) LooksBech32(address string) bool {
+	hrp := n.Bech32HRP
+	if len(address) < len(hrp) || !strings.EqualFold(address[:len(hrp)], hrp) {
+		return false
+	}
+	return n.Dialect != P2MR || len(address) > len(hrp) && address[len(hrp)] == '1'
+}
+
+func scriptOfAddress(address string, net *Network) ([]byte, error) {
+	if net.LooksBech32(address) {
+		script, err := decodeSegwit(address, net.Bech32HRP)
+		if err == nil || net.Dialect != P2MR {
+			return script, err
+		}
 	}
 	payload, ok := decodeBase58Check(address)
 	if !ok || len(payload) != 21 {

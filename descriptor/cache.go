@@ -21,6 +21,10 @@ type Cache interface {
 
 	// LastHardened returns the key at the last hardened step of the path.
 	LastHardened(expression int) (XPub, bool)
+
+	// P2MR returns the key of P2MR that pqc() has at an index. Without wildcard
+	// that is 0.
+	P2MR(expression int, index uint32) ([32]byte, bool)
 }
 
 // WithCache returns the descriptor with a cache.

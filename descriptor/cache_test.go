@@ -38,6 +38,8 @@ func (c *pathCache) LastHardened(expression int) (descriptor.XPub, bool) {
 	return c.at(expression, c.hardened)
 }
 
+func (c *pathCache) P2MR(int, uint32) (key [32]byte, ok bool) { return key, false }
+
 // TestCache expands public descriptors from a cache as it does private ones
 // from their keys.
 func TestCache(t *testing.T) {

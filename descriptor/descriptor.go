@@ -6,12 +6,16 @@
 // miniscript and musig() included. What differs between networks is handed in
 // as a [Network].
 //
-// The package is pure: no files, no clock, no network, no state. All its
-// functions and methods are safe for concurrent use. Texts may come from
-// anyone: time and memory are bounded by [MaxTextLen] and [MaxRange].
+// The package is pure: no files, no clock, no network, and no state but what a
+// caller keeps in [Expansions]. All its functions and methods are safe for
+// concurrent use. Texts may come from anyone: time and memory are bounded by
+// [MaxTextLen] and [MaxRange].
 //
-// Source: BIP380 to BIP386, BIP389, BIP390; BIP32, BIP327, BIP328, BIP341, BIP379.
+// Source: BIP380 to BIP386, BIP389, BIP390; BIP32, BIP327, BIP328, BIP341,
+// BIP360, BIP379.
 package descriptor
+
+import "slices"
 
 const (
 	// MaxTextLen is the length in bytes of the longest text that is parsed.
@@ -118,6 +122,22 @@ func (d *Descriptor) HasPrivateKeys() bool { return d.private }
 func (d *Descriptor) IsSingleType() bool {
 	s, ok := d.root.(*keyScript)
 	return !ok || s.name != "combo"
+}
+
+// CheckAllowed returns an error if outputs of the network cannot pay to the
+// scripts. what names the descriptor in the error, as in "Input".
+//
+// Errors: [*ParseError].
+func (d *Descriptor) CheckAllowed(what string) error {
+	if !d.net.Restricted || d.OutputType() == MerkleRoot {
+		return nil
+	}
+	scripts, err := d.Expand(0)
+	if err == nil && len(scripts) > 0 && !slices.ContainsFunc(scripts, func(s []byte) bool { return !d.net.Allows(s) }) {
+		return nil
+	}
+	return failf("%s descriptor is not supported on this chain; only p2mr descriptors are supported "+
+		"except PayToAnchor and activated outer-reserved witness descriptors", what)
 }
 
 // OutputType returns the kind of address of the scripts.

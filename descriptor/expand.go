@@ -33,7 +33,8 @@ func (d *Descriptor) Expand(index uint32) ([][]byte, error) {
 type expander struct {
 	root   script
 	keys   []publicKeys
-	ranged int // number of keys that depend on the index
+	ranged int  // number of keys that depend on the index
+	slow   bool // a key takes milliseconds
 }
 
 func (d *Descriptor) expander() (*expander, error) {
@@ -45,6 +46,7 @@ func (d *Descriptor) expander() (*expander, error) {
 		}
 		if e.keys[i].fixed == nil {
 			e.ranged++
+			e.slow = e.slow || k.pqc() && d.cache == nil
 		}
 	}
 	return e, nil

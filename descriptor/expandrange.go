@@ -46,6 +46,9 @@ func (d *Descriptor) ExpandRange(
 		size:     min(max(1, maxChunkKeys/max(1, e.ranged)), maxChunkIndices),
 		visit:    visit,
 	}
+	if e.slow {
+		r.size = 1
+	}
 	workers = min(workers, r.chunks())
 	if workers < 2 {
 		return derivationError(r.alone(ctx))

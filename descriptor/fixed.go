@@ -2,11 +2,12 @@ package descriptor
 
 import "encoding/hex"
 
-// fixed is a script given as it is: addr(ADDRESS) or raw(HEX).
+// fixed is a script given as it is: addr(ADDRESS), raw(HEX) or rawmr(HEX).
 type fixed struct {
 	name   string
 	text   string // argument in canonical form
 	script []byte
+	form   string // see [Network.ScriptType]
 }
 
 func (*fixed) branches() int { return 1 }
@@ -21,13 +22,15 @@ func (s *fixed) scripts([][]byte) ([][]byte, error) {
 }
 
 func (s *fixed) output() OutputType {
-	switch ScriptType(s.script) {
+	switch s.form {
 	case typePubKeyHash, typeScriptHash:
 		return Legacy
 	case typeWitnessV0Key, typeWitnessV0Script:
 		return Bech32
 	case typeWitnessTaproot, typeWitnessUnknown:
 		return Bech32m
+	case typeWitnessP2MR:
+		return MerkleRoot
 	}
 	return Unknown
 }
@@ -38,10 +41,10 @@ func parseAddr(p *parser, args string, _ scope) (script, error) {
 		return nil, failf("Address is not valid")
 	}
 	address, _ := AddressOf(out, p.net)
-	return &fixed{name: "addr", text: address, script: out}, nil
+	return &fixed{name: "addr", text: address, script: out, form: p.net.ScriptType(out)}, nil
 }
 
-func parseRaw(_ *parser, args string, _ scope) (script, error) {
+func parseRaw(p *parser, args string, _ scope) (script, error) {
 	if !isHex(args) {
 		return nil, failf("Raw script is not hex")
 	}
@@ -49,5 +52,5 @@ func parseRaw(_ *parser, args string, _ scope) (script, error) {
 	if err != nil {
 		return nil, failf("Raw script is not hex")
 	}
-	return &fixed{name: "raw", text: hex.EncodeToString(out), script: out}, nil
+	return &fixed{name: "raw", text: hex.EncodeToString(out), script: out, form: p.net.ScriptType(out)}, nil
 }

@@ -10,7 +10,8 @@ import (
 
 // Infer describes an output script by a descriptor with checksum, as Bitcoin
 // Core does when it knows no keys: pk() and multi() for scripts that hold
-// their keys, rawtr() for taproot, addr() for other scripts with an address,
+// their keys, rawtr() for taproot, rawmr()
+// for P2MR, addr() for other scripts with an address,
 // raw() for the rest. Keys of pk() and multi() need not lie on the curve, so
 // not every result parses.
 func Infer(script []byte, net *Network) string {
@@ -18,7 +19,7 @@ func Infer(script []byte, net *Network) string {
 }
 
 func inferBody(script []byte, net *Network) string {
-	s := solve(script)
+	s := net.solve(script)
 	switch s.form {
 	case typePubKey:
 		if describable(s.data...) {
@@ -32,6 +33,8 @@ func inferBody(script []byte, net *Network) string {
 		if onCurve(s.data[0]) {
 			return "rawtr(" + hex.EncodeToString(s.data[0]) + ")"
 		}
+	case typeWitnessP2MR:
+		return "rawmr(" + hex.EncodeToString(s.data[0]) + ")"
 	}
 	if address, ok := AddressOf(script, net); ok {
 		return "addr(" + address + ")"

@@ -152,6 +152,7 @@ type extendedKey struct {
 	root hdkey.Key
 	path keyPath
 	last wildcard
+	pqc  bool // within pqc(): keys of P2MR are made from it
 }
 
 func (e *extendedKey) branches() int { return e.path.branches() }
@@ -176,6 +177,9 @@ func (e *extendedKey) appendText(dst []byte, f form, marker byte) []byte {
 }
 
 func (e *extendedKey) open(o opening) (publicKeys, error) {
+	if e.pqc {
+		return e.openPQC(o)
+	}
 	parent, err := e.root.Derive(e.path.of(o.branch)...)
 	hardened := e.last == hardenedWildcard
 	if o.cache != nil && (errors.Is(err, ErrNeedsPrivateKey) || err == nil && hardened && !parent.Private()) {

@@ -147,10 +147,10 @@ func (p *parser) decodeExtended(text string) (hdkey.Key, bool) {
 		return hdkey.Key{}, false
 	}
 	version, payload := [4]byte(raw), (*[hdkey.PayloadSize]byte)(raw[4:])
-	switch version {
-	case p.net.HDPublicKeyID:
+	switch {
+	case p.net.xpub(version):
 		return hdkey.ParsePublic(payload)
-	case p.net.HDPrivateKeyID:
+	case p.net.xprv(version):
 		root, ok := hdkey.ParsePrivate(payload)
 		if ok {
 			p.secrets.add(root.PublicKey[:], &secretKey{scalar: root.Secret(), compressed: true})

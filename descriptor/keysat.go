@@ -12,7 +12,7 @@ import (
 // DerivedKey is a public key that a script is made of, and where it is from.
 type DerivedKey struct {
 	Expression int    // number of the key expression: see [Cache]
-	PublicKey  []byte // 33 bytes, or 65 for an uncompressed one
+	PublicKey  []byte // 33 bytes, or 65 for an uncompressed one, or 32 for one of P2MR
 
 	// Fingerprint is that of the key at which Path begins: of the key itself
 	// if Path is empty. In Path, hardened child numbers have the highest bit.
@@ -62,6 +62,9 @@ func (d *Descriptor) appendKeys(keys []DerivedKey, k *key, index uint32) ([]Deri
 	public, err := open.at(index)
 	if err != nil {
 		return nil, err
+	}
+	if k.pqc() {
+		public = public[1:]
 	}
 	derived := DerivedKey{Expression: k.expression, PublicKey: public}
 	derived.Fingerprint, derived.Path, err = k.originAt(d.branch, index, public, keys[first:])

@@ -128,6 +128,20 @@ func (m *multi) checkSizes(threshold uint64, ctx scope) error {
 	if m.tapscript {
 		kind, limit = "multi_a", maxMultiAKeys
 	}
+	if err := checkThreshold(threshold, n, kind, limit); err != nil {
+		return err
+	}
+	if ctx == inTop && n > maxBareMultisigKeys {
+		return failf("Cannot have %d pubkeys in bare multisig; only at most 3 pubkeys", n)
+	}
+	if size := m.redeemSize(); ctx == inSh && size > maxScriptElement {
+		return failf("P2SH script is too large, %d bytes is larger than %d bytes", size, maxScriptElement)
+	}
+	return nil
+}
+
+// checkThreshold checks the number n of keys and how many of them must sign.
+func checkThreshold(threshold uint64, n int, kind string, limit int) error {
 	switch {
 	case n == 0 || n > limit:
 		return failf("Cannot have %d keys in %s; must have between 1 and %d keys, inclusive", n, kind, limit)
@@ -135,11 +149,6 @@ func (m *multi) checkSizes(threshold uint64, ctx scope) error {
 		return failf("Multisig threshold cannot be 0, must be at least 1")
 	case threshold > uint64(n):
 		return failf("Multisig threshold cannot be larger than the number of keys; threshold is %d but only %d keys specified", threshold, n)
-	case ctx == inTop && n > maxBareMultisigKeys:
-		return failf("Cannot have %d pubkeys in bare multisig; only at most 3 pubkeys", n)
-	}
-	if size := m.redeemSize(); ctx == inSh && size > maxScriptElement {
-		return failf("P2SH script is too large, %d bytes is larger than %d bytes", size, maxScriptElement)
 	}
 	return nil
 }

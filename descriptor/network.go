@@ -5,8 +5,13 @@ import "github.com/btcsuite/btcd/chaincfg"
 // Dialect is the set of functions that descriptors of a network can have.
 type Dialect int
 
-// Bitcoin is the dialect of Bitcoin Core.
-const Bitcoin Dialect = 0
+const (
+	// Bitcoin is the dialect of Bitcoin Core.
+	Bitcoin Dialect = iota
+
+	// P2MR is that of qbit 1.0.0: Bitcoin's, with mr(), rawmr() and pqc().
+	P2MR
+)
 
 // Network holds what descriptors and addresses of one network look like.
 type Network struct {
@@ -17,9 +22,26 @@ type Network struct {
 	HDPrivateKeyID [4]byte // version of extended private keys
 	Bech32HRP      string  // human-readable part of segwit addresses, lower case
 	Dialect        Dialect // language of the descriptors
+
+	// Foreign are versions of keys that are read too, and never printed; nil
+	// for none.
+	Foreign *KeyVersions
+
+	// Restricted is set where outputs can pay to P2MR and to pay-to-anchor
+	// only, and to witness programs of the versions 3 to 16 if Reserved is set.
+	Restricted bool
+	Reserved   bool
 }
 
-// NetworkOf takes the network's values from btcd's chain parameters.
+// KeyVersions are the versions of keys of another network.
+type KeyVersions struct {
+	PrivateKeyID   byte
+	HDPublicKeyID  [4]byte
+	HDPrivateKeyID [4]byte
+}
+
+// NetworkOf takes the network's values from btcd's chain parameters. It is one
+// of Bitcoin's.
 func NetworkOf(params *chaincfg.Params) *Network {
 	return &Network{
 		PubKeyHashID:   params.PubKeyHashAddrID,
@@ -29,4 +51,34 @@ func NetworkOf(params *chaincfg.Params) *Network {
 		HDPrivateKeyID: params.HDPrivateKeyID,
 		Bech32HRP:      params.Bech32HRPSegwit,
 	}
+}
+
+// Allows reports whether outputs of the network can pay to the destination of a
+// script: one that has an address, of a kind that the network does not exclude.
+func (n *Network) Allows(script []byte) bool {
+	s := n.solve(script)
+	switch s.form {
+	case typeWitnessP2MR, typeAnchor:
+		return true
+	case typeWitnessUnknown:
+		return !n.Restricted || n.Reserved && s.version > p2mrVersion
+	case typePubKeyHash, typeScriptHash, typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot:
+		return !n.Restricted
+	}
+	return false
+}
+
+// wif reports whether a version is one of private keys in wallet import format.
+func (n *Network) wif(version byte) bool {
+	return version == n.PrivateKeyID || n.Foreign != nil && version == n.Foreign.PrivateKeyID
+}
+
+// xpub reports whether a version is one of extended public keys.
+func (n *Network) xpub(version [4]byte) bool {
+	return version == n.HDPublicKeyID || n.Foreign != nil && version == n.Foreign.HDPublicKeyID
+}
+
+// xprv reports whether a version is one of extended private keys.
+func (n *Network) xprv(version [4]byte) bool {
+	return version == n.HDPrivateKeyID || n.Foreign != nil && version == n.Foreign.HDPrivateKeyID
 }

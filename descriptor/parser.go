@@ -10,6 +10,8 @@ const (
 	inWsh                     // inside of wsh()
 	inTr                      // inside of tr() or rawtr()
 	inMusig                   // inside of musig(), which takes keys only
+	inMr                      // inside of mr()
+	inPQC                     // inside of pqc(), which takes keys only
 )
 
 func (s scope) allowsUncompressed() bool { return s&(inTop|inSh) != 0 }
@@ -33,6 +35,8 @@ func (d Dialect) functions() []function {
 	switch d {
 	case Bitcoin:
 		return bitcoinFunctions()
+	case P2MR:
+		return p2mrFunctions()
 	default:
 		panic("descriptor: unknown dialect")
 	}
@@ -87,6 +91,9 @@ func (p *parser) parseScript(text string, ctx scope) (s script, rest string, err
 		if f.misplaced != "" {
 			return nil, rest, failf("%s", f.misplaced)
 		}
+	}
+	if ctx == inMr {
+		return nil, rest, failf("A function is needed within P2MR")
 	}
 	s, err = p.parseMiniscript(expression, ctx)
 	return s, rest, err

@@ -42,6 +42,7 @@ const (
 	P2SHSegwit                   // P2WPKH or P2WSH within P2SH
 	Bech32                       // P2WPKH, P2WSH
 	Bech32m                      // P2TR and later versions
+	MerkleRoot                   // P2MR, in its dialect
 )
 
 // String returns the name that Core gives to the type.
@@ -55,6 +56,8 @@ func (t OutputType) String() string {
 		return "bech32"
 	case Bech32m:
 		return "bech32m"
+	case MerkleRoot:
+		return "p2mr"
 	default:
 		return "unknown"
 	}

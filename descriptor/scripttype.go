@@ -16,6 +16,7 @@ const (
 	typeWitnessV0Script = "witness_v0_scripthash"
 	typeWitnessV0Key    = "witness_v0_keyhash"
 	typeWitnessTaproot  = "witness_v1_taproot"
+	typeWitnessP2MR     = "witness_v2_p2mr" // where the dialect has it
 	typeWitnessUnknown  = "witness_unknown"
 )
 
@@ -36,6 +37,22 @@ type solved struct {
 // witness_unknown.
 func ScriptType(script []byte) string {
 	return solve(script).form
+}
+
+// ScriptType names the form of an output script as [ScriptType] does, and
+// witness_v2_p2mr where the network's dialect has it.
+func (n *Network) ScriptType(script []byte) string { return n.solve(script).form }
+
+// p2mrVersion is the version of witness programs that are P2MR.
+const p2mrVersion = 2
+
+// solve takes a script apart as the network's dialect sees it.
+func (n *Network) solve(script []byte) solved {
+	s := solve(script)
+	if n.Dialect == P2MR && s.form == typeWitnessUnknown && s.version == p2mrVersion && len(s.data[0]) == p2mrKeyLen {
+		s.form = typeWitnessP2MR
+	}
+	return s
 }
 
 func solve(script []byte) solved {

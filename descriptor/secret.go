@@ -29,7 +29,7 @@ type secretKey struct {
 // refuses zero and numbers above the group order.
 func decodeWIF(text string, net *Network) (*secretKey, bool) {
 	payload, ok := decodeBase58Check(text)
-	if !ok || len(payload) == 0 || payload[0] != net.PrivateKeyID {
+	if !ok || len(payload) == 0 || !net.wif(payload[0]) {
 		return nil, false
 	}
 	compressed := len(payload) == 34 && payload[33] == 1

@@ -93,7 +93,7 @@ func parseTr(p *parser, args string, _ scope) (script, error) {
 	if rest[0] != ',' {
 		return nil, failf("tr: expected ',', got '%c'", rest[0])
 	}
-	r := treeParser{parser: p, text: rest[1:]}
+	r := treeParser{parser: p, name: "tr", scope: inTr, text: rest[1:]}
 	if t.tree, err = r.parse(0); err != nil {
 		return nil, err
 	}
@@ -120,10 +120,13 @@ func (t *taproot) alignBranches(leaves []script) error {
 	return nil
 }
 
-// treeParser reads the script tree of a tr expression off the front of text.
+// treeParser reads the script tree of a tr or mr expression off the front of
+// text.
 type treeParser struct {
 	*parser
 
+	name   string // of the function
+	scope  scope  // of the leaves
 	text   string
 	leaves []script
 }
@@ -133,21 +136,21 @@ func (r *treeParser) parse(depth int) (*tapTree, error) {
 		return r.parseLeaf()
 	}
 	if depth == maxTreeDepth {
-		return nil, failf("tr() supports at most %d nesting levels", maxTreeDepth)
+		return nil, failf("%s() supports at most %d nesting levels", r.name, maxTreeDepth)
 	}
 	left, err := r.parse(depth + 1)
 	if err != nil {
 		return nil, err
 	}
 	if !r.skip(',') {
-		return nil, failf("tr(): expected ',' after script expression")
+		return nil, failf("%s(): expected ',' after script expression", r.name)
 	}
 	right, err := r.parse(depth + 1)
 	if err != nil {
 		return nil, err
 	}
 	if !r.skip('}') {
-		return nil, failf("tr(): expected '}' after script expression")
+		return nil, failf("%s(): expected '}' after script expression", r.name)
 	}
 	return &tapTree{left: left, right: right}, nil
 }
@@ -155,7 +158,7 @@ func (r *treeParser) parse(depth int) (*tapTree, error) {
 func (r *treeParser) parseLeaf() (*tapTree, error) {
 	// What follows the leaf is for the tree to judge.
 	arg, rest := cutExpression(r.text)
-	leaf, _, err := r.parseScript(arg, inTr)
+	leaf, _, err := r.parseScript(arg, r.scope)
 	if err != nil {
 		return nil, err
 	}

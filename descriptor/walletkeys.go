@@ -26,7 +26,7 @@ func EncodeXPrv(key XPub, scalar *[32]byte, net *Network) string {
 // ParseXPub reads the text of an extended public key of the network.
 func ParseXPub(text string, net *Network) (XPub, bool) {
 	raw, ok := decodeBase58Check(text)
-	if !ok || len(raw) != 4+hdkey.PayloadSize || [4]byte(raw) != net.HDPublicKeyID {
+	if !ok || len(raw) != 4+hdkey.PayloadSize || !net.xpub([4]byte(raw)) {
 		return XPub{}, false
 	}
 	key := XPub(raw[4:])

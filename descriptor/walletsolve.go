@@ -24,9 +24,18 @@ type Solution struct {
 	// behind a P2WSH within P2SH.
 	Redeem, Witness []byte
 
+	// Leaves are the scripts behind a P2MR output.
+	Leaves []Leaf
+
 	// Key is the only key of P2PKH and P2WPKH, by itself or within another
 	// script, and the internal key of P2TR without script tree.
 	Key *DerivedKey
+}
+
+// A Leaf is a script behind a P2MR output.
+type Leaf struct {
+	Script  []byte
+	Control []byte // the control block of a witness that runs it
 }
 
 // Solve tells how to spend the script that the descriptor has at an index.
@@ -43,8 +52,11 @@ func (d *Descriptor) Solve(index uint32, script []byte) (*Solution, error) {
 	}
 	if !d.IsSolvable() {
 		text := Infer(script, d.net)
-		opaque := strings.HasPrefix(text, "addr(") || strings.HasPrefix(text, "raw(")
+		opaque := strings.HasPrefix(text, "addr(") || strings.HasPrefix(text, "raw(") || strings.HasPrefix(text, "rawmr(")
 		return &Solution{Text: text, Solvable: !opaque}, nil
+	}
+	if m, ok := d.root.(*merkle); ok {
+		return d.solveP2MR(m, index)
 	}
 	s, err := d.solver(index)
 	if err != nil {

@@ -106,6 +106,8 @@ func (c testCache) LastHardened(expression int) (descriptor.XPub, bool) {
 	return c.find(descriptor.CacheLastHardened, expression, 0)
 }
 
+func (testCache) P2MR(int, uint32) (key [32]byte, ok bool) { return key, false }
+
 // TestCacheEntries expands descriptors without private keys, by what a cache was
 // told to hold.
 func TestCacheEntries(t *testing.T) {

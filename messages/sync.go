@@ -6,12 +6,12 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// Why [FetchBlock] and [FetchBlockFrom] are refused, in Core's words.
+// Why [FetchBlock] and [FetchBlockFrom] are refused.
 var (
-	ErrNoPeer           = errors.New("Peer does not exist")              //nolint:staticcheck,revive // Core's text
-	ErrPreSegwitPeer    = errors.New("Pre-SegWit peer")                  //nolint:staticcheck,revive // Core's text
-	ErrAlreadyRequested = errors.New("Already requested from this peer") //nolint:staticcheck,revive // Core's text
-	ErrImporting        = errors.New("Loading blocks ...")               //nolint:staticcheck,revive // Core's text
+	ErrNoPeer           = errors.New("peer does not exist")
+	ErrPreSegwitPeer    = errors.New("peer knows no witnesses")
+	ErrAlreadyRequested = errors.New("already requested from this peer")
+	ErrImporting        = errors.New("block files are being read")
 
 	// ErrNoSource reports that no connected peer has given the block.
 	ErrNoSource = errors.New("no peer gave the block")
@@ -36,38 +36,26 @@ type AcceptedHeaders struct {
 	New  int            // how many were not known before
 }
 
-// AcceptBlock validates a block that a peer has sent, whose parent's block must be
-// there, and connects it where it ends the chain with the most work. Requests of
-// users go before it. It is answered when no kill of the process can lose the
-// block; a loss of power may. Asked of the chain.
+// AcceptBlocks validates blocks that peers have sent, whose parents' blocks must be
+// there or come before them, and connects each where it ends the chain with the
+// most work. Requests of users go before it. It is answered when no kill of the
+// process can lose the blocks; a loss of power may. Asked of the chain.
 //
-// Errors: [*RejectError].
-type AcceptBlock struct {
-	Asks[Done]
+// The answer has one place for each block: nil, or a [*RejectError].
+type AcceptBlocks struct {
+	Asks[[]error]
 
-	Raw []byte // serialized block
+	Raw [][]byte // serialized blocks
 }
 
-// GetSyncState asks how far the node and its peers are. Asked of sync.
+// GetSyncState asks how far the node is. Asked of sync.
 type GetSyncState struct{ Asks[SyncState] }
 
 // SyncState is the answer to [GetSyncState].
 type SyncState struct {
+	// InitialDownload says that the node is on its first way to the network's
+	// tip.
 	InitialDownload bool
-	Peers           map[int64]SyncPeer // by the peer's id
-}
-
-// SyncPeer is what is known of a peer's chain.
-type SyncPeer struct {
-	PresyncedHeaders int32   // height of a sync of headers whose work is not known yet, -1 when there is none
-	SyncedHeaders    int32   // height of the last header that both have, -1 when unknown
-	SyncedBlocks     int32   // height of the last block that both have, -1 when unknown
-	InFlight         []int32 // heights of the blocks that were asked of it
-	LastBlock        int64   // when it last gave a new valid block, in seconds since 1970; 0: never
-
-	// High-bandwidth relay of compact blocks (BIP152): whether this node has
-	// chosen the peer for it, and the peer this node.
-	HighBandwidthTo, HighBandwidthFrom bool
 }
 
 // FetchBlockFrom asks a peer for a block, to be stored when it comes. It is

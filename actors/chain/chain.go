@@ -1,6 +1,6 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.AcceptBlock], [messages.AcceptHeaders],
+// It serves [messages.SubmitBlock], [messages.AcceptBlocks], [messages.AcceptHeaders],
 // [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.SnapshotCoins], [messages.WaitTip],
@@ -98,7 +98,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
-	ask.Serve[messages.AcceptBlock](), ask.Serve[messages.AcceptHeaders](),
+	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 }
 
@@ -115,7 +115,7 @@ type (
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
-	acceptBlock  = ask.Call[messages.AcceptBlock, messages.Done]
+	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 )
@@ -191,7 +191,7 @@ func (s *Chain) Receive(c actor.Context) {
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()
-	case *acceptBlock, *headers:
+	case *acceptBlocks, *headers:
 		s.blocks = append(s.blocks, s.peerJob(m))
 		s.next(c)
 	default:

@@ -35,7 +35,7 @@ var requests = []struct {
 	{"GetTip", request(messages.GetTip{}), true, true},
 	{"GetCoin", request(messages.GetCoin{}), false, false},
 	{"WaitTip", request(messages.WaitTip{}), false, true},
-	{"AcceptBlock", request(messages.AcceptBlock{Raw: []byte{1}}), false, false},
+	{"AcceptBlocks", request(messages.AcceptBlocks{Raw: [][]byte{{1}}}), false, false},
 	{"AcceptHeaders", request(messages.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
 }
 

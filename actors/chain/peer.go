@@ -13,10 +13,10 @@ const peerSyncEvery = 5 * time.Second
 // peerJob returns the work on what a peer has sent.
 func (s *Chain) peerJob(msg any) job {
 	switch m := msg.(type) {
-	case *acceptBlock:
+	case *acceptBlocks:
 		return s.written(func(e Engine) (func(), error) {
-			err := e.Accept(m.Req.Raw)
-			return func() { m.Answer(messages.Done{}, err) }, err
+			refused, err := acceptAll(e, m.Req.Raw)
+			return func() { m.Answer(refused, err) }, err
 		}, m.Ctx.Done())
 	case *headers:
 		return s.written(func(e Engine) (func(), error) {
@@ -47,6 +47,18 @@ func (s *Chain) written(work func(Engine) (answer func(), err error), gone <-cha
 		s.synced = time.Now()
 		return answer, e.Sync()
 	}
+}
+
+// acceptAll hands blocks to the engine. The error is the engine's.
+func acceptAll(e Engine, blocks [][]byte) (refused []error, broken error) {
+	refused = make([]error, len(blocks))
+	for i, raw := range blocks {
+		refused[i] = e.Accept(raw)
+		if refused[i] != nil && !rejected(refused[i]) {
+			return nil, refused[i]
+		}
+	}
+	return refused, nil
 }
 
 func acceptHeaders(e Engine, raw [][]byte) (messages.AcceptedHeaders, error) {

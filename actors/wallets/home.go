@@ -40,7 +40,7 @@ type home struct {
 func newHome(cfg *Config, times *timeline, name string) *home {
 	dir := wholePath(cfg.Dir, name)
 	return &home{
-		cfg: cfg, net: descriptor.NetworkOf(cfg.Network.Params), times: times, name: name, dir: dir, file: withFile(dir),
+		cfg: cfg, net: cfg.Network.Descriptors(), times: times, name: name, dir: dir, file: withFile(dir),
 		loading: messages.WalletLoading{Name: name, Since: time.Now()},
 	}
 }

@@ -23,6 +23,8 @@ var units = []struct{ name, meaning string }{
 	{"x-btcutil-cpu", "the same by processor time, that is for one core"},
 	{"x-btcutil-threads", "times as fast as btcutil in as many goroutines"},
 	{"x-btcutil-threads-best", "the same by the fastest rounds"},
+	{"core-p50-ms", "Bitcoin Core's calls: half of the answers"},
+	{"core-p99-ms", "99 of 100 of them"},
 	{"core-ms", "Bitcoin Core's call"},
 	{"core-fixed-ms", "Bitcoin Core's call for one block"},
 	{"x-core", "times as fast as Bitcoin Core, whole call"},

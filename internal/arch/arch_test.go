@@ -13,13 +13,14 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
-	"descriptor":           nil,
+	"descriptor":           {"internal/p2mr", "internal/slhdsa"},
 	"filters":              nil,
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/coinstats":   {"internal/muhash"},
 	"internal/corelog":     nil,
-	"internal/dialect":     nil,
+	"internal/dialect":     {"descriptor"},
+	"internal/headersync":  nil,
 	"internal/jsontree":    nil,
 	"internal/muhash":      nil,
 	"internal/options":     nil,
@@ -49,6 +50,9 @@ var mayImport = map[string][]string{
 	"actors/mempool":  actor,
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
+	"actors/sync": append([]string{
+		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
+	}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
 	}, actor...),

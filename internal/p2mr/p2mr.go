@@ -13,6 +13,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"github.com/btcsuite/btcd/txscript"
+
 	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
@@ -27,6 +29,9 @@ const (
 
 // opWitnessVersion pushes the witness version of P2MR.
 const opWitnessVersion = 0x52
+
+// MaxSignatures is how many signatures fit into a witness that policy allows.
+const MaxSignatures = 35
 
 // ScriptVersion is the leaf version of scripts that are executed.
 const ScriptVersion byte = 0xc0
@@ -44,6 +49,23 @@ func KeyScript(key slhdsa.PublicKey) []byte {
 	script = append(script, slhdsa.PublicKeySize)
 	script = append(script, key[:]...)
 	return append(script, OpCheckSigPQC)
+}
+
+// MultiScript returns the leaf script that signatures of threshold of the keys
+// satisfy: one key at least, in the order in which they are given, and threshold
+// from 1 to their number.
+func MultiScript(threshold int, keys []slhdsa.PublicKey) []byte {
+	var script []byte
+	for i, key := range keys {
+		script = append(append(script, slhdsa.PublicKeySize), key[:]...)
+		if i == 0 {
+			script = append(script, OpCheckSigPQC)
+		} else {
+			script = append(script, OpCheckSigAdd)
+		}
+	}
+	number, _ := txscript.NewScriptBuilder().AddInt64(int64(threshold)).Script() // it fits
+	return append(append(script, number...), txscript.OP_NUMEQUAL)
 }
 
 // LeafHash returns the hash of a leaf script of a version, whose lowest bit is

@@ -32,11 +32,14 @@ type ScriptPubKey struct {
 // address are shown without one.
 func (p *Printer) ScriptPubKey(script []byte) ScriptPubKey {
 	address, _ := descriptor.AddressOf(script, p.Net)
+	if !p.Net.Allows(script) {
+		address = ""
+	}
 	return ScriptPubKey{
 		Asm:     Asm(script),
 		Desc:    descriptor.Infer(script, p.Net),
 		Hex:     new(hex.EncodeToString(script)),
 		Address: address,
-		Type:    descriptor.ScriptType(script),
+		Type:    p.Net.ScriptType(script),
 	}
 }

@@ -18,6 +18,13 @@ var errOtherKey = errors.New("key differs from the one in the cache")
 type keyCache struct {
 	keys         map[cachePlace]descriptor.XPub
 	lastHardened int // number of keys after a last hardened step
+	p2mr         map[p2mrPlace][32]byte
+}
+
+// p2mrPlace is the place of a key that pqc() makes.
+type p2mrPlace struct {
+	expression int
+	index      uint32
 }
 
 type cachePlace struct {
@@ -60,6 +67,12 @@ func (c *keyCache) Derived(expression int, index uint32) (descriptor.XPub, bool)
 // LastHardened implements [descriptor.Cache].
 func (c *keyCache) LastHardened(expression int) (descriptor.XPub, bool) {
 	key, ok := c.keys[cachePlace{kind: descriptor.CacheLastHardened, expression: expression}]
+	return key, ok
+}
+
+// P2MR implements [descriptor.Cache].
+func (c *keyCache) P2MR(expression int, index uint32) (key [32]byte, ok bool) {
+	key, ok = c.p2mr[p2mrPlace{expression, index}]
 	return key, ok
 }
 

@@ -59,7 +59,7 @@ func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
 	}
 	return Params{
 		Name:     name,
-		Network:  descriptor.NetworkOf(n.Params),
+		Network:  n.Descriptors(),
 		CoinType: coinType,
 		Maturity: int32(n.Params.CoinbaseMaturity),
 		KeyPool:  keyPool,

@@ -124,7 +124,7 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 		}
 	}
 	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
-	if parent == nil {
+	if parent == nil || e.stored(&parent.Hash) == nil {
 		return &messages.RejectError{Reason: ReasonNoParent}
 	}
 	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {

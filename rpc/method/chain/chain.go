@@ -14,6 +14,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -30,6 +31,9 @@ type Deps struct {
 
 	// Unconfirmed is what the mempool knows; nil when the node keeps none.
 	Unconfirmed Unconfirmed
+
+	// Expansions has the scripts of descriptors that were scanned for.
+	Expansions *descriptor.Expansions
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time

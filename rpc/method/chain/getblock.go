@@ -8,7 +8,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -25,7 +24,7 @@ const (
 )
 
 func getBlock(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: descriptor.NetworkOf(d.Network.Params), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
 	return command.Command{
 		Name:     "getblock",
 		Category: command.Blockchain,

@@ -18,7 +18,7 @@ import (
 )
 
 func getDescriptorActivity(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: descriptor.NetworkOf(d.Network.Params), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
 	return command.Command{
 		Name:     "getdescriptoractivity",
 		Category: command.Blockchain,
@@ -109,7 +109,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 		return nil, err
 	}
 	found := activities{printer: p, scripts: map[string]struct{}{}, events: []any{}}
-	err = expandObjects(ctx, nil, a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	err = expandObjects(ctx, nil, a, p.Net, d.Expansions, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
 			found.scripts[string(script)] = struct{}{}
 		}

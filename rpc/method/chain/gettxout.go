@@ -7,7 +7,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
@@ -17,7 +16,7 @@ import (
 )
 
 func getTxOut(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: descriptor.NetworkOf(d.Network.Params), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
 	return command.Command{
 		Name:     "gettxout",
 		Category: command.Blockchain,

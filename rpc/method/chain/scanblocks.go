@@ -14,7 +14,7 @@ import (
 )
 
 func scanBlocks(d *Deps) command.Command {
-	s := &scan{deps: d, net: descriptor.NetworkOf(d.Network.Params)}
+	s := &scan{deps: d, net: d.Network.Descriptors()}
 	return command.Command{
 		Name:     "scanblocks",
 		Category: command.Blockchain,

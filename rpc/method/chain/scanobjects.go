@@ -21,7 +21,7 @@ var errAborted = errors.New("scan was aborted")
 // argument 1. The error is errAborted once aborted is closed.
 func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) ([][]byte, error) {
 	var set scriptSet
-	err := expandObjects(ctx, aborted, a, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	err := expandObjects(ctx, aborted, a, s.net, s.deps.Expansions, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		set.add(scripts)
 	})
 	return set.list, err
@@ -33,7 +33,8 @@ type visitScripts func(branch *descriptor.Descriptor, index uint32, scripts [][]
 // expandObjects reads the scan objects, which are argument 1, and visits all their
 // scripts. The error is errAborted once aborted is closed; nil never is.
 func expandObjects(
-	ctx context.Context, aborted <-chan struct{}, a *command.Args, net *descriptor.Network, visit visitScripts,
+	ctx context.Context, aborted <-chan struct{}, a *command.Args, net *descriptor.Network,
+	known *descriptor.Expansions, visit visitScripts,
 ) error {
 	objects, err := a.Array(1)
 	if err != nil {
@@ -51,7 +52,7 @@ func expandObjects(
 	for _, v := range objects.Elements() {
 		object, err := parseScanObject(v)
 		if err == nil {
-			err = object.expand(ctx, net, visit)
+			err = object.expand(ctx, net, known, visit)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -117,13 +118,18 @@ func parseScanObject(v *jsontree.Value) (scanObject, error) {
 
 // expand visits the scripts of every branch of the descriptor. Ranges of
 // descriptors that have none are ignored.
-func (o scanObject) expand(ctx context.Context, net *descriptor.Network, visit visitScripts) error {
+func (o scanObject) expand(
+	ctx context.Context, net *descriptor.Network, known *descriptor.Expansions, visit visitScripts,
+) error {
 	branches, err := descriptor.Parse(o.text, net, descriptor.Options{})
+	for i := 0; err == nil && i < len(branches); i++ {
+		err = branches[i].CheckAllowed("Scan object") //nolint:contextcheck // one index
+	}
 	if err != nil {
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
 	for _, branch := range branches {
-		err := branch.ExpandRange(ctx, o.first, o.last, runtime.GOMAXPROCS(0),
+		err := known.ExpandRange(ctx, branch, o.first, o.last, runtime.GOMAXPROCS(0),
 			func(index uint32, scripts [][]byte) error {
 				visit(branch, index, scripts)
 				return nil

@@ -16,7 +16,7 @@ import (
 )
 
 func scanTxOutSet(d *Deps) command.Command {
-	s := &coinScan{deps: d, net: descriptor.NetworkOf(d.Network.Params)}
+	s := &coinScan{deps: d, net: d.Network.Descriptors()}
 	return command.Command{
 		Name:     "scantxoutset",
 		Category: command.Blockchain,
@@ -114,7 +114,7 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 		}
 	}
 	sought := soughtScripts{places: map[string]scriptPlace{}}
-	err = expandObjects(ctx, slot.Aborted, a, s.net, sought.add)
+	err = expandObjects(ctx, slot.Aborted, a, s.net, s.deps.Expansions, sought.add)
 	if err != nil && !errors.Is(err, errAborted) {
 		return nil, err
 	}

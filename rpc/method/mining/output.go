@@ -21,7 +21,7 @@ var (
 // addressScript returns the script of an address; message tells the client
 // that it is none.
 func (d *Deps) addressScript(address, message string) ([]byte, error) {
-	script, err := descriptor.ScriptOfAddress(address, descriptor.NetworkOf(d.Network.Params))
+	script, err := descriptor.ScriptOfAddress(address, d.Network.Descriptors())
 	if err != nil {
 		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: message}
 	}
@@ -31,7 +31,7 @@ func (d *Deps) addressScript(address, message string) ([]byte, error) {
 // parse reads a descriptor of one path. The error is what the client is told,
 // or a *descriptor.ParseError.
 func (d *Deps) parse(text string) (*descriptor.Descriptor, error) {
-	branches, err := descriptor.Parse(text, descriptor.NetworkOf(d.Network.Params), descriptor.Options{})
+	branches, err := descriptor.Parse(text, d.Network.Descriptors(), descriptor.Options{})
 	switch {
 	case err != nil:
 		return nil, err

@@ -23,6 +23,10 @@ var (
 	errNeedsPrivateKey = command.Error{
 		Code: command.InvalidAddressOrKey, Message: "Cannot derive script without private keys",
 	}
+	errUnsatisfiable = command.Error{
+		Code:    command.InvalidAddressOrKey,
+		Message: "P2MR descriptor has no wallet-constructible satisfaction: multi_a thresholds must not exceed 35",
+	}
 	errNoAddress = command.Error{
 		Code: command.InvalidAddressOrKey, Message: "Descriptor does not have a corresponding address",
 	}
@@ -67,9 +71,14 @@ func (d Deps) deriveAddresses(ctx context.Context, a *command.Args) (any, error)
 			return nil, err
 		}
 	}
-	branches, err := d.parse(text, descriptor.Options{RequireChecksum: true})
+	branches, err := d.parse(text, descriptor.Options{RequireChecksum: true}) //nolint:contextcheck // one index
 	if err != nil {
 		return nil, err
+	}
+	for _, branch := range branches {
+		if satisfiable, isP2MR := branch.P2MRSatisfiable(); isP2MR && branch.IsSolvable() && !satisfiable {
+			return nil, errUnsatisfiable
+		}
 	}
 	// An explicit null counts as a range here, that of index 0.
 	if given := a.Len() > 1; given && !branches[0].IsRanged() {
@@ -104,7 +113,7 @@ func (d Deps) addresses(ctx context.Context, branch *descriptor.Descriptor, firs
 		}
 		return nil
 	}
-	err := branch.ExpandRange(ctx, first, last, runtime.GOMAXPROCS(0), visit)
+	err := d.Expansions.ExpandRange(ctx, branch, first, last, runtime.GOMAXPROCS(0), visit)
 	if errors.Is(err, descriptor.ErrNeedsPrivateKey) || errors.Is(err, descriptor.ErrNotDerivable) {
 		err = errNeedsPrivateKey
 	}

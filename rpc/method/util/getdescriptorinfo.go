@@ -16,6 +16,7 @@ type descriptorInfo struct {
 	Checksum    string   `json:"checksum"`
 	IsRange     bool     `json:"isrange"`
 	IsSolvable  bool     `json:"issolvable"`
+	Satisfiable *bool    `json:"has_p2mr_standard_satisfaction,omitempty"` // P2MR only
 	HasPrivates bool     `json:"hasprivatekeys"`
 }
 
@@ -40,6 +41,10 @@ func getDescriptorInfo(d Deps) command.Command {
 			{Type: command.String, Key: "checksum", Help: "The checksum of the descriptor as it was given"},
 			{Type: command.Bool, Key: "isrange", Help: "Whether it stands for a range of scripts"},
 			{Type: command.Bool, Key: "issolvable", Help: "Whether it says how its scripts are spent"},
+			{
+				Type: command.Bool, Key: "has_p2mr_standard_satisfaction", Optional: true,
+				Help: "Whether a wallet could spend its P2MR outputs within the limits of policy",
+			},
 			{Type: command.Bool, Key: "hasprivatekeys", Help: "Whether it was given with a private key"},
 		}}},
 		Examples: []string{`["wpkh([d34db33f/84h/0h/0h]` + exampleKey + `)"]`},
@@ -48,7 +53,7 @@ func getDescriptorInfo(d Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			branches, err := d.parse(text, descriptor.Options{})
+			branches, err := d.parse(text, descriptor.Options{}) //nolint:contextcheck // one index
 			if err != nil {
 				return nil, err
 			}
@@ -68,6 +73,9 @@ func newDescriptorInfo(text string, branches []*descriptor.Descriptor) descripto
 		IsSolvable:  first.IsSolvable(),
 		HasPrivates: first.HasPrivateKeys(),
 	}
+	if satisfiable, ok := first.P2MRSatisfiable(); ok {
+		info.Satisfiable = &satisfiable
+	}
 	if len(branches) > 1 {
 		for _, branch := range branches {
 			info.Multipath = append(info.Multipath, branch.String())
@@ -79,6 +87,9 @@ func newDescriptorInfo(text string, branches []*descriptor.Descriptor) descripto
 // parse reads a descriptor; the error is what the client is told.
 func (d Deps) parse(text string, opts descriptor.Options) ([]*descriptor.Descriptor, error) {
 	branches, err := descriptor.Parse(text, d.Net, opts)
+	for i := 0; err == nil && i < len(branches); i++ {
+		err = branches[i].CheckAllowed("Input")
+	}
 	if err != nil {
 		return nil, command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}

@@ -9,7 +9,8 @@ import (
 
 // Deps is what the methods work with.
 type Deps struct {
-	Net *descriptor.Network // whose addresses and keys are read
+	Net        *descriptor.Network // whose addresses and keys are read
+	Expansions *descriptor.Expansions
 }
 
 // Commands returns the methods.

@@ -12,16 +12,11 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/util"
 )
 
 func newTable(tb testing.TB, params *chaincfg.Params) *command.Table {
 	tb.Helper()
-	table, err := command.NewTable(util.Commands(util.Deps{Net: descriptor.NetworkOf(params)}))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return table
+	return newTableOf(tb, descriptor.NetworkOf(params))
 }
 
 // reply calls a method and returns the text of its result or of its error.

@@ -62,5 +62,5 @@ func describeAddress(text string, net *descriptor.Network) any {
 		return invalidAddress{Locations: f.Locations, Error: f.Text}
 	}
 	usual, _ := descriptor.AddressOf(script, net)
-	return validAddress{true, usual, hex.EncodeToString(script), address.DetailOf(script)}
+	return validAddress{true, usual, hex.EncodeToString(script), address.DetailOf(script, net)}
 }

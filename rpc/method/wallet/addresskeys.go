@@ -85,7 +85,7 @@ func (m *methods) lookInside(keys *addressKeys, script []byte, inner *messages.A
 	keys.scriptForm = &scriptForm{form, hex.EncodeToString(script)}
 	if text, ok := descriptor.AddressOf(script, m.net); ok {
 		keys.Embedded = &embeddedAddress{
-			address.DetailOf(script), m.keysOf(script, inner), text, hex.EncodeToString(script),
+			address.DetailOf(script, m.net), m.keysOf(script, inner), text, hex.EncodeToString(script),
 		}
 		keys.PubKey = keys.Embedded.PubKey
 		return

@@ -86,7 +86,7 @@ func (m *methods) describe(ctx context.Context, w chosen, a *command.Args) (any,
 	info := addressInfo{
 		Address: m.addressOf(script), Script: hex.EncodeToString(script),
 		IsMine: got.IsMine, Solvable: got.Solvable, Desc: got.Desc, ParentDesc: got.ParentDesc,
-		Detail: address.DetailOf(script), addressKeys: m.keysOf(script, &got),
+		Detail: address.DetailOf(script, m.net), addressKeys: m.keysOf(script, &got),
 		IsChange: got.IsChange, Labels: got.Labels,
 	}
 	if got.HasPath {

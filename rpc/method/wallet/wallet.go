@@ -50,7 +50,7 @@ type methods struct {
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	net := descriptor.NetworkOf(d.Network.Params)
+	net := d.Network.Descriptors()
 	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: d.Network.WitnessScale}}
 	return []command.Command{
 		m.abortRescan(),

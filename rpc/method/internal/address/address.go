@@ -28,8 +28,8 @@ var DetailResults = []command.Result{
 }
 
 // DetailOf tells of a script that has an address.
-func DetailOf(script []byte) Detail {
-	switch descriptor.ScriptType(script) {
+func DetailOf(script []byte, net *descriptor.Network) Detail {
+	switch net.ScriptType(script) {
 	case "pubkeyhash":
 		return Detail{IsScript: new(false)}
 	case "scripthash":
@@ -38,7 +38,7 @@ func DetailOf(script []byte) Detail {
 		return Detail{IsScript: new(true), IsWitness: true}
 	case "witness_v0_keyhash":
 		return witnessDetail(script, new(false))
-	case "witness_v0_scripthash", "witness_v1_taproot":
+	case "witness_v0_scripthash", "witness_v1_taproot", "witness_v2_p2mr":
 		return witnessDetail(script, new(true))
 	default:
 		return witnessDetail(script, nil)

@@ -22,8 +22,12 @@ type Fault struct {
 // FaultOf returns why a text is no address of the network. The text must have
 // been refused as one.
 func FaultOf(text string, net *descriptor.Network) Fault {
-	hrp := net.Bech32HRP
-	if len(text) < len(hrp) || !strings.EqualFold(text[:len(hrp)], hrp) {
+	free := *net
+	free.Restricted = false
+	if _, err := descriptor.ScriptOfAddress(text, &free); err == nil {
+		return Fault{Text: "Address type is not supported on this chain; use a p2mr address."}
+	}
+	if !net.LooksBech32(text) {
 		return Fault{Text: base58Fault(text, net)}
 	}
 	found, groups, encoding, err := bech32.DecodeGeneric(text)

@@ -1,0 +1,114 @@
+package sync
+
+import (
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+)
+
+// announceAtMost is how many blocks of a new chain peers are told of (Core:
+// MAX_BLOCKS_TO_ANNOUNCE).
+const announceAtMost = 8
+
+// tipChanged notes what peers are to be told of a new tip.
+func (s *Sync) tipChanged() {
+	s.findBest()
+	active := s.reader.Active()
+	old, tip := s.tip, active.Tip()
+	s.tip = tip
+	if s.initialDownload() || old == nil || old == tip {
+		return
+	}
+	var blocks []*chainview.Block
+	fork := active.Fork(old)
+	for b := tip; b != fork && len(blocks) < announceAtMost; b = b.Parent {
+		blocks = append([]*chainview.Block{b}, blocks...)
+	}
+	for _, p := range s.peers {
+		p.announcements = append(p.announcements, blocks...)
+	}
+}
+
+// announce tells a peer of new blocks: by a compact block or by headers, where it
+// asked for them and they connect to what it knows, and else by the hash of the tip.
+func (s *Sync) announce(p *peer) {
+	list := p.announcements
+	if len(list) == 0 {
+		return
+	}
+	p.announcements = nil
+	s.relearn(p)
+	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > announceAtMost {
+		s.announceTip(p, list)
+		return
+	}
+	fresh, ok := s.unknownTo(p, list)
+	switch {
+	case !ok:
+		s.announceTip(p, list)
+	case len(fresh) == 0:
+	case len(fresh) == 1 && p.wantsCompact && s.sendCompact(p, fresh[0]):
+		p.told = fresh[0]
+	case p.wantsHeaders:
+		s.sendHeaders(p, fresh)
+	default:
+		s.announceTip(p, list)
+	}
+}
+
+// unknownTo returns the blocks of a list that a peer does not know, which begin
+// after one that it knows. It reports false where that cannot be said.
+func (s *Sync) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainview.Block, ok bool) {
+	active := s.reader.Active()
+	var last *chainview.Block
+	for _, b := range list {
+		if !active.Contains(b) || last != nil && b.Parent != last {
+			return nil, false
+		}
+		last = b
+		switch {
+		case len(fresh) > 0:
+			fresh = append(fresh, b)
+		case p.has(b):
+		case b.Parent == nil || p.has(b.Parent):
+			fresh = append(fresh, b)
+		default:
+			return nil, false
+		}
+	}
+	return fresh, true
+}
+
+func (s *Sync) sendHeaders(p *peer, blocks []*chainview.Block) {
+	m := &codec.Headers{List: make([]wire.BlockHeader, len(blocks))}
+	for i, b := range blocks {
+		m.List[i] = b.Header
+	}
+	last := blocks[len(blocks)-1]
+	s.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
+	p.Send(m)
+	p.told = last
+}
+
+// announceTip tells a peer the hash of the last block.
+func (s *Sync) announceTip(p *peer, list []*chainview.Block) {
+	b := list[len(list)-1]
+	if p.has(b) {
+		return
+	}
+	s.debugf("SendMessages: sending inv peer=%d hash=%v", p.info.ID, b.Hash)
+	m := wire.NewMsgInvSizeHint(1)
+	_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeBlock, &b.Hash)) // one
+	p.Send(m)
+}
+
+// sayHeaders asks a peer, once it has a chain worth it, to announce blocks by
+// headers.
+func (s *Sync) sayHeaders(p *peer) {
+	if p.saidHeaders || p.info.Remote.Common < int32(wire.SendHeadersVersion) || p.best == nil || p.best.Work.Cmp(s.cfg.MinimumWork) <= 0 {
+		return
+	}
+	p.Send(wire.NewMsgSendHeaders())
+	p.saidHeaders = true
+}

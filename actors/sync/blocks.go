@@ -1,0 +1,157 @@
+package sync
+
+import (
+	"bytes"
+	"errors"
+	"math/big"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// keepBlocks is how far ahead of the tip a block may be that nobody asked for
+// (Core: MIN_BLOCKS_TO_KEEP).
+const keepBlocks = 288
+
+// blocksAnswer is what the chain says of blocks.
+type blocksAnswer struct {
+	fed     []*held
+	refused []error
+	err     error
+}
+
+// block handles a block of a peer, and reports whether that goes on.
+func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pending bool) {
+	if !s.imported {
+		s.debugf("Unexpected block message received from peer %d", p.info.ID)
+		return false
+	}
+	if len(raw) < wire.MaxBlockHeaderPayload {
+		return false // the session would not have it
+	}
+	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
+	s.debugf("received block %v peer=%d", hash, p.info.ID)
+	wanted := len(s.flights[hash]) > 0
+	s.dropOf(p, hash)
+	if s.fetched(p, hash, raw) && !wanted {
+		return false
+	}
+	if known := s.reader.Lookup(&hash); known != nil && !known.Status().Invalid() {
+		s.take(c, p, known, raw, wanted, false)
+		return false
+	}
+	var h wire.BlockHeader
+	end := s.cfg.Network.HeaderLen(raw)
+	if h.Deserialize(bytes.NewReader(raw)) != nil || end < 0 || end > len(raw) {
+		return false
+	}
+	parent := s.reader.Lookup(&h.PrevBlock)
+	if parent != nil && !wanted {
+		work := new(big.Int).Add(parent.Work, headersync.Work(h.Bits))
+		if work.Cmp(s.leastWork()) < 0 {
+			return false // as a header of too little work
+		}
+	}
+	s.accept(c, p, headersAnswer{
+		peer: p.info.ID, list: []header{{BlockHeader: h, Hash: hash, Raw: raw[:end]}}, handled: handled,
+		then: func(c actor.Context, p *peer) bool {
+			s.take(c, p, s.reader.Lookup(&hash), raw, wanted, false)
+			return false
+		},
+	})
+	return true
+}
+
+// take keeps a block whose header is known, if it is worth it, and hands it to the
+// chain in its turn.
+func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, raw []byte, wanted, compact bool) {
+	if b == nil || s.have(b) || s.store.has(&b.Hash) || b.Status().Invalid() {
+		return
+	}
+	if !wanted {
+		tip := s.reader.Active().Tip()
+		if b.Work.Cmp(tip.Work) < 0 || b.Height > tip.Height+keepBlocks || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
+			s.store.bytes > holdAtMost {
+			return
+		}
+	}
+	s.store.put(&held{block: b, raw: raw, peer: p.info.ID, compact: compact}, s.have(b.Parent))
+	s.feed(c)
+}
+
+// have reports whether the node has a block, or had it.
+func (s *Sync) have(b *chainview.Block) bool {
+	return b.Status()&chainview.HasData != 0 || s.reader.Active().Contains(b)
+}
+
+// feed hands blocks to the chain.
+func (s *Sync) feed(c actor.Context) {
+	next := s.store.next()
+	if len(next) == 0 {
+		return
+	}
+	raw := make([][]byte, len(next))
+	for i, h := range next {
+		raw[i] = h.raw
+	}
+	ask.Then(s.ctx, c, s.cfg.Chain, messages.AcceptBlocks{Raw: raw}, func(refused []error, err error) any {
+		return blocksAnswer{next, refused, err}
+	})
+}
+
+// blocksAccepted goes on after the chain has looked at blocks.
+func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
+	if len(s.store.fed) == 0 || s.store.fed[0] != a.fed[0] {
+		return // of a chain that was opened anew since
+	}
+	s.store.took()
+	for i, h := range a.fed {
+		var reject *messages.RejectError
+		switch {
+		case a.err != nil:
+			s.store.refused(h) // the chain failed, and its actor tells why
+		case a.refused[i] == nil:
+			s.connected(s.peer(h.peer), h)
+		case errors.As(a.refused[i], &reject):
+			s.refused(s.peer(h.peer), h, reject)
+		}
+	}
+	s.feed(c)
+}
+
+// connected notes that a block was right.
+func (s *Sync) connected(p *peer, h *held) {
+	s.dropAll(h.block.Hash) // others may have been asked for it
+	s.stallAfter = max(stallAfter, s.stallAfter*85/100)
+	if p == nil {
+		return
+	}
+	p.lastBlock = s.cfg.Now()
+	if !s.initialDownload() && len(s.flights) == 0 && h.block.Status()&chainview.Valid != 0 {
+		s.chooseCompact(p)
+	}
+}
+
+// refused leaves the peer that sent a wrong block, and what builds on it.
+func (s *Sync) refused(p *peer, h *held, reject *messages.RejectError) {
+	s.store.refused(h)
+	s.findBest()
+	if reject.Reason == noParent {
+		return // it went with its parent
+	}
+	if p == nil {
+		return
+	}
+	text := reject.Error()
+	if isMutated(reject.Reason) {
+		s.debugf("Received mutated block from peer=%d", p.info.ID)
+		text = "mutated block"
+	}
+	s.punish(p, reject, h.compact, text)
+}

@@ -1,0 +1,254 @@
+package sync
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+)
+
+const (
+	// compactAtOnce is from how many peers a compact block is completed at a time
+	// (Core: MAX_CMPCTBLOCKS_INFLIGHT_PER_BLOCK).
+	compactAtOnce = 3
+
+	// compactPeers is how many peers are asked to announce compact blocks at once
+	// (BIP152).
+	compactPeers = 3
+
+	// compactAhead is how far after the tip a block may be to be completed from
+	// the pool.
+	compactAhead = 2
+
+	// invCompact asks for a compact block (BIP152), which btcd does not know.
+	invCompact wire.InvType = 4
+)
+
+// compact handles a compact block, and reports whether that goes on.
+func (s *Sync) compact(c actor.Context, p *peer, m *codec.CmpctBlock, handled func()) (pending bool) {
+	if !s.imported {
+		s.debugf("Unexpected cmpctblock message received from peer %d", p.info.ID)
+		return false
+	}
+	parent := s.reader.Lookup(&m.Header.PrevBlock)
+	if parent == nil {
+		if !s.initialDownload() {
+			s.askHeaders(p, s.best)
+		}
+		return false
+	}
+	if new(big.Int).Add(parent.Work, headersync.Work(m.Header.Bits)).Cmp(s.leastWork()) < 0 {
+		s.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
+		return false
+	}
+	h := newHeader(&m.Header)
+	isNew := s.reader.Lookup(&h.Hash) == nil
+	s.accept(c, p, headersAnswer{
+		peer: p.info.ID, list: []header{h}, isNew: isNew, compact: true, handled: handled,
+		then: func(c actor.Context, p *peer) bool {
+			s.compactKnown(c, p, s.reader.Lookup(&h.Hash), m, isNew)
+			return false
+		},
+	})
+	return true
+}
+
+// compactKnown goes on when the header of a compact block is known.
+func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock, isNew bool) {
+	s.learn(p, b.Hash)
+	tip := s.reader.Active().Tip()
+	if isNew && b.Work.Cmp(tip.Work) > 0 {
+		p.lastAnnounced = s.cfg.Now()
+	}
+	asked := s.flightOf(p, b.Hash) != nil
+	switch {
+	case s.have(b) || s.store.has(&b.Hash):
+	case b.Work.Cmp(tip.Work) <= 0:
+		if asked {
+			s.askFull(p, b)
+		}
+	case len(s.flights[b.Hash]) == 0 && !s.canFetchDirectly():
+	case b.Height <= tip.Height+compactAhead:
+		s.reconstruct(c, p, b, m)
+	case asked:
+		s.askFull(p, b)
+	default:
+		s.extended(p, b, headersAnswer{isNew: isNew, compact: true})
+	}
+}
+
+// askFull asks for a block that is in flight in another way.
+func (*Sync) askFull(p *peer, b *chainview.Block) {
+	m := wire.NewMsgGetDataSizeHint(1)
+	_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // one
+	p.Send(m)
+}
+
+// requestCompact asks for a compact block.
+func (s *Sync) requestCompact(p *peer, b *chainview.Block) {
+	s.askFor(p, b)
+	s.debugf("Requesting block %v from  peer=%d", b.Hash, p.info.ID)
+	m := wire.NewMsgGetDataSizeHint(1)
+	_ = m.AddInvVect(wire.NewInvVect(invCompact, &b.Hash)) // one
+	p.Send(m)
+}
+
+// reconstruct makes a block of a compact one, or asks for what it lacks.
+func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock) {
+	others := s.flights[b.Hash]
+	f := s.flightOf(p, b.Hash)
+	if f == nil && (len(others) >= compactAtOnce || len(p.flights) >= perPeer) {
+		s.reconstructAnyway(c, p, b, m)
+		return
+	}
+	inFlight, first := len(others), len(others) == 0 || others[0].peer == p
+	if f == nil {
+		f = s.askFor(p, b)
+	} else if f.partial != nil {
+		s.debugf("Peer sent us compact block we were already syncing!")
+		return
+	}
+	part, fault := newPartial(m, s.eachTx)
+	switch {
+	case fault == compactInvalid:
+		s.drop(f)
+		p.Misbehaving("invalid compact block")
+		return
+	case fault == compactUnclear && first:
+		s.askFull(p, b)
+		return
+	case fault == compactUnclear:
+		s.drop(f)
+		return
+	}
+	f.partial = part
+	missing := part.missing()
+	switch {
+	case len(missing) == 0:
+		s.completed(c, p, f, nil)
+	case first || p.compactChosen && (!p.isInbound() || inFlight < compactAtOnce-1 || s.isAskedOutbound(b.Hash)):
+		p.Send(&codec.GetBlockTxn{Block: b.Hash, Indexes: missing})
+	default:
+		s.drop(f)
+	}
+}
+
+// reconstructAnyway tries to make a block that others were asked for.
+func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock) {
+	part, fault := newPartial(m, s.eachTx)
+	if fault != compactFine {
+		return
+	}
+	if raw, fault := part.complete(nil, s.isSegwit(b.Height)); fault == compactFine {
+		s.take(c, p, b, raw, true, true)
+	}
+}
+
+// isAskedOutbound reports whether an outbound peer was asked for a block.
+func (s *Sync) isAskedOutbound(hash chainhash.Hash) bool {
+	return slices.ContainsFunc(s.flights[hash], func(f *flight) bool { return !f.peer.isInbound() })
+}
+
+// blockTxs takes the transactions that a compact block lacked.
+func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn) {
+	if !s.imported {
+		s.debugf("Unexpected blocktxn message received from peer %d", p.info.ID)
+		return
+	}
+	f := s.flightOf(p, m.Block)
+	switch {
+	case f == nil || f.partial == nil:
+		s.debugf("Peer %d sent us block transactions for block we weren't expecting", p.info.ID)
+	case f.partial.spent:
+		s.drop(f)
+		p.Misbehaving("previous compact block reconstruction attempt failed")
+	default:
+		s.completed(c, p, f, m.Txs)
+	}
+}
+
+// completed makes a block of a compact one whose transactions have come.
+func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx) {
+	b := f.block
+	raw, fault := f.partial.complete(txs, s.isSegwit(b.Height))
+	switch {
+	case fault == compactFine:
+		s.drop(f)
+		s.take(c, p, b, raw, true, true)
+	case fault == compactInvalid:
+		s.drop(f)
+		p.Misbehaving("invalid compact block/non-matching block transactions")
+	case s.flights[b.Hash][0] == f:
+		s.askFull(p, b)
+	default:
+		s.drop(f)
+		s.debugf("Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete", p.info.ID)
+	}
+}
+
+// eachTx calls a function for each transaction of the pool.
+func (s *Sync) eachTx(f func(wtxid chainhash.Hash, tx *wire.MsgTx)) {
+	for wtxid, tx := range s.pool {
+		f(wtxid, tx)
+	}
+}
+
+// sendCompact announces a block by a compact one. It reports false where the block
+// cannot be read.
+func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
+	if s.made == nil || s.made.Header.BlockHash() != b.Hash {
+		raw, err := s.reader.Raw(&b.Hash)
+		if err != nil {
+			return false
+		}
+		var block wire.MsgBlock
+		if block.Deserialize(bytes.NewReader(raw)) != nil || len(block.Transactions) == 0 {
+			return false
+		}
+		s.made = compactOf(&block)
+	}
+	s.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
+	p.Send(s.made)
+	return true
+}
+
+// chooseCompact asks a peer that gave a new block to announce compact blocks at
+// once, and the one to stop that did so longest ago.
+func (s *Sync) chooseCompact(p *peer) {
+	if !p.speaksCompact || s.cfg.BlocksOnly {
+		return
+	}
+	if i := slices.Index(s.chosen, p); i >= 0 {
+		s.chosen = append(slices.Delete(s.chosen, i, i+1), p)
+		return
+	}
+	if len(s.chosen) >= compactPeers {
+		s.keepOutbound(p)
+		last := s.chosen[0]
+		last.compactChosen = false
+		last.Send(&codec.SendCmpct{Version: codec.CmpctVersion})
+		s.chosen = slices.Delete(s.chosen, 0, 1)
+	}
+	p.compactChosen = true
+	p.Send(&codec.SendCmpct{HighBandwidth: true, Version: codec.CmpctVersion})
+	s.chosen = append(s.chosen, p)
+}
+
+// keepOutbound sees to it that an inbound peer does not take the place of the only
+// outbound one.
+func (s *Sync) keepOutbound(p *peer) {
+	outbound := 0
+	for _, o := range s.chosen {
+		outbound += digit(!o.isInbound())
+	}
+	if p.isInbound() && outbound == 1 && !s.chosen[0].isInbound() {
+		s.chosen[0], s.chosen[1] = s.chosen[1], s.chosen[0]
+	}
+}

@@ -1,0 +1,303 @@
+package sync
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+const (
+	// perPeer is how many blocks are asked of a peer at a time (Core:
+	// MAX_BLOCKS_IN_TRANSIT_PER_PEER).
+	perPeer = 16
+
+	// window is how far blocks are fetched after the last one that is there
+	// (Core: BLOCK_DOWNLOAD_WINDOW).
+	window = 1024
+
+	// limitedBlocks is how many blocks a peer gives at the least that gives only
+	// recent ones (Core: NODE_NETWORK_LIMITED_MIN_BLOCKS), less two for those that
+	// come in the meantime.
+	limitedBlocks = 288 - 2
+)
+
+// A flight is a block that was asked of a peer.
+type flight struct {
+	peer    *peer
+	block   *chainview.Block
+	partial *partial // of a compact block that lacks transactions; nil: the block was asked for
+}
+
+// ask notes that a block is asked of a peer. It returns nil if it was already.
+func (s *Sync) askFor(p *peer, b *chainview.Block) *flight {
+	if s.flightOf(p, b.Hash) != nil {
+		return nil
+	}
+	f := &flight{peer: p, block: b}
+	s.flights[b.Hash] = append(s.flights[b.Hash], f)
+	p.flights = append(p.flights, f)
+	if len(p.flights) == 1 {
+		p.busySince = s.cfg.Now()
+		s.downloading++
+	}
+	return f
+}
+
+func (s *Sync) flightOf(p *peer, hash chainhash.Hash) *flight {
+	for _, f := range s.flights[hash] {
+		if f.peer == p {
+			return f
+		}
+	}
+	return nil
+}
+
+// dropOf forgets that a block was asked of a peer.
+func (s *Sync) dropOf(p *peer, hash chainhash.Hash) {
+	if f := s.flightOf(p, hash); f != nil {
+		s.drop(f)
+	}
+}
+
+// dropAll forgets that a block was asked for.
+func (s *Sync) dropAll(hash chainhash.Hash) {
+	for len(s.flights[hash]) > 0 {
+		s.drop(s.flights[hash][0])
+	}
+}
+
+func (s *Sync) drop(f *flight) {
+	hash, p := f.block.Hash, f.peer
+	left := slices.DeleteFunc(s.flights[hash], func(o *flight) bool { return o == f })
+	if s.flights[hash] = left; len(left) == 0 {
+		delete(s.flights, hash)
+	}
+	if len(p.flights) > 0 && p.flights[0] == f {
+		p.busySince = later(p.busySince, s.cfg.Now())
+	}
+	p.flights = slices.DeleteFunc(p.flights, func(o *flight) bool { return o == f })
+	if len(p.flights) == 0 {
+		s.downloading--
+	}
+	p.stallingSince = time.Time{}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// schedule asks peers for the headers and blocks that are missing.
+func (s *Sync) schedule() {
+	if s.reader == nil || !s.imported {
+		return
+	}
+	preferred := s.preferred()
+	for _, p := range s.peers {
+		from := p.isPreferred()
+		if !from && p.servesBlocks() && (preferred == 0 || len(s.flights) == 0) {
+			from = true
+		}
+		s.startHeaders(p, from)
+		s.announce(p)
+		s.fetchFor(p, from)
+	}
+}
+
+// startHeaders begins to sync headers with a peer: with one, until the best header
+// is recent.
+func (s *Sync) startHeaders(p *peer, from bool) {
+	if p.syncing || !p.servesBlocks() {
+		return
+	}
+	if (s.syncing > 0 || !from) && s.age(s.best) >= DefaultMaxTipAge {
+		return
+	}
+	start := s.best
+	if start.Parent != nil {
+		start = start.Parent // so that the answer is not empty
+	}
+	if !s.askHeaders(p, start) {
+		return
+	}
+	s.debugf("initial getheaders (%d) to peer=%d (startheight:%d)", start.Height, p.info.ID, p.info.Remote.Version.StartHeight)
+	p.syncing = true
+	s.syncing++
+	spacing := s.cfg.Network.Params.TargetTimePerBlock
+	headers := int64(s.age(s.best) / spacing)
+	p.headersBy = s.cfg.Now().Add(headersTimeout + time.Duration(headers)*perHeader)
+}
+
+// fetchFor asks a peer for blocks.
+func (s *Sync) fetchFor(p *peer, from bool) {
+	budget := perPeer - len(p.flights)
+	if budget <= 0 || !p.servesBlocks() || (!from || p.isLimited()) && s.initialDownload() {
+		return
+	}
+	if p.starved && s.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.flights) > 0 {
+		return
+	}
+	blocks, staller := s.missing(p, budget)
+	p.starved, p.lastTriedFetch = len(blocks) < budget, s.cfg.Now()
+	s.request(p, blocks)
+	if len(p.flights) == 0 && staller != nil && staller.stallingSince.IsZero() {
+		staller.stallingSince = s.cfg.Now()
+		s.debugf("Stall started peer=%d", staller.info.ID)
+	}
+}
+
+// retryFetch is how long a peer that is busy, and of whom no more could be asked,
+// is not looked at again: the window is long to walk.
+const retryFetch = 20 * time.Millisecond
+
+// request asks a peer for blocks.
+func (s *Sync) request(p *peer, blocks []*chainview.Block) {
+	if len(blocks) == 0 {
+		return
+	}
+	m := wire.NewMsgGetDataSizeHint(uint(len(blocks)))
+	for _, b := range blocks {
+		s.askFor(p, b)
+		_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // few
+		s.debugf("Requesting block %v (%d) peer=%d", b.Hash, b.Height, p.info.ID)
+	}
+	p.Send(m)
+}
+
+func blockType(p *peer) wire.InvType {
+	if p.servesWitnesses() {
+		return wire.InvTypeWitnessBlock
+	}
+	return wire.InvTypeBlock
+}
+
+// missing returns blocks that a peer has and the node lacks, lowest first. staller
+// is who holds up the window, where there are none only because of its end.
+func (s *Sync) missing(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
+	s.relearn(p)
+	active := s.reader.Active()
+	if p.best == nil || p.best.Work.Cmp(active.Tip().Work) < 0 || p.best.Work.Cmp(s.cfg.MinimumWork) < 0 {
+		return nil, nil
+	}
+	if p.common == nil {
+		p.common = active.At(min(p.best.Height, active.Height()))
+	}
+	if p.best.Ancestor(p.common.Height) != p.common {
+		p.common = commonBlock(p.common, p.best)
+	}
+	if p.common == p.best {
+		return nil, nil
+	}
+	if s.store.bytes > holdAtMost {
+		count = min(count, 1)
+	}
+	return s.walk(p, count)
+}
+
+// walk looks for missing blocks within the window.
+func (s *Sync) walk(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
+	end := p.common.Height + window
+	top := min(p.best.Height, end+1)
+	full := s.store.bytes > holdAtMost
+	var waitingFor *peer
+	for _, b := range branch(p.best.Ancestor(top), p.common) {
+		switch {
+		case b.Status().Invalid(), !p.servesWitnesses() && s.cfg.Network.Active("segwit", b.Height):
+			return blocks, nil
+		case s.have(b):
+			if p.common.Height == b.Height-1 {
+				p.common = b
+			}
+			continue
+		case s.store.has(&b.Hash):
+			if full {
+				return blocks, nil // beyond the first that is missing
+			}
+			continue
+		case len(s.flights[b.Hash]) > 0:
+			if waitingFor == nil {
+				waitingFor = s.flights[b.Hash][0].peer
+			}
+			if full {
+				return blocks, nil
+			}
+			continue
+		case b.Height > end:
+			if len(blocks) == 0 && waitingFor != p {
+				return nil, waitingFor
+			}
+			return blocks, nil
+		case p.isLimited() && p.best.Height-b.Height >= limitedBlocks:
+			continue
+		}
+		if blocks = append(blocks, b); len(blocks) == count {
+			return blocks, nil
+		}
+	}
+	return blocks, nil
+}
+
+// branch returns the blocks after base up to top, lowest first.
+func branch(top, base *chainview.Block) []*chainview.Block {
+	list := make([]*chainview.Block, max(top.Height-base.Height, 0))
+	for b := top; b.Height > base.Height; b = b.Parent {
+		list[b.Height-base.Height-1] = b
+	}
+	return list
+}
+
+// commonBlock returns the last block that two chains share.
+func commonBlock(a, b *chainview.Block) *chainview.Block {
+	if a.Height > b.Height {
+		a = a.Ancestor(b.Height)
+	}
+	b = b.Ancestor(a.Height)
+	for a != b {
+		a, b = a.Parent, b.Parent
+	}
+	return a
+}
+
+// canFetchDirectly reports whether the tip is so recent that a new block is
+// probably the next one.
+func (s *Sync) canFetchDirectly() bool {
+	return s.age(s.reader.Active().Tip()) < 20*s.cfg.Network.Params.TargetTimePerBlock
+}
+
+// fetchDirectly asks a peer for the blocks of a chain that it has just announced,
+// where the node is close to it.
+func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
+	active := s.reader.Active()
+	if !s.canFetchDirectly() || last.Status().Invalid() || active.Tip().Work.Cmp(last.Work) > 0 {
+		return
+	}
+	var blocks []*chainview.Block
+	b := last
+	for ; !active.Contains(b) && len(blocks) <= perPeer; b = b.Parent {
+		if s.have(b) || s.store.has(&b.Hash) || len(s.flights[b.Hash]) > 0 ||
+			!p.servesWitnesses() && s.cfg.Network.Active("segwit", b.Height) {
+			continue
+		}
+		blocks = append(blocks, b)
+	}
+	if !active.Contains(b) {
+		s.debugf("Large reorg, won't direct fetch to %v (%d)", last.Hash, last.Height)
+		return
+	}
+	slices.Reverse(blocks)
+	blocks = blocks[:min(len(blocks), max(perPeer-len(p.flights), 0))]
+	if len(blocks) > 1 {
+		s.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
+	}
+	if len(blocks) == 1 && p.speaksCompact && len(s.flights) == 0 && s.have(last.Parent) && !last.Parent.Status().Invalid() {
+		s.requestCompact(p, blocks[0])
+		return
+	}
+	s.request(p, blocks)
+}

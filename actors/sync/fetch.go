@@ -1,0 +1,148 @@
+package sync
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// fetchWithin is how long a peer may take to give an old block before the next one
+// is asked.
+const fetchWithin = 20 * time.Second
+
+// A lookup is a block that is asked of one peer after the other, for somebody who
+// needs it and does not keep it.
+type lookup struct {
+	block *chainview.Block
+	calls []*fetch
+	tried map[int64]bool
+	peer  *peer // that is asked
+	since time.Time
+}
+
+// fetchFrom asks a peer for a block, for a user.
+func (s *Sync) fetchFrom(q messages.FetchBlockFrom) error {
+	if !s.imported {
+		return messages.ErrImporting
+	}
+	b := s.reader.Lookup(&q.Hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	p := s.peer(q.Peer)
+	switch {
+	case p == nil:
+		return messages.ErrNoPeer
+	case !p.servesWitnesses():
+		return messages.ErrPreSegwitPeer
+	}
+	again := s.flightOf(p, q.Hash) != nil
+	s.dropAll(q.Hash)
+	if again {
+		s.askFor(p, b)
+		return messages.ErrAlreadyRequested
+	}
+	s.request(p, []*chainview.Block{b})
+	return nil
+}
+
+// fetch asks the peers for a block, for whoever needs it.
+func (s *Sync) fetch(m *fetch) {
+	b := s.reader.Lookup(&m.Req.Hash)
+	if b == nil {
+		m.Answer(nil, messages.ErrBlockNotFound)
+		return
+	}
+	l := s.lookups[b.Hash]
+	if l == nil {
+		l = &lookup{block: b, tried: make(map[int64]bool)}
+		s.lookups[b.Hash] = l
+		s.askNext(l)
+	}
+	if s.lookups[b.Hash] != l {
+		m.Answer(nil, messages.ErrNoSource)
+		return
+	}
+	l.calls = append(l.calls, m)
+}
+
+// askNext asks the next peer that may have a block, or gives up.
+func (s *Sync) askNext(l *lookup) {
+	l.calls = slices.DeleteFunc(l.calls, func(c *fetch) bool { return c.Ctx.Err() != nil })
+	for _, p := range s.peers {
+		if l.tried[p.info.ID] || !s.mayGive(p, l.block) {
+			continue
+		}
+		l.tried[p.info.ID] = true
+		l.peer, l.since = p, s.cfg.Now()
+		m := wire.NewMsgGetDataSizeHint(1)
+		_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeWitnessBlock, &l.block.Hash)) // one
+		p.Send(m)
+		return
+	}
+	delete(s.lookups, l.block.Hash)
+	for _, c := range l.calls {
+		c.Answer(nil, messages.ErrNoSource)
+	}
+}
+
+// mayGive reports whether a peer probably has a block.
+func (*Sync) mayGive(p *peer, b *chainview.Block) bool {
+	if !p.servesBlocks() || !p.servesWitnesses() {
+		return false
+	}
+	height := p.info.Remote.Version.StartHeight
+	if p.best != nil {
+		height = p.best.Height
+		if p.best.Ancestor(b.Height) != b {
+			return false
+		}
+	}
+	return height >= b.Height && (!p.isLimited() || height-b.Height < limitedBlocks)
+}
+
+// fetched hands a block to those who need it, and reports whether there are any.
+func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
+	l := s.lookups[hash]
+	if l == nil {
+		return false
+	}
+	var block wire.MsgBlock
+	if block.Deserialize(bytes.NewReader(raw)) != nil || !belongs(&block, s.isSegwit(l.block.Height)) {
+		p.Misbehaving("mutated block")
+		if l.peer == p {
+			s.askNext(l)
+		}
+		return true
+	}
+	delete(s.lookups, hash)
+	for _, c := range l.calls {
+		c.Answer(raw, nil)
+	}
+	return true
+}
+
+// notFound takes back what a peer does not have.
+func (s *Sync) notFound(p *peer, m *wire.MsgNotFound) {
+	for _, v := range m.InvList {
+		if l := s.lookups[v.Hash]; l != nil && l.peer == p {
+			s.askNext(l)
+		}
+	}
+}
+
+// watchLookups asks other peers for what was not given in time, or whose giver has
+// left.
+func (s *Sync) watchLookups() {
+	for _, l := range s.lookups {
+		if !slices.Contains(s.peers, l.peer) || s.cfg.Now().Sub(l.since) > fetchWithin {
+			s.askNext(l)
+		}
+	}
+}

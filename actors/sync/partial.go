@@ -1,0 +1,144 @@
+package sync
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/aead/siphash"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+)
+
+// maxBlockTxs is more transactions than a block can hold.
+const maxBlockTxs = 4_000_000 / 40
+
+// A partial is a compact block whose transactions are not all there yet.
+type partial struct {
+	header wire.BlockHeader
+	txs    []*wire.MsgTx // nil: missing
+	spent  bool          // it was tried to be completed, in vain
+}
+
+// Why a compact block cannot be used.
+type compactFault uint8
+
+const (
+	compactFine    compactFault = iota
+	compactInvalid              // no honest peer sends it
+	compactUnclear              // its short ids are not clear: chance, or a trick
+)
+
+// newPartial fills in the transactions that each yields.
+func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wire.MsgTx))) (*partial, compactFault) {
+	count := len(m.ShortIDs) + len(m.Prefilled)
+	if count == 0 || count > maxBlockTxs {
+		return nil, compactInvalid
+	}
+	p := &partial{header: m.Header, txs: make([]*wire.MsgTx, count)}
+	for _, pre := range m.Prefilled {
+		if int(pre.Index) >= count {
+			return nil, compactInvalid
+		}
+		p.txs[pre.Index] = pre.Tx
+	}
+	places := make(map[codec.ShortID]int, len(m.ShortIDs))
+	at := 0
+	for _, id := range m.ShortIDs {
+		for p.txs[at] != nil {
+			at++
+		}
+		places[id] = at
+		at++
+	}
+	if len(places) != len(m.ShortIDs) {
+		return nil, compactUnclear
+	}
+	p.fill(shortIDKey(&m.Header, m.Nonce), places, each)
+	return p, compactFine
+}
+
+// fill puts transactions into the places of their short ids. Where two have the same
+// one, neither is taken.
+func (p *partial) fill(key *[16]byte, places map[codec.ShortID]int, each func(func(chainhash.Hash, *wire.MsgTx))) {
+	twice := make(map[int]bool)
+	each(func(wtxid chainhash.Hash, tx *wire.MsgTx) {
+		at, ok := places[shortID(key, &wtxid)]
+		switch {
+		case !ok || twice[at]:
+		case p.txs[at] != nil:
+			p.txs[at] = nil
+			twice[at] = true
+		default:
+			p.txs[at] = tx
+		}
+	})
+}
+
+// missing returns the places of the transactions that are not there.
+func (p *partial) missing() []uint16 {
+	var list []uint16
+	for i, tx := range p.txs {
+		if tx == nil {
+			list = append(list, uint16(i))
+		}
+	}
+	return list
+}
+
+// complete returns the serialized block with the missing transactions.
+func (p *partial) complete(txs []*wire.MsgTx, segwit bool) ([]byte, compactFault) {
+	block := wire.MsgBlock{Header: p.header, Transactions: make([]*wire.MsgTx, len(p.txs))}
+	for i, tx := range p.txs {
+		if tx == nil {
+			if len(txs) == 0 {
+				return nil, compactInvalid
+			}
+			tx, txs = txs[0], txs[1:]
+		}
+		block.Transactions[i] = tx
+	}
+	if len(txs) > 0 {
+		return nil, compactInvalid
+	}
+	p.spent = true
+	if !belongs(&block, segwit) {
+		return nil, compactUnclear
+	}
+	var raw bytes.Buffer
+	_ = block.Serialize(&raw) // to memory
+	return raw.Bytes(), compactFine
+}
+
+// shortIDKey is the key of a compact block's short ids (BIP152).
+func shortIDKey(h *wire.BlockHeader, nonce uint64) *[16]byte {
+	var b bytes.Buffer
+	_ = h.Serialize(&b) // to memory
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b.Bytes(), nonce))
+	return (*[16]byte)(sum[:16])
+}
+
+func shortID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], siphash.Sum64(wtxid[:], key))
+	copy(id[:], b[:])
+	return id
+}
+
+// compactOf returns the compact block of a block, with the coinbase in full.
+func compactOf(block *wire.MsgBlock) *codec.CmpctBlock {
+	m := &codec.CmpctBlock{
+		Header: block.Header, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
+		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
+		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
+	}
+	key := shortIDKey(&m.Header, m.Nonce)
+	for i, tx := range block.Transactions[1:] {
+		id := tx.WitnessHash()
+		m.ShortIDs[i] = shortID(key, &id)
+	}
+	return m
+}

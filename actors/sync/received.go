@@ -1,0 +1,105 @@
+package sync
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+)
+
+// received takes a message of a peer, in its turn.
+func (s *Sync) received(c actor.Context, m link.Received) {
+	p := s.peer(m.Peer.Info().ID)
+	switch {
+	case p == nil:
+		m.Handled()
+	case p.busy:
+		p.waiting = append(p.waiting, m)
+	default:
+		s.message(c, p, m)
+	}
+}
+
+// message handles a message. Where that takes longer, the peer is busy until done.
+func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
+	pending := false
+	switch msg := m.Message.Message.(type) {
+	case *wire.MsgSendHeaders:
+		p.wantsHeaders = true
+	case *codec.SendCmpct:
+		if msg.Version == codec.CmpctVersion {
+			p.speaksCompact, p.wantsCompact = true, msg.HighBandwidth
+		}
+	case *wire.MsgInv:
+		s.inventory(p, msg)
+	case *wire.MsgNotFound:
+		s.notFound(p, msg)
+	case *codec.Headers:
+		pending = s.headers(c, p, parseHeaders(msg), m.Handled)
+	case *codec.CmpctBlock:
+		pending = s.compact(c, p, msg, m.Handled)
+	case *codec.BlockTxn:
+		s.blockTxs(c, p, msg)
+	case *wire.MsgBlock:
+		pending = s.block(c, p, blockBytes(m.Message.Payload, msg), m.Handled)
+	}
+	if !pending {
+		m.Handled()
+	}
+}
+
+// blockBytes returns the bytes of a block without any that follow it.
+func blockBytes(payload []byte, msg *wire.MsgBlock) []byte {
+	return payload[:min(len(payload), msg.SerializeSize())]
+}
+
+// done ends the wait for what a peer sent, and handles what it sent after it.
+func (s *Sync) done(c actor.Context, p *peer, handled func()) {
+	handled()
+	p.busy = false
+	for len(p.waiting) > 0 && !p.busy {
+		m := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		s.message(c, p, m)
+	}
+}
+
+// inventory looks at the blocks that a peer announces. Headers of them are asked
+// for: the last one is the highest.
+func (s *Sync) inventory(p *peer, m *wire.MsgInv) {
+	if !s.imported {
+		return
+	}
+	var last *chainhash.Hash
+	for _, v := range m.InvList {
+		if v.Type != wire.InvTypeBlock && v.Type != wire.InvTypeWitnessBlock {
+			continue
+		}
+		known := s.reader.Lookup(&v.Hash)
+		have := known != nil
+		s.debugf("got inv: block %v  %s peer=%d", v.Hash, haveOrNew(have), p.info.ID)
+		s.learn(p, v.Hash)
+		if !have && len(s.flights[v.Hash]) == 0 {
+			last = &v.Hash
+		}
+	}
+	if last == nil || !p.syncing && (p.invAsked || *last == s.lastInv) {
+		return
+	}
+	if s.askHeaders(p, s.best) {
+		s.debugf("getheaders (%d) %v to peer=%d", s.best.Height, last, p.info.ID)
+	}
+	if !p.syncing {
+		p.invAsked = true
+		s.lastInv = *last
+	}
+}
+
+func haveOrNew(have bool) string {
+	if have {
+		return "have"
+	}
+	return "new"
+}

@@ -1,0 +1,312 @@
+package sync_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/sync"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A rig is the actor over a chain in memory, with scripted peers. Its tests run in
+// bubbles of synctest.
+type rig struct {
+	t     *testing.T
+	net   *dialect.Network
+	chain *chaintest.Chain // the node's
+	tip   *ask.Topic[messages.TipChanged]
+	sync  *ask.Ref
+	peers int64
+
+	reject map[chainhash.Hash]string // reasons to refuse blocks and headers
+}
+
+// bubble runs a test in a bubble, whose clock stands a day after the genesis block.
+func bubble(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		net, err := dialect.Bitcoin("regtest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(net.Params.GenesisBlock.Header.Timestamp.Add(48 * time.Hour)))
+		test(newRig(t, net, nil))
+	})
+}
+
+func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *rig {
+	t.Helper()
+	r := &rig{
+		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
+		reject: make(map[chainhash.Hash]string),
+	}
+	sys := actortest.New(t)
+	view := new(chainview.Current)
+	view.Set(r.chain)
+	owner := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.own) })
+	cfg := sync.Config{Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log}
+	if configure != nil {
+		configure(&cfg)
+	}
+	r.sync = sys.Spawn("sync", sync.New(cfg), sync.Requests...)
+	synctest.Wait()
+	return r
+}
+
+type (
+	acceptHeaders = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
+	acceptBlocks  = ask.Call[messages.AcceptBlocks, []error]
+	waitImported  = ask.Call[messages.WaitImported, messages.Done]
+)
+
+// own plays the chain's actor.
+func (r *rig) own(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *waitImported:
+		m.Answer(messages.Done{}, nil)
+	case *acceptHeaders:
+		for _, raw := range m.Req.Headers {
+			if err := r.addHeader(raw); err != nil {
+				m.Answer(messages.AcceptedHeaders{}, err)
+				return
+			}
+		}
+		m.Answer(messages.AcceptedHeaders{}, nil)
+	case *acceptBlocks:
+		refused := make([]error, len(m.Req.Raw))
+		for i, raw := range m.Req.Raw {
+			refused[i] = r.addBlock(raw)
+		}
+		m.Answer(refused, nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (r *rig) addHeader(raw []byte) error {
+	var h wire.BlockHeader
+	if err := h.Deserialize(bytes.NewReader(raw)); err != nil {
+		return err
+	}
+	if reason := r.reject[h.BlockHash()]; reason != "" && reason[:4] != "body" {
+		return &messages.RejectError{Reason: reason}
+	}
+	_, err := r.chain.Tree.Add(&h, blockchain.CalcWork(h.Bits), 0)
+	if errors.Is(err, chainview.ErrOrphan) {
+		return &messages.RejectError{Reason: "prev-blk-not-found"}
+	}
+	return err
+}
+
+func (r *rig) addBlock(raw []byte) error {
+	hash := chainhash.DoubleHashH(raw[:80])
+	if reason := r.reject[hash]; reason != "" {
+		b := r.chain.Lookup(&hash)
+		r.chain.SetStatus(b, b.Status()|chainview.Failed)
+		return &messages.RejectError{Reason: reason[len("body "):]}
+	}
+	parent := chainhash.Hash(raw[4:36])
+	if p := r.chain.Lookup(&parent); p == nil || p.Status()&chainview.HasData == 0 {
+		r.t.Errorf("block %v came before its parent", hash)
+		return &messages.RejectError{Reason: "prev-blk-not-found"}
+	}
+	before := r.chain.Active().Tip()
+	_, err := r.chain.Add(raw)
+	if tip := r.chain.Active().Tip(); tip != before {
+		r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+	}
+	return err
+}
+
+// remote is a chain that a scripted peer has.
+func (r *rig) remote() *chaintest.Chain { return chaintest.New(r.net.Params) }
+
+// grow adds solved blocks to a remote chain, ten minutes apart.
+func grow(c *chaintest.Chain, n int) *chainview.Block {
+	for range n {
+		c.Mine(chaintest.Template{Solved: true})
+	}
+	return c.Active().Tip()
+}
+
+// A fakePeer is a scripted peer. What it was sent lies in sent.
+type fakePeer struct {
+	r    *rig
+	info link.Info
+	sent []wire.Message
+	gone string // why it was left; with "!" before, as misbehaving
+
+	handled int // messages that it was credited
+	told    int // messages that it sent
+}
+
+// join connects a peer.
+func (r *rig) join(typ p2p.ConnectionType, change ...func(*link.Info)) *fakePeer {
+	r.t.Helper()
+	r.peers++
+	p := &fakePeer{r: r, info: link.Info{ID: r.peers, Type: typ}}
+	p.info.Remote.Version.Services = wire.SFNodeNetwork | wire.SFNodeWitness
+	p.info.Remote.Common = codec.ProtocolVersion
+	for _, f := range change {
+		f(&p.info)
+	}
+	r.sync.Tell(link.Joined{Peer: p})
+	synctest.Wait()
+	return p
+}
+
+func (p *fakePeer) Info() link.Info     { return p.info }
+func (p *fakePeer) Send(m wire.Message) { p.sent = append(p.sent, m) }
+func (*fakePeer) CanWrite() bool        { return true }
+
+func (p *fakePeer) Misbehaving(reason string) { p.leave("!" + reason) }
+func (p *fakePeer) Disconnect(reason string)  { p.leave(reason) }
+
+func (p *fakePeer) leave(why string) {
+	if p.gone == "" {
+		p.gone = why
+		p.r.sync.Tell(link.Left{ID: p.info.ID})
+	}
+}
+
+// say sends a message and waits until it had its effect.
+func (p *fakePeer) say(m wire.Message) {
+	p.r.t.Helper()
+	payload, err := codec.Encode(m, codec.ProtocolVersion)
+	if err != nil {
+		p.r.t.Fatal(err)
+	}
+	p.told++
+	p.r.sync.Tell(link.Received{
+		Peer: p, Message: p2p.Message{Message: m, Payload: payload, Received: time.Now()},
+		Handled: func() { p.handled++ },
+	})
+	synctest.Wait()
+}
+
+// sayHeaders sends the headers of a chain from one height to another.
+func (p *fakePeer) sayHeaders(c *chaintest.Chain, from, to int32) {
+	p.r.t.Helper()
+	m := new(codec.Headers)
+	for h := from; h <= to; h++ {
+		m.List = append(m.List, c.Active().At(h).Header)
+	}
+	p.say(m)
+}
+
+// sayBlock sends a block.
+func (p *fakePeer) sayBlock(c *chaintest.Chain, height int32) {
+	p.r.t.Helper()
+	p.say(blockAt(p.r.t, c, height))
+}
+
+func blockAt(t *testing.T, c *chaintest.Chain, height int32) *wire.MsgBlock {
+	t.Helper()
+	raw, err := c.Raw(&c.Active().At(height).Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := new(wire.MsgBlock)
+	if err := m.Deserialize(bytes.NewReader(raw)); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// take returns the messages of one kind that the peer was sent, and forgets them.
+func take[M wire.Message](p *fakePeer) []M {
+	var list []M
+	var rest []wire.Message
+	for _, m := range p.sent {
+		if m, ok := m.(M); ok {
+			list = append(list, m)
+			continue
+		}
+		rest = append(rest, m)
+	}
+	p.sent = rest
+	return list
+}
+
+// asked returns the heights of the blocks that the peer was asked for since.
+func (p *fakePeer) asked(c *chaintest.Chain) []int32 {
+	p.r.t.Helper()
+	var heights []int32
+	for _, m := range take[*wire.MsgGetData](p) {
+		for _, v := range m.InvList {
+			b := c.Lookup(&v.Hash)
+			if b == nil {
+				p.r.t.Fatalf("peer is asked for %v, which it does not have", v.Hash)
+			}
+			heights = append(heights, b.Height)
+		}
+	}
+	return heights
+}
+
+// serve answers all that the peer is asked until nothing more comes.
+func (p *fakePeer) serve(c *chaintest.Chain) {
+	p.r.t.Helper()
+	for len(p.sent) > 0 && p.gone == "" {
+		m := p.sent[0]
+		p.sent = p.sent[1:]
+		switch m := m.(type) {
+		case *wire.MsgGetHeaders:
+			p.answerHeaders(c, m)
+		case *wire.MsgGetData:
+			for _, v := range m.InvList {
+				p.sayBlock(c, c.Lookup(&v.Hash).Height)
+			}
+		}
+	}
+}
+
+func (p *fakePeer) answerHeaders(c *chaintest.Chain, m *wire.MsgGetHeaders) {
+	p.r.t.Helper()
+	for _, hash := range m.BlockLocatorHashes {
+		if b := c.Lookup(hash); b != nil && c.Active().Contains(b) {
+			p.sayHeaders(c, b.Height+1, min(b.Height+codec.MaxHeaders, c.Active().Height()))
+			return
+		}
+	}
+	p.r.t.Error("no block of the locator is known")
+}
+
+// height is that of the node's chain.
+func (r *rig) height() int32 { return r.chain.Active().Height() }
+
+func (r *rig) state() messages.SyncState {
+	r.t.Helper()
+	got, err := ask.Ask(r.t.Context(), r.sync, messages.GetSyncState{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return got
+}
+
+type headersMsg = codec.Headers
+
+func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
+	m := new(codec.Headers)
+	for h := from; h <= to; h++ {
+		m.List = append(m.List, c.Active().At(h).Header)
+	}
+	return m
+}

@@ -1,0 +1,283 @@
+// Package sync is the actor that follows the chains of the peers: it learns their
+// headers, downloads the blocks that the node lacks, hands them to the chain in
+// order, and tells the peers of new tips.
+//
+// It behaves as Bitcoin Core 30.2 does (src/net_processing.cpp). Headers come
+// first: from one peer, and once the best header is recent from all of them.
+// Blocks are fetched from several peers at a time, 16 from each, within a window
+// of 1024 blocks after the last one that is there; those that come before their
+// parents wait in memory, which is bounded. A peer that stalls the window, that is
+// too slow, or that sends what breaks a rule is left.
+//
+// What a peer sends is handled in its order: while the chain looks at a peer's
+// headers, what the peer sent after them waits, and the peer is not read.
+package sync
+
+import (
+	"context"
+	"log/slog"
+	"math/big"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// DefaultMaxTipAge is the age of a tip from which on a node counts as in its
+// initial download (Core: DEFAULT_MAX_TIP_AGE).
+const DefaultMaxTipAge = 24 * time.Hour
+
+// Config is what the actor is made of.
+type Config struct {
+	Network *dialect.Network
+	Chain   *ask.Ref // owns the chain
+	View    *chainview.Current
+	Tip     *ask.Topic[messages.TipChanged]
+	Now     func() time.Time
+	Log     *slog.Logger
+
+	// MinimumWork is that of the least chain worth downloading; default that of
+	// the network.
+	MinimumWork *big.Int
+
+	MaxTipAge  time.Duration // default DefaultMaxTipAge
+	BlocksOnly bool          // there is no pool of transactions to speak of
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.GetSyncState](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
+}
+
+type (
+	getState  = ask.Call[messages.GetSyncState, messages.SyncState]
+	fetchFrom = ask.Call[messages.FetchBlockFrom, messages.Done]
+	fetch     = ask.Call[messages.FetchBlock, []byte]
+)
+
+// Sync is the actor; make one with [New].
+type Sync struct {
+	cfg    Config
+	log    *slog.Logger
+	ctx    context.Context //nolint:containedctx // ends what was asked of the chain when the actor stops
+	cancel context.CancelFunc
+	ticker *ask.Worker
+
+	reader   chainview.Reader // that the blocks below are of
+	best     *chainview.Block // header with the most work that is not known to be invalid
+	tip      *chainview.Block // last announced
+	imported bool             // no block file is read any more
+	caughtUp bool             // once set, the node is not in initial download again
+
+	peers      []*peer // preferred ones first, then by id
+	syncing    int     // peers whose headers are asked for
+	protected  int     // peers that are not left for a chain behind ours
+	lastInv    chainhash.Hash
+	stallAfter time.Duration
+
+	toldProgress time.Time // when the log was told of a sync of low work
+	flights      map[chainhash.Hash][]*flight
+	downloading  int // peers with blocks in flight
+	store        store
+	lookups      map[chainhash.Hash]*lookup
+
+	pool   map[chainhash.Hash]*wire.MsgTx // of unconfirmed transactions, by wtxid
+	chosen []*peer                        // to announce compact blocks at once, the latest last
+	made   *codec.CmpctBlock              // sent last
+}
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	if cfg.MinimumWork == nil {
+		cfg.MinimumWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
+	}
+	if cfg.MaxTipAge <= 0 {
+		cfg.MaxTipAge = DefaultMaxTipAge
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return func() actor.Actor {
+		s := &Sync{
+			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
+			flights: make(map[chainhash.Hash][]*flight), store: newStore(), lookups: make(map[chainhash.Hash]*lookup),
+			pool: make(map[chainhash.Hash]*wire.MsgTx),
+		}
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		return s
+	}
+}
+
+type (
+	// tick comes every tickEvery.
+	tick struct{}
+
+	// importDone says that the block files are read.
+	importDone struct{ err error }
+)
+
+// tickEvery is how often timeouts are looked at.
+const tickEvery = 500 * time.Millisecond
+
+// Receive implements actor.Actor.
+func (s *Sync) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.start(c)
+	case *actor.Stopping, *actor.Restarting:
+		s.stop(c)
+	case tick:
+		s.tick(c)
+		s.handle(c, m)
+	default:
+		s.handle(c, m)
+	}
+}
+
+func (s *Sync) handle(c actor.Context, msg any) {
+	if !s.follow() {
+		if m, ok := msg.(link.Received); ok {
+			m.Handled()
+			return
+		}
+	}
+	switch m := msg.(type) {
+	case tick:
+		s.watch()
+	case importDone:
+		s.imported = m.err == nil
+	case link.Joined:
+		s.join(m.Peer)
+	case link.Left:
+		s.leave(m.ID)
+	case link.Received:
+		s.received(c, m)
+	case headersAnswer:
+		s.headersAccepted(c, m)
+	case blocksAnswer:
+		s.blocksAccepted(c, m)
+	case messages.TipChanged:
+		s.tipChanged()
+	case *getState:
+		m.Answer(messages.SyncState{InitialDownload: s.initialDownload()}, nil)
+	case *fetchFrom:
+		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
+	case *fetch:
+		s.fetch(m)
+	default:
+		ask.Unhandled(c)
+		return
+	}
+	s.schedule()
+}
+
+func (s *Sync) start(c actor.Context) {
+	s.cfg.Tip.Subscribe(c)
+	s.tick(c)
+	ask.Then(s.ctx, c, s.cfg.Chain, messages.WaitImported{}, func(_ messages.Done, err error) any {
+		return importDone{err}
+	})
+}
+
+func (s *Sync) stop(c actor.Context) {
+	s.cfg.Tip.Unsubscribe(c)
+	s.cancel()
+	s.ticker.Drop()
+	for _, p := range s.peers {
+		p.release()
+		// Nobody tells the next instance who is there.
+		p.Disconnect("sync stopped")
+	}
+	s.peers = nil
+}
+
+// tick makes the next tick come.
+func (s *Sync) tick(c actor.Context) {
+	done := s.ctx.Done()
+	s.ticker = ask.Go(c, func() any {
+		timer := time.NewTimer(tickEvery)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return tick{}
+		case <-done:
+			return nil
+		}
+	})
+}
+
+// follow takes over the chain's present view. A chain that was opened anew has
+// other blocks. It reports false while there is none.
+func (s *Sync) follow() bool {
+	reader := s.cfg.View.Open()
+	if reader == nil {
+		return false
+	}
+	if s.reader == reader {
+		return true
+	}
+	s.reader = reader
+	s.store.clear()
+	s.flights = make(map[chainhash.Hash][]*flight)
+	s.downloading = 0
+	for _, p := range s.peers {
+		p.rebase(reader)
+	}
+	s.tip = reader.Active().Tip()
+	s.findBest()
+	return true
+}
+
+// findBest finds the best header.
+func (s *Sync) findBest() {
+	best := s.reader.Active().Tip()
+	for _, b := range s.reader.Tips() {
+		for b.Status().Invalid() {
+			b = b.Parent
+		}
+		if b.Work.Cmp(best.Work) > 0 {
+			best = b
+		}
+	}
+	s.best = best
+}
+
+// initialDownload reports whether the node is on its first way to the network's
+// tip: until the tip once has the least work and is recent.
+func (s *Sync) initialDownload() bool {
+	if s.caughtUp {
+		return false
+	}
+	if !s.imported || s.reader == nil {
+		return true
+	}
+	tip := s.reader.Active().Tip()
+	if tip.Work.Cmp(s.cfg.MinimumWork) < 0 || s.age(tip) > s.cfg.MaxTipAge {
+		return true
+	}
+	corelog.Printf(s.cfg.Log, slog.LevelInfo, "Leaving InitialBlockDownload (latching to false)")
+	s.caughtUp = true
+	return false
+}
+
+// age is how old the time in a block is.
+func (s *Sync) age(b *chainview.Block) time.Duration { return s.cfg.Now().Sub(b.Header.Timestamp) }
+
+// debugf writes a line of Core's category net.
+func (s *Sync) debugf(format string, args ...any) {
+	corelog.Printf(s.log, slog.LevelDebug, format, args...)
+}
+
+// printf writes a line of Core's that everyone sees.
+func (s *Sync) printf(format string, args ...any) {
+	corelog.Printf(s.cfg.Log, slog.LevelInfo, format, args...)
+}

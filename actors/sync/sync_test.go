@@ -1,0 +1,203 @@
+package sync_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+)
+
+// A chain of more than one message of headers and more than one window of blocks
+// comes over from one peer.
+func TestSyncsFromOnePeer(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		tip := grow(remote, 3100)
+		p := r.join(p2p.OutboundFullRelay)
+		p.serve(remote)
+		if r.height() != tip.Height {
+			t.Fatalf("at height %d, want %d (%q)", r.height(), tip.Height, p.gone)
+		}
+		if p.handled != p.told {
+			t.Errorf("%d of %d messages are credited", p.handled, p.told)
+		}
+	})
+}
+
+// Blocks that come in any order reach the chain in theirs.
+func TestBlocksOutOfOrder(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 40)
+		p := r.join(p2p.OutboundFullRelay)
+		p.sent = nil
+		p.sayHeaders(remote, 1, 40)
+		for r.height() < 40 {
+			asked := p.asked(remote)
+			if len(asked) == 0 {
+				t.Fatalf("nothing is asked for at height %d", r.height())
+			}
+			slices.Reverse(asked)
+			for _, h := range asked {
+				p.sayBlock(remote, h)
+			}
+		}
+	})
+}
+
+// Every peer is asked for 16 blocks, each for others, and never beyond the window.
+func TestWindow(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 1500)
+		var peers []*fakePeer
+		for range 3 {
+			p := r.join(p2p.OutboundFullRelay)
+			p.sent = nil
+			peers = append(peers, p)
+		}
+		for _, p := range peers {
+			p.sayHeaders(remote, 1, 1500)
+		}
+		first := peers[0].asked(remote)
+		if len(first) != 16 || first[0] != 1 || first[15] != 16 {
+			t.Fatalf("first peer is asked for %v", first)
+		}
+		others := peers[1:]
+		highest := int32(0)
+		for range 200 {
+			for _, p := range others {
+				asked := p.asked(remote)
+				for _, h := range asked {
+					highest = max(highest, h)
+					p.sayBlock(remote, h)
+				}
+			}
+		}
+		if highest != 1024 {
+			t.Errorf("blocks up to %d were asked for, want 1024", highest)
+		}
+		if r.height() != 0 {
+			t.Fatalf("at height %d", r.height())
+		}
+		// The first peer holds up the window, and is left.
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if peers[0].gone != "stalling block download" {
+			t.Fatalf("the stalling peer: %q", peers[0].gone)
+		}
+		for r.height() < 1500 {
+			for _, p := range others {
+				p.serve(remote)
+			}
+			if others[0].gone != "" || others[1].gone != "" {
+				t.Fatalf("at height %d: honest peers left: %q, %q", r.height(), others[0].gone, others[1].gone)
+			}
+		}
+	})
+}
+
+// A peer that sends what breaks a rule is left, with Core's reason.
+func TestPunishes(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		reason string // of the chain
+		at     int32
+		want   string
+	}{
+		{"bad header", "bad-diffbits", 5, "!invalid header received"},
+		{"header from the future", "time-too-new", 5, ""},
+		{"known to be invalid", "duplicate-invalid", 5, "!invalid header received"},
+		{"bad block", "body bad-cb-amount", 5, "!bad-cb-amount"},
+		{"mutated block", "body bad-txnmrklroot", 5, "!mutated block"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(r *rig) {
+				remote := r.remote()
+				grow(remote, 10)
+				r.reject[remote.Active().At(test.at).Hash] = test.reason
+				p := r.join(p2p.OutboundFullRelay)
+				p.serve(remote)
+				if p.gone != test.want {
+					t.Errorf("left for %q, want %q", p.gone, test.want)
+				}
+				good := r.remote()
+				grow(good, 3)
+				honest := r.join(p2p.OutboundFullRelay)
+				honest.serve(good)
+				if honest.gone != "" {
+					t.Errorf("honest peer left: %q", honest.gone)
+				}
+			})
+		})
+	}
+}
+
+// Headers that prove no work, or do not follow each other, are no honest peer's.
+func TestHeadersOfNoHonestPeer(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 10)
+		unsolved := r.remote()
+		unsolved.MineN(30)
+		p := r.join(p2p.OutboundFullRelay)
+		p.sayHeaders(unsolved, 1, 30)
+		if p.gone != "!header with invalid proof of work" {
+			t.Errorf("without work: %q", p.gone)
+		}
+		p = r.join(p2p.OutboundFullRelay)
+		h := headersMessage(remote, 1, 10)
+		h.List = slices.Delete(h.List, 4, 5)
+		p.say(h)
+		if p.gone != "!non-continuous headers sequence" {
+			t.Errorf("not continuous: %q", p.gone)
+		}
+	})
+}
+
+// New tips are announced as the peer asked: by headers, or by the hash.
+func TestAnnounces(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 285) // up to the time of the clock
+		source := r.join(p2p.OutboundFullRelay)
+		source.serve(remote)
+		if r.state().InitialDownload {
+			t.Fatal("in initial download")
+		}
+		byHash, byHeaders := r.join(p2p.Inbound), r.join(p2p.Inbound)
+		byHeaders.say(wire.NewMsgSendHeaders())
+		for _, p := range []*fakePeer{byHash, byHeaders} {
+			p.sayHeaders(remote, 285, 285)
+			p.sent = nil
+		}
+		grow(remote, 2)
+		source.sayHeaders(remote, 286, 287)
+		source.serve(remote)
+		synctest.Wait()
+		if r.height() != 287 {
+			t.Fatalf("at height %d", r.height())
+		}
+		var announced []int32
+		for _, h := range take[*headersMsg](byHeaders) {
+			for i := range h.List {
+				hash := h.List[i].BlockHash()
+				announced = append(announced, remote.Lookup(&hash).Height)
+			}
+		}
+		if !slices.Equal(announced, []int32{286, 287}) {
+			t.Errorf("announced by headers: %v", announced)
+		}
+		invs := take[*wire.MsgInv](byHash)
+		if len(invs) == 0 || invs[len(invs)-1].InvList[0].Hash != remote.Active().Tip().Hash {
+			t.Errorf("announced by hash: %v", invs)
+		}
+		if got := take[*wire.MsgInv](source); len(got) > 0 {
+			t.Error("the source hears of its own blocks")
+		}
+	})
+}

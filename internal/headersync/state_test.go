@@ -1,0 +1,154 @@
+package headersync_test
+
+import (
+	"math/big"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/headersync"
+)
+
+var params = &chaincfg.MainNetParams
+
+func start() headersync.Start {
+	g := params.GenesisBlock.Header
+	return headersync.Start{
+		Hash: *params.GenesisHash, Bits: g.Bits, Work: headersync.Work(g.Bits), Time: g.Timestamp,
+	}
+}
+
+// chain returns n headers on the genesis block, which prove no work.
+func chain(n int, salt byte) []headersync.Header {
+	list := make([]headersync.Header, n)
+	prev, at := *params.GenesisHash, params.GenesisBlock.Header.Timestamp
+	for i := range list {
+		h := wire.BlockHeader{
+			Version: 4, PrevBlock: prev, Bits: params.PowLimitBits,
+			Timestamp: at.Add(time.Duration(i+1) * 10 * time.Minute),
+		}
+		h.MerkleRoot[0] = salt
+		prev = h.BlockHash()
+		list[i] = headersync.Header{BlockHeader: h, Hash: prev}
+	}
+	return list
+}
+
+// workOf is the work of n headers after the first block.
+func workOf(n int) *big.Int {
+	w := headersync.Work(params.PowLimitBits)
+	return w.Mul(w, big.NewInt(int64(n+1)))
+}
+
+func newState(least *big.Int) *headersync.State {
+	return headersync.New(params, start(), least, params.GenesisBlock.Header.Timestamp.Add(10*365*24*time.Hour))
+}
+
+const message = 2000
+
+// play gives headers to a state, from the place where it asks, until it is over.
+func play(t *testing.T, s *headersync.State, read func(again bool) []headersync.Header) (pass []headersync.Header, ok bool) {
+	t.Helper()
+	for !s.Over() {
+		_, _, first := s.Progress()
+		list := read(!first)
+		last := s.Last()
+		from := slices.IndexFunc(list, func(h headersync.Header) bool { return h.Hash == last }) + 1
+		end := min(from+message, len(list))
+		if from == end {
+			return pass, true // an empty message ends it
+		}
+		got, _, good := s.Next(list[from:end], end-from == message)
+		if pass = append(pass, got...); !good {
+			return pass, false
+		}
+	}
+	return pass, true
+}
+
+// A chain with enough work passes whole, one without leaves nothing.
+func TestPasses(t *testing.T) {
+	list := chain(40_000, 1)
+	pass, ok := play(t, newState(workOf(39_500)), func(bool) []headersync.Header { return list })
+	if !ok || len(pass) != len(list) {
+		t.Fatalf("%d of %d headers pass", len(pass), len(list))
+	}
+	for i := range pass {
+		if pass[i].Hash != list[i].Hash {
+			t.Fatalf("header %d is another", i)
+		}
+	}
+	pass, ok = play(t, newState(workOf(41_000)), func(bool) []headersync.Header { return list })
+	if !ok || len(pass) != 0 {
+		t.Errorf("too little work: %d headers pass, %v", len(pass), ok)
+	}
+}
+
+// A peer that shows one chain and gives another gets little of it through.
+func TestBaitAndSwitch(t *testing.T) {
+	shown, given := chain(60_000, 1), chain(60_000, 2)
+	caught := 0
+	for range 20 {
+		pass, ok := play(t, newState(workOf(59_000)), func(again bool) []headersync.Header {
+			if again {
+				return given
+			}
+			return shown
+		})
+		if len(pass) > 0 {
+			t.Errorf("%d headers of another chain pass", len(pass))
+		}
+		if !ok {
+			caught++
+		}
+	}
+	if caught != 20 {
+		t.Errorf("caught %d of 20 times", caught)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	list := chain(4000, 1)
+	gap := slices.Clone(list[:message])
+	gap = append(gap, list[message+1:]...)
+	s := newState(workOf(1 << 20))
+	if _, _, ok := s.Next(gap[:message], true); !ok {
+		t.Fatal("a good message is refused")
+	}
+	if _, _, ok := s.Next(gap[message:], true); ok || !s.Over() {
+		t.Error("a gap is not seen")
+	}
+	easier := chain(10, 1)
+	easier[5].Bits--
+	if _, _, ok := newState(workOf(1<<20)).Next(easier[:6], true); ok {
+		t.Error("a change of the target within a period is not seen")
+	}
+	// More headers than there can be seconds for.
+	long := chain(message, 1)
+	s = headersync.New(params, start(), workOf(1<<20), params.GenesisBlock.Header.Timestamp.Add(-2*time.Hour))
+	if _, _, ok := s.Next(long, true); ok {
+		t.Error("more headers than times pass")
+	}
+}
+
+// Targets and work agree with btcd's.
+func FuzzWork(f *testing.F) {
+	for _, bits := range []uint32{0, 1, 0x1d00ffff, 0x207fffff, 0x04923456, 0x03000001, 0x02008000, 0x01fedcba, 0xff123456} {
+		f.Add(bits)
+	}
+	f.Fuzz(func(t *testing.T, bits uint32) {
+		if bits>>24 > 64 {
+			return // btcd would make numbers of many bytes
+		}
+		if got, want := headersync.Target(bits), blockchain.CompactToBig(bits); got.Cmp(want) != 0 {
+			t.Errorf("target of %08x: %v, want %v", bits, got, want)
+		}
+		if got, want := headersync.Work(bits), blockchain.CalcWork(bits); got.Cmp(want) != 0 {
+			t.Errorf("work of %08x: %v, want %v", bits, got, want)
+		}
+	})
+}
