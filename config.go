@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -66,6 +68,15 @@ type Config struct {
 	// it does not.
 	Peers *PeerConfig
 
+	// MinimumChainWork is the work that the active chain must have before the node
+	// counts as up to date, and a peer's chain before its blocks are fetched, in
+	// hex. Default: that of the network.
+	MinimumChainWork string
+
+	// MaxTipAge is the age of the tip from which on the node counts as behind.
+	// Default: 24 hours.
+	MaxTipAge time.Duration
+
 	// System is the actor system to live in. Default: one of the node's own.
 	// The node's actors then have names that begin with ActorPrefix.
 	System      *actor.ActorSystem
@@ -107,6 +118,12 @@ func (c *Config) network() (*dialect.Network, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
+	}
+	if c.MinimumChainWork != "" {
+		if _, ok := new(big.Int).SetString(c.MinimumChainWork, 16); !ok || len(c.MinimumChainWork) > 64 {
+			return nil, fmt.Errorf("trawl: Config.MinimumChainWork: %q is not up to 64 hex digits", c.MinimumChainWork)
+		}
+		net.MinimumChainWork = c.MinimumChainWork
 	}
 	return net, nil
 }

@@ -61,7 +61,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		net.Commands(net.Deps{
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
 			RelayFee: jsontree.Amount(n.net.RelayFee), IncrementalFee: jsontree.Amount(n.net.IncrementalFee),
-			Peers: n.peers, AddConnection: n.net.MineOnDemand,
+			Peers: n.peers, Sync: n.sync, AddConnection: n.net.MineOnDemand,
 		}),
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
@@ -87,7 +87,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions,
+		Expansions: expansions, Sync: n.sync, MaxTipAge: n.cfg.MaxTipAge,
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}

@@ -44,7 +44,7 @@ type Node struct {
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
-	peers            *Ref   // nil without peers
+	sync, peers      *Ref   // nil without peers
 	refs             []*Ref // in start order: each may ask those before it
 
 	mu     sync.Mutex
@@ -95,6 +95,9 @@ func (n *Node) start(ctx context.Context) error {
 		}
 	}
 	if n.cfg.Peers != nil {
+		if err := n.startSync(); err != nil {
+			return err
+		}
 		return n.startPeers(ctx)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -45,6 +46,15 @@ type StartError string
 // Error implements error.
 func (e StartError) Error() string { return string(e) }
 
+// startSync starts what follows the chains of the peers.
+func (n *Node) startSync() error {
+	producer := sync.New(sync.Config{
+		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
+		MaxTipAge: n.cfg.MaxTipAge,
+	})
+	return n.spawn(&n.sync, "sync", producer, sync.Requests)
+}
+
 // startPeers starts the peer table.
 func (n *Node) startPeers(ctx context.Context) error {
 	p := n.cfg.Peers
@@ -61,6 +71,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
+		Sync: n.sync,
 	})
 	return n.spawn(&n.peers, "peers", producer, peers.Requests)
 }

@@ -55,11 +55,12 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[messages.GetSyncState](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
+	ask.Serve[messages.GetSyncState](), ask.Serve[messages.GetPeerSync](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
 }
 
 type (
 	getState  = ask.Call[messages.GetSyncState, messages.SyncState]
+	getPeers  = ask.Call[messages.GetPeerSync, map[int64]messages.PeerSync]
 	fetchFrom = ask.Call[messages.FetchBlockFrom, messages.Done]
 	fetch     = ask.Call[messages.FetchBlock, []byte]
 )
@@ -169,6 +170,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.tipChanged()
 	case *getState:
 		m.Answer(messages.SyncState{InitialDownload: s.initialDownload()}, nil)
+	case *getPeers:
+		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
 	case *fetch:

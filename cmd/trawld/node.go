@@ -175,7 +175,12 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	work, err := minimumWork(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
+		MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
 		Wallets: keep, Peers: connections, Dialect: o.Dialect(), Regtest: rules,
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,

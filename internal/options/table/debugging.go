@@ -35,7 +35,7 @@ var debugging = []options.Option{
 	{Name: "limitdescendantcount", Arg: "<n>", Flags: debug | unused, Help: "Most unconfirmed descendants of a transaction"},
 	{Name: "limitdescendantsize", Arg: "<n>", Flags: debug | unused, Help: "Largest size of unconfirmed descendants, in kvB"},
 	{Name: "maxsigcachesize", Arg: "<n>", Flags: debug | unused, Help: "Use up to <n> MiB for remembered signatures"},
-	{Name: "maxtipage", Arg: "<n>", Flags: debug | unused, Help: "Age in seconds of the best block beyond which the node is not up to date"},
+	{Name: "maxtipage", Arg: "<n>", Flags: debug, Help: "Age in seconds of the best block beyond which the node is not up to date"},
 	{Name: "maxtxfee", Arg: "<amt>", Flags: unused, Help: "Highest fee in BTC of a transaction sent from here"},
 	{Name: "mocktime", Arg: "<n>", Flags: debug, Help: "Take <n>, in seconds since 1970, for the time (default: 0, the clock)"},
 	{Name: "printpriority", Flags: debug | unused, Help: "Log the fee rate of transactions when blocks are made"},

@@ -26,7 +26,7 @@ var general = []options.Option{
 	{Name: "maxmempool", Arg: "<n>", Flags: unused, Help: "Keep the memory pool below <n> MB"},
 	{Name: "maxorphantx", Arg: "<n>", Flags: unused, Help: "Not used any more"},
 	{Name: "mempoolexpiry", Arg: "<n>", Flags: unused, Help: "Drop transactions from the memory pool after <n> hours"},
-	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug | unused, Help: "Work below which a chain is taken for incomplete"},
+	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug, Help: "Work below which a chain is taken for incomplete"},
 	{Name: "par", Arg: "<n>", Help: "Threads for checking scripts; 0 for all cores, less than 0 to leave as many free (default: 0)"},
 	{Name: "persistmempool", Flags: unused, Help: "Save the memory pool at shutdown and load it at start"},
 	{Name: "persistmempoolv1", Flags: unused, Help: "Save the memory pool in the format of old versions"},

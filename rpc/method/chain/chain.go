@@ -35,6 +35,13 @@ type Deps struct {
 	// Expansions has the scripts of descriptors that were scanned for.
 	Expansions *descriptor.Expansions
 
+	// Sync follows the chains of the peers; nil without peers.
+	Sync *ask.Ref
+
+	// MaxTipAge is the age of the tip from which on the node counts as behind;
+	// default 24 hours.
+	MaxTipAge time.Duration
+
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
 
@@ -74,6 +81,7 @@ func Commands(d Deps) []command.Command {
 		getBlockchainInfo(&d),
 		getBlockCount(&d),
 		getBlockFilter(&d),
+		getBlockFromPeer(&d),
 		getBlockHash(&d),
 		getBlockHeader(&d),
 		getBlockStats(&d),
