@@ -18,6 +18,8 @@ TEXT ·sift512(SB), NOSPLIT, $0-32
 	MOVQ SI, R8
 	MOVQ $0x1, R9
 	VPBROADCASTQ R9, Z7
+	MOVQ $0xfffffffffffffffc, R9
+	VPBROADCASTQ R9, Z8
 	MOVQ $0xff, DX
 
 // For each 8 hashes, or as many as are left.
@@ -36,6 +38,62 @@ full:
 	// Gather the word of the bitmap, bring the bit to its end.
 	VPSRLQ $const_slotShift, Z0, Z1
 	VPSRLQ $const_wordShift, Z0, Z2
+	VPXORQ Z3, Z3, Z3
+	KMOVB K1, K2
+	VPGATHERQQ (BX)(Z2*8), K2, Z3
+	VPRORVQ Z1, Z3, Z3
+	VPTESTMQ Z7, Z3, K1, K1
+
+	// Move the hits together and go past them.
+	VPCOMPRESSQ Z0, K1, Z4
+	VMOVDQU64 Z4, (DI)
+	KMOVB K1, R9
+	POPCNTQ R9, R9
+	LEAQ (DI)(R9*8), DI
+	ADDQ $64, SI
+	SUBQ $8, CX
+	JG eight
+	VZEROUPPER
+	SUBQ R8, DI
+	SHRQ $3, DI
+	MOVQ DI, kept+24(FP)
+	RET
+
+// siftLines512 does with probe lines what sift512 does with a bitmap.
+//
+// func siftLines512(hashes *uint64, count int, lines *byte) (kept int)
+TEXT ·siftLines512(SB), NOSPLIT, $0-32
+	MOVQ hashes+0(FP), SI
+	MOVQ count+8(FP), CX
+	MOVQ lines+16(FP), BX
+	MOVQ SI, DI
+	MOVQ SI, R8
+	MOVQ $0x1, R9
+	VPBROADCASTQ R9, Z7
+	MOVQ $0xfffffffffffffffc, R9
+	VPBROADCASTQ R9, Z8
+	MOVQ $0xff, DX
+
+// For each 8 hashes, or as many as are left.
+eight:
+	CMPQ CX, $8
+	JGE full
+	MOVQ $1, DX
+	SHLQ CX, DX
+	DECQ DX
+
+// K1 is which of the 8 there are.
+full:
+	KMOVB DX, K1
+	VMOVDQU64 (SI), Z0
+
+	// Gather the word of the bitmap, bring the bit to its end.
+	VPSRLQ $const_slotBits, Z0, Z1
+	VPSRLQ $const_chunkBits, Z0, Z2
+
+	// Of 8 words of a line, 4 are bitmaps: leave out 4 for each line before.
+	VPANDQ Z8, Z2, Z4
+	VPADDQ Z4, Z2, Z2
 	VPXORQ Z3, Z3, Z3
 	KMOVB K1, K2
 	VPGATHERQQ (BX)(Z2*8), K2, Z3

@@ -38,7 +38,7 @@ type kernel interface {
 
 	// walk looks at places, and sets hit of the filters whose code has the
 	// number that is looked for there.
-	walk(places []waiting)
+	walk(places []waiting, s *scratch)
 
 	// probes reports whether looking k scripts up by the probe lines of a
 	// filter of n elements is faster than decoding it.
@@ -64,6 +64,7 @@ type scratch struct {
 	rows   []uint64    // of hashes, one number of each for every lane
 	order  [][2]uint32 // a sorting network for sorted rows
 	sorted int
+	walk   walkState
 }
 
 // chosen is the kernel in use: the first that this processor has.

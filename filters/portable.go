@@ -171,7 +171,7 @@ func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(h
 
 func (portable) probes(n, k int) bool { return k <= n/10 }
 
-func (portable) walk(places []waiting) { walkEach(places) }
+func (portable) walk(places []waiting, _ *scratch) { walkEach(places) }
 
 // searches is true where looking up each script among the values, which takes
 // some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:

@@ -86,19 +86,19 @@ func (p *prober) run(k kernel, batch []Filter, q *Query, s *scratch) {
 	p.waiting = p.waiting[:0]
 	if q.Len() <= spotScripts {
 		for group := range slices.Chunk(p.all, vectorLanes) {
-			p.spot(k, batch, group, q)
+			p.spot(k, batch, group, q, s)
 		}
 	} else {
 		for i := range p.all {
 			p.whole(k, batch, &p.all[i], q, s)
 		}
 	}
-	p.settle(k)
+	p.settle(k, s)
 }
 
 // spot looks few scripts up, each in all filters of a group at once. It checks
 // the lines that it looks at.
-func (p *prober) spot(k kernel, batch []Filter, group []probe, q *Query) {
+func (p *prober) spot(k kernel, batch []Filter, group []probe, q *Query, s *scratch) {
 	for i := range group {
 		f := &batch[group[i].index]
 		key := keyOf(&f.Block)
@@ -110,7 +110,7 @@ func (p *prober) spot(k kernel, batch []Filter, group []probe, q *Query) {
 			k.hashAcross(&p.hashes, m.tiles[tileAt(j, m.words):], m.words, &p.keys, len(group))
 			p.look(group)
 			if len(p.waiting) >= vectorLanes {
-				p.settle(k)
+				p.settle(k, s)
 			}
 		}
 	}
@@ -155,14 +155,14 @@ func (p *prober) whole(k kernel, batch []Filter, g *probe, q *Query, s *scratch)
 			p.waiting = append(p.waiting, waiting{placeOf(lineOf(g.lines, v), v), g, nil})
 		}
 		if len(p.waiting) >= vectorLanes {
-			p.settle(k)
+			p.settle(k, s)
 		}
 		return g.hit
 	})
 }
 
 // settle looks at all places that wait.
-func (p *prober) settle(k kernel) {
+func (p *prober) settle(k kernel, s *scratch) {
 	var touched byte
 	for i := range p.waiting {
 		w := &p.waiting[i]
@@ -178,7 +178,7 @@ func (p *prober) settle(k kernel) {
 			sound = append(sound, *w)
 		}
 	}
-	k.walk(sound)
+	k.walk(sound, s)
 	p.waiting = p.waiting[:0]
 }
 
