@@ -32,6 +32,11 @@ type kernel interface {
 	// of dst.
 	hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int)
 
+	// lookAcross returns for which of n hashes, each of another filter whose
+	// probe lines begin at lines, the bit is set. Bit i stands for hash i; there
+	// must be something to look at for all of hashes and lines.
+	lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) (found uint32)
+
 	// siftLines moves those hashes whose bit is set in the probe lines of
 	// their filter to the front, as sift does.
 	siftLines(hashes []uint64, lines []byte) int
@@ -54,9 +59,15 @@ type kernel interface {
 	searches(group, n, k int) bool
 }
 
-// spotScripts is up to how many scripts the lines that are looked at are checked
-// one by one, and not all of a filter at once.
-const spotScripts = 16
+const (
+	// spotScripts is up to how many scripts the lines that are looked at, and
+	// what they point to, are checked one by one, and not all of a filter at once.
+	spotScripts = 4
+
+	// acrossScripts is up to how many scripts each is looked up in many filters,
+	// and not all of them in each filter.
+	acrossScripts = 48
+)
 
 // scratch is the memory of one worker that kernels share between filters.
 type scratch struct {

@@ -167,6 +167,10 @@ func (portable) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int
 	hashEachLane(dst, message, words, keys, n)
 }
 
+func (portable) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) uint32 {
+	return lookEach(hashes, lines, n)
+}
+
 func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
 
 func (portable) probes(n, k int) bool { return k <= n/10 }

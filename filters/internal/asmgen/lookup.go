@@ -23,6 +23,42 @@ func siftLines512(a *file) {
 	})
 }
 
+// lookLines512 looks at one bit of each of 32 filters.
+func lookLines512(a *file) {
+	a.function("lookLines512(hashes *uint64, lines **byte) (found uint32)", 0, 20,
+		"lookLines512 returns for which of 32 hashes the bit is set in the probe lines of its filter, which begin at the address of the same index.")
+	a.load("hashes", 0, "SI", "lines", 8, "DI")
+	a.broadcast(1, "Z7")
+	a.broadcast(^uint64(3), "Z8")
+	a.op("XORQ", "BX", "BX")
+	for i := range lanes / 8 {
+		a.note("Hashes %d to %d: the address of the word, the word, the bit.", 8*i, 8*i+7)
+		a.op("VMOVDQU64", mem("SI", 64*i), z(9+i))
+		a.op("VPSRLQ", "$const_chunkBits", z(9+i), z(13+i))
+		a.op("VPANDQ", "Z8", z(13+i), z(17+i))
+		a.op("VPADDQ", z(17+i), z(13+i), z(13+i))
+		a.op("VPSLLQ", 3, z(13+i), z(13+i))
+		a.op("VPADDQ", mem("DI", 64*i), z(13+i), z(13+i))
+		a.op("KXNORB", "K1", "K1", "K1")
+		a.op("VPXORQ", z(17+i), z(17+i), z(17+i))
+		a.op("VPGATHERQQ", "(BX)("+z(13+i)+"*1)", "K1", z(17+i))
+	}
+	a.op("XORQ", "AX", "AX")
+	for i := range lanes / 8 {
+		a.op("VPSRLQ", "$const_slotBits", z(9+i), z(9+i))
+		a.op("VPRORVQ", z(9+i), z(17+i), z(17+i))
+		a.op("VPTESTMQ", "Z7", z(17+i), "K1")
+		a.op("KMOVB", "K1", "DX")
+		if i > 0 {
+			a.op("SHLL", 8*i, "DX")
+		}
+		a.op("ORL", "DX", "AX")
+	}
+	a.op("VZEROUPPER")
+	a.op("MOVL", "AX", "found+16(FP)")
+	a.op("RET")
+}
+
 // sift writes what both have in common. word puts the number of a hash's bit into
 // Z1, of which the last 6 bits count, and that of its word into Z2.
 func sift(a *file, table string, word func()) {
