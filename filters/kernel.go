@@ -60,13 +60,14 @@ type kernel interface {
 }
 
 const (
-	// spotScripts is up to how many scripts the lines that are looked at, and
-	// what they point to, are checked one by one, and not all of a filter at once.
-	spotScripts = 4
+	// spotElements is from how many elements on, for each script, the lines that
+	// are looked at, and what they point to, are checked one by one, and not all
+	// of a filter at once.
+	spotElements = 300
 
 	// acrossScripts is up to how many scripts each is looked up in many filters,
 	// and not all of them in each filter.
-	acrossScripts = 48
+	acrossScripts = 256
 )
 
 // scratch is the memory of one worker that kernels share between filters.

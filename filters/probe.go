@@ -88,18 +88,24 @@ func (p *prober) add(index int, f *Filter) bool {
 func (p *prober) run(k kernel, batch []Filter, q *Query, s *scratch) {
 	p.waiting = p.waiting[:0]
 	for group := range slices.Chunk(p.all, vectorLanes) {
-		if q.Len() > spotScripts {
-			for i := range group {
-				group[i].checkWhole(&batch[group[i].index])
+		spot := false
+		for i := range group {
+			if f := &batch[group[i].index]; q.Len()*spotElements > int(f.N) {
+				group[i].checkWhole(f)
+			} else {
+				spot = true
 			}
 		}
 		if q.Len() > acrossScripts {
 			for i := range group {
+				if g := &group[i]; !g.sure && !g.bad {
+					g.checkWhole(&batch[g.index])
+				}
 				p.each(k, &batch[group[i].index], &group[i], q, s)
 			}
 			continue
 		}
-		p.across(k, batch, group, q, s)
+		p.across(k, batch, group, q, s, spot)
 	}
 	p.settle(k, s, 1)
 }
@@ -110,8 +116,9 @@ func (g *probe) checkWhole(f *Filter) {
 	g.bad = !g.sure
 }
 
-// across looks each script up in all filters of a group at once.
-func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *scratch) {
+// across looks each script up in all filters of a group at once. spot is true
+// when there are filters that were not checked as a whole.
+func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *scratch, spot bool) {
 	for i := range group {
 		f := &batch[group[i].index]
 		key := keyOf(&f.Block)
@@ -126,7 +133,7 @@ func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *sc
 		for j := range m.count {
 			k.hashAcross(&p.hashes, m.tiles[tileAt(j, m.words):], m.words, &p.keys, len(group))
 			found := k.lookAcross(&p.hashes, &p.lines, len(group))
-			if q.Len() <= spotScripts {
+			if spot {
 				p.checkLines(group)
 			}
 			for ; found != 0; found &= found - 1 {
@@ -141,7 +148,7 @@ func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *sc
 func (p *prober) checkLines(group []probe) {
 	for i := range group {
 		g, number := &group[i], p.hashes[i]>>lineBits
-		if g.linesOK.has(number) {
+		if g.sure || g.linesOK.has(number) {
 			continue
 		}
 		if !lineIntact(lineOf(g.lines, p.hashes[i]), g.seed, int(number)) {
@@ -154,12 +161,15 @@ func (p *prober) checkLines(group []probe) {
 
 // each looks all scripts up in one filter.
 func (p *prober) each(k kernel, f *Filter, g *probe, q *Query, s *scratch) {
+	if g.bad {
+		return
+	}
 	q.eachHash(k, keyOf(&f.Block), uint64(f.N)*M, s, func(hashes []uint64) bool {
 		for _, v := range hashes[:k.siftLines(hashes, f.Lines)] {
 			p.await(g, v)
 		}
 		p.settle(k, s, vectorLanes)
-		return g.hit || g.bad
+		return g.hit
 	})
 }
 
