@@ -12,6 +12,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -49,6 +50,14 @@ type Config struct {
 	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans
 	// need.
 	BlockFilterIndex bool
+
+	// FilterLayout says which index of their elements is kept beside the
+	// filters: auto, the default, and probe keep probe lines, which take some
+	// 28 % of the filters' size and find few scripts many times as fast; plain
+	// keeps none. probe uses them even where that is slower. It holds for all
+	// nodes of the process, as does FilterKernel, the name of one of
+	// [filters.KernelNames], which is for tests.
+	FilterLayout, FilterKernel string
 
 	Reindex     bool  // build everything anew from the block files
 	NoBlocksXOR bool  // do not obfuscate new block files
@@ -126,6 +135,21 @@ func (c *Config) network() (*dialect.Network, error) {
 		net.MinimumChainWork = c.MinimumChainWork
 	}
 	return net, nil
+}
+
+// chooseFilters sets how filters are matched.
+func (c *Config) chooseFilters() error {
+	if c.FilterLayout != "" {
+		if err := filters.SetLayout(c.FilterLayout); err != nil {
+			return fmt.Errorf("trawl: Config.FilterLayout: %w", err)
+		}
+	}
+	if c.FilterKernel != "" {
+		if err := filters.SetKernel(c.FilterKernel); err != nil {
+			return fmt.Errorf("trawl: Config.FilterKernel: %w", err)
+		}
+	}
+	return nil
 }
 
 func (c *Config) setDefaults() {

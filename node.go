@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -60,6 +61,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
+	if err := cfg.chooseFilters(); err != nil {
+		return nil, err
+	}
 	n := &Node{
 		cfg: cfg, net: net, clock: new(clock.Clock),
 		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
@@ -259,7 +263,11 @@ func openIndex(cfg *Config) (*segment.Store, error) {
 			return nil, err
 		}
 	}
-	store, err := segment.Open(segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))})
+	options := segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))}
+	if cfg.FilterLayout != string(filters.LayoutPlain) {
+		options.MakeLines = filters.AppendLines
+	}
+	store, err := segment.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("trawl: open block filter index: %w", err)
 	}

@@ -1,6 +1,9 @@
 package filters
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // kernel is one implementation of the loops that take a scan's time. Kernels
 // hold no state; all give the same answers.
@@ -79,12 +82,21 @@ type scratch struct {
 	walk   walkState
 }
 
-// chosen is the kernel in use: the first that this processor has.
-var chosen = kernels()[0]
+// forced is the kernel in use, where one was set.
+var forced atomic.Pointer[kernel]
+
+// chosen returns the kernel in use: the one that was set, or the first that this
+// processor has.
+func chosen() kernel {
+	if k := forced.Load(); k != nil {
+		return *k
+	}
+	return kernels()[0]
+}
 
 // KernelName returns the name of the kernel in use, for logs and benchmarks:
 // "portable" is plain Go, "avx2" and "avx512" need what they are called after.
-func KernelName() string { return chosen.name() }
+func KernelName() string { return chosen().name() }
 
 // KernelNames returns the names of all kernels that this processor can run,
 // the fastest first.
@@ -99,12 +111,11 @@ func KernelNames() []string {
 // SetKernel makes the matchers that are created from now on use the kernel of
 // that name, instead of the fastest. All give the same answers: it is for tests
 // and measurements. The error tells that there is no such kernel, or that this
-// processor cannot run it. It must not be called while another goroutine
-// creates a matcher.
+// processor cannot run it.
 func SetKernel(name string) error {
 	for _, k := range kernels() {
 		if k.name() == name {
-			chosen = k
+			forced.Store(&k)
 			return nil
 		}
 	}

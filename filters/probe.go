@@ -112,7 +112,7 @@ func (p *prober) run(k kernel, batch []Filter, q *Query, s *scratch) {
 
 // checkWhole checks lines and code as a whole.
 func (g *probe) checkWhole(f *Filter) {
-	g.sure = crc32.ChecksumIEEE(f.Lines) == f.LinesSum && f.check()
+	g.sure = f.LinesSound() && f.Sound()
 	g.bad = !g.sure
 }
 
@@ -221,8 +221,11 @@ func (w *waiting) sound() bool {
 	return true
 }
 
-// check reports whether Data is what was stored.
-func (f *Filter) check() bool { return !f.Unsure || crc32.ChecksumIEEE(f.Data) == f.Sum }
+// LinesSound reports whether Lines are what was stored.
+func (f *Filter) LinesSound() bool { return crc32.ChecksumIEEE(f.Lines) == f.LinesSum }
+
+// Sound reports whether Data is what was stored, as far as it is not sure.
+func (f *Filter) Sound() bool { return !f.Unsure || crc32.ChecksumIEEE(f.Data) == f.Sum }
 
 // walkEach is walk in plain Go.
 func walkEach(places []waiting) {

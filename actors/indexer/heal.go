@@ -145,6 +145,7 @@ func (h *healer) check(deep bool) (messages.VerifyResult, error) {
 		}
 		result.Rebuilt++
 	}
+	errs = append(errs, h.cfg.Store.VerifyLines(h.ctx))
 	return result, errors.Join(errs...)
 }
 

@@ -184,6 +184,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		Wallets: keep, Peers: connections, Dialect: o.Dialect(), Regtest: rules,
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
+		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),

@@ -29,6 +29,7 @@ var debugging = []options.Option{
 	{Name: "checkmempool", Arg: "<n>", Flags: debug | unused, Help: "Check the memory pool every <n> transactions"},
 	{Name: "deprecatedrpc", Arg: "<method>", Flags: debug, Help: "Allow a call, or a use of one, that is going away; may be repeated"},
 	{Name: "fastprune", Flags: debug, Help: "Use small block files, for tests of pruning"},
+	{Name: "filterkernel", Arg: "<name>", Flags: debug, Help: "Match block filters with this kernel, one of portable, avx2 and avx512, and not the fastest that the processor has"},
 	{Name: "help-debug", Help: "Show this help with the options for developers, and exit"},
 	{Name: "limitancestorcount", Arg: "<n>", Flags: debug | unused, Help: "Most unconfirmed ancestors of a transaction"},
 	{Name: "limitancestorsize", Arg: "<n>", Flags: debug | unused, Help: "Largest size of unconfirmed ancestors, in kvB"},
