@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"internal/p2p":         nil,
 	"internal/rawtx":       {"descriptor"},
 	"internal/slhdsa":      nil,
+	"internal/txpool":      {"descriptor", "messages", "internal/chainview"},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
@@ -38,6 +39,7 @@ var mayImport = map[string][]string{
 	// The disk.
 	"store/blockfile": nil,
 	"store/chaindb":   {"store/blockfile"},
+	"store/poolfile":  {"internal/rawtx"},
 	"store/segment":   nil,
 	"store/walletdb":  {"internal/walletfile"},
 
@@ -47,7 +49,7 @@ var mayImport = map[string][]string{
 	"actors/chain":    actor,
 	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,
-	"actors/mempool":  actor,
+	"actors/mempool":  append([]string{"internal/txpool"}, actor...),
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
 	"actors/sync": append([]string{
@@ -66,6 +68,7 @@ var mayImport = map[string][]string{
 	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chain":    method,
 	"rpc/method/control":  method,
+	"rpc/method/mempool":  method,
 	"rpc/method/mining":   method,
 	"rpc/method/net":      method,
 	"rpc/method/rawtx":    method,
@@ -76,7 +79,7 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/dialect", "internal/engine", "internal/jsontree", "internal/version",
-		"internal/wallet", "internal/p2p",
+		"internal/wallet", "internal/p2p", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/corelog", "internal/options", "internal/version",

@@ -1,6 +1,9 @@
 package rawtx
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/txscript"
@@ -36,6 +39,55 @@ func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) *spending 
 	}
 	s.hashes = txscript.NewTxSigHashes(tx, s.coins)
 	return s
+}
+
+// Verify runs the scripts of all inputs of a transaction with the outputs they
+// spend, by the rules for transactions that nodes relay. The error is an
+// [*InputScriptError] about the first input that fails.
+func Verify(tx *wire.MsgTx, spent []*wire.TxOut) error {
+	known := make(coins, len(spent))
+	for i, in := range tx.TxIn {
+		known[in.PreviousOutPoint] = spent[i]
+	}
+	s := newSpending(tx, known)
+	for i := range tx.TxIn {
+		if err := s.verify(i); err != nil {
+			return &InputScriptError{Tx: tx, Index: i, Err: relayed(err)}
+		}
+	}
+	return nil
+}
+
+// relayed puts an error into the words for transactions that are relayed, where
+// those for signing differ.
+func relayed(err error) error {
+	switch {
+	case errors.Is(err, ScriptError(textSignStack)):
+		return ScriptError(textInvalidStack)
+	case errors.Is(err, ScriptError(textSignNullFail)):
+		return ScriptError(textNullFail)
+	}
+	return err
+}
+
+// InputScriptError says which input's scripts fail.
+type InputScriptError struct {
+	Tx    *wire.MsgTx
+	Index int
+	Err   error // a [ScriptError]
+}
+
+// Error returns the words of the failure.
+func (e *InputScriptError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the [ScriptError].
+func (e *InputScriptError) Unwrap() error { return e.Err }
+
+// Input names the input as Core does.
+func (e *InputScriptError) Input() string {
+	at := e.Tx.TxIn[e.Index].PreviousOutPoint
+	return fmt.Sprintf("input %d of %v (wtxid %v), spending %v:%d",
+		e.Index, e.Tx.TxHash(), e.Tx.WitnessHash(), at.Hash, at.Index)
 }
 
 // verify runs the scripts of an input with the signatures it has, by the rules
