@@ -70,6 +70,9 @@ type Config struct {
 	// outputs, as Core does.
 	AllowNoOutputs bool
 
+	// Mempool says which transactions are kept and relayed.
+	Mempool MempoolConfig
+
 	// Wallets says how wallets are kept. Default: none are.
 	Wallets *WalletConfig
 

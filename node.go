@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
@@ -39,7 +40,10 @@ type Node struct {
 	view  *chainview.Current
 	tip   *ask.Topic[messages.TipChanged]
 
+	pool *ask.Feed[messages.PoolChanged]
+
 	store            *segment.Store // nil without the index
+	mempool          *Ref
 	chain, txbuilder *Ref
 	coins            *Ref
 	indexer, scanner *Ref // nil without the index
@@ -67,6 +71,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: cfg, net: net, clock: new(clock.Clock),
 		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
+		pool: new(ask.Feed[messages.PoolChanged]),
 	}
 	if err := n.start(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(context.WithoutCancel(ctx)))
@@ -81,6 +86,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
 		return n.why(err)
+	}
+	if err := n.startMempool(); err != nil {
+		return err
 	}
 	if err := n.startTxBuilder(); err != nil {
 		return err
@@ -118,6 +126,17 @@ func (n *Node) startChain() error {
 		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: n.fail,
 	})
 	return n.spawn(&n.chain, "chain", producer, chain.Requests)
+}
+
+func (n *Node) startMempool() error {
+	m := &n.cfg.Mempool
+	producer := mempool.New(mempool.Config{
+		Chain: n.chain, View: n.view, Tip: n.tip, Feed: n.pool,
+		Rules: txRules(n.net), Policy: m.policy(n.net),
+		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile,
+		Now: n.clock.Now, Log: n.cfg.Log,
+	})
+	return n.spawn(&n.mempool, "mempool", producer, mempool.Requests)
 }
 
 func (n *Node) startTxBuilder() error {

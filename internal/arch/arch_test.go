@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/dialect", "internal/engine", "internal/jsontree", "internal/version",
-		"internal/wallet", "internal/p2p", "internal/rawtx", "internal/txpool",
+		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/corelog", "internal/options", "internal/version",

@@ -272,7 +272,7 @@ func (j *judgment) checkSpending(c *candidate) *messages.TxReject {
 		return r
 	}
 	if j.policy.RequireStandard {
-		if r := checkStandardInputs(e.Tx, c.spent); r != nil {
+		if r := j.checkStandardInputs(e.Tx, c.spent); r != nil {
 			return r
 		}
 		if r := checkWitness(e.Tx, c.spent); r != nil {

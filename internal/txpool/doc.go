@@ -28,6 +28,10 @@ type Rules struct {
 	MaxSigOps    int64 // cost of a block's signature operations
 	WitnessScale int64
 
+	// Native reports whether an output of a form that Bitcoin leaves to later
+	// rules can be spent. Nil: none can.
+	Native func(script []byte) bool
+
 	// Verify runs the scripts of all inputs with the outputs they spend, by the
 	// rules for transactions that are relayed. The error is in Core's words and
 	// says which input it is about.

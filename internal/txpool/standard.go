@@ -117,9 +117,9 @@ func unspendable(script []byte) bool {
 	return len(script) > 0 && script[0] == txscript.OP_RETURN || len(script) > txscript.MaxScriptSize
 }
 
-// checkInputs refuses to spend forms of outputs whose rules may change, or that
+// checkStandardInputs refuses to spend forms of outputs whose rules may change, or that
 // cost much to check.
-func checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
 	sigOps := 0
 	for i, in := range tx.TxIn {
@@ -130,8 +130,12 @@ func checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject
 	}
 	for i, in := range tx.TxIn {
 		switch descriptor.ScriptType(spent[i].PkScript) {
-		case formNonStandard, formUnknown:
+		case formNonStandard:
 			return bad
+		case formUnknown:
+			if p.rules.Native == nil || !p.rules.Native(spent[i].PkScript) {
+				return bad
+			}
 		case formScriptHash:
 			redeem, ok := lastPush(in.SignatureScript)
 			if !ok || preciseSigOps(redeem) > maxRedeemSigOps {

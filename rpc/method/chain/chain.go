@@ -4,7 +4,7 @@
 // Blocks are read through a [chainview.Reader], without the actor that owns the
 // chain; that actor, the indexer and the scanner are asked only for what they
 // alone know or do. Results and errors are those of Bitcoin Core 30.2
-// (src/rpc/blockchain.cpp, node.cpp, mempool.cpp).
+// (src/rpc/blockchain.cpp, node.cpp).
 package chain
 
 import (
@@ -90,8 +90,6 @@ func Commands(d Deps) []command.Command {
 		getDescriptorActivity(&d),
 		getDifficulty(&d),
 		getIndexInfo(&d),
-		getMempoolInfo(),
-		getRawMempool(),
 		getTxOut(&d),
 		getTxOutSetInfo(&d),
 		invalidateBlock(&d),
