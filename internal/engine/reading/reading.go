@@ -34,8 +34,8 @@ func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 }
 
 // RawInto implements chainview.RawIntoReader.
-func (r reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
-	raw, err := r.db.BlockInto(buf, hash)
+func (r Reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
+	raw, err := r.DB.BlockInto(buf, hash)
 	return raw, readError(hash, err)
 }
 
