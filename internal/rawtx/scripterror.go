@@ -124,3 +124,11 @@ func scriptError(err error) error {
 	}
 	return ScriptError(textUnknownError)
 }
+
+// ScriptReason returns Core's text for an error of txscript.
+func ScriptReason(err error) string {
+	if failure, ok := errors.AsType[txscript.Error](err); ok && failure.ErrorCode == txscript.ErrInvalidStackOperation {
+		return "Operation not valid with the current stack size" // who signs is told otherwise
+	}
+	return scriptError(err).Error()
+}
