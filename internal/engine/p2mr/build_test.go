@@ -34,7 +34,7 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Header.Bits,
 		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Header.Timestamp.Unix())+1, 0),
 	}}}
-	coinbase := b.e.coinbase(parent.Height+1, anyoneScript())
+	coinbase := b.e.coinbase(parent.Height+1, anyoneScript(), 0)
 	b.number++
 	in := coinbase.TxIn[0]
 	in.SignatureScript = append(in.SignatureScript, binary.BigEndian.AppendUint64([]byte{8}, b.number)...)

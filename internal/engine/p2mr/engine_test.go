@@ -243,7 +243,7 @@ func TestMine(t *testing.T) {
 	e.net.Params.CoinbaseMaturity = 1
 	tries := ^uint64(0)
 	mine := func(script []byte, txs ...[]byte) error {
-		raw, err := e.Mine(t.Context(), script, txs, &tries)
+		raw, err := e.Mine(t.Context(), script, txs, 0, &tries)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func TestMine(t *testing.T) {
 		t.Errorf("%+v, %v", coin, err)
 	}
 	none := uint64(0)
-	if raw, err := e.Mine(t.Context(), anyoneScript(), nil, &none); raw != nil || err != nil {
+	if raw, err := e.Mine(t.Context(), anyoneScript(), nil, 0, &none); raw != nil || err != nil {
 		t.Errorf("without tries: %d bytes, %v", len(raw), err)
 	}
 }
@@ -317,7 +317,7 @@ func TestAnyOutput(t *testing.T) {
 	e.net.Params.CoinbaseMaturity = 1
 	tries := ^uint64(0)
 	mine := func(script []byte, txs ...[]byte) error {
-		raw, err := e.Mine(t.Context(), script, txs, &tries)
+		raw, err := e.Mine(t.Context(), script, txs, 0, &tries)
 		if err != nil {
 			return err
 		}

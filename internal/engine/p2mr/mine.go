@@ -18,7 +18,8 @@ import (
 )
 
 // Mine finds a block on the active chain that pays the subsidy and the given fees
-// to script and holds the given transactions after its coinbase. Every hash computed is taken off
+// to script and holds the given transactions after its coinbase. Every hash computed
+// is taken off
 // tries. It returns nil when they are used up, or ctx has ended. The block has
 // not been accepted yet. A [*messages.RejectError] says that a block of these
 // transactions would break a rule.
