@@ -23,7 +23,7 @@ const maxShown = 20
 
 // TestGolden plays conversations that were recorded from Bitcoin Core 30.2.
 func TestGolden(t *testing.T) {
-	for _, set := range []string{"mainnet", "regtest-chain", "wallets"} {
+	for _, set := range []string{"mainnet", "regtest-chain", "signing", "wallets"} {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
 			playSet(t, filepath.Join("testdata", "golden", set))

@@ -3,6 +3,7 @@ package rawtx
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
@@ -102,11 +103,7 @@ func (s *spending) verify(index int) error {
 	case f == payToTaproot && !s.all && len(in.Witness) > 0:
 		return ScriptError(textSchnorrType) // its hash cannot be computed
 	}
-	engine, err := txscript.NewEngine(
-		coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
-	if err == nil {
-		err = engine.Execute()
-	}
+	err := s.execute(index, coin)
 	switch {
 	case err == nil:
 		return nil
@@ -114,6 +111,40 @@ func (s *spending) verify(index int) error {
 		return withoutWitness(lastOf(pushed(in.SignatureScript)))
 	default:
 		return scriptError(err)
+	}
+}
+
+// execute runs the scripts of an input.
+func (s *spending) execute(index int, coin *wire.TxOut) error {
+	start := func() (*txscript.Engine, error) {
+		return txscript.NewEngine(
+			coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
+	}
+	engine, err := start()
+	if err == nil {
+		err = engine.Execute()
+	}
+	if !txscript.IsErrorCode(err, txscript.ErrInvalidStackOperation) {
+		return err
+	}
+	// Core says of a condition without a value what it says of one without an end.
+	if again, failed := start(); failed == nil && endsAtCondition(again) {
+		return txscript.Error{ErrorCode: txscript.ErrUnbalancedConditional, Description: err.Error()}
+	}
+	return err
+}
+
+// endsAtCondition reports whether an engine fails at the beginning of a
+// condition.
+func endsAtCondition(engine *txscript.Engine) bool {
+	for {
+		at, err := engine.DisasmPC()
+		if err != nil {
+			return false
+		}
+		if done, err := engine.Step(); done || err != nil {
+			return strings.HasSuffix(at, " OP_IF") || strings.HasSuffix(at, " OP_NOTIF")
+		}
 	}
 }
 
