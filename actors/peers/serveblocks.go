@@ -77,7 +77,7 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 // none: no peer sets a filter here.
 func (s *server) form(typ wire.InvType, b, tip *chainview.Block, raw []byte) (wire.Message, error) {
 	full := &codec.Raw{Name: wire.CmdBlock, Payload: raw}
-	switch typ { //nolint:exhaustive // others do not ask for a block
+	switch typ {
 	case wire.InvTypeWitnessBlock:
 		return full, nil
 	case wire.InvTypeBlock:

@@ -31,7 +31,8 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
-		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
+		Filters: o.Bool("peerblockfilters", false),
+		Listen:  listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
 		MaxPeers: int(most), Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
 		V2: o.Bool("v2transport", true), Comments: o.Strings("uacomment"),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
