@@ -87,9 +87,11 @@ func (d *Descriptor) String() string {
 
 // PrivateString returns the canonical text with the private keys that the
 // descriptor holds, and with checksum. complete reports whether all its key
-// expressions, of which there is at least one, have their private key.
+// expressions have their private key. It is false for addr() and raw(), as in
+// Core.
 func (d *Descriptor) PrivateString() (text string, complete bool) {
-	complete = len(d.keys) > 0
+	given, opaque := d.root.(*fixed)
+	complete = !opaque || given.name == "rawmr"
 	for _, k := range d.keys {
 		complete = complete && k.private()
 	}

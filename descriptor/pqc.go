@@ -97,6 +97,28 @@ func p2mrSource(parent *hdkey.Key, last wildcard, index uint32) (p2mr.Source, er
 	return p2mr.Source{Scalar: scalar.Bytes(), Index: index}, nil
 }
 
+// A P2MRPlace is where a key of P2MR is in a [Cache].
+type P2MRPlace struct {
+	Expression int
+	Index      uint32 // 0 without a wildcard
+}
+
+// P2MRPlaces returns the places of the keys of P2MR that the scripts of an index
+// are made of.
+func (d *Descriptor) P2MRPlaces(index uint32) []P2MRPlace {
+	var places []P2MRPlace
+	for k := range d.expressions {
+		switch {
+		case !k.pqc():
+		case k.ranged():
+			places = append(places, P2MRPlace{k.expression, index})
+		default:
+			places = append(places, P2MRPlace{k.expression, 0})
+		}
+	}
+	return places
+}
+
 // A P2MRKey is a private key of P2MR that is derived from an extended key.
 type P2MRKey struct {
 	Expression int    // number of the key expression: see [Cache]

@@ -1,6 +1,9 @@
 package descriptor
 
-import "github.com/btcsuite/btcd/chaincfg/chainhash"
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+)
 
 // maxTreeDepth is the longest Merkle path of a control block.
 const maxTreeDepth = 128
@@ -60,7 +63,8 @@ func (t *tapTree) hash(keys [][]byte) (*chainhash.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		return leafHash(scripts[0]), nil
+		hash := txscript.NewBaseTapLeaf(scripts[0]).TapHash()
+		return &hash, nil
 	}
 	left, err := t.left.hash(keys)
 	if err != nil {
@@ -70,7 +74,10 @@ func (t *tapTree) hash(keys [][]byte) (*chainhash.Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	return branchHash(left, right), nil
+	if string(left[:]) > string(right[:]) {
+		left, right = right, left
+	}
+	return chainhash.TaggedHash(chainhash.TagTapBranch, left[:], right[:]), nil
 }
 
 func parseTr(p *parser, args string, _ scope) (script, error) {

@@ -1,9 +1,6 @@
 package filters
 
-import (
-	"fmt"
-	"sync/atomic"
-)
+import "fmt"
 
 // Layout says which of the stored forms of a filter matchers use.
 type Layout string
@@ -18,21 +15,14 @@ const (
 // Layouts lists them.
 var Layouts = []Layout{LayoutAuto, LayoutProbe, LayoutPlain}
 
-var forcedLayout atomic.Value // a Layout, where one was set
+var chosenLayout = LayoutAuto
 
-func chosenLayout() Layout {
-	if l, ok := forcedLayout.Load().(Layout); ok {
-		return l
-	}
-	return LayoutAuto
-}
-
-// SetLayout makes the matchers that are created from now on use a layout.
-// Like [SetKernel] it is for tests and measurements.
+// SetLayout makes the matchers that are created from now on use a layout. Like
+// [SetKernel] it is for tests and measurements, with the same care.
 func SetLayout(name string) error {
 	for _, l := range Layouts {
 		if string(l) == name {
-			forcedLayout.Store(l)
+			chosenLayout = l
 			return nil
 		}
 	}

@@ -37,8 +37,17 @@ type WalletInfo struct {
 	Blank               bool
 	Birthtime           int64 // seconds; 0: none
 	Flags               []string
+	PQC                 PQCValidation
 	LastProcessedHash   chainhash.Hash
 	LastProcessedHeight int32
+}
+
+// PQCValidation tells how far the private keys of P2MR that lie unencrypted in
+// the wallet's file have been checked against their public keys. It takes
+// milliseconds for each, and goes on in the background.
+type PQCValidation struct {
+	Pending, Valid, Failed int
+	Encrypted              bool // the wallet has a passphrase
 }
 
 // ListDescriptors asks for the wallet's descriptors.
@@ -58,6 +67,11 @@ type WalletDescriptor struct {
 	First     int32 // range, both included; only when ranged
 	Last      int32
 	Next      int32
+
+	// NotExported is set when it is not to be shown: keys of P2MR are derived
+	// from its extended keys, of which public ones tell nothing, and the network
+	// has no other outputs.
+	NotExported bool
 }
 
 // GetHDKeys asks for the extended keys in the wallet's descriptors.
@@ -117,7 +131,7 @@ type ImportResult struct {
 type CreateWalletDescriptor struct {
 	Asks[[]string]
 
-	Type     string // legacy, p2sh-segwit, bech32, bech32m
+	Type     string // legacy, p2sh-segwit, bech32, bech32m, p2mr
 	Internal *bool  // nil: both receive and change
 	HDKey    string // empty: the only one used by active descriptors
 }
@@ -158,6 +172,13 @@ type AddressInfo struct {
 	Witness    []byte   // of P2WSH within P2SH, where it is known
 	Keys       [][]byte // of a multisig redeem script
 	SigsNeeded int
+	PQCKeys    []PQCUse // its keys of P2MR that the wallet can sign with, ascending
+}
+
+// PQCUse tells how many signatures a key of P2MR has made.
+type PQCUse struct {
+	PublicKey [32]byte
+	Made      uint32
 }
 
 // SetLabel gives an address a label. A foreign address enters the address book

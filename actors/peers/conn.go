@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -18,8 +17,7 @@ type conn struct {
 
 	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
 	cancel context.CancelFunc
-	run    *ask.Worker // the session
-	work   *ask.Worker // answers a message; nil: none
+	run    *ask.Worker
 }
 
 // newConn returns the producer of a connection's actor.
@@ -52,12 +50,7 @@ func (n *conn) Receive(c actor.Context) {
 		n.establish(m.remote)
 	case received:
 		n.receive(c, m.message)
-	case answerBlocks:
-		n.serve(c, &wire.MsgGetData{InvList: m.list})
-	case served:
-		n.served(c, m)
-	case repaired:
-		n.repaired(c, m)
+	case writable:
 	case over:
 		n.leave()
 		n.reason = m.reason
@@ -108,6 +101,5 @@ func (n *conn) close() {
 	n.cancel()
 	n.session.Close(p2p.ErrPanic) // counts when it has not ended yet
 	n.run.Drop()
-	n.work.Drop()
 	n.leave()
 }

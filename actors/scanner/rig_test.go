@@ -35,7 +35,6 @@ type rig struct {
 	store   *segment.Store
 	indexer *ask.Ref
 	sys     *actortest.System
-	dir     string // of the store
 }
 
 // script returns the n-th of the scripts that the rig's blocks use.
@@ -51,12 +50,6 @@ const reused = 97
 // script(1000+height).
 func newRig(tb testing.TB, height int) *rig {
 	tb.Helper()
-	return newRigWith(tb, height, nil)
-}
-
-// newRigWith makes a rig whose store keeps probe lines.
-func newRigWith(tb testing.TB, height int, lines segment.MakeLines) *rig {
-	tb.Helper()
 	r := &rig{chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current), sys: actortest.New(tb)}
 	for h := 1; h <= height; h++ {
 		template := chaintest.Template{Script: script(h % reused)}
@@ -69,8 +62,7 @@ func newRigWith(tb testing.TB, height int, lines segment.MakeLines) *rig {
 		r.chain.Mine(template)
 	}
 	r.current.Set(r.chain)
-	r.dir = filepath.Join(tb.TempDir(), "filters")
-	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: lines})
+	store, err := segment.Open(segment.Options{Dir: filepath.Join(tb.TempDir(), "filters"), SegmentSize: 512})
 	if err != nil {
 		tb.Fatal(err)
 	}

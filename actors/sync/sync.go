@@ -55,12 +55,11 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[messages.GetSyncState](), ask.Serve[messages.GetPeerSync](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
+	ask.Serve[messages.GetSyncState](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
 }
 
 type (
 	getState  = ask.Call[messages.GetSyncState, messages.SyncState]
-	getPeers  = ask.Call[messages.GetPeerSync, map[int64]messages.PeerSync]
 	fetchFrom = ask.Call[messages.FetchBlockFrom, messages.Done]
 	fetch     = ask.Call[messages.FetchBlock, []byte]
 )
@@ -74,7 +73,6 @@ type Sync struct {
 	ticker *ask.Worker
 
 	reader   chainview.Reader // that the blocks below are of
-	root     *chainview.Block // its genesis block
 	best     *chainview.Block // header with the most work that is not known to be invalid
 	tip      *chainview.Block // last announced
 	imported bool             // no block file is read any more
@@ -161,8 +159,6 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.join(m.Peer)
 	case link.Left:
 		s.leave(m.ID)
-	case link.HeadersSent:
-		s.headersSent(m)
 	case link.Received:
 		s.received(c, m)
 	case headersAnswer:
@@ -173,8 +169,6 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.tipChanged()
 	case *getState:
 		m.Answer(messages.SyncState{InitialDownload: s.initialDownload()}, nil)
-	case *getPeers:
-		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
 	case *fetch:
@@ -228,11 +222,10 @@ func (s *Sync) follow() bool {
 	if reader == nil {
 		return false
 	}
-	root := reader.Active().At(0)
-	if s.reader != nil && s.root == root {
+	if s.reader == reader {
 		return true
 	}
-	s.reader, s.root = reader, root
+	s.reader = reader
 	s.store.clear()
 	s.flights = make(map[chainhash.Hash][]*flight)
 	s.downloading = 0

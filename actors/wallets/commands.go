@@ -97,6 +97,40 @@ func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
 		m.Answer(nil, err)
 		return
 	}
+	jobs := w.ledger.ImportJobs(m.Req.Items)
+	if len(jobs) == 0 {
+		w.importWith(c, m, nil)
+		return
+	}
+	w.aside(c, func() func() {
+		batches, err := w.makeAll(jobs)
+		return func() {
+			if err == nil {
+				err = w.mayRescan() // another request may have been faster
+			}
+			if err != nil {
+				zeroAll(batches)
+				m.Answer(nil, err)
+				return
+			}
+			w.importWith(c, m, batches)
+		}
+	})
+}
+
+func zeroAll(batches []*wallet.KeyBatch) {
+	for _, b := range batches {
+		b.Zero()
+	}
+}
+
+// importWith adds descriptors whose keys of P2MR have been made.
+func (w *Wallet) importWith(c actor.Context, m *importDescriptors, batches []*wallet.KeyBatch) {
+	if err := w.supply(batches); err != nil {
+		m.Answer(nil, err)
+		return
+	}
+	defer w.ledger.DropKeys()
 	tip := w.at(w.cfg.Chain.Open())
 	times := wallet.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
 	got, err := w.ledger.Import(m.Req.Items, times)

@@ -46,6 +46,10 @@ type Config struct {
 	Directory *ask.Directory // wallets that are loaded, by name
 	Log       *slog.Logger
 
+	// DeferFill is how long a wallet whose key pool is to be filled up later
+	// waits; default DefaultDeferFill.
+	DeferFill time.Duration
+
 	window int32 // blocks; see rescan
 }
 
@@ -64,6 +68,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Calls == 0 {
 		c.Calls = DefaultCalls
+	}
+	if c.DeferFill == 0 {
+		c.DeferFill = DefaultDeferFill
 	}
 	if c.Client == "" {
 		c.Client = walletdb.DefaultClient

@@ -95,7 +95,7 @@ func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 		defer encryption.Master.Zero()
 		p.Encryption = &encryption
 	}
-	return wallet.Create(p) //nolint:contextcheck // it takes a moment
+	return wallet.Create(ctx, p)
 }
 
 // newEncryption makes a master key and puts it under a passphrase, which takes

@@ -112,6 +112,9 @@ func (w *Wallet) connect(c actor.Context, m blocksRead) {
 			break
 		}
 		save = w.ledger.ConnectBlock(b, w.cfg.now()).Save || save
+		if w.wantsKeys() { // the blocks that follow may pay to them
+			break
+		}
 	}
 	if save {
 		w.saveAt(c)
@@ -124,7 +127,7 @@ func (w *Wallet) connect(c actor.Context, m blocksRead) {
 		w.serveWaiting(nil, true)
 		return
 	}
-	w.follow(c)
+	w.whenMade(c, func() { w.follow(c) })
 }
 
 // saveAt writes the position with what has changed.

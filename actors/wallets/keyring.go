@@ -84,6 +84,7 @@ func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 		_ = w.ledger.RefillKeyPool(0) // as far as it goes
 		w.keys.start(c, w.cfg.Now(), min(m.Req.For, maxUnlock))
 		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+		w.deferFill(c)
 	})
 }
 
@@ -181,29 +182,44 @@ func (w *Wallet) encrypt(c actor.Context, m *encryptWallet) {
 	case err != nil:
 	case w.usesKeys():
 		err = inUse("encrypting the wallet")
-	case len(m.Req.Passphrase) == 0:
+	default:
+		err = w.ledger.CheckKeys()
+	}
+	if err == nil && len(m.Req.Passphrase) == 0 {
 		err = errEmptyPhrase
 	}
+	seed := newSeed()
+	var jobs []*wallet.KeyJob
+	if err == nil && !w.ledger.Flags().Has(walletfile.Blank) {
+		jobs, err = w.ledger.SetupJobs(seed)
+	}
 	if err != nil {
+		seed.Zero()
 		m.Answer(messages.Done{}, err)
 		return
 	}
 	phrase := walletfile.NewSecret(m.Req.Passphrase)
 	w.aside(c, func() func() {
-		defer phrase.Zero()
-		encryption, err := newEncryption(w.ctx, phrase)
-		return func() { w.encryptWith(c, m, encryption, err) }
+		encryption, batches, err := w.encryptionOf(phrase, jobs)
+		return func() {
+			defer seed.Zero()
+			w.encryptWith(c, m, encryption, seed, batches, err)
+		}
 	})
 }
 
-func (w *Wallet) encryptWith(c actor.Context, m *encryptWallet, e wallet.Encryption, err error) {
+func (w *Wallet) encryptWith(
+	c actor.Context, m *encryptWallet, e wallet.Encryption, seed *walletfile.Secret, batches []*wallet.KeyBatch, err error,
+) {
 	defer e.Master.Zero()
+	defer w.ledger.DropKeys()
 	if err == nil {
 		err = w.ledger.CheckEncryptable() // another request may have been faster
 	}
 	if err == nil {
-		seed := newSeed()
-		defer seed.Zero()
+		err = w.supply(batches)
+	}
+	if err == nil {
 		err = w.ledger.Encrypt(e, seed, w.cfg.now())
 		w.journal.rewrite = true
 	}

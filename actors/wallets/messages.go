@@ -46,6 +46,10 @@ type (
 	rescanChain         = ask.Call[messages.Rescan, messages.Rescanned]
 	abortRescan         = ask.Call[messages.AbortRescan, bool]
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
+	exportPubKeys       = ask.Call[messages.ExportPubKeys, []messages.PubKey]
+	importPubKeys       = ask.Call[messages.ImportPubKeys, int]
+	nextPubKey          = ask.Call[messages.NextPubKey, messages.PubKeyAddress]
+	listPubKeyPools     = ask.Call[messages.ListPubKeyPools, []messages.PubKeyPool]
 	closeWallet         = ask.Call[closing, messages.Done]
 )
 
@@ -83,6 +87,8 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListReceived](), ask.Serve[messages.GetReceived](),
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
+	ask.Serve[messages.ExportPubKeys](), ask.Serve[messages.ImportPubKeys](),
+	ask.Serve[messages.NextPubKey](), ask.Serve[messages.ListPubKeyPools](),
 }
 
 // closing asks a wallet to write what it has and to close its file.

@@ -37,7 +37,7 @@ type catchUp struct {
 // open opens the wallet's file and makes a ledger of it. It runs in a worker.
 //
 // Errors: *messages.WalletError.
-func (h *home) open(context.Context) (*opened, error) {
+func (h *home) open(ctx context.Context) (*opened, error) {
 	h.step("Loading wallet…", 0)
 	began := time.Now()
 	if err := h.checkPath(); err != nil {
@@ -53,7 +53,7 @@ func (h *home) open(context.Context) (*opened, error) {
 			_ = file.Close()
 		}
 	}()
-	o, err := h.load(file) //nolint:contextcheck // files know no contexts
+	o, err := h.load(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (h *home) notOpened(err error) error {
 }
 
 // load makes a ledger of an open file.
-func (h *home) load(file *walletdb.DB) (*opened, error) {
-	records, err := file.Records()
+func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
+	records, err := file.Records() //nolint:contextcheck // files know no contexts
 	if err != nil {
 		return nil, refusedFile(err)
 	}
@@ -94,12 +94,13 @@ func (h *home) load(file *walletdb.DB) (*opened, error) {
 		return nil, errOtherChain
 	}
 	o := &opened{file: file, warnings: h.warnings(content, severity)}
-	if o.ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain); err != nil {
+	o.ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain) //nolint:contextcheck // as above
+	if err != nil {
 		content.Zero()
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(walletfile.Corrupt)
 	}
-	if err := h.prepare(o, chain, severity == walletfile.NeedRescan); err != nil {
+	if err := h.prepare(ctx, o, chain, severity == walletfile.NeedRescan); err != nil {
 		o.ledger.Close()
 		return nil, err
 	}
@@ -107,15 +108,16 @@ func (h *home) load(file *walletdb.DB) (*opened, error) {
 }
 
 // prepare completes a ledger that was read, and finds out what it has missed.
-func (h *home) prepare(o *opened, chain activeChain, everything bool) error {
+func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everything bool) error {
 	if o.ledger.FirstRun() {
 		seed := newSeed()
 		defer seed.Zero()
-		if err := o.ledger.Setup(seed, h.cfg.now()); err != nil {
+		if err := o.ledger.SetupWithKeys(ctx, seed, h.cfg.now()); err != nil {
 			return failf(codeWallet, "Wallet loading failed. %v", err)
 		}
 	}
-	if err := write(o.file, o.ledger.TakeChanges()); err != nil {
+	err := write(o.file, o.ledger.TakeChanges()) //nolint:contextcheck // files know no contexts
+	if err != nil {
 		h.cfg.Log.Error("wallet not written", "wallet", h.name, "err", err)
 		return errNotWritten
 	}

@@ -230,6 +230,11 @@ func (w *Wallet) scan(c actor.Context, m rescanRead) {
 		r.todo = r.todo[1:]
 		w.ledger.ScanBlock(b, w.cfg.now())
 		r.next = block.Height + 1
+		if w.wantsKeys() {
+			w.save(c, nil)
+			w.whenMade(c, func() { w.ifRunning(r, func() { w.scanOn(c) }) })
+			return
+		}
 		if w.testAgain(c) {
 			w.save(c, nil)
 			return
@@ -244,6 +249,17 @@ func (w *Wallet) scan(c actor.Context, m rescanRead) {
 	}
 	w.report(c)
 	w.read(c)
+}
+
+// scanOn goes on with a window when the keys have been made that one of its blocks
+// made the wallet want.
+func (w *Wallet) scanOn(c actor.Context) {
+	switch {
+	case w.rescan.ctx.Err() != nil:
+		w.endRescan(c)
+	case !w.testAgain(c):
+		w.read(c)
+	}
 }
 
 // testAgain matches what is left of the window with the scripts that the wallet

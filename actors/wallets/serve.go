@@ -10,7 +10,7 @@ import (
 // serve serves a request to a wallet that is loaded.
 func (w *Wallet) serve(c actor.Context, msg any) {
 	switch {
-	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg):
+	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg), w.servePubKeys(c, msg):
 		return
 	}
 	switch m := msg.(type) {
@@ -65,9 +65,9 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *getHDKeys:
 		m.Answer(w.ledger.HDKeys(m.Req.ActiveOnly, m.Req.Private))
 	case *createDescriptor:
-		changing(c, w, m, func() ([]string, error) { return w.ledger.CreateDescriptor(m.Req, w.cfg.now()) })
+		w.createDescriptor(c, m)
 	case *keypoolRefill:
-		changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.RefillKeyPool(m.Req.Size) })
+		w.refill(c, m)
 	case *encryptWallet:
 		w.encrypt(c, m)
 	case *unlockWallet:
@@ -88,7 +88,7 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *newAddress:
-		changing(c, w, m, func() (string, error) { return w.ledger.NewAddress(m.Req) })
+		w.newAddress(c, m)
 	case *getAddressInfo:
 		m.Answer(w.ledger.AddressInfo(m.Req.Script), nil)
 	case *setLabel:

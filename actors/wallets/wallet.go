@@ -43,6 +43,7 @@ type Wallet struct {
 	ending   []*rescan // ended, their workers about to stop
 	asides   asides
 	keys     keyring
+	maker    maker
 }
 
 // newWallet returns the producer of a wallet's actor.
@@ -101,6 +102,12 @@ func (w *Wallet) handle(c actor.Context) {
 		w.asides.done(m)
 	case relock:
 		w.relock(c, m)
+	case keysMade:
+		w.made(c, m)
+	case keysChecked:
+		w.checked(c, m)
+	case fillDeferred:
+		w.fill(c, m)
 	case messages.TipChanged:
 		w.follow(c)
 	default:
@@ -187,6 +194,11 @@ func (w *Wallet) attached(c actor.Context) {
 		w.serve(c, m)
 	}
 	w.follow(c)
+	if w.ledger != nil {
+		w.checkKeys(c)
+		w.deferFill(c)
+		w.makeKeys(c)
+	}
 }
 
 // refuse gives up on the wallet and takes back what was begun. The registry,
@@ -222,6 +234,7 @@ func (w *Wallet) release(c actor.Context, then func(error)) {
 func (w *Wallet) forget() {
 	w.live = false
 	w.keys.stop()
+	w.maker.stop()
 	if w.ledger != nil {
 		w.ledger.Close()
 	}
@@ -268,6 +281,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.opener.Drop()
 	w.follower.worker.Drop()
 	w.asides.drop()
+	w.maker.drop()
 	w.journal.worker.Drop()
 	if w.rescan != nil {
 		w.rescan.drop()

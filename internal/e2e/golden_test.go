@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +22,16 @@ const needMempool = "mempool"
 // maxShown bounds the failures of a file that are shown.
 const maxShown = 20
 
-// TestGolden plays conversations that were recorded from Bitcoin Core 30.2.
+// TestGolden plays conversations that were recorded from Bitcoin Core 30.2, and
+// from qbit 1.0.0.
 func TestGolden(t *testing.T) {
-	for _, set := range []string{"mainnet", "regtest-chain", "signing", "wallets"} {
+	for set, args := range map[string][]string{
+		"mainnet": nil, "regtest-chain": nil, "wallets": nil,
+		"qbit": {"-dialect=qbit", "-deprecatedrpc=emptyoutputs"},
+	} {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
-			playSet(t, filepath.Join("testdata", "golden", set))
+			playSet(t, filepath.Join("testdata", "golden", set), args)
 		})
 	}
 	for _, set := range []struct {
@@ -51,7 +56,7 @@ func TestGolden(t *testing.T) {
 }
 
 // playSet plays all groups of a set, each on a node in the state it wants.
-func playSet(t *testing.T, folder string) {
+func playSet(t *testing.T, folder string, args []string) {
 	t.Helper()
 	manifest, err := replay.ReadManifest(folder)
 	if err != nil {
@@ -63,7 +68,7 @@ func playSet(t *testing.T, folder string) {
 			if d != nil {
 				d.Stop()
 			}
-			d = startIn(t, folder, group.Node)
+			d = startIn(t, folder, group.Node, args)
 		}
 		t.Run(group.Name, func(t *testing.T) { playGroup(t, d, folder, group) })
 	}
@@ -71,13 +76,13 @@ func playSet(t *testing.T, folder string) {
 }
 
 // startIn starts a node and brings it to a state.
-func startIn(t *testing.T, folder string, state replay.State) *e2e.Daemon {
+func startIn(t *testing.T, folder string, state replay.State, args []string) *e2e.Daemon {
 	t.Helper()
 	var blocks []string
 	for _, file := range state.Blocks {
 		blocks = append(blocks, filepath.Join(folder, file))
 	}
-	d := e2e.Start(t, e2e.Config{Chain: state.Chain, Args: state.Args, Blocks: blocks})
+	d := e2e.Start(t, e2e.Config{Chain: state.Chain, Args: slices.Concat(state.Args, args), Blocks: blocks})
 	if state.Tip != "" {
 		d.WaitTip(state.Tip, state.Height, state.Index)
 	}

@@ -21,10 +21,6 @@ const (
 
 	textCleanStack     = "Stack size must be exactly one after execution"
 	textWitnessEmpty   = "Witness program was passed an empty witness"
-	textSignStack      = "Unable to sign input, invalid stack size (possibly missing key)"
-	textSignNullFail   = "CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)"
-	textNullFail       = "Signature must be zero for failed CHECK(MULTI)SIG operation"
-	textInvalidStack   = "Operation not valid with the current stack size"
 	textWitnessVersion = "Witness version reserved for soft-fork upgrades"
 )
 
@@ -48,7 +44,7 @@ var scriptTexts = map[txscript.ErrorCode]string{
 	txscript.ErrDisabledOpcode:                      "Attempted to use a disabled opcode",
 	txscript.ErrReservedOpcode:                      textBadOpcode,
 	txscript.ErrMalformedPush:                       textBadOpcode,
-	txscript.ErrInvalidStackOperation:               textSignStack,
+	txscript.ErrInvalidStackOperation:               "Unable to sign input, invalid stack size (possibly missing key)",
 	txscript.ErrUnbalancedConditional:               "Invalid OP_IF construction",
 	txscript.ErrMinimalData:                         "Data push larger than necessary",
 	txscript.ErrInvalidSigHashType:                  "Signature hash type missing or not understood",
@@ -72,7 +68,7 @@ var scriptTexts = map[txscript.ErrorCode]string{
 	txscript.ErrSigNullDummy:                        "Dummy CHECKMULTISIG argument must be zero",
 	txscript.ErrPubKeyType:                          textPubKeyType,
 	txscript.ErrCleanStack:                          textCleanStack,
-	txscript.ErrNullFail:                            textSignNullFail,
+	txscript.ErrNullFail:                            "CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)",
 	txscript.ErrWitnessMalleated:                    "Witness requires empty scriptSig",
 	txscript.ErrWitnessMalleatedP2SH:                "Witness requires only-redeemscript scriptSig",
 	txscript.ErrDiscourageUpgradableNOPs:            "NOPx reserved for soft-fork upgrades",
@@ -123,12 +119,4 @@ func scriptError(err error) error {
 		}
 	}
 	return ScriptError(textUnknownError)
-}
-
-// ScriptReason returns Core's text for an error of txscript.
-func ScriptReason(err error) string {
-	if failure, ok := errors.AsType[txscript.Error](err); ok && failure.ErrorCode == txscript.ErrInvalidStackOperation {
-		return "Operation not valid with the current stack size" // who signs is told otherwise
-	}
-	return scriptError(err).Error()
 }

@@ -25,8 +25,6 @@ type Signing struct {
 	Keys     Keys
 	Scripts  Scripts
 	Leaves   Leaves
-	Trees    Trees
-	Public   PublicKeys           // of others, that scripts name by their hashes
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
 	// UnknownAmount is the value of coins whose value is not known.

@@ -36,7 +36,7 @@ func (s *script) solve() *descriptor.Solution {
 func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
 	s := w.scripts[string(pkScript)]
 	if s == nil {
-		s = &script{bytes: pkScript, dest: destinationOf(pkScript)}
+		s = &script{bytes: pkScript, dest: w.destinationOf(pkScript)}
 	}
 	info := messages.AddressInfo{IsMine: s.mine(), IsChange: w.change(s), Labels: []string{}}
 	if label := w.book.label(s.dest); label != nil {
@@ -47,7 +47,8 @@ func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
 		return info
 	}
 	by := s.owners[0].source
-	info.ParentDesc, _ = by.normalized()
+	info.ParentDesc, _ = w.shown(by)
+	info.PQCKeys = s.pqcStates(solution)
 	if info.Solvable = solution.Solvable; info.Solvable {
 		info.Desc = solution.Text
 	}
@@ -71,7 +72,7 @@ func originKey(s *script, solution *descriptor.Solution) *descriptor.DerivedKey 
 	case destPubKeyHash, destWitnessKeyHash, destTaproot:
 		return solution.Key
 	case destScriptHash:
-		if destinationOf(solution.Redeem).kind() == destWitnessKeyHash {
+		if descriptor.ScriptType(solution.Redeem) == "witness_v0_keyhash" {
 			return solution.Key
 		}
 	}
@@ -125,10 +126,40 @@ var outputTypes = map[string]walletfile.OutputType{
 	"p2sh-segwit": walletfile.P2SHSegwit,
 	"bech32":      walletfile.Bech32,
 	"bech32m":     walletfile.Bech32m,
+	"p2mr":        walletfile.P2MR,
 }
 
-// defaultType is the type of new addresses if nothing is said.
-const defaultType = "bech32"
+// outputType returns the type of a name that a client gives.
+//
+// Errors: [*messages.WalletError].
+func (w *Wallet) outputType(name string) (walletfile.OutputType, error) {
+	kind, ok := outputTypes[name]
+	switch net := w.params.Network; {
+	case !ok, kind == walletfile.P2MR && net.Dialect != descriptor.P2MR:
+		return 0, unknownType(name)
+	case net.Restricted && kind != walletfile.P2MR:
+		return 0, failf(codeAddressOrKey, "address type '%s' is not available on this chain", name)
+	}
+	return kind, nil
+}
+
+// nameOf returns the name of a type.
+func nameOf(kind walletfile.OutputType) string {
+	for name, k := range outputTypes {
+		if k == kind {
+			return name
+		}
+	}
+	return "unknown"
+}
+
+// chooseDefaultType settles the type of new addresses when a wallet is loaded.
+func (w *Wallet) chooseDefaultType() {
+	w.defaultType = walletfile.Bech32
+	if w.params.Network.Restricted && w.active[walletfile.Slot{Type: walletfile.P2MR}] != nil {
+		w.defaultType = walletfile.P2MR
+	}
+}
 
 // NewAddress gives out the next address of a type, for receiving or for change.
 //
@@ -140,17 +171,19 @@ func (w *Wallet) NewAddress(r messages.NewAddress) (string, error) {
 	if err := checkLabel(r.Label); err != nil && !r.Change {
 		return "", err
 	}
-	name := r.Type
-	if !r.HasType {
-		name = defaultType
+	kind := w.defaultType
+	if r.HasType {
+		var err error
+		if kind, err = w.outputType(r.Type); err != nil {
+			return "", err
+		}
 	}
-	kind, ok := outputTypes[name]
-	if !ok {
-		return "", unknownType(name)
+	if w.params.Network.Restricted && kind != walletfile.P2MR {
+		return "", failf(codeKeypool, "Output type '%s' is not available on this chain", nameOf(kind))
 	}
 	s := w.active[walletfile.Slot{Type: kind, Internal: r.Change}]
 	if s == nil {
-		return "", failf(codeKeypool, "Error: No %s addresses available.", name)
+		return "", failf(codeKeypool, "Error: No %s addresses available.", nameOf(kind))
 	}
 	pkScript, err := w.nextScript(s)
 	if err != nil {
@@ -177,12 +210,16 @@ func (w *Wallet) nextScript(s *source) ([]byte, error) {
 	if !s.givesAddresses() {
 		return nil, failf(codeKeypool, "No addresses available")
 	}
-	_ = w.topUp(s, 0) // a locked wallet has what was derived before
+	if !s.p2mr() {
+		_ = w.topUp(s, 0) // a locked wallet has what was derived before
+	}
 	next := s.scripts[s.record.NextIndex]
 	if next == nil {
 		return nil, failf(codeKeypool, "Error: Keypool ran out, please call keypoolrefill first")
 	}
 	s.record.NextIndex++
+	w.noteFill(s)
 	w.write(s)
+	w.refillSoon(s)
 	return next.bytes, nil
 }

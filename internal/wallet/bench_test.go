@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"testing"
@@ -19,7 +20,7 @@ import (
 func watcher(b *testing.B, n, paid int) *wallet.Wallet {
 	b.Helper()
 	p := oracleParams()
-	w, err := wallet.Create(wallet.CreateParams{Params: p, Blank: true, DisablePrivateKeys: true})
+	w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: p, Blank: true, DisablePrivateKeys: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package wallet
 
-import "github.com/seed61375155/trawl/internal/walletfile"
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
 
 // CreateParams says what kind of wallet to make.
 type CreateParams struct {
@@ -21,12 +25,12 @@ type CreateParams struct {
 	Now int64
 }
 
-// Create makes a wallet. Its changes are the whole file but for the best block.
+// Create makes a wallet, which takes milliseconds for each key of P2MR. Its changes are the whole file but for the best block.
 //
-// Errors: [*messages.WalletError].
-func Create(p CreateParams) (*Wallet, error) {
+// Errors: [*messages.WalletError], that of the context.
+func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 	w := newWallet(p.Params)
-	w.put(clientVersion)
+	w.put(p.Version)
 	flags := walletfile.Descriptors | walletfile.LastHardenedXpubCached
 	if p.DisablePrivateKeys {
 		flags |= walletfile.DisablePrivateKeys
@@ -39,16 +43,17 @@ func Create(p CreateParams) (*Wallet, error) {
 	}
 	w.setFlags(flags)
 	if p.Encryption != nil {
-		if err := w.Encrypt(*p.Encryption, nil, p.Now); err != nil {
+		if err := w.Encrypt(*p.Encryption, nil, p.Now); err != nil { //nolint:contextcheck // it is blank
 			return nil, err
 		}
 		w.master = p.Encryption.Master.Clone()
 		defer w.Lock()
 	}
 	if !p.Blank && !p.DisablePrivateKeys {
-		if err := w.Setup(p.Seed, p.Now); err != nil {
+		if err := w.SetupWithKeys(ctx, p.Seed, p.Now); err != nil {
 			return nil, err
 		}
 	}
+	w.chooseDefaultType()
 	return w, nil
 }

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -64,7 +65,7 @@ func TestCreate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.params.Params, test.params.Now = smallPool(t), 1_700_000_000
-			w, err := wallet.Create(test.params)
+			w, err := wallet.Create(t.Context(), test.params)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +102,7 @@ func reopen(t *testing.T, records map[string][]byte, p wallet.Params) *wallet.Wa
 // TestEncrypt encrypts a wallet: its keys are nowhere in the clear afterwards,
 // and it gives addresses of a new seed, as far as they are derived while locked.
 func TestEncrypt(t *testing.T) {
-	w, err := wallet.Create(wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
+	w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func checkLocked(t *testing.T, w *wallet.Wallet) {
 // TestCreateDescriptor takes back what a default wallet has and asks for it
 // again, one type after the other.
 func TestCreateDescriptor(t *testing.T) {
-	w, err := wallet.Create(wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1), Now: 9})
+	w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1), Now: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestCreateDescriptor(t *testing.T) {
 			wpkh = d
 		}
 	}
-	other, err := wallet.Create(wallet.CreateParams{Params: smallPool(t), Blank: true})
+	other, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Blank: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,15 @@ import (
 var errSeed = errors.New("seed makes no key")
 
 // standardTypes are the types of addresses that a new wallet has, in their order.
-var standardTypes = []walletfile.OutputType{
-	walletfile.Legacy, walletfile.P2SHSegwit, walletfile.Bech32, walletfile.Bech32m,
+func (w *Wallet) standardTypes() []walletfile.OutputType {
+	all := []walletfile.OutputType{walletfile.Legacy, walletfile.P2SHSegwit, walletfile.Bech32, walletfile.Bech32m}
+	switch net := w.params.Network; {
+	case net.Restricted:
+		return []walletfile.OutputType{walletfile.P2MR}
+	case net.Dialect == descriptor.P2MR:
+		return append(all, walletfile.P2MR)
+	}
+	return all
 }
 
 // standardForms are the descriptors by type: where a key, the purpose of its
@@ -24,6 +31,7 @@ var standardForms = map[walletfile.OutputType]string{
 	walletfile.P2SHSegwit: "sh(wpkh(%s/49h/%dh/0h/%d/*))",
 	walletfile.Bech32:     "wpkh(%s/84h/%dh/0h/%d/*)",
 	walletfile.Bech32m:    "tr(%s/86h/%dh/0h/%d/*)",
+	walletfile.P2MR:       "mr(pk(pqc(%s/87h/%dh/0h/%d/*)))",
 }
 
 // hdRoot is an extended key with its private key.
@@ -37,26 +45,43 @@ type hdRoot struct {
 //
 // Errors: one if the wallet is locked.
 func (w *Wallet) Setup(seed *walletfile.Secret, now int64) error {
-	key, scalar, ok := descriptor.Master(seed.Bytes())
-	if !ok {
-		return errSeed
+	root, err := rootOf(seed)
+	if err != nil {
+		return err
 	}
-	root := hdRoot{key: key, secret: walletfile.NewSecret(scalar[:])}
-	clear(scalar[:])
 	defer root.secret.Zero()
-	for _, internal := range []bool{false, true} {
-		for _, kind := range standardTypes {
-			slot := walletfile.Slot{Type: kind, Internal: internal}
-			d, err := w.standard(&root, slot)
-			if err != nil {
-				return err
-			}
-			if _, err := w.setupOne(&root, d, slot, now); err != nil {
-				return err
-			}
+	for _, slot := range w.standardSlots() {
+		d, err := w.standard(root, slot)
+		if err != nil {
+			return err
+		}
+		if _, err := w.setupOne(root, d, slot, now); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// rootOf returns the master key of a seed.
+func rootOf(seed *walletfile.Secret) (*hdRoot, error) {
+	key, scalar, ok := descriptor.Master(seed.Bytes())
+	if !ok {
+		return nil, errSeed
+	}
+	defer clear(scalar[:])
+	return &hdRoot{key: key, secret: walletfile.NewSecret(scalar[:])}, nil
+}
+
+// standardSlots are the places of the descriptors of a new wallet, in their
+// order.
+func (w *Wallet) standardSlots() []walletfile.Slot {
+	var slots []walletfile.Slot
+	for _, internal := range []bool{false, true} {
+		for _, kind := range w.standardTypes() {
+			slots = append(slots, walletfile.Slot{Type: kind, Internal: internal})
+		}
+	}
+	return slots
 }
 
 // standard returns the descriptor of a slot.
@@ -82,7 +107,7 @@ func (w *Wallet) setupOne(root *hdRoot, d *descriptor.Descriptor, slot walletfil
 	s := newSource(d, uint64(now))
 	w.addKey(s, publicKeyOf(root.key), root.secret)
 	w.addSource(s)
-	if err := w.topUp(s, 0); err != nil {
+	if err := w.topUp(s, w.firstPool(s)); err != nil {
 		return nil, err
 	}
 	if w.flags.Has(walletfile.Blank) {
@@ -93,13 +118,13 @@ func (w *Wallet) setupOne(root *hdRoot, d *descriptor.Descriptor, slot walletfil
 }
 
 // CreateDescriptor adds the standard descriptors of a type of address, and
-// returns their texts.
+// returns the texts of those that may be shown.
 //
 // Errors: [*messages.WalletError].
 func (w *Wallet) CreateDescriptor(r messages.CreateWalletDescriptor, now int64) ([]string, error) {
-	kind, ok := outputTypes[r.Type]
-	if !ok {
-		return nil, unknownType(r.Type)
+	kind, err := w.outputType(r.Type)
+	if err != nil {
+		return nil, err
 	}
 	if err := w.needUnlocked(); err != nil {
 		return nil, err
@@ -114,6 +139,7 @@ func (w *Wallet) CreateDescriptor(r messages.CreateWalletDescriptor, now int64) 
 		internals = []bool{*r.Internal}
 	}
 	var texts []string
+	exists := true
 	for _, internal := range internals {
 		slot := walletfile.Slot{Type: kind, Internal: internal}
 		d, err := w.standard(root, slot)
@@ -127,10 +153,12 @@ func (w *Wallet) CreateDescriptor(r messages.CreateWalletDescriptor, now int64) 
 		if err != nil {
 			return nil, err
 		}
-		text, _ := s.normalized()
-		texts = append(texts, text)
+		exists = false
+		if text, ok := w.shown(s); ok {
+			texts = append(texts, text)
+		}
 	}
-	if texts == nil {
+	if exists {
 		return nil, failf(codeWallet, "Descriptor already exists")
 	}
 	return texts, nil

@@ -1,10 +1,6 @@
 package wallet
 
-import (
-	"github.com/btcsuite/btcd/txscript"
-
-	"github.com/seed61375155/trawl/descriptor"
-)
+import "github.com/btcsuite/btcd/txscript"
 
 // destination is what an address names: the kind of output in the first byte,
 // then the hash, key or witness program. Its order is that in which Core lists
@@ -18,15 +14,16 @@ const (
 	destWitnessScriptHash = "\x04"
 	destWitnessKeyHash    = "\x05"
 	destTaproot           = "\x06"
-	destAnchor            = "\x07"
-	destWitnessUnknown    = "\x08"
+	destMerkleRoot        = "\x07"
+	destAnchor            = "\x08"
+	destWitnessUnknown    = "\x09"
 )
 
 // destinationOf returns the destination that an output script pays to.
-func destinationOf(pkScript []byte) destination {
+func (w *Wallet) destinationOf(pkScript []byte) destination {
 	var kind string
 	from, to := 2, len(pkScript)
-	switch descriptor.ScriptType(pkScript) {
+	switch w.params.Network.ScriptType(pkScript) {
 	case "pubkeyhash":
 		kind, from, to = destPubKeyHash, 3, 23
 	case "scripthash":
@@ -37,6 +34,8 @@ func destinationOf(pkScript []byte) destination {
 		kind = destWitnessKeyHash
 	case "witness_v1_taproot":
 		kind = destTaproot
+	case "witness_v2_p2mr":
+		kind = destMerkleRoot
 	case "anchor":
 		kind = destAnchor
 	case "witness_unknown":

@@ -42,9 +42,13 @@ func (w *Wallet) Unlock(master *walletfile.Secret) error {
 		if err := walletfile.CheckMaster(master, slices.Collect(maps.Values(s.crypted))); err != nil {
 			return err
 		}
+		if err := walletfile.CheckPQCMaster(master, s.pqcCrypted()); err != nil {
+			return err
+		}
 	}
 	w.Lock()
 	w.master = master.Clone()
+	w.sealPQC()
 	w.completeCaches()
 	for _, s := range w.activeSources() {
 		_ = w.topUp(s, 0) // what cannot be derived is missed when it is asked for
@@ -94,6 +98,9 @@ func (w *Wallet) Encrypt(e Encryption, seed *walletfile.Secret, now int64) error
 	if err := w.CheckEncryptable(); err != nil {
 		return err
 	}
+	if err := w.CheckKeys(); err != nil {
+		return err
+	}
 	defer w.Lock()
 	w.master = e.Master.Clone()
 	w.SetMasterKey(e.Record)
@@ -118,6 +125,7 @@ func (w *Wallet) encryptKeys(s *source) {
 		key.Secret.Zero()
 	}
 	clear(s.keys)
+	w.encryptPQC(s)
 }
 
 // SetMasterKey writes a master key whose passphrase has changed.

@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -135,7 +136,7 @@ func FuzzImport(f *testing.F) {
 		}
 		for _, watch := range []bool{false, true} {
 			p := wallet.CreateParams{Params: oracleParams(), Blank: true, DisablePrivateKeys: watch}
-			w, err := wallet.Create(p)
+			w, err := wallet.Create(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,7 @@ func (w *Wallet) sentEntry(out *output, shown messages.WalletTx, debit btcutil.A
 
 func (w *Wallet) receivedEntry(out *output, shown messages.WalletTx) messages.TxEntry {
 	e := w.outputEntry(out, shown)
-	e.Amount, e.ParentDescs = out.amount, out.script.parents()
+	e.Amount, e.ParentDescs = out.amount, w.parents(out.script)
 	switch {
 	case !out.tx.coinbase():
 		e.Category = categoryReceive
@@ -103,11 +103,11 @@ func (w *Wallet) receivedEntry(out *output, shown messages.WalletTx) messages.Tx
 	return e
 }
 
-// parents returns the descriptors that have a script.
-func (s *script) parents() []string {
+// parents returns the descriptors that have a script, as far as they are shown.
+func (w *Wallet) parents(s *script) []string {
 	texts := make([]string, 0, len(s.owners))
 	for _, by := range s.owners {
-		if text, ok := by.source.normalized(); ok {
+		if text, ok := w.shown(by.source); ok {
 			texts = append(texts, text)
 		}
 	}

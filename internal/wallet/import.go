@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -95,6 +96,9 @@ func (m *importer) parse() *messages.WalletError {
 	if err != nil {
 		return failf(codeAddressOrKey, "%s", err.Error())
 	}
+	if err := m.checkP2MR(); err != nil {
+		return err
+	}
 	if m.item.Internal != nil && len(m.branches) > 1 {
 		return failf(codeAddressOrKey, "Cannot have multipath descriptor while also specifying 'internal'")
 	}
@@ -178,7 +182,11 @@ func (m *importer) checkKeys() *messages.WalletError {
 
 // add adds one branch.
 func (m *importer) add(d *descriptor.Descriptor, internal bool) *messages.WalletError {
-	if _, err := d.Expand(0); err != nil {
+	if d.HasP2MRSource() && !d.HasPrivateKeys() {
+		return failf(codeWallet, "Cannot import public P2MR descriptor: BIP32 extended public keys cannot derive "+
+			"SPHINCS+/P2MR public keys. Use exportpubkeydb/importpubkeydb for watch-only P2MR tracking.")
+	}
+	if !expands(d) {
 		return failf(codeWallet,
 			"Cannot expand descriptor. Probably because of hardened derivations without private keys provided")
 	}
@@ -199,6 +207,36 @@ func (m *importer) add(d *descriptor.Descriptor, internal bool) *messages.Wallet
 	return nil
 }
 
+// expands reports whether a descriptor has scripts. Those of keys of P2MR, which
+// take milliseconds, it has if their private keys can be derived.
+func expands(d *descriptor.Descriptor) bool {
+	if d.HasP2MRSource() {
+		_, err := d.CacheEntries(0, 0)
+		return err == nil
+	}
+	_, err := d.Expand(0)
+	return err == nil
+}
+
+// checkP2MR checks what the network allows.
+func (m *importer) checkP2MR() *messages.WalletError {
+	for _, d := range m.branches {
+		if err := d.CheckAllowed("Imported"); err != nil {
+			return failf(codeAddressOrKey, "%s", err.Error())
+		}
+		if satisfiable, isP2MR := d.P2MRSatisfiable(); satisfiable || !isP2MR || !d.IsSolvable() {
+			continue
+		}
+		if m.item.Active {
+			return failf(codeWallet, "Cannot activate P2MR descriptor without a wallet-constructible satisfaction; "+
+				"multi_a thresholds must not exceed %d", p2mr.MaxSignatures)
+		}
+		m.warn(fmt.Sprintf("Imported inactive P2MR descriptor has no wallet-constructible satisfaction; "+
+			"multi_a thresholds above %d cannot be finalized", p2mr.MaxSignatures))
+	}
+	return nil
+}
+
 // store takes the descriptor into the wallet, or brings the one that is there up
 // to date.
 func (m *importer) store(d *descriptor.Descriptor, internal bool) (*source, error) {
@@ -208,7 +246,7 @@ func (m *importer) store(d *descriptor.Descriptor, internal bool) (*source, erro
 		return nil, err
 	}
 	w.addKeys(s, d.PrivateKeys())
-	if err := w.topUp(s, 0); err != nil {
+	if err := w.topUp(s, 0); err != nil || s.wanted > 0 {
 		return nil, errTopUp
 	}
 	if d.IsRanged() || internal {
@@ -223,7 +261,7 @@ func (m *importer) store(d *descriptor.Descriptor, internal bool) (*source, erro
 		label = *m.item.Label
 	}
 	for _, pkScript := range scripts {
-		if destinationOf(pkScript) != "" {
+		if w.destinationOf(pkScript) != "" {
 			w.setLabel(pkScript, label, purposeReceive)
 		}
 	}
@@ -249,6 +287,7 @@ func (m *importer) sourceOf(d *descriptor.Descriptor) (*source, error) {
 		return nil, fmt.Errorf("new range must include current range = [%d,%d]",
 			old.record.RangeStart, old.record.RangeEnd-1)
 	}
+	fresh.cache.p2mr = old.cache.p2mr // the same keys, and they take long
 	old.record, old.desc, old.cache = fresh.record, fresh.desc, fresh.cache
 	old.normal, old.lastDerived = "", -1
 	w.bornBy(m.created)

@@ -32,5 +32,6 @@ func (w *Wallet) Info() messages.WalletInfo {
 		info.KeypoolSizeInternal += s.poolSize()
 	}
 	info.KeypoolSizeInternal -= info.KeypoolSize
+	info.PQC = w.Validation()
 	return info
 }

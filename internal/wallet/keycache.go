@@ -18,13 +18,7 @@ var errOtherKey = errors.New("key differs from the one in the cache")
 type keyCache struct {
 	keys         map[cachePlace]descriptor.XPub
 	lastHardened int // number of keys after a last hardened step
-	p2mr         map[p2mrPlace][32]byte
-}
-
-// p2mrPlace is the place of a key that pqc() makes.
-type p2mrPlace struct {
-	expression int
-	index      uint32
+	p2mr         map[descriptor.P2MRPlace][32]byte
 }
 
 type cachePlace struct {
@@ -49,6 +43,9 @@ func cacheOf(d *walletfile.Descriptor) *keyCache {
 	for n, key := range d.LastHardened {
 		c.set(descriptor.CacheEntry{Kind: descriptor.CacheLastHardened, Expression: int(n), Key: descriptor.XPub(key)})
 	}
+	for _, key := range d.P2MR {
+		_, _ = c.mergeP2MR(int(key.Expression), key.Index, key.Public) // each place is there once
+	}
 	return c
 }
 
@@ -72,7 +69,7 @@ func (c *keyCache) LastHardened(expression int) (descriptor.XPub, bool) {
 
 // P2MR implements [descriptor.Cache].
 func (c *keyCache) P2MR(expression int, index uint32) (key [32]byte, ok bool) {
-	key, ok = c.p2mr[p2mrPlace{expression, index}]
+	key, ok = c.p2mr[descriptor.P2MRPlace{Expression: expression, Index: index}]
 	return key, ok
 }
 
@@ -103,6 +100,22 @@ func (c *keyCache) merge(entries []descriptor.CacheEntry) (added []descriptor.Ca
 		}
 	}
 	return added, nil
+}
+
+// mergeP2MR adds a key that pqc() has, and reports whether it was not there yet.
+func (c *keyCache) mergeP2MR(expression int, index uint32, key [32]byte) (added bool, err error) {
+	at := descriptor.P2MRPlace{Expression: expression, Index: index}
+	if old, ok := c.p2mr[at]; ok {
+		if old != key {
+			return false, errOtherKey
+		}
+		return false, nil
+	}
+	if c.p2mr == nil {
+		c.p2mr = make(map[descriptor.P2MRPlace][32]byte)
+	}
+	c.p2mr[at] = key
+	return true, nil
 }
 
 // cacheRecord returns the record of a key in the cache of a descriptor.

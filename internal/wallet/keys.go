@@ -27,7 +27,9 @@ func (w *Wallet) ListDescriptors(private bool) ([]messages.WalletDescriptor, err
 		if !ok {
 			return nil, failf(codeWallet, "Can't get descriptor string.")
 		}
-		d := messages.WalletDescriptor{Desc: text, Timestamp: int64(s.record.CreationTime), Ranged: s.desc.IsRanged()}
+		d := messages.WalletDescriptor{
+			Desc: text, Timestamp: int64(s.record.CreationTime), Ranged: s.desc.IsRanged(), NotExported: !private && w.hidden(s),
+		}
 		d.Active, d.Internal = w.isActive(s)
 		if d.Ranged {
 			d.First, d.Last, d.Next = s.record.RangeStart, s.record.RangeEnd-1, s.record.NextIndex

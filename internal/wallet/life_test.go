@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"slices"
@@ -91,7 +92,7 @@ func (l *liver) create(t *testing.T, args arguments) {
 	p := wallet.CreateParams{Params: regtest(t, name), Now: 1_700_000_000}
 	args.get("blank", &p.Blank)
 	args.get("disable_private_keys", &p.DisablePrivateKeys)
-	w, err := wallet.Create(p)
+	w, err := wallet.Create(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

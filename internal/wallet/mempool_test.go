@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -14,7 +15,7 @@ import (
 // TestMempool sends a coin on before it is confirmed, lets another payment win,
 // and takes that back.
 func TestMempool(t *testing.T) {
-	w, err := wallet.Create(wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
+	w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,13 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain Chain) (*Walle
 	if clean {
 		w.mend(content)
 	}
-	for _, s := range w.activeSources() {
-		_ = w.topUp(s, 0) // of a locked wallet as far as it goes
+	w.loadPubKeys(content)
+	if !w.Deferring() {
+		for _, s := range w.activeSources() {
+			_ = w.topUp(s, 0) // of a locked wallet as far as it goes
+		}
 	}
+	w.chooseDefaultType()
 	return w, nil
 }
 
@@ -46,6 +50,7 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain Chain) (*Walle
 func (w *Wallet) loadSources(content *walletfile.Wallet) error {
 	for _, d := range content.Descriptors {
 		s := loadedSource(d)
+		s.deferred = w.isDeferred(s)
 		w.addSource(s)
 		if s.record.RangeStart < s.record.RangeEnd {
 			if err := w.derive(s, s.record.RangeStart, s.record.RangeEnd-1); err != nil {
@@ -101,8 +106,8 @@ func (w *Wallet) loadSpends(t *tx) {
 
 // mend brings a file of an old version up to date.
 func (w *Wallet) mend(content *walletfile.Wallet) {
-	if content.Version == nil || *content.Version != clientVersion {
-		w.put(clientVersion)
+	if content.Version == nil || *content.Version != w.params.Version {
+		w.put(w.params.Version)
 	}
 	if content.Unordered() {
 		w.reorder()
@@ -117,7 +122,7 @@ func (w *Wallet) mend(content *walletfile.Wallet) {
 }
 
 func (w *Wallet) hasCryptedKeys() bool {
-	return slices.ContainsFunc(w.sources, func(s *source) bool { return len(s.crypted) > 0 })
+	return slices.ContainsFunc(w.sources, func(s *source) bool { return len(s.crypted) > 0 || s.pqcEncrypted() })
 }
 
 // reorder gives a place to the transactions that have none, by the time at which

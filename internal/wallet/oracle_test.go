@@ -1,6 +1,7 @@
 package wallet_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -126,7 +127,7 @@ func newOracle(t *testing.T, seed uint64) *oracle {
 		known: make(map[chainhash.Hash]*wire.MsgTx), scripts: make(map[wire.OutPoint][]byte),
 	}
 	var err error
-	o.wallet, err = wallet.Create(wallet.CreateParams{Params: oracleParams(), Blank: true, Now: 1})
+	o.wallet, err = wallet.Create(context.Background(), wallet.CreateParams{Params: oracleParams(), Blank: true, Now: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

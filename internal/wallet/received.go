@@ -66,7 +66,7 @@ func (w *Wallet) ListReceived(r messages.ListReceived) []messages.Received {
 	switch {
 	case r.Script != nil && !r.ByLabel:
 		entries = nil
-		if e := w.book.entries[destinationOf(r.Script)]; e != nil && e.label != nil {
+		if e := w.book.entries[w.destinationOf(r.Script)]; e != nil && e.label != nil {
 			entries = []*entry{e}
 		}
 	case r.IncludeEmpty:

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func TestRecordsOfImports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := wallet.Create(wallet.CreateParams{
+			w, err := wallet.Create(context.Background(), wallet.CreateParams{
 				Params: p, Blank: true, DisablePrivateKeys: content.Flags.Has(walletfile.DisablePrivateKeys),
 			})
 			if err != nil {

@@ -33,7 +33,7 @@ func (w *Wallet) change(s *script) bool {
 func (w *Wallet) script(pkScript []byte) *script {
 	s := w.scripts[string(pkScript)]
 	if s == nil {
-		s = &script{bytes: slices.Clone(pkScript), dest: destinationOf(pkScript)}
+		s = &script{bytes: slices.Clone(pkScript), dest: w.destinationOf(pkScript)}
 		w.scripts[string(s.bytes)] = s
 	}
 	return s

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -26,6 +27,14 @@ type source struct {
 
 	keys    map[keyID]walletfile.DescriptorKey
 	crypted map[keyID]walletfile.DescriptorCryptedKey
+	pqc     map[slhdsa.PublicKey]*pqcKey
+
+	// wanted is where the range is to end when keys of P2MR have been made; 0:
+	// where it does.
+	wanted int32
+
+	// deferred is set while the key pool of a new wallet is filled up later.
+	deferred bool
 
 	// lastDerived counts derived indices from 0, wherever the range begins, as
 	// Core does: a range that begins higher is derived in part again.
@@ -41,6 +50,7 @@ func newSource(d *descriptor.Descriptor, created uint64) *source {
 		cache:       &keyCache{},
 		keys:        make(map[keyID]walletfile.DescriptorKey),
 		crypted:     make(map[keyID]walletfile.DescriptorCryptedKey),
+		pqc:         make(map[slhdsa.PublicKey]*pqcKey),
 		lastDerived: -1,
 		scripts:     make(map[int32]*script),
 	}
@@ -65,6 +75,7 @@ func loadedSource(d *walletfile.Descriptor) *source {
 	for _, key := range d.CryptedKeys {
 		s.crypted[keyIDOf(key.Public)] = key
 	}
+	s.loadPQC(d)
 	return s
 }
 
@@ -81,6 +92,9 @@ func (s *source) slot(internal bool) (walletfile.Slot, bool) {
 }
 
 func (s *source) hasPrivateKeys() bool { return len(s.keys)+len(s.crypted) > 0 }
+
+// p2mr reports whether keys of P2MR are derived from extended keys.
+func (s *source) p2mr() bool { return s.desc.HasP2MRSource() }
 
 // poolSize is the number of addresses that are derived and not given out.
 func (s *source) poolSize() int { return int(s.record.RangeEnd) - int(s.record.NextIndex) }
@@ -108,6 +122,9 @@ func (s *source) normalized() (string, bool) {
 func (s *source) wipe() {
 	for _, key := range s.keys {
 		key.Secret.Zero()
+	}
+	for _, key := range s.pqc {
+		key.plain.Secret.Zero()
 	}
 }
 

@@ -30,6 +30,9 @@ func (w *Wallet) topUp(s *source, size int32) error {
 		end = 1
 		s.record.RangeStart, s.record.RangeEnd = 0, 1
 	}
+	if s.p2mr() {
+		return w.topUpP2MR(s, end)
+	}
 	if first := s.lastDerived + 1; first < end {
 		if err := w.deriveNew(s, first, end-1); err != nil {
 			return err
@@ -37,6 +40,7 @@ func (w *Wallet) topUp(s *source, size int32) error {
 		s.lastDerived = end - 1
 	}
 	s.record.RangeEnd = end
+	w.noteFill(s)
 	w.write(s)
 	return nil
 }
@@ -109,6 +113,10 @@ func (w *Wallet) markUsed(used *script) {
 		}
 		if active, internal := w.isActive(s); active && !internal {
 			w.bookReceiving(s, first, s.record.NextIndex)
+		}
+		if s.deferred {
+			w.write(s) // the rest of the pool comes later
+			continue
 		}
 		// A failure means that the wallet is locked. The pool is topped up
 		// when it is unlocked.

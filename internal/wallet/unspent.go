@@ -71,7 +71,7 @@ func (w *Wallet) unspent(out *output, trust *trust) messages.Unspent {
 		Amount:        out.amount,
 		Confirmations: w.depth(out.tx),
 		Spendable:     true,
-		ParentDescs:   out.script.parents(),
+		ParentDescs:   w.parents(out.script),
 		HasReused:     avoids,
 		Reused:        avoids && w.book.used(out.script.dest),
 		Safe:          w.safe(out.tx, trust),
@@ -120,6 +120,8 @@ func (s *script) outputType() walletfile.OutputType {
 		return walletfile.Bech32
 	case destTaproot:
 		return walletfile.Bech32m
+	case destMerkleRoot:
+		return walletfile.P2MR
 	}
 	return noType
 }

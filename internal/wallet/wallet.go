@@ -30,10 +30,6 @@ import (
 )
 
 const (
-	// clientVersion is the version that the file is marked with, that of the
-	// Core whose format is written.
-	clientVersion walletfile.Version = 300200
-
 	// timestampWindow is how far, in seconds, the time of a block may be
 	// before that of the keys it pays to.
 	timestampWindow = 2 * 60 * 60
@@ -49,6 +45,10 @@ type Params struct {
 	CoinType uint32 // of BIP44: 0 on the main chain, 1 elsewhere
 	Maturity int32  // blocks that must follow a coinbase before it can be spent
 	KeyPool  int32  // number of addresses derived ahead, at least 1
+
+	// Version is what the file is marked with: that of the program whose format
+	// is written.
+	Version walletfile.Version
 }
 
 // ParamsOf returns the parameters of a wallet on a network.
@@ -63,6 +63,7 @@ func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
 		CoinType: coinType,
 		Maturity: int32(n.Params.CoinbaseMaturity),
 		KeyPool:  keyPool,
+		Version:  walletfile.Version(n.Software.Version),
 	}
 }
 
@@ -77,6 +78,12 @@ type Wallet struct {
 	active  map[walletfile.Slot]*source
 	scripts map[string]*script // own ones, and all that transactions pay to
 	mine    [][]byte           // own scripts in the order in which they came
+
+	made    map[chainhash.Hash][]*KeyBatch // keys for descriptors that are to come
+	pubKeys pubKeyPool
+
+	// defaultType is the type of new addresses if nothing is said.
+	defaultType walletfile.OutputType
 
 	masterKeys map[uint32]walletfile.MasterKey
 	master     *walletfile.Secret // nil while locked
@@ -103,6 +110,8 @@ func newWallet(p Params) *Wallet {
 	return &Wallet{
 		params:     p,
 		byID:       make(map[chainhash.Hash]*source),
+		made:       make(map[chainhash.Hash][]*KeyBatch),
+		pubKeys:    newPubKeyPool(),
 		active:     make(map[walletfile.Slot]*source),
 		scripts:    make(map[string]*script),
 		masterKeys: make(map[uint32]walletfile.MasterKey),
@@ -124,6 +133,7 @@ func (w *Wallet) Flags() walletfile.Flags { return w.flags }
 // Close wipes the private keys. The wallet is of no use afterwards.
 func (w *Wallet) Close() {
 	w.Lock()
+	w.DropKeys()
 	for _, s := range w.sources {
 		s.wipe()
 	}

@@ -16,6 +16,7 @@ var (
 	errPublicKey  = errors.New("not a public key")
 	errExtKey     = errors.New("not an extended key")
 	errPrivateKey = errors.New("not a private key")
+	errTrailing   = errors.New("bytes after the last field")
 	errKeyHash    = errors.New("private key does not have its checksum")
 )
 

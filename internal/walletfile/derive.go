@@ -1,6 +1,7 @@
 package walletfile
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,16 @@ func (d *Descriptor) DerivationText(net *descriptor.Network, index uint32) (text
 	var out strings.Builder
 	done, every := 0, true
 	for _, key := range outermost(keyExpressions(body)) {
+		if key.pqc {
+			public, ok := d.p2mrKey(key, index)
+			if !ok {
+				return "", false, fmt.Errorf("key expression %d at index %d: %w", key.number, index, errCache)
+			}
+			out.WriteString(body[done : key.start-len("pqc(")])
+			out.WriteString(hex.EncodeToString(public[:]))
+			done, every = key.end+len(")"), every && key.last == noWildcard
+			continue
+		}
 		xpub, ok := d.Parents[key.number]
 		ok = ok && key.last != hardenedWildcard
 		wild := key.last == plainWildcard
@@ -61,6 +72,9 @@ func (d *Descriptor) checkRange() error {
 	}
 	body, _, _ := strings.Cut(d.Parsed.String(), "#")
 	for _, key := range outermost(keyExpressions(body)) {
+		if key.pqc && !d.p2mrIn(key) {
+			return errCache
+		}
 		if _, ok := d.Parents[key.number]; ok && key.last != hardenedWildcard {
 			continue
 		}
@@ -69,6 +83,36 @@ func (d *Descriptor) checkRange() error {
 		}
 	}
 	return nil
+}
+
+// p2mrKey returns the public key that a pqc() has at an index.
+func (d *Descriptor) p2mrKey(key keyExpression, index uint32) (public [pqcPublicSize]byte, ok bool) {
+	if key.last == noWildcard {
+		index = 0
+	}
+	for _, cached := range d.P2MR {
+		if cached.Expression == key.number && cached.Index == index {
+			return cached.Public, true
+		}
+	}
+	return public, false
+}
+
+// p2mrIn reports whether the public keys of a pqc() are in the cache for the
+// range.
+func (d *Descriptor) p2mrIn(key keyExpression) bool {
+	if key.last == noWildcard {
+		_, ok := d.p2mrKey(key, 0)
+		return ok
+	}
+	seen := make(map[uint32]bool)
+	for _, cached := range d.P2MR {
+		inRange := int64(cached.Index) >= int64(d.RangeStart) && int64(cached.Index) < int64(d.RangeEnd)
+		if cached.Expression == key.number && inRange {
+			seen[cached.Index] = true
+		}
+	}
+	return len(seen) == int(int64(d.RangeEnd)-int64(d.RangeStart))
 }
 
 // derivedIn counts the indices of the range that have a key in the cache.

@@ -21,11 +21,12 @@ type keyExpression struct {
 	extended   bool   // an extended key, so that the cache has a part in it
 	last       wildcard
 	miniscript bool // within miniscript
+	pqc        bool // within pqc()
 }
 
 var (
 	// keyFunctions take keys only; in listFunctions a number comes first.
-	keyFunctions  = []string{"pk", "pkh", "pk_k", "pk_h", "wpkh", "combo", "rawtr", "musig"}
+	keyFunctions  = []string{"pk", "pkh", "pk_k", "pk_h", "wpkh", "combo", "rawtr", "musig", "pqc"}
 	listFunctions = []string{"multi", "sortedmulti", "multi_a", "sortedmulti_a"}
 
 	// What is none of these within wsh, or in a leaf of tr, is miniscript.
@@ -41,10 +42,14 @@ type call struct {
 	first      uint32 // number of the first key, for musig
 	ranged     bool   // a participant of musig has a wildcard
 	miniscript bool
+	p2mr       bool // within mr(), whose keys are numbered only if they are derived
 }
 
 // isKey reports whether the argument being read is a key.
 func (c *call) isKey() bool {
+	if c.p2mr {
+		return c.name == "pqc"
+	}
 	return slices.Contains(keyFunctions, c.name) ||
 		c.argument > 0 && slices.Contains(listFunctions, c.name) ||
 		c.argument == 0 && c.name == "tr"
@@ -98,6 +103,7 @@ func (r *keyReader) nextArgument() { r.inner().argument++ }
 func (r *keyReader) open(start, end int) {
 	outer, name := *r.inner(), r.text[start:end]
 	c := call{name: name[strings.IndexByte(name, ':')+1:], start: start, first: r.next, miniscript: outer.miniscript}
+	c.p2mr = outer.p2mr || c.name == "mr"
 	switch {
 	case outer.name == "wsh":
 		c.miniscript = !slices.Contains(wshFunctions, name)
@@ -117,7 +123,7 @@ func (r *keyReader) argument(start, end int) {
 	bare := key[strings.IndexByte(key, ']')+1:]
 	bare, _, _ = strings.Cut(bare, "/")
 	k := keyExpression{
-		number: r.next, start: start, end: end, miniscript: c.miniscript,
+		number: r.next, start: start, end: end, miniscript: c.miniscript, pqc: c.p2mr,
 		extended: strings.Trim(bare, "0123456789abcdef") != "", last: wildcardOf(key),
 	}
 	c.ranged = c.ranged || k.last != noWildcard

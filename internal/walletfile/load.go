@@ -18,10 +18,9 @@ import (
 
 // LoadOptions says what kind of wallets to load.
 type LoadOptions struct {
+	// Network says what descriptors look like. In its dialect there may be
+	// active descriptors for P2MR.
 	Network *descriptor.Network
-
-	// P2MR allows active descriptors of qbit's output type.
-	P2MR bool
 }
 
 // legacyTypes are the record types of legacy wallets that must not be in a
@@ -189,7 +188,7 @@ func (l *loader) loadActive() {
 			switch {
 			case twice:
 				l.found(Corrupt, fmt.Errorf("two active descriptors of type %d", a.Type))
-			case a.Type > P2MR || a.Type == P2MR && !l.opts.P2MR:
+			case a.Type > P2MR || a.Type == P2MR && l.opts.Network.Dialect != descriptor.P2MR:
 				l.found(Corrupt, fmt.Errorf("active descriptor of unknown type %d", a.Type))
 			case l.wallet.Descriptor(a.ID) == nil:
 				l.found(Corrupt, fmt.Errorf("active descriptor %v is missing", a.ID))

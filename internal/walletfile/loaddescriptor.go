@@ -32,6 +32,9 @@ func (l *loader) loadDescriptors() {
 		if len(d.Keys) > 0 {
 			d.CryptedKeys = nil
 		}
+		if len(d.PQCCryptedKeys) > 0 && len(d.CryptedKeys) > 0 {
+			d.PQCKeys = nil // left over from before the wallet was encrypted
+		}
 		if err := d.checkRange(); err != nil {
 			l.found(Corrupt, fmt.Errorf("descriptor %v: %w", d.ID, err))
 		}

@@ -1,6 +1,9 @@
 package walletfile
 
 import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -52,6 +55,23 @@ func parsePQCKey(key, value *cursor) Entry {
 	if value.err == nil && k.sum() != sum {
 		value.fail(errKeyHash)
 	}
+	if value.err == nil && !bytes.Equal(k.Secret.Bytes()[pqcSecretSize-pqcPublicSize:], k.Public[:]) {
+		value.fail(errPrivateKey)
+	}
+	return k
+}
+
+// Made returns how many signatures the key has made.
+func (k PQCKey) Made() uint32 {
+	if k.Counter == nil {
+		return 0
+	}
+	return *k.Counter
+}
+
+// WithMade returns the record with another number of signatures made.
+func (k PQCKey) WithMade(made uint32) PQCKey {
+	k.Counter = &made
 	return k
 }
 
@@ -62,7 +82,9 @@ type PQCCryptedKey struct {
 	Public     [pqcPublicSize]byte
 	Ciphertext []byte // 80 bytes
 	Counter    uint32 // signatures made
-	Tag        [32]byte
+
+	// Tag binds the rest to the master key; nil in the old form of the record.
+	Tag *[sha256.Size]byte
 }
 
 // Key returns the key of the record.
@@ -72,17 +94,104 @@ func (k PQCCryptedKey) Key() []byte {
 
 // Value returns the value of the record.
 func (k PQCCryptedKey) Value() []byte {
-	return append(appendUint32(appendBytes(nil, k.Ciphertext), k.Counter), k.Tag[:]...)
+	value := appendUint32(appendBytes(nil, k.Ciphertext), k.Counter)
+	if k.Tag != nil {
+		value = append(value, k.Tag[:]...)
+	}
+	return value
 }
 
 func parsePQCCryptedKey(key, value *cursor) Entry {
-	return PQCCryptedKey{
-		Descriptor: key.hash(),
-		Public:     key.pqcPublic(),
-		Ciphertext: cloneBytes(value.bytes()),
-		Counter:    value.uint32(),
-		Tag:        value.hash(),
+	k := PQCCryptedKey{Descriptor: key.hash(), Public: key.pqcPublic(), Ciphertext: cloneBytes(value.bytes())}
+	if made := value.optionalUint32(); made != nil {
+		k.Counter = *made
 	}
+	if value.err == nil && len(value.rest) > 0 {
+		tag := [sha256.Size]byte(value.hash())
+		k.Tag = &tag
+	}
+	if value.err == nil && len(value.rest) > 0 {
+		value.fail(errTrailing)
+	}
+	return k
+}
+
+// pqcTagName is what the tags of encrypted keys begin with.
+const pqcTagName = "qbit wallet pqc ckey v1"
+
+// EncryptPQC encrypts a key under the master key.
+func EncryptPQC(master *Secret, k PQCKey) PQCCryptedKey {
+	iv := chainhash.DoubleHashH(k.Public[:])
+	crypted := PQCCryptedKey{
+		Descriptor: k.Descriptor, Public: k.Public, Counter: k.Made(),
+		Ciphertext: encrypt(master.Bytes(), iv[:ivSize], k.Secret.Bytes()),
+	}
+	crypted.Tag = crypted.tag(master, k.Secret)
+	return crypted
+}
+
+// tag computes the tag of a key whose secret is known.
+func (k PQCCryptedKey) tag(master, secret *Secret) *[sha256.Size]byte {
+	mac := hmac.New(sha256.New, master.Bytes())
+	mac.Write([]byte(pqcTagName))
+	mac.Write(k.Descriptor[:])
+	mac.Write(k.Public[:])
+	mac.Write(secret.Bytes())
+	mac.Write(appendUint32(nil, k.Counter))
+	tag := [sha256.Size]byte(mac.Sum(nil))
+	return &tag
+}
+
+// Decrypt returns the private key, which belongs to the public key, and whose
+// number of signatures nobody has changed. Only the old form of the record does
+// not tell the latter.
+//
+// Errors: ErrPassphrase.
+func (k PQCCryptedKey) Decrypt(master *Secret) (*Secret, error) {
+	iv := chainhash.DoubleHashH(k.Public[:])
+	secret, err := decrypt(master.Bytes(), iv[:ivSize], k.Ciphertext)
+	if err != nil {
+		return nil, err
+	}
+	if b := secret.Bytes(); len(b) == pqcSecretSize && bytes.Equal(b[pqcSecretSize-pqcPublicSize:], k.Public[:]) {
+		if tag := k.tag(master, secret); k.Tag == nil || hmac.Equal(tag[:], k.Tag[:]) {
+			return secret, nil
+		}
+	}
+	secret.Zero()
+	return nil, ErrPassphrase
+}
+
+// WithMade returns the record with another number of signatures made.
+//
+// Errors: ErrPassphrase.
+func (k PQCCryptedKey) WithMade(master *Secret, made uint32) (PQCCryptedKey, error) {
+	secret, err := k.Decrypt(master)
+	if err != nil {
+		return PQCCryptedKey{}, err
+	}
+	defer secret.Zero()
+	k.Counter = made
+	k.Tag = k.tag(master, secret)
+	return k, nil
+}
+
+// CheckPQCMaster checks that a master key decrypts the given keys. Any master
+// key is right for none.
+//
+// Errors: ErrPassphrase, ErrSomeKeys.
+func CheckPQCMaster(master *Secret, keys []PQCCryptedKey) error {
+	for i, key := range keys {
+		secret, err := key.Decrypt(master)
+		secret.Zero()
+		switch {
+		case err != nil && i == 0:
+			return ErrPassphrase
+		case err != nil:
+			return ErrSomeKeys
+		}
+	}
+	return nil
 }
 
 // P2MRCache is the record of a derived post-quantum public key of qbit.

@@ -99,6 +99,9 @@ func (w *Wallet) CheckMaster(master *Secret) error {
 		if err := CheckMaster(master, d.CryptedKeys); err != nil {
 			return err
 		}
+		if err := CheckPQCMaster(master, d.PQCCryptedKeys); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package p2mr
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
@@ -87,8 +86,10 @@ func (e *Engine) check(b *block) error {
 	if !blockchain.IsCoinBase(b.txs[0]) {
 		return reject("bad-cb-missing", "first tx is not coinbase")
 	}
-	if slices.ContainsFunc(b.txs[1:], blockchain.IsCoinBase) {
-		return reject("bad-cb-multiple", "more than one coinbase")
+	for _, tx := range b.txs[1:] {
+		if blockchain.IsCoinBase(tx) {
+			return reject("bad-cb-multiple", "more than one coinbase")
+		}
 	}
 	sigOps := 0
 	for _, tx := range b.txs {

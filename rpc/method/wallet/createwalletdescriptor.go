@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -35,22 +36,21 @@ func (m *methods) createWalletDescriptor() command.Command {
 				Type: command.Array, Key: "descs", Help: "the new descriptors, without private keys",
 				Inner: []command.Result{{Type: command.String, Help: "a descriptor"}},
 			},
+			notExportedResult,
 		}}},
 		Examples: []string{`["bech32m"]`},
-		Run:      m.on(addDescriptors),
+		Run:      m.on(m.addDescriptors),
 	}
 }
 
-func addDescriptors(ctx context.Context, w chosen, a *command.Args) (any, error) {
+func (m *methods) addDescriptors(ctx context.Context, w chosen, a *command.Args) (any, error) {
 	var q messages.CreateWalletDescriptor
 	var err error
 	if q.Type, err = a.String(0); err != nil {
 		return nil, err
 	}
-	switch q.Type {
-	case "legacy", "p2sh-segwit", "bech32", "bech32m":
-	default:
-		return nil, command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", q.Type)
+	if err := m.checkType(q.Type); err != nil {
+		return nil, err
 	}
 	options := a.Value(1)
 	if v := options.Get("internal"); !v.IsNull() {
@@ -76,7 +76,28 @@ func addDescriptors(ctx context.Context, w chosen, a *command.Args) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		Descs []string `json:"descs"`
-	}{descs}, nil
+	shown := struct {
+		Descs    []string `json:"descs"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{Descs: descs}
+	if len(descs) == 0 {
+		shown.Descs, shown.Warnings = []string{}, []string{notExported}
+	}
+	return shown, nil
+}
+
+// checkType refuses types of addresses that there are not, or not on this chain.
+func (m *methods) checkType(name string) error {
+	switch name {
+	case "legacy", "p2sh-segwit", "bech32", "bech32m":
+		if m.net.Restricted {
+			return command.Errorf(command.InvalidAddressOrKey, "address type '%s' is not available on this chain", name)
+		}
+		return nil
+	case "p2mr":
+		if m.net.Dialect == descriptor.P2MR {
+			return nil
+		}
+	}
+	return command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", name)
 }

@@ -26,6 +26,7 @@ type addressInfo struct {
 	IsChange bool `json:"ischange"`
 	*keyOrigin
 	Labels []string `json:"labels"`
+	*pqcUsage
 }
 
 // keyOrigin tells where the key of an address comes from.
@@ -67,7 +68,7 @@ func addressInfoResults() []command.Result {
 			Type: command.Array, Key: "labels", Help: "its label, if it has one",
 			Inner: []command.Result{{Type: command.String, Help: "the label"}},
 		},
-	})
+	}, pqcUsageResults)
 }
 
 func (m *methods) describe(ctx context.Context, w chosen, a *command.Args) (any, error) {
@@ -92,5 +93,6 @@ func (m *methods) describe(ctx context.Context, w chosen, a *command.Args) (any,
 	if got.HasPath {
 		info.keyOrigin = &keyOrigin{got.Timestamp, got.KeyPath, got.SeedID, got.MasterFP}
 	}
+	info.pqcUsage = newPQCUsage(got.PQCKeys)
 	return info, nil
 }

@@ -12,6 +12,13 @@ import (
 // and one is not in the wallet. Clients may have come to rely on it.
 var errNoXPrv = command.Error{Code: command.MiscError, Message: "map::at"}
 
+// errNoHDKeys is the answer where all outputs are P2MR.
+var errNoHDKeys = command.Error{
+	Code: command.WalletError,
+	Message: "gethdkeys is unavailable for P2MR-only wallets because BIP32 extended public keys cannot derive " +
+		"SPHINCS+/P2MR public keys. Use exportpubkeydb/importpubkeydb for watch-only P2MR tracking.",
+}
+
 // hdKey is one extended key of a wallet.
 type hdKey struct {
 	XPub        string     `json:"xpub"`
@@ -52,11 +59,14 @@ func (m *methods) getHDKeys() command.Command {
 			}},
 		}}},
 		Examples: []string{`[]`, `{"active_only": true, "private": true}`},
-		Run:      m.on(hdKeys),
+		Run:      m.on(m.hdKeys),
 	}
 }
 
-func hdKeys(ctx context.Context, w chosen, a *command.Args) (any, error) {
+func (m *methods) hdKeys(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	if m.net.Restricted {
+		return nil, errNoHDKeys
+	}
 	var q messages.GetHDKeys
 	var err error
 	options := a.Value(0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
@@ -29,11 +30,44 @@ type walletInfo struct {
 	AvoidReuse      bool            `json:"avoid_reuse"`
 	Scanning        any             `json:"scanning"` // false or scanning
 	Descriptors     bool            `json:"descriptors"`
+	PQC             *validation     `json:"pqc_key_validation,omitempty"` // networks that pay to P2MR
 	ExternalSigner  bool            `json:"external_signer"`
 	Blank           bool            `json:"blank"`
 	Birthtime       int64           `json:"birthtime,omitempty"`
 	Flags           []string        `json:"flags"`
 	Last            block           `json:"lastprocessedblock"`
+}
+
+// validation is how far private keys of P2MR have been checked.
+type validation struct {
+	Status      string  `json:"status"`
+	Progress    float64 `json:"progress"` // 0 to 1
+	Plain       int     `json:"plaintext_records"`
+	Pending     int     `json:"pending_records"`
+	Valid       int     `json:"validated_records"`
+	Failed      int     `json:"failed_records"`
+	Blocked     bool    `json:"signing_blocked"`
+	Recommended bool    `json:"encryption_recommended"`
+}
+
+func newValidation(v messages.PQCValidation) *validation {
+	plain := v.Pending + v.Valid + v.Failed
+	shown := &validation{
+		Status: "not_required", Progress: 1, Plain: plain, Pending: v.Pending, Valid: v.Valid, Failed: v.Failed,
+		Blocked: v.Pending+v.Failed > 0, Recommended: !v.Encrypted && plain > 0 && v.Failed == 0,
+	}
+	if plain > 0 {
+		shown.Progress = float64(v.Valid) / float64(plain)
+	}
+	switch {
+	case v.Failed > 0:
+		shown.Status = "failed"
+	case v.Pending > 0:
+		shown.Status = "running"
+	case plain > 0:
+		shown.Status = "complete"
+	}
+	return shown
 }
 
 // scanning is how far a rescan is.
@@ -69,7 +103,7 @@ func (m *methods) getWalletInfo() command.Command {
 					return shown, err
 				}
 			}
-			return m.on(info)(ctx, a)
+			return m.on(m.info)(ctx, a)
 		},
 	}
 }
@@ -98,6 +132,20 @@ var walletInfoResults = []command.Result{
 	{Type: command.Bool, Key: "avoid_reuse", Help: "whether coins on addresses that were spent from are told from others"},
 	scanningResult,
 	{Type: command.Bool, Key: "descriptors", Help: "always true"},
+	{
+		Type: command.Object, Key: "pqc_key_validation", Optional: true,
+		Help: "how far unencrypted private keys of P2MR have been checked; networks that pay to P2MR",
+		Inner: []command.Result{
+			{Type: command.String, Key: "status", Help: "not_required, running, complete or failed"},
+			{Type: command.Number, Key: "progress", Help: "what is done, from 0 to 1"},
+			{Type: command.Number, Key: "plaintext_records", Help: "how many there are"},
+			{Type: command.Number, Key: "pending_records", Help: "how many are yet to be checked"},
+			{Type: command.Number, Key: "validated_records", Help: "how many are right"},
+			{Type: command.Number, Key: "failed_records", Help: "how many do not belong to their public keys"},
+			{Type: command.Bool, Key: "signing_blocked", Help: "whether nothing is signed because of that"},
+			{Type: command.Bool, Key: "encryption_recommended", Help: "whether the wallet should get a passphrase"},
+		},
+	},
 	{Type: command.Bool, Key: "external_signer", Help: "whether its keys are on a signing device"},
 	{Type: command.Bool, Key: "blank", Help: "whether it was made without keys"},
 	{Type: command.Timestamp, Key: "birthtime", Optional: true, Help: "time before which no block concerns it"},
@@ -107,7 +155,7 @@ var walletInfoResults = []command.Result{
 	lastBlockResult,
 }
 
-func info(ctx context.Context, w chosen, _ *command.Args) (any, error) {
+func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, error) {
 	s, err := w.state(ctx)
 	if err != nil {
 		return nil, err
@@ -118,6 +166,9 @@ func info(ctx context.Context, w chosen, _ *command.Args) (any, error) {
 		PrivateKeys: s.PrivateKeys, AvoidReuse: s.AvoidReuse, Scanning: false, Descriptors: true,
 		ExternalSigner: slices.Contains(s.Flags, "external_signer"), Blank: s.Blank,
 		Birthtime: s.Birthtime, Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},
+	}
+	if m.net.Dialect == descriptor.P2MR {
+		shown.PQC = newValidation(s.PQC)
 	}
 	if s.Encrypted {
 		var until int64

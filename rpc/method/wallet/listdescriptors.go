@@ -12,6 +12,18 @@ import (
 type descriptorList struct {
 	Wallet      string             `json:"wallet_name"`
 	Descriptors []listedDescriptor `json:"descriptors"`
+	Warnings    []string           `json:"warnings,omitempty"`
+}
+
+// notExported warns that descriptors are not shown: see
+// [messages.WalletDescriptor].
+const notExported = "Omitted P2MR descriptors that use BIP32 extended public keys because they are not a SPHINCS+/P2MR " +
+	"public derivation interface. Use exportpubkeydb for watch-only P2MR tracking."
+
+var notExportedResult = command.Result{
+	Type: command.Array, Key: "warnings", Optional: true,
+	Help:  "that descriptors are left out whose public form tells nothing; chains that pay to P2MR only",
+	Inner: []command.Result{{Type: command.String, Help: "a warning"}},
 }
 
 type listedDescriptor struct {
@@ -60,6 +72,7 @@ func (m *methods) listDescriptors() command.Command {
 					{Type: command.Number, Key: "next_index", Optional: true, Help: "(ranged ones only) index of the next new address"},
 				}},
 			}},
+			notExportedResult,
 		}}},
 		Examples: []string{`[]`, `[true]`},
 		Run: m.on(func(ctx context.Context, w chosen, a *command.Args) (any, error) {
@@ -71,9 +84,13 @@ func (m *methods) listDescriptors() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			list := descriptorList{w.name, make([]listedDescriptor, len(got))}
+			list := descriptorList{Wallet: w.name, Descriptors: make([]listedDescriptor, 0, len(got))}
 			for i := range got {
-				list.Descriptors[i] = listDescriptor(&got[i])
+				if got[i].NotExported {
+					list.Warnings = []string{notExported}
+					continue
+				}
+				list.Descriptors = append(list.Descriptors, listDescriptor(&got[i]))
 			}
 			return list, nil
 		}),

@@ -52,7 +52,7 @@ type methods struct {
 func Commands(d Deps) []command.Command {
 	net := d.Network.Descriptors()
 	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: d.Network.WitnessScale}}
-	return []command.Command{
+	commands := []command.Command{
 		m.abortRescan(),
 		m.backupWallet(),
 		m.createWallet(),
@@ -90,4 +90,8 @@ func Commands(d Deps) []command.Command {
 		m.walletPassphrase(),
 		m.walletPassphraseChange(),
 	}
+	if net.Dialect == descriptor.P2MR {
+		commands = append(commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus())
+	}
+	return commands
 }

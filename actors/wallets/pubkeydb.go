@@ -1,0 +1,73 @@
+package wallets
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// servePubKeys serves what is about public keys of P2MR.
+func (w *Wallet) servePubKeys(c actor.Context, msg any) bool {
+	switch m := msg.(type) {
+	case *exportPubKeys:
+		m.Answer(w.ledger.ExportPubKeys(), nil)
+	case *importPubKeys:
+		w.current(c, func() { w.importPubKeys(c, m) })
+	case *nextPubKey:
+		changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.NextPubKey(m.Req) })
+	case *listPubKeyPools:
+		m.Answer(w.ledger.PubKeyPools(), nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// importPubKeys adds public keys and looks for what concerns them.
+func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
+	err := w.ledger.CheckPubKeyImport()
+	if err == nil {
+		err = w.mayRescan()
+	}
+	if err != nil {
+		m.Answer(0, err)
+		return
+	}
+	tip := w.at(w.cfg.Chain.Open())
+	got, err := w.ledger.ImportPubKeys(m.Req, tip.MedianTimePast())
+	if err != nil || !got.Rescan {
+		w.save(c, func(failed error) {
+			if failed != nil {
+				err = failed
+			}
+			m.Answer(got.Changed, err)
+		})
+		return
+	}
+	w.rescanFrom(c, got.From, func(res result, err error) {
+		switch {
+		case err != nil:
+		case res.aborted:
+			err = failf(codeMisc, "Rescan aborted by user.")
+		case res.failed != nil:
+			err = notScannedFor(got, w.times.ref(w.cfg.Chain.Open().Active(), res.failed))
+		}
+		m.Answer(got.Changed, err)
+	})
+}
+
+// notScannedFor is the answer when blocks that may concern imported keys were
+// not all read; nil when those that were not are too old.
+func notScannedFor(got wallet.PubKeysImported, failed wallet.BlockRef) error {
+	read := failed.MaxTime + timestampWindow + 1
+	if read <= got.From {
+		return nil
+	}
+	return failf(codeMisc, "Rescan failed for imported pubkeys with timestamp %d. There "+
+		"was an error reading a block from time %d, which is after or within %d seconds "+
+		"of key creation, and could contain transactions pertaining to the imported pubkeys. As a "+
+		"result, related transactions and coins may not appear in the wallet."+
+		" This error could potentially caused by data corruption. If "+
+		"the issue persists you may want to reindex (see -reindex option).", got.From, read-timestampWindow-1, timestampWindow)
+}

@@ -1,0 +1,86 @@
+package wallet
+
+import (
+	"encoding/hex"
+
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxSignatures is how many signatures a key of P2MR may make.
+const maxSignatures = 1 << 30
+
+// pqcUsage is how many signatures keys of P2MR have made.
+type pqcUsage struct {
+	Keys    []pqcKey `json:"pqc_key_states"`
+	Overall string   `json:"pqc_overall_limit_state"`
+	*pqcUse          // of the only one
+}
+
+type pqcKey struct {
+	Key string `json:"pubkey"`
+	pqcUse
+}
+
+type pqcUse struct {
+	Made      uint32 `json:"pqc_signature_count"`
+	Limit     uint32 `json:"pqc_signature_limit"`
+	Remaining uint32 `json:"pqc_signatures_remaining"`
+	State     string `json:"pqc_limit_state"`
+}
+
+var pqcUseResults = []command.Result{
+	{Type: command.Number, Key: "pqc_signature_count", Optional: true, Help: "how many signatures the key has made"},
+	{Type: command.Number, Key: "pqc_signature_limit", Optional: true, Help: "how many it may make"},
+	{Type: command.Number, Key: "pqc_signatures_remaining", Optional: true, Help: "how many it may make yet"},
+	{
+		Type: command.String, Key: "pqc_limit_state", Optional: true,
+		Help: "how near that is: normal, warning, critical or exhausted",
+	},
+}
+
+// pqcUsageResults declares a [pqcUsage].
+var pqcUsageResults = append([]command.Result{
+	{
+		Type: command.Array, Key: "pqc_key_states", Optional: true,
+		Help: "keys of P2MR that the wallet can sign with here",
+		Inner: []command.Result{{Type: command.Object, Inner: append([]command.Result{
+			{Type: command.Hex, Key: "pubkey", Help: "the public key"},
+		}, pqcUseResults...)}},
+	},
+	{Type: command.String, Key: "pqc_overall_limit_state", Optional: true, Help: "the worst state of a key"},
+}, pqcUseResults...)
+
+// newPQCUsage tells of keys, nil without any.
+func newPQCUsage(uses []messages.PQCUse) *pqcUsage {
+	if len(uses) == 0 {
+		return nil
+	}
+	usage := &pqcUsage{}
+	most := uint32(0)
+	for _, use := range uses {
+		most = max(most, use.Made)
+		usage.Keys = append(usage.Keys, pqcKey{hex.EncodeToString(use.PublicKey[:]), newPQCUse(use.Made)})
+	}
+	usage.Overall = newPQCUse(most).State
+	if len(usage.Keys) == 1 {
+		usage.pqcUse = &usage.Keys[0].pqcUse
+	}
+	return usage
+}
+
+func newPQCUse(made uint32) pqcUse {
+	use := pqcUse{Made: made, Limit: maxSignatures, State: "normal"}
+	if made < maxSignatures {
+		use.Remaining = maxSignatures - made
+	}
+	switch {
+	case made >= maxSignatures:
+		use.State = "exhausted"
+	case made >= maxSignatures-1<<24:
+		use.State = "critical"
+	case made >= maxSignatures/4:
+		use.State = "warning"
+	}
+	return use
+}
