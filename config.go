@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -48,6 +51,14 @@ type Config struct {
 	// need.
 	BlockFilterIndex bool
 
+	// FilterLayout says which index of their elements is kept beside the
+	// filters: auto, the default, and probe keep probe lines, which take some
+	// 28 % of the filters' size and find few scripts many times as fast; plain
+	// keeps none. probe uses them even where that is slower. It holds for all
+	// nodes of the process, as does FilterKernel, the name of one of
+	// [filters.KernelNames], which is for tests.
+	FilterLayout, FilterKernel string
+
 	Reindex     bool  // build everything anew from the block files
 	NoBlocksXOR bool  // do not obfuscate new block files
 	SmallFiles  bool  // block files of 64 KiB, to test with
@@ -59,12 +70,24 @@ type Config struct {
 	// outputs, as Core does.
 	AllowNoOutputs bool
 
+	// Mempool says which transactions are kept and relayed.
+	Mempool MempoolConfig
+
 	// Wallets says how wallets are kept. Default: none are.
 	Wallets *WalletConfig
 
 	// Peers says how the node takes part in the network of its peers. Default:
 	// it does not.
 	Peers *PeerConfig
+
+	// MinimumChainWork is the work that the active chain must have before the node
+	// counts as up to date, and a peer's chain before its blocks are fetched, in
+	// hex. Default: that of the network.
+	MinimumChainWork string
+
+	// MaxTipAge is the age of the tip from which on the node counts as behind.
+	// Default: 24 hours.
+	MaxTipAge time.Duration
 
 	// System is the actor system to live in. Default: one of the node's own.
 	// The node's actors then have names that begin with ActorPrefix.
@@ -108,7 +131,28 @@ func (c *Config) network() (*dialect.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
 	}
+	if c.MinimumChainWork != "" {
+		if _, ok := new(big.Int).SetString(c.MinimumChainWork, 16); !ok || len(c.MinimumChainWork) > 64 {
+			return nil, fmt.Errorf("trawl: Config.MinimumChainWork: %q is not up to 64 hex digits", c.MinimumChainWork)
+		}
+		net.MinimumChainWork = c.MinimumChainWork
+	}
 	return net, nil
+}
+
+// chooseFilters sets how filters are matched.
+func (c *Config) chooseFilters() error {
+	if c.FilterLayout != "" {
+		if err := filters.SetLayout(c.FilterLayout); err != nil {
+			return fmt.Errorf("trawl: Config.FilterLayout: %w", err)
+		}
+	}
+	if c.FilterKernel != "" {
+		if err := filters.SetKernel(c.FilterKernel); err != nil {
+			return fmt.Errorf("trawl: Config.FilterKernel: %w", err)
+		}
+	}
+	return nil
 }
 
 func (c *Config) setDefaults() {

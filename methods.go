@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chain"
 	"github.com/seed61375155/trawl/rpc/method/control"
+	"github.com/seed61375155/trawl/rpc/method/mempool"
 	"github.com/seed61375155/trawl/rpc/method/mining"
 	"github.com/seed61375155/trawl/rpc/method/net"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
@@ -26,8 +27,8 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// blockMinTxFee is Core 30.2's default for 1000 virtual bytes
-// (src/policy/policy.h).
+// blockMinTxFee is Core 30.2's default fee rate of transactions in blocks made
+// here, for 1000 virtual bytes (src/policy/policy.h).
 const blockMinTxFee = 1
 
 // protocolVersion is the version of the P2P protocol, in all dialects.
@@ -51,20 +52,22 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy := n.cfg.Mempool.policy(n.net)
 	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods(expansions)),
+		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: n.chain, Now: n.clock.Now, MinTxFee: blockMinTxFee,
+			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 		}),
 		net.Commands(net.Deps{
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
-			RelayFee: jsontree.Amount(n.net.RelayFee), IncrementalFee: jsontree.Amount(n.net.IncrementalFee),
-			Peers: n.peers, AddConnection: n.net.MineOnDemand,
+			Peers: n.peers, Sync: n.sync, AddConnection: n.net.MineOnDemand,
+			RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()), IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtx.Commands(rawtx.Deps{
-			Network: n.net, Chain: n.view, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
+			Network: n.net, Chain: n.view, Pool: n.mempool, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
 		}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
@@ -87,7 +90,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions,
+		Expansions: expansions, Sync: n.sync, MaxTipAge: n.cfg.MaxTipAge,
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}
@@ -95,13 +98,14 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	return d
 }
 
-// unspent returns an output of the active chain, nil when it is spent.
+// unspent returns an output of the active chain or of the pool, nil when it is
+// spent in the chain.
 func (n *Node) unspent(ctx context.Context, out *wire.OutPoint) (*wire.TxOut, error) {
-	coin, err := ask.Ask(ctx, n.chain, messages.GetCoin{Out: *out})
-	if errors.Is(err, messages.ErrNoCoin) {
-		return nil, nil
+	coins, err := ask.Ask(ctx, n.mempool, messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs})
+	if err != nil || coins[0] == nil {
+		return nil, err
 	}
-	return coin.Output, err
+	return coins[0].Output, nil
 }
 
 // sizeOnDisk returns what the block and undo files take.

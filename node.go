@@ -15,9 +15,11 @@ import (
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -38,13 +40,16 @@ type Node struct {
 	view  *chainview.Current
 	tip   *ask.Topic[messages.TipChanged]
 
+	pool *ask.Feed[messages.PoolChanged]
+
 	store            *segment.Store // nil without the index
+	mempool          *Ref
 	chain, txbuilder *Ref
 	coins            *Ref
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
-	peers            *Ref   // nil without peers
+	sync, peers      *Ref   // nil without peers
 	refs             []*Ref // in start order: each may ask those before it
 
 	mu     sync.Mutex
@@ -60,9 +65,13 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
+	if err := cfg.chooseFilters(); err != nil {
+		return nil, err
+	}
 	n := &Node{
 		cfg: cfg, net: net, clock: new(clock.Clock),
 		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
+		pool: new(ask.Feed[messages.PoolChanged]),
 	}
 	if err := n.start(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(context.WithoutCancel(ctx)))
@@ -77,6 +86,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
 		return n.why(err)
+	}
+	if err := n.startMempool(); err != nil {
+		return err
 	}
 	if err := n.startTxBuilder(); err != nil {
 		return err
@@ -95,6 +107,9 @@ func (n *Node) start(ctx context.Context) error {
 		}
 	}
 	if n.cfg.Peers != nil {
+		if err := n.startSync(); err != nil {
+			return err
+		}
 		return n.startPeers(ctx)
 	}
 	return nil
@@ -111,6 +126,17 @@ func (n *Node) startChain() error {
 		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: n.fail,
 	})
 	return n.spawn(&n.chain, "chain", producer, chain.Requests)
+}
+
+func (n *Node) startMempool() error {
+	m := &n.cfg.Mempool
+	producer := mempool.New(mempool.Config{
+		Chain: n.chain, View: n.view, Tip: n.tip, Feed: n.pool,
+		Rules: txRules(n.net), Policy: m.policy(n.net),
+		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile,
+		Now: n.clock.Now, Log: n.cfg.Log,
+	})
+	return n.spawn(&n.mempool, "mempool", producer, mempool.Requests)
 }
 
 func (n *Node) startTxBuilder() error {
@@ -256,7 +282,11 @@ func openIndex(cfg *Config) (*segment.Store, error) {
 			return nil, err
 		}
 	}
-	store, err := segment.Open(segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))})
+	options := segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))}
+	if cfg.FilterLayout != string(filters.LayoutPlain) {
+		options.MakeLines = filters.AppendLines
+	}
+	store, err := segment.Open(options)
 	if err != nil {
 		return nil, fmt.Errorf("trawl: open block filter index: %w", err)
 	}

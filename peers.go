@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -27,6 +28,7 @@ type PeerConfig struct {
 	Connect  []string // stay connected to these nodes, and find no others
 	AddNodes []string // stay connected to these nodes, too
 
+	Filters     bool          // serve block filters; needs Config.BlockFilterIndex
 	MaxPeers    int           // connections in both directions that were not asked for; 0: none
 	Lookup      bool          // look up names of nodes
 	Inactive    bool          // begin without network
@@ -45,9 +47,21 @@ type StartError string
 // Error implements error.
 func (e StartError) Error() string { return string(e) }
 
+// startSync starts what follows the chains of the peers.
+func (n *Node) startSync() error {
+	producer := sync.New(sync.Config{
+		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
+		MaxTipAge: n.cfg.MaxTipAge,
+	})
+	return n.spawn(&n.sync, "sync", producer, sync.Requests)
+}
+
 // startPeers starts the peer table.
 func (n *Node) startPeers(ctx context.Context) error {
 	p := n.cfg.Peers
+	if p.Filters && n.store == nil {
+		return StartError("Cannot set -peerblockfilters without -blockfilterindex.")
+	}
 	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
 	if err != nil {
 		return err
@@ -56,18 +70,25 @@ func (n *Node) startPeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	producer := peers.New(peers.Config{
+	cfg := peers.Config{
 		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-	})
-	return n.spawn(&n.peers, "peers", producer, peers.Requests)
+		Sync: n.sync,
+	}
+	if p.Filters {
+		cfg.Filters, cfg.Indexer = n.store, n.indexer
+	}
+	return n.spawn(&n.peers, "peers", peers.New(cfg), peers.Requests)
 }
 
 // services is what the node offers its peers.
 func (n *Node) services() wire.ServiceFlag {
 	offered := wire.SFNodeNetwork | wire.SFNodeNetworkLimited | wire.SFNodeWitness
+	if n.cfg.Peers.Filters {
+		offered |= wire.SFNodeCF
+	}
 	if n.cfg.Peers.V2 {
 		offered |= wire.SFNodeP2PV2
 	}

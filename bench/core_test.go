@@ -39,7 +39,7 @@ func bitcoind(binary, dir string) starter {
 			"-blockfilterindex=1", "-listen=0", "-connect=0", "-printtoconsole=0", "-dbcache=1000",
 			// Its check of the block index stops it when -loadblock meets an
 			// empty data directory.
-			"-checkblockindex=0",
+			"-checkblockindex=0", "-logtimemicros=1",
 		}
 		for _, path := range loadBlock {
 			args = append(args, "-loadblock="+path)

@@ -1,9 +1,6 @@
 package descriptor
 
-import (
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/txscript"
-)
+import "github.com/btcsuite/btcd/chaincfg/chainhash"
 
 // maxTreeDepth is the longest Merkle path of a control block.
 const maxTreeDepth = 128
@@ -63,8 +60,7 @@ func (t *tapTree) hash(keys [][]byte) (*chainhash.Hash, error) {
 		if err != nil {
 			return nil, err
 		}
-		hash := txscript.NewBaseTapLeaf(scripts[0]).TapHash()
-		return &hash, nil
+		return leafHash(scripts[0]), nil
 	}
 	left, err := t.left.hash(keys)
 	if err != nil {
@@ -74,10 +70,7 @@ func (t *tapTree) hash(keys [][]byte) (*chainhash.Hash, error) {
 	if err != nil {
 		return nil, err
 	}
-	if string(left[:]) > string(right[:]) {
-		left, right = right, left
-	}
-	return chainhash.TaggedHash(chainhash.TagTapBranch, left[:], right[:]), nil
+	return branchHash(left, right), nil
 }
 
 func parseTr(p *parser, args string, _ scope) (script, error) {

@@ -30,6 +30,9 @@ type Solution struct {
 	// Key is the only key of P2PKH and P2WPKH, by itself or within another
 	// script, and the internal key of P2TR without script tree.
 	Key *DerivedKey
+
+	// Taproot is how to spend a P2TR output of tr().
+	Taproot *TapTree
 }
 
 // A Leaf is a script behind a P2MR output.
@@ -179,6 +182,11 @@ func (s *solver) explain(root script, solution *Solution) error {
 		}
 		return s.explain(expression.inner, solution)
 	case *taproot:
+		tree, err := expression.spending(s.public)
+		if err != nil {
+			return err
+		}
+		solution.Taproot = tree
 		if expression.tree != nil {
 			_, err := s.arrange(expression.tree)
 			return err

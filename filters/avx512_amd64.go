@@ -45,11 +45,19 @@ func (avx512) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, 
 	hashLanes512(&dst[0], &message[0], words, keys)
 }
 
-func (avx512) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
+func (avx512) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) uint32 {
+	return lookLines512(&hashes[0], &lines[0]) & uint32(1<<n-1)
+}
+
+func (avx512) siftLines(hashes []uint64, lines []byte) int {
+	if len(hashes) == 0 {
+		return 0
+	}
+	_ = hashes[:tileCeil(len(hashes))]
+	return siftLines512(&hashes[0], len(hashes), &lines[0])
+}
 
 func (avx512) probes(n, k int) bool { return k <= n/10 }
-
-func (avx512) walk(places []waiting) { walkEach(places) }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.
@@ -149,6 +157,12 @@ func hashLanes512(dst, message *uint64, words int, keys *laneKeys)
 
 //go:noescape
 func sift512(hashes *uint64, count int, bitmap *uint64) (kept int)
+
+//go:noescape
+func siftLines512(hashes *uint64, count int, lines *byte) (kept int)
+
+//go:noescape
+func lookLines512(hashes *uint64, lines **byte) (found uint32)
 
 //go:noescape
 func exchange512(rows *uint64, pairs *[2]uint32, count int)

@@ -18,6 +18,8 @@ TEXT ·sift512(SB), NOSPLIT, $0-32
 	MOVQ SI, R8
 	MOVQ $0x1, R9
 	VPBROADCASTQ R9, Z7
+	MOVQ $0xfffffffffffffffc, R9
+	VPBROADCASTQ R9, Z8
 	MOVQ $0xff, DX
 
 // For each 8 hashes, or as many as are left.
@@ -55,6 +57,146 @@ full:
 	SUBQ R8, DI
 	SHRQ $3, DI
 	MOVQ DI, kept+24(FP)
+	RET
+
+// siftLines512 does with probe lines what sift512 does with a bitmap.
+//
+// func siftLines512(hashes *uint64, count int, lines *byte) (kept int)
+TEXT ·siftLines512(SB), NOSPLIT, $0-32
+	MOVQ hashes+0(FP), SI
+	MOVQ count+8(FP), CX
+	MOVQ lines+16(FP), BX
+	MOVQ SI, DI
+	MOVQ SI, R8
+	MOVQ $0x1, R9
+	VPBROADCASTQ R9, Z7
+	MOVQ $0xfffffffffffffffc, R9
+	VPBROADCASTQ R9, Z8
+	MOVQ $0xff, DX
+
+// For each 8 hashes, or as many as are left.
+eight:
+	CMPQ CX, $8
+	JGE full
+	MOVQ $1, DX
+	SHLQ CX, DX
+	DECQ DX
+
+// K1 is which of the 8 there are.
+full:
+	KMOVB DX, K1
+	VMOVDQU64 (SI), Z0
+
+	// Gather the word of the bitmap, bring the bit to its end.
+	VPSRLQ $const_slotBits, Z0, Z1
+	VPSRLQ $const_chunkBits, Z0, Z2
+
+	// Of 8 words of a line, 4 are bitmaps: leave out 4 for each line before.
+	VPANDQ Z8, Z2, Z4
+	VPADDQ Z4, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	KMOVB K1, K2
+	VPGATHERQQ (BX)(Z2*8), K2, Z3
+	VPRORVQ Z1, Z3, Z3
+	VPTESTMQ Z7, Z3, K1, K1
+
+	// Move the hits together and go past them.
+	VPCOMPRESSQ Z0, K1, Z4
+	VMOVDQU64 Z4, (DI)
+	KMOVB K1, R9
+	POPCNTQ R9, R9
+	LEAQ (DI)(R9*8), DI
+	ADDQ $64, SI
+	SUBQ $8, CX
+	JG eight
+	VZEROUPPER
+	SUBQ R8, DI
+	SHRQ $3, DI
+	MOVQ DI, kept+24(FP)
+	RET
+
+// lookLines512 returns for which of 32 hashes the bit is set in the probe lines
+// of its filter, which begin at the address of the same index.
+//
+// func lookLines512(hashes *uint64, lines **byte) (found uint32)
+TEXT ·lookLines512(SB), NOSPLIT, $0-20
+	MOVQ hashes+0(FP), SI
+	MOVQ lines+8(FP), DI
+	MOVQ $0x1, R9
+	VPBROADCASTQ R9, Z7
+	MOVQ $0xfffffffffffffffc, R9
+	VPBROADCASTQ R9, Z8
+	XORQ BX, BX
+
+	// Hashes 0 to 7: the address of the word, the word, the bit.
+	VMOVDQU64 (SI), Z9
+	VPSRLQ $const_chunkBits, Z9, Z13
+	VPANDQ Z8, Z13, Z17
+	VPADDQ Z17, Z13, Z13
+	VPSLLQ $3, Z13, Z13
+	VPADDQ (DI), Z13, Z13
+	KXNORB K1, K1, K1
+	VPXORQ Z17, Z17, Z17
+	VPGATHERQQ (BX)(Z13*1), K1, Z17
+
+	// Hashes 8 to 15: the address of the word, the word, the bit.
+	VMOVDQU64 64(SI), Z10
+	VPSRLQ $const_chunkBits, Z10, Z14
+	VPANDQ Z8, Z14, Z18
+	VPADDQ Z18, Z14, Z14
+	VPSLLQ $3, Z14, Z14
+	VPADDQ 64(DI), Z14, Z14
+	KXNORB K1, K1, K1
+	VPXORQ Z18, Z18, Z18
+	VPGATHERQQ (BX)(Z14*1), K1, Z18
+
+	// Hashes 16 to 23: the address of the word, the word, the bit.
+	VMOVDQU64 128(SI), Z11
+	VPSRLQ $const_chunkBits, Z11, Z15
+	VPANDQ Z8, Z15, Z19
+	VPADDQ Z19, Z15, Z15
+	VPSLLQ $3, Z15, Z15
+	VPADDQ 128(DI), Z15, Z15
+	KXNORB K1, K1, K1
+	VPXORQ Z19, Z19, Z19
+	VPGATHERQQ (BX)(Z15*1), K1, Z19
+
+	// Hashes 24 to 31: the address of the word, the word, the bit.
+	VMOVDQU64 192(SI), Z12
+	VPSRLQ $const_chunkBits, Z12, Z16
+	VPANDQ Z8, Z16, Z20
+	VPADDQ Z20, Z16, Z16
+	VPSLLQ $3, Z16, Z16
+	VPADDQ 192(DI), Z16, Z16
+	KXNORB K1, K1, K1
+	VPXORQ Z20, Z20, Z20
+	VPGATHERQQ (BX)(Z16*1), K1, Z20
+	XORQ AX, AX
+	VPSRLQ $const_slotBits, Z9, Z9
+	VPRORVQ Z9, Z17, Z17
+	VPTESTMQ Z7, Z17, K1
+	KMOVB K1, DX
+	ORL DX, AX
+	VPSRLQ $const_slotBits, Z10, Z10
+	VPRORVQ Z10, Z18, Z18
+	VPTESTMQ Z7, Z18, K1
+	KMOVB K1, DX
+	SHLL $8, DX
+	ORL DX, AX
+	VPSRLQ $const_slotBits, Z11, Z11
+	VPRORVQ Z11, Z19, Z19
+	VPTESTMQ Z7, Z19, K1
+	KMOVB K1, DX
+	SHLL $16, DX
+	ORL DX, AX
+	VPSRLQ $const_slotBits, Z12, Z12
+	VPRORVQ Z12, Z20, Z20
+	VPTESTMQ Z7, Z20, K1
+	KMOVB K1, DX
+	SHLL $24, DX
+	ORL DX, AX
+	VZEROUPPER
+	MOVL AX, found+16(FP)
 	RET
 
 // exchange512 puts, for each pair of rows of 32 numbers, the lesser of each two

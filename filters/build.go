@@ -17,15 +17,17 @@ const opReturn = 0x6a
 // filter built; each filter itself is its only other allocation. The zero
 // Builder is ready for use; it is not safe for concurrent use.
 type Builder struct {
-	slots    []slot
+	hashes   []uint64 // of the elements, in their order
+	places   []uint32 // where the next hash of each bucket goes
+	sorted   []entry
 	elements [][]byte
 	code     bitWriter
 }
 
-// slot is a place in the sorted table of hashes.
-type slot struct {
+// entry is a hash and the index of its element.
+type entry struct {
 	hash    uint64
-	element int // index of the element, plus 1; 0 is an empty slot
+	element uint32
 }
 
 // BuildBlock builds the basic filter of a serialized block: of the scripts of
@@ -61,63 +63,72 @@ func (b *Builder) BuildBlock(blockHash *chainhash.Hash, rawBlock []byte, headerL
 // perhaps more than once, and fewer than 2^32. It returns the serialized
 // filter, which is the caller's.
 func (b *Builder) Build(blockHash *chainhash.Hash, elements [][]byte) []byte {
-	n := b.sort(keyOf(blockHash), elements)
-	b.code.reset(appendCompactSize(b.code.out[:0], uint32(n)))
-	b.encode(n)
+	b.sort(keyOf(blockHash), elements)
+	b.dropRepeated(elements)
+	b.code.reset(appendCompactSize(b.code.out[:0], uint32(len(b.sorted))))
+	b.encode()
 	return bytes.Clone(b.code.finish())
 }
 
-// sort puts the hashes of the elements into the table of slots, in ascending
-// order with empty slots between, and returns how many different elements
-// there are.
+// sort writes the hashes of the elements to sorted, in ascending order.
 //
-// Hashes are spread evenly, so the top bits say nearly where each belongs.
-// Elements are compared as bytes: two with the same hash are still two.
-func (b *Builder) sort(key sipKey, elements [][]byte) int {
-	width := bits.Len(uint(len(elements))) // half of the slots stay empty, or more
-	// In the worst case all hashes belong into the last slot.
-	size := 1<<width + len(elements)
-	b.slots = slices.Grow(b.slots[:0], size)[:size]
-	clear(b.slots)
-	n := 0
+// Hashes are spread evenly, so the top bits say nearly where each belongs: they
+// are put into buckets of one or two, and the rest is done by insertion.
+func (b *Builder) sort(key sipKey, elements [][]byte) {
+	n := len(elements)
+	width := bits.Len(uint(n))
+	b.hashes = slices.Grow(b.hashes[:0], n)[:n]
+	b.sorted = slices.Grow(b.sorted[:0], n)[:n]
+	b.places = slices.Grow(b.places[:0], 1<<width)[:1<<width]
+	clear(b.places)
 	for i, element := range elements {
 		hash := sipHash(key, element)
-		at := int(hash >> (64 - width))
-		for b.slots[at].element != 0 && b.slots[at].hash < hash {
-			at++
-		}
-		if b.insert(at, slot{hash, i + 1}, elements) {
-			n++
-		}
+		b.hashes[i] = hash
+		b.places[hash>>(64-width)]++
 	}
-	return n
+	at := uint32(0)
+	for i, count := range b.places {
+		b.places[i] = at
+		at += count
+	}
+	for i, hash := range b.hashes {
+		place := &b.places[hash>>(64-width)]
+		b.sorted[*place] = entry{hash, uint32(i)}
+		*place++
+	}
+	for i := 1; i < n; i++ {
+		e := b.sorted[i]
+		at := i
+		for ; at > 0 && b.sorted[at-1].hash > e.hash; at-- {
+			b.sorted[at] = b.sorted[at-1]
+		}
+		b.sorted[at] = e
+	}
 }
 
-// insert puts s before the first slot with a greater hash, from slot at on,
-// unless its element is there already. It moves the slots after it up to the
-// next empty one.
-func (b *Builder) insert(at int, s slot, elements [][]byte) bool {
-	for ; b.slots[at].element != 0 && b.slots[at].hash == s.hash; at++ {
-		if bytes.Equal(elements[b.slots[at].element-1], elements[s.element-1]) {
-			return false
+// dropRepeated leaves one entry of each element. Elements are compared as bytes:
+// two with the same hash are still two.
+func (b *Builder) dropRepeated(elements [][]byte) {
+	kept := b.sorted[:0]
+	for _, e := range b.sorted {
+		repeated := false
+		for k := len(kept) - 1; k >= 0 && kept[k].hash == e.hash && !repeated; k-- {
+			repeated = bytes.Equal(elements[kept[k].element], elements[e.element])
+		}
+		if !repeated {
+			kept = append(kept, e)
 		}
 	}
-	for ; s.element != 0; at++ {
-		b.slots[at], s = s, b.slots[at]
-	}
-	return true
+	b.sorted = kept
 }
 
-// encode writes the n hashes of the table, reduced, as a Golomb-coded set.
-func (b *Builder) encode(n int) {
-	limit := uint64(n) * M
+// encode writes the sorted hashes, reduced, as a Golomb-coded set.
+func (b *Builder) encode() {
+	limit := uint64(len(b.sorted)) * M
 	var last uint64
-	for i := range b.slots {
-		if b.slots[i].element == 0 {
-			continue
-		}
+	for i := range b.sorted {
 		// The reduction keeps the order.
-		value := reduce(b.slots[i].hash, limit)
+		value := reduce(b.sorted[i].hash, limit)
 		b.code.golomb(value - last)
 		last = value
 	}

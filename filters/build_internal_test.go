@@ -1,15 +1,18 @@
 package filters
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// TestInsertCollision: two elements with the same hash are two, which no real
-// scripts can show.
-func TestInsertCollision(t *testing.T) {
-	b := Builder{slots: make([]slot, 4)}
-	elements := [][]byte{{1}, {2}, {1}, {2}}
-	for i, want := range []bool{true, true, false, false} {
-		if got := b.insert(0, slot{hash: 5, element: i + 1}, elements); got != want {
-			t.Errorf("element %d: got %v", i, got)
-		}
+// TestCollision: two elements with the same hash are two, which no real scripts
+// can show.
+func TestCollision(t *testing.T) {
+	elements := [][]byte{{1}, {2}, {1}, {3}, {2}, {3}}
+	b := Builder{sorted: []entry{{5, 0}, {5, 1}, {5, 2}, {6, 3}, {6, 4}, {6, 5}}}
+	b.dropRepeated(elements)
+	want := []entry{{5, 0}, {5, 1}, {6, 3}, {6, 4}}
+	if !slices.Equal(b.sorted, want) {
+		t.Errorf("got %v, want %v", b.sorted, want)
 	}
 }

@@ -50,16 +50,16 @@ func KernelDecode(all ...[]byte) (values [][]uint64, errs []error) {
 	return values, errs
 }
 
-// forced is a kernel that always, or never, searches.
-type forced struct {
+// forcedMode is a kernel that always, or never, searches.
+type forcedMode struct {
 	kernel
 	way bool
 }
 
-func (f forced) searches(_, _, _ int) bool { return f.way }
+func (f forcedMode) searches(_, _, _ int) bool { return f.way }
 
 // ForceMode makes a matcher search for scripts, or not, whatever their number.
-func (m *Matcher) ForceMode(search bool) { m.kernel = forced{m.kernel, search} }
+func (m *Matcher) ForceMode(search bool) { m.kernel = forcedMode{m.kernel, search} }
 
 // SignLines gives the lines of a filter the checksums of lines, whatever they say.
 func SignLines(f *Filter) {

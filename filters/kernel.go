@@ -1,6 +1,9 @@
 package filters
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // kernel is one implementation of the loops that take a scan's time. Kernels
 // hold no state; all give the same answers.
@@ -32,13 +35,18 @@ type kernel interface {
 	// of dst.
 	hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int)
 
+	// lookAcross returns for which of n hashes, each of another filter whose
+	// probe lines begin at lines, the bit is set. Bit i stands for hash i; there
+	// must be something to look at for all of hashes and lines.
+	lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) (found uint32)
+
 	// siftLines moves those hashes whose bit is set in the probe lines of
 	// their filter to the front, as sift does.
 	siftLines(hashes []uint64, lines []byte) int
 
 	// walk looks at places, and sets hit of the filters whose code has the
 	// number that is looked for there.
-	walk(places []waiting)
+	walk(places []waiting, s *scratch)
 
 	// probes reports whether looking k scripts up by the probe lines of a
 	// filter of n elements is faster than decoding it.
@@ -54,9 +62,16 @@ type kernel interface {
 	searches(group, n, k int) bool
 }
 
-// spotScripts is up to how many scripts the lines that are looked at are checked
-// one by one, and not all of a filter at once.
-const spotScripts = 16
+const (
+	// spotElements is from how many elements on, for each script, the lines that
+	// are looked at, and what they point to, are checked one by one, and not all
+	// of a filter at once.
+	spotElements = 300
+
+	// acrossScripts is up to how many scripts each is looked up in many filters,
+	// and not all of them in each filter.
+	acrossScripts = 256
+)
 
 // scratch is the memory of one worker that kernels share between filters.
 type scratch struct {
@@ -64,14 +79,24 @@ type scratch struct {
 	rows   []uint64    // of hashes, one number of each for every lane
 	order  [][2]uint32 // a sorting network for sorted rows
 	sorted int
+	walk   walkState
 }
 
-// chosen is the kernel in use: the first that this processor has.
-var chosen = kernels()[0]
+// forced is the kernel in use, where one was set.
+var forced atomic.Pointer[kernel]
+
+// chosen returns the kernel in use: the one that was set, or the first that this
+// processor has.
+func chosen() kernel {
+	if k := forced.Load(); k != nil {
+		return *k
+	}
+	return kernels()[0]
+}
 
 // KernelName returns the name of the kernel in use, for logs and benchmarks:
 // "portable" is plain Go, "avx2" and "avx512" need what they are called after.
-func KernelName() string { return chosen.name() }
+func KernelName() string { return chosen().name() }
 
 // KernelNames returns the names of all kernels that this processor can run,
 // the fastest first.
@@ -86,12 +111,11 @@ func KernelNames() []string {
 // SetKernel makes the matchers that are created from now on use the kernel of
 // that name, instead of the fastest. All give the same answers: it is for tests
 // and measurements. The error tells that there is no such kernel, or that this
-// processor cannot run it. It must not be called while another goroutine
-// creates a matcher.
+// processor cannot run it.
 func SetKernel(name string) error {
 	for _, k := range kernels() {
 		if k.name() == name {
-			chosen = k
+			forced.Store(&k)
 			return nil
 		}
 	}

@@ -1,6 +1,9 @@
 package filters
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // Layout says which of the stored forms of a filter matchers use.
 type Layout string
@@ -15,14 +18,21 @@ const (
 // Layouts lists them.
 var Layouts = []Layout{LayoutAuto, LayoutProbe, LayoutPlain}
 
-var chosenLayout = LayoutAuto
+var forcedLayout atomic.Value // a Layout, where one was set
 
-// SetLayout makes the matchers that are created from now on use a layout. Like
-// [SetKernel] it is for tests and measurements, with the same care.
+func chosenLayout() Layout {
+	if l, ok := forcedLayout.Load().(Layout); ok {
+		return l
+	}
+	return LayoutAuto
+}
+
+// SetLayout makes the matchers that are created from now on use a layout.
+// Like [SetKernel] it is for tests and measurements.
 func SetLayout(name string) error {
 	for _, l := range Layouts {
 		if string(l) == name {
-			chosenLayout = l
+			forcedLayout.Store(l)
 			return nil
 		}
 	}

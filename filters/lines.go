@@ -167,11 +167,6 @@ func codeIntact(line *[lineSize]byte, code []byte) bool {
 	return crc32.Checksum(code[base/8:(end+7)/8], castagnoli) == binary.LittleEndian.Uint32(line[codeSumAt:])
 }
 
-// occupied reports whether the filter may hold v, which is in the line.
-func occupied(line *[lineSize]byte, v uint64) bool {
-	return binary.LittleEndian.Uint64(line[8*(v>>chunkBits%lineChunks):])>>(v>>slotBits%64)&1 != 0
-}
-
 // lineOf returns the line of a number, which must be below N*M of the filter.
 func lineOf(lines []byte, v uint64) *[lineSize]byte {
 	return (*[lineSize]byte)(lines[v>>lineBits*lineSize:])

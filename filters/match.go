@@ -82,7 +82,8 @@ type Matcher struct {
 
 // NewMatcher returns a matcher for the query.
 func NewMatcher(q *Query) *Matcher {
-	return &Matcher{query: q, kernel: chosen, layout: chosenLayout, lanes: make([]lane, chosen.lanes())}
+	k := chosen()
+	return &Matcher{query: q, kernel: k, layout: chosenLayout(), lanes: make([]lane, k.lanes())}
 }
 
 // Match sets hits[i] to whether the filter batch[i] matches any script of the
@@ -148,7 +149,7 @@ func (m *Matcher) probes(f *Filter) bool {
 // toDecode puts a filter into the order of those to decode, unless it is bad.
 func (m *Matcher) toDecode(batch []Filter, i int, bad *firstBad) {
 	n, _, err := split(batch[i].Data)
-	if err == nil && !batch[i].check() {
+	if err == nil && !batch[i].Sound() {
 		err = fmt.Errorf("%w: checksum mismatch", ErrBadFilter)
 	}
 	if err != nil {

@@ -167,11 +167,15 @@ func (portable) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int
 	hashEachLane(dst, message, words, keys, n)
 }
 
+func (portable) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) uint32 {
+	return lookEach(hashes, lines, n)
+}
+
 func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
 
 func (portable) probes(n, k int) bool { return k <= n/10 }
 
-func (portable) walk(places []waiting) { walkEach(places) }
+func (portable) walk(places []waiting, _ *scratch) { walkEach(places) }
 
 // searches is true where looking up each script among the values, which takes
 // some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:

@@ -3,7 +3,9 @@ package filters
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 	"slices"
+	"unsafe"
 )
 
 // vectorLanes is how many filters or places are worked on side by side.
@@ -52,8 +54,9 @@ type prober struct {
 	all     []probe
 	keys    laneKeys
 	hashes  [vectorLanes]uint64
-	lines   [vectorLanes]*[lineSize]byte
+	lines   [vectorLanes]*byte // the first of each filter
 	waiting []waiting
+	touched byte // so that reading ahead is not optimized away
 }
 
 // compactLen is the size of a CompactSize in its shortest form.
@@ -72,7 +75,7 @@ func compactLen(n uint32) int {
 // this filter.
 func (p *prober) add(index int, f *Filter) bool {
 	size := compactLen(f.N)
-	if len(f.Lines) != LinesSize(f.N) || len(f.Data) < size {
+	if f.N == 0 || len(f.Lines) != LinesSize(f.N) || len(f.Data) < size {
 		return false
 	}
 	p.all = append(p.all, probe{
@@ -84,102 +87,124 @@ func (p *prober) add(index int, f *Filter) bool {
 // run looks the scripts of a query up in all filters that were added.
 func (p *prober) run(k kernel, batch []Filter, q *Query, s *scratch) {
 	p.waiting = p.waiting[:0]
-	if q.Len() <= spotScripts {
-		for group := range slices.Chunk(p.all, vectorLanes) {
-			p.spot(k, batch, group, q)
+	for group := range slices.Chunk(p.all, vectorLanes) {
+		spot := false
+		for i := range group {
+			if f := &batch[group[i].index]; q.Len()*spotElements > int(f.N) {
+				group[i].checkWhole(f)
+			} else {
+				spot = true
+			}
 		}
-	} else {
-		for i := range p.all {
-			p.whole(k, batch, &p.all[i], q, s)
+		if q.Len() > acrossScripts {
+			for i := range group {
+				if g := &group[i]; !g.sure && !g.bad {
+					g.checkWhole(&batch[g.index])
+				}
+				p.each(k, &batch[group[i].index], &group[i], q, s)
+			}
+			continue
 		}
+		p.across(k, batch, group, q, s, spot)
 	}
-	p.settle(k)
+	p.settle(k, s, 1)
 }
 
-// spot looks few scripts up, each in all filters of a group at once. It checks
-// the lines that it looks at.
-func (p *prober) spot(k kernel, batch []Filter, group []probe, q *Query) {
+// checkWhole checks lines and code as a whole.
+func (g *probe) checkWhole(f *Filter) {
+	g.sure = f.LinesSound() && f.Sound()
+	g.bad = !g.sure
+}
+
+// across looks each script up in all filters of a group at once. spot is true
+// when there are filters that were not checked as a whole.
+func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *scratch, spot bool) {
 	for i := range group {
 		f := &batch[group[i].index]
 		key := keyOf(&f.Block)
 		p.keys.k0[i], p.keys.k1[i], p.keys.limit[i] = key.k0, key.k1, uint64(f.N)*M
+		p.lines[i] = &f.Lines[0]
+	}
+	for i := len(group); i < vectorLanes; i++ { // does again what another does
+		p.keys.limit[i], p.lines[i] = 1, p.lines[0]
 	}
 	for i := range q.groups {
 		m := &q.groups[i]
 		for j := range m.count {
 			k.hashAcross(&p.hashes, m.tiles[tileAt(j, m.words):], m.words, &p.keys, len(group))
-			p.look(group)
-			if len(p.waiting) >= vectorLanes {
-				p.settle(k)
+			found := k.lookAcross(&p.hashes, &p.lines, len(group))
+			if spot {
+				p.checkLines(group)
 			}
+			for ; found != 0; found &= found - 1 {
+				p.await(&group[bits.TrailingZeros32(found)], p.hashes[bits.TrailingZeros32(found)])
+			}
+			p.settle(k, s, vectorLanes)
 		}
 	}
 }
 
-// look looks at the lines of the hashes, one for each filter of a group.
-func (p *prober) look(group []probe) {
-	var touched uint64
+// checkLines checks the lines that were looked at, one of each filter of a group.
+func (p *prober) checkLines(group []probe) {
 	for i := range group {
-		line := lineOf(group[i].lines, p.hashes[i])
-		p.lines[i] = line
-		// All of these wait for memory together.
-		touched |= binary.LittleEndian.Uint64(line[lineSize-8:])
-	}
-	_ = touched
-	for i := range group {
-		g, line, v := &group[i], p.lines[i], p.hashes[i]
-		if number := v >> lineBits; !g.linesOK.has(number) {
-			if !lineIntact(line, g.seed, int(number)) {
-				g.bad = true
-				continue
-			}
-			g.linesOK.add(number)
+		g, number := &group[i], p.hashes[i]>>lineBits
+		if g.sure || g.linesOK.has(number) {
+			continue
 		}
-		if occupied(line, v) {
-			p.waiting = append(p.waiting, waiting{placeOf(line, v), g, line})
+		if !lineIntact(lineOf(g.lines, p.hashes[i]), g.seed, int(number)) {
+			g.bad = true
+			continue
 		}
+		g.linesOK.add(number)
 	}
 }
 
-// whole looks many scripts up in one filter, whose lines and code it checks as
-// a whole.
-func (p *prober) whole(k kernel, batch []Filter, g *probe, q *Query, s *scratch) {
-	f := &batch[g.index]
-	if crc32.ChecksumIEEE(f.Lines) != f.LinesSum || !f.check() {
-		g.bad = true
+// each looks all scripts up in one filter.
+func (p *prober) each(k kernel, f *Filter, g *probe, q *Query, s *scratch) {
+	if g.bad {
 		return
 	}
-	g.sure = true
 	q.eachHash(k, keyOf(&f.Block), uint64(f.N)*M, s, func(hashes []uint64) bool {
 		for _, v := range hashes[:k.siftLines(hashes, f.Lines)] {
-			p.waiting = append(p.waiting, waiting{placeOf(lineOf(g.lines, v), v), g, nil})
+			p.await(g, v)
 		}
-		if len(p.waiting) >= vectorLanes {
-			p.settle(k)
-		}
+		p.settle(k, s, vectorLanes)
 		return g.hit
 	})
 }
 
-// settle looks at all places that wait.
-func (p *prober) settle(k kernel) {
+// await notes that a filter may hold v.
+func (p *prober) await(g *probe, v uint64) {
+	if g.bad || g.hit {
+		return
+	}
+	line := lineOf(g.lines, v)
+	p.waiting = append(p.waiting, waiting{placeOf(line, v), g, line})
+}
+
+// settle looks at the places that wait, in multiples of so many, or all.
+func (p *prober) settle(k kernel, s *scratch, multiple int) {
+	n := len(p.waiting) / multiple * multiple
+	if n == 0 {
+		return
+	}
+	places := p.waiting[:n]
 	var touched byte
-	for i := range p.waiting {
-		w := &p.waiting[i]
+	for i := range places { // all of these wait for memory together
+		w := &places[i]
 		if at := w.pos / 8; at < uint64(len(w.probe.code)) {
 			touched |= w.probe.code[at]
 		}
 	}
-	_ = touched
-	sound := p.waiting[:0]
-	for i := range p.waiting {
-		w := &p.waiting[i]
-		if g := w.probe; !g.hit && !g.bad && w.sound() {
+	p.touched = touched
+	sound := places[:0]
+	for i := range places {
+		if w := &places[i]; w.sound() {
 			sound = append(sound, *w)
 		}
 	}
-	k.walk(sound)
-	p.waiting = p.waiting[:0]
+	k.walk(sound, s)
+	p.waiting = p.waiting[:copy(p.waiting, p.waiting[n:])]
 }
 
 // sound reports whether the code that a place is in was checked, and is intact.
@@ -196,8 +221,11 @@ func (w *waiting) sound() bool {
 	return true
 }
 
-// check reports whether Data is what was stored.
-func (f *Filter) check() bool { return !f.Unsure || crc32.ChecksumIEEE(f.Data) == f.Sum }
+// LinesSound reports whether Lines are what was stored.
+func (f *Filter) LinesSound() bool { return crc32.ChecksumIEEE(f.Lines) == f.LinesSum }
+
+// Sound reports whether Data is what was stored, as far as it is not sure.
+func (f *Filter) Sound() bool { return !f.Unsure || crc32.ChecksumIEEE(f.Data) == f.Sum }
 
 // walkEach is walk in plain Go.
 func walkEach(places []waiting) {
@@ -207,12 +235,24 @@ func walkEach(places []waiting) {
 	}
 }
 
+// lookEach is lookAcross in plain Go.
+func lookEach(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) (found uint32) {
+	for i, v := range hashes[:n] {
+		word := *(*uint64)(unsafe.Add(unsafe.Pointer(lines[i]), wordOf(v)))
+		found |= uint32(word>>(v>>slotBits%64)&1) << i
+	}
+	return found
+}
+
+// wordOf is where in the lines of a filter the word is that has the bit of v.
+func wordOf(v uint64) uint64 { return v>>lineBits*lineSize + v>>chunkBits%lineChunks*8 }
+
 // siftEach is siftLines in plain Go.
 func siftEach(hashes []uint64, lines []byte) int {
 	n := 0
 	for _, v := range hashes {
 		hashes[n] = v
-		n += int(binary.LittleEndian.Uint64(lines[v>>lineBits*lineSize+v>>chunkBits%lineChunks*8:]) >> (v >> slotBits % 64) & 1)
+		n += int(binary.LittleEndian.Uint64(lines[wordOf(v):]) >> (v >> slotBits % 64) & 1)
 	}
 	return n
 }

@@ -15,6 +15,9 @@ var (
 	// ErrNoCoin reports an output that is spent, or was never there.
 	ErrNoCoin = errors.New("no such unspent output")
 
+	// ErrTipMoved reports that another block is the tip than was asked for.
+	ErrTipMoved = errors.New("the tip has moved")
+
 	// ErrNotMineable reports that no block was found within the tries given.
 	ErrNotMineable = errors.New("no block found within the given tries")
 )
@@ -47,12 +50,20 @@ type SubmitBlock struct {
 // Generate mines Count blocks on the active chain that pay to Script, where
 // the network's difficulty lets a processor do that. At most Tries hashes are
 // computed in all; the blocks found until then are the answer.
+//
+// Errors: [ErrTipMoved]; [*RejectError] from the validation of a block.
 type Generate struct {
 	Asks[[]chainhash.Hash]
 
 	Script []byte
 	Count  int
 	Tries  uint64
+
+	// The first block holds these transactions, serialized, and claims their
+	// fees. It must follow On, unless that is nil.
+	Txs  [][]byte
+	Fees int64
+	On   *chainhash.Hash
 }
 
 // GenerateBlock mines one block with exactly the given transactions.
@@ -137,6 +148,20 @@ type Coin struct {
 	Height   int32 // of its block
 	Coinbase bool
 	Tip      Tip // at which it is unspent
+}
+
+// GetCoins asks which of some outputs are not spent in the active chain, and of
+// which tip that is true.
+type GetCoins struct {
+	Asks[Coins]
+
+	Outs []wire.OutPoint
+}
+
+// Coins is the answer to [GetCoins]: what is missing is spent, or was never there.
+type Coins struct {
+	Tip   Tip
+	Coins map[wire.OutPoint]Coin
 }
 
 // WaitOpen is answered when the chain is open and can be read.

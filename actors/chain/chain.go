@@ -3,7 +3,7 @@
 // It serves [messages.SubmitBlock], [messages.AcceptBlocks], [messages.AcceptHeaders],
 // [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
-// [messages.GetCoin], [messages.SnapshotCoins], [messages.WaitTip],
+// [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins], [messages.WaitTip],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -60,8 +61,8 @@ type Validator interface {
 	AcceptHeaders(headers [][]byte) (last *chainview.Block, added int, err error)
 
 	// Mine returns a solved block on the active chain, nil when tries are used
-	// up or ctx has ended.
-	Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error)
+	// up or ctx has ended. It pays the subsidy and fees to script.
+	Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error)
 
 	// Coin returns an output of the active chain that is not spent.
 	Coin(out wire.OutPoint) (messages.Coin, error)
@@ -100,6 +101,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
 	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
+	ask.Serve[messages.GetCoins](),
 }
 
 type (
@@ -114,6 +116,7 @@ type (
 	waitOpen     = ask.Call[messages.WaitOpen, messages.Tip]
 	getTip       = ask.Call[messages.GetTip, messages.Tip]
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
+	getCoins     = ask.Call[messages.GetCoins, messages.Coins]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
 	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
@@ -353,5 +356,5 @@ func (s *Chain) close() {
 func rejected(err error) bool {
 	var reject *messages.RejectError
 	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound) ||
-		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrNoCoin)
+		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrTipMoved) || errors.Is(err, messages.ErrNoCoin)
 }

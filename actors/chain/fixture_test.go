@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcutil"
+
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -39,11 +41,11 @@ func (e *engine) Accept(raw []byte) error {
 	return e.Engine.Accept(raw)
 }
 
-func (e *engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error) {
+func (e *engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
 	if err := e.hook("Mine"); err != nil {
 		return nil, err
 	}
-	return e.Engine.Mine(ctx, script, txs, tries)
+	return e.Engine.Mine(ctx, script, txs, fees, tries)
 }
 
 func (e *engine) Reader() chainview.Reader {

@@ -2,8 +2,11 @@ package chain
 
 import (
 	"context"
+	"errors"
 
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -37,12 +40,34 @@ func (s *Chain) jobFor(msg any) job {
 		})
 	case *snapshot:
 		return snapshotJob(m)
+	case *getCoins:
+		return func(e Engine) (func(), error) {
+			coins, err := findCoins(m.Ctx, e, m.Req.Outs)
+			return func() { m.Answer(coins, err) }, nil
+		}
 	case *generate:
 		return acknowledged(m, func(e Engine) ([]chainhash.Hash, error) { return s.generate(e, m) })
 	case *generateOne:
 		return acknowledged(m, func(e Engine) (messages.MinedBlock, error) { return s.generateOne(e, m) })
 	}
 	return nil
+}
+
+// findCoins looks outputs up. Nothing changes, so nothing waits for the disk.
+func findCoins(ctx context.Context, e Engine, outs []wire.OutPoint) (messages.Coins, error) {
+	found := messages.Coins{Tip: currentTip(e), Coins: make(map[wire.OutPoint]messages.Coin)}
+	for _, out := range outs {
+		if ctx.Err() != nil {
+			return found, context.Cause(ctx)
+		}
+		switch coin, err := e.Coin(out); {
+		case err == nil:
+			found.Coins[out] = coin
+		case !errors.Is(err, messages.ErrNoCoin):
+			return found, err
+		}
+	}
+	return found, nil
 }
 
 // acknowledged makes the job that carries out a request and answers it when
@@ -87,8 +112,15 @@ func snapshotJob(m *snapshot) job {
 func (s *Chain) generate(e Engine, m *generate) ([]chainhash.Hash, error) {
 	hashes := make([]chainhash.Hash, 0, max(0, min(m.Req.Count, 1000)))
 	tries := m.Req.Tries
+	if on := m.Req.On; on != nil && *on != currentTip(e).Hash {
+		return nil, messages.ErrTipMoved
+	}
 	for len(hashes) < m.Req.Count {
-		raw, err := e.Mine(s.ctx, m.Req.Script, nil, &tries)
+		txs, fees := m.Req.Txs, m.Req.Fees
+		if len(hashes) > 0 {
+			txs, fees = nil, 0
+		}
+		raw, err := e.Mine(s.ctx, m.Req.Script, txs, btcutil.Amount(fees), &tries)
 		if err != nil || raw == nil {
 			return hashes, err
 		}
@@ -102,7 +134,7 @@ func (s *Chain) generate(e Engine, m *generate) ([]chainhash.Hash, error) {
 
 func (s *Chain) generateOne(e Engine, m *generateOne) (messages.MinedBlock, error) {
 	tries := m.Req.Tries
-	raw, err := e.Mine(s.ctx, m.Req.Script, m.Req.Txs, &tries)
+	raw, err := e.Mine(s.ctx, m.Req.Script, m.Req.Txs, 0, &tries)
 	if err != nil {
 		return messages.MinedBlock{}, err
 	}

@@ -113,13 +113,13 @@ func (b *batch) filters(ctx context.Context, first int32) ([]segment.Entry, erro
 	for range min(b.cfg.Workers, n) {
 		group.Go(func() {
 			defer fault.recover()
-			var builder filters.Builder
+			var maker filterMaker
 			for bytes.Load() < batchBytes && ctx.Err() == nil && !fault.failed() {
 				k := int(next.Add(1)) - 1
 				if k >= n {
 					return
 				}
-				size, err := b.build(&builder, blocks[k], &entries[k])
+				size, err := b.build(&maker, blocks[k], &entries[k])
 				if err != nil {
 					fault.set(err)
 					return
@@ -139,8 +139,8 @@ func (b *batch) filters(ctx context.Context, first int32) ([]segment.Entry, erro
 }
 
 // build fills in the entry of one block.
-func (b *batch) build(builder *filters.Builder, block *chainview.Block, e *segment.Entry) (size int, err error) {
-	filter, size, err := makeFilter(b.cfg, b.reader, builder, &block.Hash)
+func (b *batch) build(maker *filterMaker, block *chainview.Block, e *segment.Entry) (size int, err error) {
+	filter, size, err := maker.make(b.cfg, b.reader, &block.Hash)
 	if err != nil {
 		return 0, err
 	}
@@ -152,9 +152,15 @@ func (b *batch) build(builder *filters.Builder, block *chainview.Block, e *segme
 	return size, nil
 }
 
-// makeFilter builds the filter of a block from the chain.
-func makeFilter(cfg *Config, reader chainview.Reader, builder *filters.Builder, hash *chainhash.Hash) (filter []byte, size int, err error) {
-	raw, err := reader.Raw(hash)
+// A filterMaker builds filters in one goroutine.
+type filterMaker struct {
+	builder filters.Builder
+	raw     []byte // memory of the block
+}
+
+// make builds the filter of a block from the chain.
+func (m *filterMaker) make(cfg *Config, reader chainview.Reader, hash *chainhash.Hash) (filter []byte, size int, err error) {
+	raw, err := chainview.RawInto(reader, &m.raw, hash)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -162,7 +168,7 @@ func makeFilter(cfg *Config, reader chainview.Reader, builder *filters.Builder, 
 	if err != nil {
 		return nil, 0, fmt.Errorf("spent outputs of %w", err)
 	}
-	filter, err = builder.BuildBlock(hash, raw, cfg.HeaderLen(raw), spent)
+	filter, err = m.builder.BuildBlock(hash, raw, cfg.HeaderLen(raw), spent)
 	if err != nil {
 		return nil, 0, fmt.Errorf("filter of block %v: %w", hash, err)
 	}

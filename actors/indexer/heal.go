@@ -8,7 +8,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -81,9 +80,9 @@ func (h *healer) rebuild(number int) error {
 	if reader == nil {
 		return errors.New("the chain is not open")
 	}
-	var builder filters.Builder
+	var maker filterMaker
 	return h.cfg.Store.Rebuild(h.ctx, number, func(_ context.Context, block *chainhash.Hash) ([]byte, error) {
-		filter, _, err := makeFilter(h.cfg, reader, &builder, block)
+		filter, _, err := maker.make(h.cfg, reader, block)
 		return filter, err
 	})
 }
@@ -145,6 +144,7 @@ func (h *healer) check(deep bool) (messages.VerifyResult, error) {
 		}
 		result.Rebuilt++
 	}
+	errs = append(errs, h.cfg.Store.VerifyLines(h.ctx))
 	return result, errors.Join(errs...)
 }
 

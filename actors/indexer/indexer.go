@@ -6,7 +6,8 @@
 // and [messages.VerifyIndex], and checks the whole index once after every
 // start. Filters are built on all cores, in batches; a reorganisation or a
 // request is noticed between two of them. Filters of blocks that leave the
-// active chain stay in the store.
+// active chain stay in the store. When the tip is reached the filters that have
+// no probe lines get theirs, in the background.
 //
 // Readers do not ask this actor: they read the store.
 package indexer
@@ -79,6 +80,7 @@ type Indexer struct {
 	stored  time.Time // of the last sync
 
 	healer *healer
+	layer  *layer
 }
 
 // New returns the producer of the indexer.
@@ -87,6 +89,7 @@ func New(cfg Config) actor.Producer {
 		i := &Indexer{cfg: cfg, logged: time.Now(), stored: time.Now()}
 		i.ctx, i.cancel = context.WithCancel(context.Background())
 		i.healer = &healer{cfg: &i.cfg, ctx: i.ctx}
+		i.layer = newLayer(i.ctx, &i.cfg, i.healer)
 		return i
 	}
 }
@@ -96,6 +99,7 @@ func (i *Indexer) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		i.cfg.Tip.Subscribe(c)
+		i.layer.start(c)
 		i.build(c)
 	case *actor.Stopping, *actor.Restarting:
 		i.close(c)
@@ -119,6 +123,8 @@ func (i *Indexer) Receive(c actor.Context) {
 		i.healer.healed(c, m)
 	case verified:
 		i.healer.verified(c, m)
+	case laid:
+		i.layer.laid(m)
 	default:
 		ask.Unhandled(c)
 	}
@@ -129,7 +135,7 @@ func (i *Indexer) status() messages.IndexStatus {
 	if !ok {
 		return messages.IndexStatus{Synced: i.synced, Height: -1}
 	}
-	return messages.IndexStatus{Synced: i.synced, Height: height, Hash: hash}
+	return messages.IndexStatus{Synced: i.synced, Height: height, Hash: hash, Unlaid: i.cfg.Store.Unlaid()}
 }
 
 // build starts the next batch, if there is anything to build: for the active
@@ -227,6 +233,7 @@ func (i *Indexer) reachedTip(c actor.Context) {
 		i.cfg.Log.Info("basic block filter index is enabled at height", "height", height)
 		i.healer.verify(c, nil)
 	}
+	i.layer.wake()
 	for _, call := range i.idle {
 		call.Answer(messages.Done{}, nil)
 	}
@@ -283,6 +290,7 @@ func (i *Indexer) close(c actor.Context) {
 	i.cancel()
 	i.builder.Drop()
 	i.healer.close()
+	i.layer.worker.Drop()
 	if err := i.cfg.Store.Sync(); err != nil && !errors.Is(err, segment.ErrClosed) {
 		i.cfg.Log.Error("block filter index not synced", "err", err)
 	}

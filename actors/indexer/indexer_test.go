@@ -59,7 +59,7 @@ func TestInvalidateAndReconsider(t *testing.T) {
 		t.Helper()
 		for range n {
 			tries := uint64(1 << 20)
-			raw, err := engine.Mine(t.Context(), []byte{script}, nil, &tries)
+			raw, err := engine.Mine(t.Context(), []byte{script}, nil, 0, &tries)
 			if err == nil {
 				err = engine.Accept(raw)
 			}

@@ -35,6 +35,7 @@ type rig struct {
 	tip   *ask.Topic[messages.TipChanged]
 	store *segment.Store
 	dir   string
+	lines segment.MakeLines // nil: none are kept
 
 	mu     sync.Mutex
 	failed []error
@@ -57,7 +58,7 @@ func newRig(tb testing.TB, chain chainview.Reader) *rig {
 
 func (r *rig) openStore(tb testing.TB) {
 	tb.Helper()
-	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512})
+	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: r.lines})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/netip"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/store/segment"
 )
 
 // A Source makes connections.
@@ -34,6 +36,13 @@ type Config struct {
 	// Sync and Relay hear of peers, see package link: of headers and blocks the
 	// one, of transactions the other. Either may be nil.
 	Sync, Relay *ask.Ref
+
+	Filters *segment.Store // served to peers (-peerblockfilters); nil: none are
+	Indexer *ask.Ref       // repairs filters; nil without Filters
+
+	// MinimumWork is that of the least chain whose headers are given out; default
+	// that of the network.
+	MinimumWork *big.Int
 
 	Listeners   []Listener // where peers are accepted
 	Connect     []string   // stay connected to these nodes
@@ -77,6 +86,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Port == 0 {
 		c.Port = c.Network.P2PPort
+	}
+	if c.MinimumWork == nil {
+		c.MinimumWork, _ = new(big.Int).SetString("0"+c.Network.MinimumChainWork, 16)
 	}
 	if c.Source == nil {
 		c.Source = TCP{}

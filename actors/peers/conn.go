@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -17,7 +18,8 @@ type conn struct {
 
 	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
 	cancel context.CancelFunc
-	run    *ask.Worker
+	run    *ask.Worker // the session
+	work   *ask.Worker // answers a message; nil: none
 }
 
 // newConn returns the producer of a connection's actor.
@@ -50,7 +52,12 @@ func (n *conn) Receive(c actor.Context) {
 		n.establish(m.remote)
 	case received:
 		n.receive(c, m.message)
-	case writable:
+	case answerBlocks:
+		n.serve(c, &wire.MsgGetData{InvList: m.list})
+	case served:
+		n.served(c, m)
+	case repaired:
+		n.repaired(c, m)
 	case over:
 		n.leave()
 		n.reason = m.reason
@@ -101,5 +108,6 @@ func (n *conn) close() {
 	n.cancel()
 	n.session.Close(p2p.ErrPanic) // counts when it has not ended yet
 	n.run.Drop()
+	n.work.Drop()
 	n.leave()
 }

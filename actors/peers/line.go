@@ -3,6 +3,7 @@ package peers
 import (
 	"sync/atomic"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -17,16 +18,18 @@ type line struct {
 	table   mailbox
 	actor   mailbox // set before the session runs
 	session *p2p.Session
-	info    link.Info   // complete once the handshake is done
-	joined  atomic.Bool // others have heard Joined
-	left    atomic.Bool // and Left
-	begun   bool        // the actor's
-	reason  error       // why the session ended; the actor's, and the table's once that has stopped
-	compact atomic.Bool // the peer announces blocks as compact blocks by request
+	info    link.Info      // complete once the handshake is done
+	joined  atomic.Bool    // others have heard Joined
+	left    atomic.Bool    // and Left
+	begun   bool           // the actor's
+	reason  error          // why the session ended; the actor's, and the table's once that has stopped
+	roomy   chan struct{}  // the peer has taken what was sent
+	goesOn  chainhash.Hash // block after which the peer is told of more; the server's
+	compact atomic.Bool    // the peer announces blocks as compact blocks by request
 }
 
 func newLine(s *shared, table mailbox, e *entry) *line {
-	return &line{shared: s, table: table, info: link.Info{
+	return &line{shared: s, table: table, roomy: make(chan struct{}, 1), info: link.Info{
 		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: s.cfg.Now(),
 	}}
 }
@@ -35,7 +38,6 @@ func newLine(s *shared, table mailbox, e *entry) *line {
 type (
 	established struct{ remote p2p.Remote }
 	received    struct{ message p2p.Message }
-	writable    struct{}
 )
 
 // Established implements p2p.Owner.
@@ -48,7 +50,12 @@ func (l *line) Received(m p2p.Message) { l.actor.tell(received{m}) }
 func (l *line) Misbehaved(reason error) { l.Misbehaving(reason.Error()) }
 
 // Writable implements p2p.Owner.
-func (l *line) Writable() { l.actor.tell(writable{}) }
+func (l *line) Writable() {
+	select {
+	case l.roomy <- struct{}{}:
+	default:
+	}
+}
 
 // Info implements link.Peer.
 func (l *line) Info() link.Info { return l.info }

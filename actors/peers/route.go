@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -15,10 +16,14 @@ import (
 // receive hands a message to whom it concerns. The peer is read on when all of
 // them are done with it: what follows a message finds its effects, as it does in
 // Core.
-func (n *conn) receive(_ actor.Context, m p2p.Message) {
+func (n *conn) receive(c actor.Context, m p2p.Message) {
 	switch msg := m.Message.(type) {
 	case *wire.MsgInv:
 		blocks, txs := split(msg.InvList)
+		if len(txs) > 0 && !n.takesTxs() {
+			n.Disconnect(fmt.Sprintf("transaction (%v) inv sent in violation of protocol", txs[0].Hash))
+			return
+		}
 		n.share(m, &wire.MsgInv{InvList: blocks}, &wire.MsgInv{InvList: txs})
 	case *wire.MsgNotFound:
 		blocks, txs := split(msg.InvList)
@@ -28,12 +33,71 @@ func (n *conn) receive(_ actor.Context, m p2p.Message) {
 		n.pass(n.cfg.Sync, m)
 	case *codec.Headers, *wire.MsgBlock, *codec.CmpctBlock, *codec.BlockTxn, *wire.MsgSendHeaders:
 		n.pass(n.cfg.Sync, m)
-	case *wire.MsgTx, *wire.MsgMemPool, *wire.MsgFeeFilter:
+	case *wire.MsgFeeFilter:
 		n.pass(n.cfg.Relay, m)
+	case *wire.MsgTx:
+		if !n.takesTxs() {
+			n.Disconnect("transaction sent in violation of protocol")
+			return
+		}
+		n.pass(n.cfg.Relay, m)
+	case *wire.MsgMemPool:
+		n.mempool(m)
+	case *wire.MsgFilterLoad, *wire.MsgFilterAdd, *wire.MsgFilterClear:
+		n.Disconnect(m.Command() + " received despite not offering bloom services")
+	case *wire.MsgGetData:
+		n.data(c, m, msg.InvList)
+	case *wire.MsgGetHeaders, *wire.MsgGetBlocks, *codec.GetBlockTxn,
+		*wire.MsgGetCFilters, *wire.MsgGetCFHeaders, *wire.MsgGetCFCheckpt:
+		n.serve(c, msg)
 	default:
 		n.session.Want(1)
 	}
 }
+
+// takesTxs reports whether the peer may announce and send transactions.
+func (n *conn) takesTxs() bool {
+	switch n.info.Type {
+	case p2p.BlockRelayOnly, p2p.Feeler:
+		return false
+	default:
+		return n.cfg.Relay != nil || n.info.Permissions.Relay
+	}
+}
+
+// mempool passes on the wish to hear of the whole pool, which takes a permission
+// where no bloom filters are served.
+func (n *conn) mempool(m p2p.Message) {
+	switch {
+	case n.info.Permissions.Mempool:
+		n.pass(n.cfg.Relay, m)
+	case n.info.Permissions.NoBan:
+		n.session.Want(1)
+	default:
+		n.Disconnect("mempool request with bloom filters disabled")
+	}
+}
+
+// data has each part of a request answered by whom it concerns, the transactions
+// first.
+func (n *conn) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
+	n.debugf("received getdata (%d invsz) peer=%d", len(list), n.info.ID)
+	blocks, txs := split(list)
+	then := func() { n.actor.tell(answerBlocks{blocks}) }
+	switch {
+	case len(txs) == 0:
+		n.serve(c, &wire.MsgGetData{InvList: blocks})
+	case n.cfg.Relay == nil:
+		n.Send(&wire.MsgNotFound{InvList: txs})
+		n.serve(c, &wire.MsgGetData{InvList: blocks})
+	default:
+		part := p2p.Message{Message: &wire.MsgGetData{InvList: txs}, Payload: m.Payload, Received: m.Received}
+		n.hand(n.cfg.Relay, part, then)
+	}
+}
+
+// answerBlocks asks for the answer to the rest of a request.
+type answerBlocks struct{ list []*wire.InvVect }
 
 // pass hands a message to an actor. Without one it is forgotten.
 func (n *conn) pass(to *ask.Ref, m p2p.Message) {

@@ -38,7 +38,7 @@ func TestPanic(t *testing.T) {
 		{"in a worker", options{workers: 4, hook: func(heights) { first.Do(func() { panic("boom") }) }}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t)}
+			r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
 			ref := r.spawn(test.options)
 			o := order{scripts: [][]byte{script(5)}, to: 80}
 			if _, err := r.run(t.Context(), ref, o); !errors.Is(err, ask.ErrRestarted) {

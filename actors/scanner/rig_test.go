@@ -35,6 +35,7 @@ type rig struct {
 	store   *segment.Store
 	indexer *ask.Ref
 	sys     *actortest.System
+	dir     string // of the store
 }
 
 // script returns the n-th of the scripts that the rig's blocks use.
@@ -50,6 +51,12 @@ const reused = 97
 // script(1000+height).
 func newRig(tb testing.TB, height int) *rig {
 	tb.Helper()
+	return newRigWith(tb, height, nil)
+}
+
+// newRigWith makes a rig whose store keeps probe lines.
+func newRigWith(tb testing.TB, height int, lines segment.MakeLines) *rig {
+	tb.Helper()
 	r := &rig{chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current), sys: actortest.New(tb)}
 	for h := 1; h <= height; h++ {
 		template := chaintest.Template{Script: script(h % reused)}
@@ -62,7 +69,8 @@ func newRig(tb testing.TB, height int) *rig {
 		r.chain.Mine(template)
 	}
 	r.current.Set(r.chain)
-	store, err := segment.Open(segment.Options{Dir: filepath.Join(tb.TempDir(), "filters"), SegmentSize: 512})
+	r.dir = filepath.Join(tb.TempDir(), "filters")
+	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: lines})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"context"
+	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -25,6 +26,7 @@ type scan struct {
 	scripts [][]byte
 	check   bool        // look into the blocks that match
 	pass    *match.Pass // set by prepare
+	buffers sync.Pool   // of memory that blocks are read into
 
 	// Used by the actor alone.
 	ready    bool // the pass is prepared
@@ -37,6 +39,7 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 	s := &scan{
 		cfg: cfg, reader: reader, first: req.Start, stop: stop,
 		scripts: req.Scripts, check: req.CheckBlocks, repaired: make(map[chainhash.Hash]bool),
+		buffers: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
@@ -58,7 +61,9 @@ func (s *scan) prepare(c actor.Context) {
 
 // inBlock tells a true match from a false one.
 func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
-	raw, err := s.reader.Raw(block)
+	buf := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buf)
+	raw, err := chainview.RawInto(s.reader, buf, block)
 	if err != nil {
 		return false, err
 	}

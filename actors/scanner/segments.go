@@ -2,7 +2,6 @@ package scanner
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -17,34 +16,41 @@ func Segments(s *segment.Store) match.Source { return segments{s} }
 type segments struct{ store *segment.Store }
 
 // View implements match.Source.
-func (s segments) View() match.View { return &segmentView{View: s.store.View()} }
+func (s segments) View() match.View { return &segmentView{s.store.View(), s.store} }
 
 // segmentView is the view of one worker.
 type segmentView struct {
 	*segment.View
-	blocks []chainhash.Hash
-	raw    [][]byte
+	store *segment.Store
 }
 
-// Filters implements match.View.
+// Filters implements match.View. The matcher checks what it reads.
 func (v *segmentView) Filters(from int32, dst []filters.Filter) error {
-	v.blocks = slices.Grow(v.blocks[:0], len(dst))[:len(dst)]
-	v.raw = slices.Grow(v.raw[:0], len(dst))[:len(dst)]
+	var stored segment.Stored
 	for i := range dst {
-		v.blocks[i] = dst[i].Block
-	}
-	if err := v.View.Filters(from, v.blocks, v.raw); err != nil {
-		var damage *segment.DamagedError
-		if errors.As(err, &damage) {
-			return &match.DamagedError{Block: damage.Block, Err: err}
+		f := &dst[i]
+		block := &f.Block
+		if f.Block == (chainhash.Hash{}) {
+			block = nil
 		}
-		return err
-	}
-	for i := range dst {
-		dst[i].Data = v.raw[i]
+		if err := v.Stored(from+int32(i), block, &stored); err != nil {
+			var damage *segment.DamagedError
+			if errors.As(err, &damage) {
+				return &match.DamagedError{Block: damage.Block, Err: err}
+			}
+			return err
+		}
+		*f = filters.Filter{
+			Block: stored.Block,
+			Data:  stored.Filter, Unsure: true, Sum: stored.CRC,
+			Lines: stored.Lines, N: stored.Items, LinesSum: stored.LinesCRC,
+		}
 	}
 	return nil
 }
+
+// Stale implements match.View.
+func (v *segmentView) Stale(block *chainhash.Hash) { v.store.DropLines(block) }
 
 // Guard implements match.View.
 func (*segmentView) Guard(read func()) error { return segment.Guard(read) }

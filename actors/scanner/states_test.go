@@ -114,7 +114,7 @@ func TestStates(t *testing.T) {
 // in starts a scanner that stays in a state until it is asked something.
 func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
 	t.Helper()
-	r = &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t)}
+	r = &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
 	var opts options
 	held, reached := make(chan struct{}), make(chan struct{}, 2)
 	var probe *actortest.Probe

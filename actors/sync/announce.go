@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
 // announceAtMost is how many blocks of a new chain peers are told of (Core:
@@ -89,6 +90,13 @@ func (s *Sync) sendHeaders(p *peer, blocks []*chainview.Block) {
 	s.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
 	p.Send(m)
 	p.told = last
+}
+
+// headersSent notes what a peer knows from the answer to its question.
+func (s *Sync) headersSent(m link.HeadersSent) {
+	if p, b := s.peer(m.ID), s.reader.Lookup(&m.Last); p != nil && b != nil {
+		p.told = b
+	}
 }
 
 // announceTip tells a peer the hash of the last block.

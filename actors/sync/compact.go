@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/compact"
 )
 
 const (
@@ -212,7 +213,7 @@ func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
 		if block.Deserialize(bytes.NewReader(raw)) != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		s.made = compactOf(&block)
+		s.made = compact.Of(&block)
 	}
 	s.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
 	p.Send(s.made)

@@ -2,15 +2,12 @@ package sync
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"math/rand/v2"
 
-	"github.com/aead/siphash"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/compact"
 )
 
 // maxBlockTxs is more transactions than a block can hold.
@@ -57,7 +54,7 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 	if len(places) != len(m.ShortIDs) {
 		return nil, compactUnclear
 	}
-	p.fill(shortIDKey(&m.Header, m.Nonce), places, each)
+	p.fill(compact.Key(&m.Header, m.Nonce), places, each)
 	return p, compactFine
 }
 
@@ -66,7 +63,7 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 func (p *partial) fill(key *[16]byte, places map[codec.ShortID]int, each func(func(chainhash.Hash, *wire.MsgTx))) {
 	twice := make(map[int]bool)
 	each(func(wtxid chainhash.Hash, tx *wire.MsgTx) {
-		at, ok := places[shortID(key, &wtxid)]
+		at, ok := places[compact.ID(key, &wtxid)]
 		switch {
 		case !ok || twice[at]:
 		case p.txs[at] != nil:
@@ -111,34 +108,4 @@ func (p *partial) complete(txs []*wire.MsgTx, segwit bool) ([]byte, compactFault
 	var raw bytes.Buffer
 	_ = block.Serialize(&raw) // to memory
 	return raw.Bytes(), compactFine
-}
-
-// shortIDKey is the key of a compact block's short ids (BIP152).
-func shortIDKey(h *wire.BlockHeader, nonce uint64) *[16]byte {
-	var b bytes.Buffer
-	_ = h.Serialize(&b) // to memory
-	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b.Bytes(), nonce))
-	return (*[16]byte)(sum[:16])
-}
-
-func shortID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
-	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], siphash.Sum64(wtxid[:], key))
-	copy(id[:], b[:])
-	return id
-}
-
-// compactOf returns the compact block of a block, with the coinbase in full.
-func compactOf(block *wire.MsgBlock) *codec.CmpctBlock {
-	m := &codec.CmpctBlock{
-		Header: block.Header, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
-		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
-		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
-	}
-	key := shortIDKey(&m.Header, m.Nonce)
-	for i, tx := range block.Transactions[1:] {
-		id := tx.WitnessHash()
-		m.ShortIDs[i] = shortID(key, &id)
-	}
-	return m
 }

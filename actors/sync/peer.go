@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // A peer is what is known of a peer's chain and of our dealings with it.
@@ -175,4 +176,32 @@ func (s *Sync) relearn(p *peer) {
 		}
 		p.unknown = nil
 	}
+}
+
+// peerStates is what getpeerinfo tells of the peers' chains.
+func (s *Sync) peerStates() map[int64]messages.PeerSync {
+	states := make(map[int64]messages.PeerSync, len(s.peers))
+	for _, p := range s.peers {
+		s.relearn(p)
+		state := messages.PeerSync{
+			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.flights)),
+			LastBlock: p.lastBlock, CompactTo: p.compactChosen,
+		}
+		if p.presync != nil {
+			if height, _, ok := p.presync.Progress(); ok {
+				state.PresyncedHeaders = height
+			}
+		}
+		if p.best != nil {
+			state.SyncedHeaders = p.best.Height
+		}
+		if p.common != nil {
+			state.SyncedBlocks = p.common.Height
+		}
+		for i, f := range p.flights {
+			state.InFlight[i] = f.block.Height
+		}
+		states[p.info.ID] = state
+	}
+	return states
 }

@@ -55,11 +55,12 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[messages.GetSyncState](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
+	ask.Serve[messages.GetSyncState](), ask.Serve[messages.GetPeerSync](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
 }
 
 type (
 	getState  = ask.Call[messages.GetSyncState, messages.SyncState]
+	getPeers  = ask.Call[messages.GetPeerSync, map[int64]messages.PeerSync]
 	fetchFrom = ask.Call[messages.FetchBlockFrom, messages.Done]
 	fetch     = ask.Call[messages.FetchBlock, []byte]
 )
@@ -73,6 +74,7 @@ type Sync struct {
 	ticker *ask.Worker
 
 	reader   chainview.Reader // that the blocks below are of
+	root     *chainview.Block // its genesis block
 	best     *chainview.Block // header with the most work that is not known to be invalid
 	tip      *chainview.Block // last announced
 	imported bool             // no block file is read any more
@@ -159,6 +161,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.join(m.Peer)
 	case link.Left:
 		s.leave(m.ID)
+	case link.HeadersSent:
+		s.headersSent(m)
 	case link.Received:
 		s.received(c, m)
 	case headersAnswer:
@@ -169,6 +173,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.tipChanged()
 	case *getState:
 		m.Answer(messages.SyncState{InitialDownload: s.initialDownload()}, nil)
+	case *getPeers:
+		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
 	case *fetch:
@@ -222,10 +228,11 @@ func (s *Sync) follow() bool {
 	if reader == nil {
 		return false
 	}
-	if s.reader == reader {
+	root := reader.Active().At(0)
+	if s.reader != nil && s.root == root {
 		return true
 	}
-	s.reader = reader
+	s.reader, s.root = reader, root
 	s.store.clear()
 	s.flights = make(map[chainhash.Hash][]*flight)
 	s.downloading = 0

@@ -46,6 +46,7 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 	}
 	s := &rawtx.Signing{
 		Tx: tx, Coins: w.coins(tx, m.Req.Prevs), Keys: rawtx.Keys{}, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{},
+		Trees: rawtx.Trees{}, Public: rawtx.PublicKeys{},
 		HashType: hashType, UnknownAmount: int64(w.cfg.Network.MaxMoney),
 	}
 	for _, coin := range s.Coins {
@@ -106,6 +107,14 @@ func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
 			if script != nil {
 				s.Scripts.Add(script)
 			}
+		}
+		if solution.Taproot != nil {
+			s.Trees.Add(pkScript, solution.Taproot)
+		}
+	}
+	if public, err := d.KeysAt(index); err == nil {
+		for _, k := range public {
+			s.Public.Add(k.PublicKey)
 		}
 	}
 }

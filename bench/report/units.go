@@ -29,6 +29,7 @@ var units = []struct{ name, meaning string }{
 	{"core-fixed-ms", "Bitcoin Core's call for one block"},
 	{"x-core", "times as fast as Bitcoin Core, whole call"},
 	{"x-core-best", "the same by the fastest rounds of both"},
+	{"x-core-cpu", "times as fast as Bitcoin Core's one thread, for each core that worked"},
 	{"x-core-net", "times as fast as Bitcoin Core, fixed-ms taken off both"},
 	{"load", "system load during the last minute, this benchmark included"},
 }

@@ -175,10 +175,21 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	work, err := minimumWork(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
+	pool, err := mempoolConfig(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
+		MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
 		Wallets: keep, Peers: connections, Dialect: o.Dialect(), Regtest: rules,
-		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		Mempool: pool,
+		Dir:     s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
+		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"math/big"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl"
@@ -29,7 +31,8 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
-		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
+		Filters: o.Bool("peerblockfilters", false),
+		Listen:  listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
 		MaxPeers: int(most), Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
 		V2: o.Bool("v2transport", true), Comments: o.Strings("uacomment"),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
@@ -56,4 +59,17 @@ func peerPort(o *options.Settings) (uint16, error) {
 		return 0, refuse("Invalid port specified in -port: '%s'", text)
 	}
 	return uint16(port), nil
+}
+
+// minimumWork reads -minimumchainwork, empty where it is not set.
+func minimumWork(o *options.Settings) (string, error) {
+	text := o.String("minimumchainwork", "")
+	digits := strings.TrimPrefix(text, "0x")
+	if text == "" {
+		return "", nil
+	}
+	if _, ok := new(big.Int).SetString(digits, 16); !ok || len(digits) > 64 || strings.ContainsAny(digits, "+-_") {
+		return "", refuse("Invalid minimum work specified (%s), must be up to 64 hex digits", text)
+	}
+	return digits, nil
 }

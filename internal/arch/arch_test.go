@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"internal/p2p":         nil,
 	"internal/rawtx":       {"descriptor"},
 	"internal/slhdsa":      nil,
+	"internal/txpool":      {"descriptor", "messages", "internal/chainview"},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
@@ -40,16 +41,17 @@ var mayImport = map[string][]string{
 	// The disk.
 	"store/blockfile": nil,
 	"store/chaindb":   {"store/blockfile"},
+	"store/poolfile":  {"internal/rawtx"},
 	"store/segment":   nil,
 	"store/walletdb":  {"internal/walletfile"},
 
 	// Who owns what. No actor knows another.
 	"internal/ask":    {"messages"},
-	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/dialect", "internal/p2mr", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/chain":    actor,
 	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,
-	"actors/mempool":  actor,
+	"actors/mempool":  append([]string{"internal/txpool"}, actor...),
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match"}, actor...),
 	"actors/sync": append([]string{
@@ -68,6 +70,7 @@ var mayImport = map[string][]string{
 	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chain":    method,
 	"rpc/method/control":  method,
+	"rpc/method/mempool":  method,
 	"rpc/method/mining":   method,
 	"rpc/method/net":      method,
 	"rpc/method/rawtx":    method,
@@ -78,7 +81,7 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/dialect", "internal/engine", "internal/jsontree", "internal/version",
-		"internal/wallet", "internal/p2p",
+		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/corelog", "internal/options", "internal/version",

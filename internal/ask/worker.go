@@ -59,6 +59,14 @@ func run(work func() any) (result any, failure *WorkerPanic) {
 	return work(), nil
 }
 
+// Wait waits for the worker to end; its result is on its way then. It is for
+// workers that must not overtake each other: an actor does not wait.
+func (w *Worker) Wait() {
+	if w != nil {
+		<-w.done
+	}
+}
+
 // Drop waits for the worker to end and throws its result away. An actor that
 // stops or restarts drops its workers, so that nothing of them reaches the
 // next instance. A nil Worker has nothing to drop.

@@ -72,6 +72,24 @@ type Reader interface {
 	Spent(hash *chainhash.Hash) ([][]Coin, error)
 }
 
+// A RawIntoReader is a Reader that can read into memory of the caller's.
+type RawIntoReader interface {
+	Reader
+
+	// RawInto is Raw into the memory of buf, which grows to what is needed.
+	// The block is valid until buf is used again.
+	RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error)
+}
+
+// RawInto returns a serialized block as Raw does, which is valid until buf is used
+// again: in its memory where the reader can use that.
+func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
+	if r, ok := r.(RawIntoReader); ok {
+		return r.RawInto(buf, hash)
+	}
+	return r.Raw(hash)
+}
+
 // Current is the Reader that a node uses at this moment: the engine behind it
 // may be opened again, its users keep the same Current. The zero value answers
 // as a chain that is not open yet: only Open may be called then.

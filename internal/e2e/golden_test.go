@@ -26,7 +26,7 @@ const maxShown = 20
 // from qbit 1.0.0.
 func TestGolden(t *testing.T) {
 	for set, args := range map[string][]string{
-		"mainnet": nil, "regtest-chain": nil, "wallets": nil,
+		"mainnet": nil, "regtest-chain": nil, "signing": nil, "wallets": nil,
 		"qbit": {"-dialect=qbit", "-deprecatedrpc=emptyoutputs"},
 	} {
 		t.Run(set, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/btcsuite/btcd/wire"
+
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
@@ -110,4 +112,21 @@ func moduleDir(tb testing.TB) string {
 		}
 		dir = up
 	}
+}
+
+// Parse reads a serialized block.
+func Parse(tb testing.TB, raw []byte) *wire.MsgBlock {
+	tb.Helper()
+	var block wire.MsgBlock
+	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
+		tb.Fatal(err)
+	}
+	return &block
+}
+
+// Serialize returns the bytes of a transaction.
+func Serialize(tx *wire.MsgTx) []byte {
+	var raw bytes.Buffer
+	_ = tx.Serialize(&raw) // a buffer does not fail
+	return raw.Bytes()
 }

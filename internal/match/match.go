@@ -28,10 +28,17 @@ type Source interface {
 
 // A View reads filters for one worker.
 type View interface {
-	// Filters fills in the Data of filters whose blocks have consecutive
-	// heights from the given one on. An error is a [*DamagedError] where the
-	// filter can be re-made.
+	// Active reports whether a block, and so its ancestors, are of the chain of
+	// which Filters knows the blocks itself.
+	Active(height int32, block *chainhash.Hash) bool
+
+	// Filters fills in filters of consecutive heights from the given one on:
+	// those of their Blocks or, where a Block is zero, of the active chain's. An
+	// error is a [*DamagedError] where the filter can be re-made.
 	Filters(from int32, dst []filters.Filter) error
+
+	// Stale is told of a block whose filter has probe lines that cannot be used.
+	Stale(block *chainhash.Hash)
 
 	// Guard runs read, which reads bytes that Filters returned, and turns a
 	// fault of the memory behind them into an error.

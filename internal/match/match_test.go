@@ -69,6 +69,9 @@ func (v *view) Filters(from int32, dst []filters.Filter) error {
 	return nil
 }
 
+func (*view) Active(int32, *chainhash.Hash) bool { return false }
+func (*view) Stale(*chainhash.Hash)              {}
+
 func (*view) Guard(read func()) error { read(); return nil }
 func (v *view) Release()              { v.views.Add(-1) }
 

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/filters"
 )
 
@@ -28,13 +30,18 @@ type worker struct {
 	*Pass
 	ctx     context.Context //nolint:containedctx // of the one call that the worker is for
 	view    View
+	active  bool // the blocks are of the view's active chain
 	matcher *filters.Matcher
 	batch   []filters.Filter
 	hits    []bool
 }
 
 func newWorker(ctx context.Context, p *Pass) *worker {
-	return &worker{Pass: p, ctx: ctx, view: p.Source.View(), matcher: filters.NewMatcher(p.Query)}
+	view := p.Source.View()
+	return &worker{
+		Pass: p, ctx: ctx, view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
+		matcher: filters.NewMatcher(p.Query),
+	}
 }
 
 // run is [Pass.Work].
@@ -67,20 +74,62 @@ func nextSize(n int32, elapsed time.Duration) int32 {
 func (w *worker) match(unit Heights) ([]Hit, error) {
 	n := int(unit.To - unit.From)
 	w.batch, w.hits = resize(w.batch, n), resize(w.hits, n)
-	for b, i := w.Stop.Ancestor(unit.To-1), n-1; i >= 0; b, i = b.Parent, i-1 {
-		w.batch[i] = filters.Filter{Block: b.Hash}
-	}
+	w.name(unit)
 	if err := w.view.Filters(unit.From, w.batch); err != nil {
 		return nil, err
 	}
-	var matchErr error
-	if err := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.hits) }); err != nil {
-		return nil, w.locate(unit.From, err)
+	if err := w.matchBatch(); err != nil {
+		return nil, err
 	}
-	if matchErr != nil {
-		return nil, w.malformed(matchErr)
+	for _, i := range w.matcher.StaleLines() {
+		w.view.Stale(&w.batch[i].Block)
 	}
 	return w.kept(unit.From)
+}
+
+// name notes which blocks are in a unit. To go from block to block takes longer
+// than to look a script up, so the view does it where it can.
+func (w *worker) name(unit Heights) {
+	if w.active {
+		for i := range w.batch {
+			w.batch[i].Block = chainhash.Hash{}
+		}
+		return
+	}
+	for b, i := w.Stop.Ancestor(unit.To-1), len(w.batch)-1; i >= 0; b, i = b.Parent, i-1 {
+		w.batch[i] = filters.Filter{Block: b.Hash}
+	}
+}
+
+// matchBatch sets the hits of the batch. Where memory fails that holds probe
+// lines, it does without them.
+func (w *worker) matchBatch() error {
+	var matchErr error
+	fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.hits) })
+	if fault == nil {
+		return w.malformed(matchErr)
+	}
+	if err := w.locate(fault); err != nil {
+		return err
+	}
+	w.stripLines()
+	if fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.hits) }); fault != nil {
+		return &DamagedError{Block: w.batch[0].Block, Err: fault}
+	}
+	return w.malformed(matchErr)
+}
+
+// stripLines takes the lines from the filters of the batch, and tells of those
+// that cannot be read.
+func (w *worker) stripLines() {
+	for i := range w.batch {
+		f := &w.batch[i]
+		sound := false
+		if err := w.view.Guard(func() { sound = f.LinesSound() }); err != nil || !sound {
+			w.view.Stale(&f.Block)
+		}
+		f.Lines = nil
+	}
 }
 
 // kept returns the blocks of a unit that matched, less those that are not kept.
@@ -108,14 +157,25 @@ func (w *worker) kept(from int32) ([]Hit, error) {
 	return found, nil
 }
 
-// locate finds out which filter of the batch lies in memory that failed.
-func (w *worker) locate(from int32, fault error) error {
+// locate finds out which filter of the batch lies in memory that failed. It
+// returns nil when that is not a filter, but lines.
+func (w *worker) locate(fault error) error {
+	lines := false
 	for i := range w.batch {
-		if err := w.view.Filters(from+int32(i), w.batch[i:i+1]); err != nil {
-			return err
+		f := &w.batch[i]
+		lines = lines || len(f.Lines) > 0
+		sound := false
+		if err := w.view.Guard(func() { sound = f.Sound() }); err != nil {
+			return &DamagedError{Block: f.Block, Err: err}
+		}
+		if !sound {
+			return &DamagedError{Block: f.Block, Err: fault}
 		}
 	}
-	return &DamagedError{Block: w.batch[0].Block, Err: fault}
+	if !lines {
+		return &DamagedError{Block: w.batch[0].Block, Err: fault}
+	}
+	return nil
 }
 
 // malformed names the block of a filter that is not the one that was stored.

@@ -45,6 +45,14 @@ func Decode(raw []byte, form Form) (*wire.MsgTx, bool) {
 	return extended, extended != nil
 }
 
+// Next reads the transaction that raw begins with, as nodes send it to each other,
+// and returns what comes after it. The scripts share memory with raw.
+func Next(raw []byte) (tx *wire.MsgTx, rest []byte, ok bool) {
+	r := &serial.Reader{Rest: raw}
+	tx = r.Tx(true)
+	return tx, r.Rest, r.Err == nil
+}
+
 // decodeAs returns nil if raw is no transaction of that form.
 //
 // It is not wire.MsgTx.Deserialize because that allocates by counts which

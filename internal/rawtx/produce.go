@@ -3,6 +3,8 @@ package rawtx
 import (
 	"github.com/btcsuite/btcd/txscript"
 	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // the hash of scripts
+
+	"github.com/seed61375155/trawl/descriptor"
 )
 
 // producer makes the scripts of one input out of signatures and keys.
@@ -68,6 +70,9 @@ func (p *producer) stepWitnessScript(script []byte) ([][]byte, bool) {
 	f, stack, solved := p.step(script, true)
 	if f == payToScriptHash || f == payToWitnessScriptHash || f == payToWitnessKeyHash {
 		solved = false
+	}
+	if !solved && len(stack) == 0 {
+		stack, solved = descriptor.Satisfy(script, false, witnessSpender{p, script})
 	}
 	return append(stack, script), solved
 }

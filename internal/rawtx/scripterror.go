@@ -21,6 +21,10 @@ const (
 
 	textCleanStack     = "Stack size must be exactly one after execution"
 	textWitnessEmpty   = "Witness program was passed an empty witness"
+	textSignStack      = "Unable to sign input, invalid stack size (possibly missing key)"
+	textSignNullFail   = "CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)"
+	textNullFail       = "Signature must be zero for failed CHECK(MULTI)SIG operation"
+	textInvalidStack   = "Operation not valid with the current stack size"
 	textWitnessVersion = "Witness version reserved for soft-fork upgrades"
 )
 
@@ -44,7 +48,7 @@ var scriptTexts = map[txscript.ErrorCode]string{
 	txscript.ErrDisabledOpcode:                      "Attempted to use a disabled opcode",
 	txscript.ErrReservedOpcode:                      textBadOpcode,
 	txscript.ErrMalformedPush:                       textBadOpcode,
-	txscript.ErrInvalidStackOperation:               "Unable to sign input, invalid stack size (possibly missing key)",
+	txscript.ErrInvalidStackOperation:               textSignStack,
 	txscript.ErrUnbalancedConditional:               "Invalid OP_IF construction",
 	txscript.ErrMinimalData:                         "Data push larger than necessary",
 	txscript.ErrInvalidSigHashType:                  "Signature hash type missing or not understood",
@@ -68,7 +72,7 @@ var scriptTexts = map[txscript.ErrorCode]string{
 	txscript.ErrSigNullDummy:                        "Dummy CHECKMULTISIG argument must be zero",
 	txscript.ErrPubKeyType:                          textPubKeyType,
 	txscript.ErrCleanStack:                          textCleanStack,
-	txscript.ErrNullFail:                            "CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)",
+	txscript.ErrNullFail:                            textSignNullFail,
 	txscript.ErrWitnessMalleated:                    "Witness requires empty scriptSig",
 	txscript.ErrWitnessMalleatedP2SH:                "Witness requires only-redeemscript scriptSig",
 	txscript.ErrDiscourageUpgradableNOPs:            "NOPx reserved for soft-fork upgrades",
@@ -119,4 +123,12 @@ func scriptError(err error) error {
 		}
 	}
 	return ScriptError(textUnknownError)
+}
+
+// ScriptReason returns Core's text for an error of txscript.
+func ScriptReason(err error) string {
+	if failure, ok := errors.AsType[txscript.Error](err); ok && failure.ErrorCode == txscript.ErrInvalidStackOperation {
+		return "Operation not valid with the current stack size" // who signs is told otherwise
+	}
+	return scriptError(err).Error()
 }

@@ -25,6 +25,8 @@ type Signing struct {
 	Keys     Keys
 	Scripts  Scripts
 	Leaves   Leaves
+	Trees    Trees
+	Public   PublicKeys           // of others, that scripts name by their hashes
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
 	// UnknownAmount is the value of coins whose value is not known.

@@ -1,11 +1,16 @@
 package rawtx
 
 import (
+	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
 )
 
 // Leaves are the tapscripts by which taproot outputs are to be spent, by the
@@ -34,14 +39,16 @@ func (l Leaves) Add(pkScript []byte, leaf Leaf) bool {
 	return true
 }
 
-// taproot returns the witness for an output key. As in Core the key itself is
-// looked for first; then, beyond Core, one that becomes it by the tweak of
+// taproot returns the witness for an output key. As in Core the internal key is
+// looked for first, then the output key itself, then the smallest witness of a
+// leaf; beyond Core, also a key that becomes the output key by the tweak of
 // BIP86, and the leaf that the client named.
 func (p *producer) taproot(output []byte) ([][]byte, bool) {
 	if !p.all {
 		return nil, false // the hash needs all coins
 	}
-	if key := p.with.outputKey(output); key != nil {
+	tree := p.with.Trees[[32]byte(output)]
+	if key := p.with.outputKey(output, tree); key != nil {
 		hash, err := txscript.CalcTaprootSignatureHash(p.hashes, p.with.HashType, p.tx, p.index, p.coins)
 		if err != nil {
 			return nil, false
@@ -49,14 +56,26 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 		sig, ok := p.signSchnorr(key, hash)
 		return [][]byte{sig}, ok
 	}
-	if leaf, ok := p.with.Leaves[[32]byte(output)]; ok {
-		return p.tapscript(leaf)
+	var leaves []descriptor.TapLeaf
+	if tree != nil {
+		leaves = slices.SortedStableFunc(slices.Values(tree.Leaves), func(a, b descriptor.TapLeaf) int {
+			return cmp.Or(bytes.Compare(a.Script, b.Script), cmp.Compare(len(a.ControlBlock), len(b.ControlBlock)))
+		})
 	}
-	return nil, false
+	if leaf, ok := p.with.Leaves[[32]byte(output)]; ok {
+		leaves = append(leaves, descriptor.TapLeaf(leaf))
+	}
+	return p.tapscript(leaves)
 }
 
-// outputKey returns the private key of an output key, nil if none is known.
-func (s *Signing) outputKey(output []byte) *btcec.PrivateKey {
+// outputKey returns the private key of an output key, nil if none is known. tree
+// may be nil.
+func (s *Signing) outputKey(output []byte, tree *descriptor.TapTree) *btcec.PrivateKey {
+	if tree != nil {
+		if found := s.Keys.byXOnly(tree.Internal[1:]); found != nil {
+			return txscript.TweakTaprootPrivKey(*found.private, tree.Root)
+		}
+	}
 	if found := s.Keys.byXOnly(output); found != nil {
 		return found.private
 	}
@@ -93,62 +112,21 @@ func (p *producer) signSchnorr(key *btcec.PrivateKey, hash []byte) ([]byte, bool
 	return raw, true
 }
 
-// tapscript returns the witness of a leaf that is one key or multi_a().
-func (p *producer) tapscript(leaf Leaf) ([][]byte, bool) {
-	required, keys := tapscriptKeys(leaf.Script)
-	hash, err := txscript.CalcTapscriptSignaturehash(
-		p.hashes, p.with.HashType, p.tx, p.index, p.coins, txscript.NewBaseTapLeaf(leaf.Script))
-	if err != nil || len(keys) == 0 {
-		return nil, false
-	}
-	sigs := make([][]byte, len(keys))
-	made := 0
-	for i, xOnly := range keys {
-		key := p.with.Keys.byXOnly(xOnly)
-		if key == nil || made == required {
+// tapscript returns the smallest witness of a leaf.
+func (p *producer) tapscript(leaves []descriptor.TapLeaf) (best [][]byte, ok bool) {
+	for _, leaf := range leaves {
+		by, known := p.newTapSpender(leaf.Script)
+		if !known {
+			return nil, false
+		}
+		witness, found := descriptor.Satisfy(leaf.Script, true, by)
+		if !found {
 			continue
 		}
-		if sig, ok := p.signSchnorr(key.private, hash); ok {
-			sigs[i] = sig
-			made++
+		witness = append(witness, leaf.Script, leaf.ControlBlock)
+		if !ok || wire.TxWitness(witness).SerializeSize() < wire.TxWitness(best).SerializeSize() {
+			best, ok = witness, true
 		}
 	}
-	slices.Reverse(sigs) // the first key takes the top of the stack
-	return append(sigs, leaf.Script, leaf.ControlBlock), made == required
-}
-
-// tapscriptKeys returns the keys of <key> CHECKSIG, or of one of these followed
-// by <key> CHECKSIGADD … <required> NUMEQUAL. Other scripts have none.
-func tapscriptKeys(script []byte) (required int, keys [][]byte) {
-	tokens := txscript.MakeScriptTokenizer(0, script)
-	for tokens.Next() && len(tokens.Data()) == schnorr.PubKeyBytesLen {
-		keys = append(keys, tokens.Data())
-		check := byte(txscript.OP_CHECKSIGADD)
-		if len(keys) == 1 {
-			check = txscript.OP_CHECKSIG
-		}
-		if !tokens.Next() || tokens.Opcode() != check {
-			return 0, nil
-		}
-	}
-	if tokens.Done() && len(keys) == 1 {
-		return 1, keys
-	}
-	required = countOf(&tokens)
-	if required < 1 || required > len(keys) || !tokens.Next() || tokens.Opcode() != txscript.OP_NUMEQUAL || !tokens.Done() {
-		return 0, nil
-	}
-	return required, keys
-}
-
-// countOf reads the last token as a number of keys; 0 if it is none.
-func countOf(token *txscript.ScriptTokenizer) int {
-	if txscript.IsSmallInt(token.Opcode()) {
-		return txscript.AsSmallInt(token.Opcode())
-	}
-	n, err := txscript.MakeScriptNum(token.Data(), true, 2)
-	if err != nil {
-		return 0
-	}
-	return int(n.Int32())
+	return best, ok
 }

@@ -1,6 +1,10 @@
 package rawtx
 
 import (
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/txscript"
@@ -38,6 +42,55 @@ func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) *spending 
 	return s
 }
 
+// Verify runs the scripts of all inputs of a transaction with the outputs they
+// spend, by the rules for transactions that nodes relay. The error is an
+// [*InputScriptError] about the first input that fails.
+func Verify(tx *wire.MsgTx, spent []*wire.TxOut) error {
+	known := make(coins, len(spent))
+	for i, in := range tx.TxIn {
+		known[in.PreviousOutPoint] = spent[i]
+	}
+	s := newSpending(tx, known)
+	for i := range tx.TxIn {
+		if err := s.verify(i); err != nil {
+			return &InputScriptError{Tx: tx, Index: i, Err: relayed(err)}
+		}
+	}
+	return nil
+}
+
+// relayed puts an error into the words for transactions that are relayed, where
+// those for signing differ.
+func relayed(err error) error {
+	switch {
+	case errors.Is(err, ScriptError(textSignStack)):
+		return ScriptError(textInvalidStack)
+	case errors.Is(err, ScriptError(textSignNullFail)):
+		return ScriptError(textNullFail)
+	}
+	return err
+}
+
+// InputScriptError says which input's scripts fail.
+type InputScriptError struct {
+	Tx    *wire.MsgTx
+	Index int
+	Err   error // a [ScriptError]
+}
+
+// Error returns the words of the failure.
+func (e *InputScriptError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the [ScriptError].
+func (e *InputScriptError) Unwrap() error { return e.Err }
+
+// Input names the input as Core does.
+func (e *InputScriptError) Input() string {
+	at := e.Tx.TxIn[e.Index].PreviousOutPoint
+	return fmt.Sprintf("input %d of %v (wtxid %v), spending %v:%d",
+		e.Index, e.Tx.TxHash(), e.Tx.WitnessHash(), at.Hash, at.Index)
+}
+
 // verify runs the scripts of an input with the signatures it has, by the rules
 // for transactions that nodes relay. The error is a [ScriptError].
 func (s *spending) verify(index int) error {
@@ -50,11 +103,7 @@ func (s *spending) verify(index int) error {
 	case f == payToTaproot && !s.all && len(in.Witness) > 0:
 		return ScriptError(textSchnorrType) // its hash cannot be computed
 	}
-	engine, err := txscript.NewEngine(
-		coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
-	if err == nil {
-		err = engine.Execute()
-	}
+	err := s.execute(index, coin)
 	switch {
 	case err == nil:
 		return nil
@@ -62,6 +111,40 @@ func (s *spending) verify(index int) error {
 		return withoutWitness(lastOf(pushed(in.SignatureScript)))
 	default:
 		return scriptError(err)
+	}
+}
+
+// execute runs the scripts of an input.
+func (s *spending) execute(index int, coin *wire.TxOut) error {
+	start := func() (*txscript.Engine, error) {
+		return txscript.NewEngine(
+			coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
+	}
+	engine, err := start()
+	if err == nil {
+		err = engine.Execute()
+	}
+	if !txscript.IsErrorCode(err, txscript.ErrInvalidStackOperation) {
+		return err
+	}
+	// Core says of a condition without a value what it says of one without an end.
+	if again, failed := start(); failed == nil && endsAtCondition(again) {
+		return txscript.Error{ErrorCode: txscript.ErrUnbalancedConditional, Description: err.Error()}
+	}
+	return err
+}
+
+// endsAtCondition reports whether an engine fails at the beginning of a
+// condition.
+func endsAtCondition(engine *txscript.Engine) bool {
+	for {
+		at, err := engine.DisasmPC()
+		if err != nil {
+			return false
+		}
+		if done, err := engine.Step(); done || err != nil {
+			return strings.HasSuffix(at, " OP_IF") || strings.HasSuffix(at, " OP_NOTIF")
+		}
 	}
 }
 

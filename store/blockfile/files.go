@@ -34,6 +34,12 @@ func NewFiles(dir string, kind Kind, magic [4]byte, key Key) *Files {
 // Read returns n bytes at offset of the given file. Bytes that do not exist are
 // [ErrCorrupt]: the caller had a record there.
 func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
+	return f.readInto(nil, number, offset, n)
+}
+
+// readInto is Read into the memory of buf, which grows to what is needed. nil
+// stands for memory of its own.
+func (f *Files) readInto(buf *[]byte, number int, offset int64, n int) ([]byte, error) {
 	file, err := os.Open(f.kind.Path(f.dir, number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -49,7 +55,12 @@ func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
 	if offset < 0 || n < 0 || offset+int64(n) > info.Size() { // also bounds the allocation
 		return nil, fmt.Errorf("%w: %s ends before byte %d", ErrCorrupt, file.Name(), offset+int64(n))
 	}
-	b := make([]byte, n)
+	var own []byte
+	if buf == nil {
+		buf = &own
+	}
+	*buf = slices.Grow((*buf)[:0], n)
+	b := (*buf)[:n]
 	if _, err := file.ReadAt(b, offset); err != nil {
 		return nil, err
 	}
@@ -61,7 +72,14 @@ func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
 // cut off: length bytes of payload and then trailer bytes (the checksum of undo
 // data).
 func (f *Files) ReadRecord(number int, offset int64, length, trailer int) ([]byte, error) {
-	record, err := f.Read(number, offset, HeaderSize+length+trailer)
+	return f.ReadRecordInto(nil, number, offset, length, trailer)
+}
+
+// ReadRecordInto is ReadRecord into the memory of buf, which grows to what is
+// needed, for who reads one record after the other. nil stands for memory of its
+// own.
+func (f *Files) ReadRecordInto(buf *[]byte, number int, offset int64, length, trailer int) ([]byte, error) {
+	record, err := f.readInto(buf, number, offset, HeaderSize+length+trailer)
 	if err != nil {
 		return nil, err
 	}

@@ -22,13 +22,17 @@ func (db *DB) HasBlock(hash *chainhash.Hash) (bool, error) {
 // Block returns a stored block, on the active chain or not, as it was stored;
 // the slice is the caller's. The bytes are checked: [ErrCorrupt]. A block that
 // is not stored is [ErrNotFound].
-func (db *DB) Block(hash *chainhash.Hash) ([]byte, error) {
+func (db *DB) Block(hash *chainhash.Hash) ([]byte, error) { return db.BlockInto(nil, hash) }
+
+// BlockInto is Block into the memory of buf, which grows to what is needed: the
+// slice is valid until buf is used again.
+func (db *DB) BlockInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	return read(db, hash, func() ([]byte, error) {
 		l, err := findLocation(db.ldb, hash)
 		if err != nil {
 			return nil, err
 		}
-		return db.readBlock(hash, l)
+		return db.readBlockInto(buf, hash, l)
 	})
 }
 
@@ -126,7 +130,12 @@ func findLocation(r reader, hash *chainhash.Hash) (*location, error) {
 
 // readBlock reads a block from its file and checks it.
 func (db *DB) readBlock(hash *chainhash.Hash, l *location) ([]byte, error) {
-	block, err := db.blocks.ReadRecord(int(l.file), int64(l.offset), int(l.length), 0)
+	return db.readBlockInto(nil, hash, l)
+}
+
+// readBlockInto is readBlock into the memory of buf, where there is one.
+func (db *DB) readBlockInto(buf *[]byte, hash *chainhash.Hash, l *location) ([]byte, error) {
+	block, err := db.blocks.ReadRecordInto(buf, int(l.file), int64(l.offset), int(l.length), 0)
 	if err != nil {
 		return nil, err
 	}

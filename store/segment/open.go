@@ -24,7 +24,10 @@ import (
 // Errors: [ErrForeign], one of the lock when the store is already open, and
 // those of the file system.
 func Open(options Options) (*Store, error) {
-	s := &Store{dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log}
+	s := &Store{
+		dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log,
+		makeLines: options.MakeLines, linesLost: make(chan struct{}, 1),
+	}
 	if s.segmentSize == 0 {
 		s.segmentSize = DefaultSegmentSize
 	}
@@ -48,6 +51,9 @@ func Open(options Options) (*Store, error) {
 		for _, r := range s.regions {
 			r.release()
 		}
+		for _, g := range s.groups {
+			g.release()
+		}
 		return nil, errors.Join(err, k.close())
 	}
 	return s, nil
@@ -63,6 +69,9 @@ func (s *Store) restore(m marks) error {
 	}
 	if err := s.openSegments(); err != nil {
 		return fmt.Errorf("open filter segments: %w", err)
+	}
+	if err := s.openGroups(); err != nil {
+		return fmt.Errorf("open probe lines: %w", err)
 	}
 	if err := s.restoreTip(m); err != nil {
 		return fmt.Errorf("restore tip of filter index: %w", err)

@@ -17,6 +17,15 @@ func mmap(f *os.File, size int64) []byte {
 	return mem
 }
 
+// mmapRandom maps the size bytes that a file has, to be read here and there.
+func mmapRandom(f *os.File, size int64) []byte {
+	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	return mem
+}
+
 func munmap(mem []byte) {
 	_ = unix.Munmap(mem) // fails only for memory that is not a mapping
 }

@@ -8,4 +8,6 @@ import "os"
 // Filters are read from the file instead.
 func mmap(*os.File, int64) []byte { return nil }
 
+func mmapRandom(*os.File, int64) []byte { return nil }
+
 func munmap([]byte) {}

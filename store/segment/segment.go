@@ -29,6 +29,14 @@
 // a [*DamagedError] and never wrong bytes. [Store.Verify] covers every bit of
 // a segment file; [Store.Rebuild] makes a damaged segment anew, and no other.
 //
+// # Probe lines
+//
+// Beside the filters the store keeps an index of their elements, the probe lines,
+// which [Store.Lay] makes in the background: of every 2,048 filters one file
+// prob00000.dat, prob00001.dat, …, and of those after the last 2,048 in memory.
+// The lines are a cache of the filters. Whoever makes and reads them knows what
+// they say; the store knows which filter they belong to, and their checksums.
+//
 // # Concurrency
 //
 // All methods are safe for concurrent use. Those that write wait for each
@@ -61,6 +69,10 @@ type Options struct {
 	Dir         string       // holds the segment files and db/; made when absent
 	SegmentSize int64        // in bytes, up to 1 GiB; 0 means DefaultSegmentSize
 	Log         *slog.Logger // told of every repair; nil discards
+
+	// MakeLines makes the probe lines that [Store.Lay] keeps beside the
+	// filters. With nil none are kept, and those that there are are removed.
+	MakeLines MakeLines
 }
 
 // Store is an open filter index; make one with [Open].
@@ -69,6 +81,8 @@ type Store struct {
 	segmentSize int64
 	log         *slog.Logger
 	keys        *keys
+	makeLines   MakeLines
+	linesLost   chan struct{}
 
 	// rebuild is held during Rebuild, write by everything that writes, mu
 	// while what readers see changes. They are taken in this order.
@@ -84,7 +98,8 @@ type Store struct {
 
 	// Guarded by mu; written only with write held.
 	catalog catalog
-	regions []*region // one for each of catalog.segments; nil: file missing
+	regions []*region    // one for each of catalog.segments; nil: file missing
+	groups  []*lineGroup // of slots, groupSize each; nil: no lines. Never written to in place
 	closed  bool
 }
 
@@ -112,12 +127,15 @@ func (s *Store) Close() error {
 	}
 	s.mu.Lock()
 	s.closed = true
-	regions := s.regions
-	s.regions = nil
+	regions, groups := s.regions, s.groups
+	s.regions, s.groups = nil, nil
 	s.mu.Unlock()
 
 	for _, r := range regions {
 		r.release()
+	}
+	for _, g := range groups {
+		g.release()
 	}
 	s.seal()
 	return errors.Join(err, s.keys.close())

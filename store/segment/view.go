@@ -15,6 +15,7 @@ type View struct {
 	slots   []slot
 	active  []uint32
 	regions []*region
+	groups  []*lineGroup
 	release sync.Once
 }
 
@@ -26,9 +27,12 @@ func (s *Store) View() *View {
 	if s.closed {
 		return &View{store: s}
 	}
-	v := &View{store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions}
+	v := &View{store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions, groups: s.groups}
 	for _, r := range v.regions {
 		r.acquire()
+	}
+	for _, g := range v.groups {
+		g.acquire()
 	}
 	return v
 }
@@ -39,6 +43,9 @@ func (v *View) Release() {
 	v.release.Do(func() {
 		for _, r := range v.regions {
 			r.release()
+		}
+		for _, g := range v.groups {
+			g.release()
 		}
 	})
 }
@@ -81,6 +88,11 @@ func (v *View) filter(height int64, block *chainhash.Hash) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("block %v: %w", block, ErrNotFound)
 	}
+	return v.checked(s)
+}
+
+// checked returns the checked filter of a slot. It must run under [Guard].
+func (v *View) checked(s *slot) ([]byte, error) {
 	filter, err := v.regions[s.segment].bytes(s)
 	if err != nil {
 		return nil, v.damaged(s, err)
@@ -91,20 +103,71 @@ func (v *View) filter(height int64, block *chainhash.Hash) ([]byte, error) {
 	return filter, nil
 }
 
+// Stored is what a view has of a block's filter, none of it checked.
+type Stored struct {
+	Block  chainhash.Hash
+	Filter []byte // as of [View.Filters]
+	CRC    uint32 // CRC-32 (IEEE) of Filter
+
+	Lines    []byte // probe lines; empty: there are none
+	Items    uint32 // of the filter, where there are lines
+	LinesCRC uint32 // CRC-32 (IEEE) of Lines
+}
+
+// Active reports whether the block is the one at its height on the view's active
+// chain. Then the blocks before it are those below.
+func (v *View) Active(height int32, block *chainhash.Hash) bool {
+	return height >= 0 && int(height) < len(v.active) && v.slots[v.active[height]].block == *block
+}
+
+// Stored fills in what there is of a block's filter, but reads no byte of it. The
+// block is the one given, or with nil the one at the height of the active chain,
+// which must be that high.
+//
+// Errors: as of [View.Filters].
+func (v *View) Stored(height int32, block *chainhash.Hash, to *Stored) error {
+	var n uint32
+	if block == nil {
+		n = v.active[height]
+	} else if at, ok := v.number(int64(height), block); ok {
+		n = at
+	} else {
+		return fmt.Errorf("block %v: %w", block, ErrNotFound)
+	}
+	s := &v.slots[n]
+	filter, err := v.regions[s.segment].bytes(s)
+	if err != nil {
+		return v.damaged(s, err)
+	}
+	to.Block, to.Filter, to.CRC = s.block, filter, s.crc
+	to.Lines, to.Items, to.LinesCRC = nil, 0, 0
+	if group, i := int(n/groupSize), int(n%groupSize); group < len(v.groups) && i < v.groups[group].len() {
+		e := &v.groups[group].entries[i]
+		to.Lines, to.Items, to.LinesCRC = e.lines, e.items, e.sum
+	}
+	return nil
+}
+
 // slot finds a block: on the active chain by its height, else by its hash.
 func (v *View) slot(height int64, block *chainhash.Hash) (*slot, bool) {
+	n, ok := v.number(height, block)
+	if !ok {
+		return nil, false
+	}
+	return &v.slots[n], true
+}
+
+// number is slot for the slot's number.
+func (v *View) number(height int64, block *chainhash.Hash) (uint32, bool) {
 	if height >= 0 && height < int64(len(v.active)) {
-		if s := &v.slots[v.active[height]]; s.block == *block {
-			return s, true
+		if n := v.active[height]; v.slots[n].block == *block {
+			return n, true
 		}
 	}
 	v.store.mu.RLock()
 	n, ok := v.store.catalog.find(block)
 	v.store.mu.RUnlock()
-	if !ok || int(n) >= len(v.slots) { // or stored after the view was made
-		return nil, false
-	}
-	return &v.slots[n], true
+	return n, ok && int(n) < len(v.slots) // or stored after the view was made
 }
 
 func (v *View) damaged(s *slot, reason error) *DamagedError {

@@ -4,10 +4,69 @@ package main
 func sift512(a *file) {
 	a.function("sift512(hashes *uint64, count int, bitmap *uint64) (kept int)", 0, 32,
 		"sift512 moves the hashes whose bit is set to the front. It stores 8 at a time, never before what it has not yet read, and at most up to the next multiple of 8.")
-	a.load("hashes", 0, "SI", "count", 8, "CX", "bitmap", 16, "BX")
+	sift(a, "bitmap", func() {
+		a.op("VPSRLQ", "$const_slotShift", "Z0", "Z1")
+		a.op("VPSRLQ", "$const_wordShift", "Z0", "Z2")
+	})
+}
+
+// siftLines512 picks the hashes whose bit is set in probe lines.
+func siftLines512(a *file) {
+	a.function("siftLines512(hashes *uint64, count int, lines *byte) (kept int)", 0, 32,
+		"siftLines512 does with probe lines what sift512 does with a bitmap.")
+	sift(a, "lines", func() {
+		a.op("VPSRLQ", "$const_slotBits", "Z0", "Z1")
+		a.op("VPSRLQ", "$const_chunkBits", "Z0", "Z2")
+		a.note("Of 8 words of a line, 4 are bitmaps: leave out 4 for each line before.")
+		a.op("VPANDQ", "Z8", "Z2", "Z4")
+		a.op("VPADDQ", "Z4", "Z2", "Z2")
+	})
+}
+
+// lookLines512 looks at one bit of each of 32 filters.
+func lookLines512(a *file) {
+	a.function("lookLines512(hashes *uint64, lines **byte) (found uint32)", 0, 20,
+		"lookLines512 returns for which of 32 hashes the bit is set in the probe lines of its filter, which begin at the address of the same index.")
+	a.load("hashes", 0, "SI", "lines", 8, "DI")
+	a.broadcast(1, "Z7")
+	a.broadcast(^uint64(3), "Z8")
+	a.op("XORQ", "BX", "BX")
+	for i := range lanes / 8 {
+		a.note("Hashes %d to %d: the address of the word, the word, the bit.", 8*i, 8*i+7)
+		a.op("VMOVDQU64", mem("SI", 64*i), z(9+i))
+		a.op("VPSRLQ", "$const_chunkBits", z(9+i), z(13+i))
+		a.op("VPANDQ", "Z8", z(13+i), z(17+i))
+		a.op("VPADDQ", z(17+i), z(13+i), z(13+i))
+		a.op("VPSLLQ", 3, z(13+i), z(13+i))
+		a.op("VPADDQ", mem("DI", 64*i), z(13+i), z(13+i))
+		a.op("KXNORB", "K1", "K1", "K1")
+		a.op("VPXORQ", z(17+i), z(17+i), z(17+i))
+		a.op("VPGATHERQQ", "(BX)("+z(13+i)+"*1)", "K1", z(17+i))
+	}
+	a.op("XORQ", "AX", "AX")
+	for i := range lanes / 8 {
+		a.op("VPSRLQ", "$const_slotBits", z(9+i), z(9+i))
+		a.op("VPRORVQ", z(9+i), z(17+i), z(17+i))
+		a.op("VPTESTMQ", "Z7", z(17+i), "K1")
+		a.op("KMOVB", "K1", "DX")
+		if i > 0 {
+			a.op("SHLL", 8*i, "DX")
+		}
+		a.op("ORL", "DX", "AX")
+	}
+	a.op("VZEROUPPER")
+	a.op("MOVL", "AX", "found+16(FP)")
+	a.op("RET")
+}
+
+// sift writes what both have in common. word puts the number of a hash's bit into
+// Z1, of which the last 6 bits count, and that of its word into Z2.
+func sift(a *file, table string, word func()) {
+	a.load("hashes", 0, "SI", "count", 8, "CX", table, 16, "BX")
 	a.op("MOVQ", "SI", "DI")
 	a.op("MOVQ", "SI", "R8")
 	a.broadcast(1, "Z7")
+	a.broadcast(^uint64(3), "Z8")
 	a.op("MOVQ", "$0xff", "DX")
 
 	a.label("eight", "For each 8 hashes, or as many as are left.")
@@ -21,8 +80,7 @@ func sift512(a *file) {
 	a.op("KMOVB", "DX", "K1")
 	a.op("VMOVDQU64", "(SI)", "Z0")
 	a.note("Gather the word of the bitmap, bring the bit to its end.")
-	a.op("VPSRLQ", "$const_slotShift", "Z0", "Z1")
-	a.op("VPSRLQ", "$const_wordShift", "Z0", "Z2")
+	word()
 	a.op("VPXORQ", "Z3", "Z3", "Z3")
 	a.op("KMOVB", "K1", "K2")
 	a.op("VPGATHERQQ", "(BX)(Z2*8)", "K2", "Z3")

@@ -56,6 +56,8 @@ func avx512Hash() []byte {
 func avx512Lookup() []byte {
 	a := newFile("Bitmap and sorting of the AVX-512 kernel.")
 	sift512(a)
+	siftLines512(a)
+	lookLines512(a)
 	exchange512(a)
 	return a.Bytes()
 }

@@ -56,7 +56,7 @@ func mine(tb testing.TB, e *bitcoin.Engine, script []byte, n int) []chainhash.Ha
 	var hashes []chainhash.Hash
 	for range n {
 		tries := uint64(1 << 20)
-		raw, err := e.Mine(context.Background(), script, nil, &tries)
+		raw, err := e.Mine(context.Background(), script, nil, 0, &tries)
 		if err != nil || raw == nil {
 			tb.Fatalf("mine: %v, %d bytes", err, len(raw))
 		}
@@ -117,7 +117,7 @@ func TestRejectReasons(t *testing.T) {
 	defer func() { _ = e.Close() }()
 	mine(t, e, trueScript, 3)
 	tries := uint64(1 << 20)
-	good, err := e.Mine(t.Context(), trueScript, nil, &tries)
+	good, err := e.Mine(t.Context(), trueScript, nil, 0, &tries)
 	if err != nil {
 		t.Fatal(err)
 	}

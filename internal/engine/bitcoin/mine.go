@@ -26,13 +26,13 @@ import (
 // every network, as Core's do.
 const maxTimewarp = 600
 
-// Mine finds a block on the active chain that pays to script and holds the
-// given transactions after its coinbase. Every hash computed is taken off
+// Mine finds a block on the active chain that pays the subsidy and the given fees
+// to script and holds the given transactions after its coinbase. Every hash computed is taken off
 // tries. It returns nil when they are used up, or ctx has ended. The block has
 // not been accepted yet. A [*messages.RejectError] says that a block of these
 // transactions would break a rule.
-func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error) {
-	block, err := e.template(script, txs)
+func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
+	block, err := e.template(script, txs, fees)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *u
 }
 
 // template builds a valid block but for its proof of work.
-func (e *Engine) template(script []byte, rawTxs [][]byte) (*wire.MsgBlock, error) {
+func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*wire.MsgBlock, error) {
 	tip := e.tree.Active().Tip()
 	block := &wire.MsgBlock{Header: wire.BlockHeader{
 		Version:   versionbits.NextVersion(e.net.Deployments, tip),
@@ -62,7 +62,7 @@ func (e *Engine) template(script []byte, rawTxs [][]byte) (*wire.MsgBlock, error
 	if block.Transactions, err = parseTxs(rawTxs); err != nil {
 		return nil, err
 	}
-	block.Transactions = slices.Insert(block.Transactions, 0, e.coinbase(tip.Height+1, script))
+	block.Transactions = slices.Insert(block.Transactions, 0, e.coinbase(tip.Height+1, script, fees))
 	commitWitnesses(block)
 	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
 
@@ -97,9 +97,9 @@ func (e *Engine) nextTime(tip *chainview.Block) time.Time {
 	return time.Unix(max(earliest, e.clock.AdjustedTime().Unix()), 0)
 }
 
-// coinbase pays the subsidy alone: there is no mempool to take fees from, and
-// transactions given by hand leave theirs unclaimed, as with Core.
-func (e *Engine) coinbase(height int32, script []byte) *wire.MsgTx {
+// coinbase pays the subsidy and fees. Transactions given by hand leave theirs
+// unclaimed, as with Core.
+func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
 	// The height (BIP34), and a push that keeps the script above its minimum
 	// length of two bytes.
 	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
@@ -112,7 +112,7 @@ func (e *Engine) coinbase(height int32, script []byte) *wire.MsgTx {
 		SignatureScript:  sig,
 		Sequence:         wire.MaxTxInSequenceNum - 1, // so that the lock time counts
 	})
-	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)), script))
+	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)+fees), script))
 	tx.LockTime = uint32(height - 1)
 	return tx
 }

@@ -71,7 +71,7 @@ func (e *Engine) acceptBlock(b *block) error {
 	if known != nil && known.Status()&chainview.HasData != 0 {
 		return reject("duplicate", "")
 	}
-	c := e.begin()
+	c := begin()
 	if err := e.take(c, b); err != nil {
 		if failed := e.commit(c); failed != nil {
 			return failed
@@ -224,7 +224,7 @@ func (e *Engine) stepBack(v *view, at *chainview.Block) error {
 			return blockfile.ErrCorrupt
 		}
 	}
-	e.disconnect(v, b, undo)
+	disconnect(v, b, undo)
 	return nil
 }
 

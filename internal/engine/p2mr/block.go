@@ -3,6 +3,7 @@ package p2mr
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
@@ -86,10 +87,8 @@ func (e *Engine) check(b *block) error {
 	if !blockchain.IsCoinBase(b.txs[0]) {
 		return reject("bad-cb-missing", "first tx is not coinbase")
 	}
-	for _, tx := range b.txs[1:] {
-		if blockchain.IsCoinBase(tx) {
-			return reject("bad-cb-multiple", "more than one coinbase")
-		}
+	if slices.ContainsFunc(b.txs[1:], blockchain.IsCoinBase) {
+		return reject("bad-cb-multiple", "more than one coinbase")
 	}
 	sigOps := 0
 	for _, tx := range b.txs {

@@ -37,7 +37,7 @@ type undone struct {
 	coins []blockfile.Coin
 }
 
-func (e *Engine) begin() *change { return &change{rows: map[*chainview.Block]struct{}{}} }
+func begin() *change { return &change{rows: map[*chainview.Block]struct{}{}} }
 
 // touch has the row of a block written.
 func (c *change) touch(b *chainview.Block) { c.rows[b] = struct{}{} }

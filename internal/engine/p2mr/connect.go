@@ -5,7 +5,6 @@ import (
 
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
@@ -178,9 +177,9 @@ func (e *Engine) checkReward(b *block, height int32, fees int64) error {
 }
 
 // disconnect takes a block back from the unspent outputs.
-func (e *Engine) disconnect(v *view, b *block, undo [][]blockfile.Coin) {
+func disconnect(v *view, b *block, undo [][]blockfile.Coin) {
 	for i, tx := range slices.Backward(b.txs) {
-		of := wire.OutPoint{Hash: chainhash.Hash(*tx.Hash())}
+		of := wire.OutPoint{Hash: *tx.Hash()}
 		for n := range tx.MsgTx().TxOut {
 			of.Index = uint32(n)
 			v.spend(&of)

@@ -183,12 +183,12 @@ func TestTargetChain(t *testing.T) {
 	e := fresh(t, dialect.Choices{ASERT: true})
 	parent := e.tree.Active().Tip()
 	for _, row := range set.Blocks {
-		height, seconds, aux := int32(row[0].(float64)), int64(row[1].(float64)), row[2].(bool) //nolint:errcheck,forcetypeassert // recorded so
+		height, seconds, aux := int32(row[0].(float64)), int64(row[1].(float64)), row[2].(bool) //nolint:forcetypeassert // recorded so
 		of := permissionless
 		if aux {
 			of = mergeMined
 		}
-		want := bitsOf(t, row[3].(string)) //nolint:errcheck,forcetypeassert // recorded so
+		want := bitsOf(t, row[3].(string)) //nolint:forcetypeassert // recorded so
 		if got := e.requiredBits(parent, of, seconds); got != want {
 			t.Fatalf("block %d: %08x, want %08x", height, got, want)
 		}

@@ -160,7 +160,7 @@ func (e *Engine) checkVersion(h *fullHeader, height int32) error {
 // again after a restart. The error is a [*messages.RejectError] for the first
 // header that is refused; those before it stay.
 func (e *Engine) AcceptHeaders(raw [][]byte) (last *chainview.Block, added int, err error) {
-	c := e.begin()
+	c := begin()
 	for _, one := range raw {
 		var h *fullHeader
 		var size int

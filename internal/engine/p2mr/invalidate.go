@@ -17,7 +17,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
-	c := e.begin()
+	c := begin()
 	e.fail(c, b)
 	return e.settleTip(c)
 }
@@ -29,7 +29,7 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if b == nil {
 		return messages.ErrBlockNotFound
 	}
-	c := e.begin()
+	c := begin()
 	for at := b; at != nil; at = at.Parent {
 		e.mark(c, at, at.Status()&^chainview.Failed)
 	}

@@ -17,13 +17,14 @@ import (
 	"github.com/seed61375155/trawl/internal/versionbits"
 )
 
-// Mine finds a block on the active chain that pays to script and holds the
-// given transactions after its coinbase. Every hash computed is taken off
+// Mine finds a block on the active chain that pays the subsidy and the given fees
+// to script and holds the given transactions after its coinbase. Every hash computed
+// is taken off
 // tries. It returns nil when they are used up, or ctx has ended. The block has
 // not been accepted yet. A [*messages.RejectError] says that a block of these
 // transactions would break a rule.
-func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *uint64) ([]byte, error) {
-	b, err := e.template(script, txs)
+func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
+	b, err := e.template(script, txs, fees)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, tries *u
 }
 
 // template builds a valid block but for its proof of work.
-func (e *Engine) template(script []byte, rawTxs [][]byte) (*block, error) {
+func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*block, error) {
 	tip := e.tree.Active().Tip()
 	time := max(tip.MedianTimePast()+1, e.clock.Now().Unix())
 	b := &block{fullHeader: &fullHeader{BlockHeader: wire.BlockHeader{
@@ -49,7 +50,7 @@ func (e *Engine) template(script []byte, rawTxs [][]byte) (*block, error) {
 		}
 		b.txs = append(b.txs, tx)
 	}
-	b.txs[0] = btcutil.NewTx(e.coinbase(tip.Height+1, script))
+	b.txs[0] = btcutil.NewTx(e.coinbase(tip.Height+1, script, fees))
 	commitWitnesses(b)
 	b.MerkleRoot, _ = merkleRoot(b.txs)
 	return b, e.checkTemplate(b, tip)
@@ -77,9 +78,9 @@ func (e *Engine) checkTemplate(b *block, tip *chainview.Block) error {
 	return err
 }
 
-// coinbase pays the subsidy alone: there is no mempool to take fees from, and
-// transactions given by hand leave theirs unclaimed.
-func (e *Engine) coinbase(height int32, script []byte) *wire.MsgTx {
+// coinbase pays the subsidy and fees. Transactions given by hand leave theirs
+// unclaimed.
+func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
 	// The height (BIP34), and a push that keeps the script above its minimum
 	// length of two bytes.
 	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
@@ -92,7 +93,7 @@ func (e *Engine) coinbase(height int32, script []byte) *wire.MsgTx {
 		SignatureScript:  sig,
 		Sequence:         wire.MaxTxInSequenceNum - 1, // so that the lock time counts
 	})
-	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)), script))
+	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)+fees), script))
 	tx.LockTime = uint32(height - 1)
 	return tx
 }

@@ -61,7 +61,7 @@ func fresh(tb testing.TB, c dialect.Choices) *Engine {
 // unzip reads a recorded file.
 func unzip(tb testing.TB, name string) []byte {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join("testdata", name)) //nolint:gosec // named by a test
+	packed, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -71,7 +72,7 @@ func (e *Engine) checkScript(c *scriptCheck, height int32) error {
 		if err != nil {
 			return err
 		}
-		if err := machine.Execute(); err != nil {
+		if err := (&oldScript{Engine: machine}).execute(c.tx.TxIn[i], out); err != nil {
 			return err
 		}
 	}
@@ -101,12 +102,11 @@ func (e *Engine) scriptFlags(height int32) txscript.ScriptFlags {
 	return flags
 }
 
-// scriptReason is the reference's text for a script error. Those of old scripts are
-// not told apart.
+// scriptReason is the reference's text for a script error.
 func scriptReason(err error) string {
 	var own vm.Error
 	if errors.As(err, &own) {
 		return own.Error()
 	}
-	return "unknown error"
+	return rawtx.ScriptReason(err)
 }

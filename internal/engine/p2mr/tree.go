@@ -27,8 +27,10 @@ var rowFlags = []struct {
 	row    byte
 	status chainview.Status
 }{
-	{rowData, chainview.HasData}, {rowValid, chainview.Valid},
-	{rowFailed, chainview.Failed}, {rowFailedAncestor, chainview.FailedAncestor},
+	{rowData, chainview.HasData},
+	{rowValid, chainview.Valid},
+	{rowFailed, chainview.Failed},
+	{rowFailedAncestor, chainview.FailedAncestor},
 }
 
 var errRow = errors.New("malformed row of the block index")

@@ -33,6 +33,12 @@ func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 	return raw, readError(hash, err)
 }
 
+// RawInto implements chainview.RawIntoReader.
+func (r Reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
+	raw, err := r.DB.BlockInto(buf, hash)
+	return raw, readError(hash, err)
+}
+
 // Size implements chainview.Reader.
 func (r Reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
 	if size, err = r.DB.BlockSize(hash); err != nil {

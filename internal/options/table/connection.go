@@ -28,7 +28,7 @@ var connection = []options.Option{
 	{Name: "networkactive", Help: "Be on the network from the start"},
 	{Name: "onion", Arg: "<ip:port|path>", Flags: unused, Help: "SOCKS5 proxy for onion services"},
 	{Name: "onlynet", Arg: "<net>", Flags: unused, Help: "Make connections over <net> only (ipv4, ipv6, onion, i2p, cjdns); may be repeated"},
-	{Name: "peerblockfilters", Flags: unused, Help: "Serve BIP157 block filters to peers"},
+	{Name: "peerblockfilters", Help: "Serve BIP157 block filters to peers"},
 	{Name: "peerbloomfilters", Flags: unused, Help: "Serve bloom filters to peers"},
 	{Name: "peertimeout", Arg: "<n>", Flags: debug, Help: "Disconnect a silent peer after <n> seconds"},
 	{Name: "port", Arg: "<port>", Flags: networkOnly, Help: "Listen for peers on <port>"},

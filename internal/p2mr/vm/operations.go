@@ -2,7 +2,7 @@ package vm
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // OP_SHA1
+	"crypto/sha1"
 	"crypto/sha256"
 	"slices"
 
@@ -65,7 +65,7 @@ var operations = [256]operation{
 	0xa4: twoNumbers(func(a, b int64) int64 { return max(a, b) }),
 	0xa5: within,
 	0xa6: hashed(func(b []byte) []byte { h := ripemd160.New(); h.Write(b); return h.Sum(nil) }),
-	0xa7: hashed(func(b []byte) []byte { sum := sha1.Sum(b); return sum[:] }), //nolint:gosec // OP_SHA1
+	0xa7: hashed(func(b []byte) []byte { sum := sha1.Sum(b); return sum[:] }),
 	0xa8: hashed(func(b []byte) []byte { sum := sha256.Sum256(b); return sum[:] }),
 	0xa9: hashed(btcutil.Hash160),
 	0xaa: hashed(chainhash.DoubleHashB),

@@ -16,7 +16,7 @@ const (
 // ends in the middle of a push.
 func next(script []byte) (op byte, data, rest []byte, ok bool) {
 	op, rest = script[0], script[1:]
-	width := 0
+	var width int
 	switch {
 	case op < opPushData1:
 		return cut(op, rest, uint64(op))

@@ -60,9 +60,12 @@ type PrefilledTx struct {
 // CmpctBlock is a block of whose transactions most are only named.
 type CmpctBlock struct {
 	Header    wire.BlockHeader
+	Payload   []byte // what follows the header, on networks where something does
 	Nonce     uint64 // part of the key of the short ids
 	ShortIDs  []ShortID
 	Prefilled []PrefilledTx // ascending
+
+	headerLen HeaderLen
 }
 
 // Command implements wire.Message.
@@ -77,7 +80,7 @@ func (m *CmpctBlock) BtcDecode(r io.Reader, _ uint32, _ wire.MessageEncoding) er
 }
 
 func (m *CmpctBlock) decode(c *cursor) {
-	m.Header = c.header()
+	m.Header, m.Payload = c.header(m.headerLen)
 	m.Nonce = c.uint64()
 	m.ShortIDs = make([]ShortID, c.count(ShortIDLen))
 	for i := range m.ShortIDs {
@@ -100,6 +103,7 @@ func (m *CmpctBlock) BtcEncode(to io.Writer, version uint32, enc wire.MessageEnc
 	if err := m.Header.Serialize(&w); err != nil {
 		return err
 	}
+	w.Write(m.Payload)
 	w.uint64(m.Nonce)
 	w.compact(uint64(len(m.ShortIDs)))
 	for _, id := range m.ShortIDs {

@@ -12,7 +12,27 @@ const MaxHeaders = wire.MaxBlockHeadersPerMsg
 
 // Headers is the answer to getheaders. After each header stands a number of
 // transactions, which is written as 0 and, as in Core, not looked at.
-type Headers struct{ List []wire.BlockHeader }
+type Headers struct {
+	List []wire.BlockHeader
+
+	// Payloads are what follows each header before that number, on networks whose
+	// headers have such; nil where none has.
+	Payloads [][]byte
+
+	headerLen HeaderLen
+}
+
+// HeaderLen returns the length of the header, with what follows it, that raw begins
+// with; -1 when it is cut short. It believes no length that the bytes do not back.
+type HeaderLen func(raw []byte) int
+
+// Payload returns what follows a header of the list.
+func (m *Headers) Payload(i int) []byte {
+	if i < len(m.Payloads) {
+		return m.Payloads[i]
+	}
+	return nil
+}
 
 // Command implements wire.Message.
 func (*Headers) Command() string { return wire.CmdHeaders }
@@ -38,17 +58,36 @@ func (m *Headers) decode(c *cursor) {
 	}
 	m.List = make([]wire.BlockHeader, count)
 	for i := range m.List {
-		m.List[i] = c.header()
+		var payload []byte
+		m.List[i], payload = c.header(m.headerLen)
+		if payload != nil {
+			if m.Payloads == nil {
+				m.Payloads = make([][]byte, count)
+			}
+			m.Payloads[i] = payload
+		}
 		c.size() // transactions
 	}
 }
 
-func (c *cursor) header() (h wire.BlockHeader) {
-	raw := c.next(wire.MaxBlockHeaderPayload)
-	if c.err == nil {
-		_ = h.Deserialize(bytes.NewReader(raw)) // any 80 bytes are a header
+// header reads a header and a copy of what follows it.
+func (c *cursor) header(length HeaderLen) (h wire.BlockHeader, payload []byte) {
+	size := wire.MaxBlockHeaderPayload
+	if length != nil {
+		if size = length(c.b); size < wire.MaxBlockHeaderPayload {
+			c.fail(errEnd)
+			return h, nil
+		}
 	}
-	return h
+	raw := c.next(size)
+	if c.err != nil {
+		return h, nil
+	}
+	_ = h.Deserialize(bytes.NewReader(raw)) // any 80 bytes are a header
+	if size > wire.MaxBlockHeaderPayload {
+		payload = bytes.Clone(raw[wire.MaxBlockHeaderPayload:])
+	}
+	return h, payload
 }
 
 // BtcEncode implements wire.Message.
@@ -59,6 +98,7 @@ func (m *Headers) BtcEncode(to io.Writer, _ uint32, _ wire.MessageEncoding) erro
 		if err := m.List[i].Serialize(&w); err != nil {
 			return err
 		}
+		w.Write(m.Payload(i))
 		w.compact(0)
 	}
 	_, err := w.WriteTo(to)

@@ -10,6 +10,7 @@ package link
 import (
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -59,6 +60,14 @@ type Permissions struct {
 
 // Joined says that a peer has shaken hands.
 type Joined struct{ Peer Peer }
+
+// HeadersSent says that a peer has been given headers because it asked for them,
+// and so knows the chain up to Last: the last of them or, if there were none after
+// what it has, the tip.
+type HeadersSent struct {
+	ID   int64
+	Last chainhash.Hash
+}
 
 // Left says that a connection has ended. It comes once, after Joined, and
 // nothing of the peer follows.

@@ -4,7 +4,7 @@
 // Blocks are read through a [chainview.Reader], without the actor that owns the
 // chain; that actor, the indexer and the scanner are asked only for what they
 // alone know or do. Results and errors are those of Bitcoin Core 30.2
-// (src/rpc/blockchain.cpp, node.cpp, mempool.cpp).
+// (src/rpc/blockchain.cpp, node.cpp).
 package chain
 
 import (
@@ -34,6 +34,13 @@ type Deps struct {
 
 	// Expansions has the scripts of descriptors that were scanned for.
 	Expansions *descriptor.Expansions
+
+	// Sync follows the chains of the peers; nil without peers.
+	Sync *ask.Ref
+
+	// MaxTipAge is the age of the tip from which on the node counts as behind;
+	// default 24 hours.
+	MaxTipAge time.Duration
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
@@ -74,6 +81,7 @@ func Commands(d Deps) []command.Command {
 		getBlockchainInfo(&d),
 		getBlockCount(&d),
 		getBlockFilter(&d),
+		getBlockFromPeer(&d),
 		getBlockHash(&d),
 		getBlockHeader(&d),
 		getBlockStats(&d),
@@ -82,8 +90,6 @@ func Commands(d Deps) []command.Command {
 		getDescriptorActivity(&d),
 		getDifficulty(&d),
 		getIndexInfo(&d),
-		getMempoolInfo(),
-		getRawMempool(),
 		getTxOut(&d),
 		getTxOutSetInfo(&d),
 		invalidateBlock(&d),

@@ -332,16 +332,3 @@ func TestOrders(t *testing.T) {
 	}
 	r.check("invalidateblock", [][2]string{{`["x"]`, `-8 blockhash must be of length 64 (not 1, for 'x')`}})
 }
-
-func TestMempool(t *testing.T) {
-	r := newRig(t, "regtest")
-	r.check("getrawmempool", [][2]string{
-		{`[]`, `[]`},
-		{`[true]`, `{}`},
-		{`[false, true]`, `{"txids":[],"mempool_sequence":1}`},
-		{`[true, true]`, `-8 Verbose results cannot contain mempool sequence values.`},
-	})
-	r.check("getmempoolinfo", [][2]string{{`[]`, `{"loaded":true,"size":0,"bytes":0,"usage":0,"total_fee":0.00000000,` +
-		`"maxmempool":300000000,"mempoolminfee":0.00000100,"minrelaytxfee":0.00000100,"incrementalrelayfee":0.00000100,` +
-		`"unbroadcastcount":0,"fullrbf":true,"permitbaremultisig":true,"maxdatacarriersize":100000}`}})
-}

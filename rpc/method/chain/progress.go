@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"math/big"
 	"sync"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	// maxTipAge is the age of a tip from which on the node seems to be behind.
-	maxTipAge = 24 * time.Hour
+	// defaultMaxTipAge is Core's DEFAULT_MAX_TIP_AGE.
+	defaultMaxTipAge = 24 * time.Hour
 
 	// recentTip is the age of a tip up to which the progress goes by headers
 	// instead of the miner's clock, so that it is 1 at the end.
@@ -41,7 +42,7 @@ func (p *progress) initialDownload(ctx context.Context, tip *chainview.Block) (b
 	if p.caughtUp.Load() {
 		return false, nil
 	}
-	oldest := p.deps.Now().Unix() - int64(maxTipAge/time.Second)
+	oldest := p.deps.Now().Unix() - int64(cmp.Or(p.deps.MaxTipAge, defaultMaxTipAge)/time.Second)
 	if tip.Work.Cmp(p.leastWork) < 0 || tip.Header.Timestamp.Unix() < oldest {
 		return true, nil
 	}

@@ -1,10 +1,12 @@
 package mining
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -104,10 +106,61 @@ func generateToDescriptor(d *Deps) command.Command {
 	}
 }
 
+// generate makes blocks of what is in the pool.
 func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries uint64) ([]chainhash.Hash, error) {
-	hashes, err := ask.Ask(ctx, d.Actor, messages.Generate{Script: script, Count: int(count), Tries: tries})
-	if _, ok := errors.AsType[*messages.RejectError](err); ok {
-		return nil, errNotAccepted
+	hashes := []chainhash.Hash{}
+	for {
+		order := messages.Generate{Script: script, Count: int(count) - len(hashes), Tries: tries}
+		if err := d.fill(ctx, &order); err != nil {
+			return nil, err
+		}
+		made, err := ask.Ask(ctx, d.Actor, order)
+		if errors.Is(err, messages.ErrTipMoved) {
+			continue
+		}
+		if _, ok := errors.AsType[*messages.RejectError](err); ok {
+			return nil, errNotAccepted
+		}
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, made...)
+		if len(made) < order.Count || len(hashes) >= int(count) {
+			break // the tries are used up, or everything is there
+		}
+		tries -= min(tries, d.triesOf(made))
 	}
-	return hashes, err
+	return hashes, nil
+}
+
+// fill puts the transactions of the pool, if there are any, into an order for one
+// block. Without any, the blocks of the order are made at once.
+func (d *Deps) fill(ctx context.Context, order *messages.Generate) error {
+	best, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{MinRate: int64(d.MinTxFee)})
+	if err != nil || len(best.Txs) == 0 {
+		return err
+	}
+	order.Count, order.On, order.Fees = 1, &best.Tip.Hash, best.Fees
+	for _, tx := range best.Txs {
+		order.Txs = append(order.Txs, serialized(tx.Tx))
+	}
+	return nil
+}
+
+func serialized(tx *wire.MsgTx) []byte {
+	var raw bytes.Buffer
+	_ = tx.Serialize(&raw) // a buffer does not fail
+	return raw.Bytes()
+}
+
+// triesOf returns how many hashes were computed in vain for blocks made here:
+// their nonces count them.
+func (d *Deps) triesOf(made []chainhash.Hash) uint64 {
+	reader, n := d.Chain.Open(), uint64(0)
+	for i := range made {
+		if b := reader.Lookup(&made[i]); b != nil {
+			n += uint64(b.Header.Nonce)
+		}
+	}
+	return n
 }

@@ -59,7 +59,7 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	txs, err := readTxs(texts)
+	txs, err := d.readTxs(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +93,8 @@ func (d *Deps) outputScript(output string) ([]byte, error) {
 }
 
 // readTxs reads transactions that are given serialized. An id stands for one in
-// the mempool, where there is none.
-func readTxs(texts *jsontree.Value) ([][]byte, error) {
+// the mempool.
+func (d *Deps) readTxs(ctx context.Context, texts *jsontree.Value) ([][]byte, error) {
 	var txs [][]byte
 	for _, v := range texts.Elements() {
 		text, err := v.AsString()
@@ -104,7 +104,9 @@ func readTxs(texts *jsontree.Value) ([][]byte, error) {
 		raw, err := hex.DecodeString(text)
 		switch {
 		case err == nil && len(raw) == chainhash.HashSize:
-			return nil, command.Errorf(command.InvalidAddressOrKey, "Transaction %s not in mempool.", text)
+			if raw, err = d.poolTx(ctx, text); err != nil {
+				return nil, err
+			}
 		case err != nil || !isTx(raw):
 			return nil, command.Errorf(command.DeserializationError,
 				"Transaction decode failed for %s. Make sure the tx has at least one input.", text)
@@ -112,6 +114,22 @@ func readTxs(texts *jsontree.Value) ([][]byte, error) {
 		txs = append(txs, raw)
 	}
 	return txs, nil
+}
+
+// poolTx returns a transaction of the mempool, serialized.
+func (d *Deps) poolTx(ctx context.Context, text string) ([]byte, error) {
+	id, err := chainhash.NewHashFromStr(text)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := ask.Ask(ctx, d.Pool, messages.GetPoolTx{ID: *id})
+	if errors.Is(err, messages.ErrNotInPool) {
+		return nil, command.Errorf(command.InvalidAddressOrKey, "Transaction %s not in mempool.", text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return serialized(tx.Tx), nil
 }
 
 // isTx reports whether raw is one transaction and nothing else.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/pow"
 )
@@ -15,7 +17,7 @@ type miningInfo struct {
 	Difficulty      float64         `json:"difficulty"`
 	Target          string          `json:"target"`
 	HashRate        float64         `json:"networkhashps"`
-	PooledTxs       int             `json:"pooledtx"` // there is no mempool
+	PooledTxs       int             `json:"pooledtx"`
 	MinTxFee        jsontree.Amount `json:"blockmintxfee"`
 	Chain           string          `json:"chain"`
 	Next            nextBlock       `json:"next"`
@@ -57,8 +59,12 @@ func getMiningInfo(d *Deps) command.Command {
 			},
 		}}},
 		Examples: []string{`[]`},
-		Run: func(context.Context, *command.Args) (any, error) {
+		Run: func(ctx context.Context, _ *command.Args) (any, error) {
 			active, err := d.active()
+			if err != nil {
+				return nil, err
+			}
+			pool, err := ask.Ask(ctx, d.Pool, messages.GetPoolInfo{})
 			if err != nil {
 				return nil, err
 			}
@@ -70,6 +76,7 @@ func getMiningInfo(d *Deps) command.Command {
 				Difficulty:      pow.Difficulty(bits),
 				Target:          pow.Target(bits),
 				HashRate:        hashRate(tip, hashBlocks, d.Network.Params),
+				PooledTxs:       pool.Size,
 				MinTxFee:        d.MinTxFee,
 				Chain:           d.Network.Name,
 				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},

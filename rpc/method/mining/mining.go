@@ -21,6 +21,7 @@ type Deps struct {
 	Network *dialect.Network
 	Chain   *chainview.Current
 	Actor   *ask.Ref // owns the chain
+	Pool    *ask.Ref // owns the pool of unconfirmed transactions
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time

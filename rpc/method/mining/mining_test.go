@@ -40,11 +40,13 @@ func newRig(t *testing.T, chain string) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, chain: actortest.New(t).Probe("chain")}
+	sys := actortest.New(t)
+	r := &rig{t: t, chain: sys.Probe("chain")}
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
 		Network:  network,
 		Chain:    chainOf(t, network, 600, 1200, 900),
 		Actor:    r.chain.Ref,
+		Pool:     sys.EmptyPool(),
 		Now:      func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
 		MinTxFee: 1,
 	}))

@@ -8,8 +8,10 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
@@ -51,7 +53,7 @@ func (m *methods) getRawTransaction() command.Command {
 	return command.Command{
 		Name:     "getrawtransaction",
 		Category: command.RawTransactions,
-		Summary: "Returns a transaction of a given block, serialized or as an object.\n" +
+		Summary: "Returns a transaction of the memory pool, or of a given block, serialized or as an object.\n" +
 			"With verbosity 2 the object also tells the fee and what the inputs spend.",
 		Params: []command.Param{
 			{Name: "txid", Type: command.Hex, Help: "id of the transaction"},
@@ -63,7 +65,7 @@ func (m *methods) getRawTransaction() command.Command {
 		},
 		Results:  getRawTransactionResults(),
 		Examples: []string{`["mytxid"]`, `["mytxid", 1, "myblockhash"]`},
-		Run:      func(_ context.Context, a *command.Args) (any, error) { return m.rawTransaction(a) },
+		Run:      func(ctx context.Context, a *command.Args) (any, error) { return m.rawTransaction(ctx, a) },
 	}
 }
 
@@ -109,7 +111,7 @@ type blockTx struct {
 	BlockTime     *int64         `json:"blocktime,omitempty"`
 }
 
-func (m *methods) rawTransaction(a *command.Args) (any, error) {
+func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, error) {
 	txid, err := arg.Hash(a.Value(0), "parameter 1")
 	if err != nil {
 		return nil, err
@@ -122,7 +124,7 @@ func (m *methods) rawTransaction(a *command.Args) (any, error) {
 		return nil, err
 	}
 	if !a.Has(2) {
-		return nil, errNotInMempool
+		return m.poolTransaction(ctx, txid, verbosity)
 	}
 	hash, err := arg.Hash(a.Value(2), "parameter 3")
 	if err != nil {
@@ -151,6 +153,20 @@ func (m *methods) rawTransaction(a *command.Args) (any, error) {
 		opts.ShowSpent = true
 	}
 	return newBlockTx(m.printer.Tx(tx, opts), reader.Active(), block), nil
+}
+
+// poolTransaction returns a transaction of the pool.
+func (m *methods) poolTransaction(ctx context.Context, txid chainhash.Hash, verbosity int32) (any, error) {
+	tx, err := ask.Ask(ctx, m.Pool, messages.GetPoolTx{ID: txid})
+	switch {
+	case errors.Is(err, messages.ErrNotInPool):
+		return nil, errNotInMempool
+	case err != nil:
+		return nil, err
+	case verbosity <= hexOnly:
+		return encodeTx(tx.Tx), nil
+	}
+	return m.printer.Tx(tx.Tx, txjson.Options{Hex: true}), nil
 }
 
 // findTx returns a transaction of a block and its place there.

@@ -52,10 +52,11 @@ func rig(tb testing.TB, chain string, allowNoOutputs bool, change ...func(*rawtx
 	if err != nil {
 		tb.Fatal(err)
 	}
-	builder := actortest.New(tb).Spawn("txbuilder", txbuilder.New(txbuilder.Config{
+	sys := actortest.New(tb)
+	builder := sys.Spawn("txbuilder", txbuilder.New(txbuilder.Config{
 		Net: descriptor.NetworkOf(network.Params), AllowNoOutputs: allowNoOutputs,
 	}))
-	deps := rawtx.Deps{Network: network, Chain: new(chainview.Current), Builder: builder, Currency: "Bitcoin"}
+	deps := rawtx.Deps{Network: network, Chain: new(chainview.Current), Builder: builder, Pool: sys.EmptyPool(), Currency: "Bitcoin"}
 	for _, c := range change {
 		c(&deps)
 	}

@@ -25,12 +25,13 @@ type Deps struct {
 	Network *dialect.Network
 	Chain   *chainview.Current
 	Builder *ask.Ref // builds transactions
+	Pool    *ask.Ref // owns the pool of unconfirmed transactions
 
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
 
-	// Unspent returns an output of the active chain that is not spent, nil when
-	// there is none. Nil: no output can be looked up, and callers have to bring
+	// Unspent returns an output of the active chain that is not spent there, or
+	// one of the pool, nil when there is none. Nil: no output can be looked up, and callers have to bring
 	// those they spend.
 	Unspent func(ctx context.Context, at *wire.OutPoint) (*wire.TxOut, error)
 }

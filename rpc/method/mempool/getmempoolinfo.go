@@ -1,25 +1,19 @@
-package chain
+package mempool
 
 import (
 	"context"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// Core's defaults for relaying (src/policy/policy.h, kernel/mempool_options.h),
-// by which clients choose fees.
-const (
-	mempoolBytes      = 300_000_000
-	minRelayFee       = 100     // per 1000 virtual bytes
-	maxDataCarrierLen = 100_000 // bytes of OP_RETURN outputs
-)
-
-func getMempoolInfo() command.Command {
+func getMempoolInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getmempoolinfo",
 		Category: command.Blockchain,
-		Summary:  "Returns the state of the memory pool. This node keeps no unconfirmed transactions: its pool is empty.",
+		Summary:  "Returns the state of the memory pool.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Bool, Key: "loaded", Help: "whether a stored pool was read"},
 			{Type: command.Number, Key: "size", Help: "number of transactions"},
@@ -36,17 +30,15 @@ func getMempoolInfo() command.Command {
 			{Type: command.Number, Key: "maxdatacarriersize", Help: "bytes of OP_RETURN outputs that are relayed"},
 		}}},
 		Examples: []string{`[]`},
-		Run: func(context.Context, *command.Args) (any, error) {
+		Run: func(ctx context.Context, _ *command.Args) (any, error) {
+			info, err := ask.Ask(ctx, d.Pool, messages.GetPoolInfo{})
 			return mempoolInfo{
-				Loaded:         true,
-				MaxMempool:     mempoolBytes,
-				MempoolMinFee:  minRelayFee,
-				MinRelayFee:    minRelayFee,
-				IncrementalFee: minRelayFee,
-				FullRBF:        true,
-				BareMultisig:   true,
-				MaxDataCarrier: maxDataCarrierLen,
-			}, nil
+				Loaded: info.Loaded, Size: info.Size, Bytes: info.VSize, Usage: info.Usage,
+				TotalFee: jsontree.Amount(info.Fees), MaxMempool: info.MaxBytes,
+				MempoolMinFee: jsontree.Amount(info.MinFee), MinRelayFee: jsontree.Amount(info.MinRelayFee),
+				IncrementalFee: jsontree.Amount(info.IncrementalFee), Unbroadcast: info.Unbroadcast,
+				FullRBF: true, BareMultisig: info.BareMultisig, MaxDataCarrier: info.DataCarrier,
+			}, err
 		},
 	}
 }
@@ -55,10 +47,10 @@ func getMempoolInfo() command.Command {
 type mempoolInfo struct {
 	Loaded         bool            `json:"loaded"`
 	Size           int             `json:"size"`
-	Bytes          int             `json:"bytes"`
-	Usage          int             `json:"usage"`
+	Bytes          int64           `json:"bytes"`
+	Usage          int64           `json:"usage"`
 	TotalFee       jsontree.Amount `json:"total_fee"`
-	MaxMempool     int             `json:"maxmempool"`
+	MaxMempool     int64           `json:"maxmempool"`
 	MempoolMinFee  jsontree.Amount `json:"mempoolminfee"`
 	MinRelayFee    jsontree.Amount `json:"minrelaytxfee"`
 	IncrementalFee jsontree.Amount `json:"incrementalrelayfee"`

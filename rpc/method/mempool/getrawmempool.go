@@ -1,23 +1,22 @@
-package chain
+package mempool
 
 import (
 	"context"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// firstMempoolSequence is the sequence number of a pool that never changed.
-const firstMempoolSequence = 1
-
-func getRawMempool() command.Command {
+func getRawMempool(d *Deps) command.Command {
 	ids := []command.Result{{Type: command.Hex, Help: "id of a transaction"}}
 	return command.Command{
 		Name:     "getrawmempool",
 		Category: command.Blockchain,
-		Summary:  "Returns the transactions of the memory pool. This node keeps no unconfirmed transactions: its pool is empty.",
+		Summary:  "Returns the transactions of the memory pool.",
 		Params: []command.Param{
 			{Name: "verbose", Type: command.Bool, Default: "false", Help: "true for an object with details, false for a list of ids"},
 			{Name: "mempool_sequence", Type: command.Bool, Default: "false", Help: "return the pool's sequence number with the list"},
@@ -25,7 +24,7 @@ func getRawMempool() command.Command {
 		Results: []command.Result{
 			{Type: command.Array, When: "for verbose = false", Inner: ids},
 			{Type: command.UserKeys, When: "for verbose = true", Inner: []command.Result{
-				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: []command.Result{{Type: command.Elision}}},
+				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: entryResults()},
 			}},
 			{Type: command.Object, When: "for verbose = false and mempool_sequence = true", Inner: []command.Result{
 				{Type: command.Array, Key: "txids", Inner: ids},
@@ -33,11 +32,11 @@ func getRawMempool() command.Command {
 			}},
 		},
 		Examples: []string{`[]`, `[true]`},
-		Run:      func(_ context.Context, a *command.Args) (any, error) { return rawMempool(a) },
+		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.rawMempool(ctx, a) },
 	}
 }
 
-func rawMempool(a *command.Args) (any, error) {
+func (d *Deps) rawMempool(ctx context.Context, a *command.Args) (any, error) {
 	verbose, err := a.BoolOr(0, false)
 	if err != nil {
 		return nil, err
@@ -46,19 +45,29 @@ func rawMempool(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case verbose && withSequence:
+	if verbose && withSequence {
 		return nil, command.Error{
 			Code: command.InvalidParameter, Message: "Verbose results cannot contain mempool sequence values.",
 		}
-	case verbose:
-		return jsontree.Members{}, nil
-	case withSequence:
-		return struct {
-			TxIDs    []chainhash.Hash `json:"txids"`
-			Sequence int              `json:"mempool_sequence"`
-		}{Sequence: firstMempoolSequence}, nil
-	default:
-		return []chainhash.Hash{}, nil
 	}
+	if verbose {
+		all, err := ask.Ask(ctx, d.Pool, messages.GetPoolTxs{})
+		return members(all.Txs), err
+	}
+	list, err := ask.Ask(ctx, d.Pool, messages.GetPoolIDs{})
+	if err != nil || !withSequence {
+		return list.IDs, err
+	}
+	return struct {
+		TxIDs    []chainhash.Hash `json:"txids"`
+		Sequence uint64           `json:"mempool_sequence"`
+	}{list.IDs, list.Sequence}, nil
+}
+
+func members(txs []messages.PoolTx) jsontree.Members {
+	shown := make(jsontree.Members, len(txs))
+	for i := range txs {
+		shown[i] = jsontree.Member{Key: txs[i].ID.String(), Value: newEntry(&txs[i])}
+	}
+	return shown
 }

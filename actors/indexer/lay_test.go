@@ -1,0 +1,75 @@
+package indexer_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// waitLaid waits until no filter lacks its probe lines.
+func (r *rig) waitLaid(tb testing.TB) {
+	tb.Helper()
+	for do(tb, r.Ref, messages.GetIndexStatus{}).Unlaid > 0 {
+		runtime.Gosched()
+	}
+}
+
+// checkLines compares the lines of all filters with those that they should have.
+func (r *rig) checkLines(tb testing.TB) {
+	tb.Helper()
+	v := r.store.View()
+	defer v.Release()
+	var got segment.Stored
+	for height := range v.Tip() + 1 {
+		if err := v.Stored(height, nil, &got); err != nil {
+			tb.Fatal(err)
+		}
+		lines, n, err := filters.AppendLines(nil, &got.Block, got.Filter)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if got.Items != n || string(got.Lines) != string(lines) {
+			tb.Fatalf("wrong lines at height %d", height)
+		}
+	}
+}
+
+// An index that was made without probe lines gets them when it is in step, new
+// blocks get theirs, and lost ones come again.
+func TestLines(t *testing.T) {
+	chain := newChain(2100)
+	r := newRig(t, chain)
+	r.spawn()
+	r.announce(t)
+	if got := do(t, r.Ref, messages.GetIndexStatus{}); got.Unlaid != 0 {
+		t.Errorf("%d filters wait for lines that are not kept", got.Unlaid)
+	}
+	r.Stop(t.Context())
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	r.lines = filters.AppendLines
+	r.openStore(t)
+	r.flip(t, 3)
+	r.spawn()
+	r.announce(t)
+	r.waitLaid(t)
+	r.checkLines(t)
+
+	chain.MineN(3)
+	r.announce(t)
+	r.waitLaid(t)
+	r.checkLines(t)
+
+	tip := chain.Active().At(40).Hash
+	r.store.DropLines(&tip)
+	r.waitLaid(t)
+	r.checkLines(t)
+	if err := r.failures(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,182 @@
+// Package mempool is the actor that owns the pool of unconfirmed transactions.
+//
+// It serves [messages.SubmitTx], [messages.OfferTx], [messages.TestTxs],
+// [messages.SubmitPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
+// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
+// [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
+// [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool] and
+// [messages.SelectTxs], and publishes every change of the pool.
+//
+// The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
+// that is judged, whose scripts take long to execute, or for blocks that the
+// chain has connected. What is only read is answered between two pieces of work,
+// and only when the pool has seen the tip that is active then: whoever has heard
+// of a block finds the pool as it is after it.
+//
+// After a failure the pool is empty, and listeners are told.
+package mempool
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Config is what the actor is made of.
+type Config struct {
+	Chain *ask.Ref // owns the chain
+	View  *chainview.Current
+	Tip   *ask.Topic[messages.TipChanged]
+	Feed  *ask.Feed[messages.PoolChanged]
+
+	Rules  txpool.Rules
+	Policy txpool.Policy
+
+	File    string // in which the pool is kept between two runs
+	Persist bool   // false: File is only written by request
+	OldFile bool   // in the format of old versions
+
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.SubmitTx](), ask.Serve[messages.OfferTx](), ask.Serve[messages.TestTxs](),
+	ask.Serve[messages.SubmitPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
+	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolRelatives](),
+	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
+	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
+	ask.Serve[messages.SelectTxs](),
+}
+
+// Mempool is the actor; make one with [New].
+type Mempool struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
+	cancel context.CancelFunc
+
+	pool     *txpool.Pool
+	at       *chainview.Block // the tip that the pool has seen; nil before the first
+	returned *returned        // of blocks that left the chain; nil: none
+	stuck    *chainview.Block // tip whose blocks cannot be read; nil: all can be
+
+	worker *ask.Worker // nil when idle
+	queue  []*task
+	reads  []func()
+	saver  *ask.Worker
+
+	loaded bool        // the file was read, or there is none to read
+	loader *ask.Worker // reads a file
+}
+
+// finished tells the actor that its worker is done.
+type finished struct{ then func(actor.Context) }
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	begun := false
+	return func() actor.Actor {
+		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
+		m.ctx, m.cancel = context.WithCancel(context.Background())
+		if begun {
+			cfg.Feed.Publish(messages.PoolChanged{Reset: true})
+		}
+		begun = true
+		return m
+	}
+}
+
+// Receive implements actor.Actor.
+func (m *Mempool) Receive(c actor.Context) {
+	switch msg := c.Message().(type) {
+	case *actor.Started:
+		m.cfg.Tip.Subscribe(c)
+		m.start(c)
+	case *actor.Stopping:
+		m.close(c)
+		m.saveAtEnd()
+	case *actor.Restarting:
+		m.close(c)
+	case messages.TipChanged:
+		m.stuck = nil
+		m.next(c)
+	case finished:
+		m.worker = nil
+		m.publish(nil)
+		msg.then(c)
+		m.next(c)
+	case coinsFound:
+		m.found(c, msg)
+	case imported:
+		m.load(c)
+	case fileRead:
+		m.read(c, msg)
+	case saved:
+		m.saver = nil
+		msg.answer()
+	case messages.MarkBroadcast:
+		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })
+		m.next(c)
+	default:
+		m.serve(c)
+	}
+}
+
+func (m *Mempool) now() int64 { return m.cfg.Now().Unix() }
+
+// moment is the present, for the pool.
+func (m *Mempool) moment() txpool.Now { return txpool.Now{Tip: m.at, Time: m.now()} }
+
+// next goes on with what comes first: the chain, what is only read, then the
+// tasks in the order in which they came.
+func (m *Mempool) next(c actor.Context) {
+	for m.worker == nil && m.current(c) {
+		switch {
+		case len(m.reads) > 0:
+			reads := m.reads
+			m.reads = nil
+			for _, read := range reads {
+				read()
+			}
+		case len(m.queue) > 0:
+			if !m.begin(c, m.queue[0]) {
+				return
+			}
+			m.queue = m.queue[1:]
+		default:
+			return
+		}
+	}
+}
+
+// publish tells the listeners what has changed, and what is to be announced to
+// peers.
+func (m *Mempool) publish(announce []messages.RelayTx) {
+	changes := m.pool.TakeChanges()
+	if len(changes) > 0 || len(announce) > 0 {
+		m.cfg.Feed.Publish(messages.PoolChanged{Changes: changes, Announce: announce})
+	}
+}
+
+// work gives the pool to a worker. What the work returns runs in the actor.
+func (m *Mempool) work(c actor.Context, work func() func(actor.Context)) {
+	m.worker = ask.Go(c, func() any { return finished{work()} })
+}
+
+// close ends the workers.
+func (m *Mempool) close(c actor.Context) {
+	m.cfg.Tip.Unsubscribe(c)
+	m.cancel()
+	m.worker.Drop()
+	m.saver.Drop()
+	m.loader.Drop()
+	m.worker, m.saver, m.loader = nil, nil, nil
+}

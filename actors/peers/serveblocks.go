@@ -1,0 +1,160 @@
+package peers
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/compact"
+)
+
+const (
+	// compactDepth is how deep a block may lie that is given out as a compact one
+	// (Core: MAX_CMPCTBLOCK_DEPTH).
+	compactDepth = 5
+
+	// blockTxDepth is how deep a block may lie of which single transactions are
+	// given out (Core: MAX_BLOCKTXN_DEPTH).
+	blockTxDepth = 10
+
+	// prunedDepth is how deep a block may lie that a node gives out which keeps
+	// the last 288 blocks alone, with two to spare (BIP159).
+	prunedDepth = 288 + 2
+)
+
+// data answers the part of getdata that asks for blocks.
+func (s *server) data(list []*wire.InvVect) {
+	for _, v := range list {
+		if b := s.chain.Lookup(&v.Hash); b != nil && !s.block(v, b) {
+			return
+		}
+	}
+}
+
+// block sends a block as it was asked for. It reports false when the session is
+// over.
+func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
+	tip := s.chain.Active().Tip()
+	if !s.mayHave(b) {
+		s.debugf("ProcessGetBlockData: ignoring request from peer=%d for old block that isn't in the main chain", s.info.ID)
+		return true
+	}
+	if s.cfg.Services&wire.SFNodeNetwork == 0 && tip.Height-b.Height > prunedDepth && !s.info.Permissions.NoBan {
+		s.Disconnect("Ignore block request below NODE_NETWORK_LIMITED threshold")
+		return false
+	}
+	if b.Status()&chainview.HasData == 0 {
+		return true
+	}
+	raw, err := s.chain.Raw(&b.Hash)
+	if err != nil {
+		s.log.Error("block not served", "peer", s.info.ID, "err", err)
+		s.Disconnect("Cannot load block from disk")
+		return false
+	}
+	m, err := s.form(v.Type, b, tip, raw)
+	if err != nil {
+		s.log.Error("block not served", "peer", s.info.ID, "err", err)
+		return true
+	}
+	if m != nil && !s.send(m) {
+		return false
+	}
+	if b.Hash == s.goesOn {
+		s.goesOn = chainhash.Hash{}
+		inv := wire.NewMsgInv()
+		_ = inv.AddInvVect(wire.NewInvVect(wire.InvTypeBlock, &tip.Hash)) // one
+		return s.send(inv)
+	}
+	return true
+}
+
+// form returns the message for a block that was asked for in some way, nil for
+// none: no peer sets a filter here.
+func (s *server) form(typ wire.InvType, b, tip *chainview.Block, raw []byte) (wire.Message, error) {
+	full := &codec.Raw{Name: wire.CmdBlock, Payload: raw}
+	switch typ {
+	case wire.InvTypeWitnessBlock:
+		return full, nil
+	case wire.InvTypeBlock:
+		block, err := s.parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		return withoutWitness(raw, block)
+	case invCmpctBlock:
+		if b.Height < tip.Height-compactDepth {
+			return full, nil
+		}
+		block, err := s.parse(raw)
+		if err != nil {
+			return nil, err
+		}
+		return compact.Of(block), nil
+	default:
+		return nil, nil
+	}
+}
+
+func (s *server) parse(raw []byte) (*wire.MsgBlock, error) {
+	block, _, err := s.cfg.Network.ReadBlock(raw)
+	return block, err
+}
+
+// withoutWitness returns a block as peers know it that know no witness. What
+// stands before the transactions stays as it is.
+func withoutWitness(raw []byte, block *wire.MsgBlock) (wire.Message, error) {
+	var b bytes.Buffer
+	transactions := wire.VarIntSerializeSize(uint64(len(block.Transactions)))
+	for _, tx := range block.Transactions {
+		transactions += tx.SerializeSize()
+	}
+	b.Write(raw[:len(raw)-transactions])
+	if err := wire.WriteVarInt(&b, 0, uint64(len(block.Transactions))); err != nil {
+		return nil, err
+	}
+	for _, tx := range block.Transactions {
+		if err := tx.SerializeNoWitness(&b); err != nil {
+			return nil, err
+		}
+	}
+	return &codec.Raw{Name: wire.CmdBlock, Payload: b.Bytes()}, nil
+}
+
+// blockTxs answers getblocktxn.
+func (s *server) blockTxs(m *codec.GetBlockTxn) {
+	b := s.chain.Lookup(&m.Block)
+	if b == nil || b.Status()&chainview.HasData == 0 {
+		s.debugf("Peer %d sent us a getblocktxn for a block we don't have", s.info.ID)
+		return
+	}
+	if b.Height < s.chain.Active().Height()-blockTxDepth {
+		s.debugf("Peer %d sent us a getblocktxn for a block > %d deep", s.info.ID, blockTxDepth)
+		s.block(wire.NewInvVect(wire.InvTypeWitnessBlock, &b.Hash), b)
+		return
+	}
+	raw, err := s.chain.Raw(&b.Hash)
+	var block *wire.MsgBlock
+	if err == nil {
+		block, err = s.parse(raw)
+	}
+	if err != nil {
+		s.log.Error("block not served", "peer", s.info.ID, "err", err)
+		return
+	}
+	answer := &codec.BlockTxn{Block: m.Block}
+	for _, index := range m.Indexes {
+		if int(index) >= len(block.Transactions) {
+			s.Misbehaving("getblocktxn with out-of-bounds tx indices")
+			return
+		}
+		answer.Txs = append(answer.Txs, block.Transactions[index])
+	}
+	s.send(answer)
+}
+
+func digits(n uint64) string { return strconv.FormatUint(n, 10) }

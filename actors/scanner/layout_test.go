@@ -1,0 +1,68 @@
+package scanner_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// waitLaid waits until no filter lacks its probe lines.
+func (r *rig) waitLaid(tb testing.TB) {
+	tb.Helper()
+	for do(tb, r.indexer, messages.GetIndexStatus{}).Unlaid > 0 {
+		runtime.Gosched()
+	}
+}
+
+// Scans find the same with each layout, whatever becomes of the probe lines, and
+// damaged lines are made anew.
+func TestLayouts(t *testing.T) {
+	const height = 2200
+	r := newRigWith(t, height, filters.AppendLines)
+	r.waitLaid(t)
+	path := filepath.Join(r.dir, "prob00000.dat")
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := order{scripts: [][]byte{script(3), script(1005), script(9)}, to: height}
+	for _, layout := range filters.Layouts {
+		for name, damage := range map[string]func() error{
+			"intact":  func() error { return nil },
+			"garbage": func() error { return writeAt(path, make([]byte, len(good)/2), int64(len(good)/2)) },
+			"cut":     func() error { return os.Truncate(path, 4096) },
+		} {
+			t.Run(string(layout)+"/"+name, func(t *testing.T) {
+				if err := filters.SetLayout(string(layout)); err != nil {
+					t.Fatal(err)
+				}
+				defer filters.SetLayout(string(filters.LayoutAuto))
+				if err := damage(); err != nil {
+					t.Fatal(err)
+				}
+				result, err := r.run(t.Context(), r.spawn(options{name: t.Name()}), o)
+				r.check(t, answer{result, err}, o)
+				do(t, r.indexer, messages.VerifyIndex{})
+				r.waitLaid(t)
+				if again, err := os.ReadFile(path); err != nil || string(again) != string(good) {
+					t.Errorf("the lines are not as they were: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// writeAt writes in place: the store has the file mapped.
+func writeAt(path string, b []byte, at int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteAt(b, at)
+	return err
+}

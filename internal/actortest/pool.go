@@ -1,0 +1,33 @@
+package actortest
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// EmptyPool starts an actor in the place of a pool of unconfirmed transactions in
+// which there is nothing.
+func (s *System) EmptyPool() *ask.Ref {
+	s.t.Helper()
+	return s.Spawn("mempool", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *ask.Call[messages.SelectTxs, messages.BlockTxs]:
+				m.Answer(messages.BlockTxs{}, nil)
+			case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+				m.Answer(messages.PoolInfo{Loaded: true}, nil)
+			case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
+				m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
+			case *ask.Call[messages.GetPoolIDs, messages.PoolIDs]:
+				m.Answer(messages.PoolIDs{IDs: []chainhash.Hash{}, Sequence: 1}, nil)
+			case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
+				m.Answer(messages.PoolTxs{Sequence: 1}, nil)
+			default:
+				ask.Unhandled(c)
+			}
+		})
+	})
+}

@@ -1,0 +1,53 @@
+package ask
+
+import (
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// A Feed announces news to actors, each of which gets all of them in their order:
+// unlike a [Topic] it does not coalesce, so that whoever publishes must be slower
+// than who listens.
+//
+// What is published before the publisher answers a request is in the mailboxes
+// of all listeners before the answer is anywhere.
+//
+// The zero value is ready. All methods are safe for concurrent use and none of
+// them waits.
+type Feed[T any] struct {
+	mu        sync.Mutex
+	listeners map[string]listening
+}
+
+type listening struct {
+	pid  *actor.PID
+	root *actor.RootContext
+}
+
+// Subscribe makes everything that is published from now on arrive as a T in the
+// mailbox of the actor in c.
+func (f *Feed[T]) Subscribe(c actor.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.listeners == nil {
+		f.listeners = make(map[string]listening)
+	}
+	f.listeners[c.Self().Id] = listening{c.Self(), c.ActorSystem().Root}
+}
+
+// Unsubscribe ends what Subscribe began.
+func (f *Feed[T]) Unsubscribe(c actor.Context) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.listeners, c.Self().Id)
+}
+
+// Publish announces v.
+func (f *Feed[T]) Publish(v T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.listeners {
+		l.root.Send(l.pid, v)
+	}
+}

@@ -1,0 +1,105 @@
+package p2mr
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2mr"
+)
+
+// anyone is a tree whose only script anyone satisfies.
+var anyone = p2mr.NewLeaf([]byte{txscript.OP_TRUE})
+
+// anyoneScript pays to it.
+func anyoneScript() []byte { return p2mr.OutputScript(anyone.Root()) }
+
+// A builder makes blocks on top of any block of an engine's tree.
+type builder struct {
+	tb     testing.TB
+	e      *Engine
+	number uint64 // makes coinbases differ
+}
+
+// build makes a solved block that pays its coinbase to anyone. change may be nil.
+func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(*block)) []byte {
+	b.tb.Helper()
+	made := &block{fullHeader: &fullHeader{BlockHeader: wire.BlockHeader{
+		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Header.Bits,
+		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Header.Timestamp.Unix())+1, 0),
+	}}}
+	coinbase := b.e.coinbase(parent.Height+1, anyoneScript(), 0)
+	b.number++
+	in := coinbase.TxIn[0]
+	in.SignatureScript = append(in.SignatureScript, binary.BigEndian.AppendUint64([]byte{8}, b.number)...)
+	made.txs = []*btcutil.Tx{btcutil.NewTx(coinbase)}
+	for _, tx := range txs {
+		made.txs = append(made.txs, btcutil.NewTx(tx))
+	}
+	commitWitnesses(made)
+	if change != nil {
+		change(made)
+	}
+	made.MerkleRoot, _ = merkleRoot(made.txs)
+	tries := ^uint64(0)
+	if made.payload == nil && !solve(b.tb.Context(), &made.BlockHeader, &tries) {
+		b.tb.Fatal("not solved")
+	}
+	return made.serialize()
+}
+
+// add builds a block on top of parent, has it accepted, and returns it.
+func (b *builder) add(parent *chainview.Block, txs ...*wire.MsgTx) *chainview.Block {
+	b.tb.Helper()
+	raw := b.build(parent, txs, nil)
+	if err := b.e.Accept(raw); err != nil {
+		b.tb.Fatal(err)
+	}
+	read, err := b.e.readBlock(raw)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return b.e.tree.Lookup(&read.hash)
+}
+
+// chain adds n blocks without transactions.
+func (b *builder) chain(parent *chainview.Block, n int) *chainview.Block {
+	b.tb.Helper()
+	for range n {
+		parent = b.add(parent)
+	}
+	return parent
+}
+
+// spend takes an output that pays to anyone and pays it to two outputs of the same
+// kind.
+func spend(out wire.OutPoint, value int64) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: out, Sequence: wire.MaxTxInSequenceNum,
+		Witness: wire.TxWitness{[]byte{txscript.OP_TRUE}, p2mr.ControlBlock{Version: p2mr.ScriptVersion}.Bytes()},
+	})
+	tx.AddTxOut(wire.NewTxOut(value/2, anyoneScript()))
+	tx.AddTxOut(wire.NewTxOut(value-value/2, slices.Clone(anyoneScript())))
+	return tx
+}
+
+// coinbaseOf returns the first output of a block's coinbase.
+func (b *builder) coinbaseOf(at *chainview.Block) (wire.OutPoint, int64) {
+	b.tb.Helper()
+	raw, err := b.e.db.Block(&at.Hash)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	read, err := b.e.readBlock(raw)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	return wire.OutPoint{Hash: *read.txs[0].Hash()}, read.txs[0].MsgTx().TxOut[0].Value
+}

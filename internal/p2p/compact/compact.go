@@ -1,0 +1,47 @@
+// Package compact makes compact blocks (BIP152).
+package compact
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"github.com/aead/siphash"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+)
+
+// Key is the key of a compact block's short ids (BIP152).
+func Key(h *wire.BlockHeader, nonce uint64) *[16]byte {
+	var b bytes.Buffer
+	_ = h.Serialize(&b) // to memory
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b.Bytes(), nonce))
+	return (*[16]byte)(sum[:16])
+}
+
+// ID is what a compact block says of a transaction.
+func ID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], siphash.Sum64(wtxid[:], key))
+	copy(id[:], b[:])
+	return id
+}
+
+// Of returns the compact block of a block, with the coinbase in full. A block
+// has at least that.
+func Of(block *wire.MsgBlock) *codec.CmpctBlock {
+	m := &codec.CmpctBlock{
+		Header: block.Header, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
+		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
+		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
+	}
+	key := Key(&m.Header, m.Nonce)
+	for i, tx := range block.Transactions[1:] {
+		id := tx.WitnessHash()
+		m.ShortIDs[i] = ID(key, &id)
+	}
+	return m
+}

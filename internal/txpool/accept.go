@@ -1,0 +1,352 @@
+package txpool
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Options say how a transaction is judged.
+type Options struct {
+	Test    bool    // change nothing
+	Bypass  bool    // it was in a block: fees and limits of the pool do not count
+	MaxRate FeeRate // refuse what pays more; nothing: pay what you want
+	MaxFee  int64   // the same, without the operator's additions; 0: any
+	Time    int64   // when it came; 0: now
+}
+
+// ReasonMaxFee is the reason for refusing what pays more than [Options.MaxFee].
+const ReasonMaxFee = "max-fee-exceeded"
+
+// mode is Options with what depends on whether a package is judged.
+type mode struct {
+	Options
+	now Now
+
+	inPackage   bool // the size of the pool is limited afterwards
+	packageFees bool // minimum fees are those of the package
+	replace     bool // conflicts may be replaced
+	carveOut    bool // the limits have their exceptions
+	sibling     bool // a sibling may be replaced (TRUC)
+}
+
+func single(now Now, o Options) mode {
+	return mode{Options: o, now: now, replace: true, carveOut: true, sibling: true}
+}
+
+// A candidate is a transaction that is being judged.
+type candidate struct {
+	entry   *Entry
+	coins   []messages.Coin // by input
+	spent   []*wire.TxOut
+	sibling bool // a sibling is to be replaced
+
+	conflicts map[*Entry]struct{} // direct ones
+	ancestors map[*Entry]struct{}
+}
+
+// A judgment is about one transaction or some that are judged together.
+type judgment struct {
+	*Pool
+	mode
+
+	chain    Coins
+	together map[chainhash.Hash]*wire.MsgTx // of the package, judged before
+	replaced map[*Entry]struct{}            // what is to leave
+}
+
+func (p *Pool) judge(m mode, chain Coins) *judgment {
+	return &judgment{
+		Pool: p, mode: m, chain: chain,
+		together: make(map[chainhash.Hash]*wire.MsgTx), replaced: make(map[*Entry]struct{}),
+	}
+}
+
+// Needs returns the outputs of the chain that a transaction is judged by: those
+// that it spends, and its own, by which one is recognised that is in the chain.
+func Needs(tx *wire.MsgTx) []wire.OutPoint {
+	outs := make([]wire.OutPoint, 0, len(tx.TxIn)+len(tx.TxOut))
+	for _, in := range tx.TxIn {
+		outs = append(outs, in.PreviousOutPoint)
+	}
+	id := tx.TxHash()
+	for i := range tx.TxOut {
+		outs = append(outs, wire.OutPoint{Hash: id, Index: uint32(i)})
+	}
+	return outs
+}
+
+// Confirmed reports whether outputs of a transaction are in the chain.
+func Confirmed(tx *wire.MsgTx, chain Coins) bool {
+	id := tx.TxHash()
+	for i := range tx.TxOut {
+		if _, there := chain[wire.OutPoint{Hash: id, Index: uint32(i)}]; there {
+			return true
+		}
+	}
+	return false
+}
+
+// Accept judges one transaction and puts it into the pool. chain has those of
+// the outputs that it [Needs] which are not spent.
+func (p *Pool) Accept(tx *wire.MsgTx, chain Coins, now Now, o Options) messages.TxResult {
+	return p.accept(tx, chain, single(now, o))
+}
+
+func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
+	j := p.judge(m, chain)
+	c := j.candidate(tx)
+	if r := j.check(c); r != nil {
+		return j.refused(c, r)
+	}
+	if j.MaxRate != (FeeRate{}) && c.entry.rate().Compare(j.MaxRate) > 0 {
+		return j.refused(c, refuse(messages.TxPolicy, "max feerate exceeded", ""))
+	}
+	if p.policy.RequireStandard {
+		if r := j.checkDustSpends(tx); r != nil {
+			return j.refused(c, r)
+		}
+	}
+	if len(c.conflicts) > 0 {
+		if r := j.checkReplacement(c); r != nil {
+			return j.refused(c, r)
+		}
+	}
+	if r := j.checkScripts(c); r != nil {
+		return j.refused(c, r)
+	}
+	if j.MaxFee > 0 && c.entry.Fee > j.MaxFee {
+		return j.refused(c, refuse(messages.TxPolicy, ReasonMaxFee, ""))
+	}
+	result := j.accepted(c, c.entry.rate(), []chainhash.Hash{c.entry.WID})
+	if j.Test {
+		return result
+	}
+	j.apply(c)
+	if j.inPackage || j.Bypass {
+		return result
+	}
+	p.Limit(j.now.Time)
+	if p.byID[c.entry.ID] == nil {
+		return j.refused(c, refuse(messages.TxReconsiderable, "mempool full", ""))
+	}
+	return result
+}
+
+func (j *judgment) candidate(tx *wire.MsgTx) *candidate {
+	at := j.Time
+	if at == 0 {
+		at = j.now.Time
+	}
+	e := &Entry{
+		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: j.now.Tip.Height, Sequence: j.sequence,
+		Weight: int64(tx.SerializeSizeStripped())*(j.rules.WitnessScale-1) + int64(tx.SerializeSize()),
+	}
+	if j.Bypass {
+		e.Sequence = 0
+	}
+	return &candidate{entry: e, conflicts: make(map[*Entry]struct{})}
+}
+
+func (*judgment) refused(c *candidate, r *messages.TxReject) messages.TxResult {
+	result := messages.TxResult{Known: true, Rejected: r}
+	if r.Kind == messages.TxReconsiderable {
+		result.Rate, result.RateOf = c.entry.rate().PerKvB(), []chainhash.Hash{c.entry.WID}
+	}
+	return result
+}
+
+func (j *judgment) accepted(c *candidate, rate FeeRate, of []chainhash.Hash) messages.TxResult {
+	return messages.TxResult{
+		Known: true, VSize: c.entry.VSize, Fee: c.entry.Fee, Rate: rate.PerKvB(), RateOf: of,
+		Replaced: ids(sorted(j.replaced)),
+	}
+}
+
+// apply makes the change of one or more candidates.
+func (j *judgment) apply(candidates ...*candidate) {
+	j.removeSet(j.replaced, messages.PoolReplaced)
+	for _, c := range candidates {
+		c.entry.Sequence = j.sequence
+		if j.Bypass {
+			c.entry.Sequence = 0
+		}
+		j.insert(c.entry)
+	}
+}
+
+// check applies all rules but those on replacement, dust that must be spent, and
+// scripts.
+func (j *judgment) check(c *candidate) *messages.TxReject {
+	tx := c.entry.Tx
+	if r := j.checkForm(c.entry); r != nil {
+		return r
+	}
+	if j.byWID[c.entry.WID] != nil {
+		return refuse(messages.TxConflict, "txn-already-in-mempool", "")
+	}
+	if j.byID[c.entry.ID] != nil {
+		return refuse(messages.TxConflict, "txn-same-nonwitness-data-in-mempool", "")
+	}
+	for _, in := range tx.TxIn {
+		if other := j.spends[in.PreviousOutPoint]; other != nil {
+			if !j.replace {
+				return refuse(messages.TxPolicy, "bip125-replacement-disallowed", "")
+			}
+			c.conflicts[other] = struct{}{}
+		}
+	}
+	if r := j.lookUp(c); r != nil {
+		return r
+	}
+	if r := j.checkSpending(c); r != nil {
+		return r
+	}
+	return j.checkPolicy(c)
+}
+
+// checkForm applies the rules that need to know nothing of what is spent.
+func (j *judgment) checkForm(e *Entry) *messages.TxReject {
+	if r := j.checkSanity(e.Tx); r != nil {
+		return r
+	}
+	if j.policy.RequireStandard {
+		if r := j.checkStandard(e.Tx, e.Weight); r != nil {
+			return r
+		}
+	}
+	if e.Tx.SerializeSizeStripped() < minStandardSize {
+		return nonStandard("tx-size-small")
+	}
+	if !final(e.Tx, j.now.Tip) {
+		return refuse(messages.TxPremature, "non-final", "")
+	}
+	return nil
+}
+
+// lookUp finds what is spent.
+func (j *judgment) lookUp(c *candidate) *messages.TxReject {
+	tx := c.entry.Tx
+	for _, in := range tx.TxIn {
+		coin, ok := j.coin(in.PreviousOutPoint)
+		if !ok {
+			if Confirmed(tx, j.chain) {
+				return refuse(messages.TxConflict, "txn-already-known", "")
+			}
+			return refuse(messages.TxMissingInputs, "bad-txns-inputs-missingorspent", "")
+		}
+		c.coins = append(c.coins, coin)
+		c.spent = append(c.spent, coin.Output)
+	}
+	return nil
+}
+
+// coin returns an output of the package, of the pool, or of the chain.
+func (j *judgment) coin(at wire.OutPoint) (messages.Coin, bool) {
+	tx := j.together[at.Hash]
+	if e := j.byID[at.Hash]; tx == nil && e != nil {
+		tx = e.Tx
+	}
+	if tx == nil {
+		coin, ok := j.chain[at]
+		return coin, ok
+	}
+	if int64(at.Index) >= int64(len(tx.TxOut)) {
+		return messages.Coin{}, false
+	}
+	return messages.Coin{Output: tx.TxOut[at.Index], Height: j.now.Tip.Height + 1}, true
+}
+
+// checkSpending applies the rules about what is spent.
+func (j *judgment) checkSpending(c *candidate) *messages.TxReject {
+	e := c.entry
+	if !sequenceFinal(e.Tx, c.coins, j.now.Tip) {
+		return refuse(messages.TxPremature, "non-BIP68-final", "")
+	}
+	fee, r := j.checkMoney(e.Tx, c.coins, j.now.Tip.Height+1)
+	if r != nil {
+		return r
+	}
+	if j.policy.RequireStandard {
+		if r := j.checkStandardInputs(e.Tx, c.spent); r != nil {
+			return r
+		}
+		if r := checkWitness(e.Tx, c.spent); r != nil {
+			return r
+		}
+	}
+	for i := range c.coins {
+		e.spendsCoinbase = e.spendsCoinbase || c.coins[i].Coinbase
+	}
+	e.Fee, e.Modified = fee, saturatingAdd(fee, j.deltas[e.ID])
+	e.SigOps = j.sigOpCost(e.Tx, c.spent)
+	e.VSize = virtual(max(e.Weight, e.SigOps*j.policy.BytesPerSigOp), j.rules.WitnessScale)
+	return nil
+}
+
+func virtual(weight, scale int64) int64 { return (weight + scale - 1) / scale }
+
+// checkPolicy applies the rules on fees and on what a transaction depends on.
+func (j *judgment) checkPolicy(c *candidate) *messages.TxReject {
+	e := c.entry
+	if j.policy.RequireStandard && (e.Fee != 0 || e.Modified != 0) && len(j.dust(e.Tx)) > 0 {
+		return refuse(messages.TxNotStandard, "dust", "tx with dust output must be 0-fee")
+	}
+	if e.SigOps > maxStandardSigOps {
+		return refuse(messages.TxNotStandard, "bad-txns-too-many-sigops", strconv.FormatInt(e.SigOps, 10))
+	}
+	if minimum := j.policy.MinRelayFee.Fee(e.VSize); !j.Bypass && e.Tx.Version != trucVersion && e.Modified < minimum {
+		return refuse(messages.TxPolicy, "min relay fee not met", fmt.Sprintf("%d < %d", e.Modified, minimum))
+	}
+	if !j.Bypass && !j.packageFees {
+		if r := j.checkRate(e.VSize, e.Modified); r != nil {
+			return r
+		}
+	}
+	if r := j.checkChain(c); r != nil {
+		return r
+	}
+	if !j.Bypass {
+		if r := j.checkTRUC(c); r != nil {
+			return r
+		}
+	}
+	for _, a := range sorted(c.ancestors) {
+		if _, both := c.conflicts[a]; both {
+			return invalid("bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, a.ID))
+		}
+	}
+	return nil
+}
+
+// checkRate compares a fee with what the pool asks for.
+func (j *judgment) checkRate(vsize, fee int64) *messages.TxReject {
+	if floor := j.MinFee(j.now.Time).Fee(vsize); floor > 0 && fee < floor {
+		return refuse(messages.TxReconsiderable, "mempool min fee not met", fmt.Sprintf("%d < %d", fee, floor))
+	}
+	if floor := j.policy.MinRelayFee.Fee(vsize); fee < floor {
+		return refuse(messages.TxReconsiderable, "min relay fee not met", fmt.Sprintf("%d < %d", fee, floor))
+	}
+	return nil
+}
+
+// checkScripts executes the scripts.
+func (j *judgment) checkScripts(c *candidate) *messages.TxReject {
+	err := j.rules.Verify(c.entry.Tx, c.spent)
+	if err == nil {
+		return nil
+	}
+	kind := messages.TxNotStandard
+	if !c.entry.Tx.HasWitness() && spendsWitness(c.entry.Tx, c.spent) {
+		kind = messages.TxWitnessStripped
+	}
+	text, debug := err.Error(), ""
+	if failed, ok := err.(interface{ Input() string }); ok {
+		debug = failed.Input()
+	}
+	return refuse(kind, "mempool-script-verify-flag-failed ("+text+")", debug)
+}

@@ -1,0 +1,94 @@
+package txpool
+
+import (
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Connect takes out what a block confirms, and what is in conflict with it.
+func (p *Pool) Connect(txs []*wire.MsgTx, now int64) {
+	for _, tx := range txs {
+		id := tx.TxHash()
+		if e := p.byID[id]; e != nil {
+			p.remove(e, messages.PoolBlock)
+		}
+		for _, in := range tx.TxIn {
+			if other := p.spends[in.PreviousOutPoint]; other != nil {
+				delete(p.deltas, other.ID)
+				p.removeAll(other, messages.PoolConflict)
+			}
+		}
+		delete(p.deltas, id)
+	}
+	p.floor.updated, p.floor.block = now, true
+}
+
+// Return judges the transactions of blocks that left the chain, in the order in
+// which they were confirmed, and then all others again. chain has the unspent
+// ones of the outputs that [Pool.ReturnNeeds] names.
+func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
+	for _, tx := range txs {
+		if !isCoinbase(tx) {
+			if r := p.Accept(tx, chain, now, Options{Bypass: true}); r.Rejected == nil {
+				continue
+			}
+		}
+		p.removeSpenders(tx)
+	}
+	for _, e := range p.Ordered() {
+		if p.byID[e.ID] == e && !p.stillValid(e, chain, now) {
+			p.removeAll(e, messages.PoolReorg)
+		}
+	}
+	p.Limit(now.Time)
+}
+
+// removeSpenders takes out a transaction that does not come back, with what
+// depends on it.
+func (p *Pool) removeSpenders(tx *wire.MsgTx) {
+	id := tx.TxHash()
+	if e := p.byID[id]; e != nil {
+		p.removeAll(e, messages.PoolReorg)
+		return
+	}
+	for i := range tx.TxOut {
+		if e := p.spends[wire.OutPoint{Hash: id, Index: uint32(i)}]; e != nil {
+			p.removeAll(e, messages.PoolReorg)
+		}
+	}
+}
+
+// ReturnNeeds returns the outputs of the chain that [Pool.Return] judges by.
+func (p *Pool) ReturnNeeds(txs []*wire.MsgTx) []wire.OutPoint {
+	var outs []wire.OutPoint
+	for _, tx := range txs {
+		if !isCoinbase(tx) {
+			outs = append(outs, Needs(tx)...)
+		}
+	}
+	for at := range p.spends {
+		if p.byID[at.Hash] == nil {
+			outs = append(outs, at)
+		}
+	}
+	return outs
+}
+
+// stillValid reports whether an entry is valid on top of a tip that may be on
+// another branch than the one on which it was judged.
+func (p *Pool) stillValid(e *Entry, chain Coins, now Now) bool {
+	j := p.judge(single(now, Options{}), chain)
+	coins := make([]messages.Coin, len(e.Tx.TxIn))
+	for i, in := range e.Tx.TxIn {
+		coin, ok := j.coin(in.PreviousOutPoint)
+		if !ok {
+			return false
+		}
+		if coin.Coinbase && now.Tip.Height+1-coin.Height < p.rules.Maturity {
+			return false
+		}
+		coins[i] = coin
+	}
+	return final(e.Tx, now.Tip) && sequenceFinal(e.Tx, coins, now.Tip)
+}

@@ -1,0 +1,90 @@
+// Package txpool is the pool of unconfirmed transactions as a pure state
+// machine: what it takes in, what it evicts, which of its transactions make the
+// best block.
+//
+// Its policy and the words of its refusals are those of Bitcoin Core 30.2
+// (src/validation.cpp, txmempool.cpp, policy/): standardness, dust, minimum
+// fees, replacement by fee, limits of ancestors and descendants, TRUC (BIP431),
+// ephemeral dust, packages of a child with its parents. Scripts are executed by
+// what [Rules] brings.
+//
+// A [Pool] belongs to one goroutine. It knows no clock, chain or disk: the time,
+// the tip and the coins of the chain are handed in.
+package txpool
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Rules are the consensus rules of a network that concern single transactions.
+type Rules struct {
+	MaxMoney     int64
+	Maturity     int32 // blocks that must follow a coinbase before it can be spent
+	MaxWeight    int64 // of a block
+	MaxSigOps    int64 // cost of a block's signature operations
+	WitnessScale int64
+
+	// Native reports whether an output of a form that Bitcoin leaves to later
+	// rules can be spent. Nil: none can.
+	Native func(script []byte) bool
+
+	// Verify runs the scripts of all inputs with the outputs they spend, by the
+	// rules for transactions that are relayed. The error is in Core's words and
+	// says which input it is about.
+	Verify func(tx *wire.MsgTx, spent []*wire.TxOut) error
+}
+
+// Policy is what an operator chooses. [DefaultPolicy] has Core's defaults.
+type Policy struct {
+	MinRelayFee     FeeRate
+	IncrementalFee  FeeRate // what a replacement must add
+	DustFee         FeeRate // defines dust
+	MaxBytes        int64   // of memory
+	Expiry          int64   // seconds until a transaction is dropped
+	RequireStandard bool
+	BareMultisig    bool  // such outputs are standard
+	DataCarrier     int   // bytes of scripts that carry data; 0: none
+	BytesPerSigOp   int64 // that a signature operation counts for
+	Limits          Limits
+}
+
+// Limits bound what a transaction may depend on, and what may depend on it,
+// itself included.
+type Limits struct {
+	Ancestors, Descendants         int
+	AncestorVSize, DescendantVSize int64
+}
+
+// DefaultPolicy returns the policy of Core 30.2.
+func DefaultPolicy() Policy {
+	return Policy{
+		MinRelayFee: PerKvB(100), IncrementalFee: PerKvB(100), DustFee: PerKvB(3000),
+		MaxBytes: 300_000_000, Expiry: 336 * 60 * 60,
+		RequireStandard: true, BareMultisig: true, DataCarrier: 100_000, BytesPerSigOp: 20,
+		Limits: Limits{Ancestors: 25, Descendants: 25, AncestorVSize: 101_000, DescendantVSize: 101_000},
+	}
+}
+
+// Coins are outputs of the active chain that are not spent.
+type Coins map[wire.OutPoint]messages.Coin
+
+// Now is the moment at which something is judged.
+type Now struct {
+	Tip  *chainview.Block // that the pool is at
+	Time int64            // seconds since 1970
+}
+
+// Change is what happened to the pool, in order.
+type Change = messages.PoolChange
+
+func ids(entries []*Entry) []chainhash.Hash {
+	list := make([]chainhash.Hash, len(entries))
+	for i, e := range entries {
+		list[i] = e.ID
+	}
+	return list
+}

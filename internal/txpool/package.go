@@ -1,0 +1,362 @@
+package txpool
+
+import (
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Limits of packages (src/policy/packages.h).
+const (
+	MaxPackageCount  = 25
+	maxPackageWeight = 404_000
+)
+
+// outcome is what became of a package that is judged together.
+type outcome struct {
+	failed  *messages.TxReject
+	policy  bool                                 // failed is about the package itself
+	results map[chainhash.Hash]messages.TxResult // by witness id
+}
+
+func policyFailure(reason, debug string) outcome {
+	return outcome{failed: refuse(messages.TxPolicy, reason, debug), policy: true}
+}
+
+// partFailure is the failure of a package because of one of its transactions.
+func partFailure(reason string, wid chainhash.Hash, r messages.TxResult) outcome {
+	return outcome{
+		failed:  refuse(messages.TxPolicy, reason, ""),
+		results: map[chainhash.Hash]messages.TxResult{wid: r},
+	}
+}
+
+const partFailed = "transaction failed"
+
+// Try judges transactions together and changes nothing.
+func (p *Pool) Try(txs []*wire.MsgTx, chain Coins, now Now) messages.PackageResult {
+	if len(txs) == 1 {
+		r := p.Accept(txs[0], chain, now, Options{Test: true})
+		return messages.PackageResult{Failed: r.Rejected, Results: []messages.TxResult{r}}
+	}
+	j := p.judge(mode{Options: Options{Test: true}, now: now}, chain)
+	return j.jointly(txs).inOrder(txs)
+}
+
+func (o outcome) inOrder(txs []*wire.MsgTx) messages.PackageResult {
+	result := messages.PackageResult{Failed: o.failed, Policy: o.policy, Results: make([]messages.TxResult, len(txs))}
+	for i, tx := range txs {
+		result.Results[i] = o.results[tx.WitnessHash()]
+	}
+	return result
+}
+
+// Submit puts a child with its parents into the pool: each by itself if it can,
+// else together, so that the child pays for its parents.
+func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) messages.PackageResult {
+	if failed := wellFormed(txs); failed != nil {
+		return failed.inOrder(txs)
+	}
+	if len(txs) > 1 && !ChildWithParents(txs) {
+		return policyFailure("package-not-child-with-parents", "").inOrder(txs)
+	}
+	m := mode{
+		Options: Options{MaxRate: maxRate}, now: now, inPackage: true, packageFees: true, replace: true,
+	}
+	settled := make(map[chainhash.Hash]messages.TxResult)
+	alone := make(map[chainhash.Hash]messages.TxResult)
+	var rest []*wire.MsgTx
+	var last outcome
+	quit := false
+	for _, tx := range txs {
+		wid := tx.WitnessHash()
+		if known, there := p.known(tx); there {
+			settled[wid] = known
+			continue
+		}
+		one := m
+		one.packageFees, one.carveOut, one.sibling = false, false, true
+		result := p.accept(tx, chain, one)
+		switch r := result.Rejected; {
+		case r == nil:
+			settled[wid] = result
+		case len(txs) == 1 || r.Kind != messages.TxReconsiderable && r.Kind != messages.TxMissingInputs:
+			quit = true
+			last.failed = refuse(messages.TxPolicy, partFailed, "")
+			alone[wid] = result
+		default:
+			alone[wid] = result
+			rest = append(rest, tx)
+		}
+	}
+	switch {
+	case quit || len(rest) == 0:
+	case len(rest) == 1:
+		one := m
+		one.packageFees, one.carveOut, one.sibling = false, false, true
+		result := p.accept(rest[0], chain, one)
+		last.results = map[chainhash.Hash]messages.TxResult{rest[0].WitnessHash(): result}
+		if result.Rejected != nil {
+			last.failed = refuse(messages.TxPolicy, partFailed, "")
+		}
+	default:
+		last = p.judge(m, chain).jointly(rest)
+	}
+	p.Limit(now.Time)
+	return p.finish(txs, last, settled, alone)
+}
+
+// known returns what there is to say of a transaction that is in the pool.
+func (p *Pool) known(tx *wire.MsgTx) (messages.TxResult, bool) {
+	if e := p.byWID[tx.WitnessHash()]; e != nil {
+		return messages.TxResult{Known: true, InPool: true, VSize: e.VSize, Fee: e.Fee}, true
+	}
+	if e := p.byID[tx.TxHash()]; e != nil {
+		return messages.TxResult{Known: true, InPool: true, OtherWitness: &e.WID}, true
+	}
+	return messages.TxResult{}, false
+}
+
+// finish puts the results together. What got in may have been driven out again.
+func (p *Pool) finish(txs []*wire.MsgTx, last outcome, settled, alone map[chainhash.Hash]messages.TxResult) messages.PackageResult {
+	full := messages.TxResult{Known: true, Rejected: refuse(messages.TxPolicy, "mempool full", "")}
+	result := messages.PackageResult{Results: make([]messages.TxResult, len(txs))}
+	for i, tx := range txs {
+		wid := tx.WitnessHash()
+		got, ok := last.results[wid]
+		if !ok {
+			got, ok = settled[wid]
+		}
+		if !ok {
+			result.Results[i] = alone[wid]
+			continue
+		}
+		if got.Rejected == nil && p.byID[tx.TxHash()] == nil {
+			last.failed, last.policy = refuse(messages.TxPolicy, partFailed, ""), false
+			got = full
+		}
+		result.Results[i] = got
+	}
+	result.Failed, result.Policy = last.failed, last.policy
+	return result
+}
+
+// jointly judges transactions whose fees count together if the mode says so.
+func (j *judgment) jointly(txs []*wire.MsgTx) outcome {
+	if failed := wellFormed(txs); failed != nil {
+		return *failed
+	}
+	list := make([]*candidate, len(txs))
+	var vsize, fees int64
+	wids := make([]chainhash.Hash, len(txs))
+	for i, tx := range txs {
+		c := j.candidate(tx)
+		list[i], wids[i] = c, c.entry.WID
+		if r := j.check(c); r != nil {
+			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
+		}
+		if j.MaxRate != (FeeRate{}) && c.entry.rate().Compare(j.MaxRate) > 0 {
+			r := refuse(messages.TxPolicy, "max feerate exceeded", "")
+			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
+		}
+		j.together[c.entry.ID] = tx
+		vsize, fees = vsize+c.entry.VSize, fees+c.entry.Modified
+	}
+	for _, c := range list {
+		if r := checkPackageTRUC(c, txs); r != nil {
+			return outcome{failed: r, policy: true}
+		}
+	}
+	rate := RateOf(fees, vsize)
+	if j.packageFees {
+		if r := j.checkRate(vsize, fees); r != nil {
+			last := messages.TxResult{Known: true, Rejected: r, Rate: rate.PerKvB(), RateOf: wids}
+			return partFailure(partFailed, wids[len(wids)-1], last)
+		}
+	}
+	if len(txs) > 1 {
+		if failed := j.checkPackage(list, vsize, fees); failed != nil {
+			return *failed
+		}
+	}
+	if j.policy.RequireStandard {
+		for _, tx := range txs {
+			if r := j.checkDustSpends(tx); r != nil {
+				return partFailure("unspent-dust", tx.WitnessHash(), messages.TxResult{Known: true, Rejected: r})
+			}
+		}
+	}
+	return j.conclude(list, rate, wids)
+}
+
+// conclude executes the scripts of a package and takes it in.
+func (j *judgment) conclude(list []*candidate, rate FeeRate, wids []chainhash.Hash) outcome {
+	o := outcome{results: make(map[chainhash.Hash]messages.TxResult, len(list))}
+	for i, c := range list {
+		if r := j.checkScripts(c); r != nil {
+			o.failed = refuse(messages.TxPolicy, partFailed, "")
+			o.results[c.entry.WID] = messages.TxResult{Known: true, Rejected: r}
+			return o
+		}
+		effective, of := c.entry.rate(), wids[i:i+1]
+		if j.packageFees {
+			effective, of = rate, wids
+		}
+		result := j.accepted(c, effective, of)
+		if i > 0 {
+			result.Replaced = nil
+		}
+		o.results[c.entry.WID] = result
+	}
+	if !j.Test {
+		j.apply(list...)
+	}
+	return o
+}
+
+// checkPackage applies the limits, and the rules on replacement, to a package.
+func (j *judgment) checkPackage(list []*candidate, vsize, fees int64) *outcome {
+	if problem := j.packageLimits(list, vsize); problem != "" {
+		o := policyFailure("package-mempool-limits", problem)
+		return &o
+	}
+	direct := make(map[*Entry]struct{})
+	ancestors := 0
+	for _, c := range list {
+		for other := range c.conflicts {
+			direct[other] = struct{}{}
+		}
+		ancestors += len(c.ancestors)
+	}
+	if len(direct) == 0 {
+		return nil
+	}
+	failed := func(reason, debug string) *outcome {
+		o := policyFailure("package RBF failed: "+reason, debug)
+		return &o
+	}
+	switch {
+	case len(list) != 2:
+		return failed("package must be 1-parent-1-child", "")
+	case ancestors > 0:
+		return failed("new transaction cannot have mempool ancestors", "")
+	}
+	parent, child := list[0].entry, list[1].entry
+	all, problem := j.allConflicts(child, direct)
+	if problem != "" {
+		return failed("too many potential replacements", problem)
+	}
+	if problem := j.paysFor(all, fees, vsize, &child.ID); problem != "" {
+		return failed("insufficient anti-DoS fees", problem)
+	}
+	rate := RateOf(fees, vsize)
+	if rate.Compare(parent.rate()) <= 0 {
+		return failed("package feerate is less than or equal to parent feerate",
+			fmt.Sprintf("package feerate %v <= parent feerate is %v", rate, parent.rate()))
+	}
+	if problem := improves(parent, child, all); problem != "" {
+		return failed(problem, "")
+	}
+	j.replaced = all
+	return nil
+}
+
+// packageLimits bounds what a package depends on, as if all of it depended on
+// all of that.
+func (j *judgment) packageLimits(list []*candidate, vsize int64) string {
+	limits, n := j.policy.Limits, len(list)
+	switch {
+	case n > limits.Ancestors:
+		return fmt.Sprintf("package count %d exceeds ancestor count limit [limit: %d]", n, limits.Ancestors)
+	case n > limits.Descendants:
+		return fmt.Sprintf("package count %d exceeds descendant count limit [limit: %d]", n, limits.Descendants)
+	case vsize > limits.AncestorVSize:
+		return fmt.Sprintf("package size %d exceeds ancestor size limit [limit: %d]", vsize, limits.AncestorVSize)
+	case vsize > limits.DescendantVSize:
+		return fmt.Sprintf("package size %d exceeds descendant size limit [limit: %d]", vsize, limits.DescendantVSize)
+	}
+	parents := make(map[*Entry]struct{})
+	for _, c := range list {
+		for _, in := range c.entry.Tx.TxIn {
+			if parent := j.byID[in.PreviousOutPoint.Hash]; parent != nil {
+				parents[parent] = struct{}{}
+				if len(parents)+n > limits.Ancestors {
+					return fmt.Sprintf("too many unconfirmed parents [limit: %d]", limits.Ancestors)
+				}
+			}
+		}
+	}
+	if _, problem := withinLimits(parents, vsize, n, limits); problem != "" {
+		return "possibly " + problem
+	}
+	return ""
+}
+
+// wellFormed applies the rules on packages that need no context; nil: all kept.
+func wellFormed(txs []*wire.MsgTx) *outcome {
+	fail := func(reason string) *outcome {
+		o := policyFailure(reason, "")
+		return &o
+	}
+	if len(txs) > MaxPackageCount {
+		return fail("package-too-many-transactions")
+	}
+	weight := 0
+	later := make(map[chainhash.Hash]struct{}, len(txs))
+	for _, tx := range txs {
+		weight += 3*tx.SerializeSizeStripped() + tx.SerializeSize()
+		later[tx.TxHash()] = struct{}{}
+	}
+	switch {
+	case len(txs) > 1 && weight > maxPackageWeight:
+		return fail("package-too-large")
+	case len(later) != len(txs):
+		return fail("package-contains-duplicates")
+	}
+	for _, tx := range txs {
+		for _, in := range tx.TxIn {
+			if _, behind := later[in.PreviousOutPoint.Hash]; behind {
+				return fail("package-not-sorted")
+			}
+		}
+		delete(later, tx.TxHash())
+	}
+	if !consistent(txs) {
+		return fail("conflict-in-package")
+	}
+	return nil
+}
+
+// consistent reports whether no two transactions spend the same.
+func consistent(txs []*wire.MsgTx) bool {
+	spent := make(map[wire.OutPoint]int)
+	for i, tx := range txs {
+		if len(tx.TxIn) == 0 {
+			return false
+		}
+		for _, in := range tx.TxIn {
+			if by, twice := spent[in.PreviousOutPoint]; twice && by != i {
+				return false
+			}
+			spent[in.PreviousOutPoint] = i
+		}
+	}
+	return true
+}
+
+// ChildWithParents reports whether the last transaction spends from all others.
+func ChildWithParents(txs []*wire.MsgTx) bool {
+	if len(txs) < 2 {
+		return false
+	}
+	child := txs[len(txs)-1]
+	for _, tx := range txs[:len(txs)-1] {
+		if !spendsFrom(child, tx.TxHash()) {
+			return false
+		}
+	}
+	return true
+}

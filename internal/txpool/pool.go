@@ -1,0 +1,273 @@
+package txpool
+
+import (
+	"container/heap"
+	"math"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A Pool holds transactions that are valid in the next block.
+type Pool struct {
+	rules  Rules
+	policy Policy
+
+	byID        map[chainhash.Hash]*Entry
+	byWID       map[chainhash.Hash]*Entry
+	spends      map[wire.OutPoint]*Entry
+	deltas      map[chainhash.Hash]int64
+	unbroadcast map[chainhash.Hash]struct{}
+	eviction    eviction
+
+	vsize, fees, usage int64
+	sequence           uint64
+	floor              floor
+	expired            int64 // when old ones were looked for
+	changes            []Change
+}
+
+// New returns an empty pool.
+func New(rules Rules, policy Policy) *Pool {
+	return &Pool{
+		rules: rules, policy: policy,
+		byID: make(map[chainhash.Hash]*Entry), byWID: make(map[chainhash.Hash]*Entry),
+		spends: make(map[wire.OutPoint]*Entry), deltas: make(map[chainhash.Hash]int64),
+		unbroadcast: make(map[chainhash.Hash]struct{}), sequence: 1,
+	}
+}
+
+// Policy returns the policy of the pool.
+func (p *Pool) Policy() Policy { return p.policy }
+
+// Len returns the number of transactions.
+func (p *Pool) Len() int { return len(p.byID) }
+
+// Total sums up the pool. Its fees are those paid.
+func (p *Pool) Total() Total { return Total{Count: len(p.byID), VSize: p.vsize, Fees: p.fees} }
+
+// Idle reports whether no block can change the pool.
+func (p *Pool) Idle() bool { return len(p.byID) == 0 && len(p.deltas) == 0 }
+
+// Sequence returns a number that grows with every change.
+func (p *Pool) Sequence() uint64 { return p.sequence }
+
+// Lookup returns a transaction by its id, nil if it is not there.
+func (p *Pool) Lookup(id *chainhash.Hash) *Entry { return p.byID[*id] }
+
+// LookupWitness returns a transaction by its witness id.
+func (p *Pool) LookupWitness(wid *chainhash.Hash) *Entry { return p.byWID[*wid] }
+
+// Spender returns the transaction that spends an output, nil if none does.
+func (p *Pool) Spender(at wire.OutPoint) *Entry { return p.spends[at] }
+
+// Ordered returns all transactions, each after those that it depends on.
+func (p *Pool) Ordered() []*Entry {
+	list := make([]*Entry, 0, len(p.byID))
+	for _, e := range p.byID {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, byDepth)
+	return list
+}
+
+// Ancestors returns what an entry depends on, by id.
+func (*Pool) Ancestors(e *Entry) []*Entry { return sorted(e.ancestors()) }
+
+// Descendants returns what depends on an entry, by id.
+func (*Pool) Descendants(e *Entry) []*Entry { return sorted(e.descendants()) }
+
+// TakeChanges returns what happened since it was called last.
+func (p *Pool) TakeChanges() []Change {
+	taken := p.changes
+	p.changes = nil
+	return taken
+}
+
+// insert adds an entry. Its parents are in the pool already; children may be.
+func (p *Pool) insert(e *Entry) {
+	p.byID[e.ID], p.byWID[e.WID] = e, e
+	e.parents, e.children = make(map[*Entry]struct{}), make(map[*Entry]struct{})
+	for _, in := range e.Tx.TxIn {
+		p.spends[in.PreviousOutPoint] = e
+		if parent := p.byID[in.PreviousOutPoint.Hash]; parent != nil {
+			e.parents[parent], parent.children[e] = struct{}{}, struct{}{}
+		}
+	}
+	for i := range e.Tx.TxOut {
+		if child := p.spends[wire.OutPoint{Hash: e.ID, Index: uint32(i)}]; child != nil {
+			child.parents[e], e.children[child] = struct{}{}, struct{}{}
+		}
+	}
+	heap.Push(&p.eviction, e)
+	p.countIn(e)
+	e.usage = usageOf(e)
+	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
+	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Added: true, Sequence: p.sequence})
+	p.sequence++
+}
+
+// countIn sums up what a new entry changes.
+func (p *Pool) countIn(e *Entry) {
+	above, below := e.ancestors(), e.descendants()
+	e.Ancestors, e.Descendants = Total{}, Total{}
+	e.Ancestors.add(e, 1)
+	e.Descendants.add(e, 1)
+	for a := range above {
+		e.Ancestors.add(a, 1)
+		a.Descendants.add(e, 1)
+	}
+	for d := range below {
+		e.Descendants.add(d, 1)
+	}
+	if len(below) > 0 { // an entry may join what was apart
+		for d := range below {
+			d.Ancestors = Total{}
+			d.Ancestors.add(d, 1)
+			for a := range d.ancestors() {
+				d.Ancestors.add(a, 1)
+			}
+		}
+		for a := range above {
+			a.Descendants = Total{}
+			a.Descendants.add(a, 1)
+			for d := range a.descendants() {
+				a.Descendants.add(d, 1)
+			}
+			p.eviction.fix(a)
+		}
+	}
+	for a := range above {
+		p.eviction.fix(a)
+	}
+	p.eviction.fix(e)
+}
+
+// remove takes out one entry. What depends on it stays, as when it is in a block.
+func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
+	for a := range e.ancestors() {
+		a.Descendants.add(e, -1)
+		p.eviction.fix(a)
+	}
+	for d := range e.descendants() {
+		d.Ancestors.add(e, -1)
+	}
+	for parent := range e.parents {
+		delete(parent.children, e)
+	}
+	for child := range e.children {
+		delete(child.parents, e)
+	}
+	for _, in := range e.Tx.TxIn {
+		delete(p.spends, in.PreviousOutPoint)
+	}
+	delete(p.byID, e.ID)
+	delete(p.byWID, e.WID)
+	delete(p.unbroadcast, e.ID)
+	heap.Remove(&p.eviction, e.place)
+	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
+	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Reason: reason, Sequence: p.sequence})
+	if reason != messages.PoolBlock {
+		p.sequence++
+	}
+}
+
+// removeAll takes out an entry with all that depends on it, those first.
+func (p *Pool) removeAll(e *Entry, reason messages.PoolReason) {
+	if p.byID[e.ID] != e {
+		return
+	}
+	all := e.descendants()
+	all[e] = struct{}{}
+	p.removeSet(all, reason)
+}
+
+func (p *Pool) removeSet(set map[*Entry]struct{}, reason messages.PoolReason) {
+	list := make([]*Entry, 0, len(set))
+	for e := range set {
+		list = append(list, e)
+	}
+	slices.SortFunc(list, byDepth)
+	for _, e := range slices.Backward(list) {
+		p.remove(e, reason)
+	}
+}
+
+// MayPrioritise refuses transactions with dust, which must not pay.
+//
+// Errors: [messages.ErrTxDust].
+func (p *Pool) MayPrioritise(id *chainhash.Hash) error {
+	if e := p.byID[*id]; e != nil && p.policy.RequireStandard && len(p.dust(e.Tx)) > 0 {
+		return messages.ErrTxDust
+	}
+	return nil
+}
+
+// Prioritise adds to what a transaction counts as paying, whether it is in the
+// pool yet or not.
+func (p *Pool) Prioritise(id *chainhash.Hash, delta int64) {
+	sum := saturatingAdd(p.deltas[*id], delta)
+	if e := p.byID[*id]; e != nil {
+		before := e.Modified
+		e.Modified = saturatingAdd(e.Modified, delta)
+		p.reprice(e, saturatingAdd(e.Modified, -before))
+	}
+	p.deltas[*id] = sum
+	if sum == 0 {
+		delete(p.deltas, *id)
+	}
+}
+
+func (p *Pool) reprice(e *Entry, delta int64) {
+	e.Ancestors.Fees += delta
+	e.Descendants.Fees += delta
+	p.eviction.fix(e)
+	for a := range e.ancestors() {
+		a.Descendants.Fees += delta
+		p.eviction.fix(a)
+	}
+	for d := range e.descendants() {
+		d.Ancestors.Fees += delta
+	}
+}
+
+func saturatingAdd(a, b int64) int64 {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
+}
+
+// Prioritised returns what the operator added to transactions.
+func (p *Pool) Prioritised() map[chainhash.Hash]int64 { return p.deltas }
+
+// SetUnbroadcast notes that no peer has asked for a transaction of our own yet,
+// or that one has.
+func (p *Pool) SetUnbroadcast(id *chainhash.Hash, on bool) {
+	switch {
+	case !on:
+		delete(p.unbroadcast, *id)
+	case p.byID[*id] != nil:
+		p.unbroadcast[*id] = struct{}{}
+	}
+}
+
+// Unbroadcast reports whether no peer has asked for a transaction of our own.
+func (p *Pool) Unbroadcast(id *chainhash.Hash) bool { _, is := p.unbroadcast[*id]; return is }
+
+// AllUnbroadcast returns those that no peer has asked for, by id.
+func (p *Pool) AllUnbroadcast() []chainhash.Hash {
+	list := make([]chainhash.Hash, 0, len(p.unbroadcast))
+	for id := range p.unbroadcast {
+		list = append(list, id)
+	}
+	slices.SortFunc(list, func(a, b chainhash.Hash) int { return compareHashes(&a, &b) })
+	return list
+}

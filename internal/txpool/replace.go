@@ -1,0 +1,92 @@
+package txpool
+
+import (
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// maxReplaced is how many transactions a replacement may drive out.
+const maxReplaced = 100
+
+// checkReplacement applies the rules on replacing what a candidate conflicts
+// with.
+func (j *judgment) checkReplacement(c *candidate) *messages.TxReject {
+	e, suffix := c.entry, ""
+	if c.sibling {
+		suffix = " (including sibling eviction)"
+	}
+	for _, other := range sorted(c.conflicts) {
+		if e.rate().Compare(other.rate()) <= 0 {
+			return refuse(messages.TxReconsiderable, "insufficient fee"+suffix, fmt.Sprintf(
+				"rejecting replacement %v; new feerate %v <= old feerate %v", e.ID, e.rate(), other.rate()))
+		}
+	}
+	all, problem := j.allConflicts(e, c.conflicts)
+	if problem != "" {
+		return refuse(messages.TxPolicy, "too many potential replacements"+suffix, problem)
+	}
+	if at := j.newUnconfirmed(e.Tx, all); at >= 0 {
+		return refuse(messages.TxPolicy, "replacement-adds-unconfirmed"+suffix,
+			fmt.Sprintf("replacement %v adds unconfirmed input, idx %d", e.ID, at))
+	}
+	if problem := j.paysFor(all, e.Modified, e.VSize, &e.ID); problem != "" {
+		return refuse(messages.TxReconsiderable, "insufficient fee"+suffix, problem)
+	}
+	j.replaced = all
+	return nil
+}
+
+// allConflicts returns the direct conflicts with all that depends on them.
+func (*judgment) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]struct{}, string) {
+	count := 0
+	for _, other := range sorted(direct) {
+		if count += other.Descendants.Count; count > maxReplaced {
+			return nil, fmt.Sprintf("rejecting replacement %v; too many potential replacements (%d > %d)", e.ID, count, maxReplaced)
+		}
+	}
+	all := make(map[*Entry]struct{})
+	for other := range direct {
+		all[other] = struct{}{}
+		for d := range other.descendants() {
+			all[d] = struct{}{}
+		}
+	}
+	return all, ""
+}
+
+// newUnconfirmed returns the first input that spends from the pool, and not from
+// what the replaced ones spend from; -1: none does.
+func (j *judgment) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) int {
+	parents := make(map[chainhash.Hash]struct{})
+	for other := range replaced {
+		for _, in := range other.Tx.TxIn {
+			parents[in.PreviousOutPoint.Hash] = struct{}{}
+		}
+	}
+	for i, in := range tx.TxIn {
+		_, known := parents[in.PreviousOutPoint.Hash]
+		if !known && j.byID[in.PreviousOutPoint.Hash] != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// paysFor tells why a fee does not pay for what it replaces and for its relay.
+func (j *judgment) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *chainhash.Hash) string {
+	before := int64(0)
+	for other := range replaced {
+		before += other.Modified
+	}
+	if fee < before {
+		return fmt.Sprintf("rejecting replacement %v, less fees than conflicting txs; %s < %s", id, money(fee), money(before))
+	}
+	if more, needed := fee-before, j.policy.IncrementalFee.Fee(vsize); more < needed {
+		return fmt.Sprintf("rejecting replacement %v, not enough additional fees to relay; %s < %s", id, money(more), money(needed))
+	}
+	return ""
+}

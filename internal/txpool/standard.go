@@ -1,0 +1,271 @@
+package txpool
+
+import (
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Limits of standard transactions (src/policy/policy.h).
+const (
+	minStandardVersion, maxStandardVersion = 1, 3
+
+	maxStandardWeight    = 400_000
+	maxStandardScriptSig = 1650
+	minStandardSize      = 65 // without witnesses
+	maxStandardSigOps    = 16_000
+	maxLegacySigOps      = 2500 // of all inputs (BIP54)
+	maxRedeemSigOps      = 15
+	maxMultisigKeys      = 3
+	maxDustOutputs       = 1
+
+	maxWitnessItems  = 100 // of a P2WSH input
+	maxWitnessItem   = 80
+	maxWitnessScript = 3600
+	maxTapscriptItem = 80
+)
+
+// Forms of scripts, as package descriptor names them.
+const (
+	formNonStandard = "nonstandard"
+	formAnchor      = "anchor"
+	formScriptHash  = "scripthash"
+	formMultisig    = "multisig"
+	formNullData    = "nulldata"
+	formUnknown     = "witness_unknown"
+)
+
+func refuse(kind messages.TxRejectKind, reason, debug string) *messages.TxReject {
+	return &messages.TxReject{Kind: kind, Reason: reason, Debug: debug}
+}
+
+func nonStandard(reason string) *messages.TxReject {
+	return refuse(messages.TxNotStandard, reason, "")
+}
+
+// checkStandard refuses forms of transactions that are not relayed.
+func (p *Pool) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject {
+	if v := uint32(tx.Version); v < minStandardVersion || v > maxStandardVersion {
+		return nonStandard("version")
+	}
+	if weight > maxStandardWeight {
+		return nonStandard("tx-size")
+	}
+	for _, in := range tx.TxIn {
+		if len(in.SignatureScript) > maxStandardScriptSig {
+			return nonStandard("scriptsig-size")
+		}
+		if !txscript.IsPushOnlyScript(in.SignatureScript) {
+			return nonStandard("scriptsig-not-pushonly")
+		}
+	}
+	carried := 0
+	for _, out := range tx.TxOut {
+		switch form := descriptor.ScriptType(out.PkScript); form {
+		case formNonStandard:
+			return nonStandard("scriptpubkey")
+		case formNullData:
+			if carried += len(out.PkScript); carried > p.policy.DataCarrier {
+				return nonStandard("datacarrier")
+			}
+		case formMultisig:
+			if keys := int(out.PkScript[len(out.PkScript)-2]) - txscript.OP_1 + 1; keys < 1 || keys > maxMultisigKeys {
+				return nonStandard("scriptpubkey")
+			}
+			if !p.policy.BareMultisig {
+				return nonStandard("bare-multisig")
+			}
+		}
+	}
+	if len(p.dust(tx)) > maxDustOutputs {
+		return nonStandard("dust")
+	}
+	return nil
+}
+
+// dust returns the outputs that cost more to spend than they are worth.
+func (p *Pool) dust(tx *wire.MsgTx) []uint32 {
+	var found []uint32
+	for i, out := range tx.TxOut {
+		if out.Value < p.dustLimit(out) {
+			found = append(found, uint32(i))
+		}
+	}
+	return found
+}
+
+// Sizes of what spends an output: an input with a signature and a key.
+const (
+	inputSize        = 32 + 4 + 1 + 107 + 4
+	witnessInputSize = 32 + 4 + 1 + 107/4 + 4
+)
+
+func (p *Pool) dustLimit(out *wire.TxOut) int64 {
+	if unspendable(out.PkScript) {
+		return 0
+	}
+	size := out.SerializeSize() + inputSize
+	if txscript.IsWitnessProgram(out.PkScript) {
+		size += witnessInputSize - inputSize
+	}
+	return p.policy.DustFee.Fee(int64(size))
+}
+
+func unspendable(script []byte) bool {
+	return len(script) > 0 && script[0] == txscript.OP_RETURN || len(script) > txscript.MaxScriptSize
+}
+
+// checkStandardInputs refuses to spend forms of outputs whose rules may change, or that
+// cost much to check.
+func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
+	sigOps := 0
+	for i, in := range tx.TxIn {
+		sigOps += preciseSigOps(in.SignatureScript) + txscript.GetPreciseSigOpCount(in.SignatureScript, spent[i].PkScript, true)
+		if sigOps > maxLegacySigOps {
+			return bad
+		}
+	}
+	for i, in := range tx.TxIn {
+		switch descriptor.ScriptType(spent[i].PkScript) {
+		case formNonStandard:
+			return bad
+		case formUnknown:
+			if p.rules.Native == nil || !p.rules.Native(spent[i].PkScript) {
+				return bad
+			}
+		case formScriptHash:
+			redeem, ok := lastPush(in.SignatureScript)
+			if !ok || preciseSigOps(redeem) > maxRedeemSigOps {
+				return bad
+			}
+		}
+	}
+	return nil
+}
+
+// preciseSigOps counts the signature operations of a script, those of many keys
+// by the number of keys.
+func preciseSigOps(script []byte) int { return txscript.GetPreciseSigOpCount(nil, script, true) }
+
+// lastPush returns what a script of pushes leaves on top of the stack.
+func lastPush(script []byte) ([]byte, bool) {
+	var last []byte
+	found := false
+	tokens := txscript.MakeScriptTokenizer(0, script)
+	for tokens.Next() {
+		op := tokens.Opcode()
+		switch {
+		case op > txscript.OP_16 || op == txscript.OP_RESERVED || len(tokens.Data()) > txscript.MaxScriptElementSize:
+			return nil, false
+		case op == txscript.OP_1NEGATE:
+			last = []byte{0x81}
+		case op >= txscript.OP_1:
+			last = []byte{op - txscript.OP_1 + 1}
+		default:
+			last = tokens.Data()
+		}
+		found = true
+	}
+	return last, found && tokens.Err() == nil
+}
+
+// checkWitness refuses witnesses that are larger than standard scripts need.
+func checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+	for i, in := range tx.TxIn {
+		if len(in.Witness) > 0 && !standardWitness(in, spent[i].PkScript) {
+			return refuse(messages.TxWitnessMutated, "bad-witness-nonstandard", "")
+		}
+	}
+	return nil
+}
+
+func standardWitness(in *wire.TxIn, script []byte) bool {
+	if descriptor.ScriptType(script) == formAnchor {
+		return false
+	}
+	nested := txscript.IsPayToScriptHash(script)
+	if nested {
+		var ok bool
+		if script, ok = lastPush(in.SignatureScript); !ok {
+			return false
+		}
+	}
+	switch {
+	case !txscript.IsWitnessProgram(script):
+		return false
+	case txscript.IsPayToWitnessScriptHash(script):
+		return standardScriptHash(in.Witness)
+	case txscript.IsPayToTaproot(script) && !nested:
+		return standardTaproot(in.Witness)
+	}
+	return true
+}
+
+func standardScriptHash(witness wire.TxWitness) bool {
+	last := len(witness) - 1
+	return len(witness[last]) <= maxWitnessScript && last <= maxWitnessItems && allShort(witness[:last], maxWitnessItem)
+}
+
+func standardTaproot(witness wire.TxWitness) bool {
+	n := len(witness)
+	if n < 2 {
+		return true
+	}
+	if last := witness[n-1]; len(last) > 0 && last[0] == txscript.TaprootAnnexTag {
+		return false
+	}
+	control := witness[n-1]
+	if len(control) == 0 {
+		return false
+	}
+	tapscript := control[0]&txscript.TaprootLeafMask == byte(txscript.BaseLeafVersion)
+	return !tapscript || allShort(witness[:n-2], maxTapscriptItem)
+}
+
+func allShort(items [][]byte, limit int) bool {
+	for _, item := range items {
+		if len(item) > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// spendsWitness reports whether some input needs a witness. A transaction
+// without any that fails may have lost it on its way.
+func spendsWitness(tx *wire.MsgTx, spent []*wire.TxOut) bool {
+	for i, in := range tx.TxIn {
+		script := spent[i].PkScript
+		if txscript.IsWitnessProgram(script) && descriptor.ScriptType(script) != formAnchor {
+			return true
+		}
+		if !txscript.IsPayToScriptHash(script) {
+			continue
+		}
+		if redeem, ok := lastPush(in.SignatureScript); ok && txscript.IsWitnessProgram(redeem) {
+			return true
+		}
+	}
+	return false
+}
+
+// sigOpCost returns what the signature operations of a transaction count for in
+// a block.
+func (p *Pool) sigOpCost(tx *wire.MsgTx, spent []*wire.TxOut) int64 {
+	legacy, witness := 0, 0
+	for i, in := range tx.TxIn {
+		legacy += txscript.GetSigOpCount(in.SignatureScript)
+		script := spent[i].PkScript
+		if txscript.IsPayToScriptHash(script) {
+			legacy += txscript.GetPreciseSigOpCount(in.SignatureScript, script, true)
+		}
+		witness += txscript.GetWitnessSigOpCount(in.SignatureScript, script, in.Witness)
+	}
+	for _, out := range tx.TxOut {
+		legacy += txscript.GetSigOpCount(out.PkScript)
+	}
+	return int64(legacy)*p.rules.WitnessScale + int64(witness)
+}

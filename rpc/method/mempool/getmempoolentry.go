@@ -1,0 +1,156 @@
+package mempool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+func entryResults() []command.Result {
+	ids := []command.Result{{Type: command.Hex, Help: "id of a transaction"}}
+	return []command.Result{
+		{Type: command.Number, Key: "vsize", Help: "virtual size; signature operations may raise it"},
+		{Type: command.Number, Key: "weight", Help: "weight"},
+		{Type: command.Timestamp, Key: "time", Help: "when it came"},
+		{Type: command.Number, Key: "height", Help: "height of the tip when it came"},
+		{Type: command.Number, Key: "descendantcount", Help: "how many depend on it, itself included"},
+		{Type: command.Number, Key: "descendantsize", Help: "virtual size of those"},
+		{Type: command.Number, Key: "ancestorcount", Help: "how many it depends on, itself included"},
+		{Type: command.Number, Key: "ancestorsize", Help: "virtual size of those"},
+		{Type: command.Hex, Key: "wtxid", Help: "its id with witnesses"},
+		{Type: command.Object, Key: "fees", Help: "what it pays", Inner: []command.Result{
+			{Type: command.Amount, Key: "base", Help: "its fee"},
+			{Type: command.Amount, Key: "modified", Help: "the fee with what prioritisetransaction added"},
+			{Type: command.Amount, Key: "ancestor", Help: "modified fees of those it depends on, itself included"},
+			{Type: command.Amount, Key: "descendant", Help: "modified fees of those that depend on it, itself included"},
+		}},
+		{Type: command.Array, Key: "depends", Help: "those that it spends from", Inner: ids},
+		{Type: command.Array, Key: "spentby", Help: "those that spend from it", Inner: ids},
+		{Type: command.Bool, Key: "bip125-replaceable", Help: "whether it, or one that it depends on, asks to be replaceable"},
+		{Type: command.Bool, Key: "unbroadcast", Help: "whether it is of our own and no peer has asked for it yet"},
+	}
+}
+
+// entry is what is told of a transaction of the pool.
+type entry struct {
+	VSize           int64          `json:"vsize"`
+	Weight          int64          `json:"weight"`
+	Time            int64          `json:"time"`
+	Height          int32          `json:"height"`
+	DescendantCount int            `json:"descendantcount"`
+	DescendantSize  int64          `json:"descendantsize"`
+	AncestorCount   int            `json:"ancestorcount"`
+	AncestorSize    int64          `json:"ancestorsize"`
+	WTxID           chainhash.Hash `json:"wtxid"`
+	Fees            entryFees      `json:"fees"`
+	Depends         []string       `json:"depends"`
+	SpentBy         []string       `json:"spentby"`
+	Replaceable     bool           `json:"bip125-replaceable"`
+	Unbroadcast     bool           `json:"unbroadcast"`
+}
+
+type entryFees struct {
+	Base       jsontree.Amount `json:"base"`
+	Modified   jsontree.Amount `json:"modified"`
+	Ancestor   jsontree.Amount `json:"ancestor"`
+	Descendant jsontree.Amount `json:"descendant"`
+}
+
+func newEntry(tx *messages.PoolTx) entry {
+	e := entry{
+		VSize: tx.VSize, Weight: tx.Weight, Time: tx.Time, Height: tx.Height,
+		DescendantCount: tx.Descendants, DescendantSize: tx.DescendantVSize,
+		AncestorCount: tx.Ancestors, AncestorSize: tx.AncestorVSize, WTxID: tx.WID,
+		Fees: entryFees{
+			jsontree.Amount(tx.Fee), jsontree.Amount(tx.ModifiedFee),
+			jsontree.Amount(tx.AncestorFees), jsontree.Amount(tx.DescendantFees),
+		},
+		Depends: texts(tx.Depends), SpentBy: texts(tx.SpentBy),
+		Replaceable: tx.Replaceable, Unbroadcast: tx.Unbroadcast,
+	}
+	slices.SortFunc(e.Depends, cmp.Compare)
+	return e
+}
+
+func texts(ids []chainhash.Hash) []string {
+	list := make([]string, len(ids))
+	for i := range ids {
+		list[i] = ids[i].String()
+	}
+	return list
+}
+
+func getMempoolEntry(d *Deps) command.Command {
+	return command.Command{
+		Name:     "getmempoolentry",
+		Category: command.Blockchain,
+		Summary:  "Returns what is known of a transaction of the memory pool.",
+		Params:   []command.Param{{Name: "txid", Type: command.Hex, Help: "its id"}},
+		Results:  []command.Result{{Type: command.Object, Inner: entryResults()}},
+		Examples: []string{`["mytxid"]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			id, err := arg.Hash(a.Value(0), "txid")
+			if err != nil {
+				return nil, err
+			}
+			tx, err := ask.Ask(ctx, d.Pool, messages.GetPoolTx{ID: id})
+			if errors.Is(err, messages.ErrNotInPool) {
+				return nil, errNotInPool
+			}
+			return newEntry(&tx), err
+		},
+	}
+}
+
+// getMempoolRelatives is getmempoolancestors and getmempooldescendants.
+func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.Command {
+	return command.Command{
+		Name:     name,
+		Category: command.Blockchain,
+		Summary:  "Returns " + what + ".",
+		Params: []command.Param{
+			{Name: "txid", Type: command.Hex, Help: "its id"},
+			{Name: "verbose", Type: command.Bool, Default: "false", Help: "true for an object with details, false for a list of ids"},
+		},
+		Results: []command.Result{
+			{Type: command.Array, When: "for verbose = false", Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}}},
+			{Type: command.UserKeys, When: "for verbose = true", Inner: []command.Result{
+				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: entryResults()},
+			}},
+		},
+		Examples: []string{`["mytxid"]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			verbose, err := a.BoolOr(1, false)
+			if err != nil {
+				return nil, err
+			}
+			id, err := arg.Hash(a.Value(0), "txid")
+			if err != nil {
+				return nil, err
+			}
+			list, err := ask.Ask(ctx, d.Pool, messages.GetPoolRelatives{ID: id, Descendants: descendants})
+			switch {
+			case errors.Is(err, messages.ErrNotInPool):
+				return nil, errNotInPool
+			case err != nil:
+				return nil, err
+			case verbose:
+				return members(list), nil
+			}
+			ids := make([]string, len(list))
+			for i := range list {
+				ids[i] = list[i].ID.String()
+			}
+			return ids, nil
+		},
+	}
+}

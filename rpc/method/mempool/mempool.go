@@ -1,0 +1,183 @@
+// Package mempool holds the JSON-RPC methods that put transactions into the pool
+// of unconfirmed ones, and that tell what is in it.
+//
+// The actor that owns the pool decides and answers. Results and errors are those
+// of Bitcoin Core 30.2 (src/rpc/mempool.cpp, mining.cpp).
+package mempool
+
+import (
+	"encoding/hex"
+
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work on.
+type Deps struct {
+	Network *dialect.Network
+	Pool    *ask.Ref // owns the pool
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	return []command.Command{
+		getMempoolRelatives(&d, "getmempoolancestors", "what a transaction of the pool depends on", false),
+		getMempoolRelatives(&d, "getmempooldescendants", "what depends on a transaction of the pool", true),
+		getMempoolEntry(&d),
+		getMempoolInfo(&d),
+		getPrioritisedTransactions(&d),
+		getRawMempool(&d),
+		getTxSpendingPrevOut(&d),
+		importMempool(&d),
+		prioritiseTransaction(&d),
+		saveMempool(&d),
+		sendRawTransaction(&d),
+		submitPackage(&d),
+		testMempoolAccept(&d),
+	}
+}
+
+// Core's defaults: the highest fee rate that calls accept, in coins for 1000
+// virtual bytes.
+const (
+	defaultMaxFeeRate = jsontree.Amount(10_000_000)
+	tooHighFeeRate    = jsontree.Amount(100_000_000)
+)
+
+var maxFeeRateParam = command.Param{
+	Name: "maxfeerate", Type: command.Amount, Default: `"0.10"`,
+	Help: "refuse what pays more for 1000 virtual bytes; less than 1 coin, 0 for no limit",
+}
+
+// maxFeeRate reads the highest fee rate to accept.
+func (d *Deps) maxFeeRate(a *command.Args, i int) (jsontree.Amount, error) {
+	if !a.Has(i) {
+		return defaultMaxFeeRate, nil
+	}
+	rate, err := a.Amount(i, jsontree.Amount(d.Network.MaxMoney))
+	if err != nil {
+		return 0, err
+	}
+	if rate >= tooHighFeeRate {
+		return 0, command.Error{
+			Code: command.InvalidParameter, Message: "Fee rates larger than or equal to 1BTC/kvB are not accepted",
+		}
+	}
+	return rate, nil
+}
+
+var burnParam = command.Param{
+	Name: "maxburnamount", Type: command.Amount, Default: `"0.00"`,
+	Help: "refuse outputs that nobody can spend and that are worth more",
+}
+
+// maxBurn reads the highest amount that an unspendable output may be worth.
+func (d *Deps) maxBurn(a *command.Args, i int) (int64, error) {
+	if !a.Has(i) {
+		return 0, nil
+	}
+	burn, err := a.Amount(i, jsontree.Amount(d.Network.MaxMoney))
+	return int64(burn), err
+}
+
+var errBurn = command.Error{
+	Code:    command.VerifyError,
+	Message: "Unspendable output exceeds maximum configured by user (maxburnamount)",
+}
+
+// checkBurn refuses a transaction that burns more than that.
+func checkBurn(tx *wire.MsgTx, limit int64) error {
+	for _, out := range tx.TxOut {
+		s := out.PkScript
+		lost := len(s) > 0 && s[0] == txscript.OP_RETURN || len(s) > txscript.MaxScriptSize || !rawtx.HasValidOps(s)
+		if lost && out.Value > limit {
+			return errBurn
+		}
+	}
+	return nil
+}
+
+// readTx reads a transaction from hex.
+func readTx(text string) (*wire.MsgTx, bool) {
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, false
+	}
+	return rawtx.Decode(raw, rawtx.AnyForm)
+}
+
+// maxPackage is how many transactions one call may bring.
+const maxPackage = 25
+
+// readTxs reads the transactions of a package. Each is checked as soon as it is
+// read.
+func readTxs(list *jsontree.Value, check func(*wire.MsgTx) error) ([]*wire.MsgTx, error) {
+	var txs []*wire.MsgTx
+	for _, v := range list.Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		tx, ok := readTx(text)
+		if !ok {
+			return nil, command.Errorf(command.DeserializationError,
+				"TX decode failed: %s Make sure the tx has at least one input.", text)
+		}
+		if err := check(tx); err != nil {
+			return nil, err
+		}
+		txs = append(txs, tx)
+	}
+	return txs, nil
+}
+
+var errPackageSize = command.Errorf(command.InvalidParameter, "Array must contain between 1 and %d transactions.", maxPackage)
+
+// virtualSize is the size of a transaction without what its signature operations
+// add.
+func virtualSize(tx *wire.MsgTx) int64 {
+	return int64(tx.SerializeSizeStripped()*3+tx.SerializeSize()+3) / 4
+}
+
+// feeFor returns what a size costs at a rate, rounded up.
+func feeFor(rate jsontree.Amount, vsize int64) int64 { return (int64(rate)*vsize + 999) / 1000 }
+
+// errNotInPool answers a transaction that is not in the pool.
+var errNotInPool = command.Error{Code: command.InvalidAddressOrKey, Message: "Transaction not in mempool"}
+
+// feesOf is the object about fees in results of packages.
+type feesOf struct {
+	Base     jsontree.Amount  `json:"base"`
+	Rate     *jsontree.Amount `json:"effective-feerate,omitempty"`
+	Includes []string         `json:"effective-includes,omitempty"`
+}
+
+func newFees(r *messages.TxResult) *feesOf {
+	fees := &feesOf{Base: jsontree.Amount(r.Fee)}
+	if r.InPool {
+		return fees
+	}
+	rate := jsontree.Amount(r.Rate)
+	fees.Rate = &rate
+	for _, wid := range r.RateOf {
+		fees.Includes = append(fees.Includes, wid.String())
+	}
+	return fees
+}
+
+var feesResult = command.Result{
+	Type: command.Object, Key: "fees", Optional: true, Help: "what it pays", Inner: []command.Result{
+		{Type: command.Amount, Key: "base", Help: "its fee"},
+		{Type: command.Amount, Key: "effective-feerate", Optional: true, Help: "the rate it was judged by, for 1000 virtual bytes"},
+		{Type: command.Array, Key: "effective-includes", Optional: true, Help: "the transactions that the rate is of", Inner: []command.Result{
+			{Type: command.Hex, Help: "witness id"},
+		}},
+	},
+}
