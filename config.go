@@ -59,6 +59,9 @@ type Config struct {
 	// [filters.KernelNames], which is for tests.
 	FilterLayout, FilterKernel string
 
+	// Prune lets old blocks be deleted. Default: all are kept.
+	Prune *PruneConfig
+
 	Reindex     bool  // build everything anew from the block files
 	NoBlocksXOR bool  // do not obfuscate new block files
 	SmallFiles  bool  // block files of 64 KiB, to test with

@@ -92,6 +92,9 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
 		Expansions: expansions, Sync: n.sync, MaxTipAge: n.cfg.MaxTipAge,
 	}
+	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
+		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
+	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}
 	}

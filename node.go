@@ -85,7 +85,11 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if _, err := ask.Ask(ctx, n.chain, messages.WaitOpen{}); err != nil {
-		return n.why(err)
+		err = n.why(err)
+		if reason, ok := errors.AsType[StartError](err); ok {
+			return reason
+		}
+		return err
 	}
 	if err := n.startMempool(); err != nil {
 		return err
@@ -97,9 +101,12 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	if n.cfg.BlockFilterIndex {
-		if err := n.startIndex(); err != nil {
+		if err := n.startIndex(ctx); err != nil {
 			return err
 		}
+	}
+	if err := n.startPruning(ctx); err != nil {
+		return err
 	}
 	if n.cfg.Wallets != nil {
 		if err := n.startWallets(ctx); err != nil {
@@ -151,17 +158,23 @@ func (n *Node) startCoins() error {
 	return n.spawn(&n.coins, "coins", producer, coins.Requests)
 }
 
-func (n *Node) startIndex() error {
+func (n *Node) startIndex(ctx context.Context) error {
 	store, err := openIndex(&n.cfg)
 	if err != nil {
 		return err
 	}
 	n.store = store
-	producer := indexer.New(indexer.Config{
+	if err := n.lockPruning(ctx); err != nil {
+		return err
+	}
+	cfg := indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen,
 		Workers: n.cfg.Workers, Log: n.cfg.Log, OnFailed: n.fail,
-	})
-	if err := n.spawn(&n.indexer, "indexer", producer, indexer.Requests); err != nil {
+	}
+	if n.cfg.Prune != nil {
+		cfg.Keeper, cfg.LockName = n.chain, filterLock
+	}
+	if err := n.spawn(&n.indexer, "indexer", indexer.New(cfg), indexer.Requests); err != nil {
 		return err
 	}
 	return n.spawn(&n.scanner, "scanner", scanner.New(scanner.Config{

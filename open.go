@@ -42,11 +42,14 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 		Dir:       filepath.Join(o.cfg.Dir, "chainstate"),
 		BlocksDir: o.cfg.BlocksDir,
 		Magic:     o.net.Magic, XOR: !o.cfg.NoBlocksXOR, FastPrune: o.cfg.SmallFiles,
-		HeaderLen: o.net.HeaderLen, Log: o.cfg.Log,
+		HeaderLen: o.net.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
 	}
 	db, err := o.database(options)
 	if err != nil {
 		return nil, err
+	}
+	if err := o.checkPruning(db); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	e, err := o.validator(db)
 	if err != nil {
@@ -62,6 +65,7 @@ func (o *opener) validator(db *chaindb.DB) (validator, error) {
 	}
 	return bitcoin.Open(bitcoin.Config{
 		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,
+		Prune: o.enginePrune(),
 	})
 }
 

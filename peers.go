@@ -85,7 +85,10 @@ func (n *Node) startPeers(ctx context.Context) error {
 
 // services is what the node offers its peers.
 func (n *Node) services() wire.ServiceFlag {
-	offered := wire.SFNodeNetwork | wire.SFNodeNetworkLimited | wire.SFNodeWitness
+	offered := wire.SFNodeNetworkLimited | wire.SFNodeWitness
+	if n.cfg.Prune == nil {
+		offered |= wire.SFNodeNetwork
+	}
 	if n.cfg.Peers.Filters {
 		offered |= wire.SFNodeCF
 	}

@@ -12,6 +12,13 @@ var (
 	// ErrBlockNotFound reports a block hash that the node does not know.
 	ErrBlockNotFound = errors.New("block not found")
 
+	// ErrNotPruning reports that the node keeps all blocks.
+	ErrNotPruning = errors.New("node is not in prune mode")
+
+	// ErrBlockPruned reports that a block is needed that was deleted to save
+	// space.
+	ErrBlockPruned = errors.New("block was pruned")
+
 	// ErrNoCoin reports an output that is spent, or was never there.
 	ErrNoCoin = errors.New("no such unspent output")
 
@@ -88,7 +95,7 @@ type MinedBlock struct {
 // InvalidateBlock marks a block and what follows it as invalid, and moves to
 // the best chain without them.
 //
-// Errors: [ErrBlockNotFound].
+// Errors: [ErrBlockNotFound], [ErrBlockPruned].
 type InvalidateBlock struct {
 	Asks[Done]
 
@@ -104,6 +111,30 @@ type ReconsiderBlock struct {
 
 	Hash chainhash.Hash
 }
+
+// PruneBlocks deletes the files of old blocks, where the node may. Up to Height,
+// included, when it is above 0; else as far as the node's target asks.
+//
+// Errors: [ErrNotPruning].
+type PruneBlocks struct {
+	Asks[Done]
+
+	Height int32
+}
+
+// SetPruneLock keeps blocks from being pruned that somebody has yet to read: those
+// from Height on and the eleven before. A reorganisation moves the lock back to
+// where the branches part.
+type SetPruneLock struct {
+	Asks[Done]
+
+	Name   string // whose lock it is; it replaces the one of that name
+	Height int32
+}
+
+// StartPruning lets blocks be deleted by themselves, where the node is told to. Until
+// then locks may be set.
+type StartPruning struct{ Asks[Done] }
 
 // SetMockTime makes the chain judge block times by a fixed clock. The zero
 // time returns to the real one.

@@ -3,7 +3,8 @@
 // It serves [messages.SubmitBlock], [messages.AcceptBlocks], [messages.AcceptHeaders],
 // [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
-// [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins], [messages.WaitTip],
+// [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
+// [messages.PruneBlocks], [messages.SetPruneLock], [messages.StartPruning], [messages.WaitTip],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
@@ -37,6 +38,13 @@ type Engine interface {
 	// Stored returns the blocks in the engine's own files that it has yet to
 	// take, nil when there are none.
 	Stored() *Stored
+
+	// Prune deletes old blocks up to a height, included, as far as the engine
+	// allows; at 0, as many as its target asks. It deletes none by itself before
+	// StartPruning. A lock keeps blocks from about a height on.
+	Prune(height int32) error
+	StartPruning() error
+	SetPruneLock(name string, height int32)
 }
 
 // A Validator validates one kind of chain. One worker uses it at a time.
@@ -102,6 +110,8 @@ var Requests = []ask.Served{
 	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
+	ask.Serve[messages.PruneBlocks](),
+	ask.Serve[messages.SetPruneLock](), ask.Serve[messages.StartPruning](),
 }
 
 type (
@@ -121,6 +131,9 @@ type (
 	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
+	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
+	pruneLock    = ask.Call[messages.SetPruneLock, messages.Done]
+	startPruning = ask.Call[messages.StartPruning, messages.Done]
 )
 
 // Chain is the actor; make one with [New].
@@ -356,5 +369,6 @@ func (s *Chain) close() {
 func rejected(err error) bool {
 	var reject *messages.RejectError
 	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound) ||
-		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrTipMoved) || errors.Is(err, messages.ErrNoCoin)
+		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrTipMoved) || errors.Is(err, messages.ErrNoCoin) ||
+		errors.Is(err, messages.ErrNotPruning) || errors.Is(err, messages.ErrBlockPruned)
 }

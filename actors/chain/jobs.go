@@ -45,6 +45,19 @@ func (s *Chain) jobFor(msg any) job {
 			coins, err := findCoins(m.Ctx, e, m.Req.Outs)
 			return func() { m.Answer(coins, err) }, nil
 		}
+	case *pruneBlocks:
+		return acknowledged(m, func(e Engine) (messages.Done, error) {
+			return messages.Done{}, e.Prune(m.Req.Height)
+		})
+	case *startPruning:
+		return acknowledged(m, func(e Engine) (messages.Done, error) {
+			return messages.Done{}, e.StartPruning()
+		})
+	case *pruneLock:
+		return func(e Engine) (func(), error) {
+			e.SetPruneLock(m.Req.Name, m.Req.Height)
+			return func() { m.Answer(messages.Done{}, nil) }, nil
+		}
 	case *generate:
 		return acknowledged(m, func(e Engine) ([]chainhash.Hash, error) { return s.generate(e, m) })
 	case *generateOne:

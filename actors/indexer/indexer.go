@@ -47,7 +47,13 @@ type Config struct {
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that build filters
 	Log       *slog.Logger
-	OnFailed  func(error) // told why the actor stops for good
+
+	// Keeper owns the blocks. It is told which of them the index has yet to read,
+	// under LockName, so that it does not prune them; nil where none are pruned.
+	Keeper   *ask.Ref
+	LockName string
+
+	OnFailed func(error) // told why the actor stops for good
 }
 
 // Requests lists what a plain protoactor request may ask.
@@ -196,8 +202,18 @@ func (i *Indexer) took(c actor.Context, m built) {
 		i.logged = time.Now()
 		i.cfg.Log.Info("Syncing basic block filter index with block chain", "height", m.height)
 	}
+	i.lock(c, m.height)
 	i.answerWaiting(c)
 	i.build(c)
+}
+
+// lock tells the keeper of the blocks how far the index is.
+func (i *Indexer) lock(c actor.Context, height int32) {
+	if i.cfg.Keeper == nil || height < 0 {
+		return
+	}
+	ask.Then(i.ctx, c, i.cfg.Keeper, messages.SetPruneLock{Name: i.cfg.LockName, Height: height},
+		func(messages.Done, error) any { return nil })
 }
 
 // failed ends what cannot go on. A block that cannot be read, or an index that

@@ -171,6 +171,10 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	prune, err := pruneConfig(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	connections, err := peerConfig(o)
 	if err != nil {
 		return trawl.Config{}, err
@@ -185,7 +189,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	}
 	return trawl.Config{
 		MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
-		Wallets: keep, Peers: connections, Dialect: o.Dialect(), Regtest: rules,
+		Wallets: keep, Peers: connections, Prune: prune, Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool,
 		Dir:     s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,

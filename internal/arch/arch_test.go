@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 
 	// Who owns what. No actor knows another.
 	"internal/ask":    {"messages"},
-	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/chain":    actor,
 	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,

@@ -39,6 +39,7 @@ const (
 	Valid                              // it was connected, so its scripts are right
 	Failed                             // it breaks a rule, or was invalidated by hand
 	FailedAncestor                     // it descends from a Failed one
+	Pruned                             // it was stored, and was deleted since to save space; HasData stays
 	invalidStatuses = Failed | FailedAncestor
 )
 

@@ -17,7 +17,8 @@ var bitcoin = map[string]func() *Network{
 
 func mainNetwork() *Network {
 	return complete(&Network{
-		Name: "main", RPCPort: 8332, P2PPort: 8333,
+
+		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333,
 		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
 			testdummy(NeverActive, 2016, 1815),
@@ -95,7 +96,7 @@ func regtest() *Network {
 		Deployments: append(buried(1, 1, 1, 1, 0),
 			testdummy(0, 144, 108),
 			alwaysTaproot(144, 108)),
-		MineOnDemand: true, MockableClock: true,
+		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
 		ChainTx: ChainTx{Rate: 0.001},
 	})
 }

@@ -10,6 +10,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +38,11 @@ type Network struct {
 	MaxMoney       btcutil.Amount
 	MaxBlockWeight int
 	MaxBlockSize   int // serialized, in bytes
+
+	// PruneAfter is the height from which on blocks may be pruned, and
+	// SmallPruneAfter the one with small block files.
+	PruneAfter, SmallPruneAfter int32
+
 	MaxBlockSigOps int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
 	WitnessScale   int // weight of a byte outside the witness
 
@@ -189,12 +195,20 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 	}
 }
 
+// setPruneAfter fills in what the network leaves open: it is 1,000 blocks but on the
+// main chains.
+func (n *Network) setPruneAfter() {
+	n.PruneAfter = cmp.Or(n.PruneAfter, 1000)
+	n.SmallPruneAfter = cmp.Or(n.SmallPruneAfter, n.PruneAfter)
+}
+
 // complete fills in what all of Bitcoin's networks share.
 func complete(n *Network) *Network {
 	n.Coin = "Bitcoin"
 	n.MaxMoney = btcutil.MaxSatoshi
 	n.MaxBlockWeight = 4_000_000
 	n.MaxBlockSize = 4_000_000
+	n.setPruneAfter()
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 4
 	n.HeaderLen = func([]byte) int { return wire.MaxBlockHeaderPayload }

@@ -34,7 +34,7 @@ var qbitNetworks = map[string]func(Choices) *Network{
 
 func qbitMain(Choices) *Network {
 	return completeQbit(&Network{
-		Name: "main", RPCPort: 8352, P2PPort: 8355,
+		Name: "main", PruneAfter: 100_000, RPCPort: 8352, P2PPort: 8355,
 		Params: qbitParams(qbitGenesis{
 			script: "04ffff001d08044c0000000000004c54476f6f676c653a205365637572696e67204543432043727970746f" +
 				"63757272656e6369657320616761696e7374205175616e74756d2056756c6e65726162696c697469657320" +
@@ -128,7 +128,7 @@ func qbitRegtest(c Choices) *Network {
 		}, [4]byte{0xa6, 0x6b, 0x1f, 0xda}, qbitRegtestPrefixes),
 		Deployments:  qbitDeployments(1, 0, 144, 108),
 		P2MR:         rules,
-		MineOnDemand: true, MockableClock: true,
+		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
 		ChainTx: ChainTx{Rate: 0.001},
 	})
 	n.P2MROnly = !c.AnyOutput
@@ -194,6 +194,7 @@ func completeQbit(n *Network) *Network {
 	n.P2MROnly = true
 	n.MaxMoney = qbitMaxMoney
 	n.MaxBlockWeight, n.MaxBlockSize = qbitMaxBlock, qbitMaxBlock
+	n.setPruneAfter()
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 1
 	n.HeaderLen = auxHeaderLen

@@ -182,6 +182,18 @@ func (f *Files) syncFile(number int) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
+// Remove deletes a file. One that is not there is fs.ErrNotExist.
+func (f *Files) Remove(number int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.out != nil && f.outNo == number {
+		f.out.Close()
+		f.out = nil
+	}
+	f.dirty = slices.DeleteFunc(f.dirty, func(n int) bool { return n == number })
+	return os.Remove(f.kind.Path(f.dir, number))
+}
+
 // Close releases the file that is open for writing. It does not sync.
 func (f *Files) Close() error {
 	f.mu.Lock()

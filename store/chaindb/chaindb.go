@@ -41,6 +41,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"
@@ -58,6 +59,7 @@ type Options struct {
 	Magic     [4]byte // of the network, as it appears on the wire
 	XOR       bool    // obfuscate new block files (-blocksxor)
 	FastPrune bool    // small block files (-fastprune)
+	Prunable  bool    // files may be removed: Prune
 
 	// HeaderLen returns the bytes before the transactions of a block; nil: those
 	// of Bitcoin's header. It believes no length that the bytes do not back, and
@@ -91,10 +93,15 @@ type DB struct {
 	seq     uint64 // number of the last commit
 	synced  uint64 // number of the last commit that is durable
 	last    blockShape
+	held    map[int][]chainhash.Hash // blocks by file; nil unless prunable
 
 	// published guards dir together with the state of ldb that it belongs to.
 	published sync.RWMutex
 	dir       *directory
+
+	// gone are the numbers of the files that were removed. The map is never changed
+	// once published.
+	gone map[int]struct{}
 
 	reloading bool // set by Open, cleared by ReloadDone; guarded by published
 }
@@ -155,7 +162,7 @@ func openLevelDB(dir string) (*leveldb.DB, error) {
 
 // BTCD returns the database in the form that btcd's blockchain package uses.
 // Its Close is that of the DB. It keeps the spend journal for stored blocks
-// only, and does not prune.
+// only, and does not prune: see [DB.Prune].
 func (db *DB) BTCD() database.DB { return btcdDB{db} }
 
 // Close syncs and closes the database. It waits for running transactions;

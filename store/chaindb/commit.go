@@ -31,6 +31,7 @@ type writing struct {
 	batch   *leveldb.Batch
 	ends    map[int]fileEnds // changed ones
 	current int
+	stored  []pendingBlock
 	list    []byte // of records in the files, for verifyCommit
 	placed  map[chainhash.Hash]*location
 }
@@ -82,6 +83,7 @@ func (w *writing) addBlock(b pendingBlock) error {
 	w.placed[b.hash] = l
 	w.batch.Put(hashKey(prefixBlock, &b.hash), l.encode())
 	w.list = appendWritten(w.list, wroteBlock, &b.hash)
+	w.stored = append(w.stored, b)
 	return nil
 }
 
@@ -156,6 +158,9 @@ func (w *writing) finish(t *tx) error {
 	db.seq++
 	db.current = w.current
 	maps.Copy(db.ends, w.ends)
+	for _, b := range w.stored {
+		db.hold(int(w.placed[b.hash].file), b.hash)
+	}
 	return nil
 }
 

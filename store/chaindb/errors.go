@@ -19,6 +19,9 @@ var (
 	// ErrCorrupt reports a block or undo data that cannot be read back as it
 	// was written.
 	ErrCorrupt = blockfile.ErrCorrupt
+	// ErrPruned reports a block whose file was removed by [DB.Prune], or its undo
+	// data.
+	ErrPruned = errors.New("pruned")
 	// ErrDamaged reports, from [Open], that metadata and files do not agree or
 	// that the metadata cannot be read. The blocks may well be all there: call
 	// [Rebuild], open again and feed [DB.Reload] to the chain.
@@ -60,7 +63,7 @@ func toBTCD(hash *chainhash.Hash, err error) error {
 	}
 	code := database.ErrDriverSpecific
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrPruned):
 		code = database.ErrBlockNotFound
 	case errors.Is(err, ErrCorrupt):
 		code = database.ErrCorruption

@@ -19,6 +19,8 @@ const (
 	prefixFile      = 'F'
 	prefixBlock     = 'b'
 	prefixUndo      = 'u'
+	prefixPruned    = 'p'
+	prefixGone      = 'G'
 	prefixDirectory = 'D'
 	prefixItem      = 'm'
 )

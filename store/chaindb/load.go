@@ -24,7 +24,7 @@ func (db *DB) load() error {
 		err = db.checkFormat(format)
 	}
 	for _, step := range []func() error{
-		db.loadDirectory, db.loadFiles, db.loadReloading, db.verifyCommits,
+		db.loadDirectory, db.loadFiles, db.loadPruned, db.loadReloading, db.verifyCommits, db.loadHeld,
 	} {
 		if err == nil {
 			err = step()
@@ -40,6 +40,11 @@ func (db *DB) load() error {
 // before a [Rebuild] or from another node, are left to [DB.Reload]; what is
 // written goes behind them.
 func (db *DB) create() error {
+	if db.o.Prunable {
+		if err := dropLoose(db.o.BlocksDir); err != nil {
+			return err
+		}
+	}
 	numbers, err := blockfile.Blocks.Numbers(db.o.BlocksDir)
 	if err != nil {
 		return err

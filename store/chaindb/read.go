@@ -69,7 +69,8 @@ func (db *DB) BlockStart(hash *chainhash.Hash, n int) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return db.blocks.Read(int(l.file), int64(l.offset)+blockfile.HeaderSize, min(n, int(l.length)))
+		start, err := db.blocks.Read(int(l.file), int64(l.offset)+blockfile.HeaderSize, min(n, int(l.length)))
+		return start, db.orPruned(l, err)
 	})
 }
 
@@ -137,7 +138,7 @@ func (db *DB) readBlock(hash *chainhash.Hash, l *location) ([]byte, error) {
 func (db *DB) readBlockInto(buf *[]byte, hash *chainhash.Hash, l *location) ([]byte, error) {
 	block, err := db.blocks.ReadRecordInto(buf, int(l.file), int64(l.offset), int(l.length), 0)
 	if err != nil {
-		return nil, err
+		return nil, db.orPruned(l, err)
 	}
 	if chainhash.DoubleHashH(block[:len(l.header)]) != *hash {
 		return nil, fmt.Errorf("%w: block hash doesn't match index", ErrCorrupt)
@@ -146,6 +147,15 @@ func (db *DB) readBlockInto(buf *[]byte, hash *chainhash.Hash, l *location) ([]b
 		return nil, fmt.Errorf("%w: block checksum mismatch", ErrCorrupt)
 	}
 	return block, nil
+}
+
+// orPruned tells a file that was removed on purpose, maybe while it was to be read,
+// from one that is damaged.
+func (db *DB) orPruned(l *location, err error) error {
+	if err != nil && db.isGone(int(l.file)) {
+		return ErrPruned
+	}
+	return err
 }
 
 // findUndo looks up and reads the undo data of a block.
@@ -169,7 +179,7 @@ func (db *DB) readUndo(r reader, hash *chainhash.Hash, l *location) ([]byte, err
 	}
 	b, err := db.undo.ReadRecord(int(l.file), int64(at.offset), int(at.length), blockfile.ChecksumSize)
 	if err != nil {
-		return nil, err
+		return nil, db.orPruned(l, err)
 	}
 	undo, checksum := b[:at.length:at.length], b[at.length:]
 	if blockfile.UndoChecksum(l.prev(), undo) != chainhash.Hash(checksum) {

@@ -95,7 +95,10 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 			return failed
 		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return e.autoPrune()
 }
 
 // mutable reports whether another block of the same header may be right although
@@ -126,6 +129,9 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
 	if parent == nil || e.stored(&parent.Hash) == nil {
 		return &messages.RejectError{Reason: ReasonNoParent}
+	}
+	if !e.wholeBranch(parent) {
+		return &messages.RejectError{Reason: ReasonNoParent, Debug: "a block of its branch was pruned"}
 	}
 	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {
 		return &messages.RejectError{
@@ -183,6 +189,9 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	}
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
+	}
+	if e.tree.Active().Contains(b) && !e.wholeAbove(b) {
+		return messages.ErrBlockPruned
 	}
 	if b.Status()&chainview.HasData == 0 {
 		return e.fail(b)

@@ -38,6 +38,7 @@ type Config struct {
 	DB      *chaindb.DB // closed with the engine
 	Cache   int64       // bytes for unspent outputs held in memory
 	Clock   *clock.Clock
+	Prune   *PruneConfig // nil: blocks stay for ever; else DB must be prunable
 	Log     *slog.Logger
 }
 
@@ -50,12 +51,15 @@ type Engine struct {
 	tree  *chainview.Tree
 	clock timeSource
 	log   *slog.Logger
+
+	pruner pruner
 }
 
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It
 // takes over the database: after an error it is closed.
 func Open(cfg Config) (*Engine, error) {
 	e := &Engine{net: cfg.Network, db: cfg.DB, group: cfg.DB.Groups(), clock: timeSource{cfg.Clock}, log: cfg.Log}
+	e.pruner.PruneConfig = cfg.Prune
 	chain, err := blockchain.New(&blockchain.Config{
 		DB:               e.group,
 		UtxoCacheMaxSize: uint64(cfg.Cache),
@@ -73,6 +77,10 @@ func Open(cfg Config) (*Engine, error) {
 		_ = cfg.DB.Close()
 		return nil, fmt.Errorf("load block tree: %w", err)
 	}
+	if err := e.loadPruned(); err != nil {
+		_ = cfg.DB.Close()
+		return nil, fmt.Errorf("load pruned blocks: %w", err)
+	}
 	if err := e.followTip(); err != nil {
 		_ = cfg.DB.Close()
 		return nil, err
@@ -82,7 +90,7 @@ func Open(cfg Config) (*Engine, error) {
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
-	return reading.Reader{Tree: e.tree, DB: e.db, HeaderLen: e.net.HeaderLen}
+	return reading.Reader{Tree: e.tree, DB: e.db}
 }
 
 // Coin returns an output of the active chain that is not spent. The error is
@@ -162,7 +170,8 @@ func (e *Engine) followTip() error {
 	if tip == nil {
 		return fmt.Errorf("tip %v is not in the block tree", best.Hash)
 	}
-	if tip != e.tree.Active().Tip() {
+	if from := e.tree.Active().Tip(); tip != from {
+		e.moveLocksBack(from, tip)
 		e.tree.SetActive(tip)
 	}
 	return nil

@@ -224,7 +224,7 @@ func (e *Engine) spread() {
 			if b.Parent.Status().Invalid() {
 				status |= chainview.FailedAncestor
 			}
-			e.tree.SetStatus(b, status)
+			e.setStatus(b, status)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (e *Engine) refresh() error {
 	return eachIndexRow(e.db.BTCD(), func(header *wire.BlockHeader, status chainview.Status) error {
 		hash := header.BlockHash()
 		if b := e.tree.Lookup(&hash); b != nil {
-			e.tree.SetStatus(b, status)
+			e.setStatus(b, status)
 		}
 		return nil
 	})
@@ -74,7 +74,7 @@ func (e *Engine) refreshBranch(b *chainview.Block) error {
 			if err != nil {
 				return fmt.Errorf("block %v: %w", at.Hash, err)
 			}
-			e.tree.SetStatus(at, status)
+			e.setStatus(at, status)
 			if active.Contains(at) {
 				break
 			}

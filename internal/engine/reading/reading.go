@@ -3,14 +3,11 @@
 package reading
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -19,13 +16,8 @@ import (
 // A Reader implements [chainview.Reader].
 type Reader struct {
 	*chainview.Tree
-	DB        *chaindb.DB
-	HeaderLen func(raw []byte) int // see dialect.Network
+	DB *chaindb.DB
 }
-
-// startLen is how much of a block is read to find its number of transactions: more
-// than a merge-mined block's payload takes as a rule.
-const startLen = 4096
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
@@ -44,27 +36,8 @@ func (r Reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
 	if size, err = r.DB.BlockSize(hash); err != nil {
 		return 0, 0, readError(hash, err)
 	}
-	n, err := r.count(hash, startLen)
-	if err != nil {
-		n, err = r.count(hash, size)
-	}
-	if err != nil {
-		return 0, 0, readError(hash, err)
-	}
-	return size, int(n), nil
-}
-
-// count reads the number of transactions from the first bytes of a block.
-func (r Reader) count(hash *chainhash.Hash, n int) (uint64, error) {
-	start, err := r.DB.BlockStart(hash, n)
-	if err != nil {
-		return 0, err
-	}
-	at := r.HeaderLen(start)
-	if at < 0 || at > len(start) {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return wire.ReadVarInt(bytes.NewReader(start[at:]), 0)
+	txs, err = r.DB.TxCount(hash)
+	return size, txs, readError(hash, err)
 }
 
 // SpentScripts implements chainview.Reader.
@@ -109,6 +82,8 @@ func readError(hash *chainhash.Hash, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, chaindb.ErrPruned):
+		return fmt.Errorf("block %v: %w", hash, chainview.ErrPruned)
 	case errors.Is(err, chaindb.ErrNotFound):
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
 	default:

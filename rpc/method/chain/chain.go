@@ -29,6 +29,9 @@ type Deps struct {
 	Coins   *ask.Ref // reads the set of unspent outputs
 	Index   *Index   // nil when the node keeps no filter index
 
+	// Pruning says how the node deletes old blocks; nil when it keeps all.
+	Pruning *Pruning
+
 	// Unconfirmed is what the mempool knows; nil when the node keeps none.
 	Unconfirmed Unconfirmed
 
@@ -93,6 +96,7 @@ func Commands(d Deps) []command.Command {
 		getTxOut(&d),
 		getTxOutSetInfo(&d),
 		invalidateBlock(&d),
+		pruneBlockchain(&d),
 		reconsiderBlock(&d),
 		scanBlocks(&d),
 		scanTxOutSet(&d),

@@ -32,6 +32,9 @@ func getBlockchainInfo(d *Deps) command.Command {
 			{Type: command.Hex, Key: "chainwork", Help: "expected number of hashes in the active chain"},
 			{Type: command.Number, Key: "size_on_disk", Help: "bytes that blocks and undo data take"},
 			{Type: command.Bool, Key: "pruned", Help: "whether old blocks are deleted"},
+			{Type: command.Number, Key: "pruneheight", Optional: true, Help: "height of the first block that is there, if pruned"},
+			{Type: command.Bool, Key: "automatic_pruning", Optional: true, Help: "whether blocks are deleted without request, if pruned"},
+			{Type: command.Number, Key: "prune_target_size", Optional: true, Help: "bytes that block files may take, if so"},
 			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that blocks of a signet must solve"},
 			{Type: command.Array, Key: "warnings", Help: "what the operator should know", Inner: []command.Result{
 				{Type: command.String, Help: "a warning"},
@@ -58,6 +61,9 @@ type blockchainInfo struct {
 	ChainWork       string         `json:"chainwork"`
 	SizeOnDisk      int64          `json:"size_on_disk"`
 	Pruned          bool           `json:"pruned"`
+	PruneHeight     *int32         `json:"pruneheight,omitempty"`
+	PruneAutomatic  *bool          `json:"automatic_pruning,omitempty"`
+	PruneTarget     *int64         `json:"prune_target_size,omitempty"`
 	SignetChallenge string         `json:"signet_challenge,omitempty"`
 	Warnings        []string       `json:"warnings"`
 }
@@ -77,7 +83,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		return nil, err
 	}
 	tip, best := active.Tip(), bestHeader(reader, active)
-	return blockchainInfo{
+	info := blockchainInfo{
 		Chain:           d.Network.Name,
 		Blocks:          tip.Height,
 		Headers:         best.Height,
@@ -92,7 +98,20 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		ChainWork:       uint256Text(tip.Work),
 		SizeOnDisk:      size,
 		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
-	}, nil
+	}
+	if d.Pruning != nil {
+		info.showPruning(d.Pruning, active)
+	}
+	return info, nil
+}
+
+// showPruning fills in what concerns the deletion of blocks.
+func (i *blockchainInfo) showPruning(p *Pruning, active *chainview.Chain) {
+	first, automatic := prunedHeight(active)+1, p.Target > 0
+	i.Pruned, i.PruneHeight, i.PruneAutomatic = true, &first, &automatic
+	if automatic {
+		i.PruneTarget = &p.Target
+	}
 }
 
 // bestHeader returns the end of the known chain with the most work that is not

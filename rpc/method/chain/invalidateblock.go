@@ -40,6 +40,9 @@ func blockOrder(carryOut func(context.Context, chainhash.Hash) error) func(conte
 		if errors.Is(err, messages.ErrBlockNotFound) {
 			return nil, errUnknownBlock
 		}
+		if errors.Is(err, messages.ErrBlockPruned) {
+			return nil, command.Error{Code: command.MiscError, Message: blockTexts.pruned}
+		}
 		if reject, ok := errors.AsType[*messages.RejectError](err); ok {
 			return nil, command.Error{Code: command.DatabaseError, Message: reject.Error()}
 		}

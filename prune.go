@@ -1,0 +1,136 @@
+package trawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// MinPruneTarget is the least that a node may be told to prune to: it holds the
+// blocks that may have to be taken back (Core's MIN_DISK_SPACE_FOR_BLOCK_FILES).
+const MinPruneTarget = 550 << 20
+
+// PruneConfig says how a node deletes old blocks. Filters and the unspent outputs
+// stay, and so do the last 288 blocks.
+type PruneConfig struct {
+	// Target is how many bytes blocks and undo data may take, MinPruneTarget or
+	// more. 0: blocks are deleted by the method pruneblockchain only.
+	Target int64
+}
+
+// filterLock is the name of the filter index among the prune locks, and in texts.
+const filterLock = "basic block filter index"
+
+// errUnpruned reports that a node which has deleted blocks is to keep all.
+const errUnpruned = StartError("You need to rebuild the database using -reindex to go back to unpruned mode.  " +
+	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
+
+// errNoPruning reports a chain that cannot be pruned.
+const errNoPruning = StartError("Prune mode is not available for this chain.")
+
+// errBeyondPruned reports that the filter index lacks blocks that were deleted.
+const errBeyondPruned = StartError(filterLock + " best block of the index goes beyond pruned data. " +
+	"Please disable the index or reindex (which will download the whole blockchain again)\n" +
+	"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
+
+// enginePrune returns what the engine is told of pruning.
+func (o *opener) enginePrune() *bitcoin.PruneConfig {
+	if o.cfg.Prune == nil {
+		return nil
+	}
+	after := o.net.PruneAfter
+	if o.cfg.SmallFiles {
+		after = o.net.SmallPruneAfter
+	}
+	return &bitcoin.PruneConfig{Target: o.cfg.Prune.Target, After: after}
+}
+
+// A pruner is a validator that can delete blocks.
+type pruner interface {
+	Prune(height int32) error
+	StartPruning() error
+	SetPruneLock(name string, height int32)
+}
+
+// Prune implements chain.Engine.
+func (e engine) Prune(height int32) error {
+	if p, ok := e.validator.(pruner); ok {
+		return p.Prune(height)
+	}
+	return messages.ErrNotPruning
+}
+
+// StartPruning implements chain.Engine.
+func (e engine) StartPruning() error {
+	if p, ok := e.validator.(pruner); ok {
+		return p.StartPruning()
+	}
+	return nil
+}
+
+// SetPruneLock implements chain.Engine.
+func (e engine) SetPruneLock(name string, height int32) {
+	if p, ok := e.validator.(pruner); ok {
+		p.SetPruneLock(name, height)
+	}
+}
+
+// checkPruning refuses to go on without pruning where blocks are missing, and with it
+// where the engine cannot.
+func (o *opener) checkPruning(db *chaindb.DB) error {
+	switch {
+	case o.cfg.Prune == nil && db.HasPruned():
+		return errUnpruned
+	case o.cfg.Prune != nil && o.net.P2MR != nil:
+		return errNoPruning
+	}
+	return nil
+}
+
+// lockPruning keeps the blocks that the filter index has yet to read, and reports
+// errBeyondPruned where some of them are gone.
+func (n *Node) lockPruning(ctx context.Context) error {
+	if n.cfg.Prune == nil {
+		return nil
+	}
+	active := n.view.Open().Active()
+	missing := lowest(active, func(b *chainview.Block) bool { return !n.store.Has(&b.Hash) })
+	for b := active.At(missing); b != nil; b = active.Next(b) {
+		if b.Status()&chainview.Pruned != 0 {
+			return errBeyondPruned
+		}
+	}
+	_, err := ask.Ask(ctx, n.chain, messages.SetPruneLock{Name: filterLock, Height: max(missing-1, 0)})
+	if err != nil {
+		return fmt.Errorf("trawl: prune lock: %w", err)
+	}
+	return nil
+}
+
+// lowest returns the first height at which a condition holds that holds for all
+// heights above, one more than the last if for none.
+func lowest(active *chainview.Chain, holds func(*chainview.Block) bool) int32 {
+	low, high := int32(0), active.Height()+1
+	for low < high {
+		if mid := low + (high-low)/2; holds(active.At(mid)) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// startPruning begins to delete blocks, when all who keep some have said so.
+func (n *Node) startPruning(ctx context.Context) error {
+	if n.cfg.Prune == nil {
+		return nil
+	}
+	_, err := ask.Ask(ctx, n.chain, messages.StartPruning{})
+	return n.why(err)
+}
