@@ -1,6 +1,7 @@
 // Package bench measures the node as a whole, on chains that package synth
 // generates: matching, scanblocks over RPC, expanding descriptors, building the
-// filter index, the answers to an abort, the loading of blocks, restoring, loading and asking wallets.
+// filter index, the answers to an abort, the loading of blocks, their download from a
+// peer, restoring, loading and asking wallets.
 //
 //	go run ./bench/report                                 # everything, into bench/results
 //	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain
@@ -8,7 +9,7 @@
 // A rival is measured in the same run, in turn with the node, round by round,
 // and its answers are compared; figures are medians over the rounds. The rivals
 // are btcutil's gcs package and, where the environment variable BITCOIND names
-// a bitcoind of Bitcoin Core 30, that. No benchmark asserts a time.
+// a bitcoind of Bitcoin Core 30, or BTCD a btcd, those. No benchmark asserts a time.
 //
 // Chains and data directories stay in the folder data, so that they are loaded
 // once; the flags -blocks and -outputs choose another chain.

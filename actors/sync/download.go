@@ -134,10 +134,11 @@ func (s *Sync) startHeaders(p *peer, from bool) {
 	p.headersBy = s.cfg.Now().Add(headersTimeout + time.Duration(headers)*perHeader)
 }
 
-// fetchFor asks a peer for blocks.
+// fetchFor asks a peer for blocks, when half of those asked for before have come:
+// so that one message asks for many.
 func (s *Sync) fetchFor(p *peer, from bool) {
 	budget := perPeer - len(p.flights)
-	if budget <= 0 || !p.servesBlocks() || (!from || p.isLimited()) && s.initialDownload() {
+	if budget < perPeer/2 || !p.servesBlocks() || (!from || p.isLimited()) && s.initialDownload() {
 		return
 	}
 	if p.starved && s.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.flights) > 0 {

@@ -27,6 +27,8 @@ var units = []struct{ name, meaning string }{
 	{"core-p99-ms", "99 of 100 of them"},
 	{"core-ms", "Bitcoin Core's call"},
 	{"core-fixed-ms", "Bitcoin Core's call for one block"},
+	{"btcd-ms", "btcd, which does the same from the same peer"},
+	{"x-btcd", "times as fast as btcd"},
 	{"x-core", "times as fast as Bitcoin Core, whole call"},
 	{"x-core-best", "the same by the fastest rounds of both"},
 	{"x-core-cpu", "times as fast as Bitcoin Core's one thread, for each core that worked"},
