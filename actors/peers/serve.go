@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -126,13 +127,18 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 	}
 	s.debugf("getheaders %d to %s from peer=%d", heightOf(next), stopName(&m.HashStop), s.info.ID)
 	var list []wire.BlockHeader
+	known := active.Tip()
 	for b := next; b != nil; b = active.Next(b) {
 		list = append(list, b.Header)
 		if len(list) == maxHeaders || b.Hash == m.HashStop {
+			known = b
 			break
 		}
 	}
 	s.send(&codec.Headers{List: list})
+	if s.cfg.Sync != nil {
+		s.cfg.Sync.Tell(link.HeadersSent{ID: s.info.ID, Last: known.Hash})
+	}
 }
 
 func heightOf(b *chainview.Block) int32 {
