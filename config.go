@@ -110,13 +110,14 @@ type RegtestConfig struct {
 
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {
-	Dir      string   // default: wallets in Config.Dir
-	Settings string   // file of settings that change at run time, default settings.json in Config.Dir
-	Load     []string // names of wallets to load at start, beside those of the settings
-	LoadNone bool     // load no wallet at start
-	KeyPool  int      // addresses to derive ahead, default 1000
-	AnyChain bool     // take wallets that have seen another chain
-	NoSync   bool     // do not wait for the disk: what is acknowledged may be lost
+	Dir         string   // default: wallets in Config.Dir
+	Settings    string   // file of settings that change at run time, default settings.json in Config.Dir
+	Load        []string // names of wallets to load at start, beside those of the settings
+	LoadNone    bool     // load no wallet at start
+	KeyPool     int      // addresses to derive ahead, default 1000
+	AnyChain    bool     // take wallets that have seen another chain
+	NoBroadcast bool     // do not hand the wallets' transactions to the memory pool
+	NoSync      bool     // do not wait for the disk: what is acknowledged may be lost
 }
 
 // network checks what is required and returns the chain's values.

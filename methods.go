@@ -73,7 +73,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	}
 	if n.wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
-			Network: n.net, Chain: n.view, Wallets: n.wallets, Directory: n.walletDir,
+			Network: n.net, Chain: n.view, Wallets: n.wallets, Directory: n.walletDir, Pool: n.mempool,
 			Currency: n.net.Coin, Unspent: n.unspent,
 		}))
 	}

@@ -202,6 +202,7 @@ func (n *Node) startWallets(ctx context.Context) error {
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
+		Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast,
 		Now: n.clock.Now, Directory: n.walletDir, Log: n.cfg.Log,
 	}
 	if n.store != nil {

@@ -44,7 +44,14 @@ type Config struct {
 	Workers   int          // that match filters; at least 1
 	Now       func() time.Time
 	Directory *ask.Directory // wallets that are loaded, by name
-	Log       *slog.Logger
+
+	// Pool owns the unconfirmed transactions and publishes its changes. Nil: there
+	// are none. With NoBroadcast those of wallets are not handed to it.
+	Pool        *ask.Ref
+	Changes     *ask.Feed[messages.PoolChanged]
+	NoBroadcast bool
+
+	Log *slog.Logger
 
 	// DeferFill is how long a wallet whose key pool is to be filled up later
 	// waits; default DefaultDeferFill.

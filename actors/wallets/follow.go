@@ -61,6 +61,7 @@ func (w *Wallet) follow(c actor.Context) {
 	fork := active.Fork(at)
 	w.disconnect(c, at, fork)
 	if fork == active.Tip() {
+		w.takeNews(c)
 		w.serveWaiting(fork, true)
 		return
 	}

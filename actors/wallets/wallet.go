@@ -37,6 +37,7 @@ type Wallet struct {
 	live bool // loaded, and following the chain
 	busy bool // handling a message; still set after one that it failed at
 
+	pool     pooling
 	journal  journal
 	follower follower
 	rescan   *rescan   // nil: none
@@ -111,7 +112,7 @@ func (w *Wallet) handle(c actor.Context) {
 	case messages.TipChanged:
 		w.follow(c)
 	default:
-		if !w.rescanning(c) {
+		if !w.pooled(c) && !w.rescanning(c) {
 			w.mode.Receive(c)
 		}
 	}
@@ -144,7 +145,9 @@ func (w *Wallet) opening(c actor.Context) {
 	case openDone:
 		w.opened(c, m.err)
 	case attached:
-		w.attached(c)
+		w.opener = nil
+		w.settle(true)
+		w.joinPool(c, func() { w.attached(c) })
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
 	case *abortRescan:
@@ -181,8 +184,6 @@ func (w *Wallet) attach(c actor.Context) {
 }
 
 func (w *Wallet) attached(c actor.Context) {
-	w.opener = nil
-	w.settle(true)
 	w.live = true
 	w.mode.Become(w.ready)
 	w.tellRegistry(c, arrived{w.home, w.warnings})
@@ -190,6 +191,7 @@ func (w *Wallet) attached(c actor.Context) {
 	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+max(info.KeypoolSizeInternal, 0))
 	queue := w.queue
 	w.queue = nil
+	w.takeNews(c)
 	for _, m := range queue {
 		w.serve(c, m)
 	}
@@ -268,6 +270,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	w.ledger.SaveBestBlock(w.position())
 	w.mode.Become(w.closed)
 	w.cfg.Tip.Unsubscribe(c)
+	w.leavePool(c)
 	w.save(c, func(err error) {
 		w.release(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
 	})
@@ -277,6 +280,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 // written when the state can be trusted.
 func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.cfg.Tip.Unsubscribe(c)
+	w.leavePool(c)
 	w.cancel()
 	w.opener.Drop()
 	w.follower.worker.Drop()

@@ -15,10 +15,6 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m) }
 
-// needMempool marks answers that depend on wallets' transactions being offered to
-// a mempool, which the node does not have.
-const needMempool = "mempool"
-
 // maxShown bounds the failures of a file that are shown.
 const maxShown = 20
 
@@ -95,7 +91,7 @@ func playGroup(t *testing.T, d *e2e.Daemon, folder string, group replay.Group) {
 	for _, file := range group.Files {
 		name, _, _ := strings.Cut(file, ".")
 		ok := true
-		t.Run(name, func(t *testing.T) { ok = playFile(t, player, filepath.Join(folder, file), needMempool) })
+		t.Run(name, func(t *testing.T) { ok = playFile(t, player, filepath.Join(folder, file)) })
 		if !ok {
 			t.Fatal("the node is not in the state that the rest needs")
 		}

@@ -1,14 +1,19 @@
 package wallet
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 )
 
-// AddMempoolTx notes that a transaction is in the mempool.
+// AddMempoolTx notes that a transaction is in the mempool. One that the wallet
+// knows to be confirmed has left it since.
 func (w *Wallet) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
+	if t := w.txs[transaction.TxHash()]; t != nil && t.state.kind == confirmed {
+		return Synced{}
+	}
 	known := len(w.mine)
 	changed := w.sync(transaction, sync{state: state{kind: inMempool}, now: now})
 	id := transaction.TxHash()
@@ -35,6 +40,19 @@ func (w *Wallet) RemoveMempoolTx(transaction *wire.MsgTx) Synced {
 	}
 	w.leaveMempool(transaction)
 	return Synced{Changed: changed}
+}
+
+// ClearMempool notes that there is nothing in the mempool.
+func (w *Wallet) ClearMempool() {
+	for t := range maps.Clone(w.pool) {
+		w.setState(t, state{})
+	}
+	for _, t := range w.ordered {
+		if len(t.conflicts) > 0 {
+			t.conflicts = nil
+			w.refreshSpent(t)
+		}
+	}
 }
 
 // leaveMempool forgets what a transaction in the mempool was in conflict with.

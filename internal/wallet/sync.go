@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"math"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -161,10 +162,13 @@ func (w *Wallet) descend(first *tx, write bool, change func(*tx) bool) {
 
 // Unconfirmed returns the transactions that are in no block and that nothing
 // speaks against, in the order in which they came: those to hand to the mempool.
-func (w *Wallet) Unconfirmed() []*wire.MsgTx {
+func (w *Wallet) Unconfirmed() []*wire.MsgTx { return w.UnconfirmedBefore(math.MaxInt64) }
+
+// UnconfirmedBefore is [Wallet.Unconfirmed] for those that came before a time.
+func (w *Wallet) UnconfirmedBefore(before int64) []*wire.MsgTx {
 	var found []*wire.MsgTx
 	for _, t := range w.ordered {
-		if t.pending() && !t.coinbase() {
+		if t.pending() && !t.coinbase() && int64(t.record.TimeReceived) <= before {
 			found = append(found, t.record.Tx)
 		}
 	}

@@ -19,7 +19,7 @@ var wallet = []options.Option{
 	{Name: "spendzeroconfchange", Flags: unused, Help: "Spend unconfirmed change"},
 	{Name: "txconfirmtarget", Arg: "<n>", Flags: unused, Help: "Pay enough to be confirmed within <n> blocks"},
 	{Name: "wallet", Arg: "<path>", Flags: networkOnly | unused, Help: "Load this wallet at start; may be repeated"},
-	{Name: "walletbroadcast", Flags: unused, Help: "Send transactions of wallets to peers"},
+	{Name: "walletbroadcast", Help: "Send transactions of wallets to peers (default: 1)"},
 	{Name: "walletdir", Arg: "<dir>", Flags: unused, Help: "Keep wallets below <dir> (default: wallets in the network's folder)"},
 	{Name: "walletnotify", Arg: "<cmd>", Flags: unused, Help: "Run the shell command <cmd> when a transaction of a wallet changes; %s is replaced by its id"},
 	{Name: "walletrbf", Flags: unused, Help: "Make transactions of wallets replaceable"},

@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -62,10 +63,28 @@ func (m *methods) listUnspent() command.Command {
 			coins := make([]unspent, len(got))
 			for i := range got {
 				coins[i] = m.unspentOf(&got[i])
+				if coins[i].ancestors, err = m.ancestorsOf(ctx, &got[i]); err != nil {
+					return nil, err
+				}
 			}
 			return coins, nil
 		}),
 	}
+}
+
+// ancestorsOf tells what a coin of the mempool depends on, nil for another.
+func (m *methods) ancestorsOf(ctx context.Context, c *messages.Unspent) (*ancestors, error) {
+	if c.HasAncestors {
+		return &ancestors{c.AncestorCount, c.AncestorSize, int64(c.AncestorFees)}, nil
+	}
+	if m.Pool == nil || c.Confirmations != 0 {
+		return nil, nil
+	}
+	tx, err := ask.Ask(ctx, m.Pool, messages.GetPoolTx{ID: c.TxID})
+	if errors.Is(err, messages.ErrNotInPool) {
+		return nil, nil
+	}
+	return &ancestors{tx.Ancestors, int(tx.AncestorVSize), tx.AncestorFees}, err
 }
 
 func (m *methods) unspentOf(c *messages.Unspent) unspent {
@@ -77,9 +96,6 @@ func (m *methods) unspentOf(c *messages.Unspent) unspent {
 	}
 	if c.HasLabel {
 		shown.Label = &c.Label
-	}
-	if c.HasAncestors {
-		shown.ancestors = &ancestors{c.AncestorCount, c.AncestorSize, int64(c.AncestorFees)}
 	}
 	if c.HasReused {
 		shown.Reused = &c.Reused

@@ -30,6 +30,7 @@ type Deps struct {
 	Chain     *chainview.Current
 	Wallets   *ask.Ref       // the registry
 	Directory *ask.Directory // the actors of loaded wallets by their names
+	Pool      *ask.Ref       // owns the unconfirmed transactions; nil: there are none
 
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
