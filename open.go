@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
+	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -67,6 +68,15 @@ func (o *opener) validator(db *chaindb.DB) (validator, error) {
 		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,
 		Prune: o.enginePrune(),
 	})
+}
+
+// proofOf returns how a header proves its work on chains that can be merge-mined;
+// nil: by its hash.
+func proofOf(net *dialect.Network) func(h *headersync.Header) bool {
+	if net.P2MR == nil {
+		return nil
+	}
+	return func(h *headersync.Header) bool { return p2mr.Proves(net, h.Raw) }
 }
 
 // A validator is an engine but for the blocks in its files.

@@ -51,7 +51,7 @@ func (e StartError) Error() string { return string(e) }
 func (n *Node) startSync() error {
 	producer := sync.New(sync.Config{
 		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge,
+		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
 	})
 	return n.spawn(&n.sync, "sync", producer, sync.Requests)
 }

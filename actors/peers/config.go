@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -103,6 +104,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		NoTransactions: t.cfg.Relay == nil, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
+		Make: codec.NewWith(t.cfg.Network.HeaderLen),
 	}
 }
 

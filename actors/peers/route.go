@@ -31,7 +31,7 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 	case *codec.SendCmpct:
 		n.compact.Store(msg.HighBandwidth && msg.Version == codec.CmpctVersion)
 		n.pass(n.cfg.Sync, m)
-	case *codec.Headers, *wire.MsgBlock, *codec.CmpctBlock, *codec.BlockTxn, *wire.MsgSendHeaders:
+	case *codec.Headers, *codec.Block, *wire.MsgBlock, *codec.CmpctBlock, *codec.BlockTxn, *wire.MsgSendHeaders:
 		n.pass(n.cfg.Sync, m)
 	case *wire.MsgFeeFilter:
 		n.pass(n.cfg.Relay, m)

@@ -126,16 +126,16 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 		}
 	}
 	s.debugf("getheaders %d to %s from peer=%d", heightOf(next), stopName(&m.HashStop), s.info.ID)
-	var list []wire.BlockHeader
+	answer := new(codec.Headers)
 	known := active.Tip()
 	for b := next; b != nil; b = active.Next(b) {
-		list = append(list, b.Header)
-		if len(list) == maxHeaders || b.Hash == m.HashStop {
+		answer.List, answer.Payloads = append(answer.List, b.Header), append(answer.Payloads, b.Payload)
+		if len(answer.List) == maxHeaders || b.Hash == m.HashStop {
 			known = b
 			break
 		}
 	}
-	s.send(&codec.Headers{List: list})
+	s.send(answer)
 	if s.cfg.Sync != nil {
 		s.cfg.Sync.Tell(link.HeadersSent{ID: s.info.ID, Last: known.Hash})
 	}

@@ -94,7 +94,7 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block, raw []byte) (wi
 		if err != nil {
 			return nil, err
 		}
-		return compact.Of(block), nil
+		return compact.Of(block, b.Payload), nil
 	default:
 		return nil, nil
 	}

@@ -85,6 +85,7 @@ func (s *Sync) sendHeaders(p *peer, blocks []*chainview.Block) {
 	m := &codec.Headers{List: make([]wire.BlockHeader, len(blocks))}
 	for i, b := range blocks {
 		m.List[i] = b.Header
+		m.Payloads = append(m.Payloads, b.Payload)
 	}
 	last := blocks[len(blocks)-1]
 	s.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"bytes"
 	"math/big"
 	"slices"
 
@@ -49,7 +48,7 @@ func (s *Sync) compact(c actor.Context, p *peer, m *codec.CmpctBlock, handled fu
 		s.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
 		return false
 	}
-	h := newHeader(&m.Header)
+	h := newHeader(&m.Header, m.Payload)
 	isNew := s.reader.Lookup(&h.Hash) == nil
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{h}, isNew: isNew, compact: true, handled: handled,
@@ -209,11 +208,11 @@ func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
 		if err != nil {
 			return false
 		}
-		var block wire.MsgBlock
-		if block.Deserialize(bytes.NewReader(raw)) != nil || len(block.Transactions) == 0 {
+		block, _, err := s.cfg.Network.ReadBlock(raw)
+		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		s.made = compact.Of(&block)
+		s.made = compact.Of(block, b.Payload)
 	}
 	s.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
 	p.Send(s.made)

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -113,8 +112,8 @@ func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
 	if l == nil {
 		return false
 	}
-	var block wire.MsgBlock
-	if block.Deserialize(bytes.NewReader(raw)) != nil || !belongs(&block, s.isSegwit(l.block.Height)) {
+	block, _, err := s.cfg.Network.ReadBlock(raw)
+	if err != nil || !belongs(block, s.isSegwit(l.block.Height)) {
 		p.Misbehaving("mutated block")
 		if l.peer == p {
 			s.askNext(l)

@@ -32,15 +32,17 @@ type header = headersync.Header
 func parseHeaders(m *codec.Headers) []header {
 	list := make([]header, len(m.List))
 	for i := range m.List {
-		list[i] = newHeader(&m.List[i])
+		list[i] = newHeader(&m.List[i], m.Payload(i))
 	}
 	return list
 }
 
-func newHeader(h *wire.BlockHeader) header {
-	raw := bytes.NewBuffer(make([]byte, 0, wire.MaxBlockHeaderPayload))
+func newHeader(h *wire.BlockHeader, payload []byte) header {
+	raw := bytes.NewBuffer(make([]byte, 0, wire.MaxBlockHeaderPayload+len(payload)))
 	_ = h.Serialize(raw) // to memory
-	return header{BlockHeader: *h, Hash: chainhash.DoubleHashH(raw.Bytes()), Raw: raw.Bytes()}
+	hash := chainhash.DoubleHashH(raw.Bytes())
+	raw.Write(payload)
+	return header{BlockHeader: *h, Hash: hash, Raw: raw.Bytes()}
 }
 
 // headersAnswer is what the chain says of headers.
@@ -97,7 +99,7 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 // checkHeaders returns what is wrong with headers that no honest peer sends.
 func (s *Sync) checkHeaders(list []header) string {
 	for i := range list {
-		if !headersync.Meets(&list[i].Hash, list[i].Bits, s.cfg.Network.Params.PowLimit) {
+		if !s.cfg.Proves(&list[i]) {
 			return "header with invalid proof of work"
 		}
 	}

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -15,9 +16,10 @@ const maxBlockTxs = 4_000_000 / 40
 
 // A partial is a compact block whose transactions are not all there yet.
 type partial struct {
-	header wire.BlockHeader
-	txs    []*wire.MsgTx // nil: missing
-	spent  bool          // it was tried to be completed, in vain
+	header  wire.BlockHeader
+	payload []byte        // what follows the header
+	txs     []*wire.MsgTx // nil: missing
+	spent   bool          // it was tried to be completed, in vain
 }
 
 // Why a compact block cannot be used.
@@ -35,7 +37,7 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 	if count == 0 || count > maxBlockTxs {
 		return nil, compactInvalid
 	}
-	p := &partial{header: m.Header, txs: make([]*wire.MsgTx, count)}
+	p := &partial{header: m.Header, payload: m.Payload, txs: make([]*wire.MsgTx, count)}
 	for _, pre := range m.Prefilled {
 		if int(pre.Index) >= count {
 			return nil, compactInvalid
@@ -54,7 +56,7 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 	if len(places) != len(m.ShortIDs) {
 		return nil, compactUnclear
 	}
-	p.fill(compact.Key(&m.Header, m.Nonce), places, each)
+	p.fill(compact.Key(m), places, each)
 	return p, compactFine
 }
 
@@ -107,5 +109,5 @@ func (p *partial) complete(txs []*wire.MsgTx, segwit bool) ([]byte, compactFault
 	}
 	var raw bytes.Buffer
 	_ = block.Serialize(&raw) // to memory
-	return raw.Bytes(), compactFine
+	return slices.Insert(raw.Bytes(), wire.MaxBlockHeaderPayload, p.payload...), compactFine
 }

@@ -42,8 +42,10 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 		pending = s.compact(c, p, msg, m.Handled)
 	case *codec.BlockTxn:
 		s.blockTxs(c, p, msg)
+	case *codec.Block:
+		pending = s.block(c, p, blockBytes(m.Message.Payload, msg.SerializeSize()), m.Handled)
 	case *wire.MsgBlock:
-		pending = s.block(c, p, blockBytes(m.Message.Payload, msg), m.Handled)
+		pending = s.block(c, p, blockBytes(m.Message.Payload, msg.SerializeSize()), m.Handled)
 	}
 	if !pending {
 		m.Handled()
@@ -51,9 +53,7 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 }
 
 // blockBytes returns the bytes of a block without any that follow it.
-func blockBytes(payload []byte, msg *wire.MsgBlock) []byte {
-	return payload[:min(len(payload), msg.SerializeSize())]
-}
+func blockBytes(payload []byte, size int) []byte { return payload[:min(len(payload), size)] }
 
 // done ends the wait for what a peer sent, and handles what it sent after it.
 func (s *Sync) done(c actor.Context, p *peer, handled func()) {

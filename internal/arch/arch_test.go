@@ -80,7 +80,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/dialect", "internal/engine", "internal/jsontree", "internal/version",
+		"internal/clock", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
 		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {

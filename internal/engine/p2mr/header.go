@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -79,6 +80,14 @@ func (e *Engine) checkAuxPoW(h *fullHeader, as order) error {
 		return reject(reason, "")
 	}
 	return nil
+}
+
+// Proves reports whether a serialized header of a network has the work that its bits
+// ask for, by itself or by the block that it was merge-mined with.
+func Proves(net *dialect.Network, raw []byte) bool {
+	e := &Engine{net: net, rules: net.P2MR}
+	h, size, err := e.readHeader(raw)
+	return err == nil && size == len(raw) && e.checkWork(h) == nil
 }
 
 // enough reports whether a hash is at most the compact target, and the target one

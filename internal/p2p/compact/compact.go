@@ -15,10 +15,11 @@ import (
 )
 
 // Key is the key of a compact block's short ids (BIP152).
-func Key(h *wire.BlockHeader, nonce uint64) *[16]byte {
+func Key(m *codec.CmpctBlock) *[16]byte {
 	var b bytes.Buffer
-	_ = h.Serialize(&b) // to memory
-	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b.Bytes(), nonce))
+	_ = m.Header.Serialize(&b) // to memory
+	b.Write(m.Payload)
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b.Bytes(), m.Nonce))
 	return (*[16]byte)(sum[:16])
 }
 
@@ -31,14 +32,14 @@ func ID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
 }
 
 // Of returns the compact block of a block, with the coinbase in full. A block
-// has at least that.
-func Of(block *wire.MsgBlock) *codec.CmpctBlock {
+// has at least that. payload is what follows its header, if anything.
+func Of(block *wire.MsgBlock, payload []byte) *codec.CmpctBlock {
 	m := &codec.CmpctBlock{
-		Header: block.Header, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
+		Header: block.Header, Payload: payload, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
 		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
 		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
 	}
-	key := Key(&m.Header, m.Nonce)
+	key := Key(m)
 	for i, tx := range block.Transactions[1:] {
 		id := tx.WitnessHash()
 		m.ShortIDs[i] = ID(key, &id)
