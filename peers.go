@@ -87,7 +87,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 func (n *Node) services() wire.ServiceFlag {
 	offered := wire.SFNodeNetworkLimited | wire.SFNodeWitness
 	if n.cfg.Prune == nil {
-		offered |= wire.SFNodeNetwork
+		offered |= wire.SFNodeNetwork | n.net.Services
 	}
 	if n.cfg.Peers.Filters {
 		offered |= wire.SFNodeCF

@@ -65,6 +65,8 @@ type Network struct {
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
 
 	Software         Software
+	Services         wire.ServiceFlag            // that every node offers its peers, beside Bitcoin's
+	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
 	Deployments      []Deployment
 	SignetChallenge  []byte // nil where blocks need no signature
 	MineOnDemand     bool   // blocks can be made by RPC

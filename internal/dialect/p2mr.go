@@ -27,6 +27,23 @@ type P2MR struct {
 	DisplayOrder int32 // merge-mined blocks are named in display order, before in byte order
 }
 
+// How far a block may be ahead of the clock, in seconds, and what a signature takes
+// of a spend's validation budget; before and after the rules' second versions.
+const (
+	MaxFutureV1 = 7200
+	MaxFutureV2 = 600
+	SigWeightV1 = 3730
+	SigWeightV2 = 3683
+)
+
+// MaxFuture returns how many seconds a block at height may be ahead of the clock.
+func (p *P2MR) MaxFuture(height int32) int64 {
+	if height >= p.FutureTimeV2 {
+		return MaxFutureV2
+	}
+	return MaxFutureV1
+}
+
 // Never is the height of a rule that does not come.
 const Never int32 = math.MaxInt32
 

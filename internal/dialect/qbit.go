@@ -22,6 +22,13 @@ const (
 	qbitMaturity     = 1000
 )
 
+// Services of qbit's nodes: whether old witnesses may be missing, and whether old
+// blocks are served with them.
+const (
+	qbitWitnessPruned wire.ServiceFlag = 1 << 12
+	qbitArchive       wire.ServiceFlag = 1 << 13
+)
+
 // qbitNetworks are those of qbit 1.0.0. The functions take the choices that a
 // chain leaves open.
 var qbitNetworks = map[string]func(Choices) *Network{
@@ -191,6 +198,8 @@ func completeQbit(n *Network) *Network {
 	n.Software = Software{
 		Name: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
 	}
+	n.Services = qbitArchive
+	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}
 	n.P2MROnly = true
 	n.MaxMoney = qbitMaxMoney
 	n.MaxBlockWeight, n.MaxBlockSize = qbitMaxBlock, qbitMaxBlock

@@ -14,12 +14,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// How far a block may be ahead of the clock, in seconds.
-const (
-	maxFutureV1 = 7200
-	maxFutureV2 = 600
-)
-
 // A fullHeader is a header with its payload.
 type fullHeader struct {
 	wire.BlockHeader
@@ -109,11 +103,7 @@ func (e *Engine) checkPlace(h *fullHeader, parent *chainview.Block) error {
 	if time <= parent.MedianTimePast() {
 		return reject("time-too-old", "block's timestamp is too early")
 	}
-	ahead := int64(maxFutureV1)
-	if height >= e.rules.FutureTimeV2 {
-		ahead = maxFutureV2
-	}
-	if time > e.clock.Now().Unix()+ahead {
+	if time > e.clock.Now().Unix()+e.rules.MaxFuture(height) {
 		return reject(reasonFuture, "block timestamp too far in the future")
 	}
 	if err := e.checkVersion(h, height); err != nil {

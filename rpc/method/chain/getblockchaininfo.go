@@ -36,6 +36,27 @@ func getBlockchainInfo(d *Deps) command.Command {
 			{Type: command.Bool, Key: "automatic_pruning", Optional: true, Help: "whether blocks are deleted without request, if pruned"},
 			{Type: command.Number, Key: "prune_target_size", Optional: true, Help: "bytes that block files may take, if so"},
 			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that blocks of a signet must solve"},
+			{Type: command.Object, Key: "p2mr_validation_weight", Optional: true, Help: "on chains that pay to P2MR outputs: what a signature takes of a spend's budget", Inner: []command.Result{
+				{Type: command.Number, Key: "legacy_per_sigop", Help: "before the second version of the rule"},
+				{Type: command.Number, Key: "v2_per_sigop", Help: "from then on"},
+				{Type: command.Number, Key: "activation_height", Help: "first block of the second version"},
+				{Type: command.Bool, Key: "active_for_tip", Help: "whether the tip is under it"},
+				{Type: command.Bool, Key: "active_for_next_block", Help: "whether the next block is"},
+				{Type: command.Number, Key: "blocks_remaining", Help: "blocks before it, from the next one on"},
+			}},
+			{Type: command.Object, Key: "future_block_time", Optional: true, Help: "on such chains: how far the time of a block may be ahead", Inner: []command.Result{
+				{Type: command.Number, Key: "legacy_limit_seconds", Help: "before the second version of the rule"},
+				{Type: command.Number, Key: "v2_limit_seconds", Help: "from then on"},
+				{Type: command.Number, Key: "activation_height", Help: "first block of the second version"},
+				{Type: command.Bool, Key: "active_for_tip", Help: "whether the tip is under it"},
+				{Type: command.Bool, Key: "active_for_next_block", Help: "whether the next block is"},
+				{Type: command.Number, Key: "tip_limit_seconds", Help: "limit of the tip"},
+				{Type: command.Number, Key: "next_block_limit_seconds", Help: "limit of the next block"},
+				{Type: command.Number, Key: "blocks_remaining", Help: "blocks before the second version, from the next one on"},
+				{Type: command.Timestamp, Key: "next_block_min_time", Help: "least time of the next block"},
+				{Type: command.Timestamp, Key: "next_block_max_time", Help: "greatest time of the next block, if it is made now"},
+				{Type: command.Number, Key: "next_block_time_headroom_seconds", Help: "seconds between the two"},
+			}},
 			{Type: command.Array, Key: "warnings", Help: "what the operator should know", Inner: []command.Result{
 				{Type: command.String, Help: "a warning"},
 			}},
@@ -65,6 +86,8 @@ type blockchainInfo struct {
 	PruneAutomatic  *bool          `json:"automatic_pruning,omitempty"`
 	PruneTarget     *int64         `json:"prune_target_size,omitempty"`
 	SignetChallenge string         `json:"signet_challenge,omitempty"`
+	Weight          *weightRule    `json:"p2mr_validation_weight,omitempty"`
+	Future          *futureRule    `json:"future_block_time,omitempty"`
 	Warnings        []string       `json:"warnings"`
 }
 
@@ -101,6 +124,9 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 	}
 	if d.Pruning != nil {
 		info.showPruning(d.Pruning, active)
+	}
+	if rules := d.Network.P2MR; rules != nil {
+		info.Weight, info.Future = weightRuleAt(rules, tip), futureRuleAt(rules, tip, d.Now().Unix())
 	}
 	return info, nil
 }

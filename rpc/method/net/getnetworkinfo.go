@@ -115,7 +115,7 @@ func (d *Deps) networkInfo(ctx context.Context) (any, error) {
 		Subversion:      d.Subversion,
 		ProtocolVersion: d.ProtocolVersion,
 		Services:        fmt.Sprintf("%016x", state.Services),
-		ServiceNames:    serviceNames(wire.ServiceFlag(state.Services)),
+		ServiceNames:    d.serviceNames(wire.ServiceFlag(state.Services)),
 		Relay:           state.Relay,
 		TimeOffset:      int64(state.TimeOffset / time.Second),
 		Active:          state.Active,
@@ -147,7 +147,7 @@ var services = map[wire.ServiceFlag]string{
 	wire.SFNodeP2PV2:          "P2P_V2",
 }
 
-func serviceNames(offered wire.ServiceFlag) []string {
+func (d *Deps) serviceNames(offered wire.ServiceFlag) []string {
 	var names []string
 	for bit := range 64 {
 		flag := wire.ServiceFlag(1) << bit
@@ -155,6 +155,9 @@ func serviceNames(offered wire.ServiceFlag) []string {
 			continue
 		}
 		name, ok := services[flag]
+		if !ok {
+			name, ok = d.ServiceNames[flag]
+		}
 		if !ok {
 			name = fmt.Sprintf("UNKNOWN[2^%d]", bit)
 		}

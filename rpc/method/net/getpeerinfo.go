@@ -145,7 +145,7 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 	}
 	infos := make([]peerInfo, len(peers))
 	for i := range peers {
-		infos[i] = newPeerInfo(&peers[i])
+		infos[i] = d.newPeerInfo(&peers[i])
 		if s, ok := sync[peers[i].ID]; ok {
 			infos[i].follows(&s)
 		}
@@ -155,10 +155,10 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 	return infos, nil
 }
 
-func newPeerInfo(p *messages.PeerInfo) peerInfo {
+func (d *Deps) newPeerInfo(p *messages.PeerInfo) peerInfo {
 	return peerInfo{
 		ID: p.ID, Addr: p.Addr, Bind: p.Bind, Local: p.Local, Network: p.Network,
-		Services: fmt.Sprintf("%016x", p.Services), ServiceNames: serviceNames(wire.ServiceFlag(p.Services)),
+		Services: fmt.Sprintf("%016x", p.Services), ServiceNames: d.serviceNames(wire.ServiceFlag(p.Services)),
 		RelayTxs: p.RelayTxs, LastSend: seconds(p.LastSend), LastRecv: seconds(p.LastRecv),
 		Sent: p.Sent, Received: p.Received, Connected: seconds(p.Connected),
 		TimeOffset: int64(p.TimeOffset / time.Second),

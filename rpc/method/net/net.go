@@ -7,6 +7,8 @@
 package net
 
 import (
+	"github.com/btcsuite/btcd/wire"
+
 	"context"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -24,6 +26,9 @@ type Deps struct {
 	// Peers is the peer table, Sync and Relay follow the peers' chains and
 	// relay transactions. Any may be nil.
 	Peers, Sync, Relay *ask.Ref
+
+	// ServiceNames are the names of services that are the network's own.
+	ServiceNames map[wire.ServiceFlag]string
 
 	AddConnection bool // tests may choose the type of a connection
 
