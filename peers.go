@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/actors/sync"
+	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -23,7 +24,16 @@ type PeerConfig struct {
 	// "host:port=onion"; with Listen and no Bind, all of this host.
 	Listen bool
 	Bind   []string
-	Port   uint16 // default that of the network
+
+	// Whitebind are further addresses, "[permissions@]address:port", and
+	// Whitelist addresses of peers, "[permissions@]address[/bits]", whose peers
+	// have permissions, by default those that Core gives them.
+	Whitebind, Whitelist []string
+	WhitelistRelay       bool          // relay transactions of peers with the default permissions
+	WhitelistForceRelay  bool          // also those that are in the pool already
+	BanTime              time.Duration // of bans that do not say, default a day
+
+	Port uint16 // default that of the network
 
 	Connect  []string // stay connected to these nodes, and find no others
 	AddNodes []string // stay connected to these nodes, too
@@ -70,8 +80,15 @@ func (n *Node) startPeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	list, err := whitelist(p.Whitelist)
+	if err != nil {
+		closeAll(listeners)
+		return err
+	}
 	cfg := peers.Config{
-		Network: n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
+		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
+		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
+		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
@@ -98,19 +115,34 @@ func (n *Node) services() wire.ServiceFlag {
 	return offered
 }
 
+// whitelist reads who has permissions.
+//
+// Errors: access.Error.
+func whitelist(texts []string) ([]access.Whitelisted, error) {
+	var list []access.Whitelisted
+	for _, text := range texts {
+		w, err := access.ParseWhitelist(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
 // openListeners opens the ports for peers.
 //
 // Errors: StartError.
 func (n *Node) openListeners(ctx context.Context) ([]peers.Listener, error) {
 	p := n.cfg.Peers
-	if !p.Listen && len(p.Bind) == 0 {
+	if !p.Listen && len(p.Bind) == 0 && len(p.Whitebind) == 0 {
 		return nil, nil
 	}
 	port := p.Port
 	if port == 0 {
 		port = n.net.P2PPort
 	}
-	if len(p.Bind) == 0 {
+	if len(p.Bind) == 0 && len(p.Whitebind) == 0 {
 		return openAny(ctx, port)
 	}
 	var opened []peers.Listener
@@ -120,6 +152,19 @@ func (n *Node) openListeners(ctx context.Context) ([]peers.Listener, error) {
 			closeAll(opened)
 			return nil, err
 		}
+		opened = append(opened, l)
+	}
+	for _, bind := range p.Whitebind {
+		grant, addr, err := access.ParseWhitebind(bind)
+		var l peers.Listener
+		if err == nil {
+			l, err = openBind(ctx, addr.String(), port)
+		}
+		if err != nil {
+			closeAll(opened)
+			return nil, err
+		}
+		l.Grant = &grant
 		opened = append(opened, l)
 	}
 	return opened, nil

@@ -192,3 +192,36 @@ type LocalAddress struct {
 	Port  uint16
 	Score int
 }
+
+var (
+	// ErrSubnet reports a text that is neither an address nor a range of them.
+	ErrSubnet = errors.New("no address or subnet")
+
+	// ErrPast reports a ban that would be over already.
+	ErrPast = errors.New("time is in the past")
+)
+
+// SetBan bans an address or a range of addresses and disconnects its peers, or
+// takes that back. It is answered when it is on disk.
+//
+// Errors: [ErrSubnet], [ErrBanned], [ErrPast], [ErrNotBanned].
+type SetBan struct {
+	Asks[Done]
+
+	Subnet   string // "1.2.3.4", "1.2.0.0/16", "::1"
+	Remove   bool
+	Time     int64 // seconds from now; 0 or less: as the node is configured
+	Absolute bool  // Time is in seconds since 1970
+}
+
+// ListBans asks for all bans, in the order of networks and addresses.
+type ListBans struct{ Asks[[]Ban] }
+
+// Ban is a range of addresses that may not connect.
+type Ban struct {
+	Subnet              string
+	Created, Until, Now time.Time // to the second; Now is the node's time
+}
+
+// ClearBans takes back all bans. It is answered when that is on disk.
+type ClearBans struct{ Asks[Done] }

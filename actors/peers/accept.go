@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
 // ahead is how many accepted connections of a listener wait for the table. More
@@ -118,6 +120,10 @@ const acceptPause = 50 * time.Millisecond
 func (t *Table) accepted(c actor.Context, m accepted) {
 	addr := addrOf(m.conn.RemoteAddr())
 	e := &entry{name: addr.String(), addr: addr, onion: m.listener.Onion, typ: p2p.Inbound}
+	e.allowed = t.permit(e)
+	if g := m.listener.Grant; g != nil {
+		e.allowed = access.Union(e.allowed, g.Of(t.cfg.Defaults))
+	}
 	if !t.admit(e) {
 		_ = m.conn.Close()
 		return
@@ -128,15 +134,37 @@ func (t *Table) accepted(c actor.Context, m accepted) {
 
 // admit reports whether an inbound connection may stay.
 func (t *Table) admit(e *entry) bool {
-	if !t.active {
+	guests, now := t.countType(p2p.Inbound), t.cfg.Now()
+	e.shunned = t.isDiscouraged(e.addr)
+	switch {
+	case !t.active:
 		t.debugf("connection from %s dropped: not accepting new connections", e.name)
 		return false
-	}
-	if t.countType(p2p.Inbound) >= t.maxInbound() {
+	case !e.allowed.NoBan && t.bans.Contains(e.addr, now):
+		t.debugf("connection from %s dropped (banned)", e.name)
+		return false
+	case !e.allowed.NoBan && e.shunned && guests+1 >= t.maxInbound():
+		t.debugf("connection from %s dropped (discouraged)", e.name)
+		return false
+	case guests >= t.maxInbound() && !t.makeRoom():
 		t.debugf("failed to find an eviction candidate - connection dropped (full)")
 		return false
 	}
 	return true
+}
+
+// permit returns what a peer may do by its address.
+func (t *Table) permit(e *entry) link.Permissions {
+	var p link.Permissions
+	if e.onion {
+		return p
+	}
+	for _, w := range t.cfg.Whitelist {
+		if (w.In && e.typ == p2p.Inbound || w.Out && e.typ != p2p.Inbound) && w.Subnet.Contains(e.addr) {
+			p = access.Union(p, w.Of(t.cfg.Defaults))
+		}
+	}
+	return p
 }
 
 // A tick is the time to look after connections.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -45,6 +46,11 @@ type Config struct {
 	// that of the network.
 	MinimumWork *big.Int
 
+	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
+	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
+	Whitelist []access.Whitelisted // who has permissions (-whitelist)
+	Defaults  access.Defaults      // of permissions
+
 	Listeners   []Listener // where peers are accepted
 	Connect     []string   // stay connected to these nodes
 	Added       []string   // likewise, and by addnode
@@ -75,12 +81,16 @@ const (
 type Listener struct {
 	net.Listener // the table closes it
 
-	Onion bool // what comes is from Tor
+	Onion bool          // what comes is from Tor
+	Grant *access.Grant // what peers may that come here (-whitebind); nil: nothing more
 }
 
 func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.BanTime <= 0 {
+		c.BanTime = DefaultBanTime
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout

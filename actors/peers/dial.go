@@ -175,7 +175,9 @@ func (t *Table) dialed(c actor.Context, m dialed) {
 		m.dial.end(err)
 		return
 	}
-	t.add(c, m.conn, &entry{name: m.dial.name(), addr: m.addr, typ: m.dial.typ, dial: m.dial}, m.dial.v2)
+	e := &entry{name: m.dial.name(), addr: m.addr, typ: m.dial.typ, dial: m.dial}
+	e.allowed = t.permit(e)
+	t.add(c, m.conn, e, m.dial.v2)
 	m.dial.end(nil)
 }
 

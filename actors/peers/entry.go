@@ -26,6 +26,7 @@ type entry struct {
 	addr    netaddr.Addr // of the other end; zero when only its name is known
 	bind    netaddr.Addr // own end
 	onion   bool         // came from Tor
+	shunned bool         // came from a discouraged address
 	typ     p2p.ConnectionType
 	allowed link.Permissions
 	session *p2p.Session

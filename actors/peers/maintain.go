@@ -127,7 +127,15 @@ func (t *Table) misbehaved(m misbehaved) {
 		t.printf("Warning: not punishing noban peer %d!", e.id)
 	case e.typ == p2p.Manual:
 		t.printf("Warning: not punishing manually connected peer %d!", e.id)
-	default:
+	case e.onion || e.addr.IsLocal():
+		kind := "local"
+		if e.onion {
+			kind = "inbound onion"
+		}
+		t.debugf("Warning: disconnecting but not discouraging %s peer %d!", kind, e.id)
 		e.session.Close(errMisbehaving)
+	default:
+		t.debugf("Disconnecting and discouraging peer %d!", e.id)
+		t.discourage(e.addr)
 	}
 }

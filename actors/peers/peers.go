@@ -9,6 +9,7 @@ package peers
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -18,6 +19,8 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -33,6 +36,9 @@ var Requests = []ask.Served{
 	ask.Serve[messages.PingPeers](),
 	ask.Serve[messages.SetNetworkActive](),
 	ask.Serve[messages.GetNetwork](),
+	ask.Serve[messages.SetBan](),
+	ask.Serve[messages.ListBans](),
+	ask.Serve[messages.ClearBans](),
 }
 
 type (
@@ -46,6 +52,9 @@ type (
 	pingPeers        = ask.Call[messages.PingPeers, messages.Done]
 	setNetworkActive = ask.Call[messages.SetNetworkActive, messages.Done]
 	getNetwork       = ask.Call[messages.GetNetwork, messages.NetworkState]
+	setBan           = ask.Call[messages.SetBan, messages.Done]
+	listBans         = ask.Call[messages.ListBans, []messages.Ban]
+	clearBans        = ask.Call[messages.ClearBans, messages.Done]
 )
 
 // Table is the actor that owns who is connected; make one with [New].
@@ -56,9 +65,10 @@ type Table struct {
 	cancel context.CancelFunc
 	self   mailbox
 
-	peers   []*entry // by ascending id
-	dials   map[*dial]struct{}
-	workers workers
+	peers    []*entry // by ascending id
+	banSaver saver
+	dials    map[*dial]struct{}
+	workers  workers
 }
 
 // shared is what the instances of the table have in common.
@@ -73,6 +83,11 @@ type shared struct {
 	added     []*addedNode
 	active    bool
 	accepting []*ask.Worker
+	bans      access.Bans
+
+	discouraged map[netaddr.Addr]struct{} // without ports
+
+	secret [16]byte
 
 	stopped chan struct{} // closed when the table stops for good
 	transit transit
@@ -82,6 +97,10 @@ type shared struct {
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
 	s := &shared{cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), active: !cfg.Inactive, stopped: make(chan struct{})}
+	_, _ = rand.Read(s.secret[:]) // never fails
+	if cfg.Dir != "" {
+		s.loadBans()
+	}
 	for _, node := range cfg.Connect {
 		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})
 	}
@@ -128,6 +147,8 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.dialed(c, m)
 	case joined:
 		t.joined(m)
+	case saved:
+		t.saved(c, m)
 	case misbehaved:
 		t.misbehaved(m)
 	default:
@@ -159,6 +180,12 @@ func (t *Table) serve(c actor.Context, msg any) {
 	case *setNetworkActive:
 		t.setActive(m.Req.Active)
 		m.Answer(messages.Done{}, nil)
+	case *setBan:
+		t.setBan(c, m)
+	case *listBans:
+		t.listBans(m)
+	case *clearBans:
+		t.clearBans(c, m)
 	case *getNetwork:
 		m.Answer(t.network(), nil)
 	default:

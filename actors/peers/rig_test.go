@@ -96,6 +96,7 @@ type remote struct {
 	heard chan p2p.Message
 	shook chan struct{}
 	ended chan error
+	name  string // as the node calls it
 }
 
 func (r *remote) Established(p2p.Remote)  { close(r.shook) }
@@ -107,11 +108,26 @@ func (r *remote) run(ctx context.Context) { r.ended <- r.Run(ctx) }
 // connect connects a session to a node, and waits for the handshake.
 func connect(t *testing.T, n *node) (r *remote, name string) {
 	t.Helper()
+	r = dial(t, n)
+	select {
+	case <-r.shook:
+	case <-time.After(patience):
+		t.Fatal("no handshake")
+	}
+	return r, r.name
+}
+
+// dial connects a session to a node.
+func dial(t *testing.T, n *node) *remote {
+	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = &remote{heard: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1)}
+	r := &remote{
+		heard: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1),
+		name: conn.LocalAddr().String(),
+	}
 	r.Session = p2p.New(conn, p2p.Config{
 		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, r)
@@ -126,10 +142,15 @@ func connect(t *testing.T, n *node) (r *remote, name string) {
 		<-done
 	})
 	r.Want(1 << 20)
+	return r
+}
+
+// left waits until the node has left a peer.
+func left(t *testing.T, r *remote, why string) {
+	t.Helper()
 	select {
-	case <-r.shook:
+	case <-r.ended:
 	case <-time.After(patience):
-		t.Fatal("no handshake")
+		t.Fatalf("%s: still connected", why)
 	}
-	return r, conn.LocalAddr().String()
 }

@@ -3,7 +3,6 @@ package peers_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"testing"
@@ -226,20 +225,7 @@ func TestServesBlocks(t *testing.T) {
 	if err := l.Send(&codec.GetBlockTxn{Block: tip.Hash, Indexes: []uint16{1}}); err != nil {
 		t.Fatal(err)
 	}
-	l.left("index out of range")
-}
-
-// left waits until the node has left the peer.
-func (l *library) left(why string) {
-	l.t.Helper()
-	select {
-	case err := <-l.ended:
-		if !errors.Is(err, io.EOF) {
-			l.t.Logf("%s: %v", why, err)
-		}
-	case <-time.After(patience):
-		l.t.Fatalf("%s: still connected", why)
-	}
+	left(t, l.remote, "index out of range")
 }
 
 func TestServesFilters(t *testing.T) {
@@ -290,7 +276,7 @@ func TestBadFilterRequests(t *testing.T) {
 		if err := l.Send(test.m); err != nil {
 			t.Fatal(err)
 		}
-		l.left(test.name)
+		left(t, l.remote, test.name)
 		l.remote, _ = connect(t, l.n)
 	}
 }

@@ -25,12 +25,16 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 		connect = nil
 	}
 	most := max(o.Int("maxconnections", defaultMaxPeers), 0)
-	bind := o.Strings("bind")
-	listen := o.Bool("listen", len(bind) > 0 || !chosen && most > 0 && len(o.Strings("proxy")) == 0)
-	if !listen && len(bind) > 0 {
+	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
+	bound := len(bind)+len(whitebind) > 0
+	listen := o.Bool("listen", bound || !chosen && most > 0 && len(o.Strings("proxy")) == 0)
+	if !listen && bound {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
+		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
+		WhitelistRelay: o.Bool("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
+		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
 		Filters: o.Bool("peerblockfilters", false),
 		Listen:  listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
 		MaxPeers: int(most), Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),

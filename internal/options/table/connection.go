@@ -6,7 +6,7 @@ import "github.com/seed61375155/trawl/internal/options"
 var connection = []options.Option{
 	{Name: "addnode", Arg: "<ip>", Flags: networkOnly, Help: "Stay connected to the peer <ip>; may be repeated"},
 	{Name: "asmap", Arg: "<file>", Flags: unused, Help: "Spread connections over the networks that <file> maps addresses to"},
-	{Name: "bantime", Arg: "<n>", Flags: unused, Help: "Ban misbehaving peers for <n> seconds by default"},
+	{Name: "bantime", Arg: "<n>", Help: "Ban misbehaving peers for <n> seconds by default"},
 	{Name: "bind", Arg: "<addr>[:<port>][=onion]", Flags: networkOnly, Help: "Listen for peers on this address; may be repeated"},
 	{Name: "cjdnsreachable", Flags: unused, Help: "This host reaches the CJDNS network"},
 	{Name: "connect", Arg: "<ip>", Flags: networkOnly, Help: "Connect to these peers and no others; -noconnect for none; may be repeated"},
@@ -40,6 +40,6 @@ var connection = []options.Option{
 	{Name: "torpassword", Arg: "<pass>", Flags: sensitive | unused, Help: "Password of Tor's control port"},
 	{Name: "txreconciliation", Flags: debug | unused, Help: "Announce transactions by reconciliation (BIP330)"},
 	{Name: "v2transport", Help: "Speak the encrypted transport of BIP324"},
-	{Name: "whitebind", Arg: "<[permissions@]addr>", Flags: unused, Help: "Listen on this address and give its peers permissions"},
-	{Name: "whitelist", Arg: "<[permissions@]IP address or network>", Flags: unused, Help: "Give peers from these addresses permissions; may be repeated"},
+	{Name: "whitebind", Arg: "<[permissions@]addr>", Help: "Listen on this address and give its peers permissions"},
+	{Name: "whitelist", Arg: "<[permissions@]IP address or network>", Help: "Give peers from these addresses permissions; may be repeated"},
 }

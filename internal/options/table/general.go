@@ -59,6 +59,6 @@ var relay = []options.Option{
 	{Name: "incrementalrelayfee", Arg: "<amt>", Flags: debug, Help: "Fee rate, in BTC per kvB, that a replacement must add (default: 0.000001)"},
 	{Name: "minrelaytxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, of transactions to relay (default: 0.000001)"},
 	{Name: "permitbaremultisig", Help: "Relay transactions with bare multisig outputs (default: 1)"},
-	{Name: "whitelistforcerelay", Flags: unused, Help: "Give whitelisted peers the permission forcerelay by default"},
-	{Name: "whitelistrelay", Flags: unused, Help: "Give whitelisted peers the permission relay by default"},
+	{Name: "whitelistforcerelay", Help: "Give whitelisted peers the permission forcerelay by default"},
+	{Name: "whitelistrelay", Help: "Give whitelisted peers the permission relay by default"},
 }

@@ -68,3 +68,21 @@ func (a Addr) isOrchid() bool {
 	kind := a.host[3] & 0xf0
 	return a.under(orchidPrefix) && (kind == 0x10 || kind == 0x20)
 }
+
+// Group returns what addresses have in common that are likely to be in the same
+// hands: the first 16 bits of an IPv4 address, 32 of an IPv6 one, 4 of a key.
+// Addresses that nobody can reach are one group each.
+func (a Addr) Group() []byte {
+	switch {
+	case a.IsLocal() || !a.IsRoutable():
+		return append([]byte{0xff}, a.bytes()...)
+	case a.network == IPv4:
+		return append([]byte{byte(a.network)}, a.host[:2]...)
+	case a.network == IPv6:
+		return append([]byte{byte(a.network)}, a.host[:4]...)
+	case a.network == CJDNS:
+		return []byte{byte(a.network), a.host[0], a.host[1] | 0x0f}
+	default:
+		return []byte{byte(a.network), a.host[0] | 0x0f}
+	}
+}

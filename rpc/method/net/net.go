@@ -45,13 +45,16 @@ func Commands(d Deps) []command.Command {
 	return []command.Command{
 		addConnection(&d),
 		addNode(&d),
+		clearBanned(&d),
 		disconnectNode(&d),
 		getAddedNodeInfo(&d),
 		getConnectionCount(&d),
 		getNetTotals(&d),
 		getNetworkInfo(&d),
 		getPeerInfo(&d),
+		listBanned(&d),
 		ping(&d),
+		setBan(&d),
 		setNetworkActive(&d),
 	}
 }

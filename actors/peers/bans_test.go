@@ -1,0 +1,88 @@
+package peers_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A ban cuts connections, keeps peers out, and outlives the node.
+func TestBan(t *testing.T) {
+	dir := t.TempDir()
+	kept := func(c *peers.Config) { c.Dir = dir }
+	n := start(t, kept)
+	r, _ := connect(t, n)
+	must(t, n, messages.SetBan{Subnet: "127.0.0.0/8"})
+	left(t, r, "banned")
+	knock(t, n)
+	if err := n.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n = start(t, kept)
+	knock(t, n)
+	list := must(t, n, messages.ListBans{})
+	if len(list) != 1 || list[0].Subnet != "127.0.0.0/8" || list[0].Until.Sub(list[0].Created) != 24*time.Hour {
+		t.Errorf("got %+v", list)
+	}
+	for _, test := range []struct {
+		q    messages.SetBan
+		want error
+	}{
+		{messages.SetBan{Subnet: "127.0.0.1"}, messages.ErrBanned},    // is within
+		{messages.SetBan{Subnet: "127.0.0.0/8"}, messages.ErrBanned},  // the same
+		{messages.SetBan{Subnet: "127.0.0.0/24"}, nil},                // another range
+		{messages.SetBan{Subnet: "127.0.0.1/42"}, messages.ErrSubnet}, // no range
+		{messages.SetBan{Subnet: "1.2.3.4", Time: 100, Absolute: true}, messages.ErrPast},
+		{messages.SetBan{Subnet: "127.0.0.1", Remove: true}, messages.ErrNotBanned},
+		{messages.SetBan{Subnet: "127.0.0.0/24", Remove: true}, nil},
+	} {
+		if _, err := ask.Ask(t.Context(), n.Ref, test.q); !errors.Is(err, test.want) {
+			t.Errorf("%+v: %v", test.q, err)
+		}
+	}
+	must(t, n, messages.ClearBans{})
+	connect(t, n)
+}
+
+// knock connects, and is turned away.
+func knock(t *testing.T, n *node) {
+	t.Helper()
+	r := dial(t, n)
+	left(t, r, "banned")
+}
+
+// A damaged file is no reason not to start; it is made anew.
+func TestDamagedBans(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "banlist.json")
+	if err := os.WriteFile(path, []byte("{no json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, func(c *peers.Config) { c.Dir = dir })
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := access.ParseBans(text); err != nil {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// Inbound connections are limited; those over it take the place of others.
+func TestInboundLimit(t *testing.T) {
+	const room = 5
+	n := start(t, func(c *peers.Config) { c.MaxPeers = 11 + room })
+	for range room {
+		connect(t, n)
+	}
+	n.peersOf(t, room)
+	knock(t, n) // all that are there are spared
+	n.peersOf(t, room)
+}
