@@ -118,12 +118,8 @@ func TestWhitelist(t *testing.T) {
 		"noban@here:80":        "Cannot resolve -whitebind address: 'here:80'",
 	} {
 		_, _, err := access.ParseWhitebind(text)
-		if got := ""; err != nil {
-			if got = err.Error(); got != want {
-				t.Errorf("%s: %s", text, got)
-			}
-		} else if want != "" {
-			t.Errorf("%s: no error", text)
+		if (err != nil) != (want != "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
