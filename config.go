@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"math/big"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -66,8 +66,13 @@ type Config struct {
 	NoBlocksXOR bool  // do not obfuscate new block files
 	SmallFiles  bool  // block files of 64 KiB, to test with
 	Cache       int64 // bytes for unspent outputs in memory, default DefaultCache
-	Workers     int   // for matching and for building filters, default the number of processors
 	MaxCalls    int   // unanswered requests an actor takes on, default DefaultMaxCalls
+
+	// Workers is the number of goroutines that match and build filters, the
+	// number of processors by default. Where that is GOMAXPROCS too, what comes
+	// from the network while they work may wait for 10 ms, the time after which
+	// Go looks at it in any case: a higher GOMAXPROCS spares it that.
+	Workers int
 
 	// AllowNoOutputs lets createrawtransaction make a transaction without
 	// outputs, as Core does.
@@ -170,7 +175,7 @@ func (c *Config) setDefaults() {
 		c.Cache = DefaultCache
 	}
 	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
+		c.Workers = cores.Count()
 	}
 	if c.MaxCalls == 0 {
 		c.MaxCalls = DefaultMaxCalls

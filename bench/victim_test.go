@@ -46,9 +46,17 @@ func victims(tb testing.TB) map[string]string {
 // newVictim starts a program with Core's options on an empty chain.
 func newVictim(tb testing.TB, binary string) *victim {
 	tb.Helper()
+	return startVictim(tb, binary, tb.TempDir())
+}
+
+// startVictim starts a program with Core's options on a data directory.
+func startVictim(tb testing.TB, binary, dir string, args ...string) *victim {
+	tb.Helper()
 	port := freePort(tb)
-	program := exec.Command(binary, "-regtest", "-datadir="+tb.TempDir(), "-rpcport="+port,
-		"-rpcuser=bench", "-rpcpassword=bench", "-listen=0", "-connect=0", "-printtoconsole=0")
+	program := exec.Command(binary, append([]string{
+		"-regtest", "-datadir=" + dir, "-rpcport=" + port,
+		"-rpcuser=bench", "-rpcpassword=bench", "-listen=0", "-connect=0", "-printtoconsole=0",
+	}, args...)...)
 	program.Stderr = os.Stderr
 	if err := program.Start(); err != nil {
 		tb.Fatal(err)

@@ -37,10 +37,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"sync/atomic"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -95,7 +95,7 @@ func NewServer(c Config) (*Server, error) {
 
 		checkOrigin: c.CheckOrigin,
 		conns:       newConns(c.MaxConns),
-		parsing:     make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)),
+		parsing:     make(chan struct{}, max(cores.Count()/2, 1)),
 		bodies:      budget{limit: maxBodies},
 		replies:     budget{limit: maxReplies},
 		batch:       maxBatchReply,

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
@@ -30,6 +31,7 @@ type starter func(ctx context.Context, s *session) error
 
 func main() {
 	restrictNewFiles()
+	cores.AddHeadroom()
 	os.Exit(run(options.ProgramArgs(os.Args), streams{os.Stdout, os.Stderr, os.Getenv("HOME")}, startNode))
 }
 

@@ -9,7 +9,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
@@ -261,7 +261,7 @@ const defaultKeyPool = 1000
 func workers(o *options.Settings) int {
 	par := int(o.Int("par", 0))
 	if par <= 0 {
-		par += runtime.GOMAXPROCS(0)
+		par += cores.Count()
 	}
 	return max(par, 1)
 }

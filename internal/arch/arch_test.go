@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/coinstats":   {"internal/muhash"},
+	"internal/cores":       nil,
 	"internal/corelog":     nil,
 	"internal/dialect":     {"descriptor"},
 	"internal/headersync":  nil,
@@ -28,15 +29,15 @@ var mayImport = map[string][]string{
 	"internal/p2mr":        {"internal/slhdsa"},
 	"internal/p2p":         nil,
 	"internal/rawtx":       {"descriptor"},
-	"internal/slhdsa":      nil,
+	"internal/slhdsa":      {"internal/cores"},
 	"internal/txpool":      {"descriptor", "messages", "internal/chainview"},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
 	"internal/wallet": {
-		"descriptor", "messages", "internal/dialect", "internal/p2mr", "internal/slhdsa", "internal/walletfile",
+		"descriptor", "messages", "internal/cores", "internal/dialect", "internal/p2mr", "internal/slhdsa", "internal/walletfile",
 	},
-	"internal/walletfile": {"descriptor"},
+	"internal/walletfile": {"descriptor", "internal/cores"},
 
 	// The disk.
 	"store/blockfile": nil,
@@ -47,7 +48,7 @@ var mayImport = map[string][]string{
 
 	// Who owns what. No actor knows another.
 	"internal/ask":    {"messages"},
-	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine": {"messages", "store", "internal/chainview", "internal/clock", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/chain":    actor,
 	"actors/coins":    append([]string{"internal/coinstats"}, actor...),
 	"actors/indexer":  actor,
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
-	"rpc":                 {"rpc/command", "internal/jsontree"},
+	"rpc":                 {"rpc/command", "internal/cores", "internal/jsontree"},
 	"rpc/command":         {"internal/jsontree"},
 	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chain":    method,
@@ -80,11 +81,11 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
+		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
 		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
-		".", "messages", "rpc", "internal/corelog", "internal/options", "internal/version",
+		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/options", "internal/version",
 	},
 	"cmd/trawl-cli":  {"internal/jsontree", "internal/options", "internal/version"},
 	"cmd/trawl-load": {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
@@ -105,7 +106,7 @@ var actor = []string{"messages", "internal/ask", "internal/chainview", "filters"
 
 // method is what every group of methods may import.
 var method = []string{
-	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview",
+	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
 	"internal/dialect", "internal/jsontree", "internal/rawtx", "internal/txjson", "internal/version", "internal/versionbits",
 }
 

@@ -2,9 +2,10 @@ package slhdsa
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // GenerateKeys makes the keys of several entropies, in their order, on all
@@ -20,7 +21,7 @@ func GenerateKeys(ctx context.Context, entropies [][]byte) ([]*PrivateKey, error
 		next    atomic.Int64
 		workers sync.WaitGroup
 	)
-	for range min(runtime.GOMAXPROCS(0), len(entropies)) {
+	for range min(cores.Count(), len(entropies)) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(entropies)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				var err error

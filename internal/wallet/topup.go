@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // errRange reports a range that is too large to be derived.
@@ -93,7 +93,7 @@ func (w *Wallet) derive(s *source, first, last int32) error {
 	}
 	for begin := int64(first); begin <= int64(last); begin += descriptor.MaxRange {
 		end := min(begin+descriptor.MaxRange-1, int64(last))
-		err := s.desc.ExpandRange(context.Background(), uint32(begin), uint32(end), runtime.GOMAXPROCS(0), own)
+		err := s.desc.ExpandRange(context.Background(), uint32(begin), uint32(end), cores.Count(), own)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // LoadOptions says what kind of wallets to load.
@@ -160,7 +160,7 @@ type parsed struct {
 func parseAll(records []Record) []parsed {
 	const share = 1_000 // records at least for each
 	all := make([]parsed, len(records))
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(records)/share))
+	workers := max(1, min(cores.Count(), len(records)/share))
 	var group sync.WaitGroup
 	panics := make([]any, workers)
 	for part := range workers {

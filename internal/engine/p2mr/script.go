@@ -3,13 +3,13 @@ package p2mr
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -27,7 +27,7 @@ func (e *Engine) checkScripts(checks []scriptCheck, height int32) error {
 	errs := make([]error, len(checks))
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(checks)) {
+	for range min(cores.Count(), len(checks)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(checks); i = int(next.Add(1)) - 1 {
 				errs[i] = e.checkScript(&checks[i], height)

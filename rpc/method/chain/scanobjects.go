@@ -3,9 +3,9 @@ package chain
 import (
 	"context"
 	"errors"
-	"runtime"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -129,7 +129,7 @@ func (o scanObject) expand(
 		return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 	}
 	for _, branch := range branches {
-		err := known.ExpandRange(ctx, branch, o.first, o.last, runtime.GOMAXPROCS(0),
+		err := known.ExpandRange(ctx, branch, o.first, o.last, cores.Count(),
 			func(index uint32, scripts [][]byte) error {
 				visit(branch, index, scripts)
 				return nil

@@ -3,9 +3,9 @@ package util
 import (
 	"context"
 	"errors"
-	"runtime"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
@@ -113,7 +113,7 @@ func (d Deps) addresses(ctx context.Context, branch *descriptor.Descriptor, firs
 		}
 		return nil
 	}
-	err := d.Expansions.ExpandRange(ctx, branch, first, last, runtime.GOMAXPROCS(0), visit)
+	err := d.Expansions.ExpandRange(ctx, branch, first, last, cores.Count(), visit)
 	if errors.Is(err, descriptor.ErrNeedsPrivateKey) || errors.Is(err, descriptor.ErrNotDerivable) {
 		err = errNeedsPrivateKey
 	}
