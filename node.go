@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -49,8 +50,9 @@ type Node struct {
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
-	sync, peers      *Ref   // nil without peers
-	refs             []*Ref // in start order: each may ask those before it
+	sync, peers      *Ref                // nil without peers
+	fetcher          atomic.Pointer[Ref] // sync, once it has started
+	refs             []*Ref              // in start order: each may ask those before it
 
 	mu     sync.Mutex
 	failed error // why the first actor stopped for good
@@ -180,6 +182,7 @@ func (n *Node) startIndex(ctx context.Context) error {
 	return n.spawn(&n.scanner, "scanner", scanner.New(scanner.Config{
 		Source: scanner.Segments(store), Chain: n.view, Indexer: n.indexer,
 		HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
+		Fetch: n.fetch(), ReadBlock: n.net.ReadBlock,
 	}), scanner.Requests)
 }
 
@@ -202,7 +205,7 @@ func (n *Node) startWallets(ctx context.Context) error {
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
-		Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast,
+		Fetch: n.fetch(), Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast,
 		Now: n.clock.Now, Directory: n.walletDir, Log: n.cfg.Log,
 	}
 	if n.store != nil {

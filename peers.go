@@ -63,7 +63,11 @@ func (n *Node) startSync() error {
 		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
 		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
 	})
-	return n.spawn(&n.sync, "sync", producer, sync.Requests)
+	if err := n.spawn(&n.sync, "sync", producer, sync.Requests); err != nil {
+		return err
+	}
+	n.fetcher.Store(n.sync)
+	return nil
 }
 
 // startPeers starts the peer table.

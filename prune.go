@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
@@ -124,6 +126,21 @@ func lowest(active *chainview.Chain, holds func(*chainview.Block) bool) int32 {
 		}
 	}
 	return low
+}
+
+// fetch returns how those who need a pruned block get it again; nil where none are
+// pruned. They started before the peers, and need not wait for these.
+func (n *Node) fetch() chainview.Fetch {
+	if n.cfg.Prune == nil {
+		return nil
+	}
+	return func(ctx context.Context, hash *chainhash.Hash) ([]byte, error) {
+		from := n.fetcher.Load()
+		if from == nil {
+			return nil, messages.ErrNoSource
+		}
+		return ask.Ask(ctx, from, messages.FetchBlock{Hash: *hash})
+	}
 }
 
 // startPruning begins to delete blocks, when all who keep some have said so.

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -27,6 +28,7 @@ type scan struct {
 	check   bool        // look into the blocks that match
 	pass    *match.Pass // set by prepare
 	buffers sync.Pool   // of memory that blocks are read into
+	hidden  hidden
 
 	// Used by the actor alone.
 	ready    bool // the pass is prepared
@@ -49,7 +51,9 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 func (s *scan) prepare(c actor.Context) {
 	s.spawn(c, func() any {
 		query := filters.NewQuery(s.scripts)
-		s.scripts = nil
+		if !s.check || s.cfg.Fetch == nil {
+			s.scripts = nil
+		}
 		cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
 		if s.check {
 			cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
@@ -64,10 +68,13 @@ func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
 	buf := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buf)
 	raw, err := chainview.RawInto(s.reader, buf, block)
-	if err != nil {
-		return false, err
+	var spent [][]byte
+	if err == nil {
+		spent, err = s.reader.SpentScripts(block)
 	}
-	spent, err := s.reader.SpentScripts(block)
+	if errors.Is(err, chainview.ErrPruned) && s.cfg.Fetch != nil {
+		return s.inPruned(q, block)
+	}
 	if err != nil {
 		return false, err
 	}

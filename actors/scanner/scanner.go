@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -29,7 +30,13 @@ type Config struct {
 	Indexer   *ask.Ref
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that match; at least 1
-	Log       *slog.Logger
+
+	// Fetch gets blocks that were pruned, and ReadBlock reads a serialized one;
+	// nil where none are pruned.
+	Fetch     chainview.Fetch
+	ReadBlock func(raw []byte) (block *wire.MsgBlock, size int, err error)
+
+	Log *slog.Logger
 }
 
 // Requests lists what a plain protoactor request may ask.

@@ -82,6 +82,8 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 			case err != nil:
 			case res.aborted:
 				err = failf(codeMisc, "Rescan aborted.")
+			case res.failed != nil && isPruned(res.failed):
+				err = failf(codeMisc, "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
 			case res.failed != nil:
 				err = failf(codeMisc, "Rescan failed. Potentially corrupted data files.")
 			}
@@ -90,6 +92,9 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 	}})
 	w.saveAt(c)
 }
+
+// isPruned reports whether a block was deleted to save space.
+func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0 }
 
 // importDescriptors adds descriptors and looks for what concerns them.
 func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
@@ -174,6 +179,13 @@ func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error
 
 // notScanned puts errors in the place of results whose blocks were not all read.
 func (w *Wallet) notScanned(items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64) {
+	why := " This error could potentially caused by data corruption. If " +
+		"the issue persists you may want to reindex (see -reindex option)."
+	if isPruned(failed) {
+		why = " This error could be caused by pruning or data corruption " +
+			"(see bitcoind log for details) and could be dealt with by downloading and " +
+			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
+	}
 	read := w.times.ref(w.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
 	for i, item := range items {
 		at := item.Timestamp
@@ -186,9 +198,8 @@ func (w *Wallet) notScanned(items []messages.ImportItem, results []messages.Impo
 		results[i] = messages.ImportResult{Err: failf(codeMisc, "Rescan failed for descriptor with timestamp %d. There "+
 			"was an error reading a block from time %d, which is after or within %d seconds "+
 			"of key creation, and could contain transactions pertaining to the desc. As a "+
-			"result, transactions and coins using this desc may not appear in the wallet."+
-			" This error could potentially caused by data corruption. If "+
-			"the issue persists you may want to reindex (see -reindex option).", at, read-timestampWindow-1, timestampWindow)}
+			"result, transactions and coins using this desc may not appear in the wallet.%s",
+			at, read-timestampWindow-1, timestampWindow, why)}
 	}
 }
 

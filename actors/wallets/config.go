@@ -38,6 +38,7 @@ type Config struct {
 
 	Network   *dialect.Network
 	Chain     *chainview.Current
+	Fetch     chainview.Fetch // gets blocks that were pruned; nil where none are
 	Tip       *ask.Topic[messages.TipChanged]
 	Filters   match.Source // nil without the index: rescans read every block
 	Indexer   *ask.Ref     // nil without the index

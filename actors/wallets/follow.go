@@ -164,7 +164,7 @@ func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *
 		if size > batchBytes {
 			break
 		}
-		raw, err := reader.Raw(&b.Hash)
+		raw, err := h.cfg.Fetch.Raw(ctx, reader, &b.Hash)
 		if err != nil {
 			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
 		}

@@ -183,7 +183,11 @@ func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 		w.label(), plan.tip.Height-plan.from, plan.from)
 	r := &rescan{from: plan.from, loading: true, done: func(res result) {
 		if res.aborted || res.failed != nil {
-			w.refuse(c, errRescan)
+			reason := errRescan
+			if res.failed != nil && isPruned(res.failed) {
+				reason = errPruned
+			}
+			w.refuse(c, reason)
 			return
 		}
 		w.ledger.SaveBestBlock(locatorOf(plan.tip))

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/p2p":         nil,
 	"internal/rawtx":       {"descriptor"},
 	"internal/slhdsa":      {"internal/cores"},
+	"internal/spends":      nil,
 	"internal/txpool":      {"descriptor", "messages", "internal/chainview"},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
@@ -54,7 +55,7 @@ var mayImport = map[string][]string{
 	"actors/indexer":  actor,
 	"actors/mempool":  append([]string{"internal/txpool"}, actor...),
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
-	"actors/scanner":  append([]string{"internal/match"}, actor...),
+	"actors/scanner":  append([]string{"internal/match", "internal/spends"}, actor...),
 	"actors/sync": append([]string{
 		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
 	}, actor...),

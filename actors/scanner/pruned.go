@@ -1,0 +1,87 @@
+package scanner
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/spends"
+)
+
+// A pruned block that matches is fetched again, looked into and dropped. What it
+// spends nobody can give; but most outputs cannot be spent without showing their
+// script. Where one of the scripts that need not be shown matches the filter, and
+// the block may spend such a one, it cannot be told, and the scan fails as it does
+// in Core.
+
+// hidden are the scripts of a scan by classes of those that may be spent without
+// being shown.
+type hidden struct {
+	once    sync.Once
+	classes map[spends.Class][][]byte
+}
+
+// of returns the scripts of the given classes.
+func (h *hidden) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
+	h.once.Do(func() {
+		h.classes = map[spends.Class][][]byte{}
+		for _, script := range scripts {
+			if c := spends.ClassOf(script); c != spends.ByHash {
+				h.classes[c] = append(h.classes[c], script)
+			}
+		}
+	})
+	for class, list := range h.classes {
+		if e.Hides(class) {
+			some = append(some, list...)
+		}
+	}
+	return some
+}
+
+// inPruned is inBlock for a pruned block.
+func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
+	raw, err := s.cfg.Fetch.Raw(s.ctx, s.reader, hash)
+	if err != nil {
+		return false, err
+	}
+	block, _, err := s.cfg.ReadBlock(raw)
+	if err != nil {
+		return false, fmt.Errorf("block %v: %w", hash, err)
+	}
+	evidence := spends.Of(block)
+	found, err := q.InBlock(raw, s.cfg.HeaderLen(raw), evidence.Scripts)
+	if found || err != nil {
+		return found, err
+	}
+	doubtful := s.hidden.of(s.scripts, &evidence)
+	if len(doubtful) == 0 {
+		return false, nil
+	}
+	filter, err := s.filterOf(hash)
+	if err != nil {
+		return false, err
+	}
+	match, err := filters.Match(hash, filter, doubtful)
+	if err == nil && match {
+		err = fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, hash, chainview.ErrPruned)
+	}
+	return false, err
+}
+
+// filterOf reads the filter of a block of the scan.
+func (s *scan) filterOf(hash *chainhash.Hash) ([]byte, error) {
+	view := s.cfg.Source.View()
+	defer view.Release()
+	one := []filters.Filter{{Block: *hash}}
+	if err := view.Filters(s.reader.Lookup(hash).Height, one); err != nil {
+		return nil, err
+	}
+	var filter []byte
+	err := view.Guard(func() { filter = bytes.Clone(one[0].Data) })
+	return filter, err
+}

@@ -1,0 +1,127 @@
+package scanner_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// key returns what looks like a public key.
+func key(n byte) []byte { return []byte{0: 2, 32: n} }
+
+// segwit returns the P2WPKH output script of a key.
+func segwit(n byte) []byte {
+	return append([]byte{txscript.OP_0, 20}, btcutil.Hash160(key(n))...)
+}
+
+// taproot returns a P2TR output script.
+func taproot(n byte) []byte { return []byte{0: txscript.OP_1, 1: 32, 33: n} }
+
+// prunedRig is a chain whose blocks are all pruned, and come back by fetching:
+// block 1 pays segwit(1), block 2 taproot(2), block 3 spends the first and
+// block 4 the second, both to other scripts; block 5 is empty.
+func prunedRig(t *testing.T) (r *rig, raws map[chainhash.Hash][]byte) {
+	t.Helper()
+	r = newRig(t, 0)
+	spend := func(height int, witness wire.TxWitness) *wire.MsgTx {
+		tx := wire.NewMsgTx(2)
+		out := wire.OutPoint{Hash: r.block(t, height).Transactions[0].TxHash()}
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: out, Witness: witness})
+		tx.AddTxOut(wire.NewTxOut(1, script(50+height)))
+		return tx
+	}
+	r.chain.Mine(chaintest.Template{Script: segwit(1)})
+	r.chain.Mine(chaintest.Template{Script: taproot(2)})
+	r.chain.Mine(chaintest.Template{Script: script(3), Txs: []*wire.MsgTx{
+		spend(1, wire.TxWitness{make([]byte, 71), key(1)}),
+	}})
+	r.chain.Mine(chaintest.Template{Script: script(4), Txs: []*wire.MsgTx{spend(2, wire.TxWitness{make([]byte, 64)})}})
+	r.chain.Mine(chaintest.Template{Script: script(5)})
+	raws = map[chainhash.Hash][]byte{}
+	return r, raws
+}
+
+// Blocks that were pruned are fetched for filter_false_positives: what they show
+// decides, and what they cannot show fails the scan.
+func TestPrunedBlocks(t *testing.T) {
+	r, raws := prunedRig(t)
+	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	for h := range r.chain.Active().Height() + 1 {
+		b := r.chain.Active().At(h)
+		raw, err := r.chain.Raw(&b.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raws[b.Hash] = raw
+		r.chain.Fail(b, chainview.ErrPruned)
+		r.chain.FailUndo(b, chainview.ErrPruned)
+	}
+	net, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetches := 0
+	missing := map[int32]bool{}
+	fetch := func(_ context.Context, hash *chainhash.Hash) ([]byte, error) {
+		fetches++
+		if missing[r.chain.Lookup(hash).Height] {
+			return nil, messages.ErrNoSource
+		}
+		return raws[*hash], nil
+	}
+	sys := actortest.New(t)
+	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
+		Source: scanner.Segments(r.store), Chain: r.current, Indexer: r.indexer, Workers: 1, Log: sys.Log,
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch, ReadBlock: net.ReadBlock,
+	}), scanner.Requests...)
+	for _, test := range []struct {
+		name    string
+		script  []byte
+		heights []int32
+		fails   error
+		missing int32
+	}{
+		{"received", script(5), []int32{5}, nil, 0},
+		{"received and spent, shown", segwit(1), []int32{1, 3}, nil, 0},
+		{"spent, not shown", taproot(2), nil, chainview.ErrPruned, 0},
+		{"nowhere", segwit(9), nil, nil, 0},
+		{"no peer has it", script(5), nil, chainview.ErrPruned, 5},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			clear(missing)
+			missing[test.missing] = test.missing > 0
+			o := order{scripts: [][]byte{test.script}, to: r.chain.Active().Height(), checkBlocks: true}
+			got, err := r.run(t.Context(), ref, o)
+			if !errors.Is(err, test.fails) {
+				t.Fatalf("got %v, want %v", err, test.fails)
+			}
+			if err != nil {
+				return
+			}
+			if len(got.Blocks) != len(test.heights) || !got.Completed {
+				t.Fatalf("got %+v, want blocks at %v", got, test.heights)
+			}
+			for i, h := range test.heights {
+				if got.Blocks[i] != r.chain.Active().At(h).Hash {
+					t.Errorf("got %v, want the block at %d", got.Blocks[i], h)
+				}
+			}
+		})
+	}
+	if fetches == 0 {
+		t.Error("nothing was fetched")
+	}
+}
