@@ -36,6 +36,10 @@ func (n *Node) Chain() *Ref { return n.chain }
 // messages/tx.go.
 func (n *Node) TxBuilder() *Ref { return n.txbuilder }
 
+// Mempool returns the actor that owns the pool of unconfirmed transactions. It
+// serves the requests of messages/mempool.go.
+func (n *Node) Mempool() *Ref { return n.mempool }
+
 // Wallets returns the actor that loads, creates and restores wallets, nil when
 // the node keeps none. It serves the requests of messages/wallets.go.
 func (n *Node) Wallets() *Ref { return n.wallets }

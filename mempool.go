@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/txpool"
 )
 
@@ -40,6 +41,7 @@ type MempoolConfig struct {
 // policy returns what the pool of a network is told.
 func (c *MempoolConfig) policy(n *dialect.Network) txpool.Policy {
 	p := txpool.DefaultPolicy()
+	p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.ChainVSize, n.ChainVSize
 	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
 	p.DustFee = txpool.PerKvB(int64(n.DustRate))
 	p.MaxBytes = cmp.Or(c.MaxBytes, p.MaxBytes)
@@ -69,32 +71,45 @@ func txRules(n *dialect.Network) txpool.Rules {
 	rules := txpool.Rules{
 		MaxMoney: int64(n.MaxMoney), Maturity: int32(n.Params.CoinbaseMaturity),
 		MaxWeight: int64(n.MaxBlockWeight), MaxSigOps: int64(n.MaxBlockSigOps), WitnessScale: int64(n.WitnessScale),
-		Verify: rawtx.Verify,
+		Verify: func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) },
 	}
 	if n.P2MR != nil {
-		rules.Native, rules.Verify = isP2MR, verifyP2MR
+		rules.MayPayTo = n.MayPayTo
+		rules.Native, rules.NativeInput, rules.NativeWitness = isP2MR, p2mrInput, vm.Standard
+		rules.Verify = p2mrVerifier(n)
 	}
 	return rules
 }
 
+// p2mrInput is the size of an input that spends a P2MR output with one signature:
+// the outpoint, an empty script, the sequence, and the witness with a byte for the
+// hash type.
+const p2mrInput = 32 + 4 + 1 + 4 + 1 + 3 + slhdsa.SignatureSize + 1 + 1 + 34 + 1 + 1
+
 func isP2MR(script []byte) bool { _, is := p2mr.ParseOutputScript(script); return is }
 
-// verifyP2MR runs the scripts of inputs that spend P2MR outputs; all others run by
+// p2mrVerifier runs the scripts of inputs that spend P2MR outputs, and all others by
 // Bitcoin's rules.
-func verifyP2MR(tx *wire.MsgTx, spent []*wire.TxOut) error {
-	hasher, err := p2mr.NewSigHasher(tx, spent)
-	if err != nil {
-		return err
-	}
-	for i, out := range spent {
-		root, ok := p2mr.ParseOutputScript(out.PkScript)
-		if !ok {
-			return rawtx.Verify(tx, spent)
+func p2mrVerifier(n *dialect.Network) func(*wire.MsgTx, []*wire.TxOut, int32) error {
+	return func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
+		hasher, err := p2mr.NewSigHasher(tx, spent)
+		if err != nil {
+			return err
 		}
-		spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: vm.Rules{Policy: true}}
-		if err := spend.Verify(); err != nil {
-			return &rawtx.InputScriptError{Tx: tx, Index: i, Err: err}
+		rules := vm.Rules{Policy: true, WeightV1: height < n.P2MR.WeightV2}
+		for i, out := range spent {
+			root, ok := p2mr.ParseOutputScript(out.PkScript)
+			if !ok {
+				if err := rawtx.VerifyInput(tx, spent, i); err != nil {
+					return err
+				}
+				continue
+			}
+			spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules}
+			if err := spend.Verify(); err != nil {
+				return &rawtx.InputScriptError{Tx: tx, Index: i, Err: err}
+			}
 		}
+		return nil
 	}
-	return nil
 }

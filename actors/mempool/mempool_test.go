@@ -76,7 +76,8 @@ func (r *rig) start(change ...func(*mempool.Config)) {
 	cfg := mempool.Config{
 		Chain: r.chain, View: r.view, Tip: &r.tip, Feed: &r.feed,
 		Rules: txpool.Rules{
-			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4, Verify: rawtx.Verify,
+			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
+			Verify: func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) },
 		},
 		Policy: txpool.DefaultPolicy(), File: r.file, Persist: true, Now: time.Now, Log: r.sys.Log,
 	}

@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
-		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/rawtx", "internal/txpool",
+		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/slhdsa", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/options", "internal/version",

@@ -64,6 +64,10 @@ type Network struct {
 	// not worth their spending; for 1000 virtual bytes.
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
 
+	// ChainVSize is the default limit, in virtual bytes, of what an unconfirmed
+	// transaction may depend on, and of what may depend on it.
+	ChainVSize int64
+
 	Software         Software
 	Services         wire.ServiceFlag            // that every node offers its peers, beside Bitcoin's
 	ServiceNames     map[wire.ServiceFlag]string // of flags that are not Bitcoin's
@@ -225,6 +229,7 @@ func complete(n *Network) *Network {
 		Name: "Bitcoin Core", Agent: "Satoshi:30.2.0", Version: 300200, ConfigFile: "bitcoin.conf", Unit: "BTC",
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
+	n.ChainVSize = 101_000
 	n.Magic = magic(n.Params)
 	return n
 }

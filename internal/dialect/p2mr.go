@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -68,6 +69,31 @@ type Choices struct {
 	ASERT      bool             // targets as on the other networks (-asert)
 	Activation map[string]int32 // heights of rules by the names of -testactivationheight
 }
+
+// MayPayTo reports whether the chain allows an output of a block at height to have
+// a script: any, or on restricted chains P2MR, pay-to-anchor, scripts that nobody can
+// spend, and later rules' witness programs from their height on.
+func (n *Network) MayPayTo(script []byte, height int32) bool {
+	const (
+		opReturn, p2mrLen      = 0x6a, 2 + 32
+		op2, op3, op16, push32 = 0x52, 0x53, 0x60, 32
+	)
+	switch {
+	case !n.P2MROnly, bytes.Equal(script, anchor):
+		return true
+	case len(script) == 0:
+		return false
+	case script[0] == opReturn:
+		return true
+	case script[0] == op2:
+		return len(script) == p2mrLen && script[1] == push32
+	}
+	return height >= n.P2MR.OuterWitness && script[0] >= op3 && script[0] <= op16 &&
+		len(script) >= 4 && len(script) <= 42 && int(script[1]) == len(script)-2
+}
+
+// anchor is the output script of pay-to-anchor.
+var anchor = []byte{0x51, 0x02, 0x4e, 0x73}
 
 // auxPoW tells from a block's version whether it is merge-mined: then a payload
 // follows the header.

@@ -224,6 +224,7 @@ func completeQbit(n *Network) *Network {
 		n.ChainTx = ChainTx{Time: n.Params.GenesisBlock.Header.Timestamp.Unix(), Count: 1, Rate: 1 / spacing}
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
+	n.ChainVSize = 404_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
 	return n
 }

@@ -52,9 +52,25 @@ func Verify(tx *wire.MsgTx, spent []*wire.TxOut) error {
 	}
 	s := newSpending(tx, known)
 	for i := range tx.TxIn {
-		if err := s.verify(i); err != nil {
-			return &InputScriptError{Tx: tx, Index: i, Err: relayed(err)}
+		if err := s.verifyRelayed(i); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// VerifyInput is Verify of one input, by its number.
+func VerifyInput(tx *wire.MsgTx, spent []*wire.TxOut, i int) error {
+	known := make(coins, len(spent))
+	for i, in := range tx.TxIn {
+		known[in.PreviousOutPoint] = spent[i]
+	}
+	return newSpending(tx, known).verifyRelayed(i)
+}
+
+func (s *spending) verifyRelayed(i int) error {
+	if err := s.verify(i); err != nil {
+		return &InputScriptError{Tx: s.tx, Index: i, Err: relayed(err)}
 	}
 	return nil
 }

@@ -214,6 +214,13 @@ func (j *judgment) checkForm(e *Entry) *messages.TxReject {
 	if r := j.checkSanity(e.Tx); r != nil {
 		return r
 	}
+	if may := j.rules.MayPayTo; may != nil {
+		for _, out := range e.Tx.TxOut {
+			if !may(out.PkScript, j.now.Tip.Height+1) {
+				return invalid("tx-output-not-p2mr", "")
+			}
+		}
+	}
 	if j.policy.RequireStandard {
 		if r := j.checkStandard(e.Tx, e.Weight); r != nil {
 			return r
@@ -275,7 +282,7 @@ func (j *judgment) checkSpending(c *candidate) *messages.TxReject {
 		if r := j.checkStandardInputs(e.Tx, c.spent); r != nil {
 			return r
 		}
-		if r := checkWitness(e.Tx, c.spent); r != nil {
+		if r := j.checkWitness(e.Tx, c.spent); r != nil {
 			return r
 		}
 	}
@@ -336,7 +343,7 @@ func (j *judgment) checkRate(vsize, fee int64) *messages.TxReject {
 
 // checkScripts executes the scripts.
 func (j *judgment) checkScripts(c *candidate) *messages.TxReject {
-	err := j.rules.Verify(c.entry.Tx, c.spent)
+	err := j.rules.Verify(c.entry.Tx, c.spent, j.now.Tip.Height+1)
 	if err == nil {
 		return nil
 	}

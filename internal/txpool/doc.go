@@ -28,14 +28,23 @@ type Rules struct {
 	MaxSigOps    int64 // cost of a block's signature operations
 	WitnessScale int64
 
+	// MayPayTo reports whether an output of a block at height may have a script.
+	// Nil: any may.
+	MayPayTo func(script []byte, height int32) bool
+
 	// Native reports whether an output of a form that Bitcoin leaves to later
 	// rules can be spent. Nil: none can.
 	Native func(script []byte) bool
 
+	// NativeInput is the size of an input that spends such an output, and
+	// NativeWitness reports whether a witness of one is of a standard form.
+	NativeInput   int
+	NativeWitness func(witness wire.TxWitness) bool
+
 	// Verify runs the scripts of all inputs with the outputs they spend, by the
-	// rules for transactions that are relayed. The error is in Core's words and
-	// says which input it is about.
-	Verify func(tx *wire.MsgTx, spent []*wire.TxOut) error
+	// rules for transactions that are relayed, for a block at height. The error is
+	// in Core's words and says which input it is about.
+	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
 }
 
 // Policy is what an operator chooses. [DefaultPolicy] has Core's defaults.

@@ -96,19 +96,24 @@ func (p *Pool) dust(tx *wire.MsgTx) []uint32 {
 	return found
 }
 
-// Sizes of what spends an output: an input with a signature and a key.
+// The size of what spends an output: an input with a signature and a key.
 const (
-	inputSize        = 32 + 4 + 1 + 107 + 4
-	witnessInputSize = 32 + 4 + 1 + 107/4 + 4
+	bareInputSize = 32 + 4 + 1 + 4
+	signatureSize = 107
 )
 
 func (p *Pool) dustLimit(out *wire.TxOut) int64 {
 	if unspendable(out.PkScript) {
 		return 0
 	}
-	size := out.SerializeSize() + inputSize
-	if txscript.IsWitnessProgram(out.PkScript) {
-		size += witnessInputSize - inputSize
+	size := out.SerializeSize()
+	switch {
+	case p.rules.Native != nil && p.rules.Native(out.PkScript):
+		size += p.rules.NativeInput
+	case txscript.IsWitnessProgram(out.PkScript):
+		size += bareInputSize + signatureSize/int(p.rules.WitnessScale)
+	default:
+		size += bareInputSize + signatureSize
 	}
 	return p.policy.DustFee.Fee(int64(size))
 }
@@ -173,16 +178,19 @@ func lastPush(script []byte) ([]byte, bool) {
 }
 
 // checkWitness refuses witnesses that are larger than standard scripts need.
-func checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+func (p *Pool) checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	for i, in := range tx.TxIn {
-		if len(in.Witness) > 0 && !standardWitness(in, spent[i].PkScript) {
+		if len(in.Witness) > 0 && !p.standardWitness(in, spent[i].PkScript) {
 			return refuse(messages.TxWitnessMutated, "bad-witness-nonstandard", "")
 		}
 	}
 	return nil
 }
 
-func standardWitness(in *wire.TxIn, script []byte) bool {
+func (p *Pool) standardWitness(in *wire.TxIn, script []byte) bool {
+	if p.rules.Native != nil && p.rules.Native(script) {
+		return p.rules.NativeWitness(in.Witness)
+	}
 	if descriptor.ScriptType(script) == formAnchor {
 		return false
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/engine/signet"
-	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
 // minCoinbaseScript and maxCoinbaseScript bound the script of a coinbase.
@@ -224,22 +223,3 @@ func (e *Engine) checkCommitment(b *block, height int32) error {
 }
 
 func witnessRoot(txs []*btcutil.Tx) chainhash.Hash { return blockchain.CalcMerkleRoot(txs, true) }
-
-// mayPayTo reports whether an output of a chain that pays to P2MR may have this
-// script.
-func (e *Engine) mayPayTo(script []byte, height int32) bool {
-	if !e.net.P2MROnly {
-		return true
-	}
-	if _, ok := p2mr.ParseOutputScript(script); ok {
-		return true
-	}
-	if len(script) > 0 && script[0] == txscript.OP_RETURN || bytes.Equal(script, anchor) {
-		return true
-	}
-	return height >= e.rules.OuterWitness && len(script) >= 4 && len(script) <= 42 &&
-		script[0] >= txscript.OP_3 && script[0] <= txscript.OP_16 && int(script[1]) == len(script)-2
-}
-
-// anchor is the output script of pay-to-anchor.
-var anchor = []byte{txscript.OP_1, txscript.OP_DATA_2, 0x4e, 0x73}

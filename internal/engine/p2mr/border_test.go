@@ -110,7 +110,7 @@ func TestBorders(t *testing.T) {
 		{"600 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+600, 0) }, ""},
 		{"601 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+601, 0) }, reasonFuture},
 		{"anchors", func(b *block) {
-			b.txs[0].MsgTx().AddTxOut(wire.NewTxOut(1, anchor))
+			b.txs[0].MsgTx().AddTxOut(wire.NewTxOut(1, []byte{txscript.OP_1, 2, 0x4e, 0x73}))
 			b.txs[0].MsgTx().TxOut[0].Value--
 			b.txs[0] = btcutil.NewTx(b.txs[0].MsgTx())
 		}, ""},

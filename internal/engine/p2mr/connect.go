@@ -81,7 +81,7 @@ func (e *Engine) checkRepeated(v *view, at *chainview.Block, b *block) error {
 
 func (e *Engine) checkOutputs(tx *wire.MsgTx, height int32) error {
 	for _, out := range tx.TxOut {
-		if !e.mayPayTo(out.PkScript, height) {
+		if !e.net.MayPayTo(out.PkScript, height) {
 			return reject("bad-txns-output-not-p2mr", "")
 		}
 	}

@@ -88,6 +88,19 @@ func (s *Spend) Verify() error {
 	return m.run(stack)
 }
 
+// Standard reports whether a witness is of the form that mempools take, whatever it
+// proves. One that is empty is left to [Spend.Verify].
+func Standard(witness wire.TxWitness) bool {
+	n := len(witness)
+	if n == 0 {
+		return true
+	}
+	if n < 2 || len(witness[n-1]) == 0 || witness[n-1][0] == annexTag {
+		return false
+	}
+	return witness[n-1][0]&^1 != p2mr.ScriptVersion || checkInitial(witness[:n-2]) == nil || n-2 > maxStackItems
+}
+
 // prove checks that the script is in the output's tree.
 func (s *Spend) prove(control, script []byte) (version byte, leaf p2mr.Hash, err error) {
 	const node = len(p2mr.Hash{})

@@ -1,0 +1,110 @@
+package trawl_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// fundingHeight is where the recorded P2MR chain pays what the recorded spends spend.
+const fundingHeight = 1005
+
+// unpack reads a recorded file of the packages below.
+func unpack(t *testing.T, name string) []byte {
+	t.Helper()
+	packed, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// fundedChain returns a file with the blocks of the recorded chain up to the spends.
+func fundedChain(t *testing.T) string {
+	t.Helper()
+	content := unpack(t, "internal/engine/p2mr/testdata/chain.dat.gz")
+	magic := [4]byte(content)
+	scanner := blockfile.NewScanner(bytes.NewReader(content), int64(len(content)), magic, blockfile.Key{}, blockfile.MaxBlockSize)
+	end := 0
+	for range fundingHeight + 1 {
+		record, err := scanner.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		end += blockfile.HeaderSize + len(record.Block)
+	}
+	path := filepath.Join(t.TempDir(), "chain.dat")
+	if err := os.WriteFile(path, content[:end], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestP2MRSpends offers the recorded spends to a node's pool, and mines those that it
+// takes.
+func TestP2MRSpends(t *testing.T) {
+	node := open(t, trawl.Config{
+		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)}, SmallFiles: true,
+		Mempool: trawl.MempoolConfig{NoPersist: true},
+	})
+	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
+		t.Fatal(err)
+	}
+	var set struct {
+		Vectors []struct{ Name, Tx, Mempool string }
+	}
+	if err := json.Unmarshal(unpack(t, "internal/p2mr/testdata/spends.json.gz"), &set); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for _, v := range set.Vectors {
+		raw, err := hex.DecodeString(v.Tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := new(wire.MsgTx)
+		if err := tx.Deserialize(bytes.NewReader(raw)); err != nil {
+			t.Fatal(err)
+		}
+		got := "allowed"
+		result, err := trawl.Ask(t.Context(), node.Mempool(), messages.TestTxs{Txs: []*wire.MsgTx{tx}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rejected := result.Results[0].Rejected; rejected != nil {
+			got = rejected.Reason
+		}
+		if got != v.Mempool {
+			t.Errorf("%s: %q, want %q", v.Name, got, v.Mempool)
+		}
+		if got != "allowed" {
+			continue
+		}
+		taken++
+		if _, err := trawl.Ask(t.Context(), node.Mempool(), messages.SubmitTx{Tx: tx}); err != nil {
+			t.Errorf("%s: %v", v.Name, err)
+		}
+	}
+	if len(set.Vectors) != 110 || taken != 39 {
+		t.Errorf("%d of %d taken", taken, len(set.Vectors))
+	}
+}
