@@ -11,6 +11,7 @@ var units = []struct{ name, meaning string }{
 	{"best-ms", "the fastest round"},
 	{"fixed-ms", "the same call for one block"},
 	{"ns/elt", "time for each element of all filters (of a call, without fixed-ms)"},
+	{"ns/B", "for each byte of blocks and undo data"},
 	{"GB/s", "filters read in that time, gigabytes a second"},
 	{"blocks/s", ""},
 	{"cpu-ms", "processor time of all threads, in milliseconds"},
@@ -33,5 +34,7 @@ var units = []struct{ name, meaning string }{
 	{"x-core-best", "the same by the fastest rounds of both"},
 	{"x-core-cpu", "times as fast as Bitcoin Core's one thread, for each core that worked"},
 	{"x-core-net", "times as fast as Bitcoin Core, fixed-ms taken off both"},
+	{"peak-MB", "most memory the node had in the run, megabytes"},
+	{"scans/s", "scans of the whole chain that ran meanwhile, each second"},
 	{"load", "system load during the last minute, this benchmark included"},
 }
