@@ -3,7 +3,9 @@ package sync
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"math/big"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -37,13 +40,13 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 	s.debugf("received block %v peer=%d", hash, p.info.ID)
-	wanted := len(s.flights[hash]) > 0
+	a := arrival{raw: raw, wanted: len(s.flights[hash]) > 0, park: s.asked[hash]}
 	s.dropOf(p, hash)
-	if s.fetched(p, hash, raw) && !wanted {
+	if s.fetched(p, hash, raw) && !a.wanted {
 		return false
 	}
 	if known := s.reader.Lookup(&hash); known != nil && !known.Status().Invalid() {
-		s.take(c, p, known, raw, wanted, false)
+		s.take(c, p, known, a)
 		return false
 	}
 	var h wire.BlockHeader
@@ -52,36 +55,48 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 		return false
 	}
 	parent := s.reader.Lookup(&h.PrevBlock)
-	if parent != nil && !wanted {
+	if parent != nil && !a.wanted {
 		work := new(big.Int).Add(parent.Work, headersync.Work(h.Bits))
 		if work.Cmp(s.leastWork()) < 0 {
-			return false // as a header of too little work
+			corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug,
+				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash)
+			return false
 		}
 	}
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{{BlockHeader: h, Hash: hash, Raw: raw[:end]}}, handled: handled,
 		then: func(c actor.Context, p *peer) bool {
-			s.take(c, p, s.reader.Lookup(&hash), raw, wanted, false)
+			s.take(c, p, s.reader.Lookup(&hash), a)
 			return false
 		},
 	})
 	return true
 }
 
+// An arrival is a block as it came.
+type arrival struct {
+	raw     []byte
+	wanted  bool // it was asked for
+	compact bool // it was made of a compact block
+	park    bool // it is to be stored at once
+}
+
 // take keeps a block whose header is known, if it is worth it, and hands it to the
 // chain in its turn.
-func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, raw []byte, wanted, compact bool) {
+func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) {
 	if b == nil || s.have(b) || s.store.has(&b.Hash) || b.Status().Invalid() {
 		return
 	}
-	if !wanted {
+	if !a.wanted {
 		tip := s.reader.Active().Tip()
 		if b.Work.Cmp(tip.Work) < 0 || b.Height > tip.Height+keepBlocks || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
 			s.store.bytes > holdAtMost {
 			return
 		}
 	}
-	s.store.put(&held{block: b, raw: raw, peer: p.info.ID, compact: compact}, s.have(b.Parent))
+	// What nobody downloads in its order may wait long for its parent.
+	h := &held{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, park: a.park || !a.wanted}
+	s.store.put(h, s.have(b.Parent))
 	s.feed(c)
 }
 
@@ -128,7 +143,10 @@ func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
 // connected notes that a block was right.
 func (s *Sync) connected(p *peer, h *held) {
 	s.dropAll(h.block.Hash) // others may have been asked for it
-	s.stallAfter = max(stallAfter, s.stallAfter*85/100)
+	if s.stallAfter > stallAfter {
+		s.stallAfter = max(stallAfter, s.stallAfter*85/100)
+		s.debugf("Decreased stalling timeout to %d seconds", int(s.stallAfter/time.Second))
+	}
 	if p == nil {
 		return
 	}

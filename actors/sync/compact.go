@@ -147,7 +147,7 @@ func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m
 		return
 	}
 	if raw, fault := part.complete(nil, s.isSegwit(b.Height)); fault == compactFine {
-		s.take(c, p, b, raw, true, true)
+		s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true})
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx)
 	switch {
 	case fault == compactFine:
 		s.drop(f)
-		s.take(c, p, b, raw, true, true)
+		s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true})
 	case fault == compactInvalid:
 		s.drop(f)
 		p.Misbehaving("invalid compact block/non-matching block transactions")

@@ -84,6 +84,9 @@ func (s *Sync) drop(f *flight) {
 		s.downloading--
 	}
 	p.stallingSince = time.Time{}
+	if len(left) == 0 {
+		delete(s.asked, hash)
+	}
 }
 
 func later(a, b time.Time) time.Time {

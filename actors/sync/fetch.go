@@ -43,6 +43,7 @@ func (s *Sync) fetchFrom(q messages.FetchBlockFrom) error {
 	}
 	again := s.flightOf(p, q.Hash) != nil
 	s.dropAll(q.Hash)
+	s.asked[q.Hash] = true
 	if again {
 		s.askFor(p, b)
 		return messages.ErrAlreadyRequested

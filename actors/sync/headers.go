@@ -181,10 +181,23 @@ func headerTexts(compact bool) string {
 	return "invalid header received"
 }
 
+// tellHeaders logs how far the headers have come, while the chain is far behind.
+func (s *Sync) tellHeaders(last *chainview.Block) {
+	if !s.initialDownload() {
+		return
+	}
+	left := float64(s.age(last)) / float64(s.cfg.Network.Params.TargetTimePerBlock)
+	s.printf("Synchronizing blockheaders, height: %d (~%.2f%%)", last.Height,
+		100*float64(last.Height)/(float64(last.Height)+max(left, 0)))
+}
+
 // extended goes on after a peer's headers were taken.
 func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 	if a.full && !a.synced && s.askHeaders(p, last) {
 		s.debugf("more getheaders (%d) to end to peer=%d (startheight:%d)", last.Height, p.info.ID, p.info.Remote.Version.StartHeight)
+	}
+	if a.isNew {
+		s.tellHeaders(last)
 	}
 	s.learn(p, last.Hash)
 	tip := s.reader.Active().Tip()

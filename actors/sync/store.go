@@ -13,6 +13,10 @@ const (
 	// parents before no more are asked for than the one that all wait for.
 	holdAtMost = 96 << 20
 
+	// parkFrom is how many bytes wait before those that lack their parents go to
+	// the disk.
+	parkFrom = 48 << 20
+
 	// feedAtMost and feedBytes are how many blocks the chain has at a time, and how
 	// many bytes of more than one.
 	feedAtMost = 16
@@ -25,6 +29,7 @@ type held struct {
 	raw     []byte
 	peer    int64 // that gave it
 	compact bool  // made of a compact block
+	park    bool  // the chain is to store it, be its parent there or not
 	ready   bool  // its parent was there, or went before
 }
 
@@ -52,12 +57,13 @@ func (s *store) clear() {
 func (s *store) has(hash *chainhash.Hash) bool { return s.blocks[*hash] != nil }
 
 // put keeps a block. Where its parent is there or on its way, it becomes ready,
-// and so does what waited for it.
+// and so does what waited for it. Where too much waits, the chain stores it before
+// its parent.
 func (s *store) put(h *held, haveParent bool) {
 	s.blocks[h.block.Hash] = h
 	s.bytes += len(h.raw)
 	parent := h.block.Parent.Hash
-	if !haveParent && !s.isOnItsWay(&parent) {
+	if !haveParent && !s.isOnItsWay(&parent) && !h.park && s.bytes <= parkFrom {
 		s.children[parent] = append(s.children[parent], h)
 		return
 	}

@@ -95,6 +95,7 @@ type Sync struct {
 	flights      map[chainhash.Hash][]*flight
 	downloading  int // peers with blocks in flight
 	store        store
+	asked        map[chainhash.Hash]bool // blocks that a user asked for
 	lookups      map[chainhash.Hash]*lookup
 
 	pool   map[chainhash.Hash]*wire.MsgTx // of unconfirmed transactions, by wtxid
@@ -120,7 +121,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		s := &Sync{
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
-			flights: make(map[chainhash.Hash][]*flight), store: newStore(), lookups: make(map[chainhash.Hash]*lookup),
+			flights: make(map[chainhash.Hash][]*flight), store: newStore(), asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
 			pool: make(map[chainhash.Hash]*wire.MsgTx),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -69,6 +69,21 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 	if err := e.refuse(block); err != nil {
 		return err
 	}
+	if e.stored(&block.MsgBlock().Header.PrevBlock) == nil {
+		return e.park(block)
+	}
+	if err := e.connect(block); err != nil {
+		return err
+	}
+	if err := e.unpark(block.Hash()); err != nil {
+		return err
+	}
+	return e.autoPrune()
+}
+
+// connect hands a block to btcd, which has its parent, and takes over what it makes
+// of it.
+func (e *Engine) connect(block *btcutil.Block) error {
 	known := e.tree.Lookup(block.Hash()) // by its header alone
 	err := e.atomically(func() error {
 		_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
@@ -95,10 +110,7 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 			return failed
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return e.autoPrune()
+	return err
 }
 
 // mutable reports whether another block of the same header may be right although
@@ -127,16 +139,17 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 		}
 	}
 	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
-	if parent == nil || e.stored(&parent.Hash) == nil {
+	if parent == nil {
 		return &messages.RejectError{Reason: ReasonNoParent}
+	}
+	if parent.Status().Invalid() {
+		return e.headerError(blockchain.ErrInvalidAncestorBlock, &block.MsgBlock().Header)
 	}
 	if !e.wholeBranch(parent) {
 		return &messages.RejectError{Reason: ReasonNoParent, Debug: "a block of its branch was pruned"}
 	}
 	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {
-		return &messages.RejectError{
-			Reason: "bad-signet-blksig", Debug: "signet block signature validation failure",
-		}
+		return errUnsigned
 	}
 	return nil
 }
@@ -193,7 +206,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if e.tree.Active().Contains(b) && !e.wholeAbove(b) {
 		return messages.ErrBlockPruned
 	}
-	if b.Status()&chainview.HasData == 0 {
+	if e.isBare(b) {
 		return e.fail(b)
 	}
 	return e.change(func() error { return e.chain.InvalidateBlock(hash) })
@@ -218,11 +231,14 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if err := e.clear(b); err != nil {
 		return err
 	}
-	if first.Status()&chainview.HasData == 0 {
+	if e.isBare(first) {
 		e.spread()
-		return nil
+		return e.unparkAll()
 	}
-	return e.change(func() error { return e.chain.ReconsiderBlock(&first.Hash) })
+	if err := e.change(func() error { return e.chain.ReconsiderBlock(&first.Hash) }); err != nil {
+		return err
+	}
+	return e.unparkAll()
 }
 
 // change makes and takes over a change of many blocks at once.

@@ -44,13 +44,14 @@ type Config struct {
 
 // An Engine is an open chain.
 type Engine struct {
-	net   *dialect.Network
-	db    *chaindb.DB
-	group *chaindb.Groups // the database as chain knows it
-	chain *blockchain.BlockChain
-	tree  *chainview.Tree
-	clock timeSource
-	log   *slog.Logger
+	net    *dialect.Network
+	db     *chaindb.DB
+	group  *chaindb.Groups // the database as chain knows it
+	chain  *blockchain.BlockChain
+	tree   *chainview.Tree
+	parked parked
+	clock  timeSource
+	log    *slog.Logger
 
 	pruner pruner
 }
@@ -84,6 +85,10 @@ func Open(cfg Config) (*Engine, error) {
 	if err := e.followTip(); err != nil {
 		_ = cfg.DB.Close()
 		return nil, err
+	}
+	if err := e.loadParked(); err != nil {
+		_ = cfg.DB.Close()
+		return nil, fmt.Errorf("load parked blocks: %w", err)
 	}
 	return e, nil
 }

@@ -154,7 +154,10 @@ func putHeaders(tx database.Tx, blocks []*chainview.Block) error {
 		_ = b.Header.Serialize(row) // to memory
 		flags := byte(0)
 		if b.Status()&chainview.Failed != 0 {
-			flags = statusValidateFailed
+			flags |= statusValidateFailed
+		}
+		if b.Status()&chainview.HasData != 0 {
+			flags |= statusDataStored // parked
 		}
 		row.WriteByte(flags)
 		if err := bucket.Put(indexKey(b), row.Bytes()); err != nil {
@@ -193,6 +196,12 @@ func loadHeaders(db database.DB, tree *chainview.Tree) error {
 			if parent == nil {
 				return nil
 			}
+			if status&chainview.HasData != 0 {
+				hash := header.BlockHash()
+				if has, err := tx.HasBlock(&hash); err != nil || !has {
+					status &^= chainview.HasData
+				}
+			}
 			if parent.Status().Invalid() {
 				status |= chainview.FailedAncestor
 			}
@@ -215,7 +224,7 @@ func (e *Engine) fail(b *chainview.Block) error {
 func (e *Engine) spread() {
 	for _, tip := range e.tree.Tips() {
 		var branch []*chainview.Block // headers without blocks, last first
-		for b := tip; b != nil && b.Status()&chainview.HasData == 0; b = b.Parent {
+		for b := tip; b != nil && e.isBare(b); b = b.Parent {
 			branch = append(branch, b)
 		}
 		for i := len(branch) - 1; i >= 0; i-- {
@@ -234,19 +243,19 @@ func (e *Engine) spread() {
 func (e *Engine) clear(b *chainview.Block) error {
 	var cleared []*chainview.Block
 	take := func(at *chainview.Block) {
-		if at.Status()&chainview.Failed != 0 && at.Status()&chainview.HasData == 0 {
+		if at.Status()&chainview.Failed != 0 && e.isBare(at) {
 			e.tree.SetStatus(at, at.Status()&^chainview.Failed)
 			cleared = append(cleared, at)
 		}
 	}
-	for at := b; at != nil && at.Status()&chainview.HasData == 0; at = at.Parent {
+	for at := b; at != nil && e.isBare(at); at = at.Parent {
 		take(at)
 	}
 	for _, tip := range e.tree.Tips() {
 		if tip.Ancestor(b.Height) != b {
 			continue
 		}
-		for at := tip; at != b && at.Status()&chainview.HasData == 0; at = at.Parent {
+		for at := tip; at != b && e.isBare(at); at = at.Parent {
 			take(at)
 		}
 	}

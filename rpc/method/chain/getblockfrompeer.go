@@ -47,7 +47,12 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 	switch b := reader.Lookup(hash); {
 	case b == nil:
 		return command.Error{Code: command.MiscError, Message: "Block header missing"}
-	case b.Status()&chainview.HasData != 0:
+	case d.Prune != nil && b.Height > reader.Active().Height():
+		return command.Error{
+			Code:    command.MiscError,
+			Message: "In prune mode, only blocks that the node has already synced previously can be fetched from a peer",
+		}
+	case b.Status()&chainview.HasData != 0 && b.Status()&chainview.Pruned == 0:
 		return command.Error{Code: command.MiscError, Message: "Block already downloaded"}
 	case d.Sync == nil:
 		return command.Error{Code: command.MiscError, Message: "Peer does not exist"}
