@@ -47,7 +47,7 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 	switch b := reader.Lookup(hash); {
 	case b == nil:
 		return command.Error{Code: command.MiscError, Message: "Block header missing"}
-	case d.Prune != nil && b.Height > reader.Active().Height():
+	case d.Pruning != nil && b.Height > reader.Active().Height():
 		return command.Error{
 			Code:    command.MiscError,
 			Message: "In prune mode, only blocks that the node has already synced previously can be fetched from a peer",
