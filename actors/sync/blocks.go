@@ -40,14 +40,13 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 	s.debugf("received block %v peer=%d", hash, p.info.ID)
-	a := arrival{raw: raw, wanted: len(s.flights[hash]) > 0, park: s.asked[hash]}
+	a := arrival{raw: raw, wanted: len(s.flights[hash]) > 0, park: s.asked[hash], handled: handled}
 	s.dropOf(p, hash)
 	if s.fetched(p, hash, raw) && !a.wanted {
 		return false
 	}
 	if known := s.reader.Lookup(&hash); known != nil && !known.Status().Invalid() {
-		s.take(c, p, known, a)
-		return false
+		return s.take(c, p, known, a)
 	}
 	var h wire.BlockHeader
 	end := s.cfg.Network.HeaderLen(raw)
@@ -66,8 +65,7 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{{BlockHeader: h, Hash: hash, Raw: raw[:end]}}, handled: handled,
 		then: func(c actor.Context, p *peer) bool {
-			s.take(c, p, s.reader.Lookup(&hash), a)
-			return false
+			return s.take(c, p, s.reader.Lookup(&hash), a)
 		},
 	})
 	return true
@@ -79,25 +77,31 @@ type arrival struct {
 	wanted  bool // it was asked for
 	compact bool // it was made of a compact block
 	park    bool // it is to be stored at once
+	handled func()
 }
 
 // take keeps a block whose header is known, if it is worth it, and hands it to the
-// chain in its turn.
-func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) {
+// chain in its turn. It reports whether the peer is to wait for what becomes of the
+// block: always but in the download of many.
+func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pending bool) {
 	if b == nil || s.have(b) || s.store.has(&b.Hash) || b.Status().Invalid() {
-		return
+		return false
 	}
 	if !a.wanted {
 		tip := s.reader.Active().Tip()
 		if b.Work.Cmp(tip.Work) < 0 || b.Height > tip.Height+keepBlocks || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
 			s.store.bytes > holdAtMost {
-			return
+			return false
 		}
 	}
 	// What nobody downloads in its order may wait long for its parent.
 	h := &held{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, park: a.park || !a.wanted}
 	s.store.put(h, s.have(b.Parent))
+	if pending = h.ready && (!a.wanted || !s.initialDownload()); pending {
+		h.handled = a.handled
+	}
 	s.feed(c)
+	return pending
 }
 
 // have reports whether the node has a block, or had it.
@@ -136,6 +140,9 @@ func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
 		case errors.As(a.refused[i], &reject):
 			s.refused(s.peer(h.peer), h, reject)
 		}
+	}
+	for _, h := range a.fed {
+		h.release()
 	}
 	s.feed(c)
 }

@@ -53,18 +53,26 @@ func (s *Sync) compact(c actor.Context, p *peer, m *codec.CmpctBlock, handled fu
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{h}, isNew: isNew, compact: true, handled: handled,
 		then: func(c actor.Context, p *peer) bool {
-			s.compactKnown(c, p, s.reader.Lookup(&h.Hash), m, isNew)
-			return false
+			return s.compactKnown(c, p, s.reader.Lookup(&h.Hash), announced{m, isNew, handled})
 		},
 	})
 	return true
 }
 
-// compactKnown goes on when the header of a compact block is known.
-func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock, isNew bool) {
+// An announced block is a compact block that a peer has sent.
+type announced struct {
+	*codec.CmpctBlock
+
+	isNew   bool // its header was not known
+	handled func()
+}
+
+// compactKnown goes on when the header of a compact block is known, and reports
+// whether the block is now with the chain.
+func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
 	s.learn(p, b.Hash)
 	tip := s.reader.Active().Tip()
-	if isNew && b.Work.Cmp(tip.Work) > 0 {
+	if m.isNew && b.Work.Cmp(tip.Work) > 0 {
 		p.lastAnnounced = s.cfg.Now()
 	}
 	asked := s.flightOf(p, b.Hash) != nil
@@ -76,12 +84,13 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m *cod
 		}
 	case len(s.flights[b.Hash]) == 0 && !s.canFetchDirectly():
 	case b.Height <= tip.Height+compactAhead:
-		s.reconstruct(c, p, b, m)
+		return s.reconstruct(c, p, b, m)
 	case asked:
 		s.askFull(p, b)
 	default:
-		s.extended(p, b, headersAnswer{isNew: isNew, compact: true})
+		s.extended(p, b, headersAnswer{isNew: m.isNew, compact: true})
 	}
+	return false
 }
 
 // askFull asks for a block that is in flight in another way.
@@ -101,54 +110,53 @@ func (s *Sync) requestCompact(p *peer, b *chainview.Block) {
 }
 
 // reconstruct makes a block of a compact one, or asks for what it lacks.
-func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock) {
+func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
 	others := s.flights[b.Hash]
 	f := s.flightOf(p, b.Hash)
 	if f == nil && (len(others) >= compactAtOnce || len(p.flights) >= perPeer) {
-		s.reconstructAnyway(c, p, b, m)
-		return
+		return s.reconstructAnyway(c, p, b, m)
 	}
 	inFlight, first := len(others), len(others) == 0 || others[0].peer == p
 	if f == nil {
 		f = s.askFor(p, b)
 	} else if f.partial != nil {
 		s.debugf("Peer sent us compact block we were already syncing!")
-		return
+		return false
 	}
-	part, fault := newPartial(m, s.eachTx)
+	part, fault := newPartial(m.CmpctBlock, s.eachTx)
 	switch {
 	case fault == compactInvalid:
 		s.drop(f)
 		p.Misbehaving("invalid compact block")
-		return
+		return false
 	case fault == compactUnclear && first:
 		s.askFull(p, b)
-		return
+		return false
 	case fault == compactUnclear:
 		s.drop(f)
-		return
+		return false
 	}
 	f.partial = part
 	missing := part.missing()
 	switch {
 	case len(missing) == 0:
-		s.completed(c, p, f, nil)
+		return s.completed(c, p, f, nil, m.handled)
 	case first || p.compactChosen && (!p.isInbound() || inFlight < compactAtOnce-1 || s.isAskedOutbound(b.Hash)):
 		p.Send(&codec.GetBlockTxn{Block: b.Hash, Indexes: missing})
 	default:
 		s.drop(f)
 	}
+	return false
 }
 
 // reconstructAnyway tries to make a block that others were asked for.
-func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m *codec.CmpctBlock) {
-	part, fault := newPartial(m, s.eachTx)
+func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
+	part, fault := newPartial(m.CmpctBlock, s.eachTx)
 	if fault != compactFine {
-		return
+		return false
 	}
-	if raw, fault := part.complete(nil, s.isSegwit(b.Height)); fault == compactFine {
-		s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true})
-	}
+	raw, fault := part.complete(nil, s.isSegwit(b.Height))
+	return fault == compactFine && s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true, handled: m.handled})
 }
 
 // isAskedOutbound reports whether an outbound peer was asked for a block.
@@ -157,10 +165,10 @@ func (s *Sync) isAskedOutbound(hash chainhash.Hash) bool {
 }
 
 // blockTxs takes the transactions that a compact block lacked.
-func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn) {
+func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn, handled func()) (pending bool) {
 	if !s.imported {
 		s.debugf("Unexpected blocktxn message received from peer %d", p.info.ID)
-		return
+		return false
 	}
 	f := s.flightOf(p, m.Block)
 	switch {
@@ -170,18 +178,19 @@ func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn) {
 		s.drop(f)
 		p.Misbehaving("previous compact block reconstruction attempt failed")
 	default:
-		s.completed(c, p, f, m.Txs)
+		return s.completed(c, p, f, m.Txs, handled)
 	}
+	return false
 }
 
 // completed makes a block of a compact one whose transactions have come.
-func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx) {
+func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx, handled func()) (pending bool) {
 	b := f.block
 	raw, fault := f.partial.complete(txs, s.isSegwit(b.Height))
 	switch {
 	case fault == compactFine:
 		s.drop(f)
-		s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true})
+		return s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true, handled: handled})
 	case fault == compactInvalid:
 		s.drop(f)
 		p.Misbehaving("invalid compact block/non-matching block transactions")
@@ -191,6 +200,7 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx)
 		s.drop(f)
 		s.debugf("Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete", p.info.ID)
 	}
+	return false
 }
 
 // eachTx calls a function for each transaction of the pool.

@@ -49,11 +49,11 @@ func newHeader(h *wire.BlockHeader, payload []byte) header {
 type headersAnswer struct {
 	peer    int64
 	list    []header
-	full    bool // the peer may have more
-	isNew   bool // the last one was not known
-	synced  bool // they come from a sync of low work, which asks for the next itself
-	compact bool // they come with a compact block
-	then    func(actor.Context, *peer) (pending bool)
+	full    bool                                      // the peer may have more
+	isNew   bool                                      // the last one was not known
+	synced  bool                                      // they come from a sync of low work, which asks for the next itself
+	compact bool                                      // they come with a compact block
+	then    func(actor.Context, *peer) (pending bool) // nil: as headers
 	handled func()
 	err     error
 }
@@ -166,7 +166,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	case last == nil:
 	case a.then != nil:
 		if a.then(c, p) {
-			return
+			a.handled = func() {} // somebody else calls it
 		}
 	default:
 		s.extended(p, last, a)

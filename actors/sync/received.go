@@ -41,7 +41,7 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 	case *codec.CmpctBlock:
 		pending = s.compact(c, p, msg, m.Handled)
 	case *codec.BlockTxn:
-		s.blockTxs(c, p, msg)
+		pending = s.blockTxs(c, p, msg, m.Handled)
 	case *codec.Block:
 		pending = s.block(c, p, blockBytes(m.Message.Payload, msg.SerializeSize()), m.Handled)
 	case *wire.MsgBlock:

@@ -31,6 +31,16 @@ type held struct {
 	compact bool  // made of a compact block
 	park    bool  // the chain is to store it, be its parent there or not
 	ready   bool  // its parent was there, or went before
+
+	handled func() // lets its peer be read on; nil: it is
+}
+
+// release lets the peer be read on that waits for the block's fate.
+func (h *held) release() {
+	if h.handled != nil {
+		h.handled()
+		h.handled = nil
+	}
 }
 
 // A store keeps the blocks that the chain has not taken yet.
@@ -50,6 +60,9 @@ func newStore() store {
 
 // clear forgets all blocks but those that the chain is looking at.
 func (s *store) clear() {
+	for _, h := range s.blocks {
+		h.release()
+	}
 	*s = newStore()
 }
 
@@ -134,6 +147,7 @@ func (s *store) refused(h *held) {
 		lost = lost[:len(lost)-1]
 		for _, child := range s.children[last.block.Hash] {
 			s.forget(child)
+			child.release()
 			lost = append(lost, child)
 		}
 		delete(s.children, last.block.Hash)
@@ -142,6 +156,7 @@ func (s *store) refused(h *held) {
 				return false
 			}
 			s.forget(o)
+			o.release()
 			lost = append(lost, o)
 			return true
 		})
