@@ -78,6 +78,9 @@ type Config struct {
 	// outputs, as Core does.
 	AllowNoOutputs bool
 
+	// BlocksOnly takes no transactions of peers but of those with the permission.
+	BlocksOnly bool
+
 	// Mempool says which transactions are kept and relayed.
 	Mempool MempoolConfig
 

@@ -63,7 +63,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		net.Commands(net.Deps{
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
-			Peers: n.peers, Sync: n.sync, AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
+			Peers: n.peers, Sync: n.sync, Relay: n.relay, AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
 			RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()), IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtx.Commands(rawtx.Deps{

@@ -44,7 +44,7 @@ type Node struct {
 	pool *ask.Feed[messages.PoolChanged]
 
 	store            *segment.Store // nil without the index
-	mempool          *Ref
+	mempool, relay   *Ref
 	chain, txbuilder *Ref
 	coins            *Ref
 	indexer, scanner *Ref // nil without the index
@@ -117,6 +117,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	if n.cfg.Peers != nil {
 		if err := n.startSync(); err != nil {
+			return err
+		}
+		if err := n.startRelay(); err != nil {
 			return err
 		}
 		return n.startPeers(ctx)

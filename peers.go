@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/version"
@@ -70,6 +71,15 @@ func (n *Node) startSync() error {
 	return nil
 }
 
+// startRelay starts what passes transactions on.
+func (n *Node) startRelay() error {
+	producer := relay.New(relay.Config{
+		Pool: n.mempool, Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
+		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Log: n.cfg.Log,
+	})
+	return n.spawn(&n.relay, "relay", producer, relay.Requests)
+}
+
 // startPeers starts the peer table.
 func (n *Node) startPeers(ctx context.Context) error {
 	p := n.cfg.Peers
@@ -96,7 +106,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Sync: n.sync,
+		Sync: n.sync, Relay: n.relay, BlocksOnly: n.cfg.BlocksOnly,
 	}
 	if p.Filters {
 		cfg.Filters, cfg.Indexer = n.store, n.indexer

@@ -116,6 +116,14 @@ type SubmitPackage struct {
 	MaxRate int64 // fee for 1000 virtual bytes; 0: any
 }
 
+// OfferPackage puts a child of a peer with its parents, which come first, into the
+// pool.
+type OfferPackage struct {
+	Asks[PackageResult]
+
+	Txs []*wire.MsgTx
+}
+
 // PackageResult is the answer to [TestTxs] and [SubmitPackage].
 type PackageResult struct {
 	Failed  *TxReject  // of the package as a whole; nil: none
@@ -328,6 +336,8 @@ const (
 type PoolChange struct {
 	Tx       *wire.MsgTx
 	ID, WID  chainhash.Hash
+	Fee      int64 // what it pays
+	VSize    int64
 	Added    bool
 	Reason   PoolReason // of leaving
 	Sequence uint64
@@ -343,4 +353,7 @@ type PoolChanged struct {
 
 // RelayTx is a transaction of the pool that is to be announced to all peers, once
 // more if it was before.
-type RelayTx struct{ ID, WID chainhash.Hash }
+type RelayTx struct {
+	ID, WID chainhash.Hash
+	Own     bool // it is of our own, and to be announced until a peer asks for it
+}

@@ -67,7 +67,7 @@ func (m *Mempool) announce(really bool, list ...chainhash.Hash) {
 	var announce []messages.RelayTx
 	for _, id := range list {
 		if e := m.pool.Lookup(&id); e != nil {
-			announce = append(announce, messages.RelayTx{ID: e.ID, WID: e.WID})
+			announce = append(announce, messages.RelayTx{ID: e.ID, WID: e.WID, Own: m.pool.Unbroadcast(&e.ID)})
 		}
 	}
 	m.publish(announce)
@@ -93,14 +93,24 @@ func (m *Mempool) test(c actor.Context, call *testTxs) {
 	}))
 }
 
-// submitPackage takes in a child with its parents.
+// submitPackage takes in a child of our own with its parents.
 func (m *Mempool) submitPackage(c actor.Context, call *submitPackage) {
-	txs := call.Req.Txs
 	rate := txpool.FeeRate{}
 	if call.Req.MaxRate > 0 {
 		rate = txpool.PerKvB(call.Req.MaxRate)
 	}
-	m.enqueue(c, answering(call, txs, func(coins txpool.Coins, now txpool.Now) (messages.PackageResult, func(), error) {
+	m.enqueue(c, packageTask(m, call, call.Req.Txs, rate, true))
+}
+
+// offerPackage takes in a child of a peer with its parents.
+func (m *Mempool) offerPackage(c actor.Context, call *offerPackage) {
+	m.enqueue(c, packageTask(m, call, call.Req.Txs, txpool.FeeRate{}, false))
+}
+
+func packageTask[Q messages.Request[messages.PackageResult]](
+	m *Mempool, call *ask.Call[Q, messages.PackageResult], txs []*wire.MsgTx, rate txpool.FeeRate, own bool,
+) *task {
+	return answering(call, txs, func(coins txpool.Coins, now txpool.Now) (messages.PackageResult, func(), error) {
 		result := m.pool.Submit(txs, coins, now, rate)
 		var in []chainhash.Hash
 		for i, tx := range txs {
@@ -109,12 +119,12 @@ func (m *Mempool) submitPackage(c actor.Context, call *submitPackage) {
 				continue
 			}
 			in = append(in, id)
-			if !result.Results[i].InPool {
+			if own && !result.Results[i].InPool {
 				m.pool.SetUnbroadcast(&id, true)
 			}
 		}
 		return result, func() { m.announce(true, in...) }, nil
-	}))
+	})
 }
 
 // coins looks outputs up in the pool and in the chain.

@@ -1,7 +1,7 @@
 // Package mempool is the actor that owns the pool of unconfirmed transactions.
 //
 // It serves [messages.SubmitTx], [messages.OfferTx], [messages.TestTxs],
-// [messages.SubmitPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
+// [messages.SubmitPackage], [messages.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
 // [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
 // [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
 // [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool] and
@@ -50,7 +50,7 @@ type Config struct {
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitTx](), ask.Serve[messages.OfferTx](), ask.Serve[messages.TestTxs](),
-	ask.Serve[messages.SubmitPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
+	ask.Serve[messages.SubmitPackage](), ask.Serve[messages.OfferPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
 	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolRelatives](),
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),

@@ -18,6 +18,7 @@ type (
 	submitTx      = ask.Call[messages.SubmitTx, messages.Done]
 	offerTx       = ask.Call[messages.OfferTx, messages.Done]
 	testTxs       = ask.Call[messages.TestTxs, messages.PackageResult]
+	offerPackage  = ask.Call[messages.OfferPackage, messages.PackageResult]
 	submitPackage = ask.Call[messages.SubmitPackage, messages.PackageResult]
 	getInfo       = ask.Call[messages.GetPoolInfo, messages.PoolInfo]
 	getTxs        = ask.Call[messages.GetPoolTxs, messages.PoolTxs]
@@ -44,6 +45,8 @@ func (m *Mempool) serve(c actor.Context) {
 		m.test(c, msg)
 	case *submitPackage:
 		m.submitPackage(c, msg)
+	case *offerPackage:
+		m.offerPackage(c, msg)
 	case *getCoins:
 		m.coins(c, msg)
 	case *savePool:

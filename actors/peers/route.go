@@ -61,7 +61,7 @@ func (n *conn) takesTxs() bool {
 	case p2p.BlockRelayOnly, p2p.Feeler:
 		return false
 	default:
-		return n.cfg.Relay != nil || n.info.Permissions.Relay
+		return n.cfg.Relay != nil && !n.cfg.BlocksOnly || n.info.Permissions.Relay
 	}
 }
 

@@ -55,6 +55,7 @@ var mayImport = map[string][]string{
 	"actors/indexer":  actor,
 	"actors/mempool":  append([]string{"internal/txpool"}, actor...),
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
+	"actors/relay":    append([]string{"internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match", "internal/spends"}, actor...),
 	"actors/sync": append([]string{
 		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",

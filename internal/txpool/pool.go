@@ -106,7 +106,7 @@ func (p *Pool) insert(e *Entry) {
 	p.countIn(e)
 	e.usage = usageOf(e)
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
-	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Added: true, Sequence: p.sequence})
+	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: p.sequence})
 	p.sequence++
 }
 
@@ -169,7 +169,7 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	delete(p.unbroadcast, e.ID)
 	heap.Remove(&p.eviction, e.place)
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
-	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Reason: reason, Sequence: p.sequence})
+	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence})
 	if reason != messages.PoolBlock {
 		p.sequence++
 	}

@@ -11,7 +11,7 @@ var general = []options.Option{
 	{Name: "blocknotify", Arg: "<cmd>", Flags: unused, Help: "Run the shell command <cmd> when the best block changes; %s is replaced by its hash"},
 	{Name: "blockreconstructionextratxn", Arg: "<n>", Flags: unused, Help: "Extra transactions to keep for rebuilding compact blocks"},
 	{Name: "blocksdir", Arg: "<dir>", Help: "Keep the block files below <dir> (default: the data directory)"},
-	{Name: "blocksonly", Flags: unused, Help: "Reject transactions from peers"},
+	{Name: "blocksonly", Help: "Reject transactions from peers but those with the relay permission (default: 0)"},
 	{Name: "blocksxor", Help: "XOR the block files of a new data directory with a random key (default: 1)"},
 	{Name: "coinstatsindex", Flags: unused, Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command line only (default: trawl.conf, or else bitcoin.conf)"},

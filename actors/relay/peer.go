@@ -1,0 +1,233 @@
+package relay
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A peer is a connection, and what is known of its transactions.
+type peer struct {
+	link.Peer
+
+	info    link.Info
+	wtxid   bool // transactions are named by their wtxid
+	listens bool // transactions may be announced to it
+
+	known    *rollingSet                 // that it has, by the ids that it uses
+	pending  map[chainhash.Hash]struct{} // to be announced, by wtxid
+	nextInv  time.Time
+	sequence uint64 // of the pool when the last announcement was sent
+	minFee   int64  // that it wants, for 1000 virtual bytes
+	lastTx   time.Time
+
+	announced map[chainhash.Hash]*want // by it
+	inFlight  int
+
+	filterSent int64 // -1: none
+	nextFilter time.Time
+
+	done func() // reads on
+}
+
+func (r *Relay) join(remote link.Peer) {
+	info := remote.Info()
+	p := &peer{
+		Peer: remote, info: info, wtxid: info.Remote.WtxidRelay,
+		known: newRollingSet(maxKnown), pending: make(map[chainhash.Hash]struct{}),
+		announced: make(map[chainhash.Hash]*want), filterSent: -1,
+	}
+	switch info.Type {
+	case p2p.BlockRelayOnly, p2p.Feeler:
+	default:
+		p.listens = !info.Remote.Version.NoTransactions
+	}
+	r.peers[info.ID] = p
+}
+
+func (r *Relay) leave(id int64) {
+	p := r.peers[id]
+	if p == nil {
+		return
+	}
+	delete(r.peers, id)
+	r.requests.drop(p)
+	r.orphans.dropPeer(id)
+	p.handled()
+}
+
+// handled lets the peer be read on.
+func (p *peer) handled() {
+	if p.done != nil {
+		p.done()
+		p.done = nil
+	}
+}
+
+func (p *peer) inbound() bool { return p.info.Type == p2p.Inbound }
+
+// name returns the id by which the peer knows a transaction.
+func (p *peer) name(tx *pooled) chainhash.Hash {
+	if p.wtxid {
+		return tx.wid
+	}
+	return tx.id
+}
+
+// invWtx is the type of a transaction named by its wtxid (BIP339), which btcd
+// does not know.
+const invWtx wire.InvType = 5
+
+// Announcing (src/net_processing.cpp).
+const (
+	inboundEvery  = 5 * time.Second
+	outboundEvery = 2 * time.Second
+
+	announceTarget = 70 // at a time; more if there is much to announce
+	announceMost   = 1000
+	maxPending     = 300_000 // of one peer; who reads nothing misses some
+)
+
+// announce has all peers told of a transaction of the pool.
+func (r *Relay) announce(wid chainhash.Hash) {
+	tx := r.pool.byWID[wid]
+	if tx == nil {
+		return
+	}
+	for _, p := range r.peers {
+		if p.listens && !p.known.has(p.name(tx)) && len(p.pending) < maxPending {
+			p.pending[wid] = struct{}{}
+		}
+	}
+}
+
+// flush sends what is to be announced when its time has come.
+func (r *Relay) flush(p *peer, now time.Time) {
+	if now.Before(p.nextInv) && !p.info.Permissions.NoBan {
+		return
+	}
+	every := outboundEvery
+	if p.inbound() {
+		every = inboundEvery
+	}
+	p.nextInv = now.Add(poisson(every))
+	if len(p.pending) == 0 {
+		return
+	}
+	most := announceTarget + len(p.pending)/1000*5
+	list := r.best(p, min(most, announceMost))
+	r.sendInv(p, list)
+}
+
+// best takes the transactions out that are to be announced first: in the order in
+// which they came into the pool, so that none comes before its parents.
+func (r *Relay) best(p *peer, most int) []*pooled {
+	var list []*pooled
+	for wid := range p.pending {
+		tx := r.pool.byWID[wid]
+		if tx == nil || p.known.has(p.name(tx)) || !p.wants(tx) {
+			delete(p.pending, wid)
+			continue
+		}
+		list = append(list, tx)
+	}
+	sortBySequence(list)
+	list = list[:min(len(list), most)]
+	for _, tx := range list {
+		delete(p.pending, tx.wid)
+	}
+	return list
+}
+
+// wants reports whether a transaction pays what the peer asks for.
+func (p *peer) wants(tx *pooled) bool {
+	fee := (uint64(p.minFee)*uint64(tx.vsize) + 999) / 1000
+	return p.minFee == 0 || fee <= uint64(tx.fee)
+}
+
+func (r *Relay) sendInv(p *peer, list []*pooled) {
+	for len(list) > 0 {
+		inv := wire.NewMsgInv()
+		n := min(len(list), wire.MaxInvPerMsg)
+		for _, tx := range list[:n] {
+			name, kind := p.name(tx), wire.InvTypeTx
+			if p.wtxid {
+				kind = invWtx
+			}
+			p.known.add(name)
+			_ = inv.AddInvVect(wire.NewInvVect(kind, &name)) // no more than fit
+		}
+		p.Send(inv)
+		list = list[n:]
+	}
+	p.sequence = r.pool.last
+}
+
+// poisson returns a random time with the given mean.
+func poisson(mean time.Duration) time.Duration {
+	return time.Duration(rand.ExpFloat64() * float64(mean))
+}
+
+// Telling peers which fees are of use here (BIP133).
+const (
+	feeFilterEvery = 10 * time.Minute
+	maxFilter      = 1e7
+	filterSpacing  = 1.1
+)
+
+// sendFeeFilter tells a peer below which fee rate it need not announce.
+func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
+	if r.cfg.BlocksOnly || p.info.Type == p2p.BlockRelayOnly || p.info.Type == p2p.Feeler ||
+		p.info.Permissions.ForceRelay || now.Before(p.nextFilter) {
+		return
+	}
+	r.readInfo(c)
+	if r.fees == nil {
+		p.nextFilter = now.Add(tickEvery)
+		return
+	}
+	p.nextFilter = now.Add(poisson(feeFilterEvery))
+	filter := r.fees.relayFee
+	switch {
+	case !r.upToDate():
+		filter = maxMoney
+		p.nextFilter = now.Add(time.Second) // until the chain is up to date
+	case r.fees.minFee > filter:
+		filter = max(roundedFee(r.fees.minFee), filter)
+	}
+	if filter != p.filterSent {
+		p.filterSent = filter
+		p.Send(wire.NewMsgFeeFilter(filter))
+	}
+}
+
+// readInfo asks the pool for its least fee.
+func (r *Relay) readInfo(c actor.Context) {
+	ask.Then(r.ctx, c, r.cfg.Pool, messages.GetPoolInfo{}, func(info messages.PoolInfo, err error) any {
+		if err != nil {
+			return nil
+		}
+		return infoRead{info.MinFee, info.MinRelayFee}
+	})
+}
+
+// roundedFee rounds a rate to one of a few steps, at random mostly down, so that it
+// tells little of the pool.
+func roundedFee(rate int64) int64 {
+	step := 1.0
+	for step < float64(rate) && step < maxFilter {
+		step *= filterSpacing
+	}
+	if rand.IntN(3) != 0 { //nolint:gosec // no secret
+		step /= filterSpacing
+	}
+	return int64(step)
+}

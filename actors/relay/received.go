@@ -1,0 +1,290 @@
+package relay
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// received handles a message of a peer. All but transactions is done with at once.
+func (r *Relay) received(c actor.Context, m link.Received) {
+	p := r.peers[m.Peer.Info().ID]
+	if p == nil {
+		m.Handled()
+		return
+	}
+	switch msg := m.Message.Message.(type) {
+	case *wire.MsgInv:
+		r.inv(p, msg.InvList)
+	case *wire.MsgNotFound:
+		for _, v := range msg.InvList {
+			if w := p.announced[v.Hash]; w != nil {
+				r.requests.failed(w, p)
+			}
+		}
+	case *wire.MsgFeeFilter:
+		if msg.MinFee >= 0 && msg.MinFee <= maxMoney {
+			p.minFee = msg.MinFee
+		}
+	case *wire.MsgGetData:
+		r.getData(p, msg.InvList)
+	case *wire.MsgMemPool:
+		r.wholePool(p)
+	case *wire.MsgTx:
+		if r.tx(c, p, msg, m.Handled) {
+			return
+		}
+	}
+	m.Handled()
+}
+
+// maxMoney bounds the fee rates that a peer may name. They are compared with fees,
+// so that any bound will do that cannot overflow.
+const maxMoney = 21_000_000 * 100_000_000
+
+// inv notes what a peer has.
+func (r *Relay) inv(p *peer, list []*wire.InvVect) {
+	now := time.Now()
+	wanted := r.upToDate() && (!r.cfg.BlocksOnly || p.info.Permissions.Relay)
+	for _, v := range list {
+		wtxid := v.Type == invWtx
+		if wtxid != p.wtxid {
+			continue
+		}
+		p.known.add(v.Hash)
+		if wanted && !r.knows(v.Hash, wtxid) {
+			r.requests.announced(p, v.Hash, wtxid, r.readyAt(p, wtxid, now))
+		}
+	}
+	r.request(now)
+}
+
+// knows reports whether a transaction is there, or need not be asked for.
+func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
+	if r.refused.has(hash) || r.poor.has(hash) || r.settled.has(hash) {
+		return true
+	}
+	if wtxid {
+		return r.pool.byWID[hash] != nil || r.orphans.has(hash)
+	}
+	return r.pool.byID[hash] != nil
+}
+
+// getData sends the transactions that a peer asks for, of those that it was told
+// of.
+func (r *Relay) getData(p *peer, list []*wire.InvVect) {
+	missing := wire.NewMsgNotFound()
+	for _, v := range list {
+		if !p.listens {
+			continue
+		}
+		tx := r.find(p, v)
+		if tx == nil {
+			_ = missing.AddInvVect(v) // no more than were asked for
+			continue
+		}
+		p.known.add(p.name(tx))
+		r.send(p, tx, v.Type)
+		if _, own := r.pool.unbroadcast[tx.wid]; own {
+			delete(r.pool.unbroadcast, tx.wid)
+			r.cfg.Pool.Tell(messages.MarkBroadcast{ID: tx.id})
+		}
+	}
+	if len(missing.InvList) > 0 {
+		p.Send(missing)
+	}
+}
+
+// find returns a transaction that a peer may ask for.
+func (r *Relay) find(p *peer, v *wire.InvVect) *pooled {
+	tx := r.pool.byID[v.Hash]
+	if v.Type == invWtx {
+		tx = r.pool.byWID[v.Hash]
+	}
+	if tx != nil && (tx.sequence <= p.sequence || p.known.has(p.name(tx))) {
+		return tx
+	}
+	if tx := r.pool.lately[v.Hash]; tx != nil && (v.Hash == tx.wid) == (v.Type == invWtx || tx.id == tx.wid) {
+		return tx
+	}
+	return nil
+}
+
+// send sends a transaction, without its witnesses to one who asks for it so.
+func (*Relay) send(p *peer, tx *pooled, kind wire.InvType) {
+	if kind != wire.InvTypeTx || !tx.tx.HasWitness() {
+		p.Send(tx.tx)
+		return
+	}
+	plain := tx.tx.Copy()
+	for _, in := range plain.TxIn {
+		in.Witness = nil
+	}
+	p.Send(plain)
+}
+
+// wholePool announces all that is in the pool.
+func (r *Relay) wholePool(p *peer) {
+	if !p.listens {
+		return
+	}
+	var list []*pooled
+	for _, tx := range r.pool.byWID {
+		delete(p.pending, tx.wid)
+		if !p.known.has(p.name(tx)) && p.wants(tx) {
+			list = append(list, tx)
+		}
+	}
+	sortBySequence(list)
+	r.sendInv(p, list)
+}
+
+func sortBySequence(list []*pooled) {
+	slices.SortFunc(list, func(a, b *pooled) int { return cmp.Compare(a.sequence, b.sequence) })
+}
+
+// judged brings what the pool says of a transaction.
+type judged struct {
+	tx      *wire.MsgTx
+	peer    int64
+	err     error
+	handled func() // nil for one that had waited for its parents
+}
+
+// tx has a transaction of a peer judged. It reports false for one that is known.
+func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) bool {
+	id, wid := tx.TxHash(), tx.WitnessHash()
+	p.known.add(id)
+	p.known.add(wid)
+	for _, hash := range []chainhash.Hash{id, wid} {
+		if w := p.announced[hash]; w != nil {
+			r.requests.failed(w, p)
+		}
+	}
+	if r.pool.byWID[wid] != nil || r.pool.byID[id] != nil {
+		if p.info.Permissions.ForceRelay && r.pool.byWID[wid] != nil {
+			r.announce(wid)
+		}
+		return false
+	}
+	if !r.upToDate() || r.knows(wid, true) {
+		return false
+	}
+	p.done = handled
+	r.offer(c, tx, p.info.ID, handled)
+	return true
+}
+
+// offer has the pool judge a transaction.
+func (r *Relay) offer(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
+	ask.Then(r.ctx, c, r.cfg.Pool, messages.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
+		return judged{tx, peer, err, handled}
+	})
+}
+
+func (r *Relay) judged(c actor.Context, m judged) {
+	p := r.peers[m.peer]
+	reject, refused := errors.AsType[*messages.TxReject](m.err)
+	wid := m.tx.WitnessHash()
+	switch {
+	case m.err == nil:
+		if p != nil {
+			p.lastTx = r.cfg.Now()
+		}
+		r.requests.forget(m.tx.TxHash(), wid)
+	case !refused:
+		r.cfg.Log.Debug("transaction not judged", "txid", m.tx.TxHash(), "err", m.err)
+	case reject.Kind == messages.TxMissingInputs:
+		r.missing(p, m.tx)
+	default:
+		r.cfg.Log.Debug("transaction refused", "txid", m.tx.TxHash(), "peer", m.peer, "reason", reject.Error())
+		r.reject(c, m, reject.Kind)
+	}
+	if m.handled == nil {
+		return
+	}
+	if p != nil {
+		p.done = nil
+	}
+	m.handled()
+}
+
+// reject remembers what need not be asked for again.
+func (r *Relay) reject(c actor.Context, m judged, kind messages.TxRejectKind) {
+	id, wid := m.tx.TxHash(), m.tx.WitnessHash()
+	r.orphans.remove(wid)
+	switch kind { //nolint:exhaustive // all others are remembered
+	case messages.TxWitnessStripped:
+		return // it may come with its witness
+	case messages.TxReconsiderable:
+		r.poor.add(wid)
+		r.together(c, m.tx)
+		return
+	case messages.TxInputsNotStandard:
+		r.refused.add(id)
+	}
+	r.refused.add(wid)
+	r.requests.forget(wid)
+}
+
+// together offers a transaction that pays too little with a child that waits for
+// it.
+func (r *Relay) together(c actor.Context, parent *wire.MsgTx) {
+	for _, child := range r.orphans.children(parent.TxHash()) {
+		q := messages.OfferPackage{Txs: []*wire.MsgTx{parent, child.tx}}
+		ask.Then(r.ctx, c, r.cfg.Pool, q, func(result messages.PackageResult, err error) any {
+			if err == nil && result.Failed != nil {
+				return judged{tx: child.tx, peer: child.peer, err: result.Failed}
+			}
+			return nil
+		})
+		return
+	}
+}
+
+// missing keeps a transaction whose parents are not known, and asks for them.
+func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
+	wid := tx.WitnessHash()
+	if p == nil || r.orphans.has(wid) {
+		return
+	}
+	parents := make(map[chainhash.Hash]struct{})
+	for _, in := range tx.TxIn {
+		parent := in.PreviousOutPoint.Hash
+		if r.refused.has(parent) {
+			r.refused.add(wid)
+			return
+		}
+		if r.pool.byID[parent] == nil {
+			parents[parent] = struct{}{}
+		}
+	}
+	if !r.orphans.add(tx, p.info.ID) {
+		r.refused.add(wid)
+		return
+	}
+	r.requests.forget(wid)
+	now := time.Now()
+	for parent := range parents {
+		p.known.add(parent)
+		r.requests.announced(p, parent, false, r.readyAt(p, true, now))
+	}
+	r.request(now)
+}
+
+// adopt has the children of a transaction that came into the pool judged again.
+func (r *Relay) adopt(c actor.Context, id chainhash.Hash) {
+	for _, child := range r.orphans.children(id) {
+		r.orphans.drop(child)
+		r.offer(c, child.tx, child.peer, nil)
+	}
+}

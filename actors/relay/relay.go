@@ -1,0 +1,315 @@
+// Package relay is the actor that passes unconfirmed transactions on between
+// peers and the pool.
+//
+// It hears of peers and of their messages about transactions (package link), asks
+// for what they announce, one peer at a time, has the pool judge what they send,
+// and announces to each what the pool has taken in, after random times that hide
+// where a transaction comes from. Transactions whose parents are not known wait
+// for those. All that it remembers of a peer is bounded.
+//
+// It serves [messages.GetPeerRelay].
+//
+// Times and limits are those of Bitcoin Core 30.2 (src/net_processing.cpp,
+// node/txdownloadman_impl.cpp, txrequest.cpp).
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Config is what the actor is made of.
+type Config struct {
+	Pool    *ask.Ref // owns the pool
+	Changes *ask.Feed[messages.PoolChanged]
+	Chain   *chainview.Current
+	Tip     *ask.Topic[messages.TipChanged]
+
+	BlocksOnly bool          // ask no peer for transactions but those with the permission
+	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default 24 h
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{ask.Serve[messages.GetPeerRelay]()}
+
+type getPeerRelay = ask.Call[messages.GetPeerRelay, map[int64]messages.PeerRelay]
+
+const (
+	// tickEvery is how often announcements and requests that are due are looked for.
+	tickEvery = 100 * time.Millisecond
+
+	defaultMaxTipAge = 24 * time.Hour
+
+	// reannounceMin and reannounceMax bound the time after which transactions of
+	// our own that no peer has asked for are announced again.
+	reannounceMin = 10 * time.Minute
+	reannounceMax = 15 * time.Minute
+)
+
+// Relay is the actor; make one with [New].
+type Relay struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends what is asked when the actor stops
+	cancel context.CancelFunc
+	timer  *time.Timer
+
+	peers    map[int64]*peer
+	pool     mirror
+	requests requests
+	orphans  orphanage
+	refused  *rollingSet // by wtxid, and by txid where the witness cannot help
+	poor     *rollingSet // pay too little by themselves
+	settled  *rollingSet // confirmed lately, by both ids
+	synced   bool        // the chain was up to date once
+
+	fees       *infoRead // nil: not known yet
+	reannounce time.Time
+}
+
+// Messages of the actor to itself.
+type (
+	tick     struct{}
+	poolRead struct {
+		pool messages.PoolTxs
+		err  error
+	}
+	infoRead struct{ minFee, relayFee int64 } // for 1000 virtual bytes
+)
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	if cfg.MaxTipAge <= 0 {
+		cfg.MaxTipAge = defaultMaxTipAge
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return func() actor.Actor {
+		r := &Relay{
+			cfg: cfg, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
+			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
+		}
+		r.ctx, r.cancel = context.WithCancel(context.Background())
+		return r
+	}
+}
+
+// Receive implements actor.Actor.
+func (r *Relay) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		r.start(c)
+	case *actor.Stopping, *actor.Restarting:
+		r.stop(c)
+	case tick:
+		r.tick(c)
+	case messages.TipChanged:
+		// What was refused may be right after the block.
+		r.refused.clear()
+		r.poor.clear()
+	case messages.PoolChanged:
+		r.poolChanged(c, m)
+	case poolRead:
+		r.poolRead(m)
+	case infoRead:
+		r.fees = &m
+	case link.Joined:
+		r.join(m.Peer)
+	case link.Left:
+		r.leave(m.ID)
+	case link.Received:
+		r.received(c, m)
+	case judged:
+		r.judged(c, m)
+	case *getPeerRelay:
+		m.Answer(r.describe(), nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (r *Relay) start(c actor.Context) {
+	r.cfg.Tip.Subscribe(c)
+	r.cfg.Changes.Subscribe(c)
+	ask.Then(r.ctx, c, r.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+		return poolRead{pool, err}
+	})
+	r.reannounce = time.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
+	r.setTimer(c)
+}
+
+func (r *Relay) stop(c actor.Context) {
+	r.cfg.Tip.Unsubscribe(c)
+	r.cfg.Changes.Unsubscribe(c)
+	r.cancel()
+	r.timer.Stop()
+	for _, p := range r.peers {
+		p.handled()
+	}
+}
+
+func (r *Relay) setTimer(c actor.Context) {
+	root, self := c.ActorSystem().Root, c.Self()
+	r.timer = time.AfterFunc(tickEvery, func() { root.Send(self, tick{}) })
+}
+
+// tick does what is due.
+func (r *Relay) tick(c actor.Context) {
+	r.setTimer(c)
+	now := time.Now()
+	if now.After(r.reannounce) {
+		r.reannounce = now.Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
+		for wid := range r.pool.unbroadcast {
+			r.announce(wid)
+		}
+	}
+	r.request(now)
+	for _, p := range r.peers {
+		r.flush(p, now)
+		r.sendFeeFilter(c, p, now)
+	}
+}
+
+// poolRead takes over what was in the pool before the first news of it.
+func (r *Relay) poolRead(m poolRead) {
+	if m.err != nil {
+		r.cfg.Log.Warn("relay cannot read the memory pool", "err", m.err)
+	}
+	for i := range m.pool.Txs {
+		tx := &m.pool.Txs[i]
+		if tx.Unbroadcast {
+			r.pool.unbroadcast[tx.WID] = struct{}{}
+		}
+		if !r.pool.gone[tx.WID] {
+			r.pool.add(&messages.PoolChange{Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize})
+		}
+	}
+	r.pool.gone = nil
+}
+
+// poolChanged follows the pool, and announces what is to be announced.
+func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
+	if m.Reset {
+		r.pool = newMirror()
+		r.pool.gone = nil
+	}
+	confirmed := false
+	for i := range m.Changes {
+		change := &m.Changes[i]
+		switch {
+		case change.Added:
+			r.pool.add(change)
+			r.requests.forget(change.ID, change.WID)
+			r.orphans.remove(change.WID)
+		case change.Reason == messages.PoolBlock:
+			if !confirmed {
+				confirmed = true
+				clear(r.pool.lately)
+			}
+			r.pool.confirm(change)
+			r.settled.add(change.ID)
+			r.settled.add(change.WID)
+		default:
+			r.pool.remove(change.WID)
+		}
+	}
+	for _, tx := range m.Announce {
+		if tx.Own {
+			r.pool.unbroadcast[tx.WID] = struct{}{}
+		}
+		r.announce(tx.WID)
+		r.adopt(c, tx.ID)
+	}
+}
+
+// describe tells of the peers.
+func (r *Relay) describe() map[int64]messages.PeerRelay {
+	told := make(map[int64]messages.PeerRelay, len(r.peers))
+	for id, p := range r.peers {
+		told[id] = messages.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
+	}
+	return told
+}
+
+// upToDate reports whether the chain is so young that transactions can be judged.
+func (r *Relay) upToDate() bool {
+	if r.synced {
+		return true
+	}
+	reader := r.cfg.Chain.Open()
+	if reader == nil {
+		return false
+	}
+	tip := reader.Active().Tip()
+	r.synced = r.cfg.Now().Sub(tip.Header.Timestamp) < r.cfg.MaxTipAge
+	return r.synced
+}
+
+// mirror is what the actor knows of the pool.
+type mirror struct {
+	byWID       map[chainhash.Hash]*pooled
+	byID        map[chainhash.Hash]*pooled
+	lately      map[chainhash.Hash]*pooled // of the last block, by both ids
+	unbroadcast map[chainhash.Hash]struct{}
+	gone        map[chainhash.Hash]bool // left before the pool was read; nil afterwards
+	last        uint64
+}
+
+// pooled is a transaction of the pool.
+type pooled struct {
+	tx       *wire.MsgTx
+	id, wid  chainhash.Hash
+	fee      int64
+	vsize    int64
+	sequence uint64 // grows with every transaction
+}
+
+func newMirror() mirror {
+	return mirror{
+		byWID: make(map[chainhash.Hash]*pooled), byID: make(map[chainhash.Hash]*pooled),
+		lately: make(map[chainhash.Hash]*pooled), unbroadcast: make(map[chainhash.Hash]struct{}),
+		gone: make(map[chainhash.Hash]bool),
+	}
+}
+
+func (m *mirror) add(change *messages.PoolChange) {
+	if m.byWID[change.WID] != nil {
+		return
+	}
+	m.last++
+	p := &pooled{change.Tx, change.ID, change.WID, change.Fee, change.VSize, m.last}
+	m.byWID[p.wid], m.byID[p.id] = p, p
+}
+
+func (m *mirror) remove(wid chainhash.Hash) {
+	if p := m.byWID[wid]; p != nil {
+		delete(m.byID, p.id)
+	}
+	delete(m.byWID, wid)
+	delete(m.unbroadcast, wid)
+	if m.gone != nil {
+		m.gone[wid] = true
+	}
+}
+
+// confirm removes a transaction of a block, which peers may ask for a while yet.
+func (m *mirror) confirm(change *messages.PoolChange) {
+	if p := m.byWID[change.WID]; p != nil {
+		m.lately[p.id], m.lately[p.wid] = p, p
+	}
+	m.remove(change.WID)
+}

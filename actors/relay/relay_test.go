@@ -1,0 +1,322 @@
+package relay_test
+
+import (
+	"math/big"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const invWtx wire.InvType = 5
+
+// remote is a peer whose messages the test reads.
+type remote struct {
+	r    *rig
+	info link.Info
+
+	mu      sync.Mutex
+	sent    []wire.Message
+	handled int
+}
+
+func (p *remote) Info() link.Info  { return p.info }
+func (*remote) CanWrite() bool     { return true }
+func (*remote) Misbehaving(string) {}
+func (*remote) Disconnect(string)  {}
+
+func (p *remote) Send(m wire.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, filter := m.(*wire.MsgFeeFilter); !filter {
+		p.sent = append(p.sent, m)
+	}
+}
+
+// says has the peer send a message, and waits for what follows at once.
+func (p *remote) says(m wire.Message) {
+	p.r.ref.Tell(link.Received{Peer: p, Message: p2p.Message{Message: m}, Handled: func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.handled++
+	}})
+	synctest.Wait()
+}
+
+// got returns what was sent to the peer since it was asked last.
+func (p *remote) got() []wire.Message {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent := p.sent
+	p.sent = nil
+	return sent
+}
+
+// expect returns the only message that was sent to the peer.
+func expect[M wire.Message](p *remote) M {
+	p.r.t.Helper()
+	got := p.got()
+	if len(got) == 1 {
+		if m, ok := got[0].(M); ok {
+			return m
+		}
+	}
+	p.r.t.Fatalf("peer %d was sent %v, want one %T", p.info.ID, got, *new(M))
+	panic("unreachable")
+}
+
+func (p *remote) quiet(step string) {
+	p.r.t.Helper()
+	if got := p.got(); len(got) > 0 {
+		p.r.t.Errorf("%s: peer %d was sent %T", step, p.info.ID, got[0])
+	}
+}
+
+// rig is the actor with a pool that the test answers for.
+type rig struct {
+	t       *testing.T
+	ref     *ask.Ref
+	feed    ask.Feed[messages.PoolChanged]
+	verdict map[chainhash.Hash]error
+	offered []chainhash.Hash
+	peers   int64
+}
+
+func bubble(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
+		sys := actortest.New(t)
+		pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
+		header := wire.BlockHeader{Timestamp: time.Now()}
+		view := new(chainview.Current)
+		view.Set(reader{tree: chainview.NewTree(&header, big.NewInt(1))})
+		r.ref = sys.Spawn("relay", relay.New(relay.Config{
+			Pool: pool, Changes: &r.feed, Chain: view, Tip: new(ask.Topic[messages.TipChanged]), Log: sys.Log,
+		}), relay.Requests...)
+		synctest.Wait()
+		test(r)
+	})
+}
+
+type reader struct {
+	chainview.Reader
+	tree *chainview.Tree
+}
+
+func (r reader) Active() *chainview.Chain { return r.tree.Active() }
+
+// pool plays the pool: what has no verdict is taken in.
+func (r *rig) pool(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
+		m.Answer(messages.PoolTxs{}, nil)
+	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+		m.Answer(messages.PoolInfo{MinFee: 100, MinRelayFee: 100}, nil)
+	case *ask.Call[messages.OfferTx, messages.Done]:
+		id := m.Req.Tx.TxHash()
+		r.offered = append(r.offered, id)
+		err := r.verdict[id]
+		if err == nil {
+			r.takeIn(m.Req.Tx, false)
+		}
+		m.Answer(messages.Done{}, err)
+	case messages.MarkBroadcast:
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (r *rig) takeIn(tx *wire.MsgTx, own bool) {
+	id, wid := tx.TxHash(), tx.WitnessHash()
+	r.feed.Publish(messages.PoolChanged{
+		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true}},
+		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: own}},
+	})
+}
+
+func (r *rig) join(typ p2p.ConnectionType) *remote {
+	r.t.Helper()
+	r.peers++
+	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{WtxidRelay: true}}}
+	r.ref.Tell(link.Joined{Peer: p})
+	synctest.Wait()
+	return p
+}
+
+func transaction(salt uint32, from ...*wire.MsgTx) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: salt}, Witness: wire.TxWitness{{1}}})
+	for _, parent := range from {
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: parent.TxHash()}})
+	}
+	tx.AddTxOut(wire.NewTxOut(1, []byte{0x51}))
+	return tx
+}
+
+func inv(txs ...*wire.MsgTx) *wire.MsgInv {
+	m := wire.NewMsgInv()
+	for _, tx := range txs {
+		hash := tx.WitnessHash()
+		_ = m.AddInvVect(wire.NewInvVect(invWtx, &hash))
+	}
+	return m
+}
+
+func getData(txs ...*wire.MsgTx) *wire.MsgGetData {
+	return &wire.MsgGetData{InvList: inv(txs...).InvList}
+}
+
+// A transaction is asked for once, judged, and announced to all but those that
+// have it; those may then ask for it.
+func TestPassesOn(t *testing.T) {
+	bubble(t, func(r *rig) {
+		from, other := r.join(p2p.OutboundFullRelay), r.join(p2p.Inbound)
+		tx := transaction(1)
+		other.says(getData(tx))
+		expect[*wire.MsgNotFound](other)
+		from.says(inv(tx))
+		if got := expect[*wire.MsgGetData](from); got.InvList[0].Hash != tx.WitnessHash() || got.InvList[0].Type != invWtx {
+			t.Errorf("asked for %v", got.InvList[0])
+		}
+		from.says(tx)
+		time.Sleep(time.Minute)
+		from.quiet("its own transaction")
+		if got := expect[*wire.MsgInv](other); got.InvList[0].Hash != tx.WitnessHash() {
+			t.Errorf("announced %v", got.InvList[0])
+		}
+		other.says(getData(tx))
+		if got := expect[*wire.MsgTx](other); got.WitnessHash() != tx.WitnessHash() {
+			t.Errorf("sent %v", got.TxHash())
+		}
+		from.says(inv(tx))
+		from.quiet("known already")
+		if from.handled != 3 || other.handled != 2 {
+			t.Errorf("handled %d and %d messages", from.handled, other.handled)
+		}
+	})
+}
+
+// Who does not deliver is not waited for longer than a minute: another is asked.
+func TestAsksAnother(t *testing.T) {
+	bubble(t, func(r *rig) {
+		slow, liar, last := r.join(p2p.OutboundFullRelay), r.join(p2p.Inbound), r.join(p2p.Inbound)
+		tx := transaction(1)
+		for _, p := range []*remote{slow, liar, last} {
+			p.says(inv(tx))
+		}
+		expect[*wire.MsgGetData](slow)
+		liar.quiet("one at a time")
+		time.Sleep(61 * time.Second)
+		request := expect[*wire.MsgGetData](liar)
+		liar.says(&wire.MsgNotFound{InvList: request.InvList})
+		time.Sleep(time.Second)
+		expect[*wire.MsgGetData](last)
+		r.ref.Tell(link.Left{ID: last.info.ID})
+		slow.says(inv(tx))
+		expect[*wire.MsgGetData](slow)
+	})
+}
+
+// A transaction whose parent is missing waits for it.
+func TestOrphan(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		parent := transaction(1)
+		child := transaction(2, parent)
+		r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent"}
+		p.says(child)
+		asked := expect[*wire.MsgGetData](p).InvList
+		found := false
+		for _, v := range asked {
+			found = found || v.Hash == parent.TxHash() && v.Type == wire.InvTypeWitnessTx
+		}
+		if !found {
+			t.Fatalf("asked for %v, not for the parent", asked)
+		}
+		delete(r.verdict, child.TxHash())
+		p.says(parent)
+		want := []chainhash.Hash{child.TxHash(), parent.TxHash(), child.TxHash()}
+		if len(r.offered) != 3 || [3]chainhash.Hash(r.offered) != [3]chainhash.Hash(want) {
+			t.Errorf("judged %v, want %v", r.offered, want)
+		}
+	})
+}
+
+// What was refused is not asked for again, until a block comes.
+func TestRefusedIsRemembered(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		tx := transaction(1)
+		r.verdict[tx.TxHash()] = &messages.TxReject{Kind: messages.TxPolicy, Reason: "min relay fee not met"}
+		p.says(tx)
+		p.says(inv(tx))
+		p.says(tx)
+		p.quiet("refused")
+		if len(r.offered) != 1 {
+			t.Errorf("judged %d times", len(r.offered))
+		}
+		r.ref.Tell(messages.TipChanged{})
+		p.says(inv(tx))
+		expect[*wire.MsgGetData](p)
+	})
+}
+
+// Neither announcements nor orphans of a peer take more than their share.
+func TestBounds(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		flood := wire.NewMsgInv()
+		for i := range 20_000 {
+			flood.InvList = append(flood.InvList, wire.NewInvVect(invWtx, &chainhash.Hash{byte(i), byte(i >> 8), 1}))
+		}
+		p.says(flood)
+		asked := 0
+		for _, m := range p.got() {
+			asked += len(m.(*wire.MsgGetData).InvList)
+		}
+		if asked != 5000 {
+			t.Errorf("asked for %d transactions, want 5000", asked)
+		}
+		for i := range uint32(4000) {
+			tx := transaction(i)
+			r.verdict[tx.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			p.says(tx)
+		}
+		if p.handled != 4001 {
+			t.Errorf("handled %d messages", p.handled)
+		}
+	})
+}
+
+// A transaction of our own is announced until a peer asks for it.
+func TestAnnouncedAgain(t *testing.T) {
+	bubble(t, func(r *rig) {
+		tx := transaction(1)
+		r.takeIn(tx, true)
+		late := r.join(p2p.OutboundFullRelay)
+		time.Sleep(5 * time.Minute)
+		late.quiet("it was not there yet")
+		time.Sleep(11 * time.Minute)
+		expect[*wire.MsgInv](late)
+		late.says(getData(tx))
+		expect[*wire.MsgTx](late)
+		next := r.join(p2p.OutboundFullRelay)
+		time.Sleep(20 * time.Minute)
+		next.quiet("a peer has it")
+	})
+}

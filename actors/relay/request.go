@@ -1,0 +1,227 @@
+package relay
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// Times and limits of requests (src/node/txdownloadman.h).
+const (
+	maxAnnounced   = 5000 // of one peer that is not allowed more
+	maxInFlight    = 100  // requests to one peer, beyond which it waits longer
+	inboundDelay   = 2 * time.Second
+	txidDelay      = 2 * time.Second // where other peers know wtxids
+	overloadDelay  = 2 * time.Second
+	requestTimeout = time.Minute
+)
+
+// requests are the transactions that peers have announced and that are wanted. Each
+// is asked of one peer at a time.
+type requests struct {
+	wants map[chainhash.Hash]*want
+	queue wantQueue // by the time of what is next
+}
+
+// A want is one transaction by one of its ids.
+type want struct {
+	hash  chainhash.Hash
+	wtxid bool
+	from  []*offer
+	asked *offer    // in flight; nil: none
+	due   time.Time // something is to be done
+	place int       // in the queue; -1: none
+}
+
+// An offer is a peer that has announced a transaction.
+type offer struct {
+	peer  *peer
+	ready time.Time // it may be asked
+}
+
+func newRequests() requests { return requests{wants: make(map[chainhash.Hash]*want)} }
+
+// announced notes what a peer has announced.
+func (q *requests) announced(p *peer, hash chainhash.Hash, wtxid bool, ready time.Time) {
+	if _, twice := p.announced[hash]; twice {
+		return
+	}
+	if len(p.announced) >= maxAnnounced && !p.info.Permissions.Relay {
+		return
+	}
+	w := q.wants[hash]
+	if w == nil {
+		w = &want{hash: hash, wtxid: wtxid, place: -1}
+		q.wants[hash] = w
+	}
+	w.from = append(w.from, &offer{p, ready})
+	p.announced[hash] = w
+	q.plan(w)
+}
+
+// plan puts a want where it belongs in the queue.
+func (q *requests) plan(w *want) {
+	switch {
+	case len(w.from) == 0:
+		q.remove(w)
+		return
+	case w.asked == nil:
+		w.due = w.from[0].ready
+		for _, o := range w.from {
+			if o.ready.Before(w.due) {
+				w.due = o.ready
+			}
+		}
+	}
+	if w.place < 0 {
+		heap.Push(&q.queue, w)
+		return
+	}
+	heap.Fix(&q.queue, w.place)
+}
+
+func (q *requests) remove(w *want) {
+	if w.asked != nil {
+		w.asked.peer.inFlight--
+		w.asked = nil
+	}
+	for _, o := range w.from {
+		delete(o.peer.announced, w.hash)
+	}
+	w.from = nil
+	if w.place >= 0 {
+		heap.Remove(&q.queue, w.place)
+	}
+	delete(q.wants, w.hash)
+}
+
+// forget ends the search for a transaction that is there now.
+func (q *requests) forget(hashes ...chainhash.Hash) {
+	for _, hash := range hashes {
+		if w := q.wants[hash]; w != nil {
+			q.remove(w)
+		}
+	}
+}
+
+// failed takes a peer off a want: it does not have the transaction, or was too
+// slow.
+func (q *requests) failed(w *want, p *peer) {
+	delete(p.announced, w.hash)
+	if w.asked != nil && w.asked.peer == p {
+		p.inFlight--
+		w.asked = nil
+	}
+	for i, o := range w.from {
+		if o.peer == p {
+			w.from = append(w.from[:i], w.from[i+1:]...)
+			break
+		}
+	}
+	q.plan(w)
+}
+
+// drop forgets a peer.
+func (q *requests) drop(p *peer) {
+	for _, w := range p.announced {
+		q.failed(w, p)
+	}
+}
+
+// next returns what is to be asked of peers now.
+func (q *requests) next(now time.Time) map[*peer][]*want {
+	asks := make(map[*peer][]*want)
+	for len(q.queue) > 0 && !q.queue[0].due.After(now) {
+		w := q.queue[0]
+		if w.asked != nil {
+			q.failed(w, w.asked.peer)
+			continue
+		}
+		o := w.choose(now)
+		w.asked, w.due = o, now.Add(requestTimeout)
+		o.peer.inFlight++
+		asks[o.peer] = append(asks[o.peer], w)
+		heap.Fix(&q.queue, w.place)
+	}
+	return asks
+}
+
+// choose returns the first peer that may be asked, an outbound one if there is any.
+func (w *want) choose(now time.Time) *offer {
+	var best *offer
+	for _, o := range w.from {
+		if !o.ready.After(now) && (best == nil || best.peer.inbound() && !o.peer.inbound()) {
+			best = o
+		}
+	}
+	return best
+}
+
+// wantQueue is a heap of wants by time.
+type wantQueue []*want //nolint:recvcheck // heap.Interface wants both
+
+func (v wantQueue) Len() int           { return len(v) }
+func (v wantQueue) Less(i, j int) bool { return v[i].due.Before(v[j].due) }
+
+func (v wantQueue) Swap(i, j int) {
+	v[i], v[j] = v[j], v[i]
+	v[i].place, v[j].place = i, j
+}
+
+func (v *wantQueue) Push(x any) {
+	w := x.(*want)
+	w.place = len(*v)
+	*v = append(*v, w)
+}
+
+func (v *wantQueue) Pop() any {
+	last := len(*v) - 1
+	w := (*v)[last]
+	(*v)[last] = nil
+	*v = (*v)[:last]
+	w.place = -1
+	return w
+}
+
+// request asks peers for what is due.
+func (r *Relay) request(now time.Time) {
+	for p, wants := range r.requests.next(now) {
+		msg := wire.NewMsgGetData()
+		for _, w := range wants {
+			kind := wire.InvTypeWitnessTx
+			if w.wtxid {
+				kind = invWtx
+			}
+			_ = msg.AddInvVect(wire.NewInvVect(kind, &w.hash)) // no more than fit: see maxAnnounced
+		}
+		p.Send(msg)
+	}
+}
+
+// readyAt returns when a peer may be asked for what it announces.
+func (r *Relay) readyAt(p *peer, wtxid bool, now time.Time) time.Time {
+	if p.info.Permissions.NoBan || p.info.Permissions.Relay {
+		return now
+	}
+	if p.inbound() {
+		now = now.Add(inboundDelay)
+	}
+	if !wtxid && r.anyWtxid() {
+		now = now.Add(txidDelay)
+	}
+	if p.inFlight >= maxInFlight {
+		now = now.Add(overloadDelay)
+	}
+	return now
+}
+
+func (r *Relay) anyWtxid() bool {
+	for _, p := range r.peers {
+		if p.wtxid {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,41 @@
+package relay
+
+import "github.com/btcsuite/btcd/chaincfg/chainhash"
+
+// Sizes of what is remembered.
+const (
+	maxRefused = 60_000
+	maxSettled = 48_000
+	maxKnown   = 50_000 // of a peer
+)
+
+// A rollingSet holds the hashes that were added last: at least limit/2 and at most
+// limit of them.
+type rollingSet struct {
+	limit    int
+	old, new map[chainhash.Hash]struct{}
+}
+
+func newRollingSet(limit int) *rollingSet {
+	return &rollingSet{limit: limit, new: make(map[chainhash.Hash]struct{})}
+}
+
+func (s *rollingSet) add(h chainhash.Hash) {
+	if len(s.new) >= s.limit/2 {
+		s.old, s.new = s.new, make(map[chainhash.Hash]struct{})
+	}
+	s.new[h] = struct{}{}
+}
+
+func (s *rollingSet) has(h chainhash.Hash) bool {
+	if _, in := s.new[h]; in {
+		return true
+	}
+	_, in := s.old[h]
+	return in
+}
+
+func (s *rollingSet) clear() {
+	s.old = nil
+	clear(s.new)
+}
