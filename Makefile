@@ -5,10 +5,14 @@ TOOL     := $(GO) tool -modfile=tools.mod
 BASE     ?= origin/main
 COUNT    ?= 10
 FUZZ     ?= 30s
+ROUNDS   ?= 5
+BLOCKS   ?= 10000
+OUTPUTS  ?= 2000
+ELEMENTS ?= 500000000
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
-.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-scan bench-store bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -63,6 +67,12 @@ bench: ## run the benchmarks COUNT times into bench/new.txt
 
 bench-report: ## measure the whole node beside its rivals, into bench/results
 	$(GO) run ./bench/report
+
+bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
+	$(GO) run ./bench/report -name scan -bench '^Benchmark(Scan|Modes|ScanBlocks)$$' -rounds $(ROUNDS) -blocks $(BLOCKS) -outputs $(OUTPUTS)
+
+bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk
+	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) -elements $(ELEMENTS)
 
 bench-compare: ## compare this tree with BASE
 	./bench/compare.sh $(BASE) $(COUNT)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -111,7 +112,12 @@ func (x *index) add(maker *filters.Builder, block synth.Block) {
 	if err != nil {
 		panic(err)
 	}
-	x.filters = append(x.filters, filters.Filter{Block: block.Hash, Data: data})
+	f := filters.Filter{Block: block.Hash, Data: data, Unsure: true, Sum: crc32.ChecksumIEEE(data)}
+	if f.Lines, f.N, err = filters.AppendLines(nil, &f.Block, data); err != nil {
+		panic(err)
+	}
+	f.LinesSum = crc32.ChecksumIEEE(f.Lines)
+	x.filters = append(x.filters, f)
 	x.parsed = append(x.parsed, parsed)
 	x.elements += int(parsed.N())
 	x.bytes += len(data)

@@ -84,12 +84,12 @@ func (x *index) matchingBtcutil(threads int, scripts [][]byte, want []bool) *con
 	}}
 }
 
-// verified compares an answer with the oracle's.
+// verified compares an answer with the oracle's, if it was asked.
 func verified(err error, hits, want []bool) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(hits, want) {
+	if want != nil && !slices.Equal(hits, want) {
 		return errWrongAnswer
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 )
 
@@ -77,6 +78,19 @@ func (p *peer) indexed(tb testing.TB) int {
 	return -1
 }
 
+// laid reports whether all filters have their probe lines.
+func (p *peer) laid(tb testing.TB) bool {
+	tb.Helper()
+	if p.node == nil {
+		return true
+	}
+	status, err := trawl.Ask(tb.Context(), p.node.Indexer(), messages.GetIndexStatus{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return status.Unlaid == 0
+}
+
 // waitLoaded waits for the last block and its filter, and says how far it is.
 func (p *peer) waitLoaded(tb testing.TB) {
 	tb.Helper()
@@ -85,7 +99,7 @@ func (p *peer) waitLoaded(tb testing.TB) {
 	defer ticker.Stop()
 	for shown := began; time.Since(began) < loadPatience; <-ticker.C {
 		height := p.height(tb)
-		if height >= *flagBlocks && p.indexed(tb) >= *flagBlocks {
+		if height >= *flagBlocks && p.indexed(tb) >= *flagBlocks && p.laid(tb) {
 			return
 		}
 		if time.Since(shown) > 10*time.Second {

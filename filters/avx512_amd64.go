@@ -57,7 +57,8 @@ func (avx512) siftLines(hashes []uint64, lines []byte) int {
 	return siftLines512(&hashes[0], len(hashes), &lines[0])
 }
 
-func (avx512) probes(n, k int) bool { return k <= n/10 }
+// probeLimit is by BenchmarkModes of package bench.
+func (avx512) probeLimit(n int) int { return n/20 + n*n/100_000 }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.

@@ -134,6 +134,20 @@ func (b *Builder) encode() {
 	}
 }
 
+// Encode returns the serialized filter that holds exactly the given ascending
+// values, the opposite of [Decode]. They are fewer than 2^32, each below
+// len(values)*[M].
+func Encode(values []uint64) []byte {
+	var w bitWriter
+	w.reset(appendCompactSize(nil, uint32(len(values))))
+	var last uint64
+	for _, v := range values {
+		w.golomb(v - last)
+		last = v
+	}
+	return w.finish()
+}
+
 // bitWriter writes bits, the highest first.
 type bitWriter struct {
 	out  []byte

@@ -53,7 +53,7 @@ func drawValues(t *rapid.T, maxLen int) []uint64 {
 func TestDecode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := drawValues(t, 400)
-		filter := filters.EncodeValues(values)
+		filter := filters.Encode(values)
 		got, err := filters.Decode(filter)
 		if err != nil || !slices.Equal(got, values) {
 			t.Fatalf("got %v and %v, want %v", got, err, values)
@@ -83,9 +83,9 @@ func TestDecodeEdges(t *testing.T) {
 		{"a byte left over", []byte{1, 0, 0, 0x10, 0}, nil},
 		{"two bytes for 20 bits", []byte{1, 0, 0}, nil},
 		{"an open run", []byte{1, 0xff, 0xff, 0xff}, nil},
-		{"the greatest", filters.EncodeValues([]uint64{filters.M - 1}), []uint64{filters.M - 1}},
-		{"out of range", filters.EncodeValues([]uint64{filters.M}), nil},
-		{"an equal pair", filters.EncodeValues([]uint64{9, 9}), []uint64{9, 9}},
+		{"the greatest", filters.Encode([]uint64{filters.M - 1}), []uint64{filters.M - 1}},
+		{"out of range", filters.Encode([]uint64{filters.M}), nil},
+		{"an equal pair", filters.Encode([]uint64{9, 9}), []uint64{9, 9}},
 		{"a long number", append([]byte{0xfd, 1, 0}, 0, 0, 0x10), nil},
 		{"a cut number", []byte{0xfd, 1}, nil},
 		{"2^64-1 elements", append(slices.Repeat([]byte{0xff}, 9), make([]byte, 100)...), nil},
@@ -110,7 +110,7 @@ func FuzzDecode(f *testing.F) {
 	var b filters.Builder
 	f.Add(b.Build(&hash, randomScripts(rng, 3, usualKinds)))
 	f.Add(b.Build(&hash, randomScripts(rng, 300, usualKinds)))
-	f.Add(filters.EncodeValues([]uint64{7, 99 * filters.M, 99*filters.M + 1}))
+	f.Add(filters.Encode([]uint64{7, 99 * filters.M, 99*filters.M + 1}))
 	f.Add(append([]byte{40}, slices.Repeat([]byte{0xff, 0, 0}, 60)...))
 	f.Add([]byte{})
 	scripts := randomScripts(rng, 20, usualKinds)

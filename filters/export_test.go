@@ -8,19 +8,6 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// EncodeValues returns the filter that holds exactly the given ascending
-// values, which need not be hashes of anything.
-func EncodeValues(values []uint64) []byte {
-	var w bitWriter
-	w.reset(appendCompactSize(nil, uint32(len(values))))
-	var last uint64
-	for _, v := range values {
-		w.golomb(v - last)
-		last = v
-	}
-	return w.finish()
-}
-
 // HashScript returns the value of a script in a filter of n elements.
 func HashScript(block *chainhash.Hash, script []byte, n int) uint64 {
 	return reduce(sipHash(keyOf(block), script), uint64(n)*M)

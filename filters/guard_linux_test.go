@@ -104,5 +104,5 @@ func heavyFilter(n int) []byte {
 	for i := range values {
 		values[i] = uint64(i+1) * (37<<filters.P | 0x2aaaa)
 	}
-	return filters.EncodeValues(values)
+	return filters.Encode(values)
 }

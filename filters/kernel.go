@@ -48,9 +48,9 @@ type kernel interface {
 	// number that is looked for there.
 	walk(places []waiting, s *scratch)
 
-	// probes reports whether looking k scripts up by the probe lines of a
-	// filter of n elements is faster than decoding it.
-	probes(n, k int) bool
+	// probeLimit is up to how many scripts looking them up by the probe lines
+	// of a filter of n elements is faster than decoding it.
+	probeLimit(n int) int
 
 	// search decodes the filters of a group as decode does, but may leave
 	// out the values, and sets hit of those lanes that have no err and hold
@@ -106,6 +106,17 @@ func KernelNames() []string {
 		names = append(names, k.name())
 	}
 	return names
+}
+
+// ProbeLimit returns up to how many scripts a kernel looks them up by the probe
+// lines of a filter of n elements; 0 for no kernel of this processor.
+func ProbeLimit(kernel string, n int) int {
+	for _, k := range kernels() {
+		if k.name() == kernel {
+			return k.probeLimit(n)
+		}
+	}
+	return 0
 }
 
 // SetKernel makes the matchers that are created from now on use the kernel of

@@ -59,7 +59,7 @@ func TestKernelDecode(t *testing.T) {
 			for range 1 + rng.IntN(80) {
 				values := randomValues(rng, 600+rng.IntN(100))
 				want = append(want, values)
-				all = append(all, randomTail(rng, filters.EncodeValues(values)))
+				all = append(all, randomTail(rng, filters.Encode(values)))
 			}
 			got, errs := filters.KernelDecode(all...)
 			if err := errors.Join(errs...); err != nil {
@@ -87,7 +87,7 @@ func TestKernelDecodeRuns(t *testing.T) {
 				for lane := range uint64(32) {
 					values := valuesWithRun(run, 8+(lane+turn)%16)
 					want = append(want, values)
-					all = append(all, filters.EncodeValues(values))
+					all = append(all, filters.Encode(values))
 				}
 				got, errs := filters.KernelDecode(all...)
 				if err := errors.Join(errs...); err != nil || !slices.EqualFunc(got, want, slices.Equal) {
@@ -133,7 +133,7 @@ func FuzzKernels(f *testing.F) {
 		f.Add(seed, uint8(seed*7), uint8(seed*seed), []byte{})
 	}
 	f.Add(uint64(1), uint8(40), uint8(3), append([]byte{40}, slices.Repeat([]byte{0xff, 0, 0}, 60)...))
-	f.Add(uint64(2), uint8(9), uint8(200), filters.EncodeValues([]uint64{7, 99, 2 * filters.M}))
+	f.Add(uint64(2), uint8(9), uint8(200), filters.Encode([]uint64{7, 99, 2 * filters.M}))
 	f.Fuzz(func(t *testing.T, seed uint64, size, k uint8, given []byte) {
 		rng := newRand(seed)
 		scripts := randomScripts(rng, int(k), usualKinds)
@@ -165,7 +165,7 @@ func randomFilter(rng *rand.Rand, n int, scripts [][]byte) filters.Filter {
 	if len(scripts) > 0 && rng.IntN(2) == 0 {
 		plant(rng, &hash, values, scripts)
 	}
-	data := filters.EncodeValues(values)
+	data := filters.Encode(values)
 	switch rng.IntN(20) {
 	case 0:
 		data = data[:rng.IntN(len(data))]

@@ -143,7 +143,7 @@ func (m *Matcher) probes(f *Filter) bool {
 	case m.layout == LayoutProbe:
 		return true
 	}
-	return m.kernel.probes(int(f.N), m.query.Len())
+	return m.query.Len() <= m.kernel.probeLimit(int(f.N))
 }
 
 // toDecode puts a filter into the order of those to decode, unless it is bad.

@@ -92,7 +92,7 @@ func testMatchValues(t *testing.T) {
 			if len(values) > 0 {
 				plant(rng, &hash, values, scripts)
 			}
-			batch = append(batch, filters.Filter{Block: hash, Data: filters.EncodeValues(values)})
+			batch = append(batch, filters.Filter{Block: hash, Data: filters.Encode(values)})
 		}
 		hits := make([]bool, len(batch))
 		if err := filters.NewMatcher(filters.NewQuery(scripts)).Match(batch, hits); err != nil {

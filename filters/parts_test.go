@@ -29,7 +29,7 @@ func benchParts(b *testing.B, k kernel, n int) {
 			values[j] = rng.Uint64N(uint64(n) * M)
 		}
 		slices.Sort(values)
-		batch[i].Data = EncodeValues(values)
+		batch[i].Data = Encode(values)
 		order[i] = uint64(n)<<32 | uint64(i)
 	}
 	script := messages{words: 4}

@@ -173,7 +173,7 @@ func (portable) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byt
 
 func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
 
-func (portable) probes(n, k int) bool { return k <= n/10 }
+func (portable) probeLimit(n int) int { return n / 10 }
 
 func (portable) walk(places []waiting, _ *scratch) { walkEach(places) }
 

@@ -45,7 +45,7 @@ func benchIndex(blocks, n int) []filters.Filter {
 		slices.Sort(values)
 		f := &batch[i]
 		f.Block = randomHash(rng)
-		f.Data = filters.EncodeValues(values)
+		f.Data = filters.Encode(values)
 		f.Unsure, f.Sum = true, crc32.ChecksumIEEE(f.Data)
 		start := len(lines)
 		lines, f.N, _ = filters.AppendLines(lines, &f.Block, f.Data)

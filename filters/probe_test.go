@@ -55,12 +55,12 @@ func TestLinesOfNothing(t *testing.T) {
 	}{
 		{"nothing", nil, 0, 0, true},
 		{"no elements", []byte{0}, 0, 0, false},
-		{"one", filters.EncodeValues([]uint64{5}), 1, 1, false},
-		{"the greatest", filters.EncodeValues([]uint64{5, 2*filters.M - 1}), 2, 1, false},
-		{"out of range", filters.EncodeValues([]uint64{5, 2 * filters.M}), 0, 0, true},
-		{"far out of range", filters.EncodeValues([]uint64{5, 1 << 40}), 0, 0, true},
-		{"a byte left over", append(filters.EncodeValues([]uint64{5}), 0), 0, 0, true},
-		{"a crowd", filters.EncodeValues(crowd), 4_000, 0, false},
+		{"one", filters.Encode([]uint64{5}), 1, 1, false},
+		{"the greatest", filters.Encode([]uint64{5, 2*filters.M - 1}), 2, 1, false},
+		{"out of range", filters.Encode([]uint64{5, 2 * filters.M}), 0, 0, true},
+		{"far out of range", filters.Encode([]uint64{5, 1 << 40}), 0, 0, true},
+		{"a byte left over", append(filters.Encode([]uint64{5}), 0), 0, 0, true},
+		{"a crowd", filters.Encode(crowd), 4_000, 0, false},
 	} {
 		lines, n, err := filters.AppendLines([]byte("before"), &hash, c.data)
 		if n != c.n || len(lines) != len("before")+64*c.lines || errors.Is(err, filters.ErrBadFilter) != c.bad {
@@ -110,14 +110,14 @@ func TestProbeHuge(t *testing.T) {
 		}
 		slices.Sort(values)
 		scripts := randomScripts(rng, 12, usualKinds)
-		f := filters.Filter{Block: randomHash(rng), Data: filters.EncodeValues(values)}
+		f := filters.Filter{Block: randomHash(rng), Data: filters.Encode(values)}
 		withLines(t, &f)
 		if got := len(f.Lines) > 0; got != (len(f.Data) < 2<<20) {
 			t.Errorf("%d elements in %d bytes: lines %v", n, len(f.Data), got)
 		}
 		checkMatch(t, []filters.Filter{f}, scripts)
 		plant(rng, &f.Block, values, scripts)
-		f.Data = filters.EncodeValues(values)
+		f.Data = filters.Encode(values)
 		withLines(t, &f)
 		checkMatch(t, []filters.Filter{f}, scripts)
 	}

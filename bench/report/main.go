@@ -24,9 +24,9 @@ import (
 
 // options are the command line.
 type options struct {
-	blocks, outputs, rounds int
-	bench                   string // as go test takes it
-	dir, name               string
+	blocks, outputs, rounds, elements int
+	bench                             string // as go test takes it
+	dir, name                         string
 }
 
 func main() {
@@ -34,6 +34,7 @@ func main() {
 	flag.IntVar(&o.blocks, "blocks", 10_000, "blocks of the chain")
 	flag.IntVar(&o.outputs, "outputs", 2_000, "outputs of each block")
 	flag.IntVar(&o.rounds, "rounds", 7, "rounds of each benchmark")
+	flag.IntVar(&o.elements, "elements", 500_000_000, "elements of the generated store")
 	flag.StringVar(&o.bench, "bench", ".", "pattern of the benchmarks to run")
 	flag.StringVar(&o.name, "name", "all", "what it is, for the name of the file")
 	flag.StringVar(&o.dir, "dir", "bench/results", "folder to write to")
@@ -68,7 +69,7 @@ func run(o options) error {
 func measure(o options) ([]line, error) {
 	test := exec.Command("go", "test", "-run=^$", "-timeout=0", "-bench="+o.bench,
 		"-benchtime="+strconv.Itoa(o.rounds)+"x", "./bench",
-		"-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs))
+		"-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs), "-elements="+strconv.Itoa(o.elements))
 	test.Stderr = os.Stderr
 	stdout, err := test.StdoutPipe()
 	if err != nil {
@@ -86,6 +87,6 @@ func (o options) fileName() string { return time.Now().Format(time.DateOnly) + "
 
 // command is how to repeat the measurement.
 func (o options) command() string {
-	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s' -blocks %d -outputs %d -rounds %d",
-		o.name, o.bench, o.blocks, o.outputs, o.rounds)
+	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s' -blocks %d -outputs %d -elements %d -rounds %d",
+		o.name, o.bench, o.blocks, o.outputs, o.elements, o.rounds)
 }

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+)
+
+// BenchmarkModes finds, for filters of n elements, the number of scripts from
+// which on decoding them is faster than probe lines, and compares it with what
+// each kernel takes it for. Filters are as many as no near cache holds; times are
+// of the processor, in one goroutine.
+func BenchmarkModes(b *testing.B) {
+	for _, kernel := range filters.KernelNames() {
+		for _, n := range []int{20, 100, 500, 2_000, 5_000, 10_000} {
+			b.Run(fmt.Sprintf("kernel=%s/n=%d", kernel, n), func(b *testing.B) {
+				x := randomIndex(2_000_000/n, n)
+				cross, limit := 0, 0
+				for b.Loop() {
+					cross, limit = x.crossing(b, kernel, n)
+				}
+				b.ReportMetric(float64(cross), "k-cross")
+				b.ReportMetric(float64(limit), "k-model")
+				reportLoad(b)
+			})
+		}
+	}
+}
+
+// crossing returns the last k up to which lines are faster, in steps of a
+// quarter, and up to which they are used.
+func (x *index) crossing(b *testing.B, kernel string, n int) (cross, limit int) {
+	b.Helper()
+	for k := 1; k < n; k += (k + 3) / 4 {
+		scripts := theChain().Queries(k)
+		var all []*contender
+		for _, layout := range filters.Layouts[1:] {
+			all = append(all, x.matchingWith(b, kernel, layout, 1, scripts, nil))
+		}
+		measureRounds(b, all)
+		if all[0].took() < all[1].took() {
+			cross = k
+		} else if k > 2*cross+4 {
+			break
+		}
+	}
+	return cross, filters.ProbeLimit(kernel, n)
+}
+
+// took is the processor time, which others disturb less than the time that passed;
+// where that is not known, the time of the best round.
+func (c *contender) took() time.Duration {
+	if c.cpu > 0 {
+		return c.cpu
+	}
+	return c.best()
+}
+
+// randomIndex returns filters of n random elements.
+func randomIndex(blocks, n int) *index {
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	x := &index{}
+	values := make([]uint64, n)
+	for range blocks {
+		for i := range values {
+			values[i] = rng.Uint64N(uint64(n) * filters.M)
+		}
+		slices.Sort(values)
+		var hash [8]byte
+		for i := range hash {
+			hash[i] = byte(rng.Uint32())
+		}
+		f := filters.Filter{Block: chainhash.HashH(hash[:]), Data: filters.Encode(values), Unsure: true}
+		f.Sum = crc32.ChecksumIEEE(f.Data)
+		f.Lines, f.N, _ = filters.AppendLines(nil, &f.Block, f.Data)
+		f.LinesSum = crc32.ChecksumIEEE(f.Lines)
+		x.filters = append(x.filters, f)
+		x.elements += n
+		x.bytes += len(f.Data)
+	}
+	return x
+}
