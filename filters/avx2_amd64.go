@@ -70,6 +70,9 @@ func (k avx2) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
 	}
 }
 
+// probeLimit is by BenchmarkModes of package bench.
+func (avx2) probeLimit(n int) int { return n/20 + 2 }
+
 func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, group, q, s) }
 
 //go:noescape

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/internal/e2e/replay"
 )
@@ -51,7 +53,28 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// playSet plays all groups of a set, each on a node in the state it wants.
+// TestGoldenKernels plays what has to do with filters with each kernel that this
+// processor has, and each layout: both sets with some, and with all of them under
+// TRAWL_SOAK.
+func TestGoldenKernels(t *testing.T) {
+	soak := os.Getenv("TRAWL_SOAK") != ""
+	for i, kernel := range filters.KernelNames() {
+		for j, layout := range []filters.Layout{filters.LayoutProbe, filters.LayoutPlain} {
+			for _, set := range []string{"regtest-chain", "mainnet"} {
+				if !soak && (set == "mainnet" && j > 0 || (i+j)%2 == 1) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", kernel, layout, set), func(t *testing.T) {
+					t.Parallel()
+					playSet(t, filepath.Join("testdata", "golden", set), []string{"-filterkernel=" + kernel, "-filterlayout=" + string(layout)})
+				})
+			}
+		}
+	}
+}
+
+// playSet plays all groups of a set, each on a node in the state it wants, with
+// args beside what that says.
 func playSet(t *testing.T, folder string, args []string) {
 	t.Helper()
 	manifest, err := replay.ReadManifest(folder)
