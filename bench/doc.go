@@ -9,7 +9,8 @@
 // A rival is measured in the same run, in turn with the node, round by round,
 // and its answers are compared; figures are medians over the rounds. The rivals
 // are btcutil's gcs package and, where the environment variable BITCOIND names
-// a bitcoind of Bitcoin Core 30, or BTCD a btcd, those. No benchmark asserts a time.
+// a bitcoind of Bitcoin Core 30, BTCD a btcd, or QBITD a qbitd of qbit 1.0.0, those.
+// No benchmark asserts a time.
 //
 // Chains and data directories stay in the folder data, so that they are loaded
 // once; the flags -blocks and -outputs choose another chain.
