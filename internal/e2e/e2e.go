@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,12 +53,8 @@ func (b *builder) build(name string) (string, error) {
 	if path, ok := b.paths[name]; ok {
 		return path, nil
 	}
-	if b.dir == "" {
-		dir, err := os.MkdirTemp("", "trawl-e2e-")
-		if err != nil {
-			return "", err
-		}
-		b.dir, b.paths = dir, map[string]string{}
+	if err := b.makeDir(); err != nil {
+		return "", err
 	}
 	path := filepath.Join(b.dir, name)
 	args := []string{"build", "-o", path}
@@ -70,6 +67,36 @@ func (b *builder) build(name string) (string, error) {
 	}
 	b.paths[name] = path
 	return path, nil
+}
+
+// install builds a program of another module, by its path and version.
+func (b *builder) install(program string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if path, ok := b.paths[program]; ok {
+		return path, nil
+	}
+	if err := b.makeDir(); err != nil {
+		return "", err
+	}
+	if out, err := installed(b.dir, program).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install %s: %w\n%s", program, err, out)
+	}
+	name, _, _ := strings.Cut(filepath.Base(program), "@")
+	b.paths[program] = filepath.Join(b.dir, name)
+	return b.paths[program], nil
+}
+
+func (b *builder) makeDir() error {
+	if b.dir != "" {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "trawl-e2e-")
+	if err != nil {
+		return err
+	}
+	b.dir, b.paths = dir, map[string]string{}
+	return nil
 }
 
 func (b *builder) remove() {
