@@ -16,6 +16,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/slots"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -50,21 +51,18 @@ type Coins struct {
 	cfg  Config
 	mode actor.Behavior // idle, reserved or scanning
 
-	slots   *atomic.Uint64 // numbers given so far, by earlier instances too
-	slot    uint64         // number of the slot given last
-	aborted chan struct{}  // closed when the reserved slot's scan is aborted
+	slots *slots.Slots
 
-	abortedSlots map[uint64]bool // whose reservation was aborted and whose holder has not come yet
-	scan         *scan           // the running one; nil unless scanning
-	call         *runScan        // who waits for it
-	sweeps       []*sweep        // all that have not ended, those of aborted scans included
+	scan   *scan    // the running one; nil unless scanning
+	call   *runScan // who waits for it
+	sweeps []*sweep // all that have not ended, those of aborted scans included
 }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	var slots atomic.Uint64
+	var given atomic.Uint64
 	return func() actor.Actor {
-		s := &Coins{cfg: cfg, mode: actor.NewBehavior(), slots: &slots, abortedSlots: map[uint64]bool{}}
+		s := &Coins{cfg: cfg, mode: actor.NewBehavior(), slots: slots.New(&given)}
 		s.mode.Become(s.idle)
 		return s
 	}
@@ -82,8 +80,7 @@ func (s *Coins) Receive(c actor.Context) {
 	case *sumCoins:
 		s.sum(c, m)
 	case *release:
-		delete(s.abortedSlots, m.Req.Slot)
-		s.mode.Receive(c)
+		s.release(m)
 	default:
 		s.mode.Receive(c)
 	}
@@ -94,8 +91,6 @@ func (s *Coins) idle(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		s.reserve(m)
-	case *release:
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
 		s.late(m)
 	case *getStatus:
@@ -112,13 +107,8 @@ func (s *Coins) reserved(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		m.Answer(messages.ScanSlot{}, messages.ErrCoinScanBusy)
-	case *release:
-		if m.Req.Slot == s.slot {
-			s.mode.Become(s.idle)
-		}
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		if m.Req.Slot != s.slot {
+		if !s.slots.Last(m.Req.Slot) {
 			s.late(m)
 			return
 		}
@@ -126,8 +116,7 @@ func (s *Coins) reserved(c actor.Context) {
 	case *getStatus:
 		m.Answer(messages.CoinScanStatus{Running: true}, nil)
 	case *abortScan:
-		close(s.aborted)
-		s.abortedSlots[s.slot] = true
+		s.slots.Abort()
 		s.mode.Become(s.idle)
 		m.Answer(true, nil)
 	default:
@@ -140,8 +129,6 @@ func (s *Coins) scanning(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		m.Answer(messages.ScanSlot{}, messages.ErrCoinScanBusy)
-	case *release:
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
 		s.late(m)
 	case *getStatus:
@@ -155,18 +142,24 @@ func (s *Coins) scanning(c actor.Context) {
 }
 
 func (s *Coins) reserve(m *reserve) {
-	s.slot = s.slots.Add(1)
-	s.aborted = make(chan struct{})
-	if m.Answer(messages.ScanSlot{ID: s.slot, Aborted: s.aborted}, nil) {
+	if m.Answer(s.slots.Reserve(), nil) {
 		s.mode.Become(s.reserved)
 	}
+}
+
+// release takes a slot back, whoever else may have one by now.
+func (s *Coins) release(m *release) {
+	s.slots.Orphan(m.Req.Slot)
+	if s.scan == nil && s.slots.Last(m.Req.Slot) {
+		s.mode.Become(s.idle)
+	}
+	m.Answer(messages.Done{}, nil)
 }
 
 // late answers a scan whose slot is not reserved any more: with nothing when it
 // was aborted before it came.
 func (s *Coins) late(m *runScan) {
-	if s.abortedSlots[m.Req.Slot] {
-		delete(s.abortedSlots, m.Req.Slot)
+	if s.slots.Orphan(m.Req.Slot) {
 		m.Answer(messages.CoinScanResult{}, nil)
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/slots"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -59,21 +60,18 @@ type Scanner struct {
 	cfg  Config
 	mode actor.Behavior // idle, reserved or scanning
 
-	slots   *atomic.Uint64 // numbers given so far, by earlier instances too
-	slot    uint64         // number of the slot given last
-	aborted chan struct{}  // closed when the reserved slot's scan is aborted
+	slots *slots.Slots
 
-	abortedSlots map[uint64]bool // whose reservation was aborted and whose holder has not come yet
-	scan         *scan           // the running one; nil unless scanning
-	call         *runScan        // who waits for it
-	ending       []*scan         // answered already, their workers about to stop
+	scan   *scan    // the running one; nil unless scanning
+	call   *runScan // who waits for it
+	ending []*scan  // answered already, their workers about to stop
 }
 
 // New returns the producer of a scanner.
 func New(cfg Config) actor.Producer {
-	var slots atomic.Uint64
+	var given atomic.Uint64
 	return func() actor.Actor {
-		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: &slots, abortedSlots: map[uint64]bool{}}
+		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: slots.New(&given)}
 		s.mode.Become(s.idle)
 		return s
 	}
@@ -97,8 +95,7 @@ func (s *Scanner) Receive(c actor.Context) {
 			s.repaired(c, m)
 		}
 	case *release:
-		delete(s.abortedSlots, m.Req.Slot)
-		s.mode.Receive(c)
+		s.release(m)
 	default:
 		s.mode.Receive(c)
 	}
@@ -109,8 +106,6 @@ func (s *Scanner) idle(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		s.reserve(m)
-	case *release:
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
 		s.late(m)
 	case *getStatus:
@@ -127,13 +122,8 @@ func (s *Scanner) reserved(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
-	case *release:
-		if m.Req.Slot == s.slot {
-			s.mode.Become(s.idle)
-		}
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		if m.Req.Slot != s.slot {
+		if !s.slots.Last(m.Req.Slot) {
 			s.late(m)
 			return
 		}
@@ -153,8 +143,6 @@ func (s *Scanner) scanning(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *reserve:
 		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
-	case *release:
-		m.Answer(messages.Done{}, nil)
 	case *runScan:
 		s.late(m)
 	case *getStatus:
@@ -168,9 +156,7 @@ func (s *Scanner) scanning(c actor.Context) {
 }
 
 func (s *Scanner) reserve(m *reserve) {
-	s.slot = s.slots.Add(1)
-	s.aborted = make(chan struct{})
-	if m.Answer(messages.ScanSlot{ID: s.slot, Aborted: s.aborted}, nil) {
+	if m.Answer(s.slots.Reserve(), nil) {
 		s.mode.Become(s.reserved)
 	}
 }
@@ -178,15 +164,22 @@ func (s *Scanner) reserve(m *reserve) {
 // abortReservation ends the preparation of a scan and frees the slot, whose
 // holder may be gone. Should it come with its scan yet, it gets an empty result.
 func (s *Scanner) abortReservation() {
-	close(s.aborted)
-	s.abortedSlots[s.slot] = true
+	s.slots.Abort()
 	s.mode.Become(s.idle)
+}
+
+// release takes a slot back, whoever else may have one by now.
+func (s *Scanner) release(m *release) {
+	s.slots.Orphan(m.Req.Slot)
+	if s.scan == nil && s.slots.Last(m.Req.Slot) {
+		s.mode.Become(s.idle)
+	}
+	m.Answer(messages.Done{}, nil)
 }
 
 // late answers a scan whose slot is not reserved any more.
 func (s *Scanner) late(m *runScan) {
-	if s.abortedSlots[m.Req.Slot] {
-		delete(s.abortedSlots, m.Req.Slot)
+	if s.slots.Orphan(m.Req.Slot) {
 		m.Answer(messages.ScanResult{From: m.Req.Start, To: m.Req.Start}, nil)
 		return
 	}
