@@ -63,6 +63,7 @@ func (n *Node) startSync() error {
 	producer := sync.New(sync.Config{
 		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
 		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
+		Pool: n.mempool, Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
 	})
 	if err := n.spawn(&n.sync, "sync", producer, sync.Requests); err != nil {
 		return err

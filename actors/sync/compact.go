@@ -123,7 +123,7 @@ func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m annou
 		s.debugf("Peer sent us compact block we were already syncing!")
 		return false
 	}
-	part, fault := newPartial(m.CmpctBlock, s.eachTx)
+	part, fault := newPartial(m.CmpctBlock, s.pool.each)
 	switch {
 	case fault == compactInvalid:
 		s.drop(f)
@@ -151,7 +151,7 @@ func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m annou
 
 // reconstructAnyway tries to make a block that others were asked for.
 func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
-	part, fault := newPartial(m.CmpctBlock, s.eachTx)
+	part, fault := newPartial(m.CmpctBlock, s.pool.each)
 	if fault != compactFine {
 		return false
 	}
@@ -201,13 +201,6 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx,
 		s.debugf("Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete", p.info.ID)
 	}
 	return false
-}
-
-// eachTx calls a function for each transaction of the pool.
-func (s *Sync) eachTx(f func(wtxid chainhash.Hash, tx *wire.MsgTx)) {
-	for wtxid, tx := range s.pool {
-		f(wtxid, tx)
-	}
 }
 
 // sendCompact announces a block by a compact one. It reports false where the block

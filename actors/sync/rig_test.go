@@ -35,6 +35,8 @@ type rig struct {
 	sync  *ask.Ref
 	peers int64
 
+	pool   []messages.PoolTx // what the memory pool has at first
+	feed   *ask.Feed[messages.PoolChanged]
 	reject map[chainhash.Hash]string // reasons to refuse blocks and headers
 }
 
@@ -55,13 +57,13 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 	t.Helper()
 	r := &rig{
 		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
-		reject: make(map[chainhash.Hash]string),
+		reject: make(map[chainhash.Hash]string), feed: new(ask.Feed[messages.PoolChanged]),
 	}
 	sys := actortest.New(t)
 	view := new(chainview.Current)
 	view.Set(r.chain)
 	owner := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.own) })
-	cfg := sync.Config{Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log}
+	cfg := sync.Config{Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.feed}
 	if configure != nil {
 		configure(&cfg)
 	}
@@ -79,6 +81,8 @@ type (
 // own plays the chain's actor.
 func (r *rig) own(c actor.Context) {
 	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
+		m.Answer(messages.PoolTxs{Txs: r.pool}, nil)
 	case *waitImported:
 		m.Answer(messages.Done{}, nil)
 	case *acceptHeaders:
@@ -309,4 +313,9 @@ func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
 		m.List = append(m.List, c.Active().At(h).Header)
 	}
 	return m
+}
+
+func fetchBlock(t *testing.T, r *rig, hash chainhash.Hash) ([]byte, error) {
+	t.Helper()
+	return ask.Ask(t.Context(), r.sync, messages.FetchBlock{Hash: hash})
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -55,7 +54,11 @@ type Config struct {
 	Proves func(h *headersync.Header) bool
 
 	MaxTipAge  time.Duration // default DefaultMaxTipAge
-	BlocksOnly bool          // there is no pool of transactions to speak of
+	BlocksOnly bool          // peers are not to announce compact blocks at once
+
+	// Pool owns the memory pool, whose Changes are followed; nil: there is none.
+	Pool    *ask.Ref
+	Changes *ask.Feed[messages.PoolChanged]
 }
 
 // Requests lists what a plain protoactor request may ask.
@@ -98,9 +101,9 @@ type Sync struct {
 	asked        map[chainhash.Hash]bool // blocks that a user asked for
 	lookups      map[chainhash.Hash]*lookup
 
-	pool   map[chainhash.Hash]*wire.MsgTx // of unconfirmed transactions, by wtxid
-	chosen []*peer                        // to announce compact blocks at once, the latest last
-	made   *codec.CmpctBlock              // sent last
+	pool   pool
+	chosen []*peer           // to announce compact blocks at once, the latest last
+	made   *codec.CmpctBlock // sent last
 }
 
 // New returns the producer of the actor.
@@ -122,7 +125,7 @@ func New(cfg Config) actor.Producer {
 		s := &Sync{
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
 			flights: make(map[chainhash.Hash][]*flight), store: newStore(), asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
-			pool: make(map[chainhash.Hash]*wire.MsgTx),
+			pool: newPool(),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		return s
@@ -165,6 +168,12 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	switch m := msg.(type) {
 	case tick:
 		s.watch()
+	case poolAnswer:
+		s.pool.begin(m)
+		return
+	case messages.PoolChanged:
+		s.pool.change(m)
+		return
 	case importDone:
 		s.imported = m.err == nil
 	case link.Joined:
@@ -198,6 +207,7 @@ func (s *Sync) handle(c actor.Context, msg any) {
 
 func (s *Sync) start(c actor.Context) {
 	s.cfg.Tip.Subscribe(c)
+	s.followPool(c)
 	s.tick(c)
 	ask.Then(s.ctx, c, s.cfg.Chain, messages.WaitImported{}, func(_ messages.Done, err error) any {
 		return importDone{err}
@@ -206,6 +216,9 @@ func (s *Sync) start(c actor.Context) {
 
 func (s *Sync) stop(c actor.Context) {
 	s.cfg.Tip.Unsubscribe(c)
+	if s.cfg.Changes != nil {
+		s.cfg.Changes.Unsubscribe(c)
+	}
 	s.cancel()
 	s.ticker.Drop()
 	for _, p := range s.peers {

@@ -70,11 +70,15 @@ func (n *trawlNode) disconnect(t *testing.T, peer string) {
 type btcdNode struct{ *e2e.Btcd }
 
 func (n btcdNode) best(tb testing.TB) (hash string) {
+	tb.Helper()
 	n.Get(tb, &hash, "getbestblockhash")
 	return hash
 }
 
-func (n btcdNode) mine(tb testing.TB, count int) { n.Get(tb, nil, "generate", count) }
+func (n btcdNode) mine(tb testing.TB, count int) {
+	tb.Helper()
+	n.Get(tb, nil, "generate", count)
+}
 
 // agree waits until all nodes have the tip of the first.
 func agree(t *testing.T, what string, nodes ...follower) {

@@ -1,0 +1,212 @@
+package sync_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A recent chain with a block of some transactions after it.
+type compactRig struct {
+	*rig
+
+	remote *chaintest.Chain
+	source *fakePeer
+	next   *chainview.Block
+	block  *wire.MsgBlock
+	txs    []*wire.MsgTx
+}
+
+// spend returns a transaction that spends the coinbase of a block.
+func spend(t *testing.T, c *chaintest.Chain, height int32) *wire.MsgTx {
+	t.Helper()
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: blockAt(t, c, height).Transactions[0].TxHash()}})
+	tx.AddTxOut(wire.NewTxOut(1000, []byte{0x51}))
+	return tx
+}
+
+func newCompactRig(t *testing.T, r *rig) *compactRig {
+	t.Helper()
+	c := &compactRig{rig: r, remote: r.remote()}
+	grow(c.remote, 285) // up to the time of the clock
+	c.source = r.join(p2p.OutboundFullRelay)
+	c.source.serve(c.remote)
+	c.source.say(&codec.SendCmpct{Version: codec.CmpctVersion})
+	for h := int32(1); h <= 3; h++ {
+		c.txs = append(c.txs, spend(t, c.remote, h))
+	}
+	c.next = c.remote.Mine(chaintest.Template{Solved: true, Txs: c.txs})
+	c.block = blockAt(t, c.remote, c.next.Height)
+	c.source.sent = nil
+	return c
+}
+
+// pooled makes transactions part of the memory pool.
+func (c *compactRig) pooled(txs ...*wire.MsgTx) {
+	var m messages.PoolChanged
+	for _, tx := range txs {
+		m.Changes = append(m.Changes, messages.PoolChange{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Added: true})
+	}
+	c.feed.Publish(m)
+	synctest.Wait()
+}
+
+func (c *compactRig) want(t *testing.T, height int32, gone string) {
+	t.Helper()
+	if c.height() != height {
+		t.Errorf("at height %d, want %d", c.height(), height)
+	}
+	if c.source.gone != gone {
+		t.Errorf("peer left for %q, want %q", c.source.gone, gone)
+	}
+	if c.source.handled != c.source.told {
+		t.Errorf("%d of %d messages are credited", c.source.handled, c.source.told)
+	}
+}
+
+func TestCompactBlocks(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, c *compactRig)
+	}{
+		{"all in the pool", func(t *testing.T, c *compactRig) {
+			c.pooled(c.txs...)
+			c.source.say(compact.Of(c.block, nil))
+			c.want(t, 286, "")
+			if len(take[*codec.GetBlockTxn](c.source))+len(take[*wire.MsgGetData](c.source)) > 0 {
+				t.Error("something is asked for")
+			}
+			if got := take[*codec.SendCmpct](c.source); len(got) != 1 || !got[0].HighBandwidth {
+				t.Errorf("the peer is not chosen: %v", got)
+			}
+		}},
+		{"one is missing", func(t *testing.T, c *compactRig) {
+			c.pooled(c.txs[0], c.txs[2])
+			c.source.say(compact.Of(c.block, nil))
+			asked := take[*codec.GetBlockTxn](c.source)
+			if len(asked) != 1 || len(asked[0].Indexes) != 1 || asked[0].Indexes[0] != 2 {
+				t.Fatalf("asked for %v", asked)
+			}
+			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: c.txs[1:2]})
+			c.want(t, 286, "")
+		}},
+		{"too many come", func(t *testing.T, c *compactRig) {
+			c.source.say(compact.Of(c.block, nil))
+			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs, c.txs[0])})
+			c.want(t, 285, "!invalid compact block/non-matching block transactions")
+		}},
+		{"others come", func(t *testing.T, c *compactRig) {
+			c.source.say(compact.Of(c.block, nil))
+			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs[1:], c.txs[0])})
+			c.want(t, 285, "")
+			if got := c.source.asked(c.remote); len(got) != 1 || got[0] != 286 {
+				t.Fatalf("the whole block is not asked for: %v", got)
+			}
+			c.source.sayBlock(c.remote, 286)
+			c.want(t, 286, "")
+		}},
+		{"nobody asked", func(t *testing.T, c *compactRig) {
+			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: c.txs})
+			c.want(t, 285, "")
+		}},
+		{"no transactions", func(t *testing.T, c *compactRig) {
+			c.source.say(&codec.CmpctBlock{Header: c.block.Header})
+			c.want(t, 285, "!invalid compact block")
+		}},
+		{"two with one short id", func(t *testing.T, c *compactRig) {
+			m := compact.Of(c.block, nil)
+			m.ShortIDs[1] = m.ShortIDs[0]
+			c.source.say(m)
+			c.want(t, 285, "")
+			if got := c.source.asked(c.remote); len(got) != 1 {
+				t.Errorf("the whole block is not asked for: %v", got)
+			}
+		}},
+		{"an invalid block", func(t *testing.T, c *compactRig) {
+			c.reject[c.next.Hash] = "body bad-cb-amount"
+			c.pooled(c.txs...)
+			c.source.say(compact.Of(c.block, nil))
+			c.want(t, 285, "") // it may be relayed before it is validated
+		}},
+		{"an invalid header", func(t *testing.T, c *compactRig) {
+			c.reject[c.next.Hash] = "bad-diffbits"
+			c.source.say(compact.Of(c.block, nil))
+			c.want(t, 285, "!invalid header via cmpctblock")
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(r *rig) { test.run(r.t, newCompactRig(r.t, r)) })
+		})
+	}
+}
+
+// A peer that asked for it hears of a block by a compact one.
+func TestAnnouncesCompactBlocks(t *testing.T) {
+	bubble(t, func(r *rig) {
+		c := newCompactRig(r.t, r)
+		p := r.join(p2p.Inbound)
+		p.say(&codec.SendCmpct{HighBandwidth: true, Version: codec.CmpctVersion})
+		p.sayHeaders(c.remote, 285, 285)
+		p.sent = nil
+		c.source.sayHeaders(c.remote, 286, 286)
+		c.source.sayBlock(c.remote, 286)
+		got := take[*codec.CmpctBlock](p)
+		if len(got) != 1 || got[0].Header.BlockHash() != c.next.Hash || len(got[0].ShortIDs) != 3 {
+			t.Errorf("announced: %v", got)
+		}
+	})
+}
+
+// A block that is not kept is fetched for whoever needs it, from one peer after the
+// other, and is checked.
+func TestFetchBlock(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 20)
+		wrong, right := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
+		wrong.serve(remote)
+		right.sayHeaders(remote, 1, 20)
+		wrong.sent, right.sent = nil, nil
+
+		type result struct {
+			raw []byte
+			err error
+		}
+		got := make(chan result, 1)
+		hash := remote.Active().At(7).Hash
+		go func() {
+			raw, err := fetchBlock(r.t, r, hash)
+			got <- result{raw, err}
+		}()
+		synctest.Wait()
+		if asked := wrong.asked(remote); len(asked) != 1 || asked[0] != 7 {
+			t.Fatalf("asked for %v", asked)
+		}
+		bad := blockAt(t, remote, 7)
+		bad.Transactions[0].TxOut[0].Value++
+		wrong.say(bad)
+		if wrong.gone != "!mutated block" {
+			t.Errorf("the peer that sent another block: %q", wrong.gone)
+		}
+		right.serve(remote)
+		synctest.Wait()
+		want, _ := remote.Raw(&hash)
+		if answer := <-got; answer.err != nil || string(answer.raw) != string(want) {
+			t.Errorf("got %d bytes, %v", len(answer.raw), answer.err)
+		}
+		right.leave("")
+		synctest.Wait()
+		if _, err := fetchBlock(r.t, r, hash); err == nil {
+			t.Error("a block came without peers")
+		}
+	})
+}
