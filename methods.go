@@ -60,6 +60,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, MinTxFee: blockMinTxFee,
+			NextBits: nextBitsOf(n.net),
 		}),
 		net.Commands(net.Deps{
 			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,

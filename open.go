@@ -7,8 +7,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
@@ -77,6 +79,15 @@ func proofOf(net *dialect.Network) func(h *headersync.Header) bool {
 		return nil
 	}
 	return func(h *headersync.Header) bool { return p2mr.Proves(net, h.Raw) }
+}
+
+// nextBitsOf returns how readers find the target of the next block on chains of two
+// lanes; nil: by Bitcoin's rules.
+func nextBitsOf(net *dialect.Network) func(tip *chainview.Block, now time.Time) uint32 {
+	if net.P2MR == nil {
+		return nil
+	}
+	return p2mr.NextBits(net)
 }
 
 // A validator is an engine but for the blocks in its files.

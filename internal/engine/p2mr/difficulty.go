@@ -2,6 +2,8 @@ package p2mr
 
 import (
 	"math/big"
+	"sync"
+	"time"
 
 	"github.com/btcsuite/btcd/blockchain"
 
@@ -48,26 +50,68 @@ func placeOf(b *chainview.Block, parent *place, of lane) *place {
 
 // requiredBits returns the compact target of a block of a lane on top of parent.
 func (e *Engine) requiredBits(parent *chainview.Block, of lane, time int64) uint32 {
-	if e.rules.Difficulty == dialect.FixedDifficulty {
+	last, merged := e.places[parent].last[of], int32(0)
+	if last != nil {
+		merged = e.places[last].merged
+	}
+	return required(e.net, parent, of, time, last, merged)
+}
+
+// required is the compact target of a block of a lane on top of parent, where last is
+// the lane's last block, nil if there is none, and merged how many merge-mined blocks
+// there are up to that one.
+func required(net *dialect.Network, parent *chainview.Block, of lane, time int64, last *chainview.Block, merged int32) uint32 {
+	rules := net.P2MR
+	if rules.Difficulty == dialect.FixedDifficulty {
 		return parent.Header.Bits
 	}
-	if e.rules.MinDifficulty && time > parent.Header.Timestamp.Unix()+2*spacings[of] {
-		return e.net.Params.PowLimitBits
+	if rules.MinDifficulty && time > parent.Header.Timestamp.Unix()+2*spacings[of] {
+		return net.Params.PowLimitBits
 	}
-	anchor := e.rules.Anchors.Permissionless
+	anchor := rules.Anchors.Permissionless
 	if of == mergeMined {
-		anchor = e.rules.Anchors.AuxPoW
+		anchor = rules.Anchors.AuxPoW
 	}
-	last := e.places[parent].last[of]
 	if last == nil {
 		return anchor
 	}
-	done := e.places[last].merged
+	done := merged
 	if of == permissionless {
-		done = last.Height - done
+		done = last.Height - merged
 	}
-	genesis := e.net.Params.GenesisBlock.Header.Timestamp.Unix()
-	return asert(anchor, last.Header.Timestamp.Unix()-genesis, int64(done), spacings[of], e.net.Params.PowLimit)
+	genesis := net.Params.GenesisBlock.Header.Timestamp.Unix()
+	return asert(anchor, last.Header.Timestamp.Unix()-genesis, int64(done), spacings[of], net.Params.PowLimit)
+}
+
+// NextBits returns a function that tells readers the compact target of a
+// permissionless block that is made now on top of a tip. It is safe for concurrent
+// use, and remembers the last tip, for it counts the blocks of the other lane.
+func NextBits(net *dialect.Network) func(tip *chainview.Block, now time.Time) uint32 {
+	var mu sync.Mutex
+	var known *chainview.Block
+	var counted int32 // merge-mined blocks up to known
+	count := func(tip *chainview.Block) (merged int32) {
+		for at := tip; at != nil; at = at.Parent {
+			if at == known {
+				return merged + counted
+			}
+			if net.P2MR.IsAuxPoW(&at.Header) {
+				merged++
+			}
+		}
+		return merged
+	}
+	return func(tip *chainview.Block, now time.Time) uint32 {
+		mu.Lock()
+		defer mu.Unlock()
+		known, counted = tip, count(tip)
+		last, merged := tip, counted
+		for net.P2MR.IsAuxPoW(&last.Header) { // the genesis block is not
+			last = last.Parent
+			merged--
+		}
+		return required(net, tip, permissionless, max(tip.MedianTimePast()+1, now.Unix()), last, merged)
+	}
 }
 
 // asert returns the compact target after so many blocks in so many seconds,

@@ -181,7 +181,7 @@ func TestTargetChain(t *testing.T) {
 	var set struct{ Blocks [][4]any }
 	golden(t, "asert-chain.json.gz", &set)
 	e := fresh(t, dialect.Choices{ASERT: true})
-	parent := e.tree.Active().Tip()
+	parent, next := e.tree.Active().Tip(), NextBits(e.net)
 	for _, row := range set.Blocks {
 		height, seconds, aux := int32(row[0].(float64)), int64(row[1].(float64)), row[2].(bool) //nolint:forcetypeassert // recorded so
 		of := permissionless
@@ -192,7 +192,12 @@ func TestTargetChain(t *testing.T) {
 		if got := e.requiredBits(parent, of, seconds); got != want {
 			t.Fatalf("block %d: %08x, want %08x", height, got, want)
 		}
-		header := wire.BlockHeader{PrevBlock: parent.Hash, Timestamp: time.Unix(seconds, 0), Bits: want}
+		if !aux {
+			if got := next(parent, time.Unix(seconds, 0)); got != want {
+				t.Fatalf("block %d: readers are told %08x, want %08x", height, got, want)
+			}
+		}
+		header := wire.BlockHeader{Version: map[bool]int32{true: 0x20000100}[aux], PrevBlock: parent.Hash, Timestamp: time.Unix(seconds, 0), Bits: want}
 		b, err := e.tree.Add(&header, big.NewInt(1), chainview.HasData)
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func getMiningInfo(d *Deps) command.Command {
 				return nil, err
 			}
 			tip := active.Tip()
-			bits, next := tip.Header.Bits, nextBits(tip, d.Now(), d.Network.Params)
+			bits, next := tip.Header.Bits, d.nextBits(tip)
 			return miningInfo{
 				Blocks:          tip.Height,
 				Bits:            pow.Bits(bits),

@@ -26,6 +26,10 @@ type Deps struct {
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
 
+	// NextBits returns the target, in compact form, of a block made now on top of a
+	// tip; nil: it follows Bitcoin's rules.
+	NextBits func(tip *chainview.Block, now time.Time) uint32
+
 	// MinTxFee is the least fee of transactions that go into a block, for
 	// 1000 virtual bytes.
 	MinTxFee jsontree.Amount

@@ -15,6 +15,14 @@ func blocksPerRetarget(params *chaincfg.Params) int32 {
 	return int32(params.TargetTimespan / params.TargetTimePerBlock)
 }
 
+// nextBits returns the target, in compact form, of a block made now on top of tip.
+func (d *Deps) nextBits(tip *chainview.Block) uint32 {
+	if d.NextBits != nil {
+		return d.NextBits(tip, d.Now())
+	}
+	return nextBits(tip, d.Now(), d.Network.Params)
+}
+
 // nextBits returns the target, in compact form, of a block made now on top of
 // tip. It is for showing: the engine computes its own.
 //
