@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -112,4 +113,55 @@ func (v *victim) callUntil(ctx context.Context, b *testing.B, method string, par
 		}
 	}
 	return times
+}
+
+// BenchmarkWalletFairness measures how long calls to a wallet take while ranges of
+// 1,000 and of 20,000 keys are imported into it one after the other.
+func BenchmarkWalletFairness(b *testing.B) {
+	v := newVictim(b, trawld(b))
+	for _, keys := range []int{0, 1_000, 20_000} {
+		for _, call := range []string{"getbalances", "getwalletinfo"} {
+			b.Run(fmt.Sprintf("import=%d/call=%s", keys, call), func(b *testing.B) {
+				name := strings.ReplaceAll(b.Name(), "/", "-")
+				v.must(b, nil, "createwallet", name, true, true)
+				for b.Loop() {
+					ctx, stop := context.WithTimeout(b.Context(), fairnessLasts)
+					var group sync.WaitGroup
+					done := 0
+					if keys > 0 {
+						group.Go(func() { done = v.importBackToBack(ctx, b, keys) })
+					}
+					times := v.callUntil(ctx, b, call, nil)
+					stop()
+					group.Wait()
+					reportQuantiles(b, times)
+					b.ReportMetric(float64(done)/fairnessLasts.Seconds(), "imports/s")
+				}
+				v.must(b, nil, "unloadwallet", name)
+			})
+		}
+	}
+}
+
+// importBackToBack imports one range after the other until ctx ends, and returns
+// how many it did.
+func (v *victim) importBackToBack(ctx context.Context, b *testing.B, keys int) (done int) {
+	b.Helper()
+	for ; ctx.Err() == nil; done++ {
+		var info struct{ Descriptor string }
+		patient := context.WithoutCancel(ctx)
+		err := v.Call(patient, &info, "getdescriptorinfo", fmt.Sprintf("wpkh(%s/%d/*)", masterKey, done))
+		if err != nil {
+			b.Error(err)
+			return done
+		}
+		var results []struct{ Success bool }
+		request := map[string]any{"desc": info.Descriptor, "timestamp": "now", "range": keys - 1}
+		err = v.Call(patient, &results, "importdescriptors", []any{request})
+		if err != nil || !results[0].Success {
+			b.Errorf("import: %v, %v", err, results)
+			return done
+		}
+	}
+	return done
 }

@@ -233,8 +233,30 @@ func (w *Wallet) newAddress(c actor.Context, m *newAddress) {
 	give()
 }
 
-// refill fills the key pools up.
+// refill fills the key pools up, once their scripts have been derived.
 func (w *Wallet) refill(c actor.Context, m *keypoolRefill) {
+	jobs := w.ledger.RefillJobs(m.Req.Size)
+	if len(jobs) == 0 || w.ledger.Locked() {
+		w.refillWith(c, m)
+		return
+	}
+	w.aside(c, func() func() {
+		batches, err := w.makeAll(jobs)
+		return func() {
+			if err == nil {
+				err = w.supply(batches)
+			}
+			if err != nil {
+				m.Answer(messages.Done{}, err)
+				return
+			}
+			defer w.ledger.DropKeys()
+			w.refillWith(c, m)
+		}
+	})
+}
+
+func (w *Wallet) refillWith(c actor.Context, m *keypoolRefill) {
 	_ = w.ledger.RefillKeyPool(m.Req.Size) // it wants keys; whether it has them is told below
 	w.whenMade(c, func() {
 		changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.RefillKeyPool(m.Req.Size) })

@@ -45,5 +45,6 @@ var units = []struct{ name, meaning string }{
 	{"of-sum-%", "speed in percent of that of a plain sum of the filters' bytes in as many goroutines"},
 	{"k-cross", "up to that many scripts probe lines were faster than decoding"},
 	{"k-model", "up to that many scripts the kernel uses probe lines"},
+	{"imports/s", "ranges that were imported meanwhile, each second"},
 	{"load", "system load during the last minute, this benchmark included"},
 }

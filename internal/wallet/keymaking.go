@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -21,7 +22,7 @@ import (
 // in what steps the others follow.
 const warmPool = 16
 
-// A KeyJob is a number of keys of P2MR that a wallet wants.
+// A KeyJob is a number of keys of P2MR, or of scripts, that a wallet wants.
 type KeyJob struct {
 	id          chainhash.Hash
 	desc        *descriptor.Descriptor // with its private keys
@@ -31,17 +32,25 @@ type KeyJob struct {
 // Size returns the number of indices.
 func (j *KeyJob) Size() int { return int(j.last-j.first) + 1 }
 
-// A KeyBatch are keys of P2MR that were made, private ones among them.
+// A KeyBatch are keys of P2MR that were made, private ones among them, or
+// scripts.
 type KeyBatch struct {
 	id    chainhash.Hash
 	cache []descriptor.CacheEntry
 	keys  []descriptor.P2MRKey
+
+	// Of a descriptor without keys of P2MR: scripts alone, from an index on.
+	first   uint32
+	scripts [][][]byte
 }
 
-// Make makes the keys, on all processors. It may run in any goroutine.
+// Make makes the keys or scripts, on all processors. It may run in any goroutine.
 //
 // Errors: those of [descriptor.Descriptor.P2MRKeys].
 func (j *KeyJob) Make(ctx context.Context) (*KeyBatch, error) {
+	if !j.desc.HasP2MRSource() {
+		return j.expand(ctx)
+	}
 	entries, err := j.desc.CacheEntries(j.first, j.last)
 	if err != nil {
 		return nil, err
@@ -94,6 +103,10 @@ func (w *Wallet) Wanting() bool {
 //
 // Errors: one for keys that are not those of the cache.
 func (w *Wallet) SupplyKeys(b *KeyBatch) error {
+	if b.scripts != nil {
+		w.expanded[b.id] = b
+		return nil
+	}
 	s := w.byID[b.id]
 	if s == nil {
 		w.made[b.id] = append(w.made[b.id], b)
@@ -117,6 +130,7 @@ func (w *Wallet) DropKeys() {
 		}
 	}
 	clear(w.made)
+	clear(w.expanded)
 }
 
 // takeKeys stores keys with their descriptor.
@@ -263,7 +277,7 @@ func (w *Wallet) WantAddress(r messages.NewAddress) bool {
 	return len(w.KeyJobs(1)) > 0
 }
 
-// SetupJobs returns the keys that [Wallet.Setup] wants with a seed.
+// SetupJobs returns the keys and scripts that [Wallet.Setup] wants with a seed.
 func (w *Wallet) SetupJobs(seed *walletfile.Secret) ([]*KeyJob, error) {
 	root, err := rootOf(seed)
 	if err != nil {
@@ -271,13 +285,11 @@ func (w *Wallet) SetupJobs(seed *walletfile.Secret) ([]*KeyJob, error) {
 	}
 	defer root.secret.Zero()
 	var jobs []*KeyJob
+	scripts := scriptJobs{left: maxExpanded}
 	for _, slot := range w.standardSlots() {
 		public, err := w.standard(root, slot)
 		if err != nil {
 			return nil, err
-		}
-		if !public.HasP2MRSource() {
-			continue
 		}
 		key := descriptor.PrivateKey{Compressed: true, Scalar: [32]byte(root.secret.Bytes())}
 		full, err := descriptor.Parse(public.String(), w.params.Network, descriptor.Options{PrivateKeys: []descriptor.PrivateKey{key}})
@@ -285,29 +297,43 @@ func (w *Wallet) SetupJobs(seed *walletfile.Secret) ([]*KeyJob, error) {
 			return nil, err
 		}
 		pool := w.params.KeyPool
+		if !public.HasP2MRSource() {
+			scripts.add(&KeyJob{id: walletfile.DescriptorID(public), desc: full[0], last: uint32(pool - 1)})
+			continue
+		}
 		if w.params.Network.Restricted {
 			pool = min(pool, warmPool)
 		}
 		jobs = append(jobs, &KeyJob{id: walletfile.DescriptorID(public), desc: full[0], last: uint32(pool - 1)})
 	}
-	return jobs, nil
+	return append(jobs, scripts.jobs...), nil
 }
 
-// ImportJobs returns the keys that [Wallet.Import] wants.
+// ImportJobs returns the keys and scripts that [Wallet.Import] wants.
 func (w *Wallet) ImportJobs(items []messages.ImportItem) []*KeyJob {
 	var jobs []*KeyJob
+	scripts := scriptJobs{left: maxExpanded}
 	for i := range items {
 		m := &importer{wallet: w, item: &items[i]}
-		if m.parse() != nil || m.checkRange() != nil || m.checkNext() != nil || w.flags.Has(walletfile.DisablePrivateKeys) {
+		ranged := strings.Contains(m.item.Desc, "*")
+		if !ranged && w.params.Network.Dialect != descriptor.P2MR {
+			continue // one script
+		}
+		if m.parse() != nil || m.checkRange() != nil || m.checkNext() != nil {
 			continue
 		}
+		end := max(int64(m.end), int64(m.next)+int64(w.params.KeyPool))
 		for _, d := range m.branches {
-			if !d.HasP2MRSource() || !d.HasAllPrivateKeys() {
-				continue
-			}
 			job := &KeyJob{id: walletfile.DescriptorID(d), desc: d}
 			if d.IsRanged() {
-				job.last = uint32(max(int64(m.end), int64(m.next)+int64(w.params.KeyPool))) - 1
+				job.last = uint32(end - 1)
+			}
+			if !d.HasP2MRSource() {
+				scripts.add(job)
+				continue
+			}
+			if !d.HasAllPrivateKeys() || w.flags.Has(walletfile.DisablePrivateKeys) {
+				continue
 			}
 			if known := w.byID[job.id]; known != nil {
 				job.first = uint32(known.lastDerived + 1)
@@ -317,7 +343,7 @@ func (w *Wallet) ImportJobs(items []messages.ImportItem) []*KeyJob {
 			}
 		}
 	}
-	return jobs
+	return append(jobs, scripts.jobs...)
 }
 
 // SetupWithKeys is [Wallet.Setup] with the keys of P2MR made first, in the

@@ -1,12 +1,10 @@
 package wallet
 
 import (
-	"context"
 	"errors"
 	"math"
 
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // errRange reports a range that is too large to be derived.
@@ -22,10 +20,7 @@ const maxIndices = 4 * descriptor.MaxRange
 // index; 0 stands for the wallet's key pool. It fails where private keys are
 // needed and the wallet is locked or watches only.
 func (w *Wallet) topUp(s *source, size int32) error {
-	if size == 0 {
-		size = w.params.KeyPool
-	}
-	end := int32(min(max(int64(s.record.NextIndex)+int64(size), int64(s.record.RangeEnd)), math.MaxInt32))
+	end := w.poolEnd(s, size)
 	if !s.desc.IsRanged() {
 		end = 1
 		s.record.RangeStart, s.record.RangeEnd = 0, 1
@@ -43,6 +38,14 @@ func (w *Wallet) topUp(s *source, size int32) error {
 	w.noteFill(s)
 	w.write(s)
 	return nil
+}
+
+// poolEnd returns where a range ends with size indices ahead of the next.
+func (w *Wallet) poolEnd(s *source, size int32) int32 {
+	if size == 0 {
+		size = w.params.KeyPool
+	}
+	return int32(min(max(int64(s.record.NextIndex)+int64(size), int64(s.record.RangeEnd)), math.MaxInt32))
 }
 
 // deriveNew derives scripts. Where the cache lacks what they need it is completed
@@ -93,8 +96,7 @@ func (w *Wallet) derive(s *source, first, last int32) error {
 	}
 	for begin := int64(first); begin <= int64(last); begin += descriptor.MaxRange {
 		end := min(begin+descriptor.MaxRange-1, int64(last))
-		err := s.desc.ExpandRange(context.Background(), uint32(begin), uint32(end), cores.Count(), own)
-		if err != nil {
+		if err := w.eachScript(s, int32(begin), int32(end), own); err != nil {
 			return err
 		}
 	}

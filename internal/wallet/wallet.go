@@ -79,8 +79,9 @@ type Wallet struct {
 	scripts map[string]*script // own ones, and all that transactions pay to
 	mine    [][]byte           // own scripts in the order in which they came
 
-	made    map[chainhash.Hash][]*KeyBatch // keys for descriptors that are to come
-	pubKeys pubKeyPool
+	made     map[chainhash.Hash][]*KeyBatch // keys for descriptors that are to come
+	expanded map[chainhash.Hash]*KeyBatch   // scripts for the request that is carried out
+	pubKeys  pubKeyPool
 
 	// defaultType is the type of new addresses if nothing is said.
 	defaultType walletfile.OutputType
@@ -111,6 +112,7 @@ func newWallet(p Params) *Wallet {
 		params:     p,
 		byID:       make(map[chainhash.Hash]*source),
 		made:       make(map[chainhash.Hash][]*KeyBatch),
+		expanded:   make(map[chainhash.Hash]*KeyBatch),
 		pubKeys:    newPubKeyPool(),
 		active:     make(map[walletfile.Slot]*source),
 		scripts:    make(map[string]*script),
