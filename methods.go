@@ -91,7 +91,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, MaxTipAge: n.cfg.MaxTipAge,
+		Expansions: expansions, Sync: n.sync, Pool: n.mempool, MaxTipAge: n.cfg.MaxTipAge,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

@@ -86,7 +86,10 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 func (e *Engine) connect(block *btcutil.Block) error {
 	known := e.tree.Lookup(block.Hash()) // by its header alone
 	err := e.atomically(func() error {
-		_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+		err := validating(block.Hash(), func() error {
+			_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
+			return err
+		})
 		if known != nil && e.stored(block.Hash()) != nil {
 			err = errors.Join(err, e.dropHeader(known))
 		}
@@ -209,7 +212,9 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if e.isBare(b) {
 		return e.fail(b)
 	}
-	return e.change(func() error { return e.chain.InvalidateBlock(hash) })
+	return e.change(func() error {
+		return validating(hash, func() error { return e.chain.InvalidateBlock(hash) })
+	})
 }
 
 // Reconsider takes back Invalidate for a block, its ancestors and its
@@ -235,7 +240,10 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 		e.spread()
 		return e.unparkAll()
 	}
-	if err := e.change(func() error { return e.chain.ReconsiderBlock(&first.Hash) }); err != nil {
+	reconsider := func() error {
+		return validating(hash, func() error { return e.chain.ReconsiderBlock(&first.Hash) })
+	}
+	if err := e.change(reconsider); err != nil {
 		return err
 	}
 	return e.unparkAll()

@@ -66,7 +66,9 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 	commitWitnesses(block)
 	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
 
-	err = e.chain.CheckConnectBlockTemplate(btcutil.NewBlock(block))
+	err = validating(&chainhash.Hash{}, func() error {
+		return e.chain.CheckConnectBlockTemplate(btcutil.NewBlock(block))
+	})
 	var rule blockchain.RuleError
 	if errors.As(err, &rule) {
 		return nil, e.reject(rule, block)

@@ -8,11 +8,9 @@
 package chain
 
 import (
-	"context"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -32,8 +30,8 @@ type Deps struct {
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
 
-	// Unconfirmed is what the mempool knows; nil when the node keeps none.
-	Unconfirmed Unconfirmed
+	// Pool owns the mempool; nil when the node keeps none.
+	Pool *ask.Ref
 
 	// Expansions has the scripts of descriptors that were scanned for.
 	Expansions *descriptor.Expansions
@@ -50,23 +48,6 @@ type Deps struct {
 
 	// SizeOnDisk returns how many bytes the block and undo files take.
 	SizeOnDisk func() (int64, error)
-}
-
-// Unconfirmed is what the methods about outputs ask of the mempool.
-type Unconfirmed interface {
-	// Output returns an output that a transaction in the mempool creates, nil
-	// when none does, and whether one spends it, wherever it was created.
-	Output(ctx context.Context, out wire.OutPoint) (created *wire.TxOut, spent bool, err error)
-
-	// Txs returns all transactions in the mempool, and what each of them
-	// spends, in the order of its inputs.
-	Txs(ctx context.Context) ([]UnconfirmedTx, error)
-}
-
-// UnconfirmedTx is a transaction in the mempool.
-type UnconfirmedTx struct {
-	Tx    *wire.MsgTx
-	Spent []wire.TxOut
 }
 
 // Index is the block filter index.

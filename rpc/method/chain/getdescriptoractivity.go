@@ -10,9 +10,11 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
@@ -129,8 +131,8 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	if unconfirmed && d.Unconfirmed != nil {
-		if err := found.addUnconfirmed(ctx, d.Unconfirmed); err != nil {
+	if unconfirmed && d.Pool != nil {
+		if err := found.addUnconfirmed(ctx, d.Pool); err != nil {
 			return nil, err
 		}
 	}
@@ -191,13 +193,26 @@ func (s *activities) addBlock(d *Deps, reader chainview.Reader, b *chainview.Blo
 }
 
 // addUnconfirmed adds what happens in the mempool.
-func (s *activities) addUnconfirmed(ctx context.Context, pool Unconfirmed) error {
-	txs, err := pool.Txs(ctx)
+func (s *activities) addUnconfirmed(ctx context.Context, pool *ask.Ref) error {
+	content, err := ask.Ask(ctx, pool, messages.GetPoolTxs{})
 	if err != nil {
 		return err
 	}
-	for _, t := range txs {
-		s.addSpends(t.Tx, len(t.Spent), nil, func(n int) ([]byte, int64) { return t.Spent[n].PkScript, t.Spent[n].Value })
+	for _, t := range content.Txs {
+		q := messages.GetPoolCoins{View: messages.PoolOutputs}
+		for _, in := range t.Tx.TxIn {
+			q.Outs = append(q.Outs, in.PreviousOutPoint)
+		}
+		spent, err := ask.Ask(ctx, pool, q)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(spent, nil) {
+			continue // it has left the pool
+		}
+		s.addSpends(t.Tx, len(spent), nil, func(n int) ([]byte, int64) {
+			return spent[n].Output.PkScript, spent[n].Output.Value
+		})
 		s.addReceipts(t.Tx, nil)
 	}
 	return nil

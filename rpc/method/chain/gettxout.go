@@ -76,34 +76,41 @@ func (d *Deps) txOut(ctx context.Context, p *txjson.Printer, a *command.Args) (a
 		return nil, err
 	}
 	out := wire.OutPoint{Hash: hash, Index: index}
-	if unconfirmed && d.Unconfirmed != nil {
-		created, spent, err := d.Unconfirmed.Output(ctx, out)
-		if err != nil || spent {
-			return nil, err
-		}
-		if created != nil {
-			return d.unconfirmedOut(p, created)
-		}
-	}
-	coin, err := ask.Ask(ctx, d.Actor, messages.GetCoin{Out: out})
-	if errors.Is(err, messages.ErrNoCoin) {
-		return nil, nil
-	}
-	if err != nil {
+	coin, err := d.coin(ctx, out, unconfirmed)
+	if err != nil || coin == nil {
 		return nil, err
 	}
-	return txOutResult{
+	result := txOutResult{
 		BestBlock: coin.Tip.Hash, Confirmations: coin.Tip.Height - coin.Height + 1,
 		Value: jsontree.Amount(coin.Output.Value), Script: p.ScriptPubKey(coin.Output.PkScript), Coinbase: coin.Coinbase,
-	}, nil
+	}
+	if coin.Height == messages.PoolHeight {
+		result.Confirmations = 0
+	}
+	return result, nil
 }
 
-func (d *Deps) unconfirmedOut(p *txjson.Printer, out *wire.TxOut) (any, error) {
-	active, err := d.active()
-	if err != nil {
+// coin returns an output with the tip at which it is unspent, nil when there is
+// none. With the mempool, its outputs count, and what it spends does not.
+func (d *Deps) coin(ctx context.Context, out wire.OutPoint, pool bool) (*messages.Coin, error) {
+	if !pool || d.Pool == nil {
+		coin, err := ask.Ask(ctx, d.Actor, messages.GetCoin{Out: out})
+		if errors.Is(err, messages.ErrNoCoin) {
+			return nil, nil //nolint:nilnil // nothing is an answer
+		}
+		return &coin, err
+	}
+	coins, err := ask.Ask(ctx, d.Pool, messages.GetPoolCoins{Outs: []wire.OutPoint{out}, View: messages.PoolUnspent})
+	if err != nil || coins[0] == nil {
 		return nil, err
 	}
-	return txOutResult{
-		BestBlock: active.Tip().Hash, Value: jsontree.Amount(out.Value), Script: p.ScriptPubKey(out.PkScript),
-	}, nil
+	coin := *coins[0]
+	if coin.Tip == (messages.Tip{}) {
+		active, err := d.active()
+		if err != nil {
+			return nil, err
+		}
+		coin.Tip = messages.Tip{Hash: active.Tip().Hash, Height: active.Height()}
+	}
+	return &coin, nil
 }
