@@ -28,15 +28,21 @@ var payloadValue = func() (values [256]int8) {
 // polymod is the state of the checksum's BCH code: eight symbols of five bits.
 type polymod uint64
 
-func (c polymod) step(symbol int8) polymod {
-	top := c >> 35
-	c = (c&0x7ffffffff)<<5 ^ polymod(symbol)
-	for i, g := range checksumGenerator {
-		if top>>i&1 != 0 {
-			c ^= polymod(g)
+// reductions are the multiples of the generator by the symbols that leave the
+// state at its top.
+var reductions = func() (multiples [32]polymod) {
+	for top := range multiples {
+		for i, g := range checksumGenerator {
+			if top>>i&1 != 0 {
+				multiples[top] ^= polymod(g)
+			}
 		}
 	}
-	return c
+	return multiples
+}()
+
+func (c polymod) step(symbol int8) polymod {
+	return (c&0x7ffffffff)<<5 ^ polymod(symbol) ^ reductions[c>>35&31]
 }
 
 // Checksum computes the eight characters that follow # in a descriptor. It
@@ -80,6 +86,16 @@ func AddChecksum(body string) string {
 	return body + "#" + sum
 }
 
+// isPayload reports whether text has only characters that descriptors can have.
+func isPayload(text string) bool {
+	for i := range len(text) {
+		if payloadValue[text[i]] < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // checkChecksum returns the part of text before the checksum.
 func checkChecksum(text string, required bool) (string, error) {
 	body, given, found := strings.Cut(text, "#")
@@ -91,11 +107,13 @@ func checkChecksum(text string, required bool) (string, error) {
 	case found && len(given) != checksumLen:
 		return "", failf("Expected 8 character checksum, not %d characters", len(given))
 	}
-	sum, ok := Checksum(body)
-	if !ok {
+	if !isPayload(body) {
 		return "", failf("Invalid characters in payload")
 	}
-	if found && given != sum {
+	if !found {
+		return body, nil
+	}
+	if sum, _ := Checksum(body); given != sum {
 		return "", failf("Provided checksum '%s' does not match computed checksum '%s'", given, sum)
 	}
 	return body, nil

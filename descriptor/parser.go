@@ -1,5 +1,7 @@
 package descriptor
 
+import "sync/atomic"
+
 // scope is where in a descriptor an expression stands, as a set of one.
 type scope uint
 
@@ -30,16 +32,26 @@ type function struct {
 	parse func(p *parser, args string, ctx scope) (script, error)
 }
 
+// dialects are the lists of functions by dialect. They are made when they are
+// first needed, because functions parse with them.
+var dialects [P2MR + 1]atomic.Pointer[[]function]
+
 // functions returns the script expressions of the dialect.
 func (d Dialect) functions() []function {
+	if list := dialects[d].Load(); list != nil {
+		return *list
+	}
+	var list []function
 	switch d {
 	case Bitcoin:
-		return bitcoinFunctions()
+		list = bitcoinFunctions()
 	case P2MR:
-		return p2mrFunctions()
+		list = p2mrFunctions()
 	default:
 		panic("descriptor: unknown dialect")
 	}
+	dialects[d].Store(&list)
+	return list
 }
 
 // bitcoinFunctions are the script expressions of Bitcoin.
