@@ -340,7 +340,7 @@ type PoolChange struct {
 	VSize    int64
 	Added    bool
 	Reason   PoolReason // of leaving
-	Sequence uint64
+	Sequence uint64     // of the pool; 0: it came back from a block that left the chain
 }
 
 // PoolChanged announces changes of the pool in their order. Every listener hears

@@ -10,17 +10,18 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txpool"
 )
 
-// maxReturned bounds the size of the transactions that are kept while blocks
+// maxReturned bounds the memory of the transactions that are kept while blocks
 // leave the chain, as Core does.
 const maxReturned = 20_000_000
 
 // returned is what blocks that left the chain had in them, to be judged again.
 type returned struct {
 	txs  []*wire.MsgTx // in the order in which they were confirmed
-	size int
-	task *task // looks up what is needed for that
+	size int64         // estimated memory
+	task *task         // looks up what is needed for that
 }
 
 // current reports whether the pool has seen the active tip. If not it takes the
@@ -83,10 +84,10 @@ func (m *Mempool) disconnected(reader chainview.Reader, from, fork *chainview.Bl
 		}
 		for _, tx := range slices.Backward(txs) {
 			gone.txs = append(gone.txs, tx)
-			gone.size += tx.SerializeSize()
+			gone.size += txpool.Usage(tx)
 		}
 		for gone.size > maxReturned {
-			gone.size -= gone.txs[0].SerializeSize()
+			gone.size -= txpool.Usage(gone.txs[0])
 			gone.txs = gone.txs[1:]
 		}
 	}

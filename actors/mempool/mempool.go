@@ -25,6 +25,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -161,8 +162,23 @@ func (m *Mempool) next(c actor.Context) {
 // peers.
 func (m *Mempool) publish(announce []messages.RelayTx) {
 	changes := m.pool.TakeChanges()
+	m.logEvictions(changes)
 	if len(changes) > 0 || len(announce) > 0 {
 		m.cfg.Feed.Publish(messages.PoolChanged{Changes: changes, Announce: announce})
+	}
+}
+
+// logEvictions logs what a full pool did without.
+func (m *Mempool) logEvictions(changes []messages.PoolChange) {
+	n := 0
+	for i := range changes {
+		if !changes[i].Added && changes[i].Reason == messages.PoolSizeLimit {
+			n++
+		}
+	}
+	if raised := m.pool.Raised(); n > 0 && raised != (txpool.FeeRate{}) {
+		corelog.Printf(m.cfg.Log.With("category", "mempool"), slog.LevelDebug,
+			"Removed %d txn, rolling minimum fee bumped to %v", n, raised)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -53,7 +52,7 @@ const maxMoney = 21_000_000 * 100_000_000
 
 // inv notes what a peer has.
 func (r *Relay) inv(p *peer, list []*wire.InvVect) {
-	now := time.Now()
+	now := r.cfg.Now()
 	wanted := r.upToDate() && (!r.cfg.BlocksOnly || p.info.Permissions.Relay)
 	for _, v := range list {
 		wtxid := v.Type == invWtx
@@ -273,7 +272,7 @@ func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 		return
 	}
 	r.requests.forget(wid)
-	now := time.Now()
+	now := r.cfg.Now()
 	for parent := range parents {
 		p.known.add(parent)
 		r.requests.announced(p, parent, false, r.readyAt(p, true, now))

@@ -148,7 +148,7 @@ func (r *Relay) start(c actor.Context) {
 	ask.Then(r.ctx, c, r.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
 		return poolRead{pool, err}
 	})
-	r.reannounce = time.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
+	r.reannounce = r.cfg.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
 	r.setTimer(c)
 }
 
@@ -170,7 +170,7 @@ func (r *Relay) setTimer(c actor.Context) {
 // tick does what is due.
 func (r *Relay) tick(c actor.Context) {
 	r.setTimer(c)
-	now := time.Now()
+	now := r.cfg.Now()
 	if now.After(r.reannounce) {
 		r.reannounce = now.Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
 		for wid := range r.pool.unbroadcast {
@@ -195,7 +195,7 @@ func (r *Relay) poolRead(m poolRead) {
 			r.pool.unbroadcast[tx.WID] = struct{}{}
 		}
 		if !r.pool.gone[tx.WID] {
-			r.pool.add(&messages.PoolChange{Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize})
+			r.pool.add(&messages.PoolChange{Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize, Sequence: tx.Sequence})
 		}
 	}
 	r.pool.gone = nil
@@ -275,7 +275,7 @@ type pooled struct {
 	id, wid  chainhash.Hash
 	fee      int64
 	vsize    int64
-	sequence uint64 // grows with every transaction
+	sequence uint64 // grows with every transaction; 0 for one of a block that left the chain
 }
 
 func newMirror() mirror {
@@ -290,8 +290,11 @@ func (m *mirror) add(change *messages.PoolChange) {
 	if m.byWID[change.WID] != nil {
 		return
 	}
-	m.last++
-	p := &pooled{change.Tx, change.ID, change.WID, change.Fee, change.VSize, m.last}
+	p := &pooled{tx: change.Tx, id: change.ID, wid: change.WID, fee: change.Fee, vsize: change.VSize}
+	if change.Sequence > 0 {
+		m.last++
+		p.sequence = m.last
+	}
 	m.byWID[p.wid], m.byID[p.id] = p, p
 }
 

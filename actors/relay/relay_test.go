@@ -144,7 +144,7 @@ func (r *rig) pool(c actor.Context) {
 func (r *rig) takeIn(tx *wire.MsgTx, own bool) {
 	id, wid := tx.TxHash(), tx.WitnessHash()
 	r.feed.Publish(messages.PoolChanged{
-		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true}},
+		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1}},
 		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: own}},
 	})
 }

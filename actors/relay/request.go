@@ -23,6 +23,7 @@ const (
 type requests struct {
 	wants map[chainhash.Hash]*want
 	queue wantQueue // by the time of what is next
+	count uint64
 }
 
 // A want is one transaction by one of its ids.
@@ -32,6 +33,7 @@ type want struct {
 	from  []*offer
 	asked *offer    // in flight; nil: none
 	due   time.Time // something is to be done
+	order uint64    // in which they came
 	place int       // in the queue; -1: none
 }
 
@@ -53,7 +55,8 @@ func (q *requests) announced(p *peer, hash chainhash.Hash, wtxid bool, ready tim
 	}
 	w := q.wants[hash]
 	if w == nil {
-		w = &want{hash: hash, wtxid: wtxid, place: -1}
+		q.count++
+		w = &want{hash: hash, wtxid: wtxid, place: -1, order: q.count}
 		q.wants[hash] = w
 	}
 	w.from = append(w.from, &offer{p, ready})
@@ -162,8 +165,14 @@ func (w *want) choose(now time.Time) *offer {
 // wantQueue is a heap of wants by time.
 type wantQueue []*want //nolint:recvcheck // heap.Interface wants both
 
-func (v wantQueue) Len() int           { return len(v) }
-func (v wantQueue) Less(i, j int) bool { return v[i].due.Before(v[j].due) }
+func (v wantQueue) Len() int { return len(v) }
+
+func (v wantQueue) Less(i, j int) bool {
+	if order := v[i].due.Compare(v[j].due); order != 0 {
+		return order < 0
+	}
+	return v[i].order < v[j].order
+}
 
 func (v wantQueue) Swap(i, j int) {
 	v[i], v[j] = v[j], v[i]

@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"actors/chain":    actor,
 	"actors/coins":    append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":  actor,
-	"actors/mempool":  append([]string{"internal/txpool"}, actor...),
+	"actors/mempool":  append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/peers":    append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":    append([]string{"internal/p2p"}, actor...),
 	"actors/scanner":  append([]string{"internal/match", "internal/slots", "internal/spends"}, actor...),

@@ -36,6 +36,12 @@ func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 		}
 		p.removeSpenders(tx)
 	}
+	limits := p.policy.Limits
+	for _, e := range p.Ordered() {
+		if p.byID[e.ID] == e && (e.Ancestors.Count > limits.Ancestors || e.Ancestors.VSize > limits.AncestorVSize) {
+			p.removeAll(e, messages.PoolSizeLimit) // what came back may be too much together with what was there
+		}
+	}
 	for _, e := range p.Ordered() {
 		if p.byID[e.ID] == e && !p.stillValid(e, chain, now) {
 			p.removeAll(e, messages.PoolReorg)

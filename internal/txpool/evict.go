@@ -98,15 +98,21 @@ func higher(a, b FeeRate) FeeRate {
 // Limit drops what is too old, then what pays least until the pool fits.
 func (p *Pool) Limit(now int64) {
 	p.expire(now)
+	p.raised = FeeRate{}
 	for len(p.eviction) > 0 && p.Usage() > p.policy.MaxBytes {
 		worst := p.eviction[0]
 		rate := PerKvB(RateOf(worst.Descendants.Fees, worst.Descendants.VSize).PerKvB() + p.policy.IncrementalFee.PerKvB())
 		if raised := float64(rate.PerKvB()); raised > p.floor.rate {
 			p.floor.rate, p.floor.block = raised, false
 		}
+		p.raised = higher(p.raised, rate)
 		p.removeAll(worst, messages.PoolSizeLimit)
 	}
 }
+
+// Raised returns the rate to which [Pool.Limit] raised the floor when it dropped
+// something the last time it ran; nothing if it dropped nothing.
+func (p *Pool) Raised() FeeRate { return p.raised }
 
 // expire drops what is too old. Within one second that cannot change.
 func (p *Pool) expire(now int64) {

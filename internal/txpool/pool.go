@@ -26,7 +26,8 @@ type Pool struct {
 	vsize, fees, usage int64
 	sequence           uint64
 	floor              floor
-	expired            int64 // when old ones were looked for
+	raised             FeeRate // see Raised
+	expired            int64   // when old ones were looked for
 	changes            []Change
 }
 
@@ -102,11 +103,11 @@ func (p *Pool) insert(e *Entry) {
 			child.parents[e], e.children[child] = struct{}{}, struct{}{}
 		}
 	}
-	heap.Push(&p.eviction, e)
 	p.countIn(e)
+	heap.Push(&p.eviction, e)
 	e.usage = usageOf(e)
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
-	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: p.sequence})
+	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: e.Sequence})
 	p.sequence++
 }
 
@@ -119,6 +120,7 @@ func (p *Pool) countIn(e *Entry) {
 	for a := range above {
 		e.Ancestors.add(a, 1)
 		a.Descendants.add(e, 1)
+		p.eviction.fix(a) // after each change: the heap mends one at a time
 	}
 	for d := range below {
 		e.Descendants.add(d, 1)
@@ -140,10 +142,6 @@ func (p *Pool) countIn(e *Entry) {
 			p.eviction.fix(a)
 		}
 	}
-	for a := range above {
-		p.eviction.fix(a)
-	}
-	p.eviction.fix(e)
 }
 
 // remove takes out one entry. What depends on it stays, as when it is in a block.

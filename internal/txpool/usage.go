@@ -1,10 +1,12 @@
 package txpool
 
+import "github.com/btcsuite/btcd/wire"
+
 // Sizes of Core's structures on a machine of 64 bits, by which it estimates the
 // memory that its pool takes. Operators choose -maxmempool by that measure, so
 // it is kept, although Go's structures are of other sizes.
 const (
-	usageEntry  = 528 // with its places in the indexes of the pool
+	usageEntry  = 512 // with its places in the indexes of the pool
 	usageShared = 176 // of a transaction, with its counter of references
 	usageInput  = 104
 	usageOutput = 48
@@ -31,16 +33,19 @@ func usageOfScript(n int) int64 {
 
 // usageOf estimates the memory of an entry.
 func usageOf(e *Entry) int64 {
-	n := usageEntry + usageShared +
-		allocated(usageInput*len(e.Tx.TxIn)) + allocated(usageOutput*len(e.Tx.TxOut)) +
-		usageSpend*int64(len(e.Tx.TxIn))
-	for _, in := range e.Tx.TxIn {
+	return usageEntry + usageSpend*int64(len(e.Tx.TxIn)) + Usage(e.Tx)
+}
+
+// Usage estimates the memory that Core takes for a transaction.
+func Usage(tx *wire.MsgTx) int64 {
+	n := usageShared + allocated(usageInput*len(tx.TxIn)) + allocated(usageOutput*len(tx.TxOut))
+	for _, in := range tx.TxIn {
 		n += usageOfScript(len(in.SignatureScript)) + allocated(usageItem*len(in.Witness))
 		for _, item := range in.Witness {
 			n += allocated(len(item))
 		}
 	}
-	for _, out := range e.Tx.TxOut {
+	for _, out := range tx.TxOut {
 		n += usageOfScript(len(out.PkScript))
 	}
 	return n
