@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -35,7 +36,9 @@ type rig struct {
 	sync  *ask.Ref
 	peers int64
 
-	pool   []messages.PoolTx // what the memory pool has at first
+	parked map[chainhash.Hash][]byte // blocks before their parents
+	early  int                       // how many there ever were
+	pool   []messages.PoolTx         // what the memory pool has at first
 	feed   *ask.Feed[messages.PoolChanged]
 	reject map[chainhash.Hash]string // reasons to refuse blocks and headers
 }
@@ -57,6 +60,7 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 	t.Helper()
 	r := &rig{
 		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
+		parked: make(map[chainhash.Hash][]byte),
 		reject: make(map[chainhash.Hash]string), feed: new(ask.Feed[messages.PoolChanged]),
 	}
 	sys := actortest.New(t)
@@ -126,17 +130,40 @@ func (r *rig) addBlock(raw []byte) error {
 		r.chain.SetStatus(b, b.Status()|chainview.Failed)
 		return &messages.RejectError{Reason: reason[len("body "):]}
 	}
-	parent := chainhash.Hash(raw[4:36])
-	if p := r.chain.Lookup(&parent); p == nil || p.Status()&chainview.HasData == 0 {
-		r.t.Errorf("block %v came before its parent", hash)
-		return &messages.RejectError{Reason: "prev-blk-not-found"}
+	block, err := btcutil.NewBlockFromBytes(raw)
+	if err != nil {
+		return err
+	}
+	if blockchain.CalcMerkleRoot(block.Transactions(), false) != block.MsgBlock().Header.MerkleRoot {
+		return &messages.RejectError{Reason: "bad-txnmrklroot"}
 	}
 	before := r.chain.Active().Tip()
-	_, err := r.chain.Add(raw)
+	r.connect(raw)
 	if tip := r.chain.Active().Tip(); tip != before {
 		r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
 	}
-	return err
+	return nil
+}
+
+// connect adds a block, or parks it until its parent comes.
+func (r *rig) connect(raw []byte) {
+	hash, parent := chainhash.DoubleHashH(raw[:80]), chainhash.Hash(raw[4:36])
+	if p := r.chain.Lookup(&parent); p == nil || p.Status()&chainview.HasData == 0 || r.parked[parent] != nil {
+		r.early++
+		r.parked[hash] = raw
+		b := r.chain.Lookup(&hash)
+		r.chain.SetStatus(b, b.Status()|chainview.HasData)
+		return
+	}
+	if _, err := r.chain.Add(raw); err != nil {
+		r.t.Error(err)
+	}
+	for child, raw := range r.parked {
+		if chainhash.Hash(raw[4:36]) == hash {
+			delete(r.parked, child)
+			r.connect(raw)
+		}
+	}
 }
 
 // remote is a chain that a scripted peer has.

@@ -46,6 +46,9 @@ func TestBlocksOutOfOrder(t *testing.T) {
 				p.sayBlock(remote, h)
 			}
 		}
+		if r.early > 0 {
+			t.Errorf("%d blocks reached the chain before their parents", r.early)
+		}
 	})
 }
 
