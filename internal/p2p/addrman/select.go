@@ -1,0 +1,100 @@
+package addrman
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+)
+
+// Select chooses an address to connect to among those that fit: with equal
+// chance one that was reached before or a new one, and only a new one with
+// newOnly. It reports false when none fits.
+func (m *Manager) Select(newOnly bool, fits func(netaddr.Network) bool, now time.Time) (Address, bool) {
+	if len(m.list) == 0 {
+		return Address{}, false
+	}
+	if !newOnly && m.rand.IntN(2) == 0 {
+		if e := m.choose(m.tried[:], fits, now); e != nil {
+			return e.address(), true
+		}
+	}
+	if e := m.choose(m.fresh[:], fits, now); e != nil {
+		return e.address(), true
+	}
+	if newOnly {
+		return Address{}, false
+	}
+	if e := m.choose(m.tried[:], fits, now); e != nil {
+		return e.address(), true
+	}
+	return Address{}, false
+}
+
+// choose returns a random address of a table, from a random bucket first: the
+// buckets bound how many are of one hand.
+func (m *Manager) choose(table [][bucketSize]*entry, fits func(netaddr.Network) bool, now time.Time) *entry {
+	factor := 1.0
+	for range 50 { // after so many, one that was tried before is as good
+		var found *entry
+		start := m.rand.IntN(len(table))
+		for i := 0; i < len(table) && found == nil; i++ {
+			found = m.inBucket(&table[(start+i)%len(table)], fits)
+		}
+		if found == nil {
+			return nil
+		}
+		if m.rand.Float64() < factor*found.chance(now) {
+			return found
+		}
+		factor *= 1.2
+	}
+	return nil
+}
+
+func (m *Manager) inBucket(bucket *[bucketSize]*entry, fits func(netaddr.Network) bool) *entry {
+	start := m.rand.IntN(bucketSize)
+	for i := range bucketSize {
+		if e := bucket[(start+i)%bucketSize]; e != nil && fits(e.addr.Network()) {
+			return e
+		}
+	}
+	return nil
+}
+
+func (e *entry) address() Address {
+	return Address{e.addr, e.services, e.seen, e.lastTry, e.tried, e.source}
+}
+
+// Sample returns up to most random addresses, and no more than percent of all
+// (0: no such limit), of one network or of all with nil. Those worth nothing are
+// left out.
+func (m *Manager) Sample(most, percent int, network *netaddr.Network, now time.Time) []Address {
+	count := len(m.list)
+	if percent > 0 {
+		count = count * percent / 100
+	}
+	if most > 0 {
+		count = min(count, most)
+	}
+	var sample []Address
+	for _, i := range m.rand.Perm(len(m.list)) {
+		if len(sample) >= count {
+			break
+		}
+		e := m.list[i]
+		if e.isTerrible(now) || network != nil && e.addr.Network() != *network {
+			continue
+		}
+		sample = append(sample, e.address())
+	}
+	return sample
+}
+
+// All returns every address, in no order.
+func (m *Manager) All() []Address {
+	all := make([]Address, len(m.list))
+	for i, e := range m.list {
+		all[i] = e.address()
+	}
+	return all
+}
