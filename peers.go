@@ -36,6 +36,24 @@ type PeerConfig struct {
 
 	Port uint16 // default that of the network
 
+	// Automatic has the node find peers and connect to them: by DNSSeeds, where the
+	// network has some, and by SeedNodes.
+	Automatic     bool
+	DNSSeeds      bool
+	ForceDNSSeeds bool // also when addresses are known
+	SeedNodes     []string
+
+	// Proxy are SOCKS5 proxies, "host[:port]" for all networks or
+	// "host[:port]=network"; Onion is that for Tor. OnlyNet names the networks to
+	// connect to, by default all that can be reached.
+	Proxy          []string
+	Onion          string
+	ProxyRandomize bool
+	OnlyNet        []string
+
+	ExternalIP []string // own addresses as seen from outside
+	Discover   bool     // find own addresses
+
 	Connect  []string // stay connected to these nodes, and find no others
 	AddNodes []string // stay connected to these nodes, too
 
@@ -100,7 +118,13 @@ func (n *Node) startPeers(ctx context.Context) error {
 		closeAll(listeners)
 		return err
 	}
+	local, err := n.locals()
+	if err != nil {
+		closeAll(listeners)
+		return err
+	}
 	cfg := peers.Config{
+		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, SeedNodes: p.SeedNodes,
 		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
@@ -109,10 +133,21 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		Sync: n.sync, Relay: n.relay, BlocksOnly: n.cfg.BlocksOnly,
 	}
+	if p.DNSSeeds && p.Lookup {
+		cfg.Seeds = n.seeds()
+	}
+	if err := n.reach(&cfg); err != nil {
+		closeAll(listeners)
+		return err
+	}
 	if p.Filters {
 		cfg.Filters, cfg.Indexer = n.store, n.indexer
 	}
-	return n.spawn(&n.peers, "peers", peers.New(cfg), peers.Requests)
+	if err := n.spawn(&n.peers, "peers", peers.New(cfg), peers.Requests); err != nil {
+		return err
+	}
+	n.clock.OnSet(func() { n.peers.Tell(peers.ClockSet{}) })
+	return nil
 }
 
 // services is what the node offers its peers.

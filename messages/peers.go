@@ -225,3 +225,51 @@ type Ban struct {
 
 // ClearBans takes back all bans. It is answered when that is on disk.
 type ClearBans struct{ Asks[Done] }
+
+// ErrNetworkName reports a network that nobody knows.
+var ErrNetworkName = errors.New("unknown network")
+
+// GetNodeAddresses asks for addresses of nodes that may be there, at random.
+//
+// Errors: [ErrNetworkName].
+type GetNodeAddresses struct {
+	Asks[[]NodeAddress]
+
+	Count   int    // at most; 0: all
+	Network string // "ipv4"; empty: any
+}
+
+// NodeAddress is where a node may be.
+type NodeAddress struct {
+	Host     string
+	Port     uint16
+	Network  string
+	Services uint64
+	Seen     time.Time // last heard of
+	Tried    bool      // was reached once
+}
+
+// AddPeerAddress adds the address of a node by hand.
+type AddPeerAddress struct {
+	Asks[AddedAddress]
+
+	Host  string
+	Port  uint16
+	Tried bool // as one that was reached
+}
+
+// AddedAddress is the answer to [AddPeerAddress].
+type AddedAddress struct {
+	Added  bool
+	Failed string // how, in Core's words; empty with a text that is no address
+}
+
+// CountAddresses asks how many addresses of nodes are known: of each network, and
+// of all.
+type CountAddresses struct{ Asks[[]AddressCount] }
+
+// AddressCount is how many addresses are known of a network.
+type AddressCount struct {
+	Network    string
+	New, Tried int // heard of, and reached
+}

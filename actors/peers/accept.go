@@ -167,6 +167,17 @@ func (t *Table) permit(e *entry) link.Permissions {
 	return p
 }
 
+// A ClockSet tells the table that the clock was set: what is due by it is done.
+type ClockSet struct{}
+
+// clockSet does what is due by a clock that was set.
+func (t *Table) clockSet() {
+	for _, e := range t.peers {
+		_ = e.session.Tick() // ends itself
+	}
+	t.sendAddrs()
+}
+
 // A tick is the time to look after connections.
 type tick struct{ handled func() }
 

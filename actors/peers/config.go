@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -47,18 +48,32 @@ type Config struct {
 	// that of the network.
 	MinimumWork *big.Int
 
+	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
+	Local     []Local                  // where the node can be reached
+
 	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)
 	Defaults  access.Defaults      // of permissions
 
-	Listeners   []Listener // where peers are accepted
-	Connect     []string   // stay connected to these nodes
-	Added       []string   // likewise, and by addnode
-	Port        uint16     // of nodes without one; default that of the network
-	Lookup      bool       // names of nodes are looked up (-dns)
-	Inactive    bool       // begin without network (-networkactive=0)
-	V2          bool       // speak the encrypted transport (-v2transport)
+	Listeners  []Listener // where peers are accepted
+	Automatic  bool       // find peers, and connect to them
+	Seeds      []string   // DNS names that have addresses of nodes
+	ForceSeeds bool       // ask them at every start
+	SeedNodes  []string   // nodes to ask for addresses
+
+	// Proxies are those of the source, by network; NameProxy says that it has one
+	// for names, which are then not looked up.
+	Proxies        map[netaddr.Network]string
+	NameProxy      bool
+	ProxyRandomize bool
+
+	Connect     []string // stay connected to these nodes
+	Added       []string // likewise, and by addnode
+	Port        uint16   // of nodes without one; default that of the network
+	Lookup      bool     // names of nodes are looked up (-dns)
+	Inactive    bool     // begin without network (-networkactive=0)
+	V2          bool     // speak the encrypted transport (-v2transport)
 	UserAgent   string
 	Services    wire.ServiceFlag
 	MaxPeers    int           // connections that are not manual, in both directions
@@ -77,6 +92,12 @@ const (
 	// DefaultTimeout is Core's DEFAULT_CONNECT_TIMEOUT.
 	DefaultTimeout = 5 * time.Second
 )
+
+// A Local address is one at which the node can be reached.
+type Local struct {
+	Addr  netaddr.Addr
+	Score int // how sure that is
+}
 
 // A Listener is where peers are accepted.
 type Listener struct {
@@ -114,7 +135,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		UserAgent: t.cfg.UserAgent, Services: t.cfg.Services, Height: t.height(),
 		NoTransactions: t.cfg.Relay == nil || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
-		Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
+		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen),
 	}
 }
@@ -125,18 +146,4 @@ func (t *Table) height() int32 {
 		return reader.Active().Height()
 	}
 	return 0
-}
-
-// TCP is the Source of nodes that reach their peers directly.
-type TCP struct{}
-
-// Dial implements Source.
-func (TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
-	var d net.Dialer
-	return d.DialContext(ctx, "tcp", addr)
-}
-
-// Lookup implements Source.
-func (TCP) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }

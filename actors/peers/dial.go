@@ -134,6 +134,9 @@ func (t *Table) targets(ctx context.Context, d *dial) ([]string, error) {
 	if !isName(host) {
 		return []string{net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
 	}
+	if t.cfg.NameProxy {
+		return []string{net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
+	}
 	if !t.cfg.Lookup {
 		return nil, errNoLookup
 	}

@@ -36,6 +36,7 @@ type entry struct {
 
 	established bool
 	remote      p2p.Remote
+	gossip      gossip
 }
 
 // logIdentity is how lines of the log name the peer.
@@ -104,6 +105,8 @@ var errDisconnected = fmt.Errorf("disconnected by request: %w", p2p.ErrClosed)
 func (t *Table) joined(m joined) {
 	if e := t.byID(m.id); e != nil {
 		e.established, e.remote = true, m.remote
+		t.beginGossip(e)
+		t.reached(e)
 	}
 }
 
@@ -115,6 +118,13 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	}
 	e.session.Close(nil) // an actor that failed too often left it
 	t.remove(e)
+	if errors.Is(e.line.reason, p2p.ErrFeeler) {
+		e.remote = e.session.Stats().Remote
+		t.reached(e)
+	}
+	if e.established && e.typ != p2p.Inbound && e.typ != p2p.BlockRelayOnly {
+		t.addrs.Connected(e.addr, t.cfg.Now())
+	}
 	if errors.Is(e.line.reason, p2p.ErrRetryV1) && e.dial != nil && t.active {
 		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
 		again := *e.dial
@@ -161,6 +171,7 @@ func (e *entry) info() messages.PeerInfo {
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, PingWait: st.PingWait,
 		CompactFrom: e.line.compact.Load(),
+		AddrRelay:   e.gossip.enabled, AddrProcessed: e.gossip.taken, AddrLimited: e.gossip.limited,
 	}
 	if st.Remote.Common == 0 {
 		info.StartHeight = -1

@@ -7,7 +7,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -26,6 +25,7 @@ func (t *Table) maintain(c actor.Context) {
 		return
 	}
 	t.connectAdded(c)
+	t.connectAutomatic(c)
 }
 
 // slots returns how many connections of each type the node makes for itself.
@@ -78,15 +78,18 @@ func (t *Table) network() messages.NetworkState {
 	return messages.NetworkState{
 		Active: t.active, Services: uint64(t.cfg.Services), Relay: t.cfg.Relay != nil, Peers: t.count(),
 		TimeOffset: t.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
-		Networks: t.networks(), V2: t.cfg.V2,
+		Networks: t.networks(), Local: t.locals(), V2: t.cfg.V2,
 	}
 }
 
 // networks lists all networks in Core's order.
-func (*Table) networks() []messages.NetworkUse {
+func (t *Table) networks() []messages.NetworkUse {
 	var all []messages.NetworkUse
-	for _, n := range []netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion, netaddr.I2P, netaddr.CJDNS} {
-		all = append(all, messages.NetworkUse{Name: n.String(), Reachable: n == netaddr.IPv4 || n == netaddr.IPv6})
+	for _, n := range coreNetworks {
+		p := t.proxyOf(n)
+		all = append(all, messages.NetworkUse{
+			Name: n.String(), Reachable: t.usable(n), Proxy: p, Randomize: p != "" && t.cfg.ProxyRandomize,
+		})
 	}
 	return all
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -36,6 +38,9 @@ var Requests = []ask.Served{
 	ask.Serve[messages.PingPeers](),
 	ask.Serve[messages.SetNetworkActive](),
 	ask.Serve[messages.GetNetwork](),
+	ask.Serve[messages.GetNodeAddresses](),
+	ask.Serve[messages.AddPeerAddress](),
+	ask.Serve[messages.CountAddresses](),
 	ask.Serve[messages.SetBan](),
 	ask.Serve[messages.ListBans](),
 	ask.Serve[messages.ClearBans](),
@@ -52,6 +57,9 @@ type (
 	pingPeers        = ask.Call[messages.PingPeers, messages.Done]
 	setNetworkActive = ask.Call[messages.SetNetworkActive, messages.Done]
 	getNetwork       = ask.Call[messages.GetNetwork, messages.NetworkState]
+	getNodeAddresses = ask.Call[messages.GetNodeAddresses, []messages.NodeAddress]
+	addPeerAddress   = ask.Call[messages.AddPeerAddress, messages.AddedAddress]
+	countAddresses   = ask.Call[messages.CountAddresses, []messages.AddressCount]
 	setBan           = ask.Call[messages.SetBan, messages.Done]
 	listBans         = ask.Call[messages.ListBans, []messages.Ban]
 	clearBans        = ask.Call[messages.ClearBans, messages.Done]
@@ -73,17 +81,26 @@ type Table struct {
 
 // shared is what the instances of the table have in common.
 type shared struct {
-	cfg    Config
-	log    *slog.Logger
-	nonces p2p.Nonces
-	totals p2p.Totals
-	nextID atomic.Int64
+	cfg     Config
+	log     *slog.Logger
+	addrLog *slog.Logger
+	nonces  p2p.Nonces
+	totals  p2p.Totals
+	nextID  atomic.Int64
 
 	// One instance at a time uses these.
 	added     []*addedNode
 	active    bool
 	accepting []*ask.Worker
 	bans      access.Bans
+	addrs     *addrman.Manager
+	answers   map[string]answer // to requests for addresses
+
+	addrsChanged bool
+	nextSave     time.Time // of the addresses
+	nextFeeler   time.Time
+	began        time.Time // to look for peers
+	seeding      bool      // DNS seeds were asked, or need not be
 
 	discouraged map[netaddr.Addr]struct{} // without ports
 
@@ -96,10 +113,13 @@ type shared struct {
 // New returns the producer of the table.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), active: !cfg.Inactive, stopped: make(chan struct{})}
+	s := &shared{cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), active: !cfg.Inactive, stopped: make(chan struct{}), answers: make(map[string]answer)}
+	s.addrLog = cfg.Log.With(slog.String(corelog.CategoryKey, "addrman"))
 	_, _ = rand.Read(s.secret[:]) // never fails
+	s.addrs = addrman.New()
 	if cfg.Dir != "" {
 		s.loadBans()
+		s.loadAddrs()
 	}
 	for _, node := range cfg.Connect {
 		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})
@@ -122,6 +142,7 @@ func (t *Table) Receive(c actor.Context) {
 	case *actor.Stopping:
 		t.stopAccepting()
 		t.close()
+		t.closeAddrs()
 	case *actor.Restarting:
 		t.close()
 	case finished:
@@ -138,8 +159,12 @@ func (t *Table) handle(c actor.Context, msg any) {
 	case *actor.Terminated:
 		t.ended(c, m.Who)
 	case tick:
+		defer m.handled()
 		t.maintain(c)
-		m.handled()
+		t.sendAddrs()
+		t.writeAddrs(c)
+	case ClockSet:
+		t.clockSet()
 	case accepted:
 		defer m.handled()
 		t.accepted(c, m)
@@ -147,6 +172,10 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.dialed(c, m)
 	case joined:
 		t.joined(m)
+	case gossiped:
+		t.gossiped(m)
+	case seeded:
+		t.seeded(m)
 	case saved:
 		t.saved(c, m)
 	case misbehaved:
@@ -180,6 +209,12 @@ func (t *Table) serve(c actor.Context, msg any) {
 	case *setNetworkActive:
 		t.setActive(m.Req.Active)
 		m.Answer(messages.Done{}, nil)
+	case *getNodeAddresses:
+		m.Answer(t.nodeAddresses(&m.Req))
+	case *addPeerAddress:
+		m.Answer(t.addAddress(&m.Req), nil)
+	case *countAddresses:
+		m.Answer(t.countAddresses(), nil)
 	case *setBan:
 		t.setBan(c, m)
 	case *listBans:

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p"
 )
 
 const (
@@ -104,7 +105,7 @@ func (s *Sync) schedule() {
 	preferred := s.preferred()
 	for _, p := range s.peers {
 		from := p.isPreferred()
-		if !from && p.servesBlocks() && (preferred == 0 || len(s.flights) == 0) {
+		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 || len(s.flights) == 0) {
 			from = true
 		}
 		s.startHeaders(p, from)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +28,15 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 	most := max(o.Int("maxconnections", defaultMaxPeers), 0)
 	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
 	bound := len(bind)+len(whitebind) > 0
-	listen := o.Bool("listen", bound || !chosen && most > 0 && len(o.Strings("proxy")) == 0)
+	listen := o.Bool("listen", bound || !chosen && most > 0 && len(proxies(o)) == 0)
 	if !listen && bound {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
+		Automatic: !chosen, DNSSeeds: o.Bool("dnsseed", !chosen && most > 0), ForceDNSSeeds: o.Bool("forcednsseed", false),
+		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o), ProxyRandomize: o.Bool("proxyrandomize", true),
+		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
+		Discover:  o.Bool("discover", listen && len(o.Strings("externalip")) == 0 && len(proxies(o)) == 0),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
 		WhitelistRelay: o.Bool("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
 		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
@@ -52,6 +57,18 @@ const (
 	// longestTimeout is what a time.Duration can hold, in seconds.
 	longestTimeout = int64(1<<63-1) / int64(time.Second)
 )
+
+// proxies reads -proxy; "0" and the empty text stand for none.
+func proxies(o *options.Settings) []string {
+	return slices.DeleteFunc(o.Strings("proxy"), func(p string) bool { return p == "" || p == "0" })
+}
+
+func onion(o *options.Settings) string {
+	if text := o.String("onion", ""); text != "0" {
+		return text
+	}
+	return ""
+}
 
 func peerPort(o *options.Settings) (uint16, error) {
 	text := o.String("port", "")

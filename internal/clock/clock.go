@@ -2,13 +2,26 @@
 package clock
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // A Clock tells the real time until it is set, and a fixed time from then on.
 // The zero value tells the real time. It is safe for concurrent use.
-type Clock struct{ mock atomic.Int64 } // seconds since 1970; 0: not set
+type Clock struct {
+	mock atomic.Int64 // seconds since 1970; 0: not set
+
+	mu    sync.Mutex
+	onSet []func()
+}
+
+// OnSet has f called whenever the clock was set. It must not wait.
+func (c *Clock) OnSet(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onSet = append(c.onSet, f)
+}
 
 // Now returns the time.
 func (c *Clock) Now() time.Time {
@@ -20,9 +33,14 @@ func (c *Clock) Now() time.Time {
 
 // Set makes t the time, to the second. The zero time returns to the real one.
 func (c *Clock) Set(t time.Time) {
-	if t.IsZero() {
-		c.mock.Store(0)
-		return
+	sec := int64(0)
+	if !t.IsZero() {
+		sec = t.Unix()
 	}
-	c.mock.Store(t.Unix())
+	c.mock.Store(sec)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.onSet {
+		f()
+	}
 }

@@ -17,11 +17,11 @@ import (
 
 var now = time.Unix(1_700_000_000, 0)
 
-func addr(t testing.TB, text string) netaddr.Addr {
-	t.Helper()
+func addr(tb testing.TB, text string) netaddr.Addr {
+	tb.Helper()
 	a, err := netaddr.Parse(text, 8333)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return a
 }

@@ -7,9 +7,9 @@
 package net
 
 import (
-	"github.com/btcsuite/btcd/wire"
-
 	"context"
+
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -45,12 +45,15 @@ func Commands(d Deps) []command.Command {
 	return []command.Command{
 		addConnection(&d),
 		addNode(&d),
+		addPeerAddress(&d),
 		clearBanned(&d),
 		disconnectNode(&d),
 		getAddedNodeInfo(&d),
+		getAddrmanInfo(&d),
 		getConnectionCount(&d),
 		getNetTotals(&d),
 		getNetworkInfo(&d),
+		getNodeAddresses(&d),
 		getPeerInfo(&d),
 		listBanned(&d),
 		ping(&d),

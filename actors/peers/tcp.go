@@ -1,0 +1,57 @@
+package peers
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"golang.org/x/net/proxy"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+)
+
+// TCP is the Source of nodes that reach their peers directly, or through SOCKS5
+// proxies.
+type TCP struct {
+	Proxies   map[netaddr.Network]string // "host:port" by network; none: directly
+	Names     string                     // proxy for names; empty: they are looked up
+	Randomize bool                       // other credentials for each connection, as Tor separates by them
+}
+
+// Dial implements Source.
+func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	through := t.Names
+	if a, err := netaddr.Parse(addr, 0); err == nil {
+		through = ""
+		if a.IsRoutable() { // others are near, where no proxy leads
+			through = t.Proxies[a.Network()]
+		}
+		if _, direct := a.AddrPort(); !direct && through == "" {
+			return nil, fmt.Errorf("%s: no proxy for %s", addr, a.Network())
+		}
+	}
+	var direct net.Dialer
+	if through == "" {
+		return direct.DialContext(ctx, "tcp", addr)
+	}
+	var auth *proxy.Auth
+	if t.Randomize {
+		auth = &proxy.Auth{User: rand.Text(), Password: rand.Text()}
+	}
+	socks, err := proxy.SOCKS5("tcp", through, auth, &direct)
+	if err != nil {
+		return nil, err
+	}
+	return socks.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
+}
+
+// Lookup implements Source.
+func (TCP) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+func netipAddrPort(ip netip.Addr, port uint16) netip.AddrPort {
+	return netip.AddrPortFrom(ip.Unmap(), port)
+}
