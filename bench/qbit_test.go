@@ -54,7 +54,7 @@ func recordedChain(b *testing.B) string {
 		b.Fatal(err)
 	}
 	defer file.Close()
-	if _, err := io.Copy(file, r); err != nil { //nolint:gosec // our own file
+	if _, err := io.Copy(file, r); err != nil {
 		b.Fatal(err)
 	}
 	return path
@@ -64,13 +64,8 @@ func recordedChain(b *testing.B) string {
 func importing(b *testing.B, binary, chain string, args ...string) *contender {
 	b.Helper()
 	return &contender{run: func() error {
-		dir, err := os.MkdirTemp("", "trawl-bench-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
 		all := append([]string{
-			"-regtest", "-datadir=" + dir, "-loadblock=" + chain, "-stopafterblockimport", "-listen=0", "-connect=0",
+			"-regtest", "-datadir=" + b.TempDir(), "-loadblock=" + chain, "-stopafterblockimport", "-listen=0", "-connect=0",
 			"-server=0", "-disablewallet", "-printtoconsole=0",
 		}, args...)
 		if out, err := exec.CommandContext(b.Context(), binary, all...).CombinedOutput(); err != nil {
@@ -107,7 +102,7 @@ func derivingP2MR(b *testing.B, binary string, args ...string) *contender {
 		"-regtest", "-datadir=" + b.TempDir(), "-rpcport=" + port, "-rpcuser=bench", "-rpcpassword=bench", "-listen=0",
 		"-connect=0", "-disablewallet", "-printtoconsole=0",
 	}, args...)
-	program := exec.Command(binary, all...) //nolint:gosec // named by whoever measures
+	program := exec.Command(binary, all...)
 	program.Stderr = os.Stderr
 	if err := program.Start(); err != nil {
 		b.Fatal(err)

@@ -17,7 +17,6 @@ var bitcoin = map[string]func() *Network{
 
 func mainNetwork() *Network {
 	return complete(&Network{
-
 		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333,
 		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
