@@ -223,7 +223,7 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 		return
 	}
 	m.scan.ready = true
-	for range s.cfg.Workers {
+	for range m.scan.pass.Workers(s.cfg.Workers) {
 		m.scan.startWorker(c, match.Heights{})
 	}
 }

@@ -97,6 +97,12 @@ type Pass struct {
 // New returns a pass, of which nothing is done.
 func New(cfg Config) *Pass { return &Pass{Config: cfg, next: cfg.First} }
 
+// Workers returns how many of n workers find something to do at first.
+func (p *Pass) Workers(n int) int {
+	units := (int(p.Stop.Height) - int(p.First) + firstUnit) / firstUnit
+	return max(min(n, units), 1)
+}
+
 // Work matches the given unit, if it is not empty, and then others until nothing
 // is left or ctx ends. On an error it returns the unit that it could not match:
 // that one waits, as not done, for a call whose view is younger than the repair.

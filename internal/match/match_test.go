@@ -109,6 +109,19 @@ func TestPass(t *testing.T) {
 	}
 }
 
+// Short ranges take few workers, but always one.
+func TestWorkers(t *testing.T) {
+	s := newSource(40)
+	for _, test := range []struct{ first, stop, want int32 }{
+		{0, 0, 1}, {40, 40, 1}, {1, 16, 1}, {0, 16, 2}, {0, 31, 2}, {0, 32, 3}, {0, 40, 3},
+	} {
+		pass := match.New(match.Config{Source: s, First: test.first, Stop: s.chain.Active().At(test.stop)})
+		if got := pass.Workers(3); got != int(test.want) {
+			t.Errorf("%d to %d: %d workers, want %d", test.first, test.stop, got, test.want)
+		}
+	}
+}
+
 // A worker that meets damage gives its unit back, which counts as not done until
 // another takes it.
 func TestDamage(t *testing.T) {
