@@ -46,7 +46,7 @@ func newCompactRig(t *testing.T, r *rig) *compactRig {
 	}
 	c.next = c.remote.Mine(chaintest.Template{Solved: true, Txs: c.txs})
 	c.block = blockAt(t, c.remote, c.next.Height)
-	c.source.sent = nil
+	c.source.forget()
 	return c
 }
 
@@ -60,91 +60,91 @@ func (c *compactRig) pooled(txs ...*wire.MsgTx) {
 	synctest.Wait()
 }
 
-func (c *compactRig) want(t *testing.T, height int32, gone string) {
-	t.Helper()
+func (c *compactRig) want(height int32, gone string) {
+	c.t.Helper()
 	if c.height() != height {
-		t.Errorf("at height %d, want %d", c.height(), height)
+		c.t.Errorf("at height %d, want %d", c.height(), height)
 	}
 	if c.source.gone != gone {
-		t.Errorf("peer left for %q, want %q", c.source.gone, gone)
+		c.t.Errorf("peer left for %q, want %q", c.source.gone, gone)
 	}
 	if c.source.handled != c.source.told {
-		t.Errorf("%d of %d messages are credited", c.source.handled, c.source.told)
+		c.t.Errorf("%d of %d messages are credited", c.source.handled, c.source.told)
 	}
 }
 
 func TestCompactBlocks(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		run  func(t *testing.T, c *compactRig)
+		run  func(c *compactRig)
 	}{
-		{"all in the pool", func(t *testing.T, c *compactRig) {
+		{"all in the pool", func(c *compactRig) {
 			c.pooled(c.txs...)
 			c.source.say(compact.Of(c.block, nil))
-			c.want(t, 286, "")
+			c.want(286, "")
 			if len(take[*codec.GetBlockTxn](c.source))+len(take[*wire.MsgGetData](c.source)) > 0 {
-				t.Error("something is asked for")
+				c.t.Error("something is asked for")
 			}
 			if got := take[*codec.SendCmpct](c.source); len(got) != 1 || !got[0].HighBandwidth {
-				t.Errorf("the peer is not chosen: %v", got)
+				c.t.Errorf("the peer is not chosen: %v", got)
 			}
 		}},
-		{"one is missing", func(t *testing.T, c *compactRig) {
+		{"one is missing", func(c *compactRig) {
 			c.pooled(c.txs[0], c.txs[2])
 			c.source.say(compact.Of(c.block, nil))
 			asked := take[*codec.GetBlockTxn](c.source)
 			if len(asked) != 1 || len(asked[0].Indexes) != 1 || asked[0].Indexes[0] != 2 {
-				t.Fatalf("asked for %v", asked)
+				c.t.Fatalf("asked for %v", asked)
 			}
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: c.txs[1:2]})
-			c.want(t, 286, "")
+			c.want(286, "")
 		}},
-		{"too many come", func(t *testing.T, c *compactRig) {
+		{"too many come", func(c *compactRig) {
 			c.source.say(compact.Of(c.block, nil))
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs, c.txs[0])})
-			c.want(t, 285, "!invalid compact block/non-matching block transactions")
+			c.want(285, "!invalid compact block/non-matching block transactions")
 		}},
-		{"others come", func(t *testing.T, c *compactRig) {
+		{"others come", func(c *compactRig) {
 			c.source.say(compact.Of(c.block, nil))
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: append(c.txs[1:], c.txs[0])})
-			c.want(t, 285, "")
+			c.want(285, "")
 			if got := c.source.asked(c.remote); len(got) != 1 || got[0] != 286 {
-				t.Fatalf("the whole block is not asked for: %v", got)
+				c.t.Fatalf("the whole block is not asked for: %v", got)
 			}
 			c.source.sayBlock(c.remote, 286)
-			c.want(t, 286, "")
+			c.want(286, "")
 		}},
-		{"nobody asked", func(t *testing.T, c *compactRig) {
+		{"nobody asked", func(c *compactRig) {
 			c.source.say(&codec.BlockTxn{Block: c.next.Hash, Txs: c.txs})
-			c.want(t, 285, "")
+			c.want(285, "")
 		}},
-		{"no transactions", func(t *testing.T, c *compactRig) {
+		{"no transactions", func(c *compactRig) {
 			c.source.say(&codec.CmpctBlock{Header: c.block.Header})
-			c.want(t, 285, "!invalid compact block")
+			c.want(285, "!invalid compact block")
 		}},
-		{"two with one short id", func(t *testing.T, c *compactRig) {
+		{"two with one short id", func(c *compactRig) {
 			m := compact.Of(c.block, nil)
 			m.ShortIDs[1] = m.ShortIDs[0]
 			c.source.say(m)
-			c.want(t, 285, "")
+			c.want(285, "")
 			if got := c.source.asked(c.remote); len(got) != 1 {
-				t.Errorf("the whole block is not asked for: %v", got)
+				c.t.Errorf("the whole block is not asked for: %v", got)
 			}
 		}},
-		{"an invalid block", func(t *testing.T, c *compactRig) {
+		{"an invalid block", func(c *compactRig) {
 			c.reject[c.next.Hash] = "body bad-cb-amount"
 			c.pooled(c.txs...)
 			c.source.say(compact.Of(c.block, nil))
-			c.want(t, 285, "") // it may be relayed before it is validated
+			c.want(285, "") // it may be relayed before it is validated
 		}},
-		{"an invalid header", func(t *testing.T, c *compactRig) {
+		{"an invalid header", func(c *compactRig) {
 			c.reject[c.next.Hash] = "bad-diffbits"
 			c.source.say(compact.Of(c.block, nil))
-			c.want(t, 285, "!invalid header via cmpctblock")
+			c.want(285, "!invalid header via cmpctblock")
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(r *rig) { test.run(r.t, newCompactRig(r.t, r)) })
+			bubble(t, func(r *rig) { test.run(newCompactRig(r.t, r)) })
 		})
 	}
 }
@@ -156,7 +156,7 @@ func TestAnnouncesCompactBlocks(t *testing.T) {
 		p := r.join(p2p.Inbound)
 		p.say(&codec.SendCmpct{HighBandwidth: true, Version: codec.CmpctVersion})
 		p.sayHeaders(c.remote, 285, 285)
-		p.sent = nil
+		p.forget()
 		c.source.sayHeaders(c.remote, 286, 286)
 		c.source.sayBlock(c.remote, 286)
 		got := take[*codec.CmpctBlock](p)
@@ -175,7 +175,8 @@ func TestFetchBlock(t *testing.T) {
 		wrong, right := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
 		wrong.serve(remote)
 		right.sayHeaders(remote, 1, 20)
-		wrong.sent, right.sent = nil, nil
+		wrong.forget()
+		right.forget()
 
 		type result struct {
 			raw []byte

@@ -51,7 +51,7 @@ func TestLowWork(t *testing.T) {
 			t.Errorf("left for %q", p.gone)
 		}
 		honest := r.join(p2p.OutboundFullRelay)
-		honest.sent = nil
+		honest.forget()
 		r.sync.Tell(link.Left{ID: p.info.ID})
 		synctest.Wait()
 		honest.serve(long)
@@ -140,7 +140,7 @@ func TestSlowPeers(t *testing.T) {
 		if slow.gone != "timeout downloading block" {
 			t.Errorf("slow with blocks: %q", slow.gone)
 		}
-		other.sent = nil
+		other.forget()
 		third := r.join(p2p.OutboundFullRelay)
 		time.Sleep(16 * time.Minute)
 		synctest.Wait()
@@ -158,7 +158,7 @@ func TestBehind(t *testing.T) {
 		r.join(p2p.Manual).serve(remote)
 		behind := r.join(p2p.OutboundFullRelay)
 		behind.sayHeaders(remote, 1, 10)
-		behind.sent = nil
+		behind.forget()
 		time.Sleep(21 * time.Minute)
 		synctest.Wait()
 		if behind.gone != "" || len(take[*wire.MsgGetHeaders](behind)) == 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	gosync "sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,8 +182,10 @@ func grow(c *chaintest.Chain, n int) *chainview.Block {
 type fakePeer struct {
 	r    *rig
 	info link.Info
-	sent []wire.Message
 	gone string // why it was left; with "!" before, as misbehaving
+
+	mu   gosync.Mutex
+	sent []wire.Message
 
 	handled int // messages that it was credited
 	told    int // messages that it sent
@@ -203,14 +206,37 @@ func (r *rig) join(typ p2p.ConnectionType, change ...func(*link.Info)) *fakePeer
 	return p
 }
 
-func (p *fakePeer) Info() link.Info     { return p.info }
-func (p *fakePeer) Send(m wire.Message) { p.sent = append(p.sent, m) }
-func (*fakePeer) CanWrite() bool        { return true }
+func (p *fakePeer) Info() link.Info { return p.info }
+func (p *fakePeer) Send(m wire.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(p.sent, m)
+}
+
+// forget drops what the peer was sent.
+func (p *fakePeer) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = nil
+}
+
+// next takes the first message that the peer was sent, nil when there is none.
+func (p *fakePeer) next() (m wire.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.sent) > 0 {
+		m, p.sent = p.sent[0], p.sent[1:]
+	}
+	return m
+}
+func (*fakePeer) CanWrite() bool { return true }
 
 func (p *fakePeer) Misbehaving(reason string) { p.leave("!" + reason) }
 func (p *fakePeer) Disconnect(reason string)  { p.leave(reason) }
 
 func (p *fakePeer) leave(why string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.gone == "" {
 		p.gone = why
 		p.r.sync.Tell(link.Left{ID: p.info.ID})
@@ -263,6 +289,8 @@ func blockAt(t *testing.T, c *chaintest.Chain, height int32) *wire.MsgBlock {
 
 // take returns the messages of one kind that the peer was sent, and forgets them.
 func take[M wire.Message](p *fakePeer) []M {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var list []M
 	var rest []wire.Message
 	for _, m := range p.sent {
@@ -295,9 +323,7 @@ func (p *fakePeer) asked(c *chaintest.Chain) []int32 {
 // serve answers all that the peer is asked until nothing more comes.
 func (p *fakePeer) serve(c *chaintest.Chain) {
 	p.r.t.Helper()
-	for len(p.sent) > 0 && p.gone == "" {
-		m := p.sent[0]
-		p.sent = p.sent[1:]
+	for m := p.next(); m != nil && p.gone == ""; m = p.next() {
 		switch m := m.(type) {
 		case *wire.MsgGetHeaders:
 			p.answerHeaders(c, m)

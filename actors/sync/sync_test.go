@@ -34,7 +34,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 		remote := r.remote()
 		grow(remote, 40)
 		p := r.join(p2p.OutboundFullRelay)
-		p.sent = nil
+		p.forget()
 		p.sayHeaders(remote, 1, 40)
 		for r.height() < 40 {
 			asked := p.asked(remote)
@@ -60,7 +60,7 @@ func TestWindow(t *testing.T) {
 		var peers []*fakePeer
 		for range 3 {
 			p := r.join(p2p.OutboundFullRelay)
-			p.sent = nil
+			p.forget()
 			peers = append(peers, p)
 		}
 		for _, p := range peers {
@@ -176,7 +176,7 @@ func TestAnnounces(t *testing.T) {
 		byHeaders.say(wire.NewMsgSendHeaders())
 		for _, p := range []*fakePeer{byHash, byHeaders} {
 			p.sayHeaders(remote, 285, 285)
-			p.sent = nil
+			p.forget()
 		}
 		grow(remote, 2)
 		source.sayHeaders(remote, 286, 287)

@@ -72,8 +72,8 @@ func play(t *testing.T, s *headersync.State, read func(again bool) []headersync.
 
 // A chain with enough work passes whole, one without leaves nothing.
 func TestPasses(t *testing.T) {
-	list := chain(40_000, 1)
-	pass, ok := play(t, newState(workOf(39_500)), func(bool) []headersync.Header { return list })
+	list := chain(20_000, 1)
+	pass, ok := play(t, newState(workOf(19_500)), func(bool) []headersync.Header { return list })
 	if !ok || len(pass) != len(list) {
 		t.Fatalf("%d of %d headers pass", len(pass), len(list))
 	}
@@ -82,7 +82,7 @@ func TestPasses(t *testing.T) {
 			t.Fatalf("header %d is another", i)
 		}
 	}
-	pass, ok = play(t, newState(workOf(41_000)), func(bool) []headersync.Header { return list })
+	pass, ok = play(t, newState(workOf(21_000)), func(bool) []headersync.Header { return list })
 	if !ok || len(pass) != 0 {
 		t.Errorf("too little work: %d headers pass, %v", len(pass), ok)
 	}
@@ -90,10 +90,10 @@ func TestPasses(t *testing.T) {
 
 // A peer that shows one chain and gives another gets little of it through.
 func TestBaitAndSwitch(t *testing.T) {
-	shown, given := chain(60_000, 1), chain(60_000, 2)
+	shown, given := chain(25_000, 1), chain(25_000, 2)
 	caught := 0
-	for range 20 {
-		pass, ok := play(t, newState(workOf(59_000)), func(again bool) []headersync.Header {
+	for range 5 {
+		pass, ok := play(t, newState(workOf(24_000)), func(again bool) []headersync.Header {
 			if again {
 				return given
 			}
@@ -106,8 +106,8 @@ func TestBaitAndSwitch(t *testing.T) {
 			caught++
 		}
 	}
-	if caught != 20 {
-		t.Errorf("caught %d of 20 times", caught)
+	if caught != 5 {
+		t.Errorf("caught %d of 5 times", caught)
 	}
 }
 
