@@ -179,6 +179,7 @@ type AddressInfo struct {
 type PQCUse struct {
 	PublicKey [32]byte
 	Made      uint32
+	Before    uint32 // how many it had made before a request
 }
 
 // SetLabel gives an address a label. A foreign address enters the address book
@@ -283,6 +284,7 @@ type Signed struct {
 	RawTx    []byte
 	Complete bool
 	Errors   []SignError
+	PQCKeys  []PQCUse // keys of P2MR that signed, ascending
 }
 
 // SignError is an input that is not signed.

@@ -11,7 +11,9 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -39,6 +41,8 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 		err = failf(codeDecode, "TX decode failed. Make sure the tx has at least one input.")
 	case !known:
 		err = failf(codeParameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
+	default:
+		err = w.ledger.CheckSigning()
 	}
 	if err != nil {
 		m.Answer(messages.Signed{}, err)
@@ -49,17 +53,56 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 		Trees: rawtx.Trees{}, Public: rawtx.PublicKeys{},
 		HashType: hashType, UnknownAmount: int64(w.cfg.Network.MaxMoney),
 	}
+	if w.net.Dialect == descriptor.P2MR {
+		s.P2MR = rawtx.NewP2MR()
+		s.P2MR.Has = w.ledger.CanSign
+	}
 	for _, coin := range s.Coins {
 		w.addKeys(s, coin.PkScript)
 	}
+	wanted := s.PlanP2MR()
+	if len(wanted) == 0 {
+		w.signWith(c, m, s, nil)
+		return
+	}
+	uses, reserved, err := w.ledger.ReserveSignatures(wanted)
+	if err != nil {
+		m.Answer(messages.Signed{}, failf(codeWallet, "%v", err))
+		return
+	}
+	// No signature is made before its count is on disk.
+	w.save(c, func(err error) {
+		if err != nil || w.ledger == nil {
+			m.Answer(messages.Signed{}, err)
+			return
+		}
+		s.P2MR.Reserved = reserved
+		has := make(map[slhdsa.PublicKey]bool)
+		for public := range wanted {
+			if key := w.ledger.PQCSecret(public); key != nil {
+				s.P2MR.Keys[public], has[public] = key, true
+			}
+		}
+		s.P2MR.Has = func(public slhdsa.PublicKey) bool { return has[public] }
+		w.signWith(c, m, s, uses)
+	})
+}
+
+// signWith signs in a worker.
+func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
 	w.aside(c, func() func() {
 		failed, err := rawtx.Sign(w.ctx, s)
+		if s.P2MR != nil {
+			s.P2MR.Zero()
+		}
 		return func() {
 			if err != nil {
 				m.Answer(messages.Signed{}, err)
 				return
 			}
-			m.Answer(signed(s, failed))
+			got, err := signed(s, failed)
+			got.PQCKeys = uses
+			m.Answer(got, err)
 		}
 	})
 }
@@ -97,6 +140,14 @@ func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
 	d, index, ok := w.ledger.SigningDescriptor(pkScript)
 	if !ok {
+		return
+	}
+	if d.OutputType() == descriptor.MerkleRoot {
+		if solution, err := d.Solve(index, pkScript); err == nil {
+			for _, leaf := range solution.Leaves {
+				s.P2MR.Add(pkScript, leaf.Script, leaf.Control)
+			}
+		}
 		return
 	}
 	for _, wif := range signingKeys(d, index, w.net) {

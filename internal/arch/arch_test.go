@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/match":       {"filters", "internal/chainview"},
 	"internal/p2mr":        {"internal/slhdsa"},
 	"internal/p2p":         nil,
-	"internal/rawtx":       {"descriptor"},
+	"internal/rawtx":       {"descriptor", "internal/p2mr", "internal/slhdsa"},
 	"internal/slots":       {"messages"},
 	"internal/slhdsa":      {"internal/cores"},
 	"internal/spends":      nil,
@@ -65,7 +65,8 @@ var mayImport = map[string][]string{
 		"internal/rawtx",
 	}, actor...),
 	"actors/wallets": append([]string{
-		"internal/corelog", "internal/dialect", "internal/match", "internal/rawtx", "internal/wallet", "internal/walletfile",
+		"internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx", "internal/slhdsa",
+		"internal/wallet", "internal/walletfile",
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
@@ -110,7 +111,8 @@ var actor = []string{"messages", "internal/ask", "internal/chainview", "filters"
 // method is what every group of methods may import.
 var method = []string{
 	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
-	"internal/dialect", "internal/jsontree", "internal/rawtx", "internal/txjson", "internal/version", "internal/versionbits",
+	"internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txjson",
+	"internal/version", "internal/versionbits",
 }
 
 func TestImports(t *testing.T) {

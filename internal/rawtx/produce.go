@@ -2,9 +2,11 @@ package rawtx
 
 import (
 	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
 	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // the hash of scripts
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
 // producer makes the scripts of one input out of signatures and keys.
@@ -20,6 +22,10 @@ type producer struct {
 // of a multisig script also some signatures, of others all or none.
 func (p *producer) produce() {
 	in := p.tx.TxIn[p.index]
+	if root, ok := p.p2mrRoot(p.index); ok {
+		p.produceP2MR(in, root)
+		return
+	}
 	if !p.data.complete {
 		solved := p.assemble()
 		in.SignatureScript, in.Witness = p.data.scriptSig, p.data.witness
@@ -27,6 +33,21 @@ func (p *producer) produce() {
 		return
 	}
 	in.SignatureScript, in.Witness = p.data.scriptSig, p.data.witness
+}
+
+// produceP2MR signs an input that spends a P2MR output, or leaves it as it is.
+func (p *producer) produceP2MR(in *wire.TxIn, root p2mr.Hash) {
+	if p.data.complete {
+		in.SignatureScript, in.Witness = p.data.scriptSig, p.data.witness
+		return
+	}
+	if p.with.P2MR == nil {
+		return
+	}
+	if witness := p.signP2MR(p.index, root, p.with); witness != nil {
+		in.SignatureScript, in.Witness = nil, witness
+		p.data.complete = p.verify(p.index) == nil
+	}
 }
 
 // assemble fills in the scripts of the input. It reports whether nothing is

@@ -27,6 +27,7 @@ type Signing struct {
 	Leaves   Leaves
 	Trees    Trees
 	Public   PublicKeys           // of others, that scripts name by their hashes
+	P2MR     *P2MR                // nil on networks without P2MR
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
 	// UnknownAmount is the value of coins whose value is not known.
@@ -45,7 +46,7 @@ type InputError struct {
 // The result has the inputs that still do not satisfy their scripts, in their
 // order. The error is that of ctx.
 func Sign(ctx context.Context, s *Signing) ([]InputError, error) {
-	spending := newSpending(s.Tx, s.Coins)
+	spending := newSpending(s.Tx, s.Coins, s.P2MR != nil)
 	var failed []InputError
 	for i := range s.Tx.TxIn {
 		if ctx.Err() != nil {
@@ -66,8 +67,7 @@ func (s *Signing) signInput(spending *spending, index int) error {
 	}
 	data := spending.extract(index)
 	// SINGLE signs the output beside the input, which must be there.
-	single := s.HashType&^txscript.SigHashAnyOneCanPay == txscript.SigHashSingle
-	if !single || index < len(s.Tx.TxOut) {
+	if s.signsAt(index) {
 		p := producer{spending, index, s, data}
 		p.produce()
 	}
@@ -82,14 +82,15 @@ func (s *Signing) signInput(spending *spending, index int) error {
 
 // Combine puts the signatures of several copies of a transaction into the
 // first. spent is what the first one spends: all of it must be known. A copy
-// that is another transaction has no signatures that count.
+// that is another transaction has no signatures that count. hasP2MR tells of a
+// network with P2MR.
 //
 // Errors: [ErrNoCoin], and that of ctx.
-func Combine(ctx context.Context, copies []*wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) error {
+func Combine(ctx context.Context, copies []*wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, hasP2MR bool) error {
 	merged := copies[0]
 	spendings := make([]*spending, len(copies))
 	for i, tx := range copies {
-		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx))
+		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx), hasP2MR)
 	}
 	for index, in := range merged.TxIn {
 		if ctx.Err() != nil {

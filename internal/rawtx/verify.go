@@ -9,6 +9,8 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
 // spending is a transaction with what it spends.
@@ -18,6 +20,9 @@ type spending struct {
 	all   bool // every coin is known, which taproot's hashes need
 
 	hashes *txscript.TxSigHashes
+
+	hasP2MR bool
+	hasher  *p2mr.SigHasher // nil: not made yet
 }
 
 // coins are the outputs that are spent. One that is not known reads as empty.
@@ -33,8 +38,8 @@ func (c coins) FetchPrevOutput(at wire.OutPoint) *wire.TxOut {
 	return noCoin
 }
 
-func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut) *spending {
-	s := &spending{tx: tx, coins: spent, all: true}
+func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, hasP2MR bool) *spending {
+	s := &spending{tx: tx, coins: spent, all: true, hasP2MR: hasP2MR}
 	for _, in := range tx.TxIn {
 		s.all = s.all && spent[in.PreviousOutPoint] != nil
 	}
@@ -50,7 +55,7 @@ func Verify(tx *wire.MsgTx, spent []*wire.TxOut) error {
 	for i, in := range tx.TxIn {
 		known[in.PreviousOutPoint] = spent[i]
 	}
-	s := newSpending(tx, known)
+	s := newSpending(tx, known, false)
 	for i := range tx.TxIn {
 		if err := s.verifyRelayed(i); err != nil {
 			return err
@@ -65,7 +70,7 @@ func VerifyInput(tx *wire.MsgTx, spent []*wire.TxOut, i int) error {
 	for i, in := range tx.TxIn {
 		known[in.PreviousOutPoint] = spent[i]
 	}
-	return newSpending(tx, known).verifyRelayed(i)
+	return newSpending(tx, known, false).verifyRelayed(i)
 }
 
 func (s *spending) verifyRelayed(i int) error {
@@ -112,6 +117,9 @@ func (e *InputScriptError) Input() string {
 func (s *spending) verify(index int) error {
 	in := s.tx.TxIn[index]
 	coin := s.coins[in.PreviousOutPoint]
+	if root, ok := s.p2mrRoot(index); ok {
+		return s.verifyP2MR(index, root)
+	}
 	f, _ := formOf(coin.PkScript)
 	switch {
 	case f == payToAnchor && len(in.SignatureScript) == 0 && len(in.Witness) == 0:

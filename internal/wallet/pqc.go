@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"slices"
 
@@ -259,7 +258,7 @@ func (s *script) pqcStates(solution *descriptor.Solution) []messages.PQCUse {
 // disk.
 //
 // Errors: [slhdsa.ErrLimit], nothing is counted then.
-func (w *Wallet) ReserveSignatures(wanted map[slhdsa.PublicKey]uint32) (*slhdsa.Reservation, error) {
+func (w *Wallet) ReserveSignatures(wanted map[slhdsa.PublicKey]uint32) ([]messages.PQCUse, *slhdsa.Reservation, error) {
 	uses := make([]slhdsa.Use, 0, len(wanted))
 	for public, more := range wanted {
 		use := slhdsa.Use{Key: public, More: more}
@@ -270,14 +269,26 @@ func (w *Wallet) ReserveSignatures(wanted map[slhdsa.PublicKey]uint32) (*slhdsa.
 		}
 		uses = append(uses, use)
 	}
-	slices.SortFunc(uses, func(a, b slhdsa.Use) int { return cmp.Or(comparePQC(a.Key, b.Key)) })
-	return slhdsa.Reserve(uses, func(counted []slhdsa.Use) error {
+	slices.SortFunc(uses, func(a, b slhdsa.Use) int { return comparePQC(a.Key, b.Key) })
+	var shown []messages.PQCUse
+	reserved, err := slhdsa.Reserve(uses, func(counted []slhdsa.Use) error {
 		for _, use := range counted {
 			if err := w.count(use); err != nil {
 				return err
 			}
+			shown = append(shown, messages.PQCUse{PublicKey: use.Key, Made: use.Made, Before: use.Made - use.More})
 		}
 		return nil
+	})
+	return shown, reserved, err
+}
+
+// CanSign reports whether the wallet has a private key, checked, that may make a
+// signature yet.
+func (w *Wallet) CanSign(public slhdsa.PublicKey) bool {
+	return slices.ContainsFunc(w.sources, func(s *source) bool {
+		key := s.pqc[public]
+		return key != nil && key.check == keyValid && key.made() < slhdsa.MaxSignatures
 	})
 }
 

@@ -71,8 +71,11 @@ func (m *methods) multisig(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAddressType(wanted); err != nil {
+	if err := m.checkAddressType(wanted); err != nil {
 		return nil, err
+	}
+	if m.net.Restricted {
+		return nil, errNoMultisig
 	}
 	if err := checkMultisig(int(required), len(keys)); err != nil {
 		return nil, err
@@ -121,16 +124,30 @@ const (
 	p2shSegwit = "p2sh-segwit"
 	bech32     = "bech32"
 	bech32m    = "bech32m"
+	p2mrType   = "p2mr"
 )
 
-func checkAddressType(kind string) error {
-	switch kind {
-	case legacy, p2shSegwit, bech32:
+var (
+	errMultisigBech32m = command.Error{
+		Code: command.InvalidAddressOrKey, Message: "createmultisig cannot create bech32m multisig addresses",
+	}
+	errMultisigP2MR = command.Error{
+		Code: command.InvalidAddressOrKey, Message: "createmultisig cannot create bech32m or p2mr multisig addresses",
+	}
+	errNoMultisig = command.Error{
+		Code: command.InvalidAddressOrKey, Message: "Legacy multisig address creation is disabled on this chain",
+	}
+)
+
+func (m *methods) checkAddressType(kind string) error {
+	hasP2MR := m.net.Dialect == descriptor.P2MR
+	switch {
+	case kind == legacy, kind == p2shSegwit, kind == bech32:
 		return nil
-	case bech32m:
-		return command.Error{
-			Code: command.InvalidAddressOrKey, Message: "createmultisig cannot create bech32m multisig addresses",
-		}
+	case hasP2MR && (kind == bech32m || kind == p2mrType):
+		return errMultisigP2MR
+	case kind == bech32m:
+		return errMultisigBech32m
 	default:
 		return command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", kind)
 	}

@@ -64,7 +64,7 @@ func (m *methods) decodeScript() command.Command {
 func (m *methods) describeScript(script []byte) scriptResult {
 	shown := scriptResult{ScriptPubKey: m.printer.ScriptPubKey(script)}
 	shown.Hex = nil
-	if !wrappable(script, shown.Type) {
+	if m.net.Restricted || !wrappable(script, shown.Type) {
 		return shown
 	}
 	shown.P2SH = m.address(rawtx.ScriptHash(script))

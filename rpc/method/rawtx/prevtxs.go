@@ -17,6 +17,9 @@ func prevTxParams() []command.Param {
 	return append(signing.PrevOutParams(),
 		command.Param{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the script to spend it by"},
 		command.Param{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the proof for leafScript"},
+		command.Param{Name: "p2mrScript", Type: command.Hex, Optional: true, Help: "(for P2MR, on networks that have it) the script to spend it by"},
+		command.Param{Name: "p2mrControlBlock", Type: command.Hex, Optional: true, Help: "(with p2mrScript) the proof for it"},
+		command.Param{Name: "p2mrLeafVersion", Type: command.Number, Optional: true, Help: "(with p2mrScript) its version"},
 	)
 }
 
@@ -30,7 +33,7 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 		return err
 	}
 	for _, v := range list.Elements() {
-		at, script, err := signing.PrevOut(v)
+		at, script, err := signing.PrevOut(v, m.net)
 		if err != nil {
 			return err
 		}
@@ -49,6 +52,12 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 		}
 		s.Coins[at] = coin
 		if err := readScripts(v, coin.PkScript, s); err != nil {
+			return err
+		}
+		if s.P2MR == nil {
+			continue
+		}
+		if err := readP2MRLeaf(v, coin.PkScript, s.P2MR); err != nil {
 			return err
 		}
 	}

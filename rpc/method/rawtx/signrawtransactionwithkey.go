@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -22,7 +23,7 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.String, Help: "the serialized transaction"},
 			{Name: "privkeys", Type: command.Array, Help: "private keys", Inner: []command.Param{
-				{Name: "privatekey", Type: command.Hex, Optional: true, Help: "a private key in wallet import format"},
+				{Name: "privatekey", Type: command.Hex, Optional: true, Help: "a private key in wallet import format, or pqc(KEY) on networks that pay to P2MR"},
 			}},
 			{
 				Name: "prevtxs", Type: command.Array, Optional: true,
@@ -49,7 +50,11 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	s := &rawtx.Signing{
 		Tx: tx, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{}, UnknownAmount: int64(m.Network.MaxMoney),
 	}
-	if s.Keys, err = m.readKeys(a.Value(1)); err != nil {
+	if m.net.Dialect == descriptor.P2MR {
+		s.P2MR = rawtx.NewP2MR()
+		defer s.P2MR.Zero()
+	}
+	if s.Keys, err = m.readKeys(ctx, a.Value(1), s.P2MR); err != nil {
 		return nil, err
 	}
 	if s.Coins, err = m.unspent(ctx, tx); err != nil {
@@ -61,6 +66,11 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if s.HashType, err = signing.HashType(a.Value(3)); err != nil {
 		return nil, err
 	}
+	if s.P2MR != nil {
+		if err := reserve(s); err != nil {
+			return nil, err
+		}
+	}
 	failed, err := rawtx.Sign(ctx, s)
 	if err != nil {
 		return nil, err
@@ -68,8 +78,9 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	return newSignResult(s, failed)
 }
 
-// readKeys reads private keys in wallet import format.
-func (m *methods) readKeys(list *jsontree.Value) (rawtx.Keys, error) {
+// readKeys reads private keys in wallet import format, and those of P2MR where
+// the network has them.
+func (m *methods) readKeys(ctx context.Context, list *jsontree.Value, pqc *rawtx.P2MR) (rawtx.Keys, error) {
 	if _, err := list.AsArray(); err != nil {
 		return nil, err
 	}
@@ -78,6 +89,15 @@ func (m *methods) readKeys(list *jsontree.Value) (rawtx.Keys, error) {
 		text, err := v.AsString()
 		if err != nil {
 			return nil, err
+		}
+		if pqc != nil && isPQC(text) {
+			if err := m.readPQCKey(ctx, text, pqc); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if m.net.Restricted {
+			return nil, errNoWIF
 		}
 		if !keys.AddWIF(text, m.net) {
 			return nil, command.Error{Code: command.InvalidAddressOrKey, Message: "Invalid private key"}

@@ -2,6 +2,7 @@ package wallet
 
 import (
 	"encoding/hex"
+	"fmt"
 
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -83,4 +84,35 @@ func newPQCUse(made uint32) pqcUse {
 		use.State = "warning"
 	}
 	return use
+}
+
+// How often a person is reminded of a key that comes near its last signature.
+const (
+	warningFrom, warningEvery   = maxSignatures / 4, 1 << 24
+	criticalFrom, criticalEvery = maxSignatures - 1<<24, 1 << 20
+)
+
+// pqcWarnings warns of keys that a request has brought nearer to their last
+// signature, in the reference's words.
+func pqcWarnings(uses []messages.PQCUse) []string {
+	var texts []string
+	for _, use := range uses {
+		before, now := newPQCUse(use.Before), newPQCUse(use.Made)
+		counts := fmt.Sprintf("(%d of %d signatures used, %d remaining)", use.Made, maxSignatures, now.Remaining)
+		key := "PQC key " + hex.EncodeToString(use.PublicKey[:])
+		switch {
+		case before.State != now.State && now.State == "exhausted":
+			texts = append(texts, key+" reached the signature limit "+counts+". Rotate to a new key/address.")
+		case before.State != now.State:
+			texts = append(texts, key+" entered "+now.State+" usage range "+counts)
+		case now.State == "warning" && reminds(use, warningFrom, warningEvery),
+			now.State == "critical" && reminds(use, criticalFrom, criticalEvery):
+			texts = append(texts, key+" remains in "+now.State+" usage range "+counts)
+		}
+	}
+	return texts
+}
+
+func reminds(use messages.PQCUse, from, every uint32) bool {
+	return (use.Made-from)/every > (use.Before-from)/every
 }

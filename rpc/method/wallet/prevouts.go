@@ -41,7 +41,7 @@ func (m *methods) prevOuts(ctx context.Context, tx *wire.MsgTx, list *jsontree.V
 // bring adds an output that the client brings. One of the chain that it replaces
 // must have the same script.
 func (m *methods) bring(v *jsontree.Value, known *prevOutSet) error {
-	at, script, err := signing.PrevOut(v)
+	at, script, err := signing.PrevOut(v, m.net)
 	if err != nil {
 		return err
 	}

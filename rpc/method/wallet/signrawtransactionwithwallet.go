@@ -27,10 +27,19 @@ func (m *methods) signRawTransactionWithWallet() command.Command {
 			},
 			signing.HashTypeParam(),
 		},
-		Results:  signing.Results(),
+		Results:  signedResults(),
 		Examples: []string{`["myhex"]`},
 		Run:      m.on(m.sign),
 	}
+}
+
+func signedResults() []command.Result {
+	results := signing.Results()
+	results[0].Inner = append(append(results[0].Inner, pqcUsageResults...), command.Result{
+		Type: command.Array, Key: "warnings", Optional: true, Help: "keys of P2MR that come near their last signature",
+		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+	})
+	return results
 }
 
 func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, error) {
@@ -61,7 +70,14 @@ func (m *methods) sign(ctx context.Context, w chosen, a *command.Args) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return newSigned(&got), nil
+	return signedResult{newSigned(&got), newPQCUsage(got.PQCKeys), pqcWarnings(got.PQCKeys)}, nil
+}
+
+// signedResult is a signed transaction with what its keys of P2MR have signed.
+type signedResult struct {
+	signing.Result
+	*pqcUsage
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // decodeTx reads a transaction, nil if the text is none.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -22,8 +23,9 @@ func PrevOutParams() []command.Param {
 	}
 }
 
-// PrevOut reads which output a client brings, and its script.
-func PrevOut(v *jsontree.Value) (at wire.OutPoint, script []byte, err error) {
+// PrevOut reads which output a client brings, and its script, to which outputs of
+// the network can pay.
+func PrevOut(v *jsontree.Value, net *descriptor.Network) (at wire.OutPoint, script []byte, err error) {
 	if v.Kind() != jsontree.Object {
 		return at, nil, command.Error{
 			Code: command.DeserializationError, Message: `expected object with {"txid'","vout","scriptPubKey"}`,
@@ -47,6 +49,12 @@ func PrevOut(v *jsontree.Value) (at wire.OutPoint, script []byte, err error) {
 	script, err = hex.DecodeString(text)
 	if err != nil || len(script) == 0 {
 		return at, nil, command.Errorf(command.InvalidParameter, "scriptPubKey must be hexadecimal string (not '%s')", text)
+	}
+	if net.Restricted && !net.Allows(script) {
+		return at, nil, command.Error{
+			Code:    command.InvalidParameter,
+			Message: "Only restricted-output-mode prevout scriptPubKeys are supported on this chain",
+		}
 	}
 	return at, script, nil
 }

@@ -1,0 +1,109 @@
+package rawtx_test
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/method/rawtx"
+)
+
+// TestRecordedP2MR plays calls as qbitd 1.0.0 answered them on its regtest, where
+// outputs pay to P2MR only. Signatures are those of qbitd, bit by bit.
+func TestRecordedP2MR(t *testing.T) {
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := rig(t, "regtest", true, func(d *rawtx.Deps) { d.Network = network })
+	calls := p2mrCalls(t)
+	if len(calls) != 65 {
+		t.Errorf("%d calls", len(calls))
+	}
+	for _, r := range calls {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			result, fault := call(t, table, r.Request.Method, parse(t, string(r.Request.Params)))
+			if !same(t, result, string(r.Response.Result)) || !same(t, fault, string(r.Response.Error)) {
+				t.Errorf("got  %.600s %s\nwant %.600s %s", result, fault, r.Response.Result, r.Response.Error)
+			}
+		})
+	}
+}
+
+// p2mrCall is one of the recorded calls.
+type p2mrCall struct {
+	Name    string
+	Request struct {
+		Method string
+		Params json.RawMessage
+	}
+	Response struct{ Result, Error json.RawMessage }
+}
+
+func p2mrCalls(tb testing.TB) (calls []p2mrCall) {
+	tb.Helper()
+	file, err := os.Open("testdata/p2mr.jsonl.gz")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	unzipped, err := gzip.NewReader(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lines := bufio.NewScanner(unzipped)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c p2mrCall
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			tb.Fatal(err)
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// same reports whether two JSON texts are equal but for spaces.
+func same(tb testing.TB, got, want string) bool {
+	tb.Helper()
+	return encode(tb, parse(tb, got)) == encode(tb, parse(tb, want))
+}
+
+// FuzzP2MRLeaf: whatever a client says of a P2MR output and its key, it gets a
+// result or an error in the reference's words.
+func FuzzP2MRLeaf(f *testing.F) {
+	for _, c := range p2mrCalls(f) {
+		params := parse(f, string(c.Request.Params))
+		if key := params.At(1).At(0); c.Request.Method == "signrawtransactionwithkey" && params.At(2).Len() > 0 {
+			coin := params.At(2).At(0)
+			f.Add(key.Text(), coin.Get("scriptPubKey").Text(), coin.Get("p2mrScript").Text(), coin.Get("p2mrControlBlock").Text())
+		}
+	}
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	table := rig(f, "regtest", true, func(d *rawtx.Deps) { d.Network = network })
+	tx := spend(f)
+	f.Fuzz(func(t *testing.T, key, script, leaf, control string) {
+		coin := jsontree.NewObject()
+		coin.Add("vout", jsontree.NewInt(0))
+		coin.Add("amount", jsontree.NewInt(1))
+		for member, value := range map[string]string{
+			"txid": txid, "scriptPubKey": script, "p2mrScript": leaf, "p2mrControlBlock": control,
+		} {
+			coin.Add(member, jsontree.NewString(value))
+		}
+		params := jsontree.NewArray(
+			jsontree.NewString(tx), jsontree.NewArray(jsontree.NewString(key)), jsontree.NewArray(coin))
+		if _, fault := call(t, table, "signrawtransactionwithkey", params); strings.Contains(fault, "-32603") {
+			t.Error(fault)
+		}
+	})
+}
