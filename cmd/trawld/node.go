@@ -203,7 +203,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 
 // regtestConfig reads the options that change the rules of a regtest.
 func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
-	if o.Dialect() != dialectQbit || o.Chain() != options.Regtest {
+	if !hasRules(o) {
 		return trawl.RegtestConfig{}, nil
 	}
 	c := trawl.RegtestConfig{AnyOutput: !o.Bool("p2mronly", true), ASERT: o.Bool("asert", false)}
@@ -222,6 +222,11 @@ func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
 		c.Activation[name] = int32(height)
 	}
 	return c, nil
+}
+
+// hasRules reports whether the rules of the chain are the operator's choice.
+func hasRules(o *options.Settings) bool {
+	return o.Dialect() == dialectQbit && o.Chain() == options.Regtest
 }
 
 // dialectQbit is the dialect whose regtest has rules to choose.
