@@ -2,9 +2,12 @@ package bitcoin
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
@@ -224,29 +227,48 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if b == nil {
 		return messages.ErrBlockNotFound
 	}
-	// btcd clears a block and what follows it; Core clears what comes before
-	// as well.
-	first := b
-	for at := b; at != nil && at.Status().Invalid(); at = at.Parent {
-		first = at
-	}
-	if !first.Status().Invalid() {
-		return nil
-	}
 	if err := e.clear(b); err != nil {
 		return err
 	}
-	if e.isBare(first) {
+	failed := e.failedAround(b)
+	if len(failed) == 0 {
 		e.spread()
 		return e.unparkAll()
 	}
+	// btcd clears one block, and marks of it on what follows.
 	reconsider := func() error {
-		return validating(hash, func() error { return e.chain.ReconsiderBlock(&first.Hash) })
+		for _, at := range failed {
+			again := func() error { return e.chain.ReconsiderBlock(&at.Hash) }
+			if err := validating(&at.Hash, again); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if err := e.change(reconsider); err != nil {
 		return err
 	}
 	return e.unparkAll()
+}
+
+// failedAround returns the blocks with data that broke a rule or were
+// invalidated: b, its ancestors and its descendants, the lowest first.
+func (e *Engine) failedAround(b *chainview.Block) []*chainview.Block {
+	found := map[*chainview.Block]struct{}{}
+	take := func(from *chainview.Block) {
+		for at := from; at != nil && at.Status().Invalid(); at = at.Parent {
+			if at.Status()&chainview.Failed != 0 && !e.isBare(at) {
+				found[at] = struct{}{}
+			}
+		}
+	}
+	take(b)
+	for _, tip := range e.tree.Tips() {
+		if tip.Ancestor(b.Height) == b {
+			take(tip)
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), func(x, y *chainview.Block) int { return cmp.Compare(x.Height, y.Height) })
 }
 
 // change makes and takes over a change of many blocks at once.

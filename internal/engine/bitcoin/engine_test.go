@@ -111,6 +111,34 @@ func TestMineReopenInvalidate(t *testing.T) {
 	}
 }
 
+// Reconsidering one block reconsiders all that come before it and after it,
+// each of which may have been invalidated for itself.
+func TestReconsiderAll(t *testing.T) {
+	for _, test := range []struct {
+		invalidate []int
+		reconsider int
+		want       int32
+	}{
+		{[]int{9, 8}, 9, 10}, {[]int{9, 8}, 8, 10}, {[]int{9, 7, 4}, 5, 10}, {[]int{9, 7, 4}, 9, 10}, {[]int{9, 5}, 2, 10},
+		{[]int{9}, 9, 10},
+	} {
+		e := open(t, t.TempDir(), network(t, "regtest"))
+		blocks := mine(t, e, trueScript, 10)
+		for _, i := range test.invalidate {
+			if err := e.Invalidate(&blocks[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Reconsider(&blocks[test.reconsider]); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Reader().Active().Height(); got != test.want {
+			t.Errorf("%+v: at height %d", test, got)
+		}
+		_ = e.Close()
+	}
+}
+
 // Refused blocks are refused for the reason that Core gives.
 func TestRejectReasons(t *testing.T) {
 	e := open(t, t.TempDir(), network(t, "regtest"))
