@@ -38,7 +38,7 @@ type peer struct {
 	done func() // reads on
 }
 
-func (r *Relay) join(remote link.Peer) {
+func (r *Relay) join(c actor.Context, remote link.Peer) {
 	info := remote.Info()
 	p := &peer{
 		Peer: remote, info: info, wtxid: info.Remote.WtxidRelay,
@@ -51,6 +51,7 @@ func (r *Relay) join(remote link.Peer) {
 		p.listens = !info.Remote.Version.NoTransactions
 	}
 	r.peers[info.ID] = p
+	r.sendFeeFilter(c, p, r.cfg.Now())
 }
 
 func (r *Relay) leave(id int64) {
@@ -189,23 +190,24 @@ func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
 		p.info.Permissions.ForceRelay || now.Before(p.nextFilter) {
 		return
 	}
-	r.readInfo(c)
 	if r.fees == nil {
-		p.nextFilter = now.Add(tickEvery)
-		return
+		return // asked for at the start
 	}
 	p.nextFilter = now.Add(poisson(feeFilterEvery))
 	filter := r.fees.relayFee
 	switch {
 	case !r.upToDate():
 		filter = maxMoney
-		p.nextFilter = now.Add(time.Second) // until the chain is up to date
+		p.nextFilter = now // to be looked at again with every tick
 	case r.fees.minFee > filter:
 		filter = max(roundedFee(r.fees.minFee), filter)
 	}
 	if filter != p.filterSent {
 		p.filterSent = filter
 		p.Send(wire.NewMsgFeeFilter(filter))
+	}
+	if r.synced {
+		r.readInfo(c) // for the next time
 	}
 }
 

@@ -175,7 +175,13 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 		}
 		return false
 	}
-	if !r.upToDate() || r.knows(wid, true) {
+	switch {
+	case !r.upToDate():
+		return false
+	case r.poor.has(wid):
+		r.together(c, tx) // its child may have come meanwhile
+		return false
+	case r.knows(wid, true):
 		return false
 	}
 	p.done = handled
@@ -203,6 +209,7 @@ func (r *Relay) judged(c actor.Context, m judged) {
 	case !refused:
 		r.cfg.Log.Debug("transaction not judged", "txid", m.tx.TxHash(), "err", m.err)
 	case reject.Kind == messages.TxMissingInputs:
+		r.cfg.Log.Debug("transaction waits for its parents", "txid", m.tx.TxHash(), "peer", m.peer)
 		r.missing(p, m.tx)
 	default:
 		r.cfg.Log.Debug("transaction refused", "txid", m.tx.TxHash(), "peer", m.peer, "reason", reject.Error())

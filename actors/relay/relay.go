@@ -98,6 +98,7 @@ func New(cfg Config) actor.Producer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	cfg.Log = cfg.Log.With("category", "mempoolrej")
 	return func() actor.Actor {
 		r := &Relay{
 			cfg: cfg, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
@@ -128,7 +129,7 @@ func (r *Relay) Receive(c actor.Context) {
 	case infoRead:
 		r.fees = &m
 	case link.Joined:
-		r.join(m.Peer)
+		r.join(c, m.Peer)
 	case link.Left:
 		r.leave(m.ID)
 	case link.Received:
@@ -148,6 +149,7 @@ func (r *Relay) start(c actor.Context) {
 	ask.Then(r.ctx, c, r.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
 		return poolRead{pool, err}
 	})
+	r.readInfo(c)
 	r.reannounce = r.cfg.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
 	r.setTimer(c)
 }

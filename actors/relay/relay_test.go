@@ -92,6 +92,7 @@ type rig struct {
 	feed    ask.Feed[messages.PoolChanged]
 	verdict map[chainhash.Hash]error
 	offered []chainhash.Hash
+	packed  []chainhash.Hash // offered together
 	peers   int64
 }
 
@@ -135,6 +136,11 @@ func (r *rig) pool(c actor.Context) {
 			r.takeIn(m.Req.Tx, false)
 		}
 		m.Answer(messages.Done{}, err)
+	case *ask.Call[messages.OfferPackage, messages.PackageResult]:
+		for _, tx := range m.Req.Txs {
+			r.packed = append(r.packed, tx.TxHash())
+		}
+		m.Answer(messages.PackageResult{}, nil)
 	case messages.MarkBroadcast:
 	default:
 		ask.Unhandled(c)
@@ -255,6 +261,29 @@ func TestOrphan(t *testing.T) {
 			t.Errorf("judged %v, want %v", r.offered, want)
 		}
 	})
+}
+
+// A parent that pays too little is offered together with its child, whichever comes
+// first.
+func TestParentThatPaysTooLittle(t *testing.T) {
+	for _, parentFirst := range []bool{true, false} {
+		bubble(t, func(r *rig) {
+			p := r.join(p2p.OutboundFullRelay)
+			parent := transaction(1)
+			child := transaction(2, parent)
+			r.verdict[parent.TxHash()] = &messages.TxReject{Kind: messages.TxReconsiderable}
+			r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			if parentFirst {
+				p.says(parent)
+			}
+			p.says(child)
+			expect[*wire.MsgGetData](p)
+			p.says(parent)
+			if len(r.packed) != 2 || r.packed[0] != parent.TxHash() || r.packed[1] != child.TxHash() {
+				t.Errorf("parent first %v: offered %v together", parentFirst, r.packed)
+			}
+		})
+	}
 }
 
 // What was refused is not asked for again, until a block comes.
