@@ -61,15 +61,11 @@ func appendLinesHeader(b []byte, number int, slots []slot, entries []lineEntry) 
 func (s *Store) storeGroup(v *View, n int, g *lineGroup) (*lineGroup, error) {
 	slots := v.slots[n*groupSize : (n+1)*groupSize]
 	path := linesPath(s.dir, n)
-	temp := path + ".tmp"
-	if err := writeLines(temp, n, slots, g.entries); err != nil {
-		_ = os.Remove(temp) // Open does it otherwise
-		return nil, err
+	out := appendLinesHeader(nil, n, slots, g.entries)
+	for i := range g.entries {
+		out = append(out, g.entries[i].lines...)
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return nil, err
-	}
-	if err := syncDir(s.dir); err != nil {
+	if err := replaceFile(path, out); err != nil {
 		return nil, err
 	}
 	mapped, err := openGroup(path, n, slots)
@@ -77,22 +73,6 @@ func (s *Store) storeGroup(v *View, n int, g *lineGroup) (*lineGroup, error) {
 		return g, nil
 	}
 	return mapped, err
-}
-
-func writeLines(path string, n int, slots []slot, entries []lineEntry) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	out := appendLinesHeader(nil, n, slots, entries)
-	for i := range entries {
-		out = append(out, entries[i].lines...)
-	}
-	if _, err := f.Write(out); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 var errNoMapping = errors.New("file cannot be mapped")

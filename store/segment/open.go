@@ -26,7 +26,7 @@ import (
 func Open(options Options) (*Store, error) {
 	s := &Store{
 		dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log,
-		makeLines: options.MakeLines, linesLost: make(chan struct{}, 1),
+		makeLines: options.MakeLines, linesLost: make(chan struct{}, 1), ranged: options.RangeFilters,
 	}
 	if s.segmentSize == 0 {
 		s.segmentSize = DefaultSegmentSize
@@ -54,6 +54,9 @@ func Open(options Options) (*Store, error) {
 		for _, g := range s.groups {
 			g.release()
 		}
+		for _, r := range s.ranges {
+			r.release()
+		}
 		return nil, errors.Join(err, k.close())
 	}
 	return s, nil
@@ -72,6 +75,9 @@ func (s *Store) restore(m marks) error {
 	}
 	if err := s.openGroups(); err != nil {
 		return fmt.Errorf("open probe lines: %w", err)
+	}
+	if err := s.openRanges(); err != nil {
+		return fmt.Errorf("open range filters: %w", err)
 	}
 	if err := s.restoreTip(m); err != nil {
 		return fmt.Errorf("restore tip of filter index: %w", err)

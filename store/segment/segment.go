@@ -73,6 +73,10 @@ type Options struct {
 	// MakeLines makes the probe lines that [Store.Lay] keeps beside the
 	// filters. With nil none are kept, and those that there are are removed.
 	MakeLines MakeLines
+
+	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, which
+	// the store's owner makes. Without it those that there are are removed.
+	RangeFilters bool
 }
 
 // Store is an open filter index; make one with [Open].
@@ -83,6 +87,8 @@ type Store struct {
 	keys        *keys
 	makeLines   MakeLines
 	linesLost   chan struct{}
+	ranged      bool // keeps range filters
+	rangeKey    [rangeKeySize]byte
 
 	// rebuild is held during Rebuild, write by everything that writes, mu
 	// while what readers see changes. They are taken in this order.
@@ -100,6 +106,7 @@ type Store struct {
 	catalog catalog
 	regions []*region    // one for each of catalog.segments; nil: file missing
 	groups  []*lineGroup // of slots, groupSize each; nil: no lines. Never written to in place
+	ranges  []*rangeFile // as groups
 	closed  bool
 }
 
@@ -127,8 +134,8 @@ func (s *Store) Close() error {
 	}
 	s.mu.Lock()
 	s.closed = true
-	regions, groups := s.regions, s.groups
-	s.regions, s.groups = nil, nil
+	regions, groups, ranges := s.regions, s.groups, s.ranges
+	s.regions, s.groups, s.ranges = nil, nil, nil
 	s.mu.Unlock()
 
 	for _, r := range regions {
@@ -136,6 +143,9 @@ func (s *Store) Close() error {
 	}
 	for _, g := range groups {
 		g.release()
+	}
+	for _, r := range ranges {
+		r.release()
 	}
 	s.seal()
 	return errors.Join(err, s.keys.close())

@@ -16,6 +16,7 @@ type View struct {
 	active  []uint32
 	regions []*region
 	groups  []*lineGroup
+	ranges  []*rangeFile
 	release sync.Once
 }
 
@@ -27,12 +28,15 @@ func (s *Store) View() *View {
 	if s.closed {
 		return &View{store: s}
 	}
-	v := &View{store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions, groups: s.groups}
+	v := &View{store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions, groups: s.groups, ranges: s.ranges}
 	for _, r := range v.regions {
 		r.acquire()
 	}
 	for _, g := range v.groups {
 		g.acquire()
+	}
+	for _, r := range v.ranges {
+		r.acquire()
 	}
 	return v
 }
@@ -46,6 +50,9 @@ func (v *View) Release() {
 		}
 		for _, g := range v.groups {
 			g.release()
+		}
+		for _, r := range v.ranges {
+			r.release()
 		}
 	})
 }
