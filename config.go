@@ -59,6 +59,11 @@ type Config struct {
 	// [filters.KernelNames], which is for tests.
 	FilterLayout, FilterKernel string
 
+	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 %
+	// of the block filters' size, so that scans that look into blocks, and
+	// rescans of wallets, pass over most of the chain.
+	RangeFilters bool
+
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 

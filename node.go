@@ -302,7 +302,7 @@ func openIndex(cfg *Config) (*segment.Store, error) {
 			return nil, err
 		}
 	}
-	options := segment.Options{Dir: dir, Log: cfg.Log.With(slog.String("category", "index"))}
+	options := segment.Options{Dir: dir, RangeFilters: cfg.RangeFilters, Log: cfg.Log.With(slog.String("category", "index"))}
 	if cfg.FilterLayout != string(filters.LayoutPlain) {
 		options.MakeLines = filters.AppendLines
 	}

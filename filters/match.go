@@ -86,6 +86,9 @@ func NewMatcher(q *Query) *Matcher {
 	return &Matcher{query: q, kernel: k, layout: chosenLayout(), lanes: make([]lane, k.lanes())}
 }
 
+// SetQuery makes the matcher look for another query.
+func (m *Matcher) SetQuery(q *Query) { m.query = q }
+
 // Match sets hits[i] to whether the filter batch[i] matches any script of the
 // query; hits must be as long as the batch, which must have fewer than 2^32
 // filters. The larger the batch the better, up to some hundred filters; order

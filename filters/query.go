@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"iter"
 	"maps"
 	"slices"
 )
@@ -37,6 +38,17 @@ func NewQuery(scripts [][]byte) *Query {
 
 // Len returns the number of different scripts.
 func (q *Query) Len() int { return len(q.scripts) }
+
+// Scripts returns the different scripts, in any order.
+func (q *Query) Scripts() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for script := range q.scripts {
+			if !yield([]byte(script)) {
+				return
+			}
+		}
+	}
+}
 
 // HasScript reports whether the script is one of the query's.
 func (q *Query) HasScript(script []byte) bool {

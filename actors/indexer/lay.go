@@ -59,6 +59,9 @@ func (l *layer) run() error {
 		if err := l.lay(); err != nil {
 			return err
 		}
+		if err := l.fillRanges(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -97,6 +100,6 @@ func (l *layer) lay() error {
 // is all.
 func (l *layer) laid(m laid) {
 	if m.err != nil && l.ctx.Err() == nil && !errors.Is(m.err, segment.ErrClosed) {
-		l.cfg.Log.Error("probe lines of block filters cannot be made, scans do without", "err", m.err)
+		l.cfg.Log.Error("index beside the block filters cannot be made, scans do without", "err", m.err)
 	}
 }

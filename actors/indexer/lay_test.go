@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -71,5 +72,58 @@ func TestLines(t *testing.T) {
 	r.checkLines(t)
 	if err := r.failures(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Range filters are made of all blocks that were once indexed, and have every
+// script of them.
+func TestRangeFilters(t *testing.T) {
+	chain := newChain(2100)
+	r := newRig(t, chain)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.ranges = true
+	r.openStore(t)
+	r.spawn()
+	r.announce(t)
+	for made := false; !made; runtime.Gosched() {
+		_, _, left := r.store.NextRange()
+		made = !left
+	}
+	v := r.store.View()
+	defer v.Release()
+	got, to, ok := v.Range(0)
+	if !ok || to != 2048 {
+		t.Fatalf("filter %v up to %d", ok, to)
+	}
+	filter, err := rangefilter.Parse(got.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := r.store.RangeKey()
+	key := rangefilter.Key(secret)
+	for height := range to {
+		hash := chain.Active().At(height).Hash
+		raw, err := chain.Raw(&hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent, err := chain.SpentScripts(&hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = filters.EachOutputScript(raw, filters.HeaderLen, func(script []byte) bool {
+			spent = append(spent, script)
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, script := range spent {
+			if !filter.Has(key.Hash(script)) {
+				t.Fatalf("height %d: script %x is missing", height, script)
+			}
+		}
 	}
 }

@@ -30,12 +30,13 @@ var errBroken = errors.New("disk is gone")
 // rig is an indexer over a real store, which follows a chain.
 type rig struct {
 	*ask.Ref
-	sys   *actortest.System
-	view  *chainview.Current
-	tip   *ask.Topic[messages.TipChanged]
-	store *segment.Store
-	dir   string
-	lines segment.MakeLines // nil: none are kept
+	sys    *actortest.System
+	view   *chainview.Current
+	tip    *ask.Topic[messages.TipChanged]
+	store  *segment.Store
+	dir    string
+	lines  segment.MakeLines // nil: none are kept
+	ranges bool              // keep range filters
 
 	mu     sync.Mutex
 	failed []error
@@ -58,7 +59,7 @@ func newRig(tb testing.TB, chain chainview.Reader) *rig {
 
 func (r *rig) openStore(tb testing.TB) {
 	tb.Helper()
-	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: r.lines})
+	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: r.lines, RangeFilters: r.ranges})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -51,11 +51,11 @@ const reused = 97
 // script(1000+height).
 func newRig(tb testing.TB, height int) *rig {
 	tb.Helper()
-	return newRigWith(tb, height, nil)
+	return newRigWith(tb, height, nil, false)
 }
 
-// newRigWith makes a rig whose store keeps probe lines.
-func newRigWith(tb testing.TB, height int, lines segment.MakeLines) *rig {
+// newRigWith makes a rig whose store keeps probe lines, or range filters.
+func newRigWith(tb testing.TB, height int, lines segment.MakeLines, ranges bool) *rig {
 	tb.Helper()
 	r := &rig{chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current), sys: actortest.New(tb)}
 	for h := 1; h <= height; h++ {
@@ -70,7 +70,7 @@ func newRigWith(tb testing.TB, height int, lines segment.MakeLines) *rig {
 	}
 	r.current.Set(r.chain)
 	r.dir = filepath.Join(tb.TempDir(), "filters")
-	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: lines})
+	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: lines, RangeFilters: ranges})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -56,6 +56,7 @@ func (s *scan) prepare(c actor.Context) {
 		}
 		cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
 		if s.check {
+			cfg.Exact = true
 			cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
 		}
 		s.pass = match.New(cfg)

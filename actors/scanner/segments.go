@@ -2,11 +2,13 @@ package scanner
 
 import (
 	"errors"
+	"hash/crc32"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -16,12 +18,18 @@ func Segments(s *segment.Store) match.Source { return segments{s} }
 type segments struct{ store *segment.Store }
 
 // View implements match.Source.
-func (s segments) View() match.View { return &segmentView{s.store.View(), s.store} }
+func (s segments) View() match.View { return &segmentView{View: s.store.View(), store: s.store} }
 
 // segmentView is the view of one worker.
 type segmentView struct {
 	*segment.View
 	store *segment.Store
+
+	// Of the query that was narrowed last: its scripts, and their hashes under
+	// the key of the range filters.
+	query   *filters.Query
+	scripts [][]byte
+	hashes  []uint64
 }
 
 // Filters implements match.View. The matcher checks what it reads.
@@ -51,6 +59,57 @@ func (v *segmentView) Filters(from int32, dst []filters.Filter) error {
 
 // Stale implements match.View.
 func (v *segmentView) Stale(block *chainhash.Hash) { v.store.DropLines(block) }
+
+// RangeEnd implements match.View.
+func (v *segmentView) RangeEnd(height int32) int32 {
+	_, to, _ := v.Range(height)
+	return to
+}
+
+// Narrow implements match.View, by the range filter around the height.
+func (v *segmentView) Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32) {
+	r, to, ok := v.Range(height)
+	if !ok {
+		return q, to
+	}
+	v.hash(q)
+	var may [][]byte
+	damaged := true
+	fault := segment.Guard(func() {
+		if crc32.ChecksumIEEE(r.Data) != r.CRC {
+			return
+		}
+		filter, err := rangefilter.Parse(r.Data)
+		if err != nil {
+			return
+		}
+		damaged = false
+		for i, hash := range v.hashes {
+			if filter.Has(hash) {
+				may = append(may, v.scripts[i])
+			}
+		}
+	})
+	if damaged || fault != nil {
+		v.store.DropRange(v.BlockAt(height))
+		return q, to
+	}
+	return filters.NewQuery(may), to
+}
+
+// hash makes the view ready to narrow a query.
+func (v *segmentView) hash(q *filters.Query) {
+	if v.query == q {
+		return
+	}
+	secret, _ := v.store.RangeKey()
+	key := rangefilter.Key(secret)
+	v.query, v.scripts, v.hashes = q, nil, nil
+	for script := range q.Scripts() {
+		v.scripts = append(v.scripts, script)
+		v.hashes = append(v.hashes, key.Hash(script))
+	}
+}
 
 // Guard implements match.View.
 func (*segmentView) Guard(read func()) error { return segment.Guard(read) }

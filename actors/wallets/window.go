@@ -91,7 +91,7 @@ func (w *Wallet) startPass(c actor.Context, from int32, scripts [][]byte) {
 	pin, source := r.pin, w.cfg.Filters
 	r.spawn(c, func() any {
 		return passReady{r, match.New(match.Config{
-			Source: source, Query: filters.NewQuery(scripts), First: from, Stop: pin,
+			Source: source, Query: filters.NewQuery(scripts), First: from, Stop: pin, Exact: true,
 		})}
 	})
 }

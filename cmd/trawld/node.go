@@ -193,7 +193,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
-		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
+		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""), RangeFilters: o.Bool("rangefilters", false),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),

@@ -37,6 +37,15 @@ type View interface {
 	// error is a [*DamagedError] where the filter can be re-made.
 	Filters(from int32, dst []filters.Filter) error
 
+	// Narrow returns the scripts of a query that may occur in the blocks of the
+	// active chain from a height on, and up to which height, not included, that
+	// holds: q itself where nothing is known. Scripts that a filter matches but no
+	// block has may be missing.
+	Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32)
+
+	// RangeEnd returns the height up to which what Narrow says of a height holds.
+	RangeEnd(height int32) int32
+
 	// Stale is told of a block whose filter has probe lines that cannot be used.
 	Stale(block *chainhash.Hash)
 
@@ -82,6 +91,10 @@ type Config struct {
 	// Keep, where there is one, decides whether a block whose filter matches
 	// is a hit. It is called by the workers.
 	Keep func(block *chainhash.Hash) (bool, error)
+
+	// Exact says that hits are looked into, by Keep or afterwards, so that
+	// blocks that surely have none of the scripts need not be among them.
+	Exact bool
 }
 
 // A Pass is one run over a range of blocks. It is safe for concurrent use.
@@ -112,9 +125,17 @@ func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error)
 
 // take gives a worker up to n blocks to match, none when nothing is left.
 func (p *Pass) take(n int32) Heights {
+	return p.takeUpTo(func(from int32) int32 { return from + n })
+}
+
+// takeUpTo is take up to the height that end returns for the first one.
+func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r := Heights{p.next, min(p.next+n, p.Stop.Height+1)}
+	if p.next > p.Stop.Height {
+		return Heights{}
+	}
+	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
 	if r.Empty() {
 		return Heights{}
 	}

@@ -21,6 +21,10 @@ const (
 	// the processor's cache.
 	maxUnit = 512
 
+	// minNarrowed is from how many scripts on it pays to read what is known of a
+	// range first.
+	minNarrowed = 16
+
 	// firstUnit is the size of a worker's first unit, before its speed is known.
 	firstUnit = 16
 )
@@ -30,7 +34,8 @@ type worker struct {
 	*Pass
 	ctx     context.Context //nolint:containedctx // of the one call that the worker is for
 	view    View
-	active  bool // the blocks are of the view's active chain
+	active  bool  // the blocks are of the view's active chain
+	size    int32 // filters that take about unitTime
 	matcher *filters.Matcher
 	batch   []filters.Filter
 	hits    []bool
@@ -47,21 +52,59 @@ func newWorker(ctx context.Context, p *Pass) *worker {
 // run is [Pass.Work].
 func (w *worker) run(unit Heights) (left Heights, err error) {
 	defer w.view.Release()
-	size := int32(firstUnit)
+	w.size = firstUnit
 	if unit.Empty() {
-		unit = w.take(size)
+		unit = w.next()
 	}
-	for ; !unit.Empty() && w.ctx.Err() == nil; unit = w.take(size) {
-		began := time.Now()
-		found, err := w.match(unit)
+	for ; !unit.Empty() && w.ctx.Err() == nil; unit = w.next() {
+		found, err := w.search(unit)
 		if err != nil {
 			return unit, err
 		}
 		w.done(unit, found)
-		size = nextSize(unit.To-unit.From, time.Since(began))
-		runtime.Gosched()
 	}
 	return Heights{}, nil
+}
+
+// next takes the next unit: where the query may be narrowed, all for which that
+// holds.
+func (w *worker) next() Heights {
+	if w.narrows() {
+		return w.takeUpTo(w.view.RangeEnd)
+	}
+	return w.take(w.size)
+}
+
+// narrows reports whether to look for those scripts alone that a range may have.
+func (w *worker) narrows() bool { return w.Exact && w.active && w.Query.Len() >= minNarrowed }
+
+// search returns the hits of a unit, in parts of about unitTime.
+func (w *worker) search(unit Heights) (found []Hit, err error) {
+	if w.narrows() {
+		sub, to := w.view.Narrow(unit.From, w.Query)
+		if to < unit.To {
+			sub = w.Query // the unit is of another view
+		}
+		if sub.Len() == 0 {
+			return nil, nil
+		}
+		w.matcher.SetQuery(sub)
+	}
+	for part := (Heights{unit.From, unit.From}); part.To < unit.To; {
+		if err := w.ctx.Err(); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		part = Heights{part.To, min(part.To+w.size, unit.To)}
+		hits, err := w.match(part)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, hits...)
+		w.size = nextSize(part.To-part.From, time.Since(began))
+		runtime.Gosched()
+	}
+	return found, nil
 }
 
 // nextSize returns how many filters take about unitTime, if n took elapsed.

@@ -127,6 +127,10 @@ func (v *View) Active(height int32, block *chainhash.Hash) bool {
 	return height >= 0 && int(height) < len(v.active) && v.slots[v.active[height]].block == *block
 }
 
+// BlockAt returns the block at a height of the active chain, which must be that
+// high.
+func (v *View) BlockAt(height int32) *chainhash.Hash { return &v.slots[v.active[height]].block }
+
 // Stored fills in what there is of a block's filter, but reads no byte of it. The
 // block is the one given, or with nil the one at the height of the active chain,
 // which must be that high.
