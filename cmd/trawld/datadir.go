@@ -67,7 +67,7 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, refuse("Cannot write to directory '%s'; check permissions.", dir)
 	}
 	if err := lockFile(file); err != nil {
-		return nil, errors.Join(refuse("Cannot obtain a lock on directory %s. %s is probably already running.", dir, name), file.Close())
+		return nil, errors.Join(refuse("Cannot obtain a lock on directory %s. Bitcoin Core is probably already running.", dir), file.Close())
 	}
 	return file, nil
 }

@@ -59,7 +59,7 @@ func testLock(t *testing.T) {
 	t.Parallel()
 	d := startRegtest(t)
 	second := e2e.Run(t, e2e.Program(t, "trawld"), "-datadir="+d.Dir, "-regtest", "-printtoconsole=0", "-listen=0", "-rpcport=0")
-	run(t, second, 1, "", "Error: Cannot obtain a lock on directory "+d.NetDir+". trawld is probably already running.\n")
+	run(t, second, 1, "", "Error: Cannot obtain a lock on directory "+d.NetDir+". Bitcoin Core is probably already running.\n")
 	d.Get(nil, "getblockcount")
 	d.Stop()
 	d.Restart()

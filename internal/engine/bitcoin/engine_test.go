@@ -119,7 +119,11 @@ func TestReconsiderAll(t *testing.T) {
 		reconsider int
 		want       int32
 	}{
-		{[]int{9, 8}, 9, 10}, {[]int{9, 8}, 8, 10}, {[]int{9, 7, 4}, 5, 10}, {[]int{9, 7, 4}, 9, 10}, {[]int{9, 5}, 2, 10},
+		{[]int{9, 8}, 9, 10},
+		{[]int{9, 8}, 8, 10},
+		{[]int{9, 7, 4}, 5, 10},
+		{[]int{9, 7, 4}, 9, 10},
+		{[]int{9, 5}, 2, 10},
 		{[]int{9}, 9, 10},
 	} {
 		e := open(t, t.TempDir(), network(t, "regtest"))
