@@ -3,6 +3,7 @@ package curve
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -122,12 +123,17 @@ func TestAddBaseSpecial(t *testing.T) {
 	for i := range want {
 		want[i] = oracle(&want[i], &all[i])
 	}
-	var a Adder
-	a.AddBase(double, all)
-	a.AddBase(gone, all)
-	for i := range all {
-		if !double[i].equals(&want[i]) || !gone[i].IsInfinity() {
-			t.Errorf("of %x: got %x and %x", all[i], double[i], gone[i])
+	for _, n := range []int{1, len(all)} {
+		var a Adder
+		twice, nothing := slices.Clone(double), slices.Clone(gone)
+		for i := 0; i < len(all); i += n {
+			a.AddBase(twice[i:i+n], all[i:i+n])
+			a.AddBase(nothing[i:i+n], all[i:i+n])
+		}
+		for i := range all {
+			if !twice[i].equals(&want[i]) || !nothing[i].IsInfinity() {
+				t.Errorf("%d points: of %x: got %x and %x", n, all[i], twice[i], nothing[i])
+			}
 		}
 	}
 }
@@ -176,17 +182,21 @@ func FuzzMultiples(f *testing.F) {
 		k[1].SetByteSlice(second[:min(len(second), 32)])
 		all := []Scalar{k[0].Bytes(), k[1].Bytes()}
 		p := oracle(&Point{}, &all[0])
-		points := []Point{p, {}}
-		want := []Point{oracle(&p, &all[0]), oracle(&Point{}, &all[1])}
-		new(Adder).AddBase(points, all)
-		for i := range points {
-			if !points[i].equals(&want[i]) {
-				t.Errorf("of %x: got %x, want %x", all[i], points[i].X(), want[i].X())
+		for _, times := range []int{1, fewPoints} {
+			points := slices.Repeat([]Point{p, {}}, times)
+			scalars := slices.Repeat(all, times)
+			want := slices.Repeat([]Point{oracle(&p, &all[0]), oracle(&Point{}, &all[1])}, times)
+			new(Adder).AddBase(points, scalars)
+			for i := range points {
+				if !points[i].equals(&want[i]) {
+					t.Errorf("of %x: got %x, want %x", scalars[i], points[i].X(), want[i].X())
+				}
 			}
 		}
 		if !k[1].IsZero() {
-			if got := BaseMult(&all[1]); !got.equals(&want[1]) {
-				t.Errorf("of a secret %x: got %x, want %x", all[1], got.X(), want[1].X())
+			want := oracle(&Point{}, &all[1])
+			if got := BaseMult(&all[1]); !got.equals(&want) {
+				t.Errorf("of a secret %x: got %x, want %x", all[1], got.X(), want.X())
 			}
 		}
 	})
@@ -231,6 +241,14 @@ func BenchmarkAddBase(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/key")
 	})
+	for _, few := range []int{1, fewPoints - 1, fewPoints} {
+		b.Run(fmt.Sprintf("points=%d", few), func(b *testing.B) {
+			for b.Loop() {
+				a.AddBase(points[:few], all[:few])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(few), "ns/key")
+		})
+	}
 	b.Run("secret", func(b *testing.B) {
 		for b.Loop() {
 			BaseMult(&all[1])
