@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/database"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -168,8 +169,17 @@ func (e *Engine) activate(c *change) (failed map[chainhash.Hash]error, err error
 // move tries to make a block the tip. It returns the block that breaks a rule, if
 // one does; nothing has moved then.
 func (e *Engine) move(c *change, to *chainview.Block) (wanting *chainview.Block, reason, err error) {
+	err = e.db.BTCD().View(func(tx database.Tx) (err error) {
+		wanting, reason, err = e.moveOver(newView(coinsIn(tx)), c, to)
+		return err
+	})
+	return wanting, reason, err
+}
+
+// moveOver is move with a view of the unspent outputs at the tip.
+func (e *Engine) moveOver(v *view, c *change, to *chainview.Block) (wanting *chainview.Block, reason, err error) {
 	active := e.tree.Active()
-	from, v := active.Fork(to), newView(e.storedCoin)
+	from := active.Fork(to)
 	for at := active.Tip(); at != from; at = at.Parent {
 		if err := e.stepBack(v, at); err != nil {
 			return nil, nil, err

@@ -63,20 +63,32 @@ func unspendable(script []byte) bool {
 
 // storedCoin reads an unspent output of the active chain, nil where there is none.
 func (e *Engine) storedCoin(out *wire.OutPoint) (coin *blockfile.Coin, err error) {
-	err = e.db.BTCD().View(func(tx database.Tx) error {
-		row := tx.Metadata().Bucket(coinsBucket).Get(coinKey(out))
-		if row == nil {
-			return nil
-		}
-		entry, err := blockfile.ParseUnspent(row)
-		if err != nil {
-			return fmt.Errorf("unspent output %v: %w", out, err)
-		}
-		script, err := blockfile.UnpackScript(nil, entry.Packed)
-		coin = &blockfile.Coin{Height: entry.Height, Coinbase: entry.Coinbase, Amount: entry.Amount, Script: script}
+	err = e.db.BTCD().View(func(tx database.Tx) (err error) {
+		coin, err = coinsIn(tx)(out)
 		return err
 	})
 	return coin, err
+}
+
+// coinsIn returns the reader of the unspent outputs as a transaction of the database
+// sees them.
+func coinsIn(tx database.Tx) func(*wire.OutPoint) (*blockfile.Coin, error) {
+	bucket := tx.Metadata().Bucket(coinsBucket)
+	return func(out *wire.OutPoint) (*blockfile.Coin, error) {
+		row := bucket.Get(coinKey(out))
+		if row == nil {
+			return nil, nil
+		}
+		entry, err := blockfile.ParseUnspent(row)
+		if err != nil {
+			return nil, fmt.Errorf("unspent output %v: %w", out, err)
+		}
+		script, err := blockfile.UnpackScript(nil, entry.Packed)
+		if err != nil {
+			return nil, fmt.Errorf("unspent output %v: %w", out, err)
+		}
+		return &blockfile.Coin{Height: entry.Height, Coinbase: entry.Coinbase, Amount: entry.Amount, Script: script}, nil
+	}
 }
 
 // putCoins writes the changes of a view.
