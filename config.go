@@ -63,6 +63,9 @@ type Config struct {
 	// of the block filters' size, so that scans that look into blocks, and
 	// rescans of wallets, pass over most of the chain.
 	RangeFilters bool
+	// TxIndex keeps an index of all transactions, so that those of the chain are
+	// found by their id alone. It cannot be kept together with Prune.
+	TxIndex bool
 
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig

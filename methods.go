@@ -69,6 +69,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Pool: n.mempool, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
+			Txs: n.txLookup(),
 		}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
@@ -95,6 +96,9 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
+	}
+	if n.txs != nil {
+		d.Others = append(d.Others, chain.NamedIndex{Name: txIndexName, Actor: n.txs.actor})
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}

@@ -39,7 +39,7 @@ var general = []options.Option{
 	{Name: "settings", Arg: "<file>", Flags: unused, Help: "File of the settings that calls change (default: settings.json)"},
 	{Name: "shutdownnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when shutdown begins; may be repeated"},
 	{Name: "startupnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> once the node is ready"},
-	{Name: "txindex", Flags: unused, Help: "Keep an index of all transactions (default: 0)"},
+	{Name: "txindex", Help: "Keep an index of all transactions (default: 0)"},
 }
 
 // blockCreation is about the blocks that generate calls make.

@@ -27,6 +27,8 @@ type Deps struct {
 	Coins   *ask.Ref // reads the set of unspent outputs
 	Index   *Index   // nil when the node keeps no filter index
 
+	Others []NamedIndex // beside Index, as getindexinfo shows them
+
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
 
@@ -48,6 +50,12 @@ type Deps struct {
 
 	// SizeOnDisk returns how many bytes the block and undo files take.
 	SizeOnDisk func() (int64, error)
+}
+
+// A NamedIndex is one of the node's indexes.
+type NamedIndex struct {
+	Name  string
+	Actor *ask.Ref
 }
 
 // Index is the block filter index.

@@ -42,14 +42,25 @@ func (d *Deps) indexInfo(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.Index == nil || name != "" && name != filterIndexName {
-		return jsontree.Members{}, nil
+	shown := jsontree.Members{}
+	for _, index := range d.indexes() {
+		if name != "" && name != index.Name {
+			continue
+		}
+		status, err := ask.Control(ctx, index.Actor, messages.GetIndexStatus{})
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, jsontree.Member{Key: index.Name, Value: indexInfo{status.Synced, max(0, status.Height)}})
 	}
-	status, err := ask.Control(ctx, d.Index.Indexer, messages.GetIndexStatus{})
-	if err != nil {
-		return nil, err
+	return shown, nil
+}
+
+// indexes are the node's indexes, in Core's order.
+func (d *Deps) indexes() []NamedIndex {
+	all := d.Others
+	if d.Index != nil {
+		all = append(all[:len(all):len(all)], NamedIndex{filterIndexName, d.Index.Indexer})
 	}
-	return jsontree.Members{{
-		Key: filterIndexName, Value: indexInfo{status.Synced, max(0, status.Height)},
-	}}, nil
+	return all
 }

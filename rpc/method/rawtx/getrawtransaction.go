@@ -37,6 +37,15 @@ var (
 		Message: "No such transaction found in the provided block. " +
 			"Use gettransaction for wallet transactions.",
 	}
+	errStillIndexing = command.Error{
+		Code: command.InvalidAddressOrKey,
+		Message: "No such mempool transaction. Blockchain transactions are still in the process of being indexed. " +
+			"Use gettransaction for wallet transactions.",
+	}
+	errNowhere = command.Error{
+		Code:    command.InvalidAddressOrKey,
+		Message: "No such mempool or blockchain transaction. Use gettransaction for wallet transactions.",
+	}
 	errNotInMempool = command.Error{
 		Code: command.InvalidAddressOrKey,
 		Message: "No such mempool transaction. Use -txindex or provide a block hash to enable " +
@@ -103,7 +112,7 @@ func getRawTransactionResults() []command.Result {
 
 // blockTx is the object that getrawtransaction returns.
 type blockTx struct {
-	InActiveChain bool `json:"in_active_chain"`
+	InActiveChain *bool `json:"in_active_chain,omitempty"`
 	txjson.Tx
 	BlockHash     chainhash.Hash `json:"blockhash"`
 	Confirmations int32          `json:"confirmations"`
@@ -160,13 +169,54 @@ func (m *methods) poolTransaction(ctx context.Context, txid chainhash.Hash, verb
 	tx, err := ask.Ask(ctx, m.Pool, messages.GetPoolTx{ID: txid})
 	switch {
 	case errors.Is(err, messages.ErrNotInPool):
-		return nil, errNotInMempool
+		return m.indexedTransaction(ctx, txid, verbosity)
 	case err != nil:
 		return nil, err
 	case verbosity <= hexOnly:
 		return encodeTx(tx.Tx), nil
 	}
 	return m.printer.Tx(tx.Tx, txjson.Options{Hex: true}), nil
+}
+
+// indexedTransaction returns a transaction of the chain by its id alone.
+func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, verbosity int32) (any, error) {
+	if m.Txs == nil {
+		return nil, errNotInMempool
+	}
+	hash, index, synced, err := m.Txs.Find(ctx, &txid)
+	switch {
+	case err != nil:
+		return nil, err
+	case index < 0 && !synced:
+		return nil, errStillIndexing
+	case index < 0:
+		return nil, errNowhere
+	}
+	reader := m.Chain.Open()
+	if reader == nil {
+		return nil, chainview.ErrNotReady
+	}
+	block := reader.Lookup(&hash)
+	if block == nil {
+		return nil, errNowhere
+	}
+	tx, index, err := m.findTx(reader, &hash, &txid)
+	if err != nil {
+		return nil, err
+	}
+	if verbosity <= hexOnly {
+		return encodeTx(tx), nil
+	}
+	opts := txjson.Options{Hex: true}
+	if verbosity >= withPrevouts && index > 0 {
+		if opts.Spent, err = spentBy(reader, &hash, index); err != nil {
+			return nil, err
+		}
+		opts.ShowSpent = true
+	}
+	shown := newBlockTx(m.printer.Tx(tx, opts), reader.Active(), block)
+	shown.InActiveChain = nil // the caller named no block
+	return shown, nil
 }
 
 // findTx returns a transaction of a block and its place there.
@@ -202,8 +252,9 @@ func spentBy(reader chainview.Reader, hash *chainhash.Hash, index int) ([]chainv
 }
 
 func newBlockTx(tx txjson.Tx, active *chainview.Chain, block *chainview.Block) blockTx {
-	shown := blockTx{InActiveChain: active.Contains(block), Tx: tx, BlockHash: block.Hash}
-	if shown.InActiveChain {
+	isActive := active.Contains(block)
+	shown := blockTx{InActiveChain: &isActive, Tx: tx, BlockHash: block.Hash}
+	if isActive {
 		time := block.Header.Timestamp.Unix()
 		shown.Confirmations = active.Tip().Height - block.Height + 1
 		shown.Time, shown.BlockTime = &time, &time

@@ -10,6 +10,7 @@ package rawtx
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -27,6 +28,10 @@ type Deps struct {
 	Builder *ask.Ref // builds transactions
 	Pool    *ask.Ref // owns the pool of unconfirmed transactions
 
+	// Txs finds the transactions of the chain; nil when the node keeps no index of
+	// them.
+	Txs TxIndex
+
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
 
@@ -34,6 +39,14 @@ type Deps struct {
 	// one of the pool, nil when there is none. Nil: no output can be looked up, and callers have to bring
 	// those they spend.
 	Unspent func(ctx context.Context, at *wire.OutPoint) (*wire.TxOut, error)
+}
+
+// TxIndex is the index of all transactions of the chain.
+type TxIndex interface {
+	// Find returns the block that a transaction came in last, and its place there,
+	// -1 when it is not known. synced reports whether the index has once been in
+	// step with the chain; then it is so now.
+	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, index int, synced bool, err error)
 }
 
 // methods is Deps with what is made of them once.
