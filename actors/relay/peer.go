@@ -75,6 +75,9 @@ func (p *peer) handled() {
 
 func (p *peer) inbound() bool { return p.info.Type == p2p.Inbound }
 
+// preferred reports whether the peer is asked before others.
+func (p *peer) preferred() bool { return !p.inbound() || p.info.Permissions.NoBan }
+
 // name returns the id by which the peer knows a transaction.
 func (p *peer) name(tx *pooled) chainhash.Hash {
 	if p.wtxid {

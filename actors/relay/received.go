@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -10,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -170,9 +172,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 		}
 	}
 	if r.pool.byWID[wid] != nil || r.pool.byID[id] != nil {
-		if p.info.Permissions.ForceRelay && r.pool.byWID[wid] != nil {
-			r.announce(wid)
-		}
+		r.forceRelay(p, id, wid)
 		return false
 	}
 	switch {
@@ -187,6 +187,19 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 	p.done = handled
 	r.offer(c, tx, p.info.ID, handled)
 	return true
+}
+
+// forceRelay announces a transaction of the pool again for a peer that may ask for
+// that.
+func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
+	switch {
+	case !p.info.Permissions.ForceRelay:
+	case r.pool.byWID[wid] == nil:
+		corelog.Printf(r.cfg.Log, slog.LevelInfo, "Not relaying non-mempool transaction %v (wtxid=%v) from forcerelay peer=%d", id, wid, p.info.ID)
+	default:
+		corelog.Printf(r.cfg.Log, slog.LevelInfo, "Force relaying tx %v (wtxid=%v) from peer=%d", id, wid, p.info.ID)
+		r.announce(wid)
+	}
 }
 
 // offer has the pool judge a transaction.
@@ -282,7 +295,7 @@ func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 	now := r.cfg.Now()
 	for parent := range parents {
 		p.known.add(parent)
-		r.requests.announced(p, parent, false, r.readyAt(p, true, now))
+		r.requests.announced(p, parent, false, r.readyAt(p, false, now))
 	}
 	r.request(now)
 }

@@ -246,6 +246,7 @@ func TestOrphan(t *testing.T) {
 		child := transaction(2, parent)
 		r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent"}
 		p.says(child)
+		time.Sleep(3 * time.Second) // by txids it is asked later
 		asked := expect[*wire.MsgGetData](p).InvList
 		found := false
 		for _, v := range asked {
@@ -277,6 +278,7 @@ func TestParentThatPaysTooLittle(t *testing.T) {
 				p.says(parent)
 			}
 			p.says(child)
+			time.Sleep(3 * time.Second)
 			expect[*wire.MsgGetData](p)
 			p.says(parent)
 			if len(r.packed) != 2 || r.packed[0] != parent.TxHash() || r.packed[1] != child.TxHash() {

@@ -151,11 +151,11 @@ func (q *requests) next(now time.Time) map[*peer][]*want {
 	return asks
 }
 
-// choose returns the first peer that may be asked, an outbound one if there is any.
+// choose returns the first peer that may be asked, a preferred one if there is any.
 func (w *want) choose(now time.Time) *offer {
 	var best *offer
 	for _, o := range w.from {
-		if !o.ready.After(now) && (best == nil || best.peer.inbound() && !o.peer.inbound()) {
+		if !o.ready.After(now) && (best == nil || !best.peer.preferred() && o.peer.preferred()) {
 			best = o
 		}
 	}
@@ -211,16 +211,13 @@ func (r *Relay) request(now time.Time) {
 
 // readyAt returns when a peer may be asked for what it announces.
 func (r *Relay) readyAt(p *peer, wtxid bool, now time.Time) time.Time {
-	if p.info.Permissions.NoBan || p.info.Permissions.Relay {
-		return now
-	}
-	if p.inbound() {
+	if !p.preferred() {
 		now = now.Add(inboundDelay)
 	}
 	if !wtxid && r.anyWtxid() {
 		now = now.Add(txidDelay)
 	}
-	if p.inFlight >= maxInFlight {
+	if p.inFlight >= maxInFlight && !p.info.Permissions.Relay {
 		now = now.Add(overloadDelay)
 	}
 	return now

@@ -58,7 +58,7 @@ var mayImport = map[string][]string{
 	"actors/indexer":    append([]string{"internal/rangefilter"}, actor...),
 	"actors/mempool":    append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/peers":      append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
-	"actors/relay":      append([]string{"internal/p2p"}, actor...),
+	"actors/relay":      append([]string{"internal/corelog", "internal/p2p"}, actor...),
 	"actors/scanner":    append([]string{"internal/match", "internal/rangefilter", "internal/slots", "internal/spends"}, actor...),
 	"actors/blockindex": append([]string{"internal/corelog"}, actor...),
 	"actors/sync": append([]string{

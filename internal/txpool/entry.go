@@ -1,6 +1,7 @@
 package txpool
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -94,15 +95,9 @@ func sorted(set map[*Entry]struct{}) []*Entry {
 
 func byID(a, b *Entry) int { return compareHashes(&a.ID, &b.ID) }
 
-// compareHashes orders hashes as numbers whose first byte is the lowest.
-func compareHashes(a, b *chainhash.Hash) int {
-	for i := chainhash.HashSize - 1; i >= 0; i-- {
-		if a[i] != b[i] {
-			return cmp.Compare(a[i], b[i])
-		}
-	}
-	return 0
-}
+// compareHashes orders hashes as Core does: by their bytes, the last digits of
+// their texts first.
+func compareHashes(a, b *chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 
 // byDepth orders entries so that each comes after all that it depends on; among
 // those with as many ancestors the best paying first.
