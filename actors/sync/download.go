@@ -110,7 +110,9 @@ func (s *Sync) schedule() {
 		}
 		s.startHeaders(p, from)
 		s.announce(p)
-		s.fetchFor(p, from)
+		if s.accepting == 0 || s.initialDownload() {
+			s.fetchFor(p, from)
+		}
 	}
 }
 

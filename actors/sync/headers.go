@@ -47,6 +47,7 @@ func newHeader(h *wire.BlockHeader, payload []byte) header {
 
 // headersAnswer is what the chain says of headers.
 type headersAnswer struct {
+	to      *Sync // who asked: an actor that was restarted may hear of it
 	peer    int64
 	list    []header
 	full    bool                                      // the peer may have more
@@ -142,6 +143,8 @@ func (s *Sync) unconnected(p *peer, list []header) {
 // accept asks the chain to take headers.
 func (s *Sync) accept(c actor.Context, p *peer, a headersAnswer) {
 	p.busy = true
+	a.to = s
+	s.accepting++
 	raw := make([][]byte, len(a.list))
 	for i := range a.list {
 		raw[i] = a.list[i].Raw
@@ -153,10 +156,16 @@ func (s *Sync) accept(c actor.Context, p *peer, a headersAnswer) {
 }
 
 func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
+	if a.to != s {
+		a.handled()
+		return
+	}
+	s.accepting--
 	s.findBest()
 	p := s.peer(a.peer)
 	if p == nil {
 		a.handled()
+		s.resume(c)
 		return
 	}
 	last := s.reader.Lookup(&a.list[len(a.list)-1].Hash)

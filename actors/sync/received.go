@@ -1,6 +1,8 @@
 package sync
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -15,11 +17,19 @@ func (s *Sync) received(c actor.Context, m link.Received) {
 	switch {
 	case p == nil:
 		m.Handled()
-	case p.busy:
+	case p.busy || len(p.waiting) > 0 || s.mustWait(m):
 		p.waiting = append(p.waiting, m)
 	default:
 		s.message(c, p, m)
 	}
+}
+
+// mustWait reports whether a message waits until the chain has looked at another
+// peer's headers. They stand in the tree before that peer was asked for their blocks:
+// who only mentions them must not be asked first. Blocks themselves need not wait.
+func (s *Sync) mustWait(m link.Received) bool {
+	_, isBlock := m.Message.Message.(*wire.MsgBlock)
+	return s.accepting > 0 && !isBlock
 }
 
 // message handles a message. Where that takes longer, the peer is busy until done.
@@ -59,10 +69,17 @@ func blockBytes(payload []byte, size int) []byte { return payload[:min(len(paylo
 func (s *Sync) done(c actor.Context, p *peer, handled func()) {
 	handled()
 	p.busy = false
-	for len(p.waiting) > 0 && !p.busy {
-		m := p.waiting[0]
-		p.waiting = p.waiting[1:]
-		s.message(c, p, m)
+	s.resume(c)
+}
+
+// resume handles what has waited.
+func (s *Sync) resume(c actor.Context) {
+	for _, p := range slices.Clone(s.peers) {
+		for len(p.waiting) > 0 && !p.busy && !s.mustWait(p.waiting[0]) {
+			m := p.waiting[0]
+			p.waiting = p.waiting[1:]
+			s.message(c, p, m)
+		}
 	}
 }
 

@@ -89,6 +89,7 @@ type Sync struct {
 	caughtUp bool             // once set, the node is not in initial download again
 
 	peers      []*peer // preferred ones first, then by id
+	accepting  int     // headers of so many peers are with the chain
 	syncing    int     // peers whose headers are asked for
 	protected  int     // peers that are not left for a chain behind ours
 	lastInv    chainhash.Hash
