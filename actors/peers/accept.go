@@ -116,15 +116,27 @@ func (t *transit) close() {
 // acceptPause is how long nothing is accepted after a failure.
 const acceptPause = 50 * time.Millisecond
 
-// accepted takes a connection, if there is room.
+// accepted takes a connection. Where there are too many, it first finds out which
+// one can be spared.
 func (t *Table) accepted(c actor.Context, m accepted) {
+	if t.guestCount() >= t.maxInbound() && t.active {
+		t.makeRoom(c, merit{accepted: m})
+		return
+	}
+	defer m.handled()
+	t.take(c, m, false)
+}
+
+// take takes a connection, if it may be; full says that room was made for it as far
+// as possible.
+func (t *Table) take(c actor.Context, m accepted, full bool) {
 	addr := addrOf(m.conn.RemoteAddr())
 	e := &entry{name: addr.String(), addr: addr, onion: m.listener.Onion, typ: p2p.Inbound}
 	e.allowed = t.permit(e)
 	if g := m.listener.Grant; g != nil {
 		e.allowed = access.Union(e.allowed, g.Of(t.cfg.Defaults))
 	}
-	if !t.admit(e) {
+	if !t.admit(e, full) {
 		_ = m.conn.Close()
 		return
 	}
@@ -133,8 +145,8 @@ func (t *Table) accepted(c actor.Context, m accepted) {
 }
 
 // admit reports whether an inbound connection may stay.
-func (t *Table) admit(e *entry) bool {
-	guests, now := t.countType(p2p.Inbound), t.cfg.Now()
+func (t *Table) admit(e *entry, full bool) bool {
+	guests, now := t.guestCount(), t.cfg.Now()
 	e.shunned = t.isDiscouraged(e.addr)
 	switch {
 	case !t.active:
@@ -143,10 +155,10 @@ func (t *Table) admit(e *entry) bool {
 	case !e.allowed.NoBan && t.bans.Contains(e.addr, now):
 		t.debugf("connection from %s dropped (banned)", e.name)
 		return false
-	case !e.allowed.NoBan && e.shunned && guests+1 >= t.maxInbound():
+	case !e.allowed.NoBan && e.shunned && (full || guests+1 >= t.maxInbound()):
 		t.debugf("connection from %s dropped (discouraged)", e.name)
 		return false
-	case guests >= t.maxInbound() && !t.makeRoom():
+	case guests >= t.maxInbound():
 		t.debugf("failed to find an eviction candidate - connection dropped (full)")
 		return false
 	}

@@ -115,17 +115,3 @@ func isClosed(s *p2p.Session) bool {
 		return false
 	}
 }
-
-// makeRoom evicts an inbound connection.
-func (t *Table) makeRoom() bool {
-	id, ok := evict(t.guests())
-	if !ok {
-		return false
-	}
-	e := t.byID(id)
-	t.debugf("selected %s connection for eviction, %s", e.typ, e.disconnecting())
-	e.session.Close(errEvicted)
-	return true
-}
-
-const errEvicted closed = "evicted"

@@ -166,8 +166,9 @@ func (t *Table) handle(c actor.Context, msg any) {
 	case ClockSet:
 		t.clockSet()
 	case accepted:
-		defer m.handled()
 		t.accepted(c, m)
+	case merit:
+		t.makeRoom(c, m)
 	case dialed:
 		t.dialed(c, m)
 	case joined:

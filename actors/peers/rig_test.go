@@ -29,14 +29,14 @@ type node struct {
 
 // start starts a table. Its configuration is completed, and then changed by the
 // test's own wishes.
-func start(t *testing.T, wishes ...func(*peers.Config)) *node {
-	t.Helper()
+func start(tb testing.TB, wishes ...func(*peers.Config)) *node {
+	tb.Helper()
 	network, err := dialect.Bitcoin("regtest")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	listener := listen(t)
-	sys := actortest.New(t)
+	listener := listen(tb)
+	sys := actortest.New(tb)
 	cfg := peers.Config{
 		Network: network, Chain: new(chainview.Current), Log: sys.Log,
 		Listeners: []peers.Listener{{Listener: listener}},
@@ -49,43 +49,43 @@ func start(t *testing.T, wishes ...func(*peers.Config)) *node {
 	return &node{sys.Spawn("peers", peers.New(cfg), peers.Requests...), listener.Addr().String()}
 }
 
-func listen(t *testing.T) net.Listener {
-	t.Helper()
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return listener
 }
 
 // must asks, and gets an answer.
-func must[Q messages.Request[R], R any](t *testing.T, to *node, q Q) R {
-	t.Helper()
-	got, err := ask.Ask(t.Context(), to.Ref, q)
+func must[Q messages.Request[R], R any](tb testing.TB, to *node, q Q) R {
+	tb.Helper()
+	got, err := ask.Ask(tb.Context(), to.Ref, q)
 	if err != nil {
-		t.Fatalf("%T: %v", q, err)
+		tb.Fatalf("%T: %v", q, err)
 	}
 	return got
 }
 
 // eventually waits until something holds of the peers of a node, and returns
 // them.
-func (n *node) eventually(t *testing.T, what string, holds func([]messages.PeerInfo) bool) []messages.PeerInfo {
-	t.Helper()
+func (n *node) eventually(tb testing.TB, what string, holds func([]messages.PeerInfo) bool) []messages.PeerInfo {
+	tb.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if list := must(t, n, messages.GetPeers{}); holds(list) {
+		if list := must(tb, n, messages.GetPeers{}); holds(list) {
 			return list
 		}
 		<-time.After(time.Millisecond)
 	}
-	t.Fatalf("never: %s; peers: %+v", what, must(t, n, messages.GetPeers{}))
+	tb.Fatalf("never: %s; peers: %+v", what, must(tb, n, messages.GetPeers{}))
 	return nil
 }
 
 // peersOf waits for that many peers that have shaken hands.
-func (n *node) peersOf(t *testing.T, count int) []messages.PeerInfo {
-	t.Helper()
-	return n.eventually(t, "peers connect", func(list []messages.PeerInfo) bool {
+func (n *node) peersOf(tb testing.TB, count int) []messages.PeerInfo {
+	tb.Helper()
+	return n.eventually(tb, "peers connect", func(list []messages.PeerInfo) bool {
 		return len(list) == count && !slices.ContainsFunc(list, func(p messages.PeerInfo) bool { return !p.Established })
 	})
 }
@@ -106,23 +106,23 @@ func (*remote) Writable()                 {}
 func (r *remote) run(ctx context.Context) { r.ended <- r.Run(ctx) }
 
 // connect connects a session to a node, and waits for the handshake.
-func connect(t *testing.T, n *node) (r *remote, name string) {
-	t.Helper()
-	r = dial(t, n)
+func connect(tb testing.TB, n *node) (r *remote, name string) {
+	tb.Helper()
+	r = dial(tb, n)
 	select {
 	case <-r.shook:
 	case <-time.After(patience):
-		t.Fatal("no handshake")
+		tb.Fatal("no handshake")
 	}
 	return r, r.name
 }
 
 // dial connects a session to a node.
-func dial(t *testing.T, n *node) *remote {
-	t.Helper()
+func dial(tb testing.TB, n *node) *remote {
+	tb.Helper()
 	conn, err := net.Dial("tcp", n.addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	r := &remote{
 		heard: make(chan p2p.Message, 100_000), shook: make(chan struct{}), ended: make(chan error, 1),
@@ -137,7 +137,7 @@ func dial(t *testing.T, n *node) *remote {
 		defer close(done)
 		r.run(ctx)
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		<-done
 	})
@@ -146,11 +146,11 @@ func dial(t *testing.T, n *node) *remote {
 }
 
 // left waits until the node has left a peer.
-func left(t *testing.T, r *remote, why string) {
-	t.Helper()
+func left(tb testing.TB, r *remote, why string) {
+	tb.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(patience):
-		t.Fatalf("%s: still connected", why)
+		tb.Fatalf("%s: still connected", why)
 	}
 }

@@ -26,32 +26,32 @@ const tall = 2105
 // A library is a node with a chain, and a peer that asks it.
 type library struct {
 	*remote
-	t       *testing.T
+	t       testing.TB
 	n       *node
 	chain   *chaintest.Chain
 	store   *segment.Store
 	entries map[chainhash.Hash]segment.Entry
 }
 
-func openLibrary(t *testing.T) *library {
-	t.Helper()
+func openLibrary(tb testing.TB) *library {
+	tb.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	l := &library{t: t, chain: chaintest.New(net.Params), entries: make(map[chainhash.Hash]segment.Entry)}
+	l := &library{t: tb, chain: chaintest.New(net.Params), entries: make(map[chainhash.Hash]segment.Entry)}
 	l.chain.MineN(tall)
-	if l.store, err = segment.Open(segment.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}); err != nil {
-		t.Fatal(err)
+	if l.store, err = segment.Open(segment.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)}); err != nil {
+		tb.Fatal(err)
 	}
 	l.index(l.chain.Active().Tip())
 	view := new(chainview.Current)
 	view.Set(l.chain)
-	l.n = start(t, func(c *peers.Config) {
+	l.n = start(tb, func(c *peers.Config) {
 		c.Chain, c.Filters, c.Services = view, l.store, c.Services|wire.SFNodeCF
 	})
-	t.Cleanup(func() { _ = l.store.Close() })
-	l.remote, _ = connect(t, l.n)
+	tb.Cleanup(func() { _ = l.store.Close() })
+	l.remote, _ = connect(tb, l.n)
 	return l
 }
 
@@ -100,19 +100,45 @@ func (l *library) reorganise() (stale *chainview.Block) {
 
 func (l *library) at(height int32) *chainview.Block { return l.chain.Active().At(height) }
 
-// ask sends a request and returns what comes before the answer to another one
+// question is one whose answer is known.
+func (l *library) question() error {
+	return l.Send(&wire.MsgGetHeaders{BlockLocatorHashes: []*chainhash.Hash{{0xee}}, HashStop: l.at(1).Hash})
+}
+
+func (l *library) isAnswer(m wire.Message) bool {
+	h, ok := m.(*codec.Headers)
+	return ok && len(h.List) == 1 && h.List[0].BlockHash() == l.at(1).Hash
+}
+
+// isAnswered waits for the answer to the question, or for the end of the session.
+func (l *library) isAnswered() bool {
+	l.t.Helper()
+	for {
+		select {
+		case m := <-l.heard:
+			if l.isAnswer(m.Message) {
+				return true
+			}
+		case <-l.ended:
+			return false
+		case <-time.After(patience):
+			l.t.Fatal("neither answered nor left")
+		}
+	}
+}
+
+// ask sends a request and returns what comes before the answer to the question
 // that follows it.
 func (l *library) ask(request wire.Message) []wire.Message {
 	l.t.Helper()
-	end := &wire.MsgGetHeaders{BlockLocatorHashes: []*chainhash.Hash{{0xee}}, HashStop: l.at(1).Hash}
-	if err := errors.Join(l.Send(request), l.Send(end)); err != nil {
+	if err := errors.Join(l.Send(request), l.question()); err != nil {
 		l.t.Fatal(err)
 	}
 	var got []wire.Message
 	for {
 		select {
 		case m := <-l.heard:
-			if h, ok := m.Message.(*codec.Headers); ok && len(h.List) == 1 && h.List[0].BlockHash() == l.at(1).Hash {
+			if l.isAnswer(m.Message) {
 				return got
 			}
 			if m.Command() != codec.CmdSendCmpct { // of the handshake

@@ -25,6 +25,9 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 	if len(connect) == 1 && connect[0] == "0" {
 		connect = nil
 	}
+	if o.Int("peertimeout", 60) <= 0 {
+		return nil, refuse("peertimeout must be a positive integer.")
+	}
 	most := max(o.Int("maxconnections", defaultMaxPeers), 0)
 	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
 	bound := len(bind)+len(whitebind) > 0

@@ -75,7 +75,7 @@ var networkInfoResults = []command.Result{
 	{Type: command.Number, Key: "connections_out", Help: "number of those that the node made"},
 	{Type: command.Array, Key: "networks", Help: "the kinds of addresses", Inner: []command.Result{
 		{Type: command.Object, Inner: []command.Result{
-			{Type: command.String, Key: "name", Help: "name of the network"},
+			{Type: command.String, Key: "name", Help: "name of the network (ipv4, ipv6, onion, i2p, cjdns)"},
 			{Type: command.Bool, Key: "limited", Help: "whether it is left out"},
 			{Type: command.Bool, Key: "reachable", Help: "whether it is used"},
 			{Type: command.String, Key: "proxy", Help: "host and port of the proxy in use, if any"},

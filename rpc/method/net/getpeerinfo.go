@@ -73,7 +73,7 @@ var peerResults = []command.Result{
 	{Type: command.String, Key: "addr", Help: "address and port of the peer"},
 	{Type: command.String, Key: "addrbind", Optional: true, Help: "own address and port of the connection"},
 	{Type: command.String, Key: "addrlocal", Optional: true, Help: "own address as the peer sees it"},
-	{Type: command.String, Key: "network", Help: "network of the address: ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable"},
+	{Type: command.String, Key: "network", Help: "network of the address (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)"},
 	{Type: command.Hex, Key: "services", Help: "services that the peer offers, as bits"},
 	{
 		Type: command.Array, Key: "servicesnames", Help: "services that the peer offers",
