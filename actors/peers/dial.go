@@ -132,7 +132,7 @@ func (t *Table) targets(ctx context.Context, d *dial) ([]string, error) {
 	}
 	host, port := t.hostPort(d.node)
 	if !isName(host) {
-		return []string{net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
+		return []string{t.numeric(d.node).String()}, nil
 	}
 	if t.cfg.NameProxy {
 		return []string{net.JoinHostPort(host, strconv.Itoa(int(port)))}, nil
@@ -238,7 +238,11 @@ const (
 )
 
 func (t *Table) addNode(c actor.Context, node string, v2 bool) error {
-	if slices.ContainsFunc(t.added, func(a *addedNode) bool { return !a.hidden && a.name == node }) {
+	same := func(a *addedNode) bool {
+		at := t.numeric(node)
+		return !a.hidden && (a.name == node || at != netaddr.Addr{} && t.numeric(a.name) == at)
+	}
+	if slices.ContainsFunc(t.added, same) {
 		return messages.ErrNodeAdded
 	}
 	t.added = append(t.added, &addedNode{name: node, v2: v2})
@@ -255,12 +259,15 @@ func (t *Table) removeNode(node string) error {
 	return nil
 }
 
+// numeric returns the address that a node is named by, zero for a name.
+func (t *Table) numeric(node string) netaddr.Addr {
+	host, port := t.hostPort(node)
+	return addressOf(net.JoinHostPort(host, strconv.Itoa(int(port))))
+}
+
 // connectionTo returns the connection to an added node, nil when there is none.
 func (t *Table) connectionTo(node string) *entry {
-	addr := addressOf(node)
-	if host, port := t.hostPort(node); addr == (netaddr.Addr{}) || addr.Port() == 0 {
-		addr = addressOf(net.JoinHostPort(host, strconv.Itoa(int(port))))
-	}
+	addr := t.numeric(node)
 	return t.find(func(e *entry) bool {
 		return e.name == node || addr != netaddr.Addr{} && e.addr == addr
 	})

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -209,12 +207,6 @@ func (t *Table) hostPort(node string) (host string, port uint16) {
 	return host, port
 }
 
-// isIP reports whether a host is no name.
-func isIP(host string) bool {
-	_, err := netip.ParseAddr(host)
-	return err == nil
-}
-
 // permissionNames lists permissions as getpeerinfo does.
 func permissionNames(p link.Permissions) []string {
 	names := []string{}
@@ -239,5 +231,6 @@ func permissionNames(p link.Permissions) []string {
 
 // isName reports whether a node is named by a name.
 func isName(host string) bool {
-	return !isIP(host) && !strings.HasSuffix(host, ".onion") && !strings.HasSuffix(host, ".b32.i2p")
+	_, err := netaddr.ParseHost(host)
+	return err != nil
 }

@@ -76,10 +76,11 @@ func parseHost(host string) (Addr, bool) {
 		return a, true
 	}
 	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		return Addr{}, false
+	if err == nil {
+		return fromIP(ip), true
 	}
-	return fromIP(ip), true
+	ip, ok := parseShort(host)
+	return fromIP(ip), ok
 }
 
 // parseOnion reads a Tor address: key, checksum and version in base 32.
