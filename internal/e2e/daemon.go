@@ -37,6 +37,7 @@ type Config struct {
 	Blocks []string // block files to load, plain or .gz
 	Dir    string   // data directory; empty: a new one that ends with the test
 	Addr   string   // 127.0.0.1:port of the RPC server; empty: whatever is free
+	P2P    string   // host:port to accept peers at; empty: nowhere
 }
 
 // A Daemon is a running trawld. Its client is closed and its process ended at
@@ -49,6 +50,7 @@ type Daemon struct {
 	Dir    string // data directory
 	NetDir string // its part for the chain
 	Addr   string // host:port of the RPC server
+	P2P    string // host:port for peers; empty: none
 
 	tb      testing.TB
 	config  Config
@@ -58,7 +60,7 @@ type Daemon struct {
 // Start starts a daemon and waits until it answers.
 func Start(tb testing.TB, c Config) *Daemon {
 	tb.Helper()
-	d := &Daemon{tb: tb, config: c, Dir: c.Dir}
+	d := &Daemon{tb: tb, config: c, Dir: c.Dir, P2P: c.P2P}
 	if d.Dir == "" {
 		d.Dir = tb.TempDir()
 	}
@@ -151,6 +153,9 @@ func (d *Daemon) args(blocks []string) []string {
 		args = append(args, "-regtest")
 	}
 	args = append(args, "-printtoconsole=0", "-dnsseed=0", "-fixedseeds=0", "-listenonion=0", "-natpmp=0", "-listen=0", "-connect=0")
+	if d.P2P != "" {
+		args = append(args, PeerArgs(d.P2P)...)
+	}
 	args = append(args, d.config.Args...)
 	for _, file := range blocks {
 		args = append(args, "-loadblock="+d.unpacked(file))

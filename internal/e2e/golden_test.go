@@ -24,7 +24,7 @@ const maxShown = 20
 // from qbit 1.0.0.
 func TestGolden(t *testing.T) {
 	for set, args := range map[string][]string{
-		"mainnet": nil, "regtest-chain": nil, "signing": nil, "wallets": nil,
+		"mainnet": nil, "network": nil, "regtest-chain": nil, "signing": nil, "wallets": nil,
 		"qbit": {"-dialect=qbit", "-deprecatedrpc=emptyoutputs"},
 	} {
 		t.Run(set, func(t *testing.T) {
@@ -101,7 +101,11 @@ func startIn(t *testing.T, folder string, state replay.State, args []string) *e2
 	for _, file := range state.Blocks {
 		blocks = append(blocks, filepath.Join(folder, file))
 	}
-	d := e2e.Start(t, e2e.Config{Chain: state.Chain, Args: slices.Concat(state.Args, args), Blocks: blocks})
+	config := e2e.Config{Chain: state.Chain, Args: slices.Concat(state.Args, args), Blocks: blocks}
+	if state.P2P {
+		config.P2P = e2e.FreeAddr(t)
+	}
+	d := e2e.Start(t, config)
 	if state.Tip != "" {
 		d.WaitTip(state.Tip, state.Height, state.Index)
 	}
@@ -110,7 +114,8 @@ func startIn(t *testing.T, folder string, state replay.State, args []string) *e2
 
 func playGroup(t *testing.T, d *e2e.Daemon, folder string, group replay.Group) {
 	t.Helper()
-	player := &replay.Player{Client: d.Client, Folder: folder, Backups: backups(t, folder), Scratch: t.TempDir()}
+	player := &replay.Player{Client: d.Client, Folder: folder, Backups: backups(t, folder), Scratch: t.TempDir(), P2P: d.P2P}
+	defer player.ClosePeers()
 	for _, file := range group.Files {
 		name, _, _ := strings.Cut(file, ".")
 		ok := true

@@ -22,6 +22,10 @@ type Player struct {
 	Folder  string // of the set
 	Backups string // what {{BACKUPS}} stands for, as the node sees it
 	Scratch string // what {{SCRATCH}} stands for: a folder the node may write to
+	P2P     string // host:port at which the node accepts peers; empty: nowhere
+
+	peers map[string]*peer  // that are or were connected
+	vars  map[string]string // what {{var:NAME}} stands for
 }
 
 // An Outcome is how a case went. Without differences it passed, or it found no
@@ -44,6 +48,11 @@ func failed(kind DiffKind, format string, args ...any) Outcome {
 //	             waits
 //	scan-race    runs a scan, and asks for its status, starts another and
 //	             aborts it meanwhile
+//	peer-open    connects peers to the node; {{var:addr_NAME}}, {{var:port_NAME}}
+//	             and {{var:id_NAME}} then stand for what the node calls them
+//	peer-check   waits until the node has closed some of them, and sees that it
+//	             keeps others
+//	peer-close-all  closes those that are left
 func (p *Player) Play(ctx context.Context, c *Case) Outcome {
 	switch c.Action {
 	case "":
@@ -54,6 +63,8 @@ func (p *Player) Play(ctx context.Context, c *Case) Outcome {
 		return p.loadBlocks(ctx, c)
 	case "scan-race":
 		return p.scanRace(ctx, c)
+	case "peer-open", "peer-check", "peer-close-all":
+		return p.playPeers(ctx, c)
 	}
 	return failed(Precondition, "unknown action %q", c.Action)
 }
@@ -97,6 +108,7 @@ func (p *Player) expand(text string) string {
 		return text
 	}
 	text = strings.NewReplacer("{{BACKUPS}}", quoted(p.Backups), "{{SCRATCH}}", quoted(p.Scratch)).Replace(text)
+	text = p.fill(text)
 	return repetition.ReplaceAllStringFunc(text, func(match string) string {
 		parts := repetition.FindStringSubmatch(match)
 		n, err := strconv.Atoi(parts[1])

@@ -57,6 +57,7 @@ type State struct {
 	Tip    string   `json:"tip"`    // block hash; empty: no matter
 	Height int32    `json:"height"`
 	Index  bool     `json:"index"` // the filter index has to reach the tip, too
+	P2P    bool     `json:"p2p"`   // peers can connect
 }
 
 // A Case is one step of a conversation: a call and its answer, or an action.
@@ -79,6 +80,12 @@ type Case struct {
 	Height int32  `json:"height"`
 	Index  bool   `json:"index"`
 	File   string `json:"file"` // of the blocks
+
+	// Of the actions of peers, by name.
+	Peers  []string `json:"peers"`
+	Magic  string   `json:"magic"` // of the network, in hex
+	Closed []string `json:"closed"`
+	Open   []string `json:"open"`
 
 	// Of the action scan-race.
 	StartParams []json.RawMessage `json:"start_params"`
