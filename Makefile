@@ -69,7 +69,7 @@ bench-report: ## measure the whole node beside its rivals, into bench/results
 	$(GO) run ./bench/report
 
 bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
-	$(GO) run ./bench/report -name scan -bench '^Benchmark(Scan|Modes|ScanBlocks)$$' -rounds $(ROUNDS) -blocks $(BLOCKS) -outputs $(OUTPUTS)
+	$(GO) run ./bench/report -name scan -bench '^Benchmark(Scan|Modes|Layout|ScanBlocks)$$' -rounds $(ROUNDS) -blocks $(BLOCKS) -outputs $(OUTPUTS)
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) -elements $(ELEMENTS)

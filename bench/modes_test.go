@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -21,16 +22,60 @@ func BenchmarkModes(b *testing.B) {
 	for _, kernel := range filters.KernelNames() {
 		for _, n := range []int{20, 100, 500, 2_000, 5_000, 10_000} {
 			b.Run(fmt.Sprintf("kernel=%s/n=%d", kernel, n), func(b *testing.B) {
-				x := randomIndex(2_000_000/n, n)
-				cross, limit := 0, 0
+				cross, limit := randomIndex(2_000_000/n, n).crossing(b, kernel, n)
 				for b.Loop() {
-					cross, limit = x.crossing(b, kernel, n)
+					continue // was measured, round by round
 				}
 				b.ReportMetric(float64(cross), "k-cross")
 				b.ReportMetric(float64(limit), "k-model")
 				reportLoad(b)
 			})
 		}
+	}
+}
+
+// BenchmarkLayout measures what the ways to keep an index of filters cost that
+// hold the answer's bytes: probe lines beside a filter, in bits and time for each
+// element, and the time to make a filter of its elements again, which a layout in
+// the place of filters would take for each that a peer asks for.
+func BenchmarkLayout(b *testing.B) {
+	for _, n := range []int{100, 2_000, 5_000} {
+		x := randomIndex(1_000_000/n, n)
+		values := make([][]uint64, len(x.filters))
+		lines := 0
+		for i := range x.filters {
+			lines += len(x.filters[i].Lines)
+			var err error
+			if values[i], err = filters.Decode(x.filters[i].Data); err != nil {
+				b.Fatal(err)
+			}
+		}
+		bits := func(bytes int) float64 { return float64(8*bytes) / float64(x.elements) }
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			var dst []byte
+			lay := &contender{run: func() error {
+				for i := range x.filters {
+					var err error
+					if dst, _, err = filters.AppendLines(dst[:0], &x.filters[i].Block, x.filters[i].Data); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}
+			remake := &contender{run: func() error {
+				for i := range values {
+					if !bytes.Equal(filters.Encode(values[i]), x.filters[i].Data) {
+						return errWrongAnswer
+					}
+				}
+				return nil
+			}}
+			compete(b, lay, remake)
+			b.ReportMetric(bits(x.bytes), "filter-bits/elt")
+			b.ReportMetric(bits(lines), "lines-bits/elt")
+			b.ReportMetric(float64(lay.median())/float64(x.elements), "lay-ns/elt")
+			b.ReportMetric(float64(remake.median())/float64(x.elements), "remake-ns/elt")
+		})
 	}
 }
 

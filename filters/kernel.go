@@ -66,7 +66,7 @@ const (
 	// spotElements is from how many elements on, for each script, the lines that
 	// are looked at, and what they point to, are checked one by one, and not all
 	// of a filter at once.
-	spotElements = 300
+	spotElements = 280
 
 	// acrossScripts is up to how many scripts each is looked up in many filters,
 	// and not all of them in each filter.

@@ -24,10 +24,10 @@ type probe struct {
 	code  []byte
 	index int // of the filter in its batch
 	seed  uint32
-	sure  bool // lines and code were checked as a whole
 	hit   bool
 	bad   bool // its lines cannot be used
 
+	sure            bool // lines and code were checked as a whole
 	linesOK, codeOK lineSet
 }
 
@@ -88,37 +88,32 @@ func (p *prober) add(index int, f *Filter) bool {
 func (p *prober) run(k kernel, batch []Filter, q *Query, s *scratch) {
 	p.waiting = p.waiting[:0]
 	for group := range slices.Chunk(p.all, vectorLanes) {
-		spot := false
 		for i := range group {
-			if f := &batch[group[i].index]; q.Len()*spotElements > int(f.N) {
-				group[i].checkWhole(f)
-			} else {
-				spot = true
+			f := &batch[group[i].index]
+			if q.Len()*spotElements > int(f.N) {
+				group[i].check(f)
 			}
 		}
 		if q.Len() > acrossScripts {
 			for i := range group {
-				if g := &group[i]; !g.sure && !g.bad {
-					g.checkWhole(&batch[g.index])
-				}
+				group[i].check(&batch[group[i].index])
 				p.each(k, &batch[group[i].index], &group[i], q, s)
 			}
 			continue
 		}
-		p.across(k, batch, group, q, s, spot)
+		p.across(k, batch, group, q, s)
 	}
 	p.settle(k, s, 1)
 }
 
-// checkWhole checks lines and code as a whole.
-func (g *probe) checkWhole(f *Filter) {
-	g.sure = f.LinesSound() && f.Sound()
+// check checks lines and code as a whole, unless that was done.
+func (g *probe) check(f *Filter) {
+	g.sure = g.sure || f.LinesSound() && f.Sound()
 	g.bad = !g.sure
 }
 
-// across looks each script up in all filters of a group at once. spot is true
-// when there are filters that were not checked as a whole.
-func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *scratch, spot bool) {
+// across looks each script up in all filters of a group at once.
+func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *scratch) {
 	for i := range group {
 		f := &batch[group[i].index]
 		key := keyOf(&f.Block)
@@ -133,9 +128,7 @@ func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *sc
 		for j := range m.count {
 			k.hashAcross(&p.hashes, m.tiles[tileAt(j, m.words):], m.words, &p.keys, len(group))
 			found := k.lookAcross(&p.hashes, &p.lines, len(group))
-			if spot {
-				p.checkLines(group)
-			}
+			p.checkLines(group)
 			for ; found != 0; found &= found - 1 {
 				p.await(&group[bits.TrailingZeros32(found)], p.hashes[bits.TrailingZeros32(found)])
 			}
