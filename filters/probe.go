@@ -123,12 +123,15 @@ func (p *prober) across(k kernel, batch []Filter, group []probe, q *Query, s *sc
 	for i := len(group); i < vectorLanes; i++ { // does again what another does
 		p.keys.limit[i], p.lines[i] = 1, p.lines[0]
 	}
+	spot := slices.ContainsFunc(group, func(g probe) bool { return !g.sure })
 	for i := range q.groups {
 		m := &q.groups[i]
 		for j := range m.count {
 			k.hashAcross(&p.hashes, m.tiles[tileAt(j, m.words):], m.words, &p.keys, len(group))
 			found := k.lookAcross(&p.hashes, &p.lines, len(group))
-			p.checkLines(group)
+			if spot {
+				p.checkLines(group)
+			}
 			for ; found != 0; found &= found - 1 {
 				p.await(&group[bits.TrailingZeros32(found)], p.hashes[bits.TrailingZeros32(found)])
 			}
