@@ -1,105 +1,120 @@
 package bench
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // BenchmarkSync asks how long it takes to download and validate the first 14,131
 // blocks of the main chain from one peer on this machine, scripts included, from an
-// empty data directory. BTCD names a btcd to do the same from the same peer, in
-// turn.
+// empty data directory. BTCD names a btcd, and BITCOIND a bitcoind, to do the same
+// from the same peer, in turn. The processor time is that until the process has
+// stopped.
 func BenchmarkSync(b *testing.B) {
 	src := startSource(b)
-	var own, btcd, core []time.Duration
+	nodes := []struct {
+		prefix, binary string
+		args           func(dir, rpcPort, source string) []string
+		runs           []syncRun
+	}{
+		{prefix: "", binary: buildDaemon(b), args: coreSyncArgs},
+		{prefix: "btcd-", binary: os.Getenv("BTCD"), args: btcdSyncArgs},
+		{prefix: "core-", binary: os.Getenv("BITCOIND"), args: coreSyncArgs},
+	}
 	for b.Loop() {
-		own = append(own, syncNode(b, src))
-		if binary := os.Getenv("BTCD"); binary != "" {
-			btcd = append(btcd, syncBtcd(b, src, binary))
-		}
-		if binary := os.Getenv("BITCOIND"); binary != "" {
-			core = append(core, syncCore(b, src, binary))
+		for i := range nodes {
+			if n := &nodes[i]; n.binary != "" {
+				port := freePort(b)
+				n.runs = append(n.runs, syncProcess(b, src, port, exec.Command(n.binary, n.args(b.TempDir(), port, src.Addr().String())...)))
+			}
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(milliseconds(median(own)), "ms")
-	b.ReportMetric(float64(src.tip())/median(own).Seconds(), "blocks/s")
-	if len(btcd) > 0 {
-		b.ReportMetric(milliseconds(median(btcd)), "btcd-ms")
-		b.ReportMetric(ratio(median(btcd), median(own)), "x-btcd")
-	}
-	if len(core) > 0 {
-		b.ReportMetric(milliseconds(median(core)), "core-ms")
-		b.ReportMetric(ratio(median(core), median(own)), "x-core")
+	own := nodes[0].runs
+	b.ReportMetric(float64(src.tip())/median(wallTimes(own)).Seconds(), "blocks/s")
+	for _, n := range nodes {
+		if len(n.runs) == 0 {
+			continue
+		}
+		b.ReportMetric(milliseconds(median(wallTimes(n.runs))), n.prefix+"ms")
+		b.ReportMetric(milliseconds(median(cpuTimes(n.runs))), n.prefix+"cpu-ms")
+		if n.prefix != "" {
+			name := strings.TrimSuffix(n.prefix, "-")
+			b.ReportMetric(ratio(median(wallTimes(n.runs)), median(wallTimes(own))), "x-"+name)
+			b.ReportMetric(ratio(median(cpuTimes(n.runs)), median(cpuTimes(own))), "x-cpu-"+name)
+		}
 	}
 }
 
-// syncNode syncs a node in this process.
-func syncNode(b *testing.B, src *source) time.Duration {
-	b.Helper()
-	height := int32(src.tip())
-	began := time.Now()
-	n, err := trawl.Open(b.Context(), trawl.Config{
-		Dir: b.TempDir(), Chain: "main", MinimumChainWork: "00",
-		Peers: &trawl.PeerConfig{Connect: []string{src.Addr().String()}},
-	})
-	if err != nil {
-		b.Fatal(err)
+// A syncRun is what one sync took.
+type syncRun struct{ wall, cpu time.Duration }
+
+func wallTimes(runs []syncRun) (list []time.Duration) {
+	for _, r := range runs {
+		list = append(list, r.wall)
 	}
-	if _, err := trawl.Ask(b.Context(), n.Chain(), messages.WaitTip{Height: &height}); err != nil {
-		b.Fatal(err)
-	}
-	took := time.Since(began)
-	if err := n.Close(context.Background()); err != nil {
-		b.Error(err)
-	}
-	return took
+	return list
 }
 
-// syncBtcd syncs a btcd process, which validates all scripts as well.
-func syncBtcd(b *testing.B, src *source, binary string) time.Duration {
-	b.Helper()
-	port, dir := freePort(b), b.TempDir()
-	return syncProcess(b, src, port, exec.Command(binary,
-		"--datadir="+dir, "--logdir="+filepath.Join(dir, "log"), "--configfile="+filepath.Join(dir, "none"),
-		"--rpcuser=bench", "--rpcpass=bench", "--rpclisten=127.0.0.1:"+port, "--notls", "--nolisten", "--nodnsseed",
-		"--nocheckpoints", "--connect="+src.Addr().String()))
+func cpuTimes(runs []syncRun) (list []time.Duration) {
+	for _, r := range runs {
+		list = append(list, r.cpu)
+	}
+	return list
 }
 
-// syncCore syncs a bitcoind process, which is told to validate all scripts.
-func syncCore(b *testing.B, src *source, binary string) time.Duration {
+// buildDaemon builds trawld.
+func buildDaemon(b *testing.B) string {
 	b.Helper()
-	port := freePort(b)
-	return syncProcess(b, src, port, exec.Command(binary,
-		"-datadir="+b.TempDir(), "-rpcport="+port, "-rpcuser=bench", "-rpcpassword=bench", "-listen=0", "-dnsseed=0",
-		"-fixedseeds=0", "-printtoconsole=0", "-minimumchainwork=0", "-assumevalid=0", "-connect="+src.Addr().String()))
+	path := filepath.Join(b.TempDir(), "trawld")
+	if out, err := exec.Command("go", "build", "-o", path, "../cmd/trawld").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// coreSyncArgs tell a node with Core's options to validate all scripts of whatever
+// chain it finds.
+func coreSyncArgs(dir, rpcPort, source string) []string {
+	return []string{
+		"-datadir=" + dir, "-rpcport=" + rpcPort, "-rpcuser=bench", "-rpcpassword=bench", "-listen=0", "-dnsseed=0",
+		"-fixedseeds=0", "-printtoconsole=0", "-minimumchainwork=0", "-assumevalid=0", "-connect=" + source,
+	}
+}
+
+// btcdSyncArgs do the same for btcd.
+func btcdSyncArgs(dir, rpcPort, source string) []string {
+	return []string{
+		"--datadir=" + dir, "--logdir=" + filepath.Join(dir, "log"), "--configfile=" + filepath.Join(dir, "none"),
+		"--rpcuser=bench", "--rpcpass=bench", "--rpclisten=127.0.0.1:" + rpcPort, "--notls", "--nolisten", "--nodnsseed",
+		"--nocheckpoints", "--connect=" + source,
+	}
 }
 
 // syncProcess times a process from its start to its last block.
-func syncProcess(b *testing.B, src *source, port string, program *exec.Cmd) time.Duration {
+func syncProcess(b *testing.B, src *source, port string, program *exec.Cmd) syncRun {
 	b.Helper()
-	program.Stderr = os.Stderr
 	began := time.Now()
 	if err := program.Start(); err != nil {
 		b.Fatal(err)
 	}
 	p := &peer{Client: jsonrpc.New("127.0.0.1:"+port, login)}
-	defer p.end(b, program)
-	ticker := time.NewTicker(5 * time.Millisecond)
+	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for height := 0; height < src.tip(); <-ticker.C {
 		if time.Since(began) > loadPatience {
+			_ = program.Process.Kill()
 			b.Fatalf("%s does not sync", program.Path)
 		}
 		_ = p.Call(b.Context(), &height, "getblockcount") // it may not answer yet
 	}
-	return time.Since(began)
+	wall := time.Since(began)
+	p.end(b, program)
+	return syncRun{wall, program.ProcessState.UserTime() + program.ProcessState.SystemTime()}
 }
