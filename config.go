@@ -67,6 +67,9 @@ type Config struct {
 	// found by their id alone. It cannot be kept together with Prune.
 	TxIndex bool
 
+	// CoinStatsIndex keeps sums and hashes of the unspent outputs as of every block.
+	CoinStatsIndex bool
+
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 

@@ -92,13 +92,16 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, Pool: n.mempool, MaxTipAge: n.cfg.MaxTipAge,
+		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), MaxTipAge: n.cfg.MaxTipAge,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
 	}
 	if n.txs != nil {
 		d.Others = append(d.Others, chain.NamedIndex{Name: txIndexName, Actor: n.txs.actor})
+	}
+	if n.stats != nil {
+		d.Others = append(d.Others, chain.NamedIndex{Name: coinStatsName, Actor: n.stats.actor})
 	}
 	if n.store != nil {
 		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}

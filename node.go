@@ -51,6 +51,7 @@ type Node struct {
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
 	sync, peers      *Ref                // nil without peers
+	stats            *coinStats          // nil without the index of sums
 	txs              *txIndex            // nil without the index of transactions
 	fetcher          atomic.Pointer[Ref] // sync, once it has started
 	refs             []*Ref              // in start order: each may ask those before it
@@ -105,6 +106,11 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	if n.cfg.BlockFilterIndex {
 		if err := n.startIndex(ctx); err != nil {
+			return err
+		}
+	}
+	if n.cfg.CoinStatsIndex {
+		if err := n.startCoinStats(ctx); err != nil {
 			return err
 		}
 	}
@@ -290,6 +296,9 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
+	}
+	if n.stats != nil {
+		errs = append(errs, n.stats.store.Close())
 	}
 	if n.txs != nil {
 		errs = append(errs, n.txs.store.Close())

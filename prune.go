@@ -35,10 +35,12 @@ const errUnpruned = StartError("You need to rebuild the database using -reindex 
 // errNoPruning reports a chain that cannot be pruned.
 const errNoPruning = StartError("Prune mode is not available for this chain.")
 
-// errBeyondPruned reports that the filter index lacks blocks that were deleted.
-const errBeyondPruned = StartError(filterLock + " best block of the index goes beyond pruned data. " +
-	"Please disable the index or reindex (which will download the whole blockchain again)\n" +
-	"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
+// beyondPruned reports that an index lacks blocks that were deleted.
+func beyondPruned(index string) StartError {
+	return StartError(index + " best block of the index goes beyond pruned data. " +
+		"Please disable the index or reindex (which will download the whole blockchain again)\n" +
+		"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
+}
 
 // enginePrune returns what the engine is told of pruning.
 func (o *opener) enginePrune() *bitcoin.PruneConfig {
@@ -94,20 +96,25 @@ func (o *opener) checkPruning(db *chaindb.DB) error {
 	return nil
 }
 
-// lockPruning keeps the blocks that the filter index has yet to read, and reports
-// errBeyondPruned where some of them are gone.
+// lockPruning keeps the blocks that the filter index has yet to read.
 func (n *Node) lockPruning(ctx context.Context) error {
 	if n.cfg.Prune == nil {
 		return nil
 	}
+	missing := lowest(n.view.Open().Active(), func(b *chainview.Block) bool { return !n.store.Has(&b.Hash) })
+	return n.lockFrom(ctx, filterLock, missing)
+}
+
+// lockFrom keeps the blocks that an index has yet to read, from a height on. The error
+// is a StartError where some of them are gone.
+func (n *Node) lockFrom(ctx context.Context, index string, height int32) error {
 	active := n.view.Open().Active()
-	missing := lowest(active, func(b *chainview.Block) bool { return !n.store.Has(&b.Hash) })
-	for b := active.At(missing); b != nil; b = active.Next(b) {
+	for b := active.At(height); b != nil; b = active.Next(b) {
 		if b.Status()&chainview.Pruned != 0 {
-			return errBeyondPruned
+			return beyondPruned(index)
 		}
 	}
-	_, err := ask.Ask(ctx, n.chain, messages.SetPruneLock{Name: filterLock, Height: max(missing-1, 0)})
+	_, err := ask.Ask(ctx, n.chain, messages.SetPruneLock{Name: index, Height: max(height-1, 0)})
 	if err != nil {
 		return fmt.Errorf("trawl: prune lock: %w", err)
 	}

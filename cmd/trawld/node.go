@@ -189,7 +189,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	}
 	return trawl.Config{
 		MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
-		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), Dialect: o.Dialect(), Regtest: rules,
+		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,

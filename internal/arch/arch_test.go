@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"store/chaindb":   {"store/blockfile"},
 	"store/poolfile":  {"internal/rawtx"},
 	"store/segment":   nil,
+	"store/blockrows": nil,
 	"store/txindex":   nil,
 	"store/walletdb":  {"internal/walletfile"},
 
@@ -88,7 +89,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
+		"internal/clock", "internal/coinstats", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
 		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/slhdsa", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
@@ -114,7 +115,7 @@ var actor = []string{"messages", "internal/ask", "internal/chainview", "filters"
 // method is what every group of methods may import.
 var method = []string{
 	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
-	"internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txjson",
+	"internal/coinstats", "internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }
 

@@ -62,6 +62,34 @@ func (h *Hash) Sum() [sha256.Size]byte {
 	return sha256.Sum256(bytes)
 }
 
+// StateSize is the length of a set's state.
+const StateSize = 2 * numberSize
+
+// State returns the set for [Restore]: the product of what was put in and that of
+// what was taken out, little-endian.
+func (h *Hash) State() []byte {
+	state := make([]byte, 0, StateSize)
+	for _, f := range []*field{&h.in, &h.out} {
+		bytes := f.value().FillBytes(make([]byte, numberSize))
+		slices.Reverse(bytes)
+		state = append(state, bytes...)
+	}
+	return state
+}
+
+// Restore returns the set of a state; ok is false for what cannot be one.
+func Restore(state []byte) (h Hash, ok bool) {
+	if len(state) != StateSize {
+		return h, false
+	}
+	for i, f := range []*field{&h.in, &h.out} {
+		bytes := slices.Clone(state[i*numberSize : (i+1)*numberSize])
+		slices.Reverse(bytes)
+		f.n.SetBytes(bytes)
+	}
+	return h, h.in.started() && h.out.started()
+}
+
 // number returns what an element stands for.
 func number(element []byte) *big.Int {
 	key := sha256.Sum256(element)

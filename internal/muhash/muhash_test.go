@@ -74,6 +74,25 @@ func TestAgainstDefinition(t *testing.T) {
 	})
 }
 
+// A set goes on from its state.
+func TestState(t *testing.T) {
+	var h Hash
+	for n := range byte(6) {
+		again, ok := Restore(h.State())
+		if !ok || again.Sum() != h.Sum() {
+			t.Fatalf("after %d elements: another set", n)
+		}
+		h = again
+		h.Insert(fromInt(n))
+		h.Remove(fromInt(n + 100))
+	}
+	for _, bad := range [][]byte{nil, make([]byte, StateSize), make([]byte, StateSize+1)} {
+		if _, ok := Restore(bad); ok {
+			t.Errorf("%d bytes were taken for a state", len(bad))
+		}
+	}
+}
+
 // Numbers at the edges of the reduction come out right.
 func TestReduction(t *testing.T) {
 	top := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), numberBits), big.NewInt(1))

@@ -13,7 +13,7 @@ var general = []options.Option{
 	{Name: "blocksdir", Arg: "<dir>", Help: "Keep the block files below <dir> (default: the data directory)"},
 	{Name: "blocksonly", Help: "Reject transactions from peers but those with the relay permission (default: 0)"},
 	{Name: "blocksxor", Help: "XOR the block files of a new data directory with a random key (default: 1)"},
-	{Name: "coinstatsindex", Flags: unused, Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
+	{Name: "coinstatsindex", Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command line only (default: trawl.conf, or else bitcoin.conf)"},
 	{Name: "daemon", Help: "Not available: run the program under a service manager"},
 	{Name: "daemonwait", Help: "Not available: run the program under a service manager"},

@@ -8,6 +8,7 @@
 package chain
 
 import (
+	"context"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/coinstats"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -26,6 +28,8 @@ type Deps struct {
 	Actor   *ask.Ref // owns the chain
 	Coins   *ask.Ref // reads the set of unspent outputs
 	Index   *Index   // nil when the node keeps no filter index
+
+	CoinStats CoinStats // sums of the unspent outputs by block; nil when there are none
 
 	Others []NamedIndex // beside Index, as getindexinfo shows them
 
@@ -50,6 +54,16 @@ type Deps struct {
 
 	// SizeOnDisk returns how many bytes the block and undo files take.
 	SizeOnDisk func() (int64, error)
+}
+
+// CoinStats is the index of the sums of the unspent outputs.
+type CoinStats interface {
+	// Height returns how far the index is. synced reports whether it has once been
+	// in step with the chain; then it is so now.
+	Height(ctx context.Context) (height int32, synced bool, err error)
+
+	// Totals returns the sums up to a block that is in the index.
+	Totals(block *chainhash.Hash) (coinstats.Totals, error)
 }
 
 // A NamedIndex is one of the node's indexes.

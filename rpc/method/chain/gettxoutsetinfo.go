@@ -68,12 +68,20 @@ func (d *Deps) txOutSetInfo(ctx context.Context, a *command.Args) (any, error) {
 	if !ok {
 		return nil, command.Errorf(command.InvalidParameter, "'%s' is not a valid hash_type", name)
 	}
-	if _, err := a.BoolOr(2, true); err != nil {
+	indexed, err := a.BoolOr(2, true)
+	if err != nil {
 		return nil, err
 	}
-	if a.Has(1) {
-		return nil, command.Error{
-			Code: command.InvalidParameter, Message: "Querying specific block heights requires coinstatsindex",
+	block, err := d.statsBlock(a, hash, indexed)
+	if err != nil {
+		return nil, err
+	}
+	if indexed && d.CoinStats != nil {
+		if err := d.waitStats(ctx, block); err != nil {
+			return nil, err
+		}
+		if hash != messages.HashSerialized {
+			return d.indexedStats(block, hash)
 		}
 	}
 	sums, err := ask.Ask(ctx, d.Coins, messages.SumCoins{Hash: hash})
