@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
@@ -47,6 +48,8 @@ type setup struct {
 	wait    bool // for the wallets of the start
 	window  int32
 	now     time.Time
+	network *dialect.Network // default: Bitcoin's regtest
+	fill    time.Duration
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -70,6 +73,9 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	if !s.blind {
 		r.index(tb)
 	}
+	if s.network == nil {
+		s.network = enginetest.Regtest(tb)
+	}
 	if s.source != nil {
 		r.source = s.source(r.source)
 	}
@@ -80,7 +86,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
 		KeyPool: s.keyPool, Loading: s.loading,
-		Network: enginetest.Regtest(tb), Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
+		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
 		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now,
 	}, s.window)), wallets.Requests...)
 	if s.wait {
