@@ -57,7 +57,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods(expansions)),
-		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool}),
+		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 			NextBits: nextBitsOf(n.net),

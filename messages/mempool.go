@@ -316,6 +316,16 @@ type BlockTx struct {
 	Weight int64
 }
 
+// GetOrphans asks the actor that relays transactions for those that wait for their
+// parents, by witness id.
+type GetOrphans struct{ Asks[[]Orphan] }
+
+// Orphan is a transaction that waits for its parents.
+type Orphan struct {
+	Tx   *wire.MsgTx
+	Peer int64 // that sent it
+}
+
 // MarkBroadcast says that a peer has asked for a transaction of our own.
 type MarkBroadcast struct{ ID chainhash.Hash }
 

@@ -1,8 +1,14 @@
 package relay
 
 import (
+	"bytes"
+	"maps"
+	"slices"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
 )
 
 // Limits of what waits for its parents.
@@ -115,6 +121,16 @@ func (o *orphanage) dropPeer(id int64) {
 	for len(o.ofPeer[id]) > 0 {
 		o.drop(o.ofPeer[id][0])
 	}
+}
+
+// list returns all of them, by witness id.
+func (o *orphanage) list() []messages.Orphan {
+	wids := slices.SortedFunc(maps.Keys(o.byWID), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
+	list := make([]messages.Orphan, len(wids))
+	for i, wid := range wids {
+		list[i] = messages.Orphan{Tx: o.byWID[wid].tx, Peer: o.byWID[wid].peer}
+	}
+	return list
 }
 
 // children returns the orphans that spend from a transaction.

@@ -178,8 +178,12 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 	switch {
 	case !r.upToDate():
 		return false
-	case r.poor.has(wid):
-		r.together(c, tx) // its child may have come meanwhile
+	case r.poor.has(wid): // its child may have come meanwhile
+		p.done = handled
+		if r.together(c, judged{tx: tx, peer: p.info.ID, handled: handled}) {
+			return true
+		}
+		p.done = nil
 		return false
 	case r.knows(wid, true):
 		return false
@@ -226,19 +230,27 @@ func (r *Relay) judged(c actor.Context, m judged) {
 		r.missing(p, m.tx)
 	default:
 		r.cfg.Log.Debug("transaction refused", "txid", m.tx.TxHash(), "peer", m.peer, "reason", reject.Error())
-		r.reject(c, m, reject.Kind)
+		r.reject(m, reject.Kind)
+		if reject.Kind == messages.TxReconsiderable && r.together(c, m) {
+			return // which is handled with its child
+		}
 	}
+	r.end(m)
+}
+
+// end lets the peer of a transaction be read on.
+func (r *Relay) end(m judged) {
 	if m.handled == nil {
 		return
 	}
-	if p != nil {
+	if p := r.peers[m.peer]; p != nil {
 		p.done = nil
 	}
 	m.handled()
 }
 
 // reject remembers what need not be asked for again.
-func (r *Relay) reject(c actor.Context, m judged, kind messages.TxRejectKind) {
+func (r *Relay) reject(m judged, kind messages.TxRejectKind) {
 	id, wid := m.tx.TxHash(), m.tx.WitnessHash()
 	r.orphans.remove(wid)
 	switch kind { //nolint:exhaustive // all others are remembered
@@ -246,7 +258,6 @@ func (r *Relay) reject(c actor.Context, m judged, kind messages.TxRejectKind) {
 		return // it may come with its witness
 	case messages.TxReconsiderable:
 		r.poor.add(wid)
-		r.together(c, m.tx)
 		return
 	case messages.TxInputsNotStandard:
 		r.refused.add(id)
@@ -255,19 +266,51 @@ func (r *Relay) reject(c actor.Context, m judged, kind messages.TxRejectKind) {
 	r.requests.forget(wid)
 }
 
-// together offers a transaction that pays too little with a child that waits for
-// it.
-func (r *Relay) together(c actor.Context, parent *wire.MsgTx) {
-	for _, child := range r.orphans.children(parent.TxHash()) {
-		q := messages.OfferPackage{Txs: []*wire.MsgTx{parent, child.tx}}
+// packed brings what the pool says of a parent with its child.
+type packed struct {
+	judged
+
+	child  *orphan
+	result messages.PackageResult
+	err    error
+}
+
+// together offers a transaction that pays too little with a child of the same peer
+// that waits for it. Children of other peers are left alone: a parent with a wrong
+// witness must not do them harm. It reports false where there is no such child.
+func (r *Relay) together(c actor.Context, m judged) bool {
+	for _, child := range r.orphans.children(m.tx.TxHash()) {
+		if child.peer != m.peer || r.pairs.has(pairOf(m.tx, child)) {
+			continue
+		}
+		q := messages.OfferPackage{Txs: []*wire.MsgTx{m.tx, child.tx}}
 		ask.Then(r.ctx, c, r.cfg.Pool, q, func(result messages.PackageResult, err error) any {
-			if err == nil && result.Failed != nil {
-				return judged{tx: child.tx, peer: child.peer, err: result.Failed}
-			}
-			return nil
+			return packed{m, child, result, err}
 		})
-		return
+		return true
 	}
+	return false
+}
+
+// pairOf names a parent with its child.
+func pairOf(parent *wire.MsgTx, child *orphan) chainhash.Hash {
+	wid := parent.WitnessHash()
+	return chainhash.HashH(append(wid[:], child.wid[:]...))
+}
+
+// packed remembers a package that was refused, and what of it is wrong by itself.
+func (r *Relay) packed(m packed) {
+	if m.err == nil && m.result.Failed != nil {
+		r.cfg.Log.Debug("package refused", "parent", m.tx.TxHash(), "child", m.child.id, "peer", m.peer, "reason", m.result.Failed.Error())
+		r.pairs.add(pairOf(m.tx, m.child))
+		for i, tx := range []*wire.MsgTx{m.tx, m.child.tx} {
+			reject := m.result.Results[i].Rejected
+			if reject != nil && reject.Kind != messages.TxMissingInputs {
+				r.reject(judged{tx: tx}, reject.Kind)
+			}
+		}
+	}
+	r.end(m.judged)
 }
 
 // missing keeps a transaction whose parents are not known, and asks for them.

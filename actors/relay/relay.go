@@ -7,7 +7,7 @@
 // where a transaction comes from. Transactions whose parents are not known wait
 // for those. All that it remembers of a peer is bounded.
 //
-// It serves [messages.GetPeerRelay].
+// It serves [messages.GetPeerRelay] and [messages.GetOrphans].
 //
 // Times and limits are those of Bitcoin Core 30.2 (src/net_processing.cpp,
 // node/txdownloadman_impl.cpp, txrequest.cpp).
@@ -44,9 +44,12 @@ type Config struct {
 }
 
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[messages.GetPeerRelay]()}
+var Requests = []ask.Served{ask.Serve[messages.GetPeerRelay](), ask.Serve[messages.GetOrphans]()}
 
-type getPeerRelay = ask.Call[messages.GetPeerRelay, map[int64]messages.PeerRelay]
+type (
+	getPeerRelay = ask.Call[messages.GetPeerRelay, map[int64]messages.PeerRelay]
+	getOrphans   = ask.Call[messages.GetOrphans, []messages.Orphan]
+)
 
 const (
 	// tickEvery is how often announcements and requests that are due are looked for.
@@ -73,6 +76,7 @@ type Relay struct {
 	orphans  orphanage
 	refused  *rollingSet // by wtxid, and by txid where the witness cannot help
 	poor     *rollingSet // pay too little by themselves
+	pairs    *rollingSet // parents with their children that were refused together
 	settled  *rollingSet // confirmed lately, by both ids
 	synced   bool        // the chain was up to date once
 
@@ -102,7 +106,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		r := &Relay{
 			cfg: cfg, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
-			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
+			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		return r
@@ -122,6 +126,7 @@ func (r *Relay) Receive(c actor.Context) {
 		// What was refused may be right after the block.
 		r.refused.clear()
 		r.poor.clear()
+		r.pairs.clear()
 	case messages.PoolChanged:
 		r.poolChanged(c, m)
 	case poolRead:
@@ -136,8 +141,12 @@ func (r *Relay) Receive(c actor.Context) {
 		r.received(c, m)
 	case judged:
 		r.judged(c, m)
+	case packed:
+		r.packed(m)
 	case *getPeerRelay:
 		m.Answer(r.describe(), nil)
+	case *getOrphans:
+		m.Answer(r.orphans.list(), nil)
 	default:
 		ask.Unhandled(c)
 	}

@@ -140,7 +140,7 @@ func (r *rig) pool(c actor.Context) {
 		for _, tx := range m.Req.Txs {
 			r.packed = append(r.packed, tx.TxHash())
 		}
-		m.Answer(messages.PackageResult{}, nil)
+		m.Answer(messages.PackageResult{Results: make([]messages.TxResult, len(m.Req.Txs))}, nil)
 	case messages.MarkBroadcast:
 	default:
 		ask.Unhandled(c)

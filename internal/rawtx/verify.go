@@ -140,13 +140,21 @@ func (s *spending) verify(index int) error {
 
 // execute runs the scripts of an input.
 func (s *spending) execute(index int, coin *wire.TxOut) error {
+	flags := txscript.StandardVerifyFlags
 	start := func() (*txscript.Engine, error) {
-		return txscript.NewEngine(
-			coin.PkScript, s.tx, index, txscript.StandardVerifyFlags, nil, s.hashes, coin.Value, s.coins)
+		return txscript.NewEngine(coin.PkScript, s.tx, index, flags, nil, s.hashes, coin.Value, s.coins)
 	}
 	engine, err := start()
 	if err == nil {
 		err = engine.Execute()
+	}
+	if txscript.IsErrorCode(err, txscript.ErrCleanStack) {
+		// Core looks at what is on top before it looks at how much there is.
+		flags &^= txscript.ScriptVerifyCleanStack
+		if again, failed := start(); failed == nil && txscript.IsErrorCode(again.Execute(), txscript.ErrEvalFalse) {
+			return txscript.Error{ErrorCode: txscript.ErrEvalFalse, Description: err.Error()}
+		}
+		return err
 	}
 	if !txscript.IsErrorCode(err, txscript.ErrInvalidStackOperation) {
 		return err

@@ -23,6 +23,7 @@ import (
 type Deps struct {
 	Network *dialect.Network
 	Pool    *ask.Ref // owns the pool
+	Relay   *ask.Ref // passes transactions on; nil: nothing does
 }
 
 // Commands returns the methods.
@@ -32,6 +33,7 @@ func Commands(d Deps) []command.Command {
 		getMempoolRelatives(&d, "getmempooldescendants", "what depends on a transaction of the pool", true),
 		getMempoolEntry(&d),
 		getMempoolInfo(&d),
+		getOrphanTxs(&d),
 		getPrioritisedTransactions(&d),
 		getRawMempool(&d),
 		getTxSpendingPrevOut(&d),
