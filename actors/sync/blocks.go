@@ -175,6 +175,7 @@ func (s *Sync) refused(p *peer, h *held, reject *messages.RejectError) {
 	}
 	text := reject.Error()
 	if isMutated(reject.Reason) {
+		corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug, "Block mutated: %v", reject)
 		s.debugf("Received mutated block from peer=%d", p.info.ID)
 		text = "mutated block"
 	}

@@ -3,6 +3,7 @@ package sync
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"math/big"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/messages"
@@ -171,7 +173,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	last := s.reader.Lookup(&a.list[len(a.list)-1].Hash)
 	switch {
 	case a.err != nil:
-		s.punish(p, a.err, a.compact, headerTexts(a.compact))
+		s.punish(p, a.err, a.compact, s.headerText(&a))
 	case last == nil:
 	case a.then != nil:
 		if a.then(c, p) {
@@ -183,11 +185,17 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	s.done(c, p, a.handled)
 }
 
-func headerTexts(compact bool) string {
-	if compact {
+// headerText is what is said of a peer whose header is refused.
+func (s *Sync) headerText(a *headersAnswer) string {
+	switch {
+	case a.compact:
 		return "invalid header via cmpctblock"
+	case a.then != nil:
+		corelog.Printf(s.cfg.Log, slog.LevelError, "ProcessNewBlock: AcceptBlock FAILED (%v)", a.err)
+		return a.err.Error()
+	default:
+		return "invalid header received"
 	}
-	return "invalid header received"
 }
 
 // tellHeaders logs how far the headers have come, while the chain is far behind.

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -22,12 +23,16 @@ func belongs(block *wire.MsgBlock, segwit bool) bool {
 	if ambiguous || root != block.Header.MerkleRoot {
 		return false
 	}
-	for _, tx := range block.Transactions {
-		if tx.SerializeSizeStripped() == 64 {
-			return false // may be taken for two hashes of the tree
-		}
+	if !isCoinbase(block.Transactions[0]) {
+		// What else is wrong with the block does not matter; but a transaction of
+		// 64 bytes may be taken for two hashes of the tree.
+		return !slices.ContainsFunc(block.Transactions, func(tx *wire.MsgTx) bool { return tx.SerializeSizeStripped() == 64 })
 	}
 	return witnessesBelong(block, segwit)
+}
+
+func isCoinbase(tx *wire.MsgTx) bool {
+	return len(tx.TxIn) == 1 && tx.TxIn[0].PreviousOutPoint == wire.OutPoint{Index: wire.MaxPrevOutIndex}
 }
 
 // merkleRoot also reports whether another list of hashes has the same root
