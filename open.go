@@ -64,7 +64,7 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 // validator opens what validates the dialect's chains.
 func (o *opener) validator(db *chaindb.DB) (validator, error) {
 	if o.net.P2MR != nil {
-		return p2mr.Open(p2mr.Config{Network: o.net, DB: db, Clock: o.clock, Log: o.cfg.Log})
+		return p2mr.Open(p2mr.Config{Network: o.net, DB: db, Clock: o.clock, Prune: o.enginePrune(), Log: o.cfg.Log})
 	}
 	return bitcoin.Open(bitcoin.Config{
 		Network: o.net, DB: db, Cache: o.cfg.Cache, Clock: o.clock, Log: o.cfg.Log,

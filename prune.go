@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -32,9 +32,6 @@ const filterLock = "basic block filter index"
 const errUnpruned = StartError("You need to rebuild the database using -reindex to go back to unpruned mode.  " +
 	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
 
-// errNoPruning reports a chain that cannot be pruned.
-const errNoPruning = StartError("Prune mode is not available for this chain.")
-
 // beyondPruned reports that an index lacks blocks that were deleted.
 func beyondPruned(index string) StartError {
 	return StartError(index + " best block of the index goes beyond pruned data. " +
@@ -43,7 +40,7 @@ func beyondPruned(index string) StartError {
 }
 
 // enginePrune returns what the engine is told of pruning.
-func (o *opener) enginePrune() *bitcoin.PruneConfig {
+func (o *opener) enginePrune() *pruning.Config {
 	if o.cfg.Prune == nil {
 		return nil
 	}
@@ -51,47 +48,13 @@ func (o *opener) enginePrune() *bitcoin.PruneConfig {
 	if o.cfg.SmallFiles {
 		after = o.net.SmallPruneAfter
 	}
-	return &bitcoin.PruneConfig{Target: o.cfg.Prune.Target, After: after}
+	return &pruning.Config{Target: o.cfg.Prune.Target, After: after}
 }
 
-// A pruner is a validator that can delete blocks.
-type pruner interface {
-	Prune(height int32) error
-	StartPruning() error
-	SetPruneLock(name string, height int32)
-}
-
-// Prune implements chain.Engine.
-func (e engine) Prune(height int32) error {
-	if p, ok := e.validator.(pruner); ok {
-		return p.Prune(height)
-	}
-	return messages.ErrNotPruning
-}
-
-// StartPruning implements chain.Engine.
-func (e engine) StartPruning() error {
-	if p, ok := e.validator.(pruner); ok {
-		return p.StartPruning()
-	}
-	return nil
-}
-
-// SetPruneLock implements chain.Engine.
-func (e engine) SetPruneLock(name string, height int32) {
-	if p, ok := e.validator.(pruner); ok {
-		p.SetPruneLock(name, height)
-	}
-}
-
-// checkPruning refuses to go on without pruning where blocks are missing, and with it
-// where the engine cannot.
+// checkPruning refuses to go on without pruning where blocks are missing.
 func (o *opener) checkPruning(db *chaindb.DB) error {
-	switch {
-	case o.cfg.Prune == nil && db.HasPruned():
+	if o.cfg.Prune == nil && db.HasPruned() {
 		return errUnpruned
-	case o.cfg.Prune != nil && o.net.P2MR != nil:
-		return errNoPruning
 	}
 	return nil
 }

@@ -38,13 +38,6 @@ type Engine interface {
 	// Stored returns the blocks in the engine's own files that it has yet to
 	// take, nil when there are none.
 	Stored() *Stored
-
-	// Prune deletes old blocks up to a height, included, as far as the engine
-	// allows; at 0, as many as its target asks. It deletes none by itself before
-	// StartPruning. A lock keeps blocks from about a height on.
-	Prune(height int32) error
-	StartPruning() error
-	SetPruneLock(name string, height int32)
 }
 
 // A Validator validates one kind of chain. One worker uses it at a time.
@@ -81,6 +74,13 @@ type Validator interface {
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
 	SetMockTime(t time.Time)
+
+	// Prune deletes old blocks up to a height, included, as far as the engine
+	// allows; at 0, as many as its target asks. It deletes none by itself before
+	// StartPruning. A lock keeps blocks from about a height on.
+	Prune(height int32) error
+	StartPruning() error
+	SetPruneLock(name string, height int32)
 
 	// Sync makes what was accepted survive a loss of power.
 	Sync() error

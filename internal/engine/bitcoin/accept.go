@@ -81,7 +81,7 @@ func (e *Engine) acceptBlock(block *btcutil.Block) error {
 	if err := e.unpark(block.Hash()); err != nil {
 		return err
 	}
-	return e.autoPrune()
+	return e.Auto()
 }
 
 // connect hands a block to btcd, which has its parent, and takes over what it makes
@@ -151,7 +151,7 @@ func (e *Engine) refuse(block *btcutil.Block) error {
 	if parent.Status().Invalid() {
 		return e.headerError(blockchain.ErrInvalidAncestorBlock, &block.MsgBlock().Header)
 	}
-	if !e.wholeBranch(parent) {
+	if !e.WholeBranch(parent) {
 		return &messages.RejectError{Reason: ReasonNoParent, Debug: "a block of its branch was pruned"}
 	}
 	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {
@@ -209,7 +209,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
-	if e.tree.Active().Contains(b) && !e.wholeAbove(b) {
+	if e.tree.Active().Contains(b) && !e.WholeAbove(b) {
 		return messages.ErrBlockPruned
 	}
 	if e.isBare(b) {

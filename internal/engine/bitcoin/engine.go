@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -38,12 +39,14 @@ type Config struct {
 	DB      *chaindb.DB // closed with the engine
 	Cache   int64       // bytes for unspent outputs held in memory
 	Clock   *clock.Clock
-	Prune   *PruneConfig // nil: blocks stay for ever; else DB must be prunable
+	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
 	Log     *slog.Logger
 }
 
 // An Engine is an open chain.
 type Engine struct {
+	*pruning.Pruner
+
 	net    *dialect.Network
 	db     *chaindb.DB
 	group  *chaindb.Groups // the database as chain knows it
@@ -52,15 +55,12 @@ type Engine struct {
 	parked parked
 	clock  timeSource
 	log    *slog.Logger
-
-	pruner pruner
 }
 
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It
 // takes over the database: after an error it is closed.
 func Open(cfg Config) (*Engine, error) {
 	e := &Engine{net: cfg.Network, db: cfg.DB, group: cfg.DB.Groups(), clock: timeSource{cfg.Clock}, log: cfg.Log}
-	e.pruner.PruneConfig = cfg.Prune
 	chain, err := blockchain.New(&blockchain.Config{
 		DB:               e.group,
 		UtxoCacheMaxSize: uint64(cfg.Cache),
@@ -78,7 +78,14 @@ func Open(cfg Config) (*Engine, error) {
 		_ = cfg.DB.Close()
 		return nil, fmt.Errorf("load block tree: %w", err)
 	}
-	if err := e.loadPruned(); err != nil {
+	// btcd knows nothing of pruning: it reads no block that is deeper than a
+	// reorganisation goes, except for what it has not yet written to the unspent
+	// outputs.
+	flush := func() error { return e.chain.FlushUtxoCache(blockchain.FlushRequired) }
+	e.Pruner, err = pruning.New(pruning.Chain{
+		DB: cfg.DB, Tree: e.tree, Log: cfg.Log, Now: e.clock.AdjustedTime, Flush: flush,
+	}, cfg.Prune)
+	if err != nil {
 		_ = cfg.DB.Close()
 		return nil, fmt.Errorf("load pruned blocks: %w", err)
 	}
@@ -176,7 +183,7 @@ func (e *Engine) followTip() error {
 		return fmt.Errorf("tip %v is not in the block tree", best.Hash)
 	}
 	if from := e.tree.Active().Tip(); tip != from {
-		e.moveLocksBack(from, tip)
+		e.MoveLocksBack(from, tip)
 		e.tree.SetActive(tip)
 	}
 	return nil

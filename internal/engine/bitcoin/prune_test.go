@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -22,12 +23,12 @@ type pruned struct {
 
 	t   *testing.T
 	dir string
-	cfg *bitcoin.PruneConfig
+	cfg *pruning.Config
 }
 
 func openPruned(t *testing.T, target int64) *pruned {
 	t.Helper()
-	p := &pruned{t: t, dir: t.TempDir(), cfg: &bitcoin.PruneConfig{Target: target, After: 100}}
+	p := &pruned{t: t, dir: t.TempDir(), cfg: &pruning.Config{Target: target, After: 100}}
 	p.open()
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {

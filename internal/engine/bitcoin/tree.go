@@ -124,3 +124,9 @@ func parseIndexRow(row []byte) (*wire.BlockHeader, chainview.Status, error) {
 	}
 	return &header, status, nil
 }
+
+// setStatus takes over what btcd knows of a block, which does not include that it
+// was pruned.
+func (e *Engine) setStatus(b *chainview.Block, status chainview.Status) {
+	e.tree.SetStatus(b, status|b.Status()&chainview.Pruned)
+}

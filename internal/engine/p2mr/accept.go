@@ -83,6 +83,9 @@ func (e *Engine) acceptBlock(b *block) error {
 	if err != nil {
 		return err
 	}
+	if err := e.Auto(); err != nil {
+		return err
+	}
 	return failed[b.hash]
 }
 
@@ -255,11 +258,20 @@ func (e *Engine) fetch(c *change, at *chainview.Block) (*block, error) {
 func (e *Engine) better(candidates []*chainview.Block) *chainview.Block {
 	best := e.tree.Active().Tip()
 	for _, b := range candidates {
-		if b.Work.Cmp(best.Work) > 0 && !b.Status().Invalid() {
+		if b.Work.Cmp(best.Work) > 0 && !b.Status().Invalid() && e.reachable(b) {
 			best = b
 		}
 	}
 	return best
+}
+
+// reachable reports whether all blocks are there that lead from the tip to b.
+func (e *Engine) reachable(b *chainview.Block) bool {
+	active := e.tree.Active()
+	if fork := active.Fork(b); fork == active.Tip() {
+		return e.WholeBranch(b)
+	}
+	return e.WholeBranch(b) && e.WholeAbove(b)
 }
 
 // best looks through the whole tree for the block that should be the tip. Of two
@@ -276,6 +288,9 @@ func (e *Engine) best() *chainview.Block {
 			continue
 		}
 		b := usable(active, tip)
+		if !e.reachable(b) {
+			continue
+		}
 		more := b.Work.Cmp(best.Work)
 		if more > 0 || more == 0 && !stays && e.places[b].taken < e.places[best].taken {
 			best, stays = b, false

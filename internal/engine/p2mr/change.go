@@ -82,6 +82,7 @@ func (e *Engine) commit(c *change) error {
 		return fmt.Errorf("commit change of the chain: %w", err)
 	}
 	if c.tip != nil {
+		e.MoveLocksBack(e.tree.Active().Tip(), c.tip)
 		e.tree.SetActive(c.tip)
 	}
 	return nil

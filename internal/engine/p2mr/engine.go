@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -32,11 +33,14 @@ type Config struct {
 	Network *dialect.Network // with P2MR set
 	DB      *chaindb.DB      // closed with the engine
 	Clock   *clock.Clock
+	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
 	Log     *slog.Logger
 }
 
 // An Engine is an open chain.
 type Engine struct {
+	*pruning.Pruner
+
 	net    *dialect.Network
 	rules  *dialect.P2MR
 	db     *chaindb.DB
@@ -57,7 +61,11 @@ func Open(cfg Config) (*Engine, error) {
 		net: cfg.Network, rules: cfg.Network.P2MR, db: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		places: map[*chainview.Block]*place{}, waiting: map[*chainview.Block][]*chainview.Block{},
 	}
-	if err := e.load(); err != nil {
+	err := e.load()
+	if err == nil {
+		e.Pruner, err = pruning.New(pruning.Chain{DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now}, cfg.Prune)
+	}
+	if err != nil {
 		_ = cfg.DB.Close()
 		return nil, err
 	}

@@ -17,6 +17,9 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
+	if e.tree.Active().Contains(b) && !e.WholeAbove(b) {
+		return messages.ErrBlockPruned
+	}
 	c := begin()
 	e.fail(c, b)
 	return e.settleTip(c)

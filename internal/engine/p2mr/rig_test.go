@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -29,17 +31,17 @@ func regtest(tb testing.TB, c dialect.Choices) *dialect.Network {
 }
 
 // openIn opens an engine in dir. Closing it is the caller's business.
-func openIn(tb testing.TB, dir string, net *dialect.Network) *Engine {
+func openIn(tb testing.TB, dir string, net *dialect.Network, prune ...*pruning.Config) *Engine {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
 	db, err := chaindb.Open(chaindb.Options{
 		Dir: filepath.Join(dir, "chainstate"), BlocksDir: filepath.Join(dir, "blocks"),
-		Magic: net.Magic, XOR: true, FastPrune: true, HeaderLen: net.HeaderLen, Log: log,
+		Magic: net.Magic, XOR: true, FastPrune: true, HeaderLen: net.HeaderLen, Log: log, Prunable: len(prune) > 0,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := Open(Config{Network: net, DB: db, Clock: new(clock.Clock), Log: log})
+	e, err := Open(Config{Network: net, DB: db, Clock: new(clock.Clock), Prune: slices.Concat(prune, []*pruning.Config{nil})[0], Log: log})
 	if err != nil {
 		tb.Fatal(err)
 	}
