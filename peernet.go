@@ -33,7 +33,9 @@ func (n *Node) reach(cfg *peers.Config) error {
 			return err
 		}
 	}
-	if p.Onion != "" {
+	if p.NoOnion {
+		delete(source.Proxies, netaddr.Onion)
+	} else if p.Onion != "" {
 		addr, err := proxyAddr(p.Onion)
 		if err != nil {
 			return StartError(fmt.Sprintf("Invalid -onion address or hostname: '%s'", p.Onion))
@@ -49,7 +51,10 @@ func (n *Node) reach(cfg *peers.Config) error {
 		only[network] = true
 	}
 	cfg.Reachable = make(map[netaddr.Network]bool)
-	for _, network := range []netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion} {
+	for _, network := range []netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion, netaddr.CJDNS} {
+		if network == netaddr.CJDNS && !p.CJDNS {
+			continue
+		}
 		direct := network != netaddr.Onion || source.Proxies[network] != ""
 		cfg.Reachable[network] = direct && (len(only) == 0 || only[network])
 	}
@@ -82,7 +87,11 @@ func addProxy(source *peers.TCP, text string) error {
 	return nil
 }
 
+// proxyAddr reads "host[:port]" or "unix:path".
 func proxyAddr(text string) (string, error) {
+	if strings.HasPrefix(text, peers.UnixProxy) {
+		return text, nil
+	}
 	host, port, ok := netaddr.SplitHostPort(text, proxyPort)
 	if !ok || host == "" || strings.ContainsAny(host, "/ @") {
 		return "", netaddr.ErrSyntax

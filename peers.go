@@ -43,11 +43,13 @@ type PeerConfig struct {
 	ForceDNSSeeds bool // also when addresses are known
 	SeedNodes     []string
 
-	// Proxy are SOCKS5 proxies, "host[:port]" for all networks or
-	// "host[:port]=network"; Onion is that for Tor. OnlyNet names the networks to
+	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
+	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
 	// connect to, by default all that can be reached.
 	Proxy          []string
 	Onion          string
+	NoOnion        bool // do not reach Tor through Proxy either
+	CJDNS          bool // the host reaches the CJDNS network
 	ProxyRandomize bool
 	OnlyNet        []string
 

@@ -130,7 +130,7 @@ func (s *shared) usable(n netaddr.Network) bool {
 	if !s.reaches(n) {
 		return false
 	}
-	return n == netaddr.IPv4 || n == netaddr.IPv6 || s.proxyOf(n) != ""
+	return n == netaddr.IPv4 || n == netaddr.IPv6 || n == netaddr.CJDNS && s.cfg.Reachable[n] || s.proxyOf(n) != ""
 }
 
 // proxyOf returns the proxy for a network, empty for none.

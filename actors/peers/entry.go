@@ -117,6 +117,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	e.session.Close(nil) // an actor that failed too often left it
 	t.remove(e)
 	if errors.Is(e.line.reason, p2p.ErrFeeler) {
+		t.debugf("feeler connection completed, %s", e.disconnecting())
 		e.remote = e.session.Stats().Remote
 		t.reached(e)
 	}

@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 
 	"golang.org/x/net/proxy"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
+// UnixProxy begins the name of a proxy that is a socket of the file system.
+const UnixProxy = "unix:"
+
 // TCP is the Source of nodes that reach their peers directly, or through SOCKS5
 // proxies.
 type TCP struct {
-	Proxies   map[netaddr.Network]string // "host:port" by network; none: directly
+	Proxies   map[netaddr.Network]string // "host:port" or "unix:path" by network; none: directly
 	Names     string                     // proxy for names; empty: they are looked up
 	Randomize bool                       // other credentials for each connection, as Tor separates by them
 }
@@ -40,7 +44,11 @@ func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	if t.Randomize {
 		auth = &proxy.Auth{User: rand.Text(), Password: rand.Text()}
 	}
-	socks, err := proxy.SOCKS5("tcp", through, auth, &direct)
+	network := "tcp"
+	if path, ok := strings.CutPrefix(through, UnixProxy); ok {
+		network, through = "unix", path
+	}
+	socks, err := proxy.SOCKS5(network, through, auth, &direct)
 	if err != nil {
 		return nil, err
 	}

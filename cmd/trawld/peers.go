@@ -37,7 +37,8 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 	}
 	return &trawl.PeerConfig{
 		Automatic: !chosen, DNSSeeds: o.Bool("dnsseed", !chosen && most > 0), ForceDNSSeeds: o.Bool("forcednsseed", false),
-		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o), ProxyRandomize: o.Bool("proxyrandomize", true),
+		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o), NoOnion: o.IsNegated("onion") || o.String("onion", "") == "0",
+		CJDNS: o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
 		Discover:  o.Bool("discover", listen && len(o.Strings("externalip")) == 0 && len(proxies(o)) == 0),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),

@@ -8,7 +8,7 @@ var connection = []options.Option{
 	{Name: "asmap", Arg: "<file>", Flags: unused, Help: "Spread connections over the networks that <file> maps addresses to"},
 	{Name: "bantime", Arg: "<n>", Help: "Ban misbehaving peers for <n> seconds by default"},
 	{Name: "bind", Arg: "<addr>[:<port>][=onion]", Flags: networkOnly, Help: "Listen for peers on this address; may be repeated"},
-	{Name: "cjdnsreachable", Flags: unused, Help: "This host reaches the CJDNS network"},
+	{Name: "cjdnsreachable", Help: "This host reaches the CJDNS network"},
 	{Name: "connect", Arg: "<ip>", Flags: networkOnly, Help: "Connect to these peers and no others; -noconnect for none; may be repeated"},
 	{Name: "discover", Help: "Find out the own addresses"},
 	{Name: "dns", Help: "Look up names of peers in the DNS"},
