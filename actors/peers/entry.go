@@ -116,6 +116,9 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	}
 	e.session.Close(nil) // an actor that failed too often left it
 	t.remove(e)
+	if errors.Is(e.line.reason, p2p.ErrSelf) {
+		t.printf("connected to self at %s, disconnecting", e.name)
+	}
 	if errors.Is(e.line.reason, p2p.ErrFeeler) {
 		t.debugf("feeler connection completed, %s", e.disconnecting())
 		e.remote = e.session.Stats().Remote
