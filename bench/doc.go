@@ -4,6 +4,7 @@
 // peer, restoring, loading and asking wallets.
 //
 //	go run ./bench/report                                 # everything, into bench/results
+//	make bench-scan bench-store                           # scans: in memory, over RPC, of a store on the disk
 //	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain
 //
 // A rival is measured in the same run, in turn with the node, round by round,

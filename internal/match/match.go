@@ -1,11 +1,11 @@
 // Package match looks for scripts in the block filters of a range of blocks, on
 // as many cores as there are workers.
 //
-// A [Pass] hands units of about a millisecond to whoever calls [Pass.Work], so
-// that it ends soon when it is told to and others get to run. It knows neither
-// where filters are stored nor who starts the workers: a damaged filter ends a
-// worker with a [*DamagedError], and another worker takes over when the filter
-// has been re-made.
+// A [Pass] hands units of about a millisecond to whoever calls [Pass.Work], or of
+// more where nearly nothing is to be looked for, so that it ends soon when it is
+// told to and others get to run. It knows neither where filters are stored nor
+// who starts the workers: a damaged filter ends a worker with a [*DamagedError],
+// and another worker takes over when the filter has been re-made.
 package match
 
 import (
@@ -39,11 +39,12 @@ type View interface {
 
 	// Narrow returns the scripts of a query that may occur in the blocks of the
 	// active chain from a height on, and up to which height, not included, that
-	// holds: q itself where nothing is known. Scripts that a filter matches but no
+	// holds: q itself, and any height, where nothing is known. Scripts that a filter matches but no
 	// block has may be missing.
 	Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32)
 
-	// RangeEnd returns the height up to which what Narrow says of a height holds.
+	// RangeEnd returns the height up to which what Narrow says of a height holds;
+	// the height itself where it says nothing.
 	RangeEnd(height int32) int32
 
 	// Stale is told of a block whose filter has probe lines that cannot be used.
@@ -123,12 +124,8 @@ func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error)
 	return newWorker(ctx, p).run(unit)
 }
 
-// take gives a worker up to n blocks to match, none when nothing is left.
-func (p *Pass) take(n int32) Heights {
-	return p.takeUpTo(func(from int32) int32 { return from + n })
-}
-
-// takeUpTo is take up to the height that end returns for the first one.
+// takeUpTo gives a worker the next blocks to match, up to the height, not
+// included, that end returns for the first of them; none when nothing is left.
 func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -69,10 +69,14 @@ func (w *worker) run(unit Heights) (left Heights, err error) {
 // next takes the next unit: where the query may be narrowed, all for which that
 // holds.
 func (w *worker) next() Heights {
-	if w.narrows() {
-		return w.takeUpTo(w.view.RangeEnd)
-	}
-	return w.take(w.size)
+	return w.takeUpTo(func(from int32) int32 {
+		if w.narrows() {
+			if known := w.view.RangeEnd(from); known > from {
+				return known
+			}
+		}
+		return from + w.size
+	})
 }
 
 // narrows reports whether to look for those scripts alone that a range may have.
@@ -83,7 +87,7 @@ func (w *worker) search(unit Heights) (found []Hit, err error) {
 	if w.narrows() {
 		sub, to := w.view.Narrow(unit.From, w.Query)
 		if to < unit.To {
-			sub = w.Query // the unit is of another view
+			sub = w.Query // nothing is known, or the unit is of another view
 		}
 		if sub.Len() == 0 {
 			return nil, nil

@@ -142,11 +142,11 @@ func (s *Store) DropRange(block *chainhash.Hash) {
 // no filter. The bytes are valid until Release, and are read under [Guard].
 func (v *View) Range(height int32) (r Range, to int32, ok bool) {
 	group := v.active[height] / groupSize
+	if int(group) >= len(v.ranges) || v.ranges[group] == nil || v.ranges[group].mem == nil {
+		return Range{}, height, false
+	}
 	for to = height + 1; int(to) < len(v.active) && v.active[to]/groupSize == group; {
 		to++
-	}
-	if int(group) >= len(v.ranges) || v.ranges[group] == nil || v.ranges[group].mem == nil {
-		return Range{}, to, false
 	}
 	f := v.ranges[group]
 	return Range{f.mem[rangeHeader:], f.crc}, to, true
