@@ -49,7 +49,7 @@ func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 // mayRescan refuses a rescan while there is one, or while the key pool cannot
 // be topped up.
 func (w *Wallet) mayRescan() error {
-	if w.rescan != nil {
+	if w.rescan != nil || w.importing != nil {
 		return errRescanning
 	}
 	if w.ledger.Locked() {
@@ -95,70 +95,6 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 
 // isPruned reports whether a block was deleted to save space.
 func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0 }
-
-// importDescriptors adds descriptors and looks for what concerns them.
-func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
-	if err := w.mayRescan(); err != nil {
-		m.Answer(nil, err)
-		return
-	}
-	jobs := w.ledger.ImportJobs(m.Req.Items)
-	if len(jobs) == 0 {
-		w.importWith(c, m, nil)
-		return
-	}
-	w.aside(c, func() func() {
-		batches, err := w.makeAll(jobs)
-		return func() {
-			if err == nil {
-				err = w.mayRescan() // another request may have been faster
-			}
-			if err != nil {
-				zeroAll(batches)
-				m.Answer(nil, err)
-				return
-			}
-			w.importWith(c, m, batches)
-		}
-	})
-}
-
-func zeroAll(batches []*wallet.KeyBatch) {
-	for _, b := range batches {
-		b.Zero()
-	}
-}
-
-// importWith adds descriptors whose keys of P2MR have been made.
-func (w *Wallet) importWith(c actor.Context, m *importDescriptors, batches []*wallet.KeyBatch) {
-	if err := w.supply(batches); err != nil {
-		m.Answer(nil, err)
-		return
-	}
-	defer w.ledger.DropKeys()
-	tip := w.at(w.cfg.Chain.Open())
-	times := wallet.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
-	got, err := w.ledger.Import(m.Req.Items, times)
-	if err != nil || !got.Rescan {
-		w.save(c, func(failed error) {
-			if failed != nil {
-				err = failed
-			}
-			m.Answer(got.Results, err)
-		})
-		return
-	}
-	w.rescanFrom(c, got.From, func(res result, err error) {
-		switch {
-		case err != nil:
-		case res.aborted:
-			err = failf(codeMisc, "Rescan aborted by user.")
-		case res.failed != nil:
-			w.notScanned(m.Req.Items, got.Results, res.failed, times.Median)
-		}
-		m.Answer(got.Results, err)
-	})
-}
 
 // rescanFrom looks through the blocks that may hold what was there at a time.
 func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {

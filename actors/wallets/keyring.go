@@ -55,8 +55,20 @@ func (w *Wallet) relock(_ actor.Context, m relock) {
 	w.ledger.Lock()
 }
 
-// usesKeys reports whether a rescan is running that tops up the key pool.
-func (w *Wallet) usesKeys() bool { return w.rescan != nil && w.rescan.private }
+// usesKeys reports whether descriptors are being imported, or a rescan is running
+// that tops up the key pool.
+func (w *Wallet) usesKeys() bool {
+	return w.importing != nil || w.rescan != nil && w.rescan.private
+}
+
+// lockLate locks the wallet if its time was over before what needed the keys was
+// done.
+func (w *Wallet) lockLate() {
+	if w.keys.late && !w.usesKeys() && w.ledger != nil {
+		w.keys.stop()
+		w.ledger.Lock()
+	}
+}
 
 func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 	defer m.Req.Passphrase.Wipe()
@@ -215,6 +227,9 @@ func (w *Wallet) encryptWith(
 	defer w.ledger.DropKeys()
 	if err == nil {
 		err = w.ledger.CheckEncryptable() // another request may have been faster
+	}
+	if err == nil && w.usesKeys() {
+		err = inUse("encrypting the wallet")
 	}
 	if err == nil {
 		err = w.supply(batches)

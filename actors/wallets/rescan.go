@@ -330,8 +330,5 @@ func (w *Wallet) endRescan(c actor.Context) {
 		w.saveAt(c)
 	}
 	r.done(res)
-	if w.keys.late && !w.usesKeys() && w.ledger != nil {
-		w.keys.stop()
-		w.ledger.Lock()
-	}
+	w.lockLate()
 }

@@ -37,14 +37,15 @@ type Wallet struct {
 	live bool // loaded, and following the chain
 	busy bool // handling a message; still set after one that it failed at
 
-	pool     pooling
-	journal  journal
-	follower follower
-	rescan   *rescan   // nil: none
-	ending   []*rescan // ended, their workers about to stop
-	asides   asides
-	keys     keyring
-	maker    maker
+	pool      pooling
+	journal   journal
+	follower  follower
+	rescan    *rescan    // nil: none
+	importing *importing // nil: none
+	ending    []*rescan  // ended, their workers about to stop
+	asides    asides
+	keys      keyring
+	maker     maker
 }
 
 // newWallet returns the producer of a wallet's actor.
@@ -109,6 +110,10 @@ func (w *Wallet) handle(c actor.Context) {
 		w.checked(c, m)
 	case fillDeferred:
 		w.fill(c, m)
+	case importNext:
+		if m.of == w.importing && w.ledger != nil {
+			w.importMore(c, m.of)
+		}
 	case messages.TipChanged:
 		w.follow(c)
 	default:
@@ -263,7 +268,7 @@ func (*Wallet) closed(actor.Context) {}
 
 // unload writes what is in memory, closes the file and answers.
 func (w *Wallet) unload(c actor.Context, m *closeWallet) {
-	if w.rescan != nil {
+	if w.rescan != nil || w.importing != nil {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	}
