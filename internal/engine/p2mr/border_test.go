@@ -82,6 +82,7 @@ func payloadFor(hash chainhash.Hash, bits uint32) []byte {
 
 // TestBorders tries both sides of the limits on sizes and signature operations.
 func TestBorders(t *testing.T) {
+	t.Parallel()
 	const limit = 2_000_000
 	checkSigs := func(n int) func(*block) {
 		return func(b *block) { pad(b, bytes.Repeat([]byte{txscript.OP_CHECKSIG}, n)) }
@@ -130,6 +131,7 @@ const ahead = 1_800_000_000
 
 // TestActivations tries rules on both sides of the height that they begin at.
 func TestActivations(t *testing.T) {
+	t.Parallel()
 	outer := func(b *block) {
 		b.txs[0].MsgTx().TxOut[0].PkScript = []byte{txscript.OP_3, 2, 1, 1}
 		b.txs[0] = btcutil.NewTx(b.txs[0].MsgTx())

@@ -19,6 +19,7 @@ import (
 // Whatever the order in which the branches of a tree come, the unspent outputs are
 // those of an engine that has seen nothing but the active chain.
 func TestBranchesLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	const blocks = 120
 	random := rand.New(rand.NewPCG(1, 2))
 	e := fresh(t, dialect.Choices{})
@@ -108,6 +109,7 @@ func compare(t *testing.T, e *Engine) {
 // A branch with more work that breaks a rule in its middle is left alone, and what
 // builds on the breach is refused from then on.
 func TestBadBranch(t *testing.T) {
+	t.Parallel()
 	e := fresh(t, dialect.Choices{})
 	e.net.Params.CoinbaseMaturity = 1
 	b := &builder{tb: t, e: e}
@@ -140,6 +142,7 @@ func TestBadBranch(t *testing.T) {
 // What was acknowledged is found in a copy of the files that was made while the
 // engine ran, as a kill leaves them.
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	e := openIn(t, dir, regtest(t, dialect.Choices{}))
 	defer func() { _ = e.Close() }()

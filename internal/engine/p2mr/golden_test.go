@@ -28,6 +28,7 @@ const fundingHeight = 1005
 // TestRecordedChain accepts the recorded chain and, where the recording did,
 // refuses the recorded blocks for the recorded reasons.
 func TestRecordedChain(t *testing.T) {
+	t.Parallel()
 	var want struct {
 		Tip, ChainWork string
 		TxOutSet       struct {

@@ -13,6 +13,7 @@ import (
 // A pruned chain goes on, keeps its unspent outputs and headers, and refuses to go
 // where it has no blocks, also after it is opened again.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	e := openIn(t, dir, regtest(t, dialect.Choices{}), new(pruning.Config))
 	feed(t, e, chainBlocks(t)[1:])
