@@ -231,10 +231,10 @@ type addedNode struct {
 	next   time.Time
 }
 
-// retryAfter is how long after an attempt an added node is tried again.
+// How long after an attempt an added node is tried again, and one of -connect.
 const (
 	retryAfter  = time.Minute
-	retryHidden = 5 * time.Second
+	retryHidden = time.Second
 )
 
 func (t *Table) addNode(c actor.Context, node string, v2 bool) error {
