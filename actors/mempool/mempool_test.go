@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -239,5 +240,111 @@ func (r *rig) waitLoaded() {
 		if r.t.Context().Err() != nil {
 			r.t.Fatal("not loaded")
 		}
+	}
+}
+
+// After a panic the pool is empty and its listeners know; who waited is told, and
+// the next is served.
+func TestPanic(t *testing.T) {
+	var bad chainhash.Hash
+	r := newRig(t, func(c *mempool.Config) {
+		verify := c.Rules.Verify
+		c.Rules.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
+			if tx.TxHash() == bad {
+				panic("boom")
+			}
+			return verify(tx, spent, height)
+		}
+	})
+	news := make(chan messages.PoolChanged, 10)
+	r.sys.Spawn("listener", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				r.feed.Subscribe(c)
+				news <- messages.PoolChanged{}
+			case messages.PoolChanged:
+				news <- m
+			}
+		})
+	})
+	<-news
+	good, evil := spend(50*coin-1000, r.coins[0]), spend(50*coin-1000, r.coins[1])
+	bad = evil.TxHash()
+	if err := r.submit(good); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-news; len(m.Changes) != 1 || !m.Changes[0].Added {
+		t.Errorf("heard %+v", m)
+	}
+	if err := r.submit(evil); !errors.Is(err, ask.ErrRestarted) {
+		t.Errorf("submitted: %v", err)
+	}
+	for m := range news {
+		if m.Reset {
+			break
+		}
+	}
+	r.holds("restarted")
+	if err := r.submit(good); err != nil {
+		t.Error(err)
+	}
+	r.holds("again", good)
+}
+
+// The end of the actor answers everyone.
+func TestStopAnswersEveryone(t *testing.T) {
+	r := newRig(t)
+	answers := make(chan error, len(r.coins))
+	for _, at := range r.coins {
+		go func() { answers <- r.submit(spend(50*coin-1000, at)) }()
+	}
+	if err := r.pool.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range r.coins {
+		if err := <-answers; err != nil && !errors.Is(err, ask.ErrStopped) {
+			t.Error(err)
+		}
+	}
+}
+
+// Packages, coins and what the operator adds, through the actor.
+func TestRequests(t *testing.T) {
+	r := newRig(t)
+	parent := spend(50*coin, r.coins[0])
+	parent.Version = 3
+	child := spend(50*coin-1000, outOf(parent))
+	child.Version = 3
+	result := ok(ask.Ask(t.Context(), r.pool, messages.SubmitPackage{Txs: []*wire.MsgTx{parent, child}})).must(t)
+	if result.Failed != nil {
+		t.Fatal(result.Failed)
+	}
+	coins := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolCoins{
+		Outs: []wire.OutPoint{r.coins[0], outOf(parent), outOf(child), r.coins[1]},
+	})).must(t)
+	if coins[0] != nil || coins[1] != nil || coins[2] == nil || coins[3] == nil || coins[2].Height != messages.PoolHeight {
+		t.Errorf("unspent: %v", coins)
+	}
+	coins = ok(ask.Ask(t.Context(), r.pool, messages.GetPoolCoins{Outs: []wire.OutPoint{r.coins[0], outOf(parent)}, View: messages.PoolOutputs})).must(t)
+	if coins[0] == nil || coins[1] == nil {
+		t.Errorf("outputs: %v", coins)
+	}
+	spenders := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolSpenders{Outs: []wire.OutPoint{outOf(parent), outOf(child)}})).must(t)
+	if spenders[0] == nil || *spenders[0] != child.TxHash() || spenders[1] != nil {
+		t.Errorf("spenders: %v", spenders)
+	}
+	list := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolRelatives{ID: parent.TxHash(), Descendants: true})).must(t)
+	if len(list) != 1 || list[0].ID != child.TxHash() || list[0].AncestorFees != 1000 {
+		t.Errorf("descendants: %+v", list)
+	}
+	tested := ok(ask.Ask(t.Context(), r.pool, messages.TestTxs{Txs: []*wire.MsgTx{spend(50*coin-1000, r.coins[1])}})).must(t)
+	if tested.Failed != nil {
+		t.Error(tested.Failed)
+	}
+	r.holds("tested", parent, child)
+	info := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolInfo{})).must(t)
+	if info.Size != 2 || info.Fees != 1000 || info.Unbroadcast != 2 || info.MinFee != 100 {
+		t.Errorf("info: %+v", info)
 	}
 }

@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -83,6 +84,9 @@ func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
 // getData sends the transactions that a peer asks for, of those that it was told
 // of.
 func (r *Relay) getData(p *peer, list []*wire.InvVect) {
+	if len(list) > 0 {
+		corelog.Printf(r.net, slog.LevelDebug, "received getdata for: %s peer=%d", nameOf(list[0]), p.info.ID)
+	}
 	missing := wire.NewMsgNotFound()
 	for _, v := range list {
 		if !p.listens {
@@ -102,6 +106,18 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 	}
 	if len(missing.InvList) > 0 {
 		p.Send(missing)
+	}
+}
+
+// nameOf names an entry of an inventory as logs do.
+func nameOf(v *wire.InvVect) string {
+	switch v.Type { //nolint:exhaustive // only those of transactions come here
+	case invWtx:
+		return fmt.Sprintf("wtx %v", v.Hash)
+	case wire.InvTypeWitnessTx:
+		return fmt.Sprintf("witness-tx %v", v.Hash)
+	default:
+		return fmt.Sprintf("tx %v", v.Hash)
 	}
 }
 
@@ -186,6 +202,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 		p.done = nil
 		return false
 	case r.knows(wid, true):
+		r.forceRelay(p, id, wid)
 		return false
 	}
 	p.done = handled
@@ -229,7 +246,7 @@ func (r *Relay) judged(c actor.Context, m judged) {
 		r.cfg.Log.Debug("transaction waits for its parents", "txid", m.tx.TxHash(), "peer", m.peer)
 		r.missing(p, m.tx)
 	default:
-		r.cfg.Log.Debug("transaction refused", "txid", m.tx.TxHash(), "peer", m.peer, "reason", reject.Error())
+		corelog.Printf(r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer, reject)
 		r.reject(m, reject.Kind)
 		if reject.Kind == messages.TxReconsiderable && r.together(c, m) {
 			return // which is handled with its child

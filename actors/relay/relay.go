@@ -26,6 +26,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -66,6 +67,7 @@ const (
 // Relay is the actor; make one with [New].
 type Relay struct {
 	cfg    Config
+	net    *slog.Logger    // of messages
 	ctx    context.Context //nolint:containedctx // ends what is asked when the actor stops
 	cancel context.CancelFunc
 	timer  *time.Timer
@@ -102,10 +104,11 @@ func New(cfg Config) actor.Producer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	cfg.Log = cfg.Log.With("category", "mempoolrej")
+	netLog := cfg.Log.With(corelog.CategoryKey, "net")
+	cfg.Log = cfg.Log.With(corelog.CategoryKey, "mempoolrej")
 	return func() actor.Actor {
 		r := &Relay{
-			cfg: cfg, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
+			cfg: cfg, net: netLog, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
 			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
