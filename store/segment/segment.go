@@ -11,8 +11,8 @@
 // active chain stays readable.
 //
 // In memory are the positions of all filters (84 bytes each, 76 MB for 900,000
-// blocks), an index of block hashes (at most 8 bytes each) and the active
-// chain (4 bytes each); the files are mapped. A scan therefore touches no
+// blocks), an index of block hashes (at most 8 bytes each), the active chain (4
+// bytes each) and where the probe lines are (32 bytes each); the files are mapped. A scan therefore touches no
 // database and allocates nothing for a filter.
 //
 // # What holds after a crash
@@ -35,7 +35,9 @@
 // which [Store.Lay] makes in the background: of every 2,048 filters one file
 // prob00000.dat, prob00001.dat, …, and of those after the last 2,048 in memory.
 // The lines are a cache of the filters. Whoever makes and reads them knows what
-// they say; the store knows which filter they belong to, and their checksums.
+// they say; the store knows which filter they belong to, and their checksums. It
+// does the same with filters of all scripts of every 2,048 blocks (range filters),
+// where it is asked to.
 //
 // # Concurrency
 //
