@@ -1,6 +1,7 @@
 package coinstats
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -49,11 +50,7 @@ func randomChain(n int) (blocks []*Block, sets []map[wire.OutPoint]Coin) {
 			}
 		}
 		blocks = append(blocks, b)
-		now := map[wire.OutPoint]Coin{}
-		for at, c := range set {
-			now[at] = c
-		}
-		sets = append(sets, now)
+		sets = append(sets, maps.Clone(set))
 	}
 	return blocks, sets
 }

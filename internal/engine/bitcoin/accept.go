@@ -248,6 +248,9 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	if err := e.change(reconsider); err != nil {
 		return err
 	}
+	if err := e.preferBest(); err != nil {
+		return err
+	}
 	return e.unparkAll()
 }
 
