@@ -2,10 +2,12 @@ package trawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"strconv"
+	"net/netip"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -14,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -230,38 +233,53 @@ func closeAll(listeners []peers.Listener) {
 
 // openAny opens a port on all addresses of this host. IPv6 may be missing.
 func openAny(ctx context.Context, port uint16) ([]peers.Listener, error) {
-	var c net.ListenConfig
 	var opened []peers.Listener
-	for _, network := range []string{"tcp6", "tcp4"} {
-		host := "::"
-		if network == "tcp4" {
-			host = "0.0.0.0"
-		}
-		l, err := c.Listen(ctx, network, net.JoinHostPort(host, strconv.Itoa(int(port))))
-		if err == nil {
+	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
+		l, err := open(ctx, netip.AddrPortFrom(every, port))
+		switch {
+		case err == nil:
 			opened = append(opened, peers.Listener{Listener: l})
+		case every.Is4():
+			closeAll(opened)
+			return nil, err
 		}
-	}
-	if len(opened) == 0 {
-		return nil, StartError("Failed to listen on any port. Use -listen=0 if you want this.")
 	}
 	return opened, nil
 }
 
+// openBind opens the port of an option -bind.
 func openBind(ctx context.Context, bind string, port uint16) (peers.Listener, error) {
 	addr, onion := strings.CutSuffix(bind, "=onion")
-	host, text, err := net.SplitHostPort(addr)
-	if err != nil {
-		host, text = strings.Trim(addr, "[]"), strconv.Itoa(int(port))
-	}
-	if net.ParseIP(host) == nil {
+	a, err := netaddr.Parse(addr, port)
+	at, ok := a.AddrPort()
+	if err != nil || !ok {
 		return peers.Listener{}, StartError("Cannot resolve -bind address: '" + bind + "'")
 	}
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", net.JoinHostPort(host, text))
-	if err != nil {
-		return peers.Listener{}, StartError(fmt.Sprintf("Unable to bind to %s on this computer. Bitcoin Core is probably already running.",
-			net.JoinHostPort(host, text)))
+	l, err := open(ctx, at)
+	return peers.Listener{Listener: l, Onion: onion}, err
+}
+
+// open opens a port.
+//
+// Errors: StartError.
+func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
+	network := "tcp6"
+	if at.Addr().Is4() {
+		network = "tcp4"
 	}
-	return peers.Listener{Listener: l, Onion: onion}, nil
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, network, at.String())
+	if err == nil {
+		return l, nil
+	}
+	const noPort = "\nError: Failed to listen on any port. Use -listen=0 if you want this."
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, StartError(fmt.Sprintf("Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort))
+	}
+	reason := err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		text := errno.Error()
+		reason = fmt.Sprintf("%s%s (%d)", strings.ToUpper(text[:1]), text[1:], int(errno))
+	}
+	return nil, StartError(fmt.Sprintf("Unable to bind to %v on this computer (bind returned error %s)%s", at, reason, noPort))
 }

@@ -1,0 +1,51 @@
+package trawl_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl"
+)
+
+// What cannot be is a reason not to start, in Core's words.
+func TestPeerConfigErrors(t *testing.T) {
+	taken, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	at := taken.Addr().String()
+	for _, test := range []struct {
+		cfg  trawl.PeerConfig
+		want string
+	}{
+		{trawl.PeerConfig{Bind: []string{at}}, fmt.Sprintf("Unable to bind to %s on this computer. Bitcoin Core is probably already running.", at)},
+		{trawl.PeerConfig{Bind: []string{"here"}}, "Cannot resolve -bind address: 'here'"},
+		{trawl.PeerConfig{Whitebind: []string{"noban@127.0.0.1"}}, "Need to specify a port with -whitebind: '127.0.0.1'"},
+		{trawl.PeerConfig{Whitelist: []string{"oops@127.0.0.1"}}, "Invalid P2P permission: 'oops'"},
+		{trawl.PeerConfig{Filters: true}, "Cannot set -peerblockfilters without -blockfilterindex."},
+		{trawl.PeerConfig{OnlyNet: []string{"dsl"}}, "Unknown network specified in -onlynet: 'dsl'"},
+		{trawl.PeerConfig{Proxy: []string{"1.2.3.4:0"}}, "Invalid -proxy address or hostname: '1.2.3.4:0'"},
+		{trawl.PeerConfig{ExternalIP: []string{"here"}}, "Cannot resolve -externalip address: 'here'"},
+		{trawl.PeerConfig{Comments: []string{"a/b"}}, "User Agent comment (a/b) contains unsafe characters."},
+	} {
+		cfg := regtest(t.TempDir())
+		cfg.BlockFilterIndex, cfg.Peers = false, &test.cfg
+		// What is on its way when the node gives up must not occupy the library for long.
+		cfg.System = actor.NewActorSystem(actor.WithDeadLetterThrottleInterval(time.Nanosecond))
+		node, err := trawl.Open(t.Context(), cfg)
+		if err == nil {
+			t.Errorf("%s: no error", test.want)
+			shut(t, node)
+			continue
+		}
+		if got, _, _ := strings.Cut(err.Error(), "\n"); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
