@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -125,6 +126,14 @@ type engine struct {
 	validator
 	db        *chaindb.DB
 	blocksDir string
+}
+
+// Restore stores a block again that was pruned, where the validator can.
+func (e engine) Restore(raw []byte) error {
+	if v, ok := e.validator.(interface{ Restore(raw []byte) error }); ok {
+		return v.Restore(raw)
+	}
+	return &messages.RejectError{Reason: "duplicate"}
 }
 
 // Stored implements chain.Engine.

@@ -48,6 +48,15 @@ type AcceptBlocks struct {
 	Raw [][]byte // serialized blocks
 }
 
+// RestoreBlock stores a block again that was pruned. Asked of the chain.
+//
+// Errors: [*RejectError].
+type RestoreBlock struct {
+	Asks[Done]
+
+	Raw []byte // serialized block
+}
+
 // GetSyncState asks how far the node is. Asked of sync.
 type GetSyncState struct{ Asks[SyncState] }
 

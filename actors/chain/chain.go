@@ -107,7 +107,8 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
-	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.AcceptHeaders](),
+	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.RestoreBlock](),
+	ask.Serve[messages.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
 	ask.Serve[messages.PruneBlocks](),
@@ -129,6 +130,7 @@ type (
 	getCoins     = ask.Call[messages.GetCoins, messages.Coins]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
 	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
+	restoreBlock = ask.Call[messages.RestoreBlock, messages.Done]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
@@ -207,7 +209,7 @@ func (s *Chain) Receive(c actor.Context) {
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()
-	case *acceptBlocks, *headers:
+	case *acceptBlocks, *headers, *restoreBlock:
 		s.blocks = append(s.blocks, s.peerJob(m))
 		s.next(c)
 	default:

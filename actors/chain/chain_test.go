@@ -36,6 +36,7 @@ var requests = []struct {
 	{"GetCoin", request(messages.GetCoin{}), false, false},
 	{"WaitTip", request(messages.WaitTip{}), false, true},
 	{"AcceptBlocks", request(messages.AcceptBlocks{Raw: [][]byte{{1}}}), false, false},
+	{"RestoreBlock", request(messages.RestoreBlock{Raw: []byte{1}}), false, false},
 	{"AcceptHeaders", request(messages.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
 }
 

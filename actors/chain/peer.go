@@ -18,6 +18,11 @@ func (s *Chain) peerJob(msg any) job {
 			refused, err := acceptAll(e, m.Req.Raw)
 			return func() { m.Answer(refused, err) }, err
 		}, m.Ctx.Done())
+	case *restoreBlock:
+		return s.written(func(e Engine) (func(), error) {
+			err := restore(e, m.Req.Raw)
+			return func() { m.Answer(messages.Done{}, err) }, err
+		}, m.Ctx.Done())
 	case *headers:
 		return s.written(func(e Engine) (func(), error) {
 			accepted, err := acceptHeaders(e, m.Req.Headers)
@@ -59,6 +64,14 @@ func acceptAll(e Engine, blocks [][]byte) (refused []error, broken error) {
 		}
 	}
 	return refused, nil
+}
+
+// restore stores a block again, where the engine prunes.
+func restore(e Engine, raw []byte) error {
+	if r, ok := e.(interface{ Restore(raw []byte) error }); ok {
+		return r.Restore(raw)
+	}
+	return &messages.RejectError{Reason: "duplicate"}
 }
 
 func acceptHeaders(e Engine, raw [][]byte) (messages.AcceptedHeaders, error) {

@@ -84,6 +84,10 @@ type arrival struct {
 // chain in its turn. It reports whether the peer is to wait for what becomes of the
 // block: always but in the download of many.
 func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pending bool) {
+	if b != nil && a.park && b.Status()&chainview.Pruned != 0 {
+		s.restore(c, p, a)
+		return true
+	}
 	if b == nil || s.have(b) || s.store.has(&b.Hash) || b.Status().Invalid() {
 		return false
 	}
@@ -102,6 +106,27 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	}
 	s.feed(c)
 	return pending
+}
+
+// restore makes the chain store a block again that was pruned, as a user asked.
+func (s *Sync) restore(c actor.Context, p *peer, a arrival) {
+	ask.Then(s.ctx, c, s.cfg.Chain, messages.RestoreBlock{Raw: a.raw}, func(_ messages.Done, err error) any {
+		return restored{p.info.ID, a.handled, err}
+	})
+}
+
+// restored is what the chain says of such a block.
+type restored struct {
+	peer    int64
+	handled func()
+	err     error
+}
+
+func (s *Sync) restored(m restored) {
+	if p := s.peer(m.peer); p != nil && m.err != nil {
+		s.punish(p, m.err, false, "mutated block")
+	}
+	m.handled()
 }
 
 // have reports whether the node has a block, or had it.

@@ -187,6 +187,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.received(c, m)
 	case headersAnswer:
 		s.headersAccepted(c, m)
+	case restored:
+		s.restored(m)
 	case blocksAnswer:
 		s.blocksAccepted(c, m)
 	case messages.TipChanged:

@@ -13,8 +13,9 @@ import (
 
 // pendingBlock is a block that a transaction is going to store.
 type pendingBlock struct {
-	hash chainhash.Hash
-	raw  []byte
+	hash  chainhash.Hash
+	raw   []byte
+	again bool // it was pruned
 }
 
 // pendingUndo is undo data that a transaction is going to store.
@@ -82,6 +83,11 @@ func (w *writing) addBlock(b pendingBlock) error {
 	l.file, l.offset = uint32(file), uint32(offset)
 	w.placed[b.hash] = l
 	w.batch.Put(hashKey(prefixBlock, &b.hash), l.encode())
+	if b.again {
+		// Its undo data went with the file that it was in before.
+		w.batch.Delete(hashKey(prefixPruned, &b.hash))
+		w.batch.Delete(hashKey(prefixUndo, &b.hash))
+	}
 	w.list = appendWritten(w.list, wroteBlock, &b.hash)
 	w.stored = append(w.stored, b)
 	return nil

@@ -26,7 +26,11 @@ func (t *tx) StoreBlock(block *btcutil.Block) error {
 	if err != nil {
 		return err
 	}
-	if exists {
+	again, err := t.isPruned(hash)
+	if err != nil {
+		return err
+	}
+	if exists && !again {
 		return dbError(database.ErrBlockExists, "block %v exists", hash)
 	}
 	raw, err := block.Bytes()
@@ -37,9 +41,19 @@ func (t *tx) StoreBlock(block *btcutil.Block) error {
 		t.blockIndex = map[chainhash.Hash]int{}
 	}
 	t.blockIndex[*hash] = len(t.blocks)
-	t.blocks = append(t.blocks, pendingBlock{*hash, raw})
+	t.blocks = append(t.blocks, pendingBlock{*hash, raw, again})
 	t.db.last = shapeOf(block.MsgBlock())
 	return nil
+}
+
+// isPruned reports whether a block was stored and its file was removed, so that it
+// may be stored again.
+func (t *tx) isPruned(hash *chainhash.Hash) (bool, error) {
+	if _, ok := t.blockIndex[*hash]; ok || !t.db.HasPruned() {
+		return false, nil
+	}
+	pruned, err := t.snap.Has(hashKey(prefixPruned, hash), nil)
+	return pruned, toBTCD(hash, fromLevelDB(err))
 }
 
 // HasBlock implements [database.Tx].

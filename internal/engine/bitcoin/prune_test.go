@@ -1,6 +1,7 @@
 package bitcoin_test
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"os"
@@ -257,4 +258,44 @@ func TestBranchOfPrunedBlocks(t *testing.T) {
 		}
 	}
 	mine(t, p.Engine, trueScript, 1)
+}
+
+// A pruned block can be stored again, stays over a restart and the next pruning, and
+// must be the one of its header.
+func TestStorePrunedBlockAgain(t *testing.T) {
+	p := openPruned(t, 0)
+	mine(t, p.Engine, trueScript, 700)
+	if err := p.StartPruning(); err != nil {
+		t.Fatal(err)
+	}
+	hash := p.Reader().Active().At(2).Hash
+	raw, err := p.Reader().Raw(&hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.prune(5000)
+	if _, err := p.Reader().Raw(&hash); !errors.Is(err, chainview.ErrPruned) {
+		t.Fatalf("after pruning: %v", err)
+	}
+	other := bytes.Clone(raw)
+	other[len(other)-1]++
+	if err := p.Restore(other); err == nil {
+		t.Error("another block is stored for the pruned one")
+	}
+	if err := p.Restore(raw); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := p.Reader().Raw(&hash); err != nil || !bytes.Equal(got, raw) {
+			t.Errorf("stored again: %d bytes, %v", len(got), err)
+		}
+		if _, err := p.Reader().Spent(&hash); err == nil {
+			t.Error("what is lost of it can be read")
+		}
+		if p.Reader().Lookup(&hash).Status()&chainview.Pruned != 0 {
+			t.Error("it still counts as pruned")
+		}
+		p.reopen()
+		p.prune(5000)
+	}
 }
