@@ -196,8 +196,9 @@ func FuzzOpenP2MR(f *testing.F) {
 		{Seed: secretOf(1)}, {Seed: secretOf(1), Encryption: encryption()}, {DisablePrivateKeys: true},
 	} {
 		var records []walletfile.Record
-		for key, value := range fileRecords(createP2MR(f, create)) {
-			records = append(records, walletfile.Record{Key: []byte(key), Value: value})
+		made := fileRecords(createP2MR(f, create))
+		for _, key := range slices.Sorted(maps.Keys(made)) {
+			records = append(records, walletfile.Record{Key: []byte(key), Value: made[key]})
 		}
 		f.Add(pack(records))
 	}
