@@ -111,7 +111,7 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 
 // nameOf names an entry of an inventory as logs do.
 func nameOf(v *wire.InvVect) string {
-	switch v.Type { //nolint:exhaustive // only those of transactions come here
+	switch v.Type {
 	case invWtx:
 		return fmt.Sprintf("wtx %v", v.Hash)
 	case wire.InvTypeWitnessTx:

@@ -88,10 +88,10 @@ func (d *Deps) orphans(ctx context.Context, a *command.Args) (any, error) {
 }
 
 func readVerbosity(v *jsontree.Value) (int32, error) {
-	switch v.Kind() {
-	case jsontree.Null:
+	if v.IsNull() {
 		return 0, nil
-	case jsontree.Bool:
+	}
+	if v.Kind() == jsontree.Bool {
 		return 0, command.Error{Code: command.TypeError, Message: "Verbosity was boolean but only integer allowed"}
 	}
 	return v.AsInt32()

@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+)
+
+// FuzzRequests does what peers may do in any order: what is kept of their
+// announcements agrees, and no transaction is asked of two peers at a time.
+func FuzzRequests(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 0, 0x11, 3, 0x22, 1, 0x33, 2, 4, 5})
+	f.Add([]byte{0, 0, 0, 0x10, 0x50, 0x50, 0x20, 0x50, 0x40, 0x31, 0x50})
+	f.Fuzz(func(t *testing.T, steps []byte) {
+		q, now := newRequests(), time.Unix(1, 0)
+		peers := make([]*peer, 4)
+		for i := range peers {
+			peers[i] = newTestPeer(int64(i))
+		}
+		for i, step := range steps {
+			p, hash := peers[step&3], chainhash.Hash{step >> 2 & 3}
+			switch step >> 4 & 7 {
+			case 0, 1:
+				q.announced(p, hash, true, now.Add(time.Duration(step&1)*time.Second))
+			case 2:
+				q.forget(hash)
+			case 3:
+				if w := p.announced[hash]; w != nil {
+					q.failed(w, p)
+				}
+			case 4:
+				q.drop(p)
+				peers[step&3] = newTestPeer(int64(100 + i))
+			default:
+				now = now.Add(time.Duration(step&0xf) * 10 * time.Second)
+				q.next(now)
+			}
+			if err := q.check(peers); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+		}
+	})
+}
+
+func newTestPeer(id int64) *peer {
+	typ := p2p.Inbound
+	if id%2 == 0 {
+		typ = p2p.OutboundFullRelay
+	}
+	return &peer{info: link.Info{ID: id, Type: typ}, announced: make(map[chainhash.Hash]*want)}
+}
+
+// check compares what is kept in several places.
+func (q *requests) check(peers []*peer) error {
+	flights := make(map[*peer]int)
+	offers := make(map[*peer]int)
+	for hash, w := range q.wants {
+		if len(w.from) == 0 || w.place < 0 || q.queue[w.place] != w {
+			return fmt.Errorf("%v is wanted of nobody, or not in the queue", hash)
+		}
+		asked := w.asked == nil
+		for _, o := range w.from {
+			offers[o.peer]++
+			asked = asked || o == w.asked
+			if o.peer.announced[hash] != w {
+				return fmt.Errorf("%v: peer %d does not know of its offer", hash, o.peer.info.ID)
+			}
+		}
+		if !asked {
+			return fmt.Errorf("%v is asked of a peer that does not offer it", hash)
+		}
+		if w.asked != nil {
+			flights[w.asked.peer]++
+		}
+	}
+	if len(q.queue) != len(q.wants) {
+		return fmt.Errorf("%d in the queue, %d wanted", len(q.queue), len(q.wants))
+	}
+	for _, p := range peers {
+		if p.inFlight != flights[p] || len(p.announced) != offers[p] {
+			return fmt.Errorf("peer %d: %d in flight and %d offers, want %d and %d",
+				p.info.ID, p.inFlight, len(p.announced), flights[p], offers[p])
+		}
+	}
+	return nil
+}
