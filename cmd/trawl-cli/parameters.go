@@ -63,9 +63,9 @@ func parameters(method string) []parameter {
 }
 
 // jsonParameters lists, as "place:name", the parameters of Bitcoin Core's
-// methods that are not plain strings. More names for one place are other names
-// of the parameter, or members of an options object that may be given by name.
-// A question mark marks those that may be strings too.
+// methods, and of those of P2MR wallets, that are not plain strings. More names
+// for one place are other names of the parameter, or members of an options object
+// that may be given by name. A question mark marks those that may be strings too.
 var jsonParameters = map[string]string{
 	"addconnection":                "2:v2transport",
 	"addnode":                      "2:v2transport",
@@ -105,6 +105,7 @@ var jsonParameters = map[string]string{
 	"getmempoolancestors":          "1:verbose",
 	"getmempooldescendants":        "1:verbose",
 	"getnetworkhashps":             "0:nblocks 1:height",
+	"getnextpubkeydbaddress":       "0:internal 1:account",
 	"getnodeaddresses":             "0:count",
 	"getorphantxs":                 "0:verbosity",
 	"getrawmempool":                "0:verbose 1:mempool_sequence",
@@ -118,6 +119,7 @@ var jsonParameters = map[string]string{
 	"gettxspendingprevout":         "0:outputs",
 	"importdescriptors":            "0:requests",
 	"importmempool":                "1:options,apply_fee_delta_priority,use_current_time,apply_unbroadcast_set",
+	"importpubkeydb":               "0:pubkeys 1:internal 2:timestamp?",
 	"joinpsbts":                    "0:txs",
 	"keypoolrefill":                "0:newsize",
 	"listdescriptors":              "0:private",
