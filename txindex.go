@@ -121,6 +121,9 @@ func (n *Node) txLookup() rawtx.TxIndex {
 
 // startTxIndex starts the index of all transactions.
 func (n *Node) startTxIndex() error {
+	if n.cfg.Prune != nil {
+		return StartError("Prune mode is incompatible with -txindex.")
+	}
 	x, err := openTxIndex(&n.cfg, n.net)
 	if err != nil {
 		return err
