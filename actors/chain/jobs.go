@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -59,7 +60,7 @@ func (s *Chain) jobFor(msg any) job {
 			return func() { m.Answer(messages.Done{}, nil) }, nil
 		}
 	case *generate:
-		return acknowledged(m, func(e Engine) ([]chainhash.Hash, error) { return s.generate(e, m) })
+		return s.generate(m)
 	case *generateOne:
 		return acknowledged(m, func(e Engine) (messages.MinedBlock, error) { return s.generateOne(e, m) })
 	}
@@ -122,27 +123,51 @@ func snapshotJob(m *snapshot) job {
 	}
 }
 
-func (s *Chain) generate(e Engine, m *generate) ([]chainhash.Hash, error) {
-	hashes := make([]chainhash.Hash, 0, max(0, min(m.Req.Count, 1000)))
-	tries := m.Req.Tries
-	if on := m.Req.On; on != nil && *on != currentTip(e).Hash {
-		return nil, messages.ErrTipMoved
+// generate returns the job that mines blocks. Each is a step of its own, so that
+// every new tip is announced: peers that give only recent blocks would else have
+// too many new ones at once. No other request comes between.
+func (s *Chain) generate(m *generate) job {
+	g := &generation{tries: m.Req.Tries}
+	end := acknowledged(m, func(Engine) ([]chainhash.Hash, error) { return g.hashes, g.err })
+	var step job
+	step = func(e Engine) (func(), error) {
+		if m.Ctx.Err() == nil && g.next(s.ctx, e, &m.Req) {
+			return func() { s.queue = slices.Insert(s.queue, 0, step) }, nil
+		}
+		return end(e)
 	}
-	for len(hashes) < m.Req.Count {
-		txs, fees := m.Req.Txs, m.Req.Fees
-		if len(hashes) > 0 {
-			txs, fees = nil, 0
-		}
-		raw, err := e.Mine(s.ctx, m.Req.Script, txs, btcutil.Amount(fees), &tries)
-		if err != nil || raw == nil {
-			return hashes, err
-		}
-		if err := e.Accept(raw); err != nil {
-			return hashes, err
-		}
-		hashes = append(hashes, e.Reader().Active().Tip().Hash)
+	return step
+}
+
+// generation is how far the mining of blocks has come.
+type generation struct {
+	hashes []chainhash.Hash
+	tries  uint64 // left
+	err    error
+}
+
+// next mines a block and reports whether there is more to do.
+func (g *generation) next(ctx context.Context, e Engine, q *messages.Generate) bool {
+	if len(g.hashes) >= q.Count {
+		return false
 	}
-	return hashes, nil
+	txs, fees := q.Txs, q.Fees
+	if len(g.hashes) > 0 {
+		txs, fees = nil, 0
+	} else if on := q.On; on != nil && *on != currentTip(e).Hash {
+		g.err = messages.ErrTipMoved
+		return false
+	}
+	raw, err := e.Mine(ctx, q.Script, txs, btcutil.Amount(fees), &g.tries)
+	if err == nil && raw != nil {
+		err = e.Accept(raw)
+	}
+	if err != nil || raw == nil {
+		g.err = err
+		return false
+	}
+	g.hashes = append(g.hashes, currentTip(e).Hash)
+	return true
 }
 
 func (s *Chain) generateOne(e Engine, m *generateOne) (messages.MinedBlock, error) {
