@@ -70,6 +70,7 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 	if len(list) == 0 {
 		p.asked = time.Time{}
 		p.presync = nil
+		s.exhaust(p)
 		return false
 	}
 	if reason := s.checkHeaders(list); reason != "" {
@@ -97,6 +98,15 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 	a.list = list
 	s.accept(c, p, a)
 	return true
+}
+
+// exhaust lets another peer be asked for headers where this one has none that are
+// new. Core goes on to wait for it, a quarter of an hour at least.
+func (s *Sync) exhaust(p *peer) {
+	if p.syncing && !p.exhausted && s.age(s.best) >= DefaultMaxTipAge {
+		p.exhausted, p.headersBy = true, time.Time{}
+		s.syncing--
+	}
 }
 
 // checkHeaders returns what is wrong with headers that no honest peer sends.

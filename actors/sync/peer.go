@@ -33,6 +33,7 @@ type peer struct {
 	presyncStart *chainview.Block
 
 	syncing        bool      // its headers are asked for
+	exhausted      bool      // and it had none, while our chain was old
 	headersBy      time.Time // when a first answer must have come; zero: any time
 	asked          time.Time // when headers were last asked for, if they did not come yet
 	invAsked       bool      // an inv made us ask for headers before their turn
@@ -125,7 +126,7 @@ func (s *Sync) leave(id int64) {
 	s.peers = slices.DeleteFunc(s.peers, func(o *peer) bool { return o == p })
 	s.chosen = slices.DeleteFunc(s.chosen, func(o *peer) bool { return o == p })
 	p.release()
-	if p.syncing {
+	if p.syncing && !p.exhausted {
 		s.syncing--
 	}
 	if p.chain.protected {

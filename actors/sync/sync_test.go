@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
 // A chain of more than one message of headers and more than one window of blocks
@@ -24,6 +25,26 @@ func TestSyncsFromOnePeer(t *testing.T) {
 		}
 		if p.handled != p.told {
 			t.Errorf("%d of %d messages are credited", p.handled, p.told)
+		}
+	})
+}
+
+// A peer that has no headers to give, while the chain is old, does not keep those
+// of another one away.
+func TestFirstPeerHasNothing(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		tip := grow(remote, 30)
+		empty := r.join(p2p.OutboundFullRelay)
+		full := r.join(p2p.OutboundFullRelay)
+		empty.say(new(codec.Headers))
+		full.serve(remote)
+		if r.height() != tip.Height {
+			t.Errorf("at height %d, want %d", r.height(), tip.Height)
+		}
+		empty.leave("test")
+		if again := r.join(p2p.OutboundFullRelay); len(take[*wire.MsgGetHeaders](again)) != 1 {
+			t.Error("a peer that comes later is not asked")
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (Key) GoString() string { return "[secret]" }
 func (Key) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
 // Hash is what a script is in filters that are made with the key.
-func (k *Key) Hash(script []byte) uint64 { return siphash.Sum64(script, (*[16]byte)(k)) }
+func (k Key) Hash(script []byte) uint64 { return siphash.Sum64(script, (*[16]byte)(&k)) }
 
 // headSize is the size of what comes before the fingerprints: seed (8), length of
 // a segment (4), their number (4), little-endian.

@@ -11,7 +11,7 @@ import (
 
 var (
 	// ErrNoCoin reports an input of which it is not known what it spends.
-	ErrNoCoin = errors.New("Input not found or already spent") //nolint:staticcheck // Core's words
+	ErrNoCoin = errors.New("Input not found or already spent")
 
 	// ErrNoAmount reports an input with a witness of which it is not known how
 	// much it spends, so that the signature may be worth nothing.
