@@ -58,7 +58,7 @@ func (b *builder) build(name string) (string, error) {
 	}
 	path := filepath.Join(b.dir, name)
 	args := []string{"build", "-o", path}
-	if raceEnabled {
+	if Race {
 		args = append(args, "-race")
 	}
 	build := exec.Command("go", append(args, module+"/cmd/"+name)...)

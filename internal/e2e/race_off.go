@@ -2,4 +2,5 @@
 
 package e2e
 
-const raceEnabled = false
+// Race tells whether the race detector runs.
+const Race = false
