@@ -30,6 +30,7 @@ func TestKill9WhilePruning(t *testing.T) {
 	for range count(t, "TRAWL_SOAK", 5) {
 		var before chainInfo
 		d.Get(&before, "getblockchaininfo")
+		pause := time.Duration(20+random.IntN(400)) * time.Millisecond
 		ended := make(chan int32, 1)
 		call := d.Call // of the process that is to be killed
 		go func() {    // until then
@@ -46,7 +47,7 @@ func TestKill9WhilePruning(t *testing.T) {
 			}
 			ended <- at
 		}()
-		<-time.After(time.Duration(20+random.IntN(400)) * time.Millisecond)
+		<-time.After(pause)
 		d.Kill()
 		acknowledged := <-ended
 		d.Restart()
