@@ -110,6 +110,10 @@ func TestBorders(t *testing.T) {
 		{"a byte more with payload", merged(grow(t, limit+1)), "bad-blk-weight"},
 		{"600 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+600, 0) }, ""},
 		{"601 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+601, 0) }, reasonFuture},
+		{"no reserved value", func(b *block) {
+			b.txs[0].MsgTx().TxIn[0].Witness = nil
+			b.txs[0] = btcutil.NewTx(b.txs[0].MsgTx())
+		}, "bad-witness-nonce-size"},
 		{"anchors", func(b *block) {
 			b.txs[0].MsgTx().AddTxOut(wire.NewTxOut(1, []byte{txscript.OP_1, 2, 0x4e, 0x73}))
 			b.txs[0].MsgTx().TxOut[0].Value--
@@ -123,6 +127,26 @@ func TestBorders(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestMaturity spends a coinbase on both sides of the depth from which it may be
+// spent.
+func TestMaturity(t *testing.T) {
+	t.Parallel()
+	const depth = 1000
+	e := fresh(t, dialect.Choices{})
+	b := &builder{tb: t, e: e}
+	first := b.add(e.tree.Active().Tip())
+	tip := b.chain(first, depth-2)
+	out, value := b.coinbaseOf(first)
+	early := b.build(tip, []*wire.MsgTx{spend(out, value)}, nil)
+	if got := reason(t, e.Accept(early)); got != "bad-txns-premature-spend-of-coinbase" {
+		t.Errorf("at depth %d: %q", depth-1, got)
+	}
+	tip = b.add(tip)
+	if got := reason(t, e.Accept(b.build(tip, []*wire.MsgTx{spend(out, value)}, nil))); got != "" {
+		t.Errorf("at depth %d: %q", depth, got)
 	}
 }
 
