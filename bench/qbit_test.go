@@ -4,14 +4,12 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/e2e"
-	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
 // recordedBlocks is how many blocks the recorded P2MR chain has after the first.
@@ -97,19 +95,7 @@ func BenchmarkP2MRKeys(b *testing.B) {
 // derivingP2MR asks a daemon that it starts.
 func derivingP2MR(b *testing.B, binary string, args ...string) *contender {
 	b.Helper()
-	port := freePort(b)
-	all := append([]string{
-		"-regtest", "-datadir=" + b.TempDir(), "-rpcport=" + port, "-rpcuser=bench", "-rpcpassword=bench", "-listen=0",
-		"-connect=0", "-disablewallet", "-printtoconsole=0",
-	}, args...)
-	program := exec.Command(binary, all...)
-	program.Stderr = os.Stderr
-	if err := program.Start(); err != nil {
-		b.Fatal(err)
-	}
-	p := &peer{Client: jsonrpc.New(net.JoinHostPort("127.0.0.1", port), login)}
-	b.Cleanup(func() { p.end(b, program) })
-	p.waitStarted(b)
+	p := p2mrNode(b, binary, b.TempDir(), append(args, "-disablewallet")...)
 	var info struct {
 		Checksum string `json:"checksum"`
 	}

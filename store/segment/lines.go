@@ -175,15 +175,21 @@ func (s *Store) setGroup(n int, g *lineGroup) {
 		g.release()
 		return
 	}
-	groups := slices.Clone(s.groups) // views hold the old slice
-	for len(groups) <= n {
-		groups = append(groups, nil)
-	}
-	old := groups[n]
-	groups[n] = g
-	s.groups = groups
+	old := replaceAt(&s.groups, n, g)
 	s.mu.Unlock()
 	old.release()
+}
+
+// replaceAt makes an item the n-th of a list, in a copy, because views hold the old
+// one, and returns what was there.
+func replaceAt[T any](list *[]*T, n int, item *T) (old *T) {
+	grown := slices.Clone(*list)
+	for len(grown) <= n {
+		grown = append(grown, nil)
+	}
+	old, grown[n] = grown[n], item
+	*list = grown
+	return old
 }
 
 // DropLines forgets the probe lines around a block's filter, because they are

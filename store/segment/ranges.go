@@ -166,13 +166,7 @@ func (s *Store) setRange(n int, r *rangeFile) {
 		r.release()
 		return
 	}
-	ranges := slices.Clone(s.ranges) // views hold the old slice
-	for len(ranges) <= n {
-		ranges = append(ranges, nil)
-	}
-	old := ranges[n]
-	ranges[n] = r
-	s.ranges = ranges
+	old := replaceAt(&s.ranges, n, r)
 	s.mu.Unlock()
 	old.release()
 }

@@ -147,7 +147,15 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 	if block == nil {
 		return nil, errNoSuchBlock
 	}
-	tx, index, err := m.findTx(reader, &hash, &txid)
+	return m.transactionOf(reader, block, &txid, verbosity, true)
+}
+
+// transactionOf returns a transaction of a block. named says that the caller named
+// the block, and so wants to know whether it is part of the active chain.
+func (m *methods) transactionOf(
+	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, verbosity int32, named bool,
+) (any, error) {
+	tx, index, err := m.findTx(reader, &block.Hash, txid)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +164,16 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 	}
 	opts := txjson.Options{Hex: true}
 	if verbosity >= withPrevouts && index > 0 {
-		if opts.Spent, err = spentBy(reader, &hash, index); err != nil {
+		if opts.Spent, err = spentBy(reader, &block.Hash, index); err != nil {
 			return nil, err
 		}
 		opts.ShowSpent = true
 	}
-	return newBlockTx(m.printer.Tx(tx, opts), reader.Active(), block), nil
+	shown := newBlockTx(m.printer.Tx(tx, opts), reader.Active(), block)
+	if !named {
+		shown.InActiveChain = nil
+	}
+	return shown, nil
 }
 
 // poolTransaction returns a transaction of the pool.
@@ -200,23 +212,7 @@ func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, v
 	if block == nil {
 		return nil, errNowhere
 	}
-	tx, index, err := m.findTx(reader, &hash, &txid)
-	if err != nil {
-		return nil, err
-	}
-	if verbosity <= hexOnly {
-		return encodeTx(tx), nil
-	}
-	opts := txjson.Options{Hex: true}
-	if verbosity >= withPrevouts && index > 0 {
-		if opts.Spent, err = spentBy(reader, &hash, index); err != nil {
-			return nil, err
-		}
-		opts.ShowSpent = true
-	}
-	shown := newBlockTx(m.printer.Tx(tx, opts), reader.Active(), block)
-	shown.InActiveChain = nil // the caller named no block
-	return shown, nil
+	return m.transactionOf(reader, block, &txid, verbosity, false)
 }
 
 // findTx returns a transaction of a block and its place there.
