@@ -55,7 +55,7 @@ tidy: ## fail when go.mod is not tidy
 fuzz: ## run every fuzz target for FUZZ
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
-	    $(GO) test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZ) $$pkg || exit 1; \
+	    $(GO) test -run='^$$' -fuzz="^$$f$$" -fuzztime=$(FUZZ) -fuzzminimizetime=10x $$pkg || exit 1; \
 	  done; \
 	done
 

@@ -101,39 +101,3 @@ func TestDecodeEdges(t *testing.T) {
 		}
 	}
 }
-
-// FuzzDecode holds Decode, and the kernel's way of decoding, against the slow
-// decoder on arbitrary bytes.
-func FuzzDecode(f *testing.F) {
-	rng := newRand(3)
-	hash := randomHash(rng)
-	var b filters.Builder
-	f.Add(b.Build(&hash, randomScripts(rng, 3, usualKinds)))
-	f.Add(b.Build(&hash, randomScripts(rng, 300, usualKinds)))
-	f.Add(filters.Encode([]uint64{7, 99 * filters.M, 99*filters.M + 1}))
-	f.Add(append([]byte{40}, slices.Repeat([]byte{0xff, 0, 0}, 60)...))
-	f.Add([]byte{})
-	scripts := randomScripts(rng, 20, usualKinds)
-	m := filters.NewMatcher(filters.NewQuery(scripts))
-	f.Fuzz(func(t *testing.T, filter []byte) {
-		want, ok := slowDecode(filter)
-		got, err := filters.Decode(filter)
-		if (err == nil) != ok || ok && !slices.Equal(got, want) {
-			t.Fatalf("got %v and %v, want %v", got, err, want)
-		}
-		if ok {
-			if got, errs := filters.KernelDecode(filter, filter); !slices.Equal(got[1], want) {
-				t.Fatalf("the kernel got %v and %v, want %v", got[1], errs[1], want)
-			}
-		}
-		// Four filters, so that some are decoded side by side. One has a byte
-		// left over, unless that completes its last element.
-		longer := append(slices.Clone(filter), 0)
-		batch := []filters.Filter{{Block: hash, Data: filter}, {Block: hash, Data: longer}, {Block: hash, Data: filter}, {Block: hash, Data: filter}}
-		wantHits, wantBad := oracleBatch(t, batch, scripts)
-		hits := make([]bool, len(batch))
-		if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, wantHits) || bad != wantBad {
-			t.Fatalf("got %v and bad filter %d, want %v and %d", hits, bad, wantHits, wantBad)
-		}
-	})
-}

@@ -13,25 +13,25 @@ func HashScript(block *chainhash.Hash, script []byte, n int) uint64 {
 	return reduce(sipHash(keyOf(block), script), uint64(n)*M)
 }
 
-// KernelDecode decodes filters side by side, as a matcher has its kernel do. All
-// must be long enough for their number of elements.
+// KernelDecode decodes filters side by side, as a matcher has its kernel do.
 func KernelDecode(all ...[]byte) (values [][]uint64, errs []error) {
 	m := NewMatcher(NewQuery(nil))
 	batch := make([]Filter, len(all))
-	order := make([]uint64, len(all))
+	values, errs = make([][]uint64, len(all)), make([]error, len(all))
+	var order []uint64
 	for i, filter := range all {
 		n, _, err := split(filter)
-		if err != nil {
-			panic(err)
+		if errs[i] = err; err == nil {
+			batch[i].Data = filter
+			order = append(order, n<<32|uint64(i))
 		}
-		batch[i].Data = filter
-		order[i] = n<<32 | uint64(i)
 	}
 	for group := range slices.Chunk(order, len(m.lanes)) {
 		lanes := m.load(batch, group)
 		m.kernel.decode(lanes)
 		for i := range lanes {
-			values, errs = append(values, slices.Clone(lanes[i].values)), append(errs, lanes[i].err)
+			l := &lanes[i]
+			values[l.index], errs[l.index] = slices.Clone(l.values), l.err
 		}
 	}
 	return values, errs

@@ -126,43 +126,12 @@ func randomTail(rng *rand.Rand, filter []byte) []byte {
 	return slices.Clip(slices.Concat(filter, tail))[:n]
 }
 
-// FuzzKernels matches batches of good and damaged filters with each kernel and
-// in both ways, and holds hits and errors against the slow decoder and btcutil.
-func FuzzKernels(f *testing.F) {
-	for seed := range uint64(12) {
-		f.Add(seed, uint8(seed*7), uint8(seed*seed), []byte{})
-	}
-	f.Add(uint64(1), uint8(40), uint8(3), append([]byte{40}, slices.Repeat([]byte{0xff, 0, 0}, 60)...))
-	f.Add(uint64(2), uint8(9), uint8(200), filters.Encode([]uint64{7, 99, 2 * filters.M}))
-	f.Fuzz(func(t *testing.T, seed uint64, size, k uint8, given []byte) {
-		rng := newRand(seed)
-		scripts := randomScripts(rng, int(k), usualKinds)
-		batch := []filters.Filter{{Block: randomHash(rng), Data: slices.Clip(given)}}
-		n := []int{20, 100, 700}[rng.IntN(3)]
-		for range size % 80 {
-			batch = append(batch, randomFilter(rng, n+rng.IntN(n), scripts))
-		}
-		want, wantBad := oracleBatch(t, batch, scripts)
-		for _, name := range filters.KernelNames() {
-			useKernel(t, name)
-			m := filters.NewMatcher(filters.NewQuery(scripts))
-			for _, search := range []bool{true, false} {
-				m.ForceMode(search)
-				hits := make([]bool, len(batch))
-				if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, want) || bad != wantBad {
-					t.Fatalf("%s, search %v: got %v and bad filter %d, want %v and %d", name, search, hits, bad, want, wantBad)
-				}
-			}
-		}
-	})
-}
-
 // randomFilter returns a filter of about n elements, which may hold one of the
 // scripts, or be damaged.
 func randomFilter(rng *rand.Rand, n int, scripts [][]byte) filters.Filter {
 	hash := randomHash(rng)
 	values := randomValues(rng, n)
-	if len(scripts) > 0 && rng.IntN(2) == 0 {
+	if len(scripts) > 0 && n > 0 && rng.IntN(2) == 0 {
 		plant(rng, &hash, values, scripts)
 	}
 	data := filters.Encode(values)
@@ -176,29 +145,4 @@ func randomFilter(rng *rand.Rand, n int, scripts [][]byte) filters.Filter {
 		copy(data[at:], bytes.Repeat([]byte{0xff}, rng.IntN(30)))
 	}
 	return filters.Filter{Block: hash, Data: randomTail(rng, data)}
-}
-
-// badIndex is the index of the first bad filter that an error of Match tells of,
-// or -1.
-func badIndex(err error) int {
-	var bad *filters.BatchError
-	if errors.As(err, &bad) {
-		return bad.Index
-	}
-	return -1
-}
-
-// oracleBatch returns what Match has to: the hits, and the index of the first bad
-// filter, or -1.
-func oracleBatch(tb testing.TB, batch []filters.Filter, scripts [][]byte) (hits []bool, bad int) {
-	tb.Helper()
-	hits, bad = make([]bool, len(batch)), -1
-	for i, f := range batch {
-		if _, ok := slowDecode(f.Data); ok {
-			hits[i] = oracleMatch(tb, &f.Block, f.Data, scripts)
-		} else if bad < 0 {
-			bad = i
-		}
-	}
-	return hits, bad
 }

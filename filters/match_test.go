@@ -212,37 +212,3 @@ func TestQueryIsShared(t *testing.T) {
 	}
 	wg.Wait()
 }
-
-// FuzzMatch builds a filter of parts of the input and matches it against other
-// parts, and holds both against btcutil.
-func FuzzMatch(f *testing.F) {
-	f.Add([]byte("0123456789abcdef0123456789abcdef"), uint8(1), uint8(3))
-	f.Add([]byte{}, uint8(0), uint8(0))
-	f.Add(make([]byte, 200), uint8(22), uint8(1))
-	f.Fuzz(func(t *testing.T, input []byte, elementLen, scriptLen uint8) {
-		hash := chainhash.HashH(input)
-		elements := distinct(slices.Chunk(input, int(elementLen)+1))
-		scripts := distinct(slices.Chunk(input, int(scriptLen)+1))
-		var builder filters.Builder
-		filter := builder.Build(&hash, elements)
-		if want := oracleBuild(t, &hash, elements); len(elements) > 0 && !slices.Equal(filter, want) {
-			t.Fatalf("got filter %x, want %x", filter, want)
-		}
-		hit, err := filters.Match(&hash, filter, scripts)
-		if want := oracleMatch(t, &hash, filter, scripts); hit != want || err != nil {
-			t.Fatalf("got %v and %v, want %v", hit, err, want)
-		}
-	})
-}
-
-// distinct collects the different ones of some scripts.
-func distinct(scripts func(func([]byte) bool)) (all [][]byte) {
-	seen := make(map[string]bool)
-	for script := range scripts {
-		if !seen[string(script)] {
-			seen[string(script)] = true
-			all = append(all, script)
-		}
-	}
-	return all
-}

@@ -1,10 +1,8 @@
 package filters_test
 
 import (
-	"bytes"
 	"errors"
 	"hash/crc32"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -190,71 +188,4 @@ func TestProbeForeignLines(t *testing.T) {
 			t.Errorf("%s lines: got %v and %v, want a hit", name, hits[0], err)
 		}
 	}
-}
-
-// FuzzProbe holds lookups by lines, good and damaged, with each kernel against
-// the oracle.
-func FuzzProbe(f *testing.F) {
-	for seed := range uint64(10) {
-		f.Add(seed, uint8(seed*7), uint8(seed*seed), uint32(0))
-		f.Add(seed, uint8(seed*7), uint8(seed*seed), uint32(seed*977+1))
-	}
-	f.Fuzz(func(t *testing.T, seed uint64, size, k uint8, flip uint32) {
-		rng := newRand(seed)
-		scripts := randomScripts(rng, int(k), usualKinds)
-		batch := probeBatch(t, rng, 1+int(size)%80, scripts)
-		want, wantBad := oracleBatch(t, batch, scripts)
-		if f := &batch[rng.IntN(len(batch))]; flip > 0 && len(f.Lines) > 0 {
-			f.Lines = flipped(f.Lines, int(flip)%(8*len(f.Lines)))
-		}
-		for _, name := range filters.KernelNames() {
-			useKernel(t, name)
-			useLayout(t, filters.LayoutProbe)
-			m := filters.NewMatcher(filters.NewQuery(scripts))
-			hits := make([]bool, len(batch))
-			if bad := badIndex(m.Match(batch, hits)); !slices.Equal(hits, want) || bad != wantBad {
-				t.Fatalf("%s: got %v and bad filter %d, want %v and %d", name, hits, bad, want, wantBad)
-			}
-		}
-	})
-}
-
-// probeBatch returns filters with lines, and some damaged ones without.
-func probeBatch(tb testing.TB, rng *rand.Rand, size int, scripts [][]byte) []filters.Filter {
-	tb.Helper()
-	n := []int{20, 100, 700}[rng.IntN(3)]
-	batch := make([]filters.Filter, size)
-	for i := range batch {
-		batch[i] = randomFilter(rng, n+rng.IntN(n), scripts)
-		withLines(tb, &batch[i])
-	}
-	return batch
-}
-
-// FuzzLines makes lines of arbitrary bytes, and looks numbers up in arbitrary
-// lines whose checksums are right.
-func FuzzLines(f *testing.F) {
-	rng := newRand(35)
-	hash := randomHash(rng)
-	var b filters.Builder
-	f.Add(b.Build(&hash, randomScripts(rng, 3, usualKinds)), []byte{})
-	f.Add(b.Build(&hash, randomScripts(rng, 300, usualKinds)), bytes.Repeat([]byte{0xff}, 64))
-	f.Add([]byte{0}, []byte{1})
-	f.Fuzz(func(t *testing.T, filter, given []byte) {
-		one := filters.Filter{Block: hash, Data: filter}
-		withLines(t, &one)
-		if len(one.Lines) == 0 {
-			return
-		}
-		scripts := randomScripts(newRand(uint64(len(filter))), 20, usualKinds)
-		checkMatch(t, []filters.Filter{one}, scripts)
-
-		one.Lines = slices.Clone(one.Lines)
-		copy(one.Lines, given)
-		filters.SignLines(&one)
-		useLayout(t, filters.LayoutProbe)
-		for _, k := range []int{1, 20} {
-			filters.NewMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{one}, make([]bool, 1)) // must not panic
-		}
-	})
 }
