@@ -70,6 +70,16 @@ func (k avx2) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
 	}
 }
 
+func (avx2) mark(e *elements) {
+	markValues(e)
+	e.finish()
+}
+
+func (k avx2) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
+	k.hash(dst, tiles, words, key, limit)
+	return now.sift(dst)
+}
+
 // probeLimit is by BenchmarkModes of package bench.
 func (avx2) probeLimit(n int) int { return n/20 + 2 }
 
@@ -77,6 +87,9 @@ func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, group
 
 //go:noescape
 func hashTile256(dst, tile *uint64, eights, words int, k0, k1, limit uint64)
+
+//go:noescape
+func markValues(e *elements)
 
 //go:noescape
 func decodeFour(l *lanes4, pairs int) (turns int)

@@ -11,10 +11,10 @@ DATA rotate16<>+16(SB)/8, $0x0504030201000706
 DATA rotate16<>+24(SB)/8, $0x0d0c0b0a09080f0e
 GLOBL rotate16<>(SB), RODATA|NOPTR, $32
 
-// sipRound is one SipRound of two registers of 4 states, Y0 to Y3 and Y4 to Y7.
-// AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and
-// Y9 are overwritten, Y15 is rotate16.
-#define sipRound \
+// sipHalf1 is the first half of a SipRound of two registers of 4 states, Y0 to
+// Y3 and Y4 to Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two
+// shifts. Y8 and Y9 are overwritten, Y15 is rotate16.
+#define sipHalf1 \
 	VPADDQ Y1, Y0, Y0; \
 	VPADDQ Y5, Y4, Y4; \
 	VPADDQ Y3, Y2, Y2; \
@@ -32,7 +32,10 @@ GLOBL rotate16<>(SB), RODATA|NOPTR, $32
 	VPXOR Y2, Y3, Y3; \
 	VPXOR Y6, Y7, Y7; \
 	VPSHUFD $0xb1, Y0, Y0; \
-	VPSHUFD $0xb1, Y4, Y4; \
+	VPSHUFD $0xb1, Y4, Y4
+
+// sipHalf2 is the second half.
+#define sipHalf2 \
 	VPADDQ Y1, Y2, Y2; \
 	VPADDQ Y5, Y6, Y6; \
 	VPADDQ Y3, Y0, Y0; \
@@ -108,8 +111,10 @@ eight:
 word:
 	VPXOR (R12), Y3, Y3
 	VPXOR 32(R12), Y7, Y7
-	sipRound
-	sipRound
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
 	VPXOR (R12), Y0, Y0
 	VPXOR 32(R12), Y4, Y4
 	ADDQ $256, R12
@@ -119,10 +124,14 @@ word:
 	// The end of SipHash: four rounds, and the state's words together.
 	VPXOR Y14, Y2, Y2
 	VPXOR Y14, Y6, Y6
-	sipRound
-	sipRound
-	sipRound
-	sipRound
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
 	VPXOR Y1, Y0, Y0
 	VPXOR Y5, Y4, Y4
 	VPXOR Y3, Y2, Y2

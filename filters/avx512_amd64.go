@@ -32,12 +32,13 @@ func (avx512) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
 	}
 }
 
-func (avx512) sift(hashes, bitmap []uint64) int {
-	if len(hashes) == 0 {
+func (avx512) mark(e *elements) { avx2{}.mark(e) }
+
+func (avx512) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, ahead *elements) int {
+	if tileCount(dst, tiles, words) == 0 {
 		return 0
 	}
-	_ = hashes[:tileCeil(len(hashes))]
-	return sift512(&hashes[0], len(hashes), &bitmap[0])
+	return seek512(&dst[0], &tiles[0], len(dst), words, key.k0, key.k1, limit, &now.cells[0], ahead)
 }
 
 func (avx512) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, _ int) {
@@ -154,10 +155,10 @@ func sortingNetwork(pairs [][2]uint32, n int) [][2]uint32 {
 func hashTiles512(dst, tiles *uint64, count, words int, k0, k1, limit uint64)
 
 //go:noescape
-func hashLanes512(dst, message *uint64, words int, keys *laneKeys)
+func seek512(dst, tiles *uint64, count, words int, k0, k1, limit uint64, cells *uint64, ahead *elements) (kept int)
 
 //go:noescape
-func sift512(hashes *uint64, count int, bitmap *uint64) (kept int)
+func hashLanes512(dst, message *uint64, words int, keys *laneKeys)
 
 //go:noescape
 func siftLines512(hashes *uint64, count int, lines *byte) (kept int)

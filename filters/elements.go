@@ -7,50 +7,79 @@ import (
 
 const (
 	// slotShift makes the bitmap of a filter's elements: one bit stands for
-	// 2^slotShift numbers, which with M is 48 bits for each element. So the
+	// 2^slotShift numbers, which with M is 24 bits for each element. So the
 	// bitmap of a full block lies in the first-level cache, and passes one
-	// hash in 48.
-	slotShift = 14
+	// hash in 24.
+	slotShift = 15
 
-	// wordShift is the same for a word of the bitmap.
-	wordShift = slotShift + 6
+	// cellShift is the same for a cell of the bitmap, which has 32 bits.
+	cellShift = slotShift + 5
 )
 
-// elements are the elements of a filter, made ready to look up many hashes.
+// elements are the elements of a filter, being made ready to look up many hashes,
+// or ready. Assembly knows the fields.
 type elements struct {
 	values []uint64 // ascending
-	bitmap []uint64 // bit v>>slotShift is set for each value v, and no other
-	last   []uint32 // for each word of the bitmap that has bits: index of its last value
+
+	// cells are a bitmap, and where its values are: bit v>>slotShift%32 of cell
+	// v>>cellShift is set for each value v that is marked, and no other; the
+	// upper half of a cell with bits is the index of its first value.
+	cells []uint64
+
+	done int    // values that are marked
+	cell uint64 // the cell of the last of them, and its number
+	at   uint64
 }
 
-// mark makes it the elements with these values.
-func (e *elements) mark(values []uint64) {
-	size := len(values)*M>>wordShift + 1
+// begin takes other values, of which none is marked.
+func (e *elements) begin(values []uint64) {
+	size := len(values)*M>>cellShift + 1
 	e.values = values
-	e.bitmap = slices.Grow(e.bitmap[:0], size)[:size]
-	e.last = slices.Grow(e.last[:0], size)[:size]
-	clear(e.bitmap)
-	// The values ascend, so a word is built up before it is stored for good.
-	// To load what was stored just before would take longer, and so would a
-	// shift in place of the rotation, by what the compiler makes of it.
-	var word, at uint64
-	bitmap, last := e.bitmap, e.last[:len(e.bitmap)]
-	for i, v := range values {
-		if v>>wordShift != at {
-			word = 0
-		}
-		at = v >> wordShift
-		word |= bits.RotateLeft64(1, int(v>>slotShift))
-		bitmap[at] = word
-		last[at] = uint32(i)
-	}
+	e.cells = slices.Grow(e.cells[:0], size)[:size]
+	clear(e.cells)
+	e.done, e.cell, e.at = 0, 0, ^uint64(0)
 }
 
-// contains reports whether v, whose bit is set in the bitmap, is an element.
+// finish marks the values that are left. As they ascend, a cell is built up before
+// it is stored for good: to load what was stored just before would take longer,
+// and so would a shift in place of the rotation, by what the compiler makes of it.
+func (e *elements) finish() {
+	cell, at, cells := e.cell, e.at, e.cells
+	for i := e.done; i < len(e.values); i++ {
+		v := e.values[i]
+		first := uint64(i) << 32
+		if v>>cellShift != at {
+			cell = first
+		}
+		at = v >> cellShift
+		cell |= bits.RotateLeft64(1, int(v>>slotShift%32))
+		cells[at] = cell
+	}
+	e.done = len(e.values)
+}
+
+// sift moves those hashes whose bit is set to the front, and returns how many they
+// are.
+func (e *elements) sift(hashes []uint64) int {
+	n := 0
+	for _, h := range hashes {
+		hashes[n] = h
+		n += int(e.cells[h>>cellShift] >> (h >> slotShift % 32) & 1)
+	}
+	return n
+}
+
+// contains reports whether v, whose bit is set, is an element. Most elements have
+// their bit for themselves, so v can only be the one of as many bits as are set up
+// to its own, or one of the next.
 func (e *elements) contains(v uint64) bool {
-	i := int(e.last[v>>wordShift])
-	for i > 0 && e.values[i] > v {
-		i--
+	cell := e.cells[v>>cellShift]
+	i := int(cell>>32) + bits.OnesCount32(uint32(cell)&(1<<(v>>slotShift%32)-1))
+	if next := e.values[i:]; len(next) > 2 && next[2] > v {
+		return next[0] == v || next[1] == v
+	}
+	for i < len(e.values)-1 && e.values[i] < v {
+		i++
 	}
 	return e.values[i] == v
 }

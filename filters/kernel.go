@@ -24,11 +24,14 @@ type kernel interface {
 	// of tileWidth, for which there must be capacity.
 	hash(dst, tiles []uint64, words int, key sipKey, limit uint64)
 
-	// sift moves those hashes whose bit is set in the bitmap to the front,
-	// in any order, and returns how many they are. Bit h>>slotShift stands
-	// for hash h. It may overwrite the hashes up to the next multiple of
-	// tileWidth, for which there must be capacity.
-	sift(hashes, bitmap []uint64) int
+	// mark marks the values of elements that are left.
+	mark(e *elements)
+
+	// seek hashes messages as hash does, and moves those hashes to the front
+	// whose bit is set in now, in any order; it returns how many they are.
+	// Meanwhile it may mark some of the values of ahead, of which there may be
+	// none left.
+	seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, ahead *elements) int
 
 	// hashAcross sets dst[i] to the hash of one message, whose words are
 	// tileWidth apart, with each of the first n keys. It may overwrite the rest
@@ -41,7 +44,9 @@ type kernel interface {
 	lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) (found uint32)
 
 	// siftLines moves those hashes whose bit is set in the probe lines of
-	// their filter to the front, as sift does.
+	// their filter to the front, in any order, and returns how many they are. It
+	// may overwrite the hashes up to the next multiple of tileWidth, for which
+	// there must be capacity.
 	siftLines(hashes []uint64, lines []byte) int
 
 	// walk looks at places, and sets hit of the filters whose code has the

@@ -44,7 +44,7 @@ func checkParts(t *testing.T, rng *rand.Rand, count int) {
 	t.Helper()
 	state := rng.Uint64()
 	for _, k := range kernels() {
-		for _, check := range []func(*testing.T, kernel, *rand.Rand, int){checkHash, checkSift, checkAcross, checkSiftLines} {
+		for _, check := range []func(*testing.T, kernel, *rand.Rand, int){checkHash, checkSeek, checkAcross, checkSiftLines} {
 			check(t, k, rand.New(rand.NewPCG(state, 158)), count)
 		}
 	}
@@ -65,45 +65,103 @@ func checkHash(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	}
 }
 
-// checkSift sifts numbers, and looks that none behind the last tile changes.
-func checkSift(t *testing.T, k kernel, rng *rand.Rand, count int) {
+// checkSeek looks messages up in elements, and looks that the elements ahead are
+// marked as they should be.
+func checkSeek(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	t.Helper()
-	limit := 1 + rng.Uint64N(3_000*M)
-	bitmap := make([]uint64, limit>>wordShift+1)
-	for i := range bitmap {
-		bitmap[i] = rng.Uint64() & rng.Uint64()
+	scripts, m := randomMessages(rng, count)
+	key := sipKey{rng.Uint64(), rng.Uint64()}
+	var now, ahead elements
+	now.begin(ascending(rng, 1+rng.IntN(200+rng.IntN(8_000))))
+	k.mark(&now)
+	checkMarked(t, k, &now)
+	ahead.begin(ascending(rng, rng.IntN(400)))
+	limit := uint64(len(now.values)) * M
+	var slots []uint64
+	for _, v := range now.values {
+		slots = append(slots, v>>slotShift)
 	}
-	sifts(t, k, rng, count, limit, func(h uint64) bool { return bitmap[h>>wordShift]>>(h>>slotShift%64)&1 != 0 },
-		func(hashes []uint64) int { return k.sift(hashes, bitmap) })
+	var want []uint64
+	for _, script := range scripts {
+		h := reduce(sipHash(key, script), limit)
+		if _, found := slices.BinarySearch(slots, h>>slotShift); found {
+			want = append(want, h)
+			if _, found := slices.BinarySearch(now.values, h); now.contains(h) != found {
+				t.Fatalf("%s: contains %d: got %v", k.name(), h, !found)
+			}
+		}
+	}
+	memory := make([]uint64, tileCeil(count)+8)
+	for i := range memory {
+		memory[i] = rng.Uint64()
+	}
+	behind := slices.Clone(memory[tileCeil(count):])
+	hashes := memory[:count:tileCeil(count)]
+	got := hashes[:k.seek(hashes, m.tiles, m.words, key, limit, &now, &ahead)]
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || !slices.Equal(memory[tileCeil(count):], behind) {
+		t.Fatalf("%s: %d hashes: got %d, want %d", k.name(), count, got, want)
+	}
+	k.mark(&ahead)
+	checkMarked(t, k, &ahead)
 }
 
-// checkSiftLines does it by probe lines.
+// ascending returns n values as of a filter, in ascending order, some of them
+// close together.
+func ascending(rng *rand.Rand, n int) []uint64 {
+	values := make([]uint64, n)
+	for i := range values {
+		values[i] = rng.Uint64N(uint64(n) * M)
+		if i > 0 && rng.IntN(10) == 0 {
+			values[i] = min(values[i-1]+rng.Uint64N(1<<slotShift), uint64(n)*M-1)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// checkMarked compares the cells with those of a simple way, and looks that all
+// values are found.
+func checkMarked(t *testing.T, k kernel, e *elements) {
+	t.Helper()
+	want := make([]uint64, len(e.cells))
+	for i, v := range e.values {
+		cell := &want[v>>cellShift]
+		if *cell == 0 {
+			*cell = uint64(i) << 32
+		}
+		*cell |= 1 << (v >> slotShift % 32)
+	}
+	if !slices.Equal(e.cells, want) || e.done != len(e.values) {
+		t.Fatalf("%s: %d of %d values are marked, or wrongly", k.name(), e.done, len(e.values))
+	}
+	for _, v := range e.values {
+		if !e.contains(v) {
+			t.Fatalf("%s: %d of %d values is not found", k.name(), v, len(e.values))
+		}
+	}
+}
+
+// checkSiftLines sifts numbers by probe lines, and looks that none behind the last
+// tile changes.
 func checkSiftLines(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	t.Helper()
 	n := 1 + rng.Uint32N(3_000)
 	lines := randomLines(rng, n)
-	sifts(t, k, rng, count, uint64(n)*M, func(h uint64) bool {
-		return occupied(lines, h)
-	}, func(hashes []uint64) int { return k.siftLines(hashes, lines) })
-}
-
-// sifts holds a way to sift count numbers below limit against which of them it
-// shall keep.
-func sifts(t *testing.T, k kernel, rng *rand.Rand, count int, limit uint64, keeps func(uint64) bool, sift func([]uint64) int) {
-	t.Helper()
 	memory := make([]uint64, tileCeil(count)+8)
 	for i := range memory {
-		memory[i] = rng.Uint64N(limit)
+		memory[i] = rng.Uint64N(uint64(n) * M)
 	}
 	behind := slices.Clone(memory[tileCeil(count):])
 	var want []uint64
 	for _, h := range memory[:count] {
-		if keeps(h) {
+		if occupied(lines, h) {
 			want = append(want, h)
 		}
 	}
 	hashes := memory[:count:tileCeil(count)]
-	got := hashes[:sift(hashes)]
+	got := hashes[:k.siftLines(hashes, lines)]
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) || !slices.Equal(memory[tileCeil(count):], behind) {

@@ -73,7 +73,7 @@ type Matcher struct {
 	order   []uint64 // filters of the batch by N: N<<32 | index
 	lanes   []lane
 	values  []uint64 // of all lanes
-	marked  elements
+	marked  [2]elements
 	scratch scratch
 	layout  Layout
 	prober  prober
@@ -211,14 +211,44 @@ func (m *Matcher) match(lanes []lane) {
 		return
 	}
 	m.kernel.decode(lanes)
+	m.seek(lanes)
+}
+
+// seek sets hit of lanes that are decoded. While the scripts are looked up in one
+// of them, the next is made ready.
+func (m *Matcher) seek(lanes []lane) {
+	now, ahead := &m.marked[0], &m.marked[1]
+	var current *lane
 	for i := range lanes {
 		l := &lanes[i]
 		if l.err != nil || len(l.values) == 0 {
 			continue
 		}
-		m.marked.mark(l.values)
-		l.hit = m.query.eachHash(m.kernel, l.key, l.limit(), &m.scratch, func(hashes []uint64) bool {
-			return slices.ContainsFunc(hashes[:m.kernel.sift(hashes, m.marked.bitmap)], m.marked.contains)
-		})
+		ahead.begin(l.values)
+		if current != nil {
+			current.hit = m.holdsAny(current, now, ahead)
+		}
+		m.kernel.mark(ahead)
+		current, now, ahead = l, ahead, now
 	}
+	if current != nil {
+		ahead.begin(nil)
+		current.hit = m.holdsAny(current, now, ahead)
+	}
+}
+
+// holdsAny reports whether a lane, whose elements are marked, holds one of the
+// scripts. Meanwhile it may mark some of ahead.
+func (m *Matcher) holdsAny(l *lane, now, ahead *elements) bool {
+	for i := range m.query.groups {
+		g := &m.query.groups[i]
+		for at := 0; at < g.count; at += chunk {
+			hashes := m.scratch.hashes[:min(chunk, g.count-at)]
+			kept := m.kernel.seek(hashes, g.tiles[tileAt(at, g.words):], g.words, l.key, l.limit(), now, ahead)
+			if slices.ContainsFunc(hashes[:kept], now.contains) {
+				return true
+			}
+		}
+	}
+	return false
 }

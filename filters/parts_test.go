@@ -8,7 +8,7 @@ import (
 )
 
 // BenchmarkParts measures what matching consists of, with each kernel: ns/part is
-// the time for each script hashed, hash sifted, element decoded to memory, and
+// the time for each script hashed, hashed and looked up, element decoded to memory, and
 // element put in the bitmap.
 func BenchmarkParts(b *testing.B) {
 	for _, n := range []int{2_000, 5_000} {
@@ -42,9 +42,16 @@ func benchParts(b *testing.B, k kernel, n int) {
 	}
 	lanes := m.load(batch, order)
 	k.decode(lanes)
-	m.marked.mark(lanes[0].values)
+	var none elements
+	none.begin(nil)
+	e := &m.marked[0]
+	mark := func(l *lane) {
+		e.begin(l.values)
+		k.mark(e)
+	}
+	mark(&lanes[0])
 	limit := lanes[0].limit()
-	var hashes, copied [chunk]uint64
+	var hashes [chunk]uint64
 
 	for _, part := range []struct {
 		name  string
@@ -52,14 +59,11 @@ func benchParts(b *testing.B, k kernel, n int) {
 		run   func()
 	}{
 		{"hash", chunk, func() { k.hash(hashes[:], script.tiles, script.words, sipKey{1, 2}, limit) }},
-		{"sift", chunk, func() {
-			copied = hashes // some are overwritten
-			k.sift(copied[:], m.marked.bitmap)
-		}},
+		{"seek", chunk, func() { k.seek(hashes[:], script.tiles, script.words, sipKey{1, 2}, limit, e, &none) }},
 		{"decode", n * k.lanes(), func() { k.decode(m.load(batch, order)) }},
 		{"mark", n * k.lanes(), func() {
 			for i := range lanes {
-				m.marked.mark(lanes[i].values)
+				mark(&lanes[i])
 			}
 		}},
 	} {

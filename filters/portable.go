@@ -151,16 +151,11 @@ func hashTwo(tile []uint64, key sipKey, limit uint64) (hashX, hashY uint64) {
 	return reduce(v0^v1^v2^v3, limit), reduce(u0^u1^u2^u3, limit)
 }
 
-func (portable) sift(hashes, bitmap []uint64) int {
-	n := 0
-	for _, h := range hashes {
-		slot := h >> slotShift
-		if bitmap[slot/64]>>(slot%64)&1 != 0 {
-			hashes[n] = h
-			n++
-		}
-	}
-	return n
+func (portable) mark(e *elements) { e.finish() }
+
+func (k portable) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
+	k.hash(dst, tiles, words, key, limit)
+	return now.sift(dst)
 }
 
 func (portable) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int) {

@@ -1,26 +1,50 @@
 package main
 
-// sift512 picks the hashes whose bit is set in a bitmap.
-func sift512(a *file) {
-	a.function("sift512(hashes *uint64, count int, bitmap *uint64) (kept int)", 0, 32,
-		"sift512 moves the hashes whose bit is set to the front. It stores 8 at a time, never before what it has not yet read, and at most up to the next multiple of 8.")
-	sift(a, "bitmap", func() {
-		a.op("VPSRLQ", "$const_slotShift", "Z0", "Z1")
-		a.op("VPSRLQ", "$const_wordShift", "Z0", "Z2")
-	})
-}
-
 // siftLines512 picks the hashes whose bit is set in probe lines.
 func siftLines512(a *file) {
 	a.function("siftLines512(hashes *uint64, count int, lines *byte) (kept int)", 0, 32,
-		"siftLines512 does with probe lines what sift512 does with a bitmap.")
-	sift(a, "lines", func() {
-		a.op("VPSRLQ", "$const_slotBits", "Z0", "Z1")
-		a.op("VPSRLQ", "$const_chunkBits", "Z0", "Z2")
-		a.note("Of 8 words of a line, 4 are bitmaps: leave out 4 for each line before.")
-		a.op("VPANDQ", "Z8", "Z2", "Z4")
-		a.op("VPADDQ", "Z4", "Z2", "Z2")
-	})
+		"siftLines512 moves the hashes whose bit is set to the front. It stores 8 at a time, never before what it has not yet read, and at most up to the next multiple of 8.")
+	a.load("hashes", 0, "SI", "count", 8, "CX", "lines", 16, "BX")
+	a.op("MOVQ", "SI", "DI")
+	a.op("MOVQ", "SI", "R8")
+	a.broadcast(1, "Z7")
+	a.broadcast(^uint64(3), "Z8")
+	a.op("MOVQ", "$0xff", "DX")
+
+	a.label("eight", "For each 8 hashes, or as many as are left.")
+	a.op("CMPQ", "CX", 8)
+	a.op("JGE", "full")
+	a.op("MOVQ", "$1", "DX")
+	a.op("SHLQ", "CX", "DX")
+	a.op("DECQ", "DX")
+
+	a.label("full", "K1 is which of the 8 there are.")
+	a.op("KMOVB", "DX", "K1")
+	a.op("VMOVDQU64", "(SI)", "Z0")
+	a.note("Gather the word with the bit, bring the bit to its end. Of 8 words of a line, 4 are bitmaps: leave out 4 for each line before.")
+	a.op("VPSRLQ", "$const_slotBits", "Z0", "Z1")
+	a.op("VPSRLQ", "$const_chunkBits", "Z0", "Z2")
+	a.op("VPANDQ", "Z8", "Z2", "Z4")
+	a.op("VPADDQ", "Z4", "Z2", "Z2")
+	a.op("VPXORQ", "Z3", "Z3", "Z3")
+	a.op("KMOVB", "K1", "K2")
+	a.op("VPGATHERQQ", "(BX)(Z2*8)", "K2", "Z3")
+	a.op("VPRORVQ", "Z1", "Z3", "Z3")
+	a.op("VPTESTMQ", "Z7", "Z3", "K1", "K1")
+	a.note("Move the hits together and go past them.")
+	a.op("VPCOMPRESSQ", "Z0", "K1", "Z4")
+	a.op("VMOVDQU64", "Z4", "(DI)")
+	a.op("KMOVB", "K1", "R9")
+	a.op("POPCNTQ", "R9", "R9")
+	a.op("LEAQ", "(DI)(R9*8)", "DI")
+	a.op("ADDQ", 64, "SI")
+	a.op("SUBQ", 8, "CX")
+	a.op("JG", "eight")
+	a.op("VZEROUPPER")
+	a.op("SUBQ", "R8", "DI")
+	a.op("SHRQ", 3, "DI")
+	a.op("MOVQ", "DI", "kept+24(FP)")
+	a.op("RET")
 }
 
 // lookLines512 looks at one bit of each of 32 filters.
@@ -56,49 +80,6 @@ func lookLines512(a *file) {
 	}
 	a.op("VZEROUPPER")
 	a.op("MOVL", "AX", "found+16(FP)")
-	a.op("RET")
-}
-
-// sift writes what both have in common. word puts the number of a hash's bit into
-// Z1, of which the last 6 bits count, and that of its word into Z2.
-func sift(a *file, table string, word func()) {
-	a.load("hashes", 0, "SI", "count", 8, "CX", table, 16, "BX")
-	a.op("MOVQ", "SI", "DI")
-	a.op("MOVQ", "SI", "R8")
-	a.broadcast(1, "Z7")
-	a.broadcast(^uint64(3), "Z8")
-	a.op("MOVQ", "$0xff", "DX")
-
-	a.label("eight", "For each 8 hashes, or as many as are left.")
-	a.op("CMPQ", "CX", 8)
-	a.op("JGE", "full")
-	a.op("MOVQ", "$1", "DX")
-	a.op("SHLQ", "CX", "DX")
-	a.op("DECQ", "DX")
-
-	a.label("full", "K1 is which of the 8 there are.")
-	a.op("KMOVB", "DX", "K1")
-	a.op("VMOVDQU64", "(SI)", "Z0")
-	a.note("Gather the word of the bitmap, bring the bit to its end.")
-	word()
-	a.op("VPXORQ", "Z3", "Z3", "Z3")
-	a.op("KMOVB", "K1", "K2")
-	a.op("VPGATHERQQ", "(BX)(Z2*8)", "K2", "Z3")
-	a.op("VPRORVQ", "Z1", "Z3", "Z3")
-	a.op("VPTESTMQ", "Z7", "Z3", "K1", "K1")
-	a.note("Move the hits together and go past them.")
-	a.op("VPCOMPRESSQ", "Z0", "K1", "Z4")
-	a.op("VMOVDQU64", "Z4", "(DI)")
-	a.op("KMOVB", "K1", "R9")
-	a.op("POPCNTQ", "R9", "R9")
-	a.op("LEAQ", "(DI)(R9*8)", "DI")
-	a.op("ADDQ", 64, "SI")
-	a.op("SUBQ", 8, "CX")
-	a.op("JG", "eight")
-	a.op("VZEROUPPER")
-	a.op("SUBQ", "R8", "DI")
-	a.op("SHRQ", 3, "DI")
-	a.op("MOVQ", "DI", "kept+24(FP)")
 	a.op("RET")
 }
 

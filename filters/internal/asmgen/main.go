@@ -16,7 +16,9 @@ import (
 var files = map[string]func() []byte{
 	"avx2_hash_amd64.s":     avx2Hash,
 	"avx2_decode_amd64.s":   avx2Decode,
+	"avx2_mark_amd64.s":     scalarMark,
 	"avx512_hash_amd64.s":   avx512Hash,
+	"avx512_seek_amd64.s":   avx512Seek,
 	"avx512_lookup_amd64.s": avx512Lookup,
 	"avx512_decode_amd64.s": avx512Decode,
 	"avx512_merge_amd64.s":  avx512Merge,
@@ -53,9 +55,21 @@ func avx512Hash() []byte {
 	return a.Bytes()
 }
 
+func scalarMark() []byte {
+	a := newFile("The bitmap of a filter's elements, by the instructions of BMI2.")
+	markValues(a)
+	return a.Bytes()
+}
+
+func avx512Seek() []byte {
+	a := newFile("SipHash of the AVX-512 kernel, with the bitmaps of two filters beside it.")
+	round512(a, states512())
+	seek512(a)
+	return a.Bytes()
+}
+
 func avx512Lookup() []byte {
-	a := newFile("Bitmap and sorting of the AVX-512 kernel.")
-	sift512(a)
+	a := newFile("Probe lines and sorting of the AVX-512 kernel.")
 	siftLines512(a)
 	lookLines512(a)
 	exchange512(a)

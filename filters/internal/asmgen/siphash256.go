@@ -10,7 +10,7 @@ func states256() []state {
 	return []state{{"Y0", "Y1", "Y2", "Y3"}, {"Y4", "Y5", "Y6", "Y7"}}
 }
 
-// round256 defines the macro sipRound: one SipRound of each of the states.
+// round256 defines the macros of a SipRound of each of the states.
 func round256(a *file, states []state) {
 	add := func(from, to int) {
 		each(states, func(_ int, v state) { a.op("VPADDQ", v[from], v[to], v[to]) })
@@ -32,8 +32,11 @@ func round256(a *file, states []state) {
 			}
 		})
 	}
-	a.macro("sipRound", "sipRound is one SipRound of two registers of 4 states, Y0 to Y3 and Y4 to Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and Y9 are overwritten, Y15 is rotate16.", func() {
-		sipRound(add, xor, rotate)
+	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of two registers of 4 states, Y0 to Y3 and Y4 to Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and Y9 are overwritten, Y15 is rotate16.", func() {
+		sipHalf1(add, xor, rotate)
+	})
+	a.macro("sipHalf2", "sipHalf2 is the second half.", func() {
+		sipHalf2(add, xor, rotate)
 	})
 }
 
