@@ -24,6 +24,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -42,6 +43,7 @@ type Node struct {
 	tip   *ask.Topic[messages.TipChanged]
 
 	pool *ask.Feed[messages.PoolChanged]
+	crew *cores.Crew // nil without the index
 
 	store            *segment.Store // nil without the index
 	mempool, relay   *Ref
@@ -194,10 +196,11 @@ func (n *Node) startIndex(ctx context.Context) error {
 	if err := n.spawn(&n.indexer, "indexer", indexer.New(cfg), indexer.Requests); err != nil {
 		return err
 	}
+	n.crew = cores.NewCrew()
 	return n.spawn(&n.scanner, "scanner", scanner.New(scanner.Config{
 		Source: scanner.Segments(store), Chain: n.view, Indexer: n.indexer,
 		HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
-		Fetch: n.fetch(), ReadBlock: n.net.ReadBlock,
+		Spread: n.crew.Spread, Fetch: n.fetch(), ReadBlock: n.net.ReadBlock,
 	}), scanner.Requests)
 }
 
@@ -293,6 +296,9 @@ func (n *Node) Close(ctx context.Context) error {
 	var errs []error
 	for _, ref := range slices.Backward(n.refs) {
 		errs = append(errs, stop(ctx, ref))
+	}
+	if n.crew != nil {
+		n.crew.Close()
 	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())

@@ -86,6 +86,15 @@ func NewMatcher(q *Query) *Matcher {
 	return &Matcher{query: q, kernel: k, layout: chosenLayout(), lanes: make([]lane, k.lanes())}
 }
 
+// Reset makes the matcher one for the query as [NewMatcher] does, but keeps its
+// memory.
+func (m *Matcher) Reset(q *Query) {
+	m.query, m.kernel, m.layout = q, chosen(), chosenLayout()
+	if n := m.kernel.lanes(); n != len(m.lanes) {
+		m.lanes = make([]lane, n)
+	}
+}
+
 // SetQuery makes the matcher look for another query.
 func (m *Matcher) SetQuery(q *Query) { m.query = q }
 

@@ -123,7 +123,7 @@ func TestDamageWhileOthersWork(t *testing.T) {
 	if call.Req.Block != damaged {
 		t.Errorf("asks to repair %v, want %v", call.Req.Block, damaged)
 	}
-	for units.Load() < 5 { // the others go on
+	for units.Load() < 3 { // the others go on
 		if status := do(t, ref, messages.GetScanStatus{}); !status.Running || status.Height != 0 {
 			t.Fatalf("status %+v over a hole at height 0", status)
 		}

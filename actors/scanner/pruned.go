@@ -78,7 +78,7 @@ func (s *scan) filterOf(hash *chainhash.Hash) ([]byte, error) {
 	view := s.cfg.Source.View()
 	defer view.Release()
 	one := []filters.Filter{{Block: *hash}}
-	if err := view.Filters(s.reader.Lookup(hash).Height, one); err != nil {
+	if err := view.Filters(s.reader.Lookup(hash).Height, false, one); err != nil {
 		return nil, err
 	}
 	var filter []byte

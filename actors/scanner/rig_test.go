@@ -127,6 +127,8 @@ func (r *rig) spawn(o options) *ask.Ref {
 	}
 	if o.indexer == nil {
 		o.indexer = r.indexer
+	} else {
+		o.source = laggingSource{o.source}
 	}
 	current := r.current
 	if o.reader != nil {
@@ -138,6 +140,15 @@ func (r *rig) spawn(o options) *ask.Ref {
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: o.workers, Log: r.sys.Log,
 	}), scanner.Requests...)
 }
+
+// laggingSource has filters, but no active chain yet.
+type laggingSource struct{ match.Source }
+
+func (s laggingSource) View() match.View { return laggingView{s.Source.View()} }
+
+type laggingView struct{ match.View }
+
+func (laggingView) Active(int32, *chainhash.Hash) bool { return false }
 
 // heights is a range that a worker reads: from included, to not.
 type heights struct{ from, to int32 }
@@ -159,12 +170,12 @@ type hookedView struct {
 	broken error // what Guard returns once
 }
 
-func (v *hookedView) Filters(from int32, dst []filters.Filter) error {
+func (v *hookedView) Filters(from int32, active bool, dst []filters.Filter) error {
 	at := heights{from, from + int32(len(dst))}
 	if v.source.hook != nil {
 		v.source.hook(at)
 	}
-	if err := v.View.Filters(from, dst); err != nil || v.source.fault == nil {
+	if err := v.View.Filters(from, active, dst); err != nil || v.source.fault == nil {
 		return err
 	}
 	switch fault := v.source.fault(at).(type) {

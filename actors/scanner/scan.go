@@ -47,21 +47,30 @@ func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *
 	return s
 }
 
-// prepare makes the query, which takes a while for many scripts.
+// fewScripts is up to how many scripts the actor itself makes the query: in less
+// time than a worker takes to start.
+const fewScripts = 64
+
+// prepare makes the pass in a worker, for many scripts.
 func (s *scan) prepare(c actor.Context) {
-	s.spawn(c, func() any {
-		query := filters.NewQuery(s.scripts)
-		if !s.check || s.cfg.Fetch == nil {
-			s.scripts = nil
-		}
-		cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
-		if s.check {
-			cfg.Exact = true
-			cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
-		}
-		s.pass = match.New(cfg)
+	s.spawn(c, goStatement, func() any {
+		s.makePass()
 		return prepared{s}
 	})
+}
+
+// makePass makes the query and the pass.
+func (s *scan) makePass() {
+	query := filters.NewQuery(s.scripts)
+	if !s.check || s.cfg.Fetch == nil {
+		s.scripts = nil
+	}
+	cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
+	if s.check {
+		cfg.Exact = true
+		cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
+	}
+	s.pass = match.New(cfg)
 }
 
 // inBlock tells a true match from a false one.
@@ -84,17 +93,19 @@ func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
 
 // startWorker starts a worker, which matches the blocks of unit, if there are
 // any, before it takes others.
-func (s *scan) startWorker(c actor.Context, unit match.Heights) {
-	s.spawn(c, func() any {
+func (s *scan) startWorker(c actor.Context, start func(func()), unit match.Heights) {
+	s.spawn(c, start, func() any {
 		left, err := s.pass.Work(s.ctx, unit)
 		return workerDone{s, left, err}
 	})
 }
 
-func (s *scan) spawn(c actor.Context, work func() any) {
+func (s *scan) spawn(c actor.Context, start func(func()), work func() any) {
 	s.running++
-	s.workers = append(s.workers, ask.Go(c, work))
+	s.workers = append(s.workers, ask.GoBy(start, c, work))
 }
+
+func goStatement(work func()) { go work() }
 
 // drop waits for all workers, whose reports are lost.
 func (s *scan) drop() {

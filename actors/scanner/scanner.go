@@ -32,6 +32,10 @@ type Config struct {
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that match; at least 1
 
+	// Spread starts a goroutine on a core that has nothing to do; nil stands for
+	// the go statement.
+	Spread func(work func())
+
 	// Fetch gets blocks that were pruned, and ReadBlock reads a serialized one;
 	// nil where none are pruned.
 	Fetch     chainview.Fetch
@@ -72,6 +76,9 @@ func New(cfg Config) actor.Producer {
 	var given atomic.Uint64
 	return func() actor.Actor {
 		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: slots.New(&given)}
+		if s.cfg.Spread == nil {
+			s.cfg.Spread = goStatement
+		}
 		s.mode.Become(s.idle)
 		return s
 	}
@@ -202,9 +209,21 @@ func (s *Scanner) begin(c actor.Context, call *runScan) {
 	}
 	s.call, s.scan = call, newScan(&s.cfg, reader, &call.Req, stop)
 	s.mode.Become(s.scanning)
+	if s.indexedAlready(stop) {
+		s.indexed(c, nil)
+		return
+	}
 	current := s.scan
 	ask.Then(current.ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: stop.Hash},
 		func(_ messages.Done, err error) any { return indexed{current, err} })
+}
+
+// indexedAlready reports whether there is nothing to wait for: a block is on the
+// index's active chain only if it and all before it have their filters.
+func (s *Scanner) indexedAlready(stop *chainview.Block) bool {
+	view := s.cfg.Source.View()
+	defer view.Release()
+	return view.Active(stop.Height, &stop.Hash)
 }
 
 // indexed goes on when every block of the range has its filter.
@@ -213,7 +232,12 @@ func (s *Scanner) indexed(c actor.Context, err error) {
 		s.end(&messages.FilterError{Block: s.scan.stop.Hash, Err: err})
 		return
 	}
-	s.scan.prepare(c)
+	if len(s.scan.scripts) > fewScripts {
+		s.scan.prepare(c)
+		return
+	}
+	s.scan.makePass()
+	s.match(c)
 }
 
 func (s *Scanner) prepared(c actor.Context, m prepared) {
@@ -222,10 +246,16 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 		s.forget(m.scan)
 		return
 	}
-	m.scan.ready = true
-	for range m.scan.pass.Workers(s.cfg.Workers) {
-		m.scan.startWorker(c, match.Heights{})
+	s.match(c)
+}
+
+// match starts the workers. The last one takes the core that this runs on.
+func (s *Scanner) match(c actor.Context) {
+	s.scan.ready = true
+	for range s.scan.pass.Workers(s.cfg.Workers) - 1 {
+		s.scan.startWorker(c, s.cfg.Spread, match.Heights{})
 	}
+	s.scan.startWorker(c, goStatement, match.Heights{})
 }
 
 func (s *Scanner) workerDone(c actor.Context, m workerDone) {
@@ -263,7 +293,7 @@ func (s *Scanner) repaired(c actor.Context, m repaired) {
 		s.end(&messages.FilterError{Block: m.damage.Block, Err: m.err})
 		return
 	}
-	s.scan.startWorker(c, m.left)
+	s.scan.startWorker(c, goStatement, m.left)
 }
 
 // end answers the caller with what was found, tells the workers to stop, and

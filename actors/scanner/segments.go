@@ -33,12 +33,12 @@ type segmentView struct {
 }
 
 // Filters implements match.View. The matcher checks what it reads.
-func (v *segmentView) Filters(from int32, dst []filters.Filter) error {
+func (v *segmentView) Filters(from int32, active bool, dst []filters.Filter) error {
 	var stored segment.Stored
 	for i := range dst {
 		f := &dst[i]
 		block := &f.Block
-		if f.Block == (chainhash.Hash{}) {
+		if active {
 			block = nil
 		}
 		if err := v.Stored(from+int32(i), block, &stored); err != nil {

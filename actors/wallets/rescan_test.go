@@ -80,10 +80,10 @@ type heldView struct {
 	gate *gate
 }
 
-func (v heldView) Filters(from int32, dst []filters.Filter) error {
+func (v heldView) Filters(from int32, active bool, dst []filters.Filter) error {
 	v.gate.once.Do(func() { close(v.gate.reached) })
 	<-v.gate.open
-	return v.View.Filters(from, dst)
+	return v.View.Filters(from, active, dst)
 }
 
 // hold makes a setup whose rescans wait at the gate.
@@ -224,11 +224,11 @@ type faultyView struct {
 	fault func(from int32, dst []filters.Filter) error
 }
 
-func (v faultyView) Filters(from int32, dst []filters.Filter) error {
+func (v faultyView) Filters(from int32, active bool, dst []filters.Filter) error {
 	if err := v.fault(from, dst); err != nil {
 		return err
 	}
-	return v.View.Filters(from, dst)
+	return v.View.Filters(from, active, dst)
 }
 
 // Damaged filters are re-made; where they cannot be had the blocks are read.

@@ -29,9 +29,14 @@ func (p WorkerPanic) String() string { return fmt.Sprintf("worker: %v\n%s", p.Va
 // panic of the actor, so that its callers are answered and supervision decides;
 // so does a fault of mapped memory, say of a file that was cut short.
 func Go(c actor.Context, work func() any) *Worker {
+	return GoBy(func(f func()) { go f() }, c, work)
+}
+
+// GoBy is [Go] with another way to start a goroutine than the go statement.
+func GoBy(start func(func()), c actor.Context, work func() any) *Worker {
 	w := &Worker{done: make(chan struct{})}
 	self, root := c.Self(), c.ActorSystem().Root
-	go func() {
+	start(func() {
 		// The message is sent before done is closed, so that whoever waited
 		// finds nothing of the worker left.
 		defer close(w.done)
@@ -45,7 +50,7 @@ func Go(c actor.Context, work func() any) *Worker {
 			}
 			return result
 		}})
-	}()
+	})
 	return w
 }
 
@@ -55,7 +60,7 @@ func run(work func() any) (result any, failure *WorkerPanic) {
 			failure = &WorkerPanic{p, string(debug.Stack())}
 		}
 	}()
-	debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	return work(), nil
 }
 

@@ -32,10 +32,10 @@ type View interface {
 	// which Filters knows the blocks itself.
 	Active(height int32, block *chainhash.Hash) bool
 
-	// Filters fills in filters of consecutive heights from the given one on:
-	// those of their Blocks or, where a Block is zero, of the active chain's. An
-	// error is a [*DamagedError] where the filter can be re-made.
-	Filters(from int32, dst []filters.Filter) error
+	// Filters sets filters of consecutive heights from the given one on, whatever
+	// they were: those of the active chain's blocks, or else of the Blocks that
+	// they have. An error is a [*DamagedError] where the filter can be re-made.
+	Filters(from int32, active bool, dst []filters.Filter) error
 
 	// Narrow returns the scripts of a query that may occur in the blocks of the
 	// active chain from a height on, and up to which height, not included, that

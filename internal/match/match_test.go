@@ -49,7 +49,7 @@ type view struct {
 	builder filters.Builder
 }
 
-func (v *view) Filters(from int32, dst []filters.Filter) error {
+func (v *view) Filters(from int32, _ bool, dst []filters.Filter) error {
 	for i := range dst {
 		height := from + int32(i)
 		if v.fault != nil {

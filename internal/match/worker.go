@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"time"
-
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 )
@@ -17,9 +16,9 @@ const (
 	// at most beyond the time of a single filter.
 	unitTime = time.Millisecond
 
-	// maxUnit bounds the filters of a unit, so that their slice headers stay in
-	// the processor's cache.
-	maxUnit = 512
+	// maxUnit bounds the filters of a unit, so that what is kept of each stays in
+	// the processor's cache, and that the last worker is not long alone.
+	maxUnit = 256
 
 	// minNarrowed is from how many scripts on it pays to read what is known of a
 	// range first.
@@ -34,25 +33,51 @@ type worker struct {
 	*Pass
 	ctx     context.Context //nolint:containedctx // of the one call that the worker is for
 	view    View
-	active  bool  // the blocks are of the view's active chain
-	size    int32 // filters that take about unitTime
+	active  bool      // the blocks are of the view's active chain
+	size    int32     // filters that take about unitTime
+	yielded time.Time // when others were let run
+	*tools
+}
+
+// tools are the memory that a worker needs. Filters of a batch are overwritten by
+// the next.
+type tools struct {
 	matcher *filters.Matcher
 	batch   []filters.Filter
-	hits    []bool
+	matched []bool
 }
+
+// toolbox keeps tools for the workers to come: to make and to clear them takes as
+// long as to look a script up in a thousand filters.
+var toolbox = sync.Pool{New: func() any { return &tools{matcher: filters.NewMatcher(filters.NewQuery(nil))} }}
 
 func newWorker(ctx context.Context, p *Pass) *worker {
 	view := p.Source.View()
-	return &worker{
+	w := &worker{
 		Pass: p, ctx: ctx, view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
-		matcher: filters.NewMatcher(p.Query),
+		tools: toolbox.Get().(*tools),
 	}
+	w.matcher.Reset(p.Query)
+	return w
+}
+
+// release gives the tools back. It is not called after a panic.
+func (w *worker) release() {
+	clear(w.batch[:cap(w.batch)]) // no pointer into what is not mapped any more
+	toolbox.Put(w.tools)
+	w.tools = nil
 }
 
 // run is [Pass.Work].
 func (w *worker) run(unit Heights) (left Heights, err error) {
 	defer w.view.Release()
-	w.size = firstUnit
+	left, err = w.searchAll(unit)
+	w.release()
+	return left, err
+}
+
+func (w *worker) searchAll(unit Heights) (left Heights, err error) {
+	w.size, w.yielded = firstUnit, time.Now()
 	if unit.Empty() {
 		unit = w.next()
 	}
@@ -105,8 +130,12 @@ func (w *worker) search(unit Heights) (found []Hit, err error) {
 			return nil, err
 		}
 		found = append(found, hits...)
-		w.size = nextSize(part.To-part.From, time.Since(began))
-		runtime.Gosched()
+		now := time.Now()
+		w.size = nextSize(part.To-part.From, now.Sub(began))
+		if now.Sub(w.yielded) >= unitTime {
+			runtime.Gosched()
+			w.yielded = time.Now()
+		}
 	}
 	return found, nil
 }
@@ -120,9 +149,11 @@ func nextSize(n int32, elapsed time.Duration) int32 {
 // match returns the hits of a unit.
 func (w *worker) match(unit Heights) ([]Hit, error) {
 	n := int(unit.To - unit.From)
-	w.batch, w.hits = resize(w.batch, n), resize(w.hits, n)
-	w.name(unit)
-	if err := w.view.Filters(unit.From, w.batch); err != nil {
+	w.batch, w.matched = resize(w.batch, n), resize(w.matched, n)
+	if !w.active {
+		w.name(unit)
+	}
+	if err := w.view.Filters(unit.From, w.active, w.batch); err != nil {
 		return nil, err
 	}
 	if err := w.matchBatch(); err != nil {
@@ -137,12 +168,6 @@ func (w *worker) match(unit Heights) ([]Hit, error) {
 // name notes which blocks are in a unit. To go from block to block takes longer
 // than to look a script up, so the view does it where it can.
 func (w *worker) name(unit Heights) {
-	if w.active {
-		for i := range w.batch {
-			w.batch[i].Block = chainhash.Hash{}
-		}
-		return
-	}
 	for b, i := w.Stop.Ancestor(unit.To-1), len(w.batch)-1; i >= 0; b, i = b.Parent, i-1 {
 		w.batch[i] = filters.Filter{Block: b.Hash}
 	}
@@ -152,7 +177,7 @@ func (w *worker) name(unit Heights) {
 // lines, it does without them.
 func (w *worker) matchBatch() error {
 	var matchErr error
-	fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.hits) })
+	fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.matched) })
 	if fault == nil {
 		return w.malformed(matchErr)
 	}
@@ -160,7 +185,7 @@ func (w *worker) matchBatch() error {
 		return err
 	}
 	w.stripLines()
-	if fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.hits) }); fault != nil {
+	if fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.matched) }); fault != nil {
 		return &DamagedError{Block: w.batch[0].Block, Err: fault}
 	}
 	return w.malformed(matchErr)
@@ -182,7 +207,7 @@ func (w *worker) stripLines() {
 // kept returns the blocks of a unit that matched, less those that are not kept.
 func (w *worker) kept(from int32) ([]Hit, error) {
 	var found []Hit
-	for i, hit := range w.hits {
+	for i, hit := range w.matched {
 		if !hit {
 			continue
 		}

@@ -152,7 +152,12 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, scanFailure(err)
 	}
-	defer release()
+	scanned := false
+	defer func() {
+		if !scanned { // a scan that was answered gave its slot back
+			release()
+		}
+	}()
 	order, err := s.order(a)
 	if err != nil {
 		return nil, err
@@ -171,6 +176,7 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, scanFailure(err)
 	}
+	scanned = true
 	return scanResult(result), nil
 }
 

@@ -80,7 +80,6 @@ func TestScanStart(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 			call.Answer(messages.ScanResult{From: 1, To: 2, Blocks: []chainhash.Hash{{31: 0xab}}, Completed: true}, nil)
-			r.expectRelease()
 			const reply = `{"from_height":1,"to_height":2,"relevant_blocks":` +
 				`["ab00000000000000000000000000000000000000000000000000000000000000"],"completed":true}`
 			if got := <-done; got != reply {
@@ -115,7 +114,6 @@ func TestScanRanges(t *testing.T) {
 			t.Errorf("%s: got %d scripts, want %d", test.object, got, test.want)
 		}
 		call.Answer(messages.ScanResult{}, nil)
-		r.expectRelease()
 		<-done
 	}
 }
