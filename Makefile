@@ -12,7 +12,7 @@ ELEMENTS ?= 500000000
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
-.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-scan bench-store bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,11 +69,19 @@ bench: ## run the benchmarks COUNT times into bench/new.txt
 bench-report: ## measure the whole node beside its rivals, into bench/results
 	$(GO) run ./bench/report
 
-bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
-	$(GO) run ./bench/report -name scan -bench '^Benchmark(Scan|Modes|Layout|ScanBlocks)$$' -rounds $(ROUNDS) -blocks $(BLOCKS) -outputs $(OUTPUTS)
+SIZE := -blocks $(BLOCKS) -outputs $(OUTPUTS) -elements $(ELEMENTS)
 
-bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk
-	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) -elements $(ELEMENTS)
+bench-data: ## make the chain, data directories and store that the benchmarks need; BLOCKS, OUTPUTS, ELEMENTS, BITCOIND
+	$(GO) test -run='^$$' -bench='^BenchmarkPrepare$$' -benchtime=1x -timeout=0 ./bench $(SIZE)
+
+bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
+	$(GO) run ./bench/report -name scan -packages ./bench,./filters -bench '^Benchmark(Scan|Modes|Layout|ScanBlocks)$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
+	$(GO) run ./bench/report -name rpc-$(BLOCKS)x$(OUTPUTS) -bench '^BenchmarkScanBlocks$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
+	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-compare: ## compare this tree with BASE
 	./bench/compare.sh $(BASE) $(COUNT)

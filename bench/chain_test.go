@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,23 +88,44 @@ type index struct {
 	answers map[string][]bool // of the oracle
 }
 
-// theIndex returns the filters, which are built the first time.
+// theIndex returns the filters, which are built the first time, on all cores.
 var theIndex = sync.OnceValue(func() *index {
+	progress("build %d filters of %d outputs in memory", *flagBlocks+1, *flagOutputs)
 	var genesis bytes.Buffer
 	params := &chaincfg.RegressionNetParams
 	if err := params.GenesisBlock.Serialize(&genesis); err != nil {
 		panic(err)
 	}
-	x := &index{answers: map[string][]bool{}}
-	var maker filters.Builder
-	x.add(&maker, synth.Block{Hash: *params.GenesisHash, Raw: genesis.Bytes()})
+	x := &index{
+		filters: make([]filters.Filter, *flagBlocks+1), parsed: make([]*gcs.Filter, *flagBlocks+1),
+		answers: map[string][]bool{},
+	}
+	blocks := make(chan synth.Block, 16)
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			var maker filters.Builder
+			for block := range blocks {
+				x.set(&maker, block)
+			}
+		})
+	}
+	blocks <- synth.Block{Hash: *params.GenesisHash, Raw: genesis.Bytes()}
 	for block := range theChain().All() {
-		x.add(&maker, block)
+		block.Raw = slices.Clone(block.Raw)
+		blocks <- block
+	}
+	close(blocks)
+	group.Wait()
+	for i := range x.filters {
+		x.elements += int(x.parsed[i].N())
+		x.bytes += len(x.filters[i].Data)
 	}
 	return x
 })
 
-func (x *index) add(maker *filters.Builder, block synth.Block) {
+// set makes the filter of a block.
+func (x *index) set(maker *filters.Builder, block synth.Block) {
 	data, err := maker.BuildBlock(&block.Hash, block.Raw, filters.HeaderLen, nil)
 	if err != nil {
 		panic(err)
@@ -117,10 +139,7 @@ func (x *index) add(maker *filters.Builder, block synth.Block) {
 		panic(err)
 	}
 	f.LinesSum = crc32.ChecksumIEEE(f.Lines)
-	x.filters = append(x.filters, f)
-	x.parsed = append(x.parsed, parsed)
-	x.elements += int(parsed.N())
-	x.bytes += len(data)
+	x.filters[block.Height], x.parsed[block.Height] = f, parsed
 }
 
 // answer returns what btcutil's ZipMatchAny says of every filter, the only one
@@ -155,8 +174,15 @@ func (x *index) btcutil(match matchAny, scripts [][]byte, from int, hits []bool)
 	return nil
 }
 
-// unit is how many filters a goroutine takes at a time.
-const unit = 128
+const (
+	// maxUnit is how many filters a goroutine takes at a time, unless there are
+	// few, and minUnit how many a kernel works on side by side.
+	maxUnit, minUnit = 128, 32
+
+	// shares is how many units there are for each goroutine at least, if so many
+	// can be, so that all end about together.
+	shares = 8
+)
 
 // each lets goroutines work on all filters, unit by unit.
 func (x *index) each(threads int, work func(from, to int) error) error {
@@ -168,11 +194,12 @@ func (x *index) eachWith(threads int, worker func() func(from, to int) error) er
 	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, threads)
+	unit := min(max(len(x.filters)/(threads*shares*minUnit), 1)*minUnit, maxUnit)
 	for t := range threads {
 		work := worker()
 		group.Go(func() {
 			for errs[t] == nil {
-				from := int(next.Add(unit)) - unit
+				from := int(next.Add(int64(unit))) - unit
 				if from >= len(x.filters) {
 					return
 				}

@@ -11,23 +11,27 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/bench/crossing"
 	"github.com/seed61375155/trawl/filters"
 )
 
 // BenchmarkModes finds, for filters of n elements, the number of scripts from
 // which on decoding them is faster than probe lines, and compares it with what
 // each kernel takes it for. Filters are as many as no near cache holds; times are
-// of the processor, in one goroutine.
+// of the processor, in one goroutine. The benchmark of the same name in package
+// filters does so for the ways to look scripts up in what was decoded.
 func BenchmarkModes(b *testing.B) {
-	for _, kernel := range filters.KernelNames() {
-		for _, n := range []int{20, 100, 500, 2_000, 5_000, 10_000} {
-			b.Run(fmt.Sprintf("kernel=%s/n=%d", kernel, n), func(b *testing.B) {
-				cross, limit := randomIndex(2_000_000/n, n).crossing(b, kernel, n)
+	for _, n := range []int{20, 100, 500, 2_000, 5_000, 10_000} {
+		progress("probe lines against decoding of %d elements", n)
+		x := randomIndex(2_000_000/n, n)
+		for _, kernel := range filters.KernelNames() {
+			b.Run(fmt.Sprintf("ways=probe,decode/kernel=%s/n=%d", kernel, n), func(b *testing.B) {
+				cross := x.crossing(b, kernel, n)
 				for b.Loop() {
 					continue // was measured, round by round
 				}
 				b.ReportMetric(float64(cross), "k-cross")
-				b.ReportMetric(float64(limit), "k-model")
+				b.ReportMetric(float64(filters.ProbeLimit(kernel, n)), "k-model")
 				reportLoad(b)
 			})
 		}
@@ -79,24 +83,18 @@ func BenchmarkLayout(b *testing.B) {
 	}
 }
 
-// crossing returns the last k up to which lines are faster, in steps of a
-// quarter, and up to which they are used.
-func (x *index) crossing(b *testing.B, kernel string, n int) (cross, limit int) {
+// crossing returns about up to how many scripts lines are faster.
+func (x *index) crossing(b *testing.B, kernel string, n int) int {
 	b.Helper()
-	for k := 1; k < n; k += (k + 3) / 4 {
+	return crossing.Find(n, func(k int) bool {
 		scripts := theChain().Queries(k)
 		var all []*contender
 		for _, layout := range filters.Layouts[1:] {
 			all = append(all, x.matchingWith(b, kernel, layout, 1, scripts, nil))
 		}
 		measureRounds(b, all)
-		if all[0].took() < all[1].took() {
-			cross = k
-		} else if k > 2*cross+4 {
-			break
-		}
-	}
-	return cross, filters.ProbeLimit(kernel, n)
+		return all[0].took() < all[1].took()
+	})
 }
 
 // took is the processor time, which others disturb less than the time that passed;

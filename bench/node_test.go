@@ -56,10 +56,21 @@ func loaded(tb testing.TB, start starter) *peer {
 
 func (p *peer) height(tb testing.TB) (height int) {
 	tb.Helper()
-	if err := p.Call(tb.Context(), &height, "getblockcount"); err != nil {
-		tb.Fatal(err)
-	}
+	p.mustCall(tb, &height, "getblockcount")
 	return height
+}
+
+// mustCall makes a call a second and a third time if it fails, as when the server
+// gave a connection up on which nothing came.
+func (p *peer) mustCall(tb testing.TB, result any, method string) {
+	tb.Helper()
+	var err error
+	for range 3 {
+		if err = p.Call(tb.Context(), result, method); err == nil {
+			return
+		}
+	}
+	tb.Fatal(err)
 }
 
 // indexed returns the height of the index, -1 when it has not begun or lags.
@@ -69,9 +80,7 @@ func (p *peer) indexed(tb testing.TB) int {
 		Synced bool `json:"synced"`
 		Height int  `json:"best_block_height"`
 	}
-	if err := p.Call(tb.Context(), &info, "getindexinfo"); err != nil {
-		tb.Fatal(err)
-	}
+	p.mustCall(tb, &info, "getindexinfo")
 	if i := info["basic block filter index"]; i.Synced {
 		return i.Height
 	}

@@ -1,17 +1,24 @@
 package bench
 
 import (
+	"flag"
+	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
 
 // A contender is one of those that a benchmark measures in turn.
 type contender struct {
-	run  func() error
-	wall []time.Duration // of each round
-	cpu  time.Duration   // of this process, all rounds together
+	run   func() error
+	calls int             // of run in each round, of which it has the mean; 0 is 1
+	cold  bool            // it is known that the first round is not slower
+	wall  []time.Duration // of each round
+	cpu   time.Duration   // of this process, all rounds together
 }
 
 // compete lets all run once a round. The first of them is whose time the
@@ -50,11 +57,84 @@ func reportLoad(b *testing.B) {
 }
 
 func (c *contender) measure() error {
+	calls := max(c.calls, 1)
 	cpu, began := cpuTime(), time.Now()
-	err := c.run()
-	c.wall = append(c.wall, time.Since(began))
-	c.cpu += cpuTime() - cpu
-	return err
+	for range calls {
+		if err := c.run(); err != nil {
+			return err
+		}
+	}
+	c.wall = append(c.wall, time.Since(began)/time.Duration(calls))
+	c.cpu += (cpuTime() - cpu) / time.Duration(calls)
+	return nil
+}
+
+const (
+	// roundTime is about how long a contender of measureRounds runs in a round,
+	// unless one call takes longer.
+	roundTime = 20 * time.Millisecond
+
+	// maxCalls bounds the calls that it makes for that.
+	maxCalls = 100
+)
+
+// measureRounds measures contenders in turn, for as many rounds as the flag
+// -benchtime says.
+func measureRounds(b *testing.B, all []*contender) {
+	b.Helper()
+	for _, c := range all {
+		if c.cold {
+			continue
+		}
+		began := time.Now()
+		if err := c.run(); err != nil {
+			b.Fatal(err)
+		}
+		c.calls = int(min(roundTime/max(time.Since(began), 1)+1, maxCalls))
+	}
+	for range rounds() {
+		for _, c := range all {
+			if err := c.measure(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// rounds is N of -benchtime=Nx; of a time it is 3.
+func rounds() int {
+	text, _ := strings.CutSuffix(flag.Lookup("test.benchtime").Value.String(), "x")
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return 3
+}
+
+// skipUnlessAlone skips a benchmark of several goroutines where others had the
+// processors, or one goroutine had more to do than the others.
+func (c *contender) skipUnlessAlone(b *testing.B, threads int) {
+	b.Helper()
+	if cores := ratio(c.cpu, total(c.wall)); threads > 1 && c.cpu > 0 && cores < 0.9*float64(threads) {
+		b.Skipf("had %.2f of %d processors", cores, threads)
+	}
+}
+
+// reportRound reports what the rounds of measureRounds were like.
+func (c *contender) reportRound(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(float64(c.median()), "ns/op")
+	b.ReportMetric(100*float64(slices.Max(c.wall)-c.best())/float64(c.median()), "spread-%")
+	if c.cpu > 0 {
+		b.ReportMetric(ratio(c.cpu, total(c.wall)), "cpu/wall")
+	}
+	reportLoad(b)
+}
+
+var processStart = time.Now()
+
+// progress tells who waits what is measured next, and the time so far.
+func progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(processStart).Seconds(), fmt.Sprintf(format, args...))
 }
 
 func (c *contender) median() time.Duration { return median(c.wall) }

@@ -3,11 +3,9 @@ package bench
 import (
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -16,110 +14,110 @@ import (
 
 // BenchmarkScan matches filters in memory, checksums included, with every kernel
 // and layout, beside btcutil's MatchAny in one goroutine and a plain sum of the
-// filters' bytes in as many. All rows of a table come from the same rounds.
+// same bytes in as many. All rows of a number of scripts come from the same rounds.
 //
-// For 10,000 scripts and more it takes a part of the filters, as btcutil needs
-// seconds for all. Rows of more than one goroutine are left out where others had
-// the processors.
+// For many scripts it takes a part of the filters, and for btcutil a smaller one:
+// Melt and btcutil-Melt tell of how many elements. Rows of more than one goroutine
+// are left out where others had the processors, and those of the layout auto where
+// it does for all filters what another does: that one has a 1 as auto.
 func BenchmarkScan(b *testing.B) {
-	x := theIndex()
-	for _, threads := range threadCounts() {
-		for _, k := range slices.Concat(scriptCounts, []int{100_000}) {
-			b.Run(fmt.Sprintf("threads=%d/k=%d", threads, k), func(b *testing.B) {
-				x.part(k).benchmarkScan(b, threads, k)
-			})
-		}
+	for _, k := range slices.Concat(scriptCounts, []int{100_000}) {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) { benchmarkMemory(b, k) })
 	}
 }
 
-// part returns as many of the filters as are enough to look for k scripts in.
-func (x *index) part(k int) *index {
-	n := len(x.filters)
-	switch {
-	case k > 10_000:
-		n = max(n/40, 1)
-	case k > 1_000:
-		n = max(n/4, 1)
-	}
-	p := &index{filters: x.filters[:n], parsed: x.parsed[:n], answers: map[string][]bool{}}
-	for i := range p.filters {
-		p.elements += int(p.parsed[i].N())
-		p.bytes += len(p.filters[i].Data)
+// parts are how many elements are enough to look for up to k scripts in, and for
+// btcutil to do so.
+var parts = []struct{ k, elements, btcutil int }{
+	{100, 20_000_000, 10_000_000},
+	{1_000, 20_000_000, 2_000_000},
+	{10_000, 4_000_000, 500_000},
+	{100_000, 1_200_000, 100_000},
+}
+
+// part returns the first filters, with so many elements.
+func (x *index) part(elements int) *index {
+	p := &index{answers: map[string][]bool{}}
+	for p.elements < elements && len(p.filters) < len(x.filters) {
+		n := len(p.filters)
+		p.filters, p.parsed = x.filters[:n+1], x.parsed[:n+1]
+		p.elements += int(x.filters[n].N)
+		p.bytes += len(x.filters[n].Data)
 	}
 	return p
 }
 
-// A scanRow is a kernel and a layout to measure.
+// A scanRow is a way to scan, to be measured.
 type scanRow struct {
-	kernel string
-	layout filters.Layout
+	threads int
+	kernel  string
+	layout  filters.Layout
+	auto    bool // it is what the layout auto does
 	*contender
 }
 
-func (x *index) benchmarkScan(b *testing.B, threads, k int) {
+func benchmarkMemory(b *testing.B, k int) {
 	b.Helper()
+	progress("scan in memory for %d scripts", k)
+	at := slices.IndexFunc(parts, func(p struct{ k, elements, btcutil int }) bool { return k <= p.k })
+	x := theIndex().part(parts[at].elements)
+	small := x.part(parts[at].btcutil)
 	scripts := theChain().Queries(k)
 	want := x.answer(b, strconv.Itoa(k), scripts)
-	btcutil := x.matchingBtcutil(1, scripts, want)
-	sum := x.summing(threads)
-	all := []*contender{btcutil, sum}
+	btcutil := small.matchingBtcutil(1, scripts, want[:len(small.filters)])
+	sums := map[int]*contender{}
+	all := []*contender{btcutil}
 	var rows []scanRow
-	for _, kernel := range filters.KernelNames() {
-		for _, layout := range filters.Layouts {
-			if layout == filters.LayoutProbe && k > 1_000 {
-				continue // takes longer than to decode, however the rest turns out
-			}
-			row := scanRow{kernel, layout, x.matchingWith(b, kernel, layout, threads, scripts, want)}
+	for _, threads := range threadCounts() {
+		sums[threads] = x.summing(threads)
+		all = append(all, sums[threads])
+		for _, row := range x.rows(k) {
+			row.threads, row.contender = threads, x.matchingWith(b, row.kernel, row.layout, threads, scripts, want)
 			rows = append(rows, row)
 			all = append(all, row.contender)
 		}
 	}
 	measureRounds(b, all)
 	for _, row := range rows {
-		b.Run(fmt.Sprintf("kernel=%s/layout=%s", row.kernel, row.layout), func(b *testing.B) {
-			cores := ratio(row.cpu, total(row.wall))
-			if threads > 1 && cores < 0.9*float64(threads) {
-				b.Skipf("had %.2f of %d processors", cores, threads)
-			}
+		b.Run(fmt.Sprintf("threads=%d/kernel=%s/layout=%s", row.threads, row.kernel, row.layout), func(b *testing.B) {
+			row.skipUnlessAlone(b, row.threads)
 			for b.Loop() {
 				continue // was measured with the others
 			}
-			b.ReportMetric(float64(row.median()), "ns/op")
 			x.report(b, row.contender)
-			b.ReportMetric(100*float64(slices.Max(row.wall)-row.best())/float64(row.median()), "spread-%")
-			b.ReportMetric(cores, "cpu/wall")
-			row.reportRatio(b, btcutil, "x-btcutil")
-			b.ReportMetric(100*ratio(sum.median(), row.median()), "of-sum-%")
-			reportLoad(b)
+			row.reportRound(b)
+			b.ReportMetric(ratio(btcutil.median(), row.median())*float64(x.elements)/float64(small.elements), "x-btcutil")
+			b.ReportMetric(100*ratio(sums[row.threads].median(), row.median()), "of-sum-%")
+			b.ReportMetric(float64(btcutil.median())/float64(small.elements), "btcutil-ns/elt")
+			b.ReportMetric(float64(x.elements)/1e6, "Melt")
+			b.ReportMetric(float64(small.elements)/1e6, "btcutil-Melt")
+			if row.auto {
+				b.ReportMetric(1, "auto")
+			}
 		})
 	}
 }
 
-// measureRounds measures contenders in turn, for as many rounds as the flag
-// -benchtime says.
-func measureRounds(b *testing.B, all []*contender) {
-	b.Helper()
-	for _, c := range all {
-		if err := c.run(); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for range rounds() {
-		for _, c := range all {
-			if err := c.measure(); err != nil {
-				b.Fatal(err)
+// rows returns each kernel with the layouts to measure for k scripts.
+func (x *index) rows(k int) (rows []scanRow) {
+	for _, kernel := range filters.KernelNames() {
+		probed := 0 // filters of which auto uses the lines
+		for i := range x.filters {
+			if f := &x.filters[i]; len(f.Lines) > 0 && k <= filters.ProbeLimit(kernel, int(f.N)) {
+				probed++
 			}
 		}
+		few := len(x.filters) / 100
+		probes, decodes := probed >= len(x.filters)-few, probed <= few
+		if k <= 1_000 { // more take longer than to decode, however the rest turns out
+			rows = append(rows, scanRow{kernel: kernel, layout: filters.LayoutProbe, auto: probes})
+		}
+		rows = append(rows, scanRow{kernel: kernel, layout: filters.LayoutPlain, auto: decodes})
+		if !probes && !decodes {
+			rows = append(rows, scanRow{kernel: kernel, layout: filters.LayoutAuto, auto: true})
+		}
 	}
-}
-
-// rounds is N of -benchtime=Nx; of a time it is 3.
-func rounds() int {
-	text, _ := strings.CutSuffix(flag.Lookup("test.benchtime").Value.String(), "x")
-	if n, err := strconv.Atoi(text); err == nil {
-		return n
-	}
-	return 3
+	return rows
 }
 
 // matchingWith is the node's matcher with one of the kernels and layouts.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -26,6 +28,9 @@ const (
 	// storeItems is the size of a store's filters, that of full blocks.
 	storeItems = 5_000
 
+	// rangeBlocks is for how many blocks there is a range filter.
+	rangeBlocks = 2_048
+
 	// mainElements is about how many elements the filters of the main chain have
 	// at height 900,000.
 	mainElements = 4.6e9
@@ -33,35 +38,134 @@ const (
 
 // BenchmarkStore runs passes of scans over a store on the disk, of filters of
 // 5,000 random elements that are in the page cache, with all checksums, as the
-// scanner does after its preparations. main-s is the time taken to the number of
-// elements of the main chain at height 900,000: what a scan of it takes where all
-// of its filters, 12.1 GB, and their probe lines, 3.5 GB, are in memory.
+// scanner does after its preparations: as the node chooses to, by decoding alone,
+// so with the portable kernel, and with range filters, which the node uses where
+// blocks are looked into. main-s is the time taken to the number of elements of
+// the main chain at height 900,000: what a scan of it takes where all of its
+// filters, 12.1 GB, their probe lines, 3.5 GB, and range filters, 5.2 GB, are in
+// memory. Nothing that is looked for is there; what is found is compared.
+//
+// The passes end with the last full range of blocks, as range filters do. For
+// 10,000 scripts and more they are over the last filters before: Melt tells of how
+// many elements. Rows of more than one goroutine are left out where others had the
+// processors.
 func BenchmarkStore(b *testing.B) {
+	progress("open or make the store of %d elements", *flagElements)
 	store := generatedStore(b)
-	for _, threads := range threadCounts() {
-		for _, k := range scriptCounts {
-			b.Run(fmt.Sprintf("threads=%d/k=%d", threads, k), func(b *testing.B) {
-				benchmarkStore(b, store, threads, k)
-			})
-		}
+	for _, k := range slices.Concat(scriptCounts, []int{100_000}) {
+		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) { benchmarkStore(b, store, k) })
 	}
 }
 
-func benchmarkStore(b *testing.B, store *segment.Store, threads, k int) {
-	b.Helper()
-	height, tip, _ := store.Tip()
-	query := filters.NewQuery(theChain().Queries(k))
-	c := &contender{run: func() error {
-		pass := match.New(match.Config{
-			Source: scanner.Segments(store), Query: query, Stop: &chainview.Block{Hash: tip, Height: height},
-		})
-		return passWith(b, pass, threads)
-	}}
-	compete(b, c)
-	elements := float64(height+1) * storeItems
-	b.ReportMetric(float64(c.median())/elements, "ns/elt")
-	b.ReportMetric(c.median().Seconds()*mainElements/elements, "main-s")
+// storeParts are how many elements are enough to look for up to k scripts in,
+// without and with range filters.
+var storeParts = []struct{ k, plain, ranged int }{
+	{1_000, math.MaxInt, math.MaxInt},
+	{10_000, 50_000_000, math.MaxInt},
+	{100_000, 5_000_000, 20 * rangeBlocks * storeItems},
 }
+
+// A storeRow is a way to scan the store.
+type storeRow struct {
+	threads int
+	scanWay
+	ranges   bool
+	elements float64
+	*contender
+}
+
+func benchmarkStore(b *testing.B, store *segment.Store, k int) {
+	b.Helper()
+	progress("scan the store for %d scripts", k)
+	query := filters.NewQuery(theChain().Queries(k))
+	part := storeParts[slices.IndexFunc(storeParts, func(p struct{ k, plain, ranged int }) bool { return k <= p.k })]
+	plain, ranged := newStoreScan(store, query, part.plain), newStoreScan(store, query, part.ranged)
+	best := scanWay{filters.KernelName(), filters.LayoutAuto}
+	var rows []storeRow
+	var all []*contender
+	for _, threads := range threadCounts() {
+		ways := []storeRow{
+			{scanWay: best}, {scanWay: scanWay{best.kernel, filters.LayoutPlain}}, {scanWay: scanWay{"portable", filters.LayoutPlain}},
+		}
+		if k >= 100 { // for few scripts range filters are not asked
+			ways = append(ways, storeRow{scanWay: best, ranges: true})
+		}
+		for _, row := range ways {
+			scan := plain
+			if row.ranges {
+				scan = ranged
+			}
+			row.threads, row.elements = threads, float64(scan.blocks())*storeItems
+			row.contender = row.by(&contender{run: func() error { return scan.run(b, threads, row.ranges) }})
+			rows = append(rows, row)
+			all = append(all, row.contender)
+		}
+	}
+	measureRounds(b, all)
+	for _, row := range rows {
+		name := fmt.Sprintf("threads=%d/kernel=%s/layout=%s/ranges=%v", row.threads, row.kernel, row.layout, row.ranges)
+		b.Run(name, func(b *testing.B) {
+			row.skipUnlessAlone(b, row.threads)
+			for b.Loop() {
+				continue // was measured with the others
+			}
+			row.reportRound(b)
+			b.ReportMetric(milliseconds(row.median()), "ms")
+			b.ReportMetric(float64(row.median())/row.elements, "ns/elt")
+			b.ReportMetric(row.median().Seconds()*mainElements/row.elements, "main-s")
+			b.ReportMetric(row.elements/1e6, "Melt")
+		})
+	}
+}
+
+// storeScan is a scan of some of the store's filters.
+type storeScan struct {
+	store       *segment.Store
+	query       *filters.Query
+	first, last int32
+
+	hits  []match.Hit // of the first pass
+	found bool        // they are known
+}
+
+// newStoreScan returns a scan of the last elements, so many or all.
+func newStoreScan(store *segment.Store, query *filters.Query, elements int) *storeScan {
+	blocks := store.Len()
+	if blocks > rangeBlocks {
+		blocks -= blocks % rangeBlocks
+	}
+	return &storeScan{store: store, query: query, first: int32(max(blocks-elements/storeItems, 0)), last: int32(blocks) - 1}
+}
+
+func (s *storeScan) blocks() int { return int(s.last - s.first + 1) }
+
+// run makes a pass, and holds what it found against the first pass: the same or,
+// with range filters, nothing else.
+func (s *storeScan) run(b *testing.B, threads int, ranges bool) error {
+	b.Helper()
+	pass := match.New(match.Config{
+		Source: scanner.Segments(s.store), Query: s.query, Exact: ranges,
+		First: s.first, Stop: &chainview.Block{Hash: generatedBlock(int(s.last)), Height: s.last},
+	})
+	if err := passWith(b, pass, threads); err != nil {
+		return err
+	}
+	hits, _ := pass.Hits()
+	if !s.found && !ranges {
+		s.hits, s.found = hits, true
+	}
+	for _, hit := range hits {
+		if _, known := slices.BinarySearchFunc(s.hits, hit, byHeight); s.found && !known {
+			return errWrongAnswer
+		}
+	}
+	if s.found && !ranges && len(hits) != len(s.hits) {
+		return errWrongAnswer
+	}
+	return nil
+}
+
+func byHeight(a, b match.Hit) int { return int(a.Height - b.Height) }
 
 // passWith has goroutines work on a pass until all is done.
 func passWith(b *testing.B, pass *match.Pass, threads int) error {
@@ -91,13 +195,16 @@ func generatedStore(b *testing.B) *segment.Store {
 	if err != nil {
 		b.Fatal(err)
 	}
-	store, err := segment.Open(segment.Options{Dir: dir, MakeLines: filters.AppendLines})
+	store, err := segment.Open(segment.Options{Dir: dir, MakeLines: filters.AppendLines, RangeFilters: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { store.Close() })
 	blocks := max(*flagElements/storeItems, 1)
 	for store.Len() < blocks {
+		if store.Len()%(16*1_024) == 0 {
+			progress("filter %d of %d", store.Len(), blocks)
+		}
 		entries := generateEntries(store.Len(), min(1_024, blocks-store.Len()))
 		if err := store.Append(entries); err != nil {
 			b.Fatal(err)
@@ -112,7 +219,36 @@ func generatedStore(b *testing.B) *segment.Store {
 			b.Fatal(err)
 		}
 	}
+	generateRanges(b, store)
 	return store
+}
+
+// generateRanges makes the range filters that are missing, of random hashes, one
+// for each element.
+func generateRanges(b *testing.B, store *segment.Store) {
+	b.Helper()
+	var hashes []uint64
+	for {
+		number, blocks, ok := store.NextRange()
+		if !ok {
+			return
+		}
+		if number%8 == 0 {
+			progress("range filter %d", number)
+		}
+		rng := rand.New(rand.NewPCG(uint64(number), 2_048))
+		hashes = slices.Grow(hashes[:0], len(blocks)*storeItems)[:len(blocks)*storeItems]
+		for i := range hashes {
+			hashes[i] = rng.Uint64()
+		}
+		data, err := rangefilter.Build(hashes)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := store.PutRange(number, data); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func generatedBlock(height int) chainhash.Hash {

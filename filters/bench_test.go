@@ -48,30 +48,6 @@ func benchKernels(b *testing.B, name string, batch []filters.Filter, k int) {
 	b.Run(name+"/btcutil", func(b *testing.B) { benchOracle(b, batch, scripts) })
 }
 
-// BenchmarkModes measures both ways of looking scripts up, to find the number of
-// scripts where they cross.
-func BenchmarkModes(b *testing.B) {
-	for _, n := range []int{2, 20, 200, 2_000, 5_000, 8_000} {
-		batch := benchBatch(64, n, n)
-		for _, k := range []int{1, 4, 16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536} {
-			if k > 4*n+300 {
-				continue
-			}
-			query := filters.NewQuery(randomScripts(newRand(uint64(k)), k, usualKinds))
-			for _, kernel := range filters.KernelNames() {
-				for _, search := range []bool{true, false} {
-					b.Run(fmt.Sprintf("n=%d/k=%d/%s/search=%v", n, k, kernel, search), func(b *testing.B) {
-						useKernel(b, kernel)
-						m := filters.NewMatcher(query)
-						m.ForceMode(search)
-						benchMatch(b, batch, m)
-					})
-				}
-			}
-		}
-	}
-}
-
 // benchBatch returns filters of n to m elements, which lie in memory one after the
 // other, as in a file.
 func benchBatch(blocks, n, m int) []filters.Filter {

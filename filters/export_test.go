@@ -45,6 +45,17 @@ type forcedMode struct {
 
 func (f forcedMode) searches(_, _, _ int) bool { return f.way }
 
+// Searches reports whether a kernel looks each of k scripts up, in groups of so many
+// filters of n elements, and makes no bitmap of the elements.
+func Searches(kernel string, group, n, k int) bool {
+	for _, known := range kernels() {
+		if known.name() == kernel {
+			return known.searches(min(group, known.lanes()), n, k)
+		}
+	}
+	return false
+}
+
 // ForceMode makes a matcher search for scripts, or not, whatever their number.
 func (m *Matcher) ForceMode(search bool) { m.kernel = forcedMode{m.kernel, search} }
 

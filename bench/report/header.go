@@ -11,7 +11,7 @@ import (
 )
 
 // writeHeader says what was measured, where and how.
-func writeHeader(w io.Writer, o options, loadBefore string) {
+func writeHeader(w io.Writer, o options, loadBefore string, took time.Duration) {
 	fmt.Fprintf(w, "# %s: %s\n\n", time.Now().Format(time.DateOnly), o.name)
 	fmt.Fprintf(w, "- Machine: %s, %d cores, %s/%s, load before %s and after %s\n",
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, loadBefore, loadAverage())
@@ -21,7 +21,7 @@ func writeHeader(w io.Writer, o options, loadBefore string) {
 	if core := os.Getenv("BITCOIND"); core != "" {
 		fmt.Fprintf(w, "- Bitcoin Core: %s\n", firstLine(core, "-version"))
 	}
-	fmt.Fprintf(w, "- Command: `%s`%s\n", o.command(), environment())
+	fmt.Fprintf(w, "- Command: `%s`%s; it took %d s\n", o.command(), environment(), int(took.Seconds()))
 }
 
 // environment adds to the command what it needs besides.

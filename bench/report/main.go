@@ -6,7 +6,7 @@
 //
 // Run it in the root of the repository, on a machine that has nothing else to
 // do. With BITCOIND=/path/to/bitcoind in the environment, Bitcoin Core 30 is
-// measured in the same run.
+// measured in the same run. What was measured before a failure is written too.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,7 +27,9 @@ import (
 type options struct {
 	blocks, outputs, rounds, elements int
 	bench                             string // as go test takes it
+	packages                          string // folders, by commas
 	dir, name                         string
+	timeout                           time.Duration // of each package; 0 for none
 }
 
 func main() {
@@ -36,8 +39,10 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 7, "rounds of each benchmark")
 	flag.IntVar(&o.elements, "elements", 500_000_000, "elements of the generated store")
 	flag.StringVar(&o.bench, "bench", ".", "pattern of the benchmarks to run")
+	flag.StringVar(&o.packages, "packages", ownPackage, "folders of the packages that have them, with commas between")
 	flag.StringVar(&o.name, "name", "all", "what it is, for the name of the file")
 	flag.StringVar(&o.dir, "dir", "bench/results", "folder to write to")
+	flag.DurationVar(&o.timeout, "timeout", 0, "how long the benchmarks of a package may take, 0 for ever")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -46,31 +51,58 @@ func main() {
 }
 
 func run(o options) error {
-	before := loadAverage()
-	lines, err := measure(o)
-	if err != nil {
-		return err
+	began, before := time.Now(), loadAverage()
+	var lines []line
+	var failure error
+	for folder := range strings.SplitSeq(o.packages, ",") {
+		more, err := measure(o, folder)
+		lines = append(lines, more...)
+		if err != nil {
+			failure = errors.Join(failure, fmt.Errorf("%s: %w", folder, err))
+		}
 	}
 	if len(lines) == 0 {
-		return errors.New("no such benchmark")
+		return errors.Join(errors.New("no such benchmark"), failure)
 	}
 	var out bytes.Buffer
-	writeHeader(&out, o, before)
+	writeHeader(&out, o, before, time.Since(began))
+	if failure != nil {
+		fmt.Fprintf(&out, "- Incomplete: %v\n", failure)
+	}
 	writeTables(&out, lines)
 	path := filepath.Join(o.dir, o.fileName())
 	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "written:", path)
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	return errors.Join(os.WriteFile(path, out.Bytes(), 0o644), failure)
 }
 
-// measure runs go test and shows what it prints.
-func measure(o options) ([]line, error) {
-	test := exec.Command("go", "test", "-run=^$", "-timeout=0", "-bench="+o.bench,
-		"-benchtime="+strconv.Itoa(o.rounds)+"x", "./bench",
-		"-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs), "-elements="+strconv.Itoa(o.elements))
-	test.Stderr = os.Stderr
+// ownPackage is the one that knows the flags about chains and stores.
+const ownPackage = "./bench"
+
+// measure builds and runs the benchmarks of a package, and shows what they print.
+// It runs the program itself, as go test would mix the two things that it prints.
+func measure(o options, folder string) (lines []line, err error) {
+	build, err := os.MkdirTemp("", "trawl-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(build)) }()
+	program := filepath.Join(build, "bench.test")
+	compile := exec.Command("go", "test", "-c", "-o", program, folder)
+	compile.Stdout, compile.Stderr = os.Stderr, os.Stderr
+	if err := compile.Run(); err != nil {
+		return nil, err
+	}
+	args := []string{
+		"-test.run=^$", "-test.timeout=" + o.timeout.String(), "-test.bench=" + o.bench, "-test.benchtime=" + strconv.Itoa(o.rounds) + "x",
+	}
+	if folder == ownPackage {
+		args = append(args, "-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs), "-elements="+strconv.Itoa(o.elements))
+	}
+	test := exec.Command(program, args...)
+	test.Dir, test.Stderr = folder, os.Stderr
 	stdout, err := test.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -78,7 +110,7 @@ func measure(o options) ([]line, error) {
 	if err := test.Start(); err != nil {
 		return nil, err
 	}
-	lines, err := read(stdout, os.Stdout)
+	lines, err = read(stdout, os.Stdout)
 	_, rest := io.Copy(io.Discard, stdout)
 	return lines, errors.Join(err, rest, test.Wait())
 }
@@ -87,6 +119,10 @@ func (o options) fileName() string { return time.Now().Format(time.DateOnly) + "
 
 // command is how to repeat the measurement.
 func (o options) command() string {
-	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s' -blocks %d -outputs %d -elements %d -rounds %d",
-		o.name, o.bench, o.blocks, o.outputs, o.elements, o.rounds)
+	packages := ""
+	if o.packages != ownPackage {
+		packages = " -packages " + o.packages
+	}
+	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s'%s -blocks %d -outputs %d -elements %d -rounds %d",
+		o.name, o.bench, packages, o.blocks, o.outputs, o.elements, o.rounds)
 }

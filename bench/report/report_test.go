@@ -26,7 +26,7 @@ func TestTables(t *testing.T) {
 | 2 | wpkh=1000 | 9.29 | 0.250 | 3.0 |
 
 - ms: milliseconds, median of the rounds
-- GB/s: filters read in that time, gigabytes a second
+- GB/s: size of the filters by that time, gigabytes a second; with probe lines only a part of them is read
 - x-core: times as fast as Bitcoin Core, whole call
 
 ## Abort

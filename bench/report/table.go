@@ -10,12 +10,16 @@ import (
 // writeTables writes a table for each benchmark, in order of appearance.
 func writeTables(w io.Writer, lines []line) {
 	for len(lines) > 0 {
-		n := slices.IndexFunc(lines, func(l line) bool { return l.bench != lines[0].bench })
-		if n < 0 {
-			n = len(lines)
+		var of, others []line
+		for _, l := range lines {
+			if l.bench == lines[0].bench {
+				of = append(of, l)
+			} else {
+				others = append(others, l)
+			}
 		}
-		writeTable(w, lines[:n])
-		lines = lines[n:]
+		writeTable(w, of)
+		lines = others
 	}
 }
 

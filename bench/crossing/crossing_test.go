@@ -1,0 +1,24 @@
+package crossing_test
+
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/bench/crossing"
+)
+
+func TestFind(t *testing.T) {
+	for limit := 1; limit < 300; limit++ {
+		for cross := range limit {
+			calls := 0
+			got := crossing.Find(limit, func(k int) bool {
+				if calls++; k < 1 || k >= limit {
+					t.Fatalf("limit %d: asked for %d", limit, k)
+				}
+				return k <= cross
+			})
+			if got > cross || cross-got > 1+cross/12 || calls > 20 {
+				t.Errorf("limit %d: got %d after %d calls, want %d", limit, got, calls, cross)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package filters_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/bench/crossing"
+	"github.com/seed61375155/trawl/filters"
+)
+
+// BenchmarkModes finds, for filters of n elements that are decoded, the number of
+// scripts from which on to test them on a bitmap of the elements is faster than to
+// look each up, and compares it with what each kernel takes it for. Filters are as
+// many as are decoded side by side, twice; the time is that of the fastest of some
+// runs.
+func BenchmarkModes(b *testing.B) {
+	for _, n := range []int{20, 200, 2_000, 5_000, 8_000} {
+		batch := benchBatch(64, n, n)
+		for _, kernel := range filters.KernelNames() {
+			b.Run(fmt.Sprintf("ways=search,bitmap/kernel=%s/n=%d", kernel, n), func(b *testing.B) {
+				useKernel(b, kernel)
+				limit := 4*n + 300
+				model := 0
+				for k := 1; k < limit && filters.Searches(kernel, len(batch), n, k); k++ {
+					model = k
+				}
+				cross := crossing.Find(limit, func(k int) bool {
+					query := filters.NewQuery(randomScripts(newRand(uint64(k)), k, usualKinds))
+					return modeTime(b, batch, query, true) < modeTime(b, batch, query, false)
+				})
+				for b.Loop() {
+					continue // was measured
+				}
+				b.ReportMetric(float64(cross), "k-cross")
+				b.ReportMetric(float64(model), "k-model")
+			})
+		}
+	}
+}
+
+// modeTime returns the least time of matching a batch one of the ways.
+func modeTime(b *testing.B, batch []filters.Filter, query *filters.Query, search bool) time.Duration {
+	b.Helper()
+	m := filters.NewMatcher(query)
+	m.ForceMode(search)
+	hits := make([]bool, len(batch))
+	least := time.Duration(math.MaxInt64)
+	for began, runs := time.Now(), 0; runs < 5 || time.Since(began) < 10*time.Millisecond; runs++ {
+		start := time.Now()
+		if err := m.Match(batch, hits); err != nil {
+			b.Fatal(err)
+		}
+		least = min(least, time.Since(start))
+	}
+	return least
+}
