@@ -93,6 +93,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
 		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), MaxTipAge: n.cfg.MaxTipAge,
+		Spread: n.crew.Spread,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

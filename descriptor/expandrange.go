@@ -30,7 +30,7 @@ func (d *Descriptor) ExpandRange(
 	ctx context.Context, first, last uint32, workers int, visit func(index uint32, scripts [][]byte) error,
 ) error {
 	if !d.IsRanged() {
-		first, last = 0, 0
+		return d.expandOnce(ctx, visit)
 	}
 	if err := CheckRange(int64(first), int64(last)); err != nil {
 		return err
@@ -54,6 +54,18 @@ func (d *Descriptor) ExpandRange(
 		return derivationError(r.alone(ctx))
 	}
 	return derivationError(r.together(ctx, workers))
+}
+
+// expandOnce is ExpandRange of a descriptor that is not ranged.
+func (d *Descriptor) expandOnce(ctx context.Context, visit func(index uint32, scripts [][]byte) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	scripts, err := d.Expand(0) //nolint:contextcheck // one index
+	if err != nil {
+		return err
+	}
+	return visit(0, scripts)
 }
 
 // rangeExpansion is the work of one ExpandRange, cut into chunks of indices.

@@ -2,59 +2,70 @@ package filters
 
 import (
 	"iter"
-	"maps"
 	"slices"
+
+	"github.com/seed61375155/trawl/internal/scriptset"
 )
 
 // Query is a set of scripts to look for, prepared once for a scan. It is
 // immutable and safe for concurrent use.
 type Query struct {
-	scripts map[string]struct{}
-	groups  []messages // ascending words
+	set    *scriptset.Set
+	groups []messages // ascending words
 }
 
 // NewQuery returns the query for a set of scripts, as they appear on chain, in
 // any order. Equal scripts count once. An empty script is looked for like any
-// other, though no filter was built with one.
+// other, though no filter was built with one. The query keeps the scripts: nobody
+// may write to them any more.
 func NewQuery(scripts [][]byte) *Query {
-	q := &Query{scripts: make(map[string]struct{}, len(scripts))}
-	byWords := make(map[int]*messages)
+	q := &Query{set: scriptset.New(len(scripts))}
 	for _, script := range scripts {
-		if q.HasScript(script) {
-			continue
-		}
-		q.scripts[string(script)] = struct{}{}
-		words := len(script)/8 + 1
-		if byWords[words] == nil {
-			byWords[words] = &messages{words: words}
-		}
-		byWords[words].add(script)
+		q.set.Add(script)
 	}
-	for _, words := range slices.Sorted(maps.Keys(byWords)) {
-		q.groups = append(q.groups, *byWords[words])
-	}
+	q.groups = newGroups(q.set.List())
 	return q
 }
 
-// Len returns the number of different scripts.
-func (q *Query) Len() int { return len(q.scripts) }
-
-// Scripts returns the different scripts, in any order.
-func (q *Query) Scripts() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for script := range q.scripts {
-			if !yield([]byte(script)) {
-				return
-			}
+// newGroups returns the messages of scripts by their lengths, which are counted
+// first, so that nothing grows.
+func newGroups(scripts [][]byte) (groups []messages) {
+	at := map[int]int{} // by words
+	last, words := 0, 0
+	groupOf := func(script []byte) int {
+		if n := len(script)/8 + 1; n != words { // most are as long as the one before
+			words, last = n, at[n]
 		}
+		return last
 	}
+	for _, script := range scripts {
+		i := groupOf(script)
+		if i == len(groups) || groups[i].words != words {
+			i = len(groups)
+			at[words], last = i, i
+			groups = append(groups, messages{words: words})
+		}
+		groups[i].count++
+	}
+	for i := range groups {
+		g := &groups[i]
+		g.tiles, g.count = make([]uint64, 0, tileCeil(g.count)*g.words), 0
+	}
+	for _, script := range scripts {
+		groups[groupOf(script)].add(script)
+	}
+	slices.SortFunc(groups, func(a, b messages) int { return a.words - b.words })
+	return groups
 }
+
+// Len returns the number of different scripts.
+func (q *Query) Len() int { return q.set.Len() }
+
+// Scripts returns the different scripts, in any order. Nobody may write to them.
+func (q *Query) Scripts() iter.Seq[[]byte] { return slices.Values(q.set.List()) }
 
 // HasScript reports whether the script is one of the query's.
-func (q *Query) HasScript(script []byte) bool {
-	_, found := q.scripts[string(script)]
-	return found
-}
+func (q *Query) HasScript(script []byte) bool { return q.set.Has(script) }
 
 // InBlock reports whether a block really creates or spends one of the query's
 // scripts, which tells a right match of its filter from a wrong one. spent are

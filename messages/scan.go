@@ -65,7 +65,7 @@ type RunScan struct {
 	Asks[ScanResult]
 
 	Slot        uint64
-	Scripts     [][]byte       // output scripts as they appear on chain, any order
+	Scripts     [][]byte       // output scripts as they appear on chain, any order; not to be changed any more
 	Start       int32          // first height; 0 <= Start <= height of Stop
 	Stop        chainhash.Hash // last block
 	CheckBlocks bool           // drop false positives by looking into matching blocks

@@ -14,7 +14,7 @@ var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
 	"descriptor":           {"internal/p2mr", "internal/slhdsa"},
-	"filters":              nil,
+	"filters":              {"internal/scriptset"},
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/coinstats":   {"internal/muhash"},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"internal/p2mr":        {"internal/slhdsa"},
 	"internal/p2p":         nil,
 	"internal/rangefilter": nil,
+	"internal/scriptset":   nil,
 	"internal/rawtx":       {"descriptor", "internal/p2mr", "internal/slhdsa"},
 	"internal/slots":       {"messages"},
 	"internal/slhdsa":      {"internal/cores"},
@@ -115,7 +116,7 @@ var actor = []string{"messages", "internal/ask", "internal/chainview", "filters"
 // method is what every group of methods may import.
 var method = []string{
 	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
-	"internal/coinstats", "internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txjson",
+	"internal/coinstats", "internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }
 

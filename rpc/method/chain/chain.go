@@ -42,6 +42,10 @@ type Deps struct {
 	// Expansions has the scripts of descriptors that were scanned for.
 	Expansions *descriptor.Expansions
 
+	// Spread starts a goroutine on a core that has nothing to do; nil stands for
+	// the go statement.
+	Spread func(work func())
+
 	// Sync follows the chains of the peers; nil without peers.
 	Sync *ask.Ref
 

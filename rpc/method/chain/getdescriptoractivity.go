@@ -111,7 +111,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 		return nil, err
 	}
 	found := activities{printer: p, scripts: map[string]struct{}{}, events: []any{}}
-	err = expandObjects(ctx, nil, a, p.Net, d.Expansions, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
+	err = d.expandObjects(ctx, nil, a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
 			found.scripts[string(script)] = struct{}{}
 		}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -287,6 +289,55 @@ func TestScanControlLane(t *testing.T) {
 		}
 		if got := call.Control(); got != want {
 			t.Errorf("%s: got %v, want %v", action, got, want)
+		}
+	}
+}
+
+// Of thousands of objects, which are parsed side by side, the first bad one is told
+// of, and the scripts keep their order.
+func TestScanManyObjects(t *testing.T) {
+	const n = 10_000
+	r := newRig(t, "main")
+	r.deps.Spread = func(work func()) { go work() }
+	r.build()
+	objects := make([]string, n)
+	var want [][]byte
+	for i := range objects {
+		script := []byte{0x51, byte(i >> 8), byte(i)}
+		want = append(want, script)
+		objects[i] = fmt.Sprintf(`"raw(%x)"`, script)
+		switch i % 500 {
+		case 1:
+			objects[i] = fmt.Sprintf(`"%s"`, descriptor.AddChecksum(fmt.Sprintf("raw(%X)", script)))
+		case 2:
+			objects[i] = fmt.Sprintf(`{"desc": "raw(%x)", "range": 5}`, script)
+		case 3:
+			want[i] = nil // some script of 22 bytes
+			objects[i] = fmt.Sprintf(`{"desc": "wpkh(%s)", "range": [%d, %d]}`, ranged, i, i)
+		}
+	}
+	done := r.start("scanblocks", `["start", [`+strings.Join(objects, ",")+`]]`)
+	r.reserve(nil)
+	call := actortest.Expect[*runScan](r.scanner)
+	for i, script := range call.Req.Scripts {
+		if i >= n || want[i] != nil && !bytes.Equal(script, want[i]) || want[i] == nil && len(script) != 22 {
+			t.Fatalf("script %d is %x, want %x", i, script, want[i])
+		}
+	}
+	if got := len(call.Req.Scripts); got != n {
+		t.Errorf("%d scripts, want %d", got, n)
+	}
+	call.Answer(messages.ScanResult{}, nil)
+	<-done
+
+	for _, first := range []int{0, 63, 64, 4095, 4096, n - 2} {
+		bad := slices.Clone(objects)
+		bad[first], bad[first+1] = fmt.Sprintf(`"bad%d(51)"`, first), `5`
+		done := r.start("scanblocks", `["start", [`+strings.Join(bad, ",")+`]]`)
+		r.reserve(nil)
+		r.expectRelease()
+		if got, want := <-done, fmt.Sprintf("-5 'bad%d(51)' is not a valid descriptor function", first); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 }

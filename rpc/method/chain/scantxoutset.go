@@ -114,7 +114,7 @@ func (s *coinScan) start(ctx context.Context, a *command.Args) (any, error) {
 		}
 	}
 	sought := soughtScripts{places: map[string]scriptPlace{}}
-	err = expandObjects(ctx, slot.Aborted, a, s.net, s.deps.Expansions, sought.add)
+	err = s.deps.expandObjects(ctx, slot.Aborted, a, s.net, sought.add)
 	if err != nil && !errors.Is(err, errAborted) {
 		return nil, err
 	}

@@ -1,0 +1,93 @@
+// Package scriptset keeps different scripts, thousands of them, and finds them again
+// in the time of a hash and a comparison.
+package scriptset
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// Set holds each script once, in the order they came; the zero value is empty. It
+// keeps the slices that it is given: nobody may write to them. Without writers it
+// is safe for concurrent use.
+//
+// The hash has a secret, so that nobody can choose scripts that collide.
+type Set struct {
+	seed  maphash.Seed
+	list  [][]byte
+	cells []uint64 // by open addressing: upper half of the hash, then place in list + 1; 0 is free
+}
+
+// minCells is how many cells there are at least; it is a power of two.
+const minCells = 16
+
+// New returns an empty set with room for n scripts.
+func New(n int) *Set {
+	s := &Set{list: make([][]byte, 0, n)}
+	s.rehash(n)
+	return s
+}
+
+// Len returns the number of scripts.
+func (s *Set) Len() int { return len(s.list) }
+
+// List returns the scripts. It is the set's own.
+func (s *Set) List() [][]byte { return s.list }
+
+// Has reports whether the set has a script.
+func (s *Set) Has(script []byte) bool {
+	if len(s.list) == 0 {
+		return false
+	}
+	_, has := s.find(maphash.Bytes(s.seed, script), script)
+	return has
+}
+
+// Add adds a script, and reports whether it was not there yet.
+func (s *Set) Add(script []byte) bool {
+	if 2*(len(s.list)+1) > len(s.cells) {
+		s.rehash(2 * (len(s.list) + 1))
+	}
+	hash := maphash.Bytes(s.seed, script)
+	at, has := s.find(hash, script)
+	if has {
+		return false
+	}
+	s.list = append(s.list, script)
+	s.cells[at] = cell(hash, len(s.list))
+	return true
+}
+
+// cell is what stands for the script at place-1 of the list.
+func cell(hash uint64, place int) uint64 { return hash>>32<<32 | uint64(uint32(place)) }
+
+// find returns the cell of a script, or the one it would take.
+func (s *Set) find(hash uint64, script []byte) (at int, has bool) {
+	mask := len(s.cells) - 1
+	for at = int(hash) & mask; s.cells[at] != 0; at = (at + 1) & mask {
+		if c := s.cells[at]; c>>32 == hash>>32 && bytes.Equal(s.list[uint32(c)-1], script) {
+			return at, true
+		}
+	}
+	return at, false
+}
+
+// rehash makes cells for n scripts, of which at most half are in use then.
+func (s *Set) rehash(n int) {
+	if s.cells == nil {
+		s.seed = maphash.MakeSeed()
+	}
+	size := minCells
+	for size < 2*n {
+		size *= 2
+	}
+	s.cells = make([]uint64, size)
+	for i, script := range s.list {
+		hash := maphash.Bytes(s.seed, script)
+		at := int(hash) & (size - 1)
+		for s.cells[at] != 0 {
+			at = (at + 1) & (size - 1)
+		}
+		s.cells[at] = cell(hash, i+1)
+	}
+}

@@ -1,0 +1,182 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+const (
+	// roundObjects is how many scan objects are parsed, on all cores, before the
+	// first of them is expanded: it bounds the memory.
+	roundObjects = 4096
+
+	// shareObjects is how many of them a core takes at a time.
+	shareObjects = 64
+)
+
+// An expansion visits the scripts of scan objects, one object after the other.
+// The objects are parsed ahead, on all cores.
+type expansion struct {
+	aborted     <-chan struct{} // nil: never
+	net         *descriptor.Network
+	known       *descriptor.Expansions
+	spread      func(func())
+	visit       visitScripts
+	scriptsOnly bool // visit asks for no branch: it may be nil
+}
+
+func (d *Deps) expansion(aborted <-chan struct{}, net *descriptor.Network, visit visitScripts) *expansion {
+	x := &expansion{aborted: aborted, net: net, known: d.Expansions, spread: d.Spread, visit: visit}
+	if x.spread == nil {
+		x.spread = func(work func()) { go work() }
+	}
+	return x
+}
+
+// parsed is a scan object that was read. Its error counts when its turn comes.
+type parsed struct {
+	scanObject
+
+	script   [1][]byte // its only one; nil: see branches
+	branches []*descriptor.Descriptor
+	err      error
+}
+
+// all visits the scripts of all objects, up to the first error.
+func (x *expansion) all(ctx context.Context, objects *jsontree.Value) error {
+	list := make([]parsed, min(objects.Len(), roundObjects))
+	for from := 0; from < objects.Len(); from += len(list) {
+		list = list[:min(len(list), objects.Len()-from)]
+		x.parseAll(ctx, objects, from, list)
+		for i := range list {
+			err := x.expand(ctx, &list[i])
+			if ended := x.ended(ctx); ended != nil {
+				return ended
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ended returns why to go on no longer, nil when there is no reason.
+func (x *expansion) ended(ctx context.Context) error {
+	select {
+	case <-x.aborted:
+		return errAborted
+	default:
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// parseAll parses the objects from a place on into list.
+func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from int, list []parsed) {
+	var next atomic.Int64
+	var panicked atomic.Pointer[string]
+	work := func() {
+		defer func() {
+			if p := recover(); p != nil {
+				text := fmt.Sprintf("%v\n%s", p, debug.Stack())
+				panicked.Store(&text)
+			}
+		}()
+		for x.ended(ctx) == nil {
+			at := int(next.Add(shareObjects)) - shareObjects
+			if at >= len(list) {
+				return
+			}
+			for i := at; i < min(at+shareObjects, len(list)); i++ {
+				list[i] = x.parse(objects.At(from + i)) //nolint:contextcheck // one index
+			}
+			runtime.Gosched() // many objects must not keep a node's other goroutines waiting
+		}
+	}
+	var group sync.WaitGroup
+	for range min(cores.Count(), len(list)/(4*shareObjects)+1) - 1 {
+		group.Add(1)
+		x.spread(func() { defer group.Done(); work() })
+	}
+	work()
+	group.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(*p)
+	}
+}
+
+// parse reads an object. Most that come in thousands are scripts or addresses.
+func (x *expansion) parse(v *jsontree.Value) (p parsed) {
+	if p.scanObject, p.err = parseScanObject(v); p.err != nil {
+		return p
+	}
+	if x.scriptsOnly {
+		if script, ok := descriptor.FixedScript(p.text, x.net); ok {
+			p.script[0] = script
+			return p
+		}
+	}
+	var err error
+	p.branches, err = descriptor.Parse(p.text, x.net, descriptor.Options{})
+	for i := 0; err == nil && i < len(p.branches); i++ {
+		err = p.branches[i].CheckAllowed("Scan object")
+	}
+	if err != nil {
+		p.err = command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+	}
+	return p
+}
+
+// expand visits the scripts of every branch of a descriptor. Ranges of descriptors
+// that have none are ignored.
+func (x *expansion) expand(ctx context.Context, p *parsed) error {
+	if p.script[0] != nil {
+		x.visit(nil, 0, p.script[:])
+		return nil
+	}
+	if p.err != nil {
+		return p.err
+	}
+	for _, branch := range p.branches {
+		if err := x.expandBranch(ctx, p, branch); err != nil {
+			return command.Errorf(command.InvalidAddressOrKey,
+				"Cannot derive script without private keys: '%s'", p.text)
+		}
+	}
+	return nil
+}
+
+// expandBranch visits the scripts of a branch. An abort ends it.
+func (x *expansion) expandBranch(ctx context.Context, p *parsed, branch *descriptor.Descriptor) error {
+	if branch.IsRanged() && x.aborted != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		done := make(chan struct{})
+		defer func() { cancel(); <-done }()
+		go func() {
+			defer close(done)
+			select {
+			case <-x.aborted:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return x.known.ExpandRange(ctx, branch, p.first, p.last, cores.Count(),
+		func(index uint32, scripts [][]byte) error {
+			x.visit(branch, index, scripts)
+			return nil
+		})
+}
