@@ -9,8 +9,8 @@ import (
 
 const printed = `goos: linux
 cpu: Some CPU
-BenchmarkScan/threads=2/k=1-2         	       7	 2290331 ns/op	         1.150 GB/s	         2.29 ms
-BenchmarkScan/threads=2/wpkh=1000-2   	       7	 9290331 ns/op	         0.250 GB/s	         9.29 ms	   3.0 x-core
+BenchmarkTries/threads=2/k=1-2         	       7	 2290331 ns/op	         1.150 GB/s	         2.29 ms
+BenchmarkTries/threads=2/wpkh=1000-2   	       7	 9290331 ns/op	         0.250 GB/s	         9.29 ms	   3.0 x-core
 BenchmarkAbort-2 	       7	 5 ns/op	  0.1 other	 1 load
 PASS
 ok  	example.org/bench	161.884s
@@ -18,7 +18,7 @@ ok  	example.org/bench	161.884s
 
 func TestTables(t *testing.T) {
 	const want = `
-## Scan
+## Tries
 
 | threads | k | ms | GB/s | x-core |
 | --- | --- | ---: | ---: | ---: |

@@ -27,6 +27,9 @@ func writeTable(w io.Writer, lines []line) {
 	keys := labelKeys(lines[0])
 	columns := columnsOf(lines)
 	fmt.Fprintf(w, "\n## %s\n\n", lines[0].bench)
+	if method := methods[lines[0].bench]; method != "" {
+		fmt.Fprintf(w, "%s\n\n", method)
+	}
 	writeRow(w, slices.Concat(keys, columns))
 	writeRow(w, slices.Concat(slices.Repeat([]string{"---"}, len(keys)), slices.Repeat([]string{"---:"}, len(columns))))
 	for _, l := range lines {

@@ -59,9 +59,9 @@ func TestGolden(t *testing.T) {
 func TestGoldenKernels(t *testing.T) {
 	soak := os.Getenv("TRAWL_SOAK") != ""
 	for i, kernel := range filters.KernelNames() {
-		for j, layout := range []filters.Layout{filters.LayoutProbe, filters.LayoutPlain} {
+		for j, layout := range []filters.Layout{filters.LayoutProbe, filters.LayoutPlain, filters.LayoutAuto} {
 			for _, set := range []string{"regtest-chain", "mainnet"} {
-				if !soak && (set == "mainnet" && (j > 0 || e2e.Race) || (i+j)%2 == 1) {
+				if !soak && (layout == filters.LayoutAuto || set == "mainnet" && (j > 0 || e2e.Race) || (i+j)%2 == 1) {
 					continue // under the race detector the search of the main chain takes minutes
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", kernel, layout, set), func(t *testing.T) {
