@@ -67,14 +67,14 @@ const maxSorted = 2_048
 
 // searches is true where to hash and sort the scripts for all lanes, which takes
 // in proportion to k*log(k)^2, is faster than to make bitmaps of the elements
-// (BenchmarkModes: up to about 80 scripts for 20 elements, 128 for 200, 490 for
-// 2,000, 1,000 for 5,000, 1,200 for 8,000).
+// (BenchmarkModes: up to about 55 scripts for 20 elements, 60 for 200, 280 for
+// 2,000, 800 for 8,000).
 func (avx512) searches(group, n, k int) bool {
 	if group < minLanes {
 		return portable{}.searches(group, n, k)
 	}
 	log := bits.Len(uint(k))
-	return k <= maxSorted && k*log*log <= 18*n+3_000
+	return k <= maxSorted && k*log*log <= 10*n+1_900
 }
 
 // search hashes each script for all lanes at once, sorts the hashes of each
@@ -87,8 +87,8 @@ func (k avx512) search(group []lane, q *Query, s *scratch) {
 	hashRows(group, q, s)
 	r := vectorRun{rows: s.rows}
 	r.begin(group)
-	for steps := r.steps(pairStep); steps > 0; steps = r.steps(pairStep) {
-		r.advance(steps, mergeLanes(&r.lanes32, steps, &s.rows[0]), pairStep)
+	for steps := r.steps(fourStep); steps > 0; steps = r.steps(fourStep) {
+		r.advance(steps, mergeLanes(&r.lanes32, steps, &s.rows[0]), fourStep)
 	}
 	r.drain()
 	for i := range group {
@@ -173,4 +173,4 @@ func exchange512(rows *uint64, pairs *[2]uint32, count int)
 func decodeLanes(l *lanes32, blocks int) (done int)
 
 //go:noescape
-func mergeLanes(l *lanes32, pairs int, hashes *uint64) (done int)
+func mergeLanes(l *lanes32, fours int, hashes *uint64) (done int)

@@ -75,12 +75,12 @@ func TestKernelDecode(t *testing.T) {
 }
 
 // TestKernelDecodeRuns decodes filters with one quotient around the lengths that
-// two share in a window, one has and that end it, as the first and the second of
-// a pair, from every bit of a byte on, in all lanes.
+// two share in a window, four in two, one has and that end it, as each of four that
+// are decoded at once, from every bit of a byte on, in all lanes.
 func TestKernelDecodeRuns(t *testing.T) {
 	eachKernel(t, func(t *testing.T) {
 		t.Helper()
-		for _, run := range []uint64{0, 8, 9, 16, 17, 18, 35, 36, 37, 38, 56, 57, 63, 64, 65} {
+		for _, run := range []uint64{0, 8, 9, 16, 17, 18, 23, 24, 25, 35, 36, 37, 38, 56, 57, 63, 64, 65} {
 			for turn := range uint64(16) {
 				var all [][]byte
 				var want [][]uint64

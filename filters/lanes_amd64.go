@@ -16,9 +16,9 @@ const (
 	// than in another round of vectors.
 	remnant = 16
 
-	// pairStep and blockStep are the steps of mergeLanes and decodeLanes, in
+	// fourStep and blockStep are the steps of mergeLanes and decodeLanes, in
 	// elements of each lane.
-	pairStep  = 2
+	fourStep  = 4
 	blockStep = 8
 )
 

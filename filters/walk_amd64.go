@@ -2,9 +2,9 @@ package filters
 
 import "runtime"
 
-// walkPairs is how many pairs of elements decide nearly every place: a chunk has
+// walkFours is how many times four elements decide nearly every place: a chunk has
 // more than 24 elements after its first only once in five.
-const walkPairs = 12
+const walkFours = 6
 
 // walkState is the state of walking from 32 places side by side.
 type walkState struct {
@@ -49,7 +49,7 @@ func (w *walkState) group(places []waiting) {
 		}
 	}
 	w.lanes.found = 0
-	mergeLanes(&w.lanes, walkPairs, &w.rows[0])
+	mergeLanes(&w.lanes, walkFours, &w.rows[0])
 	for i := range places {
 		w.settle(&places[i], i, live>>i&1 != 0)
 	}

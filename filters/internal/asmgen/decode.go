@@ -11,6 +11,13 @@ var reverse8 = [8]uint64{
 	0x0001020304050607, 0x08090a0b0c0d0e0f, 0x0001020304050607, 0x08090a0b0c0d0e0f,
 }
 
+// decoderConstants are what a decoder reads from memory.
+func decoderConstants(a *file) {
+	constant(a, "reverse8<>", reverse8[:])
+	a.WriteString("\nDATA fourMin<>+0(SB)/8, $(4*const_minBits)\nGLOBL fourMin<>(SB), RODATA|NOPTR, $8\n")
+	a.WriteString("\nDATA maxRun<>+0(SB)/8, $const_maxRun\nGLOBL maxRun<>(SB), RODATA|NOPTR, $8\n")
+}
+
 // field is a field of the struct lanes32, an array of one number for each lane:
 // the 8 lanes of set i of it. The offsets are from go_asm.h, which the compiler
 // writes.
@@ -20,11 +27,12 @@ func field(name string, i int) string {
 
 // set names the registers of 8 lanes.
 type set struct {
-	i            int
-	pos, last    string // state
-	first, value string // the two elements that were decoded
-	newPos       string
-	runs         string // quotients, sum of both in the end
+	i         int
+	pos, last string // state
+	value     string // the window, and in the end the last of the four elements
+	first     string // elements before
+	newPos    string
+	runs      string // sum of the quotients
 }
 
 // sets are all lanes.
@@ -36,25 +44,26 @@ func sets() []set {
 	return all
 }
 
-// Registers of constants.
+// Registers of constants, and of what is needed for an instruction or two.
 const (
-	zReverse = "Z24" // reverse8
-	zSeven   = "Z25"
-	zShared  = "Z26" // the most that two quotients in one window add up to
-	zTwoMin  = "Z27" // the bits of two elements but their quotients
-	zOnes    = "Z28"
-	zMin     = "Z29" // the bits of an element but its quotient
-	zMaxRun  = "Z30" // the longest quotient that fits a window
-	zScratch = "Z31"
+	zReverse   = "Z24" // reverse8
+	zSeven     = "Z25"
+	zShared    = "Z26" // the most that two quotients in the first window add up to
+	zRest      = "Z27" // what four do, in both windows
+	zMin       = "Z28" // the bits of an element but its quotient
+	zRemainder = "Z29" // mask of a remainder
+	zTemp      = "Z30"
+	zScratch   = "Z31"
 )
 
 // decoder writes the parts that all decoding loops have in common. SI is the
-// struct of lanes, R8 aligned scratch memory of 256 bytes; the pairs left to do
-// are in CX, those to do before the room must be looked at again in R13. AX, DX,
-// R9 and R10 are overwritten.
+// struct of lanes, R8 aligned scratch memory of 256 bytes; the steps of four
+// elements left to do are in CX, those to do before the room must be looked at
+// again in R13. AX, DX, R9 and R10 are overwritten.
 type decoder struct {
 	*file
 	sets []set
+	rows string // register of where the first three elements of all lanes go
 }
 
 // over writes an instruction for each set of lanes in turn.
@@ -71,14 +80,13 @@ func (d decoder) start() {
 	for _, c := range []struct{ value, register string }{
 		{"$7", zSeven},
 		{"$(57-2*const_minBits)", zShared},
-		{"$(2*const_minBits)", zTwoMin},
+		{"$(64-2*const_minBits)", zRest},
 		{"$const_minBits", zMin},
-		{"$const_maxRun", zMaxRun},
+		{"$((1<<const_P)-1)", zRemainder},
 	} {
 		d.op("MOVQ", c.value, "R9")
 		d.op("VPBROADCASTQ", "R9", c.register)
 	}
-	d.op("VPTERNLOGQ", "$0xff", zOnes, zOnes, zOnes)
 	d.note("State of the lanes.")
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("pos", s.i), s.pos} })
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("last", s.i), s.last} })
@@ -91,8 +99,8 @@ func (d decoder) save() {
 }
 
 // room sets R13 to how many times all lanes surely have 2^shift bits left, at
-// most CX. 2^7 are enough for a pair of elements, which takes two windows of 57
-// bits at most.
+// most CX. 2^8 are enough for four elements, which take four windows of 57 bits at
+// most.
 func (d decoder) room(shift int) {
 	d.note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the bits are.", 1<<shift)
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("end", s.i), s.value} })
@@ -112,75 +120,148 @@ func (d decoder) room(shift int) {
 	d.op("CMOVQGT", "CX", "R13")
 }
 
-// pair decodes two elements of each lane into first and value, and the position
-// after them into newPos; pos and last stay. It jumps to long if a quotient does
-// not fit a window. Its labels begin with slow.
-func (d decoder) pair() {
-	d.windows()
-	d.note("First element: a quotient in unary, its closing zero, a remainder. With the zero as top bit, shifting leaves just the remainder.")
-	d.over("VPXORQ", func(s set) []any { return []any{zOnes, s.value, s.runs} })
-	d.over("VPLZCNTQ", func(s set) []any { return []any{s.runs, s.runs} })
-	d.over("VPSLLVQ", func(s set) []any { return []any{s.runs, s.value, s.value} })
-	d.over("VPSRLQ", func(s set) []any { return []any{"$(64-const_minBits)", s.value, s.newPos} })
-	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.last, s.first} })
+// row is the memory of the elements of a set: those of all lanes lie side by side.
+func (d decoder) row(i int, s set) string { return mem(d.rows, 8*lanes*i+64*s.i) }
+
+// four decodes four elements of each lane, the first three into rows, the last one
+// into value, and the position after them into newPos; pos and last stay. It jumps
+// to long if a quotient does not fit a window. Its labels begin with slow.
+//
+// From one position to the next is a long way of instructions that wait for each
+// other, so two windows of 8 bytes are loaded at once. They are kept inverted: then
+// a quotient is the number of leading zeros. And they are rotated, which brings a
+// remainder to the end, and the next element to the front.
+func (d decoder) four() {
+	d.firstWindows()
+	d.note("First element: its quotient, the remainder, the sum.")
+	d.over("VPLZCNTQ", func(s set) []any { return []any{s.value, s.runs} })
+	d.rotate(func(s set) string { return s.runs })
 	d.over("VPSLLQ", func(s set) []any { return []any{"$const_P", s.runs, s.newPos} })
-	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.first, s.first} })
-	d.over("VPSLLQ", func(s set) []any { return []any{"$const_minBits", s.value, s.value} })
-	d.note("Second element, of what is left of the window.")
-	d.over("VPXORQ", func(s set) []any { return []any{zOnes, s.value, s.newPos} })
-	d.over("VPLZCNTQ", func(s set) []any { return []any{s.newPos, s.newPos} })
-	d.over("VPSLLVQ", func(s set) []any { return []any{s.newPos, s.value, s.value} })
-	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.runs, s.runs} })
-	d.over("VPSRLQ", func(s set) []any { return []any{"$(64-const_minBits)", s.value, s.value} })
-	d.over("VPADDQ", func(s set) []any { return []any{s.first, s.value, s.value} })
-	d.over("VPSLLQ", func(s set) []any { return []any{"$const_P", s.newPos, s.newPos} })
-	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.value, s.value} })
+	d.over("VPTERNLOGQ", withRemainder)
+	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.last, s.first} })
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(0, s)} })
+	d.note("Second element.")
+	d.next()
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(1, s)} })
+	d.note("K5: does the second element of any lane not lie within the window?")
+	d.beyond(zShared, "K5")
+	d.secondWindows()
+	d.note("Third element.")
+	d.next()
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, d.row(2, s)} })
+	d.note("Fourth element.")
+	d.next()
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, s.value} })
 	d.over("VPADDQ", func(s set) []any { return []any{s.runs, s.pos, s.newPos} })
-	d.over("VPADDQ", func(s set) []any { return []any{zTwoMin, s.newPos, s.newPos} })
-	d.note("Did the second element of every lane lie within the window?")
-	d.op("VPMAXUQ", "Z12", "Z13", "Z12")
-	d.op("VPMAXUQ", "Z14", "Z15", "Z14")
-	d.op("VPMAXUQ", "Z12", "Z14", "Z12")
-	d.op("VPCMPUQ", 6, zShared, "Z12", "K5")
-	d.op("KORTESTB", "K5", "K5")
+	d.over("VPADDQ.BCST", func(s set) []any { return []any{"fourMin<>(SB)", s.newPos, s.newPos} })
+	d.note("Did any element not lie within the windows?")
+	d.beyond(zRest, "K6")
+	d.op("KORTESTB", "K5", "K6")
 	d.op("JNZ", "slow")
-	d.label("decoded", "Now first and second element and the position after them are known.")
+	d.label("decoded", "Now the elements and the position after them are known.")
 }
 
-// windows loads the 8 bytes at the position of each lane, with its first bit as
-// the highest: 57 bits or more. Loads one by one are faster than a gather.
-func (d decoder) windows() {
+// withRemainder are the operands that put the remainder, at the end of the window,
+// beside the quotient in newPos: newPos | ^value & zRemainder.
+func withRemainder(s set) []any { return []any{"$0xf4", s.value, zRemainder, s.newPos} }
+
+// next decodes the element at the front of the window, adds it to first and its
+// quotient to runs.
+func (d decoder) next() {
+	d.over("VPLZCNTQ", func(s set) []any { return []any{s.value, s.newPos} })
+	d.rotate(func(s set) string { return s.newPos })
+	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.runs, s.runs} })
+	d.over("VPSLLQ", func(s set) []any { return []any{"$const_P", s.newPos, s.newPos} })
+	d.over("VPTERNLOGQ", withRemainder)
+	d.over("VPADDQ", func(s set) []any { return []any{s.newPos, s.first, s.first} })
+}
+
+// rotate brings an element of a quotient to the end of the window.
+func (d decoder) rotate(quotient func(s set) string) {
+	for _, s := range d.sets {
+		d.op("VPADDQ", zMin, quotient(s), zScratch)
+		d.op("VPROLVQ", zScratch, s.value, s.value)
+	}
+}
+
+// beyond sets the bits of those lanes of a set whose quotients, or those of the
+// same lane of another set, add up to more than a limit.
+func (d decoder) beyond(limit, mask string) {
+	d.op("VPMAXUQ", "Z12", "Z13", zTemp)
+	d.op("VPMAXUQ", "Z14", "Z15", zScratch)
+	d.op("VPMAXUQ", zTemp, zScratch, zTemp)
+	d.op("VPCMPUQ", 6, limit, zTemp, mask)
+}
+
+// firstWindows loads the 8 bytes at the position of each lane, inverted, with its
+// first bit as the highest: 57 bits or more, and some that were before.
+func (d decoder) firstWindows() {
 	d.note("Windows: load 8 bytes at the position of each lane.")
 	d.over("VPSRLQ", func(s set) []any { return []any{3, s.pos, s.newPos} })
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.newPos, mem("R8", 64*s.i)} })
 	for _, s := range d.sets {
-		quarter := []string{x(8 + s.i), x(12 + s.i), x(16 + s.i), x(20 + s.i)}
-		for i, q := range quarter {
-			d.op("MOVQ", mem("R8", 64*s.i+16*i), "AX")
-			d.op("MOVQ", mem("R8", 64*s.i+16*i+8), "DX")
-			d.op("VMOVQ", "(AX)", q)
-			d.op("VPINSRQ", 1, "(DX)", q, q)
-		}
-		d.op("VINSERTI64X2", 1, quarter[1], y(8+s.i), y(8+s.i))
-		d.op("VINSERTI64X2", 1, quarter[3], y(16+s.i), y(16+s.i))
-		d.op("VINSERTI64X4", 1, y(16+s.i), s.value, s.value)
+		d.load8(s, 0, s.value)
 	}
 	d.over("VPANDQ", func(s set) []any { return []any{zSeven, s.pos, s.newPos} })
 	d.over("VPSHUFB", func(s set) []any { return []any{zReverse, s.value, s.value} })
-	d.over("VPSLLVQ", func(s set) []any { return []any{s.newPos, s.value, s.value} })
+	d.over("VPTERNLOGQ", func(s set) []any { return []any{"$0x55", s.value, s.value, s.value} })
+	d.over("VPROLVQ", func(s set) []any { return []any{s.newPos, s.value, s.value} })
 }
 
-// slow decodes a pair with a window for each element, which one pair in 16,000
-// needs.
+// secondWindows puts the bits of the next 8 bytes after what is left of the first
+// ones: 64 bits that are not yet decoded.
+func (d decoder) secondWindows() {
+	d.note("Windows: load the next 8 bytes, and put them after the bits that are left, whose number is %s less pos and quotients.", zRest)
+	for _, s := range d.sets {
+		d.load8(s, 8, s.newPos)
+	}
+	d.over("VPSHUFB", func(s set) []any { return []any{zReverse, s.newPos, s.newPos} })
+	for _, s := range d.sets {
+		d.op("VPANDQ", zSeven, s.pos, zScratch)
+		d.op("VPSUBQ", zScratch, zRest, zScratch)
+		d.op("VPSUBQ", s.runs, zScratch, zScratch)
+		d.note("All ones, shifted, are a mask of the bits after those.")
+		d.op("VPTERNLOGQ", "$0xff", zTemp, zTemp, zTemp)
+		d.op("VPSRLVQ", zScratch, s.newPos, s.newPos)
+		d.op("VPSRLVQ", zScratch, zTemp, zTemp)
+		d.op("VPTERNLOGQ", "$0x74", s.newPos, zTemp, s.value)
+	}
+}
+
+// load8 loads 8 bytes for each lane of a set, at an offset from its address in the
+// scratch memory. Loads one by one are faster than a gather.
+func (d decoder) load8(s set, offset int, to string) {
+	x0, y0 := "X"+to[1:], "Y"+to[1:]
+	for i, r := range []string{x0, "X31", "X30", "X31"} {
+		d.op("MOVQ", mem("R8", 64*s.i+16*i), "AX")
+		d.op("MOVQ", mem("R8", 64*s.i+16*i+8), "DX")
+		d.op("VMOVQ", mem("AX", offset), r)
+		d.op("VPINSRQ", 1, mem("DX", offset), r, r)
+		switch i {
+		case 1:
+			d.op("VINSERTI64X2", 1, r, y0, y0)
+		case 3:
+			d.op("VINSERTI64X2", 1, r, "Y30", "Y30")
+		}
+	}
+	d.op("VINSERTI64X4", 1, "Y30", to, to)
+}
+
+// slow decodes four elements with a window for each, which one step in 200 needs.
 func (d decoder) slow() {
-	d.label("slow", "Decode the pair again with a window for each element. R10 is not zero when a quotient fits none.")
+	d.label("slow", "Decode the elements again with a window for each. R10 is not zero when a quotient fits none.")
 	d.op("XORQ", "R10", "R10")
 	d.op("XORQ", "R9", "R9")
 	for _, s := range d.sets {
-		d.note("Lanes %d to %d: the first element.", 8*s.i, 8*s.i+7)
-		d.slowElement(s, s.pos, s.last, s.first)
-		d.note("The second element.")
-		d.slowElement(s, s.newPos, s.first, s.value)
+		pos, last := s.pos, s.last
+		for i, value := range []string{s.first, s.value, s.first, s.value} {
+			d.note("Lanes %d to %d: element %d.", 8*s.i, 8*s.i+7, i+1)
+			d.slowElement(s, pos, last, value)
+			if i < 3 {
+				d.op("VMOVDQA64", value, d.row(i, s))
+			}
+			pos, last = s.newPos, value
+		}
 	}
 	d.op("TESTQ", "R10", "R10")
 	d.op("JZ", "decoded")
@@ -195,9 +276,9 @@ func (d decoder) slowElement(s set, pos, last, value string) {
 	d.op("VPANDQ", zSeven, pos, s.runs)
 	d.op("VPSHUFB", zReverse, zScratch, zScratch)
 	d.op("VPSLLVQ", s.runs, zScratch, zScratch)
-	d.op("VPXORQ", zOnes, zScratch, s.runs)
+	d.op("VPTERNLOGQ", "$0x55", zScratch, zScratch, s.runs)
 	d.op("VPLZCNTQ", s.runs, s.runs)
-	d.op("VPCMPUQ", 6, zMaxRun, s.runs, "K5")
+	d.op("VPCMPUQ.BCST", 6, "maxRun<>(SB)", s.runs, "K5")
 	d.op("KMOVB", "K5", "AX")
 	d.op("ORQ", "AX", "R10")
 	d.op("VPADDQ", s.runs, pos, s.newPos)
@@ -209,7 +290,7 @@ func (d decoder) slowElement(s set, pos, last, value string) {
 	d.op("VPADDQ", s.runs, value, value)
 }
 
-// advance makes the pair the last.
+// advance makes the fourth element the last.
 func (d decoder) advance() {
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.newPos, s.pos} })
 	d.over("VMOVDQA64", func(s set) []any { return []any{s.value, s.last} })

@@ -14,7 +14,7 @@ func decodeLanes(a *file) {
 	const block = 8 // elements of a lane that are stored at a time
 	a.function("decodeLanes(l *lanes32, blocks int) (done int)", 256*(1+block)+64, 24,
 		"decodeLanes decodes blocks of 8 elements of every lane to where its out points, and returns how many. It ends early where a lane has no room for a block left or a quotient fits no window, and leaves all lanes after the last whole block.")
-	d := decoder{a, sets()}
+	d := decoder{a, sets(), "DI"}
 	a.load("l", 0, "SI", "blocks", 8, "CX")
 	align(a)
 	a.op("XORQ", "R12", "R12")
@@ -26,19 +26,18 @@ func decodeLanes(a *file) {
 	a.op("JZ", "done")
 	a.op("SUBQ", "R13", "CX")
 
-	a.label("block", "For each block: four pairs.")
+	a.label("block", "For each block: twice four elements.")
 	a.op("LEAQ", mem("R8", 256), "DI")
-	a.op("MOVQ", fmt.Sprint("$", block/2), "BX")
+	a.op("MOVQ", fmt.Sprint("$", block/4), "BX")
 
-	a.label("pair", "For each pair of elements.")
-	d.pair()
+	a.label("four", "For each four elements.")
+	d.four()
 	d.advance()
-	a.note("Put both elements of all lanes into rows.")
-	d.over("VMOVDQA64", func(s set) []any { return []any{s.first, mem("DI", 64*s.i)} })
-	d.over("VMOVDQA64", func(s set) []any { return []any{s.value, mem("DI", 8*lanes+64*s.i)} })
-	a.op("ADDQ", 2*8*lanes, "DI")
+	a.note("Put the last of them into its row.")
+	d.over("VMOVDQA64", func(s set) []any { return []any{s.value, d.row(3, s)} })
+	a.op("ADDQ", 4*8*lanes, "DI")
 	a.op("DECQ", "BX")
-	a.op("JNZ", "pair")
+	a.op("JNZ", "four")
 
 	for _, s := range d.sets {
 		transpose(a, s)
@@ -86,11 +85,12 @@ func transpose(a *file, s set) {
 
 // mergeLanes looks for hashes while it decodes.
 func mergeLanes(a *file) {
-	a.function("mergeLanes(l *lanes32, pairs int, hashes *uint64) (done int)", 512+64, 32,
-		"mergeLanes decodes pairs of elements of every lane, and returns how many. It sets the bits in found of those lanes that hold one of their hashes: hashes are rows of one number for each lane, ascending in each lane, the last all ones. next is the index of a lane's current hash, the first that is not less than all its elements before. It ends early as decodeLanes does.")
-	d := decoder{a, sets()}
-	a.load("l", 0, "SI", "pairs", 8, "CX", "hashes", 16, "DI")
+	a.function("mergeLanes(l *lanes32, fours int, hashes *uint64) (done int)", 256*5+64, 32,
+		"mergeLanes decodes elements of every lane, four at a time, and returns how many. It sets the bits in found of those lanes that hold one of their hashes: hashes are rows of one number for each lane, ascending in each lane, the last all ones. next is the index of a lane's current hash, the first that is not less than all its elements before. It ends early as decodeLanes does.")
+	d := decoder{a, sets(), "BX"}
+	a.load("l", 0, "SI", "fours", 8, "CX", "hashes", 16, "DI")
 	align(a)
+	a.op("LEAQ", mem("R8", 512), "BX")
 	a.op("MOVQ", "CX", "R12")
 	a.op("MOVQ", "lanes32_found(SI)", "R11")
 	d.start()
@@ -104,13 +104,13 @@ func mergeLanes(a *file) {
 	}
 
 	a.label("room", "As long as there are steps to do: as many as there is room for.")
-	d.room(7)
+	d.room(8)
 	a.op("TESTQ", "R13", "R13")
 	a.op("JZ", "done")
 	a.op("SUBQ", "R13", "CX")
 
-	a.label("pair", "For each pair of elements.")
-	d.pair()
+	a.label("four", "For each four elements.")
+	d.four()
 	d.advance()
 	a.note("Has any lane reached its current hash?")
 	d.over("VPCMPUQ", func(s set) []any { return []any{5, mem("R8", 256+64*s.i), s.value, fmt.Sprint("K", 1+s.i)} })
@@ -119,9 +119,9 @@ func mergeLanes(a *file) {
 	a.op("KORTESTB", "K5", "K6")
 	a.op("JNZ", "reached")
 
-	a.label("next", "The pair is done.")
+	a.label("next", "The four are done.")
 	a.op("DECQ", "R13")
-	a.op("JNZ", "pair")
+	a.op("JNZ", "four")
 	a.op("JMP", "room")
 
 	reached(d)
@@ -149,11 +149,13 @@ func reached(d decoder) {
 		a.note("Lanes %d to %d.", 8*s.i, 8*s.i+7)
 		a.op("KORTESTB", k, k)
 		a.op("JZ", beyond)
-		a.label(again, "For each hash that a lane has reached: is it one of both elements?")
+		a.label(again, "For each hash that a lane has reached: is it one of the four elements?")
 		a.op("VMOVDQA64", current, s.runs)
-		a.op("VPCMPEQQ", s.first, s.runs, k, "K5")
-		a.op("VPCMPEQQ", s.value, s.runs, k, "K6")
-		a.op("KORB", "K5", "K6", "K5")
+		a.op("VPCMPEQQ", s.value, s.runs, k, "K5")
+		for i := range 3 {
+			a.op("VPCMPEQQ", d.row(i, s), s.runs, k, "K6")
+			a.op("KORB", "K5", "K6", "K5")
+		}
 		a.op("KMOVB", "K5", "AX")
 		if s.i > 0 {
 			a.op("SHLQ", 8*s.i, "AX")

@@ -78,14 +78,14 @@ func avx512Lookup() []byte {
 
 func avx512Decode() []byte {
 	a := newFile("The decoder of the AVX-512 kernel: 32 filters side by side, 8 in a register.")
-	constant(a, "reverse8<>", reverse8[:])
+	decoderConstants(a)
 	decodeLanes(a)
 	return a.Bytes()
 }
 
 func avx512Merge() []byte {
 	a := newFile("The decoder of the AVX-512 kernel that looks for hashes while it decodes.")
-	constant(a, "reverse8<>", reverse8[:])
+	decoderConstants(a)
 	constant(a, "row<>", []uint64{lanes})
 	mergeLanes(a)
 	return a.Bytes()
