@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
@@ -21,7 +23,8 @@ func BenchmarkExpand(b *testing.B) {
 	net := descriptor.NetworkOf(&chaincfg.RegressionNetParams)
 	for _, kind := range []string{"wpkh(%s/0/*)", "tr(%s/0/*)", "wsh(sortedmulti(2,%[1]s/0/*,%[1]s/1/*,%[1]s/2/*))"} {
 		for _, threads := range threadCounts() {
-			b.Run(fmt.Sprintf("of=%.4s/threads=%d", kind, threads), func(b *testing.B) {
+			name, _, _ := strings.Cut(kind, "(")
+			b.Run(fmt.Sprintf("of=%s/threads=%d", name, threads), func(b *testing.B) {
 				parsed, err := descriptor.Parse(fmt.Sprintf(kind, masterKey), net, descriptor.Options{})
 				if err != nil {
 					b.Fatal(err)
@@ -37,7 +40,7 @@ func BenchmarkExpand(b *testing.B) {
 	p := open(b, node(filepath.Join(folder(b), "trawl"), 0))
 	rival := core(b)
 	for _, known := range []bool{false, true} {
-		b.Run(fmt.Sprintf("of=deriveaddresses/known=%v", known), func(b *testing.B) {
+		b.Run(fmt.Sprintf("of=deriveaddresses,known=%v/threads=%d", known, runtime.GOMAXPROCS(0)), func(b *testing.B) {
 			ours := &contender{run: deriving(b, p, known)}
 			all := []*contender{ours}
 			if rival != nil {

@@ -90,3 +90,34 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// FuzzBuild builds filters of arbitrary hashes, equal ones among them. They must
+// have all of them, before and after they were written.
+func FuzzBuild(f *testing.F) {
+	f.Add([]byte{}, uint8(0))
+	f.Add(make([]byte, 64), uint8(1))
+	f.Add([]byte("0123456789abcdef0123456789abcdefghijklmn"), uint8(200))
+	f.Fuzz(func(t *testing.T, b []byte, more uint8) {
+		var all []uint64
+		for ; len(b) >= 8; b = b[8:] {
+			all = append(all, binary.LittleEndian.Uint64(b))
+		}
+		rng := rand.New(rand.NewPCG(uint64(len(b)), uint64(more)))
+		for range 20 * int(more) {
+			all = append(all, rng.Uint64()>>rng.IntN(64))
+		}
+		data, err := rangefilter.Build(slices.Clone(all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter, err := rangefilter.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, hash := range all {
+			if !filter.Has(hash) {
+				t.Fatalf("%x is missing among %d", hash, len(all))
+			}
+		}
+	})
+}
