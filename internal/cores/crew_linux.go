@@ -97,6 +97,7 @@ func (h *hand) serve() {
 		work := h.work
 		h.work = nil
 		work()
+		runtime.Gosched() // who hears of what was done goes first
 	}
 }
 

@@ -37,6 +37,9 @@ type worker struct {
 	size    int32     // filters that take about unitTime
 	yielded time.Time // when others were let run
 	*tools
+
+	matchAll func() // matches the batch; made once, not for each
+	matchErr error  // of the matcher
 }
 
 // tools are the memory that a worker needs. Filters of a batch are overwritten by
@@ -58,6 +61,7 @@ func newWorker(ctx context.Context, p *Pass) *worker {
 		tools: toolbox.Get().(*tools),
 	}
 	w.matcher.Reset(p.Query)
+	w.matchAll = func() { w.matchErr = w.matcher.Match(w.batch, w.matched) }
 	return w
 }
 
@@ -176,19 +180,18 @@ func (w *worker) name(unit Heights) {
 // matchBatch sets the hits of the batch. Where memory fails that holds probe
 // lines, it does without them.
 func (w *worker) matchBatch() error {
-	var matchErr error
-	fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.matched) })
+	fault := w.view.Guard(w.matchAll)
 	if fault == nil {
-		return w.malformed(matchErr)
+		return w.malformed(w.matchErr)
 	}
 	if err := w.locate(fault); err != nil {
 		return err
 	}
 	w.stripLines()
-	if fault := w.view.Guard(func() { matchErr = w.matcher.Match(w.batch, w.matched) }); fault != nil {
+	if fault := w.view.Guard(w.matchAll); fault != nil {
 		return &DamagedError{Block: w.batch[0].Block, Err: fault}
 	}
-	return w.malformed(matchErr)
+	return w.malformed(w.matchErr)
 }
 
 // stripLines takes the lines from the filters of the batch, and tells of those
@@ -252,6 +255,9 @@ func (w *worker) locate(fault error) error {
 
 // malformed names the block of a filter that is not the one that was stored.
 func (w *worker) malformed(err error) error {
+	if err == nil {
+		return nil // without a pointer that escapes
+	}
 	var bad *filters.BatchError
 	if errors.As(err, &bad) {
 		return &DamagedError{Block: w.batch[bad.Index].Block, Err: err}

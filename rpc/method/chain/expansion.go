@@ -99,10 +99,12 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 			if at >= len(list) {
 				return
 			}
+			if at > 0 {
+				runtime.Gosched() // many objects must not keep a node's other goroutines waiting
+			}
 			for i := at; i < min(at+shareObjects, len(list)); i++ {
 				list[i] = x.parse(objects.At(from + i)) //nolint:contextcheck // one index
 			}
-			runtime.Gosched() // many objects must not keep a node's other goroutines waiting
 		}
 	}
 	var group sync.WaitGroup
