@@ -5,7 +5,7 @@ import "runtime"
 // avx2 is the kernel for processors with AVX2, BMI2 and LZCNT: it hashes in
 // vectors. It decodes by scalar instructions, for without AVX-512 there is none
 // that counts the leading bits of each number in a vector.
-type avx2 struct{ portable }
+type avx2 struct{ lookups }
 
 func (avx2) name() string { return "avx2" }
 
@@ -80,8 +80,13 @@ func (k avx2) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now
 	return now.sift(dst)
 }
 
+func (avx2) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int) {
+	_ = message[(words-1)*tileWidth]
+	hashLanes256(&dst[0], &message[0], words, keys, (n+7)/8)
+}
+
 // probeLimit is by BenchmarkModes of package bench.
-func (avx2) probeLimit(n int) int { return n/20 + 2 }
+func (avx2) probeLimit(n int) int { return n/20 + 16 }
 
 func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, group, q, s) }
 
@@ -90,6 +95,9 @@ func hashTile256(dst, tile *uint64, eights, words int, k0, k1, limit uint64)
 
 //go:noescape
 func markValues(e *elements)
+
+//go:noescape
+func hashLanes256(dst, message *uint64, words int, keys *laneKeys, eights int)
 
 //go:noescape
 func decodeFour(l *lanes4, pairs int) (turns int)

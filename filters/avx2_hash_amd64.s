@@ -174,3 +174,113 @@ word:
 	JNZ eight
 	VZEROUPPER
 	RET
+
+// hashLanes256 hashes a message, whose words lie 32 apart, with the first keys,
+// eights times 8 of them.
+//
+// func hashLanes256(dst, message *uint64, words int, keys *laneKeys, eights int)
+TEXT ·hashLanes256(SB), NOSPLIT, $64-40
+	MOVQ dst+0(FP), DI
+	MOVQ message+8(FP), SI
+	MOVQ words+16(FP), R8
+	MOVQ keys+24(FP), BX
+	MOVQ eights+32(FP), CX
+	MOVQ $0x736f6d6570736575, R9
+	MOVQ R9, X10
+	VPBROADCASTQ X10, Y10
+	MOVQ $0x646f72616e646f6d, R9
+	MOVQ R9, X11
+	VPBROADCASTQ X11, Y11
+	MOVQ $0x6c7967656e657261, R9
+	MOVQ R9, X12
+	VPBROADCASTQ X12, Y12
+	MOVQ $0x7465646279746573, R9
+	MOVQ R9, X13
+	VPBROADCASTQ X13, Y13
+	MOVQ $0xff, R9
+	MOVQ R9, X14
+	VPBROADCASTQ X14, Y14
+	VMOVDQU rotate16<>(SB), Y15
+
+// For each 8 keys: the states at the start.
+eight:
+	VPXOR (BX), Y10, Y0
+	VPXOR 256(BX), Y11, Y1
+	VPXOR (BX), Y12, Y2
+	VPXOR 256(BX), Y13, Y3
+	VPXOR 32(BX), Y10, Y4
+	VPXOR 288(BX), Y11, Y5
+	VPXOR 32(BX), Y12, Y6
+	VPXOR 288(BX), Y13, Y7
+	MOVQ R8, R10
+	MOVQ SI, R12
+
+// For each word of the message: two rounds.
+word:
+	VPBROADCASTQ (R12), Y8
+	VPXOR Y8, Y3, Y3
+	VPXOR Y8, Y7, Y7
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	VPBROADCASTQ (R12), Y8
+	VPXOR Y8, Y0, Y0
+	VPXOR Y8, Y4, Y4
+	ADDQ $256, R12
+	DECQ R10
+	JNZ word
+
+	// The end of SipHash: four rounds, and the state's words together.
+	VPXOR Y14, Y2, Y2
+	VPXOR Y14, Y6, Y6
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	sipHalf1
+	sipHalf2
+	VPXOR Y1, Y0, Y0
+	VPXOR Y5, Y4, Y4
+	VPXOR Y3, Y2, Y2
+	VPXOR Y7, Y6, Y6
+	VPXOR Y2, Y0, Y0
+	VPXOR Y6, Y4, Y4
+
+	// Reduce to below the limits: the upper halves of products, one by one.
+	VMOVDQU Y0, (SP)
+	VMOVDQU Y4, 32(SP)
+	MOVQ (SP), DX
+	MULXQ 512(BX), R9, R13
+	MOVQ R13, (DI)
+	MOVQ 8(SP), DX
+	MULXQ 520(BX), R9, R13
+	MOVQ R13, 8(DI)
+	MOVQ 16(SP), DX
+	MULXQ 528(BX), R9, R13
+	MOVQ R13, 16(DI)
+	MOVQ 24(SP), DX
+	MULXQ 536(BX), R9, R13
+	MOVQ R13, 24(DI)
+	MOVQ 32(SP), DX
+	MULXQ 544(BX), R9, R13
+	MOVQ R13, 32(DI)
+	MOVQ 40(SP), DX
+	MULXQ 552(BX), R9, R13
+	MOVQ R13, 40(DI)
+	MOVQ 48(SP), DX
+	MULXQ 560(BX), R9, R13
+	MOVQ R13, 48(DI)
+	MOVQ 56(SP), DX
+	MULXQ 568(BX), R9, R13
+	MOVQ R13, 56(DI)
+
+	// The next 8.
+	ADDQ $64, BX
+	ADDQ $64, DI
+	DECQ CX
+	JNZ eight
+	VZEROUPPER
+	RET

@@ -7,7 +7,7 @@ import (
 
 // avx512 is the kernel for processors with AVX-512 (F, BW, CD, DQ, VL): it
 // decodes 32 filters side by side, one in each lane of four vectors.
-type avx512 struct{}
+type avx512 struct{ lookups }
 
 func (avx512) name() string { return "avx512" }
 
@@ -41,25 +41,13 @@ func (avx512) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now
 	return seek512(&dst[0], &tiles[0], len(dst), words, key.k0, key.k1, limit, &now.cells[0], ahead)
 }
 
-func (avx512) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, _ int) {
+func (avx512) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, _ int) {
 	_ = message[(words-1)*tileWidth]
 	hashLanes512(&dst[0], &message[0], words, keys)
 }
 
-func (avx512) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) uint32 {
-	return lookLines512(&hashes[0], &lines[0]) & uint32(1<<n-1)
-}
-
-func (avx512) siftLines(hashes []uint64, lines []byte) int {
-	if len(hashes) == 0 {
-		return 0
-	}
-	_ = hashes[:tileCeil(len(hashes))]
-	return siftLines512(&hashes[0], len(hashes), &lines[0])
-}
-
 // probeLimit is by BenchmarkModes of package bench.
-func (avx512) probeLimit(n int) int { return n/20 + n*n/100_000 }
+func (avx512) probeLimit(n int) int { return n/5 + 16 }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.
@@ -159,12 +147,6 @@ func seek512(dst, tiles *uint64, count, words int, k0, k1, limit uint64, cells *
 
 //go:noescape
 func hashLanes512(dst, message *uint64, words int, keys *laneKeys)
-
-//go:noescape
-func siftLines512(hashes *uint64, count int, lines *byte) (kept int)
-
-//go:noescape
-func lookLines512(hashes *uint64, lines **byte) (found uint32)
 
 //go:noescape
 func exchange512(rows *uint64, pairs *[2]uint32, count int)

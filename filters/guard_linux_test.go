@@ -57,6 +57,42 @@ func testMatchReadsNoFurther(t *testing.T) {
 	}
 }
 
+// TestProbeReadsNoFurther does so with filters and their lines, whole and with a
+// bit flipped.
+func TestProbeReadsNoFurther(t *testing.T) { eachKernel(t, testProbeReadsNoFurther) }
+
+func testProbeReadsNoFurther(t *testing.T) {
+	t.Helper()
+	useLayout(t, filters.LayoutProbe)
+	memData, size := guardedPage(t)
+	memLines, _ := guardedPage(t)
+	rng := newRand(10)
+	for _, k := range []int{3, 40} {
+		scripts := randomScripts(rng, k, usualKinds)
+		m := filters.NewMatcher(filters.NewQuery(scripts))
+		for _, n := range []int{1, 2, 3, 4, 5, 10, 20, 40, 80, 100, 1_000} {
+			for range 30 {
+				values := randomValues(rng, n)
+				f := filters.Filter{Block: randomHash(rng)}
+				plant(rng, &f.Block, values, scripts)
+				f.Data = filters.Encode(values)
+				withLines(t, &f)
+				if rng.IntN(3) == 0 {
+					f.Data = flipped(f.Data, rng.IntN(8*len(f.Data)))
+				}
+				if rng.IntN(3) == 0 {
+					f.Lines = flipped(f.Lines, rng.IntN(8*len(f.Lines)))
+				}
+				data, lines := memData[size-len(f.Data):size:size], memLines[size-len(f.Lines):size:size]
+				copy(data, f.Data)
+				copy(lines, f.Lines)
+				f.Data, f.Lines = data, lines
+				m.Match(slices.Repeat([]filters.Filter{f}, 1+rng.IntN(40)), make([]bool, 40))
+			}
+		}
+	}
+}
+
 // TestMatchFault: a fault in the memory of a filter, of a mapped file that fails,
 // is a panic that can be recovered from where the program asks for that.
 func TestMatchFault(t *testing.T) { eachKernel(t, testMatchFault) }

@@ -36,22 +36,39 @@ type kernel interface {
 	// hashAcross sets dst[i] to the hash of one message, whose words are
 	// tileWidth apart, with each of the first n keys. It may overwrite the rest
 	// of dst.
-	hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int)
+	hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int)
 
-	// lookAcross returns for which of n hashes, each of another filter whose
-	// probe lines begin at lines, the bit is set. Bit i stands for hash i; there
-	// must be something to look at for all of hashes and lines.
-	lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) (found uint32)
+	// fetchLines asks the memory for the lines of a row of hashes.
+	fetchLines(hashes *row, g *probeGroup)
 
-	// siftLines moves those hashes whose bit is set in the probe lines of
-	// their filter to the front, in any order, and returns how many they are. It
-	// may overwrite the hashes up to the next multiple of tileWidth, for which
-	// there must be capacity.
-	siftLines(hashes []uint64, lines []byte) int
+	// fetch asks the memory for some bytes.
+	fetch(b []byte)
 
-	// walk looks at places, and sets hit of the filters whose code has the
-	// number that is looked for there.
-	walk(places []waiting, s *scratch)
+	// checkAcross returns for which hashes of a row the line is not as it was
+	// written for its filter. Bit i stands for hash i.
+	checkAcross(hashes *row, g *probeGroup) (bad uint32)
+
+	// lookAcross returns for which hashes of a row the bit is set in the lines of
+	// their filter.
+	lookAcross(hashes *row, g *probeGroup) (found uint32)
+
+	// intactLines reports whether all lines of a filter are as they were written.
+	intactLines(lines []byte, seed uint32) bool
+
+	// placesAcross sets dst to the places of those hashes of a row whose bit is set
+	// in found, and may ask the memory for their parts of the code.
+	placesAcross(dst []place, hashes *row, g *probeGroup, found uint32, all []probe)
+
+	// sumParts sets sums[i] to the CRC-32C of the part of code of places[which[i]].
+	// Each part is there, and of minSummed bytes or more. They are at most
+	// vectorLanes; there must be capacity to make sums a multiple of four.
+	sumParts(sums []uint32, places []place, which []uint32, all []probe)
+
+	// walk looks at the places whose indices are in which, in ascending order of
+	// before, and sets hit of the filters whose code has the number that is looked
+	// for there. 8 bytes must be
+	// readable from the end of each place on.
+	walk(places []place, which []uint32, all []probe)
 
 	// probeLimit is up to how many scripts looking them up by the probe lines
 	// of a filter of n elements is faster than decoding it.
@@ -67,24 +84,12 @@ type kernel interface {
 	searches(group, n, k int) bool
 }
 
-const (
-	// spotElements is from how many elements on, for each script, the lines that
-	// are looked at, and what they point to, are checked one by one, and not all
-	// of a filter at once.
-	spotElements = 280
-
-	// acrossScripts is up to how many scripts each is looked up in many filters,
-	// and not all of them in each filter.
-	acrossScripts = 256
-)
-
 // scratch is the memory of one worker that kernels share between filters.
 type scratch struct {
 	hashes [chunk]uint64
 	rows   []uint64    // of hashes, one number of each for every lane
 	order  [][2]uint32 // a sorting network for sorted rows
 	sorted int
-	walk   walkState
 }
 
 // forced is the kernel in use, where one was set.

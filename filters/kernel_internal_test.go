@@ -44,7 +44,7 @@ func checkParts(t *testing.T, rng *rand.Rand, count int) {
 	t.Helper()
 	state := rng.Uint64()
 	for _, k := range kernels() {
-		for _, check := range []func(*testing.T, kernel, *rand.Rand, int){checkHash, checkSeek, checkAcross, checkSiftLines} {
+		for _, check := range []func(*testing.T, kernel, *rand.Rand, int){checkHash, checkSeek, checkProbe} {
 			check(t, k, rand.New(rand.NewPCG(state, 158)), count)
 		}
 	}
@@ -140,83 +140,5 @@ func checkMarked(t *testing.T, k kernel, e *elements) {
 		if !e.contains(v) {
 			t.Fatalf("%s: %d of %d values is not found", k.name(), v, len(e.values))
 		}
-	}
-}
-
-// checkSiftLines sifts numbers by probe lines, and looks that none behind the last
-// tile changes.
-func checkSiftLines(t *testing.T, k kernel, rng *rand.Rand, count int) {
-	t.Helper()
-	n := 1 + rng.Uint32N(3_000)
-	lines := randomLines(rng, n)
-	memory := make([]uint64, tileCeil(count)+8)
-	for i := range memory {
-		memory[i] = rng.Uint64N(uint64(n) * M)
-	}
-	behind := slices.Clone(memory[tileCeil(count):])
-	var want []uint64
-	for _, h := range memory[:count] {
-		if occupied(lines, h) {
-			want = append(want, h)
-		}
-	}
-	hashes := memory[:count:tileCeil(count)]
-	got := hashes[:k.siftLines(hashes, lines)]
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) || !slices.Equal(memory[tileCeil(count):], behind) {
-		t.Fatalf("%s: %d hashes: got %d, want %d", k.name(), count, got, want)
-	}
-}
-
-// randomLines returns random bytes as the probe lines of n elements.
-func randomLines(rng *rand.Rand, n uint32) []byte {
-	lines := make([]byte, LinesSize(n))
-	for i := range lines {
-		lines[i] = byte(rng.Uint32() & rng.Uint32())
-	}
-	return lines
-}
-
-// occupied reports whether the bit of a number is set in probe lines.
-func occupied(lines []byte, v uint64) bool {
-	line := lineOf(lines, v)
-	bit := v >> slotBits % (64 * lineChunks)
-	return line[bit/8]>>(bit%8)&1 != 0
-}
-
-// checkAcross hashes a script with the keys of several filters, and looks the
-// hashes up in their lines.
-func checkAcross(t *testing.T, k kernel, rng *rand.Rand, count int) {
-	t.Helper()
-	scripts, m := randomMessages(rng, 1+count)
-	at, n := rng.IntN(len(scripts)), 1+count%vectorLanes
-	var keys laneKeys
-	var hashes [vectorLanes]uint64
-	var all [vectorLanes][]byte
-	var lines [vectorLanes]*byte
-	for i := range vectorLanes {
-		elements := 1 + rng.Uint32N(300)
-		if i >= n { // as a matcher fills up what is left
-			elements = 1
-		}
-		keys.k0[i], keys.k1[i], keys.limit[i] = rng.Uint64(), rng.Uint64(), uint64(elements)*M
-		all[i] = randomLines(rng, elements)
-		lines[i] = &all[i][0]
-	}
-	k.hashAcross(&hashes, m.tiles[tileAt(at, m.words):], m.words, &keys, n)
-	for i, got := range hashes[:n] {
-		if want := reduce(sipHash(sipKey{keys.k0[i], keys.k1[i]}, scripts[at]), keys.limit[i]); got != want {
-			t.Fatalf("%s: key %d of %d: got %d, want %d", k.name(), i, n, got, want)
-		}
-	}
-	found := k.lookAcross(&hashes, &lines, n)
-	for i, h := range hashes[:n] {
-		if got, want := found>>i&1 != 0, occupied(all[i], h); got != want {
-			t.Fatalf("%s: line %d of %d: got %v, want %v", k.name(), i, n, got, want)
-		}
-	}
-	if n < vectorLanes && found>>n != 0 {
-		t.Fatalf("%s: found %b in %d", k.name(), found, n)
 	}
 }

@@ -8,10 +8,11 @@ import "golang.org/x/sys/cpu"
 func kernels() []kernel {
 	all := []kernel{portable{}}
 	x := &cpu.X86
-	if x.HasAVX2 && x.HasBMI2 && x.HasLZCNT {
-		all = append([]kernel{avx2{}}, all...)
+	if !x.HasAVX2 || !x.HasBMI1 || !x.HasBMI2 || !x.HasLZCNT || !x.HasPOPCNT || !x.HasSSE42 {
+		return all
 	}
-	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512CD && x.HasAVX512DQ && x.HasAVX512VL && x.HasPOPCNT {
+	all = append([]kernel{avx2{}}, all...)
+	if x.HasAVX512F && x.HasAVX512BW && x.HasAVX512CD && x.HasAVX512DQ && x.HasAVX512VL {
 		all = append([]kernel{avx512{}}, all...)
 	}
 	return all

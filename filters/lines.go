@@ -42,6 +42,9 @@ const (
 	codeSumAt = 56
 	lineSumAt = 60
 
+	// numberFactor makes the sums of a filter's lines differ.
+	numberFactor = 0x85ebca6b
+
 	maxBase = 1<<24 - 1
 	maxEnd  = 1<<16 - 1
 )
@@ -147,7 +150,7 @@ func (w *lineWriter) flush(at int) {
 func (k sipKey) seed(n uint32) uint32 { return uint32(k.k0) ^ uint32(k.k1>>32) ^ n*0x9e3779b1 }
 
 func lineSum(line *[lineSize]byte, seed uint32, number int) uint32 {
-	return crc32.Update(seed^uint32(number)*0x85ebca6b, castagnoli, line[:lineSumAt])
+	return crc32.Update(seed^uint32(number)*numberFactor, castagnoli, line[:lineSumAt])
 }
 
 // lineIntact reports whether a line is as it was written, for this filter and
@@ -156,49 +159,14 @@ func lineIntact(line *[lineSize]byte, seed uint32, number int) bool {
 	return lineSum(line, seed, number) == binary.LittleEndian.Uint32(line[lineSumAt:])
 }
 
-// codeIntact reports whether the part of a code that a line is about is as it
-// was when the line was written.
-func codeIntact(line *[lineSize]byte, code []byte) bool {
-	base := get24(line[baseAt:])
-	end := base + uint64(binary.LittleEndian.Uint16(line[endsAt+2*(lineChunks-1):]))
-	if end > uint64(len(code))*8 {
-		return false
+// intactLines reports whether all lines of a filter are as they were written.
+func intactLines(lines []byte, seed uint32) bool {
+	for i := range len(lines) / lineSize {
+		if !lineIntact((*[lineSize]byte)(lines[i*lineSize:]), seed, i) {
+			return false
+		}
 	}
-	return crc32.Checksum(code[base/8:(end+7)/8], castagnoli) == binary.LittleEndian.Uint32(line[codeSumAt:])
-}
-
-// lineOf returns the line of a number, which must be below N*M of the filter.
-func lineOf(lines []byte, v uint64) *[lineSize]byte {
-	return (*[lineSize]byte)(lines[v>>lineBits*lineSize:])
-}
-
-// place is where to look for a number among the elements.
-type place struct {
-	want uint64 // the number
-	last uint64 // the first element of its chunk
-	pos  uint64 // where in the code that one ends, in bits
-	end  uint64 // where the line's last one does
-}
-
-// placeOf returns where to look for v, whose bit is set in the line.
-func placeOf(line *[lineSize]byte, v uint64) place {
-	chunk := v >> chunkBits % lineChunks
-	base := get24(line[baseAt:])
-	p := place{want: v, last: v>>chunkBits<<chunkBits + get24(line[firstsAt+3*chunk:]), pos: base}
-	if chunk > 0 {
-		p.pos += uint64(binary.LittleEndian.Uint16(line[endsAt+2*(chunk-1):]))
-	}
-	p.end = base + uint64(binary.LittleEndian.Uint16(line[endsAt+2*(lineChunks-1):]))
-	return p
-}
-
-// find reports whether the number is an element.
-func (p *place) find(code []byte) bool {
-	l := lane{code: code, pos: p.pos, last: p.last}
-	for l.last < p.want && l.pos < p.end {
-		l.step()
-	}
-	return l.last == p.want
+	return true
 }
 
 func put24(b []byte, v uint64) {

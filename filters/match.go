@@ -109,19 +109,20 @@ func (m *Matcher) SetQuery(q *Query) { m.query = q }
 func (m *Matcher) Match(batch []Filter, hits []bool) error {
 	hits = hits[:len(batch)]
 	clear(hits)
-	m.order, m.stale, m.prober.all = m.order[:0], m.stale[:0], m.prober.all[:0]
+	m.order, m.stale = m.order[:0], m.stale[:0]
+	m.prober.reset()
 	var bad firstBad
 	for i := range batch {
 		if f := &batch[i]; !m.probes(f) || !m.prober.add(i, f) {
 			m.toDecode(batch, i, &bad)
 		}
 	}
-	m.prober.run(m.kernel, batch, m.query, &m.scratch)
+	m.prober.run(m.kernel, m.query)
 	for i := range m.prober.all {
 		p := &m.prober.all[i]
-		if p.bad {
-			m.stale = append(m.stale, p.index)
-			m.toDecode(batch, p.index, &bad)
+		if m.prober.stale(i) {
+			m.stale = append(m.stale, int(p.index))
+			m.toDecode(batch, int(p.index), &bad)
 			continue
 		}
 		hits[p.index] = p.hit

@@ -158,20 +158,32 @@ func (k portable) seek(dst, tiles []uint64, words int, key sipKey, limit uint64,
 	return now.sift(dst)
 }
 
-func (portable) hashAcross(dst *[vectorLanes]uint64, message []uint64, words int, keys *laneKeys, n int) {
+func (portable) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int) {
 	hashEachLane(dst, message, words, keys, n)
 }
 
-func (portable) lookAcross(hashes *[vectorLanes]uint64, lines *[vectorLanes]*byte, n int) uint32 {
-	return lookEach(hashes, lines, n)
+func (portable) fetchLines(_ *row, _ *probeGroup) {}
+
+func (portable) fetch(_ []byte) {}
+
+func (portable) lookAcross(hashes *row, g *probeGroup) uint32 { return foundEach(hashes, g) }
+
+func (portable) checkAcross(hashes *row, g *probeGroup) uint32 { return damagedEach(hashes, g) }
+
+func (portable) intactLines(lines []byte, seed uint32) bool { return intactLines(lines, seed) }
+
+func (portable) placesAcross(dst []place, hashes *row, g *probeGroup, found uint32, _ []probe) {
+	placesEach(dst, hashes, g, found)
 }
 
-func (portable) siftLines(hashes []uint64, lines []byte) int { return siftEach(hashes, lines) }
+func (portable) sumParts(sums []uint32, places []place, which []uint32, all []probe) {
+	sumEach(sums, places, which, all)
+}
 
 // probeLimit is by BenchmarkModes of package bench.
-func (portable) probeLimit(n int) int { return n/10 + 2 }
+func (portable) probeLimit(n int) int { return n/14 + 2 }
 
-func (portable) walk(places []waiting, _ *scratch) { walkEach(places) }
+func (portable) walk(places []place, which []uint32, all []probe) { walkEach(places, which, all) }
 
 // searches is true where looking up each script among the values, which takes
 // some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:

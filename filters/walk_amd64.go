@@ -1,73 +1,64 @@
 package filters
 
-import "runtime"
+import (
+	"math/bits"
+	"runtime"
+	"slices"
+)
 
-// walkFours is how many times four elements decide nearly every place: a chunk has
-// more than 24 elements after its first only once in five.
-const walkFours = 6
-
-// walkState is the state of walking from 32 places side by side.
-type walkState struct {
-	lanes lanes32
-	rows  [2 * vectorLanes]uint64 // the numbers looked for, and all ones
-}
-
-func (avx512) walk(places []waiting, s *scratch) {
-	for len(places) >= minLanes {
-		n := min(len(places), vectorLanes)
-		s.walk.group(places[:n])
-		places = places[n:]
+func (avx512) walk(places []place, which []uint32, all []probe) {
+	for len(which) >= minLanes {
+		n := min(len(which), vectorLanes)
+		var group [vectorLanes]uint32
+		for i := copy(group[:], which[:n]); i < vectorLanes; i++ { // does again what another lane does
+			group[i] = group[0]
+		}
+		which = which[n:]
+		found, stuck := walkPlaces(&places[0], &group[0], &all[0])
+		for found &= uint32(1<<n - 1); found != 0; found &= found - 1 {
+			all[places[group[bits.TrailingZeros32(found)]].filter].hit = true
+		}
+		if stuck != 0 {
+			walkEach(places, group[:n], all)
+		}
 	}
-	walkEach(places)
+	walkEach(places, which, all)
 }
 
-// group walks from up to 32 places.
-func (w *walkState) group(places []waiting) {
-	live, model := uint32(0), 0
-	for i := range places {
-		p := &places[i]
-		l := lane{code: p.probe.code}
-		w.rows[i], w.rows[vectorLanes+i] = p.want, ^uint64(0)
-		w.lanes.last[i], w.lanes.next[i] = p.last, uint64(i)
-		readable := uint64(l.readable()) * 8
-		if p.pos+64 > readable || p.last >= p.want {
+// walk decodes from four places at a time as many elements as are likely to
+// decide, and from there on one by one.
+func (avx2) walk(places []place, which []uint32, all []probe) {
+	var values [scalarLanes][2 * (lastRank/2 + 2)]uint64
+	for ; len(which) >= scalarLanes; which = which[scalarLanes:] {
+		var s lanes4
+		pairs := int(places[which[scalarLanes-1]].before+3) / 2
+		room := true
+		for i := range scalarLanes {
+			p := &places[which[i]]
+			f := &all[p.filter]
+			room = room && p.pos+uint32(pairs)*2*57 < f.windows
+			s.pos[i], s.last[i] = uint64(address(f.code))*8+uint64(p.pos), p.last
+			s.out[i] = address(values[i][:]) + 16*uintptr(pairs)
+		}
+		if !room || decodeFour(&s, pairs) != pairs*scalarLanes {
+			walkEach(places, which[:scalarLanes], all)
 			continue
 		}
-		start := bitAddress(&l)
-		w.lanes.pos[i], w.lanes.end[i] = start+p.pos, start+readable-64
-		live |= 1 << i
-		model = i
-	}
-	if live == 0 {
-		walkEach(places)
-		return
-	}
-	for i := range vectorLanes {
-		if live>>i&1 == 0 { // does again what another lane does, and looks for nothing
-			w.lanes.pos[i], w.lanes.end[i], w.lanes.last[i] = w.lanes.pos[model], w.lanes.end[model], 0
-			w.rows[vectorLanes+i], w.lanes.next[i] = ^uint64(0), uint64(vectorLanes+i)
+		for i := range scalarLanes {
+			p := &places[which[i]]
+			f := &all[p.filter]
+			if p.last == p.want || slices.Contains(values[i][:2*pairs], p.want) {
+				f.hit = f.hit || p.walk(f.code) // it may be beyond the end
+				continue
+			}
+			rest := *p
+			rest.pos, rest.last = uint32(s.pos[i]-uint64(address(f.code))*8), s.last[i]
+			f.hit = f.hit || rest.walk(f.code)
 		}
 	}
-	w.lanes.found = 0
-	mergeLanes(&w.lanes, walkFours, &w.rows[0])
-	for i := range places {
-		w.settle(&places[i], i, live>>i&1 != 0)
-	}
-	runtime.KeepAlive(places)
+	walkEach(places, which, all)
+	runtime.KeepAlive(&values)
 }
 
-// settle notes what lane i found, or looks at its place one by one where that
-// decides nothing: it may not have come far enough, or beyond the end.
-func (w *walkState) settle(p *waiting, i int, walked bool) {
-	l := lane{code: p.probe.code}
-	pos := w.lanes.pos[i] - bitAddress(&l)
-	inside := walked && pos <= uint64(len(l.code))*8
-	switch {
-	case inside && w.lanes.found>>i&1 != 0:
-		p.probe.hit = true
-	case inside && w.lanes.last[i] >= p.want, walked && pos >= p.end && w.lanes.found>>i&1 == 0:
-		// passed without a match
-	default:
-		p.probe.hit = p.probe.hit || p.find(p.probe.code)
-	}
-}
+//go:noescape
+func walkPlaces(places *place, which *uint32, all *probe) (found, stuck uint32)

@@ -14,6 +14,7 @@ import (
 
 // files are the files it writes.
 var files = map[string]func() []byte{
+	"probe_amd64.s":         probe,
 	"avx2_hash_amd64.s":     avx2Hash,
 	"avx2_decode_amd64.s":   avx2Decode,
 	"avx2_mark_amd64.s":     scalarMark,
@@ -22,6 +23,7 @@ var files = map[string]func() []byte{
 	"avx512_lookup_amd64.s": avx512Lookup,
 	"avx512_decode_amd64.s": avx512Decode,
 	"avx512_merge_amd64.s":  avx512Merge,
+	"avx512_walk_amd64.s":   avx512Walk,
 }
 
 func main() {
@@ -33,11 +35,24 @@ func main() {
 	}
 }
 
+func probe() []byte {
+	a := newFile("Lookups by probe lines, for processors with BMI1, BMI2, POPCNT and SSE4.2.")
+	fetchLines(a)
+	fetchBytes(a)
+	lookLines(a)
+	checkLines(a)
+	checkAllLines(a)
+	placeLines(a)
+	sumParts(a)
+	return a.Bytes()
+}
+
 func avx2Hash() []byte {
 	a := newFile("SipHash of the AVX2 kernel: 4 numbers of 64 bits in a register.")
 	constant(a, "rotate16<>", rotate16[:])
 	round256(a, states256())
 	hashTile256(a)
+	hashLanes256(a)
 	return a.Bytes()
 }
 
@@ -69,9 +84,7 @@ func avx512Seek() []byte {
 }
 
 func avx512Lookup() []byte {
-	a := newFile("Probe lines and sorting of the AVX-512 kernel.")
-	siftLines512(a)
-	lookLines512(a)
+	a := newFile("Sorting of the AVX-512 kernel.")
 	exchange512(a)
 	return a.Bytes()
 }
@@ -88,5 +101,12 @@ func avx512Merge() []byte {
 	decoderConstants(a)
 	constant(a, "row<>", []uint64{lanes})
 	mergeLanes(a)
+	return a.Bytes()
+}
+
+func avx512Walk() []byte {
+	a := newFile("The decoder of the AVX-512 kernel that looks for one number in each of 32 places.")
+	constant(a, "reverse8<>", reverse8[:])
+	walkPlaces(a)
 	return a.Bytes()
 }

@@ -75,13 +75,7 @@ func hashTile256(a *file) {
 	a.op("DECQ", "R10")
 	a.op("JNZ", "word")
 
-	a.note("The end of SipHash: four rounds, and the state's words together.")
-	each(states, func(_ int, v state) { a.op("VPXOR", "Y14", v[2], v[2]) })
-	rounds(a, 4)
-	each(states, func(_ int, v state) { a.op("VPXOR", v[1], v[0], v[0]) })
-	each(states, func(_ int, v state) { a.op("VPXOR", v[3], v[2], v[2]) })
-	each(states, func(_ int, v state) { a.op("VPXOR", v[2], v[0], v[0]) })
-
+	finish256(a, states)
 	a.note("Reduce to below the limit: the upper half of a product, one by one.")
 	each(states, func(i int, v state) { a.op("VMOVDQU", v[0], mem("SP", 32*i)) })
 	for i := range 8 {
@@ -96,4 +90,67 @@ func hashTile256(a *file) {
 	a.op("JNZ", "eight")
 	a.op("VZEROUPPER")
 	a.op("RET")
+}
+
+// hashLanes256 hashes one script for many blocks.
+func hashLanes256(a *file) {
+	a.function("hashLanes256(dst, message *uint64, words int, keys *laneKeys, eights int)", 64, 40,
+		"hashLanes256 hashes a message, whose words lie 32 apart, with the first keys, eights times 8 of them.")
+	states := states256()
+	a.load("dst", 0, "DI", "message", 8, "SI", "words", 16, "R8", "keys", 24, "BX", "eights", 32, "CX")
+	for i, c := range sip {
+		a.op("MOVQ", fmt.Sprintf("$%#x", c), "R9")
+		a.op("MOVQ", "R9", x(10+i))
+		a.op("VPBROADCASTQ", x(10+i), y(10+i))
+	}
+	a.op("MOVQ", "$0xff", "R9")
+	a.op("MOVQ", "R9", "X14")
+	a.op("VPBROADCASTQ", "X14", "Y14")
+	a.op("VMOVDQU", "rotate16<>(SB)", "Y15")
+
+	a.label("eight", "For each 8 keys: the states at the start.")
+	each(states, func(j int, v state) {
+		for i := range v {
+			a.op("VPXOR", mem("BX", 8*lanes*(i%2)+32*j), y(10+i), v[i])
+		}
+	})
+	a.op("MOVQ", "R8", "R10")
+	a.op("MOVQ", "SI", "R12")
+
+	a.label("word", "For each word of the message: two rounds.")
+	a.op("VPBROADCASTQ", "(R12)", "Y8")
+	each(states, func(_ int, v state) { a.op("VPXOR", "Y8", v[3], v[3]) })
+	rounds(a, 2)
+	a.op("VPBROADCASTQ", "(R12)", "Y8")
+	each(states, func(_ int, v state) { a.op("VPXOR", "Y8", v[0], v[0]) })
+	a.op("ADDQ", 8*tile, "R12")
+	a.op("DECQ", "R10")
+	a.op("JNZ", "word")
+
+	finish256(a, states)
+	a.note("Reduce to below the limits: the upper halves of products, one by one.")
+	each(states, func(i int, v state) { a.op("VMOVDQU", v[0], mem("SP", 32*i)) })
+	for i := range 8 {
+		a.op("MOVQ", mem("SP", 8*i), "DX")
+		a.op("MULXQ", mem("BX", 16*lanes+8*i), "R9", "R13")
+		a.op("MOVQ", "R13", mem("DI", 8*i))
+	}
+	a.note("The next 8.")
+	a.op("ADDQ", 64, "BX")
+	a.op("ADDQ", 64, "DI")
+	a.op("DECQ", "CX")
+	a.op("JNZ", "eight")
+	a.op("VZEROUPPER")
+	a.op("RET")
+}
+
+// finish256 writes the end of SipHash, which leaves the hash in v[0]. Y14 is a
+// register of 0xff.
+func finish256(a *file, states []state) {
+	a.note("The end of SipHash: four rounds, and the state's words together.")
+	each(states, func(_ int, v state) { a.op("VPXOR", "Y14", v[2], v[2]) })
+	rounds(a, 4)
+	each(states, func(_ int, v state) { a.op("VPXOR", v[1], v[0], v[0]) })
+	each(states, func(_ int, v state) { a.op("VPXOR", v[3], v[2], v[2]) })
+	each(states, func(_ int, v state) { a.op("VPXOR", v[2], v[0], v[0]) })
 }
