@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
@@ -133,6 +135,14 @@ func node(dir string, workers int) starter {
 		}
 		return serve(tb, n)
 	}
+}
+
+// asDaemon gives Go as many processors as trawld does, until restore is called;
+// package testing gives each benchmark others.
+func asDaemon() (restore func()) {
+	before := runtime.GOMAXPROCS(0)
+	cores.AddHeadroom()
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 // serve makes a node answer over HTTP.

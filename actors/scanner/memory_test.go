@@ -54,7 +54,7 @@ func longStore(t *testing.T, height int32) (*segment.Store, *chainview.Block) {
 // What a search takes of memory does not depend on how many blocks it is over, as
 // long as none of them is a hit: not on the way, and not at its end.
 func TestMemoryOfLongScans(t *testing.T) {
-	const short, factor = 3_000, 8
+	const short, factor = 1_000, 8
 	type chain struct {
 		store *segment.Store
 		stop  *chainview.Block
@@ -94,7 +94,7 @@ func TestMemoryOfLongScans(t *testing.T) {
 				}
 				taken = append(taken, least)
 			}
-			// Of 24,000 blocks one matches for each 30 scripts and by chance.
+			// Of 8,000 blocks one matches for each 100 scripts, by chance.
 			if taken[1] > taken[0]+uint64(10*scripts) {
 				t.Errorf("%d scripts, %s: %d bytes for %d blocks, %d for %d", scripts, name, taken[0], short, taken[1], short*factor)
 			}
