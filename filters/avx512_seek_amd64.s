@@ -32,10 +32,10 @@
 	VPXORQ Z6, Z7, Z7; \
 	VPXORQ Z10, Z11, Z11; \
 	VPXORQ Z14, Z15, Z15; \
-	VPROLQ $32, Z0, Z0; \
-	VPROLQ $32, Z4, Z4; \
-	VPROLQ $32, Z8, Z8; \
-	VPROLQ $32, Z12, Z12
+	VPSHUFD $0xb1, Z0, Z0; \
+	VPSHUFD $0xb1, Z4, Z4; \
+	VPSHUFD $0xb1, Z8, Z8; \
+	VPSHUFD $0xb1, Z12, Z12
 
 // sipHalf2 is the second half.
 #define sipHalf2 \
@@ -63,10 +63,10 @@
 	VPXORQ Z4, Z7, Z7; \
 	VPXORQ Z8, Z11, Z11; \
 	VPXORQ Z12, Z15, Z15; \
-	VPROLQ $32, Z2, Z2; \
-	VPROLQ $32, Z6, Z6; \
-	VPROLQ $32, Z10, Z10; \
-	VPROLQ $32, Z14, Z14
+	VPSHUFD $0xb1, Z2, Z2; \
+	VPSHUFD $0xb1, Z6, Z6; \
+	VPSHUFD $0xb1, Z10, Z10; \
+	VPSHUFD $0xb1, Z14, Z14
 
 // seek512 hashes count messages as hashTiles512 does, and moves those hashes
 // whose bit is set in the cells to the front. Meanwhile it marks values of
@@ -177,10 +177,10 @@ tile:
 	VPXORQ Z4, Z7, Z7
 	VPXORQ Z8, Z11, Z11
 	VPXORQ Z12, Z15, Z15
-	VPROLQ $32, Z2, Z2
-	VPROLQ $32, Z6, Z6
-	VPROLQ $32, Z10, Z10
-	VPROLQ $32, Z14, Z14
+	VPSHUFD $0xb1, Z2, Z2
+	VPSHUFD $0xb1, Z6, Z6
+	VPSHUFD $0xb1, Z10, Z10
+	VPSHUFD $0xb1, Z14, Z14
 	sipHalf1
 
 	// Meanwhile: are the bits of hashes 0 to 3 of the tile before set?
@@ -1178,10 +1178,10 @@ marked7:
 	VPROLQ $21, Z7, Z7
 	VPROLQ $21, Z11, Z11
 	VPROLQ $21, Z15, Z15
-	VPROLQ $32, Z2, Z0
-	VPROLQ $32, Z6, Z4
-	VPROLQ $32, Z10, Z8
-	VPROLQ $32, Z14, Z12
+	VPSHUFD $0xb1, Z2, Z0
+	VPSHUFD $0xb1, Z6, Z4
+	VPSHUFD $0xb1, Z10, Z8
+	VPSHUFD $0xb1, Z14, Z12
 	VPTERNLOGQ $0x96, Z1, Z2, Z3
 	VPTERNLOGQ $0x96, Z5, Z6, Z7
 	VPTERNLOGQ $0x96, Z9, Z10, Z11

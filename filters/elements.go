@@ -69,17 +69,26 @@ func (e *elements) sift(hashes []uint64) int {
 	return n
 }
 
-// contains reports whether v, whose bit is set, is an element. Most elements have
-// their bit for themselves, so v can only be the one of as many bits as are set up
-// to its own, or one of the next.
-func (e *elements) contains(v uint64) bool {
-	cell := e.cells[v>>cellShift]
-	i := int(cell>>32) + bits.OnesCount32(uint32(cell)&(1<<(v>>slotShift%32)-1))
-	if next := e.values[i:]; len(next) > 2 && next[2] > v {
-		return next[0] == v || next[1] == v
+// containsAny reports whether one of the hashes, whose bits are set, is an element.
+// Most elements have their bit for themselves, so a hash can only be the one of as
+// many bits as are set up to its own, or one of the next.
+func (e *elements) containsAny(hashes []uint64) bool {
+	values := e.values
+	for _, v := range hashes {
+		cell := e.cells[v>>cellShift]
+		i := int(cell>>32) + bits.OnesCount32(uint32(cell)&(1<<(v>>slotShift%32)-1))
+		if i+2 < len(values) && values[i+2] > v {
+			if values[i] == v || values[i+1] == v {
+				return true
+			}
+			continue
+		}
+		for i < len(values)-1 && values[i] < v {
+			i++
+		}
+		if values[i] == v {
+			return true
+		}
 	}
-	for i < len(e.values)-1 && e.values[i] < v {
-		i++
-	}
-	return e.values[i] == v
+	return false
 }

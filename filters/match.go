@@ -255,7 +255,7 @@ func (m *Matcher) holdsAny(l *lane, now, ahead *elements) bool {
 		for at := 0; at < g.count; at += chunk {
 			hashes := m.scratch.hashes[:min(chunk, g.count-at)]
 			kept := m.kernel.seek(hashes, g.tiles[tileAt(at, g.words):], g.words, l.key, l.limit(), now, ahead)
-			if slices.ContainsFunc(hashes[:kept], now.contains) {
+			if now.containsAny(hashes[:kept]) {
 				return true
 			}
 		}

@@ -105,7 +105,7 @@ func firstRound(a *file, states []state, m func(i int) string) {
 	each(states, func(_ int, v state) { a.op("VPXORQ", zStart1r, v[2], v[1]) })
 	each(states, func(_ int, v state) { a.op("VPROLQ", 21, v[3], v[3]) })
 	each(states, func(_ int, v state) { a.op("VPXORQ", v[0], v[3], v[3]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 32, v[2], v[2]) })
+	rotate512(a, states, 32, 2, 2)
 }
 
 // hashLanes512 hashes one script for many blocks.

@@ -35,15 +35,23 @@ func round512(a *file, states []state) {
 	xor := func(from, to int) {
 		each(states, func(_ int, v state) { a.op("VPXORQ", v[from], v[to], v[to]) })
 	}
-	rotate := func(by, at int) {
-		each(states, func(_ int, v state) { a.op("VPROLQ", by, v[at], v[at]) })
-	}
+	rotate := func(by, at int) { rotate512(a, states, by, at, at) }
 	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of four registers of 8 states, Z0 to Z3 and so on.", func() {
 		sipHalf1(add, xor, rotate)
 	})
 	a.macro("sipHalf2", "sipHalf2 is the second half.", func() {
 		sipHalf2(add, xor, rotate)
 	})
+}
+
+// rotate512 rotates a word of each state into another one. By 32 it is a shuffle of
+// halves, which more of the processor's units can do than rotations.
+func rotate512(a *file, states []state, by, from, to int) {
+	if by == 32 {
+		each(states, func(_ int, v state) { a.op("VPSHUFD", "$0xb1", v[from], v[to]) })
+		return
+	}
+	each(states, func(_ int, v state) { a.op("VPROLQ", by, v[from], v[to]) })
 }
 
 // rounds writes n SipRounds.
@@ -98,7 +106,7 @@ func finish512(a *file, states []state, ff string, between func()) {
 	each(states, func(_ int, v state) { a.op("VPADDQ", v[1], v[2], v[2]) })
 	each(states, func(_ int, v state) { a.op("VPROLQ", 17, v[1], v[1]) })
 	each(states, func(_ int, v state) { a.op("VPROLQ", 21, v[3], v[3]) })
-	each(states, func(_ int, v state) { a.op("VPROLQ", 32, v[2], v[0]) })
+	rotate512(a, states, 32, 2, 0)
 	each(states, func(_ int, v state) { a.op("VPTERNLOGQ", "$0x96", v[1], v[2], v[3]) })
 	each(states, func(_ int, v state) { a.op("VPXORQ", v[3], v[0], v[0]) })
 }
