@@ -64,7 +64,7 @@ func fuzzScripts(rng *rand.Rand, k int) [][]byte {
 	if rng.IntN(2) == 0 {
 		kinds = scriptKinds
 	}
-	scripts := randomScripts(rng, k%[]int{20, 70, 300, 800}[rng.IntN(4)], kinds)
+	scripts := randomScripts(rng, k%[]int{4, 20, 70, 300, 800}[rng.IntN(5)], kinds)
 	for i := range scripts {
 		switch rng.IntN(100) {
 		case 0:

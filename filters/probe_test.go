@@ -130,12 +130,12 @@ func testProbeDamage(t *testing.T) {
 	useLayout(t, filters.LayoutProbe)
 	rng := newRand(33)
 	var builder filters.Builder
-	for _, k := range []int{3, 30} {
-		scripts := randomScripts(rng, k, usualKinds)
+	for _, size := range [][2]int{{3, 400}, {30, 400}, {1, 2_000}, {20, 2_000}} {
+		scripts := randomScripts(rng, size[0], usualKinds)
 		m := filters.NewMatcher(filters.NewQuery(scripts))
 		hash := randomHash(rng)
-		elements := randomScripts(rng, 400, usualKinds)
-		for _, elements := range [][][]byte{elements, append(elements, scripts[1])} {
+		elements := randomScripts(rng, size[1], usualKinds)
+		for _, elements := range [][][]byte{elements, append(elements, scripts[0])} {
 			good := filters.Filter{Block: hash, Data: builder.Build(&hash, elements)}
 			withLines(t, &good)
 			want := oracleMatch(t, &hash, good.Data, scripts)
