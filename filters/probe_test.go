@@ -130,7 +130,7 @@ func testProbeDamage(t *testing.T) {
 	useLayout(t, filters.LayoutProbe)
 	rng := newRand(33)
 	var builder filters.Builder
-	for _, size := range [][2]int{{3, 400}, {30, 400}, {1, 2_000}, {20, 2_000}} {
+	for _, size := range [][2]int{{1, 0}, {1, 1}, {1, 2}, {2, 3}, {3, 400}, {30, 400}, {1, 2_000}, {20, 2_000}} {
 		scripts := randomScripts(rng, size[0], usualKinds)
 		m := filters.NewMatcher(filters.NewQuery(scripts))
 		hash := randomHash(rng)
