@@ -66,8 +66,8 @@ type kernel interface {
 
 	// walk looks at the places whose indices are in which, in ascending order of
 	// before, and sets hit of the filters whose code has the number that is looked
-	// for there. 8 bytes must be
-	// readable from the end of each place on.
+	// for there. walkAhead bits from the end of each place on, 8 bytes must be
+	// readable.
 	walk(places []place, which []uint32, all []probe)
 
 	// probeLimit is up to how many scripts looking them up by the probe lines

@@ -59,7 +59,8 @@ func (p *place) find(code []byte) bool {
 	return l.last == p.want
 }
 
-// walk is find for a place from whose end on 8 bytes can be read.
+// walk is find for a place from whose end on some bytes can be read, as for
+// kernel.walk.
 func (p *place) walk(code []byte) bool {
 	start := unsafe.Pointer(&code[0])
 	pos, end, last := uint64(p.pos), uint64(p.end), p.last

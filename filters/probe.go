@@ -15,6 +15,10 @@ const (
 	// lastRank is the rank of places that a kernel must not walk from.
 	lastRank = 64
 
+	// walkAhead is how many bits after the end of a place kernels may begin to read
+	// 8 bytes.
+	walkAhead = 256
+
 	// minSummed is from how many bytes on kernels sum a part of code.
 	minSummed = 8
 )
@@ -213,7 +217,7 @@ func (p *prober) sort(places []place) {
 				f.bad = f.bad || !w.intact(f.code)
 			}
 		}
-		if w.end >= f.windows {
+		if w.end+walkAhead >= f.windows {
 			w.before = lastRank
 		}
 		p.ranked[w.before]++

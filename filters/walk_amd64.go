@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
@@ -14,12 +15,17 @@ func (avx512) walk(places []place, which []uint32, all []probe) {
 			group[i] = group[0]
 		}
 		which = which[n:]
-		found, stuck := walkPlaces(&places[0], &group[0], &all[0])
-		for found &= uint32(1<<n - 1); found != 0; found &= found - 1 {
-			all[places[group[bits.TrailingZeros32(found)]].filter].hit = true
-		}
+		// The chunk's first element may be in the first of the slots before, but
+		// in each of the others is one that comes after it.
+		passed := max(int(places[group[0]].before)-1, 0) / 4
+		found, stuck := walkPlaces(&places[0], &group[0], &all[0], passed)
 		if stuck != 0 {
-			walkEach(places, group[:n], all)
+			found = math.MaxUint32
+		}
+		for found &= uint32(1<<n - 1); found != 0; found &= found - 1 {
+			p := &places[group[bits.TrailingZeros32(found)]]
+			f := &all[p.filter]
+			f.hit = f.hit || p.walk(f.code)
 		}
 	}
 	walkEach(places, which, all)
@@ -61,4 +67,4 @@ func (avx2) walk(places []place, which []uint32, all []probe) {
 }
 
 //go:noescape
-func walkPlaces(places *place, which *uint32, all *probe) (found, stuck uint32)
+func walkPlaces(places *place, which *uint32, all *probe, passed int) (found uint32, stuck uint64)

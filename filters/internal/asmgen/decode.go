@@ -75,6 +75,13 @@ func (d decoder) over(name string, operands func(s set) []any) {
 
 // start loads constants and state.
 func (d decoder) start() {
+	d.constants()
+	d.note("State of the lanes.")
+	d.over("VMOVDQU64", func(s set) []any { return []any{field("pos", s.i), s.pos} })
+	d.over("VMOVDQU64", func(s set) []any { return []any{field("last", s.i), s.last} })
+}
+
+func (d decoder) constants() {
 	d.note("Constants.")
 	d.op("VMOVDQU64", "reverse8<>(SB)", zReverse)
 	for _, c := range []struct{ value, register string }{
@@ -87,9 +94,6 @@ func (d decoder) start() {
 		d.op("MOVQ", c.value, "R9")
 		d.op("VPBROADCASTQ", "R9", c.register)
 	}
-	d.note("State of the lanes.")
-	d.over("VMOVDQU64", func(s set) []any { return []any{field("pos", s.i), s.pos} })
-	d.over("VMOVDQU64", func(s set) []any { return []any{field("last", s.i), s.last} })
 }
 
 // save stores the state.

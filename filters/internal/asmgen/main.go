@@ -106,7 +106,7 @@ func avx512Merge() []byte {
 
 func avx512Walk() []byte {
 	a := newFile("The decoder of the AVX-512 kernel that looks for one number in each of 32 places.")
-	constant(a, "reverse8<>", reverse8[:])
+	decoderConstants(a)
 	walkPlaces(a)
 	return a.Bytes()
 }
