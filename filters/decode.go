@@ -3,7 +3,6 @@ package filters
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/bits"
 )
 
@@ -60,11 +59,9 @@ func (l *lane) contains(v uint64) bool {
 
 // readable is how many bytes from the start of the code may be read: some after
 // its end too, which are as good as any others.
-func (l *lane) readable() int { return min(cap(l.code), len(l.code)+readAhead) }
+func (l *lane) readable() int { return readable(l.code) }
 
-// windows is from how many bits of the code, from its start on, 8 bytes may be
-// read.
-func (l *lane) windows() uint32 { return uint32(min(max(l.readable()-7, 0)*8, math.MaxUint32)) }
+func readable(code []byte) int { return min(cap(code), len(code)+readAhead) }
 
 // finish decodes the elements that are left and checks the end. It is the
 // plain way, which every filter can go from any state.

@@ -2,6 +2,7 @@ package filters
 
 import (
 	"hash/crc32"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -67,7 +68,12 @@ func (p *prober) add(index int, f *Filter) bool {
 		g := &p.groups[len(p.groups)-1]
 		g.first, g.count, g.most, g.bad, g.sure = uint32(len(p.all)), 0, 0, 0, false
 	}
-	p.all = append(p.all, p.groups[len(p.groups)-1].add(index, f, f.Data[size:]))
+	p.groups[len(p.groups)-1].add(f)
+	n := len(p.all)
+	p.all = slices.Grow(p.all, 1)[:n+1]
+	to := &p.all[n]
+	*to = probe{index: uint32(index), code: f.Data[size:]}
+	to.windows = uint32(min(max(readable(to.code)-7, 0)*8, math.MaxUint32))
 	return true
 }
 

@@ -52,13 +52,12 @@ type probeGroup struct {
 }
 
 // add takes a filter with lines.
-func (g *probeGroup) add(index int, f *Filter, code []byte) probe {
-	l, key, i := lane{code: code}, keyOf(&f.Block), g.count
+func (g *probeGroup) add(f *Filter) {
+	key, i := keyOf(&f.Block), g.count
 	g.keys.k0[i], g.keys.k1[i], g.keys.limit[i] = key.k0, key.k1, uint64(f.N)*M
 	g.lines[i], g.seeds[i], g.sizes[i] = &f.Lines[0], key.seed(f.N), uint32(len(f.Lines)/lineSize)
 	g.most = max(g.most, len(f.Lines)/lineSize)
 	g.count++
-	return probe{code: code, windows: l.windows(), index: uint32(index)}
 }
 
 // pad fills a group up with something to work on, which does not count.

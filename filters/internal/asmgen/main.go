@@ -24,6 +24,7 @@ var files = map[string]func() []byte{
 	"avx512_decode_amd64.s": avx512Decode,
 	"avx512_merge_amd64.s":  avx512Merge,
 	"avx512_walk_amd64.s":   avx512Walk,
+	"avx512_fold_amd64.s":   avx512Fold,
 }
 
 func main() {
@@ -108,5 +109,14 @@ func avx512Walk() []byte {
 	a := newFile("The decoder of the AVX-512 kernel that looks for one number in each of 32 places.")
 	decoderConstants(a)
 	walkPlaces(a)
+	return a.Bytes()
+}
+
+func avx512Fold() []byte {
+	a := newFile("CRC-32C of parts of code, for processors with AVX-512 and VPCLMULQDQ.")
+	constant(a, "foldFar<>", foldFar[:])
+	constant(a, "foldNear<>", foldNear[:])
+	constant(a, "foldBegin<>", foldBegin[:])
+	foldParts(a)
 	return a.Bytes()
 }

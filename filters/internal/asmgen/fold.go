@@ -1,0 +1,95 @@
+package main
+
+// foldFar and foldNear are x^n modulo the polynomial of CRC-32C, each reversed and
+// shifted by one as products of reversed polynomials are, for n of the distance in
+// bits from a half of 16 bytes to where it is added, 32 more and 32 less. foldFar
+// adds 64 bytes to the next 64, foldNear the first 48 of them to the last 16.
+var (
+	foldFar = [8]uint64{
+		0x0740eef02, 0x09e4addf8, 0x0740eef02, 0x09e4addf8,
+		0x0740eef02, 0x09e4addf8, 0x0740eef02, 0x09e4addf8,
+	}
+	foldNear = [8]uint64{
+		0x01c291d04, 0x1d82c63da, 0x1384aa63a, 0x0ba4fc28e,
+		0x0f20c0dfe, 0x14cd00bd6, 0, 0,
+	}
+)
+
+// foldBegin has the ones that a sum begins with, between zeros.
+var foldBegin = [32]uint64{8: 0xffffffff}
+
+// foldParts sums parts of code by products without carry.
+func foldParts(a *file) {
+	a.function("foldParts(dst *uint32, places *place, which *uint32, count int, all *probe)", 0, 40,
+		"foldParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, each of 8 bytes or more. A part is the polynomial of its bits: what its first bytes leave over is a product, which is added to later bytes.")
+	a.load("dst", 0, "R10", "places", 8, "DI", "which", 16, "SI", "count", 24, "CX", "all", 32, "R9")
+	a.op("LEAQ", "foldBegin<>(SB)", "R11")
+	a.op("VMOVDQU64", "foldFar<>(SB)", "Z16")
+	a.op("VMOVDQU64", "foldNear<>(SB)", "Z17")
+	a.op("MOVL", "$0xc0", "AX")
+	a.op("KMOVB", "AX", "K2")
+
+	a.label("part", "For each part: R12 is its address, R13 its end.")
+	a.op("MOVL", "(SI)", "AX")
+	a.op("IMUL3Q", "$place__size", "AX", "AX")
+	a.op("ADDQ", "DI", "AX")
+	a.op("MOVL", "place_filter(AX)", "BX")
+	a.op("IMUL3Q", "$probe__size", "BX", "BX")
+	a.op("MOVQ", "probe_code(R9)(BX*1)", "BX")
+	a.op("MOVL", "place_base(AX)", "R12")
+	a.op("MOVL", "place_end(AX)", "R13")
+	a.op("SHRQ", 3, "R12")
+	a.op("ADDQ", 7, "R13")
+	a.op("SHRQ", 3, "R13")
+	a.op("ADDQ", "BX", "R12")
+	a.op("ADDQ", "BX", "R13")
+	a.note("The first AX bytes, 1 to 64, leave a multiple of 64. They go to the end of the register; zeros before do nothing. The ones at the beginning may reach into the next 64 bytes.")
+	a.op("LEAQ", "-1(R13)", "AX")
+	a.op("SUBQ", "R12", "AX")
+	a.op("ANDL", 63, "AX")
+	a.op("INCL", "AX")
+	a.op("MOVL", 64, "DX")
+	a.op("SUBL", "AX", "DX")
+	a.op("MOVQ", "$-1", "BX")
+	a.op("SHLXQ", "DX", "BX", "BX")
+	a.op("KMOVQ", "BX", "K1")
+	a.op("LEAQ", "-64(R12)(AX*1)", "BX")
+	a.op("VMOVDQU8.Z", "(BX)", "K1", "Z0")
+	a.op("VPXORQ", "(R11)(AX*1)", "Z0", "Z0")
+	a.op("VMOVDQU64", "64(R11)(AX*1)", "Z3")
+	a.op("JMP", "next")
+
+	a.label("more", "For each further 64 bytes.")
+	a.op("VPCLMULQDQ", "$0x00", "Z16", "Z0", "Z1")
+	a.op("VPCLMULQDQ", "$0x11", "Z16", "Z0", "Z2")
+	a.op("VPXORQ", "(BX)", "Z3", "Z0")
+	a.op("VPTERNLOGQ", "$0x96", "Z1", "Z2", "Z0")
+	a.op("VPXORQ", "Z3", "Z3", "Z3")
+	a.label("next", "BX is the address of the next.")
+	a.op("ADDQ", 64, "BX")
+	a.op("CMPQ", "BX", "R13")
+	a.op("JLT", "more")
+
+	a.note("64 bytes to 16, and these to the sum.")
+	a.op("VPCLMULQDQ", "$0x00", "Z17", "Z0", "Z1")
+	a.op("VPCLMULQDQ", "$0x11", "Z17", "Z0", "Z2")
+	a.op("VMOVDQA64.Z", "Z0", "K2", "Z0")
+	a.op("VPTERNLOGQ", "$0x96", "Z1", "Z2", "Z0")
+	a.op("VEXTRACTI64X4", 1, "Z0", "Y1")
+	a.op("VPXORQ", "Y1", "Y0", "Y0")
+	a.op("VEXTRACTI64X2", 1, "Y0", "X1")
+	a.op("VPXORQ", "X1", "X0", "X0")
+	a.op("VMOVQ", "X0", "AX")
+	a.op("VPEXTRQ", 1, "X0", "BX")
+	a.op("XORL", "DX", "DX")
+	a.op("CRC32Q", "AX", "DX")
+	a.op("CRC32Q", "BX", "DX")
+	a.op("NOTL", "DX")
+	a.op("MOVL", "DX", "(R10)")
+	a.op("ADDQ", 4, "R10")
+	a.op("ADDQ", 4, "SI")
+	a.op("DECQ", "CX")
+	a.op("JNZ", "part")
+	a.op("VZEROUPPER")
+	a.op("RET")
+}
