@@ -82,7 +82,9 @@ func (k avx2) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now
 
 func (avx2) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int) {
 	_ = message[(words-1)*tileWidth]
-	hashLanes256(&dst[0], &message[0], words, keys, (n+7)/8)
+	eights := (n + 7) / 8
+	hashLanes256(&dst[0], &message[0], words, keys, eights)
+	clear(dst[8*eights:]) // what was there is of other filters, and lines are looked at for all
 }
 
 // probeLimit is by BenchmarkModes of package bench.

@@ -34,8 +34,8 @@ type kernel interface {
 	seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, ahead *elements) int
 
 	// hashAcross sets dst[i] to the hash of one message, whose words are
-	// tileWidth apart, with each of the first n keys. It may overwrite the rest
-	// of dst.
+	// tileWidth apart, with each of the first n keys. The rest of dst is below the
+	// limit of its key too, or zero, where the kernel looks at lines for it.
 	hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n int)
 
 	// fetchLines asks the memory for the lines of a row of hashes.
