@@ -28,7 +28,7 @@ func (r *rig) checkLines(tb testing.TB) {
 		if err := v.Stored(height, nil, &got); err != nil {
 			tb.Fatal(err)
 		}
-		lines, n, err := filters.AppendLines(nil, &got.Block, got.Filter)
+		lines, n, err := filters.AppendLines(nil, got.Block, got.Filter)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -48,11 +48,10 @@ func (v *segmentView) Filters(from int32, active bool, dst []filters.Filter) err
 			}
 			return err
 		}
-		*f = filters.Filter{
-			Block: stored.Block,
-			Data:  stored.Filter, Unsure: true, Sum: stored.CRC,
-			Lines: stored.Lines, N: stored.Items, LinesSum: stored.LinesCRC,
-		}
+		// Field by field: a whole filter would be put together elsewhere first.
+		f.Block = *stored.Block
+		f.Data, f.Unsure, f.Sum = stored.Filter, true, stored.CRC
+		f.Lines, f.N, f.LinesSum = stored.Lines, stored.Items, stored.LinesCRC
 	}
 	return nil
 }

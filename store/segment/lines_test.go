@@ -67,11 +67,11 @@ func checkLaid(tb testing.TB, s *Store, entries []Entry) {
 			tb.Fatal(err)
 		}
 		lines, items, _ := testLines(nil, &e.Block, e.Filter)
-		if got := &byHeight; got.Block != e.Block || !bytes.Equal(got.Filter, e.Filter) || got.CRC != checksum(e.Filter) ||
+		if got := &byHeight; *got.Block != e.Block || !bytes.Equal(got.Filter, e.Filter) || got.CRC != checksum(e.Filter) ||
 			!bytes.Equal(got.Lines, lines) || got.Items != items || got.LinesCRC != checksum(lines) {
 			tb.Fatalf("height %d: got %+v", e.Height, got)
 		}
-		if byBlock.Block != e.Block || !bytes.Equal(byBlock.Lines, lines) {
+		if *byBlock.Block != e.Block || !bytes.Equal(byBlock.Lines, lines) {
 			tb.Fatalf("height %d by its block: got %+v", e.Height, byBlock)
 		}
 	}

@@ -33,10 +33,10 @@ func newRegion(dir string, number uint32, size int64) *region {
 // bytes returns a filter, with room for padding bytes behind it that can be
 // read. It must run under [Guard].
 func (r *region) bytes(s *slot) ([]byte, error) {
-	start, end := int64(s.offset), s.end()
 	if r.mem != nil {
-		return r.mem[start : end : end+padding], nil
+		return r.mapped(s), nil
 	}
+	start, end := int64(s.offset), s.end()
 	f, err := os.Open(r.path)
 	if err != nil {
 		return nil, err
@@ -47,6 +47,12 @@ func (r *region) bytes(s *slot) ([]byte, error) {
 		return nil, short(err)
 	}
 	return filter[: end-start : len(filter)], nil
+}
+
+// mapped is bytes of a region that has a mapping.
+func (r *region) mapped(s *slot) []byte {
+	end := s.end()
+	return r.mem[s.offset : end : end+padding]
 }
 
 func (r *region) acquire() { r.refs.Add(1) }

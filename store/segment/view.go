@@ -112,9 +112,9 @@ func (v *View) checked(s *slot) ([]byte, error) {
 
 // Stored is what a view has of a block's filter, none of it checked.
 type Stored struct {
-	Block  chainhash.Hash
-	Filter []byte // as of [View.Filters]
-	CRC    uint32 // CRC-32 (IEEE) of Filter
+	Block  *chainhash.Hash // the view's, not to be changed
+	Filter []byte          // as of [View.Filters]
+	CRC    uint32          // CRC-32 (IEEE) of Filter
 
 	Lines    []byte // probe lines; empty: there are none
 	Items    uint32 // of the filter, where there are lines
@@ -146,11 +146,15 @@ func (v *View) Stored(height int32, block *chainhash.Hash, to *Stored) error {
 		return fmt.Errorf("block %v: %w", block, ErrNotFound)
 	}
 	s := &v.slots[n]
-	filter, err := v.regions[s.segment].bytes(s)
-	if err != nil {
-		return v.damaged(s, err)
+	if r := v.regions[s.segment]; r.mem != nil {
+		to.Filter = r.mapped(s)
+	} else {
+		var err error
+		if to.Filter, err = r.bytes(s); err != nil {
+			return v.damaged(s, err)
+		}
 	}
-	to.Block, to.Filter, to.CRC = s.block, filter, s.crc
+	to.Block, to.CRC = &s.block, s.crc
 	to.Lines, to.Items, to.LinesCRC = nil, 0, 0
 	if group, i := int(n/groupSize), int(n%groupSize); group < len(v.groups) && i < v.groups[group].len() {
 		e := &v.groups[group].entries[i]
