@@ -88,7 +88,7 @@ func (avx2) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n 
 }
 
 // probeLimit is by BenchmarkModes of package bench.
-func (avx2) probeLimit(n int) int { return n/20 + 16 }
+func (avx2) probeLimit(n int) int { return n/9 + 10 }
 
 func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, group, q, s) }
 

@@ -47,7 +47,7 @@ func (avx512) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, 
 }
 
 // probeLimit is by BenchmarkModes of package bench.
-func (avx512) probeLimit(n int) int { return n/5 + 16 }
+func (avx512) probeLimit(n int) int { return n/5 + 8 }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.

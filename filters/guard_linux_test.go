@@ -70,7 +70,7 @@ func testProbeReadsNoFurther(t *testing.T) {
 	for _, k := range []int{3, 40} {
 		scripts := randomScripts(rng, k, usualKinds)
 		m := filters.NewMatcher(filters.NewQuery(scripts))
-		for _, n := range []int{1, 2, 3, 4, 5, 10, 20, 40, 80, 100, 1_000} {
+		for _, n := range []int{1_000, 100, 80, 40, 20, 10, 5, 4, 3, 2, 1} { // a matcher's memory has had more
 			for range 30 {
 				values := randomValues(rng, n)
 				f := filters.Filter{Block: randomHash(rng)}
@@ -119,6 +119,43 @@ func testMatchFault(t *testing.T) {
 			batch[i].Data = good
 			if err := m.Match(batch, make([]bool, len(batch))); err != nil {
 				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestProbeFault: so is one in the memory of probe lines, or of the code that they
+// point to.
+func TestProbeFault(t *testing.T) { eachKernel(t, testProbeFault) }
+
+func testProbeFault(t *testing.T) {
+	t.Helper()
+	useLayout(t, filters.LayoutProbe)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	mem, size := guardedPage(t)
+	rng := newRand(11)
+	for _, k := range []int{20, 100} {
+		scripts := randomScripts(rng, k, usualKinds)
+		m := filters.NewMatcher(filters.NewQuery(scripts))
+		good := filters.Filter{Block: randomHash(rng), Data: filters.Encode(randomValues(rng, 2_000))}
+		withLines(t, &good)
+		for _, part := range []func(f *filters.Filter) *[]byte{
+			func(f *filters.Filter) *[]byte { return &f.Lines },
+			func(f *filters.Filter) *[]byte { return &f.Data },
+		} {
+			bad := good
+			b := part(&bad)
+			torn := mem[size-5:][:len(*b)]
+			copy(torn[:5], *b)
+			*b = torn
+			batch := slices.Repeat([]filters.Filter{good}, 40)
+			batch[33] = bad
+			if !faults(func() { m.Match(batch, make([]bool, len(batch))) }) {
+				t.Errorf("%d scripts: no panic", k)
+			}
+			batch[33] = good
+			if err := m.Match(batch, make([]bool, len(batch))); err != nil || len(m.StaleLines()) > 0 {
+				t.Errorf("%d scripts: got %v, stale %v", k, err, m.StaleLines())
 			}
 		}
 	}

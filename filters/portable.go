@@ -181,7 +181,7 @@ func (portable) sumParts(sums []uint32, places []place, which []uint32, all []pr
 }
 
 // probeLimit is by BenchmarkModes of package bench.
-func (portable) probeLimit(n int) int { return n/14 + 2 }
+func (portable) probeLimit(n int) int { return n/12 + 6 }
 
 func (portable) walk(places []place, which []uint32, all []probe) { walkEach(places, which, all) }
 
