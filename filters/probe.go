@@ -211,23 +211,24 @@ func (p *prober) sumParts(k kernel, places []place, which []uint32) {
 // walk from come last.
 func (p *prober) sort(places []place) {
 	clear(p.ranked[:])
-	p.unsummed = slices.Grow(p.unsummed[:0], len(places)+3)
+	p.unsummed = slices.Grow(p.unsummed[:0], len(places))[:len(places)]
+	n := 0
 	for i := range places {
 		w := &places[i]
-		f, number := &p.all[w.filter], w.want>>lineBits
-		if !f.checked.has(number) {
-			f.checked.add(number)
-			if w.size() >= minSummed && uint64(w.end) <= uint64(len(f.code))*8 {
-				p.unsummed = append(p.unsummed, uint32(i))
-			} else {
-				f.bad = f.bad || !w.intact(f.code)
-			}
+		f := &p.all[w.filter]
+		p.unsummed[n] = uint32(i) // without a branch, which is hard to foresee
+		fresh := f.checked.add(w.want >> lineBits)
+		if w.size() < minSummed || uint64(w.end) > uint64(len(f.code))*8 {
+			f.bad = f.bad || !w.intact(f.code)
+			fresh = 0
 		}
+		n += fresh
 		if w.end+walkAhead >= f.windows {
 			w.before = lastRank
 		}
 		p.ranked[w.before]++
 	}
+	p.unsummed = p.unsummed[:n]
 	p.which = slices.Grow(p.which[:0], len(places)+vectorLanes)[:len(places)]
 	var sum uint32
 	for i, n := range p.ranked {

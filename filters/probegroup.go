@@ -30,12 +30,15 @@ type probe struct {
 // lineSet is a set of lines of a filter.
 type lineSet [memoLines / 64]uint64
 
-func (s *lineSet) has(line uint64) bool { return line < memoLines && s[line/64]>>(line%64)&1 != 0 }
-
-func (s *lineSet) add(line uint64) {
-	if line < memoLines {
-		s[line/64] |= 1 << (line % 64)
+// add adds a line and returns 1 if it was not there, or 0. Lines that are too many
+// are never there.
+func (s *lineSet) add(line uint64) int {
+	if line >= memoLines {
+		return 1
 	}
+	word := s[line/64]
+	s[line/64] = word | 1<<(line%64)
+	return int(^word >> (line % 64) & 1)
 }
 
 // probeGroup are filters that a script is looked up in at once.
