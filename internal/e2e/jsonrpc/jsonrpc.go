@@ -84,13 +84,23 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (Reply, err
 // Call calls a method with positional parameters and decodes its result, if
 // result is not nil. The error is an [Error] when the node sent one.
 func (c *Client) Call(ctx context.Context, result any, method string, params ...any) error {
-	if params == nil {
-		params = []any{}
-	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": "e2e", "method": method, "params": params})
+	body, err := Encode(method, params...)
 	if err != nil {
 		return err
 	}
+	return c.CallEncoded(ctx, result, body)
+}
+
+// Encode returns the body of a call.
+func Encode(method string, params ...any) (body []byte, err error) {
+	if params == nil {
+		params = []any{}
+	}
+	return json.Marshal(map[string]any{"jsonrpc": "2.0", "id": "e2e", "method": method, "params": params})
+}
+
+// CallEncoded is [Client.Call] with a body that Encode made.
+func (c *Client) CallEncoded(ctx context.Context, result any, body []byte) error {
 	got, err := c.Post(ctx, "/", body)
 	if err != nil {
 		return err
