@@ -49,6 +49,7 @@ func bitcoind(binary, dir string) starter {
 		if err := program.Start(); err != nil {
 			tb.Fatal(err)
 		}
+		tb.Cleanup(func() { _ = program.Process.Kill() }) // if nobody came to stop it
 		p := &peer{Client: jsonrpc.New(net.JoinHostPort("127.0.0.1", port), login)}
 		p.stop = func() { p.end(tb, program) }
 		p.waitStarted(tb)
