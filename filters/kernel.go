@@ -59,6 +59,10 @@ type kernel interface {
 	// in found, and may ask the memory for their parts of the code.
 	placesAcross(dst []place, hashes *row, g *probeGroup, found uint32, all []probe)
 
+	// sumsParts reports whether it is faster to check the parts of code that are
+	// needed than all of it, where most are.
+	sumsParts() bool
+
 	// sumParts sets sums[i] to the CRC-32C of the part of code of places[which[i]].
 	// Each part is there, and of minSummed bytes or more. They are at most
 	// vectorLanes; there must be capacity to make sums a multiple of four.

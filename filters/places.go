@@ -100,12 +100,36 @@ func damagedEach(hashes *row, g *probeGroup) (bad uint32) {
 }
 
 // placesEach is placesAcross.
-func placesEach(dst []place, hashes *row, g *probeGroup, found uint32) {
+func placesEach(dst []place, hashes *row, g *probeGroup, found uint32, all []probe) {
 	for i := range dst {
 		at := bits.TrailingZeros32(found)
 		found &= found - 1
 		dst[i] = placeOf(g.line(at, hashes[at]), hashes[at], g.first+uint32(at))
 	}
+	for i := range dst { // all of these wait for memory together
+		p := &dst[i]
+		if code := all[p.filter].code; uint64(p.end)/8 < uint64(len(code)) {
+			touch(code[p.base/8 : p.end/8+1])
+		}
+	}
+}
+
+// touchLines is fetchLines.
+func touchLines(hashes *row, g *probeGroup) {
+	for i, v := range hashes[:g.count] {
+		g.touched += g.line(i, v)[0]
+	}
+}
+
+// touch reads a byte of each cache line, which is as good as a request for them
+// as long as nothing waits for it.
+//
+//go:noinline
+func touch(b []byte) (sum byte) {
+	for at := 0; at < len(b); at += 64 {
+		sum += b[at]
+	}
+	return sum
 }
 
 // sumEach is sumParts.

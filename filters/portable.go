@@ -162,9 +162,12 @@ func (portable) hashAcross(dst *row, message []uint64, words int, keys *laneKeys
 	hashEachLane(dst, message, words, keys, n)
 }
 
-func (portable) fetchLines(_ *row, _ *probeGroup) {}
+func (portable) fetchLines(hashes *row, g *probeGroup) { touchLines(hashes, g) }
 
 func (portable) fetch(_ []byte) {}
+
+// sumsParts is false: crc32 takes its time for a few bytes.
+func (portable) sumsParts() bool { return false }
 
 func (portable) lookAcross(hashes *row, g *probeGroup) uint32 { return foundEach(hashes, g) }
 
@@ -172,8 +175,8 @@ func (portable) checkAcross(hashes *row, g *probeGroup) uint32 { return damagedE
 
 func (portable) intactLines(lines []byte, seed uint32) bool { return intactLines(lines, seed) }
 
-func (portable) placesAcross(dst []place, hashes *row, g *probeGroup, found uint32, _ []probe) {
-	placesEach(dst, hashes, g, found)
+func (portable) placesAcross(dst []place, hashes *row, g *probeGroup, found uint32, all []probe) {
+	placesEach(dst, hashes, g, found, all)
 }
 
 func (portable) sumParts(sums []uint32, places []place, which []uint32, all []probe) {

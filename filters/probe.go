@@ -72,7 +72,7 @@ func (p *prober) add(index int, f *Filter) bool {
 	n := len(p.all)
 	p.all = slices.Grow(p.all, 1)[:n+1]
 	to := &p.all[n]
-	*to = probe{index: uint32(index), code: f.Data[size:]}
+	*to = probe{index: uint32(index), filter: f, code: f.Data[size:]}
 	to.windows = uint32(min(max(readable(to.code)-7, 0)*8, math.MaxUint32))
 	return true
 }
@@ -155,7 +155,7 @@ func (p *prober) plan(g *probeGroup) {
 	p.stream, p.next = p.stream[:0], 0
 	for i := range g.count {
 		p.stream = append(p.stream, g.all(i))
-		if 2*scripts >= 3*g.most {
+		if g.denseCode(scripts) {
 			p.stream = append(p.stream, p.all[int(g.first)+i].code)
 		}
 	}
@@ -169,7 +169,7 @@ func (p *prober) plan(g *probeGroup) {
 func (p *prober) look(k kernel, at int) {
 	g, hashes := p.group(at), &p.rows[at%lagRows]
 	if len(p.scripts) >= g.most {
-		g.check(k)
+		p.check(k, g)
 	} else {
 		g.bad |= k.checkAcross(hashes, g)
 	}
@@ -177,6 +177,23 @@ func (p *prober) look(k kernel, at int) {
 	n := len(p.newer)
 	p.newer = slices.Grow(p.newer, vectorLanes)[:n+bits.OnesCount32(found)]
 	k.placesAcross(p.newer[n:], hashes, g, found, p.all)
+}
+
+// check checks all lines of a group, and all code where the kernel is faster at
+// that than at the parts, unless that was done.
+func (p *prober) check(k kernel, g *probeGroup) {
+	if g.sure {
+		return
+	}
+	g.check(k)
+	if !g.denseCode(len(p.scripts)) || k.sumsParts() {
+		return
+	}
+	for i := range g.count {
+		f := &p.all[int(g.first)+i]
+		f.checked.fill()
+		f.bad = !f.filter.Sound()
+	}
 }
 
 // settle looks at the places that were the newer ones when it was called before.

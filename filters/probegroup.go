@@ -1,6 +1,9 @@
 package filters
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 const (
 	// vectorLanes is how many filters or places are worked on side by side.
@@ -20,6 +23,7 @@ type laneKeys struct{ k0, k1, limit row }
 // probe is one filter that scripts are looked up in by its lines.
 type probe struct {
 	code    []byte
+	filter  *Filter
 	windows uint32 // bits of code from which 8 bytes may be read
 	index   uint32 // of the filter in its batch
 	hit     bool
@@ -41,6 +45,13 @@ func (s *lineSet) add(line uint64) int {
 	return int(^word >> (line % 64) & 1)
 }
 
+// fill adds all lines that it can.
+func (s *lineSet) fill() {
+	for i := range s {
+		s[i] = math.MaxUint64
+	}
+}
+
 // probeGroup are filters that a script is looked up in at once.
 type probeGroup struct {
 	keys  laneKeys
@@ -52,6 +63,8 @@ type probeGroup struct {
 	most  int    // lines of any
 	bad   uint32 // bit i is set if the lines of filter i cannot be used
 	sure  bool   // all lines were checked
+
+	touched byte // so that reading ahead is not optimized away
 }
 
 // add takes a filter with lines.
@@ -81,11 +94,11 @@ func (g *probeGroup) all(i int) []byte { return unsafe.Slice(g.lines[i], g.sizes
 // dense reports whether so many scripts need most of a group's lines.
 func (g *probeGroup) dense(scripts int) bool { return 2*scripts >= g.most }
 
-// check checks all lines of a group, unless that was done.
+// denseCode reports whether they need most of its code.
+func (g *probeGroup) denseCode(scripts int) bool { return 2*scripts >= 3*g.most }
+
+// check checks all lines of a group.
 func (g *probeGroup) check(k kernel) {
-	if g.sure {
-		return
-	}
 	g.sure = true
 	for i := range g.count {
 		if !k.intactLines(g.all(i), g.seeds[i]) {
