@@ -46,8 +46,10 @@ func (avx512) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, 
 	hashLanes512(&dst[0], &message[0], words, keys)
 }
 
-// probeLimit is by BenchmarkModes of package bench.
-func (avx512) probeLimit(n int) int { return n/5 + 8 }
+// probeLimit is by BenchmarkProbe, for more filters than a cache holds: from memory
+// decoding catches up at 300 scripts for 2,000 elements and at 740 for 5,000. In a
+// cache it does later (BenchmarkModes of package bench).
+func (avx512) probeLimit(n int) int { return n/7 + 10 }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.
