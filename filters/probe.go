@@ -72,7 +72,9 @@ func (p *prober) add(index int, f *Filter) bool {
 	n := len(p.all)
 	p.all = slices.Grow(p.all, 1)[:n+1]
 	to := &p.all[n]
-	*to = probe{index: uint32(index), filter: f, code: f.Data[size:]}
+	// Field by field: a whole probe would be put together elsewhere first.
+	to.index, to.filter, to.code = uint32(index), f, f.Data[size:]
+	to.hit, to.bad, to.checked = false, false, lineSet{}
 	to.windows = uint32(min(max(readable(to.code)-7, 0)*8, math.MaxUint32))
 	return true
 }
