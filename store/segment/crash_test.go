@@ -187,6 +187,18 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
+// After a loss of power a file may have its old size and the beginning of a new
+// filter where the padding was.
+func TestPaddingOverwritten(t *testing.T) {
+	s, entries := newStore(t, 30)
+	mustClose(t, s)
+	size := fileSizes(t, s.dir)["fltr00000.dat"]
+	mustWriteAt(t, filepath.Join(s.dir, "fltr00000.dat"), []byte{1, 2, 3}, size-padding)
+	s = mustOpen(t, s.dir)
+	checkEntries(t, s, entries)
+	mustClose(t, s)
+}
+
 // checkTip asserts that the tip is the synced one or one set later.
 func checkTip(t *testing.T, s *Store, kept, lost []Entry) {
 	t.Helper()

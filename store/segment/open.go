@@ -181,7 +181,8 @@ func (s *Store) openSegments() error {
 }
 
 // trim makes a file end with the padding after its last filter, and reports
-// one that is too short for its filters.
+// one that is too short for its filters. After a loss of power a file may have the
+// size of before, but the beginning of a lost filter where its padding was.
 func (s *Store) trim(info segmentInfo) error {
 	path := segmentPath(s.dir, info.number)
 	stat, err := os.Stat(path)
@@ -189,7 +190,7 @@ func (s *Store) trim(info segmentInfo) error {
 		s.log.Warn("filter segment is damaged", "segment", info.number, "want_bytes", info.size())
 		return nil
 	}
-	if err != nil || stat.Size() == info.size() {
+	if err != nil || stat.Size() == info.size() && isPadded(path, info.end) {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -199,6 +200,19 @@ func (s *Store) trim(info segmentInfo) error {
 	s.log.Info("filter segment is trimmed to its filters",
 		"segment", info.number, "bytes", stat.Size(), "want_bytes", info.size())
 	return errors.Join(cut(f, info.end), f.Close())
+}
+
+// isPadded reports whether zeros follow the last filter of a file. Of bytes that
+// cannot be read it is taken for granted: whoever reads the file will notice.
+func isPadded(path string, end int64) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	var got [padding]byte
+	_, err = f.ReadAt(got[:], end)
+	return err != nil || got == [padding]byte{}
 }
 
 // restoreTip makes the chain of the stored tip active, else that of the tip at
