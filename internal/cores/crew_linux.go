@@ -65,9 +65,7 @@ func (c *Crew) take(work func()) bool {
 	}
 	here := currentCore()
 	for _, h := range c.hands {
-		if h.cpu != here && h.free.CompareAndSwap(true, false) {
-			h.work = work
-			h.ring()
+		if h.cpu != here && h.give(work) {
 			return true
 		}
 	}
@@ -87,17 +85,45 @@ type hand struct {
 	cpu     int
 	all     unix.CPUSet // the cores of the process
 	bell    int         // an eventfd
-	free    atomic.Bool // waits; who makes it false sets work and rings
-	work    func()
+	free    atomic.Bool // waits; changed to false with mu held
 	closing atomic.Bool
+
+	mu   sync.Mutex
+	work func()
+}
+
+// give gives work to a hand that is free.
+func (h *hand) give(work func()) bool {
+	if !h.free.Load() {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.free.CompareAndSwap(true, false) {
+		return false
+	}
+	h.work = work
+	h.ring()
+	return true
 }
 
 func (h *hand) serve() {
 	for h.wait() == nil && !h.closing.Load() {
-		work := h.work
-		h.work = nil
-		work()
+		h.do()
 		runtime.Gosched() // who hears of what was done goes first
+	}
+	h.do() // what was given while this ended
+}
+
+// do takes no more work, and does what was given.
+func (h *hand) do() {
+	h.mu.Lock()
+	h.free.Store(false)
+	work := h.work
+	h.work = nil
+	h.mu.Unlock()
+	if work != nil {
+		work()
 	}
 }
 
