@@ -60,7 +60,7 @@ fuzz: ## run every fuzz target for FUZZ
 	done
 
 soak: ## the long loops, of which `make test` runs a sample
-	TRAWL_SOAK=200 TRAWL_FLIPS=10000 TRAWL_CHAINDB_KILLS=200 TRAWL_WALLET_CASES=100000 \
+	DIFFER_CASES=100000 TRAWL_SOAK=200 TRAWL_FLIPS=10000 TRAWL_CHAINDB_KILLS=200 TRAWL_WALLET_CASES=100000 \
 	  $(GO) test -count=1 -timeout=8h ./...
 
 bench: ## run the benchmarks COUNT times into bench/new.txt

@@ -1,0 +1,131 @@
+package differ
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+)
+
+// startLimit is how long a node may take until it answers.
+const startLimit = 2 * time.Minute
+
+// Config says how a pair of nodes is started.
+type Config struct {
+	Args  []string // options of both
+	Trawl []string // options of trawld alone
+	Core  []string // options of bitcoind alone
+
+	// Peers: both accept peers, at Pair.Trawl.P2P and Pair.CoreP2P.
+	Peers bool
+}
+
+// A Pair is a trawld and a bitcoind with the same options, each on an empty
+// regtest of its own. They end with the test.
+type Pair struct {
+	Trawl   *e2e.Daemon
+	Core    *jsonrpc.Client
+	CoreDir string // bitcoind's data directory
+	CoreP2P string // host:port for peers; empty: none
+
+	Report *Report
+
+	tb     testing.TB
+	config Config
+	core   *e2e.Process
+}
+
+// Start starts a pair. It skips the test where there is no bitcoind.
+func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
+	tb.Helper()
+	binary := os.Getenv("BITCOIND")
+	if binary == "" {
+		tb.Skip("BITCOIND names no bitcoind of Bitcoin Core 30")
+	}
+	p := &Pair{tb: tb, config: c, CoreDir: tb.TempDir(), Report: NewReport(tb, exceptions...)}
+	trawl := e2e.Config{
+		Chain: "regtest",
+		// What Core accepts and trawld refuses unless it is told otherwise.
+		Args: append(append([]string{"-deprecatedrpc=emptyoutputs"}, c.Args...), c.Trawl...),
+	}
+	if c.Peers {
+		trawl.P2P, p.CoreP2P = e2e.FreeAddr(tb), e2e.FreeAddr(tb)
+	}
+	p.startCore(binary)
+	p.Trawl = e2e.Start(tb, trawl)
+	return p
+}
+
+// startCore starts bitcoind and waits until it answers.
+func (p *Pair) startCore(binary string) {
+	p.tb.Helper()
+	addr := e2e.FreeAddr(p.tb)
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	args := []string{
+		"-regtest", "-datadir=" + p.CoreDir, "-rpcport=" + port, "-printtoconsole=0", "-dnsseed=0", "-fixedseeds=0",
+		"-listenonion=0", "-natpmp=0", "-connect=0",
+		// An assertion of Core's own fails after some changes of the chain by hand.
+		"-checkblockindex=0",
+	}
+	if p.CoreP2P == "" {
+		args = append(args, "-listen=0")
+	} else {
+		args = append(args, e2e.PeerArgs(p.CoreP2P)...)
+	}
+	args = append(append(args, p.config.Args...), p.config.Core...)
+	p.core = e2e.Run(p.tb, binary, args...)
+	cookie := filepath.Join(p.CoreDir, "regtest", ".cookie")
+	e2e.Eventually(p.tb, startLimit, "bitcoind answers", func() bool {
+		return p.core.HasEnded() || p.coreAnswers(addr, cookie)
+	})
+	if p.Core == nil {
+		p.tb.Fatalf("bitcoind refused to start: %v\n%s", p.core.Err(), p.core.Stderr())
+	}
+}
+
+func (p *Pair) coreAnswers(addr, cookie string) bool {
+	login, err := os.ReadFile(cookie)
+	if err != nil || len(login) == 0 {
+		return false
+	}
+	client := jsonrpc.New(addr, string(login))
+	if err := client.Call(p.tb.Context(), nil, "getblockcount"); err != nil {
+		client.Close()
+		return false
+	}
+	p.Core = client
+	p.tb.Cleanup(client.Close)
+	return true
+}
+
+// Alive fails the test when one of the nodes has ended.
+func (p *Pair) Alive() {
+	p.tb.Helper()
+	for name, client := range p.clients() {
+		if err := client.Call(p.tb.Context(), nil, "uptime"); err != nil {
+			p.tb.Fatalf("%s does not answer any more: %v\nlog of trawld:\n%s", name, err, p.Trawl.LogTail())
+		}
+	}
+}
+
+// Get calls a method of both that has to succeed on both, and returns bitcoind's
+// result in result. The replies are not compared.
+func (p *Pair) Get(result any, method string, params ...any) {
+	p.tb.Helper()
+	p.Trawl.Get(nil, method, params...)
+	if err := p.Core.Call(p.tb.Context(), result, method, params...); err != nil {
+		p.tb.Fatalf("bitcoind: %s %.200s: %v", method, fmt.Sprint(params...), err)
+	}
+}
+
+func (p *Pair) clients() map[string]*jsonrpc.Client {
+	return map[string]*jsonrpc.Client{"trawld": p.Trawl.Client, "bitcoind": p.Core}
+}
