@@ -54,6 +54,17 @@ type SubmitBlock struct {
 	Raw []byte // serialized block
 }
 
+// ProposeBlock checks a block on the tip but for its proof of work, and changes
+// nothing.
+//
+// Errors: [*RejectError] with the rule that it breaks, or
+// "inconclusive-not-best-prevblk" for a block that is not on the tip.
+type ProposeBlock struct {
+	Asks[Done]
+
+	Raw []byte // serialized block
+}
+
 // Generate mines Count blocks on the active chain that pay to Script, where
 // the network's difficulty lets a processor do that. At most Tries hashes are
 // computed in all; the blocks found until then are the answer.

@@ -1,7 +1,7 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.AcceptBlocks], [messages.AcceptHeaders],
-// [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
+// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.AcceptBlocks],
+// [messages.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
 // [messages.PruneBlocks], [messages.SetPruneLock], [messages.StartPruning], [messages.WaitTip],
@@ -55,6 +55,10 @@ type Validator interface {
 	// Submit is Accept for a block that comes from a miner.
 	Submit(raw []byte) error
 
+	// Propose checks a block on the tip but for its proof of work, and changes
+	// nothing.
+	Propose(raw []byte) error
+
 	// AcceptHeaders makes headers part of the tree without their blocks, and
 	// keeps them over restarts. They are serialized as the network's peers send
 	// them. It returns the last one and how many were new; with an error about a
@@ -102,6 +106,7 @@ type Config struct {
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
+	ask.Serve[messages.ProposeBlock](),
 	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
 	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
@@ -117,6 +122,7 @@ var Requests = []ask.Served{
 
 type (
 	submit       = ask.Call[messages.SubmitBlock, messages.Done]
+	propose      = ask.Call[messages.ProposeBlock, messages.Done]
 	generate     = ask.Call[messages.Generate, []chainhash.Hash]
 	generateOne  = ask.Call[messages.GenerateBlock, messages.MinedBlock]
 	invalidate   = ask.Call[messages.InvalidateBlock, messages.Done]

@@ -20,6 +20,10 @@ func (s *Chain) jobFor(msg any) job {
 		return acknowledged(m, func(e Engine) (messages.Done, error) {
 			return messages.Done{}, e.Submit(m.Req.Raw)
 		})
+	case *propose:
+		return acknowledged(m, func(e Engine) (messages.Done, error) {
+			return messages.Done{}, e.Propose(m.Req.Raw)
+		})
 	case *invalidate:
 		return acknowledged(m, func(e Engine) (messages.Done, error) {
 			return messages.Done{}, e.Invalidate(&m.Req.Hash)

@@ -66,17 +66,35 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 	commitWitnesses(block)
 	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
 
-	err = validating(&chainhash.Hash{}, func() error {
+	return block, e.checkTemplate(block)
+}
+
+// Propose checks a serialized block on the tip but for its proof of work, and
+// changes nothing. The error is a [*messages.RejectError] for a block that breaks a
+// rule or is not on the tip.
+func (e *Engine) Propose(raw []byte) error {
+	block, err := parseBlock(raw)
+	if err != nil {
+		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+	}
+	if block.MsgBlock().Header.PrevBlock != e.tree.Active().Tip().Hash {
+		return &messages.RejectError{Reason: "inconclusive-not-best-prevblk"}
+	}
+	return e.checkTemplate(block.MsgBlock())
+}
+
+func (e *Engine) checkTemplate(block *wire.MsgBlock) error {
+	err := validating(&chainhash.Hash{}, func() error {
 		return e.chain.CheckConnectBlockTemplate(btcutil.NewBlock(block))
 	})
 	var rule blockchain.RuleError
 	if errors.As(err, &rule) {
-		return nil, e.reject(rule, block)
+		return e.reject(rule, block)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("check template: %w", err)
+		return fmt.Errorf("check template: %w", err)
 	}
-	return block, nil
+	return nil
 }
 
 func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {

@@ -56,12 +56,32 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 	return b, e.checkTemplate(b, tip)
 }
 
+// Propose checks a serialized block on the tip but for its proof of work, and
+// changes nothing. The error is a [*messages.RejectError] for a block that breaks a
+// rule or is not on the tip.
+func (e *Engine) Propose(raw []byte) error {
+	b, err := e.readBlock(raw)
+	if err != nil {
+		return reject("bad-block", err.Error())
+	}
+	tip := e.tree.Active().Tip()
+	if b.PrevBlock != tip.Hash {
+		return reject("inconclusive-not-best-prevblk", "")
+	}
+	return e.checkWhole(b, tip)
+}
+
 // checkTemplate checks all of a block that is to be solved yet.
 func (e *Engine) checkTemplate(b *block, tip *chainview.Block) error {
 	whole, err := e.readBlock(b.serialize())
 	if err != nil {
 		return reject("bad-block", err.Error())
 	}
+	return e.checkWhole(whole, tip)
+}
+
+// checkWhole checks a block on the tip but for its proof of work.
+func (e *Engine) checkWhole(whole *block, tip *chainview.Block) error {
 	if e.net.SignetChallenge == nil { // else it has to be signed yet
 		if err := e.check(whole); err != nil {
 			return err
@@ -74,7 +94,7 @@ func (e *Engine) checkTemplate(b *block, tip *chainview.Block) error {
 		return err
 	}
 	at := chainview.NewChild(tip, &whole.BlockHeader)
-	_, err = e.connect(newView(e.storedCoin), at, whole)
+	_, err := e.connect(newView(e.storedCoin), at, whole)
 	return err
 }
 
