@@ -37,7 +37,7 @@ type Config struct {
 	// chains pay to P2MR outputs.
 	Dialect string
 
-	// Regtest changes the rules of a regtest of the dialect qbit.
+	// Regtest changes the rules of a regtest.
 	Regtest RegtestConfig
 
 	// SignetChallenge is the output script that blocks of a signet of one's
@@ -119,12 +119,38 @@ type Config struct {
 	Log *slog.Logger // default: discard
 }
 
-// RegtestConfig holds what the operator of a regtest of the dialect qbit may
-// choose.
+// RegtestConfig holds what the operator of a regtest may choose.
 type RegtestConfig struct {
-	AnyOutput  bool             // outputs need not be P2MR
-	ASERT      bool             // targets follow the time of blocks, by lane
-	Activation map[string]int32 // heights of rules, by the names of -testactivationheight
+	Activation  map[string]int32            // heights of rules, by the names of -testactivationheight
+	VersionBits map[string]VersionBitsRules // of rules that miners decide, by the names of -vbparams
+
+	// The rest is for the dialect qbit.
+	AnyOutput bool // outputs need not be P2MR
+	ASERT     bool // targets follow the time of blocks, by lane
+}
+
+// VersionBitsRules say when and where miners can signal for a rule (BIP9). Times
+// are medians, in seconds since 1970. A start of -1 makes the rule hold always, one
+// of -2 never.
+type VersionBitsRules struct {
+	Start, Timeout      int64
+	MinActivationHeight int32
+}
+
+// HasActivation reports whether a rule of that name has a height that a
+// [RegtestConfig] of the dialect can choose.
+func HasActivation(family, name string) bool { return dialect.HasRule(family, name) }
+
+// HasVersionBits reports whether miners decide a rule of that name, so that a
+// [RegtestConfig] can say how.
+func HasVersionBits(name string) bool { return dialect.HasDeployment(name) }
+
+func (c *RegtestConfig) versionBits() map[string]dialect.VersionBits {
+	all := make(map[string]dialect.VersionBits, len(c.VersionBits))
+	for name, rules := range c.VersionBits {
+		all[name] = dialect.VersionBits(rules)
+	}
+	return all
 }
 
 // WalletConfig says how a node keeps wallets.
@@ -150,6 +176,7 @@ func (c *Config) network() (*dialect.Network, error) {
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
 		SignetChallenge: c.SignetChallenge,
 		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
+		VersionBits: c.Regtest.versionBits(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)

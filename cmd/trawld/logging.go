@@ -73,13 +73,7 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	for _, warning := range sectionWarnings(s) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
 	}
-	unused := s.UnusedGiven()
-	for _, option := range []string{"asert", "p2mronly", "testactivationheight"} {
-		if s.IsSet(option) && !hasRules(s) {
-			unused = append(unused, option)
-		}
-	}
-	if len(unused) > 0 {
+	if unused := withoutEffect(s); len(unused) > 0 {
 		info("Options without effect in this version: -%s", strings.Join(unused, " -"))
 	}
 }

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl"
@@ -200,37 +197,6 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
 	}, nil
 }
-
-// regtestConfig reads the options that change the rules of a regtest.
-func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
-	if !hasRules(o) {
-		return trawl.RegtestConfig{}, nil
-	}
-	c := trawl.RegtestConfig{AnyOutput: !o.Bool("p2mronly", true), ASERT: o.Bool("asert", false)}
-	for _, value := range o.Strings("testactivationheight") {
-		name, text, ok := strings.Cut(value, "@")
-		if !ok {
-			return c, refuse("Invalid format (%s) for -testactivationheight=name@height.", value)
-		}
-		height, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || height < 0 || height == math.MaxInt32 {
-			return c, refuse("Invalid height value (%s) for -testactivationheight=name@height.", value)
-		}
-		if c.Activation == nil {
-			c.Activation = map[string]int32{}
-		}
-		c.Activation[name] = int32(height)
-	}
-	return c, nil
-}
-
-// hasRules reports whether the rules of the chain are the operator's choice.
-func hasRules(o *options.Settings) bool {
-	return o.Dialect() == dialectQbit && o.Chain() == options.Regtest
-}
-
-// dialectQbit is the dialect whose regtest has rules to choose.
-const dialectQbit = "qbit"
 
 // walletConfig reads the options that concern wallets; nil with -disablewallet.
 func walletConfig(s *session) (*trawl.WalletConfig, error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-var bitcoin = map[string]func() *Network{
-	"main":     mainNetwork,
-	"test":     testnet3,
-	"testnet4": testnet4,
-	"signet":   defaultSignet,
+var bitcoin = map[string]func(Choices) *Network{
+	"main":     func(Choices) *Network { return mainNetwork() },
+	"test":     func(Choices) *Network { return testnet3() },
+	"testnet4": func(Choices) *Network { return testnet4() },
+	"signet":   chosenSignet,
 	"regtest":  regtest,
 }
 
@@ -22,7 +22,7 @@ func mainNetwork() *Network {
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
 			testdummy(NeverActive, 2016, 1815),
 			Deployment{
-				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
+				Name: nameTaproot, Bit: 2, Start: 1619222400, Timeout: 1628640000,
 				MinActivationHeight: 709632, Period: 2016, Threshold: 1815,
 			}),
 		MinimumChainWork: "0000000000000000000000000000000000000000dee8e2a309ad8a9820433c68",
@@ -41,7 +41,7 @@ func testnet3() *Network {
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
 			testdummy(NeverActive, 2016, 1512),
 			Deployment{
-				Name: "taproot", Bit: 2, Start: 1619222400, Timeout: 1628640000,
+				Name: nameTaproot, Bit: 2, Start: 1619222400, Timeout: 1628640000,
 				Period: 2016, Threshold: 1512,
 			}),
 		MinimumChainWork: "0000000000000000000000000000000000000000000016dd270dd94fac1d7632",
@@ -68,6 +68,14 @@ func defaultSignet() *Network {
 	return n
 }
 
+// chosenSignet is the public signet, or the one of a challenge.
+func chosenSignet(c Choices) *Network {
+	if c.SignetChallenge != nil {
+		return Signet(c.SignetChallenge)
+	}
+	return defaultSignet()
+}
+
 // Signet returns the signet whose blocks solve challenge, an output script
 // (BIP325).
 func Signet(challenge []byte) *Network {
@@ -81,23 +89,22 @@ func Signet(challenge []byte) *Network {
 	})
 }
 
-// regtest differs from btcd's in its rules being active from the first block,
-// as Core's are.
-func regtest() *Network {
-	p := fresh(chaincfg.RegressionNetParams)
-	p.BIP0034Height, p.BIP0065Height, p.BIP0066Height = 1, 1, 1
-	for _, id := range []int{chaincfg.DeploymentCSV, chaincfg.DeploymentSegwit, chaincfg.DeploymentTaproot} {
-		p.Deployments[id].AlwaysActiveHeight = 1
-	}
-	return complete(&Network{
+// regtest differs from btcd's in its rules being active from the first block, as
+// Core's are, unless its operator chooses otherwise.
+func regtest(c Choices) *Network {
+	n := &Network{
 		Name: "regtest", Dir: "regtest", RPCPort: 18443, P2PPort: 18444,
-		Params: p,
+		Params: fresh(chaincfg.RegressionNetParams),
 		Deployments: append(buried(1, 1, 1, 1, 0),
 			testdummy(0, 144, 108),
 			alwaysTaproot(144, 108)),
 		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
 		ChainTx: ChainTx{Rate: 0.001},
-	})
+	}
+	n.Params.Deployments[chaincfg.DeploymentTaproot].AlwaysActiveHeight = 1
+	n.tellParams()
+	n.choose(c)
+	return complete(n)
 }
 
 func buried(bip34, bip66, bip65, csv, segwit int32) []Deployment {
@@ -110,16 +117,22 @@ func buried(bip34, bip66, bip65, csv, segwit int32) []Deployment {
 	}
 }
 
+// The deployments that miners decide.
+const (
+	nameTestDummy = "testdummy"
+	nameTaproot   = "taproot"
+)
+
 func testdummy(start int64, period, threshold int32) Deployment {
 	return Deployment{
-		Name: "testdummy", Bit: 28, Start: start, Timeout: NoTimeout,
+		Name: nameTestDummy, Bit: 28, Start: start, Timeout: NoTimeout,
 		Period: period, Threshold: threshold,
 	}
 }
 
 func alwaysTaproot(period, threshold int32) Deployment {
 	return Deployment{
-		Name: "taproot", Bit: 2, Start: AlwaysActive, Timeout: NoTimeout,
+		Name: nameTaproot, Bit: 2, Start: AlwaysActive, Timeout: NoTimeout,
 		Period: period, Threshold: threshold,
 	}
 }

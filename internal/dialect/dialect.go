@@ -159,7 +159,7 @@ func Bitcoin(chain string) (*Network, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
 	}
-	return build(), nil
+	return build(Choices{}), nil
 }
 
 // The dialects.
@@ -171,6 +171,8 @@ const (
 // ErrUnknown reports a dialect that does not exist.
 var ErrUnknown = errors.New("unknown dialect")
 
+var dialects = map[string]map[string]func(Choices) *Network{NameBitcoin: bitcoin, NameQbit: qbitNetworks}
+
 // Named returns a network of a dialect; no name is Bitcoin's.
 //
 // Errors: [ErrUnknown], [ErrUnknownChain], those of choices that the chain does
@@ -179,26 +181,25 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 	if c.SignetChallenge != nil && chain != "signet" {
 		return nil, errors.New("a challenge is for signet")
 	}
+	networks, ok := dialects[cmp.Or(dialect, NameBitcoin)]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrUnknown, dialect)
+	}
+	build, ok := networks[chain]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
+	}
 	for rule := range c.Activation {
-		if _, ok := activations[rule]; !ok {
+		if !HasRule(dialect, rule) {
 			return nil, fmt.Errorf("no rule %s", rule)
 		}
 	}
-	switch dialect {
-	case "", NameBitcoin:
-		if c.SignetChallenge != nil {
-			return Signet(c.SignetChallenge), nil
+	for name := range c.VersionBits {
+		if !HasDeployment(name) {
+			return nil, fmt.Errorf("no deployment %s that miners decide", name)
 		}
-		return Bitcoin(chain)
-	case NameQbit:
-		build, ok := qbitNetworks[chain]
-		if !ok {
-			return nil, fmt.Errorf("%w: %s", ErrUnknownChain, chain)
-		}
-		return build(c), nil
-	default:
-		return nil, fmt.Errorf("%w: %s", ErrUnknown, dialect)
 	}
+	return build(c), nil
 }
 
 // setPruneAfter fills in what the network leaves open: it is 1,000 blocks but on the

@@ -64,10 +64,12 @@ type Anchors struct{ Permissionless, AuxPoW uint32 }
 type Choices struct {
 	SignetChallenge []byte // output script that blocks of a signet are signed for; nil: the public one's
 
+	Activation  map[string]int32       // of regtests: heights of rules by the names of -testactivationheight
+	VersionBits map[string]VersionBits // of regtests: signalling by the names of -vbparams
+
 	// The rest is for regtests of P2MR chains.
-	AnyOutput  bool             // outputs need not be P2MR (-p2mronly=0)
-	ASERT      bool             // targets as on the other networks (-asert)
-	Activation map[string]int32 // heights of rules by the names of -testactivationheight
+	AnyOutput bool // outputs need not be P2MR (-p2mronly=0)
+	ASERT     bool // targets as on the other networks (-asert)
 }
 
 // MayPayTo reports whether the chain allows an output of a block at height to have

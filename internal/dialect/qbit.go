@@ -134,46 +134,8 @@ func qbitRegtest(c Choices) *Network {
 		ChainTx: ChainTx{Rate: 0.001},
 	})
 	n.P2MROnly = !c.AnyOutput
-	for rule, height := range c.Activation {
-		n.activate(rule, height)
-	}
+	n.choose(c)
 	return n
-}
-
-// activations are the names of -testactivationheight; a buried deployment's name
-// stands beside it.
-var activations = map[string]string{
-	"segwit": "segwit", "bip34": "bip34", "dersig": "bip66", "cltv": "bip65", "csv": "csv",
-	"cadence": "", "auxpowcommitment": "", "outerwitness": "", "p2mr": "", "p2mrweightv2": "", "futuretime": "",
-}
-
-// activate makes a rule of a regtest hold from the block at height on.
-func (n *Network) activate(rule string, height int32) {
-	for name, at := range map[string]*int32{
-		"cadence": &n.P2MR.Cadence, "auxpowcommitment": &n.P2MR.DisplayOrder, "outerwitness": &n.P2MR.OuterWitness,
-		"p2mr": &n.P2MR.Spends, "p2mrweightv2": &n.P2MR.WeightV2, "futuretime": &n.P2MR.FutureTimeV2,
-	} {
-		if name == rule {
-			*at = height
-		}
-	}
-	buried := activations[rule]
-	for i := range n.Deployments {
-		if d := &n.Deployments[i]; d.Buried && d.Name == buried {
-			d.Height = height
-		}
-	}
-	p := n.Params
-	p.BIP0034Height, p.BIP0065Height, p.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
-}
-
-func (n *Network) buriedAt(name string) int32 {
-	for _, d := range n.Deployments {
-		if d.Buried && d.Name == name {
-			return d.Height
-		}
-	}
-	return 0
 }
 
 // qbitTestChainID is the AuxPoW chain of all networks but the main one.
@@ -211,7 +173,7 @@ func completeQbit(n *Network) *Network {
 		n.P2MR.BIP30 = 1_983_702
 	}
 	n.Params.SubsidyReductionInterval = n.P2MR.SubsidyStep
-	n.Params.BIP0034Height, n.Params.BIP0065Height, n.Params.BIP0066Height = n.buriedAt("bip34"), n.buriedAt("bip65"), n.buriedAt("bip66")
+	n.tellParams()
 	n.Subsidy = func(height int32) btcutil.Amount { return qbitSubsidy(height / n.P2MR.SubsidyStep) }
 	n.MinimumChainWork = "00"
 	if n.ChainTx.Rate == 0 { // nothing is known but the start

@@ -75,8 +75,8 @@ var chain = []options.Option{
 	{Name: "signet", Help: "Use the signet, whose blocks are signed; the same as -chain=signet"},
 	{Name: "signetchallenge", Arg: "<hex>", Flags: noNegation | unused, Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet"},
 	{Name: "signetseednode", Arg: "<host>", Flags: noNegation | unused, Help: "Find peers of the signet through <host>; may be repeated (default: those of the public signet)"},
-	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, bip34, dersig, cltv, csv, or with the dialect qbit also cadence, auxpowcommitment, outerwitness, p2mr, p2mrweightv2, futuretime) at <height>; regtest only, and without effect on that of Bitcoin"},
+	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, bip34, dersig, cltv, csv, or with the dialect qbit also cadence, auxpowcommitment, outerwitness, p2mr, p2mrweightv2, futuretime) at <height>; regtest only"},
 	{Name: "testnet", Help: "Use the test network of 2011, which is going away; the same as -chain=test"},
 	{Name: "testnet4", Help: "Use the test network of 2024; the same as -chain=testnet4"},
-	{Name: "vbparams", Arg: "<deployment>:<start>:<end>[:<min_activation_height>]", Flags: debug | unused, Help: "Set when and where signalling for <deployment> counts; regtest only"},
+	{Name: "vbparams", Arg: "<deployment>:<start>:<end>[:<min_activation_height>]", Flags: debug, Help: "Set when and where signalling for <deployment> counts; regtest only"},
 }
