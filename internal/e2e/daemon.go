@@ -38,6 +38,10 @@ type Config struct {
 	Dir    string   // data directory; empty: a new one that ends with the test
 	Addr   string   // 127.0.0.1:port of the RPC server; empty: whatever is free
 	P2P    string   // host:port to accept peers at; empty: nowhere
+
+	// Program is the trawld to run, which may be of another revision. Empty: this
+	// module's.
+	Program string
 }
 
 // A Daemon is a running trawld. Its client is closed and its process ended at
@@ -119,7 +123,11 @@ func (d *Daemon) launch(args []string, cookie string) {
 	if err := os.Remove(cookie); err != nil && !os.IsNotExist(err) {
 		d.tb.Fatal(err)
 	}
-	d.process = Run(d.tb, Program(d.tb, "trawld"), append(slices.Clip(args), "-rpcport="+port)...)
+	program := d.config.Program
+	if program == "" {
+		program = Program(d.tb, "trawld")
+	}
+	d.process = Run(d.tb, program, append(slices.Clip(args), "-rpcport="+port)...)
 }
 
 // KillStarting starts the daemon like [Daemon.Restart] and kills it after some
