@@ -128,13 +128,9 @@ func (x *coinStats) block(reader chainview.Reader, b *chainview.Block) (*coinsta
 	if b.Height == 0 {
 		return shown, nil
 	}
-	raw, err := reader.Raw(&b.Hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return nil, err
-	}
-	block, _, err := x.net.ReadBlock(raw)
-	if err != nil {
-		return nil, fmt.Errorf("block %v: %w", b.Hash, err)
 	}
 	spent, err := reader.Spent(&b.Hash)
 	if err != nil {

@@ -200,7 +200,7 @@ func (n *Node) startIndex(ctx context.Context) error {
 	return n.spawn(&n.scanner, "scanner", scanner.New(scanner.Config{
 		Source: scanner.Segments(store), Chain: n.view, Indexer: n.indexer,
 		HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
-		Spread: n.crew.Spread, Fetch: n.fetch(), ReadBlock: n.net.ReadBlock,
+		Spread: n.crew.Spread, Fetch: n.fetch(),
 	}), scanner.Requests)
 }
 

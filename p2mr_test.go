@@ -59,6 +59,45 @@ func fundedChain(t *testing.T) string {
 	return path
 }
 
+// A recordedSpend is a transaction, and what the reference says of it.
+type recordedSpend struct {
+	Name, Tx, Mempool string
+
+	tx *wire.MsgTx
+}
+
+// recordedSpends returns the recorded spends of the funded chain.
+func recordedSpends(t *testing.T) []recordedSpend {
+	t.Helper()
+	var set struct{ Vectors []recordedSpend }
+	if err := json.Unmarshal(unpack(t, "internal/p2mr/testdata/spends.json.gz"), &set); err != nil {
+		t.Fatal(err)
+	}
+	for i := range set.Vectors {
+		v := &set.Vectors[i]
+		raw, err := hex.DecodeString(v.Tx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.tx = new(wire.MsgTx)
+		if err := v.tx.Deserialize(bytes.NewReader(raw)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return set.Vectors
+}
+
+// standardSpends returns those of them that a pool takes in.
+func standardSpends(t *testing.T) (txs []*wire.MsgTx) {
+	t.Helper()
+	for _, v := range recordedSpends(t) {
+		if v.Mempool == "allowed" {
+			txs = append(txs, v.tx)
+		}
+	}
+	return txs
+}
+
 // TestP2MRSpends offers the recorded spends to a node's pool, and mines those that it
 // takes.
 func TestP2MRSpends(t *testing.T) {
@@ -69,22 +108,10 @@ func TestP2MRSpends(t *testing.T) {
 	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
 		t.Fatal(err)
 	}
-	var set struct {
-		Vectors []struct{ Name, Tx, Mempool string }
-	}
-	if err := json.Unmarshal(unpack(t, "internal/p2mr/testdata/spends.json.gz"), &set); err != nil {
-		t.Fatal(err)
-	}
+	vectors := recordedSpends(t)
 	taken := 0
-	for _, v := range set.Vectors {
-		raw, err := hex.DecodeString(v.Tx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tx := new(wire.MsgTx)
-		if err := tx.Deserialize(bytes.NewReader(raw)); err != nil {
-			t.Fatal(err)
-		}
+	for _, v := range vectors {
+		tx := v.tx
 		got := "allowed"
 		result, err := trawl.Ask(t.Context(), node.Mempool(), messages.TestTxs{Txs: []*wire.MsgTx{tx}})
 		if err != nil {
@@ -104,7 +131,7 @@ func TestP2MRSpends(t *testing.T) {
 			t.Errorf("%s: %v", v.Name, err)
 		}
 	}
-	if len(set.Vectors) != 110 || taken != 39 {
-		t.Errorf("%d of %d taken", taken, len(set.Vectors))
+	if len(vectors) != 110 || taken != 39 {
+		t.Errorf("%d of %d taken", taken, len(vectors))
 	}
 }

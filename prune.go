@@ -104,12 +104,16 @@ func (n *Node) fetch() chainview.Fetch {
 	if n.cfg.Prune == nil {
 		return nil
 	}
-	return func(ctx context.Context, hash *chainhash.Hash) ([]byte, error) {
+	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
 		from := n.fetcher.Load()
 		if from == nil {
-			return nil, messages.ErrNoSource
+			return got, messages.ErrNoSource
 		}
-		return ask.Ask(ctx, from, messages.FetchBlock{Hash: *hash})
+		if got.Raw, err = ask.Ask(ctx, from, messages.FetchBlock{Hash: *hash}); err != nil {
+			return got, err
+		}
+		got.Block, _, err = n.net.ReadBlock(got.Raw)
+		return got, err
 	}
 }
 

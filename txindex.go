@@ -68,13 +68,9 @@ func (x *txIndex) Connect(reader chainview.Reader, b *chainview.Block) error {
 	if b.Height == 0 {
 		return x.store.Add(&b.Hash, 0, nil)
 	}
-	raw, err := reader.Raw(&b.Hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return err
-	}
-	block, _, err := x.net.ReadBlock(raw)
-	if err != nil {
-		return fmt.Errorf("block %v: %w", b.Hash, err)
 	}
 	ids := make([]chainhash.Hash, len(block.Transactions))
 	for i, tx := range block.Transactions {

@@ -20,7 +20,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 const (
@@ -188,7 +187,7 @@ func (f *Follower) step(reader chainview.Reader) (done bool, err error) {
 func (f *Follower) took(c actor.Context, m built) {
 	f.worker = nil
 	switch {
-	case errors.Is(m.err, chaindb.ErrClosed):
+	case errors.Is(m.err, chainview.ErrClosed):
 		return // the chain's actor opens it again, and announces its tip then
 	case m.err != nil:
 		f.failed(c, m.err)

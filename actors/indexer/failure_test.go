@@ -13,7 +13,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // clumsyReader panics the first time that it is asked for the active chain.
@@ -110,7 +109,7 @@ func TestChainIsOpenedAgain(t *testing.T) {
 				held := make(chan struct{})
 				r.view.Set(hookedReader{chain, func(*chainhash.Hash) error {
 					<-held
-					return fmt.Errorf("%w: %w", chainview.ErrUnreadable, chaindb.ErrClosed)
+					return fmt.Errorf("%w: %w", chainview.ErrUnreadable, chainview.ErrClosed)
 				}})
 				r.spawn()
 				answer := make(chan error, 1)

@@ -26,7 +26,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/chaindb"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -183,7 +182,7 @@ func (i *Indexer) took(c actor.Context, m built) {
 	i.builder = nil
 	switch {
 	case m.err == nil:
-	case errors.Is(m.err, chaindb.ErrClosed):
+	case errors.Is(m.err, chainview.ErrClosed):
 		// The chain's actor opens it again, and announces its tip then.
 		if i.news {
 			i.build(c)

@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/rangefilter"
-	"github.com/seed61375155/trawl/store/chaindb"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -32,7 +31,7 @@ func (l *layer) fillRanges() error {
 		switch {
 		case l.ctx.Err() != nil:
 			return l.ctx.Err()
-		case errors.Is(err, chaindb.ErrClosed), errors.Is(err, chainview.ErrNotReady):
+		case errors.Is(err, chainview.ErrClosed), errors.Is(err, chainview.ErrNotReady):
 			return nil // until there are news
 		case err != nil:
 			l.cfg.Log.Warn("range filter cannot be made", "range", number, "err", err)

@@ -1,9 +1,7 @@
 package mempool
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -116,13 +114,9 @@ func (m *Mempool) connect(reader chainview.Reader, active *chainview.Chain, at *
 }
 
 func (*Mempool) blockTxs(reader chainview.Reader, b *chainview.Block) ([]*wire.MsgTx, error) {
-	raw, err := reader.Raw(&b.Hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
-		return nil, fmt.Errorf("block %v: %w", b.Hash, err)
-	}
-	var block wire.MsgBlock
-	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
-		return nil, fmt.Errorf("block %v: %w", b.Hash, err)
+		return nil, err
 	}
 	return block.Transactions, nil
 }

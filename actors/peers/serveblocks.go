@@ -50,16 +50,11 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	if b.Status()&chainview.HasData == 0 {
 		return true
 	}
-	raw, err := s.chain.Raw(&b.Hash)
+	m, err := s.form(v.Type, b, tip)
 	if err != nil {
 		s.log.Error("block not served", "peer", s.info.ID, "err", err)
 		s.Disconnect("Cannot load block from disk")
 		return false
-	}
-	m, err := s.form(v.Type, b, tip, raw)
-	if err != nil {
-		s.log.Error("block not served", "peer", s.info.ID, "err", err)
-		return true
 	}
 	if m != nil && !s.send(m) {
 		return false
@@ -75,22 +70,19 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 
 // form returns the message for a block that was asked for in some way, nil for
 // none: no peer sets a filter here.
-func (s *server) form(typ wire.InvType, b, tip *chainview.Block, raw []byte) (wire.Message, error) {
-	full := &codec.Raw{Name: wire.CmdBlock, Payload: raw}
-	switch typ {
-	case wire.InvTypeWitnessBlock:
-		return full, nil
-	case wire.InvTypeBlock:
-		block, err := s.parse(raw)
+func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, error) {
+	switch {
+	case typ == wire.InvTypeWitnessBlock, typ == invCmpctBlock && b.Height < tip.Height-compactDepth:
+		raw, err := s.chain.Raw(&b.Hash)
+		return &codec.Raw{Name: wire.CmdBlock, Payload: raw}, err
+	case typ == wire.InvTypeBlock:
+		block, err := s.chain.Block(&b.Hash)
 		if err != nil {
 			return nil, err
 		}
-		return withoutWitness(raw, block)
-	case invCmpctBlock:
-		if b.Height < tip.Height-compactDepth {
-			return full, nil
-		}
-		block, err := s.parse(raw)
+		return withoutWitness(block, b.Payload)
+	case typ == invCmpctBlock:
+		block, err := s.chain.Block(&b.Hash)
 		if err != nil {
 			return nil, err
 		}
@@ -100,20 +92,14 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block, raw []byte) (wi
 	}
 }
 
-func (s *server) parse(raw []byte) (*wire.MsgBlock, error) {
-	block, _, err := s.cfg.Network.ReadBlock(raw)
-	return block, err
-}
-
-// withoutWitness returns a block as peers know it that know no witness. What
-// stands before the transactions stays as it is.
-func withoutWitness(raw []byte, block *wire.MsgBlock) (wire.Message, error) {
+// withoutWitness returns a block as peers know it that know no witness, with what
+// stands before its transactions.
+func withoutWitness(block *wire.MsgBlock, payload []byte) (wire.Message, error) {
 	var b bytes.Buffer
-	transactions := wire.VarIntSerializeSize(uint64(len(block.Transactions)))
-	for _, tx := range block.Transactions {
-		transactions += tx.SerializeSize()
+	if err := block.Header.Serialize(&b); err != nil {
+		return nil, err
 	}
-	b.Write(raw[:len(raw)-transactions])
+	b.Write(payload)
 	if err := wire.WriteVarInt(&b, 0, uint64(len(block.Transactions))); err != nil {
 		return nil, err
 	}
@@ -137,11 +123,7 @@ func (s *server) blockTxs(m *codec.GetBlockTxn) {
 		s.block(wire.NewInvVect(wire.InvTypeWitnessBlock, &b.Hash), b)
 		return
 	}
-	raw, err := s.chain.Raw(&b.Hash)
-	var block *wire.MsgBlock
-	if err == nil {
-		block, err = s.parse(raw)
-	}
+	block, err := s.chain.Block(&b.Hash)
 	if err != nil {
 		s.log.Error("block not served", "peer", s.info.ID, "err", err)
 		return

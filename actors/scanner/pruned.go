@@ -45,16 +45,12 @@ func (h *hidden) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
 
 // inPruned is inBlock for a pruned block.
 func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
-	raw, err := s.cfg.Fetch.Raw(s.ctx, s.reader, hash)
+	block, err := s.cfg.Fetch.Pruned(s.ctx, hash)
 	if err != nil {
 		return false, err
 	}
-	block, _, err := s.cfg.ReadBlock(raw)
-	if err != nil {
-		return false, fmt.Errorf("block %v: %w", hash, err)
-	}
-	evidence := spends.Of(block)
-	found, err := q.InBlock(raw, s.cfg.HeaderLen(raw), evidence.Scripts)
+	evidence := spends.Of(block.Block)
+	found, err := q.InBlock(block.Raw, s.cfg.HeaderLen(block.Raw), evidence.Scripts)
 	if found || err != nil {
 		return found, err
 	}

@@ -75,17 +75,19 @@ func TestPrunedBlocks(t *testing.T) {
 	}
 	fetches := 0
 	missing := map[int32]bool{}
-	fetch := func(_ context.Context, hash *chainhash.Hash) ([]byte, error) {
+	fetch := func(_ context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
 		fetches++
 		if missing[r.chain.Lookup(hash).Height] {
-			return nil, messages.ErrNoSource
+			return got, messages.ErrNoSource
 		}
-		return raws[*hash], nil
+		got.Raw = raws[*hash]
+		got.Block, _, err = net.ReadBlock(got.Raw)
+		return got, err
 	}
 	sys := actortest.New(t)
 	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
 		Source: scanner.Segments(r.store), Chain: r.current, Indexer: r.indexer, Workers: 1, Log: sys.Log,
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch, ReadBlock: net.ReadBlock,
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch,
 	}), scanner.Requests...)
 	for _, test := range []struct {
 		name    string

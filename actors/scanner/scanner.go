@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -36,10 +35,8 @@ type Config struct {
 	// the go statement.
 	Spread func(work func())
 
-	// Fetch gets blocks that were pruned, and ReadBlock reads a serialized one;
-	// nil where none are pruned.
-	Fetch     chainview.Fetch
-	ReadBlock func(raw []byte) (block *wire.MsgBlock, size int, err error)
+	// Fetch gets blocks that were pruned; nil where none are.
+	Fetch chainview.Fetch
 
 	Log *slog.Logger
 }

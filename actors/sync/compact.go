@@ -207,11 +207,7 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx,
 // cannot be read.
 func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
 	if s.made == nil || s.made.Header.BlockHash() != b.Hash {
-		raw, err := s.reader.Raw(&b.Hash)
-		if err != nil {
-			return false
-		}
-		block, _, err := s.cfg.Network.ReadBlock(raw)
+		block, err := s.reader.Block(&b.Hash)
 		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}

@@ -28,8 +28,15 @@ func (s *Sync) received(c actor.Context, m link.Received) {
 // peer's headers. They stand in the tree before that peer was asked for their blocks:
 // who only mentions them must not be asked first. Blocks themselves need not wait.
 func (s *Sync) mustWait(m link.Received) bool {
-	_, isBlock := m.Message.Message.(*wire.MsgBlock)
-	return s.accepting > 0 && !isBlock
+	if s.accepting == 0 {
+		return false
+	}
+	switch m.Message.Message.(type) {
+	case *wire.MsgBlock, *codec.Block:
+		return false
+	default:
+		return true
+	}
 }
 
 // message handles a message. Where that takes longer, the peer is busy until done.

@@ -1,7 +1,6 @@
 package wallets
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -166,7 +164,7 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 	}
 	w.aside(c, func() func() {
 		var err error
-		since.Removed, err = transactionsOf(w.cfg.Network, reader, given, fork)
+		since.Removed, err = transactionsOf(reader, given, fork)
 		return func() {
 			if err != nil {
 				w.cfg.Log.Error("wallet cannot read a block", "wallet", w.label(), "err", err)
@@ -180,16 +178,12 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 
 // transactionsOf returns the ids of the transactions of the blocks from one down
 // to another, which is left out.
-func transactionsOf(net *dialect.Network, reader chainview.Reader, from, to *chainview.Block) ([][]chainhash.Hash, error) {
+func transactionsOf(reader chainview.Reader, from, to *chainview.Block) ([][]chainhash.Hash, error) {
 	var lists [][]chainhash.Hash
 	for b := from; b != to; b = b.Parent {
-		raw, err := reader.Raw(&b.Hash)
+		msg, err := reader.Block(&b.Hash)
 		if err != nil {
-			return nil, fmt.Errorf("block %v: %w", b.Hash, err)
-		}
-		msg, _, err := net.ReadBlock(raw)
-		if err != nil {
-			return nil, fmt.Errorf("block %v: %w", b.Hash, err)
+			return nil, err
 		}
 		ids := make([]chainhash.Hash, len(msg.Transactions))
 		for i, tx := range msg.Transactions {

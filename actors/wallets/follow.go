@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -164,15 +163,11 @@ func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *
 		if size > batchBytes {
 			break
 		}
-		raw, err := h.cfg.Fetch.Raw(ctx, reader, &b.Hash)
+		msg, err := h.cfg.Fetch.Block(ctx, reader, &b.Hash)
 		if err != nil {
-			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
+			return blocks, err
 		}
-		msg, _, err := h.cfg.Network.ReadBlock(raw)
-		if err != nil {
-			return blocks, fmt.Errorf("block %v: %w", b.Hash, err)
-		}
-		size += len(raw)
+		size += msg.SerializeSize()
 		blocks = append(blocks, &wallet.Block{BlockRef: h.times.ref(active, b), Txs: msg.Transactions})
 	}
 	return blocks, nil

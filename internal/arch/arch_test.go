@@ -105,7 +105,7 @@ var mayImport = map[string][]string{
 	// Help for tests.
 	"internal/actortest":  {"messages", "internal/ask"},
 	"internal/arch":       nil,
-	"internal/chaintest":  {"internal/chainview"},
+	"internal/chaintest":  {"internal/chainview", "internal/dialect"},
 	"internal/differ":     {"descriptor", "filters", "internal/e2e"},
 	"internal/e2e":        {"filters", "internal/jsontree"},
 	"internal/enginetest": {"store", "internal/clock", "internal/dialect", "internal/engine"},

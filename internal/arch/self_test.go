@@ -43,3 +43,34 @@ func f() { time.Sleep(1); asking.Ask(nil, nil, 1); asking.Then(nil); other.Ask()
 		}
 	}
 }
+
+// Every way to parse a block is seen, and nothing else is taken for one.
+func TestBlockParsersAreSeen(t *testing.T) {
+	const source = `package p
+import (
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
+)
+type s struct { b *wire.MsgBlock; tx *wire.MsgTx }
+func f(s s, p *wire.MsgBlock, tx *wire.MsgTx) {
+	var a wire.MsgBlock
+	b := new(wire.MsgBlock)
+	c := &wire.MsgBlock{}
+	btcutil.NewBlockFromBytes(nil)                   // 1
+	a.Deserialize(nil)                               // 2
+	b.DeserializeTxLoc(nil)                          // 3
+	c.BtcDecode(nil, 0, 0)                           // 4
+	p.DeserializeNoWitness(nil)                      // 5
+	s.b.Deserialize(nil)                             // 6
+	new(wire.MsgBlock).Deserialize(nil)              // 7
+	(&wire.MsgBlock{}).Deserialize(nil)              // 8
+	tx.Deserialize(nil); s.tx.Deserialize(nil); a.Serialize(nil); p.Header.Deserialize(nil)
+}`
+	file, err := parser.ParseFile(token.NewFileSet(), "p.go", source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(blockParsers(file)); n != 8 {
+		t.Errorf("%d places, want 8", n)
+	}
+}

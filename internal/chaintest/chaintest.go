@@ -19,6 +19,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 )
 
 // A Chain is a [chainview.Reader] over blocks in memory. The branch with the
@@ -28,6 +29,7 @@ type Chain struct {
 	*chainview.Tree
 
 	params *chaincfg.Params
+	net    *dialect.Network // nil: one of Bitcoin's
 	mu     sync.RWMutex
 	blocks map[chainhash.Hash]*stored
 	coins  map[wire.OutPoint][]creation
@@ -38,7 +40,7 @@ var _ chainview.Reader = (*Chain)(nil)
 // stored is a block with what reading it returns.
 type stored struct {
 	raw     []byte
-	txs     int
+	block   *wire.MsgBlock
 	spent   [][]chainview.Coin
 	err     error // of reading the block
 	undoErr error // of reading what it spends
@@ -59,6 +61,7 @@ type Template struct {
 	Version int32         // default 0x20000000
 	Time    time.Time     // default ten minutes after the parent
 	Solved  bool          // with proof of work, for networks where that is quick
+	Merged  bool          // merge-mined, for networks whose blocks may be
 }
 
 // New returns a chain of the genesis block alone.
@@ -69,7 +72,15 @@ func New(params *chaincfg.Params) *Chain {
 		blocks: map[chainhash.Hash]*stored{},
 		coins:  map[wire.OutPoint][]creation{},
 	}
-	c.blocks[*params.GenesisHash] = &stored{raw: serialize(params.GenesisBlock), txs: len(params.GenesisBlock.Transactions)}
+	c.blocks[*params.GenesisHash] = &stored{raw: serialize(params.GenesisBlock), block: params.GenesisBlock}
+	return c
+}
+
+// NewOn returns a chain of a network's genesis block alone. Its blocks may be of
+// the network's own form.
+func NewOn(net *dialect.Network) *Chain {
+	c := New(net.Params)
+	c.net = net
 	return c
 }
 
@@ -87,7 +98,11 @@ func (c *Chain) MineN(n int) *chainview.Block {
 
 // MineOn puts a block on any block.
 func (c *Chain) MineOn(parent *chainview.Block, t Template) *chainview.Block {
-	b, err := c.Add(serialize(c.build(parent, t)))
+	raw := serialize(c.build(parent, t))
+	if t.Merged {
+		raw = MergeMine(c.net, raw)
+	}
+	b, err := c.Add(raw)
 	if err != nil {
 		panic(err) // a test that spends what does not exist
 	}
@@ -106,26 +121,39 @@ func (c *Chain) AddHeader(parent *chainview.Block) *chainview.Block {
 
 // Add adds a serialized block.
 func (c *Chain) Add(raw []byte) (*chainview.Block, error) {
-	var block wire.MsgBlock
-	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
+	block, payload, err := c.parse(raw)
+	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, err := c.Tree.Add(&block.Header, blockchain.CalcWork(block.Header.Bits), chainview.HasData)
+	b, err := c.AddWithPayload(&block.Header, payload, blockchain.CalcWork(block.Header.Bits), chainview.HasData)
 	if err != nil {
 		return nil, err
 	}
-	spent, err := c.connect(b, &block)
+	spent, err := c.connect(b, block)
 	if err != nil {
 		return nil, err
 	}
 	c.SetStatus(b, b.Status()|chainview.HasData) // its header may have come before it
-	c.blocks[b.Hash] = &stored{raw: raw, txs: len(block.Transactions), spent: spent}
+	c.blocks[b.Hash] = &stored{raw: raw, block: block, spent: spent}
 	if b.Work.Cmp(c.Active().Tip().Work) > 0 {
 		c.activate(b)
 	}
 	return b, nil
+}
+
+// parse reads a serialized block.
+func (c *Chain) parse(raw []byte) (block *wire.MsgBlock, payload []byte, err error) {
+	if c.net != nil {
+		block, _, err = c.net.ReadBlock(raw)
+		if err == nil {
+			payload = raw[wire.MaxBlockHeaderPayload:c.net.HeaderLen(raw)]
+		}
+		return block, payload, err
+	}
+	block = new(wire.MsgBlock)
+	return block, nil, block.Deserialize(bytes.NewReader(raw))
 }
 
 // Fail makes reading a block fail with an error, and what it spends too.
@@ -151,7 +179,16 @@ func (c *Chain) Raw(hash *chainhash.Hash) ([]byte, error) {
 // Size implements [chainview.Reader].
 func (c *Chain) Size(hash *chainhash.Hash) (size, txs int, err error) {
 	s, err := c.find(hash)
-	return len(s.raw), s.txs, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return len(s.raw), len(s.block.Transactions), nil
+}
+
+// Block implements [chainview.Reader].
+func (c *Chain) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
+	s, err := c.find(hash)
+	return s.block, err
 }
 
 // Spent implements [chainview.Reader].

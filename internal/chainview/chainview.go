@@ -13,6 +13,7 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 )
 
 var (
@@ -29,6 +30,9 @@ var (
 	// ErrUndo reports that it is the outputs a block spends that cannot be
 	// read, not the block; one of the errors above tells why.
 	ErrUndo = errors.New("chainview: undo data cannot be read")
+
+	// ErrClosed reports that the chain was closed, maybe to be opened again.
+	ErrClosed = errors.New("chainview: the chain is closed")
 
 	// ErrNotReady reports that no chain has been opened yet.
 	ErrNotReady = errors.New("chainview: the chain is not open yet")
@@ -54,8 +58,14 @@ type Reader interface {
 	// Tips returns the last block of every branch, in no order.
 	Tips() []*Block
 
-	// Raw returns a serialized block of any branch.
+	// Raw returns a serialized block of any branch, in the form of its kind of
+	// chain: only Block knows how to parse that.
 	Raw(hash *chainhash.Hash) ([]byte, error)
+
+	// Block returns a block of any branch. What a kind of chain has between the
+	// header and the transactions is left out of it: see [Block.Payload]. A block
+	// that is not one any more is ErrUnreadable.
+	Block(hash *chainhash.Hash) (*wire.MsgBlock, error)
 
 	// Size returns the serialized size of a block and how many transactions
 	// it has, without reading the whole of it.

@@ -102,7 +102,7 @@ func Open(cfg Config) (*Engine, error) {
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
-	return reading.Reader{Tree: e.tree, DB: e.db}
+	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
 }
 
 // Coin returns an output of the active chain that is not spent. The error is

@@ -8,21 +8,39 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // A Reader implements [chainview.Reader].
 type Reader struct {
 	*chainview.Tree
-	DB *chaindb.DB
+	DB  *chaindb.DB
+	Net *dialect.Network
 }
+
+var _ chainview.RawIntoReader = Reader{}
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.Block(hash)
 	return raw, readError(hash, err)
+}
+
+// Block implements chainview.Reader.
+func (r Reader) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
+	raw, err := r.Raw(hash)
+	if err != nil {
+		return nil, err
+	}
+	block, _, err := r.Net.ReadBlock(raw)
+	if err != nil {
+		return nil, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
+	}
+	return block, nil
 }
 
 // RawInto implements chainview.RawIntoReader.
@@ -86,6 +104,8 @@ func readError(hash *chainhash.Hash, err error) error {
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrPruned)
 	case errors.Is(err, chaindb.ErrNotFound):
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
+	case errors.Is(err, chaindb.ErrClosed):
+		return fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, chainview.ErrClosed)
 	default:
 		return fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 	}

@@ -110,21 +110,21 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := reader.Raw(&hash)
-	if err != nil {
-		return nil, blockTexts.failure(err)
-	}
 	if verbosity <= hexOnly {
+		raw, err := reader.Raw(&hash)
+		if err != nil {
+			return nil, blockTexts.failure(err)
+		}
 		return hex.EncodeToString(raw), nil
 	}
-	block, err := d.parseBlock(raw)
+	block, err := reader.Block(&hash)
 	if err != nil {
-		return nil, err
+		return nil, blockTexts.failure(err)
 	}
 	result := blockResult{
 		header:       newHeader(reader.Active(), b, len(block.Transactions)),
 		StrippedSize: block.SerializeSizeStripped() + len(b.Payload),
-		Size:         len(raw),
+		Size:         block.SerializeSize() + len(b.Payload),
 	}
 	result.Weight = result.StrippedSize*(d.Network.WitnessScale-1) + result.Size
 	if verbosity == withTxIDs {
@@ -133,15 +133,6 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	}
 	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
 	return result, err
-}
-
-// parseBlock reads a stored block. One that is no block was damaged on disk.
-func (d *Deps) parseBlock(raw []byte) (*wire.MsgBlock, error) {
-	block, _, err := d.Network.ReadBlock(raw)
-	if err != nil {
-		return nil, command.Error{Code: command.MiscError, Message: blockTexts.unreadable}
-	}
-	return block, nil
 }
 
 func txIDs(block *wire.MsgBlock) []chainhash.Hash {

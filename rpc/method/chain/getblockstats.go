@@ -89,17 +89,13 @@ func (d *Deps) blockStats(a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := reader.Raw(&b.Hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return nil, blockTexts.failure(err)
 	}
 	spent, err := reader.Spent(&b.Hash)
 	if err != nil {
 		return nil, undoTexts.failure(err)
-	}
-	block, err := d.parseBlock(raw)
-	if err != nil {
-		return nil, err
 	}
 	all := countBlock(d.Network, b, block, spent).members()
 	if len(selected) == 0 {

@@ -169,13 +169,9 @@ func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Bloc
 
 // addBlock adds what happened in a block.
 func (s *activities) addBlock(d *Deps, reader chainview.Reader, b *chainview.Block) error {
-	raw, err := reader.Raw(&b.Hash)
+	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return blockTexts.failure(err)
-	}
-	block, err := d.parseBlock(raw)
-	if err != nil {
-		return err
 	}
 	spent, err := reader.Spent(&b.Hash)
 	if err != nil {

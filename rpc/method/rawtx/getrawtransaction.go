@@ -155,7 +155,7 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 func (m *methods) transactionOf(
 	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, verbosity int32, named bool,
 ) (any, error) {
-	tx, index, err := m.findTx(reader, &block.Hash, txid)
+	tx, index, err := findTx(reader, &block.Hash, txid)
 	if err != nil {
 		return nil, err
 	}
@@ -216,8 +216,8 @@ func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, v
 }
 
 // findTx returns a transaction of a block and its place there.
-func (m *methods) findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, int, error) {
-	raw, err := reader.Raw(hash)
+func findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, int, error) {
+	block, err := reader.Block(hash)
 	switch {
 	case errors.Is(err, chainview.ErrUnreadable):
 		return nil, 0, errNotInBlock // as Core says it
@@ -225,10 +225,6 @@ func (m *methods) findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*
 		return nil, 0, errBlockUnavailable
 	case err != nil:
 		return nil, 0, err
-	}
-	block, _, err := m.Network.ReadBlock(raw)
-	if err != nil {
-		return nil, 0, errNotInBlock
 	}
 	index := slices.IndexFunc(block.Transactions, func(tx *wire.MsgTx) bool { return tx.TxHash() == *txid })
 	if index < 0 {
