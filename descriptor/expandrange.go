@@ -2,9 +2,12 @@ package descriptor
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // A chunk is what is derived together. It is large enough to share field
@@ -116,9 +119,8 @@ func (r *rangeExpansion) alone(ctx context.Context) error {
 
 // chunkResult is what a worker makes of a chunk.
 type chunkResult struct {
-	scripts  [][][]byte
-	err      error
-	panicked any
+	scripts [][][]byte
+	err     error
 }
 
 // together lets workers take chunks in turn and delivers their results in
@@ -146,8 +148,9 @@ func (r *rangeExpansion) together(ctx context.Context, workers int) error {
 			return ctx.Err()
 		}
 		<-ahead
-		if result.panicked != nil {
-			panic(result.panicked)
+		var p *cores.Panic
+		if errors.As(result.err, &p) {
+			panic(p)
 		}
 		if result.err != nil {
 			return result.err
@@ -180,19 +183,17 @@ func (r *rangeExpansion) work(
 	}
 }
 
-// attempt expands a chunk, making the worker first if need be, and hands a
-// panic on to the caller's goroutine.
+// attempt expands a chunk, making the worker first if need be. A panic is a result
+// too, for the caller's goroutine.
 func (r *rangeExpansion) attempt(ctx context.Context, w **worker, c int) (result chunkResult) {
-	defer func() {
-		if p := recover(); p != nil {
-			result.panicked = p
+	result.err = cores.Catch(func() (err error) {
+		if *w == nil {
+			if *w, err = r.worker(); err != nil {
+				return err
+			}
 		}
-	}()
-	if *w == nil {
-		if *w, result.err = r.worker(); result.err != nil {
-			return result
-		}
-	}
-	result.scripts, result.err = r.chunk(ctx, *w, c)
+		result.scripts, err = r.chunk(ctx, *w, c)
+		return err
+	})
 	return result
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"sort"
-	"sync"
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -107,29 +107,25 @@ func (b *batch) filters(ctx context.Context, first int32) ([]segment.Entry, erro
 	var (
 		next  atomic.Int64 // index of the next block to build
 		bytes atomic.Int64 // of the blocks built
-		group sync.WaitGroup
-		fault firstError
+		ended atomic.Bool  // a worker did: nothing is left for the others either, or something failed
 	)
-	for range min(b.cfg.Workers, n) {
-		group.Go(func() {
-			defer fault.recover()
-			var maker filterMaker
-			for bytes.Load() < batchBytes && ctx.Err() == nil && !fault.failed() {
-				k := int(next.Add(1)) - 1
-				if k >= n {
-					return
-				}
-				size, err := b.build(&maker, blocks[k], &entries[k])
-				if err != nil {
-					fault.set(err)
-					return
-				}
-				bytes.Add(int64(size))
+	err := cores.Do(ctx, min(b.cfg.Workers, n), func(int) error {
+		defer ended.Store(true)
+		var maker filterMaker
+		for bytes.Load() < batchBytes && ctx.Err() == nil && !ended.Load() {
+			k := int(next.Add(1)) - 1
+			if k >= n {
+				return nil
 			}
-		})
-	}
-	group.Wait()
-	if err := fault.get(); err != nil {
+			size, err := b.build(&maker, blocks[k], &entries[k])
+			if err != nil {
+				return err
+			}
+			bytes.Add(int64(size))
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -13,7 +13,7 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
-	"descriptor":           {"internal/p2mr", "internal/slhdsa"},
+	"descriptor":           {"internal/cores", "internal/p2mr", "internal/slhdsa"},
 	"filters":              {"internal/scriptset"},
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/chain":      actor,
 	"actors/coins":      append([]string{"internal/coinstats", "internal/slots"}, actor...),
-	"actors/indexer":    append([]string{"internal/rangefilter"}, actor...),
+	"actors/indexer":    append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":    append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/peers":      append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":      append([]string{"internal/corelog", "internal/p2p"}, actor...),

@@ -2,8 +2,6 @@ package slhdsa
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 
 	"github.com/seed61375155/trawl/internal/cores"
 )
@@ -14,25 +12,12 @@ import (
 //
 // Errors: [ErrEntropy], the context's.
 func GenerateKeys(ctx context.Context, entropies [][]byte) ([]*PrivateKey, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	keys := make([]*PrivateKey, len(entropies))
-	var (
-		next    atomic.Int64
-		workers sync.WaitGroup
-	)
-	for range min(cores.Count(), len(entropies)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(entropies)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				var err error
-				if keys[i], err = GenerateKey(entropies[i]); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-	workers.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := cores.Do(ctx, len(entropies), func(i int) (err error) {
+		keys[i], err = GenerateKey(entropies[i])
+		return err
+	})
+	if err != nil {
 		zeroAll(keys)
 		return nil, err
 	}

@@ -3,11 +3,11 @@ package walletfile
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -158,26 +158,14 @@ type parsed struct {
 
 // parseAll parses records on all processors, where that pays.
 func parseAll(records []Record) []parsed {
-	const share = 1_000 // records at least for each
+	const share = 1_000 // records that a core takes at a time
 	all := make([]parsed, len(records))
-	workers := max(1, min(cores.Count(), len(records)/share))
-	var group sync.WaitGroup
-	panics := make([]any, workers)
-	for part := range workers {
-		first, last := part*len(records)/workers, (part+1)*len(records)/workers
-		group.Go(func() {
-			defer func() { panics[part] = recover() }()
-			for i := first; i < last; i++ {
-				all[i].entry, all[i].err = Parse(records[i])
-			}
-		})
-	}
-	group.Wait()
-	for _, p := range panics {
-		if p != nil {
-			panic(p) // where the caller expects it
+	_ = cores.DoIn(context.Background(), nil, len(records), share, func(from, to int) error {
+		for i := from; i < to; i++ {
+			all[i].entry, all[i].err = Parse(records[i])
 		}
-	}
+		return nil
+	})
 	return all
 }
 

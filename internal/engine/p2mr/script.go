@@ -1,10 +1,9 @@
 package p2mr
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
@@ -24,21 +23,9 @@ type scriptCheck struct {
 
 // checkScripts executes the scripts of a block's transactions on all processors.
 func (e *Engine) checkScripts(checks []scriptCheck, height int32) error {
-	errs := make([]error, len(checks))
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(cores.Count(), len(checks)) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(checks); i = int(next.Add(1)) - 1 {
-				errs[i] = e.checkScript(&checks[i], height)
-			}
-		})
-	}
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return reject(fmt.Sprintf("block-script-verify-flag-failed (%s)", scriptReason(err)), err.Error())
-		}
+	err := cores.Do(context.Background(), len(checks), func(i int) error { return e.checkScript(&checks[i], height) })
+	if err != nil {
+		return reject(fmt.Sprintf("block-script-verify-flag-failed (%s)", scriptReason(err)), err.Error())
 	}
 	return nil
 }

@@ -2,11 +2,7 @@ package chain
 
 import (
 	"context"
-	"fmt"
 	"runtime"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/cores"
@@ -29,17 +25,13 @@ type expansion struct {
 	aborted     <-chan struct{} // nil: never
 	net         *descriptor.Network
 	known       *descriptor.Expansions
-	spread      func(func())
+	spread      cores.Start // nil: the go statement
 	visit       visitScripts
 	scriptsOnly bool // visit asks for no branch: it may be nil
 }
 
 func (d *Deps) expansion(aborted <-chan struct{}, net *descriptor.Network, visit visitScripts) *expansion {
-	x := &expansion{aborted: aborted, net: net, known: d.Expansions, spread: d.Spread, visit: visit}
-	if x.spread == nil {
-		x.spread = func(work func()) { go work() }
-	}
-	return x
+	return &expansion{aborted: aborted, net: net, known: d.Expansions, spread: d.Spread, visit: visit}
 }
 
 // parsed is a scan object that was read. Its error counts when its turn comes.
@@ -85,38 +77,23 @@ func (x *expansion) ended(ctx context.Context) error {
 
 // parseAll parses the objects from a place on into list.
 func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from int, list []parsed) {
-	var next atomic.Int64
-	var panicked atomic.Pointer[string]
-	work := func() {
-		defer func() {
-			if p := recover(); p != nil {
-				text := fmt.Sprintf("%v\n%s", p, debug.Stack())
-				panicked.Store(&text)
-			}
-		}()
-		for x.ended(ctx) == nil {
-			at := int(next.Add(shareObjects)) - shareObjects
-			if at >= len(list) {
-				return
-			}
-			if at > 0 {
-				runtime.Gosched() // many objects must not keep a node's other goroutines waiting
-			}
-			for i := at; i < min(at+shareObjects, len(list)); i++ {
-				list[i] = x.parse(objects.At(from + i)) //nolint:contextcheck // one index
-			}
+	share := shareObjects
+	if len(list) < 4*shareObjects {
+		share = len(list) // done before another core would begin
+	}
+	// An end in between is seen by whoever wants the objects.
+	_ = cores.DoIn(ctx, x.spread, len(list), share, func(begin, end int) error {
+		if ended := x.ended(ctx); ended != nil {
+			return ended
 		}
-	}
-	var group sync.WaitGroup
-	for range min(cores.Count(), len(list)/(4*shareObjects)+1) - 1 {
-		group.Add(1)
-		x.spread(func() { defer group.Done(); work() })
-	}
-	work()
-	group.Wait()
-	if p := panicked.Load(); p != nil {
-		panic(*p)
-	}
+		if begin > 0 {
+			runtime.Gosched() // many objects must not keep a node's other goroutines waiting
+		}
+		for i := begin; i < end; i++ {
+			list[i] = x.parse(objects.At(from + i)) //nolint:contextcheck // one index
+		}
+		return nil
+	})
 }
 
 // parse reads an object. Most that come in thousands are scripts or addresses.
