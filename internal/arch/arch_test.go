@@ -44,13 +44,14 @@ var mayImport = map[string][]string{
 	"internal/walletfile": {"descriptor", "internal/cores"},
 
 	// The disk.
-	"store/blockfile": nil,
-	"store/chaindb":   {"store/blockfile"},
-	"store/poolfile":  {"internal/rawtx"},
-	"store/segment":   nil,
+	"internal/vfs":    nil,
+	"store/blockfile": {"internal/vfs"},
+	"store/chaindb":   {"store/blockfile", "internal/vfs"},
+	"store/poolfile":  {"internal/rawtx", "internal/vfs"},
+	"store/segment":   {"internal/vfs"},
 	"store/blockrows": nil,
 	"store/txindex":   nil,
-	"store/walletdb":  {"internal/walletfile"},
+	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
 	// Who owns what. No actor knows another.
 	"internal/ask":      {"messages"},
@@ -75,7 +76,7 @@ var mayImport = map[string][]string{
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
-	"rpc":                 {"rpc/command", "internal/cores", "internal/jsontree"},
+	"rpc":                 {"rpc/command", "internal/cores", "internal/jsontree", "internal/vfs"},
 	"rpc/command":         {"internal/jsontree"},
 	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
 	"rpc/method/chain":    method,
@@ -112,7 +113,7 @@ var mayImport = map[string][]string{
 }
 
 // actor is what every actor may import.
-var actor = []string{"messages", "internal/ask", "internal/chainview", "filters", "descriptor", "store"}
+var actor = []string{"messages", "internal/ask", "internal/chainview", "filters", "descriptor", "store", "internal/vfs"}
 
 // method is what every group of methods may import.
 var method = []string{
