@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/coinstats":   {"internal/muhash"},
+	"internal/consensus":   nil,
 	"internal/cores":       nil,
 	"internal/corelog":     nil,
 	"internal/dialect":     {"descriptor"},

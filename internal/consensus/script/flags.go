@@ -1,0 +1,40 @@
+package script
+
+// Flags are the rules that hold beside those that always did.
+//
+// [Witness] needs [P2SH], and [CleanStack] needs both: without them they do not
+// make a soft fork.
+type Flags uint32
+
+// The rules, by the names and in the order of Bitcoin Core's.
+const (
+	P2SH                               Flags = 1 << iota // BIP16
+	StrictEnc                                            // keys and signatures of defined forms, hash types included
+	DERSig                                               // BIP66
+	LowS                                                 // signatures with the smaller S
+	NullDummy                                            // BIP147
+	SigPushOnly                                          // scripts of inputs only push
+	MinimalData                                          // pushes and numbers of the shortest form
+	DiscourageUpgradableNOPs                             // NOPs without a meaning fail
+	CleanStack                                           // one item is left
+	CheckLockTimeVerify                                  // BIP65
+	CheckSequenceVerify                                  // BIP112
+	Witness                                              // BIP141 and BIP143
+	DiscourageUpgradableWitnessProgram                   // witness programs without a meaning fail
+	MinimalIf                                            // conditions in witness scripts of version 0 are empty or 1
+	NullFail                                             // signatures that fail are empty
+	WitnessPubKeyType                                    // keys in witness scripts of version 0 are compressed
+	ConstScriptCode                                      // no OP_CODESEPARATOR, and nothing to delete, in legacy scripts
+	Taproot                                              // BIP341 and BIP342
+	DiscourageUpgradableTaprootVersion                   // leaf versions without a meaning fail
+	DiscourageOpSuccess                                  // OP_SUCCESSx fails
+	DiscourageUpgradablePubKeyType                       // types of keys without a meaning fail in tapscripts
+)
+
+// Mandatory are the rules of blocks since all soft forks are active.
+const Mandatory = P2SH | DERSig | NullDummy | CheckLockTimeVerify | CheckSequenceVerify | Witness | Taproot
+
+// Standard are the rules of transactions that nodes relay.
+const Standard = Mandatory | StrictEnc | MinimalData | DiscourageUpgradableNOPs | CleanStack | MinimalIf | NullFail |
+	LowS | DiscourageUpgradableWitnessProgram | WitnessPubKeyType | ConstScriptCode |
+	DiscourageUpgradableTaprootVersion | DiscourageOpSuccess | DiscourageUpgradablePubKeyType
