@@ -124,11 +124,11 @@ func (d descriptors) tree(depth int) string {
 
 func (d descriptors) multi(names ...string) string {
 	n := 1 + d.IntN(4)
-	text := fmt.Sprintf("%s(%d", names[d.IntN(len(names))], d.IntN(n+1)+min(1, d.IntN(20)))
-	for range n {
-		text += "," + d.any()
+	list := make([]string, n)
+	for i := range list {
+		list[i] = d.any()
 	}
-	return text + ")"
+	return fmt.Sprintf("%s(%d,%s)", names[d.IntN(len(names))], d.IntN(n+1)+min(1, d.IntN(20)), strings.Join(list, ","))
 }
 
 // miniscript returns an expression, which is sane more often than not.

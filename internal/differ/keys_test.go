@@ -2,8 +2,8 @@ package differ_test
 
 import (
 	"encoding/hex"
-	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"github.com/btcsuite/btcd/btcec/v2"
@@ -61,30 +61,35 @@ func (k keys) extended() string {
 			panic(err)
 		}
 	}
-	var path strings.Builder
-	path.WriteString(master.String())
-	for range k.IntN(4) {
-		path.WriteString("/" + k.step())
-	}
+	path := master.String() + k.steps()
 	switch k.IntN(6) {
 	case 0, 1, 2:
-		path.WriteString("/*")
+		path += "/*"
 	case 3:
-		path.WriteString(k.hardened("/*"))
+		path += k.hardened("/*")
 	}
-	return path.String()
+	return path
+}
+
+// steps returns up to three steps of a path.
+func (k keys) steps() string {
+	var steps strings.Builder
+	for range k.IntN(4) {
+		steps.WriteString("/" + k.step())
+	}
+	return steps.String()
 }
 
 func (k keys) step() string {
 	switch k.IntN(12) {
 	case 0:
-		return fmt.Sprintf("<%d;%d>", k.IntN(3), k.IntN(5))
+		return "<" + strconv.Itoa(k.IntN(3)) + ";" + strconv.Itoa(k.IntN(5)) + ">"
 	case 1:
-		return fmt.Sprintf("%d", uint64(1)<<31-2+uint64(k.IntN(4)))
+		return strconv.Itoa(1<<31 - 2 + k.IntN(4))
 	case 2:
-		return k.hardened(fmt.Sprint(k.IntN(100)))
+		return k.hardened(strconv.Itoa(k.IntN(100)))
 	default:
-		return fmt.Sprint(k.IntN(100))
+		return strconv.Itoa(k.IntN(100))
 	}
 }
 
@@ -94,11 +99,7 @@ func (k keys) hardened(step string) string { return step + [...]string{"'", "h"}
 func (k keys) any() string {
 	origin := ""
 	if k.IntN(5) == 0 {
-		origin = "[" + hex.EncodeToString(k.bytes(4))
-		for range k.IntN(4) {
-			origin += "/" + k.step()
-		}
-		origin += "]"
+		origin = "[" + hex.EncodeToString(k.bytes(4)) + k.steps() + "]"
 	}
 	switch k.IntN(5) {
 	case 0:

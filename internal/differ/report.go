@@ -30,6 +30,7 @@ type Report struct {
 
 // NewReport returns an empty report, which is printed when the test ends.
 func NewReport(tb testing.TB, exceptions ...Exception) *Report {
+	tb.Helper()
 	r := &Report{tb: tb, exceptions: exceptions, excepted: map[string]int{}, kinds: map[string][]string{}, counts: map[string]int{}}
 	tb.Cleanup(r.print)
 	return r
