@@ -26,6 +26,7 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -41,9 +42,10 @@ type Node struct {
 	clock *clock.Clock
 	view  *chainview.Current
 	tip   *ask.Topic[messages.TipChanged]
+	pool  *ask.Feed[messages.PoolChanged]
+	crew  *cores.Crew // nil without the index
 
-	pool *ask.Feed[messages.PoolChanged]
-	crew *cores.Crew // nil without the index
+	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	store            *segment.Store // nil without the index
 	mempool, relay   *Ref

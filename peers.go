@@ -99,7 +99,7 @@ func (n *Node) startSync() error {
 func (n *Node) startRelay() error {
 	producer := relay.New(relay.Config{
 		Pool: n.mempool, Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
-		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Log: n.cfg.Log,
+		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
 	})
 	return n.spawn(&n.relay, "relay", producer, relay.Requests)
 }
@@ -136,7 +136,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Sync: n.sync, Relay: n.relay, BlocksOnly: n.cfg.BlocksOnly,
+		Sync: n.sync, Relay: n.relay, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
 	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.seeds()

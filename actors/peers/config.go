@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -83,6 +84,10 @@ type Config struct {
 	RecvLimit   int           // likewise
 
 	Source Source // default: TCP
+
+	// Restarted says that Relay has failed, and is to hear of the peers again; nil:
+	// nothing does.
+	Restarted *ask.Topic[link.Restarted]
 }
 
 const (

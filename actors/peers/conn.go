@@ -19,7 +19,9 @@ type conn struct {
 	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
 	cancel context.CancelFunc
 	run    *ask.Worker // the session
-	work   *ask.Worker // answers a message; nil: none
+
+	feeFilter *p2p.Message // the last one of the peer, which says it when it changes; nil: none
+	work      *ask.Worker  // answers a message; nil: none
 }
 
 // newConn returns the producer of a connection's actor.
@@ -52,6 +54,8 @@ func (n *conn) Receive(c actor.Context) {
 		n.establish(m.remote)
 	case received:
 		n.receive(c, m.message)
+	case link.Restarted:
+		n.rejoin()
 	case answerBlocks:
 		n.serve(c, &wire.MsgGetData{InvList: m.list})
 	case served:
@@ -93,6 +97,17 @@ func (n *conn) tellAll(msg any) {
 		if ref != nil {
 			ref.Tell(msg)
 		}
+	}
+}
+
+// rejoin introduces the peer to a relay that has forgotten it.
+func (n *conn) rejoin() {
+	if !n.joined.Load() || n.left.Load() {
+		return
+	}
+	n.cfg.Relay.Tell(link.Joined{Peer: n.line})
+	if n.feeFilter != nil {
+		n.cfg.Relay.Tell(link.Received{Peer: n.line, Message: *n.feeFilter, Handled: func() {}})
 	}
 }
 

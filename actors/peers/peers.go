@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -140,6 +141,9 @@ func (t *Table) Receive(c actor.Context) {
 	case *actor.Started:
 		t.start(c)
 	case *actor.Stopping:
+		if t.cfg.Restarted != nil {
+			t.cfg.Restarted.Unsubscribe(c)
+		}
 		t.stopAccepting()
 		t.close()
 		t.closeAddrs()
@@ -158,6 +162,10 @@ func (t *Table) handle(c actor.Context, msg any) {
 	case nil:
 	case *actor.Terminated:
 		t.ended(c, m.Who)
+	case link.Restarted:
+		for _, e := range t.peers {
+			e.ref.Tell(m)
+		}
 	case tick:
 		defer m.handled()
 		t.maintain(c)
@@ -232,6 +240,9 @@ func (t *Table) serve(c actor.Context, msg any) {
 // start opens the listeners and begins to connect.
 func (t *Table) start(c actor.Context) {
 	t.self = mailbox{c.ActorSystem().Root, c.Self()}
+	if t.cfg.Restarted != nil {
+		t.cfg.Restarted.Subscribe(c)
+	}
 	t.accept(c)
 	t.tick(c)
 	t.maintain(c)

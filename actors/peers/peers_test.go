@@ -118,3 +118,38 @@ func TestRouting(t *testing.T) {
 	}
 	actortest.Expect[link.Left](relay)
 }
+
+// A relay that has failed hears of the peers again, with the fee rate that they named,
+// and not of those that have left.
+func TestRejoin(t *testing.T) {
+	relay := actortest.New(t).Probe("relay")
+	var restarted ask.Topic[link.Restarted]
+	n := start(t, func(c *peers.Config) { c.Relay, c.Restarted = relay.Ref, &restarted })
+	stays, _ := connect(t, n)
+	actortest.Expect[link.Joined](relay)
+	leaves, _ := connect(t, n)
+	actortest.Expect[link.Joined](relay).Peer.Disconnect("test")
+	left(t, leaves, "disconnected")
+	actortest.Expect[link.Left](relay)
+	for _, fee := range []int64{1000, 2000} {
+		if err := stays.Send(wire.NewMsgFeeFilter(fee)); err != nil {
+			t.Fatal(err)
+		}
+		actortest.Expect[link.Received](relay).Handled()
+	}
+	restarted.Publish(link.Restarted{})
+	if got := actortest.Expect[link.Joined](relay).Peer.Info().ID; got != 0 {
+		t.Errorf("peer %d joined again", got)
+	}
+	again := actortest.Expect[link.Received](relay)
+	if got, ok := again.Message.Message.(*wire.MsgFeeFilter); !ok || got.MinFee != 2000 {
+		t.Errorf("got %+v", again.Message.Message)
+	}
+	again.Handled()
+	if err := stays.Send(&wire.MsgInv{InvList: []*wire.InvVect{{Type: wire.InvTypeTx}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := actortest.Expect[link.Received](relay).Message.Command(); got != wire.CmdInv {
+		t.Errorf("got %s", got)
+	}
+}

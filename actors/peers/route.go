@@ -34,6 +34,7 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 	case *codec.Headers, *codec.Block, *wire.MsgBlock, *codec.CmpctBlock, *codec.BlockTxn, *wire.MsgSendHeaders:
 		n.pass(n.cfg.Sync, m)
 	case *wire.MsgFeeFilter:
+		n.feeFilter = &m
 		n.pass(n.cfg.Relay, m)
 	case *wire.MsgTx:
 		if !n.takesTxs() {

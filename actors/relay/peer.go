@@ -40,6 +40,9 @@ type peer struct {
 
 func (r *Relay) join(c actor.Context, remote link.Peer) {
 	info := remote.Info()
+	if r.peers[info.ID] != nil {
+		return
+	}
 	p := &peer{
 		Peer: remote, info: info, wtxid: info.Remote.WtxidRelay,
 		known: newRollingSet(maxKnown), pending: make(map[chainhash.Hash]struct{}),

@@ -38,6 +38,10 @@ type Config struct {
 	Chain   *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
 
+	// Restarted is how the connections hear that the actor has failed and knows
+	// no peers any more.
+	Restarted *ask.Topic[link.Restarted]
+
 	BlocksOnly bool          // ask no peer for transactions but those with the permission
 	MaxTipAge  time.Duration // with an older tip no transactions are asked for; default 24 h
 	Now        func() time.Time
@@ -82,6 +86,8 @@ type Relay struct {
 	settled  *rollingSet // confirmed lately, by both ids
 	synced   bool        // the chain was up to date once
 
+	inHand link.Peer // whose message is being handled; nil: none
+
 	fees       *infoRead // nil: not known yet
 	reannounce time.Time
 }
@@ -106,12 +112,17 @@ func New(cfg Config) actor.Producer {
 	}
 	netLog := cfg.Log.With(corelog.CategoryKey, "net")
 	cfg.Log = cfg.Log.With(corelog.CategoryKey, "mempoolrej")
+	begun := false
 	return func() actor.Actor {
 		r := &Relay{
 			cfg: cfg, net: netLog, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
 			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
+		if begun && cfg.Restarted != nil {
+			cfg.Restarted.Publish(link.Restarted{})
+		}
+		begun = true
 		return r
 	}
 }
@@ -121,7 +132,12 @@ func (r *Relay) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		r.start(c)
-	case *actor.Stopping, *actor.Restarting:
+	case *actor.Stopping:
+		r.stop(c)
+	case *actor.Restarting:
+		if r.inHand != nil {
+			r.inHand.Disconnect("relay failed over a message")
+		}
 		r.stop(c)
 	case tick:
 		r.tick(c)
@@ -141,7 +157,9 @@ func (r *Relay) Receive(c actor.Context) {
 	case link.Left:
 		r.leave(m.ID)
 	case link.Received:
+		r.inHand = m.Peer
 		r.received(c, m)
+		r.inHand = nil
 	case judged:
 		r.judged(c, m)
 	case packed:

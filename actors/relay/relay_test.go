@@ -30,16 +30,26 @@ type remote struct {
 	mu      sync.Mutex
 	sent    []wire.Message
 	handled int
+	left    string                    // why it was disconnected
+	fails   func(m wire.Message) bool // sending panics; nil: never
 }
 
 func (p *remote) Info() link.Info  { return p.info }
 func (*remote) CanWrite() bool     { return true }
 func (*remote) Misbehaving(string) {}
-func (*remote) Disconnect(string)  {}
+
+func (p *remote) Disconnect(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = reason
+}
 
 func (p *remote) Send(m wire.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.fails != nil && p.fails(m) {
+		panic("boom")
+	}
 	if _, filter := m.(*wire.MsgFeeFilter); !filter {
 		p.sent = append(p.sent, m)
 	}
@@ -87,13 +97,30 @@ func (p *remote) quiet(step string) {
 
 // rig is the actor with a pool that the test answers for.
 type rig struct {
-	t       *testing.T
-	ref     *ask.Ref
-	feed    ask.Feed[messages.PoolChanged]
+	t    *testing.T
+	ref  *ask.Ref
+	feed ask.Feed[messages.PoolChanged]
+
+	restarted ask.Topic[link.Restarted]
+
 	verdict map[chainhash.Hash]error
 	offered []chainhash.Hash
 	packed  []chainhash.Hash // offered together
 	peers   int64
+	holds   bool // nothing is judged
+	joined  []*remote
+}
+
+// connections plays the actors of the connections.
+func (r *rig) connections(c actor.Context) {
+	switch c.Message().(type) {
+	case *actor.Started:
+		r.restarted.Subscribe(c)
+	case link.Restarted:
+		for _, p := range r.joined {
+			r.ref.Tell(link.Joined{Peer: p})
+		}
+	}
 }
 
 func bubble(t *testing.T, test func(r *rig)) {
@@ -106,8 +133,9 @@ func bubble(t *testing.T, test func(r *rig)) {
 		header := wire.BlockHeader{Timestamp: time.Now()}
 		view := new(chainview.Current)
 		view.Set(reader{tree: chainview.NewTree(&header, big.NewInt(1))})
+		sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
 		r.ref = sys.Spawn("relay", relay.New(relay.Config{
-			Pool: pool, Changes: &r.feed, Chain: view, Tip: new(ask.Topic[messages.TipChanged]), Log: sys.Log,
+			Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: new(ask.Topic[messages.TipChanged]), Log: sys.Log,
 		}), relay.Requests...)
 		synctest.Wait()
 		test(r)
@@ -131,6 +159,9 @@ func (r *rig) pool(c actor.Context) {
 	case *ask.Call[messages.OfferTx, messages.Done]:
 		id := m.Req.Tx.TxHash()
 		r.offered = append(r.offered, id)
+		if r.holds {
+			return // the answer never comes
+		}
 		err := r.verdict[id]
 		if err == nil {
 			r.takeIn(m.Req.Tx, false)
@@ -159,6 +190,7 @@ func (r *rig) join(typ p2p.ConnectionType) *remote {
 	r.t.Helper()
 	r.peers++
 	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{WtxidRelay: true}}}
+	r.joined = append(r.joined, p)
 	r.ref.Tell(link.Joined{Peer: p})
 	synctest.Wait()
 	return p

@@ -86,3 +86,17 @@ func TestEnds(t *testing.T) {
 		}
 	}
 }
+
+// A request that the actor fails over, at once or in a worker, is answered, and so is the
+// next one.
+func TestPanic(t *testing.T) {
+	ref := actortest.New(t).Spawn("txbuilder", New(Config{AllowNoOutputs: true})) // addresses cannot be read
+	for _, n := range []int{1, 10 * smallTx} {
+		if _, err := ask.Ask(t.Context(), ref, messages.BuildTx{Version: 2, Outputs: manyOutputs(n)}); !errors.Is(err, ask.ErrRestarted) {
+			t.Errorf("%d outputs: got %v", n, err)
+		}
+		if _, err := ask.Ask(t.Context(), ref, messages.BuildTx{Version: 2}); err != nil {
+			t.Errorf("after %d outputs: %v", n, err)
+		}
+	}
+}

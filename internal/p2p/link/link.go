@@ -5,6 +5,12 @@
 // [Received] for each message that is the other actor's business, then [Left]
 // once. The table subscribes nobody by itself: node.go says which actor hears
 // which messages.
+//
+// An actor that failed has forgotten the peers. One that can do without what they
+// said to its former self publishes [Restarted], and each connection tells Joined
+// again; it passes over Joined of a peer that it has. Another disconnects them. The
+// peer whose message an actor failed over is disconnected in any case: nobody else
+// would let it be read on.
 package link
 
 import (
@@ -60,6 +66,10 @@ type Permissions struct {
 
 // Joined says that a peer has shaken hands.
 type Joined struct{ Peer Peer }
+
+// Restarted says that an actor that hears of peers has failed, begun anew, and wants
+// to hear of them again.
+type Restarted struct{}
 
 // HeadersSent says that a peer has been given headers because it asked for them,
 // and so knows the chain up to Last: the last of them or, if there were none after

@@ -1,0 +1,96 @@
+package relay_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+)
+
+// works checks that a peer hears of transactions, and is heard.
+func (r *rig) works(step string, salt uint32, p *remote) {
+	r.t.Helper()
+	p.got()
+	tx := transaction(salt)
+	r.takeIn(tx, false)
+	time.Sleep(time.Minute)
+	announced := false
+	for _, m := range p.got() {
+		if m, ok := m.(*wire.MsgInv); ok && m.InvList[0].Hash == tx.WitnessHash() {
+			announced = true
+		}
+	}
+	if !announced {
+		r.t.Errorf("%s: nothing is announced", step)
+	}
+	handled := p.handled
+	p.says(inv(transaction(salt + 1)))
+	if p.handled != handled+1 {
+		r.t.Errorf("%s: the peer is not read on", step)
+	}
+	asked := p.got()
+	if len(asked) != 1 || asked[0].Command() != wire.CmdGetData {
+		r.t.Errorf("%s: what the peer announces is not asked for: %v", step, asked)
+	}
+}
+
+// After a panic the actor goes on with the peers that are there. One whose message it
+// failed over is let go: nobody would read it on.
+func TestPanic(t *testing.T) {
+	once := func(command string) func(wire.Message) bool {
+		armed := true
+		return func(m wire.Message) bool {
+			fails := armed && m.Command() == command
+			armed = armed && !fails
+			return fails
+		}
+	}
+	t.Run("in its own time", func(t *testing.T) {
+		bubble(t, func(r *rig) {
+			honest, other := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
+			r.works("before", 10, honest)
+			other.fails = once(wire.CmdInv)
+			r.takeIn(transaction(1), false)
+			time.Sleep(time.Minute)
+			if other.fails(&wire.MsgInv{}) {
+				t.Fatal("nothing failed")
+			}
+			r.works("after", 20, honest)
+			r.works("after", 30, other)
+			if honest.left+other.left != "" {
+				t.Errorf("disconnected: %q, %q", honest.left, other.left)
+			}
+		})
+	})
+	t.Run("over a message", func(t *testing.T) {
+		bubble(t, func(r *rig) {
+			honest, other := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
+			other.fails = once(wire.CmdGetData)
+			other.says(inv(transaction(1)))
+			r.works("after", 20, honest)
+			if honest.left != "" || other.left == "" {
+				t.Errorf("disconnected: %q, %q", honest.left, other.left)
+			}
+		})
+	})
+}
+
+// Stopping lets all peers be read on, one whose transaction is being judged too.
+func TestStop(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		r.holds = true
+		p.says(transaction(1))
+		if p.handled != 0 {
+			t.Fatal("handled before it was judged")
+		}
+		if err := r.ref.Stop(r.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p.handled != 1 {
+			t.Errorf("handled %d times", p.handled)
+		}
+	})
+}
