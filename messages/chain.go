@@ -97,6 +97,21 @@ type GenerateBlock struct {
 	Tries  uint64
 }
 
+// MakeTemplate asks for a block on On, serialized, that is valid but for its proof
+// of work: with the transactions, in their order, after a coinbase that pays the
+// subsidy and Fees to Script. Its time is now, and it votes for the rules that can
+// be voted for.
+//
+// Errors: [ErrTipMoved]; [*RejectError] from the validation of the block.
+type MakeTemplate struct {
+	Asks[[]byte]
+
+	Script []byte
+	Txs    [][]byte // serialized
+	Fees   int64
+	On     chainhash.Hash
+}
+
 // MinedBlock is the answer to [GenerateBlock].
 type MinedBlock struct {
 	Hash chainhash.Hash

@@ -163,6 +163,15 @@ type PoolInfo struct {
 	BareMultisig   bool
 	DataCarrier    int
 	Sequence       uint64
+	Updates        uint32 // grows with every change of the pool and of the tip
+
+	LastBlock *BlockSize // of the last answer to SelectTxs; nil: there was none
+}
+
+// BlockSize says how large a block is that transactions were selected for.
+type BlockSize struct {
+	Weight int64 // with what was reserved
+	Txs    int   // without the coinbase
 }
 
 // GetPoolTxs asks for all transactions of the pool, each after those that it
@@ -299,13 +308,15 @@ type SelectTxs struct {
 	MaxWeight int64 // of the block; 0: the limit
 	Reserved  int64 // weight to keep free; 0: the default
 	MinRate   int64 // fee for 1000 virtual bytes
+	Nothing   bool  // the block is to have none
 }
 
 // BlockTxs is the answer to [SelectTxs].
 type BlockTxs struct {
-	Tip  Tip // that the transactions are valid on
-	Txs  []BlockTx
-	Fees int64
+	Tip     Tip // that the transactions are valid on
+	Txs     []BlockTx
+	Fees    int64
+	Updates uint32 // as in [PoolInfo]
 }
 
 // BlockTx is a transaction chosen for a block.

@@ -1,6 +1,6 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.AcceptBlocks],
+// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [messages.AcceptBlocks],
 // [messages.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
@@ -69,6 +69,9 @@ type Validator interface {
 	// up or ctx has ended. It pays the subsidy and fees to script.
 	Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error)
 
+	// Template returns the block that Mine would solve.
+	Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]byte, error)
+
 	// Coin returns an output of the active chain that is not spent.
 	Coin(out wire.OutPoint) (messages.Coin, error)
 
@@ -106,7 +109,7 @@ type Config struct {
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
-	ask.Serve[messages.ProposeBlock](),
+	ask.Serve[messages.ProposeBlock](), ask.Serve[messages.MakeTemplate](),
 	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
 	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
@@ -122,6 +125,7 @@ var Requests = []ask.Served{
 
 type (
 	submit       = ask.Call[messages.SubmitBlock, messages.Done]
+	makeTemplate = ask.Call[messages.MakeTemplate, []byte]
 	propose      = ask.Call[messages.ProposeBlock, messages.Done]
 	generate     = ask.Call[messages.Generate, []chainhash.Hash]
 	generateOne  = ask.Call[messages.GenerateBlock, messages.MinedBlock]

@@ -21,8 +21,15 @@ func (s *Chain) jobFor(msg any) job {
 			return messages.Done{}, e.Submit(m.Req.Raw)
 		})
 	case *propose:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return looked(m, func(e Engine) (messages.Done, error) {
 			return messages.Done{}, e.Propose(m.Req.Raw)
+		})
+	case *makeTemplate:
+		return looked(m, func(e Engine) ([]byte, error) {
+			if on := m.Req.On; on != currentTip(e).Hash {
+				return nil, messages.ErrTipMoved
+			}
+			return e.Template(m.Req.Script, m.Req.Txs, btcutil.Amount(m.Req.Fees))
 		})
 	case *invalidate:
 		return acknowledged(m, func(e Engine) (messages.Done, error) {
@@ -104,6 +111,22 @@ func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(
 			broken = err
 		} else if failed := e.Sync(); failed != nil {
 			err, broken = failed, failed
+		}
+		return func() { call.Answer(got, err) }, broken
+	}
+}
+
+// looked makes the job that carries out a request that changes nothing, so that
+// nothing waits for the disk.
+func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine) (R, error)) job {
+	return func(e Engine) (func(), error) {
+		if call.Ctx.Err() != nil {
+			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
+		}
+		got, err := work(e)
+		var broken error
+		if err != nil && !rejected(err) {
+			broken = err
 		}
 		return func() { call.Answer(got, err) }, broken
 	}

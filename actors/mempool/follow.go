@@ -75,6 +75,7 @@ func (m *Mempool) disconnected(reader chainview.Reader, from, fork *chainview.Bl
 		return nil, nil
 	}
 	gone := &returned{}
+	m.pool.Moved(from.Height - fork.Height)
 	for b := from; b != fork; b = b.Parent {
 		txs, err := m.blockTxs(reader, b)
 		if err != nil {
@@ -97,6 +98,7 @@ func (m *Mempool) disconnected(reader chainview.Reader, from, fork *chainview.Bl
 func (m *Mempool) connect(reader chainview.Reader, active *chainview.Chain, at *chainview.Block, now int64) (*chainview.Block, error) {
 	if m.pool.Idle() {
 		m.pool.Connect(nil, now)
+		m.pool.Moved(active.Height() - at.Height)
 		return active.Tip(), nil
 	}
 	for next := active.Next(at); next != nil; next = active.Next(at) {
@@ -108,6 +110,7 @@ func (m *Mempool) connect(reader chainview.Reader, active *chainview.Chain, at *
 			return at, err
 		}
 		m.pool.Connect(txs, now)
+		m.pool.Moved(1)
 		at = next
 	}
 	return at, nil

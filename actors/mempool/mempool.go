@@ -74,8 +74,9 @@ type Mempool struct {
 	reads  []func()
 	saver  *ask.Worker
 
-	loaded bool        // the file was read, or there is none to read
-	loader *ask.Worker // reads a file
+	last   *messages.BlockSize // that was chosen for last; nil: none was
+	loaded bool                // the file was read, or there is none to read
+	loader *ask.Worker         // reads a file
 }
 
 // finished tells the actor that its worker is done.

@@ -110,6 +110,7 @@ func (m *Mempool) info() messages.PoolInfo {
 		MaxBytes: policy.MaxBytes, MinFee: floor.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(),
 		IncrementalFee: policy.IncrementalFee.PerKvB(), Unbroadcast: len(p.AllUnbroadcast()),
 		BareMultisig: policy.BareMultisig, DataCarrier: policy.DataCarrier, Sequence: p.Sequence(),
+		Updates: p.Updates(), LastBlock: m.last,
 	}
 }
 
@@ -175,12 +176,18 @@ func (m *Mempool) prioritised() []messages.PrioritisedTx {
 const reservedWeight = 8000
 
 func (m *Mempool) selectTxs(q *messages.SelectTxs) messages.BlockTxs {
-	reply := messages.BlockTxs{Tip: messages.Tip{Hash: m.at.Hash, Height: m.at.Height}}
-	weight := cmp.Or(q.MaxWeight, m.cfg.Rules.MaxWeight)
-	for _, e := range m.pool.Choose(weight, cmp.Or(q.Reserved, reservedWeight), txpool.PerKvB(q.MinRate)) {
+	reply := messages.BlockTxs{Tip: messages.Tip{Hash: m.at.Hash, Height: m.at.Height}, Updates: m.pool.Updates()}
+	limit, weight := cmp.Or(q.MaxWeight, m.cfg.Rules.MaxWeight), cmp.Or(q.Reserved, reservedWeight)
+	var chosen []*txpool.Entry
+	if !q.Nothing {
+		chosen = m.pool.Choose(limit, weight, txpool.PerKvB(q.MinRate))
+	}
+	for _, e := range chosen {
 		reply.Txs = append(reply.Txs, e.BlockTx())
 		reply.Fees += e.Fee
+		weight += e.Weight
 	}
+	m.last = &messages.BlockSize{Weight: weight, Txs: len(chosen)}
 	return reply
 }
 

@@ -41,6 +41,7 @@ func HasDeployment(name string) bool { return name == nameTestDummy || name == n
 
 // choose makes a regtest follow its operator.
 func (n *Network) choose(c Choices) {
+	n.BlockVersion = c.BlockVersion
 	for rule, height := range c.Activation {
 		n.activate(rule, height)
 	}

@@ -17,7 +17,7 @@ var bitcoin = map[string]func(Choices) *Network{
 
 func mainNetwork() *Network {
 	return complete(&Network{
-		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333,
+		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333, SignalsFrom: 483840,
 		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
 			testdummy(NeverActive, 2016, 1815),
@@ -36,7 +36,7 @@ func mainNetwork() *Network {
 
 func testnet3() *Network {
 	return complete(&Network{
-		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333,
+		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333, SignalsFrom: 836640,
 		Params: fresh(chaincfg.TestNet3Params),
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
 			testdummy(NeverActive, 2016, 1512),
@@ -102,6 +102,7 @@ func regtest(c Choices) *Network {
 		ChainTx: ChainTx{Rate: 0.001},
 	}
 	n.Params.Deployments[chaincfg.DeploymentTaproot].AlwaysActiveHeight = 1
+	n.Params.TargetTimespan = 24 * time.Hour
 	n.tellParams()
 	n.choose(c)
 	return complete(n)

@@ -77,6 +77,14 @@ type Network struct {
 	MockableClock    bool   // setmocktime is allowed
 	MinimumChainWork string // hex; below it the node counts as in initial download
 
+	// BlockVersion is the version of blocks made here, where their maker's choice
+	// counts; nil: one that votes for what can be voted for.
+	BlockVersion *int32
+
+	// SignalsFrom is the height from which on signals for unknown rules are
+	// counted, to warn of them.
+	SignalsFrom int32
+
 	// ChainTx is what is known of the chain's size from elsewhere, so that a
 	// node can estimate how far it has come.
 	ChainTx ChainTx

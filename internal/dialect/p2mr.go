@@ -67,6 +67,8 @@ type Choices struct {
 	Activation  map[string]int32       // of regtests: heights of rules by the names of -testactivationheight
 	VersionBits map[string]VersionBits // of regtests: signalling by the names of -vbparams
 
+	BlockVersion *int32 // of regtests: that of blocks made here (-blockversion)
+
 	// The rest is for regtests of P2MR chains.
 	AnyOutput bool // outputs need not be P2MR (-p2mronly=0)
 	ASERT     bool // targets as on the other networks (-asert)

@@ -1,6 +1,7 @@
 package txpool
 
 import (
+	"cmp"
 	"container/heap"
 	"maps"
 	"slices"
@@ -17,18 +18,18 @@ const (
 
 // Choose returns the transactions of the best block: those first that pay most
 // together with what they depend on. Each comes after those that it depends on.
+//
+// Which transactions are tried again after others were taken, and with what totals,
+// is Core's choice, so that both nodes make the same block.
 func (p *Pool) Choose(maxWeight, reserved int64, minRate FeeRate) []*Entry {
 	c := chooser{
 		pool: p, weight: reserved, maxWeight: maxWeight, sigOps: sigOpsKept,
-		totals: make(map[*Entry]*choice, len(p.byID)), taken: make(map[*Entry]struct{}),
+		modified: make(map[*Entry]*choice), failed: make(map[*Entry]struct{}), taken: make(map[*Entry]struct{}),
 	}
 	for _, e := range p.byID {
-		one := &choice{entry: e, total: e.Ancestors}
-		c.totals[e] = one
-		c.queue = append(c.queue, one)
-		one.place = len(c.queue) - 1
+		c.fresh = append(c.fresh, &choice{entry: e, total: e.Ancestors, place: len(c.fresh)})
 	}
-	heap.Init(&c.queue)
+	heap.Init(&c.fresh)
 	c.run(minRate)
 	return c.chosen
 }
@@ -49,11 +50,22 @@ func (c *choice) rate() FeeRate {
 	return all
 }
 
+// before reports whether a choice is tried before another.
+func (c *choice) before(other *choice) bool {
+	if order := c.rate().Compare(other.rate()); order != 0 {
+		return order > 0
+	}
+	return byID(c.entry, other.entry) < 0
+}
+
 type chooser struct {
-	pool              *Pool
-	queue             choices
-	totals            map[*Entry]*choice
-	taken             map[*Entry]struct{}
+	pool     *Pool
+	fresh    choices             // of whose ancestors none is in the block
+	changed  choices             // of whose ancestors some are
+	modified map[*Entry]*choice  // those of changed
+	failed   map[*Entry]struct{} // were among the changed and did not fit
+	taken    map[*Entry]struct{}
+
 	chosen            []*Entry
 	weight, maxWeight int64
 	sigOps            int64
@@ -61,21 +73,46 @@ type chooser struct {
 }
 
 func (c *chooser) run(minRate FeeRate) {
-	for len(c.queue) > 0 {
-		best := heap.Pop(&c.queue).(*choice)
+	for best := c.next(); best != nil; best = c.next() {
 		if best.total.Fees < minRate.Fee(best.total.VSize) {
 			return // nothing that follows pays more
 		}
-		if !c.fits(&best.total) {
-			c.misses++
-			if c.misses > maxMisses && c.weight > c.maxWeight-nearlyFull {
-				return
-			}
+		if c.fits(&best.total) {
+			c.misses = 0
+			c.take(best)
 			continue
 		}
-		c.misses = 0
-		c.take(best)
+		if c.modified[best.entry] == best {
+			c.drop(best)
+			c.failed[best.entry] = struct{}{}
+		}
+		c.misses++
+		if c.misses > maxMisses && c.weight > c.maxWeight-nearlyFull {
+			return
+		}
 	}
+}
+
+// next returns the best choice, nil when there is none left. A fresh one is then
+// forgotten.
+func (c *chooser) next() *choice {
+	for len(c.fresh) > 0 && c.stale(c.fresh[0].entry) {
+		heap.Pop(&c.fresh)
+	}
+	switch {
+	case len(c.fresh) == 0 && len(c.changed) == 0:
+		return nil
+	case len(c.fresh) == 0, len(c.changed) > 0 && c.changed[0].before(c.fresh[0]):
+		return c.changed[0]
+	}
+	return heap.Pop(&c.fresh).(*choice)
+}
+
+// stale reports whether a transaction is no fresh one any more.
+func (c *chooser) stale(e *Entry) bool {
+	_, taken := c.taken[e]
+	_, failed := c.failed[e]
+	return taken || failed || c.modified[e] != nil
 }
 
 func (c *chooser) fits(t *Total) bool {
@@ -84,28 +121,51 @@ func (c *chooser) fits(t *Total) bool {
 
 // take puts a transaction with its ancestors into the block.
 func (c *chooser) take(best *choice) {
-	set := make(map[*Entry]struct{})
+	set := map[*Entry]struct{}{best.entry: {}}
 	for a := range best.entry.ancestors() {
 		if _, in := c.taken[a]; !in {
 			set[a] = struct{}{}
 		}
 	}
-	set[best.entry] = struct{}{}
-	for _, e := range slices.SortedFunc(maps.Keys(set), byDepth) {
+	for _, e := range slices.SortedFunc(maps.Keys(set), byAncestors) {
 		c.taken[e] = struct{}{}
 		c.chosen = append(c.chosen, e)
 		c.weight += e.Weight
 		c.sigOps += e.SigOps
-		if one := c.totals[e]; one.place >= 0 {
-			heap.Remove(&c.queue, one.place)
+		if one := c.modified[e]; one != nil {
+			c.drop(one)
 		}
+	}
+	for e := range set {
 		for d := range e.descendants() {
-			if one := c.totals[d]; one.place >= 0 {
-				one.total.add(e, -1)
-				heap.Fix(&c.queue, one.place)
+			if _, in := set[d]; !in {
+				c.lessen(d, e)
 			}
 		}
 	}
+}
+
+// lessen takes an ancestor that is in the block out of the totals of a transaction.
+func (c *chooser) lessen(e, ancestor *Entry) {
+	one := c.modified[e]
+	if one == nil {
+		one = &choice{entry: e, total: e.Ancestors}
+		c.modified[e] = one
+		heap.Push(&c.changed, one)
+	}
+	one.total.add(ancestor, -1)
+	heap.Fix(&c.changed, one.place)
+}
+
+// drop forgets what was said of a changed choice.
+func (c *chooser) drop(one *choice) {
+	heap.Remove(&c.changed, one.place)
+	delete(c.modified, one.entry)
+}
+
+// byAncestors orders entries so that each comes after all that it depends on.
+func byAncestors(a, b *Entry) int {
+	return cmp.Or(cmp.Compare(a.Ancestors.Count, b.Ancestors.Count), byID(a, b))
 }
 
 // choices is a heap of the choices, the best paying first.
@@ -113,12 +173,7 @@ type choices []*choice //nolint:recvcheck // heap.Interface wants both
 
 func (q choices) Len() int { return len(q) }
 
-func (q choices) Less(i, j int) bool {
-	if order := q[i].rate().Compare(q[j].rate()); order != 0 {
-		return order > 0
-	}
-	return byID(q[i].entry, q[j].entry) < 0
-}
+func (q choices) Less(i, j int) bool { return q[i].before(q[j]) }
 
 func (q choices) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
@@ -135,7 +190,6 @@ func (q *choices) Pop() any {
 	last := len(*q) - 1
 	c := (*q)[last]
 	*q = (*q)[:last]
-	c.place = -1
 	return c
 }
 

@@ -25,6 +25,7 @@ type Pool struct {
 
 	vsize, fees, usage int64
 	sequence           uint64
+	updates            uint32 // see Updates
 	floor              floor
 	raised             FeeRate // see Raised
 	expired            int64   // when old ones were looked for
@@ -55,6 +56,14 @@ func (p *Pool) Idle() bool { return len(p.byID) == 0 && len(p.deltas) == 0 }
 
 // Sequence returns a number that grows with every change.
 func (p *Pool) Sequence() uint64 { return p.sequence }
+
+// Updates returns a number that grows with every change of the pool, of what a
+// transaction of it counts as paying, and of the tip (see [Pool.Moved]). It may
+// begin anew at 0.
+func (p *Pool) Updates() uint32 { return p.updates }
+
+// Moved says that the tip has gone over so many blocks.
+func (p *Pool) Moved(blocks int32) { p.updates += uint32(blocks) }
 
 // Lookup returns a transaction by its id, nil if it is not there.
 func (p *Pool) Lookup(id *chainhash.Hash) *Entry { return p.byID[*id] }
@@ -103,6 +112,7 @@ func (p *Pool) insert(e *Entry) {
 			child.parents[e], e.children[child] = struct{}{}, struct{}{}
 		}
 	}
+	p.updates++
 	p.countIn(e)
 	heap.Push(&p.eviction, e)
 	e.usage = usageOf(e)
@@ -146,6 +156,7 @@ func (p *Pool) countIn(e *Entry) {
 
 // remove takes out one entry. What depends on it stays, as when it is in a block.
 func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
+	p.updates++
 	for a := range e.ancestors() {
 		a.Descendants.add(e, -1)
 		p.eviction.fix(a)
@@ -209,6 +220,7 @@ func (p *Pool) MayPrioritise(id *chainhash.Hash) error {
 func (p *Pool) Prioritise(id *chainhash.Hash, delta int64) {
 	sum := saturatingAdd(p.deltas[*id], delta)
 	if e := p.byID[*id]; e != nil {
+		p.updates++
 		before := e.Modified
 		e.Modified = saturatingAdd(e.Modified, delta)
 		p.reprice(e, saturatingAdd(e.Modified, -before))

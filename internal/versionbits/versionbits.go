@@ -108,12 +108,21 @@ func Count(d *dialect.Deployment, last *chainview.Block, first int32) int32 {
 	return n
 }
 
-// NextVersion returns the version of a block on top of prev that votes for
-// every deployment that can be voted for.
-func NextVersion(deployments []dialect.Deployment, prev *chainview.Block) int32 {
+// NextVersion returns the version of a block on top of prev: the one that the
+// network's operator chose, or one that votes for every deployment that can be
+// voted for.
+func NextVersion(net *dialect.Network, prev *chainview.Block) int32 {
+	if net.BlockVersion != nil {
+		return *net.BlockVersion
+	}
+	return votes(net, prev)
+}
+
+// votes returns the version that votes for every deployment that can be voted for.
+func votes(net *dialect.Network, prev *chainview.Block) int32 {
 	version := uint32(topBits)
-	for i := range deployments {
-		d := &deployments[i]
+	for i := range net.Deployments {
+		d := &net.Deployments[i]
 		if d.Buried {
 			continue
 		}

@@ -46,11 +46,24 @@ func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btc
 	return buf.Bytes(), nil
 }
 
+// Template returns the block that [Engine.Mine] would solve.
+func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]byte, error) {
+	block, err := e.template(script, txs, fees)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	if err := block.Serialize(&buf); err != nil {
+		return nil, fmt.Errorf("serialize template: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
 // template builds a valid block but for its proof of work.
 func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*wire.MsgBlock, error) {
 	tip := e.tree.Active().Tip()
 	block := &wire.MsgBlock{Header: wire.BlockHeader{
-		Version:   versionbits.NextVersion(e.net.Deployments, tip),
+		Version:   versionbits.NextVersion(e.net, tip),
 		PrevBlock: tip.Hash,
 		Timestamp: e.nextTime(tip),
 	}}
@@ -63,7 +76,7 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 		return nil, err
 	}
 	block.Transactions = slices.Insert(block.Transactions, 0, e.coinbase(tip.Height+1, script, fees))
-	commitWitnesses(block)
+	commitWitnesses(block, e.net.Active("segwit", tip.Height+1))
 	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
 
 	return block, e.checkTemplate(block)
@@ -138,13 +151,16 @@ func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wir
 }
 
 // commitWitnesses adds the output by which the coinbase commits to the
-// witnesses, with a nonce of zeros.
-func commitWitnesses(block *wire.MsgBlock) {
+// witnesses, with a nonce of zeros, which is in the block where the rules are
+// active.
+func commitWitnesses(block *wire.MsgBlock, active bool) {
 	var nonce [32]byte
 	root := merkleRoot(block.Transactions, true)
 	commitment := chainhash.DoubleHashB(append(root[:], nonce[:]...))
 	coinbase := block.Transactions[0]
-	coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
+	if active {
+		coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
+	}
 	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), commitment...)))
 }
 

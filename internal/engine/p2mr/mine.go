@@ -34,12 +34,21 @@ func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btc
 	return b.serialize(), nil
 }
 
+// Template returns the block that [Engine.Mine] would solve.
+func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]byte, error) {
+	b, err := e.template(script, txs, fees)
+	if err != nil {
+		return nil, err
+	}
+	return b.serialize(), nil
+}
+
 // template builds a valid block but for its proof of work.
 func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*block, error) {
 	tip := e.tree.Active().Tip()
 	time := max(tip.MedianTimePast()+1, e.clock.Now().Unix())
 	b := &block{fullHeader: &fullHeader{BlockHeader: wire.BlockHeader{
-		Version:   versionbits.NextVersion(e.net.Deployments, tip),
+		Version:   versionbits.NextVersion(e.net, tip),
 		PrevBlock: tip.Hash, Timestamp: timeOf(time), Bits: e.requiredBits(tip, permissionless, time),
 	}}}
 	b.txs = []*btcutil.Tx{nil}

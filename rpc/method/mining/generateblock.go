@@ -67,6 +67,10 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	// The block is put together without the pool, which remembers its size.
+	if _, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{Nothing: true}); err != nil {
+		return nil, err
+	}
 	block, err := ask.Ask(ctx, d.Actor, messages.GenerateBlock{
 		Script: script, Txs: txs, Submit: submit, Tries: defaultTries,
 	})

@@ -13,6 +13,8 @@ import (
 
 type miningInfo struct {
 	Blocks          int32           `json:"blocks"`
+	LastWeight      *int64          `json:"currentblockweight,omitempty"`
+	LastTxs         *int            `json:"currentblocktx,omitempty"`
 	Bits            string          `json:"bits"`
 	Difficulty      float64         `json:"difficulty"`
 	Target          string          `json:"target"`
@@ -39,6 +41,8 @@ func getMiningInfo(d *Deps) command.Command {
 		Summary:  "Returns what a miner wants to know of the chain.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "blocks", Help: "height of the tip"},
+			{Type: command.Number, Key: "currentblockweight", Optional: true, Help: "weight of the last block that was put together here, with what was reserved for its header and its coinbase"},
+			{Type: command.Number, Key: "currentblocktx", Optional: true, Help: "transactions of the last block that was put together here, without its coinbase"},
 			{Type: command.Hex, Key: "bits", Help: "target of the tip in compact form"},
 			{Type: command.Number, Key: "difficulty", Help: "difficulty of the tip"},
 			{Type: command.Hex, Key: "target", Help: "target of the tip"},
@@ -70,7 +74,7 @@ func getMiningInfo(d *Deps) command.Command {
 			}
 			tip := active.Tip()
 			bits, next := tip.Header.Bits, d.nextBits(tip)
-			return miningInfo{
+			info := miningInfo{
 				Blocks:          tip.Height,
 				Bits:            pow.Bits(bits),
 				Difficulty:      pow.Difficulty(bits),
@@ -82,7 +86,11 @@ func getMiningInfo(d *Deps) command.Command {
 				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},
 				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
 				Warnings:        d.warnings(),
-			}, nil
+			}
+			if last := pool.LastBlock; last != nil {
+				info.LastWeight, info.LastTxs = &last.Weight, &last.Txs
+			}
+			return info, nil
 		},
 	}
 }

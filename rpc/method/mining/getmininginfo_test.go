@@ -50,6 +50,22 @@ func TestGetNetworkHashPS(t *testing.T) {
 	}
 }
 
+// A regtest's difficulty could change every 144 blocks: those since then are counted.
+func TestHashRateOfRegtestPeriod(t *testing.T) {
+	var times []int
+	for i := range 150 {
+		times = append(times, 600*(i+1))
+	}
+	times[100] = 1_000_000 // before the period
+	r := newRig(t, "regtest", times...)
+	if all, period := r.call("getnetworkhashps", `[150]`), r.call("getnetworkhashps", `[-1]`); all == period {
+		t.Errorf("all: %s, period: %s", all, period)
+	}
+	if seven, period := r.call("getnetworkhashps", `[7]`), r.call("getnetworkhashps", `[-1]`); seven != period {
+		t.Errorf("seven: %s, period: %s", seven, period)
+	}
+}
+
 func TestSetMockTime(t *testing.T) {
 	tests := []struct {
 		params string

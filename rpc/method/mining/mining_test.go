@@ -34,8 +34,12 @@ type rig struct {
 	chain *actortest.Probe
 }
 
-func newRig(t *testing.T, chain string) *rig {
+// The times of the chain's blocks are given in seconds after the first one.
+func newRig(t *testing.T, chain string, times ...int) *rig {
 	t.Helper()
+	if times == nil {
+		times = []int{600, 1200, 900}
+	}
 	network, err := dialect.Bitcoin(chain)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +48,7 @@ func newRig(t *testing.T, chain string) *rig {
 	r := &rig{t: t, chain: sys.Probe("chain")}
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
 		Network:  network,
-		Chain:    chainOf(t, network, 600, 1200, 900),
+		Chain:    chainOf(t, network, times...),
 		Actor:    r.chain.Ref,
 		Pool:     sys.EmptyPool(),
 		Now:      func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
