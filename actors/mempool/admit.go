@@ -93,34 +93,30 @@ func (m *Mempool) test(c actor.Context, call *testTxs) {
 	}))
 }
 
-// submitPackage takes in a child of our own with its parents.
+// submitPackage takes in a child of our own with its parents. As in Core, they are
+// announced once, and not again until a peer asks for them.
 func (m *Mempool) submitPackage(c actor.Context, call *submitPackage) {
 	rate := txpool.FeeRate{}
 	if call.Req.MaxRate > 0 {
 		rate = txpool.PerKvB(call.Req.MaxRate)
 	}
-	m.enqueue(c, packageTask(m, call, call.Req.Txs, rate, true))
+	m.enqueue(c, packageTask(m, call, call.Req.Txs, rate))
 }
 
 // offerPackage takes in a child of a peer with its parents.
 func (m *Mempool) offerPackage(c actor.Context, call *offerPackage) {
-	m.enqueue(c, packageTask(m, call, call.Req.Txs, txpool.FeeRate{}, false))
+	m.enqueue(c, packageTask(m, call, call.Req.Txs, txpool.FeeRate{}))
 }
 
 func packageTask[Q messages.Request[messages.PackageResult]](
-	m *Mempool, call *ask.Call[Q, messages.PackageResult], txs []*wire.MsgTx, rate txpool.FeeRate, own bool,
+	m *Mempool, call *ask.Call[Q, messages.PackageResult], txs []*wire.MsgTx, rate txpool.FeeRate,
 ) *task {
 	return answering(call, txs, func(coins txpool.Coins, now txpool.Now) (messages.PackageResult, func(), error) {
 		result := m.pool.Submit(txs, coins, now, rate)
 		var in []chainhash.Hash
-		for i, tx := range txs {
-			id := tx.TxHash()
-			if m.pool.Lookup(&id) == nil {
-				continue
-			}
-			in = append(in, id)
-			if own && !result.Results[i].InPool {
-				m.pool.SetUnbroadcast(&id, true)
+		for _, tx := range txs {
+			if id := tx.TxHash(); m.pool.Lookup(&id) != nil {
+				in = append(in, id)
 			}
 		}
 		return result, func() { m.announce(true, in...) }, nil

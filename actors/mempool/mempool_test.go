@@ -344,7 +344,7 @@ func TestRequests(t *testing.T) {
 	}
 	r.holds("tested", parent, child)
 	info := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolInfo{})).must(t)
-	if info.Size != 2 || info.Fees != 1000 || info.Unbroadcast != 2 || info.MinFee != 100 {
+	if info.Size != 2 || info.Fees != 1000 || info.Unbroadcast != 0 || info.MinFee != 100 {
 		t.Errorf("info: %+v", info)
 	}
 }

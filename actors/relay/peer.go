@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"time"
 
@@ -156,8 +157,8 @@ func (r *Relay) best(p *peer, most int) []*pooled {
 
 // wants reports whether a transaction pays what the peer asks for.
 func (p *peer) wants(tx *pooled) bool {
-	fee := (uint64(p.minFee)*uint64(tx.vsize) + 999) / 1000
-	return p.minFee == 0 || fee <= uint64(tx.fee)
+	high, low := bits.Mul64(uint64(p.minFee), uint64(tx.vsize)) // the rate may be all the money there is
+	return high == 0 && low <= uint64(tx.fee)*1000
 }
 
 func (r *Relay) sendInv(p *peer, list []*pooled) {

@@ -49,8 +49,8 @@ func (r *Relay) received(c actor.Context, m link.Received) {
 	m.Handled()
 }
 
-// maxMoney bounds the fee rates that a peer may name. They are compared with fees,
-// so that any bound will do that cannot overflow.
+// maxMoney bounds the fee rates that a peer may name. In its initial download Core
+// names just this.
 const maxMoney = 21_000_000 * 100_000_000
 
 // inv notes what a peer has.

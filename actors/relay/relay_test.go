@@ -383,3 +383,36 @@ func TestAnnouncedAgain(t *testing.T) {
 		next.quiet("a peer has it")
 	})
 }
+
+// A peer that names all the money as its fee rate, as Core does in its initial download,
+// hears of no transaction, however large.
+func TestFeeFilter(t *testing.T) {
+	bubble(t, func(r *rig) {
+		for _, test := range []struct {
+			rate, vsize, fee int64
+			wants            bool
+		}{
+			{21e14, 100, 1e8, false},
+			{21e14, 8785, 2e12, false}, // the product has more than 64 bits
+			{21e14, 100_000, 1e8, false},
+			{1000, 200, 200, true},
+			{1000, 200, 199, false},
+			{1, 200, 0, false}, // fractions count as a whole
+			{0, 200, 0, true},
+		} {
+			p := r.join(p2p.OutboundFullRelay)
+			p.says(wire.NewMsgFeeFilter(test.rate))
+			tx := transaction(uint32(r.peers))
+			id, wid := tx.TxHash(), tx.WitnessHash()
+			r.feed.Publish(messages.PoolChanged{
+				Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Added: true, Fee: test.fee, VSize: test.vsize, Sequence: 1}},
+				Announce: []messages.RelayTx{{ID: id, WID: wid}},
+			})
+			time.Sleep(time.Minute)
+			if got := p.got(); (len(got) > 0) != test.wants {
+				t.Errorf("%+v: sent %v", test, got)
+			}
+			r.ref.Tell(link.Left{ID: p.info.ID})
+		}
+	})
+}

@@ -100,12 +100,13 @@ func byID(a, b *Entry) int { return compareHashes(&a.ID, &b.ID) }
 func compareHashes(a, b *chainhash.Hash) int { return bytes.Compare(a[:], b[:]) }
 
 // byDepth orders entries so that each comes after all that it depends on; among
-// those with as many ancestors the best paying first.
+// those with as many ancestors the best paying first, and of two that pay the same
+// the higher id. What the operator added does not count: the order shows in lists.
 func byDepth(a, b *Entry) int {
 	return cmp.Or(
 		cmp.Compare(a.Ancestors.Count, b.Ancestors.Count),
-		b.rate().Compare(a.rate()),
-		byID(a, b),
+		RateOf(b.Fee, b.VSize).Compare(RateOf(a.Fee, a.VSize)),
+		byID(b, a),
 	)
 }
 

@@ -179,9 +179,7 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	heap.Remove(&p.eviction, e.place)
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
 	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence})
-	if reason != messages.PoolBlock {
-		p.sequence++
-	}
+	p.sequence++
 }
 
 // removeAll takes out an entry with all that depends on it, those first.

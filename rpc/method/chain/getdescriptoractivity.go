@@ -123,7 +123,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := found.addBlock(d, reader, b); err != nil {
+		if err := found.addBlock(reader, b); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +168,7 @@ func activityBlocks(reader chainview.Reader, a *command.Args) ([]*chainview.Bloc
 }
 
 // addBlock adds what happened in a block.
-func (s *activities) addBlock(d *Deps, reader chainview.Reader, b *chainview.Block) error {
+func (s *activities) addBlock(reader chainview.Reader, b *chainview.Block) error {
 	block, err := reader.Block(&b.Hash)
 	if err != nil {
 		return blockTexts.failure(err)
