@@ -30,8 +30,12 @@ func parseAllowed(entries []string) ([]netip.Prefix, error) {
 	return allowed, nil
 }
 
-// parseSubnet reads an address, address/bits or, for IPv4, address/netmask.
+// parseSubnet reads an address, address/bits or, for IPv4, address/netmask. An
+// IPv6 address may stand between brackets.
 func parseSubnet(s string) (netip.Prefix, bool) {
+	if inner, rest, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok && s[0] == '[' && strings.Contains(inner, ":") {
+		s = inner + rest
+	}
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked(), true
 	}

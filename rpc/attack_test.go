@@ -7,9 +7,13 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed61375155/trawl/rpc/command"
@@ -43,7 +47,7 @@ func TestSilentClientsAreCutOff(t *testing.T) {
 	s.Ready(blockerTable(t, newBlocker()))
 	for name, test := range map[string]struct{ sends, answer string }{
 		"nothing":          {"", ""},
-		"half a line":      {"POST / HT", "HTTP/1.1 400 "},
+		"half a line":      {"POST / HT", ""},
 		"half a head":      {head("u:p", "Content-Length: 5\r\n"), ""},
 		"no body":          {head("u:p", "Content-Length: 5\r\n\r\n"), ""},
 		"half a body":      {head("u:p", "Content-Length: 5\r\n\r\n{\""), ""},
@@ -222,23 +226,32 @@ func TestBatchLimits(t *testing.T) {
 }
 
 // Many clients that try passwords cost those that know theirs nothing: none of
-// their calls is refused or waits.
+// their calls is refused or waits. The guessers learn what twenty guesses a second
+// tell, however many connections they have.
 func TestWrongPasswordsHurtNobody(t *testing.T) {
 	const attackers, calls = 128, 300
 	s := startServer(t, Config{User: "u", Password: "p", Threads: 2, WorkQueue: 2})
 	s.Ready(blockerTable(t, newBlocker()))
+	c, slowest := newClient(t, s), time.Duration(0)
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	began, told := time.Now(), atomic.Int64{}
 	tried := make(chan error, attackers)
 	for range attackers {
 		c := newClient(t, s)
 		go func() {
-			got, err := c.post(ctx, "/", "u:guess", v2Call("quick"))
-			if err == nil && got != "401" {
-				err = errors.New(got)
+			guess := func() error {
+				got, err := c.post(ctx, "/", "u:guess", v2Call("quick"))
+				if err == nil && got == "401" {
+					told.Add(1)
+				} else if err == nil && got != "503 Too many wrong passwords from this address" {
+					err = errors.New(got)
+				}
+				return err
 			}
-			for tried <- err; err == nil; {
-				_, err = c.post(ctx, "/", "u:guess", v2Call("quick"))
+			tried <- nil
+			for guess() == nil {
 			}
 		}()
 	}
@@ -247,7 +260,6 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, slowest := newClient(t, s), time.Duration(0)
 	for range calls {
 		began := time.Now()
 		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
@@ -256,6 +268,57 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 	if slowest >= loginDelay { // a call behind a wrong login would wait as long
 		t.Errorf("a call took %v", slowest)
 	}
+	if most := int64(time.Since(began)/guessEvery) + 1; told.Load() > most {
+		t.Errorf("%d guesses were answered, want %d at most", told.Load(), most)
+	}
+}
+
+// A guesser gets 20 answers a second and no more, one of an address that has
+// guessed too much no answer that tells anything; whoever was let in before is let
+// in, and other addresses wait for nobody.
+func TestGuessesQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g guesses
+		one, other := netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("192.0.2.2/32")
+		g.remember("u", one)
+		last := time.Duration(0)
+		for n := 0; ; n++ {
+			wait, full := g.enter(one)
+			if full {
+				if n < 90 || n > 110 {
+					t.Errorf("%d guesses at a time", n)
+				}
+				break
+			}
+			if want := loginDelay + time.Duration(n)*guessEvery; wait != want {
+				t.Fatalf("guess %d waits %v, want %v", n, wait, want)
+			}
+			last = wait
+		}
+		if !g.full(one) || g.full(other) || !g.trusts("u", one) || g.trusts("u", other) || g.trusts("v", one) {
+			t.Error("the wrong address is full, or the wrong user known")
+		}
+		if wait, full := g.enter(other); wait != loginDelay || full {
+			t.Errorf("another address waits %v", wait)
+		}
+		time.Sleep(last)
+		if wait, full := g.enter(one); wait != loginDelay || full || g.full(one) {
+			t.Errorf("afterwards a guess waits %v, %v", wait, full)
+		}
+		for n := range 100_000 { // each from a network of its own
+			time.Sleep(time.Millisecond)
+			g.enter(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 32))
+		}
+		if len(g.last) > 2000 {
+			t.Errorf("%d addresses are remembered", len(g.last))
+		}
+		for n := range 3 * knownLogins {
+			g.remember(strconv.Itoa(n), one)
+		}
+		if len(g.known) > knownLogins {
+			t.Errorf("%d logins are remembered", len(g.known))
+		}
+	})
 }
 
 // Statuses that net/http has and Core has not become what Core answers.

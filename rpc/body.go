@@ -19,7 +19,7 @@ const writeChunk = 256 << 10
 var errNoMemory = errors.New("too many large requests at a time")
 
 // noMemory answers a request that would take more memory than is left.
-var noMemory = response{status: http.StatusServiceUnavailable, body: []byte("Too many large requests at a time")}
+var noMemory = response{status: http.StatusServiceUnavailable, body: text("Too many large requests at a time")}
 
 // readBody returns the whole body, or what to refuse it with. Its memory is taken
 // from held as it arrives, then that of the tree it will become.
@@ -72,21 +72,17 @@ func (r *patientReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// reply writes a response. A client that does not take it is dropped after
-// the timeout.
+// reply writes a response and gives back what it holds. A client that does not
+// take it is dropped after the timeout.
 func (s *Server) reply(w http.ResponseWriter, resp response) {
-	held := share{of: &s.replies}
-	if !held.grow(len(resp.body)) {
-		resp = noMemory
-	}
-	defer held.release()
+	defer resp.held.release()
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=ISO-8859-1")
 	if resp.json {
 		h.Set("Content-Type", "application/json")
 	}
 	if resp.status != http.StatusNoContent {
-		h.Set("Content-Length", strconv.Itoa(len(resp.body)))
+		h.Set("Content-Length", strconv.Itoa(resp.length()))
 	}
 	control := http.NewResponseController(w)
 	// Before net/http writes the first byte it may wait for the rest of a body
@@ -94,12 +90,23 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 	patience := 2 * s.timeout
 	_ = control.SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(resp.status)
-	for rest := resp.body; len(rest) > 0; patience = s.timeout {
-		n := min(len(rest), writeChunk)
-		_ = control.SetWriteDeadline(time.Now().Add(patience))
-		if _, err := w.Write(rest[:n]); err != nil {
-			return
+	for _, part := range resp.body {
+		for len(part) > 0 {
+			n := min(len(part), writeChunk)
+			_ = control.SetWriteDeadline(time.Now().Add(patience))
+			if _, err := w.Write(part[:n]); err != nil {
+				return
+			}
+			part, patience = part[n:], s.patience()
 		}
-		rest = rest[n:]
 	}
+}
+
+// patience is how long a client may take for a part of its reply. While memory
+// for replies is short, slow ones are not to keep others from theirs.
+func (s *Server) patience() time.Duration {
+	if s.replies.short() {
+		return s.timeout / 4
+	}
+	return s.timeout
 }

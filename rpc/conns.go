@@ -146,7 +146,20 @@ func peerOf(addr net.Addr) netip.Prefix {
 	if !ok {
 		return netip.Prefix{}
 	}
-	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	return peerAt(tcp.AddrPort().Addr())
+}
+
+// clientOf returns whose request it is, as peerOf.
+func clientOf(r *http.Request) netip.Prefix {
+	if c := connOf(r); c != nil {
+		return c.peer
+	}
+	addr, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return peerAt(addr.Addr())
+}
+
+func peerAt(ip netip.Addr) netip.Prefix {
+	ip = ip.Unmap().WithZone("")
 	bits := ip.BitLen()
 	if ip.Is6() && !ip.IsLoopback() {
 		bits = 64

@@ -1,26 +1,16 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"runtime/debug"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
-
-// A response is an HTTP reply.
-type response struct {
-	status int
-	body   []byte
-	json   bool
-}
-
-// envelope returns the response whose body is one or more replies.
-func envelope(status int, replies []byte) response {
-	return response{status, append(replies, '\n'), true}
-}
 
 // A job is a request on its way to its reply: read, and either prepared or
 // refused.
@@ -30,9 +20,9 @@ type job struct {
 	err  error // why there is no call
 }
 
-// waits reports whether the job is work that takes a worker. Refusals and
-// control calls do not.
-func (j *job) waits() bool { return j.err == nil && !j.call.Control() }
+// works reports whether the job is work that takes a worker. Refusals, control
+// calls and those that wait for something do not.
+func (j *job) works() bool { return j.err == nil && !j.call.Control() && !j.call.Waits() }
 
 // read reads one request. before is the header of the request before it in a
 // batch.
@@ -65,96 +55,130 @@ func (s *Server) parse(body []byte) (*jsontree.Value, error) {
 	return jsontree.Parse(body)
 }
 
-// answer replies to a body of a caller who may use what it asks for.
-func (s *Server) answer(who command.Caller, list whitelist, body []byte) response {
+// answer replies to a body of a caller who may use what it asks for. ctx ends
+// with the client.
+func (s *Server) answer(ctx context.Context, who command.Caller, list whitelist, body []byte) response {
 	v, err := s.parse(body)
 	if err != nil {
-		return refusal(command.Error{Code: command.ParseError, Message: "Parse error"})
+		return s.refusal(command.Error{Code: command.ParseError, Message: "Parse error"})
 	}
 	if !list.any() {
-		s.warnf("RPC User %s not allowed to call any methods", who.User)
+		s.warnf("RPC User %s not allowed to call any methods", shown(who.User))
 		return response{status: http.StatusForbidden}
 	}
 	switch v.Kind() {
 	case jsontree.Object:
-		return s.answerOne(who, list, v)
+		return s.answerOne(ctx, who, list, v)
 	case jsontree.Array:
-		return s.answerBatch(who, list, v)
+		return s.answerBatch(ctx, who, list, v)
 	default:
-		return refusal(command.Error{Code: command.ParseError, Message: "Top-level object parse error"})
+		return s.refusal(command.Error{Code: command.ParseError, Message: "Top-level object parse error"})
 	}
 }
 
 // refusal is the reply to a body that holds no request.
-func refusal(e command.Error) response {
-	return envelope(noHeader.status(&e), noHeader.appendError(nil, e))
+func (s *Server) refusal(e command.Error) response {
+	return s.envelope(noHeader.status(&e), noHeader.appendError(nil, e))
 }
 
-func (s *Server) answerOne(who command.Caller, list whitelist, v *jsontree.Value) response {
+func (s *Server) answerOne(ctx context.Context, who command.Caller, list whitelist, v *jsontree.Value) response {
 	j := read(v, noHeader)
 	if j.err != nil { // answered even if it looks like a notification
-		reply, _ := s.run(j, nil)
-		return envelope(http.StatusBadRequest, reply)
+		reply, _ := s.run(ctx, j, nil)
+		return s.envelope(http.StatusBadRequest, reply)
 	}
 	if !s.mayCall(who, list, j.method) {
 		return response{status: http.StatusForbidden}
 	}
 	s.prepare(who, j)
-	if j.waits() {
+	if j.works() {
 		if !s.workers.enter() {
 			return tooBusy
 		}
 		defer s.workers.leave()
 	}
-	reply, failure := s.run(j, nil)
+	reply, failure := s.run(ctx, j, nil)
 	if j.notification() {
 		return response{status: http.StatusNoContent}
 	}
-	return envelope(j.status(failure), reply)
+	return s.envelope(j.status(failure), reply)
 }
 
 // answerBatch runs the requests of a batch one after the other, with one
-// worker for all of them.
-func (s *Server) answerBatch(who command.Caller, list whitelist, batch *jsontree.Value) response {
+// worker for all of them. Only a few control calls need none.
+func (s *Server) answerBatch(ctx context.Context, who command.Caller, list whitelist, batch *jsontree.Value) response {
 	if batch.Len() > maxBatch {
-		return refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
+		return s.refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
 	}
 	if refused := s.refuseBatch(who, list, batch); refused != nil {
 		return *refused
 	}
-	jobs, waits, before := make([]*job, batch.Len()), false, noHeader
-	for i, v := range batch.Elements() {
-		jobs[i] = read(v, before)
-		s.prepare(who, jobs[i])
-		before = jobs[i].header
-		waits = waits || jobs[i].waits()
+	working := s.batchWorks(who, batch)
+	if working && !s.workers.enter() {
+		return tooBusy
 	}
-	if waits {
-		if !s.workers.enter() {
-			return tooBusy
+	defer func() {
+		if working {
+			s.workers.leave()
 		}
-		defer s.workers.leave()
-	}
-	body, answered := []byte{'['}, len(jobs) == 0
-	for _, j := range jobs {
-		from := len(body)
-		if from > 1 {
-			body = append(body, ',')
+	}()
+	reply := s.newBatchReply()
+	for j := range s.jobs(who, batch) {
+		if j.err == nil {
+			j.err = reply.full()
 		}
-		if len(body) > s.batch && j.err == nil {
-			j.err = command.Error{Code: command.OutOfMemory, Message: "The reply to the batch is too large"}
-		}
-		body, _ = s.run(j, body)
-		if j.notification() {
-			body = body[:from]
+		if working && j.err == nil && j.call.Waits() {
+			working = s.workers.pause(func() { s.addReply(ctx, reply, j) })
 			continue
 		}
-		answered = true
+		s.addReply(ctx, reply, j)
 	}
-	if !answered {
+	if !reply.answered && batch.Len() > 0 {
+		reply.held.release()
 		return response{status: http.StatusNoContent}
 	}
-	return envelope(http.StatusOK, append(body, ']'))
+	return reply.response()
+}
+
+// jobs yields the requests of a batch, prepared.
+func (s *Server) jobs(who command.Caller, batch *jsontree.Value) iter.Seq[*job] {
+	return func(yield func(*job) bool) {
+		before := noHeader
+		for _, v := range batch.Elements() {
+			j := read(v, before)
+			before = j.header
+			s.prepare(who, j)
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// batchWorks reports whether a batch takes a worker: if it is long, or any of it
+// is work.
+func (s *Server) batchWorks(who command.Caller, batch *jsontree.Value) bool {
+	if batch.Len() > maxControlBatch {
+		return true
+	}
+	for j := range s.jobs(who, batch) {
+		if j.works() {
+			return true
+		}
+	}
+	return false
+}
+
+// addReply runs a job of a batch and adds its reply, unless nobody wants it.
+func (s *Server) addReply(ctx context.Context, b *batchReply, j *job) {
+	if j.notification() {
+		_, _ = s.run(ctx, j, nil)
+		return
+	}
+	b.add(func(dst []byte) []byte {
+		dst, _ = s.run(ctx, j, dst)
+		return dst
+	}, func(dst []byte) []byte { return j.appendError(dst, errBatchMemory) })
 }
 
 // refuseBatch applies a whitelist to a batch before any of it runs: one
@@ -165,12 +189,12 @@ func (s *Server) refuseBatch(who command.Caller, list whitelist, batch *jsontree
 	}
 	for _, v := range batch.Elements() {
 		if v.Kind() != jsontree.Object {
-			r := refusal(command.Error{Code: command.InvalidRequest, Message: "Invalid Request object"})
+			r := s.refusal(command.Error{Code: command.InvalidRequest, Message: "Invalid Request object"})
 			return &r
 		}
 		method, err := v.Get("method").AsString()
 		if err != nil {
-			r := refusal(command.Error{Code: command.ParseError, Message: err.Error()})
+			r := s.refusal(command.Error{Code: command.ParseError, Message: err.Error()})
 			return &r
 		}
 		if !s.mayCall(who, list, method) {
@@ -184,16 +208,16 @@ func (s *Server) mayCall(who command.Caller, list whitelist, method string) bool
 	if list.allows(method) {
 		return true
 	}
-	s.warnf("RPC User %s not allowed to call method %s", who.User, method)
+	s.warnf("RPC User %s not allowed to call method %s", shown(who.User), shown(method))
 	return false
 }
 
 // run runs a job and appends its reply. The failure, nil when there is none,
 // is the one that the reply tells of.
-func (s *Server) run(j *job, dst []byte) (reply []byte, failure *command.Error) {
+func (s *Server) run(ctx context.Context, j *job, dst []byte) (reply []byte, failure *command.Error) {
 	err := j.err
 	if err == nil {
-		if reply, err = s.call(j, dst); err == nil {
+		if reply, err = s.call(ctx, j, dst); err == nil {
 			return reply, nil
 		}
 	}
@@ -202,14 +226,21 @@ func (s *Server) run(j *job, dst []byte) (reply []byte, failure *command.Error) 
 }
 
 // call runs the method and appends the reply with its result. A panic costs
-// this one call.
-func (s *Server) call(j *job, dst []byte) (reply []byte, err error) {
+// this one call. client ends with the client, and with it what only waits.
+func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	result, err := j.call.Run(s.ctx)
+	ctx := s.ctx
+	if j.call.Waits() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(client, cancel)()
+	}
+	result, err := j.call.Run(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +259,7 @@ func (s *Server) reveal(method string, err error) command.Error {
 		e, known = table.Reveal(err)
 	}
 	if !known {
-		s.log.Error("rpc method failed", "method", method, "err", err)
+		s.log.Error("rpc method failed", "method", shown(method), "err", err)
 	}
 	return e
 }

@@ -9,13 +9,17 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// loginDelay is how long a wrong login waits for its answer.
-const loginDelay = 250 * time.Millisecond
-
 // refuseVerb answers verbs other than POST.
 var refuseVerb = response{
 	status: http.StatusMethodNotAllowed,
-	body:   []byte("JSONRPC server handles only POST requests"),
+	body:   text("JSONRPC server handles only POST requests"),
+}
+
+// tooManyGuesses answers an address from which too many wrong logins wait for
+// their answers.
+var tooManyGuesses = response{
+	status: http.StatusServiceUnavailable,
+	body:   text("Too many wrong passwords from this address"),
 }
 
 // ServeHTTP implements http.Handler. The order of the checks is Core's.
@@ -57,10 +61,12 @@ func isKnownVerb(verb string) bool {
 
 // post answers a POST on a path that exists.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
-	user, ok := s.authorize(r)
-	if !ok {
-		w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
-		s.reply(w, response{status: http.StatusUnauthorized})
+	user, refused := s.authorize(r)
+	if refused != nil {
+		if refused.status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
+		}
+		s.reply(w, *refused)
 		return
 	}
 	held := share{of: &s.bodies}
@@ -74,27 +80,40 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 		panic(http.ErrAbortHandler)
 	}
 	who := command.Caller{User: user, WalletPath: wallet}
-	s.reply(w, s.answer(who, s.whitelists.of(user), body))
+	s.reply(w, s.answer(r.Context(), who, s.whitelists.of(user), body))
 }
 
-// authorize returns who logged in. A wrong login is logged and waits, on a
-// timer and without a worker, so that guessing is slow and hurts nobody else.
-func (s *Server) authorize(r *http.Request) (user string, ok bool) {
+// authorize returns who logged in, or what to refuse the request with. A wrong
+// login is logged and waits for its turn, without a worker, so that guessing is
+// slow and hurts nobody else.
+func (s *Server) authorize(r *http.Request) (user string, refused *response) {
+	unauthorized := &response{status: http.StatusUnauthorized}
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
-		return "", false
+		return "", unauthorized
 	}
-	if user, ok = login(s.credentials, headers[0]); ok {
-		return user, true
+	from := clientOf(r)
+	full := s.guesses.full(from)
+	user, ok := login(s.credentials, headers[0])
+	switch {
+	case ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)):
+		s.guesses.remember(user, from)
+		return user, nil
+	case full:
+		return "", &tooManyGuesses
+	}
+	wait, full := s.guesses.enter(from)
+	if full {
+		return "", &tooManyGuesses
 	}
 	s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
-	delay := time.NewTimer(loginDelay)
+	delay := time.NewTimer(wait)
 	defer delay.Stop()
 	select {
 	case <-delay.C:
 	case <-s.ctx.Done():
 	}
-	return "", false
+	return "", unauthorized
 }
 
 // walletPath reads the request's target: "/" or "/wallet/<name>". Nothing

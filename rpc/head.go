@@ -2,88 +2,191 @@ package rpc
 
 import (
 	"bytes"
-	"net"
+	"strconv"
+	"strings"
 )
 
-// headListener makes net/http take requests as Core's HTTP library does: without
-// a Host header or with several, of which the first counts; with a space in the
-// path, a percent sign there that escapes nothing, or no slash at its
-// beginning. And it answers 400 where net/http would have a finer status.
-//
-// It looks at the first request of a connection only, since finding the next
-// one means to read HTTP.
-type headListener struct{ net.Listener }
+// chunked is the length of a body that comes in chunks.
+const chunked = -1
 
-// Accept implements net.Listener.
-func (l headListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &headConn{Conn: c}, nil
-}
-
-// A headConn mends the head of the first request. Everything after that
-// passes untouched.
-type headConn struct {
-	net.Conn
-	head    []byte // read and not handed on yet
-	checked bool   // the first request was looked at
-}
-
-// Read implements net.Conn. It holds back the first request's head until it
-// is whole, or as long as a head may be, or no more is to be had.
-func (c *headConn) Read(p []byte) (int, error) {
-	for !c.checked && len(p) > 0 {
-		n, err := c.Conn.Read(p)
-		c.head = append(c.head, p[:n]...)
-		if err != nil && len(c.head) == 0 {
-			return 0, err
-		}
-		if end := headEnd(c.head); end >= 0 {
-			c.head, c.checked = mendHead(c.head, end), true
-		}
-		c.checked = c.checked || err != nil || len(c.head) >= maxHead
-	}
-	if len(c.head) > 0 {
-		n := copy(p, c.head)
-		c.head = c.head[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
-}
-
-// headEnd returns where the empty line that ends a head begins, -1 when it
-// is not there yet.
-func headEnd(head []byte) int {
-	for at := 0; ; {
+// headEnd returns where a head ends, with its empty line, -1 when it is not whole
+// yet. The empty line is not before from.
+func headEnd(head []byte, from int) int {
+	for at := from; ; {
 		i := bytes.IndexByte(head[at:], '\n')
 		if i < 0 {
 			return -1
 		}
 		at += i + 1
-		if rest := head[at:]; bytes.HasPrefix(rest, []byte("\n")) || bytes.HasPrefix(rest, []byte("\r\n")) {
-			return at
+		for _, empty := range []string{"\n", "\r\n"} {
+			if bytes.HasPrefix(head[at:], []byte(empty)) {
+				return at + len(empty)
+			}
 		}
 	}
 }
 
-// mendHead returns head, whose empty line is at end, as net/http wants it.
-func mendHead(head []byte, end int) []byte {
-	line := bytes.IndexByte(head, '\n') + 1
-	mended := mendRequestLine(head[:line])
-	hasHost := false
-	for header := range bytes.Lines(head[line:end]) {
-		isHost := len(header) >= 5 && bytes.EqualFold(header[:5], []byte("host:"))
-		if !isHost || !hasHost {
-			mended = append(mended, header...)
+// mendHead returns a whole head as net/http wants it, and the length of the body
+// that follows. It makes net/http take requests as Core's HTTP library does:
+// without a Host header or with several, of which the first counts; with a space
+// in the path, a percent sign there that escapes nothing, or no slash at its
+// beginning; with headers that are none of ours and have a name or a value as no
+// header may have it.
+//
+// ok is false for what is to be answered with 400: what is no request of HTTP/1,
+// and every head that tells the length of its body in two ways.
+func mendHead(head []byte) (mended []byte, length int64, ok bool) {
+	at := bytes.IndexByte(head, '\n') + 1
+	line := head[:at]
+	if !isVersion1(line) || hasControl(line) {
+		return nil, 0, false
+	}
+	h := headMender{out: mendRequestLine(line)}
+	for rest := head[at:]; ; {
+		field := nextField(rest)
+		if len(bytes.TrimRight(field, "\r\n")) == 0 {
+			break
 		}
-		hasHost = hasHost || isHost
+		rest = rest[len(field):]
+		if !h.add(field) {
+			return nil, 0, false
+		}
 	}
-	if !hasHost {
-		mended = append(mended, "Host: \r\n"...)
+	if !h.hasHost {
+		h.out = append(h.out, "Host: \r\n"...)
 	}
-	return append(mended, head[end:]...)
+	h.out = append(h.out, "\r\n"...)
+	switch {
+	case h.chunked && (h.hasLength || bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("1.0"))):
+		return nil, 0, false
+	case h.chunked:
+		return h.out, chunked, true
+	}
+	return h.out, h.length, true
+}
+
+// isVersion1 reports whether a request line asks in HTTP/1.0 or a later one of
+// that form.
+func isVersion1(line []byte) bool {
+	line = bytes.TrimRight(line, "\r\n")
+	version := line[bytes.LastIndexByte(line, ' ')+1:]
+	return len(version) == len("HTTP/1.1") && bytes.HasPrefix(version, []byte("HTTP/1."))
+}
+
+// hasControl reports whether a line has a NUL or a carriage return before its
+// end.
+func hasControl(line []byte) bool {
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	return bytes.IndexByte(line, 0) >= 0 || bytes.IndexByte(line, '\r') >= 0
+}
+
+// nextField returns the first header of what follows a request line, with the
+// lines that continue it.
+func nextField(rest []byte) []byte {
+	end := bytes.IndexByte(rest, '\n') + 1
+	if len(bytes.TrimRight(rest[:end], "\r\n")) == 0 {
+		return rest[:end]
+	}
+	for end < len(rest) && (rest[end] == ' ' || rest[end] == '\t') {
+		end += bytes.IndexByte(rest[end:], '\n') + 1
+	}
+	return rest[:end]
+}
+
+// A headMender collects the headers of a request.
+type headMender struct {
+	out       []byte
+	hasHost   bool
+	hasLength bool
+	chunked   bool
+	length    int64
+}
+
+// own are the headers that this server or net/http reads.
+var own = map[string]bool{
+	"authorization": true, "connection": true, "content-length": true, "expect": true, "host": true,
+	"origin": true, "sec-fetch-site": true, "trailer": true, "transfer-encoding": true, "upgrade": true,
+}
+
+// add takes one header, with the lines that continue it. It is false for one that
+// cannot be passed over and not be taken either.
+func (h *headMender) add(field []byte) bool {
+	name, value, found := bytes.Cut(field, []byte(":"))
+	for line := range bytes.Lines(field) {
+		if bytes.IndexByte(bytes.TrimRight(line, "\r\n"), '\r') >= 0 {
+			return false
+		}
+	}
+	if !found || bytes.IndexByte(name, 0) >= 0 || bytes.HasPrefix(name, []byte(" ")) || bytes.HasPrefix(name, []byte("\t")) {
+		return false
+	}
+	key := strings.ToLower(string(name))
+	if !isToken(name) {
+		return !own[strings.TrimFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7f })]
+	}
+	text := strings.Trim(string(value), " \t\r\n")
+	if !isPlain(value) {
+		return !own[key]
+	}
+	switch key {
+	case "host":
+		if h.hasHost {
+			return true
+		}
+		h.hasHost = true
+		if !isHost(text) {
+			field = []byte("Host: -\r\n") // no address, and not localhost
+		}
+	case "content-length":
+		length, err := strconv.ParseUint(text, 10, 62)
+		if err != nil || text[0] == '+' || h.hasLength && int64(length) != h.length {
+			return false
+		}
+		if h.hasLength {
+			return true
+		}
+		h.hasLength, h.length = true, int64(length)
+	case "transfer-encoding":
+		if h.chunked || !strings.EqualFold(text, "chunked") {
+			return false
+		}
+		h.chunked = true
+	}
+	h.out = append(h.out, field...)
+	return true
+}
+
+// isToken reports whether a name is one that a header may have.
+func isToken(name []byte) bool {
+	for _, c := range name {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// isPlain reports whether a value is without control characters, but for those
+// around its lines.
+func isPlain(value []byte) bool {
+	for _, c := range value {
+		if c < ' ' && c != '\t' && c != '\r' && c != '\n' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isHost reports whether net/http takes a value of Host.
+func isHost(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		letter := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !letter && strings.IndexByte("!$%&()*+,-.:;=@[']_~", c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // mendRequestLine mends the target: what is between the first space and the
@@ -101,13 +204,15 @@ func mendRequestLine(line []byte) []byte {
 	return append(escape(mended, target), line[last:]...)
 }
 
-// escape appends the target with %20 for a space, and %25 for a percent sign
-// that no two hexadecimal digits follow.
+// escape appends the target with %20 for a space, with its like for a control
+// character, and with %25 for a percent sign that no two hexadecimal digits
+// follow.
 func escape(dst, target []byte) []byte {
+	const digits = "0123456789abcdef"
 	for i, c := range target {
 		switch {
-		case c == ' ':
-			dst = append(dst, "%20"...)
+		case c <= ' ' || c == 0x7f:
+			dst = append(dst, '%', digits[c>>4], digits[c&15])
 		case c == '%' && (i+2 >= len(target) || !isHex(target[i+1]) || !isHex(target[i+2])):
 			dst = append(dst, "%25"...)
 		default:
@@ -119,25 +224,4 @@ func escape(dst, target []byte) []byte {
 
 func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-// badRequest is the answer to what is not HTTP as this server takes it.
-const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html; charset=ISO-8859-1\r\n" +
-	"Connection: close\r\nContent-Length: 0\r\n\r\n"
-
-// finer are the answers that net/http writes itself, each with one Write and as
-// plain text: head too large, unknown transfer encoding, unknown version.
-var finer = [][]byte{[]byte("HTTP/1.1 431 "), []byte("HTTP/1.1 501 "), []byte("HTTP/1.1 505 ")}
-
-// Write implements net.Conn.
-func (c *headConn) Write(p []byte) (int, error) {
-	for _, status := range finer {
-		if bytes.HasPrefix(p, status) && bytes.Contains(p, []byte("Content-Type: text/plain")) {
-			if _, err := c.Conn.Write([]byte(badRequest)); err != nil {
-				return 0, err
-			}
-			return len(p), nil
-		}
-	}
-	return c.Conn.Write(p)
 }

@@ -20,6 +20,10 @@ const (
 	// maxBatch bounds the requests of a batch.
 	maxBatch = 100_000
 
+	// maxControlBatch is how long a batch of control calls may be that takes no
+	// worker.
+	maxControlBatch = 16
+
 	// maxBatchReply is what the replies to one batch may take before the
 	// rest of its requests is refused.
 	maxBatchReply = 256 << 20
@@ -29,8 +33,9 @@ const (
 	// values as fit, and some.
 	maxBodies = 1280 << 20
 
-	// maxReplies bounds the replies that clients have not taken yet.
-	maxReplies = 1 << 30
+	// maxReplies bounds the memory of the replies to batches while they are built,
+	// and of all replies that clients have not taken yet.
+	maxReplies = 512 << 20
 
 	// smallMessage is the size up to which requests and replies are not counted, so
 	// that a status or an abort is served however much others send. The
@@ -72,6 +77,9 @@ type budget struct {
 	used  atomic.Int64
 }
 
+// short reports whether more than half of the budget is taken.
+func (b *budget) short() bool { return b.used.Load() > b.limit/2 }
+
 // A share is what one request holds of a budget. The zero share of a budget
 // holds nothing.
 type share struct {
@@ -96,6 +104,8 @@ func (s *share) grow(n int) bool {
 
 // release gives everything back.
 func (s *share) release() {
-	s.of.used.Add(-s.size)
-	s.size = 0
+	if s.size > 0 {
+		s.of.used.Add(-s.size)
+		s.size = 0
+	}
 }

@@ -44,11 +44,9 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// maxHead bounds the request line and the headers together.
+// maxHead bounds the request line and the headers together, with the empty line
+// after them.
 const maxHead = 8192
-
-// goHeadSlop is what net/http reads beyond its MaxHeaderBytes.
-const goHeadSlop = 4096
 
 // Server is a JSON-RPC server; make one with [NewServer]. Its methods are
 // safe for concurrent use.
@@ -65,6 +63,7 @@ type Server struct {
 	http      *http.Server
 	listeners []net.Listener
 	conns     *conns
+	guesses   guesses
 	bodies    budget
 	replies   budget
 	batch     int           // what the replies to a batch may take
@@ -106,7 +105,7 @@ func NewServer(c Config) (*Server, error) {
 		Handler:                      s,
 		ReadHeaderTimeout:            c.Timeout,
 		IdleTimeout:                  c.Timeout,
-		MaxHeaderBytes:               maxHead - goHeadSlop,
+		MaxHeaderBytes:               4 * maxHead, // a mended head is longer
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(c.Log.Handler(), slog.LevelWarn),
 		ConnState:                    connState,
@@ -217,19 +216,19 @@ func (s *Server) ready() (*command.Table, error) {
 }
 
 // Serve answers requests until [Server.Shutdown] is called, and returns nil
-// then. Any other end is an error.
+// then. It returns the error of the first listener that fails before; the others
+// go on until Shutdown.
 func (s *Server) Serve() error {
 	ended := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
 		go func() { ended <- s.http.Serve(connListener{headListener{l}, s.conns}) }()
 	}
-	var failed error
 	for range s.listeners {
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			failed = errors.Join(failed, err)
+			return err
 		}
 	}
-	return failed
+	return nil
 }
 
 // Shutdown ends the context of all calls, closes the connections that wait for

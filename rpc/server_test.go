@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -348,23 +349,56 @@ func (r *recorder) Header() http.Header {
 func (r *recorder) WriteHeader(status int) { r.status = status }
 
 func TestHeadIsMended(t *testing.T) {
-	for head, want := range map[string]string{
-		"POST / HTTP/1.1\r\nA: b\r\n\r\nbody":         "POST / HTTP/1.1\r\nA: b\r\nHost: \r\n\r\nbody",
-		"POST / HTTP/1.1\nA: b\n\nbody":               "POST / HTTP/1.1\nA: b\nHost: \r\n\nbody",
-		"POST / HTTP/1.1\r\nhOST: x\r\n\r\n\r\n":      "POST / HTTP/1.1\r\nhOST: x\r\n\r\n\r\n",
-		"POST /%zz%41% HTTP/1.1\r\nHost: %zz\r\n\r\n": "POST /%25zz%41%25 HTTP/1.1\r\nHost: %zz\r\n\r\n",
-		"\r\n\r\n":   "\r\nHost: \r\n\r\n",
-		"no end\r\n": "no end\r\n",
-		strings.Repeat("x", 3*maxHead) + "\r\n\r\n": strings.Repeat("x", 3*maxHead) + "\r\n\r\n",
+	const refused = headRefused
+	for sent, want := range map[string]string{
+		"POST / HTTP/1.1\r\nA: b\r\n\r\n":               "POST / HTTP/1.1\r\nA: b\r\nHost: \r\n\r\n",
+		"POST / HTTP/1.1\nA: b\n\n":                     "POST / HTTP/1.1\nA: b\nHost: \r\n\r\n",
+		"POST / HTTP/1.1\r\nhOST: x\r\n\r\n\r\n":        "POST / HTTP/1.1\r\nhOST: x\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n": "POST / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /%zz%41% HTTP/1.1\r\nHost: <zz\r\n\r\n":   "POST /%25zz%41%25 HTTP/1.1\r\nHost: -\r\n\r\n",
+		"POST /a b\x01 HTTP/1.1\r\nHost:\r\n\r\n":       "POST /a%20b%01 HTTP/1.1\r\nHost:\r\n\r\n",
+		// Headers that nobody reads.
+		"GET / HTTP/1.1\r\nHost:\r\n: a\r\na b: c\r\na : c\r\n\xc3\xa4: d\r\ne: \x01\r\nf: \x00\r\n\r\n": "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+		// The same on the second request, with a body before it.
+		"POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a b HTTP/1.1\r\n\r\n":                                  "POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody" + "GET /a%20b HTTP/1.1\r\nHost: \r\n\r\n",
+		"POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n04 \r\nbody\r\n0\r\nA: b\r\n\r\n\r\nGET / HTTP/1.1\r\n\r\n": "POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: Chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: \r\n\r\n",
+		// What is refused.
+		"\r\n\r\n":   refused,
+		"no end\r\n": "",
+		strings.Repeat("x", 3*maxHead) + "\r\n\r\n":                                           refused,
+		"GET / HTTP/1.1\r\nHost\x00: x\r\n\r\n":                                               refused,
+		"GET / HTTP/1.1\r\nno colon\r\n\r\n":                                                  refused,
+		"GET / HTTP/1.1\r\n folded: a\r\n\r\n":                                                refused,
+		"GET / HTTP/1.1\r\nA: b\rc\r\n\r\n":                                                   refused,
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n":                                                    refused,
+		"GET /\r\n\r\n":                                                                       refused,
+		"GET /\x00 HTTP/1.1\r\n\r\n":                                                          refused,
+		"POST / HTTP/1.1\r\nContent-Length: +4\r\n\r\n":                                       refused,
+		"POST / HTTP/1.1\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n":                   refused,
+		"POST / HTTP/1.1\r\nContent-Length : 4\r\n\r\n":                                       refused,
+		"POST / HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n":          refused,
+		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n":          refused,
+		"POST / HTTP/1.1\r\nTransfer-Encoding: identity\r\nContent-Length: 4\r\n\r\n":         refused,
+		"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n":                         refused,
+		"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n": refused,
+		"POST / HTTP/1.1\r\nTransfer-Encoding\t: chunked\r\n\r\n":                             refused,
+		"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n":                               refused,
 	} {
-		ours, theirs := net.Pipe()
-		go func() {
-			_, _ = io.WriteString(theirs, head)
-			_ = theirs.Close()
-		}()
-		got, err := io.ReadAll(&headConn{Conn: ours})
-		if err != nil || string(got) != want {
-			t.Errorf("%.80q: got %.80q, %v", head, got, err)
+		for _, piece := range []int{1, 7, len(sent)} {
+			ours, theirs := net.Pipe()
+			go func() {
+				for part := range slices.Chunk([]byte(sent), piece) {
+					if _, err := theirs.Write(part); err != nil {
+						break
+					}
+				}
+				_ = theirs.Close()
+			}()
+			got, err := io.ReadAll(&headConn{Conn: ours})
+			_ = ours.Close()
+			if err != nil || string(got) != want {
+				t.Errorf("%.80q in pieces of %d:\ngot  %.120q, %v\nwant %.120q", sent, piece, got, err, want)
+			}
 		}
 	}
 }
@@ -393,14 +427,15 @@ func FuzzAnswer(f *testing.F) {
 	}
 	s.Ready(table)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := s.answer(command.Caller{}, whitelist{}, body)
-		if len(r.body) == 0 {
+		r := s.answer(t.Context(), command.Caller{}, whitelist{}, body)
+		defer r.held.release()
+		if r.length() == 0 {
 			if r.status != http.StatusNoContent {
 				t.Errorf("%q: empty reply with status %d", body, r.status)
 			}
 			return
 		}
-		v, err := jsontree.Parse(r.body)
+		v, err := jsontree.Parse(bytes.Join(r.body, nil))
 		if err != nil || v.Kind() != jsontree.Object && v.Kind() != jsontree.Array {
 			t.Errorf("%q: reply %q", body, r.body)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // tooBusy answers when no more calls may wait.
-var tooBusy = response{status: http.StatusServiceUnavailable, body: []byte("Work queue depth exceeded")}
+var tooBusy = response{status: http.StatusServiceUnavailable, body: text("Work queue depth exceeded")}
 
 // workers bounds how many calls run at a time and how many wait for that.
 // Calls in the control lane do not come here.
@@ -48,6 +48,20 @@ func (w *workers) enter() bool {
 }
 
 func (w *workers) leave() { <-w.running }
+
+// pause runs f without the worker that the caller has, and waits for one again
+// then, before all that wait in the queue. It returns false when the server
+// closes before there is one: the caller has none then.
+func (w *workers) pause(f func()) bool {
+	w.leave()
+	f()
+	select {
+	case w.running <- struct{}{}:
+		return true
+	case <-w.closing:
+		return false
+	}
+}
 
 // close ends all waiting.
 func (w *workers) close() { w.once.Do(func() { close(w.closing) }) }

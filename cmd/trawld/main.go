@@ -43,6 +43,7 @@ func run(args []string, std streams, start starter) int {
 	}
 	ctx, release := s.watchSignals()
 	defer release()
+	defer keepMemorySmall(s.settings)()
 	if err := start(ctx, s); err != nil {
 		s.fail(err)
 		status = exitFailure

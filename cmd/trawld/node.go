@@ -60,7 +60,7 @@ func (d *daemon) openServer() error {
 }
 
 // serve starts to answer; what it returns is closed, or carries an error, when
-// that has ended.
+// that has ended. An end that nobody asked for ends the program.
 func (d *daemon) serve() <-chan error {
 	ended := make(chan error, 1)
 	if d.server == nil {
@@ -68,7 +68,10 @@ func (d *daemon) serve() <-chan error {
 		return ended
 	}
 	go func() {
-		ended <- d.server.Serve()
+		if err := d.server.Serve(); err != nil {
+			ended <- fmt.Errorf("RPC server: %w", err)
+			d.stop()
+		}
 		close(ended)
 	}()
 	return ended
@@ -194,7 +197,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
-		Cache: max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20, Workers: workers(o), Log: s.log,
+		Cache: cacheSize(o), Workers: workers(o), Log: s.log,
 	}, nil
 }
 

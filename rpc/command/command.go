@@ -45,7 +45,8 @@ type Command struct {
 	Examples []string
 
 	// Run does the work. The arguments have the declared number and types.
-	// The context ends with the server, not with the client. The result is
+	// The context ends with the server, not with the client, but that of a
+	// method that Waits. The result is
 	// written by jsontree.Append; nil is null. See the package comment for
 	// errors.
 	Run func(ctx context.Context, a *Args) (any, error)
@@ -53,6 +54,11 @@ type Command struct {
 	// Control tells whether a call with these arguments only looks or stops
 	// something and so may pass calls that wait. nil: never.
 	Control func(a *Args) bool
+
+	// Waits tells whether a call with these arguments does little but wait for
+	// something that may never come: it takes no worker, and its context ends
+	// with the client too. nil: never.
+	Waits func(a *Args) bool
 }
 
 // Type is what a parameter or a result holds.

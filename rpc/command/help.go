@@ -141,7 +141,7 @@ func (t *Table) Help(method string) string {
 }
 
 // list returns the usage lines of all methods, by category.
-func (t *Table) list() string {
+func (t *Table) makeList() string {
 	var b strings.Builder
 	category := ""
 	for _, c := range t.sorted {

@@ -20,6 +20,7 @@ type Table struct {
 	byName map[string]*Command
 	sorted []*Command // by category, then name
 	known  []KnownError
+	list   func() string // the help text that lists all; made once
 
 	mu     sync.Mutex
 	active []*Call // in the order they began
@@ -29,6 +30,7 @@ type Table struct {
 // command without name or function, or one that is there twice.
 func NewTable(lists ...[]Command) (*Table, error) {
 	t := &Table{byName: map[string]*Command{}, known: []KnownError{shuttingDown}}
+	t.list = sync.OnceValue(t.makeList)
 	for _, list := range lists {
 		for i := range list {
 			c := &list[i]
@@ -99,6 +101,9 @@ func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*
 
 // Control reports whether the call may pass calls that wait.
 func (c *Call) Control() bool { return c.command.Control != nil && c.command.Control(c.args) }
+
+// Waits reports whether the call only waits for something.
+func (c *Call) Waits() bool { return c.command.Waits != nil && c.command.Waits(c.args) }
 
 // Run runs the method and is answered by what it returns.
 func (c *Call) Run(ctx context.Context) (any, error) {

@@ -13,6 +13,7 @@ func getBestBlockHash(d *Deps) command.Command {
 		Summary:  "Returns the hash of the last block of the active chain.",
 		Results:  []command.Result{{Type: command.Hex, Help: "hash of the tip"}},
 		Examples: []string{`[]`},
+		Control:  always,
 		Run: func(context.Context, *command.Args) (any, error) {
 			active, err := d.active()
 			if err != nil {

@@ -62,6 +62,7 @@ func getBlockchainInfo(d *Deps) command.Command {
 			}},
 		}}},
 		Examples: []string{`[]`},
+		Control:  always,
 		Run:      func(ctx context.Context, _ *command.Args) (any, error) { return d.blockchainInfo(ctx, progress) },
 	}
 }

@@ -13,6 +13,7 @@ func getBlockCount(d *Deps) command.Command {
 		Summary:  "Returns the height of the active chain. The genesis block has height 0.",
 		Results:  []command.Result{{Type: command.Number, Help: "height of the tip"}},
 		Examples: []string{`[]`},
+		Control:  always,
 		Run: func(context.Context, *command.Args) (any, error) {
 			active, err := d.active()
 			if err != nil {

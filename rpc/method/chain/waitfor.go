@@ -13,7 +13,7 @@ import (
 )
 
 const waitNote = "Returns the tip as it is when the time is over or the node stops.\n" +
-	"Let the client wait that long."
+	"Let the client wait that long. The wait ends with its connection."
 
 var waitResults = []command.Result{{Type: command.Object, Inner: []command.Result{
 	{Type: command.Hex, Key: "hash", Help: "hash of the tip"},
@@ -36,6 +36,7 @@ func waitForNewBlock(d *Deps) command.Command {
 			{Name: "current_tip", Type: command.Hex, Optional: true, Help: "tip to differ from, instead of the present one"},
 		},
 		Results:  waitResults,
+		Waits:    always,
 		Examples: []string{`[1000]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			timeout, err := waitTime(a, 0)
@@ -67,6 +68,7 @@ func waitForBlock(d *Deps) command.Command {
 			timeoutParam(),
 		},
 		Results:  waitResults,
+		Waits:    always,
 		Examples: []string{`["0000000000079f8ef3d2c688c244eb7a4570b24c9ed7b4a8c619eb02596f8862", 1000]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			hash, err := arg.Hash(a.Value(0), "blockhash")
@@ -92,6 +94,7 @@ func waitForBlockHeight(d *Deps) command.Command {
 			timeoutParam(),
 		},
 		Results:  waitResults,
+		Waits:    always,
 		Examples: []string{`[100, 1000]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			height, err := a.Int32(0)

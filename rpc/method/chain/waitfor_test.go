@@ -2,12 +2,16 @@ package chain_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/method/chain"
 )
 
 func TestWaitFor(t *testing.T) {
@@ -48,4 +52,22 @@ func TestWaitFor(t *testing.T) {
 			{`[0,"00"]`, "-8 current_tip must be of length 64 (not 2, for '00')"},
 		})
 	})
+}
+
+// Methods that only look at the tip pass calls that wait; those that wait take
+// nothing from others.
+func TestLanes(t *testing.T) {
+	network, err := dialect.Named("", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range chain.Commands(chain.Deps{Network: network}) {
+		waits, looks := strings.HasPrefix(c.Name, "waitfor"), slices.Contains([]string{"getblockcount", "getbestblockhash", "getblockchaininfo"}, c.Name)
+		if (c.Waits != nil) != waits {
+			t.Errorf("%s: waits is %v", c.Name, !waits)
+		}
+		if looks && c.Control == nil {
+			t.Errorf("%s takes a worker", c.Name)
+		}
+	}
 }

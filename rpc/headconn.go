@@ -1,0 +1,73 @@
+package rpc
+
+import (
+	"bytes"
+	"io"
+	"net"
+)
+
+// headListener makes net/http read requests as framing hands them on.
+type headListener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l headListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &headConn{Conn: c}, nil
+}
+
+// A headConn is a connection of a client. One goroutine reads it at a time.
+type headConn struct {
+	net.Conn
+	framing framing
+	ready   []byte // read, mended and not handed on yet
+	unused  []byte // the memory of ready
+}
+
+// Read implements net.Conn. It holds a head back until it is whole. A deadline
+// that ends it in the middle of a head loses nothing: the next Read goes on.
+func (c *headConn) Read(p []byte) (int, error) {
+	for len(c.ready) == 0 && len(p) > 0 {
+		if c.framing.state == refused {
+			return 0, io.EOF
+		}
+		n, err := c.Conn.Read(p)
+		if n > 0 && c.framing.whole(p[:n]) {
+			return n, err
+		}
+		c.unused = c.framing.pass(clip(c.unused), p[:n])
+		c.ready = c.unused
+		if err != nil && len(c.ready) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+// badRequest is the answer to what is not HTTP as this server takes it.
+const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html; charset=ISO-8859-1\r\n" +
+	"Connection: close\r\nContent-Length: 0\r\n\r\n"
+
+// finer are the answers that net/http writes itself, each with one Write and as
+// plain text: bad request, head too large, unknown transfer encoding, unknown
+// version.
+var finer = [][]byte{
+	[]byte("HTTP/1.1 400 "), []byte("HTTP/1.1 431 "), []byte("HTTP/1.1 501 "), []byte("HTTP/1.1 505 "),
+}
+
+// Write implements net.Conn.
+func (c *headConn) Write(p []byte) (int, error) {
+	for _, status := range finer {
+		if bytes.HasPrefix(p, status) && bytes.Contains(p, []byte("Content-Type: text/plain")) {
+			if _, err := c.Conn.Write([]byte(badRequest)); err != nil {
+				return 0, err
+			}
+			return len(p), nil
+		}
+	}
+	return c.Conn.Write(p)
+}

@@ -1,0 +1,100 @@
+package rpc
+
+import (
+	"net/http"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// A response is an HTTP reply. Its parts are written one after the other.
+type response struct {
+	status int
+	body   [][]byte
+	json   bool
+	held   share // of the memory for replies
+}
+
+// text is a body of a few words.
+func text(words string) [][]byte { return [][]byte{[]byte(words)} }
+
+// length returns how long the body is.
+func (r *response) length() int {
+	n := 0
+	for _, part := range r.body {
+		n += len(part)
+	}
+	return n
+}
+
+// envelope returns the response whose body is one reply, or noMemory where there
+// is no room for it.
+func (s *Server) envelope(status int, reply []byte) response {
+	reply = append(reply, '\n')
+	held := share{of: &s.replies}
+	if !held.grow(cap(reply)) {
+		return noMemory
+	}
+	return response{status: status, body: [][]byte{reply}, json: true, held: held}
+}
+
+// partSize is how long a part of the reply to a batch becomes before the next one
+// begins, so that none has to grow much.
+const partSize = 64 << 10
+
+// A batchReply is the reply to a batch as it is built. The memory for it is taken
+// as it grows.
+type batchReply struct {
+	parts    [][]byte // all but the last are complete
+	size     int      // memory of the complete ones
+	limit    int      // of the size of all
+	held     share
+	answered bool
+}
+
+func (s *Server) newBatchReply() *batchReply {
+	return &batchReply{parts: [][]byte{{'['}}, limit: s.batch, held: share{of: &s.replies}}
+}
+
+// full is why no further request can be answered with a result, nil when it can.
+func (b *batchReply) full() error {
+	last := b.last()
+	switch {
+	case b.size+len(*last) > b.limit:
+		return command.Error{Code: command.OutOfMemory, Message: "The reply to the batch is too large"}
+	case !b.held.grow(b.size + cap(*last)):
+		return errBatchMemory
+	}
+	return nil
+}
+
+// errBatchMemory answers the requests of a batch for whose replies others leave
+// no memory.
+var errBatchMemory = command.Error{Code: command.OutOfMemory, Message: "Too many large replies at a time"}
+
+func (b *batchReply) last() *[]byte { return &b.parts[len(b.parts)-1] }
+
+// add appends the reply that write appends. Where it is too large for what others
+// leave, it is what fail appends instead.
+func (b *batchReply) add(write, fail func(dst []byte) []byte) {
+	last := b.last()
+	if len(*last) >= partSize {
+		b.size += cap(*last)
+		b.parts = append(b.parts, nil)
+		last = b.last()
+	}
+	if b.answered {
+		*last = append(*last, ',')
+	}
+	from := len(*last)
+	*last = write(*last)
+	if !b.held.grow(b.size + cap(*last)) {
+		*last = fail(append([]byte(nil), (*last)[:from]...))
+	}
+	b.answered = true
+}
+
+// response returns the finished reply. A batch of notifications has none.
+func (b *batchReply) response() response {
+	*b.last() = append(*b.last(), "]\n"...)
+	return response{status: http.StatusOK, body: b.parts, json: true, held: b.held}
+}
