@@ -39,9 +39,9 @@ func (db *DB) backup(path string) error {
 	}
 	own, err := os.Stat(db.path)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may be gone: a backup is all the more wanted then
 		return err
-	case os.SameFile(own, there):
+	case err == nil && os.SameFile(own, there):
 		return errors.New("the destination is the wallet itself")
 	case !there.Mode().IsRegular():
 		return errors.New("the destination is not a file")

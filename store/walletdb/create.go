@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // Create makes a wallet file at path with the records that fill writes, and
@@ -63,40 +62,6 @@ func (db *DB) initialize(magic [4]byte) error {
 		return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to create new database: %s\n", codeText(err))}
 	}
 	return nil
-}
-
-// install lets build fill a temporary file beside path, which then gets the
-// name path, unless another file has it. If it fails, the temporary file and
-// what SQLite leaves beside it are removed.
-func install(path string, build func(temporary string) error) error {
-	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	temporary := file.Name()
-	err = file.Close()
-	if err == nil {
-		err = build(temporary)
-	}
-	if err == nil {
-		err = giveName(temporary, path)
-	}
-	if err != nil {
-		return errors.Join(err, removeOwn(temporary))
-	}
-	return syncDir(dir)
-}
-
-// removeOwn deletes a database that this package made, with its journal.
-func removeOwn(temporary string) error {
-	var failed error
-	for _, path := range []string{temporary, temporary + "-journal", temporary + "-wal"} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
 }
 
 // giveName moves a file without replacing another.

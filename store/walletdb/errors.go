@@ -2,6 +2,7 @@ package walletdb
 
 import (
 	"errors"
+	"fmt"
 
 	"modernc.org/sqlite"
 )
@@ -42,6 +43,10 @@ var (
 	// ErrClosed reports the use of a closed DB.
 	ErrClosed = errors.New("wallet file is closed")
 
+	// ErrMoved reports that the file has lost its name or another file has it, so
+	// that nothing is written. What is in it can still be read.
+	ErrMoved = errors.New("wallet file was moved or deleted")
+
 	// ErrBackup reports a backup that was not made.
 	ErrBackup = errors.New("wallet backup failed")
 )
@@ -80,6 +85,21 @@ var codeTexts = map[int]string{
 	18: "string or blob too big",
 	26: "file is not a database",
 }
+
+// moved is SQLite's code of a write to a file that lost its name.
+const moved = 8 | 4<<8
+
+// ioError wraps a failure of a write.
+func ioError(err error) error {
+	var failure *sqlite.Error
+	if errors.As(err, &failure) && failure.Code() == moved {
+		return fmt.Errorf("%w: %w: %w", ErrIO, ErrMoved, err)
+	}
+	return fmt.Errorf("%w: %w", ErrIO, err)
+}
+
+// Reason returns SQLite's name of what an error says, for people.
+func Reason(err error) string { return codeText(err) }
 
 // codeText returns SQLite's name of an error.
 func codeText(err error) string {

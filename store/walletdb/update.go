@@ -17,15 +17,18 @@ type Batch struct{ db *DB }
 // changes are on disk; with an error none is, and a crash leaves all or none.
 // An error of change is returned as it is. change must not use the DB itself.
 //
-// Errors: ErrClosed, ErrIO, those of change.
+// Errors: ErrClosed, ErrIO, ErrMoved, those of change.
 func (db *DB) Update(change func(*Batch) error) (err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := db.usable(); err != nil {
 		return err
 	}
+	if err := db.atPlace(); err != nil {
+		return err
+	}
 	if err := db.exec("BEGIN IMMEDIATE TRANSACTION"); err != nil {
-		return fmt.Errorf("%w: %w", ErrIO, err)
+		return ioError(err)
 	}
 	committed := false
 	defer func() { // also if change panics
@@ -37,7 +40,7 @@ func (db *DB) Update(change func(*Batch) error) (err error) {
 		return err
 	}
 	if err := db.exec("COMMIT"); err != nil {
-		return fmt.Errorf("%w: %w", ErrIO, err)
+		return ioError(err)
 	}
 	committed = true
 	return nil
@@ -57,23 +60,6 @@ func (db *DB) rollback() error {
 // its own after some failures, such as a full disk.
 func (db *DB) inTransaction() bool {
 	return db.exec("BEGIN", "ROLLBACK") != nil
-}
-
-// Rewrite writes the whole file anew, so that nothing of deleted records stays
-// in it: private keys, after a wallet was encrypted. As with Update, a crash
-// leaves the old content or the new.
-//
-// Errors: ErrClosed, ErrIO.
-func (db *DB) Rewrite() error {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if err := db.usable(); err != nil {
-		return err
-	}
-	if err := db.exec("VACUUM"); err != nil {
-		return fmt.Errorf("%w: rewrite %s: %w", ErrIO, db.path, err)
-	}
-	return nil
 }
 
 // Put writes a record, in the place of an older one if there is one.
@@ -100,7 +86,7 @@ func (b *Batch) Get(key []byte) ([]byte, bool, error) { return b.db.get(key) }
 
 func (b *Batch) exec(statement string, blobs ...any) error {
 	if _, err := b.db.conn.ExecContext(context.Background(), statement, blobs...); err != nil {
-		return fmt.Errorf("%w: write to %s: %w", ErrIO, b.db.path, err)
+		return fmt.Errorf("write to %s: %w", b.db.path, ioError(err))
 	}
 	return nil
 }

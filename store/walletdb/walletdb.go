@@ -11,6 +11,9 @@
 // open wallet (wallet.dat-journal, and -wal if the file is in that mode) come
 // and go with it; a journal that a crash left is rolled back by opening.
 //
+// What was deleted is overwritten, and no journal keeps it after the transaction,
+// so that private keys are in no file any more once a wallet is encrypted.
+//
 // Source: Bitcoin Core v30, wallet/sqlite.cpp and wallet/db.cpp.
 package walletdb
 
@@ -20,6 +23,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -60,6 +65,7 @@ func (o *Options) client() string {
 // for each other.
 type DB struct {
 	path string
+	self os.FileInfo // of the file that is open; nil: not known
 
 	mu   sync.Mutex
 	pool *sql.DB
@@ -87,6 +93,12 @@ func Open(path string, opts Options) (*DB, error) {
 	}
 	if err := db.verify(); err != nil {
 		return nil, errors.Join(err, db.Close())
+	}
+	if !opts.ReadOnly {
+		db.removeTraces()
+	}
+	if db.self, err = os.Stat(path); err != nil {
+		return nil, errors.Join(&Error{Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to open database: %v\n", err)}, db.Close())
 	}
 	return db, nil
 }
@@ -116,6 +128,20 @@ func (db *DB) usable() error {
 		return ErrClosed
 	}
 	return db.dead
+}
+
+// atPlace reports ErrMoved when the path does not lead to the open file any more.
+// SQLite looks only when it opens its journal.
+func (db *DB) atPlace() error {
+	if db.self == nil {
+		return nil
+	}
+	there, err := os.Stat(db.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(db.self, there):
+		return fmt.Errorf("%w: %w", ErrIO, ErrMoved)
+	}
+	return nil
 }
 
 // Records returns all records by ascending bytes of their keys.

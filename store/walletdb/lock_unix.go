@@ -1,0 +1,48 @@
+//go:build unix
+
+package walletdb
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// The lock of a directory says whether wallet files are being made in it. It is
+// the directory that is locked, because the locks of some file systems would
+// keep SQLite from locking the file. Where directories cannot be locked, nobody
+// is taken to be at it.
+
+// share keeps others from taking the files for stale that this process makes in
+// a directory, until release is called.
+func share(dir string) (release func()) {
+	d, err := lock(dir, syscall.LOCK_SH)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = d.Close() }
+}
+
+// exclude reports whether nobody makes files in a directory, and keeps them from
+// it until release is called.
+func exclude(dir string) (release func(), ok bool) {
+	d, err := lock(dir, syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, false
+	case err != nil:
+		return func() {}, true
+	}
+	return func() { _ = d.Close() }, true
+}
+
+func lock(dir string, how int) (*os.File, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(d.Fd()), how); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
