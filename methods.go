@@ -27,6 +27,10 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
+// blockMinTxFee is Core 30.2's default fee rate of transactions in blocks made
+// here, for 1000 virtual bytes (src/policy/policy.h).
+const blockMinTxFee = 1
+
 // protocolVersion is the version of the P2P protocol, in all dialects.
 const protocolVersion = 70016
 
@@ -53,10 +57,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods(expansions)),
-		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay}),
+		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay, Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
-			Peers: n.peers, Initial: n.initial,
+			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, MinTxFee: blockMinTxFee,
 			NextBits: nextBitsOf(n.net),
 		}),
 		net.Commands(net.Deps{
@@ -86,10 +89,23 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	), nil
 }
 
+// walletsWritten returns what waits until the loaded wallets have written what they
+// know of the memory pool; nil without wallets. One that cannot write has logged it.
+func (n *Node) walletsWritten() func(ctx context.Context) {
+	if n.wallets == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		if len(n.walletDir.Names()) > 0 {
+			_, _ = ask.Control(ctx, n.wallets, messages.SyncWallets{})
+		}
+	}
+}
+
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), Initial: n.initial,
+		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), MaxTipAge: n.cfg.MaxTipAge,
 		Spread: n.crew.Spread,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {

@@ -123,6 +123,14 @@ type WalletLoading struct {
 	Since    time.Time
 }
 
+// SyncWallets asks for the moment when every loaded wallet has on disk what
+// concerns it of the changes of the memory pool until now: what has been answered
+// after that survives the end of the process.
+//
+// Errors: those of the wallets that cannot write, or cannot follow the chain; the
+// others are done then too.
+type SyncWallets struct{ Asks[Done] }
+
 // WaitWallets is answered when the wallets that are to be loaded at start have
 // been, or have failed.
 type WaitWallets struct{ Asks[Done] }

@@ -252,9 +252,7 @@ func (s *Chain) open(c actor.Context, m opened) {
 	if stored := s.engine.Stored(); stored != nil {
 		s.importer.addFirst(&storedSource{Stored: *stored})
 	}
-	s.status = s.importer.status()
-	s.cfg.Current.SetImporting(s.status.Running)
-	if !s.status.Running {
+	if s.status = s.importer.status(); !s.status.Running {
 		s.imported(nil)
 	}
 	s.cfg.Current.Set(s.engine.Reader())

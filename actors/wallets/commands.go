@@ -19,7 +19,7 @@ func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 	w.ledger.SaveBestBlock(w.position())
 	file := w.file
 	w.save(c, func(err error) {
-		if err != nil {
+		if err != nil && !w.fault.present() {
 			m.Answer(messages.Done{}, err)
 			return
 		}

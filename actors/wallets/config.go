@@ -58,7 +58,9 @@ type Config struct {
 	// waits; default DefaultDeferFill.
 	DeferFill time.Duration
 
-	window int32 // blocks; see rescan
+	window     int32         // blocks; see rescan
+	retryAfter time.Duration // see fault
+	fail       func() error  // a fault of the disk at each write; nil: none
 }
 
 // rescanWindow is how many blocks a rescan finds out about before it looks into
@@ -89,6 +91,12 @@ func (c *Config) setDefaults() {
 	c.Workers = max(c.Workers, 1)
 	if c.window == 0 {
 		c.window = rescanWindow
+	}
+	if c.retryAfter == 0 {
+		c.retryAfter = retryAfter
+	}
+	if c.fail == nil {
+		c.fail = func() error { return nil }
 	}
 }
 

@@ -42,7 +42,6 @@ var (
 	errRescan      = failf(codeWallet, "Wallet loading failed. Failed to rescan the wallet during initialization")
 	errOtherChain  = failf(codeWallet, "Wallet loading failed. Wallet files should not be reused across chains. Restart bitcoind with -walletcrosschain to override.")
 	errPruned      = failf(codeWallet, "Wallet loading failed. Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
-	errNotWritten  = failf(codeDatabase, "Error: The wallet could not be written to disk.")
 	errBackup      = failf(codeWallet, "Error: Wallet backup failed!")
 	errPassphrase  = failf(codePassphrase, "Error: The wallet passphrase entered was incorrect.")
 	errLocked      = failf(codeUnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")

@@ -23,25 +23,41 @@ type follower struct {
 	waiting []waiter
 }
 
-// waiter is a request that is served when the wallet has seen a block.
+// waiter is a request that is served when the wallet has seen a block, or is told
+// why it cannot see it.
 type waiter struct {
 	block *chainview.Block
-	then  func()
+	then  func(err error)
 }
 
 // blocksRead brings blocks that follow each other.
 type blocksRead struct {
 	blocks []*wallet.Block
 	err    error
+	failed *chainview.Block // that could not be read; nil: another error, or none
 }
 
-// current calls back when the wallet has seen the tip that is active now, as
-// clients expect who have just heard of a block.
-func (w *Wallet) current(c actor.Context, then func()) {
+// current serves a request when the wallet has seen the tip that is active now, as
+// clients expect who have just heard of a block. It refuses the request when a
+// block cannot be read: what the wallet knows is of an older chain then.
+func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
+	w.whenCurrent(c, func(err error) {
+		if err != nil {
+			var none R
+			call.Answer(none, err)
+			return
+		}
+		serve()
+	})
+}
+
+// whenCurrent calls back when the wallet has seen the tip that is active now, or
+// cannot.
+func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
 	reader := w.cfg.Chain.Open()
 	tip := reader.Active().Tip()
 	if tip.Hash == w.ledger.Tip().Hash {
-		then()
+		then(nil)
 		return
 	}
 	w.follower.waiting = append(w.follower.waiting, waiter{tip, then})
@@ -61,17 +77,21 @@ func (w *Wallet) follow(c actor.Context) {
 	w.disconnect(c, at, fork)
 	if fork == active.Tip() {
 		w.takeNews(c)
-		w.serveWaiting(fork, true)
+		w.serveWaiting(fork)
 		return
 	}
-	w.serveWaiting(fork, false)
+	w.serveWaiting(fork)
 	var next []*chainview.Block
 	for b := active.Next(fork); b != nil && len(next) < batchBlocks; b = active.Next(b) {
 		next = append(next, b)
 	}
 	w.follower.worker = ask.Go(c, func() any {
 		blocks, err := w.readBlocks(w.ctx, reader, active, next)
-		return blocksRead{blocks, err}
+		read := blocksRead{blocks: blocks, err: err}
+		if err != nil && w.ctx.Err() == nil {
+			read.failed = next[len(blocks)]
+		}
+		return read
 	})
 }
 
@@ -123,8 +143,10 @@ func (w *Wallet) connect(c actor.Context, m blocksRead) {
 	}
 	if m.err != nil {
 		// The chain may be about to be opened again: it announces its tip then.
+		// Else the next request tries again.
 		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", m.err)
-		w.serveWaiting(nil, true)
+		w.serveWaiting(w.at(reader))
+		w.refuseWaiting(behind(m.failed))
 		return
 	}
 	w.whenMade(c, func() { w.follow(c) })
@@ -136,17 +158,34 @@ func (w *Wallet) saveAt(c actor.Context) {
 	w.save(c, nil)
 }
 
-// serveWaiting serves those whose block has been seen, or all.
-func (w *Wallet) serveWaiting(at *chainview.Block, all bool) {
+// serveWaiting serves those whose block has been seen.
+func (w *Wallet) serveWaiting(at *chainview.Block) {
 	waiting := w.follower.waiting
 	w.follower.waiting = nil
 	for _, wait := range waiting {
-		if all || at.Ancestor(wait.block.Height) == wait.block {
-			wait.then()
+		if at.Ancestor(wait.block.Height) == wait.block {
+			wait.then(nil)
 		} else {
 			w.follower.waiting = append(w.follower.waiting, wait)
 		}
 	}
+}
+
+// refuseWaiting tells all who wait that the wallet does not get to their block.
+func (w *Wallet) refuseWaiting(err error) {
+	waiting := w.follower.waiting
+	w.follower.waiting = nil
+	for _, wait := range waiting {
+		wait.then(err)
+	}
+}
+
+// behind says that a wallet cannot follow the chain past a block.
+func behind(b *chainview.Block) error {
+	if b == nil {
+		return failf(codeWallet, "Error: wallet is behind: blocks cannot be read")
+	}
+	return failf(codeWallet, "Error: wallet is behind: block %v (height %d) cannot be read", b.Hash, b.Height)
 }
 
 // readBlocks reads blocks from the first one on, as many as fit a batch. It runs

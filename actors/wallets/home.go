@@ -28,6 +28,8 @@ type home struct {
 	first func(ctx context.Context) (*opened, error)
 	undo  func() error
 
+	fault fault // of the file, if it cannot be written
+
 	mu       sync.Mutex
 	attached bool // has been loaded completely once
 	aborted  bool // the rescan of the loading is not wanted any more

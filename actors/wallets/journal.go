@@ -1,7 +1,7 @@
 package wallets
 
 import (
-	"fmt"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -19,7 +19,7 @@ type journal struct {
 	told    []func(error) // to be told of what is being written
 	changes []wallet.Change
 	tell    []func(error) // to be told of changes
-	rewrite bool          // deleted records must not stay in the file
+	replace bool          // what is deleted must not stay in any file
 }
 
 // written says that a transaction is on disk, or failed.
@@ -31,7 +31,7 @@ func (w *Wallet) save(c actor.Context, then func(error)) {
 	w.makeKeys(c)
 	j := &w.journal
 	j.changes = append(j.changes, w.ledger.TakeChanges()...)
-	if j.worker == nil && len(j.changes) == 0 && !j.rewrite {
+	if j.worker == nil && len(j.changes) == 0 && !j.replace {
 		if then != nil {
 			then(nil)
 		}
@@ -49,30 +49,40 @@ func (w *Wallet) flush(c actor.Context) {
 	if j.worker != nil || len(j.changes)+len(j.tell) == 0 {
 		return
 	}
-	file, rewrite := w.file, j.rewrite
+	if !w.fault.mayTry(time.Now(), w.cfg.retryAfter) {
+		told := j.tell
+		j.tell = nil
+		for _, tell := range told {
+			tell(w.fault.answer())
+		}
+		return
+	}
+	file, replace := w.file, j.replace
 	j.flying, j.told = j.changes, j.tell
-	j.changes, j.tell, j.rewrite = nil, nil, false
+	j.changes, j.tell, j.replace = nil, nil, false
 	changes := j.flying
 	j.worker = ask.Go(c, func() any {
-		err := write(file, changes)
-		if err == nil && rewrite {
-			err = file.Rewrite()
+		if err := w.cfg.fail(); err != nil {
+			return written{err}
 		}
-		return written{err}
+		if replace {
+			return written{file.Replace(func(b *walletdb.Batch) error { return apply(b, changes) })}
+		}
+		return written{write(file, changes)}
 	})
 }
 
-// wrote tells those who waited. A ledger that the file does not follow is of no
-// use: the actor fails, and those who wait for later changes are answered too.
+// wrote tells those who waited.
 func (w *Wallet) wrote(c actor.Context, m written) {
 	j := &w.journal
-	told := j.told
+	told, flying := j.told, j.flying
 	j.worker, j.flying, j.told = nil, nil, nil
 	if m.err != nil {
-		for _, tell := range append(told, j.tell...) {
-			tell(errNotWritten)
-		}
-		panic(fmt.Errorf("wallet %s: %w", w.label(), m.err))
+		w.notWritten(c, told, flying, m.err)
+		return
+	}
+	if len(flying) > 0 && w.fault.end() {
+		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
 	}
 	for _, tell := range told {
 		tell(nil)

@@ -93,8 +93,12 @@ func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 			m.Answer(messages.Done{}, orWrong(err, wrong))
 			return
 		}
-		_ = w.ledger.RefillKeyPool(0) // as far as it goes
 		w.keys.start(c, w.cfg.Now(), min(m.Req.For, maxUnlock))
+		if w.fault.present() { // signing needs no file
+			m.Answer(messages.Done{}, nil)
+			return
+		}
+		_ = w.ledger.RefillKeyPool(0) // as far as it goes
 		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 		w.deferFill(c)
 	})
@@ -236,7 +240,7 @@ func (w *Wallet) encryptWith(
 	}
 	if err == nil {
 		err = w.ledger.Encrypt(e, seed, w.cfg.now())
-		w.journal.rewrite = true
+		w.journal.replace = true
 	}
 	if err != nil && !isAnswer(err) {
 		w.cfg.Log.Error("wallet not encrypted", "wallet", w.label(), "err", err)
@@ -282,6 +286,7 @@ func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
 			return
 		}
 		w.ledger.SetMasterKey(right.record)
+		w.journal.replace = true
 		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 	})
 }

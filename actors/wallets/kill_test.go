@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +92,11 @@ func TestKillWhileRestoring(t *testing.T) {
 			}
 			if err == nil {
 				do(t, r.wallet(t, "w/inner"), messages.GetWalletInfo{})
+				for _, name := range files(t, dir) {
+					if strings.Contains(name, ".tmp") {
+						t.Errorf("%s is left", name)
+					}
+				}
 				if slices.Contains(files(t, dir), "w/inner/.wallet.dat.restoring") {
 					t.Error("a mark is left")
 				}

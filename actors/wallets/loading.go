@@ -67,7 +67,7 @@ func (w *Wallets) arrived(c actor.Context, m arrived) {
 		w.end(c, l, failf(codeLoaded, "Wallet \"%s\" is already loaded.", name))
 		return
 	}
-	w.entries[name] = &entry{name: name, ref: l.ref}
+	w.entries[name] = &entry{name: name, home: l.home, ref: l.ref}
 	w.names = append(w.names, name)
 	delete(w.loads, name)
 	w.next(c)

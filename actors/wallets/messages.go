@@ -23,6 +23,7 @@ type (
 	listWalletDir = ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]
 	getLoading    = ask.Call[messages.GetLoading, []messages.WalletLoading]
 	waitWallets   = ask.Call[messages.WaitWallets, messages.Done]
+	syncWallets   = ask.Call[messages.SyncWallets, messages.Done]
 )
 
 // The requests that a wallet serves.
@@ -51,6 +52,7 @@ type (
 	nextPubKey          = ask.Call[messages.NextPubKey, messages.PubKeyAddress]
 	listPubKeyPools     = ask.Call[messages.ListPubKeyPools, []messages.PubKeyPool]
 	closeWallet         = ask.Call[closing, messages.Done]
+	seePool             = ask.Call[seeing, messages.Done]
 )
 
 // The requests of wallettx.go.
@@ -70,6 +72,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.UnloadWallet](), ask.Serve[messages.RestoreWallet](),
 	ask.Serve[messages.AbortRestore](), ask.Serve[messages.ListWalletDir](),
 	ask.Serve[messages.GetLoading](), ask.Serve[messages.WaitWallets](),
+	ask.Serve[messages.SyncWallets](),
 }
 
 // WalletRequests lists what a plain protoactor request may ask of a wallet.
@@ -93,6 +96,9 @@ var WalletRequests = []ask.Served{
 
 // closing asks a wallet to write what it has and to close its file.
 type closing struct{ messages.Asks[messages.Done] }
+
+// seeing asks a wallet to write what it has heard of the memory pool.
+type seeing struct{ messages.Asks[messages.Done] }
 
 // What a wallet tells the registry of its loading.
 type (

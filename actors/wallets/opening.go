@@ -21,10 +21,11 @@ const seedSize = 32
 
 // opened is a wallet whose file is open and whose records are in memory.
 type opened struct {
-	file     *walletdb.DB
-	ledger   *wallet.Wallet
-	warnings []string
-	catchUp  catchUp
+	file      *walletdb.DB
+	ledger    *wallet.Wallet
+	warnings  []string
+	catchUp   catchUp
+	unwritten []wallet.Change // that could not be written now
 }
 
 // catchUp says which blocks a wallet has to look through when it is loaded.
@@ -32,6 +33,26 @@ type catchUp struct {
 	tip  *chainview.Block // of the active chain
 	from int32
 	scan bool // false: nothing to look through
+}
+
+// reopen makes a ledger of the file that an instance before this one kept open
+// because it could not be written; without one it opens the wallet's file.
+//
+// Errors: *messages.WalletError.
+func (h *home) reopen(ctx context.Context) (*opened, error) {
+	file := h.fault.take()
+	if file == nil {
+		return h.open(ctx)
+	}
+	o, err := h.load(ctx, file)
+	if err != nil {
+		h.cfg.Log.Warn("wallet file is opened again", "wallet", h.label(), "err", err)
+		if err := file.Close(); err != nil {
+			h.cfg.Log.Warn("wallet not closed cleanly", "wallet", h.label(), "err", err)
+		}
+		return h.open(ctx)
+	}
+	return o, nil
 }
 
 // open opens the wallet's file and makes a ledger of it. It runs in a worker.
@@ -78,7 +99,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		return nil, refusedFile(err)
 	}
 	net := wallet.ParamsOf(h.cfg.Network, h.name, h.cfg.KeyPool)
-	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: net.Network})
+	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: net.Network}) //nolint:contextcheck // as above
 	if err != nil {
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(severity)
@@ -116,10 +137,15 @@ func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everyt
 			return failf(codeWallet, "Wallet loading failed. %v", err)
 		}
 	}
-	err := write(o.file, o.ledger.TakeChanges()) //nolint:contextcheck // files know no contexts
+	changes := o.ledger.TakeChanges()
+	if h.fault.present() {
+		o.unwritten = changes
+		return h.planCatchUp(o, chain, everything)
+	}
+	err := write(o.file, changes) //nolint:contextcheck // files know no contexts
 	if err != nil {
 		h.cfg.Log.Error("wallet not written", "wallet", h.name, "err", err)
-		return errNotWritten
+		return notWritten(err)
 	}
 	return h.planCatchUp(o, chain, everything)
 }

@@ -27,6 +27,8 @@ const (
 type pooling struct {
 	joined  bool // the wallet knows what is in the pool
 	pending []messages.PoolChanged
+	scans   int         // of the pool that are under way: news have to wait for them
+	after   []func()    // to be called when there is none
 	timer   *time.Timer // until transactions are sent again
 }
 
@@ -40,6 +42,12 @@ type (
 	}
 	// poolRead brings what is in the pool.
 	poolRead struct {
+		pool messages.PoolTxs
+		err  error
+		then func()
+	}
+	// poolScanned brings what is in the pool at the end of a rescan.
+	poolScanned struct {
 		pool messages.PoolTxs
 		err  error
 		then func()
@@ -89,6 +97,8 @@ func (w *Wallet) pooled(c actor.Context) bool {
 		w.handOver(c, m.rest, m.relay, m.then)
 	case poolRead:
 		w.poolRead(c, m)
+	case poolScanned:
+		w.poolScanned(c, m)
 	case resend:
 		w.resend(c)
 	default:
@@ -98,13 +108,7 @@ func (w *Wallet) pooled(c actor.Context) bool {
 }
 
 func (w *Wallet) poolRead(c actor.Context, m poolRead) {
-	if m.err != nil {
-		w.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", w.label(), "err", m.err)
-	}
-	now := w.cfg.now()
-	for i := range m.pool.Txs {
-		w.ledger.AddMempoolTx(m.pool.Txs[i].Tx, now)
-	}
+	w.addPool(m.pool, m.err)
 	w.pool.joined = true
 	w.setResend(c)
 	m.then()
@@ -113,7 +117,7 @@ func (w *Wallet) poolRead(c actor.Context, m poolRead) {
 // takeNews applies what changed in the pool, once the wallet has seen the blocks
 // that it was changed by.
 func (w *Wallet) takeNews(c actor.Context) {
-	if !w.live || !w.pool.joined || len(w.pool.pending) == 0 {
+	if !w.live || !w.pool.joined || w.pool.scans > 0 || len(w.pool.pending) == 0 {
 		return
 	}
 	if w.cfg.Chain.Open().Active().Tip().Hash != w.ledger.Tip().Hash {
@@ -136,6 +140,65 @@ func (w *Wallet) takeNews(c actor.Context) {
 		}
 	}
 	w.save(c, nil)
+}
+
+// seePool answers when all that the wallet has heard of the pool until now is on
+// disk. News that are yet to come in were published after the request was made.
+func (w *Wallet) seePool(c actor.Context, m *seePool) {
+	current(c, w, m, func() {
+		w.takeNews(c)
+		switch {
+		case w.pool.scans > 0:
+			w.pool.after = append(w.pool.after, func() { w.seePool(c, m) })
+		case len(w.pool.pending) > 0: // the tip has moved on meanwhile
+			w.seePool(c, m)
+		default:
+			w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+		}
+	})
+}
+
+// scanPool takes over what is in the pool, for scripts that have become the wallet's,
+// and calls back.
+func (w *Wallet) scanPool(c actor.Context, then func()) {
+	if w.cfg.Pool == nil {
+		then()
+		return
+	}
+	w.pool.scans++
+	ask.Then(w.ctx, c, w.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+		return poolScanned{pool, err, then}
+	})
+}
+
+func (w *Wallet) poolScanned(c actor.Context, m poolScanned) {
+	if w.ledger == nil {
+		return // callers are answered as the actor stops
+	}
+	w.pool.scans--
+	w.addPool(m.pool, m.err)
+	m.then()
+	if w.pool.scans > 0 || w.ledger == nil {
+		return
+	}
+	w.takeNews(c)
+	after := w.pool.after
+	w.pool.after = nil
+	for _, then := range after {
+		then()
+	}
+}
+
+// addPool tells the ledger what is in the pool. Of what left it since then, news
+// are on the way.
+func (w *Wallet) addPool(pool messages.PoolTxs, err error) {
+	if err != nil {
+		w.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", w.label(), "err", err)
+	}
+	now := w.cfg.now()
+	for i := range pool.Txs {
+		w.ledger.AddMempoolTx(pool.Txs[i].Tx, now)
+	}
 }
 
 // setResend sets the time to send transactions again.

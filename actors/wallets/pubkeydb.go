@@ -13,9 +13,11 @@ func (w *Wallet) servePubKeys(c actor.Context, msg any) bool {
 	case *exportPubKeys:
 		m.Answer(w.ledger.ExportPubKeys(), nil)
 	case *importPubKeys:
-		w.current(c, func() { w.importPubKeys(c, m) })
+		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importPubKeys(c, m) }) })
 	case *nextPubKey:
-		changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.NextPubKey(m.Req) })
+		whenWritable(c, w, m, func() {
+			changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.NextPubKey(m.Req) })
+		})
 	case *listPubKeyPools:
 		m.Answer(w.ledger.PubKeyPools(), nil)
 	default:

@@ -193,3 +193,20 @@ func TestLoadingTwice(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a process that was killed left of wallets which it made, is deleted when the
+// registry starts: it holds keys.
+func TestStaleFilesAreDeleted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "wallets")
+	if err := os.MkdirAll(filepath.Join(dir, "a/b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(dir, "a/b/.wallet.dat.42.tmp")
+	if err := os.WriteFile(stale, []byte("keys"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small(t, setup{dir: dir, wait: true})
+	if _, err := os.Lstat(stale); err == nil {
+		t.Error("the stale file is there")
+	}
+}

@@ -192,7 +192,7 @@ func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 		}
 		w.ledger.SaveBestBlock(locatorOf(plan.tip))
 		w.save(c, func(err error) {
-			if err == nil {
+			if err == nil || w.isAttached() && w.fault.present() {
 				w.attach(c)
 			}
 		})
@@ -313,7 +313,7 @@ func (w *Wallet) endRescan(c actor.Context) {
 	if r.running > 0 {
 		w.ending = append(w.ending, r)
 	}
-	if r.stop == nil && !aborted {
+	if r.stop == nil && !r.loading {
 		corelog.Printf(w.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", w.label())
 	}
 	if aborted {
@@ -329,6 +329,10 @@ func (w *Wallet) endRescan(c actor.Context) {
 	if !r.loading {
 		w.saveAt(c)
 	}
-	r.done(res)
 	w.lockLate()
+	if r.loading || r.stop != nil {
+		r.done(res)
+		return
+	}
+	w.scanPool(c, func() { r.done(res) })
 }

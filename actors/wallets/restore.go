@@ -91,7 +91,6 @@ func (r *restoration) copy(source os.FileInfo) error {
 	if err != nil {
 		return fileSystem("cannot create directories", err, r.dir)
 	}
-	r.removeStale()
 	if source.Mode().IsRegular() {
 		err = walletdb.Restore(r.source, r.file, r.check)
 	} else {
@@ -106,25 +105,6 @@ func (r *restoration) copy(source os.FileInfo) error {
 		return errors.Join(removeFile(r.file), os.Remove(r.mark()), made.remove())
 	})
 	return nil
-}
-
-// removeStale deletes copies that processes before this one did not come to
-// name: they hold keys.
-func (r *restoration) removeStale() {
-	stale, err := filepath.Glob(filepath.Join(escapeGlob(r.dir), "."+walletdb.FileName+".*.tmp"))
-	if err != nil {
-		return
-	}
-	for _, path := range stale {
-		if err := os.Remove(path); err != nil {
-			r.cfg.Log.Warn("stale copy of a wallet stays", "path", path, "err", err)
-		}
-	}
-}
-
-// escapeGlob makes a pattern that matches a path as it is.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // notCopied puts what went wrong into Core's words.

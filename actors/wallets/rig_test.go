@@ -35,6 +35,7 @@ type rig struct {
 	directory *ask.Directory
 	dir       string // of wallets
 	ref       *ask.Ref
+	changes   ask.Feed[messages.PoolChanged]
 }
 
 // setup is what a test changes of a rig.
@@ -50,6 +51,8 @@ type setup struct {
 	now     time.Time
 	network *dialect.Network // default: Bitcoin's regtest
 	fill    time.Duration
+	fail    func() error             // faults of the disk
+	pool    func() []messages.PoolTx // nil: there is none
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -83,12 +86,16 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	if !s.now.IsZero() {
 		now = func() time.Time { return s.now }
 	}
-	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithWindow(wallets.Config{
+	var pool *ask.Ref
+	if s.pool != nil {
+		pool = r.sys.Pool(s.pool)
+	}
+	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithFaults(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
 		KeyPool: s.keyPool, Loading: s.loading,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
-		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now,
-	}, s.window)), wallets.Requests...)
+		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes,
+	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})
 	}

@@ -17,13 +17,15 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *closeWallet:
 		w.unload(c, m)
 	case *getWalletInfo:
-		w.current(c, func() { m.Answer(w.info(), nil) })
+		w.whenCurrent(c, func(error) { m.Answer(w.info(), nil) }) // which block it has seen is part of the answer
 	case *backupWallet:
-		w.current(c, func() { w.backup(c, m) })
+		w.whenCurrent(c, func(error) { w.backup(c, m) }) // the copy says which block it has seen
 	case *rescanChain:
-		w.current(c, func() { w.rescanChain(c, m) })
+		current(c, w, m, func() { whenWritable(c, w, m, func() { w.rescanChain(c, m) }) })
 	case *importDescriptors:
-		w.current(c, func() { w.importDescriptors(c, m) })
+		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importDescriptors(c, m) }) })
+	case *seePool:
+		w.seePool(c, m)
 	case *abortRescan:
 		m.Answer(w.rescan != nil && w.rescan.abort(), nil)
 	default:
@@ -34,26 +36,24 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 // serveHistory serves what is answered from memory once the wallet has seen the
 // tip.
 func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
-	var answer func()
 	switch m := msg.(type) {
 	case *getBalances:
-		answer = func() { m.Answer(w.ledger.Balances(m.Req), nil) }
+		current(c, w, m, func() { m.Answer(w.ledger.Balances(m.Req), nil) })
 	case *listReceived:
-		answer = func() { m.Answer(w.ledger.ListReceived(m.Req), nil) }
+		current(c, w, m, func() { m.Answer(w.ledger.ListReceived(m.Req), nil) })
 	case *getReceived:
-		answer = func() { m.Answer(w.ledger.Received(m.Req)) }
+		current(c, w, m, func() { m.Answer(w.ledger.Received(m.Req)) })
 	case *listUnspent:
-		answer = func() { m.Answer(w.ledger.ListUnspent(m.Req), nil) }
+		current(c, w, m, func() { m.Answer(w.ledger.ListUnspent(m.Req), nil) })
 	case *listTransactions:
-		answer = func() { m.Answer(w.ledger.ListTransactions(m.Req), nil) }
+		current(c, w, m, func() { m.Answer(w.ledger.ListTransactions(m.Req), nil) })
 	case *getTransaction:
-		answer = func() { m.Answer(w.ledger.Transaction(&m.Req.TxID)) }
+		current(c, w, m, func() { m.Answer(w.ledger.Transaction(&m.Req.TxID)) })
 	case *listSinceBlock:
-		answer = func() { w.sinceBlock(c, m) }
+		current(c, w, m, func() { w.sinceBlock(c, m) })
 	default:
 		return false
 	}
-	w.current(c, answer)
 	return true
 }
 
@@ -65,17 +65,17 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *getHDKeys:
 		m.Answer(w.ledger.HDKeys(m.Req.ActiveOnly, m.Req.Private))
 	case *createDescriptor:
-		w.createDescriptor(c, m)
+		whenWritable(c, w, m, func() { w.createDescriptor(c, m) })
 	case *keypoolRefill:
-		w.refill(c, m)
+		whenWritable(c, w, m, func() { w.refill(c, m) })
 	case *encryptWallet:
-		w.encrypt(c, m)
+		whenWritable(c, w, m, func() { w.encrypt(c, m) })
 	case *unlockWallet:
 		w.unlock(c, m)
 	case *lockWallet:
 		w.lock(m)
 	case *changePassphrase:
-		w.changePassphrase(c, m)
+		whenWritable(c, w, m, func() { w.changePassphrase(c, m) })
 	case *signWithWallet:
 		w.sign(c, m)
 	default:
@@ -88,12 +88,12 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *newAddress:
-		w.newAddress(c, m)
+		whenWritable(c, w, m, func() { w.newAddress(c, m) })
 	case *getAddressInfo:
 		m.Answer(w.ledger.AddressInfo(m.Req.Script), nil)
 	case *setLabel:
-		changing(c, w, m, func() (messages.Done, error) {
-			return messages.Done{}, w.ledger.SetLabel(m.Req)
+		whenWritable(c, w, m, func() {
+			changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.SetLabel(m.Req) })
 		})
 	case *listLabels:
 		m.Answer(w.ledger.Labels(m.Req.Purpose), nil)

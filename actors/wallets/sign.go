@@ -31,7 +31,7 @@ var hashTypes = map[string]txscript.SigHashType{
 
 // sign signs the inputs of a transaction that spend what is the wallet's.
 func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
-	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.WitnessForm)
+	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.AnyForm)
 	hashType, known := hashTypes[m.Req.HashType]
 	var err error
 	switch {
@@ -65,12 +65,17 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 		w.signWith(c, m, s, nil)
 		return
 	}
+	whenWritable(c, w, m, func() { w.signP2MR(c, m, s, wanted) })
+}
+
+// signP2MR signs with keys that count their signatures: no signature is made
+// before its count is on disk.
+func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
 	uses, reserved, err := w.ledger.ReserveSignatures(wanted)
 	if err != nil {
 		m.Answer(messages.Signed{}, failf(codeWallet, "%v", err))
 		return
 	}
-	// No signature is made before its count is on disk.
 	w.save(c, func(err error) {
 		if err != nil || w.ledger == nil {
 			m.Answer(messages.Signed{}, err)

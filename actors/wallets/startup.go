@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
 )
 
 // start loads what is to be loaded at start: at the start of the node what the
@@ -19,12 +20,12 @@ func (w *Wallets) start(c actor.Context) {
 		return
 	}
 	w.begun = true
-	if w.cfg.NoStartup {
-		w.loadAll(c, nil)
-		return
-	}
 	w.asides.run(c, func() func() {
-		names := w.toLoad()
+		walletdb.RemoveStale(w.cfg.Dir)
+		var names []string
+		if !w.cfg.NoStartup {
+			names = w.toLoad()
+		}
 		return func() { w.loadAll(c, names) }
 	})
 }

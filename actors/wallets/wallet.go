@@ -18,7 +18,8 @@ import (
 // The ledger answers from memory. What a request changes is on disk before the
 // request is answered; that is done by a worker, and what is asked meanwhile is
 // served. When the file cannot be written the actor fails, because the ledger
-// is ahead of the file then: the next instance reads the file again.
+// is ahead of the file then: the next instance has what is in the file, see
+// [fault].
 type Wallet struct {
 	*home
 
@@ -138,7 +139,7 @@ func (w *Wallet) opening(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		w.cfg.Tip.Subscribe(c)
-		open := w.open
+		open := w.reopen
 		if w.first != nil && !w.isAttached() {
 			open = w.first
 		}
@@ -173,6 +174,7 @@ func (w *Wallet) opened(c actor.Context, err error) {
 	o := w.fresh
 	w.fresh = nil
 	w.file, w.ledger, w.warnings = o.file, o.ledger, o.warnings
+	w.journal.changes = o.unwritten
 	if !o.catchUp.scan {
 		w.attach(c)
 		return
@@ -277,6 +279,10 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	w.cfg.Tip.Unsubscribe(c)
 	w.leavePool(c)
 	w.save(c, func(err error) {
+		if w.fault.present() { // what is not in the file comes from the chain again
+			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", err)
+			err = nil
+		}
 		w.release(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
 	})
 }
@@ -311,12 +317,17 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	}
 	file := w.file
 	w.forget()
+	_, restarting := c.Message().(*actor.Restarting)
+	if restarting && w.isAttached() && w.fault.present() {
+		w.fault.keep(file)
+		return
+	}
 	if file != nil {
 		if err := file.Close(); err != nil {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
 		}
 	}
-	if _, restarting := c.Message().(*actor.Restarting); !restarting && !w.isAttached() {
+	if !restarting && !w.isAttached() {
 		if err := w.settle(false)(); err != nil {
 			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", w.label(), "err", err)
 		}

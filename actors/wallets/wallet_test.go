@@ -107,29 +107,6 @@ func TestAcknowledgedIsWritten(t *testing.T) {
 	}
 }
 
-// A wallet that cannot be written says so, and leaves the directory when it
-// cannot be read again either. The others live on.
-func TestDiskFails(t *testing.T) {
-	r := small(t, setup{})
-	do(t, r.ref, messages.CreateWallet{Name: "w"})
-	do(t, r.ref, messages.CreateWallet{Name: "other"})
-	ref := r.wallet(t, "w")
-	if err := os.RemoveAll(filepath.Join(r.dir, "w")); err != nil {
-		t.Fatal(err)
-	}
-	// SQLite notices that the file has lost its name.
-	_, err := try(t, ref, messages.NewAddress{Label: "lost"})
-	refusal(t, err, -20, "Error: The wallet could not be written to disk.")
-	<-ref.Done()
-	for r.directory.Lookup("w") != nil { // until the registry has noticed
-		do(t, r.ref, messages.GetLoading{})
-	}
-	if names := r.directory.Names(); !slices.Equal(names, []string{"other"}) {
-		t.Errorf("loaded: %q", names)
-	}
-	do(t, r.wallet(t, "other"), messages.NewAddress{})
-}
-
 // clumsyReader panics when blocks are looked up, as often as it is told to.
 type clumsyReader struct {
 	chainview.Reader

@@ -47,6 +47,7 @@ type shared struct {
 // entry is a wallet that is loaded.
 type entry struct {
 	name   string
+	home   *home
 	ref    *ask.Ref
 	unload *unloadWallet // who waits for its end
 }
@@ -79,6 +80,8 @@ func (w *Wallets) Receive(c actor.Context) {
 		w.refused(c, m)
 	case unloaded:
 		w.unloaded(c, m)
+	case synced:
+		w.synced(m)
 	default:
 		w.serve(c, m)
 	}
@@ -111,6 +114,8 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		})
 	case *getLoading:
 		m.Answer(w.loading(), nil)
+	case *syncWallets:
+		w.sync(c, m)
 	case *waitWallets:
 		w.waiting = append(w.waiting, m)
 		w.answerWaiting()
@@ -178,6 +183,11 @@ func (w *Wallets) leave(c actor.Context, e *entry) {
 	delete(w.entries, e.name)
 	w.cfg.Directory.Remove(e.name)
 	w.names = slices.DeleteFunc(w.names, func(n string) bool { return n == e.name })
+	if file := e.home.fault.take(); file != nil { // of an instance after which there was none
+		if err := file.Close(); err != nil {
+			w.cfg.Log.Error("wallet not closed cleanly", "wallet", e.name, "err", err)
+		}
+	}
 	if e.unload == nil {
 		w.cfg.Log.Error("wallet failed too often or cannot be read any more, and is not loaded now", "wallet", e.name)
 		return

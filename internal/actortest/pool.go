@@ -12,6 +12,13 @@ import (
 // which there is nothing.
 func (s *System) EmptyPool() *ask.Ref {
 	s.t.Helper()
+	return s.Pool(func() []messages.PoolTx { return nil })
+}
+
+// Pool starts an actor in the place of a pool of unconfirmed transactions, which
+// tells its listeners nothing and takes no more. It asks each time what is in it.
+func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
+	s.t.Helper()
 	return s.Spawn("mempool", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
@@ -24,7 +31,7 @@ func (s *System) EmptyPool() *ask.Ref {
 			case *ask.Call[messages.GetPoolIDs, messages.PoolIDs]:
 				m.Answer(messages.PoolIDs{IDs: []chainhash.Hash{}, Sequence: 1}, nil)
 			case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
-				m.Answer(messages.PoolTxs{Sequence: 1}, nil)
+				m.Answer(messages.PoolTxs{Txs: content(), Sequence: 1}, nil)
 			default:
 				ask.Unhandled(c)
 			}

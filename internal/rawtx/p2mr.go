@@ -6,7 +6,6 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/slhdsa"
@@ -168,7 +167,11 @@ func (s *spending) p2mrHasher() (*p2mr.SigHasher, error) {
 	if s.hasher != nil {
 		return s.hasher, nil
 	}
-	hasher, err := p2mr.NewSigHasher(s.tx, s.spent)
+	spent := make([]*wire.TxOut, len(s.tx.TxIn))
+	for i, in := range s.tx.TxIn {
+		spent[i] = s.coins[in.PreviousOutPoint]
+	}
+	hasher, err := p2mr.NewSigHasher(s.tx, spent)
 	s.hasher = hasher
 	return hasher, err
 }
@@ -192,7 +195,7 @@ func (s *spending) verifyP2MR(index int, root p2mr.Hash) error {
 		}
 		var err error
 		if spend.Hasher, err = s.p2mrHasher(); err != nil {
-			return ScriptError(script.ErrUnknown.Error())
+			return ScriptError(textUnknownError)
 		}
 	}
 	if err := spend.Verify(); err != nil {

@@ -2,7 +2,7 @@ package script
 
 import "github.com/btcsuite/btcd/wire"
 
-// witnessScale is how much more a signature check outside of a witness counts.
+// witnessScale is how much dearer a signature check outside of a witness is.
 const witnessScale = 4
 
 // SigOps returns how many signature checks are counted for a script, up to where
@@ -88,25 +88,19 @@ func LegacySigOps(tx *wire.MsgTx) int {
 	return n
 }
 
-// CountSigOps returns the signature checks that are counted for a transaction,
-// with the outputs that it spends, one for each input: those outside of witnesses,
-// and those in them. A coinbase spends none: spent is nil.
-func CountSigOps(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) (outside, inside int) {
-	outside = LegacySigOps(tx)
+// SigOpCost returns what the signature checks of a transaction count towards the
+// limit of a block, with the outputs that it spends, one for each input. A
+// coinbase spends none: spent is nil.
+func SigOpCost(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) int {
+	cost := LegacySigOps(tx) * witnessScale
 	for i, out := range spent {
 		in := tx.TxIn[i]
 		if flags&P2SH != 0 {
-			outside += P2SHSigOps(in.SignatureScript, out.PkScript)
+			cost += P2SHSigOps(in.SignatureScript, out.PkScript) * witnessScale
 		}
 		if flags&Witness != 0 {
-			inside += WitnessSigOps(in.SignatureScript, out.PkScript, in.Witness)
+			cost += WitnessSigOps(in.SignatureScript, out.PkScript, in.Witness)
 		}
 	}
-	return outside, inside
-}
-
-// SigOpCost is what [CountSigOps] counts towards the limit of a block of Bitcoin.
-func SigOpCost(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) int {
-	outside, inside := CountSigOps(tx, spent, flags)
-	return outside*witnessScale + inside
+	return cost
 }

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // maxReply bounds the bytes of a reply that are kept in memory.
@@ -91,6 +92,15 @@ func (c *Client) Call(ctx context.Context, result any, method string, params ...
 	return c.CallEncoded(ctx, result, body)
 }
 
+// CallWallet is [Client.Call] for a method of a wallet.
+func (c *Client) CallWallet(ctx context.Context, wallet string, result any, method string, params ...any) error {
+	body, err := Encode(method, params...)
+	if err != nil {
+		return err
+	}
+	return c.callAt(ctx, "/wallet/"+url.PathEscape(wallet), result, body)
+}
+
 // Encode returns the body of a call.
 func Encode(method string, params ...any) (body []byte, err error) {
 	if params == nil {
@@ -101,7 +111,11 @@ func Encode(method string, params ...any) (body []byte, err error) {
 
 // CallEncoded is [Client.Call] with a body that Encode made.
 func (c *Client) CallEncoded(ctx context.Context, result any, body []byte) error {
-	got, err := c.Post(ctx, "/", body)
+	return c.callAt(ctx, "/", result, body)
+}
+
+func (c *Client) callAt(ctx context.Context, path string, result any, body []byte) error {
+	got, err := c.Post(ctx, path, body)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func getBlockchainInfo(d *Deps) command.Command {
-	progress := &progress{deps: d}
+	progress := newProgress(d)
 	return command.Command{
 		Name:     "getblockchaininfo",
 		Category: command.Blockchain,
@@ -102,6 +102,10 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		return nil, err
 	}
 	active := reader.Active()
+	initial, err := p.initialDownload(ctx, active.Tip())
+	if err != nil {
+		return nil, err
+	}
 	tip, best := active.Tip(), bestHeader(reader, active)
 	info := blockchainInfo{
 		Chain:           d.Network.Name,
@@ -114,7 +118,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		Time:            tip.Header.Timestamp.Unix(),
 		MedianTime:      tip.MedianTimePast(),
 		Progress:        p.verified(reader, active, best),
-		InitialDownload: d.Initial.Lasts(active.Tip()),
+		InitialDownload: initial,
 		ChainWork:       uint256Text(tip.Work),
 		SizeOnDisk:      size,
 		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),

@@ -6,6 +6,7 @@
 package mempool
 
 import (
+	"context"
 	"encoding/hex"
 
 	"github.com/btcsuite/btcd/txscript"
@@ -24,6 +25,18 @@ type Deps struct {
 	Network *dialect.Network
 	Pool    *ask.Ref // owns the pool
 	Relay   *ask.Ref // passes transactions on; nil: nothing does
+
+	// Wallets waits until the loaded wallets have on disk what concerns them of the
+	// transactions that the pool has taken. Nil: there are no wallets.
+	Wallets func(ctx context.Context)
+}
+
+// seen is called before a submission is answered: whoever has the answer finds the
+// transaction in the wallets, whatever happens to the process.
+func (d *Deps) seen(ctx context.Context) {
+	if d.Wallets != nil {
+		d.Wallets(ctx)
+	}
 }
 
 // Commands returns the methods.
@@ -112,7 +125,7 @@ func readTx(text string) (*wire.MsgTx, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return rawtx.Decode(raw, rawtx.WitnessForm)
+	return rawtx.Decode(raw, rawtx.AnyForm)
 }
 
 // maxPackage is how many transactions one call may bring.

@@ -50,6 +50,7 @@ func (d *Deps) send(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, sendError(err)
 	}
+	d.seen(ctx)
 	return tx.TxHash(), nil
 }
 

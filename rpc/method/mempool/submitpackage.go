@@ -92,6 +92,7 @@ func (d *Deps) submit(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.seen(ctx)
 	return describePackage(txs, &result), nil
 }
 

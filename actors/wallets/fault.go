@@ -1,0 +1,154 @@
+package wallets
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// retryAfter is how long after a write that failed the next one is tried at the
+// earliest. It keeps a disk that comes and goes from using up the restarts of the
+// wallet's actor.
+const retryAfter = 2 * time.Second
+
+// fault is what the instances of a wallet's actor know of a file that cannot be
+// written: a full disk, or a file that was deleted.
+//
+// The first write that fails ends its instance, as the ledger is ahead of the file
+// then. The next one takes over the open file, which may have no name any more,
+// and serves all that only reads. It follows the chain in memory: what that changes
+// is kept until it can be written. Requests that change the wallet are refused
+// until a write succeeds, which each of them tries.
+type fault struct {
+	mu    sync.Mutex
+	err   error // nil: the last write succeeded
+	tried time.Time
+	kept  *walletdb.DB // from one instance to the next
+}
+
+// begin notes that a write failed. It reports whether the one before succeeded.
+func (f *fault) begin(err error, now time.Time) (first bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first = f.err == nil
+	f.err, f.tried = err, now
+	return first
+}
+
+// end notes that a write succeeded. It reports whether the one before failed.
+func (f *fault) end() (over bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	over = f.err != nil
+	f.err = nil
+	return over
+}
+
+func (f *fault) present() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err != nil
+}
+
+// mayTry reports whether a write may be tried.
+func (f *fault) mayTry(now time.Time, after time.Duration) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err == nil || now.Sub(f.tried) >= after
+}
+
+// answer is what requests are refused with.
+func (f *fault) answer() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return notWritten(f.err)
+}
+
+// notWritten says that a wallet cannot be written, and why.
+func notWritten(err error) error {
+	if errors.Is(err, walletdb.ErrMoved) {
+		return failf(codeDatabase, "Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
+			"was loaded. Save it to another place with backupwallet before it is unloaded.")
+	}
+	return failf(codeDatabase, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.", walletdb.Reason(err))
+}
+
+// keep hands the open file to the next instance.
+func (f *fault) keep(file *walletdb.DB) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kept = file
+}
+
+// take returns the file that was kept, nil if none was.
+func (f *fault) take() *walletdb.DB {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file := f.kept
+	f.kept = nil
+	return file
+}
+
+// notWritten tells those who waited that the file could not be written. The first
+// time the actor fails, and its next instance has what is in the file. Later there
+// is nothing but what comes of the chain and the pool, and that is kept.
+func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []wallet.Change, err error) {
+	j := &w.journal
+	first := w.fault.begin(err, time.Now()) || !w.isAttached()
+	if first {
+		told, j.tell = append(told, j.tell...), nil
+	}
+	for _, tell := range told {
+		tell(notWritten(err))
+	}
+	if first {
+		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
+		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
+	}
+	j.changes = latest(append(unwritten, j.changes...))
+	if len(j.tell) > 0 {
+		w.flush(c)
+	}
+}
+
+// latest leaves the last change of each record.
+func latest(changes []wallet.Change) []wallet.Change {
+	last := make(map[string]int, len(changes))
+	for i, change := range changes {
+		last[string(change.Key)] = i
+	}
+	var kept []wallet.Change
+	for i, change := range changes {
+		if last[string(change.Key)] == i {
+			kept = append(kept, change)
+		}
+	}
+	return kept
+}
+
+// whenWritable serves a request that changes the wallet, unless the file cannot be
+// written.
+func whenWritable[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
+	if !w.fault.present() {
+		serve()
+		return
+	}
+	w.ledger.SaveBestBlock(w.position()) // so that there is something to write
+	w.save(c, func(err error) {
+		switch {
+		case err != nil:
+			var none R
+			call.Answer(none, err)
+		case w.ledger != nil: // else it is answered as the actor stops
+			serve()
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package wallets
+
+import (
+	"errors"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// syncing is a request that waits until the wallets have written what they know.
+type syncing struct {
+	call *syncWallets
+	left int // wallets that have not answered
+	errs []error
+}
+
+// synced says that a wallet has written what it knows of the pool, or cannot.
+type synced struct {
+	of    *syncing
+	entry *entry
+	err   error
+}
+
+// sync asks all wallets that are loaded.
+func (w *Wallets) sync(c actor.Context, m *syncWallets) {
+	s := &syncing{call: m, left: len(w.entries)}
+	if s.left == 0 {
+		m.Answer(messages.Done{}, nil)
+		return
+	}
+	for _, e := range w.entries {
+		ask.Then(w.ctx, c, e.ref, seeing{}, func(_ messages.Done, err error) any { return synced{s, e, err} })
+	}
+}
+
+// synced answers with the last of the wallets. One that was unloaded meanwhile has
+// written what it had.
+func (w *Wallets) synced(m synced) {
+	s := m.of
+	if m.err != nil && m.entry.unload == nil {
+		w.cfg.Log.Error("wallet has not written what is in the memory pool", "wallet", m.entry.name, "err", m.err)
+		s.errs = append(s.errs, m.err)
+	}
+	s.left--
+	if s.left == 0 {
+		s.call.Answer(messages.Done{}, errors.Join(s.errs...))
+	}
+}
