@@ -92,6 +92,9 @@ type Config struct {
 	// BlocksOnly takes no transactions of peers but of those with the permission.
 	BlocksOnly bool
 
+	// BlockCreation says how blocks are put together.
+	BlockCreation BlockCreationConfig
+
 	// Mempool says which transactions are kept and relayed.
 	Mempool MempoolConfig
 
@@ -176,10 +179,13 @@ func (c *Config) network() (*dialect.Network, error) {
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
 		SignetChallenge: c.SignetChallenge,
 		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
-		VersionBits: c.Regtest.versionBits(),
+		VersionBits: c.Regtest.versionBits(), BlockVersion: c.BlockCreation.Version,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
+	}
+	if err := c.BlockCreation.check(net); err != nil {
+		return nil, err
 	}
 	if c.MinimumChainWork != "" {
 		if _, ok := new(big.Int).SetString(c.MinimumChainWork, 16); !ok || len(c.MinimumChainWork) > 64 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
@@ -92,21 +93,21 @@ func isP2MR(script []byte) bool { _, is := p2mr.ParseOutputScript(script); retur
 // Bitcoin's rules.
 func p2mrVerifier(n *dialect.Network) func(*wire.MsgTx, []*wire.TxOut, int32) error {
 	return func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
+		others := script.NewSpend(tx, spent)
 		hasher, err := p2mr.NewSigHasher(tx, spent)
 		if err != nil {
 			return err
 		}
 		rules := vm.Rules{Policy: true, WeightV1: height < n.P2MR.WeightV2}
 		for i, out := range spent {
-			root, ok := p2mr.ParseOutputScript(out.PkScript)
-			if !ok {
-				if err := rawtx.VerifyInput(tx, spent, i); err != nil {
-					return err
-				}
-				continue
+			var err error
+			if root, ok := p2mr.ParseOutputScript(out.PkScript); ok {
+				spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules}
+				err = spend.Verify()
+			} else {
+				err = others.VerifyInput(i, script.Standard|script.ReservedNOP4)
 			}
-			spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules}
-			if err := spend.Verify(); err != nil {
+			if err != nil {
 				return &rawtx.InputScriptError{Tx: tx, Index: i, Err: err}
 			}
 		}

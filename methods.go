@@ -27,10 +27,6 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// blockMinTxFee is Core 30.2's default fee rate of transactions in blocks made
-// here, for 1000 virtual bytes (src/policy/policy.h).
-const blockMinTxFee = 1
-
 // protocolVersion is the version of the P2P protocol, in all dialects.
 const protocolVersion = 70016
 
@@ -59,7 +55,8 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		chain.Commands(n.chainMethods(expansions)),
 		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay, Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, MinTxFee: blockMinTxFee,
+			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
+			Peers: n.peers, Initial: n.initial,
 			NextBits: nextBitsOf(n.net),
 		}),
 		net.Commands(net.Deps{
@@ -105,7 +102,7 @@ func (n *Node) walletsWritten() func(ctx context.Context) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), MaxTipAge: n.cfg.MaxTipAge,
+		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), Initial: n.initial,
 		Spread: n.crew.Spread,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {

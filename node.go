@@ -45,6 +45,8 @@ type Node struct {
 	pool  *ask.Feed[messages.PoolChanged]
 	crew  *cores.Crew // nil without the index
 
+	initial *chainview.InitialDownload
+
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	store            *segment.Store // nil without the index
@@ -81,6 +83,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),
 		pool: new(ask.Feed[messages.PoolChanged]),
 	}
+	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
+		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
+	})
 	if err := n.start(ctx); err != nil {
 		return nil, errors.Join(err, n.Close(context.WithoutCancel(ctx)))
 	}

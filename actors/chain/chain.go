@@ -252,7 +252,9 @@ func (s *Chain) open(c actor.Context, m opened) {
 	if stored := s.engine.Stored(); stored != nil {
 		s.importer.addFirst(&storedSource{Stored: *stored})
 	}
-	if s.status = s.importer.status(); !s.status.Running {
+	s.status = s.importer.status()
+	s.cfg.Current.SetImporting(s.status.Running)
+	if !s.status.Running {
 		s.imported(nil)
 	}
 	s.cfg.Current.Set(s.engine.Reader())

@@ -88,6 +88,7 @@ func (s *Chain) importStep(e Engine) (func(), error) {
 
 // imported answers those who waited for the end of the import.
 func (s *Chain) imported(err error) {
+	s.cfg.Current.SetImporting(false)
 	for _, call := range s.waiting {
 		call.Answer(messages.Done{}, err)
 	}

@@ -297,7 +297,6 @@ func (s *Sync) initialDownload() bool {
 	if tip.Work.Cmp(s.cfg.MinimumWork) < 0 || s.age(tip) > s.cfg.MaxTipAge {
 		return true
 	}
-	corelog.Printf(s.cfg.Log, slog.LevelInfo, "Leaving InitialBlockDownload (latching to false)")
 	s.caughtUp = true
 	return false
 }

@@ -31,7 +31,7 @@ var hashTypes = map[string]txscript.SigHashType{
 
 // sign signs the inputs of a transaction that spend what is the wallet's.
 func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
-	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.AnyForm)
+	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.WitnessForm)
 	hashType, known := hashTypes[m.Req.HashType]
 	var err error
 	switch {

@@ -29,7 +29,7 @@ func signingKeys(d *descriptor.Descriptor, index uint32, net *descriptor.Network
 	for _, private := range d.PrivateKeys() {
 		public := private.PublicKey()
 		for _, k := range wanted {
-			if bytes.Equal(k.PublicKey, public) {
+			if sameX(k.PublicKey, public) {
 				found = append(found, wif(private.Scalar[:], private.Compressed, net))
 			}
 		}
@@ -71,11 +71,15 @@ func derive(key *hdkeychain.ExtendedKey, path []uint32, public []byte) []byte {
 		key = child
 	}
 	private, err := key.ECPrivKey()
-	if err != nil || !bytes.Equal(private.PubKey().SerializeCompressed(), public) {
+	if err != nil || !sameX(private.PubKey().SerializeCompressed(), public) {
 		return nil
 	}
 	return private.Serialize()
 }
+
+// sameX reports whether two public keys have the same x coordinate. Taproot knows
+// no more of a key, and a key with the other y has the same secret but for its sign.
+func sameX(a, b []byte) bool { return len(a) == len(b) && bytes.Equal(a[1:], b[1:]) }
 
 // wif returns a private key in wallet import format.
 func wif(scalar []byte, compressed bool, net *descriptor.Network) string {

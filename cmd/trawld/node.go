@@ -187,8 +187,12 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	blocks, err := blockCreationConfig(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
-		MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
+		BlockCreation: blocks, MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
 		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,

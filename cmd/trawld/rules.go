@@ -68,7 +68,7 @@ func readVersionBits(to map[string]trawl.VersionBitsRules, text string) error {
 	}
 	to[parts[0]] = trawl.VersionBitsRules{
 		Start: numbers[0], Timeout: numbers[1],
-		MinActivationHeight: int32(numbers[2]), //nolint:gosec // Core drops the upper half too
+		MinActivationHeight: int32(numbers[2]), // Core drops the upper half too
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ var mayImport = map[string][]string{
 	"internal/p2p":         nil,
 	"internal/rangefilter": nil,
 	"internal/scriptset":   nil,
-	"internal/rawtx":       {"descriptor", "internal/p2mr", "internal/slhdsa"},
+	"internal/rawtx":       {"descriptor", "internal/consensus", "internal/p2mr", "internal/slhdsa"},
 	"internal/slots":       {"messages"},
 	"internal/slhdsa":      {"internal/cores"},
 	"internal/spends":      nil,
-	"internal/txpool":      {"descriptor", "messages", "internal/chainview"},
+	"internal/txpool":      {"descriptor", "messages", "internal/consensus", "internal/chainview"},
 	"internal/txjson":      {"descriptor", "internal/chainview", "internal/jsontree"},
 	"internal/version":     nil,
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 
 	// Who owns what. No actor knows another.
 	"internal/ask":      {"messages"},
-	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/chain":      actor,
 	"actors/coins":      append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":    append([]string{"internal/cores", "internal/rangefilter"}, actor...),
@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/coinstats", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
+		"internal/clock", "internal/coinstats", "internal/consensus", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
 		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/slhdsa", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {

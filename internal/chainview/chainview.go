@@ -103,7 +103,17 @@ func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 // Current is the Reader that a node uses at this moment: the engine behind it
 // may be opened again, its users keep the same Current. The zero value answers
 // as a chain that is not open yet: only Open may be called then.
-type Current struct{ reader atomic.Pointer[Reader] }
+type Current struct {
+	reader    atomic.Pointer[Reader]
+	importing atomic.Bool
+}
+
+// SetImporting says whether files of blocks are being read.
+func (c *Current) SetImporting(on bool) { c.importing.Store(on) }
+
+// Importing reports whether files of blocks are being read, so that the chain is not
+// what it will be.
+func (c *Current) Importing() bool { return c.importing.Load() }
 
 // Set makes r the present reader.
 func (c *Current) Set(r Reader) { c.reader.Store(&r) }

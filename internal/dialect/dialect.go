@@ -75,6 +75,7 @@ type Network struct {
 	SignetChallenge  []byte // nil where blocks need no signature
 	MineOnDemand     bool   // blocks can be made by RPC
 	MockableClock    bool   // setmocktime is allowed
+	ForTests         bool   // its coins have no value
 	MinimumChainWork string // hex; below it the node counts as in initial download
 
 	// BlockVersion is the version of blocks made here, where their maker's choice
@@ -210,9 +211,9 @@ func Named(dialect, chain string, c Choices) (*Network, error) {
 	return build(c), nil
 }
 
-// setPruneAfter fills in what the network leaves open: it is 1,000 blocks but on the
-// main chains.
-func (n *Network) setPruneAfter() {
+// setKind fills in what main chains have apart from the others.
+func (n *Network) setKind() {
+	n.ForTests = n.Name != "main"
 	n.PruneAfter = cmp.Or(n.PruneAfter, 1000)
 	n.SmallPruneAfter = cmp.Or(n.SmallPruneAfter, n.PruneAfter)
 }
@@ -223,7 +224,7 @@ func complete(n *Network) *Network {
 	n.MaxMoney = btcutil.MaxSatoshi
 	n.MaxBlockWeight = 4_000_000
 	n.MaxBlockSize = 4_000_000
-	n.setPruneAfter()
+	n.setKind()
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 4
 	n.HeaderLen = func([]byte) int { return wire.MaxBlockHeaderPayload }

@@ -160,7 +160,7 @@ func completeQbit(n *Network) *Network {
 	n.P2MROnly = true
 	n.MaxMoney = qbitMaxMoney
 	n.MaxBlockWeight, n.MaxBlockSize = qbitMaxBlock, qbitMaxBlock
-	n.setPruneAfter()
+	n.setKind()
 	n.MaxBlockSigOps = 80_000
 	n.WitnessScale = 1
 	n.HeaderLen = auxHeaderLen

@@ -2,7 +2,6 @@
 //
 // What it accepts, signs and reports is what Bitcoin Core 30.2 does
 // (src/core_read.cpp, script/sign.cpp); signatures are the same bytes.
-// Hashing and verification are btcd's txscript.
 //
 // The package is pure. What it reads may come from anyone: no length in it is
 // trusted, and nothing panics.

@@ -6,6 +6,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/slhdsa"
@@ -167,11 +168,7 @@ func (s *spending) p2mrHasher() (*p2mr.SigHasher, error) {
 	if s.hasher != nil {
 		return s.hasher, nil
 	}
-	spent := make([]*wire.TxOut, len(s.tx.TxIn))
-	for i, in := range s.tx.TxIn {
-		spent[i] = s.coins[in.PreviousOutPoint]
-	}
-	hasher, err := p2mr.NewSigHasher(s.tx, spent)
+	hasher, err := p2mr.NewSigHasher(s.tx, s.spent)
 	s.hasher = hasher
 	return hasher, err
 }
@@ -195,7 +192,7 @@ func (s *spending) verifyP2MR(index int, root p2mr.Hash) error {
 		}
 		var err error
 		if spend.Hasher, err = s.p2mrHasher(); err != nil {
-			return ScriptError(textUnknownError)
+			return ScriptError(script.ErrUnknown.Error())
 		}
 	}
 	if err := spend.Verify(); err != nil {

@@ -189,11 +189,7 @@ func (p *producer) sign(public, script []byte, witness bool) []byte {
 	if hashType == txscript.SigHashDefault {
 		hashType = txscript.SigHashAll
 	}
-	hash, err := p.hash(p.index, script, witness, hashType)
-	if err != nil {
-		return nil
-	}
-	sig := append(signECDSA(key.private, hash), byte(hashType))
+	sig := append(signECDSA(key.private, p.hash(p.index, script, witness, hashType)), byte(hashType))
 	p.data.byKey[id] = sig
 	return sig
 }

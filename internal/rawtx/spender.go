@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
 // witnessSpender satisfies a witness script by ECDSA. It implements
@@ -34,10 +35,11 @@ type tapSpender struct {
 	hash []byte // to be signed
 }
 
-func (p *producer) newTapSpender(script []byte) (tapSpender, bool) {
-	hash, err := txscript.CalcTapscriptSignaturehash(
-		p.hashes, p.with.HashType, p.tx, p.index, p.coins, txscript.NewBaseTapLeaf(script))
-	return tapSpender{p, hash}, err == nil
+func (p *producer) newTapSpender(code []byte) (tapSpender, bool) {
+	leaf := script.LeafHash(byte(txscript.BaseLeafVersion), code)
+	place := script.TapPlace{Leaf: &leaf, Separator: script.NoSeparator}
+	hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &place)
+	return tapSpender{p, hash[:]}, ok
 }
 
 func (s tapSpender) Sign(public []byte) []byte {

@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
 // Leaves are the tapscripts by which taproot outputs are to be spent, by the
@@ -49,11 +50,11 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 	}
 	tree := p.with.Trees[[32]byte(output)]
 	if key := p.with.outputKey(output, tree); key != nil {
-		hash, err := txscript.CalcTaprootSignatureHash(p.hashes, p.with.HashType, p.tx, p.index, p.coins)
-		if err != nil {
+		hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &script.TapPlace{})
+		if !ok {
 			return nil, false
 		}
-		sig, ok := p.signSchnorr(key, hash)
+		sig, ok := p.signSchnorr(key, hash[:])
 		return [][]byte{sig}, ok
 	}
 	var leaves []descriptor.TapLeaf

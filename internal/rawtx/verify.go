@@ -3,13 +3,11 @@ package rawtx
 import (
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
@@ -17,33 +15,24 @@ import (
 type spending struct {
 	tx    *wire.MsgTx
 	coins coins
-	all   bool // every coin is known, which taproot's hashes need
-
-	hashes *txscript.TxSigHashes
+	spent []*wire.TxOut // by input; nil: not known
+	all   bool          // every coin is known, which taproot's hashes need
+	spend *script.Spend
 
 	hasP2MR bool
 	hasher  *p2mr.SigHasher // nil: not made yet
 }
 
-// coins are the outputs that are spent. One that is not known reads as empty.
+// coins are the outputs that are spent.
 type coins map[wire.OutPoint]*wire.TxOut
 
-var noCoin = &wire.TxOut{Value: -1}
-
-// FetchPrevOutput implements txscript.PrevOutputFetcher.
-func (c coins) FetchPrevOutput(at wire.OutPoint) *wire.TxOut {
-	if coin := c[at]; coin != nil {
-		return coin
+func newSpending(tx *wire.MsgTx, known map[wire.OutPoint]*wire.TxOut, hasP2MR bool) *spending {
+	s := &spending{tx: tx, coins: known, spent: make([]*wire.TxOut, len(tx.TxIn)), all: true, hasP2MR: hasP2MR}
+	for i, in := range tx.TxIn {
+		s.spent[i] = known[in.PreviousOutPoint]
+		s.all = s.all && s.spent[i] != nil
 	}
-	return noCoin
-}
-
-func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, hasP2MR bool) *spending {
-	s := &spending{tx: tx, coins: spent, all: true, hasP2MR: hasP2MR}
-	for _, in := range tx.TxIn {
-		s.all = s.all && spent[in.PreviousOutPoint] != nil
-	}
-	s.hashes = txscript.NewTxSigHashes(tx, s.coins)
+	s.spend = script.NewSpend(tx, s.spent)
 	return s
 }
 
@@ -51,58 +40,26 @@ func newSpending(tx *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, hasP2MR bo
 // spend, by the rules for transactions that nodes relay. The error is an
 // [*InputScriptError] about the first input that fails.
 func Verify(tx *wire.MsgTx, spent []*wire.TxOut) error {
-	known := make(coins, len(spent))
-	for i, in := range tx.TxIn {
-		known[in.PreviousOutPoint] = spent[i]
-	}
-	s := newSpending(tx, known, false)
+	spend := script.NewSpend(tx, spent)
 	for i := range tx.TxIn {
-		if err := s.verifyRelayed(i); err != nil {
-			return err
+		if err := spend.VerifyInput(i, script.Standard); err != nil {
+			return &InputScriptError{Tx: tx, Index: i, Err: err}
 		}
 	}
 	return nil
-}
-
-// VerifyInput is Verify of one input, by its number.
-func VerifyInput(tx *wire.MsgTx, spent []*wire.TxOut, i int) error {
-	known := make(coins, len(spent))
-	for i, in := range tx.TxIn {
-		known[in.PreviousOutPoint] = spent[i]
-	}
-	return newSpending(tx, known, false).verifyRelayed(i)
-}
-
-func (s *spending) verifyRelayed(i int) error {
-	if err := s.verify(i); err != nil {
-		return &InputScriptError{Tx: s.tx, Index: i, Err: relayed(err)}
-	}
-	return nil
-}
-
-// relayed puts an error into the words for transactions that are relayed, where
-// those for signing differ.
-func relayed(err error) error {
-	switch {
-	case errors.Is(err, ScriptError(textSignStack)):
-		return ScriptError(textInvalidStack)
-	case errors.Is(err, ScriptError(textSignNullFail)):
-		return ScriptError(textNullFail)
-	}
-	return err
 }
 
 // InputScriptError says which input's scripts fail.
 type InputScriptError struct {
 	Tx    *wire.MsgTx
 	Index int
-	Err   error // a [ScriptError]
+	Err   error // in Core's words
 }
 
 // Error returns the words of the failure.
 func (e *InputScriptError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the [ScriptError].
+// Unwrap returns what failed.
 func (e *InputScriptError) Unwrap() error { return e.Err }
 
 // Input names the input as Core does.
@@ -112,113 +69,52 @@ func (e *InputScriptError) Input() string {
 		e.Index, e.Tx.TxHash(), e.Tx.WitnessHash(), at.Hash, at.Index)
 }
 
+// A ScriptError is why an input is not signed completely, in Core's words.
+type ScriptError string
+
+// Error implements error.
+func (e ScriptError) Error() string { return string(e) }
+
+// What whoever signs is told in other words than whoever relays.
+const (
+	errSignStack    = ScriptError("Unable to sign input, invalid stack size (possibly missing key)")
+	errSignNullFail = ScriptError("CHECK(MULTI)SIG failing with non-zero signature (possibly need more signatures)")
+)
+
 // verify runs the scripts of an input with the signatures it has, by the rules
 // for transactions that nodes relay. The error is a [ScriptError].
 func (s *spending) verify(index int) error {
-	in := s.tx.TxIn[index]
-	coin := s.coins[in.PreviousOutPoint]
 	if root, ok := s.p2mrRoot(index); ok {
 		return s.verifyP2MR(index, root)
 	}
-	f, _ := formOf(coin.PkScript)
-	switch {
-	case f == payToAnchor && len(in.SignatureScript) == 0 && len(in.Witness) == 0:
-		return nil // txscript does not know of anchors
-	case f == payToTaproot && !s.all && len(in.Witness) > 0:
-		return ScriptError(textSchnorrType) // its hash cannot be computed
-	}
-	err := s.execute(index, coin)
+	err := s.spend.VerifyInput(index, script.Standard)
 	switch {
 	case err == nil:
 		return nil
-	case f == payToScriptHash && len(in.Witness) == 0 && txscript.IsErrorCode(err, txscript.ErrCleanStack):
-		return withoutWitness(lastOf(pushed(in.SignatureScript)))
-	default:
-		return scriptError(err)
+	case errors.Is(err, script.ErrInvalidStackOperation):
+		return errSignStack
+	case errors.Is(err, script.ErrNullFail):
+		return errSignNullFail
 	}
-}
-
-// execute runs the scripts of an input.
-func (s *spending) execute(index int, coin *wire.TxOut) error {
-	flags := txscript.StandardVerifyFlags
-	start := func() (*txscript.Engine, error) {
-		return txscript.NewEngine(coin.PkScript, s.tx, index, flags, nil, s.hashes, coin.Value, s.coins)
-	}
-	engine, err := start()
-	if err == nil {
-		err = engine.Execute()
-	}
-	if txscript.IsErrorCode(err, txscript.ErrCleanStack) {
-		// Core looks at what is on top before it looks at how much there is.
-		flags &^= txscript.ScriptVerifyCleanStack
-		if again, failed := start(); failed == nil && txscript.IsErrorCode(again.Execute(), txscript.ErrEvalFalse) {
-			return txscript.Error{ErrorCode: txscript.ErrEvalFalse, Description: err.Error()}
-		}
-		return err
-	}
-	if !txscript.IsErrorCode(err, txscript.ErrInvalidStackOperation) {
-		return err
-	}
-	// Core says of a condition without a value what it says of one without an end.
-	if again, failed := start(); failed == nil && endsAtCondition(again) {
-		return txscript.Error{ErrorCode: txscript.ErrUnbalancedConditional, Description: err.Error()}
-	}
-	return err
-}
-
-// endsAtCondition reports whether an engine fails at the beginning of a
-// condition.
-func endsAtCondition(engine *txscript.Engine) bool {
-	for {
-		at, err := engine.DisasmPC()
-		if err != nil {
-			return false
-		}
-		if done, err := engine.Step(); done || err != nil {
-			return strings.HasSuffix(at, " OP_IF") || strings.HasSuffix(at, " OP_NOTIF")
-		}
-	}
-}
-
-// withoutWitness says why a script fails that an output pays to by its hash and
-// that has no witness. txscript does not see that it should have one.
-func withoutWitness(redeem []byte) error {
-	switch f, _ := formOf(redeem); f {
-	case payToWitnessKeyHash:
-		return ScriptError(textMismatch)
-	case payToWitnessScriptHash:
-		return ScriptError(textWitnessEmpty)
-	case payToTaproot, payToAnchor, unknownWitness:
-		return ScriptError(textWitnessVersion)
-	default:
-		return ScriptError(textCleanStack)
-	}
+	return ScriptError(err.Error())
 }
 
 // hash returns what a signature of the input by ECDSA signs.
-func (s *spending) hash(index int, script []byte, witness bool, hashType txscript.SigHashType) ([]byte, error) {
-	if !witness {
-		return txscript.CalcSignatureHash(script, hashType, s.tx, index)
+func (s *spending) hash(index int, code []byte, witness bool, hashType txscript.SigHashType) []byte {
+	sigHash := s.spend.LegacySigHash
+	if witness {
+		sigHash = s.spend.WitnessSigHash
 	}
-	coin := s.coins[s.tx.TxIn[index].PreviousOutPoint]
-	return txscript.CalcWitnessSigHash(script, s.hashes, hashType, s.tx, index, coin.Value)
+	hash := sigHash(index, code, uint32(hashType))
+	return hash[:]
 }
 
 // checkSig reports whether sig, with its hash type behind it, is a signature of
 // the input by a public key.
-func (s *spending) checkSig(index int, sig, public, script []byte, witness bool) bool {
+func (s *spending) checkSig(index int, sig, public, code []byte, witness bool) bool {
 	if len(sig) == 0 {
 		return false
 	}
-	der, hashType := sig[:len(sig)-1], txscript.SigHashType(sig[len(sig)-1])
-	key, err := btcec.ParsePubKey(public)
-	if err != nil {
-		return false
-	}
-	parsed, err := ecdsa.ParseSignature(der)
-	if err != nil {
-		return false
-	}
-	hash, err := s.hash(index, script, witness, hashType)
-	return err == nil && parsed.Verify(hash, key)
+	hash := s.hash(index, code, witness, txscript.SigHashType(sig[len(sig)-1]))
+	return script.VerifyECDSA(public, sig[:len(sig)-1], (*[32]byte)(hash))
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -57,7 +58,7 @@ func (p *Pool) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject {
 		if len(in.SignatureScript) > maxStandardScriptSig {
 			return nonStandard("scriptsig-size")
 		}
-		if !txscript.IsPushOnlyScript(in.SignatureScript) {
+		if !script.IsPushOnly(in.SignatureScript) {
 			return nonStandard("scriptsig-not-pushonly")
 		}
 	}
@@ -128,7 +129,12 @@ func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *message
 	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
 	sigOps := 0
 	for i, in := range tx.TxIn {
-		sigOps += preciseSigOps(in.SignatureScript) + txscript.GetPreciseSigOpCount(in.SignatureScript, spent[i].PkScript, true)
+		sigOps += script.SigOps(in.SignatureScript, true)
+		if pkScript := spent[i].PkScript; script.IsPayToScriptHash(pkScript) {
+			sigOps += script.P2SHSigOps(in.SignatureScript, pkScript)
+		} else {
+			sigOps += script.SigOps(pkScript, true)
+		}
 		if sigOps > maxLegacySigOps {
 			return bad
 		}
@@ -143,17 +149,13 @@ func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *message
 			}
 		case formScriptHash:
 			redeem, ok := lastPush(in.SignatureScript)
-			if !ok || preciseSigOps(redeem) > maxRedeemSigOps {
+			if !ok || script.SigOps(redeem, true) > maxRedeemSigOps {
 				return bad
 			}
 		}
 	}
 	return nil
 }
-
-// preciseSigOps counts the signature operations of a script, those of many keys
-// by the number of keys.
-func preciseSigOps(script []byte) int { return txscript.GetPreciseSigOpCount(nil, script, true) }
 
 // lastPush returns what a script of pushes leaves on top of the stack.
 func lastPush(script []byte) ([]byte, bool) {
@@ -263,17 +265,6 @@ func spendsWitness(tx *wire.MsgTx, spent []*wire.TxOut) bool {
 // sigOpCost returns what the signature operations of a transaction count for in
 // a block.
 func (p *Pool) sigOpCost(tx *wire.MsgTx, spent []*wire.TxOut) int64 {
-	legacy, witness := 0, 0
-	for i, in := range tx.TxIn {
-		legacy += txscript.GetSigOpCount(in.SignatureScript)
-		script := spent[i].PkScript
-		if txscript.IsPayToScriptHash(script) {
-			legacy += txscript.GetPreciseSigOpCount(in.SignatureScript, script, true)
-		}
-		witness += txscript.GetWitnessSigOpCount(in.SignatureScript, script, in.Witness)
-	}
-	for _, out := range tx.TxOut {
-		legacy += txscript.GetSigOpCount(out.PkScript)
-	}
-	return int64(legacy)*p.rules.WitnessScale + int64(witness)
+	outside, inside := script.CountSigOps(tx, spent, script.Standard)
+	return int64(outside)*p.rules.WitnessScale + int64(inside)
 }

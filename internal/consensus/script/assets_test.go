@@ -46,7 +46,7 @@ func (a *asset) spend(t *testing.T, with *assetSpend) *Spend {
 func TestAssets(t *testing.T) {
 	var all []asset
 	read(t, "script_assets", &all)
-	every := uint64(8)
+	every := uint64(64)
 	if soak() {
 		every = 1
 	}
@@ -72,7 +72,7 @@ func TestAssets(t *testing.T) {
 		}
 		if a.Failure != nil {
 			s := a.spend(t, a.Failure)
-			subsets(Mandatory&^flags, 1, func(more Flags) {
+			subsets(Mandatory&^flags, every, func(more Flags) {
 				verdicts++
 				if s.VerifyInput(a.Index, flags|more) == nil {
 					t.Errorf("%d %s with %b: no error", n, a.Comment, flags|more)

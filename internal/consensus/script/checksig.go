@@ -136,7 +136,7 @@ func (m *machine) checkECDSA(sig, key, code []byte) bool {
 		return false // what is spent is not known
 	}
 	hash := m.ecdsaHash(code, sig[len(sig)-1])
-	return verifyECDSA(key, sig[:len(sig)-1], &hash)
+	return VerifyECDSA(key, sig[:len(sig)-1], &hash)
 }
 
 // keySize is the size that a key has by its first byte, -1 for no key.

@@ -31,6 +31,10 @@ const (
 	DiscourageUpgradablePubKeyType                       // types of keys without a meaning fail in tapscripts
 )
 
+// ReservedNOP4 makes OP_NOP4 fail outside of tapscripts. Chains that pay to P2MR
+// outputs have given it a meaning there alone.
+const ReservedNOP4 Flags = 1 << 31
+
 // Mandatory are the rules of blocks since all soft forks are active.
 const Mandatory = P2SH | DERSig | NullDummy | CheckLockTimeVerify | CheckSequenceVerify | Witness | Taproot
 

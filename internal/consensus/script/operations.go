@@ -24,6 +24,9 @@ func init() {
 	}
 	nop := func(*machine) Error { return none }
 	upgradable := func(m *machine) Error {
+		if m.op == 0xb3 && m.flags&ReservedNOP4 != 0 && m.version != tapscript {
+			return ErrBadOpcode
+		}
 		if m.flags&DiscourageUpgradableNOPs != 0 {
 			return ErrDiscourageUpgradableNOPs
 		}

@@ -5,9 +5,14 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// verifyECDSA checks a signature, without a hash type. Either S is taken.
-func verifyECDSA(key, sig []byte, hash *[32]byte) bool {
+// VerifyECDSA reports whether a signature, without a hash type behind it, is that
+// of a hash by a key of any form that consensus allows. Its form need not be
+// strict, and either S is taken.
+func VerifyECDSA(key, sig []byte, hash *[32]byte) bool {
 	var r, s secp256k1.ModNScalar
+	if len(key) != keySize(key) {
+		return false
+	}
 	if !laxDER(sig, &r, &s) {
 		return false
 	}

@@ -2,7 +2,7 @@ package script
 
 import "github.com/btcsuite/btcd/wire"
 
-// witnessScale is how much dearer a signature check outside of a witness is.
+// witnessScale is how much more a signature check outside of a witness counts.
 const witnessScale = 4
 
 // SigOps returns how many signature checks are counted for a script, up to where
@@ -88,19 +88,25 @@ func LegacySigOps(tx *wire.MsgTx) int {
 	return n
 }
 
-// SigOpCost returns what the signature checks of a transaction count towards the
-// limit of a block, with the outputs that it spends, one for each input. A
-// coinbase spends none: spent is nil.
-func SigOpCost(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) int {
-	cost := LegacySigOps(tx) * witnessScale
+// CountSigOps returns the signature checks that are counted for a transaction,
+// with the outputs that it spends, one for each input: those outside of witnesses,
+// and those in them. A coinbase spends none: spent is nil.
+func CountSigOps(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) (outside, inside int) {
+	outside = LegacySigOps(tx)
 	for i, out := range spent {
 		in := tx.TxIn[i]
 		if flags&P2SH != 0 {
-			cost += P2SHSigOps(in.SignatureScript, out.PkScript) * witnessScale
+			outside += P2SHSigOps(in.SignatureScript, out.PkScript)
 		}
 		if flags&Witness != 0 {
-			cost += WitnessSigOps(in.SignatureScript, out.PkScript, in.Witness)
+			inside += WitnessSigOps(in.SignatureScript, out.PkScript, in.Witness)
 		}
 	}
-	return cost
+	return outside, inside
+}
+
+// SigOpCost is what [CountSigOps] counts towards the limit of a block of Bitcoin.
+func SigOpCost(tx *wire.MsgTx, spent []*wire.TxOut, flags Flags) int {
+	outside, inside := CountSigOps(tx, spent, flags)
+	return outside*witnessScale + inside
 }

@@ -145,3 +145,5 @@ func subsets(flags Flags, every uint64, f func(Flags)) {
 func soak() bool { return os.Getenv("TRAWL_SOAK") != "" }
 
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
+
+func repeat(text string, n int) string { return strings.Repeat(text, n) }

@@ -3,12 +3,11 @@ package p2mr
 import (
 	"slices"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -152,17 +151,16 @@ func sequenceLocksOver(tx *wire.MsgTx, coins []blockfile.Coin, at *chainview.Blo
 // sigOpCost counts the signature checks of a transaction. Those of P2MR scripts are
 // bounded by their own budget.
 func (e *Engine) sigOpCost(tx *btcutil.Tx, coins []blockfile.Coin, height int32) int {
-	cost := blockchain.CountSigOps(tx) * e.net.WitnessScale
-	for i, coin := range coins {
-		in := tx.MsgTx().TxIn[i]
-		if txscript.IsPayToScriptHash(coin.Script) {
-			cost += txscript.GetPreciseSigOpCount(in.SignatureScript, coin.Script, true) * e.net.WitnessScale
-		}
-		if e.net.Active("segwit", height) {
-			cost += txscript.GetWitnessSigOpCount(in.SignatureScript, coin.Script, in.Witness)
-		}
+	flags := script.P2SH
+	if e.net.Active("segwit", height) {
+		flags |= script.Witness
 	}
-	return cost
+	spent := make([]*wire.TxOut, len(coins))
+	for i, coin := range coins {
+		spent[i] = wire.NewTxOut(coin.Amount, coin.Script)
+	}
+	outside, inside := script.CountSigOps(tx.MsgTx(), spent, flags)
+	return outside*e.net.WitnessScale + inside
 }
 
 func (e *Engine) checkReward(b *block, height int32, fees int64) error {

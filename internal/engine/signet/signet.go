@@ -12,6 +12,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
 // signetHeader begins the push, inside the witness commitment of a signet
@@ -19,8 +21,7 @@ import (
 var signetHeader = []byte{0xec, 0xc7, 0xda, 0xa2}
 
 // signetFlags are the script rules that a signet's challenge is solved under.
-const signetFlags = txscript.ScriptBip16 | txscript.ScriptVerifyWitness |
-	txscript.ScriptVerifyDERSignatures | txscript.ScriptStrictMultiSig
+const signetFlags = script.P2SH | script.Witness | script.DERSig | script.NullDummy
 
 // WitnessMagic begins the output that commits to the witnesses of a block
 // (BIP141).
@@ -38,10 +39,7 @@ func Signed(block *wire.MsgBlock, challenge []byte) bool {
 	if !ok {
 		return false
 	}
-	fetcher := txscript.NewCannedPrevOutputFetcher(challenge, 0)
-	vm, err := txscript.NewEngine(spend.TxOut[0].PkScript, sign, 0, signetFlags, nil,
-		txscript.NewTxSigHashes(sign, fetcher), 0, fetcher)
-	return err == nil && vm.Execute() == nil
+	return script.NewSpend(sign, spend.TxOut).VerifyInput(0, signetFlags) == nil
 }
 
 // signetTxs returns the two virtual transactions of BIP325.

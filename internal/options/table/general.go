@@ -44,10 +44,10 @@ var general = []options.Option{
 
 // blockCreation is about the blocks that generate calls make.
 var blockCreation = []options.Option{
-	{Name: "blockmaxweight", Arg: "<n>", Flags: unused, Help: "Largest weight of a block made here"},
-	{Name: "blockmintxfee", Arg: "<amt>", Flags: unused, Help: "Lowest fee rate, in BTC per kvB, of transactions in a block made here"},
-	{Name: "blockreservedweight", Arg: "<n>", Flags: unused, Help: "Weight to keep free for the header and the coinbase transaction"},
-	{Name: "blockversion", Arg: "<n>", Flags: debug | unused, Help: "Version of blocks made here; regtest only"},
+	{Name: "blockmaxweight", Arg: "<n>", Flags: debug, Help: "Largest weight of a block made here (default: 4000000)"},
+	{Name: "blockmintxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, of transactions in a block made here (default: 0.00000001)"},
+	{Name: "blockreservedweight", Arg: "<n>", Help: "Weight to keep free for the header and the coinbase transaction (default: 8000)"},
+	{Name: "blockversion", Arg: "<n>", Flags: debug, Help: "Version of blocks made here; regtest only"},
 }
 
 // relay is about transactions on their way.

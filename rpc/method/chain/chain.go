@@ -49,9 +49,8 @@ type Deps struct {
 	// Sync follows the chains of the peers; nil without peers.
 	Sync *ask.Ref
 
-	// MaxTipAge is the age of the tip from which on the node counts as behind;
-	// default 24 hours.
-	MaxTipAge time.Duration
+	// Initial tells whether the node is on its first way to the network's tip.
+	Initial *chainview.InitialDownload
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time

@@ -225,12 +225,6 @@ func TestDeploymentInfo(t *testing.T) {
 	}
 }
 
-// answerImport plays the chain's actor for one question about imports.
-func (r *rig) answerImport(running bool) {
-	call := actortest.Expect[*ask.Call[messages.GetImportStatus, messages.ImportStatus]](r.actor)
-	call.Answer(messages.ImportStatus{Running: running}, nil)
-}
-
 func (r *rig) infoMember(key string) string {
 	return parse(r.t, r.call("getblockchaininfo", `[]`)).Get(key).String()
 }
@@ -241,22 +235,18 @@ func TestInitialBlockDownload(t *testing.T) {
 	steps := []struct {
 		name  string
 		now   time.Time
-		asked bool // about imports
 		reads bool
 		want  string
 	}{
-		{"old tip", tip.Add(24*time.Hour + time.Second), false, false, "true"},
-		{"recent tip, reading a file", tip.Add(24 * time.Hour), true, true, "true"},
-		{"recent tip", tip.Add(24 * time.Hour), true, false, "false"},
-		{"old again", tip.Add(48 * time.Hour), false, false, "false"},
+		{"old tip", tip.Add(24*time.Hour + time.Second), false, "true"},
+		{"recent tip, reading a file", tip.Add(24 * time.Hour), true, "true"},
+		{"recent tip", tip.Add(24 * time.Hour), false, "false"},
+		{"old again", tip.Add(48 * time.Hour), false, "false"},
 	}
 	for _, step := range steps {
 		r.now = step.now
-		done := r.start("getblockchaininfo", `[]`)
-		if step.asked {
-			r.answerImport(step.reads)
-		}
-		if got := parse(t, <-done).Get("initialblockdownload").String(); got != step.want {
+		r.deps.Chain.SetImporting(step.reads)
+		if got := r.infoMember("initialblockdownload"); got != step.want {
 			t.Errorf("%s: got %s, want %s", step.name, got, step.want)
 		}
 	}
@@ -284,9 +274,7 @@ func TestVerificationProgress(t *testing.T) {
 		t.Errorf("after a reorganisation: got %s, want %s", got, want)
 	}
 	r.now = r.chain.Active().Tip().Header.Timestamp.Add(time.Hour)
-	done := r.start("getblockchaininfo", `[]`)
-	r.answerImport(false)
-	if got := parse(t, <-done).Get("verificationprogress").String(); got != "1" {
+	if got := r.infoMember("verificationprogress"); got != "1" {
 		t.Errorf("at a recent tip: got %s, want 1", got)
 	}
 	r.chain.Fail(r.chain.MineN(1), chainview.ErrUnreadable)

@@ -12,7 +12,7 @@ import (
 )
 
 func getBlockchainInfo(d *Deps) command.Command {
-	progress := newProgress(d)
+	progress := &progress{deps: d}
 	return command.Command{
 		Name:     "getblockchaininfo",
 		Category: command.Blockchain,
@@ -102,10 +102,6 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		return nil, err
 	}
 	active := reader.Active()
-	initial, err := p.initialDownload(ctx, active.Tip())
-	if err != nil {
-		return nil, err
-	}
 	tip, best := active.Tip(), bestHeader(reader, active)
 	info := blockchainInfo{
 		Chain:           d.Network.Name,
@@ -118,7 +114,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		Time:            tip.Header.Timestamp.Unix(),
 		MedianTime:      tip.MedianTimePast(),
 		Progress:        p.verified(reader, active, best),
-		InitialDownload: initial,
+		InitialDownload: d.Initial.Lasts(active.Tip()),
 		ChainWork:       uint256Text(tip.Work),
 		SizeOnDisk:      size,
 		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),

@@ -1,57 +1,20 @@
 package chain
 
 import (
-	"cmp"
-	"context"
-	"math/big"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/messages"
 )
 
-const (
-	// defaultMaxTipAge is Core's DEFAULT_MAX_TIP_AGE.
-	defaultMaxTipAge = 24 * time.Hour
-
-	// recentTip is the age of a tip up to which the progress goes by headers
-	// instead of the miner's clock, so that it is 1 at the end.
-	recentTip = 2 * time.Hour
-)
+// recentTip is the age of a tip up to which the progress goes by headers instead of
+// the miner's clock, so that it is 1 at the end.
+const recentTip = 2 * time.Hour
 
 // progress tells how far the node has come with validating its chain.
 type progress struct {
-	deps      *Deps
-	leastWork *big.Int
-	caughtUp  atomic.Bool // once set, the node is not in initial download again
-	txs       txCounter
-}
-
-func newProgress(d *Deps) *progress {
-	work, _ := new(big.Int).SetString("0"+d.Network.MinimumChainWork, 16)
-	return &progress{deps: d, leastWork: work}
-}
-
-// initialDownload reports whether the node is still on its first way to the
-// network's tip: until the tip once has the least work and is recent, with no
-// block file left to read.
-func (p *progress) initialDownload(ctx context.Context, tip *chainview.Block) (bool, error) {
-	if p.caughtUp.Load() {
-		return false, nil
-	}
-	oldest := p.deps.Now().Unix() - int64(cmp.Or(p.deps.MaxTipAge, defaultMaxTipAge)/time.Second)
-	if tip.Work.Cmp(p.leastWork) < 0 || tip.Header.Timestamp.Unix() < oldest {
-		return true, nil
-	}
-	reading, err := ask.Control(ctx, p.deps.Actor, messages.GetImportStatus{})
-	if err != nil || reading.Running {
-		return true, err
-	}
-	p.caughtUp.Store(true)
-	return false, nil
+	deps *Deps
+	txs  txCounter
 }
 
 // verified estimates the share of all transactions that the active chain

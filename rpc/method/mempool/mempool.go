@@ -125,7 +125,7 @@ func readTx(text string) (*wire.MsgTx, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return rawtx.Decode(raw, rawtx.AnyForm)
+	return rawtx.Decode(raw, rawtx.WitnessForm)
 }
 
 // maxPackage is how many transactions one call may bring.

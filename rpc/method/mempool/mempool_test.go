@@ -22,7 +22,8 @@ const (
 		"0180969800000000000151" + "00000000"
 	burnTx = "02000000010000000000000000000000000000000000000000000000000000000000000001000000000000000000" +
 		"018096980000000000016a" + "00000000"
-	someID = "0000000000000000000000000000000000000000000000000000000000000005"
+	noInputs = "0200000000010000000000000000015100000000" // as one without witnesses
+	someID   = "0000000000000000000000000000000000000000000000000000000000000005"
 )
 
 // rig is the methods above a pool that the test answers for.
@@ -114,6 +115,9 @@ func (r *rig) call(method, params string) string {
 func TestErrors(t *testing.T) {
 	tests := []struct{ method, params, want string }{
 		{"sendrawtransaction", `["00"]`, `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`},
+		{"sendrawtransaction", `["` + noInputs + `"]`, `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`},
+		{"testmempoolaccept", `[["` + noInputs + `"]]`, `{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`},
+		{"submitpackage", `[["` + noInputs + `","` + someTx + `"]]`, `{"code":-22,"message":"TX decode failed: ` + noInputs + ` Make sure the tx has at least one input."}`},
 		{"sendrawtransaction", `["` + someTx + `", 1]`, `{"code":-8,"message":"Fee rates larger than or equal to 1BTC/kvB are not accepted"}`},
 		{"sendrawtransaction", `["` + burnTx + `"]`, `{"code":-25,"message":"Unspendable output exceeds maximum configured by user (maxburnamount)"}`},
 		{"testmempoolaccept", `[[]]`, `{"code":-8,"message":"Array must contain between 1 and 25 transactions."}`},

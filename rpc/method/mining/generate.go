@@ -136,7 +136,7 @@ func (d *Deps) generate(ctx context.Context, script []byte, count int32, tries u
 // fill puts the transactions of the pool, if there are any, into an order for one
 // block. Without any, the blocks of the order are made at once.
 func (d *Deps) fill(ctx context.Context, order *messages.Generate) error {
-	best, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{MinRate: int64(d.MinTxFee)})
+	best, err := ask.Ask(ctx, d.Pool, d.selection())
 	if err != nil || len(best.Txs) == 0 {
 		return err
 	}

@@ -68,7 +68,7 @@ func (d *Deps) generateBlock(ctx context.Context, a *command.Args) (any, error) 
 		return nil, err
 	}
 	// The block is put together without the pool, which remembers its size.
-	if _, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{Nothing: true}); err != nil {
+	if _, err := ask.Ask(ctx, d.Pool, messages.SelectTxs{Reserved: d.Blocks.Reserved, Nothing: true}); err != nil {
 		return nil, err
 	}
 	block, err := ask.Ask(ctx, d.Actor, messages.GenerateBlock{

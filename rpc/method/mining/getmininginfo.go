@@ -81,7 +81,7 @@ func getMiningInfo(d *Deps) command.Command {
 				Target:          pow.Target(bits),
 				HashRate:        hashRate(tip, hashBlocks, d.Network.Params),
 				PooledTxs:       pool.Size,
-				MinTxFee:        d.MinTxFee,
+				MinTxFee:        d.Blocks.MinTxFee,
 				Chain:           d.Network.Name,
 				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},
 				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),

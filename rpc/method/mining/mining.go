@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -22,6 +23,10 @@ type Deps struct {
 	Chain   *chainview.Current
 	Actor   *ask.Ref // owns the chain
 	Pool    *ask.Ref // owns the pool of unconfirmed transactions
+	Peers   *ask.Ref // owns the connections; nil without
+
+	// Initial tells whether the node is on its first way to the network's tip.
+	Initial *chainview.InitialDownload
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
@@ -30,12 +35,25 @@ type Deps struct {
 	// tip; nil: it follows Bitcoin's rules.
 	NextBits func(tip *chainview.Block, now time.Time) uint32
 
-	// MinTxFee is the least fee of transactions that go into a block, for
-	// 1000 virtual bytes.
-	MinTxFee jsontree.Amount
+	// Blocks says how blocks are put together.
+	Blocks Blocks
 
 	// Warnings returns what the operator should know; nil: nothing ever.
 	Warnings func() []string
+}
+
+// Blocks says how blocks are put together.
+type Blocks struct {
+	MaxWeight int64           // default: what the rules allow
+	Reserved  int64           // weight that is kept free for header and coinbase; default 8000
+	MinTxFee  jsontree.Amount // least fee of transactions, for 1000 virtual bytes
+}
+
+// selection asks the pool for the transactions of the best block.
+func (d *Deps) selection() messages.SelectTxs {
+	return messages.SelectTxs{
+		MaxWeight: d.Blocks.MaxWeight, Reserved: d.Blocks.Reserved, MinRate: int64(d.Blocks.MinTxFee),
+	}
 }
 
 // Commands returns the methods.
@@ -44,6 +62,7 @@ func Commands(d Deps) []command.Command {
 		generateBlock(&d),
 		generateToAddress(&d),
 		generateToDescriptor(&d),
+		getBlockTemplate(&d),
 		getMiningInfo(&d),
 		getNetworkHashPS(&d),
 		setMockTime(&d),

@@ -47,12 +47,12 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 	sys := actortest.New(t)
 	r := &rig{t: t, chain: sys.Probe("chain")}
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
-		Network:  network,
-		Chain:    chainOf(t, network, times...),
-		Actor:    r.chain.Ref,
-		Pool:     sys.EmptyPool(),
-		Now:      func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
-		MinTxFee: 1,
+		Network: network,
+		Chain:   chainOf(t, network, times...),
+		Actor:   r.chain.Ref,
+		Pool:    sys.EmptyPool(),
+		Now:     func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
+		Blocks:  mining.Blocks{MinTxFee: 1},
 	}))
 	if err != nil {
 		t.Fatal(err)

@@ -16,11 +16,14 @@ func blocksPerRetarget(params *chaincfg.Params) int32 {
 }
 
 // nextBits returns the target, in compact form, of a block made now on top of tip.
-func (d *Deps) nextBits(tip *chainview.Block) uint32 {
+func (d *Deps) nextBits(tip *chainview.Block) uint32 { return d.bitsAt(tip, d.Now()) }
+
+// bitsAt returns the target, in compact form, of a block made at a time on top of tip.
+func (d *Deps) bitsAt(tip *chainview.Block, at time.Time) uint32 {
 	if d.NextBits != nil {
-		return d.NextBits(tip, d.Now())
+		return d.NextBits(tip, at)
 	}
-	return nextBits(tip, d.Now(), d.Network.Params)
+	return nextBits(tip, at, d.Network.Params)
 }
 
 // nextBits returns the target, in compact form, of a block made now on top of

@@ -39,7 +39,7 @@ func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
 			return nil, err
 		}
 		var ok bool
-		if copies[i], ok = decodeTx(text, rawtx.AnyForm); !ok {
+		if copies[i], ok = decodeTx(text, rawtx.WitnessForm); !ok {
 			return nil, command.Errorf(command.DeserializationError,
 				"TX decode failed for tx %d. Make sure the tx has at least one input.", i)
 		}

@@ -75,6 +75,25 @@ func TestTaprootLeaf(t *testing.T) {
 	}
 }
 
+// A transaction without inputs is none for whoever signs or combines: its first
+// bytes are those of one with witnesses.
+func TestNoInputs(t *testing.T) {
+	table := rig(t, "regtest", true)
+	const noInputs = "0200000000010000000000000000015100000000"
+	for method, want := range map[string]string{
+		"signrawtransactionwithkey": `{"code":-22,"message":"TX decode failed. Make sure the tx has at least one input."}`,
+		"combinerawtransaction":     `{"code":-22,"message":"TX decode failed for tx 0. Make sure the tx has at least one input."}`,
+	} {
+		args := fmt.Sprintf(`[%q,[]]`, noInputs)
+		if method == "combinerawtransaction" {
+			args = fmt.Sprintf(`[[%q]]`, noInputs)
+		}
+		if result, fault := call(t, table, method, parse(t, args)); fault != want {
+			t.Errorf("%s: %s%s, want %s", method, result, fault, want)
+		}
+	}
+}
+
 // What goes wrong while coins are looked up is no fault of the client's.
 func TestCoinLookupFails(t *testing.T) {
 	table := rig(t, "regtest", true, func(d *rawtx.Deps) {

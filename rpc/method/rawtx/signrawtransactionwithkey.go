@@ -43,7 +43,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	tx, ok := decodeTx(text, rawtx.AnyForm)
+	tx, ok := decodeTx(text, rawtx.WitnessForm)
 	if !ok {
 		return nil, signing.ErrDecode
 	}

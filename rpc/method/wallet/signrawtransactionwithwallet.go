@@ -86,7 +86,7 @@ func decodeTx(text string) (*wire.MsgTx, []byte) {
 	if err != nil {
 		return nil, nil
 	}
-	tx, ok := rawtx.Decode(raw, rawtx.AnyForm)
+	tx, ok := rawtx.Decode(raw, rawtx.WitnessForm)
 	if !ok {
 		return nil, nil
 	}

@@ -13,11 +13,16 @@ import (
 // Hash reads a hash of exactly 64 hexadecimal digits. name is what error
 // messages call it.
 func Hash(v *jsontree.Value, name string) (chainhash.Hash, error) {
-	var hash chainhash.Hash
 	text, err := v.AsString()
 	if err != nil {
-		return hash, err
+		return chainhash.Hash{}, err
 	}
+	return HashText(text, name)
+}
+
+// HashText is Hash for a text.
+func HashText(text, name string) (chainhash.Hash, error) {
+	var hash chainhash.Hash
 	if len(text) != chainhash.MaxHashStringSize {
 		return hash, command.Errorf(command.InvalidParameter, "%s must be of length %d (not %d, for '%s')",
 			name, chainhash.MaxHashStringSize, len(text), text)
