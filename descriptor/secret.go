@@ -4,7 +4,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"github.com/seed61375155/trawl/descriptor/internal/curve"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // PrivateKey is a private key of secp256k1.
@@ -57,13 +57,7 @@ func (s *secretKey) wif(net *Network) string {
 // public returns the public key in the form that is used.
 func (s *secretKey) public() []byte {
 	scalar := s.scalar.Bytes()
-	point := curve.BaseMult(&scalar)
-	if !s.compressed {
-		return point.Uncompressed()
-	}
-	var key [curve.Size]byte
-	point.PutCompressed(&key)
-	return key[:]
+	return curve.PublicKey(&scalar, s.compressed)
 }
 
 // keyring holds the private keys of a descriptor by the hash of their public

@@ -4,7 +4,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"github.com/seed61375155/trawl/descriptor/internal/curve"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // tapBatch computes the output keys of tr() for many indices together.

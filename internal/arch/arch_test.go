@@ -13,14 +13,15 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
-	"descriptor":           {"internal/cores", "internal/p2mr", "internal/slhdsa"},
+	"descriptor":           {"internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"filters":              {"internal/scriptset"},
 	"internal/chainview":   nil,
 	"internal/clock":       nil,
 	"internal/coinstats":   {"internal/muhash"},
-	"internal/consensus":   nil,
+	"internal/consensus":   {"internal/curve"},
 	"internal/cores":       nil,
 	"internal/corelog":     nil,
+	"internal/curve":       nil,
 	"internal/dialect":     {"descriptor"},
 	"internal/headersync":  nil,
 	"internal/jsontree":    nil,
@@ -31,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/p2p":         nil,
 	"internal/rangefilter": nil,
 	"internal/scriptset":   nil,
-	"internal/rawtx":       {"descriptor", "internal/consensus", "internal/p2mr", "internal/slhdsa"},
+	"internal/rawtx":       {"descriptor", "internal/consensus", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/slots":       {"messages"},
 	"internal/slhdsa":      {"internal/cores"},
 	"internal/spends":      nil,
@@ -42,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/wallet": {
 		"descriptor", "messages", "internal/cores", "internal/dialect", "internal/p2mr", "internal/slhdsa", "internal/walletfile",
 	},
-	"internal/walletfile": {"descriptor", "internal/cores"},
+	"internal/walletfile": {"descriptor", "internal/cores", "internal/curve"},
 
 	// The disk.
 	"internal/vfs":    nil,

@@ -6,6 +6,8 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // signECDSA signs a hash of 32 bytes. The result is in DER.
@@ -15,10 +17,13 @@ import (
 // until R has its highest bit clear. Half of them do.
 func signECDSA(private *btcec.PrivateKey, hash []byte) []byte {
 	secret := private.Key.Bytes()
+	defer clear(secret[:])
 	var extra []byte
 	for counter := uint32(1); ; counter++ {
 		nonce := secp256k1.NonceRFC6979(secret[:], hash, extra, nil, 0)
-		if sig, low := signWithNonce(&private.Key, nonce, hash); low {
+		sig, low := signWithNonce(&private.Key, nonce, hash)
+		nonce.Zero()
+		if low {
 			return sig
 		}
 		extra = make([]byte, 32)
@@ -28,19 +33,48 @@ func signECDSA(private *btcec.PrivateKey, hash []byte) []byte {
 
 // signWithNonce makes the signature of SEC1 4.1.3 with the smaller S (BIP146).
 // It reports whether R is below 2^255. Neither R nor S is 0 but for nonces that
-// nobody finds.
+// nobody finds. The time that it takes depends neither on the secret nor on the
+// nonce, of which a few bits of many signatures would betray the secret.
 func signWithNonce(secret, nonce *secp256k1.ModNScalar, hash []byte) (sig []byte, low bool) {
-	var point secp256k1.JacobianPoint
-	secp256k1.ScalarBaseMultNonConst(nonce, &point)
-	point.ToAffine()
-	var r, s, e secp256k1.ModNScalar
-	x := point.X.Bytes()
+	scalar := nonce.Bytes()
+	defer clear(scalar[:])
+	point := curve.BaseMult(&scalar)
+	var r, s, e, inverse secp256k1.ModNScalar
+	defer inverse.Zero()
+	x := point.X()
 	r.SetByteSlice(x[:])
 	e.SetByteSlice(hash)
-	s.Mul2(secret, &r).Add(&e).Mul(new(secp256k1.ModNScalar).InverseValNonConst(nonce))
+	invert(&inverse, nonce)
+	s.Mul2(secret, &r).Add(&e).Mul(&inverse)
 	if s.IsOverHalfOrder() {
 		s.Negate()
 	}
 	first := r.Bytes()[0]
 	return ecdsa.NewSignature(&r, &s).Serialize(), first < 0x80
+}
+
+// minusTwo is the order of the curve less 2, the highest digit of 4 bits first.
+var minusTwo = func() (digits [64]byte) {
+	two := new(secp256k1.ModNScalar).SetInt(2)
+	for i, b := range two.Negate().Bytes() {
+		digits[2*i], digits[2*i+1] = b>>4, b&0xf
+	}
+	return digits
+}()
+
+// invert sets z to 1/a, by Fermat: it is a to the power of the order less 2. Which
+// products are computed does not depend on a.
+func invert(z, a *secp256k1.ModNScalar) {
+	var powers [16]secp256k1.ModNScalar
+	powers[0].SetInt(1)
+	for i := 1; i < len(powers); i++ {
+		powers[i].Mul2(&powers[i-1], a)
+	}
+	z.SetInt(1)
+	for _, digit := range minusTwo {
+		z.Square().Square().Square().Square().Mul(&powers[digit])
+	}
+	for i := range powers {
+		powers[i].Zero()
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // Keys are the private keys that may sign, by the hash of their public keys.
@@ -35,10 +36,7 @@ func (k Keys) AddWIF(text string, net *descriptor.Network) bool {
 		return false
 	}
 	private := secp256k1.NewPrivateKey(&scalar)
-	public := private.PubKey().SerializeUncompressed()
-	if compressed {
-		public = private.PubKey().SerializeCompressed()
-	}
+	public := curve.PublicKey((*curve.Scalar)(payload[:32]), compressed)
 	k[hash160(public)] = &key{private, public, compressed}
 	return true
 }

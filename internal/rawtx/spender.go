@@ -47,11 +47,7 @@ func (s tapSpender) Sign(public []byte) []byte {
 	if key == nil {
 		return nil
 	}
-	sig, ok := s.signSchnorr(key.private, s.hash)
-	if !ok {
-		return nil
-	}
-	return sig
+	return s.signSchnorr(key.private, s.hash)
 }
 
 func (s tapSpender) PublicKey(hash []byte) []byte {

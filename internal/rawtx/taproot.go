@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // Leaves are the tapscripts by which taproot outputs are to be spent, by the
@@ -54,8 +54,7 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 		if !ok {
 			return nil, false
 		}
-		sig, ok := p.signSchnorr(key, hash[:])
-		return [][]byte{sig}, ok
+		return [][]byte{p.signSchnorr(key, hash[:])}, true
 	}
 	var leaves []descriptor.TapLeaf
 	if tree != nil {
@@ -74,7 +73,7 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 func (s *Signing) outputKey(output []byte, tree *descriptor.TapTree) *btcec.PrivateKey {
 	if tree != nil {
 		if found := s.Keys.byXOnly(tree.Internal[1:]); found != nil {
-			return txscript.TweakTaprootPrivKey(*found.private, tree.Root)
+			return tweak(found.private, tree.Root)
 		}
 	}
 	if found := s.Keys.byXOnly(output); found != nil {
@@ -92,25 +91,22 @@ func (k Keys) tweaked() map[[32]byte]*btcec.PrivateKey {
 	byOutput := make(map[[32]byte]*btcec.PrivateKey, len(k))
 	for _, key := range k {
 		if key.compressed {
-			private := txscript.TweakTaprootPrivKey(*key.private, nil)
-			byOutput[[32]byte(schnorr.SerializePubKey(private.PubKey()))] = private
+			private := tweak(key.private, nil)
+			scalar := private.Key.Bytes()
+			byOutput[[32]byte(curve.PublicKey(&scalar, true)[1:])] = private
+			clear(scalar[:])
 		}
 	}
 	return byOutput
 }
 
-// signSchnorr signs with the zero bytes that Core uses as additional data of
-// the nonce (BIP340). The hash type is left away where it is the default.
-func (p *producer) signSchnorr(key *btcec.PrivateKey, hash []byte) ([]byte, bool) {
-	sig, err := schnorr.Sign(key, hash, schnorr.CustomNonce([32]byte{}))
-	if err != nil {
-		return nil, false
-	}
-	raw := sig.Serialize()
+// signSchnorr signs a hash. The hash type is left away where it is the default.
+func (p *producer) signSchnorr(key *btcec.PrivateKey, hash []byte) []byte {
+	sig := signSchnorr(key, hash)
 	if p.with.HashType != txscript.SigHashDefault {
-		raw = append(raw, byte(p.with.HashType))
+		sig = append(sig, byte(p.with.HashType))
 	}
-	return raw, true
+	return sig
 }
 
 // tapscript returns the smallest witness of a leaf.

@@ -3,6 +3,8 @@ package walletfile
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // PublicKey is a serialized public key of 33 or 65 bytes.
@@ -38,10 +40,5 @@ func publicKeyOf(secret *Secret, compressed bool) PublicKey {
 		return nil
 	}
 	defer scalar.Zero()
-	private := secp256k1.NewPrivateKey(&scalar)
-	defer private.Zero()
-	if compressed {
-		return private.PubKey().SerializeCompressed()
-	}
-	return private.PubKey().SerializeUncompressed()
+	return curve.PublicKey((*curve.Scalar)(b), compressed)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"github.com/seed61375155/trawl/descriptor/internal/curve"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // PayloadSize is the size of a serialized extended key without its version.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"github.com/seed61375155/trawl/descriptor/internal/curve"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // Range derives the public keys of consecutive children of one parent. It
