@@ -78,6 +78,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err := cfg.chooseFilters(); err != nil {
 		return nil, err
 	}
+	if err := cfg.claimDirs(net); err != nil {
+		return nil, err
+	}
 	n := &Node{
 		cfg: cfg, net: net, clock: new(clock.Clock),
 		view: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]),

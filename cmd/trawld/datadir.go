@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
@@ -13,38 +14,53 @@ const (
 	lockName = ".lock"
 )
 
+// checkDirs refuses directories with data of another program, before anything is
+// written there.
+func checkDirs(s *options.Settings, blocks string) error {
+	cfg := trawl.Config{Dir: s.NetDir(), BlocksDir: blocks, Chain: string(s.Chain()), Dialect: s.Dialect()}
+	var err error
+	if cfg.SignetChallenge, err = signetChallenge(s); err != nil {
+		return err
+	}
+	return trawl.CheckDirs(cfg)
+}
+
+// blocksDir returns the folder of the block files, <blocksdir>/[<network>/]blocks.
+func blocksDir(s *options.Settings) (string, error) {
+	base := s.DataDir()
+	if dir := s.Path("blocksdir", ""); dir != "" {
+		var err error
+		if base, err = filepath.Abs(dir); err != nil {
+			return "", err
+		}
+		if !(options.OS{}).IsDir(base) {
+			return "", refuse("Specified blocks directory \"%s\" does not exist.", s.String("blocksdir", ""))
+		}
+	}
+	return filepath.Join(base, s.Chain().Dir(), "blocks"), nil
+}
+
 // makeDirs makes the folders of a session, in Core's layout:
 //
 //	<datadir>/[<network>/]{chainstate,indexes,wallets}
 //	<blocksdir>/[<network>/]blocks
 //
 // Like Core it makes the folder wallets only together with the one it lies in,
-// so that wallets of an old layout are still found. It returns the folder of
-// the blocks.
-func makeDirs(s *options.Settings) (blocks string, err error) {
-	blocksBase := s.DataDir()
-	if dir := s.Path("blocksdir", ""); dir != "" {
-		if blocksBase, err = filepath.Abs(dir); err != nil {
-			return "", err
-		}
-		if !(options.OS{}).IsDir(blocksBase) {
-			return "", refuse("Specified blocks directory \"%s\" does not exist.", s.String("blocksdir", ""))
-		}
-	}
+// so that wallets of an old layout are still found.
+func makeDirs(s *options.Settings, blocks string) error {
 	for _, dir := range []string{s.DataDir(), s.NetDir()} {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 			if err := os.MkdirAll(filepath.Join(dir, "wallets"), dirMode); err != nil {
-				return "", err
+				return err
 			}
 		}
 	}
-	blocks = filepath.Join(blocksBase, s.Chain().Dir(), "blocks")
 	for _, dir := range []string{blocks, filepath.Join(s.NetDir(), "chainstate"), filepath.Join(s.NetDir(), "indexes")} {
 		if err := os.MkdirAll(dir, dirMode); err != nil {
-			return "", err
+			return err
 		}
 	}
-	return blocks, nil
+	return nil
 }
 
 // lockDirs locks folders against another daemon. The files it returns hold the

@@ -60,8 +60,14 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := makeDirs(settings)
+	blocks, err := blocksDir(settings)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkDirs(settings, blocks); err != nil {
+		return nil, err
+	}
+	if err := makeDirs(settings, blocks); err != nil {
 		return nil, err
 	}
 	s := &session{settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr}

@@ -48,11 +48,13 @@ var mayImport = map[string][]string{
 	// The disk.
 	"internal/vfs":    nil,
 	"store/blockfile": {"internal/vfs"},
-	"store/chaindb":   {"store/blockfile", "internal/vfs"},
+	"store/chaindb":   {"store/blockfile", "store/internal", "internal/vfs"},
+	"store/datadir":   {"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal", "store/segment", "store/txindex"},
+	"store/internal":  nil,
 	"store/poolfile":  {"internal/rawtx", "internal/vfs"},
-	"store/segment":   {"internal/vfs"},
-	"store/blockrows": nil,
-	"store/txindex":   nil,
+	"store/segment":   {"store/internal", "internal/vfs"},
+	"store/blockrows": {"store/internal"},
+	"store/txindex":   {"store/internal"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
 	// Who owns what. No actor knows another.

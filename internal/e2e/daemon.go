@@ -221,6 +221,9 @@ func (d *Daemon) WantCleanEnd() {
 	}
 }
 
+// HasEnded reports whether the process has ended.
+func (d *Daemon) HasEnded() bool { return d.process.HasEnded() }
+
 // Kill ends the process at once, as a crash does. It is without effect on one
 // that has ended.
 func (d *Daemon) Kill() {

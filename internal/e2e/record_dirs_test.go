@@ -157,11 +157,7 @@ func (r recorder) save(m *making, mine string) {
 		t.Fatal(err)
 	}
 	archive := filepath.Join(folder, name+".tar.gz")
-	pack := exec.CommandContext(t.Context(), "tar", "--sparse", "--hole-detection=raw", "--format=gnu", "--owner=0", "--group=0", "--sort=name",
-		"--exclude=debug.log", "--exclude=.lock", "--exclude=.cookie", "--use-compress-program=gzip -9n", "-C", m.Dir, "-cf", absolute(t, archive), ".")
-	if out, err := pack.CombinedOutput(); err != nil {
-		t.Fatalf("tar: %v\n%s", err, out)
-	}
+	pack(t, m.Dir, archive)
 	dir := t.TempDir()
 	unpack(t, archive, dir)
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir, Args: m.args, Program: r.program})
@@ -191,6 +187,16 @@ func (d recordedDir) write(t *testing.T, path string) {
 	}
 	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// pack packs a directory but for logs, locks and logins.
+func pack(t *testing.T, dir, archive string) {
+	t.Helper()
+	tar := exec.CommandContext(t.Context(), "tar", "--sparse", "--hole-detection=raw", "--format=gnu", "--owner=0", "--group=0", "--sort=name",
+		"--exclude=debug.log", "--exclude=.lock", "--exclude=.cookie", "--use-compress-program=gzip -9n", "-C", dir, "-cf", absolute(t, archive), ".")
+	if out, err := tar.CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
 	}
 }
 

@@ -107,11 +107,14 @@ type DB struct {
 }
 
 // Open opens the chain database, or makes an empty one. Beyond errors of the
-// file system it reports [ErrDamaged], [ErrWrongNetwork] and
-// [blockfile.ErrKeyStored]. A database is open in one process at a time.
+// file system it reports [ErrDamaged], [ErrWrongNetwork], [ErrNewer], [ErrForeign]
+// and [blockfile.ErrKeyStored]. A database is open in one process at a time.
 func Open(o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if err := refuseForeign(o.Dir); err != nil {
+		return nil, err
 	}
 	for _, dir := range []string{o.Dir, o.BlocksDir} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

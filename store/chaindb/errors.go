@@ -30,6 +30,11 @@ var (
 	ErrClosed = errors.New("chain database closed")
 	// ErrWrongNetwork reports, from [Open], the database of another network.
 	ErrWrongNetwork = errors.New("chain database belongs to another network")
+	// ErrNewer reports a database that a later revision has written.
+	ErrNewer = errors.New("chain database is of a newer version of this program")
+	// ErrForeign reports a folder with the database of another program. Nothing
+	// in it was changed.
+	ErrForeign = errors.New("folder holds a database of another program")
 )
 
 // fromLevelDB puts our sentinels in place of goleveldb's errors.

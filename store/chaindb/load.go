@@ -77,6 +77,8 @@ func (db *DB) checkFormat(format []byte) error {
 		return nil
 	case len(format) != 5:
 		return fmt.Errorf("%w: format record %x", ErrCorrupt, format)
+	case format[0] > formatVersion:
+		return fmt.Errorf("%w: format %d, this one knows formats up to %d", ErrNewer, format[0], formatVersion)
 	case format[0] != formatVersion:
 		return fmt.Errorf("%w: format %d, this program writes %d", ErrDamaged, format[0], formatVersion)
 	}

@@ -19,6 +19,9 @@ import (
 // open, so that [Open] makes new ones over the blocks that are there. It is
 // also what -reindex does. Blocks are not touched.
 func Rebuild(o Options) error {
+	if err := refuseForeign(o.Dir); err != nil {
+		return err
+	}
 	// Renamed first: half a leveldb folder must not be taken for a whole one.
 	old := o.Dir + ".old"
 	err := os.RemoveAll(old)

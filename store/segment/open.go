@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
 // Open opens the store in a directory, or makes one.
@@ -36,6 +38,11 @@ func Open(options Options) (*Store, error) {
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if whose, err := Look(s.dir); err != nil {
+		return nil, fmt.Errorf("look at filter index: %w", err)
+	} else if whose == dbfiles.Foreign {
+		return nil, ErrForeign
 	}
 	keyDir := filepath.Join(s.dir, "db")
 	if err := os.MkdirAll(keyDir, 0o700); err != nil {

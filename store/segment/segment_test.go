@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -371,12 +373,31 @@ func TestForeignDirectoryIsLeftAlone(t *testing.T) {
 	if err := os.WriteFile(file, []byte("filters"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	before := tree(t, dir)
 	if _, err := Open(Options{Dir: dir}); !errors.Is(err, ErrForeign) {
 		t.Fatalf("Open = %v, want %v", err, ErrForeign)
 	}
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
+	if after := tree(t, dir); !maps.Equal(before, after) {
+		t.Errorf("before %q, after %q", before, after)
 	}
+}
+
+// tree returns the files of a folder with what is in them.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files[path] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func TestNoWriteAfterFailure(t *testing.T) {

@@ -1,0 +1,50 @@
+package trawl
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/store/datadir"
+)
+
+// CheckDirs reports whether [Open] would take Dir and BlocksDir of a Config as far
+// as it concerns whose data they hold, and changes nothing. [Open] does the same
+// before it writes; CheckDirs is for hosts that write files of their own there
+// before. They are refused where they hold data of another program, as Bitcoin
+// Core's, which has the same names, and data of another network or of a later
+// revision. The text of the error says what was seen and what to do.
+func CheckDirs(cfg Config) error {
+	net, err := cfg.network()
+	if err != nil {
+		return err
+	}
+	return datadir.Check(cfg.dirs(net))
+}
+
+func (c *Config) dirs(net *dialect.Network) (datadir.Dirs, datadir.Network) {
+	dirs := datadir.Dirs{Data: filepath.Clean(c.Dir), Blocks: c.BlocksDir}
+	if dirs.Blocks != "" {
+		dirs.Blocks = filepath.Clean(dirs.Blocks)
+	}
+	return dirs, datadir.Network{
+		Name: fmt.Sprintf("%s (%s)", c.Chain, cmp.Or(c.Dialect, dialect.NameBitcoin)), Magic: net.Magic,
+	}
+}
+
+// claimDirs takes possession of the directories, which it makes where they are
+// missing.
+func (c *Config) claimDirs(net *dialect.Network) error {
+	dirs, network := c.dirs(net)
+	if err := datadir.Check(dirs, network); err != nil {
+		return err
+	}
+	for _, dir := range []string{c.Dir, c.BlocksDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("trawl: %w", err)
+		}
+	}
+	return datadir.Claim(dirs, network)
+}

@@ -1,0 +1,95 @@
+package trawl_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/store/datadir"
+)
+
+// A directory of another program is refused before anything is written there.
+func TestOpenForeignDirectory(t *testing.T) {
+	dir := t.TempDir()
+	blocks := filepath.Join(dir, "blocks")
+	if err := os.Mkdir(blocks, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(blocks, "blk00000.dat"), []byte("of Core"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cfg := range []trawl.Config{
+		{Dir: dir, Chain: "regtest"},
+		{Dir: dir, Chain: "regtest", Reindex: true, BlockFilterIndex: true},
+		{Dir: filepath.Join(dir, "new"), BlocksDir: blocks, Chain: "regtest"},
+	} {
+		checked := trawl.CheckDirs(cfg)
+		node, err := trawl.Open(t.Context(), cfg)
+		if err == nil {
+			shut(t, node)
+		}
+		if _, ok := errors.AsType[*datadir.ForeignError](err); !ok || checked == nil || checked.Error() != err.Error() {
+			t.Errorf("CheckDirs: %v, Open: %v", checked, err)
+		}
+	}
+	wantEntries(t, dir, "blocks")
+	wantEntries(t, blocks, "blk00000.dat")
+}
+
+func wantEntries(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	var got []string
+	for _, entry := range entries {
+		got = append(got, entry.Name())
+	}
+	if err != nil || strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("in %s are %q, %v, want %q", dir, got, err, want)
+	}
+}
+
+// Block files in a directory of their own, from before there were marks, are known
+// by the chain database that they belong to; those of another program are not taken
+// for them.
+func TestOldBlocksDirectory(t *testing.T) {
+	cfg := regtest(t.TempDir())
+	cfg.BlocksDir = filepath.Join(t.TempDir(), "blocks")
+	node := open(t, cfg)
+	generate(t, node, []byte{0x51}, 3)
+	shut(t, node)
+
+	other := cfg
+	other.BlocksDir = filepath.Join(t.TempDir(), "blocks")
+	node = open(t, trawl.Config{Dir: t.TempDir(), BlocksDir: other.BlocksDir, Chain: "regtest", SmallFiles: true})
+	generate(t, node, []byte{0x52}, 5)
+	shut(t, node)
+	for _, dir := range []string{cfg.Dir, cfg.BlocksDir, other.BlocksDir} {
+		if err := os.Remove(filepath.Join(dir, datadir.MarkName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if err := trawl.CheckDirs(other); err == nil {
+		t.Error("the blocks of another chain were taken")
+	}
+	if err := trawl.CheckDirs(cfg); err != nil {
+		t.Error(err)
+	}
+	shut(t, open(t, cfg))
+	if err := trawl.CheckDirs(other); err == nil {
+		t.Error("the blocks of another chain were taken for ours")
+	}
+}
+
+// Directories of one network are not used for another.
+func TestOpenOtherNetwork(t *testing.T) {
+	cfg := trawl.Config{Dir: t.TempDir(), Chain: "regtest", SmallFiles: true}
+	shut(t, open(t, cfg))
+	cfg.Chain = "signet"
+	if _, err := trawl.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "belongs to regtest (bitcoin), not to signet (bitcoin)") {
+		t.Errorf("got %v", err)
+	}
+}

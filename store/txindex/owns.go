@@ -1,0 +1,30 @@
+package txindex
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
+)
+
+// Look reads whose index lies in a folder. Nothing is changed, nor opened as a
+// database.
+func Look(dir string) (dbfiles.Verdict, error) { return dbfiles.Judge(dir, owns) }
+
+// owns reports whether a pair can be one of this package's. Bitcoin Core, whose
+// index has the same place and the same first letters, keeps other values.
+func owns(key, value []byte) bool {
+	if len(key) == 0 {
+		return false
+	}
+	deleted := value == nil
+	switch key[0] {
+	case prefixBest:
+		return len(key) == 1 && (deleted || len(value) == bestSize)
+	case prefixBlock:
+		return len(key) == 1+4 && (deleted || len(value) == chainhash.HashSize)
+	case prefixTx:
+		// Numbers of a block and in it are small; Core's value has no zeros there.
+		return len(key) == 1+chainhash.HashSize && (deleted || len(value) == rowSize && value[3] == 0 && value[7] == 0)
+	}
+	return false
+}
