@@ -56,11 +56,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay, Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
-			Peers: n.peers, Initial: n.initial,
+			Peers: n.peers, Initial: n.initial, Warnings: n.warnings,
 			NextBits: nextBitsOf(n.net),
 		}),
 		net.Commands(net.Deps{
-			Version: n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
+			Warnings: n.warnings,
+			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
 			Peers: n.peers, Sync: n.sync, Relay: n.relay, AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
 			RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()), IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
@@ -102,7 +103,7 @@ func (n *Node) walletsWritten() func(ctx context.Context) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), Initial: n.initial,
+		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.crew.Spread,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/actors/alerts"
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/indexer"
@@ -46,12 +47,14 @@ type Node struct {
 	crew  *cores.Crew // nil without the index
 
 	initial *chainview.InitialDownload
+	raised  ask.Feed[messages.WarningRaised]
 
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	store            *segment.Store // nil without the index
 	mempool, relay   *Ref
-	chain, txbuilder *Ref
+	chain, alerts    *Ref
+	txbuilder        *Ref
 	coins            *Ref
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
@@ -105,6 +108,9 @@ func (n *Node) start(ctx context.Context) error {
 		if reason, ok := errors.AsType[StartError](err); ok {
 			return reason
 		}
+		return err
+	}
+	if err := n.startAlerts(); err != nil {
 		return err
 	}
 	if err := n.startMempool(); err != nil {
@@ -162,6 +168,18 @@ func (n *Node) startChain() error {
 		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: n.fail,
 	})
 	return n.spawn(&n.chain, "chain", producer, chain.Requests)
+}
+
+func (n *Node) startAlerts() error {
+	producer := alerts.New(alerts.Config{
+		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Raised: &n.raised, Log: n.cfg.Log,
+	})
+	return n.spawn(&n.alerts, "alerts", producer, alerts.Requests)
+}
+
+// warnings returns what the operator should know.
+func (n *Node) warnings(ctx context.Context) ([]string, error) {
+	return ask.Control(ctx, n.alerts, messages.GetWarnings{})
 }
 
 func (n *Node) startMempool() error {

@@ -60,6 +60,7 @@ var mayImport = map[string][]string{
 	// Who owns what. No actor knows another.
 	"internal/ask":      {"messages"},
 	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"actors/alerts":     append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/chain":      actor,
 	"actors/coins":      append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":    append([]string{"internal/cores", "internal/rangefilter"}, actor...),

@@ -49,6 +49,9 @@ type Deps struct {
 	// Sync follows the chains of the peers; nil without peers.
 	Sync *ask.Ref
 
+	// Warnings returns what the operator should know; nil: nothing ever.
+	Warnings func(context.Context) ([]string, error)
+
 	// Initial tells whether the node is on its first way to the network's tip.
 	Initial *chainview.InitialDownload
 

@@ -125,7 +125,10 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 	if rules := d.Network.P2MR; rules != nil {
 		info.Weight, info.Future = weightRuleAt(rules, tip), futureRuleAt(rules, tip, d.Now().Unix())
 	}
-	return info, nil
+	if d.Warnings != nil {
+		info.Warnings, err = d.Warnings(ctx)
+	}
+	return info, err
 }
 
 // showPruning fills in what concerns the deletion of blocks.

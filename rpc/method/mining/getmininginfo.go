@@ -72,6 +72,10 @@ func getMiningInfo(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
+			warnings, err := d.warnings(ctx)
+			if err != nil {
+				return nil, err
+			}
 			tip := active.Tip()
 			bits, next := tip.Header.Bits, d.nextBits(tip)
 			info := miningInfo{
@@ -85,7 +89,7 @@ func getMiningInfo(d *Deps) command.Command {
 				Chain:           d.Network.Name,
 				Next:            nextBlock{tip.Height + 1, pow.Bits(next), pow.Difficulty(next), pow.Target(next)},
 				SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
-				Warnings:        d.warnings(),
+				Warnings:        warnings,
 			}
 			if last := pool.LastBlock; last != nil {
 				info.LastWeight, info.LastTxs = &last.Weight, &last.Txs

@@ -7,6 +7,7 @@
 package mining
 
 import (
+	"context"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -39,7 +40,7 @@ type Deps struct {
 	Blocks Blocks
 
 	// Warnings returns what the operator should know; nil: nothing ever.
-	Warnings func() []string
+	Warnings func(context.Context) ([]string, error)
 }
 
 // Blocks says how blocks are put together.
@@ -80,9 +81,9 @@ func (d *Deps) active() (*chainview.Chain, error) {
 	return reader.Active(), nil
 }
 
-func (d *Deps) warnings() []string {
+func (d *Deps) warnings(ctx context.Context) ([]string, error) {
 	if d.Warnings == nil {
-		return nil
+		return nil, nil
 	}
-	return d.Warnings()
+	return d.Warnings(ctx)
 }

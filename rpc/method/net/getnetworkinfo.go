@@ -132,7 +132,10 @@ func (d *Deps) networkInfo(ctx context.Context) (any, error) {
 		info.Addresses = append(info.Addresses, localAddress{l.Host, int(l.Port), l.Score})
 	}
 	if d.Warnings != nil {
-		info.Warnings = d.Warnings()
+		var err error
+		if info.Warnings, err = d.Warnings(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return info, nil
 }

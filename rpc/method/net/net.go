@@ -37,7 +37,7 @@ type Deps struct {
 	RelayFee, IncrementalFee jsontree.Amount
 
 	// Warnings returns what the operator should know; nil: nothing ever.
-	Warnings func() []string
+	Warnings func(context.Context) ([]string, error)
 }
 
 // Commands returns the methods.

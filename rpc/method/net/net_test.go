@@ -1,6 +1,7 @@
 package net_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -77,7 +78,7 @@ func TestGetNetworkInfo(t *testing.T) {
 		Peers:           peers.start(t),
 		RelayFee:        100,
 		IncrementalFee:  100,
-		Warnings:        func() []string { return []string{"look out"} },
+		Warnings:        func(context.Context) ([]string, error) { return []string{"look out"}, nil },
 	}, "getnetworkinfo")
 	const want = `{"version":300200,"subversion":"/Satoshi:30.2.0/Trawl:0.1.0/","protocolversion":70016,` +
 		`"localservices":"8000000000000409","localservicesnames":["NETWORK","WITNESS","NETWORK_LIMITED","UNKNOWN[2^63]"],` +

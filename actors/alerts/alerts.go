@@ -1,0 +1,136 @@
+// Package alerts is the actor that owns what the operator should know of the chain:
+// that miners have decided rules which the node does not know.
+//
+// It serves [messages.GetWarnings], and publishes each new warning. It looks at every
+// new tip once the node has left its initial download, whose end it notices: the tip
+// is looked at while it is recent, whether anybody asks or not.
+package alerts
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/versionbits"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Config is what the actor is made of.
+type Config struct {
+	Network *dialect.Network
+	View    *chainview.Current
+	Tip     *ask.Topic[messages.TipChanged]
+	Initial *chainview.InitialDownload
+	Raised  *ask.Feed[messages.WarningRaised] // where new warnings are published
+	Log     *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{ask.Serve[messages.GetWarnings]()}
+
+type getWarnings = ask.Call[messages.GetWarnings, []string]
+
+// Alerts is the actor; make one with [New].
+type Alerts struct {
+	cfg     Config
+	unknown *versionbits.Unknown // the worker's while there is one
+
+	worker   *ask.Worker      // looks at a tip; nil when idle
+	seen     *chainview.Block // tip that was looked at last; nil: none was
+	newRules string           // warning of unknown rules that are active; empty: there are none
+
+	waiting []*getWarnings // for the next look
+	served  []*getWarnings // for the one under way
+}
+
+// looked is what a worker has found at a tip.
+type looked struct {
+	tip              *chainview.Block
+	lockedIn, active []int
+}
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	return func() actor.Actor { return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network)} }
+}
+
+// Receive implements actor.Actor.
+func (a *Alerts) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		a.cfg.Tip.Subscribe(c)
+		a.look(c)
+	case *actor.Stopping, *actor.Restarting:
+		a.cfg.Tip.Unsubscribe(c)
+		a.worker.Drop()
+	case messages.TipChanged:
+		a.look(c)
+	case looked:
+		a.found(c, m)
+	case *getWarnings:
+		a.waiting = append(a.waiting, m)
+		a.look(c)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// look has a worker look at the tip, unless it has been looked at or one is at work,
+// after which there is another look.
+func (a *Alerts) look(c actor.Context) {
+	if a.worker != nil {
+		return
+	}
+	tip := a.tip()
+	if tip == nil || tip == a.seen || a.cfg.Initial.Lasts(tip) {
+		a.answer(a.waiting)
+		a.waiting = nil
+		return
+	}
+	a.served, a.waiting = a.waiting, nil
+	a.worker = ask.Go(c, func() any {
+		lockedIn, active := a.unknown.After(tip)
+		return looked{tip, lockedIn, active}
+	})
+}
+
+// tip is the end of the active chain, nil before it is open.
+func (a *Alerts) tip() *chainview.Block {
+	if reader := a.cfg.View.Open(); reader != nil {
+		return reader.Active().Tip()
+	}
+	return nil
+}
+
+// found takes over what a look has found, and looks again where it is out of date.
+func (a *Alerts) found(c actor.Context, m looked) {
+	a.worker, a.seen = nil, m.tip
+	for _, bit := range m.lockedIn {
+		a.cfg.Log.Warn(ruleText(bit), "height", m.tip.Height, "state", "locked in")
+	}
+	if len(m.active) > 0 && a.newRules == "" {
+		a.newRules = ruleText(m.active[0])
+		a.cfg.Log.Warn(a.newRules, "height", m.tip.Height)
+		a.cfg.Raised.Publish(messages.WarningRaised{Text: a.newRules})
+	}
+	a.answer(a.served)
+	a.served = nil
+	a.look(c)
+}
+
+func ruleText(bit int) string { return fmt.Sprintf("Unknown new rules activated (versionbit %d)", bit) }
+
+// answer tells callers of all warnings.
+func (a *Alerts) answer(calls []*getWarnings) {
+	for _, call := range calls {
+		list := []string{}
+		if a.newRules != "" {
+			list = append(list, a.newRules)
+		}
+		call.Answer(list, nil)
+	}
+}

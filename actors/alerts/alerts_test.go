@@ -1,0 +1,216 @@
+package alerts_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/actors/alerts"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	unknown = 0x20000000 | 1<<27
+	warning = "Unknown new rules activated (versionbit 27)"
+)
+
+// rig is the actor over a chain in memory.
+type rig struct {
+	t       *testing.T
+	chain   *chaintest.Chain
+	view    chainview.Current
+	tip     ask.Topic[messages.TipChanged]
+	raised  ask.Feed[messages.WarningRaised]
+	initial *chainview.InitialDownload
+	left    atomic.Bool // the initial download
+	broken  atomic.Bool // the chain panics, once
+	now     atomic.Int64
+	ref     *ask.Ref
+	hearer  *actortest.Probe
+}
+
+// reader is a chain that can be made to panic.
+type reader struct {
+	*chaintest.Chain
+	broken *atomic.Bool
+}
+
+// Active implements chainview.Reader.
+func (r reader) Active() *chainview.Chain {
+	if r.broken.Swap(false) {
+		panic("broken")
+	}
+	return r.Chain.Active()
+}
+
+func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
+	t.Helper()
+	net, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := actortest.New(t)
+	r := &rig{t: t, chain: chaintest.New(net.Params)}
+	r.view.Set(reader{r.chain, &r.broken})
+	r.at(0)
+	r.initial = chainview.NewInitialDownload(&r.view, "", 0, func() time.Time { return time.Unix(r.now.Load(), 0) }, func() { r.left.Store(true) })
+	r.hearer = sys.Probe("hearer")
+	sys.Spawn("listener", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				r.raised.Subscribe(c)
+			case messages.WarningRaised:
+				r.hearer.Tell(m)
+			}
+		})
+	})
+	cfg := alerts.Config{Network: net, View: &r.view, Tip: &r.tip, Initial: r.initial, Raised: &r.raised, Log: sys.Log}
+	for _, c := range change {
+		c(&cfg)
+	}
+	r.ref = sys.Spawn("alerts", alerts.New(cfg), alerts.Requests...)
+	synctest.Wait()
+	return r
+}
+
+// at sets the clock to so many seconds after the tip.
+func (r *rig) at(seconds int64) {
+	r.now.Store(r.chain.Active().Tip().Header.Timestamp.Unix() + seconds)
+}
+
+// mine adds blocks, of which the actor hears.
+func (r *rig) mine(n int, version int32) {
+	for range n {
+		r.chain.Mine(chaintest.Template{Version: version})
+	}
+	r.at(0)
+	tip := r.chain.Active().Tip()
+	r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+}
+
+func (r *rig) warnings() []string {
+	r.t.Helper()
+	list, err := ask.Ask(r.t.Context(), r.ref, messages.GetWarnings{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
+
+// Rules that are active and unknown are told of once, and whoever has heard of a tip
+// finds what there is at it.
+func TestUnknownRules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.mine(143, 0)
+		r.mine(144, unknown)
+		r.mine(143, 0)
+		if got := r.warnings(); len(got) != 0 {
+			t.Errorf("before the rules are active: %q", got)
+		}
+		r.mine(1, 0)
+		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
+			t.Errorf("got %q", got)
+		}
+		r.mine(300, unknown)
+		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
+			t.Errorf("later: %q", got)
+		}
+		if got := actortest.Expect[messages.WarningRaised](r.hearer); got.Text != warning {
+			t.Errorf("told %q", got.Text)
+		}
+		synctest.Wait()
+		r.hearer.Quiet()
+	})
+}
+
+// During the initial download nothing is told; its end is noticed while the tip is
+// recent, without a question.
+func TestInitialDownload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *alerts.Config) { c.View.SetImporting(true) })
+		r.mine(143, 0)
+		r.mine(144, unknown)
+		r.mine(144, 0)
+		if got := r.warnings(); len(got) != 0 || r.left.Load() {
+			t.Errorf("during the initial download: %q", got)
+		}
+		r.view.SetImporting(false)
+		r.mine(1, 0)
+		synctest.Wait()
+		r.at(1_000_000)
+		if !r.left.Load() || r.initial.Lasts(r.chain.Active().Tip()) {
+			t.Error("the end of the initial download was not noticed")
+		}
+		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A node whose chain is not open yet has nothing to tell.
+func TestNoChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *alerts.Config) { c.View = new(chainview.Current) })
+		if got := r.warnings(); got == nil || len(got) != 0 {
+			t.Errorf("got %#v", got)
+		}
+	})
+}
+
+// After a panic the actor looks again; the caller of the broken look hears of it.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.mine(143, 0)
+		r.mine(144, unknown)
+		for range 144 {
+			r.chain.Mine(chaintest.Template{})
+		}
+		r.at(0)
+		synctest.Wait()
+		r.broken.Store(true)
+		if _, err := ask.Ask(t.Context(), r.ref, messages.GetWarnings{}); !errors.Is(err, ask.ErrRestarted) {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
+			t.Errorf("after the restart: %q", got)
+		}
+	})
+}
+
+// A stop answers everybody, and ends the look under way.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.mine(5000, unknown)
+		answers := make(chan error)
+		for range 4 {
+			go func() {
+				_, err := ask.Ask(t.Context(), r.ref, messages.GetWarnings{})
+				answers <- err
+			}()
+		}
+		if err := r.ref.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			if err := <-answers; err != nil && !errors.Is(err, ask.ErrStopped) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
