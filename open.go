@@ -48,6 +48,18 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 		Magic:     o.net.Magic, XOR: !o.cfg.NoBlocksXOR, FastPrune: o.cfg.SmallFiles,
 		HeaderLen: o.net.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
 	}
+	e, err := o.engine(options)
+	if !errors.Is(err, chaindb.ErrDamaged) {
+		return e, err
+	}
+	o.cfg.Log.Warn("chain state is damaged, building it anew from the block files", "err", err)
+	if err := chaindb.Rebuild(options); err != nil {
+		return nil, err
+	}
+	return o.engine(options)
+}
+
+func (o *opener) engine(options chaindb.Options) (chain.Engine, error) {
 	db, err := o.database(options)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -10,23 +9,23 @@ import (
 
 var (
 	// ErrBlockNotFound reports a block hash that the node does not know.
-	ErrBlockNotFound = errors.New("block not found")
+	ErrBlockNotFound = refusal("block not found")
 
 	// ErrNotPruning reports that the node keeps all blocks.
-	ErrNotPruning = errors.New("node is not in prune mode")
+	ErrNotPruning = refusal("node is not in prune mode")
 
 	// ErrBlockPruned reports that a block is needed that was deleted to save
 	// space.
-	ErrBlockPruned = errors.New("block was pruned")
+	ErrBlockPruned = refusal("block was pruned")
 
 	// ErrNoCoin reports an output that is spent, or was never there.
-	ErrNoCoin = errors.New("no such unspent output")
+	ErrNoCoin = refusal("no such unspent output")
 
 	// ErrTipMoved reports that another block is the tip than was asked for.
-	ErrTipMoved = errors.New("the tip has moved")
+	ErrTipMoved = refusal("the tip has moved")
 
 	// ErrNotMineable reports that no block was found within the tries given.
-	ErrNotMineable = errors.New("no block found within the given tries")
+	ErrNotMineable = refusal("no block found within the given tries")
 )
 
 // RejectError is a consensus rule that a block breaks.
@@ -42,6 +41,9 @@ func (e *RejectError) Error() string {
 	}
 	return e.Reason + ", " + e.Debug
 }
+
+// AboutRequest implements [Refusal].
+func (*RejectError) AboutRequest() {}
 
 // SubmitBlock validates a block and, where it is valid and has the most work,
 // connects it. It is answered when everything it changed is on disk.
@@ -133,6 +135,16 @@ type InvalidateBlock struct {
 //
 // Errors: [ErrBlockNotFound].
 type ReconsiderBlock struct {
+	Asks[Done]
+
+	Hash chainhash.Hash
+}
+
+// PreciousBlock has a block count as if it had come before all others with the same
+// work, until the node is started again or another is preferred.
+//
+// Errors: [ErrBlockNotFound].
+type PreciousBlock struct {
 	Asks[Done]
 
 	Hash chainhash.Hash

@@ -2,14 +2,13 @@ package messages
 
 import (
 	"context"
-	"errors"
 
 	"github.com/btcsuite/btcd/wire"
 )
 
 // ErrCoinScanBusy reports that another scan of the unspent outputs is running;
 // a node runs one at a time.
-var ErrCoinScanBusy = errors.New("scan of unspent outputs already in progress")
+var ErrCoinScanBusy = refusal("scan of unspent outputs already in progress")
 
 // A SetCoin is one output of the set of unspent outputs. Packed belongs to the
 // set and is valid only while the coin is visited.

@@ -1,13 +1,11 @@
 package messages
 
 import (
-	"errors"
-
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
 // ErrIndexDisabled reports that the node keeps no block filter index.
-var ErrIndexDisabled = errors.New("block filter index is not enabled")
+var ErrIndexDisabled = refusal("block filter index is not enabled")
 
 // GetIndexStatus asks how far the block filter index has come.
 type GetIndexStatus struct{ Asks[IndexStatus] }

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -11,23 +10,23 @@ import (
 
 var (
 	// ErrTxConfirmed reports a transaction with unspent outputs in the chain.
-	ErrTxConfirmed = errors.New("transaction outputs already in utxo set")
+	ErrTxConfirmed = refusal("transaction outputs already in utxo set")
 
 	// ErrTxFee reports a fee above the limit that the request sets.
-	ErrTxFee = errors.New("fee exceeds the given maximum")
+	ErrTxFee = refusal("fee exceeds the given maximum")
 
 	// ErrNotInPool reports a transaction that is not in the pool.
-	ErrNotInPool = errors.New("transaction not in mempool")
+	ErrNotInPool = refusal("transaction not in mempool")
 
 	// ErrTxDust reports a transaction whose fee may not be changed because it has
 	// an output of dust.
-	ErrTxDust = errors.New("transaction with dust outputs")
+	ErrTxDust = refusal("transaction with dust outputs")
 
 	// ErrPoolFile reports a file of the pool that cannot be read or written.
-	ErrPoolFile = errors.New("mempool file")
+	ErrPoolFile = refusal("mempool file")
 
 	// ErrPoolLoading reports that the stored pool has not been read yet.
-	ErrPoolLoading = errors.New("the mempool was not loaded yet")
+	ErrPoolLoading = refusal("the mempool was not loaded yet")
 )
 
 // A TxRejectKind says what a refusal of a transaction means to who sent it.
@@ -61,6 +60,9 @@ func (r *TxReject) Error() string {
 	}
 	return r.Reason + ", " + r.Debug
 }
+
+// AboutRequest implements [Refusal].
+func (*TxReject) AboutRequest() {}
 
 // FormatMoney writes an amount of the smallest unit as coins: 8 decimals, of
 // which trailing zeros are left out down to the given number.

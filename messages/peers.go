@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -13,24 +12,24 @@ import (
 
 var (
 	// ErrPeerNotFound reports a peer that is not connected.
-	ErrPeerNotFound = errors.New("peer is not connected")
+	ErrPeerNotFound = refusal("peer is not connected")
 
 	// ErrNodeAdded reports a node that is in the list of added nodes already.
-	ErrNodeAdded = errors.New("node was added already")
+	ErrNodeAdded = refusal("node was added already")
 
 	// ErrNodeNotAdded reports a node that is not in the list of added nodes.
-	ErrNodeNotAdded = errors.New("node was not added")
+	ErrNodeNotAdded = refusal("node was not added")
 
 	// ErrNoSlot reports that there are as many connections of a type as there
 	// may be.
-	ErrNoSlot = errors.New("at capacity for the type of connection")
+	ErrNoSlot = refusal("at capacity for the type of connection")
 
 	// ErrBanned reports an address or a subnet that is banned already.
-	ErrBanned = errors.New("already banned")
+	ErrBanned = refusal("already banned")
 
 	// ErrNotBanned reports an address or a subnet that was not banned by
 	// exactly that name.
-	ErrNotBanned = errors.New("not banned")
+	ErrNotBanned = refusal("not banned")
 )
 
 // GetPeers asks for all connections, by ascending id.
@@ -195,10 +194,10 @@ type LocalAddress struct {
 
 var (
 	// ErrSubnet reports a text that is neither an address nor a range of them.
-	ErrSubnet = errors.New("no address or subnet")
+	ErrSubnet = refusal("no address or subnet")
 
 	// ErrPast reports a ban that would be over already.
-	ErrPast = errors.New("time is in the past")
+	ErrPast = refusal("time is in the past")
 )
 
 // SetBan bans an address or a range of addresses and disconnects its peers, or
@@ -227,7 +226,7 @@ type Ban struct {
 type ClearBans struct{ Asks[Done] }
 
 // ErrNetworkName reports a network that nobody knows.
-var ErrNetworkName = errors.New("unknown network")
+var ErrNetworkName = refusal("unknown network")
 
 // GetNodeAddresses asks for addresses of nodes that may be there, at random.
 //

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -10,10 +9,10 @@ import (
 var (
 	// ErrScanBusy reports that another scan is running; a node runs one at a
 	// time.
-	ErrScanBusy = errors.New("scan already in progress")
+	ErrScanBusy = refusal("scan already in progress")
 
 	// ErrNoSuchScan reports a slot that was released, or was never given.
-	ErrNoSuchScan = errors.New("scan slot is not reserved")
+	ErrNoSuchScan = refusal("scan slot is not reserved")
 )
 
 // FilterError reports a block whose filter can neither be read nor re-made,
@@ -27,6 +26,9 @@ type FilterError struct {
 func (e *FilterError) Error() string {
 	return fmt.Sprintf("Block filter of block %v cannot be read", e.Block)
 }
+
+// AboutRequest implements [Refusal].
+func (*FilterError) AboutRequest() {}
 
 // Unwrap returns the cause.
 func (e *FilterError) Unwrap() error { return e.Err }

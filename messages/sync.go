@@ -1,20 +1,18 @@
 package messages
 
 import (
-	"errors"
-
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
 // Why [FetchBlock] and [FetchBlockFrom] are refused.
 var (
-	ErrNoPeer           = errors.New("peer does not exist")
-	ErrPreSegwitPeer    = errors.New("peer knows no witnesses")
-	ErrAlreadyRequested = errors.New("already requested from this peer")
-	ErrImporting        = errors.New("block files are being read")
+	ErrNoPeer           = refusal("peer does not exist")
+	ErrPreSegwitPeer    = refusal("peer knows no witnesses")
+	ErrAlreadyRequested = refusal("already requested from this peer")
+	ErrImporting        = refusal("block files are being read")
 
 	// ErrNoSource reports that no connected peer has given the block.
-	ErrNoSource = errors.New("no peer gave the block")
+	ErrNoSource = refusal("no peer gave the block")
 )
 
 // AcceptHeaders makes headers part of the block tree, without their blocks.

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -21,20 +20,20 @@ const MaxReplaceableSequence = wire.MaxTxInSequenceNum - 2
 
 var (
 	// ErrTxVersion reports a version outside [MinTxVersion] to [MaxTxVersion].
-	ErrTxVersion = errors.New("transaction version out of range")
+	ErrTxVersion = refusal("transaction version out of range")
 
 	// ErrTxAddress reports an output for what is no address of the network.
-	ErrTxAddress = errors.New("invalid address")
+	ErrTxAddress = refusal("invalid address")
 
 	// ErrTxAddressTwice reports two outputs for the same destination.
-	ErrTxAddressTwice = errors.New("duplicated address")
+	ErrTxAddressTwice = refusal("duplicated address")
 
 	// ErrNoTxOutputs reports a transaction without any output.
-	ErrNoTxOutputs = errors.New("a transaction needs at least one output")
+	ErrNoTxOutputs = refusal("a transaction needs at least one output")
 
 	// ErrTxReplaceable reports that a transaction should be replaceable and
 	// that no sequence number of its inputs says so.
-	ErrTxReplaceable = errors.New("sequence numbers contradict replaceable")
+	ErrTxReplaceable = refusal("sequence numbers contradict replaceable")
 )
 
 // BuildTx asks for a transaction with the given inputs and outputs, not
@@ -87,6 +86,9 @@ type TxAddressError struct {
 
 // Error implements error.
 func (e *TxAddressError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.Address) }
+
+// AboutRequest implements [Refusal].
+func (*TxAddressError) AboutRequest() {}
 
 // Unwrap returns the cause.
 func (e *TxAddressError) Unwrap() error { return e.Err }

@@ -1,17 +1,16 @@
 package messages
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
 
 var (
 	// ErrWalletLoaded reports a wallet that is loaded already.
-	ErrWalletLoaded = errors.New("wallet is already loaded")
+	ErrWalletLoaded = refusal("wallet is already loaded")
 
 	// ErrWalletNotFound reports a wallet that is not loaded.
-	ErrWalletNotFound = errors.New("wallet is not loaded")
+	ErrWalletNotFound = refusal("wallet is not loaded")
 )
 
 // WalletError is a failure of a wallet in the words that the caller is to see.
@@ -24,6 +23,9 @@ type WalletError struct {
 
 // Error implements error.
 func (e *WalletError) Error() string { return fmt.Sprintf("%s (%d)", e.Text, e.Code) }
+
+// AboutRequest implements [Refusal].
+func (*WalletError) AboutRequest() {}
 
 // OnStartup says what happens to a wallet's place in the list of those that are
 // loaded when the node starts.

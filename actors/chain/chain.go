@@ -2,7 +2,7 @@
 //
 // It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [messages.AcceptBlocks],
 // [messages.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
-// [messages.ReconsiderBlock], [messages.SetMockTime], [messages.GetTip],
+// [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
 // [messages.PruneBlocks], [messages.SetPruneLock], [messages.StartPruning], [messages.WaitTip],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
@@ -42,8 +42,8 @@ type Engine interface {
 
 // A Validator validates one kind of chain. One worker uses it at a time.
 //
-// A method's error is a [*messages.RejectError] or another error of messages
-// when it is about the request; any other means that the engine is broken.
+// A method's error is a [messages.Refusal] when it is about the request; any other
+// means that the engine is broken.
 type Validator interface {
 	// Reader returns the readers' side, valid until Close.
 	Reader() chainview.Reader
@@ -80,6 +80,7 @@ type Validator interface {
 
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
+	Precious(hash *chainhash.Hash) error
 	SetMockTime(t time.Time)
 
 	// Prune deletes old blocks up to a height, included, as far as the engine
@@ -111,7 +112,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.SubmitBlock](), ask.Serve[messages.Generate](),
 	ask.Serve[messages.ProposeBlock](), ask.Serve[messages.MakeTemplate](),
 	ask.Serve[messages.GenerateBlock](), ask.Serve[messages.InvalidateBlock](),
-	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.SetMockTime](),
+	ask.Serve[messages.ReconsiderBlock](), ask.Serve[messages.PreciousBlock](), ask.Serve[messages.SetMockTime](),
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
@@ -131,6 +132,7 @@ type (
 	generateOne  = ask.Call[messages.GenerateBlock, messages.MinedBlock]
 	invalidate   = ask.Call[messages.InvalidateBlock, messages.Done]
 	reconsider   = ask.Call[messages.ReconsiderBlock, messages.Done]
+	precious     = ask.Call[messages.PreciousBlock, messages.Done]
 	setMockTime  = ask.Call[messages.SetMockTime, messages.Done]
 	waitImported = ask.Call[messages.WaitImported, messages.Done]
 	importStatus = ask.Call[messages.GetImportStatus, messages.ImportStatus]
@@ -381,8 +383,6 @@ func (s *Chain) close() {
 
 // rejected tells an error about the request from one of the engine.
 func rejected(err error) bool {
-	var reject *messages.RejectError
-	return errors.As(err, &reject) || errors.Is(err, messages.ErrBlockNotFound) ||
-		errors.Is(err, messages.ErrNotMineable) || errors.Is(err, messages.ErrTipMoved) || errors.Is(err, messages.ErrNoCoin) ||
-		errors.Is(err, messages.ErrNotPruning) || errors.Is(err, messages.ErrBlockPruned)
+	_, ok := errors.AsType[messages.Refusal](err)
+	return ok
 }

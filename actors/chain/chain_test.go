@@ -133,6 +133,9 @@ func TestSubmitBlock(t *testing.T) {
 	}
 	orphan := append([]byte(nil), block.Raw...)
 	orphan[4] ^= 1
+	for h := chainhash.DoubleHashH(orphan[:80]); h[31] >= 0x7f; h = chainhash.DoubleHashH(orphan[:80]) {
+		orphan[76]++ // regtest's proof of work
+	}
 	refused(orphan, "prev-blk-not-found")
 	refused(block.Raw[:100], "bad-block")
 	do(t, f, messages.SubmitBlock{Raw: block.Raw})

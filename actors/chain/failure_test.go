@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/enginetest"
@@ -213,5 +215,30 @@ func TestStoredBlocks(t *testing.T) {
 	do(t, f, messages.WaitImported{})
 	if tip := do(t, f, messages.GetTip{}); tip != before {
 		t.Errorf("at %v, want %v", tip, before)
+	}
+}
+
+// An error about a request ends nothing: what is asked next is answered.
+func TestRefusalsEndNothing(t *testing.T) {
+	f := spawn(t)
+	_, err := ask.Ask(t.Context(), f.Ref, messages.Generate{
+		Script: trueScript, Count: 1, Tries: many, On: new(chainhash.Hash),
+	})
+	if !errors.Is(err, messages.ErrTipMoved) {
+		t.Errorf("blocks on another tip: %v", err)
+	}
+	for _, unknown := range []func() error{
+		func() error { _, err := ask.Ask(t.Context(), f.Ref, messages.PreciousBlock{}); return err },
+		func() error { _, err := ask.Ask(t.Context(), f.Ref, messages.ReconsiderBlock{}); return err },
+	} {
+		if err := unknown(); !errors.Is(err, messages.ErrBlockNotFound) {
+			t.Errorf("unknown block: %v", err)
+		}
+	}
+	if _, err := ask.Ask(t.Context(), f.Ref, messages.PruneBlocks{Height: 1}); !errors.Is(err, messages.ErrNotPruning) {
+		t.Errorf("pruning: %v", err)
+	}
+	if tip := do(t, f, messages.GetTip{}); tip.Height != 0 {
+		t.Errorf("at height %d", tip.Height)
 	}
 }

@@ -39,6 +39,10 @@ func (s *Chain) jobFor(msg any) job {
 		return acknowledged(m, func(e Engine) (messages.Done, error) {
 			return messages.Done{}, e.Reconsider(&m.Req.Hash)
 		})
+	case *precious:
+		return acknowledged(m, func(e Engine) (messages.Done, error) {
+			return messages.Done{}, e.Precious(&m.Req.Hash)
+		})
 	case *setMockTime:
 		return acknowledged(m, func(e Engine) (messages.Done, error) {
 			e.SetMockTime(m.Req.Time)

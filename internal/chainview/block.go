@@ -12,7 +12,7 @@ import (
 // medianTimeBlocks is how many blocks the median time past looks at (BIP113).
 const medianTimeBlocks = 11
 
-// A Block is one header's place in the block tree. All but its status is
+// A Block is one header's place in the block tree. All but its status and order is
 // immutable, so that a Block may be kept and read from any goroutine.
 type Block struct {
 	Hash   chainhash.Hash
@@ -25,6 +25,11 @@ type Block struct {
 	// of work of a merge-mined block. Nil on Bitcoin's chains; not to be written
 	// to.
 	Payload []byte
+
+	// Order is when the block came, among those with the same work: the lower goes
+	// before. It is 0 while the block or one before it is not stored. It is the
+	// engine's alone.
+	Order int64
 
 	skip   *Block // an ancestor far back, so that Ancestor takes few hops
 	status atomic.Uint32
@@ -77,6 +82,9 @@ func (b *Block) MedianTimePast() int64 {
 	slices.Sort(times)
 	return times[len(times)/2]
 }
+
+// Fork returns the last block that the chains ending in a and b share.
+func Fork(a, b *Block) *Block { return fork(a, b) }
 
 // fork returns the last block that the chains ending in a and b share.
 func fork(a, b *Block) *Block {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
 var bitcoin = map[string]func(Choices) *Network{
@@ -31,6 +33,12 @@ func mainNetwork() *Network {
 			hash("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"), // 91842
 			hash("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"), // 91880
 		},
+		BIP34Hash: hash("000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8"),
+		ScriptExceptions: map[chainhash.Hash]script.Flags{
+			hash("00000000000002dc756eebf4f49723ed8d30cc28a5f108eb94b1ba88ac4f9c22"): 0, // before P2SH
+			hash("0000000000000000000f14c35b2d841e986ab5441de8c585d5ffe55ea1e395ad"): script.P2SH | script.Witness,
+		},
+		AssumeValid: hash("00000000000000000000611fd22f2df7c8fbd0688745c3a6c3bb5109cc2a12cb"), // 912683
 	})
 }
 
@@ -46,6 +54,11 @@ func testnet3() *Network {
 			}),
 		MinimumChainWork: "0000000000000000000000000000000000000000000016dd270dd94fac1d7632",
 		ChainTx:          ChainTx{Time: 1751816758, Count: 508468699, Rate: 7.172978845985714},
+		BIP34Hash:        hash("0000000023b3a96d3484e5abb3755c413e7d41500f8e2a5c3f0dd01299cd8ef8"),
+		ScriptExceptions: map[chainhash.Hash]script.Flags{
+			hash("00000000dd30457c001f4095d208cc1296b0eed002427aa599874af7a432b105"): 0, // before P2SH
+		},
+		AssumeValid: hash("0000000000000065c6c38258e201971a3fdfcc2ceee0dd6e85a6c022d45dee34"), // 4550000
 	})
 }
 
@@ -58,6 +71,7 @@ func testnet4() *Network {
 			alwaysTaproot(2016, 1512)),
 		MinimumChainWork: "00000000000000000000000000000000000000000000034a4690fe592dc49c7c",
 		ChainTx:          ChainTx{Time: 1752470331, Count: 11414302, Rate: 0.2842619757327476},
+		AssumeValid:      hash("000000000000000180a58e7fa3b0db84b5ea76377524894f53660d93ac839d9b"), // 91000
 	})
 }
 
@@ -65,6 +79,7 @@ func defaultSignet() *Network {
 	n := Signet(chaincfg.DefaultSignetChallenge)
 	n.MinimumChainWork = "0000000000000000000000000000000000000000000000000000067d328e681a"
 	n.ChainTx = ChainTx{Time: 1756723017, Count: 26185472, Rate: 0.7452721495389969}
+	n.AssumeValid = hash("000000128586e26813922680309f04e1de713c7542fee86ed908f56368aefe2e") // 267665
 	return n
 }
 

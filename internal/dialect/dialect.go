@@ -19,6 +19,9 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 )
 
 // ErrUnknownChain reports a chain name that no dialect knows.
@@ -93,6 +96,26 @@ type Network struct {
 	// RepeatedCoinbases are blocks whose coinbase is that of an older block,
 	// whose outputs it replaced unspent (BIP30).
 	RepeatedCoinbases []chainhash.Hash
+
+	// BIP34Hash is the block from which on coinbases name their height; zero
+	// where they may not do so before.
+	BIP34Hash chainhash.Hash
+
+	// ScriptExceptions are blocks whose scripts keep to fewer rules than those of
+	// all others.
+	ScriptExceptions map[chainhash.Hash]script.Flags
+
+	// AssumeValid is a block whose ancestors' scripts are not executed; zero for
+	// none.
+	AssumeValid chainhash.Hash
+}
+
+// Rules returns what transactions of the network are held against.
+func (n *Network) Rules() consensus.Rules {
+	return consensus.Rules{
+		MaxMoney: int64(n.MaxMoney), MaxWeight: int64(n.MaxBlockWeight), WitnessScale: int64(n.WitnessScale),
+		Maturity: int32(n.Params.CoinbaseMaturity),
+	}
 }
 
 // Software is how the dialect's reference implementation presents itself, and so

@@ -62,3 +62,21 @@ func UnpackScript(dst, packed []byte) ([]byte, error) {
 	dst = c.script(dst)
 	return dst, c.done()
 }
+
+// AppendCount appends a count as undo data has it.
+func AppendCount(dst []byte, n int) []byte { return appendCompactSize(dst, uint64(n)) }
+
+// AppendStored appends a coin to undo data, from its entry of the set of unspent
+// outputs.
+func AppendStored(dst, entry []byte) []byte {
+	end := 0 // of the height and the coinbase flag
+	for end < len(entry)-1 && entry[end]&0x80 != 0 {
+		end++
+	}
+	end = min(end+1, len(entry))
+	dst = append(dst, entry[:end]...)
+	if end > 1 || end == 1 && entry[0] > 1 { // the height is not 0
+		dst = append(dst, 0)
+	}
+	return append(dst, entry[end:]...)
+}

@@ -2,206 +2,123 @@ package bitcoin
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
 
-	"github.com/btcsuite/btcd/blockchain"
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/chaindb"
 )
-
-// errTrailing reports bytes after the end of a block.
-var errTrailing = errors.New("bytes after the end of the block")
 
 // Accept validates a serialized block and makes it part of the tree, and of
 // the active chain when it ends the chain with the most work. The error is a
 // [*messages.RejectError] for a block that is refused; any other error means
 // that the engine cannot go on.
 func (e *Engine) Accept(raw []byte) error {
-	block, err := parseBlock(raw)
+	b, err := readBlock(raw)
 	if err != nil {
-		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+		return badBlock(err)
 	}
-	return e.acceptBlock(block)
+	return e.acceptBlock(b, verdicts{})
 }
 
 // Submit is Accept for a block that a miner sends: where its coinbase commits to
 // witnesses and lacks the nonce, the nonce of zeros is filled in (BIP22 clients
 // leave it out).
 func (e *Engine) Submit(raw []byte) error {
-	block, err := parseBlock(raw)
+	b, err := readBlock(raw)
 	if err != nil {
-		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+		return badBlock(err)
 	}
-	if e.fillNonce(block.MsgBlock()) {
-		block = btcutil.NewBlock(block.MsgBlock())
+	if e.lacksNonce(b) {
+		b.List[0].TxIn[0].Witness = wire.TxWitness{make([]byte, chainhash.HashSize)}
+		var filled bytes.Buffer
+		if err := b.message().Serialize(&filled); err != nil {
+			return badBlock(err)
+		}
+		if b, err = readBlock(filled.Bytes()); err != nil {
+			return badBlock(err)
+		}
 	}
-	if err := e.acceptBlock(block); err != nil {
+	found := verdicts{}
+	if err := e.acceptBlock(b, found); err != nil {
 		return err
 	}
-	if b := e.tree.Lookup(block.Hash()); !e.tree.Active().Contains(b) {
-		return &messages.RejectError{Reason: "inconclusive", Debug: "not on the chain with the most work"}
+	if _, tried := found[b.hash]; !tried {
+		return reject("inconclusive", "not on the chain with the most work")
 	}
 	return nil
 }
 
-// fillNonce reports whether a nonce had to be filled in.
-func (e *Engine) fillNonce(block *wire.MsgBlock) bool {
-	parent := e.tree.Lookup(&block.Header.PrevBlock)
-	if parent == nil || len(block.Transactions) == 0 || !e.net.Active("segwit", parent.Height+1) {
+func (e *Engine) lacksNonce(b *block) bool {
+	parent := e.tree.Lookup(&b.header.PrevBlock)
+	if parent == nil || len(b.List) == 0 || !e.net.Active("segwit", parent.Height+1) {
 		return false
 	}
-	coinbase := block.Transactions[0]
-	if signet.WitnessCommitment(coinbase) < 0 || coinbase.HasWitness() || len(coinbase.TxIn) == 0 {
-		return false
-	}
-	coinbase.TxIn[0].Witness = wire.TxWitness{make([]byte, 32)}
-	return true
+	coinbase := b.List[0]
+	return signet.WitnessCommitment(coinbase) >= 0 && !coinbase.HasWitness() && len(coinbase.TxIn) > 0
 }
 
-func (e *Engine) acceptBlock(block *btcutil.Block) error {
-	if err := e.refuse(block); err != nil {
+// acceptBlock stores a block and moves to the best chain (Core's ProcessNewBlock).
+func (e *Engine) acceptBlock(b *block, found verdicts) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	if err := e.checkSolved(b); err != nil {
 		return err
 	}
-	if e.stored(&block.MsgBlock().Header.PrevBlock) == nil {
-		return e.park(block)
-	}
-	if err := e.connect(block); err != nil {
-		return err
-	}
-	if err := e.unpark(block.Hash()); err != nil {
-		return err
-	}
-	return e.Auto()
-}
-
-// connect hands a block to btcd, which has its parent, and takes over what it makes
-// of it.
-func (e *Engine) connect(block *btcutil.Block) error {
-	known := e.tree.Lookup(block.Hash()) // by its header alone
-	err := e.atomically(func() error {
-		err := validating(block.Hash(), func() error {
-			_, _, err := e.chain.ProcessBlock(block, blockchain.BFNone)
-			return err
-		})
-		if known != nil && e.stored(block.Hash()) != nil {
-			err = errors.Join(err, e.dropHeader(known))
-		}
-		if e.stored(block.Hash()) != nil {
-			err = errors.Join(err, e.keepUnparsable(block))
-		}
-		return err
-	})
+	linked, err := e.take(b)
 	if err != nil {
-		var rule blockchain.RuleError
-		if !errors.As(err, &rule) {
-			return fmt.Errorf("block %v: %w", block.Hash(), err)
-		}
-		err = e.reject(rule, block.MsgBlock())
-	}
-	if noted := e.note(block, err == nil); noted != nil {
-		return noted
-	}
-	if known != nil && known.Status()&chainview.HasData == 0 && !mutable(err) {
-		if failed := e.fail(known); failed != nil {
+		if failed := e.commit(); failed != nil {
 			return failed
 		}
-	}
-	return err
-}
-
-// mutable reports whether another block of the same header may be right although
-// this one is refused.
-func mutable(err error) bool {
-	var reject *messages.RejectError
-	if !errors.As(err, &reject) {
-		return true
-	}
-	switch reject.Reason {
-	case "bad-txnmrklroot", "bad-txns-duplicate", "bad-witness-merkle-match", "bad-witness-nonce-size",
-		"unexpected-witness", "bad-blk-length", "time-too-new", ReasonNoParent:
-		return true
-	}
-	return false
-}
-
-// refuse rejects what btcd would not look at, or would keep as an orphan.
-func (e *Engine) refuse(block *btcutil.Block) error {
-	if b := e.tree.Lookup(block.Hash()); b != nil {
-		if b.Status().Invalid() {
-			return &messages.RejectError{Reason: "duplicate-invalid"}
-		}
-		if b.Status()&chainview.HasData != 0 {
-			return &messages.RejectError{Reason: "duplicate"}
-		}
-	}
-	parent := e.tree.Lookup(&block.MsgBlock().Header.PrevBlock)
-	if parent == nil {
-		return &messages.RejectError{Reason: ReasonNoParent}
-	}
-	if parent.Status().Invalid() {
-		return e.headerError(blockchain.ErrInvalidAncestorBlock, &block.MsgBlock().Header)
-	}
-	if !e.WholeBranch(parent) {
-		return &messages.RejectError{Reason: ReasonNoParent, Debug: "a block of its branch was pruned"}
-	}
-	if e.net.SignetChallenge != nil && !signet.Signed(block.MsgBlock(), e.net.SignetChallenge) {
-		return errUnsigned
-	}
-	return nil
-}
-
-// ReasonNoParent is the reject reason of a block whose parent is unknown: it
-// may be right, and come too early.
-const ReasonNoParent = "prev-blk-not-found"
-
-// note takes over into the tree what btcd has learned from a block: it may have
-// been stored although it is refused, and a branch may have been tried and
-// found wanting.
-func (e *Engine) note(block *btcutil.Block, accepted bool) error {
-	header := &block.MsgBlock().Header
-	if !accepted && e.stored(block.Hash()) == nil {
-		return nil // refused before it was stored
-	}
-	b, err := e.tree.Add(header, blockchain.CalcWork(header.Bits), chainview.HasData)
-	if err != nil {
 		return err
 	}
-	extends := e.chain.BestSnapshot().Hash == b.Hash && b.Parent == e.tree.Active().Tip()
-	if accepted && extends {
-		e.tree.SetStatus(b, chainview.HasData|chainview.Valid)
-		return e.followTip()
-	}
-	if err := e.refreshBranch(b); err != nil {
+	if err := e.activate(e.choice.Better(e.tip, linked), found); err != nil {
 		return err
 	}
-	if b.Status().Invalid() {
-		e.spread()
+	if err := e.Auto(); err != nil {
+		return e.guard(err)
 	}
-	return e.followTip()
+	return found[b.hash]
 }
 
-// stored returns btcd's header of a block it has taken into its index.
-func (e *Engine) stored(hash *chainhash.Hash) *wire.BlockHeader {
-	header, err := e.chain.HeaderByHash(hash)
+// take puts a block into the tree (Core's AcceptBlock). It returns the blocks whose
+// chains have become whole by it.
+func (e *Engine) take(b *block) (linked []*chainview.Block, err error) {
+	at, isNew, err := e.acceptHeader(&b.hash, &b.header)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return &header
+	if at.Status()&chainview.HasData != 0 {
+		return nil, reject("duplicate", "")
+	}
+	if err := e.checkPlace(b, at.Parent); err != nil {
+		var rejected *messages.RejectError
+		if errors.As(err, &rejected) && !mutable(rejected.Reason) {
+			e.choice.Fail(at, e.tip)
+		}
+		return nil, err
+	}
+	e.mark(at, at.Status()|chainview.HasData)
+	e.pending.store(b)
+	linked = e.choice.Received(at)
+	for _, one := range linked {
+		e.pending.link(one, one != at || !isNew)
+	}
+	return linked, nil
 }
 
 // Invalidate marks a block and its descendants as invalid and moves to the
 // best chain without them.
 func (e *Engine) Invalidate(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
+	}
 	b := e.tree.Lookup(hash)
 	if b == nil {
 		return messages.ErrBlockNotFound
@@ -209,92 +126,72 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 	if b.Height == 0 {
 		return nil // as in Core, nothing happens
 	}
-	if e.tree.Active().Contains(b) && !e.WholeAbove(b) {
-		return messages.ErrBlockPruned
+	if isActive := e.tip.Ancestor(b.Height) == b; isActive {
+		if !forkchoice.WholeBetween(e.tip, b.Parent) {
+			return messages.ErrBlockPruned
+		}
+		if _, _, err := e.move(b.Parent, nil); err != nil {
+			return err
+		}
 	}
-	if e.isBare(b) {
-		return e.fail(b)
-	}
-	return e.change(func() error {
-		return validating(hash, func() error { return e.chain.InvalidateBlock(hash) })
-	})
+	e.choice.Invalidate(b, e.tip)
+	return e.activate(e.choice.Best(e.tip), nil)
 }
 
 // Reconsider takes back Invalidate for a block, its ancestors and its
 // descendants, and moves to the best chain with them.
 func (e *Engine) Reconsider(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
+	}
 	b := e.tree.Lookup(hash)
 	if b == nil {
 		return messages.ErrBlockNotFound
 	}
-	if err := e.clear(b); err != nil {
-		return err
+	e.choice.Reconsider(b, e.tip)
+	return e.activate(e.choice.Best(e.tip), nil)
+}
+
+// Precious has a block count as if it had come before all others with the same work.
+func (e *Engine) Precious(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
 	}
-	failed := e.failedAround(b)
-	if len(failed) == 0 {
-		e.spread()
-		return e.unparkAll()
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
 	}
-	// btcd clears one block, and marks of it on what follows.
-	reconsider := func() error {
-		for _, at := range failed {
-			again := func() error { return e.chain.ReconsiderBlock(&at.Hash) }
-			if err := validating(&at.Hash, again); err != nil {
-				return err
-			}
-		}
+	if !e.choice.Prefer(b, e.tip) {
 		return nil
 	}
-	if err := e.change(reconsider); err != nil {
-		return err
-	}
-	if err := e.preferBest(); err != nil {
-		return err
-	}
-	return e.unparkAll()
+	return e.activate(e.choice.Best(e.tip), nil)
 }
 
-// failedAround returns the blocks with data that broke a rule or were
-// invalidated: b, its ancestors and its descendants, the lowest first.
-func (e *Engine) failedAround(b *chainview.Block) []*chainview.Block {
-	found := map[*chainview.Block]struct{}{}
-	take := func(from *chainview.Block) {
-		for at := from; at != nil && at.Status().Invalid(); at = at.Parent {
-			if at.Status()&chainview.Failed != 0 && !e.isBare(at) {
-				found[at] = struct{}{}
-			}
-		}
+// Restore stores a block again that was pruned. Its undo data stays lost. The error
+// is a [*messages.RejectError] for a block that was not pruned, or is another one.
+func (e *Engine) Restore(raw []byte) error {
+	if e.broken != nil {
+		return e.broken
 	}
-	take(b)
-	for _, tip := range e.tree.Tips() {
-		if tip.Ancestor(b.Height) == b {
-			take(tip)
-		}
-	}
-	return slices.SortedFunc(maps.Keys(found), func(x, y *chainview.Block) int { return cmp.Compare(x.Height, y.Height) })
-}
-
-// change makes and takes over a change of many blocks at once.
-func (e *Engine) change(change func() error) error {
-	if err := e.atomically(change); err != nil {
-		return fmt.Errorf("change block status: %w", err)
-	}
-	if err := e.refresh(); err != nil {
-		return err
-	}
-	e.spread()
-	return e.followTip()
-}
-
-// parseBlock reads a block and nothing after it.
-func parseBlock(raw []byte) (*btcutil.Block, error) {
-	r := bytes.NewReader(raw)
-	block, err := btcutil.NewBlockFromReader(r)
+	b, err := readBlock(raw)
 	if err != nil {
-		return nil, err
+		return badBlock(err)
 	}
-	if _, err := r.ReadByte(); !errors.Is(err, io.EOF) {
-		return nil, errTrailing
+	at := e.tree.Lookup(&b.hash)
+	if at == nil || at.Status()&chainview.Pruned == 0 {
+		return reject("duplicate", "")
 	}
-	return block, nil
+	err = e.checkSolved(b)
+	if err == nil {
+		err = e.checkPlace(b, at.Parent)
+	}
+	if err != nil {
+		return err
+	}
+	change := chaindb.Change{Blocks: []chaindb.NewBlock{{Hash: b.hash, Raw: b.raw}}}
+	if err := e.guard(e.disk.Commit(&change)); err != nil {
+		return err
+	}
+	e.tree.SetStatus(at, at.Status()&^chainview.Pruned)
+	return nil
 }

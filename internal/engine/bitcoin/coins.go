@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -16,8 +15,8 @@ import (
 
 // Coins returns the set of unspent outputs at the tip.
 func (e *Engine) Coins() (messages.CoinSet, error) {
-	if err := e.chain.FlushUtxoCache(blockchain.FlushRequired); err != nil {
-		return nil, fmt.Errorf("flush unspent outputs: %w", err)
+	if err := e.flush(); err != nil {
+		return nil, err
 	}
 	coins, err := e.db.Coins()
 	if err != nil {
@@ -32,7 +31,7 @@ func (e *Engine) Coins() (messages.CoinSet, error) {
 }
 
 // coinSet is the database's set as messages carry it, completed by the outputs
-// that btcd leaves out.
+// that are not among them.
 type coinSet struct {
 	*chaindb.Coins
 	tree *chainview.Tree

@@ -1,11 +1,22 @@
-// Package bitcoin validates Bitcoin's chains: it owns btcd's BlockChain over
-// the node's own chain database, and keeps the block tree that everybody else
-// reads.
+// Package bitcoin validates Bitcoin's chains: it connects blocks to the unspent
+// outputs and takes them back, keeps the block tree that everybody else reads, and
+// writes both to the node's own chain database.
 //
-// An Engine has one user at a time, the chain actor's worker; what Reader
-// returns is safe from anywhere. Consensus rules are btcd's, with every block's
-// scripts executed and no checkpoints. What btcd lacks is added here: block
-// signatures of signets (BIP325), Core's reject reasons, mining on demand.
+// Verdicts, their order and their words are Bitcoin Core's. Which chain is the
+// active one is for package forkchoice to say, what transactions may do for package
+// consensus, and what scripts may for consensus/script.
+//
+// # Durability
+//
+// Whatever a request changes is one commit of the database: blocks, undo data, what
+// is known of blocks, the tip. Only a move of the tip over very many blocks takes
+// several, each of which ends at a tip. Unspent outputs are collected in memory and
+// written now and then, up to a block that is durable by then; opening connects what
+// lacks. After a write that fails nothing is written any more: the next Open begins
+// at the last commit.
+//
+// An Engine has one user at a time, the chain actor's worker; what Reader returns is
+// safe from anywhere.
 package bitcoin
 
 import (
@@ -13,25 +24,23 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math/big"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/coincache"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
-
-// sigCacheEntries is how many valid signatures are remembered. Blocks are
-// validated once, so it pays only where a branch is connected again.
-const sigCacheEntries = 10_000
 
 // Config is what an Engine is made of.
 type Config struct {
@@ -47,57 +56,82 @@ type Config struct {
 type Engine struct {
 	*pruning.Pruner
 
-	net    *dialect.Network
-	db     *chaindb.DB
-	group  *chaindb.Groups // the database as chain knows it
-	chain  *blockchain.BlockChain
-	tree   *chainview.Tree
-	parked parked
-	clock  timeSource
-	log    *slog.Logger
+	net     *dialect.Network
+	rules   consensus.Rules
+	minWork *big.Int // of a chain whose assumed-valid block is believed
+	db      *chaindb.DB
+	disk    disk // db, but in tests of failing writes
+	tree    *chainview.Tree
+	choice  *forkchoice.Choice
+	clock   *clock.Clock
+	log     *slog.Logger
+
+	coins   *coincache.Cache
+	tip     *chainview.Block // that coins are at: the active chain's but while it moves
+	txs     uint64           // transactions of the chain up to tip
+	steps   []step           // from the last commit to tip
+	pending pending
+	odd     oddOutputs
+
+	flushed time.Time // when the unspent outputs were written last
+	scripts bool      // whether those of the last block were checked
+	broken  error     // of a write that failed: nothing in memory may be written
+}
+
+// disk is where commits go.
+type disk interface {
+	Commit(change *chaindb.Change) error
+	Sync() error
 }
 
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It
-// takes over the database: after an error it is closed.
-func Open(cfg Config) (*Engine, error) {
-	e := &Engine{net: cfg.Network, db: cfg.DB, group: cfg.DB.Groups(), clock: timeSource{cfg.Clock}, log: cfg.Log}
-	chain, err := blockchain.New(&blockchain.Config{
-		DB:               e.group,
-		UtxoCacheMaxSize: uint64(cfg.Cache),
-		ChainParams:      cfg.Network.Params,
-		TimeSource:       e.clock,
-		SigCache:         txscript.NewSigCache(sigCacheEntries),
-		HashCache:        txscript.NewHashCache(sigCacheEntries),
-	})
-	if err != nil {
-		_ = cfg.DB.Close()
+// takes over the database: after an error it is closed. A chain whose unspent
+// outputs cannot be trusted is [chaindb.ErrDamaged].
+func Open(cfg Config) (_ *Engine, err error) {
+	opened := false
+	defer func() {
+		if !opened { // also after a panic
+			err = errors.Join(err, cfg.DB.Close())
+		}
+	}()
+	e := &Engine{
+		net: cfg.Network, rules: cfg.Network.Rules(), db: cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
+		flushed: time.Now(), scripts: true,
+	}
+	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
+	if err := e.load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)
 	}
-	e.chain = chain
-	if e.tree, err = loadTree(cfg.DB.BTCD(), cfg.Network.Params); err != nil {
-		_ = cfg.DB.Close()
-		return nil, fmt.Errorf("load block tree: %w", err)
+	opened = true
+	return e, nil
+}
+
+func (e *Engine) load(cfg Config) error {
+	if err := e.create(); err != nil {
+		return err
 	}
-	// btcd knows nothing of pruning: it reads no block that is deeper than a
-	// reorganisation goes, except for what it has not yet written to the unspent
-	// outputs.
-	flush := func() error { return e.chain.FlushUtxoCache(blockchain.FlushRequired) }
+	if err := e.loadTree(); err != nil {
+		return err
+	}
+	var err error
 	e.Pruner, err = pruning.New(pruning.Chain{
-		DB: cfg.DB, Tree: e.tree, Log: cfg.Log, Now: e.clock.AdjustedTime, Flush: flush,
+		DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now, Flush: e.flush,
 	}, cfg.Prune)
 	if err != nil {
-		_ = cfg.DB.Close()
-		return nil, fmt.Errorf("load pruned blocks: %w", err)
+		return err
 	}
-	if err := e.followTip(); err != nil {
-		_ = cfg.DB.Close()
-		return nil, err
+	store, err := e.db.CoinStore()
+	if err != nil {
+		return err
 	}
-	if err := e.loadParked(); err != nil {
-		_ = cfg.DB.Close()
-		return nil, fmt.Errorf("load parked blocks: %w", err)
+	e.coins = coincache.New(store, cfg.Cache)
+	if err := e.loadOdd(); err != nil {
+		return err
 	}
-	return e, nil
+	if err := e.recover(); err != nil {
+		return err
+	}
+	return e.activate(e.choice.Best(e.tip), nil)
 }
 
 // Reader returns the readers' side of the chain. It stays valid until Close.
@@ -108,17 +142,14 @@ func (e *Engine) Reader() chainview.Reader {
 // Coin returns an output of the active chain that is not spent. The error is
 // [messages.ErrNoCoin] where there is none.
 func (e *Engine) Coin(out wire.OutPoint) (messages.Coin, error) {
-	entry, err := e.chain.FetchUtxoEntry(out)
+	coin, err := e.coin(&out, e.tip)
 	if err != nil {
 		return messages.Coin{}, fmt.Errorf("unspent output %v: %w", out, err)
 	}
-	if entry == nil || entry.IsSpent() {
-		return e.unparsableCoin(out)
+	if coin == nil {
+		return messages.Coin{}, messages.ErrNoCoin
 	}
-	return messages.Coin{
-		Output: wire.NewTxOut(entry.Amount(), entry.PkScript()),
-		Height: entry.BlockHeight(), Coinbase: entry.IsCoinBase(),
-	}, nil
+	return messages.Coin{Output: wire.NewTxOut(coin.Value, coin.Script), Height: coin.Height, Coinbase: coin.Coinbase}, nil
 }
 
 // SetMockTime makes the engine judge block times by t; the zero time returns
@@ -135,56 +166,52 @@ func (e *Engine) Unread() (blocks iter.Seq2[blockfile.Record, error], done func(
 	return e.db.Reload(), e.db.ReloadDone
 }
 
+// flushEvery is how often unspent outputs are written although there is room for
+// more: what was not is connected again after a kill.
+const flushEvery = 10 * time.Minute
+
 // Sync makes everything that was accepted so far survive a loss of power.
 func (e *Engine) Sync() error {
-	if err := e.chain.FlushUtxoCache(blockchain.FlushPeriodic); err != nil {
-		return fmt.Errorf("flush unspent outputs: %w", err)
+	if e.broken != nil {
+		return e.broken
 	}
-	return e.db.Sync()
-}
-
-// Close writes what is still in memory and closes the database.
-func (e *Engine) Close() error {
-	flushed := e.chain.FlushUtxoCache(blockchain.FlushRequired)
-	synced := e.db.Sync()
-	closed := e.db.Close()
-	for _, err := range []error{flushed, synced, closed} {
-		if err != nil {
-			return fmt.Errorf("close chain: %w", err)
+	if time.Since(e.flushed) > flushEvery {
+		if err := e.flush(); err != nil {
+			return err
 		}
 	}
-	return nil
+	return e.guard(e.disk.Sync())
 }
 
-// atomically makes everything that change does in the database one commit, so
-// that a kill finds all of it or nothing. It commits also when change answers
-// that a block is refused: what was learned of it is kept.
-func (e *Engine) atomically(change func() error) error {
-	if err := e.group.Start(); err != nil {
-		return fmt.Errorf("begin change of the chain: %w", err)
+// flush writes the unspent outputs, which are at a tip that is committed.
+func (e *Engine) flush() error {
+	if e.broken != nil {
+		return e.broken
 	}
-	defer e.group.Drop() // after a panic
-	err := change()
-	var rule blockchain.RuleError
-	if err != nil && !errors.As(err, &rule) {
-		return err
-	}
-	if failed := e.group.End(); failed != nil {
-		return fmt.Errorf("commit change of the chain: %w", failed)
+	e.flushed = time.Now()
+	return e.guard(e.coins.Flush(&e.tip.Hash, e.tip.Height))
+}
+
+// guard takes notice of a failed write.
+func (e *Engine) guard(err error) error {
+	if err != nil && e.broken == nil {
+		e.broken = fmt.Errorf("write chain: %w", err)
 	}
 	return err
 }
 
-// followTip makes the readers' active chain end where btcd's does.
-func (e *Engine) followTip() error {
-	best := e.chain.BestSnapshot()
-	tip := e.tree.Lookup(&best.Hash)
-	if tip == nil {
-		return fmt.Errorf("tip %v is not in the block tree", best.Hash)
+// Close writes what is still in memory and closes the database.
+func (e *Engine) Close() error {
+	var flushed, synced error
+	if e.broken == nil {
+		flushed = e.flush()
 	}
-	if from := e.tree.Active().Tip(); tip != from {
-		e.MoveLocksBack(from, tip)
-		e.tree.SetActive(tip)
+	if e.broken == nil {
+		synced = e.disk.Sync()
+	}
+	e.coins.Close()
+	if err := errors.Join(flushed, synced, e.db.Close()); err != nil {
+		return fmt.Errorf("close chain: %w", err)
 	}
 	return nil
 }

@@ -163,7 +163,8 @@ func TestRejectReasons(t *testing.T) {
 		raw  []byte
 		want string
 	}{
-		{"unknown parent", change(func(b []byte) { b[4] ^= 1 }), "prev-blk-not-found"},
+		{"unknown parent", solved(t, change(func(b []byte) { b[4] ^= 1 })), "prev-blk-not-found"},
+		{"unknown parent and no work", unsolved(change(func(b []byte) { b[4] ^= 1 })), "high-hash"},
 		{"no work", unsolved(good), "high-hash"},
 		{"wrong merkle root", solved(t, change(func(b []byte) { b[36] ^= 1 })), "bad-txnmrklroot"},
 		{"too old", solved(t, change(func(b []byte) { copy(b[68:], make([]byte, 4)) })), "time-too-old"},

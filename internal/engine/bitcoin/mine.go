@@ -3,7 +3,6 @@ package bitcoin
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,15 +15,11 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/internal/versionbits"
 	"github.com/seed61375155/trawl/messages"
 )
-
-// maxTimewarp is how many seconds the first block of a difficulty period may
-// lie before the block it follows (BIP94); blocks mined here keep to it on
-// every network, as Core's do.
-const maxTimewarp = 600
 
 // Mine finds a block on the active chain that pays the subsidy and the given fees
 // to script and holds the given transactions after its coinbase. Every hash computed is taken off
@@ -32,18 +27,14 @@ const maxTimewarp = 600
 // not been accepted yet. A [*messages.RejectError] says that a block of these
 // transactions would break a rule.
 func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
-	block, err := e.template(script, txs, fees)
+	block, err := e.template(script, txs, fees) //nolint:contextcheck // a block is checked to its end
 	if err != nil {
 		return nil, err
 	}
 	if !solve(ctx, &block.Header, tries) {
 		return nil, nil
 	}
-	var buf bytes.Buffer
-	if err := block.Serialize(&buf); err != nil {
-		return nil, fmt.Errorf("serialize mined block: %w", err)
-	}
-	return buf.Bytes(), nil
+	return serialize(block)
 }
 
 // Template returns the block that [Engine.Mine] would solve.
@@ -52,62 +43,73 @@ func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]b
 	if err != nil {
 		return nil, err
 	}
-	var buf bytes.Buffer
-	if err := block.Serialize(&buf); err != nil {
-		return nil, fmt.Errorf("serialize template: %w", err)
-	}
-	return buf.Bytes(), nil
+	return serialize(block)
 }
 
 // template builds a valid block but for its proof of work.
 func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*wire.MsgBlock, error) {
-	tip := e.tree.Active().Tip()
+	tip := e.tip
+	made := e.nextTime(tip)
 	block := &wire.MsgBlock{Header: wire.BlockHeader{
 		Version:   versionbits.NextVersion(e.net, tip),
 		PrevBlock: tip.Hash,
-		Timestamp: e.nextTime(tip),
+		Timestamp: time.Unix(made, 0),
+		Bits:      e.nextBits(tip, made),
 	}}
-	bits, err := e.chain.CalcNextRequiredDifficulty(block.Header.Timestamp)
+	txs, err := parseTxs(rawTxs)
 	if err != nil {
-		return nil, fmt.Errorf("next difficulty: %w", err)
-	}
-	block.Header.Bits = bits
-	if block.Transactions, err = parseTxs(rawTxs); err != nil {
 		return nil, err
 	}
-	block.Transactions = slices.Insert(block.Transactions, 0, e.coinbase(tip.Height+1, script, fees))
+	block.Transactions = slices.Insert(txs, 0, e.coinbase(tip.Height+1, script, fees))
 	commitWitnesses(block, e.net.Active("segwit", tip.Height+1))
-	block.Header.MerkleRoot = merkleRoot(block.Transactions, false)
+	ids := make([]chainhash.Hash, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		ids[i] = tx.TxHash()
+	}
+	block.Header.MerkleRoot, _ = consensus.MerkleRoot(ids)
+	raw, err := serialize(block)
+	if err != nil {
+		return nil, err
+	}
+	return block, e.Propose(raw)
+}
 
-	return block, e.checkTemplate(block)
+func serialize(block *wire.MsgBlock) ([]byte, error) {
+	var raw bytes.Buffer
+	if err := block.Serialize(&raw); err != nil {
+		return nil, fmt.Errorf("serialize mined block: %w", err)
+	}
+	return raw.Bytes(), nil
 }
 
 // Propose checks a serialized block on the tip but for its proof of work, and
 // changes nothing. The error is a [*messages.RejectError] for a block that breaks a
 // rule or is not on the tip.
 func (e *Engine) Propose(raw []byte) error {
-	block, err := parseBlock(raw)
+	if e.broken != nil {
+		return e.broken
+	}
+	b, err := readBlock(raw)
 	if err != nil {
-		return &messages.RejectError{Reason: "bad-block", Debug: err.Error()}
+		return badBlock(err)
 	}
-	if block.MsgBlock().Header.PrevBlock != e.tree.Active().Tip().Hash {
-		return &messages.RejectError{Reason: "inconclusive-not-best-prevblk"}
+	if b.header.PrevBlock != e.tip.Hash {
+		return reject("inconclusive-not-best-prevblk", "")
 	}
-	return e.checkTemplate(block.MsgBlock())
-}
-
-func (e *Engine) checkTemplate(block *wire.MsgBlock) error {
-	err := validating(&chainhash.Hash{}, func() error {
-		return e.chain.CheckConnectBlockTemplate(btcutil.NewBlock(block))
-	})
-	var rule blockchain.RuleError
-	if errors.As(err, &rule) {
-		return e.reject(rule, block)
+	if err := e.check(b); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("check template: %w", err)
+	if err := e.checkHeader(&b.header, e.tip); err != nil {
+		return err
 	}
-	return nil
+	if err := e.checkPlace(b, e.tip); err != nil {
+		return err
+	}
+	before := e.coins.Mark()
+	_, err = e.connect(chainview.NewChild(e.tip, &b.header), b)
+	e.coins.Rollback(before)
+	e.odd.fresh = nil
+	return err
 }
 
 func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
@@ -121,13 +123,13 @@ func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
 	return txs, nil
 }
 
-// nextTime returns the time of a block on top of tip.
-func (e *Engine) nextTime(tip *chainview.Block) time.Time {
+// nextTime returns the time of a block on top of tip, in seconds.
+func (e *Engine) nextTime(tip *chainview.Block) int64 {
 	earliest := tip.MedianTimePast() + 1
-	if (tip.Height+1)%e.chain.BlocksPerRetarget() == 0 {
+	if (tip.Height+1)%e.interval() == 0 {
 		earliest = max(earliest, tip.Header.Timestamp.Unix()-maxTimewarp)
 	}
-	return time.Unix(max(earliest, e.clock.AdjustedTime().Unix()), 0)
+	return max(earliest, e.clock.Now().Unix())
 }
 
 // coinbase pays the subsidy and fees. Transactions given by hand leave theirs
@@ -154,22 +156,17 @@ func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wir
 // witnesses, with a nonce of zeros, which is in the block where the rules are
 // active.
 func commitWitnesses(block *wire.MsgBlock, active bool) {
-	var nonce [32]byte
-	root := merkleRoot(block.Transactions, true)
-	commitment := chainhash.DoubleHashB(append(root[:], nonce[:]...))
+	ids := make([]chainhash.Hash, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		ids[i] = tx.WitnessHash()
+	}
+	var nonce [chainhash.HashSize]byte
+	root := commitment(ids, nonce[:])
 	coinbase := block.Transactions[0]
 	if active {
 		coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
 	}
-	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), commitment...)))
-}
-
-func merkleRoot(txs []*wire.MsgTx, witness bool) chainhash.Hash {
-	wrapped := make([]*btcutil.Tx, len(txs))
-	for i, tx := range txs {
-		wrapped[i] = btcutil.NewTx(tx)
-	}
-	return blockchain.CalcMerkleRoot(wrapped, witness)
+	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), root[:]...)))
 }
 
 // solve looks for a nonce from 0 on. As with Core, the last of the tries does

@@ -221,8 +221,8 @@ func TestPruneEndsAfterKill(t *testing.T) {
 	}
 }
 
-// A block on a branch whose blocks were pruned is refused, and the engine goes on; a
-// pruned block is known.
+// A block on a branch whose blocks were pruned is stored and never connected; a pruned
+// block is known.
 func TestBranchOfPrunedBlocks(t *testing.T) {
 	p := openPruned(t, 0)
 	mine(t, p.Engine, trueScript, 20)
@@ -251,9 +251,9 @@ func TestBranchOfPrunedBlocks(t *testing.T) {
 	for _, test := range []struct {
 		raw    []byte
 		reason string
-	}{{known, "duplicate"}, {next, bitcoin.ReasonNoParent}} {
+	}{{known, "duplicate"}, {next, "inconclusive"}} {
 		var reject *messages.RejectError
-		if err := p.Accept(test.raw); !errors.As(err, &reject) || reject.Reason != test.reason {
+		if err := p.Submit(test.raw); !errors.As(err, &reject) || reject.Reason != test.reason {
 			t.Errorf("got %v, want %s", err, test.reason)
 		}
 	}

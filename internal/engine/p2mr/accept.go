@@ -282,7 +282,6 @@ func (e *Engine) best() *chainview.Block {
 	for best.Status().Invalid() {
 		best = best.Parent
 	}
-	stays := best == active.Tip()
 	for _, tip := range e.tree.Tips() {
 		if tip.Work.Cmp(best.Work) < 0 {
 			continue
@@ -292,8 +291,8 @@ func (e *Engine) best() *chainview.Block {
 			continue
 		}
 		more := b.Work.Cmp(best.Work)
-		if more > 0 || more == 0 && !stays && e.places[b].taken < e.places[best].taken {
-			best, stays = b, false
+		if more > 0 || more == 0 && e.places[b].taken < e.places[best].taken {
+			best = b
 		}
 	}
 	return best

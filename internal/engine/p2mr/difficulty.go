@@ -31,7 +31,7 @@ var spacings = [lanes]int64{75, 300}
 type place struct {
 	merged int32                   // merge-mined blocks, the block included
 	last   [lanes]*chainview.Block // of each lane, at the block or before it; nil: none
-	taken  uint32                  // how many blocks came before it
+	taken  int64                   // how many blocks came before it; less than 0: preferred
 }
 
 // placeOf returns the place of a block whose parent is in its own. The genesis

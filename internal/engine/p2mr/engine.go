@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math/big"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -48,7 +49,10 @@ type Engine struct {
 	clock  *clock.Clock
 	log    *slog.Logger
 	places map[*chainview.Block]*place
-	taken  uint32 // how many blocks were
+	taken  int64 // how many blocks were
+
+	preferred int64    // place of the block that was preferred last
+	preferAt  *big.Int // work of the tip then
 
 	// waiting are stored blocks that lack one before them, by their parent.
 	waiting map[*chainview.Block][]*chainview.Block

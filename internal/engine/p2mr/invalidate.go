@@ -48,6 +48,25 @@ func (e *Engine) Reconsider(hash *chainhash.Hash) error {
 	return e.settleTip(c)
 }
 
+// Precious has a block count as if it had come before all others with the same work.
+func (e *Engine) Precious(hash *chainhash.Hash) error {
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	tip := e.tree.Active().Tip()
+	if b.Work.Cmp(tip.Work) < 0 {
+		return nil
+	}
+	if e.preferAt == nil || tip.Work.Cmp(e.preferAt) > 0 {
+		e.preferred = 0 // the chain has grown since
+	}
+	e.preferAt = tip.Work
+	e.preferred--
+	e.places[b].taken = e.preferred
+	return e.settleTip(begin())
+}
+
 // settleTip moves to the best chain of the whole tree.
 func (e *Engine) settleTip(c *change) error {
 	c.fresh = nil

@@ -24,7 +24,7 @@ import (
 // not been accepted yet. A [*messages.RejectError] says that a block of these
 // transactions would break a rule.
 func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
-	b, err := e.template(script, txs, fees)
+	b, err := e.template(script, txs, fees) //nolint:contextcheck // a block is checked to its end
 	if err != nil {
 		return nil, err
 	}

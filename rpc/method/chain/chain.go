@@ -107,6 +107,7 @@ func Commands(d Deps) []command.Command {
 		invalidateBlock(&d),
 		pruneBlockchain(&d),
 		reconsiderBlock(&d),
+		preciousBlock(&d),
 		scanBlocks(&d),
 		scanTxOutSet(&d),
 		syncWithValidationInterfaceQueue(&d),

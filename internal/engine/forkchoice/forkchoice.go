@@ -1,0 +1,247 @@
+// Package forkchoice tells which block of a tree should be the tip: the last of the
+// chain with the most work whose blocks are all stored and of which none is known to
+// break a rule. Among chains with the same work it is the one whose last block came
+// first.
+//
+// It knows no rules, no disk and no coins. A Choice has one user at a time, the
+// engine that owns the tree.
+package forkchoice
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+// A Tree is what a Choice works on.
+type Tree interface {
+	Tips() []*chainview.Block
+}
+
+// A Choice remembers when blocks came.
+type Choice struct {
+	tree Tree
+
+	// mark changes the status of a block, in the tree and on disk.
+	mark func(*chainview.Block, chainview.Status)
+
+	waiting map[*chainview.Block][]*chainview.Block // stored ones that lack their parent, by it
+	header  *chainview.Block                        // of the most work that may be valid
+
+	next     int64    // order of the block that comes next
+	precious int64    // order of the block that is preferred next
+	preferAt *big.Int // work of the tip when one was preferred last
+}
+
+// The orders of blocks that were there when the tree was loaded, which go before
+// those that come, and of the first that is preferred.
+const (
+	loadedOrder   = 1
+	preciousOrder = -1
+)
+
+// New returns a choice over a tree, whose only linked block is root.
+func New(tree Tree, root *chainview.Block, mark func(*chainview.Block, chainview.Status)) *Choice {
+	root.Order = loadedOrder
+	return &Choice{
+		tree: tree, mark: mark, waiting: map[*chainview.Block][]*chainview.Block{}, header: root,
+		next: loadedOrder + 1, precious: preciousOrder, preferAt: new(big.Int),
+	}
+}
+
+// Load takes over a block that was stored before, after its parent. It reports
+// whether the block and all before it are there.
+func (c *Choice) Load(b *chainview.Block) (linked bool) {
+	s := b.Status()
+	if !s.Invalid() && b.Parent.Status().Invalid() {
+		c.mark(b, s|chainview.FailedAncestor)
+	}
+	c.AddHeader(b)
+	switch {
+	case s&chainview.HasData == 0:
+		return false
+	case !Linked(b.Parent):
+		c.waiting[b.Parent] = append(c.waiting[b.Parent], b)
+		return false
+	}
+	b.Order = loadedOrder
+	return true
+}
+
+// Linked reports whether a block and all before it are stored, or were.
+func Linked(b *chainview.Block) bool { return b.Order != 0 }
+
+// AddHeader takes a new header.
+func (c *Choice) AddHeader(b *chainview.Block) {
+	if !b.Status().Invalid() && b.Work.Cmp(c.header.Work) > 0 {
+		c.header = b
+	}
+}
+
+// Header returns the header with the most work that is not known to be invalid.
+func (c *Choice) Header() *chainview.Block { return c.header }
+
+// Received takes a block that has been stored, and returns those whose chains have
+// become whole by it, in the order in which they count as received.
+func (c *Choice) Received(b *chainview.Block) (linked []*chainview.Block) {
+	if !Linked(b.Parent) {
+		c.waiting[b.Parent] = append(c.waiting[b.Parent], b)
+		return nil
+	}
+	linked = []*chainview.Block{b}
+	for i := 0; i < len(linked); i++ {
+		linked[i].Order = c.next
+		c.next++
+		linked = append(linked, c.waiting[linked[i]]...)
+		delete(c.waiting, linked[i])
+	}
+	return linked
+}
+
+// before reports whether a goes before b.
+func before(a, b *chainview.Block) bool {
+	if more := a.Work.Cmp(b.Work); more != 0 {
+		return more > 0
+	}
+	return a.Order < b.Order
+}
+
+// Better returns the best of blocks that have just been linked, or tip where none is
+// better.
+func (*Choice) Better(tip *chainview.Block, linked []*chainview.Block) *chainview.Block {
+	best := tip
+	for _, b := range linked {
+		if before(b, best) && usable(tip, b) == b {
+			best = b
+		}
+	}
+	return best
+}
+
+// Best looks through the whole tree for the block that should be the tip in place of
+// tip.
+func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
+	best := tip
+	for best.Status().Invalid() {
+		best = best.Parent
+	}
+	for _, leaf := range c.tree.Tips() {
+		if leaf.Work.Cmp(best.Work) < 0 {
+			continue
+		}
+		if b := usable(tip, leaf); b != nil && before(b, best) {
+			best = b
+		}
+	}
+	return best
+}
+
+// usable returns the last block on the way from tip to leaf that all blocks are there
+// for; nil where the way back from tip is gone.
+func usable(tip, leaf *chainview.Block) *chainview.Block {
+	fork := chainview.Fork(tip, leaf)
+	last := leaf
+	for b := leaf; b != fork; b = b.Parent {
+		if s := b.Status(); s.Invalid() || s&chainview.HasData == 0 || s&chainview.Pruned != 0 {
+			last = b.Parent
+		}
+	}
+	for last.Status().Invalid() {
+		last = last.Parent // of the chain of tip, which is about to be left
+	}
+	if !WholeBetween(tip, chainview.Fork(tip, last)) {
+		return nil
+	}
+	return last
+}
+
+// WholeBetween reports whether all blocks after from up to tip can be read.
+func WholeBetween(tip, from *chainview.Block) bool {
+	for b := tip; b != from; b = b.Parent {
+		if b.Status()&chainview.Pruned != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// descendants visits the blocks that build on b, some more than once.
+func (c *Choice) descendants(b *chainview.Block, visit func(*chainview.Block)) {
+	for _, leaf := range c.tree.Tips() {
+		if leaf.Ancestor(b.Height) != b {
+			continue
+		}
+		for at := leaf; at != b; at = at.Parent {
+			visit(at)
+		}
+	}
+}
+
+// Fail marks a block that breaks a rule, and all that build on it.
+func (c *Choice) Fail(b, tip *chainview.Block) {
+	c.mark(b, b.Status()|chainview.Failed)
+	c.spread(b, tip)
+}
+
+// Invalidate marks a block as one that is not to be used, and all that build on it.
+// One that is known to build on an invalid block stays so.
+func (c *Choice) Invalidate(b, tip *chainview.Block) {
+	if !b.Status().Invalid() {
+		c.mark(b, b.Status()|chainview.Failed)
+	}
+	c.spread(b, tip)
+}
+
+func (c *Choice) spread(b, tip *chainview.Block) {
+	c.descendants(b, func(at *chainview.Block) {
+		c.mark(at, at.Status()&^chainview.Failed|chainview.FailedAncestor)
+	})
+	if c.header.Ancestor(b.Height) == b {
+		c.findHeader(tip)
+	}
+}
+
+// Reconsider takes back that a block, its ancestors and its descendants are invalid.
+func (c *Choice) Reconsider(b, tip *chainview.Block) {
+	const invalid = chainview.Failed | chainview.FailedAncestor
+	for at := b; at != nil; at = at.Parent {
+		c.mark(at, at.Status()&^invalid)
+	}
+	c.descendants(b, func(at *chainview.Block) { c.mark(at, at.Status()&^invalid) })
+	c.findHeader(tip)
+}
+
+func (c *Choice) findHeader(tip *chainview.Block) {
+	c.header = tip
+	for c.header.Status().Invalid() {
+		c.header = c.header.Parent
+	}
+	for _, leaf := range c.tree.Tips() {
+		for leaf.Status().Invalid() {
+			leaf = leaf.Parent
+		}
+		if leaf.Work.Cmp(c.header.Work) > 0 {
+			c.header = leaf
+		}
+	}
+}
+
+// Prefer has a block count as if it had come before all others, where it has as much
+// work as the tip. It reports whether the tip is to be chosen anew.
+func (c *Choice) Prefer(b, tip *chainview.Block) bool {
+	if b.Work.Cmp(tip.Work) < 0 {
+		return false
+	}
+	if tip.Work.Cmp(c.preferAt) > 0 {
+		c.precious = preciousOrder // the chain has grown since
+	}
+	c.preferAt = tip.Work
+	if Linked(b) {
+		b.Order = c.precious
+	}
+	if c.precious > math.MinInt32 {
+		c.precious--
+	}
+	return true
+}

@@ -1,0 +1,65 @@
+package messages
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// Every error of this package says that it is about the request: an actor that does
+// not know it would take it for the end of what it works with.
+func TestEveryErrorIsARefusal(t *testing.T) {
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { //nolint:staticcheck // no build tags here
+		return !strings.HasSuffix(f.Name(), "_test.go")
+	}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := map[string]map[string]bool{}
+	errors := 0
+	for _, file := range packages["messages"].Files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil {
+					of := strings.TrimPrefix(typeName(n.Recv.List[0].Type), "*")
+					if methods[of] == nil {
+						methods[of] = map[string]bool{}
+					}
+					methods[of][n.Name.Name] = true
+				}
+			case *ast.ValueSpec:
+				for i, name := range n.Names {
+					if strings.HasPrefix(name.Name, "Err") && i < len(n.Values) {
+						errors++
+						if call, ok := n.Values[i].(*ast.CallExpr); !ok || typeName(call.Fun) != "refusal" {
+							t.Errorf("%s is not made by refusal", name.Name)
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	for of, has := range methods {
+		if has["Error"] && !has["AboutRequest"] {
+			t.Errorf("%s is an error and no Refusal", of)
+		}
+	}
+	if errors < 20 {
+		t.Errorf("only %d errors were found", errors)
+	}
+}
+
+func typeName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.StarExpr:
+		return "*" + typeName(e.X)
+	}
+	return ""
+}

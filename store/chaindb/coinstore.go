@@ -1,0 +1,105 @@
+package chaindb
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/syndtr/goleveldb/leveldb"
+)
+
+// A CoinStore reads and writes the set of unspent outputs, by the keys and values
+// that the set has on disk.
+type CoinStore struct {
+	db     *DB
+	prefix []byte
+}
+
+// CoinStore returns the set, whose bucket must have been made.
+func (db *DB) CoinStore() (*CoinStore, error) {
+	db.published.RLock()
+	defer db.published.RUnlock()
+	id, ok := db.dir.child(0, []byte(coinsName))
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", errNoBucket, coinsName)
+	}
+	return &CoinStore{db: db, prefix: id.itemPrefix()}, nil
+}
+
+// Coin returns the value under a key, nil where there is none.
+func (s *CoinStore) Coin(key []byte) ([]byte, error) {
+	if err := s.db.gate.enter(); err != nil {
+		return nil, err
+	}
+	defer s.db.gate.leave()
+	whole := append(append(make([]byte, 0, len(s.prefix)+len(key)), s.prefix...), key...)
+	value, err := s.db.ldb.Get(whole, nil)
+	if errors.Is(err, leveldb.ErrNotFound) {
+		return nil, nil
+	}
+	return value, fromLevelDB(err)
+}
+
+// smallFlush is up to how many bytes changes of the set are an ordinary commit;
+// more bypass the journal.
+const smallFlush = 1 << 20
+
+// WriteCoins makes changes of the set, of about size bytes, and notes that the set
+// has all blocks up to tip: all of it or nothing. A nil value deletes. What the
+// changes rest on is durable before, so that the set is never ahead of the blocks.
+func (s *CoinStore) WriteCoins(tip *chainhash.Hash, size int, changes func(put func(key, value []byte) error) error) error {
+	if err := s.db.Sync(); err != nil {
+		return err
+	}
+	t, err := s.db.begin(true)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if size > smallFlush {
+		return s.writeTables(tip, changes)
+	}
+	err = changes(func(key, value []byte) error {
+		whole := append(append([]byte(nil), s.prefix...), key...)
+		if value != nil {
+			value = append(make([]byte, 0, len(value)), value...)
+		}
+		t.note(whole, value)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.note(coinsTipKey(), append([]byte(nil), tip[:]...))
+	return t.commit()
+}
+
+func coinsTipKey() []byte { return bucketID(0).item([]byte(coinsTipName)) }
+
+// writeTables writes changes as tables of their own, which are durable and become
+// visible together.
+func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, value []byte) error) error) error {
+	t, err := s.db.ldb.OpenTransaction()
+	if err != nil {
+		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(err))
+	}
+	defer t.Discard()
+	whole := append([]byte(nil), s.prefix...)
+	err = changes(func(key, value []byte) error {
+		whole = append(whole[:len(s.prefix)], key...)
+		if value == nil {
+			return t.Delete(whole, nil)
+		}
+		return t.Put(whole, value, nil)
+	})
+	if err == nil {
+		err = t.Put(coinsTipKey(), tip[:], nil)
+	}
+	if err == nil {
+		err = t.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(err))
+	}
+	return nil
+}
