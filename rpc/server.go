@@ -37,6 +37,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -264,16 +265,17 @@ func (s *Server) removeCookie() {
 }
 
 // The lines that operators and their tools know from Core are logged as one
-// text, through these three.
+// text, through these three. Each bears the place that calls them.
 
-func (s *Server) infof(format string, args ...any) {
-	s.log.Info(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
-}
+func (s *Server) infof(format string, args ...any)  { s.logf(slog.LevelInfo, format, args) }
+func (s *Server) warnf(format string, args ...any)  { s.logf(slog.LevelWarn, format, args) }
+func (s *Server) errorf(format string, args ...any) { s.logf(slog.LevelError, format, args) }
 
-func (s *Server) warnf(format string, args ...any) {
-	s.log.Warn(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
-}
-
-func (s *Server) errorf(format string, args ...any) {
-	s.log.Error(fmt.Sprintf(format, args...)) //nolint:sloglint // the whole line is the interface
+func (s *Server) logf(level slog.Level, format string, args []any) {
+	var caller [1]uintptr
+	runtime.Callers(3, caller[:]) // Callers, this function and the one that calls it left out
+	r := slog.NewRecord(time.Now(), level, fmt.Sprintf(format, args...), caller[0])
+	if handler := s.log.Handler(); handler.Enabled(s.ctx, level) {
+		_ = handler.Handle(s.ctx, r) // as slog does: nowhere to report it
+	}
 }

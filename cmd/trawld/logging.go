@@ -40,7 +40,12 @@ func openLog(s *options.Settings, filter *corelog.Filter, stdout io.Writer) (*co
 	if err != nil {
 		return nil, nil, refuse("Could not open debug log file %s", path)
 	}
+	var rate *corelog.RateLimit
+	if s.Bool("logratelimit", true) {
+		rate = corelog.NewRateLimit()
+	}
 	return out, slog.New(corelog.New(out, filter, corelog.Layout{
+		Rate:            rate,
 		NoTimestamps:    !s.Bool("logtimestamps", true),
 		Micros:          s.Bool("logtimemicros", false),
 		ThreadNames:     s.Bool("logthreadnames", false),

@@ -14,6 +14,7 @@ package corelog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -39,6 +40,8 @@ type Layout struct {
 	ThreadNames     bool // -logthreadnames
 	SourceLocations bool // -logsourcelocations
 	AlwaysLevel     bool // -loglevelalways
+
+	Rate *RateLimit // -logratelimit; nil: none
 }
 
 // Handler is a slog.Handler; make one with [New]. It is safe for concurrent use,
@@ -128,7 +131,33 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 	})
 	b = append(b, '\n')
 	*buffer = b
-	return h.out.write(b)
+	if h.layout.Rate == nil || line.category != "" || r.Level < slog.LevelInfo {
+		return h.out.write(b, true)
+	}
+	return line.writeLimited(b, &r)
+}
+
+// writeLimited writes a line of the record as far as the rate limit allows, and
+// what the limit has to say. While some place writes no more, lines are marked.
+func (h *Handler) writeLimited(b []byte, r *slog.Record) error {
+	v := h.layout.Rate.judge(time.Now(), r.PC, len(b))
+	var errs []error
+	for _, text := range append(v.notices, v.last) {
+		if text != "" {
+			errs = append(errs, h.writeNotice(text, r))
+		}
+	}
+	if v.partial && !v.drop {
+		b = append([]byte("[*] "), b...)
+	}
+	return errors.Join(append(errs, h.out.write(b, !v.drop))...)
+}
+
+// writeNotice writes a warning of the log's own.
+func (h *Handler) writeNotice(text string, r *slog.Record) error {
+	notice := &Handler{out: h.out, layout: h.layout}
+	b := notice.appendPrefix(nil, &slog.Record{Time: r.Time, PC: r.PC, Level: slog.LevelWarn})
+	return h.out.write(append(append(b, text...), '\n'), true)
 }
 
 // appendPrefix writes what comes before the message, in Core's order.
@@ -163,9 +192,19 @@ func appendTime(b []byte, t time.Time, micros bool) []byte {
 // appendSource writes "[dir/file.go:12] [package.function] ".
 func appendSource(b []byte, pc uintptr) []byte {
 	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	return fmt.Appendf(b, "[%s:%d] [%s] ", shortFile(&frame), frame.Line, shortFunction(&frame))
+}
+
+// shortFile is dir/file.go.
+func shortFile(frame *runtime.Frame) string {
 	dir, file := filepath.Split(frame.File)
+	return filepath.Join(filepath.Base(dir), file)
+}
+
+// shortFunction is package.function.
+func shortFunction(frame *runtime.Frame) string {
 	_, function := filepath.Split(frame.Function)
-	return fmt.Appendf(b, "[%s:%d] [%s] ", filepath.Join(filepath.Base(dir), file), frame.Line, function)
+	return function
 }
 
 // appendLevel writes "[category:level] " without what is implied.

@@ -76,15 +76,16 @@ func (o *Output) Close() error {
 	return file.Close()
 }
 
-// write writes one whole line, its line feed included.
-func (o *Output) write(line []byte) error {
+// write writes one whole line, its line feed included; into the file only where
+// toFile says so.
+func (o *Output) write(line []byte, toFile bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var errConsole, errFile error
 	if o.console != nil {
 		_, errConsole = o.console.Write(line)
 	}
-	if o.file != nil {
+	if o.file != nil && toFile {
 		_, errFile = o.file.Write(line)
 	}
 	return errors.Join(errConsole, errFile)

@@ -9,7 +9,7 @@ var logging = []options.Option{
 	{Name: "logips", Flags: unused, Help: "Log addresses of peers"},
 	{Name: "loglevel", Arg: "<level>|<category>:<level>", Flags: noNegation | needsValue | debug, Help: "How much of the categories of -debug to log: info, debug or trace, for all or for one of them (default: debug); may be repeated"},
 	{Name: "loglevelalways", Help: "Log category and level of every line (default: 0)"},
-	{Name: "logratelimit", Flags: debug | unused, Help: "Limit how much one place of the program may log"},
+	{Name: "logratelimit", Flags: debug, Help: "Write no more than 1 MiB an hour of one place of the program to the log file (default: 1)"},
 	{Name: "logsourcelocations", Help: "Log the file, line and function of every line (default: 0)"},
 	{Name: "logthreadnames", Help: "Log which part of the program a line comes from (default: 0)"},
 	{Name: "logtimemicros", Flags: debug, Help: "Log times to the microsecond (default: 0)"},
