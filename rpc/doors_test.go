@@ -41,7 +41,7 @@ func waiterTable(t *testing.T, began chan<- struct{}, ended *atomic.Int64) *comm
 func TestWaitingCallsHoldNobodyUp(t *testing.T) {
 	const waiting = 40
 	began, ended := make(chan struct{}, waiting), atomic.Int64{}
-	s := startServer(t, Config{User: "u", Password: "p", Threads: 2, WorkQueue: 1})
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 2, WorkQueue: waiting - 2})
 	table := waiterTable(t, began, &ended)
 	s.Ready(table)
 	ctx, leave := context.WithCancel(t.Context())
@@ -68,9 +68,12 @@ func TestWaitingCallsHoldNobodyUp(t *testing.T) {
 	}
 	c := newClient(t, s)
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+	c.want(t, v2Call("wait"), "503 Work queue depth exceeded")
+	c.want(t, "["+v2Call("quick")+","+v2Call("wait")+"]",
+		`200 [{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","error":{"code":-7,"message":"Work queue depth exceeded"},"id":1}]`)
 	leave()
 	calls.Wait()
-	waitFor(t, func() bool { return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 })
+	waitFor(t, func() bool { return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 && len(s.workers.idle) == 0 })
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 }
 

@@ -97,6 +97,12 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list whiteli
 		}
 		defer s.workers.leave()
 	}
+	if j.err == nil && j.call.Waits() {
+		if !s.workers.wait() {
+			return tooBusy
+		}
+		defer s.workers.waited()
+	}
 	reply, failure := s.run(ctx, j, nil)
 	if j.notification() {
 		return response{status: http.StatusNoContent}
@@ -127,9 +133,12 @@ func (s *Server) answerBatch(ctx context.Context, who command.Caller, list white
 		if j.err == nil {
 			j.err = reply.full()
 		}
-		if working && j.err == nil && j.call.Waits() {
-			working = s.workers.pause(func() { s.addReply(ctx, reply, j) })
-			continue
+		if j.err == nil && j.call.Waits() {
+			if s.workers.wait() {
+				working = s.addWaited(ctx, reply, j, working)
+				continue
+			}
+			j.err = errTooBusy
 		}
 		s.addReply(ctx, reply, j)
 	}
@@ -167,6 +176,18 @@ func (s *Server) batchWorks(who command.Caller, batch *jsontree.Value) bool {
 		}
 	}
 	return false
+}
+
+// addWaited is addReply for a job that waits, which has a place for that. A worker
+// that the batch has is another's meanwhile; it returns whether there is one
+// afterwards.
+func (s *Server) addWaited(ctx context.Context, b *batchReply, j *job, working bool) bool {
+	defer s.workers.waited()
+	if !working {
+		s.addReply(ctx, b, j)
+		return false
+	}
+	return s.workers.pause(func() { s.addReply(ctx, b, j) })
 }
 
 // addReply runs a job of a batch and adds its reply, unless nobody wants it.

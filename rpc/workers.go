@@ -3,16 +3,23 @@ package rpc
 import (
 	"net/http"
 	"sync"
+
+	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // tooBusy answers when no more calls may wait.
 var tooBusy = response{status: http.StatusServiceUnavailable, body: text("Work queue depth exceeded")}
 
-// workers bounds how many calls run at a time and how many wait for that.
-// Calls in the control lane do not come here.
+// errTooBusy is the same for a request of a batch.
+var errTooBusy = command.Error{Code: command.OutOfMemory, Message: "Work queue depth exceeded"}
+
+// workers bounds how many calls run at a time and how many wait for that; and,
+// apart from those, how many do nothing but wait for something. Calls in the
+// control lane do not come here.
 type workers struct {
 	running chan struct{} // one element for each call that runs
 	waiting chan struct{} // one element for each call that waits
+	idle    chan struct{} // one element for each call that waits for something
 	closing chan struct{}
 	once    sync.Once
 }
@@ -21,6 +28,7 @@ func newWorkers(threads, queue int) *workers {
 	return &workers{
 		running: make(chan struct{}, max(threads, 1)),
 		waiting: make(chan struct{}, max(queue, 1)),
+		idle:    make(chan struct{}, max(threads, 1)+max(queue, 1)),
 		closing: make(chan struct{}),
 	}
 }
@@ -48,6 +56,19 @@ func (w *workers) enter() bool {
 }
 
 func (w *workers) leave() { <-w.running }
+
+// wait takes a place among the calls that wait for something. It is false when
+// there are as many as could run and wait otherwise; else waited must follow.
+func (w *workers) wait() bool {
+	select {
+	case w.idle <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (w *workers) waited() { <-w.idle }
 
 // pause runs f without the worker that the caller has, and waits for one again
 // then, before all that wait in the queue. It returns false when the server
