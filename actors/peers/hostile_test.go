@@ -130,7 +130,7 @@ func TestBrokenIsForgiven(t *testing.T) {
 	n := start(t)
 	conn := shaken(t, n)
 	for _, b := range [][]byte{
-		frame("inv", []byte{1, 2, 3}), frame("addrv2", nil), frame("tx", make([]byte, 100)),
+		frame("inv", []byte{1, 2, 3}), frame("addrv2", nil), frame("tx", bytes.Repeat([]byte{1}, 40)),
 		frame("ping", []byte{1}), frame("nonsense", make([]byte, 1000)), frame("inv", []byte{0}, 1, 2, 3, 4),
 		append(frame("sendheaders", nil), frame("getaddr", []byte("trailing bytes"))...), frame("block", make([]byte, 80)),
 		frame("cmpctblock", make([]byte, 90)), frame("getcfilters", nil), frame("getdata", []byte{0xff}),

@@ -122,6 +122,12 @@ func TestCompactBlocks(t *testing.T) {
 			c.source.say(&codec.CmpctBlock{Header: c.block.Header})
 			c.want(285, "!invalid compact block")
 		}},
+		{"a place that no block has", func(c *compactRig) {
+			m := compact.Of(c.block, nil)
+			m.Prefilled = append(m.Prefilled, codec.PrefilledTx{Index: 0xffff + 1, Tx: c.txs[0]})
+			c.source.say(m)
+			c.want(285, "!invalid compact block")
+		}},
 		{"two with one short id", func(c *compactRig) {
 			m := compact.Of(c.block, nil)
 			m.ShortIDs[1] = m.ShortIDs[0]

@@ -264,7 +264,7 @@ func say(t *testing.T, p *fakePeer, c *chaintest.Chain, kind, a, b byte) {
 		block := blockAt(t, c, max(to, 1))
 		m := &codec.CmpctBlock{Header: block.Header, Nonce: uint64(a), ShortIDs: make([]codec.ShortID, a%3)}
 		if b&1 != 0 {
-			m.Prefilled = []codec.PrefilledTx{{Index: uint16(a % 4), Tx: block.Transactions[0]}}
+			m.Prefilled = []codec.PrefilledTx{{Index: int(a % 4), Tx: block.Transactions[0]}}
 		}
 		p.say(m)
 	case 4:

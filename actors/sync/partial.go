@@ -39,7 +39,7 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 	}
 	p := &partial{header: m.Header, payload: m.Payload, txs: make([]*wire.MsgTx, count)}
 	for _, pre := range m.Prefilled {
-		if int(pre.Index) >= count {
+		if pre.Index >= count {
 			return nil, compactInvalid
 		}
 		p.txs[pre.Index] = pre.Tx

@@ -125,6 +125,18 @@ func Decode(m wire.Message, payload []byte, version uint32) error {
 	if own, ok := m.(decoder); ok {
 		return decodePayload(own, payload)
 	}
+	c := cursor{b: payload}
+	switch m := m.(type) {
+	case *wire.MsgTx:
+		if tx := c.tx(); tx != nil {
+			*m = *tx
+		}
+		return c.err
+	case *wire.MsgBlock:
+		m.Header, _ = c.header(nil)
+		m.Transactions = c.txs()
+		return c.err
+	}
 	if err := check(m, payload); err != nil {
 		return err
 	}

@@ -174,6 +174,9 @@ func TestHostilePayloads(t *testing.T) {
 			"01" + strings.Repeat("00", 8) + "00" + many + "00000000"), ErrMalformed, "end of data"},
 		{"a witness that is empty", "tx", unhex("020000000001" + "01" + strings.Repeat("00", 36) + "00ffffffff" +
 			"01" + strings.Repeat("00", 8) + "00" + "00" + "00000000"), ErrMalformed, "Superfluous witness record"},
+		{"an unknown flag", "tx", unhex("020000000002" + "01" + strings.Repeat("00", 36) + "00" + "ffffffff" + "00" + "00000000"),
+			ErrMalformed, "Unknown transaction optional data"},
+		{"a witness without inputs", "tx", unhex("02000000" + "0001" + "00" + "00" + "00000000"), ErrMalformed, "Superfluous witness record"},
 		{"transactions that are not there", "block", append(make([]byte, 80), unhex(many)...), ErrMalformed, "end of data"},
 		{"short ids that are not there", "cmpctblock", append(make([]byte, 88), unhex(many)...), ErrMalformed, "end of data"},
 		{"an index of 17 bits", "getblocktxn", append(make([]byte, 32), unhex("02fdffff00")...), ErrMalformed, "indexes overflowed 16 bits"},
@@ -255,4 +258,16 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%s: %x, then %x", command, once, twice)
 		}
 	})
+}
+
+// A transaction without inputs and outputs is one, and what has no inputs but outputs
+// is read as one with witnesses: so does Core, which refuses it then.
+func TestEmptyTx(t *testing.T) {
+	m := new(wire.MsgTx)
+	if err := Decode(m, unhex("02000000"+"0000"+"07000000"), ProtocolVersion); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.TxIn)+len(m.TxOut) != 0 || m.Version != 2 || m.LockTime != 7 {
+		t.Errorf("got %+v", m)
+	}
 }

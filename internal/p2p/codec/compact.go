@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -53,7 +52,7 @@ func (m *SendCmpct) BtcEncode(to io.Writer, _ uint32, _ wire.MessageEncoding) er
 
 // A PrefilledTx is a transaction that a compact block brings in full.
 type PrefilledTx struct {
-	Index uint16 // in the block
+	Index int // in the block, which may not have so many
 	Tx    *wire.MsgTx
 }
 
@@ -89,8 +88,13 @@ func (m *CmpctBlock) decode(c *cursor) {
 	m.Prefilled = make([]PrefilledTx, c.count(1+minTx))
 	next := 0
 	for i := range m.Prefilled {
-		m.Prefilled[i].Index = c.index(&next)
+		distance := c.compact()
+		if distance > math.MaxUint16 {
+			c.fail(errDistance)
+		}
+		m.Prefilled[i].Index = next + int(distance)
 		m.Prefilled[i].Tx = c.tx()
+		next = m.Prefilled[i].Index + 1
 	}
 	if len(m.ShortIDs)+len(m.Prefilled) > math.MaxUint16 {
 		c.fail(errIndex)
@@ -156,7 +160,7 @@ func (m *GetBlockTxn) BtcEncode(to io.Writer, _ uint32, _ wire.MessageEncoding) 
 	w.compact(uint64(len(m.Indexes)))
 	next := 0
 	for _, index := range m.Indexes {
-		if err := w.index(index, &next); err != nil {
+		if err := w.index(int(index), &next); err != nil {
 			return err
 		}
 	}
@@ -203,6 +207,9 @@ func (m *BlockTxn) BtcEncode(to io.Writer, version uint32, enc wire.MessageEncod
 	return err
 }
 
+// errDistance reports a distance between transactions that is no number of 16 bits.
+var errDistance = fmt.Errorf("%w: CompactSize exceeds limit of type", ErrMalformed)
+
 // errIndex reports more transactions than a block can have.
 var errIndex = fmt.Errorf("%w: indexes overflowed 16 bits", ErrMalformed)
 
@@ -219,18 +226,12 @@ func (c *cursor) index(next *int) uint16 {
 }
 
 // index writes what cursor.index reads.
-func (w *writer) index(index uint16, next *int) error {
-	distance := int(index) - *next
+func (w *writer) index(index int, next *int) error {
+	distance := index - *next
 	if distance < 0 {
 		return fmt.Errorf("index %d is not ascending", index)
 	}
 	w.compact(uint64(distance))
-	*next = int(index) + 1
+	*next = index + 1
 	return nil
-}
-
-// parseTx decodes what skipTx has seen.
-func parseTx(raw []byte) (*wire.MsgTx, error) {
-	tx := new(wire.MsgTx)
-	return tx, tx.BtcDecode(bytes.NewReader(raw), ProtocolVersion, wire.WitnessEncoding)
 }

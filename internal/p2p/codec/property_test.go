@@ -36,9 +36,9 @@ func TestCompactNumbers(t *testing.T) {
 	})
 }
 
-// What btcd can decode, skipTx skips to the same byte, but for the witness that
+// What btcd can decode we decode to the same transaction, but for the witness that
 // Core calls superfluous.
-func TestSkipTx(t *testing.T) {
+func TestTxIsThatOfBtcd(t *testing.T) {
 	var raw bytes.Buffer
 	_ = witnessTx().Serialize(&raw)
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,16 +48,20 @@ func TestSkipTx(t *testing.T) {
 			b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] = rapid.ByteMax(0xfc).Draw(t, "to")
 		}
 		r := bytes.NewReader(b)
-		if new(wire.MsgTx).Deserialize(r) != nil {
+		want := new(wire.MsgTx)
+		if want.Deserialize(r) != nil {
 			return
 		}
 		c := cursor{b: b}
-		c.skipTx()
+		got := c.tx()
 		if errors.Is(c.err, errSuperfluousWitness) {
 			return
 		}
 		if c.err != nil || len(c.b) != r.Len() {
-			t.Errorf("%x: %v, %d bytes left, want %d", b, c.err, len(c.b), r.Len())
+			t.Fatalf("%x: %v, %d bytes left, want %d", b, c.err, len(c.b), r.Len())
+		}
+		if got.WitnessHash() != want.WitnessHash() || got.HasWitness() != want.HasWitness() {
+			t.Errorf("%x: another transaction", b)
 		}
 	})
 }
