@@ -335,8 +335,8 @@ type GetOrphans struct{ Asks[[]Orphan] }
 
 // Orphan is a transaction that waits for its parents.
 type Orphan struct {
-	Tx   *wire.MsgTx
-	Peer int64 // that sent it
+	Tx    *wire.MsgTx
+	Peers []int64 // that announced it, ascending
 }
 
 // MarkBroadcast says that a peer has asked for a transaction of our own.

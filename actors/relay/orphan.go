@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"maps"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -11,19 +12,25 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Limits of what waits for its parents.
+// Limits of what waits for its parents (src/node/txorphanage.h).
 const (
-	maxOrphans      = 3000
 	maxOrphanWeight = 400_000
-	peerOrphans     = 404_000 // weight of those of one peer
+	peerOrphans     = 404_000 // weight that each peer with orphans adds to what all may have
+	maxLatency      = 3000    // of all, see orphan.latency
 )
 
-// orphanage holds transactions whose parents are not known.
+// orphanage holds transactions whose parents are not known, each with the peers that
+// announced it. What one peer announces cannot drive out what another does within its
+// share.
 type orphanage struct {
-	byWID    map[chainhash.Hash]*orphan
-	byParent map[chainhash.Hash]map[*orphan]struct{}
-	ofPeer   map[int64][]*orphan // oldest first
-	weight   map[int64]int
+	byWID  map[chainhash.Hash]*orphan
+	spends map[wire.OutPoint]map[*orphan]struct{}
+	peers  map[int64]*announcer
+
+	weight  int // of all orphans
+	latency int // that their inputs add
+	count   int // of announcements
+	order   uint64
 }
 
 // An orphan is one of them.
@@ -31,96 +38,183 @@ type orphan struct {
 	tx      *wire.MsgTx
 	id, wid chainhash.Hash
 	weight  int
-	peer    int64 // that sent it
+	latency int // that its inputs add to the time that removing it takes
+	from    map[int64]*announcement
+	judged  bool // again, since a parent has come
+}
+
+// An announcement is an orphan of a peer.
+type announcement struct {
+	*orphan
+
+	order uint64
+	again bool // the orphan is judged again on behalf of this peer
+}
+
+// An announcer is a peer with orphans.
+type announcer struct {
+	list            []*announcement // oldest first
+	weight, latency int
 }
 
 func newOrphanage() orphanage {
 	return orphanage{
-		byWID: make(map[chainhash.Hash]*orphan), byParent: make(map[chainhash.Hash]map[*orphan]struct{}),
-		ofPeer: make(map[int64][]*orphan), weight: make(map[int64]int),
+		byWID: make(map[chainhash.Hash]*orphan), spends: make(map[wire.OutPoint]map[*orphan]struct{}),
+		peers: make(map[int64]*announcer),
 	}
 }
 
 func (o *orphanage) has(wid chainhash.Hash) bool { return o.byWID[wid] != nil }
 
-// add keeps a transaction, and lets older ones of the peer go where there is no
-// room. It reports false for one that is too large.
+// hasFrom reports whether a peer has announced an orphan.
+func (o *orphanage) hasFrom(wid chainhash.Hash, peer int64) bool {
+	one := o.byWID[wid]
+	return one != nil && one.from[peer] != nil
+}
+
+// add keeps a transaction that a peer has announced. Where there is no room, older
+// ones go of the peer that takes most. It reports false for one that is too large.
 func (o *orphanage) add(tx *wire.MsgTx, peer int64) bool {
-	one := &orphan{
-		tx: tx, id: tx.TxHash(), wid: tx.WitnessHash(), peer: peer,
-		weight: tx.SerializeSizeStripped()*3 + tx.SerializeSize(),
+	wid := tx.WitnessHash()
+	one := o.byWID[wid]
+	if one == nil {
+		one = &orphan{
+			tx: tx, id: tx.TxHash(), wid: wid, weight: tx.SerializeSizeStripped()*3 + tx.SerializeSize(),
+			latency: len(tx.TxIn) / 10, from: make(map[int64]*announcement),
+		}
+		if one.weight > maxOrphanWeight {
+			return false
+		}
+		o.insert(one)
 	}
-	if one.weight > maxOrphanWeight {
-		return false
-	}
-	if o.has(one.wid) {
+	if one.from[peer] != nil {
 		return true
 	}
-	for o.weight[peer]+one.weight > peerOrphans {
-		o.drop(o.ofPeer[peer][0])
+	o.order++
+	a := &announcement{orphan: one, order: o.order}
+	one.from[peer] = a
+	by := o.peers[peer]
+	if by == nil {
+		by = new(announcer)
+		o.peers[peer] = by
 	}
-	if len(o.byWID) >= maxOrphans {
-		o.drop(o.ofPeer[o.largest()][0])
-	}
-	o.byWID[one.wid] = one
-	for _, in := range tx.TxIn {
-		set := o.byParent[in.PreviousOutPoint.Hash]
-		if set == nil {
-			set = make(map[*orphan]struct{})
-			o.byParent[in.PreviousOutPoint.Hash] = set
-		}
-		set[one] = struct{}{}
-	}
-	o.ofPeer[peer] = append(o.ofPeer[peer], one)
-	o.weight[peer] += one.weight
+	by.list = append(by.list, a)
+	by.weight, by.latency = by.weight+one.weight, by.latency+1+one.latency
+	o.count++
+	o.limit()
 	return true
 }
 
-// largest returns the peer with most orphans.
-func (o *orphanage) largest() int64 {
-	var peer int64
-	most := -1
-	for id, list := range o.ofPeer {
-		if len(list) > most {
-			peer, most = id, len(list)
-		}
-	}
-	return peer
-}
-
-func (o *orphanage) remove(wid chainhash.Hash) {
-	if one := o.byWID[wid]; one != nil {
-		o.drop(one)
-	}
-}
-
-func (o *orphanage) drop(one *orphan) {
-	delete(o.byWID, one.wid)
+func (o *orphanage) insert(one *orphan) {
+	o.byWID[one.wid] = one
 	for _, in := range one.tx.TxIn {
-		parent := in.PreviousOutPoint.Hash
-		delete(o.byParent[parent], one)
-		if len(o.byParent[parent]) == 0 {
-			delete(o.byParent, parent)
+		set := o.spends[in.PreviousOutPoint]
+		if set == nil {
+			set = make(map[*orphan]struct{})
+			o.spends[in.PreviousOutPoint] = set
 		}
+		set[one] = struct{}{}
 	}
-	list := o.ofPeer[one.peer]
-	for i := range list {
-		if list[i] == one {
-			o.ofPeer[one.peer] = append(list[:i:i], list[i+1:]...)
-			break
+	o.weight, o.latency = o.weight+one.weight, o.latency+one.latency
+}
+
+// full reports whether something has to go.
+func (o *orphanage) full() bool {
+	return o.latency+o.count > maxLatency || o.weight > max(1, len(o.peers))*peerOrphans
+}
+
+// limit lets go of announcements until what is left fits: the oldest of the peer that
+// takes most of its share, until another one does.
+func (o *orphanage) limit() {
+	if !o.full() {
+		return
+	}
+	share := float64(maxLatency / max(1, len(o.peers)))
+	score := func(by *announcer) float64 {
+		return max(float64(by.latency)/share, float64(by.weight)/peerOrphans)
+	}
+	for o.full() {
+		var worst int64
+		most, next := -1.0, 1.0
+		for id, by := range o.peers {
+			if s := score(by); s > most {
+				worst, most, next = id, s, max(next, most)
+			} else {
+				next = max(next, s)
+			}
 		}
-	}
-	o.weight[one.peer] -= one.weight
-	if len(o.ofPeer[one.peer]) == 0 {
-		delete(o.ofPeer, one.peer)
-		delete(o.weight, one.peer)
+		by := o.peers[worst]
+		for first := true; o.full() && o.peers[worst] != nil && (first || score(by) > next); first = false {
+			o.forget(by.oldest(), worst)
+		}
 	}
 }
 
-func (o *orphanage) dropPeer(id int64) {
-	for len(o.ofPeer[id]) > 0 {
-		o.drop(o.ofPeer[id][0])
+// oldest returns the oldest announcement, of those that are judged again only if there
+// is no other.
+func (by *announcer) oldest() *announcement {
+	if i := slices.IndexFunc(by.list, func(a *announcement) bool { return !a.again }); i >= 0 {
+		return by.list[i]
 	}
+	return by.list[0]
+}
+
+// forget takes an announcement back, and the orphan with its last one.
+func (o *orphanage) forget(a *announcement, peer int64) {
+	by := o.peers[peer]
+	i := slices.Index(by.list, a)
+	by.list = slices.Delete(by.list, i, i+1)
+	by.weight, by.latency = by.weight-a.weight, by.latency-1-a.latency
+	if len(by.list) == 0 {
+		delete(o.peers, peer)
+	}
+	delete(a.from, peer)
+	o.count--
+	if len(a.from) > 0 {
+		return
+	}
+	delete(o.byWID, a.wid)
+	for _, in := range a.tx.TxIn {
+		set := o.spends[in.PreviousOutPoint]
+		delete(set, a.orphan)
+		if len(set) == 0 {
+			delete(o.spends, in.PreviousOutPoint)
+		}
+	}
+	o.weight, o.latency = o.weight-a.weight, o.latency-a.orphan.latency
+}
+
+// remove lets go of an orphan. It reports false where there is none.
+func (o *orphanage) remove(wid chainhash.Hash) bool {
+	one := o.byWID[wid]
+	if one == nil {
+		return false
+	}
+	for peer, a := range maps.Clone(one.from) {
+		o.forget(a, peer)
+	}
+	o.limit()
+	return true
+}
+
+// dropPeer takes back what a peer has announced.
+func (o *orphanage) dropPeer(id int64) {
+	for by := o.peers[id]; by != nil && len(by.list) > 0; {
+		o.forget(by.list[0], id)
+	}
+	o.limit()
+}
+
+// spent lets go of the orphans that spend what a block spends, those in the block
+// included, and returns how many.
+func (o *orphanage) spent(outs []wire.OutPoint) (count int) {
+	for _, at := range outs {
+		for one := range maps.Clone(o.spends[at]) {
+			o.remove(one.wid)
+			count++
+		}
+	}
+	return count
 }
 
 // list returns all of them, by witness id.
@@ -128,16 +222,54 @@ func (o *orphanage) list() []messages.Orphan {
 	wids := slices.SortedFunc(maps.Keys(o.byWID), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
 	list := make([]messages.Orphan, len(wids))
 	for i, wid := range wids {
-		list[i] = messages.Orphan{Tx: o.byWID[wid].tx, Peer: o.byWID[wid].peer}
+		one := o.byWID[wid]
+		list[i] = messages.Orphan{Tx: one.tx, Peers: slices.Sorted(maps.Keys(one.from))}
 	}
 	return list
 }
 
-// children returns the orphans that spend from a transaction.
-func (o *orphanage) children(id chainhash.Hash) []*orphan {
+// reconsider returns the orphans that spend outputs of a transaction which has come,
+// each with one of its peers: chance decides, so that none can keep it from being
+// judged. They stay until they are judged.
+func (o *orphanage) reconsider(tx *wire.MsgTx) map[*orphan]int64 {
+	found := make(map[*orphan]int64)
+	id := tx.TxHash()
+	for i := range tx.TxOut {
+		for one := range o.spends[wire.OutPoint{Hash: id, Index: uint32(i)}] {
+			if one.judged {
+				continue
+			}
+			peers := slices.Sorted(maps.Keys(one.from))
+			peer := peers[rand.IntN(len(peers))] //nolint:gosec // no secret
+			one.judged, one.from[peer].again = true, true
+			found[one] = peer
+		}
+	}
+	return found
+}
+
+// waits says that an orphan still misses parents after it was judged again.
+func (o *orphanage) waits(wid chainhash.Hash) {
+	if one := o.byWID[wid]; one != nil {
+		one.judged = false
+		for _, a := range one.from {
+			a.again = false
+		}
+	}
+}
+
+// children returns the orphans of a peer that spend from a transaction, the latest
+// first.
+func (o *orphanage) children(parent chainhash.Hash, peer int64) []*orphan {
+	by := o.peers[peer]
+	if by == nil {
+		return nil
+	}
 	var list []*orphan
-	for one := range o.byParent[id] {
-		list = append(list, one)
+	for _, a := range slices.Backward(by.list) {
+		if slices.ContainsFunc(a.tx.TxIn, func(in *wire.TxIn) bool { return in.PreviousOutPoint.Hash == parent }) {
+			list = append(list, a.orphan)
+		}
 	}
 	return list
 }

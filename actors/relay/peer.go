@@ -55,6 +55,7 @@ func (r *Relay) join(c actor.Context, remote link.Peer) {
 		p.listens = !info.Remote.Version.NoTransactions
 	}
 	r.peers[info.ID] = p
+	r.flush(p, r.cfg.Now()) // its time begins
 	r.sendFeeFilter(c, p, r.cfg.Now())
 }
 
@@ -127,6 +128,7 @@ func (r *Relay) flush(p *peer, now time.Time) {
 		every = inboundEvery
 	}
 	p.nextInv = now.Add(poisson(every))
+	defer func() { p.sequence = r.pool.last }() // what came until now it may ask for
 	if len(p.pending) == 0 {
 		return
 	}

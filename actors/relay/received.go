@@ -63,20 +63,26 @@ func (r *Relay) inv(p *peer, list []*wire.InvVect) {
 			continue
 		}
 		p.known.add(v.Hash)
-		if wanted && !r.knows(v.Hash, wtxid) {
+		switch {
+		case !wanted:
+		case wtxid && r.orphans.has(v.Hash):
+			r.announcedOrphan(p, v.Hash, now)
+		case !r.knows(v.Hash, wtxid) && !r.poor.has(v.Hash):
 			r.requests.announced(p, v.Hash, wtxid, r.readyAt(p, wtxid, now))
 		}
 	}
 	r.request(now)
 }
 
-// knows reports whether a transaction is there, or need not be asked for.
+// knows reports whether a transaction is there, or need not be asked for. An orphan
+// without witness is known by its txid too, which is its wtxid. Others are not: another
+// witness may be the right one.
 func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
-	if r.refused.has(hash) || r.poor.has(hash) || r.settled.has(hash) {
+	if r.refused.has(hash) || r.settled.has(hash) || r.orphans.has(hash) {
 		return true
 	}
 	if wtxid {
-		return r.pool.byWID[hash] != nil || r.orphans.has(hash)
+		return r.pool.byWID[hash] != nil
 	}
 	return r.pool.byID[hash] != nil
 }
@@ -97,7 +103,6 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 			_ = missing.AddInvVect(v) // no more than were asked for
 			continue
 		}
-		p.known.add(p.name(tx))
 		r.send(p, tx, v.Type)
 		if _, own := r.pool.unbroadcast[tx.wid]; own {
 			delete(r.pool.unbroadcast, tx.wid)
@@ -127,7 +132,7 @@ func (r *Relay) find(p *peer, v *wire.InvVect) *pooled {
 	if v.Type == invWtx {
 		tx = r.pool.byWID[v.Hash]
 	}
-	if tx != nil && (tx.sequence <= p.sequence || p.known.has(p.name(tx))) {
+	if tx != nil && tx.sequence <= p.sequence {
 		return tx
 	}
 	if tx := r.pool.lately[v.Hash]; tx != nil && (v.Hash == tx.wid) == (v.Type == invWtx || tx.id == tx.wid) {
@@ -175,6 +180,7 @@ type judged struct {
 	peer    int64
 	err     error
 	handled func() // nil for one that had waited for its parents
+	orphan  bool   // it had
 }
 
 // tx has a transaction of a peer judged. It reports false for one that is known.
@@ -195,6 +201,8 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 	case !r.upToDate():
 		return false
 	case r.poor.has(wid): // its child may have come meanwhile
+		corelog.Printf(r.packages, slog.LevelDebug,
+			"found tx %v (wtxid=%v) in reconsiderable rejects, looking for child in orphanage", id, wid)
 		p.done = handled
 		if r.together(c, judged{tx: tx, peer: p.info.ID, handled: handled}) {
 			return true
@@ -226,7 +234,14 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 // offer has the pool judge a transaction.
 func (r *Relay) offer(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
 	ask.Then(r.ctx, c, r.cfg.Pool, messages.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
-		return judged{tx, peer, err, handled}
+		return judged{tx, peer, err, handled, false}
+	})
+}
+
+// offerOrphan has the pool judge a transaction that had waited for its parents.
+func (r *Relay) offerOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
+	ask.Then(r.ctx, c, r.cfg.Pool, messages.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
+		return judged{tx: tx, peer: peer, err: err, orphan: true}
 	})
 }
 
@@ -242,13 +257,20 @@ func (r *Relay) judged(c actor.Context, m judged) {
 		r.requests.forget(m.tx.TxHash(), wid)
 	case !refused:
 		r.cfg.Log.Debug("transaction not judged", "txid", m.tx.TxHash(), "err", m.err)
+	case reject.Kind == messages.TxMissingInputs && m.orphan:
+		r.orphans.waits(wid)
 	case reject.Kind == messages.TxMissingInputs:
-		r.cfg.Log.Debug("transaction waits for its parents", "txid", m.tx.TxHash(), "peer", m.peer)
+		corelog.Printf(r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer, reject)
 		r.missing(p, m.tx)
 	default:
 		corelog.Printf(r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer, reject)
 		r.reject(m, reject.Kind)
-		if reject.Kind == messages.TxReconsiderable && r.together(c, m) {
+		if reject.Kind != messages.TxReconsiderable || m.orphan {
+			break
+		}
+		corelog.Printf(r.packages, slog.LevelDebug,
+			"tx %v (wtxid=%v) failed but reconsiderable, looking for child in orphanage", m.tx.TxHash(), wid)
+		if r.together(c, m) {
 			return // which is handled with its child
 		}
 	}
@@ -269,15 +291,19 @@ func (r *Relay) end(m judged) {
 // reject remembers what need not be asked for again.
 func (r *Relay) reject(m judged, kind messages.TxRejectKind) {
 	id, wid := m.tx.TxHash(), m.tx.WitnessHash()
-	r.orphans.remove(wid)
+	if r.orphans.remove(wid) {
+		corelog.Printf(r.packages, slog.LevelDebug, "   removed orphan tx %v (wtxid=%v)", id, wid)
+	}
 	switch kind { //nolint:exhaustive // all others are remembered
 	case messages.TxWitnessStripped:
 		return // it may come with its witness
 	case messages.TxReconsiderable:
 		r.poor.add(wid)
+		r.requests.forget(wid)
 		return
 	case messages.TxInputsNotStandard:
 		r.refused.add(id)
+		r.requests.forget(id)
 	}
 	r.refused.add(wid)
 	r.requests.forget(wid)
@@ -296,8 +322,8 @@ type packed struct {
 // that waits for it. Children of other peers are left alone: a parent with a wrong
 // witness must not do them harm. It reports false where there is no such child.
 func (r *Relay) together(c actor.Context, m judged) bool {
-	for _, child := range r.orphans.children(m.tx.TxHash()) {
-		if child.peer != m.peer || r.pairs.has(pairOf(m.tx, child)) {
+	for _, child := range r.orphans.children(m.tx.TxHash(), m.peer) {
+		if r.pairs.has(pairOf(m.tx, child)) || r.refused.has(child.id) {
 			continue
 		}
 		q := messages.OfferPackage{Txs: []*wire.MsgTx{m.tx, child.tx}}
@@ -328,42 +354,4 @@ func (r *Relay) packed(m packed) {
 		}
 	}
 	r.end(m.judged)
-}
-
-// missing keeps a transaction whose parents are not known, and asks for them.
-func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
-	wid := tx.WitnessHash()
-	if p == nil || r.orphans.has(wid) {
-		return
-	}
-	parents := make(map[chainhash.Hash]struct{})
-	for _, in := range tx.TxIn {
-		parent := in.PreviousOutPoint.Hash
-		if r.refused.has(parent) {
-			r.refused.add(wid)
-			return
-		}
-		if r.pool.byID[parent] == nil {
-			parents[parent] = struct{}{}
-		}
-	}
-	if !r.orphans.add(tx, p.info.ID) {
-		r.refused.add(wid)
-		return
-	}
-	r.requests.forget(wid)
-	now := r.cfg.Now()
-	for parent := range parents {
-		p.known.add(parent)
-		r.requests.announced(p, parent, false, r.readyAt(p, false, now))
-	}
-	r.request(now)
-}
-
-// adopt has the children of a transaction that came into the pool judged again.
-func (r *Relay) adopt(c actor.Context, id chainhash.Hash) {
-	for _, child := range r.orphans.children(id) {
-		r.orphans.drop(child)
-		r.offer(c, child.tx, child.peer, nil)
-	}
 }

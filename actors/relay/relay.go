@@ -70,11 +70,12 @@ const (
 
 // Relay is the actor; make one with [New].
 type Relay struct {
-	cfg    Config
-	net    *slog.Logger    // of messages
-	ctx    context.Context //nolint:containedctx // ends what is asked when the actor stops
-	cancel context.CancelFunc
-	timer  *time.Timer
+	cfg      Config
+	net      *slog.Logger    // of messages
+	packages *slog.Logger    // of orphans and packages
+	ctx      context.Context //nolint:containedctx // ends what is asked when the actor stops
+	cancel   context.CancelFunc
+	timer    *time.Timer
 
 	peers    map[int64]*peer
 	pool     mirror
@@ -85,6 +86,9 @@ type Relay struct {
 	pairs    *rollingSet // parents with their children that were refused together
 	settled  *rollingSet // confirmed lately, by both ids
 	synced   bool        // the chain was up to date once
+
+	tip     *chainview.Block // that was seen last; nil: none
+	reading *ask.Worker      // of blocks
 
 	inHand link.Peer // whose message is being handled; nil: none
 
@@ -111,11 +115,12 @@ func New(cfg Config) actor.Producer {
 		cfg.Now = time.Now
 	}
 	netLog := cfg.Log.With(corelog.CategoryKey, "net")
+	packages := cfg.Log.With(corelog.CategoryKey, "txpackages")
 	cfg.Log = cfg.Log.With(corelog.CategoryKey, "mempoolrej")
 	begun := false
 	return func() actor.Actor {
 		r := &Relay{
-			cfg: cfg, net: netLog, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
+			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
 			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
@@ -142,10 +147,9 @@ func (r *Relay) Receive(c actor.Context) {
 	case tick:
 		r.tick(c)
 	case messages.TipChanged:
-		// What was refused may be right after the block.
-		r.refused.clear()
-		r.poor.clear()
-		r.pairs.clear()
+		r.tipChanged(c)
+	case connected:
+		r.connected(m)
 	case messages.PoolChanged:
 		r.poolChanged(c, m)
 	case poolRead:
@@ -180,6 +184,9 @@ func (r *Relay) start(c actor.Context) {
 		return poolRead{pool, err}
 	})
 	r.readInfo(c)
+	if reader := r.cfg.Chain.Open(); reader != nil {
+		r.tip = reader.Active().Tip()
+	}
 	r.reannounce = r.cfg.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
 	r.setTimer(c)
 }
@@ -189,6 +196,7 @@ func (r *Relay) stop(c actor.Context) {
 	r.cfg.Changes.Unsubscribe(c)
 	r.cancel()
 	r.timer.Stop()
+	r.reading.Drop()
 	for _, p := range r.peers {
 		p.handled()
 	}
@@ -247,6 +255,7 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 			r.pool.add(change)
 			r.requests.forget(change.ID, change.WID)
 			r.orphans.remove(change.WID)
+			r.adopt(c, change.Tx)
 		case change.Reason == messages.PoolBlock:
 			if !confirmed {
 				confirmed = true
@@ -264,7 +273,6 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 			r.pool.unbroadcast[tx.WID] = struct{}{}
 		}
 		r.announce(tx.WID)
-		r.adopt(c, tx.ID)
 	}
 }
 

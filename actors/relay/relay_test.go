@@ -1,19 +1,21 @@
 package relay_test
 
 import (
-	"math/big"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -97,9 +99,11 @@ func (p *remote) quiet(step string) {
 
 // rig is the actor with a pool that the test answers for.
 type rig struct {
-	t    *testing.T
-	ref  *ask.Ref
-	feed ask.Feed[messages.PoolChanged]
+	chain *chaintest.Chain
+	tip   ask.Topic[messages.TipChanged]
+	t     *testing.T
+	ref   *ask.Ref
+	feed  ask.Feed[messages.PoolChanged]
 
 	restarted ask.Topic[link.Restarted]
 
@@ -130,24 +134,18 @@ func bubble(t *testing.T, test func(r *rig)) {
 		r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
 		sys := actortest.New(t)
 		pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-		header := wire.BlockHeader{Timestamp: time.Now()}
+		r.chain = chaintest.New(&chaincfg.RegressionNetParams)
+		r.chain.Mine(chaintest.Template{Time: time.Now()})
 		view := new(chainview.Current)
-		view.Set(reader{tree: chainview.NewTree(&header, big.NewInt(1))})
+		view.Set(r.chain)
 		sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
 		r.ref = sys.Spawn("relay", relay.New(relay.Config{
-			Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: new(ask.Topic[messages.TipChanged]), Log: sys.Log,
+			Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
 		}), relay.Requests...)
 		synctest.Wait()
 		test(r)
 	})
 }
-
-type reader struct {
-	chainview.Reader
-	tree *chainview.Tree
-}
-
-func (r reader) Active() *chainview.Chain { return r.tree.Active() }
 
 // pool plays the pool: what has no verdict is taken in.
 func (r *rig) pool(c actor.Context) {
@@ -415,4 +413,147 @@ func TestFeeFilter(t *testing.T) {
 			r.ref.Tell(link.Left{ID: p.info.ID})
 		}
 	})
+}
+
+// Orphans have all peers that announce them; each of these is asked for the parents, and
+// the orphan stays until the last one has left.
+func TestOrphanOfSeveralPeers(t *testing.T) {
+	bubble(t, func(r *rig) {
+		first, second, third := r.join(p2p.OutboundFullRelay), r.join(p2p.Inbound), r.join(p2p.Inbound)
+		parent := transaction(1)
+		child := transaction(2, parent)
+		r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+		first.says(inv(child))
+		second.says(inv(child)) // before it is known to be an orphan
+		first.says(child)
+		third.says(inv(child)) // after that
+		if got := r.orphans(); len(got) != 1 || !slices.Equal(got[0].Peers, []int64{1, 2, 3}) {
+			r.t.Fatalf("orphans: %+v", got)
+		}
+		time.Sleep(3 * time.Second) // by txid
+		first.got()
+		second.quiet("another peer is asked")
+		r.ref.Tell(link.Left{ID: first.info.ID})
+		time.Sleep(3 * time.Second)
+		if got := expect[*wire.MsgGetData](second).InvList[0]; got.Hash != (chainhash.Hash{}) && got.Hash != parent.TxHash() {
+			t.Errorf("asked for %v", got)
+		}
+		for _, p := range []*remote{second, third} {
+			if len(r.orphans()) != 1 {
+				t.Error("forgotten before its last peer left")
+			}
+			r.ref.Tell(link.Left{ID: p.info.ID})
+		}
+		if got := r.orphans(); len(got) != 0 {
+			t.Errorf("left over: %+v", got)
+		}
+	})
+}
+
+// What a block holds or spends is waited for no more, and what it holds is not asked for.
+func TestBlocksSettle(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		coin := wire.OutPoint{Hash: blockOf(r, 1).Transactions[0].TxHash()}
+		in := func(salt int64, from ...wire.OutPoint) *wire.MsgTx {
+			tx := wire.NewMsgTx(2)
+			for _, at := range from {
+				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: at})
+			}
+			tx.AddTxOut(wire.NewTxOut(salt, []byte{0x51}))
+			return tx
+		}
+		mined := in(1, coin)
+		missing := wire.OutPoint{Index: 77}
+		conflict, other := in(2, coin, missing), in(3, missing)
+		for _, tx := range []*wire.MsgTx{conflict, other} {
+			r.verdict[tx.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			p.says(tx)
+		}
+		b := r.chain.Mine(chaintest.Template{Time: time.Now(), Txs: []*wire.MsgTx{mined}})
+		r.tip.Publish(messages.TipChanged{Hash: b.Hash, Height: b.Height})
+		synctest.Wait()
+		if got := r.orphans(); len(got) != 1 || got[0].Tx != other {
+			t.Errorf("orphans: %+v", got)
+		}
+		time.Sleep(3 * time.Second)
+		p.got()
+		p.says(inv(mined))
+		p.quiet("it is in the chain")
+	})
+}
+
+// Orphans have bounds: of the size of one, of all that a peer may announce, and of the
+// time that removing them takes. Who floods drives out nobody else's.
+func TestOrphanBounds(t *testing.T) {
+	bubble(t, func(r *rig) {
+		honest, flooding := r.join(p2p.Inbound), r.join(p2p.Inbound)
+		orphan := func(p *remote, salt uint32, inputs, witness int) *wire.MsgTx {
+			tx := wire.NewMsgTx(2)
+			for i := range uint32(inputs) {
+				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{byte(p.info.ID), byte(salt), byte(salt >> 8)}, Index: i}})
+			}
+			tx.TxIn[0].Witness = wire.TxWitness{make([]byte, witness)}
+			tx.AddTxOut(wire.NewTxOut(1, []byte{0x51}))
+			r.verdict[tx.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs}
+			p.says(tx)
+			return tx
+		}
+		count := func() (honestly, all int) {
+			for _, o := range r.orphans() {
+				if slices.Contains(o.Peers, honest.info.ID) {
+					honestly++
+				}
+				all++
+			}
+			return honestly, all
+		}
+		large := r.join(p2p.Inbound)
+		heaviest := orphan(large, 99, 1, 400_000-4*61-8)
+		orphan(large, 98, 1, 400_000-4*61-7)
+		if _, n := count(); n != 1 || 3*heaviest.SerializeSizeStripped()+heaviest.SerializeSize() != 400_000 {
+			r.t.Fatalf("%d orphans, the first of weight %d", n, 3*heaviest.SerializeSizeStripped()+heaviest.SerializeSize())
+		}
+		r.ref.Tell(link.Left{ID: large.info.ID})
+		for salt := range uint32(20) {
+			orphan(honest, salt, 1, 10)
+		}
+		// Two peers may have 808,000 together, of which the honest one uses 6,000.
+		for salt := range uint32(10) {
+			orphan(flooding, 100+salt, 1, 99_000)
+		}
+		if n, all := count(); n != 20 || all != 20+8 {
+			t.Errorf("by weight: %d of %d are the honest peer's", n, all)
+		}
+		for salt := range uint32(3200) {
+			orphan(flooding, 1000+salt, 1, 1)
+		}
+		if n, all := count(); n != 20 || all != 3000 {
+			t.Errorf("by number: %d of %d are the honest peer's", n, all)
+		}
+		for salt := range uint32(60) { // each counts for 51
+			orphan(flooding, 5000+salt, 500, 1)
+		}
+		if n, all := count(); n != 20 || all > 3000-57*50 {
+			t.Errorf("by inputs: %d of %d are the honest peer's", n, all)
+		}
+	})
+}
+
+func (r *rig) orphans() []messages.Orphan {
+	r.t.Helper()
+	list, err := ask.Ask(r.t.Context(), r.ref, messages.GetOrphans{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
+
+func blockOf(r *rig, height int32) *wire.MsgBlock {
+	r.t.Helper()
+	block, err := r.chain.Block(&r.chain.Active().At(height).Hash)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return block
 }

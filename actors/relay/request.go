@@ -2,6 +2,7 @@ package relay
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -98,6 +99,27 @@ func (q *requests) remove(w *want) {
 		heap.Remove(&q.queue, w.place)
 	}
 	delete(q.wants, w.hash)
+}
+
+// peersOf returns a peer, unless it is nil, and all others that announce a transaction
+// by one of its ids and were not asked in vain.
+func (q *requests) peersOf(p *peer, hashes ...chainhash.Hash) []*peer {
+	var list []*peer
+	if p != nil {
+		list = append(list, p)
+	}
+	for _, hash := range hashes {
+		w := q.wants[hash]
+		if w == nil {
+			continue
+		}
+		for _, o := range w.from {
+			if !slices.Contains(list, o.peer) {
+				list = append(list, o.peer)
+			}
+		}
+	}
+	return list
 }
 
 // forget ends the search for a transaction that is there now.

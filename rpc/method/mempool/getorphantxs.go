@@ -70,7 +70,7 @@ func (d *Deps) orphans(ctx context.Context, a *command.Args) (any, error) {
 		ids[i] = tx.TxHash()
 		shown[i] = orphanTx{
 			TxID: ids[i], WTxID: tx.WitnessHash(), Bytes: tx.SerializeSize(), VSize: virtualSize(tx),
-			Weight: 3*tx.SerializeSizeStripped() + tx.SerializeSize(), From: []int64{list[i].Peer},
+			Weight: 3*tx.SerializeSizeStripped() + tx.SerializeSize(), From: list[i].Peers,
 		}
 		if verbosity == 2 {
 			var raw bytes.Buffer

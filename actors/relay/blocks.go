@@ -1,0 +1,87 @@
+package relay
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
+)
+
+// maxBlocksRead is how many blocks are read when the chain has moved: more come only
+// where nothing is relayed.
+const maxBlocksRead = 12
+
+// connected is what blocks had in them that were connected.
+type connected struct {
+	txs   []chainhash.Hash // by both ids
+	spent []wire.OutPoint
+}
+
+// tipChanged follows the chain: what was refused may be right after the block, and what
+// a block holds or spends is asked for no more.
+func (r *Relay) tipChanged(c actor.Context) {
+	r.refused.clear()
+	r.poor.clear()
+	r.pairs.clear()
+	reader := r.cfg.Chain.Open()
+	if reader == nil {
+		return
+	}
+	active := reader.Active()
+	before := r.tip
+	r.tip = active.Tip()
+	if before == nil || !r.upToDate() || reader.Lookup(&before.Hash) != before {
+		return
+	}
+	fork := active.Fork(before)
+	if fork != before {
+		r.settled.clear()
+	}
+	var blocks []*chainview.Block
+	for b := r.tip; b != fork && len(blocks) < maxBlocksRead; b = b.Parent {
+		blocks = append(blocks, b)
+	}
+	if len(blocks) > 0 {
+		r.readBlocks(c, reader, blocks)
+	}
+}
+
+// readBlocks reads what is in blocks, the last one first.
+func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*chainview.Block) {
+	earlier := r.reading
+	r.reading = ask.Go(c, func() any {
+		earlier.Wait()
+		var read connected
+		for _, b := range slices.Backward(blocks) {
+			block, err := reader.Block(&b.Hash)
+			if err != nil {
+				r.cfg.Log.Warn("relay cannot read a block", "err", err)
+				continue
+			}
+			for _, tx := range block.Transactions {
+				read.txs = append(read.txs, tx.TxHash(), tx.WitnessHash())
+				for _, in := range tx.TxIn {
+					read.spent = append(read.spent, in.PreviousOutPoint)
+				}
+			}
+		}
+		return read
+	})
+}
+
+// connected drops what blocks have settled.
+func (r *Relay) connected(m connected) {
+	if n := r.orphans.spent(m.spent); n > 0 {
+		corelog.Printf(r.packages, slog.LevelDebug, "Erased %d orphan transaction(s) included or conflicted by block", n)
+	}
+	for _, hash := range m.txs {
+		r.settled.add(hash)
+		r.requests.forget(hash)
+	}
+}
