@@ -30,7 +30,6 @@ type orphanage struct {
 	weight  int // of all orphans
 	latency int // that their inputs add
 	count   int // of announcements
-	order   uint64
 }
 
 // An orphan is one of them.
@@ -47,7 +46,6 @@ type orphan struct {
 type announcement struct {
 	*orphan
 
-	order uint64
 	again bool // the orphan is judged again on behalf of this peer
 }
 
@@ -72,9 +70,9 @@ func (o *orphanage) hasFrom(wid chainhash.Hash, peer int64) bool {
 	return one != nil && one.from[peer] != nil
 }
 
-// add keeps a transaction that a peer has announced. Where there is no room, older
-// ones go of the peer that takes most. It reports false for one that is too large.
-func (o *orphanage) add(tx *wire.MsgTx, peer int64) bool {
+// add keeps a transaction that a peer has announced, unless it is too large. Where
+// there is no room, older ones go of the peer that takes most.
+func (o *orphanage) add(tx *wire.MsgTx, peer int64) {
 	wid := tx.WitnessHash()
 	one := o.byWID[wid]
 	if one == nil {
@@ -83,15 +81,14 @@ func (o *orphanage) add(tx *wire.MsgTx, peer int64) bool {
 			latency: len(tx.TxIn) / 10, from: make(map[int64]*announcement),
 		}
 		if one.weight > maxOrphanWeight {
-			return false
+			return
 		}
 		o.insert(one)
 	}
 	if one.from[peer] != nil {
-		return true
+		return
 	}
-	o.order++
-	a := &announcement{orphan: one, order: o.order}
+	a := &announcement{orphan: one}
 	one.from[peer] = a
 	by := o.peers[peer]
 	if by == nil {
@@ -102,7 +99,6 @@ func (o *orphanage) add(tx *wire.MsgTx, peer int64) bool {
 	by.weight, by.latency = by.weight+one.weight, by.latency+1+one.latency
 	o.count++
 	o.limit()
-	return true
 }
 
 func (o *orphanage) insert(one *orphan) {
@@ -181,7 +177,7 @@ func (o *orphanage) forget(a *announcement, peer int64) {
 			delete(o.spends, in.PreviousOutPoint)
 		}
 	}
-	o.weight, o.latency = o.weight-a.weight, o.latency-a.orphan.latency
+	o.weight, o.latency = o.weight-a.weight, o.latency-a.latency
 }
 
 // remove lets go of an orphan. It reports false where there is none.

@@ -3,6 +3,7 @@ package relay
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -189,9 +190,22 @@ func poisson(mean time.Duration) time.Duration {
 // Telling peers which fees are of use here (BIP133).
 const (
 	feeFilterEvery = 10 * time.Minute
+	minFilter      = 50 // half of Core's least fee rate
 	maxFilter      = 1e7
 	filterSpacing  = 1.1
 )
+
+// filterSteps are the rates that peers are told, and nothing: Core's buckets.
+var filterSteps = func() (steps []int64) {
+	steps = []int64{0}
+	for rate := float64(minFilter); rate <= maxFilter; rate *= filterSpacing {
+		steps = append(steps, int64(rate))
+	}
+	return steps
+}()
+
+// topFilter tells peers that no transaction is wanted.
+func topFilter() int64 { return filterSteps[len(filterSteps)-1] }
 
 // sendFeeFilter tells a peer below which fee rate it need not announce.
 func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
@@ -206,7 +220,7 @@ func (r *Relay) sendFeeFilter(c actor.Context, p *peer, now time.Time) {
 	filter := r.fees.relayFee
 	switch {
 	case !r.upToDate():
-		filter = maxMoney
+		filter = max(topFilter(), filter)
 		p.nextFilter = now // to be looked at again with every tick
 	case r.fees.minFee > filter:
 		filter = max(roundedFee(r.fees.minFee), filter)
@@ -233,12 +247,9 @@ func (r *Relay) readInfo(c actor.Context) {
 // roundedFee rounds a rate to one of a few steps, at random mostly down, so that it
 // tells little of the pool.
 func roundedFee(rate int64) int64 {
-	step := 1.0
-	for step < float64(rate) && step < maxFilter {
-		step *= filterSpacing
+	i, _ := slices.BinarySearch(filterSteps, rate)
+	if i == len(filterSteps) || i > 0 && rand.IntN(3) != 0 { //nolint:gosec // no secret
+		i--
 	}
-	if rand.IntN(3) != 0 { //nolint:gosec // no secret
-		step /= filterSpacing
-	}
-	return int64(step)
+	return filterSteps[i]
 }

@@ -31,6 +31,7 @@ type remote struct {
 
 	mu      sync.Mutex
 	sent    []wire.Message
+	filters []int64 // fee rates that it was told
 	handled int
 	left    string                    // why it was disconnected
 	fails   func(m wire.Message) bool // sending panics; nil: never
@@ -52,9 +53,11 @@ func (p *remote) Send(m wire.Message) {
 	if p.fails != nil && p.fails(m) {
 		panic("boom")
 	}
-	if _, filter := m.(*wire.MsgFeeFilter); !filter {
-		p.sent = append(p.sent, m)
+	if m, ok := m.(*wire.MsgFeeFilter); ok {
+		p.filters = append(p.filters, m.MinFee)
+		return
 	}
+	p.sent = append(p.sent, m)
 }
 
 // says has the peer send a message, and waits for what follows at once.
@@ -129,13 +132,19 @@ func (r *rig) connections(c actor.Context) {
 
 func bubble(t *testing.T, test func(r *rig)) {
 	t.Helper()
+	bubbleOf(t, 0, test)
+}
+
+// bubbleOf is bubble with a tip of that age.
+func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		actortest.InBubble(t)
 		r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
 		sys := actortest.New(t)
 		pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
 		r.chain = chaintest.New(&chaincfg.RegressionNetParams)
-		r.chain.Mine(chaintest.Template{Time: time.Now()})
+		r.chain.Mine(chaintest.Template{Time: time.Now().Add(-age)})
 		view := new(chainview.Current)
 		view.Set(r.chain)
 		sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
@@ -556,4 +565,28 @@ func blockOf(r *rig, height int32) *wire.MsgBlock {
 		r.t.Fatal(err)
 	}
 	return block
+}
+
+// In the initial download peers are told to announce nothing, and nothing is taken; later
+// they are told the least rate of the pool.
+func TestInitialDownload(t *testing.T) {
+	bubbleOf(t, 25*time.Hour, func(r *rig) {
+		p := r.join(p2p.OutboundFullRelay)
+		time.Sleep(time.Minute)
+		p.says(inv(transaction(1)))
+		p.says(transaction(2))
+		p.quiet("in the initial download")
+		if len(r.offered) > 0 || p.handled != 2 {
+			t.Errorf("judged %v, handled %d messages", r.offered, p.handled)
+		}
+		r.chain.Mine(chaintest.Template{Time: time.Now()})
+		time.Sleep(time.Minute)
+		if !slices.Equal(p.filters, []int64{9_936_506, 100}) { // the first is the highest of Core's steps
+			t.Errorf("told the rates %v", p.filters)
+		}
+		p.says(transaction(3))
+		if len(r.offered) != 1 {
+			t.Errorf("judged %v", r.offered)
+		}
+	})
 }
