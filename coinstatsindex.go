@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -26,52 +25,46 @@ const coinStatsName = "coinstatsindex"
 // coinStats is the index of the sums of the unspent outputs as its actor knows it,
 // and as the methods read it.
 type coinStats struct {
-	dir   string
 	net   *dialect.Network
 	store *blockrows.Store
 	actor *Ref
 
 	// Used by the worker of the actor, and before it starts.
 	best *blockrows.Best
-	sums *coinstats.Chain
+	sums *coinstats.Chain // after best; nil: to be read from its state
 }
 
-// openCoinStats opens the index, anew where it is damaged or everything is to be
-// built anew.
+// openCoinStats opens the index, empty where everything is to be built anew, or its
+// sums are damaged.
 func openCoinStats(cfg *Config, net *dialect.Network) (*coinStats, error) {
-	x := &coinStats{dir: filepath.Join(cfg.Dir, "indexes", coinStatsName), net: net}
-	if cfg.Reindex {
-		if err := os.RemoveAll(x.dir); err != nil {
-			return nil, fmt.Errorf("trawl: remove %s: %w", coinStatsName, err)
-		}
+	dir := filepath.Join(cfg.Dir, "indexes", coinStatsName)
+	store, best, err := blockrows.Open(blockrows.Options{Dir: dir, Name: coinStatsName, Network: net.Magic, Log: cfg.Log})
+	if err != nil {
+		return nil, fmt.Errorf("trawl: %w", err)
 	}
-	err := x.open()
-	if errors.Is(err, blockrows.ErrDamaged) || errors.Is(err, coinstats.ErrTotals) {
-		cfg.Log.Warn("index is damaged, building it anew", "index", coinStatsName, "err", err)
-		err = errors.Join(os.RemoveAll(x.dir), x.open())
+	x := &coinStats{net: net, store: store, best: best}
+	if cfg.Reindex {
+		err = x.Reset()
+	} else if err = x.restore(); errors.Is(err, coinstats.ErrTotals) {
+		cfg.Log.Warn("index is damaged, building it anew from all blocks", "index", coinStatsName, "err", err)
+		err = x.Reset()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("trawl: %s: %w", coinStatsName, err)
+		return nil, errors.Join(fmt.Errorf("trawl: %w", err), store.Close())
 	}
 	return x, nil
 }
 
-func (x *coinStats) open() error {
-	err := os.MkdirAll(x.dir, 0o700)
-	if err != nil {
-		return err
+// restore reads the sums of the best block, if they are not there.
+func (x *coinStats) restore() (err error) {
+	switch {
+	case x.sums != nil:
+	case x.best == nil:
+		x.sums = new(coinstats.Chain)
+	default:
+		x.sums, err = coinstats.DecodeChain(x.best.State)
 	}
-	if x.store, x.best, err = blockrows.Open(x.dir); err != nil {
-		return err
-	}
-	x.sums = new(coinstats.Chain)
-	if x.best == nil {
-		return nil
-	}
-	if x.sums, err = coinstats.DecodeChain(x.best.State); err != nil {
-		return errors.Join(err, x.store.Close())
-	}
-	return nil
+	return err
 }
 
 // Best implements blockindex.Index.
@@ -85,41 +78,67 @@ func (x *coinStats) Best() (hash chainhash.Hash, height int32, ok bool) {
 // Connect implements blockindex.Index.
 func (x *coinStats) Connect(reader chainview.Reader, b *chainview.Block) error {
 	block, err := x.block(reader, b)
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.restore()
 	}
-	x.sums.Connect(block)
-	return x.put(b, x.sums.Totals.Encode())
+	if err != nil {
+		return indexDamage(err)
+	}
+	sums := x.sums
+	x.sums = nil // until they are stored
+	sums.Connect(block)
+	return x.put(b, sums, sums.Totals.Encode())
 }
 
 // Disconnect implements blockindex.Index.
 func (x *coinStats) Disconnect(reader chainview.Reader, b *chainview.Block) error {
 	block, err := x.block(reader, b)
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.restore()
 	}
-	before, err := x.totals(&b.Parent.Hash)
-	if err != nil {
-		return err
+	var before coinstats.Totals
+	if err == nil {
+		before, err = x.totals(&b.Parent.Hash)
 	}
-	x.sums.Disconnect(block, &before)
-	return x.put(b.Parent, nil)
-}
-
-// Clear implements blockindex.Index.
-func (x *coinStats) Clear() error {
-	x.best, x.sums = nil, new(coinstats.Chain)
-	return x.store.Forget()
+	if errors.Is(err, blockrows.ErrNotFound) { // of a block that was added
+		err = fmt.Errorf("%w: %w", blockrows.ErrDamaged, err)
+	}
+	if err != nil {
+		return indexDamage(err)
+	}
+	sums := x.sums
+	x.sums = nil // until they are stored
+	sums.Disconnect(block, &before)
+	return x.put(b.Parent, sums, nil)
 }
 
 // put makes a block the best one.
-func (x *coinStats) put(b *chainview.Block, row []byte) error {
-	best := &blockrows.Best{Block: b.Hash, Height: b.Height, State: x.sums.Encode()}
+func (x *coinStats) put(b *chainview.Block, sums *coinstats.Chain, row []byte) error {
+	best := &blockrows.Best{Block: b.Hash, Height: b.Height, State: sums.Encode()}
 	if err := x.store.Put(best, row); err != nil {
-		return err
+		return indexDamage(err)
 	}
-	x.best = best
+	x.best, x.sums = best, sums
 	return nil
+}
+
+// Sync implements blockindex.Index.
+func (x *coinStats) Sync() error { return indexDamage(x.store.Sync()) }
+
+// Rewind implements blockindex.Index.
+func (x *coinStats) Rewind(known func(*chainhash.Hash) bool) error {
+	best, err := x.store.Rewind(known)
+	if err != nil {
+		return indexDamage(err)
+	}
+	x.best, x.sums = best, nil
+	return indexDamage(x.restore())
+}
+
+// Reset implements blockindex.Index.
+func (x *coinStats) Reset() error {
+	x.best, x.sums = nil, new(coinstats.Chain)
+	return x.store.Wipe()
 }
 
 // block reads a block as the sums need it.
@@ -183,11 +202,20 @@ func (x *coinStats) Height(ctx context.Context) (height int32, synced bool, err 
 	if err == nil && status.Synced {
 		_, err = ask.Ask(ctx, x.actor, messages.WaitIndexIdle{})
 	}
+	if errors.Is(err, blockindex.ErrDamaged) {
+		return 0, false, nil // it is being built
+	}
 	return status.Height, status.Synced, err
 }
 
 // Totals implements chain.CoinStats.
-func (x *coinStats) Totals(block *chainhash.Hash) (coinstats.Totals, error) { return x.totals(block) }
+func (x *coinStats) Totals(block *chainhash.Hash) (coinstats.Totals, error) {
+	totals, err := x.totals(block)
+	if err = indexDamage(err); errors.Is(err, blockindex.ErrDamaged) {
+		x.actor.Tell(blockindex.Damaged{Err: err})
+	}
+	return totals, err
+}
 
 // coinTotals returns the index for the methods; a nil interface without one.
 func (n *Node) coinTotals() chain.CoinStats {

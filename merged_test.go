@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,14 @@ import (
 // method calls a method of a node, and reads its answer into result.
 func method(t *testing.T, table *command.Table, result any, name string, params ...any) {
 	t.Helper()
+	if err := call(t, table, result, name, params...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call is method for one that may fail.
+func call(t *testing.T, table *command.Table, result any, name string, params ...any) error {
+	t.Helper()
 	text, err := json.Marshal(params)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +44,7 @@ func method(t *testing.T, table *command.Table, result any, name string, params 
 	}
 	got, err := call.Run(t.Context())
 	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if text, err = jsontree.Append(nil, got); err != nil {
 		t.Fatal(err)
@@ -43,6 +52,7 @@ func method(t *testing.T, table *command.Table, result any, name string, params 
 	if err := json.Unmarshal(text, result); err != nil {
 		t.Fatalf("%s: %v in %s", name, err, text)
 	}
+	return nil
 }
 
 // watch makes a wallet that watches a script.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -13,17 +12,17 @@ import (
 	"github.com/seed61375155/trawl/actors/blockindex"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/coinstats"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/store/blockrows"
 	"github.com/seed61375155/trawl/store/txindex"
 )
 
 // txIndex is the index of all transactions as its actor knows it, and as the methods
 // read it.
 type txIndex struct {
-	dir   string
-	net   *dialect.Network
 	store *txindex.Store
 	actor *Ref
 }
@@ -31,31 +30,26 @@ type txIndex struct {
 // Name of the index, in texts and in its folder.
 const txIndexName = "txindex"
 
-// openTxIndex opens the index, anew where it is damaged or everything is to be built
-// anew.
+// openTxIndex opens the index, empty where everything is to be built anew.
 func openTxIndex(cfg *Config, net *dialect.Network) (*txIndex, error) {
-	x := &txIndex{dir: filepath.Join(cfg.Dir, "indexes", txIndexName), net: net}
-	if cfg.Reindex {
-		if err := os.RemoveAll(x.dir); err != nil {
-			return nil, fmt.Errorf("trawl: remove transaction index: %w", err)
-		}
-	}
-	err := x.open()
-	if errors.Is(err, txindex.ErrDamaged) {
-		cfg.Log.Warn("transaction index is damaged, building it anew", "err", err)
-		err = errors.Join(os.RemoveAll(x.dir), x.open())
-	}
+	dir := filepath.Join(cfg.Dir, "indexes", txIndexName)
+	store, err := txindex.Open(txindex.Options{Dir: dir, Network: net.Magic, Log: cfg.Log})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: %w", err)
 	}
-	return x, nil
+	if cfg.Reindex {
+		if err := store.Wipe(); err != nil {
+			return nil, errors.Join(fmt.Errorf("trawl: %w", err), store.Close())
+		}
+	}
+	return &txIndex{store: store}, nil
 }
 
-func (x *txIndex) open() (err error) {
-	if err := os.MkdirAll(x.dir, 0o700); err != nil {
-		return err
+// indexDamage says it in the words of the actor where a store is damaged.
+func indexDamage(err error) error {
+	if errors.Is(err, txindex.ErrDamaged) || errors.Is(err, blockrows.ErrDamaged) || errors.Is(err, coinstats.ErrTotals) {
+		return fmt.Errorf("%w: %w", blockindex.ErrDamaged, err)
 	}
-	x.store, err = txindex.Open(x.dir)
 	return err
 }
 
@@ -66,7 +60,7 @@ func (x *txIndex) Best() (hash chainhash.Hash, height int32, ok bool) { return x
 // block is left out.
 func (x *txIndex) Connect(reader chainview.Reader, b *chainview.Block) error {
 	if b.Height == 0 {
-		return x.store.Add(&b.Hash, 0, nil)
+		return indexDamage(x.store.Add(&b.Hash, 0, nil))
 	}
 	block, err := reader.Block(&b.Hash)
 	if err != nil {
@@ -76,20 +70,24 @@ func (x *txIndex) Connect(reader chainview.Reader, b *chainview.Block) error {
 	for i, tx := range block.Transactions {
 		ids[i] = tx.TxHash()
 	}
-	return x.store.Add(&b.Hash, b.Height, ids)
+	return indexDamage(x.store.Add(&b.Hash, b.Height, ids))
 }
 
 // Disconnect implements blockindex.Index.
 func (x *txIndex) Disconnect(_ chainview.Reader, b *chainview.Block) error {
-	return x.store.Back(&b.Parent.Hash, b.Parent.Height)
+	return indexDamage(x.store.Back(&b.Parent.Hash, b.Parent.Height))
 }
 
-// Clear implements blockindex.Index: what it finds is looked up by the hash of its
-// block, so that only the best block has to be forgotten.
-func (x *txIndex) Clear() error {
-	genesis := x.net.Params.GenesisHash
-	return x.store.Back(genesis, 0)
+// Sync implements blockindex.Index.
+func (x *txIndex) Sync() error { return indexDamage(x.store.Sync()) }
+
+// Rewind implements blockindex.Index.
+func (x *txIndex) Rewind(known func(*chainhash.Hash) bool) error {
+	return indexDamage(x.store.Rewind(known))
 }
+
+// Reset implements blockindex.Index.
+func (x *txIndex) Reset() error { return x.store.Wipe() }
 
 // Find implements rawtx.TxIndex.
 func (x *txIndex) Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, index int, synced bool, err error) {
@@ -97,11 +95,14 @@ func (x *txIndex) Find(ctx context.Context, tx *chainhash.Hash) (block chainhash
 	if err == nil && status.Synced {
 		_, err = ask.Ask(ctx, x.actor, messages.WaitIndexIdle{})
 	}
-	if err != nil {
-		return block, 0, false, err
+	if err == nil {
+		block, index, err = x.store.Find(tx)
 	}
-	block, index, err = x.store.Find(tx)
-	if errors.Is(err, txindex.ErrNotFound) {
+	switch err = indexDamage(err); {
+	case errors.Is(err, blockindex.ErrDamaged):
+		x.actor.Tell(blockindex.Damaged{Err: err})
+		return chainhash.Hash{}, -1, false, nil // it is being built
+	case errors.Is(err, txindex.ErrNotFound):
 		return chainhash.Hash{}, -1, status.Synced, nil
 	}
 	return block, index, status.Synced, err

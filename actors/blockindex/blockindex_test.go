@@ -2,10 +2,12 @@ package blockindex_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -21,10 +23,12 @@ var errBroken = errors.New("broken")
 
 // memory is an index that remembers the blocks in it.
 type memory struct {
-	mu      sync.Mutex
-	blocks  []chainhash.Hash
-	cleared int
-	hook    func(height int32) error
+	mu     sync.Mutex
+	blocks []chainhash.Hash
+	hook   func(height int32) error
+
+	synced         int // blocks at the last Sync
+	rewound, reset int // how often
 }
 
 func (m *memory) Best() (hash chainhash.Hash, height int32, ok bool) {
@@ -61,10 +65,27 @@ func (m *memory) Disconnect(_ chainview.Reader, b *chainview.Block) error {
 	return nil
 }
 
-func (m *memory) Clear() error {
+func (m *memory) Sync() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.blocks, m.cleared = nil, m.cleared+1
+	m.synced = len(m.blocks)
+	return nil
+}
+
+func (m *memory) Rewind(known func(*chainhash.Hash) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rewound++
+	for len(m.blocks) > 0 && !known(&m.blocks[len(m.blocks)-1]) {
+		m.blocks = m.blocks[:len(m.blocks)-1]
+	}
+	return nil
+}
+
+func (m *memory) Reset() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.blocks, m.reset = nil, m.reset+1
 	return nil
 }
 
@@ -92,6 +113,11 @@ type rig struct {
 
 func newRig(t *testing.T, index *memory, blocks int) *rig {
 	t.Helper()
+	return newRigWith(t, actortest.New(t), index, blocks, nil)
+}
+
+func newRigWith(t *testing.T, sys *actortest.System, index *memory, blocks int, keeper *ask.Ref) *rig {
+	t.Helper()
 	r := &rig{
 		chain: chaintest.New(&chaincfg.RegressionNetParams), index: index,
 		tip: new(ask.Topic[messages.TipChanged]), failed: make(chan error, 1),
@@ -99,9 +125,8 @@ func newRig(t *testing.T, index *memory, blocks int) *rig {
 	r.chain.MineN(blocks)
 	current := new(chainview.Current)
 	current.Set(r.chain)
-	sys := actortest.New(t)
 	r.ref = sys.Spawn("index", blockindex.New(blockindex.Config{
-		Name: "test index", Index: index, Chain: current, Tip: r.tip, Log: sys.Log,
+		Name: "test index", Index: index, Chain: current, Tip: r.tip, Log: sys.Log, Keeper: keeper,
 		OnFailed: func(err error) { r.failed <- err },
 	}), blockindex.Requests...)
 	return r
@@ -142,14 +167,136 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// An index that knows more than the chain is made anew.
+// An index that knows more than the chain goes back to what the chain knows.
 func TestAheadOfTheChain(t *testing.T) {
 	index := &memory{blocks: []chainhash.Hash{{1}, {2}}}
 	r := newRig(t, index, 5)
 	r.settle(t)
 	index.check(t, r.chain)
-	if index.cleared != 1 {
-		t.Errorf("cleared %d times", index.cleared)
+	if index.rewound != 1 || index.reset != 0 {
+		t.Errorf("rewound %d times, reset %d times", index.rewound, index.reset)
+	}
+}
+
+// What the chain announces while a batch runs is not forgotten: here it closes, opens
+// again, and announces its tip before the batch has heard of it.
+func TestNewsDuringABatch(t *testing.T) {
+	var once sync.Once
+	var r *rig
+	ready := make(chan struct{})
+	index := &memory{hook: func(height int32) (err error) {
+		if height == 20 {
+			once.Do(func() {
+				<-ready
+				r.publish()
+				_, _ = ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{}) // the actor has heard of it
+				err = fmt.Errorf("block: %w", chainview.ErrClosed)
+			})
+		}
+		return err
+	}}
+	r = newRig(t, index, 50)
+	close(ready)
+	r.settle(t)
+	index.check(t, r.chain)
+}
+
+// A damaged index is built anew, whoever finds the damage; meanwhile nobody is told
+// that it is in step with the chain.
+func TestDamage(t *testing.T) {
+	damaged := fmt.Errorf("table: %w", blockindex.ErrDamaged)
+	t.Run("found by the worker", func(t *testing.T) {
+		var once sync.Once
+		index := &memory{hook: func(height int32) (err error) {
+			if height == 30 {
+				once.Do(func() { err = damaged })
+			}
+			return err
+		}}
+		r := newRig(t, index, 50)
+		for { // who waited is told, and may ask again
+			_, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, blockindex.ErrDamaged) {
+				t.Fatal(err)
+			}
+		}
+		index.check(t, r.chain)
+		if index.reset != 1 {
+			t.Errorf("reset %d times", index.reset)
+		}
+	})
+	t.Run("found by a reader", func(t *testing.T) {
+		index := &memory{}
+		r := newRig(t, index, 50)
+		r.settle(t)
+		held := make(chan struct{})
+		index.mu.Lock()
+		index.hook = func(int32) error { <-held; return nil }
+		index.mu.Unlock()
+		r.ref.Tell(blockindex.Damaged{Err: damaged})
+		r.ref.Tell(blockindex.Damaged{Err: damaged})
+		status, err := ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{})
+		if err != nil || status.Synced || status.Height != -1 {
+			t.Errorf("status %+v, %v", status, err)
+		}
+		close(held)
+		if status := r.settle(t); !status.Synced {
+			t.Errorf("status %+v", status)
+		}
+		index.check(t, r.chain)
+		if index.reset != 1 {
+			t.Errorf("reset %d times", index.reset)
+		}
+	})
+	t.Run("again at once", func(t *testing.T) {
+		r := newRig(t, &memory{hook: func(height int32) error {
+			if height == 30 {
+				return damaged
+			}
+			return nil
+		}}, 50)
+		if err := <-r.failed; !errors.Is(err, blockindex.ErrDamaged) {
+			t.Error(err)
+		}
+		<-r.ref.Done()
+	})
+}
+
+// lockKeeper is the keeper of the blocks: it remembers how far the index is said to be.
+type lockKeeper struct{ locks chan int32 }
+
+func (k *lockKeeper) Receive(c actor.Context) {
+	if m, ok := c.Message().(*ask.Call[messages.SetPruneLock, messages.Done]); ok {
+		k.locks <- m.Req.Height
+		m.Answer(messages.Done{}, nil)
+	}
+}
+
+// Blocks are given free only when it is sure that the index no longer needs them.
+func TestLockFollowsWhatIsSure(t *testing.T) {
+	index := &memory{}
+	keeper := &lockKeeper{make(chan int32, 100)}
+	sys := actortest.New(t)
+	ref := sys.Spawn("keeper", func() actor.Actor { return keeper }, ask.Serve[messages.SetPruneLock]())
+	r := newRigWith(t, sys, index, 1100, ref)
+	for range 2 {
+		r.settle(t)
+		tip := r.chain.Active().Height()
+		for height := range keeper.locks {
+			index.mu.Lock()
+			if synced := int32(index.synced) - 1; height > synced {
+				t.Errorf("blocks up to %d are given free, sure are those up to %d", height, synced)
+			}
+			index.mu.Unlock()
+			if height == tip {
+				break
+			}
+		}
+		r.chain.MineN(10)
+		r.publish()
 	}
 }
 

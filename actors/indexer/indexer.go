@@ -196,12 +196,12 @@ func (i *Indexer) took(c actor.Context, m built) {
 	}
 	if m.synced {
 		i.stored = time.Now()
+		i.lock(c, m.height) // what is not sure yet may have to be built again
 	}
 	if time.Since(i.logged) > logEvery {
 		i.logged = time.Now()
 		i.cfg.Log.Info("Syncing basic block filter index with block chain", "height", m.height)
 	}
-	i.lock(c, m.height)
 	i.answerWaiting(c)
 	i.build(c)
 }

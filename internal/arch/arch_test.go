@@ -50,11 +50,11 @@ var mayImport = map[string][]string{
 	"store/blockfile": {"internal/vfs"},
 	"store/chaindb":   {"store/blockfile", "store/internal", "internal/vfs"},
 	"store/datadir":   {"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal", "store/segment", "store/txindex"},
-	"store/internal":  nil,
+	"store/internal":  {"internal/vfs"},
 	"store/poolfile":  {"internal/rawtx", "internal/vfs"},
 	"store/segment":   {"store/internal", "internal/vfs"},
-	"store/blockrows": {"store/internal"},
-	"store/txindex":   {"store/internal"},
+	"store/blockrows": {"store/internal", "internal/vfs"},
+	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
 	// Who owns what. No actor knows another.

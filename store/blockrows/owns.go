@@ -4,6 +4,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
+	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
 // Look reads whose index lies in a folder. Nothing is changed, nor opened as a
@@ -16,10 +17,10 @@ func owns(key, value []byte) bool {
 		return false
 	}
 	switch key[0] {
-	case prefixBest:
+	case oldBest[0]:
 		return len(key) == 1 && (value == nil || len(value) >= bestSize)
-	case prefixRow:
+	case prefixRow[0]:
 		return len(key) == 1+chainhash.HashSize
 	}
-	return false
+	return ledger.Owns(key, value)
 }

@@ -309,7 +309,7 @@ func TestMarks(t *testing.T) {
 func TestOwnDatabases(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	store, err := txindex.Open(dir)
+	store, err := txindex.Open(txindex.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
+	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
 // Look reads whose index lies in a folder. Nothing is changed, nor opened as a
@@ -18,13 +19,13 @@ func owns(key, value []byte) bool {
 	}
 	deleted := value == nil
 	switch key[0] {
-	case prefixBest:
-		return len(key) == 1 && (deleted || len(value) == bestSize)
-	case prefixBlock:
+	case oldBest[0]:
+		return len(key) == 1 && (deleted || len(value) == oldBestSize)
+	case prefixBlock[0]:
 		return len(key) == 1+4 && (deleted || len(value) == chainhash.HashSize)
-	case prefixTx:
+	case prefixTx[0]:
 		// Numbers of a block and in it are small; Core's value has no zeros there.
 		return len(key) == 1+chainhash.HashSize && (deleted || len(value) == rowSize && value[3] == 0 && value[7] == 0)
 	}
-	return false
+	return ledger.Owns(key, value)
 }

@@ -1,89 +1,152 @@
 // Package txindex keeps where each transaction of the chain is: the index of all
-// transactions, in goleveldb. schema.md has the key spaces.
+// transactions. schema.md has the key spaces.
 //
 // Transactions of blocks that leave the chain stay until they come in another
-// block. A commit is with the operating system when the call returns; after a loss
-// of power the store may be back at an earlier block. It is a cache of the chain and
-// may be made anew at any time.
+// block. A commit is with the operating system when the call returns. After a loss
+// of power the store is back at an earlier block, the one of the last [Store.Sync] or
+// a later one. It is a cache of the chain and may be made anew at any time.
 package txindex
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/syndtr/goleveldb/leveldb"
-	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
-	"github.com/syndtr/goleveldb/leveldb/filter"
-	"github.com/syndtr/goleveldb/leveldb/opt"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/store/internal/ledger"
 )
 
 var (
 	// ErrNotFound reports a transaction that is not in the index.
 	ErrNotFound = errors.New("transaction is not in the index")
 
-	// ErrDamaged reports a store that cannot be read. Remove its folder and open it
-	// again: it begins empty.
-	ErrDamaged = errors.New("transaction index is damaged")
+	// ErrDamaged reports a store that cannot be read; see [Store.Wipe].
+	ErrDamaged = ledger.ErrDamaged
+
+	// ErrForeign and ErrNewer report, from [Open], a folder that is not to be touched.
+	ErrForeign, ErrNewer = ledger.ErrForeign, ledger.ErrNewer
 )
+
+// formatVersion is that of the keys. In version 1 there was no record of it.
+const formatVersion = 2
 
 // The key spaces.
-const (
-	prefixBest  = 'B'
-	prefixBlock = 'n'
-	prefixTx    = 't'
+var (
+	prefixBlock = []byte{'n'}
+	prefixTx    = []byte{'t'}
+	oldBest     = []byte{'B'} // of version 1
 )
 
 const (
-	bestSize = chainhash.HashSize + 4 + 4
-	rowSize  = 4 + 4
+	positionSize = chainhash.HashSize + 4
+	oldBestSize  = positionSize + 4
+	rowSize      = 4 + 4
 )
+
+// keptMarks is how many earlier states one may go back to: more than a chain loses
+// with the power.
+const keptMarks = 64
+
+// Options say where a store lies.
+type Options struct {
+	FS      vfs.FS // nil: the operating system's
+	Dir     string
+	Network [4]byte // as it appears on the wire
+	Log     *slog.Logger
+}
 
 // A Store is an open index. Its methods are safe for concurrent use, but only one
 // goroutine may change it at a time.
 type Store struct {
-	ldb *leveldb.DB
+	ledger *ledger.Ledger
 
 	best   chainhash.Hash
 	height int32
 	next   uint32 // number of the next block
+	turned bool   // the best block was taken back since the last commit was made sure of
 }
 
-// Open opens the index in a folder, or makes an empty one.
+// Open opens the index in a folder, or makes an empty one. A damaged one is emptied.
 //
-// Errors: [ErrDamaged].
-func Open(dir string) (*Store, error) {
-	ldb, err := leveldb.OpenFile(dir, &opt.Options{
-		BlockCacheCapacity: 8 * opt.MiB, WriteBuffer: 8 * opt.MiB,
-		OpenFilesCacheCapacity: 32, Filter: filter.NewBloomFilter(10),
+// Errors: [ErrForeign], [ErrNewer], and those of the file system.
+func Open(o Options) (*Store, error) {
+	l, position, err := ledger.Open(ledger.Options{
+		FS: o.FS, Dir: o.Dir, Name: "txindex", Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt, Marks: keptMarks,
+		Cache: 8 << 20, WriteBuffer: 8 << 20, Bloom: true, Log: o.Log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open transaction index: %w", damaged(err))
+		return nil, err
 	}
-	s := &Store{ldb: ldb, height: -1}
-	row, err := ldb.Get([]byte{prefixBest}, nil)
-	switch {
-	case errors.Is(err, leveldb.ErrNotFound):
-		return s, nil
-	case err == nil && len(row) != bestSize:
-		err = ErrDamaged
+	s := &Store{ledger: l}
+	if err := s.restore(position); errors.Is(err, ErrDamaged) {
+		err = s.Wipe()
+		if err == nil {
+			return s, nil
+		}
+		return nil, errors.Join(err, l.Close())
+	} else if err != nil {
+		return nil, errors.Join(err, l.Close())
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open transaction index: %w", damaged(err)), ldb.Close())
-	}
-	s.best = chainhash.Hash(row)
-	s.height = int32(binary.LittleEndian.Uint32(row[chainhash.HashSize:]))
-	s.next = binary.LittleEndian.Uint32(row[chainhash.HashSize+4:])
 	return s, nil
 }
 
-// damaged puts our sentinel in the place of goleveldb's errors about damage.
-func damaged(err error) error {
-	if ldberrors.IsCorrupted(err) {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
+// adopt takes an index of version 1 over. Its blocks are numbered, and each came in
+// one step with its transactions: so a loss shows.
+func adopt(old ledger.Reader, change *ledger.Batch) (position []byte, err error) {
+	best, err := old.Get(oldBest)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return nil, err
 	}
-	return err
+	if len(best) != oldBestSize {
+		return nil, ledger.ErrForeign
+	}
+	var want uint32
+	for pair, err := range old.Range(prefixBlock) {
+		if err != nil {
+			return nil, err
+		}
+		if number, ok := blockNumber(pair.Key); !ok || number != want {
+			return nil, fmt.Errorf("%w: block %d is missing", ErrDamaged, want)
+		}
+		want++
+	}
+	if next := binary.LittleEndian.Uint32(best[positionSize:]); next != want {
+		return nil, fmt.Errorf("%w: %d blocks of %d", ErrDamaged, want, next)
+	}
+	change.Delete(oldBest)
+	return best[:positionSize], nil
+}
+
+// restore takes a position over, and finds the number of the next block: higher than
+// that of any block, and of any transaction's row that is left of a commit that is
+// no longer there.
+func (s *Store) restore(position []byte) error {
+	s.best, s.height, s.next, s.turned = chainhash.Hash{}, -1, 0, true
+	if _, err := s.ledger.Get(oldBest); !errors.Is(err, ledger.ErrNotFound) {
+		if err == nil {
+			err = fmt.Errorf("%w: an earlier version has written to it", ErrDamaged)
+		}
+		return err
+	}
+	last, err := s.ledger.Last(prefixBlock)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return err
+	}
+	if number, ok := blockNumber(last); ok {
+		s.next = number + 1
+	}
+	if position == nil {
+		return nil
+	}
+	if len(position) != positionSize {
+		return fmt.Errorf("%w: position %x", ErrDamaged, position)
+	}
+	s.best = chainhash.Hash(position[:chainhash.HashSize])
+	s.height = int32(binary.LittleEndian.Uint32(position[chainhash.HashSize:]))
+	return nil
 }
 
 // Best returns the last block that was added and is not taken back. ok is false for
@@ -94,36 +157,71 @@ func (s *Store) Best() (hash chainhash.Hash, height int32, ok bool) {
 
 // Add adds the transactions of a block, in their order, and makes it the best one.
 func (s *Store) Add(block *chainhash.Hash, height int32, txs []chainhash.Hash) error {
-	batch := leveldb.MakeBatch((len(txs) + 4) * (chainhash.HashSize + rowSize + 16))
+	if s.turned {
+		// Rows of blocks that left the chain are overwritten from here on. After a
+		// loss of power these must not be the best ones again.
+		if err := s.ledger.Sync(); err != nil {
+			return err
+		}
+		s.turned = false
+	}
+	batch := new(ledger.Batch)
 	batch.Put(blockKey(s.next), block[:])
 	for i := range txs {
 		row := binary.LittleEndian.AppendUint32(make([]byte, 0, rowSize), s.next)
 		batch.Put(txKey(&txs[i]), binary.LittleEndian.AppendUint32(row, uint32(i)))
 	}
-	return s.commit(batch, block, height, s.next+1)
+	if err := s.commit(batch, block, height); err != nil {
+		return err
+	}
+	s.next++
+	return nil
 }
 
 // Back makes an earlier block the best one; what came after it stays findable.
 func (s *Store) Back(block *chainhash.Hash, height int32) error {
-	return s.commit(new(leveldb.Batch), block, height, s.next)
+	s.turned = true
+	return s.commit(new(ledger.Batch), block, height)
 }
 
-func (s *Store) commit(batch *leveldb.Batch, best *chainhash.Hash, height int32, next uint32) error {
-	row := binary.LittleEndian.AppendUint32(append(make([]byte, 0, bestSize), best[:]...), uint32(height))
-	batch.Put([]byte{prefixBest}, binary.LittleEndian.AppendUint32(row, next))
-	if err := s.ldb.Write(batch, nil); err != nil {
-		return fmt.Errorf("write transaction index: %w", damaged(err))
+func (s *Store) commit(batch *ledger.Batch, best *chainhash.Hash, height int32) error {
+	position := binary.LittleEndian.AppendUint32(append(make([]byte, 0, positionSize), best[:]...), uint32(height))
+	if err := s.ledger.Commit(batch, position); err != nil {
+		return err
 	}
-	s.best, s.height, s.next = *best, height, next
+	s.best, s.height = *best, height
 	return nil
+}
+
+// Sync makes what was added survive a loss of power.
+func (s *Store) Sync() error { return s.ledger.Sync() }
+
+// Rewind makes the newest of the blocks that were the best one at a Sync the best
+// one again, of those that are known; where none is, the index is emptied.
+func (s *Store) Rewind(known func(block *chainhash.Hash) bool) error {
+	position, err := s.ledger.Rewind(func(position []byte) bool {
+		return len(position) == positionSize && known((*chainhash.Hash)(position[:chainhash.HashSize]))
+	})
+	if err != nil {
+		return err
+	}
+	return s.restore(position)
+}
+
+// Wipe empties the index.
+func (s *Store) Wipe() error {
+	if err := s.ledger.Wipe(); err != nil {
+		return err
+	}
+	return s.restore(nil)
 }
 
 // Find returns the block that a transaction came in last, and its place there.
 //
 // Errors: [ErrNotFound], [ErrDamaged].
 func (s *Store) Find(tx *chainhash.Hash) (block chainhash.Hash, index int, err error) {
-	row, err := s.ldb.Get(txKey(tx), nil)
-	if errors.Is(err, leveldb.ErrNotFound) {
+	row, err := s.ledger.Get(txKey(tx))
+	if errors.Is(err, ledger.ErrNotFound) {
 		return block, 0, ErrNotFound
 	}
 	if err == nil && len(row) != rowSize {
@@ -131,22 +229,30 @@ func (s *Store) Find(tx *chainhash.Hash) (block chainhash.Hash, index int, err e
 	}
 	var hash []byte
 	if err == nil {
-		hash, err = s.ldb.Get(blockKey(binary.LittleEndian.Uint32(row)), nil)
+		hash, err = s.ledger.Get(blockKey(binary.LittleEndian.Uint32(row)))
 	}
-	if err == nil && len(hash) != chainhash.HashSize {
+	if err == nil && len(hash) != chainhash.HashSize || errors.Is(err, ledger.ErrNotFound) {
 		err = ErrDamaged
 	}
 	if err != nil {
-		return block, 0, fmt.Errorf("transaction %v: %w", tx, damaged(err))
+		return block, 0, fmt.Errorf("transaction %v: %w", tx, err)
 	}
 	return chainhash.Hash(hash), int(binary.LittleEndian.Uint32(row[4:])), nil
 }
 
 // Close closes the index.
-func (s *Store) Close() error { return s.ldb.Close() }
+func (s *Store) Close() error { return s.ledger.Close() }
 
-func txKey(tx *chainhash.Hash) []byte { return append([]byte{prefixTx}, tx[:]...) }
+func txKey(tx *chainhash.Hash) []byte { return append([]byte{prefixTx[0]}, tx[:]...) }
 
 func blockKey(number uint32) []byte {
-	return binary.BigEndian.AppendUint32([]byte{prefixBlock}, number)
+	return binary.BigEndian.AppendUint32([]byte{prefixBlock[0]}, number)
+}
+
+// blockNumber is the inverse of blockKey.
+func blockNumber(key []byte) (number uint32, ok bool) {
+	if len(key) != 5 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(key[1:]), true
 }

@@ -1,33 +1,75 @@
 package txindex_test
 
 import (
+	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/syndtr/goleveldb/leveldb"
 
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/store/txindex"
 )
 
-func open(t *testing.T, dir string) *txindex.Store {
+func options(dir string) txindex.Options {
+	return txindex.Options{Dir: dir, Network: [4]byte{1, 2, 3, 4}}
+}
+
+func open(t *testing.T, o txindex.Options) *txindex.Store {
 	t.Helper()
-	s, err := txindex.Open(dir)
+	s, err := txindex.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+func hash(kind byte, n uint32) (h chainhash.Hash) {
+	h[0] = kind
+	binary.BigEndian.PutUint32(h[1:], n)
+	return chainhash.HashH(h[:])
+}
+
+func block(n uint32) *chainhash.Hash { h := hash('b', n); return &h }
+
+// txs are the transactions of a block.
+func txs(n uint32) (ids []chainhash.Hash) {
+	for i := range 1 + n%60 {
+		ids = append(ids, hash('t', n<<8|i))
+	}
+	return ids
+}
+
+func add(t *testing.T, s *txindex.Store, n uint32) {
+	t.Helper()
+	if err := s.Add(block(n), int32(n), txs(n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check asserts that a block's transactions are found, or some of them otherwise.
+func check(t *testing.T, s *txindex.Store, upTo int32) {
+	t.Helper()
+	for n := range uint32(upTo + 1) {
+		for i, id := range txs(n) {
+			if got, at, err := s.Find(&id); err != nil || got != *block(n) || at != i {
+				t.Fatalf("best is %d: transaction %d of block %d: in %v at %d, %v", upTo, i, n, got, at, err)
+			}
+		}
+	}
+}
+
 func TestStore(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
+	o := options(t.TempDir())
+	s := open(t, o)
 	if _, _, ok := s.Best(); ok {
 		t.Error("a new index has a best block")
 	}
-	block := func(n byte) *chainhash.Hash { return &chainhash.Hash{n} }
-	tx := func(n byte) chainhash.Hash { return chainhash.Hash{n, 1} }
+	tx := func(n uint32) chainhash.Hash { return hash('x', n) }
 	for _, step := range []func() error{
 		func() error { return s.Add(block(1), 0, []chainhash.Hash{tx(1)}) },
 		func() error { return s.Add(block(2), 1, []chainhash.Hash{tx(2), tx(3), tx(4)}) },
@@ -39,12 +81,12 @@ func TestStore(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if hash, height, ok := s.Best(); hash != *block(5) || height != 1 || !ok {
-			t.Errorf("best block %v at %d", hash, height)
+		if got, height, ok := s.Best(); got != *block(5) || height != 1 || !ok {
+			t.Errorf("best block %v at %d", got, height)
 		}
-		for n, want := range map[byte]struct{ block, index byte }{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 4: {5, 1}, 5: {5, 0}} {
-			hash := tx(n)
-			got, index, err := s.Find(&hash)
+		for n, want := range map[uint32]struct{ block, index uint32 }{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 4: {5, 1}, 5: {5, 0}} {
+			id := tx(n)
+			got, index, err := s.Find(&id)
 			if err != nil || got != *block(want.block) || index != int(want.index) {
 				t.Errorf("transaction %d: block %v, index %d, %v", n, got, index, err)
 			}
@@ -55,15 +97,307 @@ func TestStore(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s = open(t, dir)
+		s = open(t, o)
+	}
+	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(o.Dir, "CURRENT"), []byte("nonsense"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, o)
+	if _, _, ok := s.Best(); ok {
+		t.Error("a damaged index has a best block")
+	}
+	add(t, s, 0)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A part of the journal that never reached the disk takes transactions with it: the
+// index is back at a block up to which all are there.
+func TestTornJournal(t *testing.T) {
+	o := options(t.TempDir())
+	s := open(t, o)
+	for n := range uint32(400) {
+		add(t, s, n)
+		if n == 50 {
+			if err := s.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	torn := tear(t, s, o)
+	s = open(t, torn)
+	_, height, _ := s.Best()
+	if height != 50 {
+		t.Errorf("best block is at %d", height)
+	}
+	check(t, s, height)
+	// Another chain follows. What is left of blocks that were lost is never said to
+	// be in one of its blocks.
+	for n := range uint32(100) {
+		if err := s.Add(block(1000+n), int32(51+n), txs(1000+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range uint32(400) {
+		for i, id := range txs(n) {
+			got, at, err := s.Find(&id)
+			if !errors.Is(err, txindex.ErrNotFound) && (err != nil || got != *block(n) || at != i) {
+				t.Fatalf("transaction %d of block %d: in %v at %d, %v", i, n, got, at, err)
+			}
+		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("nonsense"), 0o600); err != nil {
+}
+
+// tear closes an index and returns a copy of it from before, which a loss of power
+// took a part of the journal from.
+func tear(t *testing.T, s *txindex.Store, o txindex.Options) txindex.Options {
+	t.Helper()
+	torn := options(t.TempDir())
+	if err := os.CopyFS(torn.Dir, os.DirFS(o.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := txindex.Open(dir); !errors.Is(err, txindex.ErrDamaged) {
-		t.Errorf("damaged: %v", err)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	journals, _ := filepath.Glob(filepath.Join(torn.Dir, "*.log"))
+	if len(journals) != 1 {
+		t.Fatal(journals)
+	}
+	raw, err := os.ReadFile(journals[0])
+	if err != nil || len(raw) < 6*32768 {
+		t.Fatal(len(raw), err)
+	}
+	clear(raw[4*32768 : 5*32768])
+	if err := os.WriteFile(journals[0], raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return torn
+}
+
+// Transactions that came again in another block are not said to be there when the
+// index is back at the block that they were in before.
+func TestTornJournalAfterReorganisation(t *testing.T) {
+	o := options(t.TempDir())
+	s := open(t, o)
+	for n := range uint32(51) {
+		add(t, s, n)
+	}
+	if err := errors.Join(s.Sync(), s.Back(block(49), 49), s.Add(block(1050), 50, txs(50))); err != nil {
+		t.Fatal(err)
+	}
+	for n := uint32(51); n < 400; n++ {
+		add(t, s, n)
+	}
+	s = open(t, tear(t, s, o))
+	best, height, _ := s.Best()
+	if height < 49 || best != *block(uint32(height)) {
+		t.Errorf("best block %v at %d", best, height)
+	}
+	check(t, s, height)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However the power is lost, also after blocks were taken back, the best block is one
+// up to which all transactions are found, at or after the one of the last Sync.
+func TestPowerLoss(t *testing.T) {
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		o := options(t.TempDir())
+		fs := faultfs.New()
+		o.FS = fs
+		s := open(t, o)
+		chain := []uint32{0}
+		add(t, s, 0)
+		id := uint32(0)
+		for range 10 + r.IntN(80) {
+			if r.IntN(12) == 0 && len(chain) > 4 { // a reorganisation, with the same transactions in other blocks
+				for range 1 + r.IntN(3) {
+					chain = chain[:len(chain)-1]
+					if err := s.Back(block(chain[len(chain)-1]), int32(len(chain)-1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			id++
+			if err := s.Add(block(id), int32(len(chain)), []chainhash.Hash{hash('x', uint32(len(chain))), hash('y', id)}); err != nil {
+				t.Fatal(err)
+			}
+			chain = append(chain, id)
+			if r.IntN(15) == 0 {
+				if err := s.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := fs.PowerLoss(r); err != nil {
+			t.Fatal(err)
+		}
+		_ = s.Close()
+		o.FS = nil
+		s = open(t, o)
+		best, height, _ := s.Best()
+		if height > 0 && int(height) < len(chain) && best == *block(chain[height]) {
+			for h := int32(1); h <= height; h++ {
+				for _, tx := range []chainhash.Hash{hash('x', uint32(h)), hash('y', chain[h])} {
+					if got, _, err := s.Find(&tx); err != nil || got != *block(chain[h]) {
+						t.Fatalf("seed %d, best at %d: transaction of block %d: %v, %v", seed, height, h, got, err)
+					}
+				}
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A bad sector in a table is told at each look-up that meets it; an index that was
+// wiped then is as good as new.
+func TestDamagedTable(t *testing.T) {
+	o := options(t.TempDir())
+	s := open(t, o)
+	for n := range uint32(60) {
+		var ids []chainhash.Hash
+		for i := range uint32(400) {
+			ids = append(ids, hash('t', n<<16|i))
+		}
+		if err := s.Add(block(n), int32(n), ids); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // goleveldb makes tables of its journal when it is opened
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, o)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tables, _ := filepath.Glob(filepath.Join(o.Dir, "*.ldb"))
+	for _, path := range tables {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := len(raw) / 4; i < len(raw)/4+64; i++ {
+			raw[i] ^= 0xff
+		}
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = open(t, o)
+	found := 0
+	for n := range uint32(60) {
+		for i := range uint32(400) {
+			id := hash('t', n<<16|i)
+			_, _, err := s.Find(&id)
+			switch {
+			case errors.Is(err, txindex.ErrDamaged):
+				found++
+			case err != nil:
+				t.Fatalf("a transaction of the index is denied: %v", err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Fatal("no damage was found")
+	}
+	if err := s.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := s.Best(); ok {
+		t.Error("a wiped index has a best block")
+	}
+	for n := range uint32(100) {
+		add(t, s, n)
+	}
+	check(t, s, 99)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A folder of version 1 is taken over as it is; one with holes is emptied.
+func TestVersion1(t *testing.T) {
+	for _, missing := range []int{-1, 7, 29} {
+		o := options(t.TempDir())
+		db, err := leveldb.OpenFile(o.Dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range uint32(30) {
+			batch := new(leveldb.Batch)
+			number := binary.BigEndian.AppendUint32(nil, n)
+			for i, id := range txs(n) {
+				row := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, n), uint32(i))
+				batch.Put(append([]byte{'t'}, id[:]...), row)
+			}
+			batch.Put(append([]byte{'n'}, number...), block(n)[:])
+			if int(n) == missing {
+				batch.Reset()
+			}
+			best := binary.LittleEndian.AppendUint32(append([]byte(nil), block(n)[:]...), n)
+			batch.Put([]byte{'B'}, binary.LittleEndian.AppendUint32(best, n+1))
+			if err := db.Write(batch, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			s := open(t, o)
+			best, height, ok := s.Best()
+			if whole := missing < 0; ok != whole || whole && (height != 29 || best != *block(29)) {
+				t.Errorf("block %d missing: best %v at %d", missing, best, height)
+			}
+			check(t, s, height)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// An index that knows more than the chain goes back to where both agree.
+func TestRewind(t *testing.T) {
+	o := options(t.TempDir())
+	s := open(t, o)
+	for n := range uint32(60) {
+		add(t, s, n)
+		if n%10 == 9 {
+			if err := s.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := s.Rewind(func(b *chainhash.Hash) bool { return *b == *block(39) }); err != nil {
+		t.Fatal(err)
+	}
+	if best, height, ok := s.Best(); best != *block(39) || height != 39 || !ok {
+		t.Errorf("best %v at %d", best, height)
+	}
+	for n := range uint32(60) {
+		if n >= 40 {
+			add(t, s, n)
+		}
+	}
+	check(t, s, 59)
+	if err := s.Rewind(func(*chainhash.Hash) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := s.Best(); ok {
+		t.Error("nothing is known, and there is a best block")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,225 @@
+// Package ledger is goleveldb with the habits of a store that must not lie.
+//
+// A commit is one batch with a number and a position, which says what the store is
+// in step with. It is with the operating system when [Ledger.Commit] returns: killing
+// the process loses nothing. [Ledger.Sync] makes all commits so far survive a loss of
+// power, and marks them. [Open] looks for a hole in the commits behind the mark, which
+// goleveldb passes over without a word: it reads on behind a part of its journal that
+// never reached the disk. A store with a hole goes back to the mark, rows of lost
+// commits may be left.
+//
+// Everything here is a cache of the chain. A folder that cannot be read is emptied
+// when it is opened, and damage found later is [ErrDamaged] at each call, until
+// [Ledger.Wipe]. What another program or a later version wrote is never changed.
+//
+// The keys of the package itself begin with V, S, C, P and M; schema.md has them.
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/filter"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/store/internal/dbfiles"
+)
+
+// Options say where a ledger lies and what it is.
+type Options struct {
+	FS   vfs.FS // nil: the operating system's
+	Dir  string // a folder of its own; made when missing
+	Name string // of the store, in logs and errors
+
+	Version byte    // of the store's keys and values; another one is no longer read
+	Network [4]byte // as it appears on the wire
+
+	// Owns reports whether a pair can be the store's own; the value of a deleted key is
+	// nil. A folder with files of other pairs is another program's. Nil: not looked at.
+	Owns func(key, value []byte) bool
+
+	// Adopt takes over the keys of a folder from before there were ledgers: it puts
+	// into the batch what has to change and returns the position. ErrForeign: these
+	// keys are another program's; ErrDamaged: they are worthless. Nil: there was no
+	// such time.
+	Adopt func(old Reader, change *Batch) (position []byte, err error)
+
+	Marks int // how many marks are kept to go back to
+
+	Cache, WriteBuffer int  // bytes; 0: goleveldb's own
+	Bloom              bool // for reads of keys that are not there
+
+	Log *slog.Logger // nil: none
+}
+
+// A Batch collects what one commit does.
+type Batch = leveldb.Batch
+
+// A Ledger is open. It is safe for concurrent use.
+type Ledger struct {
+	o    Options
+	disk *disk
+
+	open sync.RWMutex // held to write while db changes
+	db   *leveldb.DB  // nil: closed
+
+	writer   sync.Mutex // one change at a time; guards what follows
+	seq      uint64     // of the last commit
+	synced   uint64     // of the last commit that is durable
+	position []byte     // of the last commit; nil: none was made
+	marks    []mark     // newest first
+	failed   error      // of a write: what follows it might be lost
+	closed   bool
+}
+
+// A mark is a state that survives a loss of power.
+type mark struct {
+	seq      uint64
+	position []byte
+}
+
+// Open opens a ledger, or makes an empty one, and returns the position of its last
+// commit; nil: it is empty. Of what it had to mend the log is told.
+//
+// Errors: [ErrForeign], [ErrNewer], [ErrLocked], and those of the file system.
+func Open(o Options) (*Ledger, []byte, error) {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Ledger{o: o}
+	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("open %s: %w", o.Name, err)
+	}
+	disk, err := lockDisk(o.FS, o.Dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, err)
+	}
+	l.disk = disk
+	err = l.probe()
+	if err == nil {
+		err = l.load()
+	}
+	if errors.Is(err, ErrDamaged) {
+		o.Log.Warn("index is damaged, building it anew", "index", o.Name, "err", err)
+		_ = l.shut()
+		if err = l.empty(); err == nil {
+			err = l.load()
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, errors.Join(err, l.shut(), disk.unlock()))
+	}
+	return l, l.position, nil
+}
+
+// probe refuses what is not to be touched: opening it to write would change it.
+func (l *Ledger) probe() error {
+	if l.o.Owns != nil {
+		whose, err := dbfiles.Judge(l.o.Dir, l.o.Owns)
+		if err != nil {
+			return err
+		}
+		if whose == dbfiles.Foreign {
+			return ErrForeign
+		}
+	}
+	db, err := openDB(l.disk.readOnly(), &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	switch {
+	case errors.Is(err, errMissing):
+		return nil
+	case err != nil:
+		return err
+	}
+	_, err = l.checkFormat(reader{db}, new(Batch))
+	return errors.Join(err, db.Close())
+}
+
+// load opens the database and checks it.
+func (l *Ledger) load() error {
+	o := &opt.Options{
+		BlockCacheCapacity: l.o.Cache, WriteBuffer: l.o.WriteBuffer, OpenFilesCacheCapacity: 32,
+		DisableSeeksCompaction: true,
+	}
+	if l.o.Bloom {
+		o.Filter = filter.NewBloomFilter(10)
+	}
+	db, err := openDB(l.disk, o)
+	if err != nil {
+		return err
+	}
+	l.open.Lock()
+	l.db = db
+	l.open.Unlock()
+	return l.restore()
+}
+
+// openDB opens a database. Whatever goleveldb does over damaged files, panics
+// included, is an error.
+func openDB(d *disk, o *opt.Options) (db *leveldb.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v", ErrDamaged, p)
+		}
+	}()
+	db, err = leveldb.Open(d, o)
+	return db, fromLevelDB(err)
+}
+
+// shut closes the database, if it is open.
+func (l *Ledger) shut() error {
+	l.open.Lock()
+	defer l.open.Unlock()
+	if l.db == nil {
+		return nil
+	}
+	err := l.db.Close()
+	l.db = nil
+	return err
+}
+
+// Close syncs and closes the ledger. Another time it does nothing.
+func (l *Ledger) Close() error {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	var err error
+	if l.db != nil && l.failed == nil { // else whoever caused it was told
+		err = l.sync()
+	}
+	return errors.Join(err, l.shut(), l.disk.unlock())
+}
+
+// Wipe empties the ledger: it is damaged, or its content is of no use. Readers find
+// nothing from then on.
+func (l *Ledger) Wipe() error {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	_ = l.shut() // of a damaged one nothing else is to be expected
+	err := l.empty()
+	if err == nil {
+		err = l.load()
+	}
+	if err != nil {
+		return fmt.Errorf("empty %s: %w", l.o.Name, errors.Join(err, l.shut()))
+	}
+	return nil
+}
+
+// empty removes all files of the database and forgets what was known of it.
+func (l *Ledger) empty() error {
+	l.seq, l.synced, l.position, l.marks, l.failed = 0, 0, nil, nil, nil
+	return l.disk.clear()
+}

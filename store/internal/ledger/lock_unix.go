@@ -1,0 +1,12 @@
+//go:build unix
+
+package ledger
+
+import (
+	"syscall"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+)
+
+// flock locks a file for this process, as goleveldb does, until it is closed.
+func flock(f vfs.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

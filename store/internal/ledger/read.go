@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/util"
+)
+
+// A Reader reads keys.
+type Reader interface {
+	// Get returns a value, which is the caller's. Errors: ErrNotFound, ErrDamaged,
+	// ErrClosed.
+	Get(key []byte) ([]byte, error)
+
+	// Range yields the pairs whose keys begin with a prefix, in order. They are
+	// valid until the next. The last is an error, if there is one.
+	Range(prefix []byte) iter.Seq2[Pair, error]
+
+	// Last returns the last key that begins with a prefix. Errors as of Get.
+	Last(prefix []byte) ([]byte, error)
+}
+
+// A Pair is a key with its value.
+type Pair struct{ Key, Value []byte }
+
+// Get implements Reader.
+func (l *Ledger) Get(key []byte) ([]byte, error) {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if l.db == nil {
+		return nil, ErrClosed
+	}
+	return reader{l.db}.Get(key)
+}
+
+// Range implements Reader. Whoever ranges does not call the ledger meanwhile: a Close
+// or a Wipe may wait for the end.
+func (l *Ledger) Range(prefix []byte) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		l.open.RLock()
+		defer l.open.RUnlock()
+		if l.db == nil {
+			yield(Pair{}, ErrClosed)
+			return
+		}
+		reader{l.db}.Range(prefix)(yield)
+	}
+}
+
+// Last implements Reader.
+func (l *Ledger) Last(prefix []byte) ([]byte, error) {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if l.db == nil {
+		return nil, ErrClosed
+	}
+	return reader{l.db}.Last(prefix)
+}
+
+// reader reads a database.
+type reader struct{ db *leveldb.DB }
+
+func (r reader) Get(key []byte) ([]byte, error) {
+	value, err := r.db.Get(key, nil)
+	return value, fromRead(err)
+}
+
+func (r reader) Range(prefix []byte) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		it := r.db.NewIterator(util.BytesPrefix(prefix), &opt.ReadOptions{DontFillCache: true})
+		defer it.Release()
+		for it.Next() {
+			if !yield(Pair{it.Key(), it.Value()}, nil) {
+				return
+			}
+		}
+		if err := it.Error(); err != nil {
+			yield(Pair{}, fromRead(err))
+		}
+	}
+}
+
+func (r reader) Last(prefix []byte) ([]byte, error) {
+	it := r.db.NewIterator(util.BytesPrefix(prefix), nil)
+	defer it.Release()
+	if it.Last() {
+		return bytes.Clone(it.Key()), nil
+	}
+	if err := it.Error(); err != nil {
+		return nil, fromRead(err)
+	}
+	return nil, ErrNotFound
+}
