@@ -51,7 +51,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	policy := n.cfg.Mempool.policy(n.net)
 	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
-		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, LogPath: h.LogPath}),
+		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods(expansions)),
 		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay, Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{

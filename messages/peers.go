@@ -61,6 +61,7 @@ type PeerInfo struct {
 	SentBy, ReceivedBy            map[string]uint64
 	TimeOffset                    time.Duration
 	Ping, MinPing, PingWait       time.Duration // 0: none
+	Pinged                        bool          // a ping was answered: MinPing counts, 0 too
 
 	AddrRelay     bool   // whether addresses are relayed with the peer
 	AddrProcessed uint64 // addresses taken

@@ -73,7 +73,9 @@ func TestWaitingCallsHoldNobodyUp(t *testing.T) {
 		`200 [{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","error":{"code":-7,"message":"Work queue depth exceeded"},"id":1}]`)
 	leave()
 	calls.Wait()
-	waitFor(t, func() bool { return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 && len(s.workers.idle) == 0 })
+	waitFor(t, func() bool {
+		return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 && len(s.workers.idle) == 0
+	})
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 }
 

@@ -174,7 +174,7 @@ func (e *entry) info() messages.PeerInfo {
 		RelayTxs:    e.established && !st.Remote.Version.NoTransactions && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
-		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, PingWait: st.PingWait,
+		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
 		CompactFrom: e.line.compact.Load(),
 		AddrRelay:   e.gossip.enabled, AddrProcessed: e.gossip.taken, AddrLimited: e.gossip.limited,
 	}

@@ -16,11 +16,12 @@ const pingInterval = 2 * time.Minute
 
 // A ping is the state of pings to the peer.
 type ping struct {
-	mu    sync.Mutex
-	nonce uint64    // awaited; 0: none
-	start time.Time // of the last ping
-	last  time.Duration
-	least time.Duration
+	mu       sync.Mutex
+	nonce    uint64    // awaited; 0: none
+	start    time.Time // of the last ping
+	last     time.Duration
+	least    time.Duration
+	answered bool // once at least
 }
 
 // Ping sends a ping, also while one is not answered, of which the answer then
@@ -102,8 +103,8 @@ func (p *ping) end(nonce uint64, now time.Time) (problem string) {
 		return "Timing mishap"
 	}
 	p.last = took
-	if p.least == 0 || took < p.least {
-		p.least = took
+	if !p.answered || took < p.least {
+		p.answered, p.least = true, took
 	}
 	return ""
 }
@@ -130,5 +131,5 @@ func (p *ping) stats(now time.Time, st *Stats) {
 	st.PingWait = p.waiting(now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	st.Ping, st.MinPing = p.last, p.least
+	st.Ping, st.MinPing, st.Pinged = p.last, p.least, p.answered
 }

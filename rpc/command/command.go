@@ -44,6 +44,9 @@ type Command struct {
 	// Tests check that they suit Params.
 	Examples []string
 
+	// Unlisted methods are described like all others, but not in the list of all.
+	Unlisted bool
+
 	// Run does the work. The arguments have the declared number and types.
 	// The context ends with the server, not with the client, but that of a
 	// method that Waits. The result is

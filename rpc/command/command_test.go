@@ -129,7 +129,7 @@ func TestPositional(t *testing.T) {
 			`{"code":-8,"message":"Parameter arg1 specified twice both as positional and named argument"}`,
 		},
 		{"twice", "echo", `{"arg0":1,"arg0":1}`, `{"code":-8,"message":"Parameter arg0 specified multiple times"}`},
-		{"unknown", "echo", `{"x":1,"arg0":1,"y":2}`, `{"code":-8,"message":"Unknown named parameter x"}`},
+		{"unknown", "echo", `{"x":1,"arg0":1,"y":2}`, `{"code":-8,"message":"Unknown named parameter y"}`},
 		{"alias", "getblock", `{"blockhash":"00","verbose":true}`, `["00",true]`},
 		{"name", "getblock", `{"blockhash":"00","verbosity":2}`, `["00",2]`},
 		{

@@ -140,12 +140,13 @@ func (t *Table) Help(method string) string {
 	return c.Help()
 }
 
-// list returns the usage lines of all methods, by category.
+// makeList returns the usage lines of all methods that are listed, by category.
+// Those that make blocks for tests are not, as in Core.
 func (t *Table) makeList() string {
 	var b strings.Builder
 	category := ""
 	for _, c := range t.sorted {
-		if c.Category == Hidden {
+		if c.Category == Hidden || c.Category == Generating || c.Unlisted {
 			continue
 		}
 		if c.Category != category {

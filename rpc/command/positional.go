@@ -71,10 +71,14 @@ func (c *Command) fromNames(params *jsontree.Value) ([]*jsontree.Value, error) {
 	if err := n.prepend(); err != nil {
 		return nil, err
 	}
-	for key := range params.Members() { // in order, so that the answer is always the same
+	unknown := ""
+	for key := range params.Members() {
 		if _, left := n.given[key]; left {
-			return nil, Errorf(InvalidParameter, "Unknown named parameter %s", key)
+			unknown = key // of several Core names the last
 		}
+	}
+	if len(n.given) > 0 {
+		return nil, Errorf(InvalidParameter, "Unknown named parameter %s", unknown)
 	}
 	return n.values, nil
 }

@@ -19,6 +19,9 @@ type Node struct {
 	// Started is when the node was started.
 	Started time.Time
 
+	// Now returns the time, or the one set for a test of the node. nil: time.Now.
+	Now func() time.Time
+
 	// LogPath is the absolute path of the log file.
 	LogPath string
 }

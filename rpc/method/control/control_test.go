@@ -50,8 +50,14 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	table := newTable(t, control.Node{})
-	const want = `"== Control ==\ngetopenrpcinfo\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime"`
+	const want = `"== Control ==\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime"`
 	if got := call(t, table, "help", `[]`); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := call(t, table, "help", `[null]`); got != `{"code":-3,"message":"JSON value of type null is not of expected type string"}` {
+		t.Errorf("got %s", got)
+	}
+	if got := call(t, table, "help", `["dump_all_command_conversions"]`); !strings.HasPrefix(got, `[["getrpcinfo"`) && !strings.Contains(got, `["help",0,"command",true],["stop",0,"wait",false]`) {
 		t.Errorf("got %s", got)
 	}
 	if got := call(t, table, "help", `["nosuch"]`); got != `"help: unknown command: nosuch"` {
@@ -81,6 +87,10 @@ func TestTimes(t *testing.T) {
 		time.Sleep(90*time.Second + 999*time.Millisecond)
 		if got := call(t, table, "uptime", `[]`); got != "90" {
 			t.Errorf("uptime: %s", got)
+		}
+		set := newTable(t, control.Node{Started: time.Now(), Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		if got := call(t, set, "uptime", `[]`); got != "3600" {
+			t.Errorf("uptime by the node's clock: %s", got)
 		}
 		const want = `{"active_commands":[{"method":"getrpcinfo","duration":0}],"logpath":"/x/debug.log"}`
 		if got := call(t, table, "getrpcinfo", `[]`); got != want {

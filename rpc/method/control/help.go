@@ -20,11 +20,30 @@ func help() command.Command {
 		Examples: []string{`[]`, `["getblockhash"]`},
 		Control:  always,
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			method, err := a.StringOr(0, "")
+			if a.Len() == 0 {
+				return a.Table.Help(""), nil
+			}
+			method, err := a.String(0) // null is no method
 			if err != nil {
 				return nil, err
+			}
+			if method == allConversions {
+				return conversions(a.Table), nil
 			}
 			return a.Table.Help(method), nil
 		},
 	}
+}
+
+// allConversions asks for what clients without types have to know.
+const allConversions = "dump_all_command_conversions"
+
+// conversions has a row for each name of a parameter: method, position, name, and
+// whether it is a string.
+func conversions(t *command.Table) [][]any {
+	rows := [][]any{}
+	for _, c := range t.Conversions() {
+		rows = append(rows, []any{c.Method, c.Position, c.Name, c.Text})
+	}
+	return rows
 }

@@ -18,7 +18,11 @@ func uptime(n Node) command.Command {
 		Examples: []string{`[]`},
 		Control:  always,
 		Run: func(context.Context, *command.Args) (any, error) {
-			return int64(time.Since(n.Started) / time.Second), nil
+			now := time.Now
+			if n.Now != nil {
+				now = n.Now
+			}
+			return now().Unix() - n.Started.Unix(), nil
 		},
 	}
 }

@@ -44,7 +44,7 @@ type peerInfo struct {
 	Connected      int64             `json:"conntime"`
 	TimeOffset     int64             `json:"timeoffset"`
 	Ping           float64           `json:"pingtime,omitempty"`
-	MinPing        float64           `json:"minping,omitempty"`
+	MinPing        *float64          `json:"minping,omitempty"`
 	PingWait       float64           `json:"pingwait,omitempty"`
 	Version        int32             `json:"version"`
 	Subversion     string            `json:"subver"`
@@ -156,13 +156,18 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 }
 
 func (d *Deps) newPeerInfo(p *messages.PeerInfo) peerInfo {
+	var least *float64
+	if p.Pinged {
+		took := micros(p.MinPing)
+		least = &took
+	}
 	return peerInfo{
 		ID: p.ID, Addr: p.Addr, Bind: p.Bind, Local: p.Local, Network: p.Network,
 		Services: fmt.Sprintf("%016x", p.Services), ServiceNames: d.serviceNames(wire.ServiceFlag(p.Services)),
 		RelayTxs: p.RelayTxs, LastSend: seconds(p.LastSend), LastRecv: seconds(p.LastRecv),
 		Sent: p.Sent, Received: p.Received, Connected: seconds(p.Connected),
 		TimeOffset: int64(p.TimeOffset / time.Second),
-		Ping:       micros(p.Ping), MinPing: micros(p.MinPing), PingWait: micros(p.PingWait),
+		Ping:       micros(p.Ping), MinPing: least, PingWait: micros(p.PingWait),
 		Version: p.Version, Subversion: p.Subversion, Inbound: p.Inbound, CompactFrom: p.CompactFrom,
 		StartingHeight: p.StartHeight, Presynced: -1, SyncedHeaders: -1, SyncedBlocks: -1,
 		AddrRelay: p.AddrRelay, AddrProcessed: p.AddrProcessed, AddrLimited: p.AddrLimited,

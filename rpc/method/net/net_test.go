@@ -110,7 +110,7 @@ func TestNoNetworking(t *testing.T) {
 }
 
 func TestSubversion(t *testing.T) {
-	fill := strings.Repeat("x", 256-len("/Satoshi:30.2.0()/Trawl:1.0/"))
+	fill := strings.Repeat("x", 256-len("/Satoshi:30.2.0/Trawl:1.0()/"))
 	const tooLong = "Total length of network version string (258) exceeds maximum length (256). " +
 		"Reduce the number or size of uacomments."
 	tests := []struct {
@@ -119,12 +119,12 @@ func TestSubversion(t *testing.T) {
 		want     string // the subversion, or the error
 	}{
 		{"none", nil, "/Satoshi:30.2.0/Trawl:1.0/"},
-		{"one", []string{"a node"}, "/Satoshi:30.2.0(a node)/Trawl:1.0/"},
-		{"several", []string{"aZ09 .,;-_?@", "b"}, "/Satoshi:30.2.0(aZ09 .,;-_?@; b)/Trawl:1.0/"},
+		{"one", []string{"a node"}, "/Satoshi:30.2.0/Trawl:1.0(a node)/"},
+		{"several", []string{"aZ09 .,;-_?@", "b"}, "/Satoshi:30.2.0/Trawl:1.0(aZ09 .,;-_?@; b)/"},
 		{"slash", []string{"a", "b/c"}, "User Agent comment (b/c) contains unsafe characters."},
 		{"parenthesis", []string{"a("}, "User Agent comment (a() contains unsafe characters."},
 		{"no ASCII", []string{"é"}, "User Agent comment (é) contains unsafe characters."},
-		{"longest", []string{fill}, "/Satoshi:30.2.0(" + fill + ")/Trawl:1.0/"},
+		{"longest", []string{fill}, "/Satoshi:30.2.0/Trawl:1.0(" + fill + ")/"},
 		{"too long", []string{fill, ""}, tooLong},
 	}
 	for _, test := range tests {

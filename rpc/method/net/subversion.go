@@ -20,8 +20,8 @@ type SubversionError string
 func (e SubversionError) Error() string { return string(e) }
 
 // Subversion returns how the node calls itself towards peers and clients:
-// as the reference node, whose name and version agent is, with the given
-// comments, then as itself with its version.
+// as the reference node, whose name and version agent is, then as itself with its
+// version and the given comments.
 //
 // Errors: [SubversionError].
 //
@@ -32,11 +32,11 @@ func Subversion(agent string, comments []string, version string) (string, error)
 			return "", SubversionError("User Agent comment (" + comment + ") contains unsafe characters.")
 		}
 	}
-	core := "/" + agent
+	subversion := "/" + agent + "/" + ownName + ":" + version
 	if len(comments) > 0 {
-		core += "(" + strings.Join(comments, "; ") + ")"
+		subversion += "(" + strings.Join(comments, "; ") + ")"
 	}
-	subversion := core + "/" + ownName + ":" + version + "/"
+	subversion += "/"
 	if len(subversion) > maxSubversionLen {
 		return "", SubversionError(fmt.Sprintf("Total length of network version string (%d) exceeds maximum length (%d). "+
 			"Reduce the number or size of uacomments.", len(subversion), maxSubversionLen))

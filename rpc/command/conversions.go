@@ -1,0 +1,37 @@
+package command
+
+import "strings"
+
+// A Conversion says how a client that has texts only gives one parameter.
+type Conversion struct {
+	Method   string
+	Position int // of a member of an options object that of the object
+	Name     string
+	Text     bool // the parameter is a string: the client's text as it is
+}
+
+// Conversions returns all parameters of all methods, each under each of its names,
+// by method and position. Those that may be given by name only come before the
+// object that holds them.
+func (t *Table) Conversions() []Conversion {
+	var all []Conversion
+	for _, c := range t.sorted {
+		for i := range c.Params {
+			p := &c.Params[i]
+			if p.Type == NamedOptions {
+				for j := range p.Inner {
+					all = p.Inner[j].conversions(all, c.Name, i)
+				}
+			}
+			all = p.conversions(all, c.Name, i)
+		}
+	}
+	return all
+}
+
+func (p *Param) conversions(to []Conversion, method string, position int) []Conversion {
+	for name := range strings.SplitSeq(p.Name, "|") {
+		to = append(to, Conversion{method, position, name, p.Type == String || p.Type == Hex})
+	}
+	return to
+}
