@@ -34,6 +34,9 @@ func (m *Mempool) current(c actor.Context) bool {
 	switch {
 	case m.at == nil:
 		m.at = tip
+		if tip.Parent == nil {
+			m.pool.Moved(1) // a new chain: Core counts its first block too
+		}
 	case m.stuck == tip:
 		// There is no way there: what is known is served.
 	case m.at != tip:

@@ -2,6 +2,7 @@ package txpool
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seed61375155/trawl/messages"
 )
@@ -56,7 +57,8 @@ func (j *judgment) parentsOf(e *Entry, limits Limits) (map[*Entry]struct{}, stri
 }
 
 // withinLimits returns the ancestors of count transactions of a size that spend
-// from some parents, or why they are too many.
+// from some parents, or why they are too many. As in Core the next one looked at is
+// that with the least id of those that are known, which decides which limit is told.
 func withinLimits(parents map[*Entry]struct{}, vsize int64, count int, limits Limits) (map[*Entry]struct{}, string) {
 	found := make(map[*Entry]struct{})
 	staged := sorted(parents)
@@ -81,7 +83,8 @@ func withinLimits(parents map[*Entry]struct{}, vsize int64, count int, limits Li
 		for _, parent := range sorted(e.parents) {
 			if _, seen := known[parent]; !seen {
 				known[parent] = struct{}{}
-				staged = append(staged, parent)
+				place, _ := slices.BinarySearchFunc(staged, parent, byID)
+				staged = slices.Insert(staged, place, parent)
 			}
 			if len(known)+count > limits.Ancestors {
 				return nil, fmt.Sprintf("too many unconfirmed ancestors [limit: %d]", limits.Ancestors)
