@@ -92,6 +92,7 @@ func (n *Node) startSync() error {
 		return err
 	}
 	n.fetcher.Store(n.sync)
+	n.clock.OnSet(func() { n.sync.Tell(sync.ClockSet{}) })
 	return nil
 }
 

@@ -27,10 +27,9 @@ type requests struct {
 	count uint64
 }
 
-// A want is one transaction by one of its ids.
+// A want is one transaction by one of its ids, which may be both of them.
 type want struct {
 	hash  chainhash.Hash
-	wtxid bool
 	from  []*offer
 	asked *offer    // in flight; nil: none
 	due   time.Time // something is to be done
@@ -41,6 +40,7 @@ type want struct {
 // An offer is a peer that has announced a transaction.
 type offer struct {
 	peer  *peer
+	wtxid bool      // it names the transaction by its wtxid
 	ready time.Time // it may be asked
 }
 
@@ -57,10 +57,10 @@ func (q *requests) announced(p *peer, hash chainhash.Hash, wtxid bool, ready tim
 	w := q.wants[hash]
 	if w == nil {
 		q.count++
-		w = &want{hash: hash, wtxid: wtxid, place: -1, order: q.count}
+		w = &want{hash: hash, place: -1, order: q.count}
 		q.wants[hash] = w
 	}
-	w.from = append(w.from, &offer{p, ready})
+	w.from = append(w.from, &offer{p, wtxid, ready})
 	p.announced[hash] = w
 	q.plan(w)
 }
@@ -222,7 +222,7 @@ func (r *Relay) request(now time.Time) {
 		msg := wire.NewMsgGetData()
 		for _, w := range wants {
 			kind := wire.InvTypeWitnessTx
-			if w.wtxid {
+			if w.asked.wtxid {
 				kind = invWtx
 			}
 			_ = msg.AddInvVect(wire.NewInvVect(kind, &w.hash)) // no more than fit: see maxAnnounced

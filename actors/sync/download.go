@@ -102,13 +102,14 @@ func (s *Sync) schedule() {
 	if s.reader == nil || !s.imported {
 		return
 	}
-	preferred := s.preferred()
+	preferred, now := s.preferred(), s.cfg.Now()
 	for _, p := range s.peers {
 		from := p.isPreferred()
 		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 || len(s.flights) == 0) {
 			from = true
 		}
 		s.startHeaders(p, from)
+		s.watchChain(p, now)
 		s.announce(p)
 		if s.accepting == 0 || s.initialDownload() {
 			s.fetchFor(p, from)

@@ -70,9 +70,12 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 	if len(list) == 0 {
 		p.asked = time.Time{}
 		p.presync = nil
-		s.exhaust(p)
+		if p.emptySince.IsZero() {
+			p.emptySince = s.cfg.Now()
+		}
 		return false
 	}
+	p.emptySince = time.Time{}
 	if reason := s.checkHeaders(list); reason != "" {
 		p.Misbehaving(reason)
 		return false
@@ -100,10 +103,11 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 	return true
 }
 
-// exhaust lets another peer be asked for headers where this one has none that are
-// new. Core goes on to wait for it, a quarter of an hour at least.
+// exhaust lets another peer be asked for headers where this one has had none that are
+// new for a while. Core goes on to wait for it, a quarter of an hour at least.
 func (s *Sync) exhaust(p *peer) {
-	if p.syncing && !p.exhausted && s.age(s.best) >= DefaultMaxTipAge {
+	since := p.emptySince
+	if p.syncing && !p.exhausted && !since.IsZero() && s.cfg.Now().Sub(since) > headersWithin && s.age(s.best) >= DefaultMaxTipAge {
 		p.exhausted, p.headersBy = true, time.Time{}
 		s.syncing--
 	}

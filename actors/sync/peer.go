@@ -33,7 +33,8 @@ type peer struct {
 	presyncStart *chainview.Block
 
 	syncing        bool      // its headers are asked for
-	exhausted      bool      // and it had none, while our chain was old
+	exhausted      bool      // and it had none for a while, while our chain was old
+	emptySince     time.Time // when it first had none; zero: the last time it had some
 	headersBy      time.Time // when a first answer must have come; zero: any time
 	asked          time.Time // when headers were last asked for, if they did not come yet
 	invAsked       bool      // an inv made us ask for headers before their turn

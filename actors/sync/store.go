@@ -30,6 +30,7 @@ type held struct {
 	peer    int64 // that gave it
 	compact bool  // made of a compact block
 	park    bool  // the chain is to store it, be its parent there or not
+	ticks   int   // that it has waited for a parent of which nobody was asked
 	ready   bool  // its parent was there, or went before
 
 	handled func() // lets its peer be read on; nil: it is
@@ -99,6 +100,36 @@ func (s *store) adopt(h *held) {
 		}
 		delete(s.children, hash)
 	}
+}
+
+// parkAfter is for how many ticks a block waits for a parent that nobody is asked for:
+// two seconds.
+const parkAfter = 4
+
+// parkLost has blocks stored whose parents nobody is asked for, for a while: those of a
+// peer that has recent blocks only.
+func (s *store) parkLost(isAsked func(*chainhash.Hash) bool) (some bool) {
+	var lost []*held
+	for parent, children := range s.children {
+		for _, h := range children {
+			if h.ticks++; isAsked(&parent) || s.has(&parent) {
+				h.ticks = 0
+			}
+			if h.ticks >= parkAfter {
+				lost = append(lost, h)
+			}
+		}
+	}
+	for _, h := range lost {
+		parent := h.block.Parent.Hash
+		s.children[parent] = slices.DeleteFunc(s.children[parent], func(o *held) bool { return o == h })
+		if len(s.children[parent]) == 0 {
+			delete(s.children, parent)
+		}
+		s.enqueue(h)
+		s.adopt(h)
+	}
+	return len(lost) > 0
 }
 
 func (s *store) isOnItsWay(hash *chainhash.Hash) bool {

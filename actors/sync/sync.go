@@ -137,6 +137,10 @@ type (
 	// tick comes every tickEvery.
 	tick struct{}
 
+	// ClockSet says that somebody has set the node's clock. Tell it to the actor:
+	// peers may be too slow by the new time.
+	ClockSet struct{}
+
 	// importDone says that the block files are read.
 	importDone struct{ err error }
 )
@@ -168,6 +172,11 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	}
 	switch m := msg.(type) {
 	case tick:
+		s.watch()
+		if s.store.parkLost(func(hash *chainhash.Hash) bool { return len(s.flights[*hash]) > 0 }) {
+			s.feed(c)
+		}
+	case ClockSet:
 		s.watch()
 	case poolAnswer:
 		s.pool.begin(m)

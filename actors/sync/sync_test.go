@@ -2,14 +2,20 @@ package sync_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/actors/sync"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
 // A chain of more than one message of headers and more than one window of blocks
@@ -38,6 +44,11 @@ func TestFirstPeerHasNothing(t *testing.T) {
 		empty := r.join(p2p.OutboundFullRelay)
 		full := r.join(p2p.OutboundFullRelay)
 		empty.say(new(codec.Headers))
+		time.Sleep(time.Minute)
+		if len(take[*wire.MsgGetHeaders](full)) != 0 {
+			t.Error("another peer is asked at once")
+		}
+		time.Sleep(2 * time.Minute)
 		full.serve(remote)
 		if r.height() != tip.Height {
 			t.Errorf("at height %d, want %d", r.height(), tip.Height)
@@ -222,6 +233,69 @@ func TestAnnounces(t *testing.T) {
 		}
 		if got := take[*wire.MsgInv](source); len(got) > 0 {
 			t.Error("the source hears of its own blocks")
+		}
+	})
+}
+
+// Blocks of a peer that has recent ones only are stored, though nobody gives what is
+// between them and the chain; when another peer does, all are connected.
+func TestLimitedPeer(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		for i := range 5 {
+			remote.Mine(chaintest.Template{Solved: true, Time: time.Now().Add(time.Duration(i-60*6) * 10 * time.Minute / 6)})
+		}
+		start := r.join(p2p.OutboundFullRelay)
+		start.serve(remote)
+		if r.state().InitialDownload {
+			t.Fatal("in the initial download")
+		}
+		start.leave("test")
+		tip := grow(remote, 300)
+		limited := r.join(p2p.OutboundFullRelay, func(i *link.Info) {
+			i.Remote.Version.Services = wire.SFNodeNetworkLimited | wire.SFNodeWitness
+		})
+		limited.serve(remote)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if b := r.chain.Lookup(&tip.Hash); b == nil || b.Status()&chainview.HasData == 0 {
+			t.Error("the last block is not stored")
+		}
+		if r.height() != 5 {
+			t.Errorf("at height %d", r.height())
+		}
+		r.join(p2p.OutboundFullRelay).serve(remote)
+		if r.height() != tip.Height {
+			t.Errorf("at height %d, want %d", r.height(), tip.Height)
+		}
+	})
+}
+
+// An outbound peer whose chain is behind is watched from when it is asked for headers, by
+// the node's clock: one that was set is heeded at once.
+func TestClockSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, err := dialect.Bitcoin("regtest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ahead atomic.Int64
+		r := newRig(t, net, func(c *sync.Config) {
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		})
+		grow(r.chain, 5)
+		p := r.join(p2p.OutboundFullRelay)
+		p.forget()
+		for _, step := range []time.Duration{20*time.Minute + time.Second, 2*time.Minute + time.Second} {
+			if p.gone != "" {
+				t.Fatalf("left before its time: %s", p.gone)
+			}
+			ahead.Add(int64(step))
+			r.sync.Tell(sync.ClockSet{})
+			synctest.Wait()
+		}
+		if len(take[*wire.MsgGetHeaders](p)) != 1 || p.gone != "outbound peer has old chain" {
+			t.Errorf("peer left for %q", p.gone)
 		}
 	})
 }

@@ -54,8 +54,8 @@ func (s *Sync) watch() {
 			s.printf("Timeout downloading block %v, disconnecting peer=%d", p.flights[0].block.Hash, p.info.ID)
 			p.Disconnect("timeout downloading block")
 		default:
+			s.exhaust(p)
 			s.watchHeaders(p, now)
-			s.watchChain(p, now)
 			s.sayHeaders(p)
 		}
 	}

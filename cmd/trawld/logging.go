@@ -75,7 +75,7 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 			corelog.Printf(log, slog.LevelWarn, "%s", remark.Text)
 		}
 	}
-	for _, warning := range sectionWarnings(s) {
+	for _, warning := range configWarnings(s) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
 	}
 	if unused := withoutEffect(s); len(unused) > 0 {

@@ -95,9 +95,13 @@ func checkSections(s *options.Settings) error {
 	return nil
 }
 
-// sectionWarnings names the sections of the file that are no network's.
-func sectionWarnings(s *options.Settings) []string {
+// configWarnings names the sections of the file that are no network's, and options that
+// had an effect once.
+func configWarnings(s *options.Settings) []string {
 	var lines []string
+	if s.IsSet("maxorphantx") {
+		lines = append(lines, "Option '-maxorphantx' is set but no longer has any effect (see release notes). Please remove it from your configuration.")
+	}
 	for _, section := range s.UnknownSections() {
 		lines = append(lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name))
 	}

@@ -91,7 +91,7 @@ func warn(s *options.Settings, stderr io.Writer) {
 			fmt.Fprintln(stderr, remark.Text)
 		}
 	}
-	for _, warning := range sectionWarnings(s) {
+	for _, warning := range configWarnings(s) {
 		fmt.Fprintln(stderr, "Warning:", warning)
 	}
 }

@@ -174,8 +174,10 @@ func TestHostilePayloads(t *testing.T) {
 			"01" + strings.Repeat("00", 8) + "00" + many + "00000000"), ErrMalformed, "end of data"},
 		{"a witness that is empty", "tx", unhex("020000000001" + "01" + strings.Repeat("00", 36) + "00ffffffff" +
 			"01" + strings.Repeat("00", 8) + "00" + "00" + "00000000"), ErrMalformed, "Superfluous witness record"},
-		{"an unknown flag", "tx", unhex("020000000002" + "01" + strings.Repeat("00", 36) + "00" + "ffffffff" + "00" + "00000000"),
-			ErrMalformed, "Unknown transaction optional data"},
+		{
+			"an unknown flag", "tx", unhex("020000000002" + "01" + strings.Repeat("00", 36) + "00" + "ffffffff" + "00" + "00000000"),
+			ErrMalformed, "Unknown transaction optional data",
+		},
 		{"a witness without inputs", "tx", unhex("02000000" + "0001" + "00" + "00" + "00000000"), ErrMalformed, "Superfluous witness record"},
 		{"transactions that are not there", "block", append(make([]byte, 80), unhex(many)...), ErrMalformed, "end of data"},
 		{"short ids that are not there", "cmpctblock", append(make([]byte, 88), unhex(many)...), ErrMalformed, "end of data"},
