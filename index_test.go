@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -62,6 +63,54 @@ func TestDamagedIndexes(t *testing.T) {
 	}
 }
 
+// A bad sector in the chain's own metadata costs a rebuild from the block files, by
+// itself: at once where the start finds it, at the next start where it is found later.
+func TestDamagedChainstate(t *testing.T) {
+	for _, percent := range []int{30, 55, 80} {
+		cfg := regtest(t.TempDir())
+		cfg.BlockFilterIndex = false
+		node := open(t, cfg)
+		blocks := generate(t, node, []byte{0x52}, 150)
+		shut(t, node)
+		for range 2 {
+			node = open(t, cfg)
+			shut(t, node)
+		}
+		harmAt(t, filepath.Join(cfg.Dir, "chainstate", "*.ldb"), percent)
+		whole := false
+		for range 3 { // starts
+			var err error
+			if node, err = trawl.Open(t.Context(), cfg); err != nil {
+				if !strings.Contains(err.Error(), "-reindex-chainstate") {
+					t.Errorf("%d %%: %v", percent, err)
+				}
+				continue
+			}
+			_, err = trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{})
+			table, _ := node.Methods(trawl.Host{})
+			var sums struct {
+				Height int
+				Txouts int
+			}
+			if err == nil {
+				err = call(t, table, &sums, "gettxoutsetinfo")
+			}
+			for i := range blocks {
+				if err == nil {
+					err = call(t, table, new(any), "getblock", blocks[i].String(), 2)
+				}
+			}
+			if whole = err == nil; whole && (sums.Height != 150 || sums.Txouts != 150) {
+				t.Errorf("%d %%: %+v", percent, sums)
+			}
+			shut(t, node)
+		}
+		if !whole {
+			t.Errorf("%d %%: the last start still met the damage", percent)
+		}
+	}
+}
+
 // lockedLog is a log that several goroutines write to.
 type lockedLog struct {
 	mu   sync.Mutex
@@ -80,8 +129,11 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-// harm overwrites a part of each file that is not small.
-func harm(t *testing.T, pattern string) {
+// harm overwrites a part of each file that is not small: among the rows, and not what
+// is read at the start.
+func harm(t *testing.T, pattern string) { t.Helper(); harmAt(t, pattern, 90) }
+
+func harmAt(t *testing.T, pattern string, percent int) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
@@ -95,7 +147,7 @@ func harm(t *testing.T, pattern string) {
 		if len(raw) < 8<<10 {
 			continue
 		}
-		raw[len(raw)*9/10] ^= 0xff // among the rows, and not what is read at the start
+		raw[len(raw)*percent/100] ^= 0xff
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}

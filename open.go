@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
@@ -48,7 +49,15 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 		Magic:     o.net.Magic, XOR: !o.cfg.NoBlocksXOR, FastPrune: o.cfg.SmallFiles,
 		HeaderLen: o.net.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
 	}
-	e, err := o.engine(options)
+	var e chain.Engine
+	err := cores.Catch(func() (err error) { // what reads through btcd's interface panics over damage
+		e, err = o.engine(options)
+		return err
+	})
+	var p *cores.Panic
+	if errors.As(err, &p) && !errors.Is(err, chaindb.ErrDamaged) {
+		panic(p)
+	}
 	if !errors.Is(err, chaindb.ErrDamaged) {
 		return e, err
 	}

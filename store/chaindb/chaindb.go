@@ -85,6 +85,8 @@ type DB struct {
 	gate   gate
 	found  foundBlocks
 
+	suspect sync.Once // damage was noted
+
 	// writer is held by the read-write transaction, of which there is one at a
 	// time, and by Sync. It guards what follows.
 	writer  sync.Mutex
@@ -107,8 +109,8 @@ type DB struct {
 }
 
 // Open opens the chain database, or makes an empty one. Beyond errors of the
-// file system it reports [ErrDamaged], [ErrWrongNetwork], [ErrNewer], [ErrForeign]
-// and [blockfile.ErrKeyStored]. A database is open in one process at a time.
+// file system it reports [ErrDamaged], [ErrWrongNetwork], [ErrNewer], [ErrForeign],
+// [ErrKey] and [blockfile.ErrKeyStored]. A database is open in one process at a time.
 func Open(o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()

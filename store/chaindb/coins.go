@@ -102,7 +102,7 @@ func (c *Coins) items(ctx context.Context, prefix []byte, first, last byte, visi
 		}
 	}
 	if err := it.Error(); err != nil {
-		return fmt.Errorf("unspent outputs: %w", fromLevelDB(err))
+		return fmt.Errorf("unspent outputs: %w", fromLevelDB(c.db.seen(err)))
 	}
 	return nil
 }

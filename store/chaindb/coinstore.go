@@ -37,7 +37,7 @@ func (s *CoinStore) Coin(key []byte) ([]byte, error) {
 	if errors.Is(err, leveldb.ErrNotFound) {
 		return nil, nil
 	}
-	return value, fromLevelDB(err)
+	return value, fromLevelDB(s.db.seen(err))
 }
 
 // smallFlush is up to how many bytes changes of the set are an ordinary commit;
@@ -81,7 +81,7 @@ func coinsTipKey() []byte { return bucketID(0).item([]byte(coinsTipName)) }
 func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, value []byte) error) error) error {
 	t, err := s.db.ldb.OpenTransaction()
 	if err != nil {
-		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(err))
+		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
 	}
 	defer t.Discard()
 	whole := append([]byte(nil), s.prefix...)
@@ -99,7 +99,7 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 		err = t.Commit()
 	}
 	if err != nil {
-		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(err))
+		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (t *tx) commit() error {
 	}
 	t.addPending(w.batch)
 	if err := w.finish(t); err != nil {
-		return database.Error{ErrorCode: database.ErrDriverSpecific, Description: "commit", Err: fromLevelDB(err)}
+		return database.Error{ErrorCode: database.ErrDriverSpecific, Description: "commit", Err: fromLevelDB(t.db.seen(err))}
 	}
 	return nil
 }

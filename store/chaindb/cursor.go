@@ -118,6 +118,9 @@ func (c *cursor) settle(ok bool, left []byte, step func() bool) bool {
 		c.key, c.value = bytes.Clone(key), value
 		return true
 	}
+	if c.it != nil {
+		c.bucket.tx.db.mustRead(c.it.Error())
+	}
 	return false
 }
 

@@ -47,10 +47,23 @@ func fromLevelDB(err error) error {
 	case errors.Is(err, leveldb.ErrClosed):
 		return ErrClosed
 	case ldberrors.IsCorrupted(err):
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+		return &tableError{err}
 	}
 	return err
 }
+
+// tableError reports metadata that cannot be read as it was written. It is both
+// [ErrCorrupt] and [ErrDamaged].
+type tableError struct{ err error }
+
+func (e *tableError) Error() string {
+	return "chain database is damaged (it is checked at the next start and built anew from the block files if need be; " +
+		"-reindex-chainstate does so at once): " + e.err.Error()
+}
+
+func (*tableError) Is(target error) bool { return target == ErrCorrupt || target == ErrDamaged }
+
+func (e *tableError) Unwrap() error { return e.err }
 
 // dbError makes the error type that btcd looks at: it asserts database.Error,
 // so these must not be wrapped.

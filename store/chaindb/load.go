@@ -24,7 +24,8 @@ func (db *DB) load() error {
 		err = db.checkFormat(format)
 	}
 	for _, step := range []func() error{
-		db.loadDirectory, db.loadFiles, db.loadPruned, db.loadReloading, db.verifyCommits, db.loadHeld,
+		db.checkSuspect, db.loadDirectory, db.loadFiles, db.loadPruned, db.loadReloading, db.checkKey, db.verifyCommits,
+		db.loadHeld,
 	} {
 		if err == nil {
 			err = step()

@@ -107,7 +107,7 @@ func read[T any](db *DB, hash *chainhash.Hash, do func() (T, error)) (value T, e
 	}
 	defer db.gate.leave()
 	if value, err = do(); err != nil {
-		return value, fmt.Errorf("block %v: %w", hash, fromLevelDB(err))
+		return value, fmt.Errorf("block %v: %w", hash, fromLevelDB(db.seen(err)))
 	}
 	return value, nil
 }

@@ -39,7 +39,7 @@ func (db *DB) sync() error {
 	}
 	batch.Put(syncedKey, binary.BigEndian.AppendUint64(nil, db.seq))
 	if err := db.ldb.Write(batch, &opt.WriteOptions{Sync: true}); err != nil {
-		return fmt.Errorf("sync chain database: %w", fromLevelDB(err))
+		return fmt.Errorf("sync chain database: %w", fromLevelDB(db.seen(err)))
 	}
 	db.synced = db.seq
 	return syncPath(db.o.Dir)

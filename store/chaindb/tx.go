@@ -1,7 +1,6 @@
 package chaindb
 
 import (
-	"encoding/hex"
 	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -133,9 +132,7 @@ func (t *tx) get(key []byte) (value []byte, pending bool) {
 		return value, false
 	}
 	if !errors.Is(err, leveldb.ErrNotFound) {
-		// btcd's Get has no error: to it the key is missing, which it takes for
-		// an inconsistent database.
-		t.db.o.Log.Error("chain database cannot be read", "key", hex.EncodeToString(key), "error", err)
+		t.db.mustRead(err)
 	}
 	return nil, false // goleveldb's value is not nil for a deleted key
 }

@@ -53,7 +53,7 @@ func (t *tx) isPruned(hash *chainhash.Hash) (bool, error) {
 		return false, nil
 	}
 	pruned, err := t.snap.Has(hashKey(prefixPruned, hash), nil)
-	return pruned, toBTCD(hash, fromLevelDB(err))
+	return pruned, toBTCD(hash, fromLevelDB(t.db.seen(err)))
 }
 
 // HasBlock implements [database.Tx].
@@ -65,7 +65,7 @@ func (t *tx) HasBlock(hash *chainhash.Hash) (bool, error) {
 		return true, nil
 	}
 	has, err := t.snap.Has(hashKey(prefixBlock, hash), nil)
-	return has, toBTCD(hash, fromLevelDB(err))
+	return has, toBTCD(hash, fromLevelDB(t.db.seen(err)))
 }
 
 // HasBlocks implements [database.Tx].

@@ -60,19 +60,24 @@ type Engine struct {
 
 // Open opens the chain in cfg.DB, or starts one with the genesis block. It
 // takes over the database: after an error it is closed.
-func Open(cfg Config) (*Engine, error) {
+func Open(cfg Config) (_ *Engine, err error) {
+	opened := false
+	defer func() {
+		if !opened { // also after a panic
+			err = errors.Join(err, cfg.DB.Close())
+		}
+	}()
 	e := &Engine{
 		net: cfg.Network, rules: cfg.Network.P2MR, db: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		places: map[*chainview.Block]*place{}, waiting: map[*chainview.Block][]*chainview.Block{},
 	}
-	err := e.load()
-	if err == nil {
-		e.Pruner, err = pruning.New(pruning.Chain{DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now}, cfg.Prune)
-	}
-	if err != nil {
-		_ = cfg.DB.Close()
+	if err := e.load(); err != nil {
 		return nil, err
 	}
+	if e.Pruner, err = pruning.New(pruning.Chain{DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now}, cfg.Prune); err != nil {
+		return nil, err
+	}
+	opened = true
 	return e, nil
 }
 
