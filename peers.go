@@ -139,6 +139,10 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		Sync: n.sync, Relay: n.relay, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
 	}
+	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {
+		closeAll(listeners)
+		return err
+	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.seeds()
 	}

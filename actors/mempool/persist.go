@@ -3,6 +3,7 @@ package mempool
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,8 +21,8 @@ type (
 
 	// fileRead brings the content of a file.
 	fileRead struct {
-		content *poolfile.Content
-		err     error
+		content *poolfile.Content // a part of it
+		err     error             // io.EOF: it was the last one
 		loading *loading
 	}
 
@@ -33,6 +34,7 @@ type (
 type loading struct {
 	call                                     *loadPool // nil: at start
 	path                                     string
+	file                                     *poolfile.Reader
 	keepTimes, deltas, unbroadcast           bool
 	accepted, failed, expired, there, sought int
 }
@@ -63,12 +65,27 @@ func (m *Mempool) readFile(c actor.Context, l *loading) {
 	before := m.loader
 	m.loader = ask.Go(c, func() any {
 		before.Wait()
-		content, err := poolfile.Load(l.path)
+		var err error
+		if l.file, err = poolfile.Open(l.path); err != nil {
+			return fileRead{nil, err, l}
+		}
+		content, err := l.file.Next(filePart)
 		return fileRead{content, err, l}
 	})
 }
 
-// read takes over what a file holds, one transaction after the other.
+// readOn reads the next part of a file.
+func (m *Mempool) readOn(c actor.Context, l *loading) {
+	m.loader = ask.Go(c, func() any {
+		content, err := l.file.Next(filePart)
+		return fileRead{content, err, l}
+	})
+}
+
+// filePart is how many bytes of a file are judged before more is read.
+const filePart = 4 << 20
+
+// read takes over what a part of a file holds, one transaction after the other.
 func (m *Mempool) read(c actor.Context, msg fileRead) {
 	l := msg.loading
 	if msg.content == nil {
@@ -123,7 +140,7 @@ func (m *Mempool) restoring(l *loading, tx poolfile.Tx) *task {
 	}
 }
 
-// concluding is the task that comes after all transactions of a file.
+// concluding is the task that comes after all transactions of a part of a file.
 func (m *Mempool) concluding(l *loading, msg fileRead) *task {
 	return &task{
 		ctx: m.ctx, fail: func(err error) { m.endLoading(l, err) },
@@ -137,14 +154,26 @@ func (m *Mempool) concluding(l *loading, msg fileRead) *task {
 				for _, id := range msg.content.Unbroadcast {
 					m.pool.SetUnbroadcast(&id, true)
 				}
-				l.sought = len(msg.content.Unbroadcast)
+				l.sought += len(msg.content.Unbroadcast)
 			}
-			return func(actor.Context) { m.endLoading(l, msg.err) }
+			return func(c actor.Context) {
+				switch {
+				case msg.err == nil:
+					m.readOn(c, l)
+				case errors.Is(msg.err, io.EOF):
+					m.endLoading(l, nil)
+				default:
+					m.endLoading(l, msg.err)
+				}
+			}
 		},
 	}
 }
 
 func (m *Mempool) endLoading(l *loading, err error) {
+	if l.file != nil {
+		_ = l.file.Close() // it was only read
+	}
 	if err == nil {
 		m.cfg.Log.Info("imported memory pool", "succeeded", l.accepted, "failed", l.failed,
 			"expired", l.expired, "there", l.there, "unbroadcast", l.sought)

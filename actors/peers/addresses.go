@@ -4,10 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"io"
+	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -18,45 +17,79 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
 const (
 	addrFile = "peers.dat"
 
-	// saveAddrs is how often the addresses are written.
-	saveAddrs = 15 * time.Minute
+	// saveInterval is how often the addresses are written.
+	saveInterval = 15 * time.Minute
+
+	// bugReport is where bugs are reported.
+	bugReport = "https://github.com/seed61375155/trawl/issues"
 )
 
-// loadAddrs reads the addresses of nodes. A file that is not there or no good
-// begins anew.
-func (s *shared) loadAddrs() {
-	path := filepath.Join(s.cfg.Dir, addrFile)
-	content, err := readFile(path, addrman.MaxFile)
+// OpenAddrs reads the addresses of nodes that are in a folder. A file that is not
+// there or of a later format begins anew, the latter is kept beside the new one.
+//
+// Errors: [*AddrFileError].
+func OpenAddrs(dir string, magic [4]byte, log *slog.Logger) (*addrman.Manager, error) {
+	path := filepath.Join(dir, addrFile)
+	began := time.Now()
+	content, err := vfs.ReadFile(vfs.OS, path, addrman.MaxFile)
 	if err == nil {
-		s.addrs, err = addrman.Parse(content)
+		var addrs *addrman.Manager
+		if addrs, err = addrman.Parse(content, magic); err == nil {
+			corelog.Printf(log, slog.LevelInfo, "Loaded %d addresses from peers.dat  %dms", addrs.Len(), time.Since(began).Milliseconds())
+			if addrman.IsOld(content) {
+				saveAddrs(path, addrs.Marshal(magic), log)
+			}
+			return addrs, nil
+		}
 	}
 	switch {
-	case err == nil:
-		s.printf("Loaded %d addresses from peers.dat", s.addrs.Len())
 	case errors.Is(err, fs.ErrNotExist):
-		s.addrs = addrman.New()
-		s.printf("Creating peers.dat because the file was not found (\"%s\")", path)
+		corelog.Printf(log, slog.LevelInfo, "Creating peers.dat because the file was not found (\"%s\")", path)
+	case errors.Is(err, addrman.ErrVersion):
+		if err := vfs.OS.Rename(path, path+".bak"); err != nil {
+			return nil, errRename
+		}
+		corelog.Printf(log, slog.LevelWarn, "Creating new peers.dat because the file version was not compatible (\"%s\"). Original backed up to peers.dat.bak", path)
 	default:
-		s.addrs = addrman.New()
-		s.cfg.Log.Warn("addresses of peers are lost", "file", path, "err", err)
+		return nil, &AddrFileError{path, err}
+	}
+	addrs := addrman.New()
+	saveAddrs(path, addrs.Marshal(magic), log)
+	return addrs, nil
+}
+
+// saveAddrs writes the file. What is lost with it comes back from other nodes.
+func saveAddrs(path string, content []byte, log *slog.Logger) {
+	if err := atomicfile.Write(vfs.OS, path, content, 0o600); err != nil {
+		log.Error("addresses of peers not written", "err", err)
 	}
 }
 
-// readFile reads a file of no more than most bytes.
-func readFile(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator's own folder
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	return io.ReadAll(io.LimitReader(file, most+1))
+// An AddrFileError reports a file of addresses that cannot be read.
+type AddrFileError struct {
+	path   string
+	reason error
 }
+
+// errRename reports a file that stands in the way.
+var errRename = errors.New("Failed to rename invalid peers.dat file. Please move or delete it and try again.") //nolint:revive,staticcheck // Core's words
+
+// Error implements error, in Core's words but for where to report it.
+func (e *AddrFileError) Error() string {
+	return fmt.Sprintf("Invalid or corrupt peers.dat (%v). If you believe this is a bug, please report it to %s. As a workaround, you can move the file (\"%s\") "+
+		"out of the way (rename, move, or delete) to have a new one created on the next start.", e.reason, bugReport, e.path)
+}
+
+// Unwrap returns the reason.
+func (e *AddrFileError) Unwrap() error { return e.reason }
 
 // writeAddrs writes the addresses in a worker, from time to time.
 func (t *Table) writeAddrs(c actor.Context) {
@@ -64,12 +97,10 @@ func (t *Table) writeAddrs(c actor.Context) {
 	if t.cfg.Dir == "" || !t.addrsChanged || now.Before(t.nextSave) {
 		return
 	}
-	t.nextSave, t.addrsChanged = now.Add(saveAddrs), false
-	path, content := filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal()
+	t.nextSave, t.addrsChanged = now.Add(saveInterval), false
+	path, content := filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic)
 	t.workers.start(c, func() any {
-		if err := replaceFile(path, content); err != nil {
-			t.cfg.Log.Error("addresses of peers not written", "err", err)
-		}
+		saveAddrs(path, content, t.cfg.Log)
 		return nil
 	})
 }
@@ -79,9 +110,7 @@ func (t *Table) closeAddrs() {
 	if t.cfg.Dir == "" {
 		return
 	}
-	if err := replaceFile(filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal()); err != nil {
-		t.cfg.Log.Error("addresses of peers not written", "err", err)
-	}
+	saveAddrs(filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic), t.cfg.Log)
 }
 
 // addrLogf writes a line of Core's category addrman.

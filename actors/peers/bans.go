@@ -3,7 +3,6 @@ package peers
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -22,11 +23,18 @@ const (
 	DefaultBanTime = 24 * time.Hour
 )
 
+// maxBanFile is the longest file of bans that is read, in bytes: some 100,000 bans.
+const maxBanFile = 16 << 20
+
+func writeBans(path string, content []byte) error {
+	return atomicfile.Write(vfs.OS, path, content, 0o600)
+}
+
 // loadBans reads the bans. A file that is not there or no good begins anew: a node
 // does not refuse to start over it.
 func (s *shared) loadBans() {
 	path := filepath.Join(s.cfg.Dir, banFile)
-	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
+	text, err := vfs.ReadFile(vfs.OS, path, maxBanFile)
 	var dropped []string
 	if err == nil {
 		s.bans, dropped, err = access.ParseBans(text)
@@ -41,24 +49,9 @@ func (s *shared) loadBans() {
 		s.cfg.Log.Warn("Cannot load banlist", "file", path, "err", err)
 	}
 	s.printf("Recreating the banlist database")
-	if err := replaceFile(path, s.bans.Marshal()); err != nil {
+	if err := writeBans(path, s.bans.Marshal()); err != nil {
 		s.cfg.Log.Error("bans not written", "err", err)
 	}
-}
-
-// replaceFile writes a file in one step: after a crash it is the old one or the
-// new one.
-func replaceFile(path string, content []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.Write(content)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }
 
 // A saver writes one file, at any time once, and tells when what was there to be
@@ -88,7 +81,7 @@ func (t *Table) writeBans(c actor.Context) {
 	s := &t.banSaver
 	s.busy, s.writing, s.waiting = true, s.waiting, nil
 	path, content := filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()
-	t.workers.start(c, func() any { return saved{s, replaceFile(path, content)} })
+	t.workers.start(c, func() any { return saved{s, writeBans(path, content)} })
 }
 
 func (t *Table) saved(c actor.Context, m saved) {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
@@ -53,6 +54,7 @@ type Config struct {
 	Local     []Local                  // where the node can be reached
 
 	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
+	Addrs     *addrman.Manager     // of nodes, see [OpenAddrs]; nil: none yet
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)
 	Defaults  access.Defaults      // of permissions

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"testing"
@@ -58,7 +59,13 @@ func TestAddressFlood(t *testing.T) {
 // Addresses outlive the node, and are told on request, once.
 func TestAddressesAreKept(t *testing.T) {
 	dir := t.TempDir()
-	kept := func(c *peers.Config) { c.Dir = dir }
+	kept := func(c *peers.Config) {
+		c.Dir = dir
+		var err error
+		if c.Addrs, err = peers.OpenAddrs(dir, c.Network.Magic, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	n := start(t, kept)
 	for i := range 100 {
 		must(t, n, messages.AddPeerAddress{Host: fmt.Sprintf("%d.1.2.3", 11+i), Port: 8333, Tried: i%2 == 0})

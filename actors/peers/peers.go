@@ -117,10 +117,11 @@ func New(cfg Config) actor.Producer {
 	s := &shared{cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), active: !cfg.Inactive, stopped: make(chan struct{}), answers: make(map[string]answer)}
 	s.addrLog = cfg.Log.With(slog.String(corelog.CategoryKey, "addrman"))
 	_, _ = rand.Read(s.secret[:]) // never fails
-	s.addrs = addrman.New()
+	if s.addrs = cfg.Addrs; s.addrs == nil {
+		s.addrs = addrman.New()
+	}
 	if cfg.Dir != "" {
 		s.loadBans()
-		s.loadAddrs()
 	}
 	for _, node := range cfg.Connect {
 		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -149,22 +150,13 @@ func makeDir(dir string) (madeDir, error) {
 		return "", err
 	}
 	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
-		if err := syncDir(at); err != nil {
+		if err := vfs.OS.SyncDir(at); err != nil {
 			return madeDir(dir), err
 		}
 		if at == there {
 			return madeDir(dir), nil
 		}
 	}
-}
-
-// syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // where a wallet is
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // remove takes the directory away again if it is empty. Parents stay, as in

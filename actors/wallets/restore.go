@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -138,10 +140,7 @@ func (r *restoration) check(staged string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeDurably(r.mark(), []byte(sum+"\n")); err != nil {
-		return err
-	}
-	return syncDir(r.dir)
+	return atomicfile.Write(vfs.OS, r.mark(), []byte(sum+"\n"), 0o600)
 }
 
 func (h *home) mark() string { return filepath.Join(h.dir, markName) }
@@ -165,19 +164,6 @@ func sumOf(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// writeDurably writes a small file, to the disk. Its place in the directory may
-// still be lost: see [syncDir].
-func writeDurably(path string, content []byte) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // beside a wallet
-	if err != nil {
-		return err
-	}
-	if _, err := file.Write(content); err != nil {
-		return errors.Join(err, file.Close())
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 // removeFile deletes a wallet's file, and the journal that may be beside it.

@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // settings is the file settings.json, in which the program keeps which wallets
@@ -25,6 +29,9 @@ const (
 	walletMember  = "wallet"
 	warningText   = "The program keeps this file itself. What you change here while it runs may be ignored or lost."
 )
+
+// maxSettings is the longest file that is read, in bytes.
+const maxSettings = 16 << 20
 
 // member is a member of the file's object, whose order is kept.
 type member struct {
@@ -57,6 +64,9 @@ func (s *settings) Set(name string, load bool) error {
 	}
 	if slices.Contains(names, name) == load {
 		return nil
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("settings: name of wallet %q is not UTF-8", name)
 	}
 	if load {
 		names = append(names, name)
@@ -97,12 +107,15 @@ func withMember(members []member, m member) []member {
 
 // read returns the members of the file, none if it is not there.
 func (s *settings) read() ([]member, error) {
-	content, err := os.ReadFile(s.path)
+	content, err := vfs.ReadFile(vfs.OS, s.path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.Valid(content) { // the decoder would change it without a word
+		return nil, fmt.Errorf("settings: %s is not UTF-8", s.path)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
@@ -151,17 +164,10 @@ func (s *settings) write(members []member) error {
 		return err
 	}
 	out.WriteByte('\n')
-	temporary := s.path + ".tmp"
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	if err := writeDurably(temporary, out.Bytes()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, s.path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(s.path))
+	return atomicfile.Write(vfs.OS, s.path, out.Bytes(), 0o600)
 }
 
 // encode is json.Marshal that leaves <, > and & as they are.

@@ -87,12 +87,3 @@ func Next(number int, end, need, limit int64) (file int, offset int64) {
 	}
 	return number, end
 }
-
-// syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

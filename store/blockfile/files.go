@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // Files is one series of files in a directory: all blk or all rev files.
@@ -162,7 +164,7 @@ func (f *Files) Sync() error {
 		f.dirty = f.dirty[1:]
 	}
 	if f.fresh {
-		if err := syncDir(f.dir); err != nil {
+		if err := vfs.OS.SyncDir(f.dir); err != nil {
 			return fmt.Errorf("sync %s: %w", f.dir, err)
 		}
 		f.fresh = false

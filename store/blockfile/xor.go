@@ -8,14 +8,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // keyFile is the name of the file that holds the key.
 const keyFile = "xor.dat"
 
+// maxKeyFile is more than a key file has.
+const maxKeyFile = 4096
+
 // ErrKeyStored reports an attempt to switch obfuscation off over files that
 // are obfuscated already.
-var ErrKeyStored = errors.New("the blocksdir XOR-key can not be disabled when a random key was already stored")
+var ErrKeyStored = errors.New("The blocksdir XOR-key can not be disabled when a random key was already stored") //nolint:staticcheck // Core's words
 
 // A Key obfuscates the files of one directory, so that other programs (virus
 // scanners) find no patterns in them. The zero Key does nothing.
@@ -42,7 +48,7 @@ func (k Key) XOR(b []byte, offset int64) {
 // LoadKey reads xor.dat in dir. Without the file the key is zero. An xor.dat of
 // another size than 8 bytes is [ErrCorrupt].
 func LoadKey(dir string) (Key, error) {
-	stored, err := os.ReadFile(filepath.Join(dir, keyFile))
+	stored, err := vfs.ReadFile(vfs.OS, filepath.Join(dir, keyFile), maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Key{}, nil
 	}
@@ -82,20 +88,7 @@ func InitKey(dir string, obfuscate bool) (Key, error) {
 // writeKey makes the key durable under its name in one step: a half-written
 // xor.dat would make every block unreadable.
 func writeKey(path string, key Key) error {
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("write XOR key: %w", err)
-	}
-	_, err = f.Write(key[:])
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	if err != nil {
+	if err := atomicfile.Write(vfs.OS, path, key[:], 0o600); err != nil {
 		return fmt.Errorf("write XOR key: %w", err)
 	}
 	return nil

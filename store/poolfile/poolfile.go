@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // ErrFormat reports a file that is none of a pool, or that is cut short.
@@ -52,40 +51,10 @@ func Save(path string, c *Content, old bool) error {
 	if err := write(&buf, c, old); err != nil {
 		return fmt.Errorf("poolfile: %w", err)
 	}
-	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("poolfile: %w", err)
-	}
-	_, err = file.Write(buf.Bytes())
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("poolfile: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("poolfile: %w", err)
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("poolfile: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err := atomicfile.Write(vfs.OS, path, buf.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("poolfile: %w", err)
 	}
 	return nil
-}
-
-// Load reads a file.
-//
-// Errors: [ErrFormat], with what could be read before the fault; [os.ErrNotExist].
-func Load(path string) (*Content, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("poolfile: %w", err)
-	}
-	return Parse(raw)
 }
 
 func write(buf *bytes.Buffer, c *Content, old bool) error {
@@ -151,80 +120,4 @@ func xor(data, key []byte, offset int) {
 	for i := range data {
 		data[i] ^= key[(offset+i)%len(key)]
 	}
-}
-
-// Parse reads the content of a file. It writes to raw.
-func Parse(raw []byte) (*Content, error) {
-	r := &reader{rest: raw}
-	c := &Content{Deltas: make(map[chainhash.Hash]int64)}
-	switch r.int() {
-	case plain:
-	case obfuscated:
-		if r.count() != keySize {
-			return c, ErrFormat
-		}
-		key := r.bytes(keySize)
-		xor(r.rest, key, len(raw)-len(r.rest))
-	default:
-		return c, ErrFormat
-	}
-	for n := r.int(); n > 0 && !r.failed; n-- {
-		if tx := r.tx(); !r.failed {
-			c.Txs = append(c.Txs, tx)
-		}
-	}
-	for n := r.count(); n > 0 && !r.failed; n-- {
-		id := r.hash()
-		if delta := r.int(); !r.failed {
-			c.Deltas[id] = delta
-		}
-	}
-	for n := r.count(); n > 0 && !r.failed; n-- {
-		if id := r.hash(); !r.failed {
-			c.Unbroadcast = append(c.Unbroadcast, id)
-		}
-	}
-	if r.failed {
-		return c, ErrFormat
-	}
-	return c, nil
-}
-
-// reader takes a file apart. After a failure it yields zeros.
-type reader struct {
-	rest   []byte
-	failed bool
-}
-
-func (r *reader) bytes(n int) []byte {
-	if r.failed || len(r.rest) < n {
-		r.failed, r.rest = true, nil
-		return make([]byte, n)
-	}
-	p := r.rest[:n]
-	r.rest = r.rest[n:]
-	return p
-}
-
-func (r *reader) int() int64           { return int64(binary.LittleEndian.Uint64(r.bytes(8))) }
-func (r *reader) hash() chainhash.Hash { return chainhash.Hash(r.bytes(chainhash.HashSize)) }
-
-func (r *reader) count() uint64 {
-	from := bytes.NewReader(r.rest)
-	n, err := wire.ReadVarInt(from, 0)
-	if err != nil {
-		r.failed = true
-		return 0
-	}
-	r.bytes(len(r.rest) - from.Len())
-	return n
-}
-
-func (r *reader) tx() Tx {
-	tx, rest, ok := rawtx.Next(r.rest)
-	r.rest, r.failed = rest, r.failed || !ok
-	if r.failed {
-		return Tx{}
-	}
-	return Tx{Tx: tx.Copy(), Time: r.int(), Delta: r.int()}
 }

@@ -1,15 +1,21 @@
 package poolfile_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/poolfile"
 )
 
@@ -24,6 +30,79 @@ func content() *poolfile.Content {
 	}
 }
 
+// load reads a file in small parts.
+func load(path string) (*poolfile.Content, error) {
+	r, err := poolfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	all := &poolfile.Content{Deltas: make(map[chainhash.Hash]int64)}
+	for {
+		c, err := r.Next(1)
+		all.Txs = append(all.Txs, c.Txs...)
+		maps.Copy(all.Deltas, c.Deltas)
+		all.Unbroadcast = append(all.Unbroadcast, c.Unbroadcast...)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return all, err
+		}
+	}
+}
+
+// A file without an end is read in a bounded amount of memory.
+func TestEndlessFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mempool.dat")
+	if err := poolfile.Save(path, content(), true); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := raw[16 : len(raw)-(1+40+1+32)]
+	binary.LittleEndian.PutUint64(raw[8:], 1<<40)
+	r, err := poolfile.NewReader(io.MultiReader(bytes.NewReader(raw[:16]), &endless{of: tx}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const step = 1 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 12 {
+		if c, err := r.Next(step); err != nil || len(c.Txs)*len(tx) < step {
+			t.Fatalf("%d transactions, %v", len(c.Txs), err)
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 16<<20 {
+		t.Errorf("%d bytes more after 12 parts", grown)
+	}
+	for _, path := range []string{"/dev/zero", t.TempDir()} {
+		if _, err := poolfile.Open(path); !errors.Is(err, vfs.ErrNotRegular) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// endless repeats bytes.
+type endless struct {
+	of []byte
+	at int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e.of[e.at]
+		e.at = (e.at + 1) % len(e.of)
+	}
+	return len(p), nil
+}
+
 // What is saved is read back, in both formats, and nothing is left beside it.
 func TestSaveAndLoad(t *testing.T) {
 	for _, old := range []bool{false, true} {
@@ -34,7 +113,7 @@ func TestSaveAndLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := poolfile.Load(path)
+		got, err := load(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +147,7 @@ func TestCutShort(t *testing.T) {
 			t.Fatalf("%d of %d bytes: %v", n, len(raw), err)
 		}
 	}
-	if _, err := poolfile.Load(path + ".none"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := poolfile.Open(path + ".none"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }

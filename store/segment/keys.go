@@ -13,6 +13,8 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 	"github.com/syndtr/goleveldb/leveldb/util"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // keyOptions: the records are hashes, which do not compress, and are read
@@ -307,13 +309,13 @@ func (k *keys) sync(mark syncMark) error {
 			return err
 		}
 	}
-	if err := syncDir(k.dir); err != nil {
+	if err := vfs.OS.SyncDir(k.dir); err != nil {
 		return err
 	}
 	if err := k.db.Put(keySynced, mark.value(), durably); err != nil {
 		return err
 	}
-	return syncDir(k.dir) // the write may have begun a journal
+	return vfs.OS.SyncDir(k.dir) // the write may have begun a journal
 }
 
 func (k *keys) close() error {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"hash/crc32"
 	"os"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // A file of probe lines is a header, a directory and the lines:
@@ -65,7 +68,7 @@ func (s *Store) storeGroup(v *View, n int, g *lineGroup) (*lineGroup, error) {
 	for i := range g.entries {
 		out = append(out, g.entries[i].lines...)
 	}
-	if err := replaceFile(path, out); err != nil {
+	if err := atomicfile.Write(vfs.OS, path, out, 0o600); err != nil {
 		return nil, err
 	}
 	mapped, err := openGroup(path, n, slots)

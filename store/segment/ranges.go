@@ -13,6 +13,9 @@ import (
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // A file of a range filter is a header and the filter:
@@ -104,7 +107,7 @@ func (s *Store) PutRange(number int, data []byte) error {
 	slots := v.slots[number*groupSize:][:groupSize]
 	path := rangePath(s.dir, number)
 	out := append(s.appendRangeHeader(nil, number, slots, data), data...)
-	if err := replaceFile(path, out); err != nil {
+	if err := atomicfile.Write(vfs.OS, path, out, 0o600); err != nil {
 		return fmt.Errorf("store range filter: %w", err)
 	}
 	r, err := s.openRange(path, number, slots)
@@ -218,7 +221,7 @@ func (s *Store) openRangeKey() error {
 	if _, err := rand.Read(s.rangeKey[:]); err != nil {
 		return err
 	}
-	return replaceFile(path, s.rangeKey[:])
+	return atomicfile.Write(vfs.OS, path, s.rangeKey[:], 0o600)
 }
 
 func (s *Store) appendRangeHeader(b []byte, number int, slots []slot, data []byte) []byte {
@@ -270,30 +273,4 @@ func (s *Store) openRange(path string, number int, slots []slot) (*rangeFile, er
 		return nil, errNoMapping
 	}
 	return newRange(mem, binary.LittleEndian.Uint32(head[20:])), nil
-}
-
-// replaceFile writes a file under another name, syncs it, and puts it in its
-// place.
-func replaceFile(path string, content []byte) error {
-	temp := path + ".tmp"
-	if err := writeSynced(temp, content); err != nil {
-		_ = os.Remove(temp) // Open does it otherwise
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func writeSynced(path string, content []byte) (err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(content); err != nil {
-		return err
-	}
-	return f.Sync()
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // MakeFilter makes the filter of a block anew, as [Entry] has it.
@@ -33,13 +36,16 @@ func (s *Store) Rebuild(ctx context.Context, segment int, makeFilter MakeFilter)
 		return err
 	}
 	c.hashOf = s.filterHash
-	temp := c.path + ".tmp"
-	lost, err := c.remake(ctx, temp, makeFilter)
+	file, err := atomicfile.Create(vfs.OS, c.path, 0o600)
+	if err != nil {
+		return fmt.Errorf("rebuild filter segment %d: %w", segment, err)
+	}
+	lost, err := c.remake(ctx, file, makeFilter)
 	if err == nil {
-		err = s.replace(c, temp)
+		err = s.replace(c, file)
 	}
 	if err != nil {
-		_ = os.Remove(temp) // Open does it otherwise
+		_ = file.Discard() // Open does it otherwise
 		return fmt.Errorf("rebuild filter segment %d: %w", segment, err)
 	}
 	s.log.Info("filter segment is rebuilt", "segment", segment, "filters", len(c.slots))
@@ -59,13 +65,10 @@ func (s *Store) freeze(segment int) (*checkup, error) {
 
 // replace puts a new file in the place of the old one, on the disk and for
 // readers.
-func (s *Store) replace(c *checkup, temp string) error {
+func (s *Store) replace(c *checkup, file *atomicfile.File) error {
 	s.write.Lock()
 	defer s.write.Unlock()
-	if err := os.Rename(temp, c.path); err != nil {
-		return err
-	}
-	if err := syncDir(s.dir); err != nil {
+	if err := file.Commit(); err != nil {
 		return err
 	}
 	i, _ := s.catalog.segmentAt(int(c.info.number))
@@ -80,14 +83,9 @@ func (s *Store) replace(c *checkup, temp string) error {
 	return nil
 }
 
-// remake writes the segment to a new file and syncs it. What could not be
-// made is left zero and reported in lost.
-func (c *checkup) remake(ctx context.Context, path string, makeFilter MakeFilter) (lost, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+// remake writes the segment to a new file. What could not be made is left zero and
+// reported in lost.
+func (c *checkup) remake(ctx context.Context, f *atomicfile.File, makeFilter MakeFilter) (lost, err error) {
 	old, err := os.Open(c.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -116,7 +114,7 @@ func (c *checkup) remake(ctx context.Context, path string, makeFilter MakeFilter
 			return nil, err
 		}
 	}
-	return lost, f.Sync()
+	return lost, nil
 }
 
 // remakeFilter returns the filter of a slot: as it is in the old file, read

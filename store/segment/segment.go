@@ -56,6 +56,8 @@ import (
 	"sync"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // DefaultSegmentSize is the size in bytes up to which segments grow: small
@@ -180,7 +182,7 @@ func (s *Store) sync() error {
 			return fmt.Errorf("sync filter segment: %w", err)
 		}
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := vfs.OS.SyncDir(s.dir); err != nil {
 		return fmt.Errorf("sync filter segments: %w", err)
 	}
 	if err := s.keys.sync(mark); err != nil {

@@ -79,12 +79,3 @@ func giveName(temporary, path string) error {
 	}
 	return os.Rename(temporary, path)
 }
-
-// syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // What SQLite calls the files beside a database.
@@ -35,7 +37,7 @@ func install(path string, build func(temporary string) error) error {
 	if err != nil {
 		return errors.Join(err, removeOwn(temporary))
 	}
-	return syncDir(dir)
+	return vfs.OS.SyncDir(dir)
 }
 
 // removeOwn deletes a database that this package made, with its journal.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // rewriteMark is the name of the mark, beside the wallet's file, that says that
@@ -78,7 +80,7 @@ func makeMark(path string) error {
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return vfs.OS.SyncDir(filepath.Dir(path))
 }
 
 func removeMark(path string) error {

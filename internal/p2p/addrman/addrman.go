@@ -10,11 +10,11 @@ package addrman
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	mathrand "math/rand/v2"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -124,35 +124,61 @@ func (e *entry) chance(now time.Time) float64 {
 	return chance
 }
 
-// hash is a number that nobody foresees who does not know the key.
-func (m *Manager) hash(parts ...[]byte) uint64 {
-	h := sha256.New()
-	h.Write(m.key[:])
-	for _, part := range parts {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(part))))
-		h.Write(part)
-	}
-	return binary.LittleEndian.Uint64(h.Sum(nil))
+// keyed is the beginning of a hash of Bitcoin Core's, which is over the parts one
+// after the other.
+func (m *Manager) keyed() []byte {
+	return append(make([]byte, 0, len(m.key)+64), m.key[:]...)
 }
 
-func number(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
+// cheapHash is the first part of a hash of bytes.
+func cheapHash(b []byte) uint64 {
+	sum := chainhash.DoubleHashB(b)
+	return binary.LittleEndian.Uint64(sum)
+}
+
+// appendCounted appends bytes after their number, which is less than 253.
+func appendCounted(b, part []byte) []byte { return append(append(b, byte(len(part))), part...) }
 
 // place returns where an address goes in the table of new ones, told by source.
 func (m *Manager) place(a, source netaddr.Addr) **entry {
-	nth := m.hash([]byte("new"), a.Group(), source.Group()) % newBucketsPerSource
-	bucket := m.hash([]byte("new bucket"), source.Group(), number(nth)) % newBuckets
-	return &m.fresh[bucket][m.position("new place", bucket, a)]
+	return m.placeIn(m.newBucket(a, source), a)
+}
+
+func (m *Manager) newBucket(a, source netaddr.Addr) uint32 {
+	from := source.NetGroup()
+	nth := cheapHash(appendCounted(appendCounted(m.keyed(), a.NetGroup()), from)) % newBucketsPerSource
+	return uint32(cheapHash(binary.LittleEndian.AppendUint64(appendCounted(m.keyed(), from), nth)) % newBuckets)
+}
+
+// placeIn returns where an address goes in a bucket of the table of new ones.
+func (m *Manager) placeIn(bucket uint32, a netaddr.Addr) **entry {
+	return &m.fresh[bucket][m.position('N', bucket, a)]
 }
 
 // triedPlace returns where an address goes in the table of those reached.
 func (m *Manager) triedPlace(a netaddr.Addr) **entry {
-	nth := m.hash([]byte("tried"), []byte(a.String())) % triedBucketsPerGroup
-	bucket := m.hash([]byte("tried bucket"), a.Group(), number(nth)) % triedBuckets
-	return &m.tried[bucket][m.position("tried place", bucket, a)]
+	nth := cheapHash(appendCounted(m.keyed(), keyOf(a))) % triedBucketsPerGroup
+	bucket := uint32(cheapHash(binary.LittleEndian.AppendUint64(appendCounted(m.keyed(), a.NetGroup()), nth)) % triedBuckets)
+	return &m.tried[bucket][m.position('K', bucket, a)]
 }
 
-func (m *Manager) position(table string, bucket uint64, a netaddr.Addr) uint64 {
-	return m.hash([]byte(table), number(bucket), []byte(a.String())) % bucketSize
+// position is the place in a bucket of the table of new addresses, 'N', or of those
+// reached, 'K'.
+func (m *Manager) position(table byte, bucket uint32, a netaddr.Addr) uint64 {
+	b := binary.LittleEndian.AppendUint32(append(m.keyed(), table), bucket)
+	return cheapHash(appendCounted(b, keyOf(a))) % bucketSize
+}
+
+// keyOf is an address with its port as it goes into hashes.
+func keyOf(a netaddr.Addr) []byte {
+	var host []byte
+	if a.IsV1Compatible() {
+		v1 := a.V1()
+		host = v1[:]
+	} else {
+		_, host = a.V2()
+	}
+	return binary.BigEndian.AppendUint16(host, a.Port())
 }
 
 // Add remembers an address that source told of, whose time is believed to be
@@ -264,7 +290,7 @@ func (m *Manager) Good(a netaddr.Addr, now time.Time) bool {
 // clear takes an address out of all its places in the table of new ones.
 func (m *Manager) clear(e *entry) {
 	for b := 0; b < newBuckets && e.places > 0; b++ {
-		at := &m.fresh[b][m.position("new place", uint64(b), e.addr)]
+		at := &m.fresh[b][m.position('N', uint32(b), e.addr)]
 		if *at == e {
 			*at = nil
 			e.places--

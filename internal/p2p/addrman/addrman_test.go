@@ -1,7 +1,6 @@
 package addrman_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -118,45 +117,6 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// What is written is read.
-func TestFile(t *testing.T) {
-	m := addrman.New()
-	for n := range 500 {
-		m.Add(told(nth(n), now), nth(n+1), 2*time.Hour, now)
-		if n%3 == 0 {
-			m.Good(nth(n), now)
-		}
-		m.Attempt(nth(n), true, now)
-	}
-	file := m.Marshal()
-	again, err := addrman.Parse(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again.Len() != m.Len() || !bytes.Equal(again.Marshal()[:60], file[:60]) {
-		t.Errorf("%d of %d addresses", again.Len(), m.Len())
-	}
-	before := make(map[netaddr.Addr]addrman.Address)
-	for _, a := range m.All() {
-		before[a.Addr] = a
-	}
-	for _, a := range again.All() {
-		if before[a.Addr] != a {
-			t.Errorf("was %+v, is %+v", before[a.Addr], a)
-		}
-	}
-	for at := 0; at < len(file); at += 997 {
-		bad := bytes.Clone(file)
-		bad[at] ^= 1
-		if _, err := addrman.Parse(bad); err == nil {
-			t.Errorf("damage at %d is not seen", at)
-		}
-		if _, err := addrman.Parse(file[:at]); err == nil {
-			t.Errorf("%d bytes are enough", at)
-		}
-	}
-}
-
 // Random histories keep the tables whole: every address has a place, and places
 // hold addresses that are known.
 func TestHistories(t *testing.T) {
@@ -185,27 +145,4 @@ func TestHistories(t *testing.T) {
 	if err := m.Check(); err != nil {
 		t.Error(err)
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	m := addrman.New()
-	for n := range 5 {
-		m.Add(told(nth(n), now), nth(n+1), 0, now)
-	}
-	f.Add(m.Marshal())
-	f.Add(m.Marshal()[:70])
-	f.Fuzz(func(t *testing.T, file []byte) {
-		for _, content := range [][]byte{file, addrman.Sign(file)} { // else none passes the checksum
-			m, err := addrman.Parse(content)
-			if err != nil {
-				continue
-			}
-			if err := m.Check(); err != nil {
-				t.Error(err)
-			}
-			if again, err := addrman.Parse(m.Marshal()); err != nil || again.Len() != m.Len() {
-				t.Errorf("read back: %v", err)
-			}
-		}
-	})
 }

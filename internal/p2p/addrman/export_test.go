@@ -3,13 +3,51 @@ package addrman
 import (
 	"crypto/sha256"
 	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
-// Sign completes the body of a file.
-func Sign(body []byte) []byte {
-	file := append([]byte(magic), body...)
+// SignOld completes the body of a file of old.
+func SignOld(body []byte) []byte {
+	file := append([]byte(oldMagic), body...)
 	sum := sha256.Sum256(file)
 	return append(file, sum[:]...)
+}
+
+// Sign completes a file.
+func Sign(file []byte) []byte {
+	return append(file[:len(file):len(file)], chainhash.DoubleHashB(file)...)
+}
+
+// A Place is where an address is in a table: new or tried.
+type Place struct {
+	Table            string
+	Bucket, Position int
+	Address
+}
+
+// Places returns where every address is.
+func (m *Manager) Places() (places []Place) {
+	all := make(map[netaddr.Addr]Address)
+	for _, a := range m.All() {
+		all[a.Addr] = a
+	}
+	add := func(table string, bucket int, entries *[bucketSize]*entry) {
+		for position, e := range entries {
+			if e != nil {
+				places = append(places, Place{table, bucket, position, all[e.addr]})
+			}
+		}
+	}
+	for b := range m.fresh {
+		add("new", b, &m.fresh[b])
+	}
+	for b := range m.tried {
+		add("tried", b, &m.tried[b])
+	}
+	return places
 }
 
 // Check returns what is wrong with the tables.

@@ -2,158 +2,252 @@ package addrman
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"errors"
-	"fmt"
+	"math"
 	"time"
 
-	"github.com/btcsuite/btcd/wire"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
-// The file of addresses: magic, key, number of entries, entries, and the SHA-256
-// of all that. Integers are little-endian. An entry is address, services (8
-// bytes), source, times of being seen, tried and reached (8 each, seconds since
-// 1970), failures (4) and a byte that is 1 for an address that was reached; an
-// address is network and length (1 each), host, and port (2).
-const magic = "trawl addresses 1\n"
-
 // MaxFile is the longest file that is read, in bytes.
 const MaxFile = 64 << 20
 
-// ErrFile reports a file that is not one of addresses, or damaged.
-var ErrFile = errors.New("addresses cannot be read")
-
-// Marshal returns the addresses as a file.
-func (m *Manager) Marshal() []byte {
-	b := append([]byte(magic), m.key[:]...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.list)))
-	for _, e := range m.list {
-		b = appendAddr(b, e.addr)
-		b = binary.LittleEndian.AppendUint64(b, uint64(e.services))
-		b = appendAddr(b, e.source)
-		for _, at := range []time.Time{e.seen, e.lastTry, e.lastSuccess} {
-			b = appendTime(b, at)
-		}
-		b = binary.LittleEndian.AppendUint32(b, uint32(min(e.attempts, 1000)))
-		tried := byte(0)
-		if e.tried {
-			tried = 1
-		}
-		b = append(b, tried)
-	}
-	sum := sha256.Sum256(b)
-	return append(b, sum[:]...)
-}
-
-func appendAddr(b []byte, a netaddr.Addr) []byte {
-	network, host := a.V2()
-	b = append(b, network, byte(len(host)))
-	b = append(b, host...)
-	return binary.LittleEndian.AppendUint16(b, a.Port())
-}
-
-func appendTime(b []byte, at time.Time) []byte {
-	if at.IsZero() {
-		return binary.LittleEndian.AppendUint64(b, 0)
-	}
-	return binary.LittleEndian.AppendUint64(b, uint64(at.Unix()))
-}
-
-// Parse reads what Marshal returns. Addresses for which there is no place any more
-// are left out.
+// The file of addresses is Bitcoin Core's peers.dat. Integers are little-endian:
+// magic of the network (4 bytes); version of the format and, plus 32, of the oldest
+// one that can still be read so (1 each); key (32); numbers of new addresses and of
+// those reached, and that of the buckets with bit 30 changed (4 each); entries, the
+// new ones first; for each bucket of new addresses how many are in it and the places
+// among the entries (4 each); the checksum of a map of autonomous systems, of which
+// we have none (32); the double SHA-256 of all that.
 //
-// Errors: ErrFile.
-func Parse(file []byte) (*Manager, error) {
-	if len(file) > MaxFile || len(file) < len(magic)+sha256.Size || !bytes.HasPrefix(file, []byte(magic)) {
-		return nil, fmt.Errorf("%w: no such file", ErrFile)
+// An entry is a version (4), time of being seen (4), services (CompactSize), address
+// and port as in BIP155, address of the source, time of the last success (8) and
+// failures since (4).
+const (
+	fileFormat  = 4
+	compatBase  = 32
+	bucketsMark = 1 << 30
+
+	firstWithMark  = 1 // formats
+	firstWithASMap = 2
+	firstWithV2    = 3
+
+	entryVersion     = 220000
+	entryVersionMask = 1<<19 - 1 // says nothing
+	entryV2          = 1 << 29
+)
+
+// Marshal returns the addresses as a file of the network with the given magic.
+func (m *Manager) Marshal(magic [4]byte) []byte {
+	b := append(magic[:], fileFormat, compatBase+fileFormat)
+	b = append(b, m.key[:]...)
+	fresh, tried := m.Size(nil)
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, uint32(fresh))
+	b = le.AppendUint32(b, uint32(tried))
+	b = le.AppendUint32(b, newBuckets^bucketsMark)
+	number := make(map[*entry]uint32, fresh)
+	for _, reached := range []bool{false, true} {
+		for _, e := range m.list {
+			if e.tried != reached {
+				continue
+			}
+			if !reached {
+				number[e] = uint32(len(number))
+			}
+			b = e.append(b)
+		}
 	}
-	body, sum := file[:len(file)-sha256.Size], file[len(file)-sha256.Size:]
-	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
-		return nil, fmt.Errorf("%w: wrong checksum", ErrFile)
+	for i := range m.fresh {
+		b = appendBucket(b, &m.fresh[i], number)
+	}
+	b = append(b, make([]byte, chainhash.HashSize)...)
+	return append(b, chainhash.DoubleHashB(b)...)
+}
+
+func appendBucket(b []byte, bucket *[bucketSize]*entry, number map[*entry]uint32) []byte {
+	at, count := len(b), uint32(0)
+	b = append(b, 0, 0, 0, 0)
+	for _, e := range bucket {
+		if e != nil {
+			count++
+			b = binary.LittleEndian.AppendUint32(b, number[e])
+		}
+	}
+	binary.LittleEndian.PutUint32(b[at:], count)
+	return b
+}
+
+func (e *entry) append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(b, entryVersion|entryV2)
+	b = le.AppendUint32(b, uint32(min(max(0, e.seen.Unix()), math.MaxUint32)))
+	b = appendCompact(b, uint64(e.services))
+	b = appendHost(b, e.addr)
+	b = binary.BigEndian.AppendUint16(b, e.addr.Port())
+	b = appendHost(b, e.source)
+	success := int64(0)
+	if !e.lastSuccess.IsZero() {
+		success = e.lastSuccess.Unix()
+	}
+	b = le.AppendUint64(b, uint64(success))
+	return le.AppendUint32(b, uint32(e.attempts))
+}
+
+func appendHost(b []byte, a netaddr.Addr) []byte {
+	network, host := a.V2()
+	return append(append(b, network, byte(len(host))), host...)
+}
+
+func appendCompact(b []byte, n uint64) []byte {
+	le := binary.LittleEndian
+	switch {
+	case n < 0xfd:
+		return append(b, byte(n))
+	case n <= 0xffff:
+		return le.AppendUint16(append(b, 0xfd), uint16(n))
+	case n <= 0xffffffff:
+		return le.AppendUint32(append(b, 0xfe), uint32(n))
+	}
+	return le.AppendUint64(append(b, 0xff), n)
+}
+
+// Parse reads a file of the network with the given magic, of any format that
+// Bitcoin Core has written, or of an old revision of Trawl. Addresses for which
+// there is no place any more are left out.
+//
+// Errors: [ErrVersion], and [*FileError] with Core's words.
+func Parse(file []byte, magic [4]byte) (*Manager, error) {
+	if IsOld(file) {
+		return parseOld(file)
+	}
+	r := &reader{rest: file}
+	if got := r.next(len(magic)); r.err == nil && !bytes.Equal(got, magic[:]) {
+		return nil, &FileError{"Invalid network magic number"}
 	}
 	m := empty()
-	r := reader{b: body[len(magic):]}
-	copy(m.key[:], r.next(len(m.key)))
-	for range r.uint32() {
-		e := r.entry()
-		if r.err != nil {
-			return nil, r.err
-		}
-		m.restore(e)
+	m.read(r)
+	if r.err != nil {
+		return nil, r.err
 	}
-	if len(r.b) > 0 || r.err != nil {
-		return nil, fmt.Errorf("%w: wrong length", ErrFile)
+	want := chainhash.DoubleHashB(file[:len(file)-len(r.rest)])
+	if sum := r.next(chainhash.HashSize); r.err == nil && !bytes.Equal(sum, want) {
+		return nil, &FileError{"Checksum mismatch, data corrupted"}
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	return m, nil
 }
 
-// restore gives an entry of a file its place.
-func (m *Manager) restore(e *entry) {
-	if m.known[e.addr] != nil || !e.addr.IsRoutable() || len(m.list) >= Most {
+// read fills an empty manager.
+func (m *Manager) read(r *reader) {
+	format := r.byte()
+	r.checkCompat(format, r.byte())
+	copy(m.key[:], r.next(len(m.key)))
+	fresh, tried, buckets := r.int32(), r.int32(), r.int32()
+	if format >= firstWithMark {
+		buckets ^= bucketsMark
+	}
+	r.checkCount("nNew", fresh, newBuckets*bucketSize)
+	r.checkCount("nTried", tried, triedBuckets*bucketSize)
+	var entries []*entry
+	for n := int32(0); n < fresh && r.err == nil; n++ {
+		entries = append(entries, r.entry(format))
+	}
+	var reached []*entry
+	for n := int32(0); n < tried && r.err == nil; n++ {
+		reached = append(reached, r.entry(format))
+	}
+	placed := r.buckets(buckets, len(entries))
+	asmap := make([]byte, chainhash.HashSize)
+	if format >= firstWithASMap {
+		asmap = r.next(chainhash.HashSize)
+	}
+	if r.err != nil {
 		return
 	}
-	if e.tried {
-		if place := m.triedPlace(e.addr); *place == nil {
-			*place = e
-			m.insert(e)
-			return
-		}
-		e.tried = false
+	sameBuckets := buckets == newBuckets && !bytes.ContainsFunc(asmap, func(b rune) bool { return b != 0 })
+	m.restoreTried(reached)
+	m.restoreNew(entries, placed, sameBuckets)
+	if code := m.check(entries); code != 0 {
+		r.fail("Corrupt data. Consistency check failed with code %d: iostream error", code)
 	}
-	if place := m.place(e.addr, e.source); *place == nil {
+}
+
+// restoreTried gives the addresses that were reached their places.
+func (m *Manager) restoreTried(reached []*entry) {
+	for _, e := range reached {
+		place := m.triedPlace(e.addr)
+		if !e.addr.IsValid() || *place != nil || m.known[e.addr] != nil {
+			continue
+		}
 		*place = e
-		e.places = 1
+		e.tried = true
 		m.insert(e)
 	}
 }
 
-// A reader reads the bytes of a file. After an error it yields zeros.
-type reader struct {
-	b   []byte
-	err error
+// A placing says that an entry is in a bucket.
+type placing struct {
+	bucket int32
+	entry  int32
 }
 
-func (r *reader) next(n int) []byte {
-	if n > len(r.b) {
-		r.err = fmt.Errorf("%w: too short", ErrFile)
-		r.b = nil
-		return make([]byte, n)
+// restoreNew gives new addresses their places again or, where the buckets are not
+// ours, the one that their source gives them.
+func (m *Manager) restoreNew(entries []*entry, placed []placing, sameBuckets bool) {
+	for _, p := range placed {
+		e := entries[p.entry]
+		if known := m.known[e.addr]; !e.addr.IsValid() || e.places >= mostPlaces || known != nil && known != e {
+			continue
+		}
+		place := (**entry)(nil)
+		if sameBuckets {
+			place = m.placeIn(uint32(p.bucket), e.addr)
+		}
+		if place == nil || *place != nil {
+			place = m.place(e.addr, e.source)
+		}
+		if *place != nil {
+			continue
+		}
+		*place = e
+		if e.places++; e.places == 1 {
+			m.insert(e)
+		}
 	}
-	head := r.b[:n]
-	r.b = r.b[n:]
-	return head
 }
 
-func (r *reader) uint32() uint32 { return binary.LittleEndian.Uint32(r.next(4)) }
-func (r *reader) uint64() uint64 { return binary.LittleEndian.Uint64(r.next(8)) }
-
-func (r *reader) time() time.Time {
-	sec := int64(r.uint64())
-	if sec <= 0 || sec > 1<<40 {
-		return time.Time{}
+// check returns the number of what is wrong, in Core's way of counting.
+func (m *Manager) check(entries []*entry) int {
+	const (
+		neverReached = -1
+		badTime      = -8
+		twice        = -5
+		noKey        = -16
+	)
+	seen := make(map[netaddr.Addr]bool, len(entries))
+	for _, e := range entries {
+		if seen[e.addr] && e.addr.IsValid() {
+			return twice
+		}
+		seen[e.addr] = true
 	}
-	return time.Unix(sec, 0)
-}
-
-func (r *reader) addr() netaddr.Addr {
-	head := r.next(2)
-	host := r.next(int(head[1]))
-	a, err := netaddr.FromV2(head[0], host, binary.LittleEndian.Uint16(r.next(2)))
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("%w: %w", ErrFile, err)
+	for _, e := range m.list {
+		switch {
+		case e.tried && e.lastSuccess.IsZero():
+			return neverReached
+		case e.lastSuccess.Before(time.Unix(0, 0)) && !e.lastSuccess.IsZero():
+			return badTime
+		case e.tried && seen[e.addr]:
+			return twice
+		}
 	}
-	return a
-}
-
-func (r *reader) entry() *entry {
-	e := &entry{addr: r.addr()}
-	e.services = wire.ServiceFlag(r.uint64())
-	e.source = r.addr()
-	e.seen, e.lastTry, e.lastSuccess = r.time(), r.time(), r.time()
-	e.attempts = int(min(r.uint32(), 1000))
-	e.tried = r.next(1)[0] == 1
-	return e
+	if m.key == [32]byte{} {
+		return noKey
+	}
+	return 0
 }
