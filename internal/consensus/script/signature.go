@@ -2,34 +2,55 @@ package script
 
 import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
-	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // VerifyECDSA reports whether a signature, without a hash type behind it, is that
 // of a hash by a key of any form that consensus allows. Its form need not be
 // strict, and either S is taken.
 func VerifyECDSA(key, sig []byte, hash *[32]byte) bool {
-	var r, s secp256k1.ModNScalar
-	if len(key) != keySize(key) {
+	var r, s, e, u1, u2 secp256k1.ModNScalar
+	var public curve.Point
+	if !laxDER(sig, &r, &s) || r.IsZero() || s.IsZero() || !public.SetPublicKey(key) {
 		return false
 	}
-	if !laxDER(sig, &r, &s) {
-		return false
+	e.SetBytes(hash)
+	s.InverseNonConst()
+	u1.Mul2(&e, &s)
+	u2.Mul2(&r, &s)
+	sum := curve.Combine(&u1, &u2, &public)
+	// R is the x coordinate reduced by the order, which is a little below p.
+	x := r.Bytes()
+	return sum.HasX(&x) || addOrder(&x) && sum.HasX(&x)
+}
+
+// order is that of the curve.
+var order = func() [32]byte {
+	one := new(secp256k1.ModNScalar).SetInt(1)
+	b := one.Negate().Bytes()
+	b[31]++
+	return b
+}()
+
+// addOrder adds the order of the curve to a number, and reports whether the sum
+// has no more than 256 bits.
+func addOrder(n *[32]byte) bool {
+	carry := 0
+	for i := len(n) - 1; i >= 0; i-- {
+		carry += int(n[i]) + int(order[i])
+		n[i] = byte(carry)
+		carry >>= 8
 	}
-	public, err := secp256k1.ParsePubKey(key)
-	if err != nil {
-		return false
-	}
-	return ecdsa.NewSignature(&r, &s).Verify(hash[:], public)
+	return carry == 0
 }
 
 // verifySchnorr checks a signature of 64 bytes by a key of which only the x
 // coordinate is known (BIP340).
 func verifySchnorr(key, sig []byte, hash *[32]byte) bool {
-	var public, base, sum secp256k1.JacobianPoint
-	var r secp256k1.FieldVal
+	var public curve.Point
 	var s, e secp256k1.ModNScalar
-	if !liftX(key, &public) || r.SetByteSlice(sig[:32]) || s.SetByteSlice(sig[32:]) {
+	if !public.SetX((*[32]byte)(key)) || s.SetByteSlice(sig[32:]) {
 		return false
 	}
 	d := newDigest()
@@ -40,33 +61,19 @@ func verifySchnorr(key, sig []byte, hash *[32]byte) bool {
 	d.bytes(hash[:])
 	challenge := d.sum()
 	e.SetBytes(&challenge)
-	e.Negate()
-	secp256k1.ScalarBaseMultNonConst(&s, &base)
-	secp256k1.ScalarMultNonConst(&e, &public, &sum)
-	secp256k1.AddNonConst(&base, &sum, &sum)
-	if sum.X.IsZero() && sum.Y.IsZero() || sum.Z.IsZero() {
+	sum := curve.Combine(&s, e.Negate(), &public)
+	if !sum.HasX((*[32]byte)(sig)) { // also for one that is above p
 		return false
 	}
-	sum.ToAffine()
-	return !sum.Y.IsOdd() && sum.X.Equals(&r)
-}
-
-// liftX finds the point with an x coordinate whose y is even.
-func liftX(x []byte, p *secp256k1.JacobianPoint) bool {
-	if p.X.SetByteSlice(x) || !secp256k1.DecompressY(&p.X, false, &p.Y) {
-		return false
-	}
-	p.Y.Normalize()
-	p.Z.SetInt(1)
-	return true
+	nonce := sum.Point()
+	return !nonce.OddY()
 }
 
 // commits reports whether an output's key is the internal key tweaked by the hash
 // of a tree of scripts, with the given parity of y (BIP341).
 func commits(output, internal []byte, root *[32]byte, odd bool) bool {
-	var p, q secp256k1.JacobianPoint
-	var tweak secp256k1.ModNScalar
-	if !liftX(internal, &p) {
+	var sum [1]curve.Point
+	if !sum[0].SetX((*[32]byte)(internal)) {
 		return false
 	}
 	d := newDigest()
@@ -74,16 +81,14 @@ func commits(output, internal []byte, root *[32]byte, odd bool) bool {
 	d.bytes(tagTweak[:])
 	d.bytes(internal)
 	d.bytes(root[:])
-	hash := d.sum()
-	if tweak.SetBytes(&hash) != 0 {
+	tweak := [1]curve.Scalar{d.sum()}
+	if new(secp256k1.ModNScalar).SetBytes(&tweak[0]) != 0 {
 		return false
 	}
-	secp256k1.ScalarBaseMultNonConst(&tweak, &q)
-	secp256k1.AddNonConst(&p, &q, &q)
-	if q.X.IsZero() && q.Y.IsZero() || q.Z.IsZero() {
+	var adder curve.Adder
+	if adder.AddBase(sum[:], tweak[:]); sum[0].IsInfinity() {
 		return false
 	}
-	q.ToAffine()
-	x := q.X.Bytes()
-	return string(x[:]) == string(output) && q.Y.IsOdd() == odd
+	x := sum[0].X()
+	return string(x[:]) == string(output) && sum[0].OddY() == odd
 }

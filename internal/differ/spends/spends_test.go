@@ -37,8 +37,11 @@ func TestSpends(t *testing.T) {
 	r := &round{chain: newChain(t, p, false), generator: newGenerator(differ.Random(t)), covered: newCoverage(), rules: script.Mandatory}
 	defer r.covered.print(t)
 	want := verdictsOfCase * differ.Cases(t, 500)
-	for r.covered.verdicts < want && p.Report.Differences() < 20 {
+	for rounds := 1; r.covered.verdicts < want && p.Report.Differences() < 20; rounds++ {
 		r.run()
+		if rounds%10 == 0 {
+			t.Logf("%d verdicts, %d differences", r.covered.verdicts, p.Report.Differences())
+		}
 	}
 	p.Alive()
 	if want >= wholeRun && !t.Failed() {
