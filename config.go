@@ -92,6 +92,9 @@ type Config struct {
 	// BlocksOnly takes no transactions of peers but of those with the permission.
 	BlocksOnly bool
 
+	// Notify has commands run when something happens; nil: none.
+	Notify *NotifyConfig
+
 	// BlockCreation says how blocks are put together.
 	BlockCreation BlockCreationConfig
 

@@ -49,6 +49,8 @@ type Node struct {
 	initial *chainview.InitialDownload
 	raised  ask.Feed[messages.WarningRaised]
 
+	walletTxs ask.Feed[messages.WalletTxChanged]
+
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	store            *segment.Store // nil without the index
@@ -59,6 +61,7 @@ type Node struct {
 	indexer, scanner *Ref // nil without the index
 	wallets          *Ref // nil without wallets
 	walletDir        *ask.Directory
+	notify           *Ref                // nil without commands
 	sync, peers      *Ref                // nil without peers
 	stats            *coinStats          // nil without the index of sums
 	txs              *txIndex            // nil without the index of transactions
@@ -139,6 +142,11 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	if err := n.startPruning(ctx); err != nil {
 		return err
+	}
+	if n.cfg.Notify != nil {
+		if err := n.startNotify(); err != nil {
+			return err
+		}
 	}
 	if n.cfg.Wallets != nil {
 		if err := n.startWallets(ctx); err != nil {
@@ -252,7 +260,7 @@ func (n *Node) startWallets(ctx context.Context) error {
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
 		Fetch: n.fetch(), Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast,
-		Now: n.clock.Now, Directory: n.walletDir, Log: n.cfg.Log,
+		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Log: n.cfg.Log,
 	}
 	if n.store != nil {
 		cfg.Filters = scanner.Segments(n.store)

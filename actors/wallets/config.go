@@ -52,6 +52,9 @@ type Config struct {
 	Changes     *ask.Feed[messages.PoolChanged]
 	NoBroadcast bool
 
+	// TxChanges is where changed transactions are published; nil: nowhere.
+	TxChanges *ask.Feed[messages.WalletTxChanged]
+
 	Log *slog.Logger
 
 	// DeferFill is how long a wallet whose key pool is to be filled up later

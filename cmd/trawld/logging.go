@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -33,7 +32,7 @@ func openLog(s *options.Settings, filter *corelog.Filter, stdout io.Writer) (*co
 			return nil, nil, refuse("Could not open debug log file %s", path)
 		}
 	}
-	if !s.Bool("printtoconsole", true) {
+	if !s.Bool("printtoconsole", !isBackground(s)) {
 		stdout = nil
 	}
 	out, err := corelog.Open(path, stdout)
@@ -78,8 +77,8 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	for _, warning := range configWarnings(s) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
 	}
-	if unused := withoutEffect(s); len(unused) > 0 {
-		info("Options without effect in this version: -%s", strings.Join(unused, " -"))
+	for _, option := range withoutEffect(s) {
+		corelog.Printf(log, slog.LevelWarn, "Option -%s has no effect in this version.", option)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,6 +108,9 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}
+	if height := d.settings.Int("stopatheight", 0); height > 0 {
+		go d.stopAtHeight(ctx, int32(min(height, math.MaxInt32)))
+	}
 	return node.Wait(ctx)
 }
 
@@ -131,6 +135,14 @@ func (d *daemon) setClock(ctx context.Context) error {
 func (d *daemon) stopAfterImport(ctx context.Context) {
 	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitImported{}); err == nil {
 		d.log.Info("Stopping after block import")
+		d.stop()
+	}
+}
+
+// stopAtHeight obeys -stopatheight.
+func (d *daemon) stopAtHeight(ctx context.Context, height int32) {
+	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitTip{Height: &height}); err == nil {
+		d.log.Info("Stopping at the height of -stopatheight", "height", height)
 		d.stop()
 	}
 }
@@ -192,7 +204,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		return trawl.Config{}, err
 	}
 	return trawl.Config{
-		BlockCreation: blocks, MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
+		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
 		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
@@ -210,6 +222,10 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 	o := s.settings
 	if o.Bool("disablewallet", false) {
 		return nil, nil
+	}
+	if o.IsDoubleNegated("wallet") {
+		return nil, refuse("Invalid value detected for '-wallet' or '-nowallet'. " +
+			"'-wallet' requires a string value, while '-nowallet' accepts only '1' to disable all wallets")
 	}
 	dir := o.Path("walletdir", "")
 	if dir != "" {

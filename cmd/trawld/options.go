@@ -73,11 +73,6 @@ func configure(s *options.Settings) error {
 	if words := s.Words(); len(words) > 0 {
 		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0], name)
 	}
-	for _, option := range []string{"daemon", "daemonwait"} {
-		if s.Bool(option, false) {
-			return refuse("-%s is not available: %s stays in the foreground, run it under a service manager.", option, name)
-		}
-	}
 	return checkSections(s)
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -28,3 +29,6 @@ func lockFile(file *os.File) error {
 		Type: syscall.F_WRLCK, Whence: io.SeekStart,
 	})
 }
+
+// detach keeps a command out of the reach of what a terminal sends to this program.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -41,6 +41,9 @@ func setup(args []string, std streams) (*session, int) {
 	if err == nil {
 		s, err = open(settings, std)
 	}
+	if errors.Is(err, errBackground) {
+		return nil, goToBackground(settings, args, std)
+	}
 	if err != nil {
 		showError(std.stderr, err)
 		return nil, exitFailure
@@ -74,6 +77,9 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
 		return nil, err
 	}
+	if wantsBackground(settings) {
+		return nil, errors.Join(errBackground, closeAll(s.locks))
+	}
 	if s.pidPath, err = writePID(settings); err != nil {
 		return nil, errors.Join(err, closeAll(s.locks))
 	}
@@ -98,6 +104,7 @@ func warn(s *options.Settings, stderr io.Writer) {
 
 // ready says that the node serves: it runs the command of -startupnotify.
 func (s *session) ready() {
+	tellReady()
 	if command := s.settings.String("startupnotify", ""); command != "" {
 		go s.runCommands([]string{command})
 	}

@@ -21,10 +21,12 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the program as a user does; each file is one behaviour.
 func TestScripts(t *testing.T) {
+	port := freePort(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second otherwise
+			env.Setenv("PORT", port)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

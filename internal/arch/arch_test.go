@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"actors/coins":      append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":    append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":    append([]string{"internal/corelog", "internal/txpool"}, actor...),
+	"actors/notify":     actor,
 	"actors/peers":      append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":      append([]string{"internal/corelog", "internal/p2p"}, actor...),
 	"actors/scanner":    append([]string{"internal/match", "internal/rangefilter", "internal/slots", "internal/spends"}, actor...),

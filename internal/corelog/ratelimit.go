@@ -23,14 +23,16 @@ type RateLimit struct {
 	began      time.Time // of the window
 	places     map[string]*placeRate
 	names      map[uintptr]string // of places; one that is inlined has several addresses
-	suppressed int // places that write no more in this window
+	suppressed int                // places that write no more in this window
 }
 
 // placeRate is what one place has written in the window.
 type placeRate struct{ written, dropped int64 }
 
 // NewRateLimit returns the limit of -logratelimit.
-func NewRateLimit() *RateLimit { return &RateLimit{places: map[string]*placeRate{}, names: map[uintptr]string{}} }
+func NewRateLimit() *RateLimit {
+	return &RateLimit{places: map[string]*placeRate{}, names: map[uintptr]string{}}
+}
 
 // A verdict is what becomes of a line.
 type verdict struct {

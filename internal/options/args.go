@@ -67,7 +67,7 @@ func (s *Settings) interpret(k key, option *Option, text string, hasValue bool) 
 	case k.negated && option.has(NoNegation):
 		return value{}, errorf("Negating of -%s is meaningless and therefore forbidden", k.name)
 	case k.negated && hasValue && !parseBool(text):
-		s.remark(Warning, "Parsed potentially confusing double-negative -%s=%s", k.name, shown(option, text))
+		s.remark(Note, "Warning: parsed potentially confusing double-negative -%s=%s", k.name, shown(option, text))
 		return value{kind: doubled}, nil
 	case k.negated:
 		return value{kind: negated}, nil

@@ -167,3 +167,25 @@ func TestOS(t *testing.T) {
 		t.Error("IsDir is wrong")
 	}
 }
+
+// Of two files that could be the configuration one is read, and the log is told of
+// the other.
+func TestUnreadConfigIsTold(t *testing.T) {
+	for name, test := range map[string]struct {
+		files disk
+		want  int
+	}{
+		"both":  {disk{"/data/trawl.conf": "port=1", "/data/bitcoin.conf": "port=2"}, 1},
+		"own":   {disk{"/data/trawl.conf": "port=1"}, 0},
+		"other": {disk{"/data/bitcoin.conf": "port=1"}, 0},
+	} {
+		s := New([]Option{{Name: "port"}, {Name: "conf"}, {Name: "datadir"}, {Name: "includeconf"}}, "/data")
+		if err := s.ReadConfig(test.files); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Remarks(); s.String("port", "") != "1" || len(got) != test.want ||
+			len(got) > 0 && got[0].Text != "The configuration file /data/bitcoin.conf is not read, because /data/trawl.conf is there." {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}

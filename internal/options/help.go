@@ -43,7 +43,11 @@ func (s *Settings) Help() string {
 		if o.Arg != "" {
 			b.WriteString("=" + o.Arg)
 		}
-		b.WriteString("\n" + textIndent + Wrap(o.Help, helpWidth-len(textIndent), textIndent) + "\n\n")
+		text := o.Help
+		if o.has(Unused) {
+			text += " (has no effect in this version)"
+		}
+		b.WriteString("\n" + textIndent + Wrap(text, helpWidth-len(textIndent), textIndent) + "\n\n")
 	}
 	return b.String()
 }

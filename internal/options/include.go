@@ -49,18 +49,30 @@ func (s *Settings) openConfig(files Files) (string, error) {
 		}
 		return string(text), nil
 	}
-	for _, name := range s.configNames() {
+	for i, name := range s.configNames() {
 		path := below(s.DataDir(), name)
 		if files.IsDir(path) {
 			return "", errorf("Config file \"%s\" is a directory.", path)
 		}
 		if text, err := files.ReadFile(path); err == nil {
 			s.configPath = path
+			s.remarkUnread(files, s.configNames()[i+1:])
 			return string(text), nil
 		}
 	}
 	s.configPath = below(s.DataDir(), configName)
 	return "", nil
+}
+
+// remarkUnread tells of files that would be read if the one that was read were not
+// there.
+func (s *Settings) remarkUnread(files Files, names []string) {
+	for _, name := range names {
+		path := below(s.DataDir(), name)
+		if _, err := files.ReadFile(path); err == nil {
+			s.remark(Warning, "The configuration file %s is not read, because %s is there.", path, s.configPath)
+		}
+	}
 }
 
 // readIncluded reads the files that includeconf names, which may not include

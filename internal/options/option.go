@@ -14,6 +14,7 @@ const (
 	Relay
 	BlockCreation
 	RPC
+	ZMQ
 	Commands // things trawl-cli does instead of calling a named method
 )
 
@@ -28,11 +29,12 @@ var titles = [...]string{
 	Relay:          "Node relay options:",
 	BlockCreation:  "Block creation options:",
 	RPC:            "RPC server options:",
+	ZMQ:            "ZeroMQ notification options:",
 	Commands:       "CLI Commands:",
 }
 
 // Flag qualifies an option; flags are or-ed.
-type Flag uint8
+type Flag uint16
 
 const (
 	// Sensitive values are secrets: they are never logged.
@@ -48,8 +50,11 @@ const (
 	Debug
 	// Hidden options are never shown.
 	Hidden
-	// Unused options are accepted and have no effect.
+	// Unused options are accepted and have no effect in this version.
 	Unused
+	// Obsolete options are accepted for files of old versions of Core, where they
+	// have no effect either.
+	Obsolete
 )
 
 // Option describes one option.

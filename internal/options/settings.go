@@ -126,6 +126,12 @@ func (s *Settings) IsNegated(name string) bool {
 	return ok && v.kind == negated
 }
 
+// IsDoubleNegated reports whether one of the values that count is a negation that is
+// itself denied, as -no<name>=0 is.
+func (s *Settings) IsDoubleNegated(name string) bool {
+	return slices.ContainsFunc(s.list(name), func(v value) bool { return v.kind == doubled })
+}
+
 // Strings returns all values of an option that may be repeated: those of the
 // command line first, then those of the file.
 func (s *Settings) Strings(name string) []string {
@@ -154,10 +160,11 @@ func (s *Settings) remark(kind RemarkKind, format string, args ...any) {
 }
 
 // UnusedGiven returns the names of the options the user gave that have no
-// effect, in the table's order.
+// effect, in the table's order. An option that is switched off is not among them:
+// what is not there is off.
 func (s *Settings) UnusedGiven() []string {
 	return slices.DeleteFunc(slices.Clone(s.order), func(name string) bool {
-		return !s.options[name].has(Unused) || !s.IsSet(name)
+		return !s.options[name].has(Unused|Obsolete) || !s.IsSet(name) || s.String(name, "") == "0"
 	})
 }
 

@@ -119,7 +119,7 @@ type Stats struct {
 
 	Ping     time.Duration // the last one's round trip; 0: none was answered
 	MinPing  time.Duration
-	Pinged   bool // a ping was answered: MinPing counts, 0 too
+	Pinged   bool          // a ping was answered: MinPing counts, 0 too
 	PingWait time.Duration // for the answer that is awaited; 0: none is
 }
 

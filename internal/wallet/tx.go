@@ -109,6 +109,16 @@ func (w *Wallet) unindex(t *tx) {
 	w.byBlock[block] = left
 }
 
+// BlockOf returns the block that a transaction is confirmed in, false where it is
+// in none.
+func (w *Wallet) BlockOf(id chainhash.Hash) (block BlockRef, found bool) {
+	t := w.txs[id]
+	if t == nil || t.state.kind != confirmed {
+		return BlockRef{}, false
+	}
+	return t.state.block, true
+}
+
 // writeTx writes the record of a transaction.
 func (w *Wallet) writeTx(t *tx) {
 	t.record.State = t.state.stored()

@@ -27,7 +27,7 @@ var debugging = []options.Option{
 	{Name: "checkblocks", Arg: "<n>", Flags: debug | unused, Help: "Check the last <n> blocks at start"},
 	{Name: "checklevel", Arg: "<n>", Flags: debug | unused, Help: "How thoroughly -checkblocks checks, 0 to 4"},
 	{Name: "checkmempool", Arg: "<n>", Flags: debug | unused, Help: "Check the memory pool every <n> transactions"},
-	{Name: "deprecatedrpc", Arg: "<method>", Flags: debug, Help: "Allow a call, or a use of one, that is going away; may be repeated"},
+	{Name: "deprecatedrpc", Arg: "<method>", Flags: debug, Help: "Allow a call, or a use of one, that is going away: emptyoutputs has createrawtransaction and createpsbt make transactions without outputs; may be repeated"},
 	{Name: "fastprune", Flags: debug, Help: "Use small block files, for tests of pruning"},
 	{Name: "filterkernel", Arg: "<name>", Flags: debug, Help: "Match block filters with this kernel, one of portable, avx2 and avx512, and not the fastest that the processor has"},
 	{Name: "help-debug", Help: "Show this help with the options for developers, and exit"},

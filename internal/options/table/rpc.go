@@ -2,6 +2,20 @@ package table
 
 import "github.com/seed61375155/trawl/internal/options"
 
+// zmq is what a Core that was built without ZMQ accepts.
+var zmq = []options.Option{
+	{Name: "zmqpubhashblock", Arg: "<address>", Flags: unused, Help: "Publish the hashes of blocks at <address>"},
+	{Name: "zmqpubhashblockhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubhashblock that may wait"},
+	{Name: "zmqpubhashtx", Arg: "<address>", Flags: unused, Help: "Publish the ids of transactions at <address>"},
+	{Name: "zmqpubhashtxhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubhashtx that may wait"},
+	{Name: "zmqpubrawblock", Arg: "<address>", Flags: unused, Help: "Publish blocks at <address>"},
+	{Name: "zmqpubrawblockhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawblock that may wait"},
+	{Name: "zmqpubrawtx", Arg: "<address>", Flags: unused, Help: "Publish transactions at <address>"},
+	{Name: "zmqpubrawtxhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawtx that may wait"},
+	{Name: "zmqpubsequence", Arg: "<address>", Flags: unused, Help: "Publish what changes in the chain and the memory pool at <address>"},
+	{Name: "zmqpubsequencehwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubsequence that may wait"},
+}
+
 // rpc is the daemon's JSON-RPC server.
 var rpc = []options.Option{
 	{Name: "rest", Flags: unused, Help: "Answer public REST requests (default: 0)"},

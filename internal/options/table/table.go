@@ -18,6 +18,7 @@ const (
 	debug       = options.Debug
 	hidden      = options.Hidden
 	unused      = options.Unused
+	obsolete    = options.Obsolete
 )
 
 // Daemon returns the options of trawld.
@@ -34,6 +35,7 @@ func Daemon() []options.Option {
 		in(options.Relay, relay),
 		in(options.BlockCreation, blockCreation),
 		in(options.RPC, rpc),
+		in(options.ZMQ, zmq),
 	)
 }
 
@@ -73,7 +75,7 @@ var chain = []options.Option{
 	{Name: "p2mronly", Flags: debug, Help: "Allow P2MR outputs alone; dialect qbit, regtest only (default: 1)"},
 	{Name: "regtest", Flags: debug, Help: "Use a private chain whose blocks are made on demand; the same as -chain=regtest"},
 	{Name: "signet", Help: "Use the signet, whose blocks are signed; the same as -chain=signet"},
-	{Name: "signetchallenge", Arg: "<hex>", Flags: noNegation | unused, Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet"},
+	{Name: "signetchallenge", Arg: "<hex>", Flags: noNegation, Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet"},
 	{Name: "signetseednode", Arg: "<host>", Flags: noNegation | unused, Help: "Find peers of the signet through <host>; may be repeated (default: those of the public signet)"},
 	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, bip34, dersig, cltv, csv, or with the dialect qbit also cadence, auxpowcommitment, outerwitness, p2mr, p2mrweightv2, futuretime) at <height>; regtest only"},
 	{Name: "testnet", Help: "Use the test network of 2011, which is going away; the same as -chain=test"},

@@ -1,0 +1,188 @@
+// Package notify is the actor that tells other programs of news: it runs commands
+// when the best block changes, when a transaction of a wallet does, and when there is
+// a warning.
+//
+// A block is told of once it is the best one, each on the way to a new tip that has
+// more work than the tip before; none is during the initial download. What happens
+// while no instance of the actor runs, between a panic and its restart, is not told.
+//
+// Some commands run at a time, the rest wait in order, as far as there is room.
+// Running ones get some time when the actor stops, and are left alone then.
+package notify
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// maxRunning is how many commands run at a time.
+	maxRunning = 16
+
+	// maxWaiting is how many wait for that.
+	maxWaiting = 10_000
+
+	// tellDropped is how often the log is told of commands there was no room for.
+	tellDropped = time.Minute
+)
+
+// Config is what the actor is made of.
+type Config struct {
+	Block  string // command for a block; empty: none
+	Wallet string // for a transaction of a wallet
+	Alert  string // for a warning
+
+	// Run runs a command and returns when it has ended, or soon after ctx has.
+	// It logs what is wrong with it.
+	Run func(ctx context.Context, command string)
+
+	View    *chainview.Current
+	Tip     *ask.Topic[messages.TipChanged]
+	Initial *chainview.InitialDownload
+	Wallets *ask.Feed[messages.WalletTxChanged]
+	Raised  *ask.Feed[messages.WarningRaised]
+	Log     *slog.Logger
+}
+
+// Notify is the actor; make one with [New].
+type Notify struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends the commands when the actor stops
+	cancel context.CancelFunc
+
+	best    *chainview.Block // told of, or not to be; nil: the chain is not open yet
+	running map[int]*ask.Worker
+	started int // commands, ever
+	waiting []string
+	dropped int       // since the log was told
+	told    time.Time // when that was
+}
+
+// ended says that a command has.
+type ended struct{ number int }
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	return func() actor.Actor {
+		n := &Notify{cfg: cfg, running: map[int]*ask.Worker{}}
+		n.ctx, n.cancel = context.WithCancel(context.Background())
+		return n
+	}
+}
+
+// Receive implements actor.Actor.
+func (n *Notify) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		n.cfg.Tip.Subscribe(c)
+		n.cfg.Wallets.Subscribe(c)
+		n.cfg.Raised.Subscribe(c)
+		n.best = n.tip()
+	case *actor.Stopping, *actor.Restarting:
+		n.stop(c)
+	case messages.TipChanged:
+		n.blocks(c)
+	case messages.WalletTxChanged:
+		n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
+	case messages.WarningRaised:
+		n.start(c, n.cfg.Alert, func() string { return alertCommand(n.cfg.Alert, m.Text) })
+	case ended:
+		delete(n.running, m.number)
+		n.next(c)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (n *Notify) stop(c actor.Context) {
+	n.cfg.Tip.Unsubscribe(c)
+	n.cfg.Wallets.Unsubscribe(c)
+	n.cfg.Raised.Unsubscribe(c)
+	if len(n.waiting) > 0 {
+		n.cfg.Log.Warn("notify commands that waited are not run", "commands", len(n.waiting))
+	}
+	n.cancel()
+	for _, worker := range n.running {
+		worker.Drop()
+	}
+}
+
+// tip is the end of the active chain, nil before it is open.
+func (n *Notify) tip() *chainview.Block {
+	if reader := n.cfg.View.Open(); reader != nil {
+		return reader.Active().Tip()
+	}
+	return nil
+}
+
+// blocks tells of those that have become the best one since the last time.
+func (n *Notify) blocks(c actor.Context) {
+	reader := n.cfg.View.Open()
+	if reader == nil {
+		return
+	}
+	active, before := reader.Active(), n.best
+	n.best = active.Tip()
+	if before == nil || n.cfg.Initial.Lasts(n.best) {
+		return
+	}
+	if before = reader.Lookup(&before.Hash); before == nil { // the chain was made anew
+		return
+	}
+	fork := active.Fork(before)
+	if fork == n.best && fork != before { // blocks were taken back
+		n.block(c, n.best)
+	}
+	for b := active.Next(fork); b != nil && b.Height <= n.best.Height; b = active.Next(b) {
+		if b.Work.Cmp(before.Work) > 0 || b == n.best {
+			n.block(c, b)
+		}
+	}
+}
+
+func (n *Notify) block(c actor.Context, b *chainview.Block) {
+	n.start(c, n.cfg.Block, func() string { return blockCommand(n.cfg.Block, b.Hash) })
+}
+
+// start runs a command, now or when it is its turn. Nothing is done without one.
+func (n *Notify) start(c actor.Context, configured string, command func() string) {
+	switch {
+	case configured == "":
+	case len(n.waiting) >= maxWaiting:
+		n.drop()
+	default:
+		n.waiting = append(n.waiting, command())
+		n.next(c)
+	}
+}
+
+// drop counts a command that there is no room for.
+func (n *Notify) drop() {
+	n.dropped++
+	if now := time.Now(); now.Sub(n.told) >= tellDropped {
+		n.cfg.Log.Warn("notify commands are not run: too many wait", "commands", n.dropped)
+		n.dropped, n.told = 0, now
+	}
+}
+
+// next runs commands that wait.
+func (n *Notify) next(c actor.Context) {
+	for len(n.waiting) > 0 && len(n.running) < maxRunning {
+		command := n.waiting[0]
+		n.waiting[0] = ""
+		n.waiting = n.waiting[1:]
+		number := n.started
+		n.started++
+		n.running[number] = ask.Go(c, func() any {
+			n.cfg.Run(n.ctx, command)
+			return ended{number}
+		})
+	}
+}

@@ -1,0 +1,230 @@
+package notify_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/notify"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// rig is the actor over a chain in memory, with commands that end when they are let.
+type rig struct {
+	t       *testing.T
+	chain   *chaintest.Chain
+	view    chainview.Current
+	tip     ask.Topic[messages.TipChanged]
+	wallets ask.Feed[messages.WalletTxChanged]
+	raised  ask.Feed[messages.WarningRaised]
+	broken  atomic.Bool // the next command panics
+	hold    chan struct{}
+	ref     *ask.Ref
+	log     bytes.Buffer
+
+	mu   sync.Mutex
+	ran  []string
+	left int // commands that were running when the actor stopped
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	net, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := actortest.New(t)
+	r := &rig{t: t, chain: chaintest.New(net.Params)}
+	r.view.Set(r.chain)
+	now := func() time.Time { return r.chain.Active().Tip().Header.Timestamp }
+	r.ref = sys.Spawn("notify", notify.New(notify.Config{
+		Block: "block %s", Wallet: "tx %s %w %b %h", Alert: "alert %s", Run: r.run,
+		View: &r.view, Tip: &r.tip, Initial: chainview.NewInitialDownload(&r.view, "", 0, now, func() {}),
+		Wallets: &r.wallets, Raised: &r.raised, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+	}))
+	synctest.Wait()
+	return r
+}
+
+func (r *rig) run(ctx context.Context, command string) {
+	if r.broken.Swap(false) {
+		panic("broken")
+	}
+	r.mu.Lock()
+	r.ran = append(r.ran, command)
+	hold := r.hold
+	r.mu.Unlock()
+	if hold == nil {
+		return
+	}
+	select {
+	case <-hold:
+	case <-ctx.Done():
+		r.mu.Lock()
+		r.left++
+		r.mu.Unlock()
+	}
+}
+
+// holdAll keeps the commands that begin from now on from ending.
+func (r *rig) holdAll() chan struct{} {
+	hold := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hold = hold
+	return hold
+}
+
+// took returns what was run since the last time, sorted.
+func (r *rig) took() []string {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ran := r.ran
+	r.ran = nil
+	slices.Sort(ran)
+	return ran
+}
+
+// told announces the tip and wants to hear of blocks.
+func (r *rig) told(blocks ...*chainview.Block) {
+	r.t.Helper()
+	tip := r.chain.Active().Tip()
+	r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+	var want []string
+	for _, b := range blocks {
+		want = append(want, "block "+b.Hash.String())
+	}
+	slices.Sort(want)
+	if got := r.took(); !slices.Equal(got, want) {
+		r.t.Errorf("told of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func (r *rig) mine(n int) []*chainview.Block {
+	from := r.chain.Active().Height()
+	for range n {
+		r.chain.Mine(chaintest.Template{})
+	}
+	var mined []*chainview.Block
+	for height := from + 1; height <= r.chain.Active().Height(); height++ {
+		mined = append(mined, r.chain.Active().At(height))
+	}
+	return mined
+}
+
+// Each block that becomes the best one is told of once, none of those that are
+// there before, none in the initial download.
+func TestBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.told()
+		r.told(r.mine(1)...)
+		r.told()
+		r.told(r.mine(7)...)
+		r.view.SetImporting(true)
+		r.told(r.mine(1)...) // the initial download is over for good
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.view.SetImporting(true)
+		r.mine(3)
+		r.told()
+		r.view.SetImporting(false)
+		r.told(r.mine(2)...)
+	})
+}
+
+// What other programs sent does not become a command.
+func TestCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		id, block := chainhash.Hash{1}, messages.Tip{Hash: chainhash.Hash{2}, Height: 7}
+		r.wallets.Publish(messages.WalletTxChanged{Wallet: "it's; $(x) %s\x00", TxID: id})
+		r.wallets.Publish(messages.WalletTxChanged{TxID: id, Block: &block})
+		r.raised.Publish(messages.WarningRaised{Text: "Unknown rules; $(rm -rf '/')\n`x` (bit 27)"})
+		want := []string{
+			`alert 'Unknown rules; (rm -rf /)x (bit 27)'`,
+			fmt.Sprintf("tx %s '' %s 7", id, block.Hash),
+			fmt.Sprintf(`tx %s 'it'"'"'s; $(x) %%s' unconfirmed -1`, id),
+		}
+		if got := r.took(); !slices.Equal(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// So many run at a time, so many wait, in order; of the rest the log is told once a
+// minute.
+func TestBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		hold := r.holdAll()
+		text := func(i int) string { return fmt.Sprintf("%05d", i) }
+		for i := range 10_116 {
+			r.raised.Publish(messages.WarningRaised{Text: text(i)})
+		}
+		if got := r.took(); len(got) != 16 {
+			t.Errorf("%d run at a time", len(got))
+		}
+		time.Sleep(time.Minute)
+		r.raised.Publish(messages.WarningRaised{Text: "late"})
+		synctest.Wait()
+		if lines := strings.Split(strings.TrimSpace(r.log.String()), "\n"); len(lines) != 2 ||
+			!strings.HasSuffix(lines[0], "commands=1") || !strings.HasSuffix(lines[1], "commands=100") {
+			t.Errorf("logged %q", lines)
+		}
+		close(hold)
+		got := r.took()
+		if len(got) != 10_000 || got[0] != "alert '00016'" || got[9_999] != "alert '10015'" {
+			t.Errorf("%d ran, from %s", len(got), got[0])
+		}
+	})
+}
+
+// A stop ends soon, whatever runs, and nothing that waits begins.
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.holdAll()
+		for range 20 {
+			r.raised.Publish(messages.WarningRaised{Text: "x"})
+		}
+		synctest.Wait()
+		if err := r.ref.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.took(); len(got) != 16 || r.left != 16 {
+			t.Errorf("%d ran, %d were left", len(got), r.left)
+		}
+		if !strings.Contains(r.log.String(), "commands=4") {
+			t.Errorf("logged %s", r.log.String())
+		}
+	})
+}
+
+// After a panic the news that follow are told.
+func TestPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.broken.Store(true)
+		r.mine(1)
+		r.told()
+		r.told(r.mine(2)...)
+	})
+}

@@ -1,0 +1,11 @@
+package messages
+
+import "github.com/btcsuite/btcd/chaincfg/chainhash"
+
+// WalletTxChanged announces that a transaction came into a wallet, or changed there,
+// and that this is on disk.
+type WalletTxChanged struct {
+	Wallet string // its name
+	TxID   chainhash.Hash
+	Block  *Tip // that it is in; nil: none of the active chain
+}
