@@ -175,9 +175,9 @@ func TestUnreadConfigIsTold(t *testing.T) {
 		files disk
 		want  int
 	}{
-		"both":  {disk{"/data/trawl.conf": "port=1", "/data/bitcoin.conf": "port=2"}, 1},
-		"own":   {disk{"/data/trawl.conf": "port=1"}, 0},
-		"other": {disk{"/data/bitcoin.conf": "port=1"}, 0},
+		"both":  {disk{"/data/trawl.conf": []byte("port=1"), "/data/bitcoin.conf": []byte("port=2")}, 1},
+		"own":   {disk{"/data/trawl.conf": []byte("port=1")}, 0},
+		"other": {disk{"/data/bitcoin.conf": []byte("port=1")}, 0},
 	} {
 		s := New([]Option{{Name: "port"}, {Name: "conf"}, {Name: "datadir"}, {Name: "includeconf"}}, "/data")
 		if err := s.ReadConfig(test.files); err != nil {
