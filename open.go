@@ -50,7 +50,8 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 		HeaderLen: o.net.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
 	}
 	var e chain.Engine
-	err := cores.Catch(func() (err error) { // what reads through btcd's interface panics over damage
+	// What reads through btcd's interface panics over damage.
+	err := cores.Catch(func() (err error) { //nolint:contextcheck // an engine opens as a whole
 		e, err = o.engine(options)
 		return err
 	})
@@ -65,7 +66,7 @@ func (o *opener) open(context.Context) (chain.Engine, error) {
 	if err := chaindb.Rebuild(options); err != nil {
 		return nil, err
 	}
-	return o.engine(options)
+	return o.engine(options) //nolint:contextcheck // as above
 }
 
 func (o *opener) engine(options chaindb.Options) (chain.Engine, error) {

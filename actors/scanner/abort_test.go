@@ -71,7 +71,7 @@ func TestAbortAtTheLastBlock(t *testing.T) {
 	r := newRig(t, height)
 	for _, from := range []int32{height, height - 1, 1} {
 		entered, release := make(chan struct{}, 100), make(chan struct{})
-		ref := r.spawn(options{workers: 1, name: string(rune('a' + from%26)), hook: func(at heights) {
+		ref := r.spawn(options{workers: 1, name: string('a' + from%26), hook: func(at heights) {
 			if at.to > height {
 				entered <- struct{}{}
 				<-release
@@ -91,4 +91,3 @@ func TestAbortAtTheLastBlock(t *testing.T) {
 		}
 	}
 }
-

@@ -56,10 +56,10 @@ func fromLevelDB(err error) error {
 // [ErrCorrupt] and [ErrDamaged].
 type tableError struct{ err error }
 
-func (e *tableError) Error() string {
-	return "chain database is damaged (it is checked at the next start and built anew from the block files if need be; " +
-		"-reindex-chainstate does so at once): " + e.err.Error()
-}
+const damagedText = "chain database is damaged (it is checked at the next start and built anew from the block files if need be; " +
+	"-reindex-chainstate does so at once)"
+
+func (e *tableError) Error() string { return damagedText + ": " + e.err.Error() }
 
 func (*tableError) Is(target error) bool { return target == ErrCorrupt || target == ErrDamaged }
 

@@ -30,7 +30,7 @@ func (db *DB) seen(err error) error {
 	var damage *ldberrors.ErrCorrupted
 	if errors.As(err, &damage) {
 		db.suspect.Do(func() {
-			db.o.Log.Error(fromLevelDB(damage).Error())
+			db.o.Log.Error(damagedText, "err", damage)
 			note := filepath.Join(db.o.Dir, suspectFile)
 			if err := atomicfile.Write(vfs.OS, note, []byte(err.Error()+"\n"), 0o600); err != nil {
 				db.o.Log.Error("this could not be noted for the next start", "err", err)

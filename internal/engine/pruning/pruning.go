@@ -48,9 +48,18 @@ type Config struct {
 	After int32
 }
 
+// A Store has the files that are removed: a [chaindb.DB].
+type Store interface {
+	Files() (files []chaindb.BlockFile, used int64)
+	Used() int64
+	Pruned(visit func(*chainhash.Hash)) error
+	Prune(numbers []int) error
+	Reloading() bool
+}
+
 // A Chain is what is pruned.
 type Chain struct {
-	DB   *chaindb.DB
+	DB   Store
 	Tree *chainview.Tree
 	Log  *slog.Logger
 	Now  func() time.Time
