@@ -13,8 +13,10 @@ var ErrOtherScript = errors.New("script is not the descriptor's")
 // Solution tells what is known of how to spend one script of a descriptor.
 type Solution struct {
 	// Text describes the script alone, with the keys of the index and their
-	// origins, and with checksum. As in Core it is what the script and its
-	// keys tell: combo() and sortedmulti() are not in it.
+	// origins, and with checksum. As in Core it is inferred from the scripts and
+	// their keys, not from the descriptor: combo() and sortedmulti() are not in
+	// it, a miniscript may be another one with the same script, and where a part
+	// cannot be described it is rawtr() or addr().
 	Text string
 
 	// Solvable is false if the text only repeats the script or its address.
@@ -55,8 +57,7 @@ func (d *Descriptor) Solve(index uint32, script []byte) (*Solution, error) {
 	}
 	if !d.IsSolvable() {
 		text := Infer(script, d.net)
-		opaque := strings.HasPrefix(text, "addr(") || strings.HasPrefix(text, "raw(") || strings.HasPrefix(text, "rawmr(")
-		return &Solution{Text: text, Solvable: !opaque}, nil
+		return &Solution{Text: text, Solvable: isSolution(text)}, nil
 	}
 	if m, ok := d.root.(*merkle); ok {
 		return d.solveP2MR(m, index)
@@ -65,52 +66,33 @@ func (d *Descriptor) Solve(index uint32, script []byte) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.solve(place)
+	return s.solve(place, script)
 }
 
 // solver works out how to spend the scripts of one index.
 type solver struct {
-	*Descriptor // to be changed: not shared
+	*Descriptor
 
-	public  [][]byte // by the number of the key
-	derived []DerivedKey
+	public  [][]byte     // by the number of the key
+	derived []DerivedKey // of all key expressions
 }
 
-// solver copies the descriptor, with keys that print as those of the index.
+// solver computes the keys of an index.
 func (d *Descriptor) solver(index uint32) (*solver, error) {
 	derived, err := d.KeysAt(index)
 	if err != nil {
 		return nil, err
 	}
-	copies, err := Parse(d.String(), d.net, Options{})
-	if err != nil {
-		return nil, err
-	}
-	s := &solver{Descriptor: copies[0]}
+	s := &solver{Descriptor: d, derived: derived}
 	for _, k := range s.keys {
-		at := slices.IndexFunc(derived, func(dk DerivedKey) bool { return dk.Expression == k.expression })
-		s.derived = append(s.derived, derived[at])
-		s.public = append(s.public, derived[at].PublicKey)
+		s.public = append(s.public, s.at(k.expression).PublicKey)
 	}
-	s.print(s.root, false)
 	return s, nil
 }
 
-// print makes the keys within a script expression print as derived ones.
-func (s *solver) print(root script, xOnly bool) {
-	switch expression := root.(type) {
-	case *keyScript:
-		s.printKeys(xOnly || expression.name == "rawtr", expression.key)
-	case *multi:
-		s.printKeys(xOnly, expression.keys...)
-	case *wrapped:
-		s.print(expression.inner, xOnly)
-	case *taproot:
-		s.printKeys(true, expression.internal)
-		expression.tree.each(func(leaf script) { s.print(leaf, true) })
-	case *policy:
-		s.printKeys(xOnly, expression.keys...)
-	}
+// at returns the key of a key expression.
+func (s *solver) at(expression int) *DerivedKey {
+	return &s.derived[slices.IndexFunc(s.derived, func(dk DerivedKey) bool { return dk.Expression == expression })]
 }
 
 // each visits the leaves from left to right.
@@ -125,28 +107,29 @@ func (t *tapTree) each(visit func(leaf script)) {
 	}
 }
 
-func (s *solver) printKeys(xOnly bool, keys ...*key) {
-	for _, k := range keys {
-		from := s.derived[k.number]
-		origin := &keyOrigin{fingerprint: from.Fingerprint, steps: from.Path}
-		*k = key{
-			keySource: &constantKey{public: from.PublicKey, xOnly: xOnly},
-			number:    k.number, expression: k.expression, origin: origin,
-		}
-	}
-}
-
 // solve describes the script at a place among those of the descriptor.
-func (s *solver) solve(place int) (*Solution, error) {
-	if combo, ok := s.root.(*keyScript); ok && combo.name == "combo" {
-		s.root = comboPart(combo.key, place)
+func (s *solver) solve(place int, script []byte) (*Solution, error) {
+	root := s.root
+	if combo, ok := root.(*keyScript); ok && combo.name == "combo" {
+		root = comboPart(combo.key, place)
 	}
-	solution := &Solution{Solvable: true}
-	if err := s.explain(s.root, solution); err != nil {
+	solution := new(Solution)
+	if err := s.explain(root, solution); err != nil {
 		return nil, err
 	}
-	solution.Text = s.String()
+	k := new(known)
+	if err := s.know(k, root); err != nil {
+		return nil, err
+	}
+	solution.Text = k.describe(script, s.net)
+	solution.Solvable = isSolution(solution.Text)
 	return solution, nil
+}
+
+// isSolution reports whether a text does more than to repeat a script or its
+// address.
+func isSolution(text string) bool {
+	return !strings.HasPrefix(text, "addr(") && !strings.HasPrefix(text, "raw(") && !strings.HasPrefix(text, "rawmr(")
 }
 
 // comboPart returns the expression for one of the scripts of combo().
@@ -160,16 +143,13 @@ func comboPart(k *key, place int) script {
 	}[place]
 }
 
-// explain gives a script expression the form that its script tells, and notes
-// inner scripts and keys.
+// explain notes inner scripts and keys.
 func (s *solver) explain(root script, solution *Solution) error {
 	switch expression := root.(type) {
 	case *keyScript:
 		if expression.name == "pkh" || expression.name == "wpkh" {
-			solution.Key = &s.derived[expression.key.number]
+			solution.Key = s.at(expression.key.expression)
 		}
-	case *multi:
-		s.sort(expression)
 	case *wrapped:
 		scripts, err := expression.inner.scripts(s.public)
 		if err != nil {
@@ -187,28 +167,11 @@ func (s *solver) explain(root script, solution *Solution) error {
 			return err
 		}
 		solution.Taproot = tree
-		if expression.tree != nil {
-			_, err := s.arrange(expression.tree)
-			return err
+		if expression.tree == nil {
+			solution.Key = s.at(expression.internal.expression)
 		}
-		solution.Key = &s.derived[expression.internal.number]
 	}
 	return nil
-}
-
-// sort replaces sortedmulti() by multi() with the keys in their order.
-func (s *solver) sort(m *multi) {
-	if !m.sorted {
-		return
-	}
-	scriptKey := func(k *key) []byte {
-		if m.tapscript {
-			return s.public[k.number][1:]
-		}
-		return s.public[k.number]
-	}
-	m.sorted, m.name = false, strings.TrimPrefix(m.name, "sorted")
-	slices.SortStableFunc(m.keys, func(a, b *key) int { return bytes.Compare(scriptKey(a), scriptKey(b)) })
 }
 
 // arrange puts the subtree with the lowest script first, because the output
@@ -219,7 +182,7 @@ func (s *solver) arrange(t *tapTree) (lowest []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return scripts[0], s.explain(t.leaf, &Solution{})
+		return scripts[0], nil
 	}
 	left, err := s.arrange(t.left)
 	if err != nil {

@@ -54,6 +54,17 @@ func (e *Expression) Check() *Problem {
 	return nil
 }
 
+// Sane reports whether the expression can be a script of its own. Unlike what
+// passes [Expression.Check] it may be one that nothing satisfies.
+func (e *Expression) Sane() bool {
+	for _, n := range e.nodes {
+		if !n.saneWithin(e.ctx) {
+			return false
+		}
+	}
+	return e.root.typ.has("Bs")
+}
+
 // fault names what is wrong with a valid expression; whole says that it is no
 // part of another. There is no name for a wrong base type.
 func (n *node) fault(ctx Context, whole bool) string {

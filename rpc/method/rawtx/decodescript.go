@@ -70,8 +70,8 @@ func (m *methods) describeScript(script []byte) scriptResult {
 	shown.P2SH = m.address(rawtx.ScriptHash(script))
 	if segwit, ok := wrapSegwit(script, shown.Type); ok {
 		wrapped := &segwitResult{m.printer.ScriptPubKey(segwit), m.address(rawtx.ScriptHash(segwit))}
-		if shown.Type == "multisig" {
-			wrapped.Desc = wrapDescriptor(shown.Desc, "wsh(", ")")
+		if shown.Type == "multisig" || shown.Type == "nonstandard" { // the others are keys, whose hash tells nothing
+			wrapped.Desc = descriptor.InferWitness(script, m.net)
 		}
 		shown.Segwit = wrapped
 	}
