@@ -278,7 +278,11 @@ func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
 		fresh.Zero()
 		locked := w.ledger.Locked()
 		right, err := w.unlockWith(masters)
-		if locked {
+		switch {
+		case err != nil: // as in Core: a wrong passphrase locks
+			w.keys.stop()
+			w.ledger.Lock()
+		case locked:
 			w.ledger.Lock()
 		}
 		if err != nil {

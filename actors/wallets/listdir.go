@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -27,7 +28,11 @@ func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEn
 	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			log.Warn("wallet directory not searched", "path", path, "err", err)
+			note := "Error while scanning wallet dir item: %v [%s]."
+			if path == dir {
+				note = "Error scanning directory entries under: %v [%s]"
+			}
+			corelog.Printf(log, slog.LevelWarn, note, err, path)
 			return fs.SkipDir
 		}
 		name, relErr := filepath.Rel(dir, path)

@@ -22,13 +22,18 @@ func payment(script []byte, from byte) *wire.MsgTx {
 	return tx
 }
 
-func noTxs() []messages.PoolTx { return nil }
-
 // Whoever is told that the wallets are in step with the pool finds its transactions
 // in their files, whatever happens to the process.
 func TestSyncedIsWritten(t *testing.T) {
 	var full atomic.Bool
-	r := small(t, setup{pool: noTxs, fail: func() error {
+	var last atomic.Pointer[wire.MsgTx]
+	content := func() []messages.PoolTx {
+		if tx := last.Load(); tx != nil {
+			return []messages.PoolTx{{Tx: tx}}
+		}
+		return nil
+	}
+	r := small(t, setup{pool: content, fail: func() error {
 		if full.Load() {
 			return errors.New("no space left on device")
 		}
@@ -54,7 +59,8 @@ func TestSyncedIsWritten(t *testing.T) {
 		do(t, next.wallet(t, "w"), messages.GetTransaction{TxID: tx.TxHash()})
 	}
 	full.Store(true)
-	r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: payment(script, 100), Added: true}}})
+	last.Store(payment(script, 100))
+	r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: last.Load(), Added: true}}})
 	if _, err := try(t, r.ref, messages.SyncWallets{}); err == nil {
 		t.Error("a wallet that cannot write is in step")
 	}

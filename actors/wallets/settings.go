@@ -21,6 +21,17 @@ import (
 type settings struct {
 	path string
 	mu   sync.Mutex
+
+	// unnamed: the wallet without a name was loaded because the file names none. As
+	// in Core it is in the list when that is written for another one.
+	unnamed bool
+}
+
+// LoadUnnamed notes that the wallet without a name is loaded.
+func (s *settings) LoadUnnamed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unnamed = true
 }
 
 // The members of the file that are ours.
@@ -61,6 +72,9 @@ func (s *settings) Set(name string, load bool) error {
 	names, err := walletsOf(members)
 	if err != nil {
 		return err
+	}
+	if s.unnamed && names == nil {
+		names = []string{""}
 	}
 	if slices.Contains(names, name) == load {
 		return nil

@@ -46,6 +46,7 @@ func (w *Wallets) toLoad() []string {
 	if len(names) == 0 {
 		if _, err := os.Stat(withFile(w.cfg.Dir)); err == nil {
 			names = append(names, "")
+			w.settings.LoadUnnamed()
 		}
 	}
 	return names

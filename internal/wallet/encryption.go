@@ -50,9 +50,6 @@ func (w *Wallet) Unlock(master *walletfile.Secret) error {
 	w.master = master.Clone()
 	w.sealPQC()
 	w.completeCaches()
-	for _, s := range w.activeSources() {
-		_ = w.topUp(s, 0) // what cannot be derived is missed when it is asked for
-	}
 	return nil
 }
 

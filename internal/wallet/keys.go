@@ -57,6 +57,9 @@ type hdKey struct {
 	uses   map[messages.HDKeyUse]bool
 }
 
+// Descriptors returns how many descriptors the wallet has.
+func (w *Wallet) Descriptors() int { return len(w.sources) }
+
 // HDKeys returns the extended keys of the descriptors, or of the active ones
 // only, in the order of their public keys.
 //
