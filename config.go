@@ -129,6 +129,7 @@ type Config struct {
 type RegtestConfig struct {
 	Activation  map[string]int32            // heights of rules, by the names of -testactivationheight
 	VersionBits map[string]VersionBitsRules // of rules that miners decide, by the names of -vbparams
+	BIP94       bool                        // the rules of testnet4 against time warps hold
 
 	// The rest is for the dialect qbit.
 	AnyOutput bool // outputs need not be P2MR
@@ -182,7 +183,7 @@ func (c *Config) network() (*dialect.Network, error) {
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
 		SignetChallenge: c.SignetChallenge,
 		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
-		VersionBits: c.Regtest.versionBits(), BlockVersion: c.BlockCreation.Version,
+		VersionBits: c.Regtest.versionBits(), BlockVersion: c.BlockCreation.Version, BIP94: c.Regtest.BIP94,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)

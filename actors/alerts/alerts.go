@@ -110,11 +110,11 @@ func (a *Alerts) tip() *chainview.Block {
 func (a *Alerts) found(c actor.Context, m looked) {
 	a.worker, a.seen = nil, m.tip
 	for _, bit := range m.lockedIn {
-		a.cfg.Log.Warn(ruleText(bit), "height", m.tip.Height, "state", "locked in")
+		a.cfg.Log.Warn("Unknown new rules are locked in", "versionbit", bit, "height", m.tip.Height)
 	}
 	if len(m.active) > 0 && a.newRules == "" {
 		a.newRules = ruleText(m.active[0])
-		a.cfg.Log.Warn(a.newRules, "height", m.tip.Height)
+		a.cfg.Log.Warn("Unknown new rules activated", "versionbit", m.active[0], "height", m.tip.Height)
 		a.cfg.Raised.Publish(messages.WarningRaised{Text: a.newRules})
 	}
 	a.answer(a.served)

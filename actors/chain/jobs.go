@@ -124,8 +124,10 @@ func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(
 // nothing waits for the disk.
 func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine) (R, error)) job {
 	return func(e Engine) (func(), error) {
-		if call.Ctx.Err() != nil {
+		select {
+		case <-call.Ctx.Done():
 			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
+		default:
 		}
 		got, err := work(e)
 		var broken error

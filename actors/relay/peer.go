@@ -253,3 +253,12 @@ func roundedFee(rate int64) int64 {
 	}
 	return filterSteps[i]
 }
+
+// txType is how a transaction is asked for by its id: with its witness where the peer
+// has it.
+func (p *peer) txType() wire.InvType {
+	if p.info.Remote.Version.Services&wire.SFNodeWitness != 0 {
+		return wire.InvTypeWitnessTx
+	}
+	return wire.InvTypeTx
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -196,7 +197,7 @@ func (r *rig) takeIn(tx *wire.MsgTx, own bool) {
 func (r *rig) join(typ p2p.ConnectionType) *remote {
 	r.t.Helper()
 	r.peers++
-	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{WtxidRelay: true}}}
+	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness}}}}
 	r.joined = append(r.joined, p)
 	r.ref.Tell(link.Joined{Peer: p})
 	synctest.Wait()

@@ -221,7 +221,7 @@ func (r *Relay) request(now time.Time) {
 	for p, wants := range r.requests.next(now) {
 		msg := wire.NewMsgGetData()
 		for _, w := range wants {
-			kind := wire.InvTypeWitnessTx
+			kind := p.txType()
 			if w.asked.wtxid {
 				kind = invWtx
 			}

@@ -126,6 +126,7 @@ func (s *Sync) startHeaders(p *peer, from bool) {
 	if (s.syncing > 0 || !from) && s.age(s.best) >= DefaultMaxTipAge {
 		return
 	}
+	s.findBest() // headers come from elsewhere too
 	start := s.best
 	if start.Parent != nil {
 		start = start.Parent // so that the answer is not empty
@@ -303,7 +304,7 @@ func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
 	if len(blocks) > 1 {
 		s.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
 	}
-	if len(blocks) == 1 && p.speaksCompact && len(s.flights) == 0 && s.have(last.Parent) && !last.Parent.Status().Invalid() {
+	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.flights) == 0 && s.have(last.Parent) && !last.Parent.Status().Invalid() {
 		s.requestCompact(p, blocks[0])
 		return
 	}

@@ -187,6 +187,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	last := s.reader.Lookup(&a.list[len(a.list)-1].Hash)
 	switch {
 	case a.err != nil:
+		s.tellRefused(&a)
 		s.punish(p, a.err, a.compact, s.headerText(&a))
 	case last == nil:
 	case a.then != nil:
@@ -197,6 +198,21 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 		s.extended(p, last, a)
 	}
 	s.done(c, p, a.handled)
+}
+
+// tellRefused logs which header was refused, and why.
+func (s *Sync) tellRefused(a *headersAnswer) {
+	var reject *messages.RejectError
+	if !errors.As(a.err, &reject) {
+		return
+	}
+	for i := range a.list {
+		if hash := &a.list[i].Hash; s.reader.Lookup(hash) == nil {
+			corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug,
+				"AcceptBlockHeader: Consensus::ContextualCheckBlockHeader: %v, %v", hash, reject)
+			return
+		}
+	}
 }
 
 // headerText is what is said of a peer whose header is refused.

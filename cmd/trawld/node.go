@@ -204,7 +204,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		return trawl.Config{}, err
 	}
 	return trawl.Config{
-		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, MaxTipAge: time.Duration(o.Int("maxtipage", 0)) * time.Second,
+		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, MaxTipAge: maxTipAge(o),
 		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,

@@ -2,8 +2,10 @@ package main
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
@@ -13,11 +15,15 @@ import (
 // chains they are passed over, as Core does.
 func regtestConfig(o *options.Settings) (trawl.RegtestConfig, error) {
 	if o.Chain() != options.Regtest {
+		if len(o.Strings("test")) > 0 {
+			return trawl.RegtestConfig{}, refuse("-test=<option> can only be used with regtest")
+		}
 		return trawl.RegtestConfig{}, nil
 	}
 	c := trawl.RegtestConfig{
 		Activation:  make(map[string]int32),
 		VersionBits: make(map[string]trawl.VersionBitsRules),
+		BIP94:       slices.Contains(o.Strings("test"), "bip94"),
 		AnyOutput:   !o.Bool("p2mronly", true), ASERT: o.Bool("asert", false),
 	}
 	for _, text := range o.Strings("testactivationheight") {
@@ -77,6 +83,16 @@ func readVersionBits(to map[string]trawl.VersionBitsRules, text string) error {
 func wholeInt(text string, bits int) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, bits)
 	return n, err == nil && text[0] != '+'
+}
+
+// maxTipAge reads -maxtipage, 0 where it is not set.
+func maxTipAge(o *options.Settings) time.Duration {
+	const most = math.MaxInt64 / int64(time.Second)
+	age := time.Duration(min(o.Int("maxtipage", 0), most)) * time.Second
+	if age == 0 && o.IsSet("maxtipage") {
+		return time.Nanosecond // and not the default
+	}
+	return age
 }
 
 // dialectQbit is the dialect whose regtest has more rules to choose.

@@ -42,6 +42,7 @@ func HasDeployment(name string) bool { return name == nameTestDummy || name == n
 // choose makes a regtest follow its operator.
 func (n *Network) choose(c Choices) {
 	n.BlockVersion = c.BlockVersion
+	n.Params.EnforceBIP94 = n.Params.EnforceBIP94 || c.BIP94
 	for rule, height := range c.Activation {
 		n.activate(rule, height)
 	}

@@ -1,9 +1,11 @@
 package dialect_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/dialect"
 )
@@ -89,4 +91,23 @@ func named(t *testing.T, family string, c dialect.Choices) *dialect.Network {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A block may hold what no block of the chain can: whoever reads it says why not.
+func TestReadBlockOfAnySize(t *testing.T) {
+	n := named(t, "", dialect.Choices{})
+	block := *n.Params.GenesisBlock
+	tx := block.Transactions[0].Copy()
+	tx.TxIn[0].Witness = wire.TxWitness{make([]byte, 5_000_000)}
+	block.Transactions = []*wire.MsgTx{tx}
+	var raw bytes.Buffer
+	if err := block.Serialize(&raw); err != nil {
+		t.Fatal(err)
+	}
+	size := raw.Len()
+	raw.WriteString("more")
+	got, end, err := n.ReadBlock(raw.Bytes())
+	if err != nil || end != size || len(got.Transactions[0].TxIn[0].Witness[0]) != 5_000_000 || got.BlockHash() != block.BlockHash() {
+		t.Errorf("%d of %d bytes: %v", end, size, err)
+	}
 }

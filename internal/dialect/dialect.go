@@ -165,11 +165,15 @@ func (n *Network) ReadBlock(raw []byte) (block *wire.MsgBlock, size int, err err
 		return nil, 0, io.ErrUnexpectedEOF
 	}
 	block = new(wire.MsgBlock)
-	header, rest := bytes.NewReader(raw[:wire.MaxBlockHeaderPayload]), bytes.NewReader(raw[at:])
-	if err := block.Deserialize(io.MultiReader(header, rest)); err != nil {
+	if err := block.Header.Deserialize(bytes.NewReader(raw)); err != nil {
 		return nil, 0, err
 	}
-	return block, len(raw) - rest.Len(), nil
+	txs, end, err := consensus.ReadTxs(bytes.Clone(raw[at:]), 0) // what is read points into it
+	if err != nil {
+		return nil, 0, err
+	}
+	block.Transactions = txs.List
+	return block, at + end, nil
 }
 
 // Active reports whether a buried deployment holds for the block at height.

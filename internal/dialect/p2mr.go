@@ -67,6 +67,7 @@ type Choices struct {
 	Activation  map[string]int32       // of regtests: heights of rules by the names of -testactivationheight
 	VersionBits map[string]VersionBits // of regtests: signalling by the names of -vbparams
 
+	BIP94        bool   // of regtests: the rules against time warps hold (-test=bip94)
 	BlockVersion *int32 // of regtests: that of blocks made here (-blockversion)
 
 	// The rest is for regtests of P2MR chains.

@@ -3,12 +3,14 @@ package bitcoin
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -148,6 +150,9 @@ func (e *Engine) stepForward(at *chainview.Block) error {
 	}
 	s := step{block: at, txs: len(b.List), mark: e.coins.Mark()}
 	undo, err := e.connect(at, b)
+	if rejected, ok := errors.AsType[*messages.RejectError](err); ok {
+		corelog.Printf(e.log, slog.LevelInfo, "Block validation error: %v", rejected)
+	}
 	if err != nil {
 		return err
 	}

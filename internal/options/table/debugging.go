@@ -42,6 +42,6 @@ var debugging = []options.Option{
 	{Name: "printpriority", Flags: debug | unused, Help: "Log the fee rate of transactions when blocks are made"},
 	{Name: "stopafterblockimport", Flags: debug, Help: "Stop once the blocks of -loadblock are loaded (default: 0)"},
 	{Name: "stopatheight", Flags: debug, Help: "Stop once the chain has this height (default: 0, never)"},
-	{Name: "test", Arg: "<option>", Flags: debug | unused, Help: "Set an option for tests"},
+	{Name: "test", Arg: "<option>", Flags: debug, Help: "Set an option for tests on a regtest; bip94: the rules of testnet4 against time warps hold"},
 	{Name: "uacomment", Arg: "<cmt>", Help: "Add a comment to the name that peers see; may be repeated"},
 }

@@ -60,6 +60,7 @@ func (d *Deps) selection() messages.SelectTxs {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
+		generate(),
 		generateBlock(&d),
 		generateToAddress(&d),
 		generateToDescriptor(&d),

@@ -130,7 +130,7 @@ func (d *Deps) templateReply(t *template) *templateReply {
 		Capabilities: []string{"proposal"},
 		Version:      header.Version,
 		Parent:       t.tip.Hash,
-		Txs:          d.templateTxs(t, segwit),
+		Txs:          templateTxs(t, segwit),
 		Value:        coinbase.TxOut[0].Value,
 		LongPollID:   fmt.Sprintf("%v%d", t.tip.Hash, t.updates),
 		Target:       pow.Target(header.Bits),
@@ -192,7 +192,7 @@ func (d *Deps) addRules(r *templateReply, tip *chainview.Block, segwit bool) {
 }
 
 // templateTxs describes the transactions after the coinbase.
-func (d *Deps) templateTxs(t *template, segwit bool) []templateTx {
+func templateTxs(t *template, segwit bool) []templateTx {
 	list, places := make([]templateTx, len(t.txs)), make(map[chainhash.Hash]int, len(t.txs))
 	for i := range t.txs {
 		tx := &t.txs[i]

@@ -1,0 +1,18 @@
+package mining
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// goneWords are Core's of a method that it had once: tools and tests look for them.
+const goneWords = "has been replaced by the -generate cli option. Refer to -help for more information."
+
+func generate() command.Command {
+	gone := command.Command{Name: "generate", Category: command.Hidden, Summary: goneWords}
+	gone.Run = func(context.Context, *command.Args) (any, error) {
+		return nil, command.Error{Code: command.MethodNotFound, Message: gone.Help()}
+	}
+	return gone
+}
