@@ -249,6 +249,13 @@ func (n *Node) startCoinStats(ctx context.Context) error {
 func (n *Node) lockFor(ctx context.Context, x *coinStats) error {
 	reader := n.view.Open()
 	active := reader.Active()
+	known := func(hash *chainhash.Hash) bool { return reader.Lookup(hash) != nil }
+	if hash, _, ok := x.Best(); ok && !known(&hash) {
+		// The power failed, and the chain knows less than the index.
+		if err := x.Rewind(known); err != nil {
+			return fmt.Errorf("trawl: %s: %w", coinStatsName, err)
+		}
+	}
 	from := int32(0)
 	if hash, _, ok := x.Best(); ok {
 		if b := reader.Lookup(&hash); b != nil {

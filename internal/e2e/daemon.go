@@ -221,6 +221,9 @@ func (d *Daemon) WantCleanEnd() {
 	}
 }
 
+// Pid returns the number of the process.
+func (d *Daemon) Pid() int { return d.process.cmd.Process.Pid }
+
 // HasEnded reports whether the process has ended.
 func (d *Daemon) HasEnded() bool { return d.process.HasEnded() }
 

@@ -66,6 +66,17 @@ func newWalletWorkload(t *testing.T, d *e2e.Daemon) *walletWorkload {
 
 func (w *walletWorkload) killOnce(t *testing.T, random *rand.Rand) {
 	t.Helper()
+	w.cutOnce(t, random, w.d.Kill)
+	for random.IntN(2) == 0 {
+		w.d.KillStarting(time.Duration(random.Int64N(int64(300 * time.Millisecond))))
+	}
+	w.d.Restart()
+	w.check(t)
+}
+
+// cutOnce makes calls until cut ends the node.
+func (w *walletWorkload) cutOnce(t *testing.T, random *rand.Rand, cut func()) {
+	t.Helper()
 	w.killed.Store(false)
 	w.call = w.d.Call // of the process that is to be killed
 	calls := w.calls.Load() + int64(random.IntN(60))
@@ -75,15 +86,10 @@ func (w *walletWorkload) killOnce(t *testing.T, random *rand.Rand) {
 	e2e.Eventually(t, time.Minute, "the workload gets on", func() bool { return w.calls.Load() >= calls || len(ended) > 0 })
 	<-time.After(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
 	w.killed.Store(true)
-	w.d.Kill()
+	cut()
 	if err := <-ended; err != nil {
 		t.Fatalf("%v\nlog:\n%s", err, w.d.LogTail())
 	}
-	for random.IntN(2) == 0 {
-		w.d.KillStarting(time.Duration(random.Int64N(int64(300 * time.Millisecond))))
-	}
-	w.d.Restart()
-	w.check(t)
 }
 
 // run returns the first error that comes before the kill.
