@@ -132,6 +132,7 @@ func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
 	}
 	p.Limit(j.now.Time)
 	if p.byID[c.entry.ID] == nil {
+		p.sequence-- // that it came nobody heard
 		return j.refused(c, refuse(messages.TxReconsiderable, "mempool full", ""))
 	}
 	return result

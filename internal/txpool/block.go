@@ -28,26 +28,49 @@ func (p *Pool) Connect(txs []*wire.MsgTx, now int64) {
 // which they were confirmed, and then all others again. chain has the unspent
 // ones of the outputs that [Pool.ReturnNeeds] names.
 func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
+	returned := make(map[*Entry]struct{})
 	for _, tx := range txs {
 		if !isCoinbase(tx) {
 			if r := p.Accept(tx, chain, now, Options{Bypass: true}); r.Rejected == nil {
+				returned[p.byID[tx.TxHash()]] = struct{}{}
 				continue
 			}
 		}
 		p.removeSpenders(tx)
 	}
-	limits := p.policy.Limits
-	for _, e := range p.Ordered() {
-		if p.byID[e.ID] == e && (e.Ancestors.Count > limits.Ancestors || e.Ancestors.VSize > limits.AncestorVSize) {
-			p.removeAll(e, messages.PoolSizeLimit) // what came back may be too much together with what was there
-		}
-	}
+	p.limitDescendants(returned)
 	for _, e := range p.Ordered() {
 		if p.byID[e.ID] == e && !p.stillValid(e, chain, now) {
 			p.removeAll(e, messages.PoolReorg)
 		}
 	}
 	p.Limit(now.Time)
+}
+
+// limitDescendants takes out what was there and depends on too much, now that some of
+// it has come back.
+func (p *Pool) limitDescendants(returned map[*Entry]struct{}) {
+	limits := p.policy.Limits
+	for _, e := range p.Ordered() {
+		if _, back := returned[e]; back || p.byID[e.ID] != e || !dependsOnAny(e, returned) {
+			continue
+		}
+		if e.Ancestors.Count > limits.Ancestors || e.Ancestors.VSize > limits.AncestorVSize {
+			p.removeAll(e, messages.PoolSizeLimit)
+		}
+	}
+}
+
+func dependsOnAny(e *Entry, set map[*Entry]struct{}) bool {
+	if len(set) == 0 {
+		return false
+	}
+	for a := range e.ancestors() {
+		if _, in := set[a]; in {
+			return true
+		}
+	}
+	return false
 }
 
 // removeSpenders takes out a transaction that does not come back, with what

@@ -159,6 +159,12 @@ func TestEdges(t *testing.T) {
 			tx.TxIn[0].SignatureScript, tx.TxIn[0].Witness = push, nil
 			return tx
 		}, "bad-txns-nonstandard-inputs"},
+		{"items before a redeem script", 999, func(r *rig, n int64) *wire.MsgTx {
+			at, push := r.p2sh([]byte{txscript.OP_1})
+			tx := r.tx(1000, 1, at)
+			tx.TxIn[0].SignatureScript, tx.TxIn[0].Witness = append(make([]byte, n), push...), nil
+			return tx
+		}, "bad-txns-nonstandard-inputs"},
 		{"P2WSH items", 100, func(r *rig, n int64) *wire.MsgTx {
 			return witness(r, anyone, append(make([][]byte, n), []byte{txscript.OP_1})...)
 		}, "bad-witness-nonstandard"},
@@ -398,5 +404,9 @@ func TestSequence(t *testing.T) {
 	r.holds("after the block")
 	if got := r.pool.Sequence(); got != 5 {
 		t.Errorf("after the block %d", got)
+	}
+	full := newRig(t, func(p *txpool.Policy) { p.MaxBytes = 100 })
+	if got := reasonOf(full.accept(full.tx(1000, 1, full.coin()))); got != "mempool full" || full.pool.Sequence() != 2 {
+		t.Errorf("%q, and then %d", got, full.pool.Sequence())
 	}
 }

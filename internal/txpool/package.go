@@ -198,6 +198,9 @@ func (j *judgment) conclude(list []*candidate, rate FeeRate, wids []chainhash.Ha
 	for i, c := range list {
 		if r := j.checkScripts(c); r != nil {
 			o.failed = refuse(messages.TxPolicy, partFailed, "")
+			if !j.Test { // those before it are not taken in
+				clear(o.results)
+			}
 			o.results[c.entry.WID] = messages.TxResult{Known: true, Rejected: r}
 			return o
 		}

@@ -246,3 +246,20 @@ func TestTry(t *testing.T) {
 		t.Errorf("changes: %v", changes)
 	}
 }
+
+// Where a child's scripts fail, its parent is refused for what is wrong with it alone.
+func TestPackageWithFailingChild(t *testing.T) {
+	r := newRig(t)
+	parent := r.tx(0, 1, r.coin())
+	parent.Version = 3
+	r.coins[out(parent, 0)] = messages.Coin{Output: parent.TxOut[0], Height: 1}
+	child := r.tx(1000, 1, out(parent, 0))
+	child.Version = 3
+	delete(r.coins, out(parent, 0))
+	r.fails[child.TxHash()] = scriptFailure("no")
+	got := r.pool.Submit([]*wire.MsgTx{parent, child}, r.coins, r.now, txpool.FeeRate{})
+	if reasonOf(got.Results[0].Rejected) != "min relay fee not met" || reasonOf(got.Results[1].Rejected) == "" {
+		t.Errorf("parent %v, child %v", got.Results[0].Rejected, got.Results[1].Rejected)
+	}
+	r.holds("refused")
+}

@@ -157,14 +157,17 @@ func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *message
 	return nil
 }
 
-// lastPush returns what a script of pushes leaves on top of the stack.
+// lastPush returns what a script of pushes leaves on top of the stack. It reports
+// false where it leaves nothing, or where the interpreter would refuse it.
 func lastPush(script []byte) ([]byte, bool) {
 	var last []byte
-	found := false
+	pushes := 0
 	tokens := txscript.MakeScriptTokenizer(0, script)
-	for tokens.Next() {
+	for ; tokens.Next(); pushes++ {
 		op := tokens.Opcode()
 		switch {
+		case pushes == txscript.MaxStackSize:
+			return nil, false
 		case op > txscript.OP_16 || op == txscript.OP_RESERVED || len(tokens.Data()) > txscript.MaxScriptElementSize:
 			return nil, false
 		case op == txscript.OP_1NEGATE:
@@ -174,9 +177,8 @@ func lastPush(script []byte) ([]byte, bool) {
 		default:
 			last = tokens.Data()
 		}
-		found = true
 	}
-	return last, found && tokens.Err() == nil
+	return last, pushes > 0 && tokens.Err() == nil
 }
 
 // checkWitness refuses witnesses that are larger than standard scripts need.
