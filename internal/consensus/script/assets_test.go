@@ -1,6 +1,9 @@
 package script
 
 import (
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
@@ -40,47 +43,59 @@ func (a *asset) spend(t *testing.T, with *assetSpend) *Spend {
 	return NewSpend(tx, spent)
 }
 
-// Spends that Core's feature_taproot made and judged: a right one is right by all
-// subsets of its rules, final ones by all rules of consensus; a wrong one is wrong
-// by all supersets.
+// judge checks the verdicts on a case and returns how many there are: a right spend
+// is right by all subsets of its rules, a final one by all rules of consensus; a
+// wrong one is wrong by all supersets.
+func (a *asset) judge(t *testing.T, every uint64) (verdicts int) {
+	t.Helper()
+	flags := parseFlags(t, a.Flags)
+	if a.Success != nil {
+		s := a.spend(t, a.Success)
+		most := flags
+		if a.Final {
+			most = Mandatory
+		}
+		subsets(most, every, func(flags Flags) {
+			if flags&Taproot != 0 && flags&Witness == 0 {
+				return
+			}
+			verdicts++
+			if err := s.VerifyInput(a.Index, flags); err != nil {
+				t.Errorf("%s with %b: %v", a.Comment, flags, err)
+			}
+		})
+	}
+	if a.Failure != nil {
+		s := a.spend(t, a.Failure)
+		subsets(Mandatory&^flags, every, func(more Flags) {
+			verdicts++
+			if s.VerifyInput(a.Index, flags|more) == nil {
+				t.Errorf("%s with %b: no error", a.Comment, flags|more)
+			}
+		})
+	}
+	return verdicts
+}
+
+// Spends that Core's feature_taproot made and judged.
 func TestAssets(t *testing.T) {
 	var all []asset
 	read(t, "script_assets", &all)
-	every := uint64(64)
+	every := uint64(256)
 	if soak() {
 		every = 1
 	}
-	verdicts := 0
-	for n := range all {
-		a := &all[n]
-		flags := parseFlags(t, a.Flags)
-		if a.Success != nil {
-			s := a.spend(t, a.Success)
-			most := flags
-			if a.Final {
-				most = Mandatory
+	var next, verdicts atomic.Int64
+	var judges sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		judges.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(all)); n = next.Add(1) - 1 {
+				verdicts.Add(int64(all[n].judge(t, every)))
 			}
-			subsets(most, every, func(flags Flags) {
-				if flags&Taproot != 0 && flags&Witness == 0 {
-					return
-				}
-				verdicts++
-				if err := s.VerifyInput(a.Index, flags); err != nil {
-					t.Errorf("%d %s with %b: %v", n, a.Comment, flags, err)
-				}
-			})
-		}
-		if a.Failure != nil {
-			s := a.spend(t, a.Failure)
-			subsets(Mandatory&^flags, every, func(more Flags) {
-				verdicts++
-				if s.VerifyInput(a.Index, flags|more) == nil {
-					t.Errorf("%d %s with %b: no error", n, a.Comment, flags|more)
-				}
-			})
-		}
+		})
 	}
-	t.Log(verdicts, "verdicts")
+	judges.Wait()
+	t.Log(verdicts.Load(), "verdicts")
 	if len(all) < 2804 {
 		t.Errorf("only %d cases", len(all))
 	}
