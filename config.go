@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/cores"
@@ -113,6 +114,11 @@ type Config struct {
 	// hex. Default: that of the network.
 	MinimumChainWork string
 
+	// AssumeValid is the hash of a block, in hex, whose ancestors' scripts are not
+	// executed as long as it is in the best chain; "0": all are. Default: the
+	// network's.
+	AssumeValid string
+
 	// MaxTipAge is the age of the tip from which on the node counts as behind.
 	// Default: 24 hours.
 	MaxTipAge time.Duration
@@ -196,6 +202,13 @@ func (c *Config) network() (*dialect.Network, error) {
 			return nil, fmt.Errorf("trawl: Config.MinimumChainWork: %q is not up to 64 hex digits", c.MinimumChainWork)
 		}
 		net.MinimumChainWork = c.MinimumChainWork
+	}
+	if c.AssumeValid != "" {
+		hash, err := chainhash.NewHashFromStr(c.AssumeValid)
+		if err != nil {
+			return nil, fmt.Errorf("trawl: Config.AssumeValid: %q is no hash of a block", c.AssumeValid)
+		}
+		net.AssumeValid = *hash
 	}
 	return net, nil
 }

@@ -38,12 +38,26 @@ type AcceptedHeaders struct {
 // there or come before them, and connects each where it ends the chain with the
 // most work. Requests of users go before it. It is answered when no kill of the
 // process can lose the blocks; a loss of power may. Asked of the chain.
-//
-// The answer has one place for each block: nil, or a [*RejectError].
 type AcceptBlocks struct {
-	Asks[[]error]
+	Asks[AcceptedBlocks]
 
 	Raw [][]byte // serialized blocks
+}
+
+// AcceptedBlocks is the answer to [AcceptBlocks].
+type AcceptedBlocks struct {
+	// Refused has one place for each block: nil, or a [*RejectError].
+	Refused []error
+
+	// Late are blocks that were taken before and proved to break a rule when these
+	// had them connected.
+	Late []LateRefusal
+}
+
+// A LateRefusal is what became of a block that had been taken.
+type LateRefusal struct {
+	Hash   chainhash.Hash
+	Reason *RejectError
 }
 
 // RestoreBlock stores a block again that was pruned. Asked of the chain.

@@ -52,6 +52,10 @@ type Validator interface {
 	// chain with the most work.
 	Accept(raw []byte) error
 
+	// Late returns the blocks that Accept took and that proved to break a rule
+	// since the last call.
+	Late() []messages.LateRefusal
+
 	// Submit is Accept for a block that comes from a miner.
 	Submit(raw []byte) error
 
@@ -141,7 +145,7 @@ type (
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 	getCoins     = ask.Call[messages.GetCoins, messages.Coins]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
-	acceptBlocks = ask.Call[messages.AcceptBlocks, []error]
+	acceptBlocks = ask.Call[messages.AcceptBlocks, messages.AcceptedBlocks]
 	restoreBlock = ask.Call[messages.RestoreBlock, messages.Done]
 	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]

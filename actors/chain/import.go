@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -183,6 +184,7 @@ func (i *importer) take(e Engine, src source, at position, raw []byte) error {
 			i.log.Warn("Could not read blocks file", "file", src.name(), "err", err)
 			continue
 		}
+		i.reindexf("LoadExternalBlockFile: Processing out of order child %v of %v", hashOf(raw), parentOf(raw))
 		if err := i.accept(e, at, raw); err != nil {
 			return err
 		}
@@ -196,6 +198,7 @@ func (i *importer) accept(e Engine, at position, raw []byte) error {
 	parent := parentOf(raw)
 	isGenesis := parent == (chainhash.Hash{})
 	if !isGenesis && e.Reader().Lookup(&parent) == nil {
+		i.reindexf("LoadExternalBlockFile: Out of order block %v, parent %v not known", hashOf(raw), parent)
 		i.remember(parent, at)
 		return nil
 	}
@@ -210,6 +213,10 @@ func (i *importer) accept(e Engine, at position, raw []byte) error {
 		i.log.Warn("Block from file refused", "block", hashOf(raw), "reason", reject)
 	}
 	return nil
+}
+
+func (i *importer) reindexf(format string, args ...any) {
+	corelog.Printf(i.log.With("category", "reindex"), slog.LevelDebug, format, args...)
 }
 
 // A Scanner returns nothing shorter than a header.

@@ -15,8 +15,8 @@ func (s *Chain) peerJob(msg any) job {
 	switch m := msg.(type) {
 	case *acceptBlocks:
 		return s.written(func(e Engine) (func(), error) {
-			refused, err := acceptAll(e, m.Req.Raw)
-			return func() { m.Answer(refused, err) }, err
+			accepted, err := acceptAll(e, m.Req.Raw)
+			return func() { m.Answer(accepted, err) }, err
 		}, m.Ctx.Done())
 	case *restoreBlock:
 		return s.written(func(e Engine) (func(), error) {
@@ -55,15 +55,17 @@ func (s *Chain) written(work func(Engine) (answer func(), err error), gone <-cha
 }
 
 // acceptAll hands blocks to the engine. The error is the engine's.
-func acceptAll(e Engine, blocks [][]byte) (refused []error, broken error) {
-	refused = make([]error, len(blocks))
+func acceptAll(e Engine, blocks [][]byte) (messages.AcceptedBlocks, error) {
+	e.Late() // of earlier requests
+	a := messages.AcceptedBlocks{Refused: make([]error, len(blocks))}
 	for i, raw := range blocks {
-		refused[i] = e.Accept(raw)
-		if refused[i] != nil && !rejected(refused[i]) {
-			return nil, refused[i]
+		a.Refused[i] = e.Accept(raw)
+		if a.Refused[i] != nil && !rejected(a.Refused[i]) {
+			return messages.AcceptedBlocks{}, a.Refused[i]
 		}
 	}
-	return refused, nil
+	a.Late = e.Late()
+	return a, nil
 }
 
 // restore stores a block again, where the engine prunes.

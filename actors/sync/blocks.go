@@ -24,9 +24,9 @@ const keepBlocks = 288
 
 // blocksAnswer is what the chain says of blocks.
 type blocksAnswer struct {
-	fed     []*held
-	refused []error
-	err     error
+	fed []*held
+	got messages.AcceptedBlocks
+	err error
 }
 
 // block handles a block of a peer, and reports whether that goes on.
@@ -144,8 +144,8 @@ func (s *Sync) feed(c actor.Context) {
 	for i, h := range next {
 		raw[i] = h.raw
 	}
-	ask.Then(s.ctx, c, s.cfg.Chain, messages.AcceptBlocks{Raw: raw}, func(refused []error, err error) any {
-		return blocksAnswer{next, refused, err}
+	ask.Then(s.ctx, c, s.cfg.Chain, messages.AcceptBlocks{Raw: raw}, func(got messages.AcceptedBlocks, err error) any {
+		return blocksAnswer{next, got, err}
 	})
 }
 
@@ -160,20 +160,54 @@ func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
 		switch {
 		case a.err != nil:
 			s.store.refused(h) // the chain failed, and its actor tells why
-		case a.refused[i] == nil:
+		case a.got.Refused[i] == nil:
 			s.connected(s.peer(h.peer), h)
-		case errors.As(a.refused[i], &reject):
+		case errors.As(a.got.Refused[i], &reject):
 			s.refused(s.peer(h.peer), h, reject)
 		}
 	}
+	s.refusedLate(a.got.Late)
 	for _, h := range a.fed {
 		h.release()
 	}
 	s.feed(c)
 }
 
+// A giver is who sent a block that was taken and is not connected yet.
+type giver struct {
+	peer    int64
+	compact bool
+}
+
+// maxGivers bounds the givers that are remembered.
+const maxGivers = 4096
+
+// remember notes who gave a block that may prove to break a rule later.
+func (s *Sync) remember(h *held) {
+	if h.block.Status()&chainview.Valid != 0 {
+		return
+	}
+	if len(s.givers) >= maxGivers {
+		clear(s.givers)
+	}
+	s.givers[h.block.Hash] = giver{h.peer, h.compact}
+}
+
+// refusedLate leaves the peers that sent blocks which proved to be wrong.
+func (s *Sync) refusedLate(late []messages.LateRefusal) {
+	for _, l := range late {
+		s.findBest()
+		from, ok := s.givers[l.Hash]
+		delete(s.givers, l.Hash)
+		if p := s.peer(from.peer); ok && p != nil {
+			s.punish(p, l.Reason, from.compact, l.Reason.Error())
+		}
+	}
+}
+
 // connected notes that a block was right.
 func (s *Sync) connected(p *peer, h *held) {
+	s.remember(h)
 	s.dropAll(h.block.Hash) // others may have been asked for it
 	if s.stallAfter > stallAfter {
 		s.stallAfter = max(stallAfter, s.stallAfter*85/100)

@@ -79,7 +79,7 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 
 type (
 	acceptHeaders = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
-	acceptBlocks  = ask.Call[messages.AcceptBlocks, []error]
+	acceptBlocks  = ask.Call[messages.AcceptBlocks, messages.AcceptedBlocks]
 	waitImported  = ask.Call[messages.WaitImported, messages.Done]
 )
 
@@ -103,7 +103,7 @@ func (r *rig) own(c actor.Context) {
 		for i, raw := range m.Req.Raw {
 			refused[i] = r.addBlock(raw)
 		}
-		m.Answer(refused, nil)
+		m.Answer(messages.AcceptedBlocks{Refused: refused}, nil)
 	default:
 		ask.Unhandled(c)
 	}

@@ -94,6 +94,7 @@ type Sync struct {
 	protected  int     // peers that are not left for a chain behind ours
 	lastInv    chainhash.Hash
 	stallAfter time.Duration
+	givers     map[chainhash.Hash]giver
 
 	toldProgress time.Time // when the log was told of a sync of low work
 	flights      map[chainhash.Hash][]*flight
@@ -125,7 +126,7 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		s := &Sync{
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
-			flights: make(map[chainhash.Hash][]*flight), store: newStore(), asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
+			flights: make(map[chainhash.Hash][]*flight), givers: map[chainhash.Hash]giver{}, store: newStore(), asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
 			pool: newPool(),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -195,6 +195,10 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	assumed, err := assumedValid(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	pool, err := mempoolConfig(o)
 	if err != nil {
 		return trawl.Config{}, err
@@ -204,7 +208,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 		return trawl.Config{}, err
 	}
 	return trawl.Config{
-		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, MaxTipAge: maxTipAge(o),
+		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed, MaxTipAge: maxTipAge(o),
 		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
@@ -84,6 +87,19 @@ func peerPort(o *options.Settings) (uint16, error) {
 		return 0, refuse("Invalid port specified in -port: '%s'", text)
 	}
 	return uint16(port), nil
+}
+
+// assumedValid reads -assumevalid, empty where it is not set.
+func assumedValid(o *options.Settings) (string, error) {
+	text := o.String("assumevalid", "")
+	digits := strings.TrimPrefix(text, "0x")
+	if !o.IsSet("assumevalid") {
+		return "", nil
+	}
+	if _, err := chainhash.NewHashFromStr(digits); err != nil {
+		return "", refuse("Invalid assumevalid block hash specified (%s), must be up to 64 hex digits (or 0 to disable)", text)
+	}
+	return cmp.Or(digits, "0"), nil
 }
 
 // minimumWork reads -minimumchainwork, empty where it is not set.

@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"internal/ask":      {"messages"},
 	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":     append([]string{"internal/dialect", "internal/versionbits"}, actor...),
-	"actors/chain":      actor,
+	"actors/chain":      append([]string{"internal/corelog"}, actor...),
 	"actors/coins":      append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":    append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":    append([]string{"internal/corelog", "internal/txpool"}, actor...),
@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 	"internal/actortest":  {"messages", "internal/ask"},
 	"internal/arch":       nil,
 	"internal/chaintest":  {"internal/chainview", "internal/dialect"},
-	"internal/differ":     {"descriptor", "filters", "internal/e2e"},
+	"internal/differ":     {"descriptor", "filters", "internal/consensus", "internal/e2e"},
 	"internal/e2e":        {"filters", "internal/jsontree"},
 	"internal/enginetest": {"store", "internal/clock", "internal/dialect", "internal/engine"},
 }

@@ -158,7 +158,8 @@ const (
 )
 
 // ReadBlock reads the serialized block that raw begins with, and returns its size.
-// What stands between the header and the transactions is left out of the block.
+// What stands between the header and the transactions is left out of the block. It
+// shares no memory with raw, and its scripts share theirs with each other.
 func (n *Network) ReadBlock(raw []byte) (block *wire.MsgBlock, size int, err error) {
 	at := n.HeaderLen(raw)
 	if at < wire.MaxBlockHeaderPayload || at > len(raw) {

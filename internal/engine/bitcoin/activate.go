@@ -41,9 +41,29 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 		}
 		e.log.Info("InvalidChainFound: invalid block", "hash", wanting.Hash, "height", wanting.Height, "reason", reason)
 		e.choice.Fail(wanting, e.tip)
+		e.refusedLate(wanting, reason)
 		best = e.choice.Best(e.tip)
 	}
 	return e.commit()
+}
+
+// maxLate is how many late refusals are remembered.
+const maxLate = 1000
+
+// refusedLate notes that a block proved to break a rule.
+func (e *Engine) refusedLate(b *chainview.Block, reason error) {
+	var rejected *messages.RejectError
+	if errors.As(reason, &rejected) && len(e.late) < maxLate {
+		e.late = append(e.late, messages.LateRefusal{Hash: b.Hash, Reason: rejected})
+	}
+}
+
+// Late returns the blocks that were stored and proved to break a rule since the last
+// call.
+func (e *Engine) Late() []messages.LateRefusal {
+	late := e.late
+	e.late = nil
+	return late
 }
 
 // maxPending is how many bytes of blocks and undo data one commit takes.

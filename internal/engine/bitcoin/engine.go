@@ -27,11 +27,13 @@ import (
 	"math/big"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
@@ -72,6 +74,7 @@ type Engine struct {
 	steps   []step           // from the last commit to tip
 	pending pending
 	odd     oddOutputs
+	late    []messages.LateRefusal
 
 	flushed time.Time // when the unspent outputs were written last
 	scripts bool      // whether those of the last block were checked
@@ -101,6 +104,11 @@ func Open(cfg Config) (_ *Engine, err error) {
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	if err := e.load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)
+	}
+	if e.net.AssumeValid == (chainhash.Hash{}) {
+		corelog.Printf(e.log, slog.LevelInfo, "Validating signatures for all blocks.")
+	} else {
+		corelog.Printf(e.log, slog.LevelInfo, "Assuming ancestors of block %v have valid signatures.", e.net.AssumeValid)
 	}
 	opened = true
 	return e, nil

@@ -212,6 +212,7 @@ func (e *Engine) loadTip(row []byte) error {
 		return fmt.Errorf("%w: tip %v is not among the blocks", chaindb.ErrDamaged, hash)
 	}
 	e.txs = binary.LittleEndian.Uint64(row[chainhash.HashSize+4:])
+	e.choice.Loaded(e.tip)
 	e.tree.SetActive(e.tip)
 	return nil
 }

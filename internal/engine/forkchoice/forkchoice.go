@@ -8,6 +8,7 @@
 package forkchoice
 
 import (
+	"bytes"
 	"math"
 	"math/big"
 
@@ -34,16 +35,18 @@ type Choice struct {
 	preferAt *big.Int // work of the tip when one was preferred last
 }
 
-// The orders of blocks that were there when the tree was loaded, which go before
-// those that come, and of the first that is preferred.
+// The orders of blocks of the active chain and of others that were there when the
+// tree was loaded, which go before those that come, and of the first that is
+// preferred.
 const (
-	loadedOrder   = 1
+	activeOrder   = 1
+	loadedOrder   = 2
 	preciousOrder = -1
 )
 
 // New returns a choice over a tree, whose only linked block is root.
 func New(tree Tree, root *chainview.Block, mark func(*chainview.Block, chainview.Status)) *Choice {
-	root.Order = loadedOrder
+	root.Order = activeOrder
 	return &Choice{
 		tree: tree, mark: mark, waiting: map[*chainview.Block][]*chainview.Block{}, header: root,
 		next: loadedOrder + 1, precious: preciousOrder, preferAt: new(big.Int),
@@ -67,6 +70,14 @@ func (c *Choice) Load(b *chainview.Block) (linked bool) {
 	}
 	b.Order = loadedOrder
 	return true
+}
+
+// Loaded takes over the active chain after all blocks: it goes before what has as
+// much work.
+func (*Choice) Loaded(tip *chainview.Block) {
+	for b := tip; b != nil; b = b.Parent {
+		b.Order = activeOrder
+	}
 }
 
 // Linked reports whether a block and all before it are stored, or were.
@@ -104,7 +115,10 @@ func before(a, b *chainview.Block) bool {
 	if more := a.Work.Cmp(b.Work); more != 0 {
 		return more > 0
 	}
-	return a.Order < b.Order
+	if a.Order != b.Order {
+		return a.Order < b.Order
+	}
+	return bytes.Compare(a.Hash[:], b.Hash[:]) < 0 // loaded both: any, but always the same
 }
 
 // Better returns the best of blocks that have just been linked, or tip where none is

@@ -163,10 +163,30 @@ func (e *Engine) activate(c *change) (failed map[chainhash.Hash]error, err error
 			break
 		}
 		failed[wanting.Hash] = reason
+		e.refusedLate(wanting, reason)
 		e.fail(c, wanting)
 		best = e.best()
 	}
 	return failed, e.commit(c)
+}
+
+// maxLate is how many late refusals are remembered.
+const maxLate = 1000
+
+// refusedLate notes that a block proved to break a rule.
+func (e *Engine) refusedLate(b *chainview.Block, reason error) {
+	var rejected *messages.RejectError
+	if errors.As(reason, &rejected) && len(e.late) < maxLate {
+		e.late = append(e.late, messages.LateRefusal{Hash: b.Hash, Reason: rejected})
+	}
+}
+
+// Late returns the blocks that were stored and proved to break a rule since the last
+// call.
+func (e *Engine) Late() []messages.LateRefusal {
+	late := e.late
+	e.late = nil
+	return late
 }
 
 // move tries to make a block the tip. It returns the block that breaks a rule, if

@@ -51,6 +51,8 @@ type Engine struct {
 	places map[*chainview.Block]*place
 	taken  int64 // how many blocks were
 
+	late []messages.LateRefusal
+
 	preferred int64    // place of the block that was preferred last
 	preferAt  *big.Int // work of the tip then
 

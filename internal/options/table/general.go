@@ -6,7 +6,7 @@ import "github.com/seed61375155/trawl/internal/options"
 var general = []options.Option{
 	{Name: "alertnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when there is a warning; %s is replaced by its text"},
 	{Name: "allowignoredconf", Help: "Only warn about a configuration file in the data directory that is not read because another one is (default: 0)"},
-	{Name: "assumevalid", Arg: "<hex>", Flags: unused, Help: "Skip script checks in ancestors of this block (default: none, every script is checked)"},
+	{Name: "assumevalid", Arg: "<hex>", Help: "Skip script checks in ancestors of this block while it is in the best chain (0: check all; default: a block of the network)"},
 	{Name: "blockfilterindex", Arg: "<type>", Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)"},
 	{Name: "blocknotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when the best block changes, but not during the first download of the chain; %s is replaced by its hash"},
 	{Name: "blockreconstructionextratxn", Arg: "<n>", Flags: unused, Help: "Extra transactions to keep for rebuilding compact blocks"},

@@ -16,7 +16,7 @@ const maxSize = 0x02000000
 
 var (
 	errSizeTooLarge     = fmt.Errorf("%w: size too large", ErrMalformed)
-	errSizeNonCanonical = fmt.Errorf("%w: non-canonical size", ErrMalformed)
+	errSizeNonCanonical = fmt.Errorf("%w: non-canonical ReadCompactSize()", ErrMalformed)
 )
 
 // A cursor reads a payload from its start. The first failure stays in err, and
