@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/datadir"
 )
 
@@ -92,4 +94,40 @@ func TestOpenOtherNetwork(t *testing.T) {
 	if _, err := trawl.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "belongs to regtest (bitcoin), not to signet (bitcoin)") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A pool and addresses that cannot be written when the node stops are told of.
+func TestCloseTellsWhatIsNotSaved(t *testing.T) {
+	dir := t.TempDir()
+	cfg := trawl.Config{Dir: dir, Chain: "regtest", SmallFiles: true, Peers: &trawl.PeerConfig{}}
+	node, err := trawl.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"mempool.dat.new", "peers.dat.new"} { // where they are written
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for !poolIsLoaded(t, node) {
+		<-time.After(time.Millisecond)
+	}
+	err = node.Close(t.Context())
+	for _, words := range []string{"memory pool not saved", "addresses or bans of peers not saved"} {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q is not in: %v", words, err)
+		}
+	}
+}
+
+func poolIsLoaded(t *testing.T, node *trawl.Node) bool {
+	t.Helper()
+	info, err := trawl.Ask(t.Context(), node.Mempool(), messages.GetPoolInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Loaded
 }

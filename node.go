@@ -68,8 +68,9 @@ type Node struct {
 	fetcher          atomic.Pointer[Ref] // sync, once it has started
 	refs             []*Ref              // in start order: each may ask those before it
 
-	mu     sync.Mutex
-	failed error // why the first actor stopped for good
+	mu      sync.Mutex
+	failed  error   // why the first actor stopped for good
+	unsaved []error // what was not written when the actors stopped
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks
@@ -195,7 +196,7 @@ func (n *Node) startMempool() error {
 	producer := mempool.New(mempool.Config{
 		Chain: n.chain, View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules: txRules(n.net), Policy: m.policy(n.net),
-		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile,
+		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: n.notSaved,
 		Now: n.clock.Now, Log: n.cfg.Log,
 	})
 	return n.spawn(&n.mempool, "mempool", producer, mempool.Requests)
@@ -345,7 +346,16 @@ func (n *Node) Close(ctx context.Context) error {
 	if n.txs != nil {
 		errs = append(errs, n.txs.store.Close())
 	}
-	return errors.Join(errs...)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return errors.Join(append(errs, n.unsaved...)...)
+}
+
+// notSaved notes what an actor could not write when it stopped.
+func (n *Node) notSaved(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unsaved = append(n.unsaved, err)
 }
 
 func stop(ctx context.Context, ref *Ref) error {

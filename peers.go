@@ -131,7 +131,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 	}
 	cfg := peers.Config{
 		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, SeedNodes: p.SeedNodes,
-		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
+		Dir: n.cfg.Dir, NotSaved: n.notSaved, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,

@@ -44,6 +44,8 @@ type Config struct {
 	Persist bool   // false: File is only written by request
 	OldFile bool   // in the format of old versions
 
+	NotSaved func(error) // is told why File was not written at the end; nil: nobody is
+
 	Now func() time.Time
 	Log *slog.Logger
 }

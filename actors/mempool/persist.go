@@ -226,5 +226,8 @@ func (m *Mempool) saveAtEnd() {
 	}
 	if err := poolfile.Save(m.cfg.File, m.content(), m.cfg.OldFile); err != nil {
 		m.cfg.Log.Warn("memory pool not saved", "err", err)
+		if m.cfg.NotSaved != nil {
+			m.cfg.NotSaved(fmt.Errorf("memory pool not saved: %w", err))
+		}
 	}
 }

@@ -45,7 +45,7 @@ func OpenAddrs(dir string, magic [4]byte, log *slog.Logger) (*addrman.Manager, e
 		if addrs, err = addrman.Parse(content, magic); err == nil {
 			corelog.Printf(log, slog.LevelInfo, "Loaded %d addresses from peers.dat  %dms", addrs.Len(), time.Since(began).Milliseconds())
 			if addrman.IsOld(content) {
-				saveAddrs(path, addrs.Marshal(magic), log)
+				_ = saveAddrs(path, addrs.Marshal(magic), log)
 			}
 			return addrs, nil
 		}
@@ -62,15 +62,17 @@ func OpenAddrs(dir string, magic [4]byte, log *slog.Logger) (*addrman.Manager, e
 		return nil, &AddrFileError{path, err}
 	}
 	addrs := addrman.New()
-	saveAddrs(path, addrs.Marshal(magic), log)
+	_ = saveAddrs(path, addrs.Marshal(magic), log)
 	return addrs, nil
 }
 
 // saveAddrs writes the file. What is lost with it comes back from other nodes.
-func saveAddrs(path string, content []byte, log *slog.Logger) {
-	if err := atomicfile.Write(vfs.OS, path, content, 0o600); err != nil {
+func saveAddrs(path string, content []byte, log *slog.Logger) error {
+	err := atomicfile.Write(vfs.OS, path, content, 0o600)
+	if err != nil {
 		log.Error("addresses of peers not written", "err", err)
 	}
+	return err
 }
 
 // An AddrFileError reports a file of addresses that cannot be read.
@@ -100,17 +102,24 @@ func (t *Table) writeAddrs(c actor.Context) {
 	t.nextSave, t.addrsChanged = now.Add(saveInterval), false
 	path, content := filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic)
 	t.workers.start(c, func() any {
-		saveAddrs(path, content, t.cfg.Log)
+		_ = saveAddrs(path, content, t.cfg.Log) // is told of, and tried again
 		return nil
 	})
 }
 
-// closeAddrs writes the addresses when the table stops.
-func (t *Table) closeAddrs() {
+// saveAtEnd writes the addresses when the table stops, and the bans that could not be
+// written before.
+func (t *Table) saveAtEnd() {
 	if t.cfg.Dir == "" {
 		return
 	}
-	saveAddrs(filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic), t.cfg.Log)
+	err := saveAddrs(filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic), t.cfg.Log)
+	if t.banSaver.failed {
+		err = errors.Join(err, writeBans(filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()))
+	}
+	if err != nil && t.cfg.NotSaved != nil {
+		t.cfg.NotSaved(fmt.Errorf("addresses or bans of peers not saved: %w", err))
+	}
 }
 
 // addrLogf writes a line of Core's category addrman.

@@ -60,6 +60,7 @@ type saver struct {
 	busy    bool
 	waiting []func() // for what the next writing writes
 	writing []func() // for what is being written
+	failed  bool     // the last writing
 }
 
 // saved says that a file was written.
@@ -85,7 +86,7 @@ func (t *Table) writeBans(c actor.Context) {
 }
 
 func (t *Table) saved(c actor.Context, m saved) {
-	if m.err != nil {
+	if m.saver.failed = m.err != nil; m.saver.failed {
 		t.cfg.Log.Error("file not written", "err", m.err)
 	}
 	done := m.saver.writing

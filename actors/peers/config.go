@@ -54,6 +54,7 @@ type Config struct {
 	Local     []Local                  // where the node can be reached
 
 	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
+	NotSaved  func(error)          // is told what was not written at the end; nil: nobody is
 	Addrs     *addrman.Manager     // of nodes, see [OpenAddrs]; nil: none yet
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)

@@ -147,7 +147,7 @@ func (t *Table) Receive(c actor.Context) {
 		}
 		t.stopAccepting()
 		t.close()
-		t.closeAddrs()
+		t.saveAtEnd()
 	case *actor.Restarting:
 		t.close()
 	case finished:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -214,7 +215,7 @@ func fill(t *testing.T, path, dir string, free int64) {
 	}
 	size := int64(stat.Bfree)*stat.Bsize - free
 	for { // the file system needs some of it itself
-		out, err := exec.CommandContext(t.Context(), "fallocate", "-l", fmt.Sprint(size), path).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "fallocate", "-l", strconv.FormatInt(size, 10), path).CombinedOutput()
 		if err == nil {
 			return
 		}
@@ -255,7 +256,7 @@ func TestFileCannotGrow(t *testing.T) {
 	limits := []string{"blocks/blk*.dat", "blocks/rev*.dat", "chainstate/*.log"}
 	for _, pattern := range limits[:min(len(limits), count(t, "TRAWL_SOAK", 2))] {
 		size := newestSize(t, filepath.Join(d.NetDir, filepath.FromSlash(pattern)))
-		out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", fmt.Sprint(d.Pid()), "--fsize="+fmt.Sprint(size)).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", strconv.Itoa(d.Pid()), "--fsize="+strconv.FormatInt(size, 10)).CombinedOutput()
 		if err != nil {
 			t.Skipf("prlimit: %v %s", err, out)
 		}
