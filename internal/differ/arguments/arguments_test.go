@@ -1,0 +1,169 @@
+package arguments_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/differ"
+	"github.com/seed61375155/trawl/internal/e2e"
+)
+
+func TestMain(m *testing.M) { e2e.Main(m) }
+
+// left out are methods of which a call by chance may wait for ever, end the node,
+// reach out, or change what later calls meet in ways that are no matter of arguments.
+var leftOut = []string{
+	"stop", "waitfornewblock", "waitforblock", "waitforblockheight", "setmocktime", "addnode", "addconnection", "setnetworkactive",
+	"generatetoaddress", "generatetodescriptor", "generateblock", "createwallet", "restorewallet", "loadwallet", "importmempool",
+	"savemempool", "rpc.discover", "getopenrpcinfo", "addpeeraddress", "setban",
+}
+
+// onPurpose are differences that have nothing to do with arguments, or with
+// what the methods are.
+var onPurpose = []differ.Exception{
+	{Reason: "what a call returns is compared elsewhere", Is: func(_ differ.Call, r differ.Replies) bool {
+		return r.Trawl.OK() && r.Core.OK()
+	}},
+	{Reason: "the description of a method, with its first line as Core's, is in words of our own", Is: func(_ differ.Call, r differ.Replies) bool {
+		trawl, core := errorOf(r.Trawl), errorOf(r.Core)
+		ours, _, _ := strings.Cut(trawl.Message, "\n")
+		theirs, _, described := strings.Cut(core.Message, "\n\n")
+		return trawl.Code == core.Code && described && strings.Join(strings.Fields(ours), " ") == strings.Join(strings.Fields(theirs), " ")
+	}},
+	{Reason: "signrawtransactionwithkey takes more of previous outputs, so that its first line is longer", Is: func(c differ.Call, r differ.Replies) bool {
+		return c.Method == "signrawtransactionwithkey" && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
+			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") && strings.HasPrefix(errorOf(r.Trawl).Message, c.Method+" ")
+	}},
+}
+
+type failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func errorOf(r differ.Reply) failure {
+	var f failure
+	_ = json.Unmarshal(r.Error, &f) // nothing was wrong otherwise
+	return f
+}
+
+// A method is one that both nodes know, as trawld describes it.
+type method struct {
+	Name   string `json:"name"`
+	Params []struct {
+		Name string `json:"name"`
+	} `json:"params"`
+}
+
+// methods returns those that both know.
+func methods(t *testing.T, p *differ.Pair) []method {
+	t.Helper()
+	var described struct {
+		Methods []method `json:"methods"`
+	}
+	p.Trawl.Get(&described, "getopenrpcinfo")
+	return slices.DeleteFunc(described.Methods, func(m method) bool {
+		if slices.Contains(leftOut, m.Name) {
+			return true
+		}
+		var help string
+		if err := p.Core.Call(t.Context(), &help, "help", m.Name); err != nil {
+			t.Fatal(err)
+		}
+		return strings.HasPrefix(help, "help: unknown command")
+	})
+}
+
+// TestArguments calls the methods that both know with arguments by chance: of wrong
+// types, too few and too many, out of range, by position and by name. No wallet is
+// loaded, so that those of wallets get no further than their arguments.
+func TestArguments(t *testing.T) {
+	p := differ.Start(t, differ.Config{}, onPurpose...)
+	r, all := differ.Random(t), methods(t, p)
+	if len(all) < 90 {
+		t.Fatalf("%d methods are known to both", len(all))
+	}
+	for left := differ.Cases(t, 4000); left > 0; {
+		calls := make([]differ.Call, min(left, 100))
+		for i := range calls {
+			m := all[r.IntN(len(all))]
+			calls[i] = differ.Call{Method: m.Name, Params: json.RawMessage(arguments(r, m))}
+		}
+		p.Send(calls...)
+		left -= len(calls)
+	}
+	p.Alive()
+}
+
+// arguments writes the params of a call.
+func arguments(r *rand.Rand, m method) string {
+	if r.IntN(3) > 0 {
+		n := r.IntN(len(m.Params) + 2)
+		values := make([]string, n)
+		for i := range values {
+			values[i] = value(r, 2)
+		}
+		return "[" + strings.Join(values, ",") + "]"
+	}
+	// Several unknown names are named by chance.
+	names := []string{}
+	for _, p := range m.Params {
+		if r.IntN(2) == 0 {
+			names = append(names, p.Name)
+		}
+	}
+	if r.IntN(4) == 0 {
+		names = append(names, pick(r, "args", "nosuch", "", "Args"))
+	}
+	if len(names) > 0 && r.IntN(10) == 0 {
+		names = append(names, names[0])
+	}
+	members := make([]string, len(names))
+	for i, name := range names {
+		members[i] = strconv.Quote(name) + ":" + value(r, 2)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
+
+// value writes a value, of so many levels at most.
+func value(r *rand.Rand, levels int) string {
+	switch r.IntN(8) {
+	case 0:
+		return pick(r, "null", "true", "false")
+	case 1, 2:
+		return pick(
+			r, "0", "1", "-1", "2", "6", "100", "1.5", "1.0", "1e3", "-0", "2147483647", "2147483648", "4294967296", "9223372036854775807",
+			"9223372036854775808", "-2147483649", "21000001", "0.00000001", "0.000000001", "1e-9", "1e30", strconv.Itoa(r.IntN(1000)-500),
+		)
+	case 3, 4, 5:
+		return strconv.Quote(pick(
+			r, "", "x", "0", "1", "-1", "true", "start", "status", "abort", "basic", "add", "remove", "hash_serialized_3", "none", "all", "bech32",
+			"00", "zz", "0g", strings.Repeat("00", 32), strings.Repeat("ab", 32), strings.Repeat("0", 63), strings.Repeat("A", 65),
+			"0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206", "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b",
+			"bcrt1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyw", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "1BitcoinEaterAddressDontSendf59kuE",
+			"wpkh(0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798)", "raw(51)", "127.0.0.1", "127.0.0.1:18444", "1.2.3.4/24",
+			"02000000000000000000", "cHNidP8BAAA=", "ALL", "SINGLE|ANYONECANPAY", "ü", "\t",
+		))
+	case 6:
+		return list(r, levels, "[", "]", func() string { return value(r, levels-1) })
+	default:
+		return list(r, levels, "{", "}", func() string {
+			return fmt.Sprintf("%q:%s", pick(r, "txid", "vout", "amount", "desc", "range", "type", "data", "rules", "mode", "x", ""), value(r, levels-1))
+		})
+	}
+}
+
+func list(r *rand.Rand, levels int, begin, end string, element func() string) string {
+	var elements []string
+	for levels > 0 && r.IntN(3) > 0 {
+		elements = append(elements, element())
+	}
+	return begin + strings.Join(elements, ",") + end
+}
