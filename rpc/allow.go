@@ -14,12 +14,16 @@ var alwaysAllowed = []netip.Prefix{
 	netip.MustParsePrefix("::1/128"),
 }
 
-// parseAllowed reads the -rpcallowip options.
-func parseAllowed(entries []string) ([]netip.Prefix, error) {
+// cjdns are the addresses of the CJDNS network.
+var cjdns = netip.MustParsePrefix("fc00::/8")
+
+// parseAllowed reads the -rpcallowip options. Where the node reaches CJDNS an
+// address of that network does not tell who calls.
+func parseAllowed(entries []string, reachesCJDNS bool) ([]netip.Prefix, error) {
 	allowed := alwaysAllowed[:len(alwaysAllowed):len(alwaysAllowed)]
 	for _, entry := range entries {
 		p, ok := parseSubnet(entry)
-		if !ok {
+		if !ok || reachesCJDNS && cjdns.Contains(p.Addr()) {
 			return nil, StartError("Invalid -rpcallowip subnet specification: " + entry + ". Valid values are" +
 				" a single IP (e.g. 1.2.3.4), a network/netmask (e.g. 1.2.3.4/255.255.255.0)," +
 				" a network/CIDR (e.g. 1.2.3.4/24), all ipv4 (0.0.0.0/0), or all ipv6 (::/0)." +

@@ -33,6 +33,7 @@ type Config struct {
 	DefaultPort uint16   // of the chain; 0 lets the system choose
 	Bind        []string // -rpcbind
 	AllowIP     []string // -rpcallowip
+	CJDNS       bool     // -cjdnsreachable: addresses in fc00::/8 are of that network
 
 	User, Password string   // -rpcuser and -rpcpassword, instead of the cookie
 	Auth           []string // -rpcauth

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAllowed(t *testing.T) {
-	allowed, err := parseAllowed([]string{"1.2.3.4", "10.0.0.0/8", "192.168.5.9/255.255.255.0", "fe80::/10", "2001:db8::1"})
+	allowed, err := parseAllowed([]string{"1.2.3.4", "10.0.0.0/8", "192.168.5.9/255.255.255.0", "fe80::/10", "2001:db8::1", "[fd00::1]", "[2001:db9::]/32"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestAllowed(t *testing.T) {
 		}
 	}
 	for _, entry := range []string{"", "x", "1.2.3", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "::1/255.0.0.0", "1.2.3.4:80"} {
-		_, err := parseAllowed([]string{entry})
+		_, err := parseAllowed([]string{entry}, true)
 		if _, ok := errors.AsType[StartError](err); !ok || !strings.HasPrefix(err.Error(), "Invalid -rpcallowip subnet specification: "+entry+". ") {
 			t.Errorf("%q: got %v", entry, err)
 		}
@@ -68,7 +68,7 @@ func start(t *testing.T, c Config) (*Server, string, error) {
 
 func TestStartErrors(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "taken.new"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, "taken.tmp"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -90,7 +90,7 @@ func TestStartErrors(t *testing.T) {
 			"Invalid -rpccookieperms=0600; must be one of 'owner', 'group', or 'all'.",
 		},
 		{"cookie folder", Config{CookieFile: filepath.Join(dir, "no", "x")}, ErrStart.Error(), "Unable to write the authentication cookie"},
-		{"cookie cannot be written", Config{CookieFile: filepath.Join(dir, "taken")}, ErrStart.Error(), "taken.new"},
+		{"cookie cannot be written", Config{CookieFile: filepath.Join(dir, "taken")}, ErrStart.Error(), "taken.tmp"},
 		{
 			"nothing to bind",
 			Config{Bind: []string{"192.0.2.1:1"}, AllowIP: []string{"192.0.2.0/24"}},
@@ -131,7 +131,7 @@ func TestBindWarnings(t *testing.T) {
 func TestCookie(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".cookie")
 	for perms, mode := range map[string]fs.FileMode{"": 0o600, "owner": 0o600, "group": 0o640, "all": 0o644} {
-		if err := os.WriteFile(path+".new", []byte("left over and longer than a cookie is, by far ........................"), 0o666); err != nil {
+		if err := os.WriteFile(path+".tmp", []byte("left over and longer than a cookie is, by far ........................"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		s, log, err := start(t, Config{CookieFile: path, CookiePerms: perms})
@@ -154,7 +154,7 @@ func TestCookie(t *testing.T) {
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, file := range []string{path, path + ".new"} {
+		for _, file := range []string{path, path + ".tmp"} {
 			if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%q: %s is still there", perms, file)
 			}

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"github.com/seed61375155/trawl/internal/vfs"
-	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
 // cookieUser is the user name of the cookie login.
@@ -30,10 +27,32 @@ func writeCookie(path string, mode fs.FileMode) (*cookie, error) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // never fails
 	c := &cookie{path: path, password: hex.EncodeToString(secret)}
-	if err := atomicfile.Write(vfs.OS, path, []byte(cookieUser+":"+c.password), mode); err != nil {
+	part := path + ".tmp"
+	if err := writeFile(part, cookieUser+":"+c.password, mode); err != nil {
+		return nil, fmt.Errorf("rpc cookie: %w", err)
+	}
+	if err := os.Rename(part, path); err != nil {
 		return nil, fmt.Errorf("rpc cookie: %w", err)
 	}
 	return c, nil
+}
+
+// writeFile gives the file its mode before its contents, whatever it was
+// before and whatever the umask says.
+func writeFile(path, contents string, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // the operator's own option
+	if err != nil {
+		return err
+	}
+	if err := f.Chmod(mode); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if _, err := f.WriteString(contents); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
 }
 
 // remove deletes the file, unless it is gone or another server has replaced

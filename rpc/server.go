@@ -126,7 +126,7 @@ func NewServer(c Config) (*Server, error) {
 // open does what can fail.
 func (s *Server) open(c *Config) error {
 	var err error
-	if s.allowed, err = parseAllowed(c.AllowIP); err != nil {
+	if s.allowed, err = parseAllowed(c.AllowIP, c.CJDNS); err != nil {
 		return err
 	}
 	endpoints, err := s.endpoints(c)

@@ -18,13 +18,29 @@ func (w *Wallet) publish(changes []wallet.Change) {
 	prefix := walletfile.KeyPrefix("tx")
 	for _, change := range changes {
 		id, isTx := bytes.CutPrefix(change.Key, prefix)
-		if !isTx || change.Delete || len(id) != chainhash.HashSize {
-			continue
+		if isTx && !change.Delete && len(id) == chainhash.HashSize {
+			w.publishTx(chainhash.Hash(id))
 		}
-		news := messages.WalletTxChanged{Wallet: w.name, TxID: chainhash.Hash(id)}
-		if block, confirmed := w.ledger.BlockOf(news.TxID); confirmed {
-			news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
+	}
+}
+
+func (w *Wallet) publishTx(id chainhash.Hash) {
+	news := messages.WalletTxChanged{Wallet: w.name, TxID: id}
+	if block, confirmed := w.ledger.BlockOf(id); confirmed {
+		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
+	}
+	w.cfg.TxChanges.Publish(news)
+}
+
+// publishAgain publishes the wallet's transactions in a block that a rescan has
+// found as it was. Changed ones are published when they are written.
+func (w *Wallet) publishAgain(b *wallet.Block, scanned wallet.Synced) {
+	if w.cfg.TxChanges == nil || scanned.Changed {
+		return
+	}
+	for _, t := range b.Txs {
+		if in, confirmed := w.ledger.BlockOf(t.TxHash()); confirmed && in.Hash == b.Hash {
+			w.publishTx(t.TxHash())
 		}
-		w.cfg.TxChanges.Publish(news)
 	}
 }

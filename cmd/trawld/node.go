@@ -314,7 +314,7 @@ func serverConfig(s *session) rpc.Config {
 	return rpc.Config{
 		Log:  s.log,
 		Port: o.String("rpcport", ""), DefaultPort: o.RPCPort(),
-		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"),
+		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"), CJDNS: o.Bool("cjdnsreachable", false),
 		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
 		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,

@@ -38,7 +38,7 @@ func TestOptionsWithoutEffectAreMarked(t *testing.T) {
 		}
 	}
 	for _, o := range table.Daemon() {
-		marked := o.Flags&(options.Unused|options.Obsolete) != 0
+		marked := o.Flags&options.Unused != 0
 		switch {
 		case read[o.Name] && marked:
 			t.Errorf("-%s has an effect and is marked as if it had none", o.Name)

@@ -39,7 +39,7 @@ func (s *Settings) ParseArgs(args []string) error {
 		return err
 	}
 	if included := s.commandLine["includeconf"].live(); len(included) > 0 {
-		return errorf("-includeconf cannot be used from commandline; -includeconf=%s", quote(included[0].string()))
+		return errorf("-includeconf cannot be used from commandline; -includeconf=%s", included[0].json())
 	}
 	return nil
 }

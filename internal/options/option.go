@@ -52,9 +52,6 @@ const (
 	Hidden
 	// Unused options are accepted and have no effect in this version.
 	Unused
-	// Obsolete options are accepted for files of old versions of Core, where they
-	// have no effect either.
-	Obsolete
 )
 
 // Option describes one option.

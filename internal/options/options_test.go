@@ -158,6 +158,7 @@ func TestCommandLineErrors(t *testing.T) {
 		{"-=", "Invalid parameter -="},
 		{"-nodatadir", "Negating of -datadir is meaningless and therefore forbidden"},
 		{"-loglevel", "Can not set -loglevel with no value. Please specify value with -loglevel=value."},
+		{"-noincludeconf=0", `-includeconf cannot be used from commandline; -includeconf=true`},
 		{"-includeconf=x", `-includeconf cannot be used from commandline; -includeconf="x"`},
 	}
 	for _, test := range tests {

@@ -164,7 +164,7 @@ func (s *Settings) remark(kind RemarkKind, format string, args ...any) {
 // what is not there is off.
 func (s *Settings) UnusedGiven() []string {
 	return slices.DeleteFunc(slices.Clone(s.order), func(name string) bool {
-		return !s.options[name].has(Unused|Obsolete) || !s.IsSet(name) || s.String(name, "") == "0"
+		return !s.options[name].has(Unused) || !s.IsSet(name) || s.String(name, "") == "0"
 	})
 }
 

@@ -1,3 +1,4 @@
+// Package arguments_test compares what calls with arguments by chance are refused with.
 package arguments_test
 
 import (

@@ -25,7 +25,7 @@ var general = []options.Option{
 	{Name: "includeconf", Arg: "<file>", Help: "Read <file> too, relative to the data directory; in configuration files only, not in an included one"},
 	{Name: "loadblock", Arg: "<file>", Help: "Load blocks from <file>, in the form of a blk file, at start; may be repeated"},
 	{Name: "maxmempool", Arg: "<n>", Help: "Keep the memory pool below <n> MB (default: 300)"},
-	{Name: "maxorphantx", Arg: "<n>", Flags: obsolete | hidden},
+	{Name: "maxorphantx", Arg: "<n>", Flags: hidden},
 	{Name: "mempoolexpiry", Arg: "<n>", Help: "Drop transactions from the memory pool after <n> hours (default: 336)"},
 	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug, Help: "Work below which a chain is taken for incomplete"},
 	{Name: "par", Arg: "<n>", Help: "Threads for checking scripts; 0 for all cores, less than 0 to leave as many free (default: 0)"},

@@ -21,7 +21,7 @@ var rpc = []options.Option{
 	{Name: "rest", Flags: unused, Help: "Answer public REST requests (default: 0)"},
 	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as 1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},
 	{Name: "rpcauth", Arg: "<userpw>", Flags: sensitive, Help: "User name and hashed password, <user>:<salt>$<hash>; may be repeated"},
-	{Name: "rpcbind", Arg: "<addr>[:port]", Flags: networkOnly | sensitive, Help: "Listen for calls on this address; ignored without -rpcallowip; may be repeated (default: 127.0.0.1 and ::1)"},
+	{Name: "rpcbind", Arg: "<addr>[:port]", Flags: networkOnly, Help: "Listen for calls on this address; ignored without -rpcallowip; may be repeated (default: 127.0.0.1 and ::1)"},
 	{Name: "rpccookiefile", Arg: "<loc>", Help: "Put the cookie, a fresh password for each run, into <loc>, relative to the network's folder (default: .cookie); -norpccookiefile for none"},
 	{Name: "rpccookieperms", Arg: "<readable-by>", Help: "Who may read the cookie: owner, group or all (default: owner)"},
 	{Name: "rpccheckorigin", Help: "Refuse calls that web pages make: those with a foreign Origin, or with a Host that is neither an address nor localhost (default: 0)"},

@@ -18,7 +18,6 @@ const (
 	debug       = options.Debug
 	hidden      = options.Hidden
 	unused      = options.Unused
-	obsolete    = options.Obsolete
 )
 
 // Daemon returns the options of trawld.

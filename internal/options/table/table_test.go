@@ -49,7 +49,7 @@ func TestTablesAreSound(t *testing.T) {
 
 // A secret that is logged cannot be taken back.
 func TestSecretsAreMarked(t *testing.T) {
-	secrets := []string{"rpcauth", "rpcpassword", "rpcuser", "torpassword", "rpcbind"}
+	secrets := []string{"rpcauth", "rpcpassword", "rpcuser", "torpassword"}
 	for _, o := range table.Daemon() {
 		if want, got := slices.Contains(secrets, o.Name), o.Flags&options.Sensitive != 0; got != want {
 			t.Errorf("-%s: sensitive is %v, want %v", o.Name, got, want)

@@ -10,10 +10,13 @@ import (
 
 const errValueSize = serial.Error("Size of value was not the stated size")
 
-// whole checks that a value was read without error and to its end. Where the
+// reading returns a reader of a value that goes on with what follows it: where a
 // value ends too soon Core reads on, and notices afterwards.
-func whole(r *serial.Reader) error {
-	if r.Err == serial.ErrEndOfData || r.Err == nil && len(r.Rest) > 0 { //nolint:errorlint // never wrapped
+func reading(value []byte) *serial.Reader { return &serial.Reader{Rest: value[:cap(value)]} }
+
+// whole checks that a value was read without error, to its end and no further.
+func whole(r *serial.Reader, value []byte) error {
+	if r.Err == nil && len(r.Rest) != cap(value)-len(value) {
 		return errValueSize
 	}
 	return r.Err
@@ -30,9 +33,9 @@ func exactly(size int) func([]byte) error {
 }
 
 func checkUnsigned(value []byte) error {
-	r := &serial.Reader{Rest: value}
+	r := reading(value)
 	tx := r.Tx(false)
-	if err := whole(r); err != nil {
+	if err := whole(r, value); err != nil {
 		return err
 	}
 	for _, in := range tx.TxIn {
@@ -44,21 +47,21 @@ func checkUnsigned(value []byte) error {
 }
 
 func checkTx(value []byte) error {
-	r := &serial.Reader{Rest: value}
+	r := reading(value)
 	r.Tx(true)
-	return whole(r)
+	return whole(r, value)
 }
 
 func checkOutput(value []byte) error {
-	r := &serial.Reader{Rest: value}
+	r := reading(value)
 	r.Output()
-	return whole(r)
+	return whole(r, value)
 }
 
 func checkWitness(value []byte) error {
-	r := &serial.Reader{Rest: value}
+	r := reading(value)
 	r.Witness()
-	return whole(r)
+	return whole(r, value)
 }
 
 func checkVersion(value []byte) error {

@@ -173,7 +173,7 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 			return nil, serial.Error(rule.duplicate)
 		}
 		seen[string(e.Key)] = struct{}{}
-		if e.Value = r.VarBytes(); r.Err != nil {
+		if e.Value = r.OpenVarBytes(); r.Err != nil {
 			return nil, r.Err
 		}
 		if rule.value != nil {
@@ -181,6 +181,7 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 				return nil, err
 			}
 		}
+		e.Value = slices.Clip(e.Value)
 		m = append(m, e)
 	}
 	return nil, serial.Error("Separator is missing at the end of " + rules.name)

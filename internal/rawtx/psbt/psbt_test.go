@@ -129,3 +129,17 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A value that ends too soon is read on into what follows it, as Core does: only
+// where nothing does are the data at their end.
+func TestValueThatEndsTooSoon(t *testing.T) {
+	for raw, want := range map[string]string{
+		"psbt\xff\x01\x00\x00":                                                  "DataStream::read(): end of data",
+		"psbt\xff\x01\x00\x00" + strings.Repeat("\x00", 20):                     "Size of value was not the stated size",
+		"psbt\xff\x01\x00\x04\x02\x00\x00\x00\xff" + strings.Repeat("\xff", 20): "ReadCompactSize(): size too large",
+	} {
+		if _, err := psbt.Decode(base64.StdEncoding.EncodeToString([]byte(raw))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", raw, err, want)
+		}
+	}
+}

@@ -115,6 +115,18 @@ func (r *Reader) CompactSize() uint64 {
 // VarBytes reads bytes behind their length.
 func (r *Reader) VarBytes() []byte { return r.Bytes(r.CompactSize()) }
 
+// OpenVarBytes is VarBytes, but the capacity of what it returns reaches to the end
+// of the data, for who must see what follows.
+func (r *Reader) OpenVarBytes() []byte {
+	before := r.Rest
+	b := r.VarBytes()
+	if b == nil {
+		return nil
+	}
+	from := len(before) - len(r.Rest) - len(b)
+	return before[from : from+len(b)]
+}
+
 // Smallest sizes of what a count is for, so that a count can be compared with
 // the bytes that are left.
 const (

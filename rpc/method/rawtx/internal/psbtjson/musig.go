@@ -41,7 +41,11 @@ func showParticipants(m psbt.Map, kind uint64) []musigMembers {
 	for _, e := range m.Of(kind) {
 		members := musigMembers{Aggregate: hex.EncodeToString(e.Data)}
 		for key := range slices.Chunk(e.Value, keySize) {
-			members.Participants = append(members.Participants, hex.EncodeToString(key))
+			text := ""
+			if key[0] == 2 || key[0] == 3 { // else Core keeps nothing of it
+				text = hex.EncodeToString(key)
+			}
+			members.Participants = append(members.Participants, text)
 		}
 		shown = append(shown, members)
 	}
