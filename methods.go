@@ -148,11 +148,11 @@ type filterReader struct {
 }
 
 // Filter implements chain.Filters.
-func (r filterReader) Filter(hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
+func (r filterReader) Filter(ctx context.Context, hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
 	e, err := r.store.ByHash(hash)
 	var damage *segment.DamagedError
 	if errors.As(err, &damage) {
-		if _, err := ask.Ask(context.Background(), r.indexer, messages.RepairFilter{Block: *hash}); err != nil {
+		if _, err := ask.Ask(ctx, r.indexer, messages.RepairFilter{Block: *hash}); err != nil {
 			return nil, chainhash.Hash{}, err
 		}
 		e, err = r.store.ByHash(hash)

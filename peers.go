@@ -119,14 +119,18 @@ func (n *Node) startPeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	started := false // the actor has them then
+	defer func() {
+		if !started {
+			closeAll(listeners)
+		}
+	}()
 	list, err := whitelist(p.Whitelist)
 	if err != nil {
-		closeAll(listeners)
 		return err
 	}
 	local, err := n.locals()
 	if err != nil {
-		closeAll(listeners)
 		return err
 	}
 	cfg := peers.Config{
@@ -140,14 +144,12 @@ func (n *Node) startPeers(ctx context.Context) error {
 		Sync: n.sync, Relay: n.relay, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
 	}
 	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {
-		closeAll(listeners)
 		return err
 	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.seeds()
 	}
 	if err := n.reach(&cfg); err != nil {
-		closeAll(listeners)
 		return err
 	}
 	if p.Filters {
@@ -156,6 +158,7 @@ func (n *Node) startPeers(ctx context.Context) error {
 	if err := n.spawn(&n.peers, "peers", peers.New(cfg), peers.Requests); err != nil {
 		return err
 	}
+	started = true
 	n.clock.OnSet(func() { n.peers.Tell(peers.ClockSet{}) })
 	return nil
 }

@@ -47,6 +47,10 @@ type CoinSet interface {
 
 // SnapshotCoins asks for the set of unspent outputs at the present tip. The
 // chain writes out what it holds in memory first.
+//
+// Who gets the set releases it, also when it leaves early: until then the chain can
+// neither stop nor start again after a failure, for which it has to close its
+// database. A method of the set that runs ends with its context only.
 type SnapshotCoins struct{ Asks[CoinSet] }
 
 // ReserveCoinScan takes the slot for one scan of the unspent outputs. Whoever

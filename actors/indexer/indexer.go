@@ -129,7 +129,6 @@ func (i *Indexer) Receive(c actor.Context) {
 	case verified:
 		i.healer.verified(c, m)
 	case laid:
-		i.layer.laid(m)
 	default:
 		ask.Unhandled(c)
 	}

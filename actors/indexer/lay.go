@@ -28,8 +28,8 @@ type layer struct {
 	news   chan struct{} // there are new filters
 }
 
-// laid tells the indexer that no more lines are made.
-type laid struct{ err error }
+// laid tells the indexer that its worker has ended.
+type laid struct{}
 
 func newLayer(ctx context.Context, cfg *Config, h *healer) *layer {
 	return &layer{cfg: cfg, ctx: ctx, healer: h, news: make(chan struct{}, 1)}
@@ -37,7 +37,7 @@ func newLayer(ctx context.Context, cfg *Config, h *healer) *layer {
 
 // start starts the worker, which works when there is work until the indexer ends.
 func (l *layer) start(c actor.Context) {
-	l.worker = ask.Go(c, func() any { return laid{l.run()} })
+	l.worker = ask.Go(c, func() any { l.run(); return laid{} })
 }
 
 // wake has the worker look for work.
@@ -48,19 +48,25 @@ func (l *layer) wake() {
 	}
 }
 
-func (l *layer) run() error {
+// run works whenever there is something to do. Without lines scans take longer, and
+// that is all: what fails is tried again with the next block.
+func (l *layer) run() {
 	for {
 		select {
 		case <-l.ctx.Done():
-			return nil
+			return
 		case <-l.news:
 		case <-l.cfg.Store.LinesLost():
 		}
-		if err := l.lay(); err != nil {
-			return err
+		err := l.lay()
+		if err == nil {
+			err = l.fillRanges()
 		}
-		if err := l.fillRanges(); err != nil {
-			return err
+		switch {
+		case l.ctx.Err() != nil, errors.Is(err, segment.ErrClosed):
+			return
+		case err != nil:
+			l.cfg.Log.Error("index beside the block filters cannot be made, scans do without until it can", "err", err)
 		}
 	}
 }
@@ -94,12 +100,4 @@ func (l *layer) lay() error {
 		l.cfg.Log.Info("probe lines of block filters are complete", "filters", total, "seconds", int(time.Since(began).Seconds()))
 	}
 	return nil
-}
-
-// laid takes note of the worker's end. Without lines scans take longer, and that
-// is all.
-func (l *layer) laid(m laid) {
-	if m.err != nil && l.ctx.Err() == nil && !errors.Is(m.err, segment.ErrClosed) {
-		l.cfg.Log.Error("index beside the block filters cannot be made, scans do without", "err", m.err)
-	}
 }

@@ -75,6 +75,34 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// What fails once is tried again with the next block.
+func TestLinesAfterAFailure(t *testing.T) {
+	chain := newChain(2100)
+	r := newRig(t, chain)
+	r.spawn()
+	r.announce(t)
+	r.Stop(t.Context())
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.lines = filters.AppendLines
+	r.openStore(t)
+	r.flip(t, 3)
+	failed := make(chan struct{})
+	r.view.Set(hookedReader{chain, once(chain, 3, func() error { close(failed); return errBroken })})
+	r.spawn()
+	r.announce(t)
+	<-failed
+	for do(t, r.Ref, messages.GetIndexStatus{}).Unlaid > 0 {
+		chain.MineN(1)
+		r.announce(t)
+	}
+	r.checkLines(t)
+	if err := r.failures(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Range filters are made of all blocks that were once indexed, and have every
 // script of them.
 func TestRangeFilters(t *testing.T) {

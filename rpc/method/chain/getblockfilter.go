@@ -22,7 +22,7 @@ type Filters interface {
 	// Filter returns the BIP158 basic filter of a block of any branch, and
 	// its filter header (BIP157). The error is [ErrNoFilter] where there is
 	// none; any other says that there is one that cannot be read.
-	Filter(hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
+	Filter(ctx context.Context, hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
 }
 
 // basicFilter names the one kind of filter there is (BIP158).
@@ -95,7 +95,7 @@ func checkFilterType(a *command.Args, i int) error {
 // filter returns the filter of a block. Where it is not there, the index is
 // given the time to follow the chain; where it is damaged, to re-make it.
 func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainhash.Hash, error) {
-	filter, header, err := x.Filters.Filter(&b.Hash)
+	filter, header, err := x.Filters.Filter(ctx, &b.Hash)
 	if err == nil {
 		return filter, header, nil
 	}
@@ -108,7 +108,7 @@ func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainha
 	if errors.Is(err, ask.ErrStopped) || ctx.Err() != nil {
 		return nil, header, err
 	}
-	if filter, header, err = x.Filters.Filter(&b.Hash); err != nil {
+	if filter, header, err = x.Filters.Filter(ctx, &b.Hash); err != nil {
 		err = noFilter(b, ready)
 	}
 	return filter, header, err

@@ -127,7 +127,7 @@ type madeFilter struct {
 	header chainhash.Hash
 }
 
-func (x *filterIndex) Filter(hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
+func (x *filterIndex) Filter(_ context.Context, hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
 	if x.err != nil {
 		return nil, chainhash.Hash{}, x.err
 	}
