@@ -9,7 +9,6 @@
 package coinstats
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -105,9 +104,15 @@ func AppendCoin(dst []byte, c *Coin) []byte {
 	}
 	dst = le.AppendUint32(dst, code)
 	dst = le.AppendUint64(dst, uint64(c.Amount))
-	var size bytes.Buffer
-	_ = wire.WriteVarInt(&size, 0, uint64(len(c.Script))) // a buffer takes everything
-	return append(append(dst, size.Bytes()...), c.Script...)
+	switch n := len(c.Script); {
+	case n < 0xfd:
+		dst = append(dst, byte(n))
+	case n <= 0xffff:
+		dst = le.AppendUint16(append(dst, 0xfd), uint16(n))
+	default: // as of no output that can be spent
+		dst = le.AppendUint32(append(dst, 0xfe), uint32(n))
+	}
+	return append(dst, c.Script...)
 }
 
 // endTx hashes the outputs of the transaction at hand.

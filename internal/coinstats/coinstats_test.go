@@ -1,6 +1,7 @@
 package coinstats
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"math/rand/v2"
@@ -19,6 +20,21 @@ func TestAppendCoin(t *testing.T) {
 	const want = "0102000000000000000000000000000000000000000000000000000000000000" + "03000000" + "05020000" + "00f2052a01000000" + "025187"
 	if got := hex.EncodeToString(AppendCoin(nil, c)); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// The length of a script is a CompactSize.
+func TestAppendCoinLengths(t *testing.T) {
+	for _, n := range []int{0, 1, 0xfc, 0xfd, 0xfe, 10_000, 0xffff, 0x10000} {
+		var size bytes.Buffer
+		if err := wire.WriteVarInt(&size, 0, uint64(n)); err != nil {
+			t.Fatal(err)
+		}
+		c := &Coin{Script: bytes.Repeat([]byte{7}, n)}
+		got := AppendCoin(nil, c)
+		if tail := got[len(AppendCoin(nil, new(Coin)))-1:]; !bytes.Equal(tail, append(size.Bytes(), c.Script...)) {
+			t.Errorf("script of %d bytes: %x", n, tail[:min(len(tail), 9)])
+		}
 	}
 }
 

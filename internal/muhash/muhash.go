@@ -34,14 +34,15 @@ var modulus = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), numberBits), big.
 // one goroutine at a time.
 type Hash struct {
 	in, out field // products of what was put in, and of what was taken out
+	scratch scratch
 }
 
 // Insert adds an element.
-func (h *Hash) Insert(element []byte) { h.in.multiply(number(element)) }
+func (h *Hash) Insert(element []byte) { h.in.multiply(h.scratch.number(element)) }
 
 // Remove takes an element out. One that is taken out before it was put in counts
 // against its insertion later.
-func (h *Hash) Remove(element []byte) { h.out.multiply(number(element)) }
+func (h *Hash) Remove(element []byte) { h.out.multiply(h.scratch.number(element)) }
 
 // Join adds the elements of another set, which stays as it is.
 func (h *Hash) Join(other *Hash) {
@@ -90,27 +91,46 @@ func Restore(state []byte) (h Hash, ok bool) {
 	return h, h.in.started() && h.out.started()
 }
 
-// number returns what an element stands for.
-func number(element []byte) *big.Int {
+// scratch is memory for the number of an element.
+type scratch struct {
+	stream [numberSize]byte
+	words  [words]big.Word
+	n      big.Int
+}
+
+// number returns what an element stands for; it is valid until the next call.
+func (s *scratch) number(element []byte) *big.Int {
 	key := sha256.Sum256(element)
-	cipher, err := chacha20.NewUnauthenticatedCipher(key[:], make([]byte, chacha20.NonceSize))
+	var nonce [chacha20.NonceSize]byte
+	cipher, err := chacha20.NewUnauthenticatedCipher(key[:], nonce[:])
 	if err != nil {
 		panic(err) // key and nonce have the sizes they must have
 	}
-	stream := make([]byte, numberSize)
-	cipher.XORKeyStream(stream, stream)
-	slices.Reverse(stream)
-	return new(big.Int).SetBytes(stream)
+	clear(s.stream[:])
+	cipher.XORKeyStream(s.stream[:], s.stream[:])
+	for i := range s.words {
+		var word big.Word
+		for j, b := range s.stream[i*wordSize : (i+1)*wordSize] {
+			word |= big.Word(b) << (8 * j)
+		}
+		s.words[i] = word
+	}
+	return s.n.SetBits(s.words[:])
 }
 
-// words is how many words of a big.Int hold a number.
-const words = numberBits / bits.UintSize
+// words is how many words of a big.Int hold a number, wordSize their bytes.
+const (
+	words    = numberBits / bits.UintSize
+	wordSize = bits.UintSize / 8
+)
 
 // A field holds a product modulo the prime, as a number below 2^3072. The zero
 // value is one.
 type field struct {
-	n            big.Int // zero: nothing was multiplied
-	product, low big.Int // memory of multiply, kept
+	n big.Int // zero: nothing was multiplied
+
+	product, folded big.Int // memory of multiply, kept
+	sum             [words]big.Word
 }
 
 // started reports whether anything was multiplied. No element stands for zero
@@ -135,22 +155,43 @@ func (f *field) multiply(x *big.Int) {
 		return
 	}
 	f.product.Mul(&f.n, x)
-	for f.product.BitLen() > numberBits {
-		f.fold()
+	if all := f.product.Bits(); len(all) > words {
+		f.fold(all)
+		f.n.Set(f.folded.SetBits(f.sum[:])) // copied: a set may be
+		return
 	}
 	f.n.Set(&f.product)
 }
 
-// small is the offset as a number.
-var small = big.NewInt(offset)
-
-// fold makes the product smaller by a multiple of the prime: what lies above
-// 3072 bits counts offset times as much below.
-func (f *field) fold() {
-	all := f.product.Bits()
-	var high big.Int
-	high.SetBits(slices.Clone(all[words:]))
-	f.low.SetBits(slices.Clone(all[:words]))
-	f.product.Mul(&high, small)
-	f.product.Add(&f.product, &f.low)
+// fold makes sum of a product of more than 3072 bits: what lies above them counts
+// offset times as much below.
+func (f *field) fold(product []big.Word) {
+	low, high := product[:words], product[words:]
+	var carry uint
+	for i, word := range low {
+		var above, c uint
+		if i < len(high) {
+			above = uint(high[i])
+		}
+		hi, lo := bits.Mul(above, offset)
+		lo, c = bits.Add(lo, uint(word), 0)
+		hi += c // of a product there is room for two carries
+		lo, c = bits.Add(lo, carry, 0)
+		carry = hi + c
+		f.sum[i] = big.Word(lo)
+	}
+	for carry != 0 { // again, and hardly ever a third time
+		hi, lo := bits.Mul(carry, offset)
+		var c uint
+		for i, add := range [2]uint{lo, hi} {
+			add, c = bits.Add(uint(f.sum[i]), add, c)
+			f.sum[i] = big.Word(add)
+		}
+		for i := 2; c != 0 && i < words; i++ {
+			var word uint
+			word, c = bits.Add(uint(f.sum[i]), 0, c)
+			f.sum[i] = big.Word(word)
+		}
+		carry = c
+	}
 }

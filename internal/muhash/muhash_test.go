@@ -1,6 +1,7 @@
 package muhash
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"math/big"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/crypto/chacha20"
 	"pgregory.net/rapid"
 )
 
@@ -31,6 +33,22 @@ func TestVector(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// number returns what an element stands for.
+func number(element []byte) *big.Int {
+	key := sha256.Sum256(element)
+	cipher, err := chacha20.NewUnauthenticatedCipher(key[:], make([]byte, chacha20.NonceSize))
+	if err != nil {
+		panic(err) // key and nonce have the sizes they must have
+	}
+	stream := make([]byte, numberSize)
+	cipher.XORKeyStream(stream, stream)
+	slices.Reverse(stream)
+	return new(big.Int).SetBytes(stream)
+}
+
+// small is the offset as a number.
+var small = big.NewInt(offset)
 
 // oracle is the definition, in plain arithmetic.
 func oracle(in, out [][]byte) string {
@@ -89,6 +107,36 @@ func TestState(t *testing.T) {
 	for _, bad := range [][]byte{nil, make([]byte, StateSize), make([]byte, StateSize+1)} {
 		if _, ok := Restore(bad); ok {
 			t.Errorf("%d bytes were taken for a state", len(bad))
+		}
+	}
+}
+
+// Products of any size are reduced right, also those of numbers with long runs of
+// the same bits, where carries go far.
+func TestReductionOfAnything(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	draw := func() *big.Int {
+		n := new(big.Int)
+		for n.BitLen() < numberBits {
+			run := 1 + rng.IntN(900)
+			n.Lsh(n, uint(run))
+			if rng.IntN(2) > 0 {
+				n.Add(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(run)), big.NewInt(1)))
+			}
+			if n.Sign() == 0 {
+				n.SetUint64(1)
+			}
+		}
+		return n.Rsh(n, uint(n.BitLen()-numberBits+rng.IntN(3)))
+	}
+	for range 20_000 {
+		x, y := draw(), draw()
+		var f field
+		f.multiply(x)
+		f.multiply(y)
+		want := new(big.Int).Mul(x, y)
+		if f.n.BitLen() > numberBits || new(big.Int).Mod(&f.n, modulus).Cmp(want.Mod(want, modulus)) != 0 {
+			t.Fatalf("%x * %x is wrong", x, y)
 		}
 	}
 }
