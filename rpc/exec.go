@@ -7,6 +7,8 @@ import (
 	"iter"
 	"net/http"
 	"runtime/debug"
+	"strings"
+	"unicode"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -37,12 +39,24 @@ func (s *Server) prepare(who command.Caller, j *job) {
 	if j.err != nil {
 		return
 	}
+	s.debugf("ThreadRPCServer method=%s user=%s", safeWord(j.method), who.User)
 	table, err := s.ready()
 	if err != nil {
 		j.err = err
 		return
 	}
 	j.call, j.err = table.Prepare(who, j.method, j.params)
+}
+
+// safeWord leaves out of a word of a client what could look like something else in a
+// log.
+func safeWord(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,;-_/:?@()", r)) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // parse reads a body. Large ones wait for each other, so that they leave most of

@@ -265,17 +265,22 @@ func (s *Server) removeCookie() {
 }
 
 // The lines that operators and their tools know from Core are logged as one
-// text, through these three. Each bears the place that calls them.
+// text, through these four. Each bears the place that calls them.
 
-func (s *Server) infof(format string, args ...any)  { s.logf(slog.LevelInfo, format, args) }
-func (s *Server) warnf(format string, args ...any)  { s.logf(slog.LevelWarn, format, args) }
-func (s *Server) errorf(format string, args ...any) { s.logf(slog.LevelError, format, args) }
+func (s *Server) infof(format string, args ...any)  { s.logf(s.log, slog.LevelInfo, format, args) }
+func (s *Server) warnf(format string, args ...any)  { s.logf(s.log, slog.LevelWarn, format, args) }
+func (s *Server) errorf(format string, args ...any) { s.logf(s.log, slog.LevelError, format, args) }
 
-func (s *Server) logf(level slog.Level, format string, args []any) {
+// debugf is for the category of calls.
+func (s *Server) debugf(format string, args ...any) {
+	s.logf(s.log.With("category", "rpc"), slog.LevelDebug, format, args)
+}
+
+func (s *Server) logf(log *slog.Logger, level slog.Level, format string, args []any) {
 	var caller [1]uintptr
 	runtime.Callers(3, caller[:]) // Callers, this function and the one that calls it left out
-	r := slog.NewRecord(time.Now(), level, fmt.Sprintf(format, args...), caller[0])
-	if handler := s.log.Handler(); handler.Enabled(s.ctx, level) {
+	if handler := log.Handler(); handler.Enabled(s.ctx, level) {
+		r := slog.NewRecord(time.Now(), level, fmt.Sprintf(format, args...), caller[0])
 		_ = handler.Handle(s.ctx, r) // as slog does: nowhere to report it
 	}
 }

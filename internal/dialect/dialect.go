@@ -49,6 +49,10 @@ type Network struct {
 	MaxBlockSigOps int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
 	WitnessScale   int // weight of a byte outside the witness
 
+	// ReservedWeight is what a block that is made keeps free for its header and its
+	// coinbase by default, LeastReserved the least that may be chosen.
+	ReservedWeight, LeastReserved int64
+
 	// Subsidy returns what a block at height may create.
 	Subsidy func(height int32) btcutil.Amount
 
@@ -268,6 +272,7 @@ func complete(n *Network) *Network {
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.ChainVSize = 101_000
+	n.ReservedWeight, n.LeastReserved = 8_000, 2_000
 	n.Magic = magic(n.Params)
 	return n
 }

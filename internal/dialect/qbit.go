@@ -182,6 +182,7 @@ func completeQbit(n *Network) *Network {
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
 	n.ChainVSize = 404_000
+	n.ReservedWeight, n.LeastReserved = 4_000, 1_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
 	return n
 }

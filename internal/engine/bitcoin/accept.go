@@ -44,6 +44,12 @@ func (e *Engine) Submit(raw []byte) error {
 			return badBlock(err)
 		}
 	}
+	if at := e.tree.Lookup(&b.hash); at != nil && at.Status()&chainview.Pruned != 0 {
+		if err := e.Restore(b.raw); err != nil {
+			return err
+		}
+		return reject("inconclusive", "stored again")
+	}
 	found := verdicts{}
 	if err := e.acceptBlock(b, found); err != nil {
 		return err

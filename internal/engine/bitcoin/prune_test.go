@@ -222,7 +222,7 @@ func TestPruneEndsAfterKill(t *testing.T) {
 }
 
 // A block on a branch whose blocks were pruned is stored and never connected; a pruned
-// block is known.
+// block is stored again.
 func TestBranchOfPrunedBlocks(t *testing.T) {
 	p := openPruned(t, 0)
 	mine(t, p.Engine, trueScript, 20)
@@ -251,7 +251,7 @@ func TestBranchOfPrunedBlocks(t *testing.T) {
 	for _, test := range []struct {
 		raw    []byte
 		reason string
-	}{{known, "duplicate"}, {next, "inconclusive"}} {
+	}{{known, "inconclusive"}, {known, "duplicate"}, {next, "inconclusive"}} {
 		var reject *messages.RejectError
 		if err := p.Submit(test.raw); !errors.As(err, &reject) || reject.Reason != test.reason {
 			t.Errorf("got %v, want %s", err, test.reason)
@@ -297,5 +297,29 @@ func TestStorePrunedBlockAgain(t *testing.T) {
 		}
 		p.reopen()
 		p.prune(5000)
+	}
+}
+
+// A miner's block that was pruned is stored again, which says nothing of its rules.
+func TestSubmitPrunedBlock(t *testing.T) {
+	p := openPruned(t, 0)
+	mine(t, p.Engine, trueScript, 700)
+	if err := p.StartPruning(); err != nil {
+		t.Fatal(err)
+	}
+	hash := p.Reader().Active().At(2).Hash
+	raw, err := p.Reader().Raw(&hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.prune(5000)
+	for _, want := range []string{"inconclusive", "duplicate"} {
+		var reject *messages.RejectError
+		if err := p.Submit(raw); !errors.As(err, &reject) || reject.Reason != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if got, err := p.Reader().Raw(&hash); err != nil || !bytes.Equal(got, raw) {
+		t.Errorf("stored again: %d bytes, %v", len(got), err)
 	}
 }

@@ -132,9 +132,15 @@ func (t *templates) current(ctx context.Context) (bool, error) {
 	return pool.Updates == t.last.updates || t.deps.Now().Unix()-t.last.made <= templateAge, nil
 }
 
-// anyone is the script that the coinbase of a template pays to; whoever uses the
-// template puts another in its place.
-var anyone = []byte{txscript.OP_TRUE}
+// payee returns the script that the coinbase of a template pays to; whoever uses the
+// template puts another in its place. Where only some forms are allowed it is one
+// that nobody can spend.
+func (d *Deps) payee() []byte {
+	if d.Network.P2MROnly {
+		return []byte{txscript.OP_RETURN}
+	}
+	return []byte{txscript.OP_TRUE}
+}
 
 // makeTemplate puts the best block together.
 func (d *Deps) makeTemplate(ctx context.Context) (*template, error) {
@@ -144,7 +150,7 @@ func (d *Deps) makeTemplate(ctx context.Context) (*template, error) {
 		if err != nil {
 			return nil, err
 		}
-		order := messages.MakeTemplate{Script: anyone, Fees: best.Fees, On: best.Tip.Hash}
+		order := messages.MakeTemplate{Script: d.payee(), Fees: best.Fees, On: best.Tip.Hash}
 		for _, tx := range best.Txs {
 			order.Txs = append(order.Txs, serialized(tx.Tx))
 		}

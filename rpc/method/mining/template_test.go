@@ -39,6 +39,7 @@ type templateRig struct {
 	selected int                // times
 	order    messages.SelectTxs // the last one
 	made     int                // templates
+	script   []byte             // that the last one pays to
 	proposed error              // verdict of the chain
 	waiting  []*ask.Call[messages.WaitTip, messages.Tip]
 }
@@ -90,6 +91,7 @@ func (r *templateRig) template(q *messages.MakeTemplate) ([]byte, error) {
 		return nil, messages.ErrTipMoved
 	}
 	r.made++
+	r.script = q.Script
 	coinbase := wire.NewMsgTx(2)
 	coinbase.AddTxIn(&wire.TxIn{SignatureScript: []byte{0x53, 0}})
 	coinbase.AddTxOut(wire.NewTxOut(50e8+q.Fees, q.Script))
@@ -206,6 +208,33 @@ func TestTemplate(t *testing.T) {
 	}
 	if r.order != (messages.SelectTxs{MaxWeight: 100_000, Reserved: 4000, MinRate: 9}) {
 		t.Errorf("selects %+v", r.order)
+	}
+}
+
+// Chains that pay to P2MR outputs say what their miners must know beside.
+func TestTemplateOfP2MR(t *testing.T) {
+	n, err := dialect.Named(dialect.NameQbit, "regtest", dialect.Choices{Activation: map[string]int32{"p2mrweightv2": 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newTemplateRig(t, n, mining.Blocks{})
+	got := r.call("getblocktemplate", ask4)
+	for _, part := range []string{
+		`"vbrequired":0,"versionrollingmask":"1fffe000","previousblockhash"`,
+		`"sizelimit":2000000,"weightlimit":2000000,"curtime"`,
+		`"height":4,"p2mr_validation_weight":{"per_sigop":3730,"v2_active":false,"v2_activation_height":5},` +
+			`"future_block_time":{"limit_seconds":600,"v2_active":true,"v2_activation_height":0},"default_witness_commitment"`,
+	} {
+		if !strings.Contains(got, part) {
+			t.Errorf("no %s in %s", part, got)
+		}
+	}
+	if !n.MayPayTo(r.script, 4) {
+		t.Errorf("the template pays to %x, which the chain does not allow", r.script)
+	}
+	r.grow()
+	if got := r.call("getblocktemplate", ask4); !strings.Contains(got, `"per_sigop":3683,"v2_active":true`) {
+		t.Errorf("at the height of the rule: %s", got)
 	}
 }
 
