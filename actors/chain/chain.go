@@ -18,6 +18,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"math/big"
 	"slices"
 	"time"
 
@@ -28,6 +30,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -339,9 +342,16 @@ func (s *Chain) announce() {
 		return
 	}
 	s.tip = tip
-	s.cfg.Log.Info("UpdateTip: new best", "hash", tip.Hash, "height", tip.Height)
+	s.logTip(s.engine.Reader().Active().Tip())
 	s.cfg.Tip.Publish(messages.TipChanged(tip))
 	s.answerTips()
+}
+
+// logTip writes Core's line about a new tip, for programs that look for it.
+func (s *Chain) logTip(b *chainview.Block) {
+	work, _ := new(big.Float).SetInt(b.Work).Float64()
+	corelog.Printf(s.cfg.Log, slog.LevelInfo, "UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f date='%s'",
+		b.Hash, b.Height, uint32(b.Header.Version), math.Log2(work), b.Header.Timestamp.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
 // answerTips answers those who wait for a tip like the present one, and forgets
