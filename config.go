@@ -174,6 +174,7 @@ type WalletConfig struct {
 	LoadNone    bool     // load no wallet at start
 	KeyPool     int      // addresses to derive ahead, default 1000
 	AnyChain    bool     // take wallets that have seen another chain
+	Forget      func()   // called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
 	NoBroadcast bool     // do not hand the wallets' transactions to the memory pool
 	NoSync      bool     // do not wait for the disk: what is acknowledged may be lost
 }

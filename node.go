@@ -260,7 +260,7 @@ func (n *Node) startWallets(ctx context.Context) error {
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
-		Fetch: n.fetch(), Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast,
+		Fetch: n.fetch(), Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast, Forget: w.Forget,
 		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Log: n.cfg.Log,
 	}
 	if n.store != nil {

@@ -146,6 +146,7 @@ func (p *parser) decodeExtended(text string) (hdkey.Key, bool) {
 	if !ok || len(raw) != 4+hdkey.PayloadSize {
 		return hdkey.Key{}, false
 	}
+	defer clear(raw)
 	version, payload := [4]byte(raw), (*[hdkey.PayloadSize]byte)(raw[4:])
 	switch {
 	case p.net.xpub(version):

@@ -32,6 +32,7 @@ func decodeWIF(text string, net *Network) (*secretKey, bool) {
 	if !ok || len(payload) == 0 || !net.wif(payload[0]) {
 		return nil, false
 	}
+	defer clear(payload)
 	compressed := len(payload) == 34 && payload[33] == 1
 	if !compressed && len(payload) != 33 {
 		return nil, false
@@ -47,6 +48,7 @@ func decodeWIF(text string, net *Network) (*secretKey, bool) {
 // wif prints the key in wallet import format.
 func (s *secretKey) wif(net *Network) string {
 	scalar := s.scalar.Bytes()
+	defer clear(scalar[:])
 	var flag []byte
 	if s.compressed {
 		flag = []byte{1}
@@ -57,6 +59,7 @@ func (s *secretKey) wif(net *Network) string {
 // public returns the public key in the form that is used.
 func (s *secretKey) public() []byte {
 	scalar := s.scalar.Bytes()
+	defer clear(scalar[:])
 	return curve.PublicKey(&scalar, s.compressed)
 }
 

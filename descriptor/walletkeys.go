@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha512"
+	"slices"
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
@@ -80,15 +81,27 @@ func (d *Descriptor) ExtendedKeys() []XPub {
 // those of constant keys and the roots of extended keys.
 func (d *Descriptor) PrivateKeys() []PrivateKey {
 	var keys []PrivateKey
-	seen := make(map[PrivateKey]bool)
 	for k := range d.expressions {
-		key, ok := k.privateKey()
-		if ok && !seen[key] {
+		if key, ok := k.privateKey(); ok && !slices.Contains(keys, key) {
 			keys = append(keys, key)
-			seen[key] = true
 		}
 	}
 	return keys
+}
+
+// Wipe overwrites the private keys of the descriptor and of the other branches that
+// were parsed with it. None of them can be used any more.
+func (d *Descriptor) Wipe() {
+	for k := range d.expressions {
+		switch source := k.keySource.(type) {
+		case *constantKey:
+			if source.secret != nil {
+				source.secret.scalar.Zero()
+			}
+		case *extendedKey:
+			source.root.Wipe()
+		}
+	}
 }
 
 // HasAllPrivateKeys reports whether the private keys are enough to sign for

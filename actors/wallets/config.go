@@ -57,6 +57,11 @@ type Config struct {
 
 	Log *slog.Logger
 
+	// Forget is called, by a worker, when a wallet was locked or unloaded: what it
+	// does makes the memory of secrets that nobody uses any more unreadable. Nil:
+	// nothing.
+	Forget func()
+
 	// DeferFill is how long a wallet whose key pool is to be filled up later
 	// waits; default DefaultDeferFill.
 	DeferFill time.Duration
@@ -97,6 +102,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.retryAfter == 0 {
 		c.retryAfter = retryAfter
+	}
+	if c.Forget == nil {
+		c.Forget = func() {}
 	}
 	if c.fail == nil {
 		c.fail = func() error { return nil }

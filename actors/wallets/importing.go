@@ -85,7 +85,7 @@ func (w *Wallet) importMore(c actor.Context, i *importing) {
 // imported answers, after a rescan if one is needed.
 func (w *Wallet) imported(c actor.Context, i *importing, err error) {
 	w.importing = nil
-	defer w.lockLate()
+	defer w.lockLate(c)
 	if err != nil || !i.got.Rescan {
 		w.save(c, func(failed error) {
 			if failed != nil {

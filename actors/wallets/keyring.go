@@ -43,7 +43,7 @@ func (k *keyring) start(c actor.Context, now time.Time, after time.Duration) {
 }
 
 // relock locks the wallet, unless a rescan needs its keys: then after that.
-func (w *Wallet) relock(_ actor.Context, m relock) {
+func (w *Wallet) relock(c actor.Context, m relock) {
 	if m.turn != w.keys.turn || w.ledger == nil {
 		return
 	}
@@ -53,6 +53,16 @@ func (w *Wallet) relock(_ actor.Context, m relock) {
 	}
 	w.keys.stop()
 	w.ledger.Lock()
+	w.forgetSecrets(c, func() {})
+}
+
+// forgetSecrets has the memory of secrets that nobody uses any more made unreadable,
+// and calls back.
+func (w *Wallet) forgetSecrets(c actor.Context, then func()) {
+	w.aside(c, func() func() {
+		w.cfg.Forget()
+		return then
+	})
 }
 
 // usesKeys reports whether descriptors are being imported, or a rescan is running
@@ -63,10 +73,11 @@ func (w *Wallet) usesKeys() bool {
 
 // lockLate locks the wallet if its time was over before what needed the keys was
 // done.
-func (w *Wallet) lockLate() {
+func (w *Wallet) lockLate(c actor.Context) {
 	if w.keys.late && !w.usesKeys() && w.ledger != nil {
 		w.keys.stop()
 		w.ledger.Lock()
+		w.forgetSecrets(c, func() {})
 	}
 }
 
@@ -174,7 +185,7 @@ func (w *Wallet) unlockWith(masters []candidate) (candidate, error) {
 	return candidate{}, err
 }
 
-func (w *Wallet) lock(m *lockWallet) {
+func (w *Wallet) lock(c actor.Context, m *lockWallet) {
 	switch {
 	case !w.ledger.Encrypted():
 		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
@@ -183,7 +194,7 @@ func (w *Wallet) lock(m *lockWallet) {
 	default:
 		w.keys.stop()
 		w.ledger.Lock()
-		m.Answer(messages.Done{}, nil)
+		w.forgetSecrets(c, func() { m.Answer(messages.Done{}, nil) })
 	}
 }
 

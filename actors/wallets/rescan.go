@@ -329,7 +329,7 @@ func (w *Wallet) endRescan(c actor.Context) {
 	if !r.loading {
 		w.saveAt(c)
 	}
-	w.lockLate()
+	w.lockLate(c)
 	if r.loading || r.stop != nil {
 		r.done(res)
 		return

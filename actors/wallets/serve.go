@@ -73,7 +73,7 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *unlockWallet:
 		w.unlock(c, m)
 	case *lockWallet:
-		w.lock(m)
+		w.lock(c, m)
 	case *changePassphrase:
 		whenWritable(c, w, m, func() { w.changePassphrase(c, m) })
 	case *signWithWallet:

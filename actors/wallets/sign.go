@@ -96,6 +96,7 @@ func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 // signWith signs in a worker.
 func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
 	w.aside(c, func() func() {
+		defer s.Keys.Zero()
 		failed, err := rawtx.Sign(w.ctx, s)
 		if s.P2MR != nil {
 			s.P2MR.Zero()
@@ -158,9 +159,8 @@ func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
 		}
 		return
 	}
-	for _, wif := range signingKeys(d, index, w.net) {
-		s.Keys.AddWIF(wif, w.net)
-	}
+	defer d.Wipe()
+	addSigningKeys(s.Keys, d, index)
 	if solution, err := d.Solve(index, pkScript); err == nil {
 		for _, script := range [][]byte{solution.Redeem, solution.Witness} {
 			if script != nil {

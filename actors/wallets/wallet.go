@@ -235,6 +235,7 @@ func (w *Wallet) release(c actor.Context, then func(error)) {
 		if file != nil {
 			err = file.Close()
 		}
+		w.cfg.Forget()
 		return closedFile{errors.Join(err, undo()), then}
 	})
 }

@@ -31,6 +31,7 @@ type starter func(ctx context.Context, s *session) error
 
 func main() {
 	restrictNewFiles()
+	noCoreDumps()
 	cores.AddHeadroom()
 	os.Exit(run(options.ProgramArgs(os.Args), streams{os.Stdout, os.Stderr, os.Getenv("HOME")}, startNode))
 }

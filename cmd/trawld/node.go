@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -244,7 +245,8 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 		}
 	}
 	return &trawl.WalletConfig{
-		Dir: dir, Settings: o.BelowNetDir(o.Path("settings", "settings.json")),
+		Forget: debug.FreeOSMemory,
+		Dir:    dir, Settings: o.BelowNetDir(o.Path("settings", "settings.json")),
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
 		NoSync: o.Bool("unsafesqlitesync", false), NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),

@@ -13,6 +13,16 @@ import (
 // restrictNewFiles makes new files and folders accessible to their owner only.
 func restrictNewFiles() { syscall.Umask(0o077) }
 
+// noCoreDumps keeps the memory of the process, which may hold private keys, out of
+// files. Who wants them all the same may raise the limit again.
+func noCoreDumps() {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
+		limit.Cur = 0
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit)
+	}
+}
+
 // maxFiles returns how many files and connections the process may have open.
 func maxFiles() int {
 	var limit syscall.Rlimit

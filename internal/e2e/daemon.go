@@ -198,6 +198,9 @@ func (d *Daemon) Get(result any, method string, params ...any) {
 	}
 }
 
+// PID returns the id of the daemon's process.
+func (d *Daemon) PID() int { return d.process.PID() }
+
 // Stop stops the daemon by RPC, which has to succeed without a word.
 func (d *Daemon) Stop() {
 	d.tb.Helper()

@@ -31,6 +31,9 @@ func Run(tb testing.TB, path string, args ...string) *Process {
 	return p
 }
 
+// PID returns the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // HasEnded reports whether the program has ended.
 func (p *Process) HasEnded() bool {
 	select {

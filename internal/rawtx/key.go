@@ -31,14 +31,29 @@ func (k Keys) AddWIF(text string, net *descriptor.Network) bool {
 	if !compressed && len(payload) != 32 {
 		return false
 	}
+	defer clear(payload)
+	return k.AddScalar((*[32]byte)(payload[:32]), compressed)
+}
+
+// AddScalar adds a private key, big endian; compressed says how its public key is
+// used. It reports false for one that is none. The caller wipes the scalar.
+func (k Keys) AddScalar(private *[32]byte, compressed bool) bool {
 	var scalar secp256k1.ModNScalar
-	if overflow := scalar.SetByteSlice(payload[:32]); overflow || scalar.IsZero() {
+	defer scalar.Zero()
+	if overflow := scalar.SetByteSlice(private[:]); overflow || scalar.IsZero() {
 		return false
 	}
-	private := secp256k1.NewPrivateKey(&scalar)
-	public := curve.PublicKey((*curve.Scalar)(payload[:32]), compressed)
-	k[hash160(public)] = &key{private, public, compressed}
+	public := curve.PublicKey((*curve.Scalar)(private), compressed)
+	k[hash160(public)] = &key{secp256k1.NewPrivateKey(&scalar), public, compressed}
 	return true
+}
+
+// Zero overwrites the private keys, which cannot be used any more.
+func (k Keys) Zero() {
+	for _, known := range k {
+		known.private.Zero()
+	}
+	clear(k)
 }
 
 // byXOnly returns the key for a public key of which only the x coordinate is

@@ -41,6 +41,9 @@ func (w *Wallet) Import(items []messages.ImportItem, times ImportTimes) (Importe
 		done.From = min(done.From, created)
 		m := &importer{wallet: w, item: &items[i], created: created}
 		done.Results[i] = messages.ImportResult{Err: m.run(), Warnings: m.warnings}
+		if len(m.branches) > 0 {
+			m.branches[0].Wipe() // the wallet has the keys now
+		}
 		done.Rescan = done.Rescan || done.Results[i].Err == nil
 	}
 	return done, nil

@@ -46,6 +46,7 @@ func (w *Wallet) privateText(s *source) (string, bool) {
 	if err != nil {
 		return "", false
 	}
+	defer full.Wipe()
 	return full.PrivateString()
 }
 

@@ -69,6 +69,7 @@ func (w *Wallet) fillCache(s *source, first, last int32) error {
 	if err != nil {
 		return err
 	}
+	defer full.Wipe()
 	entries, err := full.CacheEntries(uint32(first), uint32(last))
 	if err != nil {
 		return err

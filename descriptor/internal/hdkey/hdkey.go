@@ -14,6 +14,7 @@ import (
 	"crypto/sha512"
 	"encoding/binary"
 	"errors"
+	"hash"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
@@ -88,6 +89,7 @@ func parseHead(payload *[PayloadSize]byte) (Key, bool) {
 // time that it takes does not depend on the secret.
 func PublicKeyOf(secret *secp256k1.ModNScalar) (key [33]byte) {
 	scalar := secret.Bytes()
+	defer clear(scalar[:])
 	point := curve.BaseMult(&scalar)
 	point.PutCompressed(&key)
 	return key
@@ -113,6 +115,9 @@ func (k *Key) Neuter() Key {
 
 // Secret returns the private key; it is zero when there is none.
 func (k *Key) Secret() secp256k1.ModNScalar { return k.secret }
+
+// Wipe overwrites the private key, which cannot be used any more.
+func (k *Key) Wipe() { k.secret.Zero() }
 
 // PublicPayload returns the serialized extended public key without version.
 func (k *Key) PublicPayload() [PayloadSize]byte {
@@ -157,6 +162,10 @@ func (k *Key) Child(index uint32) (Key, error) {
 	mac := hmac.New(sha512.New, k.ChainCode[:])
 	mac.Write(seed[:])
 	sum := mac.Sum(nil)
+	if k.private {
+		defer clear(sum)
+		defer wipe(mac, &seed)
+	}
 	copy(child.ChainCode[:], sum[32:])
 
 	var tweak secp256k1.ModNScalar
@@ -173,6 +182,14 @@ func (k *Key) Child(index uint32) (Key, error) {
 		return child, nil
 	}
 	return child, k.addTweak(&child.PublicKey, &tweak)
+}
+
+// wipe overwrites what a private key was hashed in: the hash keeps what it was
+// given until other bytes take its place.
+func wipe(mac hash.Hash, seed *[37]byte) {
+	clear(seed[:])
+	mac.Reset()
+	mac.Write(make([]byte, mac.BlockSize()-1))
 }
 
 // Derive follows a path of child numbers.

@@ -103,6 +103,7 @@ func (r *Range) secretPoints(n int, first uint32) error {
 		}
 		scalar := secret.Bytes()
 		r.points[i] = curve.BaseMult(&scalar)
+		clear(scalar[:])
 	}
 	return nil
 }
