@@ -147,7 +147,10 @@ func (c *coin) unknownProgram(g *generator) {
 // leaf pays to a tree with a script at some depth.
 func (c *coin) leaf(g *generator, leafVersion byte) {
 	c.context, c.inside, c.leafVer = tapscript, true, leafVersion
-	c.program = g.program(tapscript)
+	if c.program = g.program(tapscript); g.IntN(5) == 0 {
+		c.program = program{}
+		g.finishUnknownKey(&c.program)
+	}
 	internal := g.keys[g.IntN(len(g.keys))].PubKey()
 	root := script.LeafHash(leafVersion, c.program.script)
 	var path []byte
