@@ -3,6 +3,8 @@ package bitcoin
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -50,3 +52,6 @@ func (f failingCoins) WriteCoins(tip *chainhash.Hash, size int, changes func(fun
 	}
 	return f.Store.WriteCoins(tip, size, changes)
 }
+
+// ScriptFlags returns the rules of scripts in a block.
+func (e *Engine) ScriptFlags(at *chainview.Block) script.Flags { return e.scriptFlags(at) }

@@ -11,13 +11,8 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/signet"
-)
-
-// minCoinbaseScript and maxCoinbaseScript bound the script of a coinbase.
-const (
-	minCoinbaseScript = 2
-	maxCoinbaseScript = 100
 )
 
 // A block is a block with what is computed of it once.
@@ -105,67 +100,18 @@ func (e *Engine) check(b *block) error {
 // merkleRoot returns the root of the transactions, and whether two nodes beside
 // each other are the same: then a block with a transaction less has that root too.
 func merkleRoot(txs []*btcutil.Tx) (root chainhash.Hash, repeated bool) {
-	level := make([]chainhash.Hash, len(txs))
+	ids := make([]chainhash.Hash, len(txs))
 	for i, tx := range txs {
-		level[i] = *tx.Hash()
+		ids[i] = *tx.Hash()
 	}
-	for len(level) > 1 {
-		for i := 0; i+1 < len(level); i += 2 {
-			repeated = repeated || level[i] == level[i+1]
-		}
-		if len(level)%2 != 0 {
-			level = append(level, level[len(level)-1])
-		}
-		for i := 0; i < len(level); i += 2 {
-			level[i/2] = blockchain.HashMerkleBranches(&level[i], &level[i+1])
-		}
-		level = level[:len(level)/2]
-	}
-	if len(level) == 1 {
-		root = level[0]
-	}
-	return root, repeated
+	return consensus.MerkleRoot(ids)
 }
 
 // checkTx checks what of a transaction depends on nothing else.
 func (e *Engine) checkTx(tx *wire.MsgTx) error {
-	switch {
-	case len(tx.TxIn) == 0:
-		return reject("bad-txns-vin-empty", "")
-	case len(tx.TxOut) == 0:
-		return reject("bad-txns-vout-empty", "")
-	case tx.SerializeSizeStripped()*e.net.WitnessScale > e.net.MaxBlockWeight:
-		return reject("bad-txns-oversize", "")
-	}
-	total, limit := int64(0), int64(e.net.MaxMoney)
-	for _, out := range tx.TxOut {
-		switch {
-		case out.Value < 0:
-			return reject("bad-txns-vout-negative", "")
-		case out.Value > limit:
-			return reject("bad-txns-vout-toolarge", "")
-		}
-		if total += out.Value; total > limit {
-			return reject("bad-txns-txouttotal-toolarge", "")
-		}
-	}
-	spent := make(map[wire.OutPoint]struct{}, len(tx.TxIn))
-	for _, in := range tx.TxIn {
-		spent[in.PreviousOutPoint] = struct{}{}
-	}
-	if len(spent) < len(tx.TxIn) {
-		return reject("bad-txns-inputs-duplicate", "")
-	}
-	if blockchain.IsCoinBaseTx(tx) {
-		if n := len(tx.TxIn[0].SignatureScript); n < minCoinbaseScript || n > maxCoinbaseScript {
-			return reject("bad-cb-length", "")
-		}
-		return nil
-	}
-	for _, in := range tx.TxIn {
-		if in.PreviousOutPoint.Hash == (chainhash.Hash{}) && in.PreviousOutPoint.Index == wire.MaxPrevOutIndex {
-			return reject("bad-txns-prevout-null", "")
-		}
+	rules := e.net.Rules()
+	if v := rules.CheckTx(tx); v != nil {
+		return reject(v.Reason, v.Debug)
 	}
 	return nil
 }
@@ -173,12 +119,12 @@ func (e *Engine) checkTx(tx *wire.MsgTx) error {
 // checkAt checks what of a block depends on where it stands: on top of a chain with
 // that median time.
 func (e *Engine) checkAt(b *block, height int32, median int64) error {
-	cutoff := b.Timestamp
+	cutoff := b.Timestamp.Unix()
 	if e.net.Active("csv", height) {
-		cutoff = timeOf(median)
+		cutoff = median
 	}
 	for _, tx := range b.txs {
-		if !blockchain.IsFinalizedTransaction(tx, height, cutoff) {
+		if !consensus.Final(tx.MsgTx(), height, cutoff) {
 			return reject("bad-txns-nonfinal", "non-final transaction")
 		}
 	}

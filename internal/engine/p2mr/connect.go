@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
@@ -101,51 +102,24 @@ func (e *Engine) checkInputs(v *view, tx *btcutil.Tx, at *chainview.Block) ([]bl
 		}
 		coins[i] = *coin
 	}
-	sum, limit := int64(0), int64(e.net.MaxMoney)
-	for _, coin := range coins {
-		if coin.Coinbase && at.Height-coin.Height < int32(e.net.Params.CoinbaseMaturity) {
-			return nil, 0, reject("bad-txns-premature-spend-of-coinbase", "")
-		}
-		if sum += coin.Amount; coin.Amount > limit || sum > limit {
-			return nil, 0, reject("bad-txns-inputvalues-outofrange", "")
-		}
+	rules := e.net.Rules()
+	fee, violation := rules.CheckSpend(msg, spentCoins(coins), at.Height)
+	if violation != nil {
+		return nil, 0, reject(violation.Reason, violation.Debug)
 	}
-	fee := sum
-	for _, out := range msg.TxOut {
-		fee -= out.Value
-	}
-	if fee < 0 {
-		return nil, 0, reject("bad-txns-in-belowout", "")
-	}
-	if e.net.Active("csv", at.Height) && !sequenceLocksOver(msg, coins, at) {
+	heights := func(input int) int32 { return coins[input].Height }
+	if e.net.Active("csv", at.Height) && !consensus.SequenceFinal(msg, heights, at.Parent) {
 		return nil, 0, reject("bad-txns-nonfinal", "contains a non-BIP68-final transaction")
 	}
 	return coins, fee, nil
 }
 
-// sequenceLocksOver reports whether the relative lock times of a transaction have
-// passed in the block (BIP68).
-func sequenceLocksOver(tx *wire.MsgTx, coins []blockfile.Coin, at *chainview.Block) bool {
-	if uint32(tx.Version) < 2 {
-		return true
+func spentCoins(coins []blockfile.Coin) []consensus.Coin {
+	spent := make([]consensus.Coin, len(coins))
+	for i, c := range coins {
+		spent[i] = consensus.Coin{Height: c.Height, Coinbase: c.Coinbase, Value: c.Amount, Script: c.Script}
 	}
-	for i, in := range tx.TxIn {
-		if in.Sequence&wire.SequenceLockTimeDisabled != 0 {
-			continue
-		}
-		wait := int64(in.Sequence & wire.SequenceLockTimeMask)
-		if in.Sequence&wire.SequenceLockTimeIsSeconds == 0 {
-			if int64(coins[i].Height)+wait > int64(at.Height) {
-				return false
-			}
-			continue
-		}
-		from := at.Ancestor(max(coins[i].Height-1, 0)).MedianTimePast()
-		if from+wait<<wire.SequenceLockTimeGranularity > at.Parent.MedianTimePast() {
-			return false
-		}
-	}
-	return true
+	return spent
 }
 
 // sigOpCost counts the signature checks of a transaction. Those of P2MR scripts are
