@@ -3,6 +3,7 @@ package script
 import (
 	"crypto/sha256"
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2"
@@ -182,5 +183,22 @@ func TestSigOps(t *testing.T) {
 	}
 	if got := SigOps([]byte{opCheckSig, opCheckMultiSig, op16, opCheckMultiSigVerify, 5}, true); got != 1+20+16 {
 		t.Errorf("%d", got)
+	}
+}
+
+// Inputs of one transaction are verified at the same time.
+func TestConcurrent(t *testing.T) {
+	for _, kind := range []string{"p2pkh", "p2wpkh", "p2tr"} {
+		tx, spent, _ := benchSpend(t, kind, 16)
+		s := NewSpend(tx, spent)
+		var verifiers sync.WaitGroup
+		for i := range tx.TxIn {
+			verifiers.Go(func() {
+				if err := s.VerifyInput(i, Standard); err != nil {
+					t.Errorf("%s, input %d: %v", kind, i, err)
+				}
+			})
+		}
+		verifiers.Wait()
 	}
 }
