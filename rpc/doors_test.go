@@ -193,16 +193,17 @@ func TestKeptConnection(t *testing.T) {
 			// A third request tells whether the connection is open.
 			_, _ = io.WriteString(c, "HEAD /x HTTP/1.1\r\nConnection: close\r\n\r\n")
 			all, _ := io.ReadAll(c)
-			got, end := "", "closed"
+			var got strings.Builder
+			end := "closed"
 			for _, answer := range strings.Split(string(all), "HTTP/1.1 ")[1:] {
 				if answer[:3] == "404" {
 					end = "open"
 				} else {
-					got += answer[:3] + " "
+					got.WriteString(answer[:3] + " ")
 				}
 			}
-			if got+end != test.want {
-				t.Errorf("got %s\n%q", got+end, all)
+			if got.WriteString(end); got.String() != test.want {
+				t.Errorf("got %s\n%q", got.String(), all)
 			}
 		})
 	}

@@ -49,6 +49,6 @@ func run(args []string, std streams, start starter) int {
 		s.fail(err)
 		status = exitFailure
 	}
-	s.close()
+	s.close(ctx)
 	return status
 }

@@ -47,7 +47,7 @@ func startNode(ctx context.Context, s *session) error {
 	}
 	served := d.serve()
 	failed := d.run(ctx, cfg)
-	s.stopping()
+	s.stopping(ctx)
 	return errors.Join(failed, d.close(context.WithoutCancel(ctx), served))
 }
 
@@ -105,7 +105,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.server != nil {
 		d.server.Ready(table)
 	}
-	d.ready()
+	d.ready(ctx)
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}

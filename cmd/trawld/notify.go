@@ -16,12 +16,13 @@ import (
 // notifyGrace is how long commands that run when the node stops may hold that up.
 const notifyGrace = 5 * time.Second
 
-// runCommands runs shell commands at the same time and waits for their ends.
-func (s *session) runCommands(commands []string) {
+// runCommands runs shell commands at the same time and waits for their ends, even
+// when ctx ends before them.
+func (s *session) runCommands(ctx context.Context, commands []string) {
 	var wg sync.WaitGroup
 	for _, command := range commands {
 		if command != "" {
-			wg.Go(func() { s.runCommand(context.Background(), command) })
+			wg.Go(func() { s.runCommand(context.WithoutCancel(ctx), command) })
 		}
 	}
 	wg.Wait()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -103,19 +104,19 @@ func warn(s *options.Settings, stderr io.Writer) {
 }
 
 // ready says that the node serves: it runs the command of -startupnotify.
-func (s *session) ready() {
+func (s *session) ready(ctx context.Context) {
 	tellReady()
 	if command := s.settings.String("startupnotify", ""); command != "" {
-		go s.runCommands([]string{command})
+		go s.runCommands(ctx, []string{command})
 	}
 }
 
 // stopping says that the node begins to stop: it runs the commands of
 // -shutdownnotify, once, and returns after they have ended.
-func (s *session) stopping() {
+func (s *session) stopping(ctx context.Context) {
 	s.stops.Do(func() {
 		s.log.Info("Shutdown in progress...")
-		s.runCommands(s.settings.Strings("shutdownnotify"))
+		s.runCommands(ctx, s.settings.Strings("shutdownnotify"))
 	})
 }
 
@@ -126,8 +127,8 @@ func (s *session) fail(err error) {
 }
 
 // close ends a session whose node has stopped.
-func (s *session) close() {
-	s.stopping()
+func (s *session) close(ctx context.Context) {
+	s.stopping(ctx)
 	if err := s.release(); err != nil {
 		s.log.Error("cannot clean up", "err", err)
 	}

@@ -13,7 +13,7 @@ import (
 func (s *session) watchSignals() (context.Context, func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	forget := context.AfterFunc(ctx, s.stopping)
+	forget := context.AfterFunc(ctx, func() { s.stopping(ctx) })
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	done := make(chan struct{})

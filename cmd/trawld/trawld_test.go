@@ -63,8 +63,8 @@ func startWith(t *testing.T, node starter, args ...string) (status int, stderr, 
 }
 
 func TestNodeThatStopsByItself(t *testing.T) {
-	node := func(_ context.Context, s *session) error {
-		s.ready()
+	node := func(ctx context.Context, s *session) error {
+		s.ready(ctx)
 		if filepath.Base(s.netDir) != "regtest" || s.blocksDir != filepath.Join(s.netDir, "blocks") || s.settings.Chain() != options.Regtest {
 			t.Errorf("session in %s, %s, %s", s.netDir, s.blocksDir, s.settings.Chain())
 		}
@@ -97,8 +97,8 @@ func TestNodeThatFails(t *testing.T) {
 // stop itself.
 func TestShutdownNotifyRunsOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ran")
-	node := func(_ context.Context, s *session) error {
-		s.stopping()
+	node := func(ctx context.Context, s *session) error {
+		s.stopping(ctx)
 		return nil
 	}
 	status, stderr, log := startWith(t, node, "-shutdownnotify=echo x >>"+file, "-shutdownnotify=exit 3", "-shutdownnotify=")
@@ -126,7 +126,7 @@ func TestSessionsFollowEachOther(t *testing.T) {
 		if err != nil || string(pid) != strconv.Itoa(os.Getpid())+"\n" {
 			t.Errorf("got %q, %v", pid, err)
 		}
-		s.close()
+		s.close(t.Context())
 		if _, err := os.Stat(filepath.Join(dir, "trawld.pid")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the file with the process number stays: %v", err)
 		}

@@ -27,7 +27,7 @@ func TestRateLimit(t *testing.T) {
 		text := strings.Repeat("x", 1023)
 		flood := func(n int) {
 			for range n {
-				log.Info(text)
+				log.Info(text) //nolint:sloglint // a line of a chosen length
 			}
 		}
 		file := func() string {
@@ -55,7 +55,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		log.Warn("another place")
 		for range 2000 {
-			log.Debug(text, CategoryKey, "rpc") // asked for
+			log.Debug(text, CategoryKey, "rpc") //nolint:sloglint // as above; this category was asked for
 		}
 		got = file()
 		if !strings.Contains(got, "\n[*] [warning] another place\n[rpc] xxx") || strings.Count(got, "[rpc] "+text+"\n") != 2000 {

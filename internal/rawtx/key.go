@@ -43,7 +43,7 @@ func (k Keys) AddScalar(private *[32]byte, compressed bool) bool {
 	if overflow := scalar.SetByteSlice(private[:]); overflow || scalar.IsZero() {
 		return false
 	}
-	public := curve.PublicKey((*curve.Scalar)(private), compressed)
+	public := curve.PublicKey(private, compressed)
 	k[hash160(public)] = &key{secp256k1.NewPrivateKey(&scalar), public, compressed}
 	return true
 }
