@@ -67,6 +67,15 @@ func (c *coverage) add(s *spend, place, reason string) {
 	}
 }
 
+// amongWrong is how many wrong spends of the same type were judged among right ones.
+func (c *coverage) amongWrong(s *spend) int {
+	kind := s.coin.kind
+	if s.annex != nil {
+		kind += ", annex"
+	}
+	return c.kinds[kind][among+" wrong"]
+}
+
 func (c *coverage) count(kind, what string) {
 	if c.kinds[kind] == nil {
 		c.kinds[kind] = map[string]int{}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,6 +203,8 @@ func (r *round) inBlocks() {
 		}
 	}
 	send()
+	// Of each type some, also of the rare ones.
+	slices.SortStableFunc(r.wrong, func(a, b *spend) int { return r.covered.amongWrong(a) - r.covered.amongWrong(b) })
 	for _, s := range r.wrong[:min(len(r.wrong), amongOfRound)] {
 		var txs []*wire.MsgTx
 		for _, good := range r.right {
