@@ -173,6 +173,8 @@ type WalletConfig struct {
 	Load        []string // names of wallets to load at start, beside those of the settings
 	LoadNone    bool     // load no wallet at start
 	KeyPool     int      // addresses to derive ahead, default 1000
+	AddressType string   // of new addresses: legacy, p2sh-segwit, bech32 or bech32m; default bech32
+	ChangeType  string   // of addresses for change; default AddressType
 	AnyChain    bool     // take wallets that have seen another chain
 	Forget      func()   // called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
 	NoBroadcast bool     // do not hand the wallets' transactions to the memory pool

@@ -28,6 +28,7 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -245,6 +246,10 @@ func (n *Node) startIndex(ctx context.Context) error {
 // to be loaded at start have been.
 func (n *Node) startWallets(ctx context.Context) error {
 	w := n.cfg.Wallets
+	types := wallet.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
+	if err := wallet.CheckTypes(n.net, types); err != nil {
+		return err
+	}
 	dir, settings := w.Dir, w.Settings
 	if dir == "" {
 		var err error
@@ -257,7 +262,7 @@ func (n *Node) startWallets(ctx context.Context) error {
 	}
 	n.walletDir = new(ask.Directory)
 	cfg := wallets.Config{
-		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool),
+		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: n.indexer, Workers: n.cfg.Workers,
 		Fetch: n.fetch(), Pool: n.mempool, Changes: n.pool, NoBroadcast: w.NoBroadcast, Forget: w.Forget,

@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -32,9 +33,10 @@ type Config struct {
 	KeyPool   int32    // default DefaultKeyPool
 	Loading   int      // default DefaultLoading
 	Calls     int      // of one wallet; default DefaultCalls
-	AnyChain  bool     // take wallets that have seen another chain (-walletcrosschain)
-	Unsafe    bool     // do not wait for the disk (-unsafesqlitesync)
-	Client    string   // name of the program in texts; default walletdb.DefaultClient
+	Types     wallet.AddressTypes
+	AnyChain  bool   // take wallets that have seen another chain (-walletcrosschain)
+	Unsafe    bool   // do not wait for the disk (-unsafesqlitesync)
+	Client    string // name of the program in texts; default walletdb.DefaultClient
 
 	Network   *dialect.Network
 	Chain     *chainview.Current
@@ -109,6 +111,13 @@ func (c *Config) setDefaults() {
 	if c.fail == nil {
 		c.fail = func() error { return nil }
 	}
+}
+
+// params returns the parameters of a wallet.
+func (c *Config) params(name string) wallet.Params {
+	p := wallet.ParamsOf(c.Network, name, c.KeyPool)
+	p.Types = c.Types
+	return p
 }
 
 func (c *Config) now() int64 { return c.Now().Unix() }

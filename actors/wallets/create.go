@@ -78,7 +78,7 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 
 func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 	p := wallet.CreateParams{
-		Params:             wallet.ParamsOf(n.cfg.Network, n.name, n.cfg.KeyPool),
+		Params:             n.cfg.params(n.name),
 		DisablePrivateKeys: n.req.DisablePrivateKeys, Blank: n.req.Blank, AvoidReuse: n.req.AvoidReuse,
 		Now: n.cfg.now(),
 	}

@@ -98,7 +98,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 	if err != nil {
 		return nil, refusedFile(err)
 	}
-	net := wallet.ParamsOf(h.cfg.Network, h.name, h.cfg.KeyPool)
+	net := h.cfg.params(h.name)
 	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: net.Network}) //nolint:contextcheck // as above
 	if err != nil {
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)

@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -51,6 +52,7 @@ type setup struct {
 	now     time.Time
 	network *dialect.Network // default: Bitcoin's regtest
 	fill    time.Duration
+	types   wallet.AddressTypes
 	fail    func() error             // faults of the disk
 	pool    func() []messages.PoolTx // nil: there is none
 }
@@ -92,7 +94,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	}
 	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithFaults(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
-		KeyPool: s.keyPool, Loading: s.loading,
+		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
 		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes,
 	}, s.window), s.fail)), wallets.Requests...)

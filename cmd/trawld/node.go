@@ -248,6 +248,7 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 		Forget: debug.FreeOSMemory,
 		Dir:    dir, Settings: o.BelowNetDir(o.Path("settings", "settings.json")),
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
+		AddressType: o.String("addresstype", ""), ChangeType: o.String("changetype", ""),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
 		NoSync: o.Bool("unsafesqlitesync", false), NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),
 	}, nil

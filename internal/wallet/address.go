@@ -2,12 +2,14 @@ package wallet
 
 import (
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/btcsuite/btcd/txscript"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -153,12 +155,42 @@ func nameOf(kind walletfile.OutputType) string {
 	return "unknown"
 }
 
-// chooseDefaultType settles the type of new addresses when a wallet is loaded.
+// CheckTypes checks the names of types of a network; none is right too.
+func CheckTypes(n *dialect.Network, t AddressTypes) error {
+	known := func(name string) bool {
+		kind, ok := outputTypes[name]
+		return name == "" || ok && (kind != walletfile.P2MR || n.Descriptors().Dialect == descriptor.P2MR)
+	}
+	switch {
+	case !known(t.Receive):
+		return fmt.Errorf("Unknown address type '%s'", t.Receive) //nolint:staticcheck // Core's words
+	case !known(t.Change):
+		return fmt.Errorf("Unknown change type '%s'", t.Change) //nolint:staticcheck // Core's words
+	}
+	return nil
+}
+
+// chooseDefaultType settles the types of new addresses when a wallet is loaded.
 func (w *Wallet) chooseDefaultType() {
 	w.defaultType = walletfile.Bech32
 	if w.params.Network.Restricted && w.active[walletfile.Slot{Type: walletfile.P2MR}] != nil {
 		w.defaultType = walletfile.P2MR
 	}
+	if kind, ok := outputTypes[w.params.Types.Receive]; ok {
+		w.defaultType = kind
+	}
+	w.changeType = w.defaultType
+	if kind, ok := outputTypes[w.params.Types.Change]; ok {
+		w.changeType = kind
+	}
+}
+
+// defaultFor returns the type of an address for which no type was asked.
+func (w *Wallet) defaultFor(change bool) walletfile.OutputType {
+	if change {
+		return w.changeType
+	}
+	return w.defaultType
 }
 
 // NewAddress gives out the next address of a type, for receiving or for change.
@@ -171,7 +203,7 @@ func (w *Wallet) NewAddress(r messages.NewAddress) (string, error) {
 	if err := checkLabel(r.Label); err != nil && !r.Change {
 		return "", err
 	}
-	kind := w.defaultType
+	kind := w.defaultFor(r.Change)
 	if r.HasType {
 		var err error
 		if kind, err = w.outputType(r.Type); err != nil {

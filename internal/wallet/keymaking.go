@@ -265,7 +265,7 @@ func (w *Wallet) refillSoon(s *source) {
 // WantAddress wants the key of the next address, and reports whether it is
 // missing.
 func (w *Wallet) WantAddress(r messages.NewAddress) bool {
-	kind := w.defaultType
+	kind := w.defaultFor(r.Change)
 	if r.HasType {
 		kind = outputTypes[r.Type]
 	}

@@ -45,10 +45,18 @@ type Params struct {
 	CoinType uint32 // of BIP44: 0 on the main chain, 1 elsewhere
 	Maturity int32  // blocks that must follow a coinbase before it can be spent
 	KeyPool  int32  // number of addresses derived ahead, at least 1
+	Types    AddressTypes
 
 	// Version is what the file is marked with: that of the program whose format
 	// is written.
 	Version walletfile.Version
+}
+
+// AddressTypes names the types of new addresses where a request names none, as
+// [CheckTypes] allows them.
+type AddressTypes struct {
+	Receive string // default: bech32, or what the chain has
+	Change  string // default: that of Receive
 }
 
 // ParamsOf returns the parameters of a wallet on a network.
@@ -83,8 +91,8 @@ type Wallet struct {
 	expanded map[chainhash.Hash]*KeyBatch   // scripts for the request that is carried out
 	pubKeys  pubKeyPool
 
-	// defaultType is the type of new addresses if nothing is said.
-	defaultType walletfile.OutputType
+	// defaultType and changeType are those of new addresses if nothing is said.
+	defaultType, changeType walletfile.OutputType
 
 	masterKeys map[uint32]walletfile.MasterKey
 	master     *walletfile.Secret // nil while locked

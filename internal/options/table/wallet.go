@@ -4,9 +4,9 @@ import "github.com/seed61375155/trawl/internal/options"
 
 // wallet is about keys, coins and fees.
 var wallet = []options.Option{
-	{Name: "addresstype", Flags: unused, Help: "Kind of new addresses: legacy, p2sh-segwit, bech32 or bech32m"},
+	{Name: "addresstype", Help: "Kind of new addresses: legacy, p2sh-segwit, bech32 or bech32m (default: bech32)"},
 	{Name: "avoidpartialspends", Flags: unused, Help: "Spend all coins of an address together"},
-	{Name: "changetype", Flags: unused, Help: "Kind of change addresses"},
+	{Name: "changetype", Help: "Kind of change addresses (default: that of -addresstype)"},
 	{Name: "consolidatefeerate", Arg: "<amt>", Flags: unused, Help: "Spend more coins than needed below this fee rate, in BTC per kvB"},
 	{Name: "disablewallet", Help: "Run without wallets"},
 	{Name: "discardfee", Arg: "<amt>", Flags: unused, Help: "Fee rate, in BTC per kvB, at which change is not worth keeping"},

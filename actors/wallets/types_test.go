@@ -1,0 +1,74 @@
+package wallets_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Addresses are of the types of the options where the request names none, in a
+// wallet that is made and in one that is loaded.
+func TestDefaultTypes(t *testing.T) {
+	const legacy, p2sh, bech32, bech32m = "mn", "2", "bcrt1q", "bcrt1p"
+	for _, test := range []struct {
+		types           wallet.AddressTypes
+		receive, change string // what addresses begin with
+	}{
+		{wallet.AddressTypes{}, bech32, bech32},
+		{wallet.AddressTypes{Receive: "legacy"}, legacy, legacy},
+		{wallet.AddressTypes{Receive: "bech32m"}, bech32m, bech32m},
+		{wallet.AddressTypes{Change: "p2sh-segwit"}, bech32, p2sh},
+		{wallet.AddressTypes{Receive: "p2sh-segwit", Change: "bech32"}, p2sh, bech32},
+	} {
+		t.Run(test.types.Receive+"/"+test.types.Change, func(t *testing.T) {
+			r := newRig(t, newChain(), setup{blind: true, keyPool: 2, types: test.types})
+			do(t, r.ref, messages.CreateWallet{Name: "w"})
+			begins := func(q messages.NewAddress, want string) {
+				t.Helper()
+				got := do(t, r.wallet(t, "w"), q)
+				if want == legacy && !strings.ContainsAny(got[:1], want) || want != legacy && !strings.HasPrefix(got, want) {
+					t.Errorf("%+v: %s, want one that begins with %s", q, got, want)
+				}
+			}
+			for range 2 {
+				begins(messages.NewAddress{}, test.receive)
+				begins(messages.NewAddress{Change: true}, test.change)
+				begins(messages.NewAddress{Type: "bech32m", HasType: true}, bech32m)
+				do(t, r.ref, messages.UnloadWallet{Name: "w"})
+				do(t, r.ref, messages.LoadWallet{Name: "w"})
+			}
+		})
+	}
+}
+
+// Names of types that a network does not have are refused in Core's words.
+func TestCheckTypes(t *testing.T) {
+	qbit, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		net   *dialect.Network
+		types wallet.AddressTypes
+		want  string
+	}{
+		{enginetest.Regtest(t), wallet.AddressTypes{}, ""},
+		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "bech32m", Change: "legacy"}, ""},
+		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "Bech32", Change: "x"}, "Unknown address type 'Bech32'"},
+		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "p2mr"}, "Unknown address type 'p2mr'"},
+		{enginetest.Regtest(t), wallet.AddressTypes{Change: "0"}, "Unknown change type '0'"},
+		{qbit, wallet.AddressTypes{Receive: "p2mr", Change: "p2mr"}, ""},
+	} {
+		got := ""
+		if err := wallet.CheckTypes(test.net, test.types); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%+v: %q, want %q", test.types, got, test.want)
+		}
+	}
+}
