@@ -74,7 +74,7 @@ func Decode(text string) (*Packet, error) {
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which Go skips
 		return nil, Error("invalid base64")
 	}
-	r := &serial.Reader{Rest: raw}
+	r := &serial.Reader{Rest: slices.Clip(raw)} // who reads on into what follows must not find room of the decoder
 	p, err := readPSBT(r)
 	switch {
 	case err != nil:

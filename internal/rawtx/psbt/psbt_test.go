@@ -142,4 +142,9 @@ func TestValueThatEndsTooSoon(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", raw, err, want)
 		}
 	}
+	// The text has padding, which is no data.
+	const padded = "cHNidP8BAFMCAAAAAAJoEAZdAQAAABepFDaxm48cEuOHRi059p3JNI85qCKHhwAAAAAAAAAAJGoeAiSwhZpWP5s5m0oBzL9IxmOCDHizy6cI+cNl2ch8O4AAUQAAAA=="
+	if _, err := psbt.Decode(padded); err == nil || !strings.Contains(err.Error(), "DataStream::read(): end of data") {
+		t.Errorf("got %v", err)
+	}
 }
