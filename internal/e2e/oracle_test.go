@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"path/filepath"
 	"testing"
 
@@ -46,6 +47,12 @@ func newOracle() *oracle {
 		headers: map[chainhash.Hash]chainhash.Hash{{}: {}},
 		scripts: map[wire.OutPoint][]byte{},
 	}
+}
+
+// clone returns an oracle that knows the same and learns alone: an oracle
+// belongs to one goroutine.
+func (o *oracle) clone() *oracle {
+	return &oracle{filters: maps.Clone(o.filters), headers: maps.Clone(o.headers), scripts: maps.Clone(o.scripts)}
 }
 
 // add computes the filter of a block, whose parent must have been added.

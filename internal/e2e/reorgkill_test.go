@@ -38,6 +38,7 @@ func TestKill9DuringReorganisation(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
+			own := o.clone() // learns the blocks that this node mines
 			d := startIndexed(t, chainFile)
 			d.WaitTip(chainTip, chainHeight, true)
 			for _, raw := range test.before {
@@ -47,7 +48,7 @@ func TestKill9DuringReorganisation(t *testing.T) {
 			takes := timeOf(t, copyOf(t, d), test.method, test.param)
 			for range count(t, "TRAWL_SOAK", 8) / 4 {
 				cut := copyOf(t, d)
-				a := o.audits(cut)
+				a := own.audits(cut)
 				after := time.Duration(rand.Int64N(int64(takes)))
 				killDuring(t, cut, after, test.method, test.param)
 				cut.Restart()
