@@ -15,6 +15,7 @@ var (
 	ErrStopped   = ask.ErrStopped   // the actor stopped before it answered
 	ErrRestarted = ask.ErrRestarted // the actor failed while it held the request
 	ErrUnhandled = ask.ErrUnhandled // the actor does not serve this request
+	ErrAbsent    = ask.ErrAbsent    // the node runs without this actor
 )
 
 // Ask sends a request of package messages to an actor and waits for its answer,
@@ -30,37 +31,34 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 
 // Chain returns the actor that owns the chain. It serves the requests of
 // messages/chain.go.
-func (n *Node) Chain() *Ref { return n.chain }
+func (n *Node) Chain() *Ref { return n.set.Ref(chainPart) }
 
 // TxBuilder returns the actor that builds transactions. It serves the requests of
 // messages/tx.go.
-func (n *Node) TxBuilder() *Ref { return n.txbuilder }
+func (n *Node) TxBuilder() *Ref { return n.set.Ref(txbuilderPart) }
 
 // Mempool returns the actor that owns the pool of unconfirmed transactions. It
 // serves the requests of messages/mempool.go.
-func (n *Node) Mempool() *Ref { return n.mempool }
+func (n *Node) Mempool() *Ref { return n.set.Ref(mempoolPart) }
 
-// Wallets returns the actor that loads, creates and restores wallets, nil when
+// Wallets returns the actor that loads, creates and restores wallets, absent when
 // the node keeps none. It serves the requests of messages/wallets.go.
-func (n *Node) Wallets() *Ref { return n.wallets }
+func (n *Node) Wallets() *Ref { return n.set.Ref(walletsPart) }
 
 // Wallet returns the actor of a loaded wallet, nil when it is not loaded. It
 // serves the requests of messages/wallet.go and messages/wallettx.go.
 func (n *Node) Wallet(name string) *Ref {
-	if n.walletDir == nil {
-		return nil
-	}
 	return n.walletDir.Lookup(name)
 }
 
-// Peers returns the actor that owns the connections to peers, nil when the node
+// Peers returns the actor that owns the connections to peers, absent when the node
 // has none. It serves the requests of messages/peers.go.
-func (n *Node) Peers() *Ref { return n.peers }
+func (n *Node) Peers() *Ref { return n.set.Ref(peersPart) }
 
-// Indexer returns the actor that keeps the block filter index, nil when there
+// Indexer returns the actor that keeps the block filter index, absent when there
 // is none. It serves the requests of messages/index.go.
-func (n *Node) Indexer() *Ref { return n.indexer }
+func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
 
-// Scanner returns the actor that runs scans, nil when there is no index. It
+// Scanner returns the actor that runs scans, absent when there is no index. It
 // serves the requests of messages/scan.go.
-func (n *Node) Scanner() *Ref { return n.scanner }
+func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }

@@ -2,15 +2,14 @@ package trawl
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/messages"
@@ -24,7 +23,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/util"
 	"github.com/seed61375155/trawl/rpc/method/wallet"
 	"github.com/seed61375155/trawl/store/blockfile"
-	"github.com/seed61375155/trawl/store/segment"
 )
 
 // protocolVersion is the version of the P2P protocol, in all dialects.
@@ -49,31 +47,36 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		return nil, err
 	}
 	policy := n.cfg.Mempool.policy(n.net)
+	ref := n.set.Ref
+	var txs rawtx.TxIndex // a nil interface without one
+	if n.txs != nil {
+		txs = n.txs
+	}
 	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
 		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath}),
 		chain.Commands(n.chainMethods(expansions)),
-		mempool.Commands(mempool.Deps{Network: n.net, Pool: n.mempool, Relay: n.relay, Wallets: n.walletsWritten()}),
+		mempool.Commands(mempool.Deps{Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: n.chain, Pool: n.mempool, Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
-			Peers: n.peers, Initial: n.initial, Warnings: n.warnings,
+			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
+			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings,
 			NextBits: nextBitsOf(n.net),
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,
 			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
-			Peers: n.peers, Sync: n.sync, Relay: n.relay, AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
+			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
 			RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()), IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtx.Commands(rawtx.Deps{
-			Network: n.net, Chain: n.view, Pool: n.mempool, Builder: n.txbuilder, Currency: n.net.Coin, Unspent: n.unspent,
-			Txs: n.txLookup(),
+			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin, Unspent: n.unspent,
+			Txs: txs,
 		}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
-	if n.wallets != nil {
+	if n.cfg.Wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
-			Network: n.net, Chain: n.view, Wallets: n.wallets, Directory: n.walletDir, Pool: n.mempool,
+			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
 			Currency: n.net.Coin, Unspent: n.unspent,
 		}))
 	}
@@ -90,33 +93,37 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 // walletsWritten returns what waits until the loaded wallets have written what they
 // know of the memory pool; nil without wallets. One that cannot write has logged it.
 func (n *Node) walletsWritten() func(ctx context.Context) {
-	if n.wallets == nil {
+	if n.cfg.Wallets == nil {
 		return nil
 	}
 	return func(ctx context.Context) {
 		if len(n.walletDir.Names()) > 0 {
-			_, _ = ask.Control(ctx, n.wallets, messages.SyncWallets{})
+			_, _ = ask.Control(ctx, n.set.Ref(walletsPart), messages.SyncWallets{})
 		}
 	}
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
+	ref := n.set.Ref
 	d := chain.Deps{
-		Network: n.net, Chain: n.view, Actor: n.chain, Coins: n.coins, Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
-		Expansions: expansions, Sync: n.sync, Pool: n.mempool, CoinStats: n.coinTotals(), Initial: n.initial, Warnings: n.warnings,
+		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
+		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.crew.Spread,
 	}
 	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
 	}
-	if n.txs != nil {
-		d.Others = append(d.Others, chain.NamedIndex{Name: txIndexName, Actor: n.txs.actor})
+	for _, name := range []string{txindexPart, coinstatsPart} {
+		if index := ref(name); !index.IsAbsent() {
+			d.Others = append(d.Others, chain.NamedIndex{Name: name, Actor: index})
+		}
 	}
 	if n.stats != nil {
-		d.Others = append(d.Others, chain.NamedIndex{Name: coinStatsName, Actor: n.stats.actor})
+		d.CoinStats = n.stats
 	}
 	if n.store != nil {
-		d.Index = &chain.Index{Filters: filterReader{n.store, n.indexer}, Indexer: n.indexer, Scanner: n.scanner}
+		filters := &filter.Reader{Store: n.store, Indexer: ref(indexerPart)}
+		d.Index = &chain.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
 	}
 	return d
 }
@@ -124,7 +131,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 // unspent returns an output of the active chain or of the pool, nil when it is
 // spent in the chain.
 func (n *Node) unspent(ctx context.Context, out *wire.OutPoint) (*wire.TxOut, error) {
-	coins, err := ask.Ask(ctx, n.mempool, messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs})
+	coins, err := ask.Ask(ctx, n.set.Ref(mempoolPart), messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs})
 	if err != nil || coins[0] == nil {
 		return nil, err
 	}
@@ -139,26 +146,4 @@ func (n *Node) sizeOnDisk() (int64, error) {
 	}
 	undo, err := blockfile.Undo.DiskSize(n.cfg.BlocksDir)
 	return blocks + undo, err
-}
-
-// filterReader reads single filters, and has damaged ones re-made.
-type filterReader struct {
-	store   *segment.Store
-	indexer *Ref
-}
-
-// Filter implements chain.Filters.
-func (r filterReader) Filter(ctx context.Context, hash *chainhash.Hash) ([]byte, chainhash.Hash, error) {
-	e, err := r.store.ByHash(hash)
-	var damage *segment.DamagedError
-	if errors.As(err, &damage) {
-		if _, err := ask.Ask(ctx, r.indexer, messages.RepairFilter{Block: *hash}); err != nil {
-			return nil, chainhash.Hash{}, err
-		}
-		e, err = r.store.ByHash(hash)
-	}
-	if errors.Is(err, segment.ErrNotFound) {
-		return nil, chainhash.Hash{}, chain.ErrNoFilter
-	}
-	return e.Filter, e.Header, err
 }

@@ -103,7 +103,7 @@ func TestWithoutIndex(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	cfg.BlockFilterIndex = false
 	node := open(t, cfg)
-	if node.Indexer() != nil || node.Scanner() != nil {
+	if !node.Indexer().IsAbsent() || !node.Scanner().IsAbsent() {
 		t.Error("there are actors of an index")
 	}
 	generate(t, node, []byte{0x51}, 1)

@@ -1,10 +1,6 @@
 package trawl
 
-import (
-	"context"
-
-	"github.com/seed61375155/trawl/actors/notify"
-)
+import "context"
 
 // NotifyConfig says what commands are run when something happens. 16 run at a time,
 // up to 10,000 more wait for their turn.
@@ -26,13 +22,4 @@ type NotifyConfig struct {
 	// after ctx has, which ends when the node stops. It is called by several
 	// goroutines at a time.
 	Run func(ctx context.Context, command string)
-}
-
-func (n *Node) startNotify() error {
-	c := n.cfg.Notify
-	producer := notify.New(notify.Config{
-		Block: c.Block, Wallet: c.Wallet, Alert: c.Alert, Run: c.Run,
-		View: n.view, Tip: n.tip, Initial: n.initial, Wallets: &n.walletTxs, Raised: &n.raised, Log: n.cfg.Log,
-	})
-	return n.spawn(&n.notify, "notify", producer, nil)
 }

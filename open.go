@@ -3,9 +3,7 @@ package trawl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -21,18 +19,6 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
-
-func indexDir(cfg *Config) string {
-	return filepath.Join(cfg.Dir, "indexes", "blockfilter", "basic")
-}
-
-// removeIndex forgets all filters; they are built again from the blocks.
-func removeIndex(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("trawl: remove block filter index: %w", err)
-	}
-	return nil
-}
 
 // opener opens the chain for its actor, which may do so more than once.
 type opener struct {

@@ -13,8 +13,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
-	"github.com/seed61375155/trawl/actors/relay"
-	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/version"
@@ -81,86 +79,52 @@ type StartError string
 // Error implements error.
 func (e StartError) Error() string { return string(e) }
 
-// startSync starts what follows the chains of the peers.
-func (n *Node) startSync() error {
-	producer := sync.New(sync.Config{
-		Network: n.net, Chain: n.chain, View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
-		Pool: n.mempool, Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
-	})
-	if err := n.spawn(&n.sync, "sync", producer, sync.Requests); err != nil {
-		return err
-	}
-	n.fetcher.Store(n.sync)
-	n.clock.OnSet(func() { n.sync.Tell(sync.ClockSet{}) })
-	return nil
-}
-
-// startRelay starts what passes transactions on.
-func (n *Node) startRelay() error {
-	producer := relay.New(relay.Config{
-		Pool: n.mempool, Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
-		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
-	})
-	return n.spawn(&n.relay, "relay", producer, relay.Requests)
-}
-
-// startPeers starts the peer table.
-func (n *Node) startPeers(ctx context.Context) error {
+// peersConfig is what the peer table is told, with its listeners, which are open.
+//
+// Errors: StartError, access.Error.
+func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	p := n.cfg.Peers
-	if p.Filters && n.store == nil {
-		return StartError("Cannot set -peerblockfilters without -blockfilterindex.")
+	if p.Filters && !n.cfg.BlockFilterIndex {
+		return cfg, StartError("Cannot set -peerblockfilters without -blockfilterindex.")
 	}
 	agent, err := rpcnet.Subversion(n.net.Software.Agent, p.Comments, version.Number)
 	if err != nil {
-		return err
+		return cfg, err
 	}
 	listeners, err := n.openListeners(ctx)
 	if err != nil {
-		return err
+		return cfg, err
 	}
-	started := false // the actor has them then
 	defer func() {
-		if !started {
+		if err != nil {
 			closeAll(listeners)
 		}
 	}()
 	list, err := whitelist(p.Whitelist)
 	if err != nil {
-		return err
+		return cfg, err
 	}
 	local, err := n.locals()
 	if err != nil {
-		return err
+		return cfg, err
 	}
-	cfg := peers.Config{
+	cfg = peers.Config{
 		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, SeedNodes: p.SeedNodes,
-		Dir: n.cfg.Dir, NotSaved: n.notSaved, BanTime: p.BanTime, Whitelist: list,
+		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Sync: n.sync, Relay: n.relay, Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
+		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
 	}
 	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {
-		return err
+		return cfg, err
 	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.seeds()
 	}
-	if err := n.reach(&cfg); err != nil {
-		return err
-	}
-	if p.Filters {
-		cfg.Filters, cfg.Indexer = n.store, n.indexer
-	}
-	if err := n.spawn(&n.peers, "peers", peers.New(cfg), peers.Requests); err != nil {
-		return err
-	}
-	started = true
-	n.clock.OnSet(func() { n.peers.Tell(peers.ClockSet{}) })
-	return nil
+	return cfg, n.reach(&cfg)
 }
 
 // services is what the node offers its peers.

@@ -6,9 +6,11 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/actors/blockindex"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -59,25 +61,57 @@ func (o *opener) checkPruning(db *chaindb.DB) error {
 	return nil
 }
 
-// lockPruning keeps the blocks that the filter index has yet to read.
-func (n *Node) lockPruning(ctx context.Context) error {
-	if n.cfg.Prune == nil {
+// keeper is the actor that has to know which blocks an index has yet to read; absent
+// where none are deleted.
+func (n *Node) keeper(u *part.Uses) *Ref {
+	if keeper := u.Ref(chainPart); n.cfg.Prune != nil {
+		return keeper
+	}
+	return ask.Absent(pruningPart)
+}
+
+// lockFilters keeps the blocks that the filter index has yet to read. has reports
+// whether it has the filter of a block.
+func (n *Node) lockFilters(ctx context.Context, keeper *Ref, has func(*chainhash.Hash) bool) error {
+	if keeper.IsAbsent() {
 		return nil
 	}
-	missing := lowest(n.view.Open().Active(), func(b *chainview.Block) bool { return !n.store.Has(&b.Hash) })
-	return n.lockFrom(ctx, filterLock, missing)
+	missing := lowest(n.view.Open().Active(), func(b *chainview.Block) bool { return !has(&b.Hash) })
+	return n.lockFrom(ctx, keeper, filterLock, missing)
+}
+
+// lockIndex keeps the blocks that an index has yet to read.
+func (n *Node) lockIndex(ctx context.Context, keeper *Ref, name string, x blockindex.Index) error {
+	if keeper.IsAbsent() {
+		return nil
+	}
+	reader := n.view.Open()
+	known := func(hash *chainhash.Hash) bool { return reader.Lookup(hash) != nil }
+	if hash, _, ok := x.Best(); ok && !known(&hash) {
+		// The power failed, and the chain knows less than the index.
+		if err := x.Rewind(known); err != nil {
+			return fmt.Errorf("trawl: %s: %w", name, err)
+		}
+	}
+	from := int32(0)
+	if hash, _, ok := x.Best(); ok {
+		if b := reader.Lookup(&hash); b != nil {
+			from = reader.Active().Fork(b).Height
+		}
+	}
+	return n.lockFrom(ctx, keeper, name, from+1)
 }
 
 // lockFrom keeps the blocks that an index has yet to read, from a height on. The error
 // is a StartError where some of them are gone.
-func (n *Node) lockFrom(ctx context.Context, index string, height int32) error {
+func (n *Node) lockFrom(ctx context.Context, keeper *Ref, index string, height int32) error {
 	active := n.view.Open().Active()
 	for b := active.At(height); b != nil; b = active.Next(b) {
 		if b.Status()&chainview.Pruned != 0 {
 			return beyondPruned(index)
 		}
 	}
-	_, err := ask.Ask(ctx, n.chain, messages.SetPruneLock{Name: index, Height: max(height-1, 0)})
+	_, err := ask.Ask(ctx, keeper, messages.SetPruneLock{Name: index, Height: max(height-1, 0)})
 	if err != nil {
 		return fmt.Errorf("trawl: prune lock: %w", err)
 	}
@@ -96,32 +130,4 @@ func lowest(active *chainview.Chain, holds func(*chainview.Block) bool) int32 {
 		}
 	}
 	return low
-}
-
-// fetch returns how those who need a pruned block get it again; nil where none are
-// pruned. They started before the peers, and need not wait for these.
-func (n *Node) fetch() chainview.Fetch {
-	if n.cfg.Prune == nil {
-		return nil
-	}
-	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		from := n.fetcher.Load()
-		if from == nil {
-			return got, messages.ErrNoSource
-		}
-		if got.Raw, err = ask.Ask(ctx, from, messages.FetchBlock{Hash: *hash}); err != nil {
-			return got, err
-		}
-		got.Block, _, err = n.net.ReadBlock(got.Raw)
-		return got, err
-	}
-}
-
-// startPruning begins to delete blocks, when all who keep some have said so.
-func (n *Node) startPruning(ctx context.Context) error {
-	if n.cfg.Prune == nil {
-		return nil
-	}
-	_, err := ask.Ask(ctx, n.chain, messages.StartPruning{})
-	return n.why(err)
 }

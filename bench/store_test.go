@@ -14,9 +14,9 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/store/segment"
@@ -144,7 +144,7 @@ func (s *storeScan) blocks() int { return int(s.last - s.first + 1) }
 func (s *storeScan) run(b *testing.B, threads int, ranges bool) error {
 	b.Helper()
 	pass := match.New(match.Config{
-		Source: scanner.Segments(s.store), Query: s.query, Exact: ranges,
+		Source: filter.NewSource(s.store), Query: s.query, Exact: ranges,
 		First: s.first, Stop: &chainview.Block{Hash: generatedBlock(int(s.last)), Height: s.last},
 	})
 	if err := passWith(b, pass, threads); err != nil {

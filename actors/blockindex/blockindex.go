@@ -4,7 +4,7 @@
 // It serves [messages.GetIndexStatus] and [messages.WaitIndexIdle]. Blocks are
 // added in a worker, a batch at a time; between two batches a reorganisation is
 // noticed. Readers do not ask this actor: they read the index, and tell the actor of
-// damage that they find ([Damaged]). A damaged index is built anew.
+// damage that they find ([index.Damaged]). A damaged index is built anew.
 package blockindex
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -34,13 +35,6 @@ const (
 	// syncEvery is how often a running build makes sure of what it has.
 	syncEvery = 5 * time.Second
 )
-
-// ErrDamaged is what the methods of an [Index] wrap where it cannot be read as it was
-// written, and what whoever waits gets then.
-var ErrDamaged = errors.New("index is damaged")
-
-// Damaged tells the actor what a reader has found.
-type Damaged struct{ Err error }
 
 // errPruned reports an index that lacks blocks which are gone.
 var errPruned = errors.New("best block of the index goes beyond pruned data. " +
@@ -138,7 +132,7 @@ func (f *Follower) Receive(c actor.Context) {
 	case messages.TipChanged:
 		f.news = true
 		f.build(c)
-	case Damaged:
+	case index.Damaged:
 		f.damaged(c, m.Err)
 		f.build(c)
 	case built:
@@ -189,7 +183,7 @@ func (b *batch) run() (done built) {
 		done.status.Height = -1
 	}
 	// Blocks may be deleted only once it is sure that they are no longer needed.
-	if done.err == nil && (b.sync || done.status.Synced && b.cfg.Keeper != nil) {
+	if done.err == nil && (b.sync || done.status.Synced && !b.cfg.Keeper.IsAbsent()) {
 		done.err = b.cfg.Index.Sync()
 		done.stored = done.err == nil
 	}
@@ -251,7 +245,7 @@ func (f *Follower) took(c actor.Context, m built) {
 	case f.damage != nil: // found by a reader meanwhile
 		f.build(c)
 		return
-	case errors.Is(m.err, ErrDamaged) && !f.mending:
+	case errors.Is(m.err, index.ErrDamaged) && !f.mending:
 		f.damaged(c, m.err)
 		f.build(c)
 		return
@@ -295,10 +289,10 @@ func (f *Follower) damaged(c actor.Context, err error) {
 	f.damage, f.mending = err, true
 	f.status = messages.IndexStatus{Height: -1}
 	for _, call := range f.idle {
-		call.Answer(messages.Done{}, ErrDamaged)
+		call.Answer(messages.Done{}, index.ErrDamaged)
 	}
 	f.idle = nil
-	if f.cfg.Keeper != nil {
+	if !f.cfg.Keeper.IsAbsent() {
 		ask.Then(f.ctx, c, f.cfg.Keeper, messages.SetPruneLock{Name: f.cfg.Name, Height: 0},
 			func(messages.Done, error) any { return nil })
 	}
@@ -306,7 +300,7 @@ func (f *Follower) damaged(c actor.Context, err error) {
 
 // lock tells the keeper of the blocks how far the index is.
 func (f *Follower) lock(c actor.Context) {
-	if f.cfg.Keeper == nil || f.status.Height < 0 {
+	if f.cfg.Keeper.IsAbsent() || f.status.Height < 0 {
 		return
 	}
 	ask.Then(f.ctx, c, f.cfg.Keeper, messages.SetPruneLock{Name: f.cfg.Name, Height: f.status.Height},

@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -204,40 +205,40 @@ func TestNewsDuringABatch(t *testing.T) {
 // A damaged index is built anew, whoever finds the damage; meanwhile nobody is told
 // that it is in step with the chain.
 func TestDamage(t *testing.T) {
-	damaged := fmt.Errorf("table: %w", blockindex.ErrDamaged)
+	damaged := fmt.Errorf("table: %w", index.ErrDamaged)
 	t.Run("found by the worker", func(t *testing.T) {
 		var once sync.Once
-		index := &memory{hook: func(height int32) (err error) {
+		kept := &memory{hook: func(height int32) (err error) {
 			if height == 30 {
 				once.Do(func() { err = damaged })
 			}
 			return err
 		}}
-		r := newRig(t, index, 50)
+		r := newRig(t, kept, 50)
 		for { // who waited is told, and may ask again
 			_, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{})
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, blockindex.ErrDamaged) {
+			if !errors.Is(err, index.ErrDamaged) {
 				t.Fatal(err)
 			}
 		}
-		index.check(t, r.chain)
-		if index.reset != 1 {
-			t.Errorf("reset %d times", index.reset)
+		kept.check(t, r.chain)
+		if kept.reset != 1 {
+			t.Errorf("reset %d times", kept.reset)
 		}
 	})
 	t.Run("found by a reader", func(t *testing.T) {
-		index := &memory{}
-		r := newRig(t, index, 50)
+		kept := &memory{}
+		r := newRig(t, kept, 50)
 		r.settle(t)
 		held := make(chan struct{})
-		index.mu.Lock()
-		index.hook = func(int32) error { <-held; return nil }
-		index.mu.Unlock()
-		r.ref.Tell(blockindex.Damaged{Err: damaged})
-		r.ref.Tell(blockindex.Damaged{Err: damaged})
+		kept.mu.Lock()
+		kept.hook = func(int32) error { <-held; return nil }
+		kept.mu.Unlock()
+		r.ref.Tell(index.Damaged{Err: damaged})
+		r.ref.Tell(index.Damaged{Err: damaged})
 		status, err := ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{})
 		if err != nil || status.Synced || status.Height != -1 {
 			t.Errorf("status %+v, %v", status, err)
@@ -246,9 +247,9 @@ func TestDamage(t *testing.T) {
 		if status := r.settle(t); !status.Synced {
 			t.Errorf("status %+v", status)
 		}
-		index.check(t, r.chain)
-		if index.reset != 1 {
-			t.Errorf("reset %d times", index.reset)
+		kept.check(t, r.chain)
+		if kept.reset != 1 {
+			t.Errorf("reset %d times", kept.reset)
 		}
 	})
 	t.Run("again at once", func(t *testing.T) {
@@ -258,7 +259,7 @@ func TestDamage(t *testing.T) {
 			}
 			return nil
 		}}, 50)
-		if err := <-r.failed; !errors.Is(err, blockindex.ErrDamaged) {
+		if err := <-r.failed; !errors.Is(err, index.ErrDamaged) {
 			t.Error(err)
 		}
 		<-r.ref.Done()

@@ -207,7 +207,7 @@ func (i *Indexer) took(c actor.Context, m built) {
 
 // lock tells the keeper of the blocks how far the index is.
 func (i *Indexer) lock(c actor.Context, height int32) {
-	if i.cfg.Keeper == nil || height < 0 {
+	if i.cfg.Keeper.IsAbsent() || height < 0 {
 		return
 	}
 	ask.Then(i.ctx, c, i.cfg.Keeper, messages.SetPruneLock{Name: i.cfg.LockName, Height: height},

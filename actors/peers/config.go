@@ -44,7 +44,7 @@ type Config struct {
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
 
 	Filters *segment.Store // served to peers (-peerblockfilters); nil: none are
-	Indexer *ask.Ref       // repairs filters; nil without Filters
+	Indexer *ask.Ref       // repairs filters; absent without the index
 
 	// MinimumWork is that of the least chain whose headers are given out; default
 	// that of the network.
@@ -141,7 +141,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 	return p2p.Config{
 		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2,
 		UserAgent: t.cfg.UserAgent, Services: t.cfg.Services, Height: t.height(),
-		NoTransactions: t.cfg.Relay == nil || t.cfg.BlocksOnly, Nonces: &t.nonces,
+		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen),

@@ -45,7 +45,7 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	e.id = t.nextID.Add(1) - 1
 	e.bind = addrOf(conn.LocalAddr())
 	cfg := t.session(e.id, e.typ, v2)
-	if t.cfg.Relay != nil && e.allowed.Relay {
+	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
 	cfg.Addr = e.addr

@@ -76,7 +76,7 @@ func (t *Table) setActive(on bool) {
 // network serves messages.GetNetwork.
 func (t *Table) network() messages.NetworkState {
 	return messages.NetworkState{
-		Active: t.active, Services: uint64(t.cfg.Services), Relay: t.cfg.Relay != nil && !t.cfg.BlocksOnly, Peers: t.count(),
+		Active: t.active, Services: uint64(t.cfg.Services), Relay: !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly, Peers: t.count(),
 		TimeOffset: t.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
 		Networks: t.networks(), Local: t.locals(), V2: t.cfg.V2,
 	}

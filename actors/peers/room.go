@@ -21,12 +21,12 @@ type merit struct {
 // there already, and takes that.
 func (t *Table) makeRoom(c actor.Context, m merit) {
 	switch {
-	case m.asked == 0 && t.cfg.Sync != nil:
+	case m.asked == 0 && !t.cfg.Sync.IsAbsent():
 		ask.Then(t.ctx, c, t.cfg.Sync, messages.GetPeerSync{}, func(got map[int64]messages.PeerSync, _ error) any {
 			m.sync, m.asked = got, 1
 			return m
 		})
-	case m.asked <= 1 && t.cfg.Relay != nil:
+	case m.asked <= 1 && !t.cfg.Relay.IsAbsent():
 		ask.Then(t.ctx, c, t.cfg.Relay, messages.GetPeerRelay{}, func(got map[int64]messages.PeerRelay, _ error) any {
 			m.relay, m.asked = got, 2
 			return m

@@ -64,7 +64,7 @@ func (n *conn) takesTxs() bool {
 	case p2p.BlockRelayOnly, p2p.Feeler:
 		return false
 	default:
-		return n.cfg.Relay != nil && !n.cfg.BlocksOnly || n.info.Permissions.Relay
+		return !n.cfg.Relay.IsAbsent() && !n.cfg.BlocksOnly || n.info.Permissions.Relay
 	}
 }
 
@@ -90,7 +90,7 @@ func (n *conn) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 	switch {
 	case len(txs) == 0:
 		n.serve(c, &wire.MsgGetData{InvList: blocks})
-	case n.cfg.Relay == nil:
+	case n.cfg.Relay.IsAbsent():
 		n.Send(&wire.MsgNotFound{InvList: txs})
 		n.serve(c, &wire.MsgGetData{InvList: blocks})
 	default:

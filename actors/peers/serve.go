@@ -54,7 +54,7 @@ func (n *conn) serve(c actor.Context, m wire.Message) {
 // served goes on after a message, or has the filter repaired that it needs.
 func (n *conn) served(c actor.Context, m served) {
 	n.work = nil
-	if m.damaged == nil || n.cfg.Indexer == nil {
+	if m.damaged == nil || n.cfg.Indexer.IsAbsent() {
 		n.session.Want(1)
 		return
 	}
@@ -136,9 +136,7 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 		}
 	}
 	s.send(answer)
-	if s.cfg.Sync != nil {
-		s.cfg.Sync.Tell(link.HeadersSent{ID: s.info.ID, Last: known.Hash})
-	}
+	s.cfg.Sync.Tell(link.HeadersSent{ID: s.info.ID, Last: known.Hash})
 }
 
 func heightOf(b *chainview.Block) int32 {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -41,7 +41,7 @@ func TestWorkersEndAfterAnAbort(t *testing.T) {
 	var held, read atomic.Int32
 	entered, release := make(chan struct{}, height), make(chan struct{})
 	ref := r.spawn(options{
-		workers: workers, source: countedSource{scanner.Segments(r.store), &held},
+		workers: workers, source: countedSource{filter.NewSource(r.store), &held},
 		hook: func(heights) {
 			read.Add(1)
 			entered <- struct{}{}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -79,7 +79,7 @@ func TestMemoryOfLongScans(t *testing.T) {
 				least := ^uint64(0)
 				for range 10 { // one takes over what another left, but for some under the race detector
 					pass := match.New(match.Config{
-						Source: scanner.Segments(c.store), Query: query, Stop: c.stop, Keep: keep, Exact: keep != nil,
+						Source: filter.NewSource(c.store), Query: query, Stop: c.stop, Keep: keep, Exact: keep != nil,
 					})
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -86,7 +87,7 @@ func TestPrunedBlocks(t *testing.T) {
 	}
 	sys := actortest.New(t)
 	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
-		Source: scanner.Segments(r.store), Chain: r.current, Indexer: r.indexer, Workers: 1, Log: sys.Log,
+		Source: filter.NewSource(r.store), Chain: r.current, Indexer: r.indexer, Workers: 1, Log: sys.Log,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch,
 	}), scanner.Requests...)
 	for _, test := range []struct {

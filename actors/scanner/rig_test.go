@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -120,7 +121,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 		o.workers = 2
 	}
 	if o.source == nil {
-		o.source = scanner.Segments(r.store)
+		o.source = filter.NewSource(r.store)
 	}
 	if o.hook != nil || o.fault != nil {
 		o.source = hookedSource{o.source, o.hook, o.fault}

@@ -43,7 +43,7 @@ type Config struct {
 	Fetch     chainview.Fetch // gets blocks that were pruned; nil where none are
 	Tip       *ask.Topic[messages.TipChanged]
 	Filters   match.Source // nil without the index: rescans read every block
-	Indexer   *ask.Ref     // nil without the index
+	Indexer   *ask.Ref     // absent without the index
 	Workers   int          // that match filters; at least 1
 	Now       func() time.Time
 	Directory *ask.Directory // wallets that are loaded, by name

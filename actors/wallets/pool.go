@@ -59,7 +59,7 @@ type (
 // joinPool hands the wallet's unconfirmed transactions to the pool, takes over
 // what is there, and calls back. From then on the wallet hears every change.
 func (w *Wallet) joinPool(c actor.Context, then func()) {
-	if w.cfg.Pool == nil {
+	if w.cfg.Pool.IsAbsent() {
 		w.pool.joined = true
 		then()
 		return
@@ -161,7 +161,7 @@ func (w *Wallet) seePool(c actor.Context, m *seePool) {
 // scanPool takes over what is in the pool, for scripts that have become the wallet's,
 // and calls back.
 func (w *Wallet) scanPool(c actor.Context, then func()) {
-	if w.cfg.Pool == nil {
+	if w.cfg.Pool.IsAbsent() {
 		then()
 		return
 	}
@@ -221,7 +221,7 @@ func (w *Wallet) resend(c actor.Context) {
 
 // leavePool ends what joinPool began.
 func (w *Wallet) leavePool(c actor.Context) {
-	if w.cfg.Pool == nil {
+	if w.cfg.Pool.IsAbsent() {
 		return
 	}
 	w.cfg.Changes.Unsubscribe(c)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/actors/indexer"
-	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
@@ -20,6 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
@@ -112,7 +112,7 @@ func (r *rig) index(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = store.Close() })
-	r.source = scanner.Segments(store)
+	r.source = filter.NewSource(store)
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: store, Chain: r.current, Tip: r.tip,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },

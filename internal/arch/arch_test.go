@@ -58,7 +58,15 @@ var mayImport = map[string][]string{
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
 	// Who owns what. No actor knows another.
-	"internal/ask":      {"messages"},
+	"internal/ask":  {"messages"},
+	"internal/part": {"internal/ask"},
+
+	// What indexes are of, and how they are read.
+	"internal/index":           {"messages", "internal/ask"},
+	"internal/index/coinstats": {"store/blockrows", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
+	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/index", "internal/match", "internal/rangefilter"},
+	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
+
 	"internal/engine":   {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":     append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/chain":      append([]string{"internal/corelog"}, actor...),
@@ -68,8 +76,8 @@ var mayImport = map[string][]string{
 	"actors/notify":     actor,
 	"actors/peers":      append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":      append([]string{"internal/corelog", "internal/p2p"}, actor...),
-	"actors/scanner":    append([]string{"internal/match", "internal/rangefilter", "internal/slots", "internal/spends"}, actor...),
-	"actors/blockindex": append([]string{"internal/corelog"}, actor...),
+	"actors/scanner":    append([]string{"internal/match", "internal/slots", "internal/spends"}, actor...),
+	"actors/blockindex": append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
 		"internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
 	}, actor...),
@@ -97,7 +105,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/coinstats", "internal/consensus", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/jsontree", "internal/version",
+		"internal/clock", "internal/consensus", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync", "internal/index", "internal/jsontree", "internal/match", "internal/part", "internal/version",
 		"internal/wallet", "internal/p2p", "internal/p2mr", "internal/slhdsa", "internal/rawtx", "internal/txpool",
 	},
 	"cmd/trawld": {
@@ -124,7 +132,7 @@ var actor = []string{"messages", "internal/ask", "internal/chainview", "filters"
 // method is what every group of methods may import.
 var method = []string{
 	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
-	"internal/coinstats", "internal/dialect", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
+	"internal/coinstats", "internal/dialect", "internal/index", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }
 
@@ -161,7 +169,7 @@ func room(folder string) string {
 
 // mayUse lists the libraries that few may know, and who.
 var mayUse = map[string][]string{
-	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "bench"},
+	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/part", "bench"},
 	"github.com/asynkron/protoactor-go":       nil, // remote, cluster, …: the node is one process
 	"github.com/syndtr/goleveldb":             {"store"},
 	"github.com/btcsuite/btcd/blockchain":     {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},

@@ -4,8 +4,8 @@
 // only, and leave a caller to its timeout when the actor panics or stops with
 // the request still queued. [Ask] closes those gaps. It promises the caller
 // that every Ask returns: with the answer, with the caller's context error, or
-// with [ErrStopped], [ErrRestarted] or [ErrUnhandled]. A plain protoactor
-// request with the same message gets the same promise, see [Serve].
+// with [ErrStopped], [ErrRestarted], [ErrUnhandled] or [ErrAbsent]. A plain
+// protoactor request with the same message gets the same promise, see [Serve].
 package ask
 
 import (
@@ -32,6 +32,9 @@ var (
 
 	// ErrUnhandled reports that the actor does not serve this request.
 	ErrUnhandled = errors.New("request not handled by this actor")
+
+	// ErrAbsent reports that the program runs without this actor.
+	ErrAbsent = errors.New("the node runs without it")
 )
 
 // A Call is one request inside an actor's mailbox. Whoever holds it owes
@@ -80,10 +83,11 @@ type call interface {
 	context() context.Context
 }
 
-// A Ref is how the rest of the program addresses one actor.
+// A Ref is how the rest of the program addresses one actor. The zero value and nil
+// are absent, see [Absent].
 type Ref struct {
 	name  string
-	root  *actor.RootContext
+	root  *actor.RootContext // nil: absent
 	pid   *actor.PID
 	slots chan struct{} // one token per call that a caller waits for
 	gone  chan struct{} // closed once the actor has stopped for good
@@ -95,6 +99,14 @@ type Ref struct {
 	over   bool                                // Stopping was seen: nothing is served any more
 	dead   bool                                // everyone has been told ErrStopped
 }
+
+// Absent returns the Ref of an actor that the program runs without: a request to it is
+// answered with [ErrAbsent] at once, and what it is told is dropped. So nobody has to
+// know which actors there are before he speaks to one.
+func Absent(name string) *Ref { return &Ref{name: name} }
+
+// IsAbsent reports whether there is no actor behind r.
+func (r *Ref) IsAbsent() bool { return r == nil || r.root == nil }
 
 // Served is one kind of request in an actor's list, made by [Serve].
 type Served func(map[reflect.Type]func(*Ref, any, *actor.PID) call)
@@ -153,6 +165,9 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 
 // Ask sends q and waits for its answer.
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	if to.IsAbsent() {
+		return send(ctx, to, q)
+	}
 	select {
 	case to.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -173,6 +188,10 @@ func Control[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R
 }
 
 func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
+	if to.IsAbsent() {
+		var zero R
+		return zero, fmt.Errorf("ask %s: %w", to.Name(), ErrAbsent)
+	}
 	slot := make(chan result[R], 1)
 	c := &Call[Q, R]{Ctx: ctx, Req: q, ref: to, deliver: func(val R, err error) { slot <- result[R]{val, err} }}
 	to.root.Send(to.pid, c)
@@ -210,20 +229,42 @@ func Then[Q messages.Request[R], R any](ctx context.Context, c actor.Context, to
 type wrapped struct{ make func() any }
 
 // Name returns the name the actor was spawned under.
-func (r *Ref) Name() string { return r.name }
+func (r *Ref) Name() string {
+	if r == nil {
+		return "actor"
+	}
+	return r.name
+}
 
-// PID returns the actor's address for protoactor's own calls.
-func (r *Ref) PID() *actor.PID { return r.pid }
+// PID returns the actor's address for protoactor's own calls, nil when it is absent.
+func (r *Ref) PID() *actor.PID {
+	if r.IsAbsent() {
+		return nil
+	}
+	return r.pid
+}
 
-// Done is closed once the actor has stopped for good.
-func (r *Ref) Done() <-chan struct{} { return r.gone }
+// Done is closed once the actor has stopped for good. It is nil when it is absent.
+func (r *Ref) Done() <-chan struct{} {
+	if r.IsAbsent() {
+		return nil
+	}
+	return r.gone
+}
 
 // Tell sends a message that has no answer.
-func (r *Ref) Tell(msg any) { r.root.Send(r.pid, msg) }
+func (r *Ref) Tell(msg any) {
+	if !r.IsAbsent() {
+		r.root.Send(r.pid, msg)
+	}
+}
 
 // Stop lets the actor finish what is in its mailbox, stops it, and waits until
 // it has stopped or ctx ends.
 func (r *Ref) Stop(ctx context.Context) error {
+	if r.IsAbsent() {
+		return nil
+	}
 	select {
 	case <-r.gone:
 		return nil

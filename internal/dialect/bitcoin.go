@@ -33,6 +33,10 @@ func mainNetwork() *Network {
 			hash("00000000000a4d0a398161ffc163c503763b1f4360639393e0e4c8e300e0caec"), // 91842
 			hash("00000000000743f190a18c5577a3c2d2a1f610ae9601ac046a38084ccb7cd721"), // 91880
 		},
+		ReplacedCoinbases: []chainhash.Hash{
+			hash("00000000000af0aed4792b1acee3d966af36cf5def14935db8de83d6f9306f2f"), // 91812
+			hash("00000000000271a2dc26e7667f8419f2e15416dc6955e5a6c6cdf3f2574dd08e"), // 91722
+		},
 		BIP34Hash: hash("000000000000024b89b42a942fe0d9fea3bb44ab7bd1b19115dd6a759c0808b8"),
 		ScriptExceptions: map[chainhash.Hash]script.Flags{
 			hash("00000000000002dc756eebf4f49723ed8d30cc28a5f108eb94b1ba88ac4f9c22"): 0, // before P2SH

@@ -101,6 +101,9 @@ type Network struct {
 	// whose outputs it replaced unspent (BIP30).
 	RepeatedCoinbases []chainhash.Hash
 
+	// ReplacedCoinbases are the blocks whose coinbases came again in those.
+	ReplacedCoinbases []chainhash.Hash
+
 	// BIP34Hash is the block from which on coinbases name their height; zero
 	// where they may not do so before.
 	BIP34Hash chainhash.Hash

@@ -36,7 +36,7 @@ type Deps struct {
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
 
-	// Pool owns the mempool; nil when the node keeps none.
+	// Pool owns the mempool; it may be absent.
 	Pool *ask.Ref
 
 	// Expansions has the scripts of descriptors that were scanned for.
@@ -46,7 +46,7 @@ type Deps struct {
 	// the go statement.
 	Spread func(work func())
 
-	// Sync follows the chains of the peers; nil without peers.
+	// Sync follows the chains of the peers; absent without any.
 	Sync *ask.Ref
 
 	// Warnings returns what the operator should know; nil: nothing ever.

@@ -9,18 +9,16 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
-// ErrNoFilter reports a block that the filter index does not hold.
-var ErrNoFilter = errors.New("block has no filter in the index")
-
 // Filters reads the filters of the index. It must be safe for concurrent use.
 type Filters interface {
 	// Filter returns the BIP158 basic filter of a block of any branch, and
-	// its filter header (BIP157). The error is [ErrNoFilter] where there is
+	// its filter header (BIP157). The error is [index.ErrNoFilter] where there is
 	// none; any other says that there is one that cannot be read.
 	Filter(ctx context.Context, hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
 }
@@ -100,7 +98,7 @@ func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainha
 		return filter, header, nil
 	}
 	ready := true
-	if errors.Is(err, ErrNoFilter) {
+	if errors.Is(err, index.ErrNoFilter) {
 		ready, err = x.catchUp(ctx)
 	} else {
 		_, err = ask.Ask(ctx, x.Indexer, messages.RepairFilter{Block: b.Hash})

@@ -54,7 +54,7 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 		}
 	case b.Status()&chainview.HasData != 0 && b.Status()&chainview.Pruned == 0:
 		return command.Error{Code: command.MiscError, Message: "Block already downloaded"}
-	case d.Sync == nil:
+	case d.Sync.IsAbsent():
 		return command.Error{Code: command.MiscError, Message: "Peer does not exist"}
 	}
 	_, err = ask.Ask(ctx, d.Sync, messages.FetchBlockFrom{Hash: *hash, Peer: peer})

@@ -131,7 +131,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	if unconfirmed && d.Pool != nil {
+	if unconfirmed && !d.Pool.IsAbsent() {
 		if err := found.addUnconfirmed(ctx, d.Pool); err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func (d *Deps) txOut(ctx context.Context, p *txjson.Printer, a *command.Args) (a
 // coin returns an output with the tip at which it is unspent, nil when there is
 // none. With the mempool, its outputs count, and what it spends does not.
 func (d *Deps) coin(ctx context.Context, out wire.OutPoint, pool bool) (*messages.Coin, error) {
-	if !pool || d.Pool == nil {
+	if !pool || d.Pool.IsAbsent() {
 		coin, err := ask.Ask(ctx, d.Actor, messages.GetCoin{Out: out})
 		if errors.Is(err, messages.ErrNoCoin) {
 			return nil, nil //nolint:nilnil // nothing is an answer

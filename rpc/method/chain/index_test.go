@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/chain"
 )
 
 type (
@@ -24,7 +24,7 @@ const genesisFilter = `{"filter":"014756c0","header":"485e301e4509d7f0d954bf5b52
 // A filter that is not there may be on its way.
 func TestFilterIsWaitedFor(t *testing.T) {
 	r := newRig(t, "regtest")
-	r.filters.err = chain.ErrNoFilter
+	r.filters.err = index.ErrNoFilter
 	done := r.start("getblockfilter", `[`+quoted(r.chain.Active().Tip())+`]`)
 	actortest.Expect[*indexStatus](r.indexer).Answer(messages.IndexStatus{Synced: true}, nil)
 	call := actortest.Expect[*waitIdle](r.indexer)
@@ -71,15 +71,15 @@ func TestFilterNotFound(t *testing.T) {
 		want   string
 	}{
 		{
-			"never connected", quoted(never), chain.ErrNoFilter, missing(true),
+			"never connected", quoted(never), index.ErrNoFilter, missing(true),
 			"-5 Filter not found. Block was not connected to active chain.",
 		},
 		{
-			"index not there yet", quoted(b), chain.ErrNoFilter, missing(false),
+			"index not there yet", quoted(b), index.ErrNoFilter, missing(false),
 			"-1 Filter not found. Block filters are still in the process of being indexed.",
 		},
 		{
-			"hole in the index", quoted(b), chain.ErrNoFilter, missing(true),
+			"hole in the index", quoted(b), index.ErrNoFilter, missing(true),
 			"-32603 Filter not found. This error is unexpected and indicates index corruption.",
 		},
 		{

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -148,7 +149,7 @@ func (x *filterIndex) make(b *chainview.Block) (made madeFilter, err error) {
 	}
 	raw, err := x.chain.Raw(&b.Hash)
 	if err != nil {
-		return made, chain.ErrNoFilter
+		return made, index.ErrNoFilter
 	}
 	spent, err := x.chain.SpentScripts(&b.Hash)
 	if err != nil {

@@ -59,7 +59,7 @@ func (d *Deps) orphans(ctx context.Context, a *command.Args) (any, error) {
 		return nil, err
 	}
 	var list []messages.Orphan
-	if d.Relay != nil {
+	if !d.Relay.IsAbsent() {
 		if list, err = ask.Ask(ctx, d.Relay, messages.GetOrphans{}); err != nil {
 			return nil, err
 		}

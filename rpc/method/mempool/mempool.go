@@ -24,7 +24,7 @@ import (
 type Deps struct {
 	Network *dialect.Network
 	Pool    *ask.Ref // owns the pool
-	Relay   *ask.Ref // passes transactions on; nil: nothing does
+	Relay   *ask.Ref // passes transactions on; absent: nothing does
 
 	// Wallets waits until the loaded wallets have on disk what concerns them of the
 	// transactions that the pool has taken. Nil: there are no wallets.

@@ -77,7 +77,7 @@ func (d *Deps) mayMine(ctx context.Context) error {
 	if d.Network.ForTests {
 		return nil
 	}
-	if d.Peers == nil {
+	if d.Peers.IsAbsent() {
 		return command.Error{
 			Code: command.P2PDisabled, Message: "Error: Peer-to-peer functionality missing or disabled",
 		}

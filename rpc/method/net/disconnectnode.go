@@ -40,7 +40,7 @@ func disconnectNode(d *Deps) command.Command {
 				}
 				q.ID = &id
 			}
-			if d.Peers == nil {
+			if d.Peers.IsAbsent() {
 				return nil, errNoSuchPeer
 			}
 			_, err = tell(ctx, d, q)

@@ -15,7 +15,7 @@ func getConnectionCount(d *Deps) command.Command {
 		Results:  []command.Result{{Type: command.Number, Help: "the number of connections"}},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {
-			if d.Peers == nil {
+			if d.Peers.IsAbsent() {
 				return 0, nil
 			}
 			n, err := tell(ctx, d, messages.CountPeers{})

@@ -104,7 +104,7 @@ var noNetworking = messages.NetworkState{Networks: []messages.NetworkUse{
 
 func (d *Deps) networkInfo(ctx context.Context) (any, error) {
 	state := noNetworking
-	if d.Peers != nil {
+	if !d.Peers.IsAbsent() {
 		var err error
 		if state, err = tell(ctx, d, messages.GetNetwork{}); err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ var peerResults = []command.Result{
 }
 
 func (d *Deps) peerInfos(ctx context.Context) (any, error) {
-	if d.Peers == nil {
+	if d.Peers.IsAbsent() {
 		return []peerInfo{}, nil
 	}
 	peers, err := tell(ctx, d, messages.GetPeers{})
@@ -132,13 +132,13 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	var sync map[int64]messages.PeerSync
-	if d.Sync != nil {
+	if !d.Sync.IsAbsent() {
 		if sync, err = ask.Control(ctx, d.Sync, messages.GetPeerSync{}); err != nil {
 			return nil, err
 		}
 	}
 	var relay map[int64]messages.PeerRelay
-	if d.Relay != nil {
+	if !d.Relay.IsAbsent() {
 		if relay, err = ask.Control(ctx, d.Relay, messages.GetPeerRelay{}); err != nil {
 			return nil, err
 		}

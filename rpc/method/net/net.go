@@ -8,6 +8,7 @@ package net
 
 import (
 	"context"
+	"errors"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -24,7 +25,7 @@ type Deps struct {
 	ProtocolVersion int    // of P2P messages
 
 	// Peers is the peer table, Sync and Relay follow the peers' chains and
-	// relay transactions. Any may be nil.
+	// relay transactions. Any may be absent.
 	Peers, Sync, Relay *ask.Ref
 
 	// ServiceNames are the names of services that are the network's own.
@@ -69,9 +70,9 @@ var errNoNetworking = command.Error{
 
 // tell asks the peer table for something that is done soon, at any load.
 func tell[Q messages.Request[R], R any](ctx context.Context, d *Deps, q Q) (R, error) {
-	if d.Peers == nil {
-		var zero R
-		return zero, errNoNetworking
+	r, err := ask.Control(ctx, d.Peers, q)
+	if errors.Is(err, ask.ErrAbsent) {
+		err = errNoNetworking
 	}
-	return ask.Control(ctx, d.Peers, q)
+	return r, err
 }

@@ -77,7 +77,7 @@ func (m *methods) ancestorsOf(ctx context.Context, c *messages.Unspent) (*ancest
 	if c.HasAncestors {
 		return &ancestors{c.AncestorCount, c.AncestorSize, int64(c.AncestorFees)}, nil
 	}
-	if m.Pool == nil || c.Confirmations != 0 {
+	if m.Pool.IsAbsent() || c.Confirmations != 0 {
 		return nil, nil
 	}
 	tx, err := ask.Ask(ctx, m.Pool, messages.GetPoolTx{ID: c.TxID})

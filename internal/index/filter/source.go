@@ -1,4 +1,4 @@
-package scanner
+package filter
 
 import (
 	"errors"
@@ -12,16 +12,16 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// Segments makes a Source of the node's filter store.
-func Segments(s *segment.Store) match.Source { return segments{s} }
+// NewSource makes a source for scans of a filter store.
+func NewSource(s *segment.Store) match.Source { return source{s} }
 
-type segments struct{ store *segment.Store }
+type source struct{ store *segment.Store }
 
 // View implements match.Source.
-func (s segments) View() match.View { return &segmentView{View: s.store.View(), store: s.store} }
+func (s source) View() match.View { return &view{View: s.store.View(), store: s.store} }
 
-// segmentView is the view of one worker.
-type segmentView struct {
+// view is the view of one worker.
+type view struct {
 	*segment.View
 	store *segment.Store
 
@@ -33,7 +33,7 @@ type segmentView struct {
 }
 
 // Filters implements match.View. The matcher checks what it reads.
-func (v *segmentView) Filters(from int32, active bool, dst []filters.Filter) error {
+func (v *view) Filters(from int32, active bool, dst []filters.Filter) error {
 	var stored segment.Stored
 	for i := range dst {
 		f := &dst[i]
@@ -57,16 +57,16 @@ func (v *segmentView) Filters(from int32, active bool, dst []filters.Filter) err
 }
 
 // Stale implements match.View.
-func (v *segmentView) Stale(block *chainhash.Hash) { v.store.DropLines(block) }
+func (v *view) Stale(block *chainhash.Hash) { v.store.DropLines(block) }
 
 // RangeEnd implements match.View.
-func (v *segmentView) RangeEnd(height int32) int32 {
+func (v *view) RangeEnd(height int32) int32 {
 	_, to, _ := v.Range(height)
 	return to
 }
 
 // Narrow implements match.View, by the range filter around the height.
-func (v *segmentView) Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32) {
+func (v *view) Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32) {
 	r, to, ok := v.Range(height)
 	if !ok {
 		return q, to
@@ -97,7 +97,7 @@ func (v *segmentView) Narrow(height int32, q *filters.Query) (sub *filters.Query
 }
 
 // hash makes the view ready to narrow a query.
-func (v *segmentView) hash(q *filters.Query) {
+func (v *view) hash(q *filters.Query) {
 	if v.query == q {
 		return
 	}
@@ -111,4 +111,4 @@ func (v *segmentView) hash(q *filters.Query) {
 }
 
 // Guard implements match.View.
-func (*segmentView) Guard(read func()) error { return segment.Guard(read) }
+func (*view) Guard(read func()) error { return segment.Guard(read) }

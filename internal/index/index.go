@@ -1,0 +1,43 @@
+// Package index is what the indexes of blocks have in common: those that an actor of
+// actors/blockindex keeps in step with the chain, and that methods read. What each is
+// of, and how it is read, is in a package below.
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// ErrDamaged is what the methods of an index wrap where it cannot be read as it was
+// written. It is built anew then.
+var ErrDamaged = errors.New("index is damaged")
+
+// ErrNoFilter reports a block that the filter index does not hold.
+var ErrNoFilter = errors.New("block has no filter in the index")
+
+// Damaged tells the actor that keeps an index what a reader has found.
+type Damaged struct{ Err error }
+
+// Wrap makes an ErrDamaged of an error that is one of those by which a store says so.
+func Wrap(err error, damages ...error) error {
+	for _, d := range damages {
+		if errors.Is(err, d) {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	return err
+}
+
+// Status returns how far an index is. If it has once been in step with the chain, it
+// waits until it is so again. keeper is the actor that keeps it.
+func Status(ctx context.Context, keeper *ask.Ref) (messages.IndexStatus, error) {
+	status, err := ask.Ask(ctx, keeper, messages.GetIndexStatus{})
+	if err == nil && status.Synced {
+		_, err = ask.Ask(ctx, keeper, messages.WaitIndexIdle{})
+	}
+	return status, err
+}

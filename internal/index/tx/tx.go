@@ -1,0 +1,98 @@
+// Package tx is the index of all transactions of the chain, by their ids.
+package tx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index"
+	"github.com/seed61375155/trawl/store/txindex"
+)
+
+// Name of the index, in texts and in its folder.
+const Name = "txindex"
+
+// An Index is kept by an actor of actors/blockindex, which alone calls what changes it,
+// and read by [Index.Find] meanwhile.
+type Index struct{ store *txindex.Store }
+
+// Open opens the index; with anew it is emptied.
+func Open(o txindex.Options, anew bool) (*Index, error) {
+	store, err := txindex.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if anew {
+		if err := store.Wipe(); err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+	}
+	return &Index{store}, nil
+}
+
+// Close closes the store.
+func (x *Index) Close() error { return x.store.Close() }
+
+func damage(err error) error { return index.Wrap(err, txindex.ErrDamaged) }
+
+// Best implements blockindex.Index.
+func (x *Index) Best() (hash chainhash.Hash, height int32, ok bool) { return x.store.Best() }
+
+// Connect implements blockindex.Index. As in Core, the transaction of the genesis
+// block is left out.
+func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
+	if b.Height == 0 {
+		return damage(x.store.Add(&b.Hash, 0, nil))
+	}
+	block, err := reader.Block(&b.Hash)
+	if err != nil {
+		return err
+	}
+	ids := make([]chainhash.Hash, len(block.Transactions))
+	for i, tx := range block.Transactions {
+		ids[i] = tx.TxHash()
+	}
+	return damage(x.store.Add(&b.Hash, b.Height, ids))
+}
+
+// Disconnect implements blockindex.Index.
+func (x *Index) Disconnect(_ chainview.Reader, b *chainview.Block) error {
+	return damage(x.store.Back(&b.Parent.Hash, b.Parent.Height))
+}
+
+// Sync implements blockindex.Index.
+func (x *Index) Sync() error { return damage(x.store.Sync()) }
+
+// Rewind implements blockindex.Index.
+func (x *Index) Rewind(known func(*chainhash.Hash) bool) error { return damage(x.store.Rewind(known)) }
+
+// Reset implements blockindex.Index.
+func (x *Index) Reset() error { return x.store.Wipe() }
+
+// A Reader looks transactions up. It implements rawtx.TxIndex.
+type Reader struct {
+	Index  *Index
+	Keeper *ask.Ref // the actor that keeps the index
+}
+
+// Find returns the block that a transaction came in last, and its place there, -1 when
+// it is not known. synced reports whether the index has once been in step with the
+// chain; then it is so now.
+func (r *Reader) Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at int, synced bool, err error) {
+	status, err := index.Status(ctx, r.Keeper)
+	if err == nil {
+		block, at, err = r.Index.store.Find(tx)
+	}
+	switch err = damage(err); {
+	case errors.Is(err, index.ErrDamaged):
+		r.Keeper.Tell(index.Damaged{Err: err})
+		return chainhash.Hash{}, -1, false, nil // it is being built
+	case errors.Is(err, txindex.ErrNotFound):
+		return chainhash.Hash{}, -1, status.Synced, nil
+	}
+	return block, at, status.Synced, err
+}

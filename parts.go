@@ -1,0 +1,324 @@
+package trawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/alerts"
+	"github.com/seed61375155/trawl/actors/blockindex"
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/coins"
+	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/mempool"
+	"github.com/seed61375155/trawl/actors/notify"
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/sync"
+	"github.com/seed61375155/trawl/actors/txbuilder"
+	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/index/coinstats"
+	"github.com/seed61375155/trawl/internal/index/filter"
+	"github.com/seed61375155/trawl/internal/index/tx"
+	"github.com/seed61375155/trawl/internal/part"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/txindex"
+)
+
+// The parts of a node.
+const (
+	chainPart     = "chain"
+	alertsPart    = "alerts"
+	mempoolPart   = "mempool"
+	txbuilderPart = "txbuilder"
+	coinsPart     = "coins"
+	indexerPart   = "indexer"
+	coinstatsPart = coinstats.Name
+	txindexPart   = tx.Name
+	pruningPart   = "pruning"
+	scannerPart   = "scanner"
+	notifyPart    = "notify"
+	walletsPart   = "wallets"
+	syncPart      = "sync"
+	relayPart     = "relay"
+	peersPart     = "peers"
+)
+
+// parts is the node: which actors there are, in which order they start, and whom each
+// asks. They stop in reverse. ARCHITECTURE.md shows this table.
+func (n *Node) parts() []part.Part {
+	type names = []string
+	c := &n.cfg
+	return []part.Part{
+		{Name: chainPart, Start: n.startChain},
+		{Name: alertsPart, Start: n.startAlerts},
+		{Name: mempoolPart, Needs: names{chainPart}, Start: n.startMempool},
+		{Name: txbuilderPart, Start: n.startTxBuilder},
+		{Name: coinsPart, Needs: names{chainPart}, Start: n.startCoins},
+		{Name: indexerPart, Needs: names{chainPart}, Off: !c.BlockFilterIndex, Start: n.startIndexer},
+		{Name: coinstatsPart, Needs: names{chainPart}, Off: !c.CoinStatsIndex, Start: n.startCoinStats},
+		{Name: txindexPart, Off: !c.TxIndex, Start: n.startTxIndex},
+		// Blocks are deleted from when all have started who keep some.
+		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
+		{Name: scannerPart, Needs: names{indexerPart}, Later: names{syncPart}, Off: !c.BlockFilterIndex, Start: n.startScanner},
+		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
+		{Name: walletsPart, Needs: names{mempoolPart, indexerPart}, Later: names{syncPart}, Off: c.Wallets == nil, Start: n.startWallets},
+		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
+		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
+		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart}, Off: c.Peers == nil, Start: n.startPeers},
+	}
+}
+
+// spawn starts the actor of a part. closing gives back what only the part has; it is
+// called here where the actor does not start.
+func (n *Node) spawn(name string, producer actor.Producer, served []ask.Served, closing func() error) (part.Running, error) {
+	ref, err := ask.Spawn(n.cfg.System.Root, n.cfg.Log, n.cfg.ActorPrefix+name, n.cfg.MaxCalls, producer, served)
+	if err != nil {
+		err = fmt.Errorf("trawl: %w", err)
+		if closing != nil {
+			err = errors.Join(err, closing())
+		}
+		return part.Running{}, err
+	}
+	return part.Running{Ref: ref, Close: closing}, nil
+}
+
+// ready waits until an actor that was just started has done what q asks for. Where it
+// has not, it is stopped.
+func ready[Q messages.Request[R], R any](ctx context.Context, r part.Running, q Q) (part.Running, error) {
+	_, err := ask.Ask(ctx, r.Ref, q)
+	if err == nil {
+		return r, nil
+	}
+	return part.Running{}, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
+}
+
+// startChain starts what owns the chain, and returns when that can be read.
+func (n *Node) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
+	files := make([]chain.BlockFile, len(n.cfg.LoadBlock))
+	for i, path := range n.cfg.LoadBlock {
+		files[i] = chain.BlockFile{Path: path, Magic: n.net.Magic, MaxBlock: n.net.MaxBlockSize}
+	}
+	failed := func(err error) {
+		if reason, ok := errors.AsType[StartError](err); ok {
+			err = reason // for the operator, in Core's words alone
+		}
+		u.Fail(err)
+	}
+	r, err := n.spawn(chainPart, chain.New(chain.Config{
+		Open: (&opener{cfg: &n.cfg, net: n.net, clock: n.clock}).open, Files: files,
+		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: failed,
+	}), chain.Requests, nil)
+	if err != nil {
+		return r, err
+	}
+	return ready(ctx, r, messages.WaitOpen{})
+}
+
+func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
+	return n.spawn(alertsPart, alerts.New(alerts.Config{
+		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Raised: &n.raised, Log: n.cfg.Log,
+	}), alerts.Requests, nil)
+}
+
+func (n *Node) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
+	m := &n.cfg.Mempool
+	return n.spawn(mempoolPart, mempool.New(mempool.Config{
+		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool, Rules: txRules(n.net), Policy: m.policy(n.net),
+		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: u.Unsaved,
+		Now: n.clock.Now, Log: n.cfg.Log,
+	}), mempool.Requests, nil)
+}
+
+func (n *Node) startTxBuilder(context.Context, *part.Uses) (part.Running, error) {
+	return n.spawn(txbuilderPart, txbuilder.New(txbuilder.Config{
+		Net: n.net.Descriptors(), AllowNoOutputs: n.cfg.AllowNoOutputs,
+	}), txbuilder.Requests, nil)
+}
+
+func (n *Node) startCoins(_ context.Context, u *part.Uses) (part.Running, error) {
+	return n.spawn(coinsPart, coins.New(coins.Config{
+		Chain: u.Ref(chainPart), Workers: n.cfg.Workers, Log: n.cfg.Log,
+	}), coins.Requests, nil)
+}
+
+// startIndexer opens the filter index, and starts what keeps it.
+func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, error) {
+	keeper := n.keeper(u)
+	store, err := filter.Open(filter.Config{
+		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex,
+		Lines: n.cfg.FilterLayout != string(filters.LayoutPlain), RangeFilters: n.cfg.RangeFilters, Log: n.cfg.Log,
+	})
+	if err != nil {
+		return part.Running{}, fmt.Errorf("trawl: %w", err)
+	}
+	if err := n.lockFilters(ctx, keeper, store.Has); err != nil {
+		return part.Running{}, errors.Join(err, store.Close())
+	}
+	n.store, n.filters = store, filter.NewSource(store)
+	return n.spawn(indexerPart, indexer.New(indexer.Config{
+		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
+		Keeper: keeper, LockName: filterLock, OnFailed: u.Fail,
+	}), indexer.Requests, store.Close)
+}
+
+// startCoinStats opens the index of the sums of the unspent outputs, and starts what
+// keeps it.
+func (n *Node) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
+	keeper := n.keeper(u)
+	x, err := coinstats.Open(coinstats.Config{Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex, Log: n.cfg.Log})
+	if err != nil {
+		return part.Running{}, fmt.Errorf("trawl: %w", err)
+	}
+	if err := n.lockIndex(ctx, keeper, coinstats.Name, x); err != nil {
+		return part.Running{}, errors.Join(err, x.Close())
+	}
+	r, err := n.startBlockIndex(u, coinstats.Name, x, keeper, x.Close)
+	n.stats = &coinstats.Reader{Index: x, Keeper: r.Ref}
+	return r, err
+}
+
+// startTxIndex opens the index of all transactions, and starts what keeps it.
+func (n *Node) startTxIndex(_ context.Context, u *part.Uses) (part.Running, error) {
+	if n.cfg.Prune != nil {
+		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
+	}
+	x, err := tx.Open(txindex.Options{Dir: n.indexDir(tx.Name), Network: n.net.Magic, Log: n.cfg.Log}, n.cfg.Reindex)
+	if err != nil {
+		return part.Running{}, fmt.Errorf("trawl: %w", err)
+	}
+	r, err := n.startBlockIndex(u, tx.Name, x, nil, x.Close)
+	n.txs = &tx.Reader{Index: x, Keeper: r.Ref}
+	return r, err
+}
+
+func (n *Node) startBlockIndex(u *part.Uses, name string, x blockindex.Index, keeper *Ref, closing func() error) (part.Running, error) {
+	return n.spawn(name, blockindex.New(blockindex.Config{
+		Name: name, Index: x, Chain: n.view, Tip: n.tip, Keeper: keeper,
+		Log: n.cfg.Log.With(slog.String("category", "index")), OnFailed: u.Fail,
+	}), blockindex.Requests, closing)
+}
+
+func (n *Node) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
+
+// startPruning begins to delete blocks.
+func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
+	_, err := ask.Ask(ctx, u.Ref(chainPart), messages.StartPruning{})
+	return part.Running{}, err
+}
+
+func (n *Node) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
+	n.crew = cores.NewCrew()
+	return n.spawn(scannerPart, scanner.New(scanner.Config{
+		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
+		Spread: n.crew.Spread, Fetch: n.fetch(u), Log: n.cfg.Log,
+	}), scanner.Requests, func() error { n.crew.Close(); return nil })
+}
+
+func (n *Node) startNotify(context.Context, *part.Uses) (part.Running, error) {
+	c := n.cfg.Notify
+	return n.spawn(notifyPart, notify.New(notify.Config{
+		Block: c.Block, Wallet: c.Wallet, Alert: c.Alert, Run: c.Run,
+		View: n.view, Tip: n.tip, Initial: n.initial, Wallets: &n.walletTxs, Raised: &n.raised, Log: n.cfg.Log,
+	}), nil, nil)
+}
+
+// startWallets starts the registry of wallets, and returns when those that are to be
+// loaded at start have been.
+func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
+	w := n.cfg.Wallets
+	types := wallet.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
+	if err := wallet.CheckTypes(n.net, types); err != nil {
+		return part.Running{}, err
+	}
+	dir, settings := w.Dir, w.Settings
+	if dir == "" {
+		var err error
+		if dir, err = wallets.Dir(n.cfg.Dir); err != nil {
+			return part.Running{}, fmt.Errorf("trawl: wallets directory: %w", err)
+		}
+	}
+	if settings == "" {
+		settings = filepath.Join(n.cfg.Dir, "settings.json")
+	}
+	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
+		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
+		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
+		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters, Workers: n.cfg.Workers,
+		Fetch: n.fetch(u), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast, Forget: w.Forget,
+		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Log: n.cfg.Log,
+	}), wallets.Requests, nil)
+	if err != nil {
+		return r, err
+	}
+	return ready(ctx, r, messages.WaitWallets{})
+}
+
+// startSync starts what follows the chains of the peers.
+func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
+	r, err := n.spawn(syncPart, sync.New(sync.Config{
+		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
+		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
+		Pool: u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
+	}), sync.Requests, nil)
+	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
+	return r, err
+}
+
+// startRelay starts what passes transactions on.
+func (n *Node) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
+	return n.spawn(relayPart, relay.New(relay.Config{
+		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
+		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
+	}), relay.Requests, nil)
+}
+
+// startPeers starts the peer table.
+func (n *Node) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
+	cfg, err := n.peersConfig(ctx)
+	if err != nil {
+		return part.Running{}, err
+	}
+	cfg.Sync, cfg.Relay, cfg.NotSaved = u.Ref(syncPart), u.Ref(relayPart), u.Unsaved
+	if cfg.Indexer = u.Ref(indexerPart); n.cfg.Peers.Filters {
+		cfg.Filters = n.store
+	}
+	r, err := n.spawn(peersPart, peers.New(cfg), peers.Requests, nil)
+	if err != nil {
+		closeAll(cfg.Listeners) // the actor would have them
+		return r, err
+	}
+	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })
+	return r, nil
+}
+
+// fetch returns how those who need a pruned block get it again; nil where none are
+// pruned. They started before the peers, and need not wait for these.
+func (n *Node) fetch(u *part.Uses) chainview.Fetch {
+	from := u.LaterRef(syncPart)
+	if n.cfg.Prune == nil {
+		return nil
+	}
+	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
+		got.Raw, err = ask.Ask(ctx, from(), messages.FetchBlock{Hash: *hash})
+		if errors.Is(err, ask.ErrAbsent) {
+			return got, messages.ErrNoSource
+		}
+		if err != nil {
+			return got, err
+		}
+		got.Block, _, err = n.net.ReadBlock(got.Raw)
+		return got, err
+	}
+}
