@@ -2,6 +2,10 @@ package script
 
 import "github.com/decred/dcrd/dcrec/secp256k1/v4"
 
+// AllowsSignature reports whether a signature by ECDSA with its hash type behind it
+// has a form that the rules allow. An empty one is a right way to have none.
+func (f Flags) AllowsSignature(sig []byte) bool { return f.checkSigEncoding(sig) == none }
+
 // checkSigEncoding says what is wrong with the form of a signature by ECDSA with
 // its hash type behind it. An empty one is a right way to have none.
 func (f Flags) checkSigEncoding(sig []byte) Error {

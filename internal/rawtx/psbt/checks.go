@@ -2,42 +2,49 @@ package psbt
 
 import (
 	"github.com/btcsuite/btcd/btcec/v2"
-	"github.com/btcsuite/btcd/btcec/v2/ecdsa"
-	"github.com/btcsuite/btcd/txscript"
+	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/rawtx/internal/serial"
 )
 
 const errValueSize = serial.Error("Size of value was not the stated size")
 
-// reading returns a reader of a value that goes on with what follows it: where a
-// value ends too soon Core reads on, and notices afterwards.
-func reading(value []byte) *serial.Reader { return &serial.Reader{Rest: value[:cap(value)]} }
-
-// whole checks that a value was read without error, to its end and no further.
-func whole(r *serial.Reader, value []byte) error {
-	if r.Err == nil && len(r.Rest) != cap(value)-len(value) {
-		return errValueSize
-	}
-	return r.Err
+// part makes a valueReader of what takes one part off a stream. The part has to
+// be as long as the value was said to be.
+func part[T any](take func(*serial.Reader) T) valueReader {
+	return checked(take, func(T) error { return nil })
 }
 
-// exactly checks the size of a value.
-func exactly(size int) func([]byte) error {
-	return func(value []byte) error {
-		if len(value) != size {
+// checked is part, with a check of what was read.
+func checked[T any](take func(*serial.Reader) T, check func(T) error) valueReader {
+	return func(r *serial.Reader, size uint64) error {
+		before := len(r.Rest)
+		got := take(r)
+		switch {
+		case r.Err != nil:
+			return r.Err
+		case uint64(before-len(r.Rest)) != size:
 			return errValueSize
 		}
-		return nil
+		return check(got)
 	}
 }
 
-func checkUnsigned(value []byte) error {
-	r := reading(value)
-	tx := r.Tx(false)
-	if err := whole(r, value); err != nil {
-		return err
-	}
+// exactly reads a value of a fixed size.
+func exactly(size uint64) valueReader {
+	return part(func(r *serial.Reader) []byte { return r.Bytes(size) })
+}
+
+var (
+	readUnsigned = checked(func(r *serial.Reader) *wire.MsgTx { return r.Tx(false) }, checkUnsigned)
+	readTx       = part(func(r *serial.Reader) *wire.MsgTx { return r.Tx(true) })
+	readOutput   = part((*serial.Reader).Output)
+	readWitness  = part((*serial.Reader).Witness)
+	readVersion  = checked((*serial.Reader).Uint32, checkVersion)
+)
+
+func checkUnsigned(tx *wire.MsgTx) error {
 	for _, in := range tx.TxIn {
 		if len(in.SignatureScript) > 0 {
 			return serial.Error("Unsigned tx does not have empty scriptSigs and scriptWitnesses.")
@@ -46,58 +53,59 @@ func checkUnsigned(value []byte) error {
 	return nil
 }
 
-func checkTx(value []byte) error {
-	r := reading(value)
-	r.Tx(true)
-	return whole(r, value)
-}
-
-func checkOutput(value []byte) error {
-	r := reading(value)
-	r.Output()
-	return whole(r, value)
-}
-
-func checkWitness(value []byte) error {
-	r := reading(value)
-	r.Witness()
-	return whole(r, value)
-}
-
-func checkVersion(value []byte) error {
-	if err := exactly(4)(value); err != nil {
-		return err
-	}
-	if NewValue(value).Uint32() > 0 {
+func checkVersion(version uint32) error {
+	if version > 0 {
 		return serial.Error("Unsupported version number")
 	}
 	return nil
 }
 
-// checkXPub checks the public key, which is the end of an extended key.
+// checkXPub checks the public key, which is the end of an extended key. One that
+// is derived from nothing has no parent and no number.
 func checkXPub(data []byte) error {
-	if _, err := btcec.ParsePubKey(data[len(data)-btcec.PubKeyBytesLenCompressed:]); err != nil {
+	key := NewValue(data)
+	key.Bytes(4) // the version
+	depth, parent, number := key.Byte(), key.Uint32(), key.Uint32()
+	_, err := btcec.ParsePubKey(data[len(data)-btcec.PubKeyBytesLenCompressed:])
+	if err != nil || depth == 0 && (parent != 0 || number != 0) {
 		return serial.Error("Invalid pubkey")
 	}
 	return nil
 }
 
-// checkOrigin checks a fingerprint with a path, each step of which takes as
-// many bytes.
-func checkOrigin(value []byte) error {
-	if len(value) == 0 || len(value)%4 != 0 {
-		return serial.Error("Invalid length for HD key path")
+// xpubIdentity returns the type, the chain code and the public key of an extended
+// key. Two that differ in nothing else, such as in their depth, are one.
+func xpubIdentity(key []byte) []byte {
+	const chainCode = 1 + 4 + 1 + 4 + 4 // behind type, version, depth, fingerprint and number
+	if len(key) < chainCode {
+		return key
 	}
-	return nil
+	return append(key[:1:1], key[chainCode:]...)
 }
 
-func checkTapDerivation(value []byte, short string) error {
-	r := &serial.Reader{Rest: value}
+// readOrigin reads a fingerprint with a path, each step of which takes as many
+// bytes.
+func readOrigin(r *serial.Reader, size uint64) error {
+	if size == 0 || size%4 != 0 {
+		return serial.Error("Invalid length for HD key path")
+	}
+	r.Bytes(size)
+	return r.Err
+}
+
+// readTapDerivation reads the hashes of leaves, and an origin in what is left of
+// the size. The hashes may be longer than it: this is told afterwards.
+func readTapDerivation(r *serial.Reader, size uint64, short string) error {
+	before := len(r.Rest)
 	r.Bytes(32 * r.CompactSize())
 	if r.Err != nil {
+		return r.Err
+	}
+	hashes := uint64(before - len(r.Rest))
+	if hashes > size {
 		return serial.Error(short)
 	}
-	return checkOrigin(r.Rest)
+	return readOrigin(r, size-hashes)
 }
 
 func checkProprietary(data []byte) error {
@@ -107,15 +115,11 @@ func checkProprietary(data []byte) error {
 	return r.Err
 }
 
-// checkSigEncoding checks that a signature is strict DER with a known hash type
-// behind it (BIP66).
+// checkSigEncoding checks that a signature has the form of BIP66, with a known hash
+// type behind it. Its numbers may be any.
 func checkSigEncoding(value []byte) error {
-	if len(value) > 0 {
-		hashType := txscript.SigHashType(value[len(value)-1]) &^ txscript.SigHashAnyOneCanPay
-		_, err := ecdsa.ParseDERSignature(value[:len(value)-1])
-		if err == nil && hashType >= txscript.SigHashAll && hashType <= txscript.SigHashSingle {
-			return nil
-		}
+	if len(value) > 0 && (script.DERSig | script.StrictEnc).AllowsSignature(value) {
+		return nil
 	}
 	return serial.Error("Signature is not a valid encoding")
 }

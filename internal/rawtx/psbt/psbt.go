@@ -59,6 +59,13 @@ func (m Map) One(kind uint64) ([]byte, bool) {
 	return nil, false
 }
 
+// inOrder sorts entries that come in the order of the data. Of those that are the
+// same after [Entry.forget] the first stays.
+func (m Map) inOrder() Map {
+	slices.SortStableFunc(m, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
+	return slices.CompactFunc(m, func(a, b Entry) bool { return bytes.Equal(a.Key, b.Key) })
+}
+
 // An Error is why a text is no PSBT, in Core's words.
 type Error string
 
@@ -74,7 +81,7 @@ func Decode(text string) (*Packet, error) {
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which Go skips
 		return nil, Error("invalid base64")
 	}
-	r := &serial.Reader{Rest: slices.Clip(raw)} // who reads on into what follows must not find room of the decoder
+	r := &serial.Reader{Rest: raw}
 	p, err := readPSBT(r)
 	switch {
 	case err != nil:
@@ -103,7 +110,7 @@ func readPSBT(r *serial.Reader) (*Packet, error) {
 	if !ok {
 		return nil, serial.Error("No unsigned transaction was provided")
 	}
-	p.Tx = NewValue(unsigned).Tx(false) // globalRules checked it
+	p.Tx = NewValue(unsigned).Tx(false) // which globalRules has read before
 	for i := 0; i < len(p.Tx.TxIn) && len(r.Rest) > 0; i++ {
 		input, err := readMap(r, &inputRules)
 		if err != nil {
@@ -157,8 +164,7 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 			return nil, r.Err
 		}
 		if len(e.Key) == 0 {
-			slices.SortFunc(m, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
-			return m, nil
+			return m.inOrder(), nil
 		}
 		key := &serial.Reader{Rest: e.Key, Part: true}
 		e.Type, e.Data = key.CompactSize(), key.Rest
@@ -166,22 +172,21 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 			return nil, key.Err
 		}
 		rule := rules.of(e.Type)
+		identity := string(rule.identity(e.Key))
+		if _, twice := seen[identity]; twice {
+			return nil, serial.Error(rule.duplicate)
+		}
+		seen[identity] = struct{}{}
 		if err := rule.checkKey(&e); err != nil {
 			return nil, err
 		}
-		if _, twice := seen[string(e.Key)]; twice {
-			return nil, serial.Error(rule.duplicate)
+		var err error
+		if e.Value, err = rule.readValue(r); err != nil {
+			return nil, err
 		}
-		seen[string(e.Key)] = struct{}{}
-		if e.Value = r.OpenVarBytes(); r.Err != nil {
-			return nil, r.Err
+		if rule.loose > 0 {
+			e.forget(rule.loose)
 		}
-		if rule.value != nil {
-			if err := rule.value(e.Value); err != nil {
-				return nil, err
-			}
-		}
-		e.Value = slices.Clip(e.Value)
 		m = append(m, e)
 	}
 	return nil, serial.Error("Separator is missing at the end of " + rules.name)

@@ -20,9 +20,24 @@ type rule struct {
 	size      string // error for any other size
 	pubKey    bool   // the key must hold a public key
 	key       func(data []byte) error
-	duplicate string // error for a second entry with the key
-	value     func(value []byte) error
+	duplicate string                  // error for a second entry with the key
+	same      func(key []byte) []byte // what of a key is there once; nil: all of it
+
+	// loose is how many public keys the key begins with that need not be any, and
+	// that Core forgets then.
+	loose int
+
+	// At most one of these: a check of the value, which is taken whole, or what
+	// reads it where it lies.
+	value func(value []byte) error
+	read  valueReader
 }
+
+// A valueReader takes a value off the data that it is a part of, of a size that
+// was stated. It says what is wrong with what it reads before it compares the
+// sizes, and so reads on into what follows a value that ends too soon, as Core
+// does. After a success it has read as much as was stated.
+type valueReader func(r *serial.Reader, size uint64) error
 
 // of returns the rule for a type. Unknown types may hold anything, once.
 func (s *ruleSet) of(kind uint64) rule {
@@ -47,6 +62,38 @@ func (r *rule) checkKey(e *Entry) error {
 	return nil
 }
 
+// identity returns what no two entries of a type may share.
+func (r *rule) identity(key []byte) []byte {
+	if r.same == nil {
+		return key
+	}
+	return r.same(key)
+}
+
+// readValue reads a value behind its size. What it returns has no room to append
+// to.
+func (r *rule) readValue(from *serial.Reader) ([]byte, error) {
+	if r.read == nil {
+		value := from.VarBytes()
+		if from.Err != nil {
+			return nil, from.Err
+		}
+		if r.value == nil {
+			return value, nil
+		}
+		return value, r.value(value)
+	}
+	size := from.CompactSize()
+	if from.Err != nil {
+		return nil, from.Err
+	}
+	value := from.Rest
+	if err := r.read(from, size); err != nil {
+		return nil, err
+	}
+	return value[:size:size], nil
+}
+
 var (
 	onlyType = []int{1}
 	withKey  = []int{34, 66} // compressed or not
@@ -56,6 +103,13 @@ var (
 // single is the rule of a type that has nothing else in its key.
 func single(duplicate, size string, value func([]byte) error) rule {
 	return rule{sizes: onlyType, size: size, duplicate: "Duplicate Key, " + duplicate + " already provided", value: value}
+}
+
+// singleRead is single, for a value that is read where it lies.
+func singleRead(duplicate, size string, read valueReader) rule {
+	r := single(duplicate, size, nil)
+	r.read = read
+	return r
 }
 
 // preimage is the rule of the preimage of a hash of so many bytes.
@@ -71,7 +125,7 @@ var proprietaryRule = rule{key: checkProprietary, duplicate: "Duplicate Key, pro
 
 var derivationRule = rule{
 	sizes: withKey, size: "Size of key was not the expected size for the type BIP32 keypath", pubKey: true,
-	duplicate: "Duplicate Key, pubkey derivation path already provided", value: checkOrigin,
+	duplicate: "Duplicate Key, pubkey derivation path already provided", read: readOrigin,
 }
 
 // maps says which of the maps a rule that two of them share is for.
@@ -79,15 +133,15 @@ func tapDerivation(maps string) rule {
 	return rule{
 		sizes: xOnlyKey, size: maps + " Taproot BIP32 keypath key is not at 33 bytes",
 		duplicate: "Duplicate Key, " + lower(maps) + " Taproot BIP32 keypath already provided",
-		value: func(value []byte) error {
-			return checkTapDerivation(value, maps+" Taproot BIP32 keypath has an invalid length")
+		read: func(r *serial.Reader, size uint64) error {
+			return readTapDerivation(r, size, maps+" Taproot BIP32 keypath has an invalid length")
 		},
 	}
 }
 
 func musigParticipants(maps string) rule {
 	return rule{
-		sizes: []int{34}, size: maps + " musig2 participants pubkeys aggregate key is not 34 bytes",
+		sizes: []int{34}, size: maps + " musig2 participants pubkeys aggregate key is not 34 bytes", loose: 1,
 		duplicate: "Duplicate Key, " + lower(maps) + " participant pubkeys for an aggregate key already provided",
 		value: func(value []byte) error {
 			if len(value)%btcec.PubKeyBytesLenCompressed != 0 {
@@ -99,35 +153,41 @@ func musigParticipants(maps string) rule {
 }
 
 func tapInternalKey(maps string) rule {
-	return single(lower(maps)+" Taproot internal key", maps+" Taproot internal key key is more than one byte type", exactly(32))
+	return singleRead(lower(maps)+" Taproot internal key", maps+" Taproot internal key key is more than one byte type", exactly(32))
 }
 
 // lower is the name of a map inside a sentence.
 func lower(maps string) string { return string(maps[0]|0x20) + maps[1:] }
 
+// versionRule: there is one version, whatever stands behind the type in its key.
+var versionRule = rule{
+	sizes: onlyType, size: "Global version key is more than one byte type",
+	duplicate: "Duplicate Key, version already provided", same: func(key []byte) []byte { return key[:1] }, read: readVersion,
+}
+
 var globalRules = ruleSet{"the global map", map[uint64]rule{
-	UnsignedTx: single("unsigned tx", "Global unsigned tx key is more than one byte type", checkUnsigned),
+	UnsignedTx: singleRead("unsigned tx", "Global unsigned tx key is more than one byte type", readUnsigned),
 	XPub: {
 		sizes: []int{79}, size: "Size of key was not the expected size for the type global xpub",
-		key: checkXPub, duplicate: "Duplicate key, global xpub already provided", value: checkOrigin,
+		key: checkXPub, duplicate: "Duplicate key, global xpub already provided", same: xpubIdentity, read: readOrigin,
 	},
-	Version:     single("version", "Global version key is more than one byte type", checkVersion),
+	Version:     versionRule,
 	Proprietary: proprietaryRule,
 }}
 
 var inputRules = ruleSet{"an input map", map[uint64]rule{
-	NonWitnessUTXO: single("input non-witness utxo", "Non-witness utxo key is more than one byte type", checkTx),
-	WitnessUTXO:    single("input witness utxo", "Witness utxo key is more than one byte type", checkOutput),
+	NonWitnessUTXO: singleRead("input non-witness utxo", "Non-witness utxo key is more than one byte type", readTx),
+	WitnessUTXO:    singleRead("input witness utxo", "Witness utxo key is more than one byte type", readOutput),
 	PartialSig: {
 		sizes: withKey, size: "Size of key was not the expected size for the type partial signature pubkey", pubKey: true,
 		duplicate: "Duplicate Key, input partial signature for pubkey already provided", value: checkSigEncoding,
 	},
-	SigHash:        single("input sighash type", "Sighash type key is more than one byte type", exactly(4)),
+	SigHash:        singleRead("input sighash type", "Sighash type key is more than one byte type", exactly(4)),
 	RedeemScript:   single("input redeemScript", "Input redeemScript key is more than one byte type", nil),
 	WitnessScript:  single("input witnessScript", "Input witnessScript key is more than one byte type", nil),
 	Derivation:     derivationRule,
 	FinalScriptSig: single("input final scriptSig", "Final scriptSig key is more than one byte type", nil),
-	FinalWitness:   single("input final scriptWitness", "Final scriptWitness key is more than one byte type", checkWitness),
+	FinalWitness:   singleRead("input final scriptWitness", "Final scriptWitness key is more than one byte type", readWitness),
 	Ripemd160:      preimage("ripemd160", 20),
 	Sha256:         preimage("sha256", 32),
 	Hash160:        preimage("hash160", 20),
@@ -144,16 +204,16 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 	},
 	TapDerivation:  tapDerivation("Input"),
 	TapInternalKey: tapInternalKey("Input"),
-	TapMerkleRoot: single("input Taproot merkle root", "Input Taproot merkle root key is more than one byte type",
+	TapMerkleRoot: singleRead("input Taproot merkle root", "Input Taproot merkle root key is more than one byte type",
 		exactly(32)),
 	MusigParticipants: musigParticipants("Input"),
 	MusigPubNonce: {
 		sizes: []int{67, 99}, size: "Input musig2 pubnonce key is not expected size of 67 or 99 bytes",
-		duplicate: "Duplicate Key, input musig2 pubnonce already provided", value: checkPubNonce,
+		duplicate: "Duplicate Key, input musig2 pubnonce already provided", loose: 2, value: checkPubNonce,
 	},
 	MusigPartialSig: {
 		sizes: []int{67, 99}, size: "Input musig2 partial sig key is not expected size of 67 or 99 bytes",
-		duplicate: "Duplicate Key, input musig2 partial sig already provided", value: exactly(32),
+		duplicate: "Duplicate Key, input musig2 partial sig already provided", loose: 2, read: exactly(32),
 	},
 	Proprietary: proprietaryRule,
 }}

@@ -115,35 +115,28 @@ func (r *Reader) CompactSize() uint64 {
 // VarBytes reads bytes behind their length.
 func (r *Reader) VarBytes() []byte { return r.Bytes(r.CompactSize()) }
 
-// OpenVarBytes is VarBytes, but the capacity of what it returns reaches to the end
-// of the data, for who must see what follows.
-func (r *Reader) OpenVarBytes() []byte {
-	before := r.Rest
-	b := r.VarBytes()
-	if b == nil {
-		return nil
+// list reads items behind their number. Of a number that the data do not back it
+// reads those that are there: what is wrong with one of them is told before the
+// end of the data. The smallest size of an item bounds what is allocated.
+func list[T any](r *Reader, smallest int, next func() T) []T {
+	n := r.CompactSize()
+	items := make([]T, 0, min(n, uint64(len(r.Rest)/smallest)))
+	for range n {
+		if item := next(); r.Err == nil {
+			items = append(items, item)
+			continue
+		}
+		break
 	}
-	from := len(before) - len(r.Rest) - len(b)
-	return before[from : from+len(b)]
+	return items
 }
 
-// Smallest sizes of what a count is for, so that a count can be compared with
-// the bytes that are left.
+// Smallest sizes of what lists hold.
 const (
 	minInput       = chainhash.HashSize + 4 + 1 + 4
 	minOutput      = 8 + 1
 	minWitnessItem = 1
 )
-
-// count reads how many items of at least that size follow.
-func (r *Reader) count(size int) int {
-	n := r.CompactSize()
-	if n > uint64(len(r.Rest)/size) {
-		r.fail(r.endOfData())
-		return 0
-	}
-	return int(n)
-}
 
 // Tx reads a transaction; with witness, also in the form of BIP144.
 func (r *Reader) Tx(witness bool) *wire.MsgTx {
@@ -173,26 +166,18 @@ func (r *Reader) Tx(witness bool) *wire.MsgTx {
 	return tx
 }
 
-func (r *Reader) inputs() []*wire.TxIn {
-	inputs := make([]*wire.TxIn, r.count(minInput))
-	for i := range inputs {
-		in := new(wire.TxIn)
-		copy(in.PreviousOutPoint.Hash[:], r.Bytes(chainhash.HashSize))
-		in.PreviousOutPoint.Index = r.Uint32()
-		in.SignatureScript = r.VarBytes()
-		in.Sequence = r.Uint32()
-		inputs[i] = in
-	}
-	return inputs
+func (r *Reader) inputs() []*wire.TxIn { return list(r, minInput, r.input) }
+
+func (r *Reader) input() *wire.TxIn {
+	in := new(wire.TxIn)
+	copy(in.PreviousOutPoint.Hash[:], r.Bytes(chainhash.HashSize))
+	in.PreviousOutPoint.Index = r.Uint32()
+	in.SignatureScript = r.VarBytes()
+	in.Sequence = r.Uint32()
+	return in
 }
 
-func (r *Reader) outputs() []*wire.TxOut {
-	outputs := make([]*wire.TxOut, r.count(minOutput))
-	for i := range outputs {
-		outputs[i] = r.Output()
-	}
-	return outputs
-}
+func (r *Reader) outputs() []*wire.TxOut { return list(r, minOutput, r.Output) }
 
 // Output reads an output.
 func (r *Reader) Output() *wire.TxOut {
@@ -201,10 +186,4 @@ func (r *Reader) Output() *wire.TxOut {
 }
 
 // Witness reads a stack.
-func (r *Reader) Witness() wire.TxWitness {
-	items := make(wire.TxWitness, r.count(minWitnessItem))
-	for i := range items {
-		items[i] = r.VarBytes()
-	}
-	return items
-}
+func (r *Reader) Witness() wire.TxWitness { return list(r, minWitnessItem, r.VarBytes) }

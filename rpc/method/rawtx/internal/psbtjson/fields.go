@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/base58"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
@@ -130,11 +131,11 @@ func showScript(p *txjson.Printer, from psbt.Map, kind uint64) *scriptText {
 }
 
 // showXPubs shows extended keys in the order of where they come from, then of
-// their public keys.
+// their public keys and chain codes, of which no two entries share both.
 func showXPubs(global psbt.Map) []xpubEntry {
 	entries := global.Of(psbt.XPub)
 	slices.SortFunc(entries, func(a, b psbt.Entry) int {
-		return cmp.Or(compareOrigins(a.Value, b.Value), bytes.Compare(publicKey(a), publicKey(b)), bytes.Compare(a.Data, b.Data))
+		return cmp.Or(compareOrigins(a.Value, b.Value), bytes.Compare(publicKey(a), publicKey(b)), bytes.Compare(chainCode(a), chainCode(b)))
 	})
 	var xpubs []xpubEntry
 	for _, e := range entries {
@@ -145,6 +146,12 @@ func showXPubs(global psbt.Map) []xpubEntry {
 
 // publicKey returns the public key at the end of an extended one.
 func publicKey(xpub psbt.Entry) []byte { return xpub.Data[len(xpub.Data)-keySize:] }
+
+// chainCode returns the chain code, which is before the public key.
+func chainCode(xpub psbt.Entry) []byte {
+	end := len(xpub.Data) - keySize
+	return xpub.Data[end-chainhash.HashSize : end]
+}
 
 // compareOrigins orders by the fingerprints, then by the lengths of the paths,
 // then by these, number by number.

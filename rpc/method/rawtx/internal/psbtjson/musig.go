@@ -39,17 +39,21 @@ const keySize = 33
 func showParticipants(m psbt.Map, kind uint64) []musigMembers {
 	var shown []musigMembers
 	for _, e := range m.Of(kind) {
-		members := musigMembers{Aggregate: hex.EncodeToString(e.Data)}
+		members := musigMembers{Aggregate: keyText(e.Data)}
 		for key := range slices.Chunk(e.Value, keySize) {
-			text := ""
-			if key[0] == 2 || key[0] == 3 { // else Core keeps nothing of it
-				text = hex.EncodeToString(key)
-			}
-			members.Participants = append(members.Participants, text)
+			members.Participants = append(members.Participants, keyText(key))
 		}
 		shown = append(shown, members)
 	}
 	return shown
+}
+
+// keyText is empty for what has not the form of a public key.
+func keyText(key []byte) string {
+	if !psbt.IsKey(key) {
+		return ""
+	}
+	return hex.EncodeToString(key)
 }
 
 func showPubNonces(input psbt.Map) []musigPubNonce {
@@ -81,11 +85,5 @@ func musigEntries(input psbt.Map, kind uint64) []psbt.Entry {
 
 func newMusigKey(data []byte) musigKey {
 	key := psbt.NewValue(data)
-	shown := musigKey{
-		Participant: hex.EncodeToString(key.Bytes(keySize)), Aggregate: hex.EncodeToString(key.Bytes(keySize)),
-	}
-	if leaf := key.Rest; !bytes.Equal(leaf, make([]byte, 32)) {
-		shown.LeafHash = hex.EncodeToString(leaf)
-	}
-	return shown
+	return musigKey{keyText(key.Bytes(keySize)), keyText(key.Bytes(keySize)), hex.EncodeToString(key.Rest)}
 }
