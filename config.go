@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // Defaults of a [Config].
@@ -22,6 +23,9 @@ const (
 	DefaultCache    = 450 << 20
 	DefaultMaxCalls = 64
 )
+
+// A StartError is a reason not to start, in Core's words and meant for the operator.
+type StartError = messages.StartError
 
 // Config is everything a [Node] is told. The zero value of a field is its
 // documented default.

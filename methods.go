@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/version"
@@ -60,7 +61,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
 			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings,
-			NextBits: nextBitsOf(n.net),
+			NextBits: opener.NextBits(n.net),
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,
@@ -110,7 +111,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.crew.Spread,
 	}
-	if p := (&opener{cfg: &n.cfg, net: n.net}).enginePrune(); p != nil {
+	if p := n.cfg.pruning(n.net); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
 	}
 	for _, name := range []string{txindexPart, coinstatsPart} {

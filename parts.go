@@ -27,9 +27,12 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/dialect/poolrules"
+	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
@@ -117,13 +120,21 @@ func (n *Node) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 		u.Fail(err)
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
-		Open: (&opener{cfg: &n.cfg, net: n.net, clock: n.clock}).open, Files: files,
+		Open: n.opener().Open, Files: files,
 		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {
 		return r, err
 	}
 	return ready(ctx, r, messages.WaitOpen{})
+}
+
+func (n *Node) opener() *opener.Opener {
+	return opener.New(opener.Config{
+		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
+		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.cfg.SmallFiles, Cache: n.cfg.Cache, Prune: n.cfg.pruning(n.net),
+		Reindex: n.cfg.Reindex, Log: n.cfg.Log,
+	})
 }
 
 func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
@@ -135,7 +146,7 @@ func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 func (n *Node) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool, Rules: txRules(n.net), Policy: m.policy(n.net),
+		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool, Rules: poolrules.Of(n.net), Policy: m.policy(n.net),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: u.Unsaved,
 		Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
@@ -269,7 +280,7 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(syncPart, sync.New(sync.Config{
 		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge, Proves: proofOf(n.net),
+		MaxTipAge: n.cfg.MaxTipAge, Proves: opener.Proves(n.net),
 		Pool: u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
 	}), sync.Requests, nil)
 	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
@@ -296,7 +307,7 @@ func (n *Node) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 	}
 	r, err := n.spawn(peersPart, peers.New(cfg), peers.Requests, nil)
 	if err != nil {
-		closeAll(cfg.Listeners) // the actor would have them
+		netsetup.CloseAll(cfg.Listeners) // the actor would have them
 		return r, err
 	}
 	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })

@@ -1,20 +1,15 @@
 package trawl
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/netip"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/p2p/access"
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 )
@@ -72,13 +67,6 @@ type PeerConfig struct {
 	RecvBuffer  int           // likewise, default 5,000,000
 }
 
-// A StartError is a reason not to start, in Core's words and meant for the
-// operator.
-type StartError string
-
-// Error implements error.
-func (e StartError) Error() string { return string(e) }
-
 // peersConfig is what the peer table is told, with its listeners, which are open.
 //
 // Errors: StartError, access.Error.
@@ -91,20 +79,29 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	listeners, err := n.openListeners(ctx)
-	if err != nil {
-		return cfg, err
+	port := cmp.Or(p.Port, n.net.P2PPort)
+	var listeners []netsetup.Listener
+	if p.Listen || len(p.Bind) > 0 || len(p.Whitebind) > 0 {
+		if listeners, err = netsetup.Listen(ctx, netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port}); err != nil {
+			return cfg, err
+		}
 	}
 	defer func() {
 		if err != nil {
-			closeAll(listeners)
+			netsetup.CloseAll(listeners)
 		}
 	}()
-	list, err := whitelist(p.Whitelist)
+	list, err := netsetup.Whitelist(p.Whitelist)
 	if err != nil {
 		return cfg, err
 	}
-	local, err := n.locals()
+	local, err := netsetup.OwnAddresses(p.ExternalIP, p.Discover && p.Listen, port, n.cfg.Log)
+	if err != nil {
+		return cfg, err
+	}
+	source, reachable, err := netsetup.Reach(netsetup.Ways{
+		Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, CJDNS: p.CJDNS, Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet,
+	})
 	if err != nil {
 		return cfg, err
 	}
@@ -117,14 +114,15 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
+		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize, Reachable: reachable,
 	}
 	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {
 		return cfg, err
 	}
 	if p.DNSSeeds && p.Lookup {
-		cfg.Seeds = n.seeds()
+		cfg.Seeds = n.net.DNSSeeds()
 	}
-	return cfg, n.reach(&cfg)
+	return cfg, nil
 }
 
 // services is what the node offers its peers.
@@ -140,118 +138,4 @@ func (n *Node) services() wire.ServiceFlag {
 		offered |= wire.SFNodeP2PV2
 	}
 	return offered
-}
-
-// whitelist reads who has permissions.
-//
-// Errors: access.Error.
-func whitelist(texts []string) ([]access.Whitelisted, error) {
-	var list []access.Whitelisted
-	for _, text := range texts {
-		w, err := access.ParseWhitelist(text)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, w)
-	}
-	return list, nil
-}
-
-// openListeners opens the ports for peers.
-//
-// Errors: StartError.
-func (n *Node) openListeners(ctx context.Context) ([]peers.Listener, error) {
-	p := n.cfg.Peers
-	if !p.Listen && len(p.Bind) == 0 && len(p.Whitebind) == 0 {
-		return nil, nil
-	}
-	port := p.Port
-	if port == 0 {
-		port = n.net.P2PPort
-	}
-	if len(p.Bind) == 0 && len(p.Whitebind) == 0 {
-		return openAny(ctx, port)
-	}
-	var opened []peers.Listener
-	for _, bind := range p.Bind {
-		l, err := openBind(ctx, bind, port)
-		if err != nil {
-			closeAll(opened)
-			return nil, err
-		}
-		opened = append(opened, l)
-	}
-	for _, bind := range p.Whitebind {
-		grant, addr, err := access.ParseWhitebind(bind)
-		var l peers.Listener
-		if err == nil {
-			l, err = openBind(ctx, addr.String(), port)
-		}
-		if err != nil {
-			closeAll(opened)
-			return nil, err
-		}
-		l.Grant = &grant
-		opened = append(opened, l)
-	}
-	return opened, nil
-}
-
-func closeAll(listeners []peers.Listener) {
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-}
-
-// openAny opens a port on all addresses of this host. IPv6 may be missing.
-func openAny(ctx context.Context, port uint16) ([]peers.Listener, error) {
-	var opened []peers.Listener
-	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
-		l, err := open(ctx, netip.AddrPortFrom(every, port))
-		switch {
-		case err == nil:
-			opened = append(opened, peers.Listener{Listener: l})
-		case every.Is4():
-			closeAll(opened)
-			return nil, err
-		}
-	}
-	return opened, nil
-}
-
-// openBind opens the port of an option -bind.
-func openBind(ctx context.Context, bind string, port uint16) (peers.Listener, error) {
-	addr, onion := strings.CutSuffix(bind, "=onion")
-	a, err := netaddr.Parse(addr, port)
-	at, ok := a.AddrPort()
-	if err != nil || !ok {
-		return peers.Listener{}, StartError("Cannot resolve -bind address: '" + bind + "'")
-	}
-	l, err := open(ctx, at)
-	return peers.Listener{Listener: l, Onion: onion}, err
-}
-
-// open opens a port.
-//
-// Errors: StartError.
-func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
-	network := "tcp6"
-	if at.Addr().Is4() {
-		network = "tcp4"
-	}
-	var c net.ListenConfig
-	l, err := c.Listen(ctx, network, at.String())
-	if err == nil {
-		return l, nil
-	}
-	const noPort = "\nError: Failed to listen on any port. Use -listen=0 if you want this."
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, StartError(fmt.Sprintf("Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort))
-	}
-	reason := err.Error()
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		text := errno.Error()
-		reason = fmt.Sprintf("%s%s (%d)", strings.ToUpper(text[:1]), text[1:], int(errno))
-	}
-	return nil, StartError(fmt.Sprintf("Unable to bind to %v on this computer (bind returned error %s)%s", at, reason, noPort))
 }

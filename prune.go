@@ -9,10 +9,10 @@ import (
 	"github.com/seed61375155/trawl/actors/blockindex"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // MinPruneTarget is the least that a node may be told to prune to: it holds the
@@ -30,10 +30,6 @@ type PruneConfig struct {
 // filterLock is the name of the filter index among the prune locks, and in texts.
 const filterLock = "basic block filter index"
 
-// errUnpruned reports that a node which has deleted blocks is to keep all.
-const errUnpruned = StartError("You need to rebuild the database using -reindex to go back to unpruned mode.  " +
-	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
-
 // beyondPruned reports that an index lacks blocks that were deleted.
 func beyondPruned(index string) StartError {
 	return StartError(index + " best block of the index goes beyond pruned data. " +
@@ -41,24 +37,16 @@ func beyondPruned(index string) StartError {
 		"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
 }
 
-// enginePrune returns what the engine is told of pruning.
-func (o *opener) enginePrune() *pruning.Config {
-	if o.cfg.Prune == nil {
+// pruning returns what the engine is told of pruning; nil: it keeps all blocks.
+func (c *Config) pruning(net *dialect.Network) *pruning.Config {
+	if c.Prune == nil {
 		return nil
 	}
-	after := o.net.PruneAfter
-	if o.cfg.SmallFiles {
-		after = o.net.SmallPruneAfter
+	after := net.PruneAfter
+	if c.SmallFiles {
+		after = net.SmallPruneAfter
 	}
-	return &pruning.Config{Target: o.cfg.Prune.Target, After: after}
-}
-
-// checkPruning refuses to go on without pruning where blocks are missing.
-func (o *opener) checkPruning(db *chaindb.DB) error {
-	if o.cfg.Prune == nil && db.HasPruned() {
-		return errUnpruned
-	}
-	return nil
+	return &pruning.Config{Target: c.Prune.Target, After: after}
 }
 
 // keeper is the actor that has to know which blocks an index has yet to read; absent

@@ -24,88 +24,19 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
-
-// An Engine validates one kind of chain, and has files of blocks.
-type Engine interface {
-	Validator
-
-	// Stored returns the blocks in the engine's own files that it has yet to
-	// take, nil when there are none.
-	Stored() *Stored
-}
-
-// A Validator validates one kind of chain. One worker uses it at a time.
-//
-// A method's error is a [messages.Refusal] when it is about the request; any other
-// means that the engine is broken.
-type Validator interface {
-	// Reader returns the readers' side, valid until Close.
-	Reader() chainview.Reader
-
-	// Accept validates a serialized block and connects it where it ends the
-	// chain with the most work.
-	Accept(raw []byte) error
-
-	// Late returns the blocks that Accept took and that proved to break a rule
-	// since the last call.
-	Late() []messages.LateRefusal
-
-	// Submit is Accept for a block that comes from a miner.
-	Submit(raw []byte) error
-
-	// Propose checks a block on the tip but for its proof of work, and changes
-	// nothing.
-	Propose(raw []byte) error
-
-	// AcceptHeaders makes headers part of the tree without their blocks, and
-	// keeps them over restarts. They are serialized as the network's peers send
-	// them. It returns the last one and how many were new; with an error about a
-	// header, what is said of those before it.
-	AcceptHeaders(headers [][]byte) (last *chainview.Block, added int, err error)
-
-	// Mine returns a solved block on the active chain, nil when tries are used
-	// up or ctx has ended. It pays the subsidy and fees to script.
-	Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error)
-
-	// Template returns the block that Mine would solve.
-	Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]byte, error)
-
-	// Coin returns an output of the active chain that is not spent.
-	Coin(out wire.OutPoint) (messages.Coin, error)
-
-	// Coins returns all of them as they are now, to be released.
-	Coins() (messages.CoinSet, error)
-
-	Invalidate(hash *chainhash.Hash) error
-	Reconsider(hash *chainhash.Hash) error
-	Precious(hash *chainhash.Hash) error
-	SetMockTime(t time.Time)
-
-	// Prune deletes old blocks up to a height, included, as far as the engine
-	// allows; at 0, as many as its target asks. It deletes none by itself before
-	// StartPruning. A lock keeps blocks from about a height on.
-	Prune(height int32) error
-	StartPruning() error
-	SetPruneLock(name string, height int32)
-
-	// Sync makes what was accepted survive a loss of power.
-	Sync() error
-	Close() error
-}
 
 // Config is what the actor is made of.
 type Config struct {
 	// Open opens the chain; it is called again when the actor is restarted.
-	Open func(ctx context.Context) (Engine, error)
+	Open func(ctx context.Context) (engine.Engine, error)
 
 	Files    []BlockFile // to import, in order
 	Current  *chainview.Current
@@ -163,8 +94,8 @@ type Chain struct {
 	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
 	cancel context.CancelFunc
 
-	engine Engine // nil until opened
-	fresh  Engine // what the worker that opens has made, not yet taken over
+	engine engine.Engine // nil until opened
+	fresh  engine.Engine // what the worker that opens has made, not yet taken over
 	queue  []job
 	blocks []job       // what peers send, after the queue
 	worker *ask.Worker // nil when idle
@@ -181,7 +112,7 @@ type Chain struct {
 // A job is a piece of work on the engine. It runs in the worker; what it
 // returns runs in the actor afterwards. An error means that the engine is
 // broken.
-type job func(Engine) (after func(), err error)
+type job func(engine.Engine) (after func(), err error)
 
 // finished tells the actor that its worker is done.
 type finished struct {
@@ -293,7 +224,7 @@ func (s *Chain) getTip(m *getTip) {
 	m.Answer(currentTip(s.engine), nil)
 }
 
-func currentTip(e Engine) messages.Tip {
+func currentTip(e engine.Engine) messages.Tip {
 	tip := e.Reader().Active().Tip()
 	return messages.Tip{Hash: tip.Hash, Height: tip.Height}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/messages"
@@ -26,49 +27,49 @@ var trueScript = []byte{0x51}
 // many is more tries than a block of regtest ever takes.
 const many = 1 << 20
 
-// engine is the real engine. Before each of its methods runs, hook is told the
+// hooked is the real engine. Before each of its methods runs, hook is told the
 // method's name; it may wait, panic or fail in its place.
-type engine struct {
+type hooked struct {
 	*bitcoin.Engine
 	db   *blockfile.Files
 	hook func(method string) error
 }
 
-func (e *engine) Accept(raw []byte) error {
+func (e *hooked) Accept(raw []byte) error {
 	if err := e.hook("Accept"); err != nil {
 		return err
 	}
 	return e.Engine.Accept(raw)
 }
 
-func (e *engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
+func (e *hooked) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
 	if err := e.hook("Mine"); err != nil {
 		return nil, err
 	}
 	return e.Engine.Mine(ctx, script, txs, fees, tries)
 }
 
-func (e *engine) Reader() chainview.Reader {
+func (e *hooked) Reader() chainview.Reader {
 	if err := e.hook("Reader"); err != nil {
 		panic(err)
 	}
 	return e.Engine.Reader()
 }
 
-func (e *engine) Sync() error {
+func (e *hooked) Sync() error {
 	if err := e.hook("Sync"); err != nil {
 		return err
 	}
 	return e.Engine.Sync()
 }
 
-// Stored implements chain.Engine.
-func (e *engine) Stored() *chain.Stored {
+// Stored implements engine.Engine.
+func (e *hooked) Stored() *engine.Stored {
 	blocks, done := e.Unread()
 	if blocks == nil {
 		return nil
 	}
-	return &chain.Stored{
+	return &engine.Stored{
 		Blocks: blocks,
 		Read: func(file int, offset int64, size int) ([]byte, error) {
 			return e.db.ReadRecord(file, offset, size, 0)
@@ -118,7 +119,7 @@ func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ..
 	return f
 }
 
-func (f *fixture) open(context.Context) (chain.Engine, error) {
+func (f *fixture) open(context.Context) (engine.Engine, error) {
 	f.mu.Lock()
 	f.opened++
 	f.mu.Unlock()
@@ -131,7 +132,7 @@ func (f *fixture) open(context.Context) (chain.Engine, error) {
 	}
 	net, blocks := [4]byte{0xfa, 0xbf, 0xb5, 0xda}, filepath.Join(f.dir, "blocks")
 	key, err := blockfile.LoadKey(blocks)
-	return &engine{e, blockfile.NewFiles(blocks, blockfile.Blocks, net, key), f.run}, err
+	return &hooked{e, blockfile.NewFiles(blocks, blockfile.Blocks, net, key), f.run}, err
 }
 
 func (f *fixture) run(method string) error {

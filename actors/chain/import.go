@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -76,7 +77,7 @@ func (i *importer) status() messages.ImportStatus {
 }
 
 // importStep is the job that reads the next blocks.
-func (s *Chain) importStep(e Engine) (func(), error) {
+func (s *Chain) importStep(e engine.Engine) (func(), error) {
 	err := s.importer.step(e, s.ctx.Done())
 	status := s.importer.status()
 	return func() {
@@ -106,7 +107,7 @@ func (s *Chain) waitImported(m *waitImported) {
 
 // step reads blocks for importStepTime. The error is of the engine; a file
 // that cannot be read is logged and passed over, as Core does.
-func (i *importer) step(e Engine, stop <-chan struct{}) error {
+func (i *importer) step(e engine.Engine, stop <-chan struct{}) error {
 	began := time.Now()
 	for len(i.sources) > 0 && time.Since(began) < importStepTime {
 		select {
@@ -127,7 +128,7 @@ func (i *importer) step(e Engine, stop <-chan struct{}) error {
 }
 
 // progress tells the log how far the import has come, now and then.
-func (i *importer) progress(e Engine) {
+func (i *importer) progress(e engine.Engine) {
 	if len(i.sources) == 0 || time.Since(i.logged) < importLogEvery {
 		return
 	}
@@ -139,7 +140,7 @@ func (i *importer) progress(e Engine) {
 }
 
 // readBlock takes the next block of the present source, or opens it.
-func (i *importer) readBlock(e Engine) error {
+func (i *importer) readBlock(e engine.Engine) error {
 	src := i.sources[0]
 	if !i.opened {
 		i.opened = true
@@ -171,7 +172,7 @@ func (i *importer) readBlock(e Engine) error {
 }
 
 // take gives a block to the engine, and then those that waited for it.
-func (i *importer) take(e Engine, src source, at position, raw []byte) error {
+func (i *importer) take(e engine.Engine, src source, at position, raw []byte) error {
 	if err := i.accept(e, at, raw); err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (i *importer) take(e Engine, src source, at position, raw []byte) error {
 }
 
 // accept gives one block to the engine, or remembers it for later.
-func (i *importer) accept(e Engine, at position, raw []byte) error {
+func (i *importer) accept(e engine.Engine, at position, raw []byte) error {
 	parent := parentOf(raw)
 	isGenesis := parent == (chainhash.Hash{})
 	if !isGenesis && e.Reader().Lookup(&parent) == nil {
@@ -244,7 +245,7 @@ func (i *importer) remember(parent chainhash.Hash, at position) {
 
 // adopt returns the places of the blocks that waited for one that is known by
 // now, and forgets them.
-func (i *importer) adopt(e Engine, raw []byte) []position {
+func (i *importer) adopt(e engine.Engine, raw []byte) []position {
 	if len(i.orphans) == 0 {
 		return nil
 	}

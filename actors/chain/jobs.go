@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -17,39 +18,39 @@ import (
 func (s *Chain) jobFor(msg any) job {
 	switch m := msg.(type) {
 	case *submit:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Submit(m.Req.Raw)
 		})
 	case *propose:
-		return looked(m, func(e Engine) (messages.Done, error) {
+		return looked(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Propose(m.Req.Raw)
 		})
 	case *makeTemplate:
-		return looked(m, func(e Engine) ([]byte, error) {
+		return looked(m, func(e engine.Engine) ([]byte, error) {
 			if on := m.Req.On; on != currentTip(e).Hash {
 				return nil, messages.ErrTipMoved
 			}
 			return e.Template(m.Req.Script, m.Req.Txs, btcutil.Amount(m.Req.Fees))
 		})
 	case *invalidate:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Invalidate(&m.Req.Hash)
 		})
 	case *reconsider:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Reconsider(&m.Req.Hash)
 		})
 	case *precious:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Precious(&m.Req.Hash)
 		})
 	case *setMockTime:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			e.SetMockTime(m.Req.Time)
 			return messages.Done{}, nil
 		})
 	case *getCoin:
-		return acknowledged(m, func(e Engine) (messages.Coin, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Coin, error) {
 			coin, err := e.Coin(m.Req.Out)
 			coin.Tip = currentTip(e)
 			return coin, err
@@ -57,33 +58,33 @@ func (s *Chain) jobFor(msg any) job {
 	case *snapshot:
 		return snapshotJob(m)
 	case *getCoins:
-		return func(e Engine) (func(), error) {
+		return func(e engine.Engine) (func(), error) {
 			coins, err := findCoins(m.Ctx, e, m.Req.Outs)
 			return func() { m.Answer(coins, err) }, nil
 		}
 	case *pruneBlocks:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Prune(m.Req.Height)
 		})
 	case *startPruning:
-		return acknowledged(m, func(e Engine) (messages.Done, error) {
+		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.StartPruning()
 		})
 	case *pruneLock:
-		return func(e Engine) (func(), error) {
+		return func(e engine.Engine) (func(), error) {
 			e.SetPruneLock(m.Req.Name, m.Req.Height)
 			return func() { m.Answer(messages.Done{}, nil) }, nil
 		}
 	case *generate:
 		return s.generate(m)
 	case *generateOne:
-		return acknowledged(m, func(e Engine) (messages.MinedBlock, error) { return s.generateOne(e, m) })
+		return acknowledged(m, func(e engine.Engine) (messages.MinedBlock, error) { return s.generateOne(e, m) })
 	}
 	return nil
 }
 
 // findCoins looks outputs up. Nothing changes, so nothing waits for the disk.
-func findCoins(ctx context.Context, e Engine, outs []wire.OutPoint) (messages.Coins, error) {
+func findCoins(ctx context.Context, e engine.Engine, outs []wire.OutPoint) (messages.Coins, error) {
 	found := messages.Coins{Tip: currentTip(e), Coins: make(map[wire.OutPoint]messages.Coin)}
 	for _, out := range outs {
 		if ctx.Err() != nil {
@@ -102,8 +103,8 @@ func findCoins(ctx context.Context, e Engine, outs []wire.OutPoint) (messages.Co
 // acknowledged makes the job that carries out a request and answers it when
 // all it changed is on disk. A request whose caller has gone before its turn is
 // not carried out.
-func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine) (R, error)) job {
-	return func(e Engine) (func(), error) {
+func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine.Engine) (R, error)) job {
+	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-call.Ctx.Done():
 			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
@@ -122,8 +123,8 @@ func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(
 
 // looked makes the job that carries out a request that changes nothing, so that
 // nothing waits for the disk.
-func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine) (R, error)) job {
-	return func(e Engine) (func(), error) {
+func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine.Engine) (R, error)) job {
+	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-call.Ctx.Done():
 			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
@@ -141,7 +142,7 @@ func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(Engine
 // snapshotJob makes the set of unspent outputs. One that nobody waits for any
 // more is released.
 func snapshotJob(m *snapshot) job {
-	return func(e Engine) (func(), error) {
+	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-m.Ctx.Done():
 			return func() { m.Answer(nil, context.Cause(m.Ctx)) }, nil
@@ -161,9 +162,9 @@ func snapshotJob(m *snapshot) job {
 // too many new ones at once. No other request comes between.
 func (s *Chain) generate(m *generate) job {
 	g := &generation{tries: m.Req.Tries}
-	end := acknowledged(m, func(Engine) ([]chainhash.Hash, error) { return g.hashes, g.err })
+	end := acknowledged(m, func(engine.Engine) ([]chainhash.Hash, error) { return g.hashes, g.err })
 	var step job
-	step = func(e Engine) (func(), error) {
+	step = func(e engine.Engine) (func(), error) {
 		if m.Ctx.Err() == nil && g.next(s.ctx, e, &m.Req) {
 			return func() { s.queue = slices.Insert(s.queue, 0, step) }, nil
 		}
@@ -180,7 +181,7 @@ type generation struct {
 }
 
 // next mines a block and reports whether there is more to do.
-func (g *generation) next(ctx context.Context, e Engine, q *messages.Generate) bool {
+func (g *generation) next(ctx context.Context, e engine.Engine, q *messages.Generate) bool {
 	if len(g.hashes) >= q.Count {
 		return false
 	}
@@ -203,7 +204,7 @@ func (g *generation) next(ctx context.Context, e Engine, q *messages.Generate) b
 	return true
 }
 
-func (s *Chain) generateOne(e Engine, m *generateOne) (messages.MinedBlock, error) {
+func (s *Chain) generateOne(e engine.Engine, m *generateOne) (messages.MinedBlock, error) {
 	tries := m.Req.Tries
 	raw, err := e.Mine(s.ctx, m.Req.Script, m.Req.Txs, 0, &tries)
 	if err != nil {

@@ -3,6 +3,7 @@ package chain
 import (
 	"time"
 
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -14,17 +15,17 @@ const peerSyncEvery = 5 * time.Second
 func (s *Chain) peerJob(msg any) job {
 	switch m := msg.(type) {
 	case *acceptBlocks:
-		return s.written(func(e Engine) (func(), error) {
+		return s.written(func(e engine.Engine) (func(), error) {
 			accepted, err := acceptAll(e, m.Req.Raw)
 			return func() { m.Answer(accepted, err) }, err
 		}, m.Ctx.Done())
 	case *restoreBlock:
-		return s.written(func(e Engine) (func(), error) {
+		return s.written(func(e engine.Engine) (func(), error) {
 			err := restore(e, m.Req.Raw)
 			return func() { m.Answer(messages.Done{}, err) }, err
 		}, m.Ctx.Done())
 	case *headers:
-		return s.written(func(e Engine) (func(), error) {
+		return s.written(func(e engine.Engine) (func(), error) {
 			accepted, err := acceptHeaders(e, m.Req.Headers)
 			return func() { m.Answer(accepted, err) }, err
 		}, m.Ctx.Done())
@@ -35,8 +36,8 @@ func (s *Chain) peerJob(msg any) job {
 // written makes the job that answers when the work is in the hands of the
 // operating system: one sync for each block would take longer than the block. Work
 // that nobody waits for is left out.
-func (s *Chain) written(work func(Engine) (answer func(), err error), gone <-chan struct{}) job {
-	return func(e Engine) (func(), error) {
+func (s *Chain) written(work func(engine.Engine) (answer func(), err error), gone <-chan struct{}) job {
+	return func(e engine.Engine) (func(), error) {
 		select {
 		case <-gone:
 			return nil, nil
@@ -55,7 +56,7 @@ func (s *Chain) written(work func(Engine) (answer func(), err error), gone <-cha
 }
 
 // acceptAll hands blocks to the engine. The error is the engine's.
-func acceptAll(e Engine, blocks [][]byte) (messages.AcceptedBlocks, error) {
+func acceptAll(e engine.Engine, blocks [][]byte) (messages.AcceptedBlocks, error) {
 	e.Late() // of earlier requests
 	a := messages.AcceptedBlocks{Refused: make([]error, len(blocks))}
 	for i, raw := range blocks {
@@ -69,14 +70,14 @@ func acceptAll(e Engine, blocks [][]byte) (messages.AcceptedBlocks, error) {
 }
 
 // restore stores a block again, where the engine prunes.
-func restore(e Engine, raw []byte) error {
+func restore(e engine.Engine, raw []byte) error {
 	if r, ok := e.(interface{ Restore(raw []byte) error }); ok {
 		return r.Restore(raw)
 	}
 	return &messages.RejectError{Reason: "duplicate"}
 }
 
-func acceptHeaders(e Engine, raw [][]byte) (messages.AcceptedHeaders, error) {
+func acceptHeaders(e engine.Engine, raw [][]byte) (messages.AcceptedHeaders, error) {
 	last, added, err := e.AcceptHeaders(raw)
 	if err != nil || last == nil {
 		return messages.AcceptedHeaders{New: added}, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -17,21 +18,6 @@ type BlockFile struct {
 	Path     string
 	Magic    [4]byte
 	MaxBlock int // size of the largest block allowed
-}
-
-// A Stored is what an engine finds in its own block files after its metadata
-// was lost, or that another node has left there.
-type Stored struct {
-	// Blocks yields every block once, in no promised order.
-	Blocks iter.Seq2[blockfile.Record, error]
-
-	// Read reads a block again that Blocks has yielded.
-	Read func(file int, offset int64, size int) ([]byte, error)
-
-	// Done notes that every block was offered to the engine.
-	Done func() error
-
-	Size int64 // in bytes, of all files
 }
 
 // A source yields blocks to import.
@@ -116,7 +102,7 @@ func (s *fileSource) close() {
 
 // storedSource is the engine's own block files.
 type storedSource struct {
-	Stored
+	engine.Stored
 	pull func() (blockfile.Record, error, bool)
 	stop func()
 	at   int64

@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -53,9 +54,9 @@ func newRig(t *testing.T, change ...func(*mempool.Config)) *rig {
 	dir := t.TempDir()
 	r.file = filepath.Join(dir, "mempool.dat")
 	r.chain = r.sys.Spawn("chain", chain.New(chain.Config{
-		Open: func(context.Context) (chain.Engine, error) {
+		Open: func(context.Context) (engine.Engine, error) {
 			e, err := enginetest.Open(dir)
-			return engine{e}, err
+			return withoutFiles{e}, err
 		},
 		Current: r.view, Tip: &r.tip, Log: r.sys.Log, OnFailed: func(err error) { t.Error(err) },
 	}), chain.Requests...)
@@ -68,10 +69,10 @@ func newRig(t *testing.T, change ...func(*mempool.Config)) *rig {
 	return r
 }
 
-// engine has nothing to import.
-type engine struct{ *bitcoin.Engine }
+// withoutFiles has nothing to import.
+type withoutFiles struct{ *bitcoin.Engine }
 
-func (engine) Stored() *chain.Stored { return nil }
+func (withoutFiles) Stored() *engine.Stored { return nil }
 
 func (r *rig) start(change ...func(*mempool.Config)) {
 	cfg := mempool.Config{

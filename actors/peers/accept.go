@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 )
 
 // ahead is how many accepted connections of a listener wait for the table. More
@@ -22,7 +23,7 @@ const ahead = 16
 // accepted is a connection that a peer made. handled makes room for the next.
 type accepted struct {
 	conn     net.Conn
-	listener *Listener
+	listener *netsetup.Listener
 	handled  func()
 }
 
@@ -53,7 +54,7 @@ func (t *Table) stopAccepting() {
 
 // acceptFrom accepts until the listener is closed. It outlives a restart of the
 // table, which finds what was accepted meanwhile in its mailbox.
-func (s *shared) acceptFrom(l *Listener, to mailbox) {
+func (s *shared) acceptFrom(l *netsetup.Listener, to mailbox) {
 	room := make(chan struct{}, ahead)
 	for {
 		conn, err := l.Accept()

@@ -2,6 +2,7 @@ package peers
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -122,7 +124,7 @@ func (t *Table) outboundGroups() map[string]bool {
 func (t *Table) groups() int { return len(t.outboundGroups()) }
 
 func (t *Table) isOwn(a netaddr.Addr) bool {
-	return slices.ContainsFunc(t.cfg.Local, func(l Local) bool { return l.Addr == a })
+	return slices.ContainsFunc(t.cfg.Local, func(l netsetup.Local) bool { return l.Addr == a })
 }
 
 // usable reports whether a network can be connected to.
@@ -239,7 +241,7 @@ func (t *Table) askSeeds() []codec.Address {
 			age := seedYoung + time.Duration(t.hash(ip.String())%uint64(seedAge))
 			list = append(list, codec.Address{
 				Time: uint32(time.Now().Add(-age).Unix()), Services: fullNode,
-				Addr: netaddr.FromAddrPort(netipAddrPort(ip, t.cfg.Network.P2PPort)),
+				Addr: netaddr.FromAddrPort(netip.AddrPortFrom(ip.Unmap(), t.cfg.Network.P2PPort)),
 			})
 		}
 	}

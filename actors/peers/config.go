@@ -19,6 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -51,7 +52,7 @@ type Config struct {
 	MinimumWork *big.Int
 
 	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
-	Local     []Local                  // where the node can be reached
+	Local     []netsetup.Local         // where the node can be reached
 
 	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
 	NotSaved  func(error)          // is told what was not written at the end; nil: nobody is
@@ -60,11 +61,11 @@ type Config struct {
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)
 	Defaults  access.Defaults      // of permissions
 
-	Listeners  []Listener // where peers are accepted
-	Automatic  bool       // find peers, and connect to them
-	Seeds      []string   // DNS names that have addresses of nodes
-	ForceSeeds bool       // ask them at every start
-	SeedNodes  []string   // nodes to ask for addresses
+	Listeners  []netsetup.Listener // where peers are accepted
+	Automatic  bool                // find peers, and connect to them
+	Seeds      []string            // DNS names that have addresses of nodes
+	ForceSeeds bool                // ask them at every start
+	SeedNodes  []string            // nodes to ask for addresses
 
 	// Proxies are those of the source, by network; NameProxy says that it has one
 	// for names, which are then not looked up.
@@ -101,20 +102,6 @@ const (
 	DefaultTimeout = 5 * time.Second
 )
 
-// A Local address is one at which the node can be reached.
-type Local struct {
-	Addr  netaddr.Addr
-	Score int // how sure that is
-}
-
-// A Listener is where peers are accepted.
-type Listener struct {
-	net.Listener // the table closes it
-
-	Onion bool          // what comes is from Tor
-	Grant *access.Grant // what peers may that come here (-whitebind); nil: nothing more
-}
-
 func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -132,7 +119,7 @@ func (c *Config) setDefaults() {
 		c.MinimumWork, _ = new(big.Int).SetString("0"+c.Network.MinimumChainWork, 16)
 	}
 	if c.Source == nil {
-		c.Source = TCP{}
+		c.Source = netsetup.TCP{}
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -107,7 +108,7 @@ func TestProxy(t *testing.T) {
 		<-done
 	})
 	at := proxy.Addr().String()
-	source := peers.TCP{Names: at, Randomize: true, Proxies: map[netaddr.Network]string{netaddr.IPv4: at, netaddr.Onion: at}}
+	source := netsetup.TCP{Names: at, Randomize: true, Proxies: map[netaddr.Network]string{netaddr.IPv4: at, netaddr.Onion: at}}
 	n := start(t, func(c *peers.Config) { c.Source, c.NameProxy, c.Proxies = source, true, source.Proxies })
 	const onion = "kpgvmscirrdqpekbqjsvw5teanhatztpp2gl6eee4zkowvwfxwenqaid.onion:8333"
 	for i, node := range []string{"8.8.8.8:8333", "name.test:8333", onion} {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -39,7 +40,7 @@ func start(tb testing.TB, wishes ...func(*peers.Config)) *node {
 	sys := actortest.New(tb)
 	cfg := peers.Config{
 		Network: network, Chain: new(chainview.Current), Log: sys.Log,
-		Listeners: []peers.Listener{{Listener: listener}},
+		Listeners: []netsetup.Listener{{Listener: listener}},
 		UserAgent: "/Satoshi:30.2.0/Trawl:test/", Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 		MaxPeers: peers.DefaultMaxPeers, Lookup: true,
 	}

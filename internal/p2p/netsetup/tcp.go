@@ -1,4 +1,4 @@
-package peers
+package netsetup
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // UnixProxy begins the name of a proxy that is a socket of the file system.
 const UnixProxy = "unix:"
 
-// TCP is the Source of nodes that reach their peers directly, or through SOCKS5
+// TCP is the peers.Source of nodes that reach their peers directly, or through SOCKS5
 // proxies.
 type TCP struct {
 	Proxies   map[netaddr.Network]string // "host:port" or "unix:path" by network; none: directly
@@ -24,7 +24,7 @@ type TCP struct {
 	Randomize bool                       // other credentials for each connection, as Tor separates by them
 }
 
-// Dial implements Source.
+// Dial implements peers.Source.
 func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	through := t.Names
 	if a, err := netaddr.Parse(addr, 0); err == nil {
@@ -55,11 +55,7 @@ func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	return socks.(proxy.ContextDialer).DialContext(ctx, "tcp", addr)
 }
 
-// Lookup implements Source.
+// Lookup implements peers.Source.
 func (TCP) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-}
-
-func netipAddrPort(ip netip.Addr, port uint16) netip.AddrPort {
-	return netip.AddrPortFrom(ip.Unmap(), port)
 }

@@ -1,0 +1,100 @@
+// Package engine says what validates a chain: what the actor that owns the chain needs of
+// it. The engines are in packages below it; opener opens the one of a network.
+package engine
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+)
+
+// An Engine validates one kind of chain, and has files of blocks.
+type Engine interface {
+	Validator
+
+	// Stored returns the blocks in the engine's own files that it has yet to
+	// take, nil when there are none.
+	Stored() *Stored
+}
+
+// A Validator validates one kind of chain. One worker uses it at a time.
+//
+// A method's error is a [messages.Refusal] when it is about the request; any other
+// means that the engine is broken.
+type Validator interface {
+	// Reader returns the readers' side, valid until Close.
+	Reader() chainview.Reader
+
+	// Accept validates a serialized block and connects it where it ends the
+	// chain with the most work.
+	Accept(raw []byte) error
+
+	// Late returns the blocks that Accept took and that proved to break a rule
+	// since the last call.
+	Late() []messages.LateRefusal
+
+	// Submit is Accept for a block that comes from a miner.
+	Submit(raw []byte) error
+
+	// Propose checks a block on the tip but for its proof of work, and changes
+	// nothing.
+	Propose(raw []byte) error
+
+	// AcceptHeaders makes headers part of the tree without their blocks, and
+	// keeps them over restarts. They are serialized as the network's peers send
+	// them. It returns the last one and how many were new; with an error about a
+	// header, what is said of those before it.
+	AcceptHeaders(headers [][]byte) (last *chainview.Block, added int, err error)
+
+	// Mine returns a solved block on the active chain, nil when tries are used
+	// up or ctx has ended. It pays the subsidy and fees to script.
+	Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error)
+
+	// Template returns the block that Mine would solve.
+	Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]byte, error)
+
+	// Coin returns an output of the active chain that is not spent.
+	Coin(out wire.OutPoint) (messages.Coin, error)
+
+	// Coins returns all of them as they are now, to be released.
+	Coins() (messages.CoinSet, error)
+
+	Invalidate(hash *chainhash.Hash) error
+	Reconsider(hash *chainhash.Hash) error
+	Precious(hash *chainhash.Hash) error
+	SetMockTime(t time.Time)
+
+	// Prune deletes old blocks up to a height, included, as far as the engine
+	// allows; at 0, as many as its target asks. It deletes none by itself before
+	// StartPruning. A lock keeps blocks from about a height on.
+	Prune(height int32) error
+	StartPruning() error
+	SetPruneLock(name string, height int32)
+
+	// Sync makes what was accepted survive a loss of power.
+	Sync() error
+	Close() error
+}
+
+// A Stored is what an engine finds in its own block files after its metadata
+// was lost, or that another node has left there.
+type Stored struct {
+	// Blocks yields every block once, in no promised order.
+	Blocks iter.Seq2[blockfile.Record, error]
+
+	// Read reads a block again that Blocks has yielded.
+	Read func(file int, offset int64, size int) ([]byte, error)
+
+	// Done notes that every block was offered to the engine.
+	Done func() error
+
+	Size int64 // in bytes, of all files
+}

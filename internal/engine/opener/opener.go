@@ -1,0 +1,190 @@
+// Package opener opens the engine of a network on its database, and says what of an
+// engine's rules others need: nobody above it asks which kind of chain it is.
+package opener
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/p2mr"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// Config says what is opened, and where.
+type Config struct {
+	Network *dialect.Network
+	Clock   *clock.Clock
+
+	Dir, BlocksDir string
+	NoXOR          bool            // do not obfuscate new block files
+	SmallFiles     bool            // block files of 64 KiB
+	Cache          int64           // bytes for unspent outputs in memory
+	Prune          *pruning.Config // nil: all blocks are kept
+	Reindex        bool            // build everything anew from the block files, when opened first
+
+	Log *slog.Logger
+}
+
+// An Opener opens the chain for its actor, which may do so more than once, one call
+// after the other.
+type Opener struct {
+	cfg    Config
+	opened bool
+}
+
+// New returns an Opener.
+func New(cfg Config) *Opener { return &Opener{cfg: cfg} }
+
+// errUnpruned reports that a node which has deleted blocks is to keep all.
+const errUnpruned = messages.StartError("You need to rebuild the database using -reindex to go back to unpruned mode.  " +
+	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
+
+// Open opens the engine. What cannot be trusted is built again from the blocks: a node
+// never refuses to start over a damage that it can mend.
+//
+// Errors: [messages.StartError].
+func (o *Opener) Open(context.Context) (engine.Engine, error) {
+	options := chaindb.Options{
+		Dir: o.cfg.Dir, BlocksDir: o.cfg.BlocksDir,
+		Magic: o.cfg.Network.Magic, XOR: !o.cfg.NoXOR, FastPrune: o.cfg.SmallFiles,
+		HeaderLen: o.cfg.Network.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
+	}
+	var e engine.Engine
+	// What reads through btcd's interface panics over damage.
+	err := cores.Catch(func() (err error) { //nolint:contextcheck // an engine opens as a whole
+		e, err = o.engine(options)
+		return err
+	})
+	var p *cores.Panic
+	if errors.As(err, &p) && !errors.Is(err, chaindb.ErrDamaged) {
+		panic(p)
+	}
+	if !errors.Is(err, chaindb.ErrDamaged) {
+		return e, err
+	}
+	o.cfg.Log.Warn("chain state is damaged, building it anew from the block files", "err", err)
+	if err := chaindb.Rebuild(options); err != nil {
+		return nil, err
+	}
+	return o.engine(options) //nolint:contextcheck // as above
+}
+
+func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
+	db, err := o.database(options)
+	if err != nil {
+		return nil, err
+	}
+	if o.cfg.Prune == nil && db.HasPruned() {
+		return nil, errors.Join(errUnpruned, db.Close())
+	}
+	e, err := o.validator(db)
+	if err != nil {
+		return nil, err
+	}
+	return withFiles{e, db, o.cfg.BlocksDir}, nil
+}
+
+// validator opens what validates the dialect's chains.
+func (o *Opener) validator(db *chaindb.DB) (validator, error) {
+	if o.cfg.Network.P2MR != nil {
+		return p2mr.Open(p2mr.Config{Network: o.cfg.Network, DB: db, Clock: o.cfg.Clock, Prune: o.cfg.Prune, Log: o.cfg.Log})
+	}
+	return bitcoin.Open(bitcoin.Config{
+		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log,
+		Prune: o.cfg.Prune,
+	})
+}
+
+// A validator is an engine but for the blocks in its files.
+type validator interface {
+	engine.Validator
+
+	// Unread returns the blocks that are to be fed to Accept, nil when there are
+	// none; done is called when all were.
+	Unread() (blocks iter.Seq2[blockfile.Record, error], done func() error)
+}
+
+// database opens the chain database. What cannot be trusted is built again from
+// the blocks: a node never refuses to start over a damage it can mend.
+func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
+	if o.cfg.Reindex && !o.opened {
+		o.cfg.Log.Info("Reindexing block files")
+		if err := chaindb.Rebuild(options); err != nil {
+			return nil, err
+		}
+	}
+	o.opened = true
+	db, err := chaindb.Open(options)
+	if !errors.Is(err, chaindb.ErrDamaged) {
+		return db, err
+	}
+	o.cfg.Log.Warn("chain database is damaged, building it anew from the block files", "err", err)
+	if err := chaindb.Rebuild(options); err != nil {
+		return nil, err
+	}
+	return chaindb.Open(options)
+}
+
+// withFiles is the engine as the chain's actor knows it.
+type withFiles struct {
+	validator
+	db        *chaindb.DB
+	blocksDir string
+}
+
+// Restore stores a block again that was pruned, where the validator can.
+func (e withFiles) Restore(raw []byte) error {
+	if v, ok := e.validator.(interface{ Restore(raw []byte) error }); ok {
+		return v.Restore(raw)
+	}
+	return &messages.RejectError{Reason: "duplicate"}
+}
+
+// Stored implements engine.Engine.
+func (e withFiles) Stored() *engine.Stored {
+	blocks, done := e.Unread()
+	if blocks == nil {
+		return nil
+	}
+	size, err := blockfile.Blocks.DiskSize(e.blocksDir)
+	if err != nil {
+		blocks = failing(err)
+	}
+	return &engine.Stored{Blocks: blocks, Read: e.db.Record, Done: done, Size: size}
+}
+
+// failing yields an error and nothing else.
+func failing(err error) iter.Seq2[blockfile.Record, error] {
+	return func(yield func(blockfile.Record, error) bool) { yield(blockfile.Record{}, err) }
+}
+
+// Proves returns how a header proves its work on chains that can be merge-mined;
+// nil: by its hash.
+func Proves(net *dialect.Network) func(h *headersync.Header) bool {
+	if net.P2MR == nil {
+		return nil
+	}
+	return func(h *headersync.Header) bool { return p2mr.Proves(net, h.Raw) }
+}
+
+// NextBits returns how readers find the target of the next block on chains of two
+// lanes; nil: by Bitcoin's rules.
+func NextBits(net *dialect.Network) func(tip *chainview.Block, now time.Time) uint32 {
+	if net.P2MR == nil {
+		return nil
+	}
+	return p2mr.NextBits(net)
+}

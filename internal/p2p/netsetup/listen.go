@@ -1,0 +1,137 @@
+package netsetup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A Listener is where peers are accepted.
+type Listener struct {
+	net.Listener
+
+	Onion bool          // what comes is from Tor
+	Grant *access.Grant // what peers may that come here (-whitebind); nil: nothing more
+}
+
+// Binds are the addresses to accept peers at.
+type Binds struct {
+	Bind      []string // "host", "host:port" or "host:port=onion"
+	Whitebind []string // "[permissions@]address:port"
+	Port      uint16   // where an address names none
+}
+
+// Whitelist reads who has permissions, "[permissions@]address[/bits]" each.
+//
+// Errors: access.Error.
+func Whitelist(texts []string) ([]access.Whitelisted, error) {
+	var list []access.Whitelisted
+	for _, text := range texts {
+		w, err := access.ParseWhitelist(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// Listen opens the ports for peers, on all addresses of this host where none is named.
+//
+// Errors: [messages.StartError], access.Error.
+func Listen(ctx context.Context, b Binds) ([]Listener, error) {
+	if len(b.Bind) == 0 && len(b.Whitebind) == 0 {
+		return openAny(ctx, b.Port)
+	}
+	var opened []Listener
+	for _, bind := range b.Bind {
+		l, err := openBind(ctx, bind, b.Port)
+		if err != nil {
+			CloseAll(opened)
+			return nil, err
+		}
+		opened = append(opened, l)
+	}
+	for _, bind := range b.Whitebind {
+		grant, addr, err := access.ParseWhitebind(bind)
+		var l Listener
+		if err == nil {
+			l, err = openBind(ctx, addr.String(), b.Port)
+		}
+		if err != nil {
+			CloseAll(opened)
+			return nil, err
+		}
+		l.Grant = &grant
+		opened = append(opened, l)
+	}
+	return opened, nil
+}
+
+// CloseAll closes listeners.
+func CloseAll(listeners []Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+}
+
+// openAny opens a port on all addresses of this host. IPv6 may be missing.
+func openAny(ctx context.Context, port uint16) ([]Listener, error) {
+	var opened []Listener
+	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
+		l, err := open(ctx, netip.AddrPortFrom(every, port))
+		switch {
+		case err == nil:
+			opened = append(opened, Listener{Listener: l})
+		case every.Is4():
+			CloseAll(opened)
+			return nil, err
+		}
+	}
+	return opened, nil
+}
+
+// openBind opens the port of an option -bind.
+func openBind(ctx context.Context, bind string, port uint16) (Listener, error) {
+	addr, onion := strings.CutSuffix(bind, "=onion")
+	a, err := netaddr.Parse(addr, port)
+	at, ok := a.AddrPort()
+	if err != nil || !ok {
+		return Listener{}, messages.StartError("Cannot resolve -bind address: '" + bind + "'")
+	}
+	l, err := open(ctx, at)
+	return Listener{Listener: l, Onion: onion}, err
+}
+
+// open opens a port.
+//
+// Errors: [messages.StartError].
+func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
+	network := "tcp6"
+	if at.Addr().Is4() {
+		network = "tcp4"
+	}
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, network, at.String())
+	if err == nil {
+		return l, nil
+	}
+	const noPort = "\nError: Failed to listen on any port. Use -listen=0 if you want this."
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, messages.StartError(fmt.Sprintf("Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort))
+	}
+	reason := err.Error()
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		text := errno.Error()
+		reason = fmt.Sprintf("%s%s (%d)", strings.ToUpper(text[:1]), text[1:], int(errno))
+	}
+	return nil, messages.StartError(fmt.Sprintf("Unable to bind to %v on this computer (bind returned error %s)%s", at, reason, noPort))
+}
