@@ -9,6 +9,10 @@ ROUNDS   ?= 5
 BLOCKS   ?= 10000
 OUTPUTS  ?= 2000
 ELEMENTS ?= 500000000
+KILLS    ?= 200
+FLIPS    ?= 10000
+CASES    ?= 100000
+STEPS    ?=
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
@@ -59,9 +63,8 @@ fuzz: ## run every fuzz target for FUZZ
 	  done; \
 	done
 
-soak: ## the long loops, of which `make test` runs a sample
-	DIFFER_CASES=100000 TRAWL_SOAK=200 TRAWL_FLIPS=10000 TRAWL_CHAINDB_KILLS=200 TRAWL_WALLET_CASES=100000 \
-	  $(GO) test -count=1 -timeout=8h ./...
+soak: ## the long loops, of which `make test` runs a sample; KILLS, FLIPS, CASES, STEPS, BITCOIND
+	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)'
 
 bench: ## run the benchmarks COUNT times into bench/new.txt
 	$(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... | tee bench/new.txt

@@ -118,6 +118,7 @@ var mayImport = map[string][]string{
 	"cmd/trawl-load": {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
 	"internal/load":  {"internal/jsontree"},
 	"internal/demo":  nil,
+	"internal/soak":  nil,
 	"bench":          {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
 
 	// Help for tests.

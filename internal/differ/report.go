@@ -11,6 +11,9 @@ import (
 // shown is how many differences of a kind are printed whole.
 const shown = 3
 
+// progress is after how many replies a test says how far it is.
+const progress = 10_000
+
 // An Exception is a difference that is there on purpose.
 type Exception struct {
 	Reason string // a sentence: what differs, and why
@@ -38,7 +41,10 @@ func NewReport(tb testing.TB, exceptions ...Exception) *Report {
 
 // Compare notes whether the replies to a call are the same.
 func (r *Report) Compare(call Call, got Replies) {
-	r.compared++
+	r.tb.Helper()
+	if r.compared++; r.compared%progress == 0 {
+		r.tb.Logf("%d replies so far, %d differences", r.compared, r.Differences())
+	}
 	if got.Core.OK() {
 		r.succeeded++
 	}

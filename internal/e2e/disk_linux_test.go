@@ -106,7 +106,7 @@ func TestPowerLossWalletWrites(t *testing.T) {
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: disk.folder("data"), Args: []string{"-keypool=5"}})
 	w := newWalletWorkload(t, d)
-	for range count(t, "TRAWL_SOAK", 4)/10 + 1 {
+	for range count(t, "TRAWL_SOAK", 4)/5 + 1 {
 		w.cutOnce(t, random, func() { disk.losePower(d) })
 		d.Restart()
 		w.check(t)
@@ -125,7 +125,7 @@ func TestPowerLossChain(t *testing.T) {
 		Args: []string{"-blockfilterindex=1", "-coinstatsindex=1", "-prune=1", "-fastprune=1"},
 	})
 	d.Get(nil, "generatetoaddress", 700, paidAlways)
-	for range count(t, "TRAWL_SOAK", 4)/10 + 1 {
+	for range count(t, "TRAWL_SOAK", 4)/5 + 1 {
 		var before chainInfo
 		d.Get(&before, "getblockchaininfo")
 		acknowledged := make(chan int32, 1)

@@ -1,0 +1,124 @@
+// Command soak runs the long tests, of which `make test` runs a sample, step by
+// step: it says what each does, what has passed while it goes on, and at the end
+// what became of all of them.
+//
+//	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES]
+//
+// The steps that hold trawld beside Bitcoin Core need BITCOIND, the path of a
+// bitcoind of Core 30, those that cut the power of a disk root on Linux; without,
+// they are left out, and this is said. A run can be interrupted: it ends what it
+// started, removes its files, and tells what was done. It fails when a test does,
+// or when it was interrupted.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+// errFailed is why a run fails whose steps have told the rest.
+var errFailed = errors.New("not everything passed")
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	kills := flags.Int("kills", 200, "how often a process is killed, and a fifth of it how often a disk loses power")
+	flips := flags.Int("flips", 10_000, "how many bits flip")
+	cases := flags.Int("cases", 100_000, "how many cases each comparison and each model tries")
+	names := flags.String("steps", "", "names of steps, separated by commas (default all)")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := choose(*names)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "trawl-soak-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := &soak{out: out, isolated: isolates(ctx), env: append(os.Environ(),
+		"TMPDIR="+dir, // all files of a run, so that none stay after an interruption
+		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills), "TRAWL_FLIPS="+strconv.Itoa(*flips),
+		"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
+	return s.all(ctx, chosen)
+}
+
+// choose returns the steps of these names, all without any.
+func choose(names string) ([]step, error) {
+	if names == "" {
+		return steps, nil
+	}
+	var chosen []step
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(steps, func(s step) bool { return s.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no step %q", name)
+		}
+		chosen = append(chosen, steps[i])
+	}
+	return chosen, nil
+}
+
+// A soak is one run.
+type soak struct {
+	out      io.Writer
+	dir      string // within the module; empty: where this runs
+	env      []string
+	isolated bool // what a step mounts goes away with it
+}
+
+// all runs steps one after the other, whatever becomes of them, until the context
+// ends.
+func (s *soak) all(ctx context.Context, chosen []step) error {
+	failed := false
+	table := make([]string, 0, len(chosen))
+	for i, st := range chosen {
+		if ctx.Err() != nil {
+			table = append(table, st.name+"\tnot run")
+			continue
+		}
+		fmt.Fprintf(s.out, "\n[%d/%d] %s: %s\n", i+1, len(chosen), st.name, st.what)
+		if why := st.missing(os.Getenv("BITCOIND"), s.isolated); why != "" {
+			fmt.Fprintln(s.out, "    left out:", why)
+			table = append(table, st.name+"\tleft out: "+why)
+			continue
+		}
+		began := time.Now()
+		got, err := s.step(ctx, &st)
+		failed = failed || err != nil
+		table = append(table, fmt.Sprintf("%s\t%s\t%v", st.name, got.verdict(ctx, err), time.Since(began).Round(time.Second)))
+	}
+	fmt.Fprintln(s.out)
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(table, "\n"))
+	_ = w.Flush() // to the same place as everything else
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case failed:
+		return errFailed
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// module makes one with a test file, and a soak of it.
+func module(t *testing.T, tests string, out *bytes.Buffer) *soak {
+	t.Helper()
+	dir := t.TempDir()
+	err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\n\ngo 1.24\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "m_test.go"), []byte("package m\n\n"+tests), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &soak{out: out, dir: dir, env: append(os.Environ(), "GOFLAGS=")}
+}
+
+const threeTests = `import "testing"
+
+func TestGood(t *testing.T) { t.Log("12 replies compared") }
+
+func TestSkipped(t *testing.T) { t.Skip("not here") }
+
+func TestBad(t *testing.T) { t.Run("part", func(t *testing.T) { t.Error("broken") }) }
+`
+
+// A step prints each result and what the tests log, and the run goes on after one
+// that fails, and fails.
+func TestResults(t *testing.T) {
+	var out bytes.Buffer
+	s := module(t, threeTests, &out)
+	err := s.all(t.Context(), []step{
+		{name: "first", what: "all of them", packages: []string{"."}},
+		{name: "second", what: "one that passes", run: "Good", packages: []string{"."}},
+		{name: "third", what: "one that does not build", packages: []string{"./nowhere"}},
+	})
+	if !errors.Is(err, errFailed) {
+		t.Errorf("got %v", err)
+	}
+	for _, want := range []string{
+		"[1/3] first: all of them", "TestGood: 12 replies compared", "  TestGood\n", "skip  TestSkipped", "broken",
+		"FAILED: 1 passed, 1 failed, 1 skipped", "ok: 1 passed, 0 failed, 0 skipped", "nowhere", "FAILED: 0 passed",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+// What a step lacks is said, and nothing is run.
+func TestLeftOut(t *testing.T) {
+	t.Setenv("BITCOIND", "")
+	var out bytes.Buffer
+	s := module(t, threeTests, &out)
+	err := s.all(t.Context(), []step{
+		{name: "first", packages: []string{"."}, core: true},
+		{name: "second", packages: []string{"."}, root: true},
+	})
+	if err != nil || !strings.Contains(out.String(), "left out: BITCOIND") || !strings.Contains(out.String(), "left out: only root") {
+		t.Errorf("%v: %s", err, &out)
+	}
+}
+
+// An interruption ends a step, with all that it has started, and leaves out those
+// after it; it is a failure.
+func TestInterrupted(t *testing.T) {
+	var out bytes.Buffer
+	s := module(t, `import (
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+)
+
+func TestEndless(*testing.T) {
+	c := exec.Command("sleep", "1000")
+	c.Start()
+	os.WriteFile("starting", []byte(strconv.Itoa(c.Process.Pid)), 0o600)
+	os.Rename("starting", "started")
+	c.Wait()
+}
+`, &out)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(s.dir, "started")); err == nil {
+				return
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+	}()
+	err := s.all(ctx, []step{{name: "first", packages: []string{"."}}, {name: "second", packages: []string{"."}}})
+	if err == nil || err.Error() != "interrupted" {
+		t.Errorf("got %v", err)
+	}
+	if runtime.GOOS == "linux" {
+		raw, _ := os.ReadFile(filepath.Join(s.dir, "started"))
+		pid, err := strconv.Atoi(string(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if child, err := os.FindProcess(pid); err == nil && child.Signal(syscall.Signal(0)) == nil {
+			t.Error("what a test has started goes on")
+		}
+	}
+	if text := out.String(); !strings.Contains(text, "interrupted: 0 passed") || !strings.Contains(text, "second  not run") {
+		t.Error(text)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	if all, err := choose(""); err != nil || len(all) != len(steps) {
+		t.Errorf("%d steps, %v", len(all), err)
+	}
+	if two, err := choose("spends,disks"); err != nil || len(two) != 2 || two[0].name != "spends" {
+		t.Errorf("%v, %v", two, err)
+	}
+	if _, err := choose("spend"); err == nil {
+		t.Error("a step that there is not")
+	}
+}
+
+// long finds what makes a test a long one.
+var long = regexp.MustCompile(`"TRAWL_(SOAK|FLIPS|CHAINDB_KILLS|WALLET_CASES)"|"BITCOIND"|differ\.Start\(`)
+
+// Each long test is in one step: there is none that `make soak` forgets.
+func TestEveryLongTestHasAStep(t *testing.T) {
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		folder := "./" + filepath.ToSlash(filepath.Dir(rel))
+		if folder == "./bench" || folder == "./internal/soak" {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil || !long.Match(raw) {
+			return err
+		}
+		for _, name := range testsOf(t, path) {
+			if n := stepsOf(folder, name); n != 1 {
+				t.Errorf("%s: %s is in %d steps", rel, name, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func testsOf(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain" {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}
+
+// stepsOf counts the steps that run a test.
+func stepsOf(folder, test string) int {
+	n := 0
+	for _, s := range steps {
+		for _, p := range s.packages {
+			if p == folder && regexp.MustCompile(s.run).MatchString(test) && (s.skip == "" || !regexp.MustCompile(s.skip).MatchString(test)) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,78 @@
+package main
+
+// A step is some of the long tests.
+type step struct {
+	name string
+	what string // a sentence of what it holds the node to
+	run  string // which tests; empty: all of the packages
+	skip string // which not
+
+	packages []string
+	core     bool // needs a bitcoind
+	root     bool // needs the right to mount a disk
+}
+
+// steps are all, those that take least first.
+var steps = []step{
+	{
+		name: "models", what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers",
+		packages: []string{"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet", "./internal/p2p/addrman"},
+	},
+	{
+		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",
+		run: disks, packages: []string{"./internal/e2e"}, root: true,
+	},
+	{
+		name: "kills", what: "kill -9 while stores write, and bits that flip on the disk",
+		skip: disks + "|" + live, packages: []string{"./store/chaindb", "./store/walletdb", "./internal/e2e"},
+	},
+	{
+		name: "directories", what: "data directories and files of peers that Bitcoin Core has written, and that it reads",
+		run: live, packages: []string{"./internal/e2e"}, core: true,
+	},
+	{
+		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
+		packages: []string{"./internal/differ/arguments"}, core: true,
+	},
+	{
+		name: "texts", what: "descriptors, transactions, scripts and PSBTs by chance, beside Bitcoin Core",
+		run: "Descriptors|Transactions|PSBTs", packages: []string{"./internal/differ"}, core: true,
+	},
+	{
+		name: "templates", what: "templates of blocks over pools by chance, beside Bitcoin Core",
+		run: "Template", packages: []string{"./internal/differ"}, core: true,
+	},
+	{
+		name: "blocks", what: "trees of blocks, right and wrong, beside Bitcoin Core",
+		packages: []string{"./internal/differ/blocks"}, core: true,
+	},
+	{
+		name: "mempool", what: "transactions and packages in the memory pool, beside Bitcoin Core",
+		packages: []string{"./internal/differ/mempool"}, core: true,
+	},
+	{
+		name: "spends", what: "verdicts on spends of all kinds, beside Bitcoin Core",
+		packages: []string{"./internal/differ/spends"}, core: true,
+	},
+	{
+		name: "wallets", what: "wallets that receive, spend and see reorganisations, beside Bitcoin Core",
+		run: "Wallet", packages: []string{"./internal/differ"}, core: true,
+	},
+}
+
+// Tests of internal/e2e that have a step of their own.
+const (
+	disks = "PowerLoss|FullDisk"
+	live  = "Live$"
+)
+
+// missing says what a step lacks here; empty: nothing.
+func (s *step) missing(bitcoind string, mayMount bool) string {
+	switch {
+	case s.core && bitcoind == "":
+		return "BITCOIND names no bitcoind of Bitcoin Core 30"
+	case s.root && !mayMount:
+		return "only root may mount a disk, on Linux"
+	}
+	return ""
+}
