@@ -68,6 +68,9 @@ func (r *Report) Add(kind, text string) {
 	}
 }
 
+// Compared returns how many replies were compared so far.
+func (r *Report) Compared() int { return r.compared }
+
 // Differences returns how many were found so far.
 func (r *Report) Differences() int {
 	sum := 0

@@ -33,7 +33,7 @@ func TestTemplates(t *testing.T) {
 	}})
 	m := newMiner(t, p)
 	m.generate(130)
-	for left := differ.Cases(t, 40); left > 0; left-- {
+	for cases := differ.Cases(t, 1200); p.Report.Compared() < cases; {
 		m.spend(1 + m.IntN(12))
 		m.pass(6) // templates are kept for five seconds
 		m.compare("getblocktemplate", map[string]any{"rules": []string{"segwit"}})
