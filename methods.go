@@ -60,7 +60,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mempool.Commands(mempool.Deps{Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: n.walletsWritten()}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
-			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings,
+			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings, ClockHeeded: n.clockHeeded,
 			NextBits: opener.NextBits(n.net),
 		}),
 		net.Commands(net.Deps{

@@ -289,10 +289,12 @@ func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) 
 
 // startRelay starts what passes transactions on.
 func (n *Node) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
-	return n.spawn(relayPart, relay.New(relay.Config{
+	r, err := n.spawn(relayPart, relay.New(relay.Config{
 		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
 		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
 	}), relay.Requests, nil)
+	n.clock.OnSet(func() { r.Ref.Tell(relay.ClockSet{}) })
+	return r, err
 }
 
 // startPeers starts the peer table.
@@ -312,6 +314,15 @@ func (n *Node) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 	}
 	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })
 	return r, nil
+}
+
+// clockHeeded returns when all who were told that the clock was set have done what is due
+// by it: they answer in the order in which they are told.
+func (n *Node) clockHeeded(ctx context.Context) {
+	// One that is absent or stops has nothing to do.
+	_, _ = ask.Control(ctx, n.set.Ref(syncPart), messages.GetPeerSync{})
+	_, _ = ask.Control(ctx, n.set.Ref(relayPart), messages.GetPeerRelay{})
+	_, _ = ask.Control(ctx, n.set.Ref(peersPart), messages.CountPeers{})
 }
 
 // fetch returns how those who need a pruned block get it again; nil where none are

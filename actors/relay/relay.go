@@ -96,6 +96,10 @@ type Relay struct {
 	reannounce time.Time
 }
 
+// ClockSet says that somebody has set the node's clock. Tell it to the actor: what is due
+// by the new time is done at once.
+type ClockSet struct{}
+
 // Messages of the actor to itself.
 type (
 	tick     struct{}
@@ -145,7 +149,10 @@ func (r *Relay) Receive(c actor.Context) {
 		}
 		r.stop(c)
 	case tick:
-		r.tick(c)
+		r.setTimer(c)
+		r.doWhatIsDue(c)
+	case ClockSet:
+		r.doWhatIsDue(c)
 	case messages.TipChanged:
 		r.tipChanged(c)
 	case connected:
@@ -207,9 +214,8 @@ func (r *Relay) setTimer(c actor.Context) {
 	r.timer = time.AfterFunc(tickEvery, func() { root.Send(self, tick{}) })
 }
 
-// tick does what is due.
-func (r *Relay) tick(c actor.Context) {
-	r.setTimer(c)
+// doWhatIsDue sends the announcements and requests whose time has come.
+func (r *Relay) doWhatIsDue(c actor.Context) {
 	now := r.cfg.Now()
 	if now.After(r.reannounce) {
 		r.reannounce = now.Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret

@@ -3,6 +3,7 @@ package relay_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,6 +118,7 @@ type rig struct {
 	peers   int64
 	holds   bool // nothing is judged
 	joined  []*remote
+	ahead   atomic.Int64 // of the clock, in nanoseconds
 }
 
 // connections plays the actors of the connections.
@@ -151,6 +153,7 @@ func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
 		sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
 		r.ref = sys.Spawn("relay", relay.New(relay.Config{
 			Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
+			Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
 		}), relay.Requests...)
 		synctest.Wait()
 		test(r)
@@ -225,6 +228,24 @@ func inv(txs ...*wire.MsgTx) *wire.MsgInv {
 
 func getData(txs ...*wire.MsgTx) *wire.MsgGetData {
 	return &wire.MsgGetData{InvList: inv(txs...).InvList}
+}
+
+// What is due by a clock that was set goes out at once: before whatever the peer asks
+// for next.
+func TestClockSet(t *testing.T) {
+	bubble(t, func(r *rig) {
+		p := r.join(p2p.Inbound)
+		tx := transaction(1)
+		r.takeIn(tx, false)
+		p.quiet("before its time")
+		r.ahead.Store(int64(5 * time.Minute))
+		r.ref.Tell(relay.ClockSet{})
+		if got := expect[*wire.MsgInv](p); got.InvList[0].Hash != tx.WitnessHash() {
+			t.Errorf("announced %v", got.InvList)
+		}
+		p.says(getData(tx))
+		expect[*wire.MsgTx](p)
+	})
 }
 
 // A transaction is asked for once, judged, and announced to all but those that

@@ -32,6 +32,10 @@ type Deps struct {
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
 
+	// ClockHeeded waits until all have done what is due by a clock that was set; nil:
+	// nobody has to.
+	ClockHeeded func(context.Context)
+
 	// NextBits returns the target, in compact form, of a block made now on top of a
 	// tip; nil: it follows Bitcoin's rules.
 	NextBits func(tip *chainview.Block, now time.Time) uint32

@@ -44,7 +44,9 @@ func setMockTime(d *Deps) command.Command {
 			if seconds != 0 {
 				at = time.Unix(seconds, 0)
 			}
-			_, err = ask.Ask(ctx, d.Actor, messages.SetMockTime{Time: at})
+			if _, err = ask.Ask(ctx, d.Actor, messages.SetMockTime{Time: at}); err == nil && d.ClockHeeded != nil {
+				d.ClockHeeded(ctx)
+			}
 			return nil, err
 		},
 	}
