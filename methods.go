@@ -109,7 +109,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
-		Spread: n.crew.Spread,
+		Spread: n.cfg.StartWorker,
 	}
 	if p := n.cfg.pruning(n.net); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

@@ -6,7 +6,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
-	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/tx"
@@ -39,7 +38,6 @@ type Node struct {
 	filters match.Source   // that store, for scans
 	stats   *coinstats.Reader
 	txs     *tx.Reader
-	crew    *cores.Crew
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks

@@ -26,7 +26,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect/poolrules"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
@@ -230,11 +229,10 @@ func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 }
 
 func (n *Node) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
-	n.crew = cores.NewCrew()
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
 		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
-		Spread: n.crew.Spread, Fetch: n.fetch(u), Log: n.cfg.Log,
-	}), scanner.Requests, func() error { n.crew.Close(); return nil })
+		Spread: n.cfg.StartWorker, Fetch: n.fetch(u), Log: n.cfg.Log,
+	}), scanner.Requests, nil)
 }
 
 func (n *Node) startNotify(context.Context, *part.Uses) (part.Running, error) {

@@ -126,9 +126,11 @@ func (p *peer) waitLoaded(tb testing.TB) {
 func node(dir string, workers int) starter {
 	return func(tb testing.TB, loadBlock ...string) *peer {
 		tb.Helper()
+		threads := cores.NewWorkerThreads() // as trawld has them
+		tb.Cleanup(threads.Close)
 		n, err := trawl.Open(tb.Context(), trawl.Config{
-			Dir: dir, Chain: "regtest", BlockFilterIndex: true, Workers: workers, LoadBlock: loadBlock,
-			Wallets: &trawl.WalletConfig{},
+			Dir: dir, Chain: "regtest", BlockFilterIndex: true, Workers: workers, StartWorker: threads.Start,
+			LoadBlock: loadBlock, Wallets: &trawl.WalletConfig{},
 		})
 		if err != nil {
 			tb.Fatal(err)

@@ -42,6 +42,11 @@ func startNode(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
+	if cfg.BlockFilterIndex { // the only one who is in a hurry is who scans
+		threads := cores.NewWorkerThreads()
+		defer threads.Close()
+		cfg.StartWorker = threads.Start
+	}
 	if err := d.openServer(); err != nil {
 		return err
 	}

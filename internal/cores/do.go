@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Start starts a goroutine. Nil stands for the go statement; see [Crew.Spread] for
+// Start starts a goroutine. Nil stands for the go statement; see [WorkerThreads.Start] for
 // another.
 type Start func(work func())
 

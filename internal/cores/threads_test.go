@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Everything that is spread is done once, however much there is at a time.
-func TestSpread(t *testing.T) {
-	crew := NewCrew()
+// Everything that is started is done once, however much there is at a time.
+func TestWorkerThreads(t *testing.T) {
+	threads := NewWorkerThreads()
 	for range 200 {
 		var done atomic.Int32
 		var group sync.WaitGroup
@@ -16,16 +16,16 @@ func TestSpread(t *testing.T) {
 		const n = 5
 		group.Add(n)
 		for range n {
-			crew.Spread(work)
+			threads.Start(work)
 		}
 		group.Wait()
 		if got := done.Load(); got != n {
 			t.Fatalf("%d pieces of work done, want %d", got, n)
 		}
 	}
-	crew.Close()
-	var nobody *Crew
+	threads.Close()
+	var nobody *WorkerThreads
 	done := make(chan struct{})
-	nobody.Spread(func() { close(done) })
+	nobody.Start(func() { close(done) })
 	<-done
 }
