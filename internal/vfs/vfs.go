@@ -73,6 +73,26 @@ func (osFS) SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// MakeDir makes a folder and those above it, and makes their names durable.
+func MakeDir(fs FS, dir string, mode os.FileMode) error {
+	var parents []string // of what is missing
+	for at := filepath.Clean(dir); filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if _, err := fs.Stat(at); !errors.Is(err, os.ErrNotExist) {
+			break // or MkdirAll will say what is wrong
+		}
+		parents = append(parents, filepath.Dir(at))
+	}
+	if err := fs.MkdirAll(dir, mode); err != nil {
+		return err
+	}
+	for _, parent := range parents {
+		if err := fs.SyncDir(parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Errors of ReadFile.
 var (
 	ErrTooLarge   = errors.New("file is too large")

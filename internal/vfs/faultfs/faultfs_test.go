@@ -133,6 +133,32 @@ func lose(t *testing.T, steps []step, seed uint64) string {
 	return string(content)
 }
 
+// A folder made with MakeDir is there after a loss of power, with those above it.
+func TestMakeDir(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		top := t.TempDir()
+		dir := filepath.Join(top, "a", "b", "c")
+		fs := faultfs.New()
+		for range 2 {
+			if err := vfs.MakeDir(fs, dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := fs.PowerLoss(rand.New(rand.NewPCG(seed, 5))); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			t.Fatal("the folder is lost: ", err)
+		}
+	}
+	fs := faultfs.New()
+	fs.Inject(faultfs.Nth(1, os.ErrPermission))
+	if err := vfs.MakeDir(fs, filepath.Join(t.TempDir(), "x"), 0o700); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("without a sync: %v", err)
+	}
+}
+
 // A write that fails is done in part.
 func TestTornWrite(t *testing.T) {
 	t.Parallel()

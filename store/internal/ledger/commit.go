@@ -106,7 +106,7 @@ func (l *Ledger) sync() error {
 	}
 	// goleveldb syncs its newest journal only, and an older one is in use until what
 	// it holds is in a table.
-	if err := l.disk.syncJournals(); err != nil {
+	if err := l.disk.SyncJournals(); err != nil {
 		return l.fail(fmt.Errorf("sync %s: %w", l.o.Name, err))
 	}
 	b := new(Batch)
@@ -122,7 +122,7 @@ func (l *Ledger) sync() error {
 	b.Put(syncedKey, binary.BigEndian.AppendUint64(nil, l.seq))
 	err := l.db.Write(b, durably)
 	if err == nil {
-		err = l.disk.syncDir() // the write may have begun a journal
+		err = l.disk.SyncDir() // the write may have begun a journal
 	}
 	if err != nil {
 		return l.fail(fmt.Errorf("sync %s: %w", l.o.Name, fromLevelDB(err)))

@@ -27,6 +27,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
+	"github.com/seed61375155/trawl/store/internal/dbstorage"
 )
 
 // Options say where a ledger lies and what it is.
@@ -62,7 +63,7 @@ type Batch = leveldb.Batch
 // A Ledger is open. It is safe for concurrent use.
 type Ledger struct {
 	o    Options
-	disk *disk
+	disk *dbstorage.Storage
 
 	open sync.RWMutex // held to write while db changes
 	db   *leveldb.DB  // nil: closed
@@ -94,10 +95,10 @@ func Open(o Options) (*Ledger, []byte, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Ledger{o: o}
-	if err := o.FS.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := vfs.MakeDir(o.FS, o.Dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("open %s: %w", o.Name, err)
 	}
-	disk, err := lockDisk(o.FS, o.Dir)
+	disk, err := dbstorage.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, err)
 	}
@@ -114,7 +115,7 @@ func Open(o Options) (*Ledger, []byte, error) {
 		}
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, errors.Join(err, l.shut(), disk.unlock()))
+		return nil, nil, fmt.Errorf("open %s in %s: %w", o.Name, o.Dir, errors.Join(err, l.shut(), disk.Close()))
 	}
 	return l, l.position, nil
 }
@@ -130,7 +131,7 @@ func (l *Ledger) probe() error {
 			return ErrForeign
 		}
 	}
-	db, err := openDB(l.disk.readOnly(), &opt.Options{ReadOnly: true, ErrorIfMissing: true})
+	db, err := openDB(l.disk.ReadOnly(), &opt.Options{ReadOnly: true, ErrorIfMissing: true})
 	switch {
 	case errors.Is(err, errMissing):
 		return nil
@@ -162,7 +163,7 @@ func (l *Ledger) load() error {
 
 // openDB opens a database. Whatever goleveldb does over damaged files, panics
 // included, is an error.
-func openDB(d *disk, o *opt.Options) (db *leveldb.DB, err error) {
+func openDB(d *dbstorage.Storage, o *opt.Options) (db *leveldb.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: panic: %v", ErrDamaged, p)
@@ -196,7 +197,7 @@ func (l *Ledger) Close() error {
 	if l.db != nil && l.failed == nil { // else whoever caused it was told
 		err = l.sync()
 	}
-	return errors.Join(err, l.shut(), l.disk.unlock())
+	return errors.Join(err, l.shut(), l.disk.Close())
 }
 
 // Wipe empties the ledger: it is damaged, or its content is of no use. Readers find
@@ -221,5 +222,5 @@ func (l *Ledger) Wipe() error {
 // empty removes all files of the database and forgets what was known of it.
 func (l *Ledger) empty() error {
 	l.seq, l.synced, l.position, l.marks, l.failed = 0, 0, nil, nil, nil
-	return l.disk.clear()
+	return l.disk.Clear()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+	"github.com/seed61375155/trawl/store/internal/dbstorage"
 )
 
 // options are those of a small ledger, whose journals become tables often.
@@ -414,7 +415,7 @@ func TestRefused(t *testing.T) {
 	}
 	// Keys without a record of their format.
 	dir := t.TempDir()
-	disk, err := lockDisk(vfs.OS, dir)
+	disk, err := dbstorage.Open(vfs.OS, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -422,7 +423,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(db.Put([]byte("B"), []byte("theirs"), nil), db.Close(), disk.unlock()); err != nil {
+	if err := errors.Join(db.Put([]byte("B"), []byte("theirs"), nil), db.Close(), disk.Close()); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, "foreign", dir, func(*Options) {}, ErrForeign)

@@ -84,7 +84,7 @@ func (l *Ledger) restore() error {
 func (l *Ledger) write(b *Batch) error {
 	err := l.db.Write(b, durably)
 	if err == nil {
-		err = l.disk.syncDir()
+		err = l.disk.SyncDir()
 	}
 	return fromLevelDB(err)
 }

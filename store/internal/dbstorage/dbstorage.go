@@ -1,4 +1,8 @@
-package ledger
+// Package dbstorage is where goleveldb keeps a database: a folder of a [vfs.FS], with
+// names and formats of files as goleveldb's own storage has them. The name of a table
+// or manifest is durable when its content is; what holds the journals' is for the store
+// to say, with [Storage.SyncJournals]. goleveldb's log is not kept.
+package dbstorage
 
 import (
 	"errors"
@@ -17,17 +21,22 @@ const (
 	currentFile = "CURRENT"
 )
 
-// disk is the folder of a database, as goleveldb wants it, with names and formats of
-// files as goleveldb's own storage has them. It keeps no log of goleveldb's.
-type disk struct {
+// ErrLocked reports, from [Open], a folder that is open already.
+var ErrLocked = errors.New("the folder is in use")
+
+// Storage is the folder of a database.
+type Storage struct {
 	fs     vfs.FS
 	dir    string
-	lock   vfs.File
-	frozen bool // nothing may be changed
+	lock   vfs.File // nil: another's
+	frozen bool     // nothing may be changed
 }
 
-// lockDisk makes a folder this process's own.
-func lockDisk(fs vfs.FS, dir string) (*disk, error) {
+var _ storage.Storage = (*Storage)(nil)
+
+// Open makes a folder, which must be there, this process's own until Close. Errors:
+// [ErrLocked], those of the file system.
+func Open(fs vfs.FS, dir string) (*Storage, error) {
 	lock, err := fs.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -35,21 +44,30 @@ func lockDisk(fs vfs.FS, dir string) (*disk, error) {
 	if err := flock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrLocked, err), lock.Close())
 	}
-	return &disk{fs: fs, dir: dir, lock: lock}, nil
+	return &Storage{fs: fs, dir: dir, lock: lock}, nil
 }
 
-// unlock gives the folder back.
-func (d *disk) unlock() error { return d.lock.Close() }
+// Close gives the folder back, another time with an error. Close the database first.
+func (d *Storage) Close() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Close()
+}
 
-// readOnly returns the same folder, not to be changed.
-func (d *disk) readOnly() *disk { return &disk{fs: d.fs, dir: d.dir, frozen: true} }
+// ReadOnly returns the same folder, not to be changed.
+func (d *Storage) ReadOnly() *Storage { return &Storage{fs: d.fs, dir: d.dir, frozen: true} }
 
 var errFrozen = errors.New("opened for reading")
 
-// clear removes all files of the database.
-func (d *disk) clear() error {
+// Clear removes all files of the database, that first without which what is left of
+// it is no database.
+func (d *Storage) Clear() error {
 	entries, err := d.fs.ReadDir(d.dir)
 	if err != nil {
+		return err
+	}
+	if err := d.fs.Remove(d.path(currentFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	for _, entry := range entries {
@@ -61,11 +79,11 @@ func (d *disk) clear() error {
 			return err
 		}
 	}
-	return d.syncDir()
+	return d.SyncDir()
 }
 
-// syncJournals makes all journals and their names durable.
-func (d *disk) syncJournals() error {
+// SyncJournals makes all journals and their names durable.
+func (d *Storage) SyncJournals() error {
 	journals, err := d.List(storage.TypeJournal)
 	if err != nil {
 		return err
@@ -82,15 +100,16 @@ func (d *disk) syncJournals() error {
 			return err
 		}
 	}
-	return d.syncDir()
+	return d.SyncDir()
 }
 
-func (d *disk) syncDir() error { return d.fs.SyncDir(d.dir) }
+// SyncDir makes the names of all files durable.
+func (d *Storage) SyncDir() error { return d.fs.SyncDir(d.dir) }
 
-func (d *disk) path(name string) string { return filepath.Join(d.dir, name) }
+func (d *Storage) path(name string) string { return filepath.Join(d.dir, name) }
 
 // Lock implements storage.Storage: the folder is locked already.
-func (*disk) Lock() (storage.Locker, error) { return unlocked{}, nil }
+func (*Storage) Lock() (storage.Locker, error) { return unlocked{}, nil }
 
 type unlocked struct{}
 
@@ -98,13 +117,10 @@ type unlocked struct{}
 func (unlocked) Unlock() {}
 
 // Log implements storage.Storage.
-func (*disk) Log(string) {}
-
-// Close implements storage.Storage.
-func (*disk) Close() error { return nil }
+func (*Storage) Log(string) {}
 
 // SetMeta implements storage.Storage.
-func (d *disk) SetMeta(fd storage.FileDesc) error {
+func (d *Storage) SetMeta(fd storage.FileDesc) error {
 	if d.frozen {
 		return errFrozen
 	}
@@ -126,11 +142,11 @@ func (d *disk) SetMeta(fd storage.FileDesc) error {
 	if err := d.fs.Rename(d.path(name), d.path(currentFile)); err != nil {
 		return err
 	}
-	return d.syncDir()
+	return d.SyncDir()
 }
 
 // GetMeta implements storage.Storage.
-func (d *disk) GetMeta() (storage.FileDesc, error) {
+func (d *Storage) GetMeta() (storage.FileDesc, error) {
 	const limit = 64
 	content, err := vfs.ReadFile(d.fs, d.path(currentFile), limit)
 	if errors.Is(err, os.ErrNotExist) {
@@ -151,7 +167,7 @@ func (d *disk) GetMeta() (storage.FileDesc, error) {
 }
 
 // List implements storage.Storage.
-func (d *disk) List(types storage.FileType) (found []storage.FileDesc, err error) {
+func (d *Storage) List(types storage.FileType) (found []storage.FileDesc, err error) {
 	entries, err := d.fs.ReadDir(d.dir)
 	for _, entry := range entries {
 		if fd, ok := parseName(entry.Name()); ok && fd.Type&types != 0 {
@@ -162,12 +178,12 @@ func (d *disk) List(types storage.FileType) (found []storage.FileDesc, err error
 }
 
 // Open implements storage.Storage.
-func (d *disk) Open(fd storage.FileDesc) (storage.Reader, error) {
+func (d *Storage) Open(fd storage.FileDesc) (storage.Reader, error) {
 	return d.fs.OpenFile(d.path(fileName(fd)), os.O_RDONLY, 0)
 }
 
 // Create implements storage.Storage.
-func (d *disk) Create(fd storage.FileDesc) (storage.Writer, error) {
+func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if d.frozen {
 		return nil, errFrozen
 	}
@@ -175,7 +191,7 @@ func (d *disk) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if err != nil || fd.Type == storage.TypeJournal {
 		return f, err
 	}
-	return &named{File: f, disk: d}, nil
+	return &named{File: f, in: d}, nil
 }
 
 // named is a table or a manifest: a sync makes its name durable, too, since those of
@@ -183,7 +199,7 @@ func (d *disk) Create(fd storage.FileDesc) (storage.Writer, error) {
 type named struct {
 	vfs.File
 
-	disk  *disk
+	in    *Storage
 	known bool // its name is durable
 }
 
@@ -191,14 +207,14 @@ type named struct {
 func (n *named) Sync() error {
 	err := n.File.Sync()
 	if err == nil && !n.known {
-		err = n.disk.syncDir()
+		err = n.in.SyncDir()
 		n.known = err == nil
 	}
 	return err
 }
 
 // Remove implements storage.Storage.
-func (d *disk) Remove(fd storage.FileDesc) error {
+func (d *Storage) Remove(fd storage.FileDesc) error {
 	if d.frozen {
 		return errFrozen
 	}
@@ -206,7 +222,7 @@ func (d *disk) Remove(fd storage.FileDesc) error {
 }
 
 // Rename implements storage.Storage.
-func (d *disk) Rename(from, to storage.FileDesc) error {
+func (d *Storage) Rename(from, to storage.FileDesc) error {
 	if d.frozen {
 		return errFrozen
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package ledger
+package dbstorage
 
 import "github.com/seed61375155/trawl/internal/vfs"
 
