@@ -135,12 +135,12 @@ func (s *Store) startSegment(length int) (*region, error) {
 	number := s.nextSegment()
 	s.seal()
 	capacity := max(s.segmentSize, headerSize+int64(length)+padding)
-	t, err := createTail(s.dir, number, capacity)
+	t, err := createTail(s.fs, s.dir, number, capacity)
 	if err != nil {
 		return nil, fmt.Errorf("start filter segment %d: %w", number, err)
 	}
 	s.tail = t
-	return newRegion(s.dir, number, capacity), nil
+	return newRegion(s.fs, s.dir, number, capacity), nil
 }
 
 // nextSegment returns the number of the next segment. The tail may be ahead

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // isDamaged reports whether err says that a segment is damaged.
@@ -263,7 +265,7 @@ func TestDamagedKeys(t *testing.T) {
 	for range 2 { // so that there are tables, too
 		mustClose(t, mustOpen(t, s.dir))
 	}
-	files, err := filesLike(filepath.Join(s.dir, "db"), "*")
+	files, err := filesLike(vfs.OS, filepath.Join(s.dir, "db"), "*")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +327,7 @@ func TestDamagedTable(t *testing.T) {
 	s, entries := newStore(t, 200)
 	mustClose(t, s)
 	mustClose(t, mustOpen(t, s.dir)) // which turns the journal into a table
-	tables, err := filesLike(filepath.Join(s.dir, "db"), "*.ldb")
+	tables, err := filesLike(vfs.OS, filepath.Join(s.dir, "db"), "*.ldb")
 	if err != nil || len(tables) == 0 {
 		t.Fatalf("%d tables, %v", len(tables), err)
 	}

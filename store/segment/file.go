@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // A segment file is a header, the filters back to back, and padding:
@@ -64,7 +66,7 @@ func short(err error) error {
 
 // tail is the segment file that grows.
 type tail struct {
-	file     *os.File
+	file     vfs.File
 	number   uint32
 	end      int64 // of the last filter
 	capacity int64 // size it may reach, as long as its mapping
@@ -72,8 +74,8 @@ type tail struct {
 }
 
 // createTail makes a segment file without filters.
-func createTail(dir string, number uint32, capacity int64) (*tail, error) {
-	f, err := os.OpenFile(segmentPath(dir, number), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func createTail(fs vfs.FS, dir string, number uint32, capacity int64) (*tail, error) {
+	f, err := fs.OpenFile(segmentPath(dir, number), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +89,8 @@ func createTail(dir string, number uint32, capacity int64) (*tail, error) {
 // openTail opens the last segment for appending. It returns nil for a file
 // that is damaged: it gets no more filters, so that what is appended now does
 // not share its fate.
-func openTail(dir string, info segmentInfo, capacity int64) (*tail, error) {
-	f, err := os.OpenFile(segmentPath(dir, info.number), os.O_RDWR, 0)
+func openTail(fs vfs.FS, dir string, info segmentInfo, capacity int64) (*tail, error) {
+	f, err := fs.OpenFile(segmentPath(dir, info.number), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -104,7 +106,7 @@ func openTail(dir string, info segmentInfo, capacity int64) (*tail, error) {
 }
 
 // cut ends a segment file with padding after the filter that ends at end.
-func cut(f *os.File, end int64) error {
+func cut(f vfs.File, end int64) error {
 	if err := f.Truncate(end); err != nil {
 		return err
 	}
@@ -134,8 +136,8 @@ func (t *tail) write(entries []Entry) error {
 
 // filesLike returns the paths of the files in a directory whose names match a
 // pattern. Unlike filepath.Glob it takes the directory literally.
-func filesLike(dir, pattern string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
+func filesLike(fs vfs.FS, dir, pattern string) ([]string, error) {
+	entries, err := fs.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +154,28 @@ func filesLike(dir, pattern string) ([]string, error) {
 	return paths, nil
 }
 
+// openFile opens a file to read it.
+func openFile(fs vfs.FS, path string) (vfs.File, error) { return fs.OpenFile(path, os.O_RDONLY, 0) }
+
+// closeFile closes a file, if there is one.
+func closeFile(f vfs.File) {
+	if f != nil {
+		f.Close()
+	}
+}
+
+// readAt fills b from a file, if there is one.
+func readAt(f vfs.File, b []byte, at int64) error {
+	if f == nil {
+		return errMissing
+	}
+	_, err := f.ReadAt(b, at)
+	return err
+}
+
 // syncFile flushes a file to the disk. One that is gone has nothing to flush.
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+func syncFile(fs vfs.FS, path string) error {
+	f, err := fs.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // fuzzSlots are the filters of which the files of fuzz targets are.
@@ -45,7 +47,7 @@ func FuzzLinesFile(f *testing.F) {
 			if err := os.WriteFile(path, file, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			g, err := openGroup(path, 4, slots)
+			g, err := openGroup(vfs.OS, path, 4, slots)
 			if err != nil {
 				continue
 			}
@@ -67,7 +69,7 @@ func FuzzLinesFile(f *testing.F) {
 // FuzzRangeFile does so with a file of a range filter.
 func FuzzRangeFile(f *testing.F) {
 	slots := fuzzSlots()
-	var s Store
+	s := &Store{fs: vfs.OS}
 	data := []byte("a filter")
 	good := append(s.appendRangeHeader(nil, 4, slots, data), data...)
 	f.Add(good)

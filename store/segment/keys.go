@@ -11,18 +11,21 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
-	"github.com/syndtr/goleveldb/leveldb/storage"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/store/internal/dbstorage"
 )
 
 // keyOptions: the records are hashes, which do not compress, and are read
 // once, at the start.
-var keyOptions = &opt.Options{
-	Compression:            opt.NoCompression,
-	BlockCacheCapacity:     1 << 20,
-	OpenFilesCacheCapacity: 64,
+func keyOptions(buffer int) *opt.Options {
+	return &opt.Options{
+		Compression:            opt.NoCompression,
+		BlockCacheCapacity:     1 << 20,
+		OpenFilesCacheCapacity: 64,
+		WriteBuffer:            buffer,
+	}
 }
 
 var (
@@ -36,8 +39,7 @@ var errKeysDamaged = errors.New("filter keys are damaged")
 // keys is the database of records and marks.
 type keys struct {
 	db   *leveldb.DB
-	stor storage.Storage
-	dir  string
+	stor *dbstorage.Storage
 }
 
 // marks are the single values of the database.
@@ -50,10 +52,10 @@ type marks struct {
 
 // openKeys opens the database and reads it into a catalog: as it is, else as
 // far as it can be recovered, else empty.
-func openKeys(dir string, log *slog.Logger) (*keys, catalog, marks, error) {
+func openKeys(fs vfs.FS, dir string, o *opt.Options, log *slog.Logger) (*keys, catalog, marks, error) {
 	steps := []struct {
 		name string
-		open func(storage.Storage) (*leveldb.DB, error)
+		open opener
 	}{
 		{"open", openAsIs},
 		{"salvage", salvage},
@@ -62,7 +64,7 @@ func openKeys(dir string, log *slog.Logger) (*keys, catalog, marks, error) {
 	}
 	var failure error
 	for _, step := range steps {
-		k, err := openWith(dir, step.open)
+		k, err := openWith(fs, dir, o, step.open)
 		var c catalog
 		var m marks
 		if err == nil {
@@ -80,10 +82,13 @@ func openKeys(dir string, log *slog.Logger) (*keys, catalog, marks, error) {
 	return nil, catalog{}, marks{}, failure
 }
 
+// An opener opens a database.
+type opener func(*dbstorage.Storage, *opt.Options) (*leveldb.DB, error)
+
 // openWith locks the directory and opens the database in it. Whatever the
 // database does over damaged files, panics included, is an error.
-func openWith(dir string, open func(storage.Storage) (*leveldb.DB, error)) (k *keys, err error) {
-	stor, err := storage.OpenFile(dir, false)
+func openWith(fs vfs.FS, dir string, o *opt.Options, open opener) (k *keys, err error) {
+	stor, err := dbstorage.Open(fs, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +100,22 @@ func openWith(dir string, open func(storage.Storage) (*leveldb.DB, error)) (k *k
 			stor.Close()
 		}
 	}()
-	db, err := open(stor)
+	db, err := open(stor, o)
 	if err != nil {
 		return nil, err
 	}
-	return &keys{db, stor, dir}, nil
+	return &keys{db, stor}, nil
 }
 
-func openAsIs(stor storage.Storage) (*leveldb.DB, error) {
-	return leveldb.Open(stor, keyOptions)
+func openAsIs(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+	return leveldb.Open(stor, o)
 }
 
 // salvage copies what can be read into a new database, for one whose tables
 // have damaged blocks. Recover rewrites such tables, too, but fails for those
 // with several versions of a key, which nearly all have: the tip's.
-func salvage(stor storage.Storage) (*leveldb.DB, error) {
-	lenient := *keyOptions
+func salvage(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+	lenient := *o
 	lenient.Strict = opt.StrictBlockChecksum | opt.StrictJournalChecksum
 	old, err := leveldb.Open(stor, &lenient)
 	if err != nil {
@@ -125,7 +130,7 @@ func salvage(stor storage.Storage) (*leveldb.DB, error) {
 	if err := errors.Join(it.Error(), old.Close()); err != nil {
 		return nil, err
 	}
-	db, err := wipe(stor)
+	db, err := wipe(stor, o)
 	if err != nil {
 		return nil, err
 	}
@@ -136,22 +141,16 @@ func salvage(stor storage.Storage) (*leveldb.DB, error) {
 }
 
 // recoverTables finds the tables of a database that lost track of them.
-func recoverTables(stor storage.Storage) (*leveldb.DB, error) {
-	return leveldb.Recover(stor, keyOptions)
+func recoverTables(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+	return leveldb.Recover(stor, o)
 }
 
 // wipe removes every file of the database, whose lock is held.
-func wipe(stor storage.Storage) (*leveldb.DB, error) {
-	files, err := stor.List(storage.TypeAll)
-	if err != nil {
+func wipe(stor *dbstorage.Storage, o *opt.Options) (*leveldb.DB, error) {
+	if err := stor.Clear(); err != nil {
 		return nil, err
 	}
-	for _, fd := range files {
-		if err := stor.Remove(fd); err != nil {
-			return nil, err
-		}
-	}
-	return leveldb.Recover(stor, keyOptions) // which, unlike Open, asks for no file
+	return leveldb.Recover(stor, o) // which, unlike Open, asks for no file
 }
 
 // isDamage tells whatever the database stumbles over, missing files included,
@@ -161,7 +160,7 @@ func isDamage(err error) bool {
 	if errors.As(err, &system) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return !errors.Is(err, storage.ErrLocked) && !errors.Is(err, ErrForeign)
+	return !errors.Is(err, dbstorage.ErrLocked) && !errors.Is(err, ErrForeign)
 }
 
 // load reads all keys, which also verifies every block of the database.
@@ -300,22 +299,13 @@ func (k *keys) cut(from position) error {
 // which may still wait to be turned into a table. So the journals are flushed
 // by name.
 func (k *keys) sync(mark syncMark) error {
-	journals, err := filesLike(k.dir, "*.log")
-	if err != nil {
-		return err
-	}
-	for _, path := range journals {
-		if err := syncFile(path); err != nil {
-			return err
-		}
-	}
-	if err := vfs.OS.SyncDir(k.dir); err != nil {
+	if err := k.stor.SyncJournals(); err != nil {
 		return err
 	}
 	if err := k.db.Put(keySynced, mark.value(), durably); err != nil {
 		return err
 	}
-	return vfs.OS.SyncDir(k.dir) // the write may have begun a journal
+	return k.stor.SyncDir() // the write may have begun a journal
 }
 
 func (k *keys) close() error {

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"os"
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
@@ -68,10 +67,10 @@ func (s *Store) storeGroup(v *View, n int, g *lineGroup) (*lineGroup, error) {
 	for i := range g.entries {
 		out = append(out, g.entries[i].lines...)
 	}
-	if err := atomicfile.Write(vfs.OS, path, out, 0o600); err != nil {
+	if err := atomicfile.Write(s.fs, path, out, 0o600); err != nil {
 		return nil, err
 	}
-	mapped, err := openGroup(path, n, slots)
+	mapped, err := openGroup(s.fs, path, n, slots)
 	if errors.Is(err, errNoMapping) {
 		return g, nil
 	}
@@ -82,8 +81,8 @@ var errNoMapping = errors.New("file cannot be mapped")
 
 // openGroup maps a file of lines, and checks header and directory. The lines
 // themselves are checked when they are used.
-func openGroup(path string, n int, slots []slot) (*lineGroup, error) {
-	f, err := os.Open(path)
+func openGroup(fs vfs.FS, path string, n int, slots []slot) (*lineGroup, error) {
+	f, err := openFile(fs, path)
 	if err != nil {
 		return nil, err
 	}

@@ -250,14 +250,14 @@ func fingerprint(slots []slot) [sha256.Size]byte {
 // openGroups maps the files of probe lines that belong to the filters, and
 // removes the others.
 func (s *Store) openGroups() error {
-	files, err := filesLike(s.dir, "prob*.dat*")
+	files, err := filesLike(s.fs, s.dir, "prob*.dat*")
 	if err != nil {
 		return err
 	}
 	slots := s.catalog.slots
 	for n := 0; s.makeLines != nil && (n+1)*groupSize <= len(slots); n++ {
 		path := linesPath(s.dir, n)
-		g, err := openGroup(path, n, slots[n*groupSize:(n+1)*groupSize])
+		g, err := openGroup(s.fs, path, n, slots[n*groupSize:(n+1)*groupSize])
 		if err != nil {
 			if !errors.Is(err, os.ErrNotExist) {
 				s.log.Warn("probe lines cannot be used, making them anew", "file", filepath.Base(path), "err", err)
@@ -270,7 +270,7 @@ func (s *Store) openGroups() error {
 	}
 	for _, path := range files {
 		s.log.Info("filter index removes probe lines that are of no use", "file", filepath.Base(path))
-		if err := os.Remove(path); err != nil {
+		if err := s.fs.Remove(path); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // testLines are the filter's bytes in other order: the store knows no better.
@@ -122,7 +124,7 @@ func TestLayOldDirectory(t *testing.T) {
 	mustClose(t, s)
 
 	plain := openLaid(t, dir, nil)
-	if files, _ := filesLike(dir, "prob*"); len(files) > 0 {
+	if files, _ := filesLike(vfs.OS, dir, "prob*"); len(files) > 0 {
 		t.Errorf("left without the option: %q", files)
 	}
 	checkActive(t, plain, entries)
@@ -170,7 +172,7 @@ func TestDamagedLineFiles(t *testing.T) {
 			mustWriteFile(t, path+".tmp", good[:50])
 			s := openLaid(t, dir, testLines)
 			defer s.Close()
-			if files, _ := filesLike(dir, "prob*"); len(files) > 2 {
+			if files, _ := filesLike(vfs.OS, dir, "prob*"); len(files) > 2 {
 				t.Errorf("left over: %q", files)
 			}
 			if got := s.Unlaid() > 50; got != c.noticed {

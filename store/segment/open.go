@@ -11,6 +11,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
@@ -27,8 +28,11 @@ import (
 // those of the file system.
 func Open(options Options) (*Store, error) {
 	s := &Store{
-		dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log,
+		fs: options.FS, dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log,
 		makeLines: options.MakeLines, linesLost: make(chan struct{}, 1), ranged: options.RangeFilters,
+	}
+	if s.fs == nil {
+		s.fs = vfs.OS
 	}
 	if s.segmentSize == 0 {
 		s.segmentSize = DefaultSegmentSize
@@ -45,10 +49,10 @@ func Open(options Options) (*Store, error) {
 		return nil, ErrForeign
 	}
 	keyDir := filepath.Join(s.dir, "db")
-	if err := os.MkdirAll(keyDir, 0o700); err != nil {
+	if err := vfs.MakeDir(s.fs, keyDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make filter index: %w", err)
 	}
-	k, c, m, err := openKeys(keyDir, s.log)
+	k, c, m, err := openKeys(s.fs, keyDir, keyOptions(options.keyBuffer), s.log)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +126,8 @@ func (s *Store) restoreSynced(m marks) error {
 // were lost; the number of slots if there is none.
 func (s *Store) firstTorn(from int) int {
 	slots := s.catalog.slots
-	var f *os.File
-	defer func() { f.Close() }() // of no file, too
+	var f vfs.File
+	defer func() { closeFile(f) }()
 	var buf []byte
 	for n := from; n < len(slots); n++ {
 		sl, begin := &slots[n], int64(headerSize)
@@ -132,12 +136,11 @@ func (s *Store) firstTorn(from int) int {
 			begin = slots[n-1].end()
 		}
 		if f == nil || !sameFile {
-			f.Close()
-			f, _ = os.Open(segmentPath(s.dir, s.catalog.segments[sl.segment].number))
+			closeFile(f)
+			f, _ = openFile(s.fs, segmentPath(s.dir, s.catalog.segments[sl.segment].number))
 		}
 		buf = grow(buf, sl.length)
-		_, err := f.ReadAt(buf, begin) // fails for no file
-		if begin != int64(sl.offset) || err != nil || crc32.ChecksumIEEE(buf) != sl.crc {
+		if begin != int64(sl.offset) || readAt(f, buf, begin) != nil || crc32.ChecksumIEEE(buf) != sl.crc {
 			return n
 		}
 	}
@@ -147,7 +150,7 @@ func (s *Store) firstTorn(from int) int {
 // removeStrays removes segment files that no record names, and what an
 // interrupted Rebuild left.
 func (s *Store) removeStrays() error {
-	files, err := filesLike(s.dir, "fltr*.dat*")
+	files, err := filesLike(s.fs, s.dir, "fltr*.dat*")
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func (s *Store) removeStrays() error {
 			continue
 		}
 		s.log.Info("filter index removes a file without filters", "file", filepath.Base(path))
-		if err := os.Remove(path); err != nil {
+		if err := s.fs.Remove(path); err != nil {
 			return err
 		}
 	}
@@ -178,11 +181,11 @@ func (s *Store) openSegments() error {
 		if i == len(s.catalog.segments)-1 {
 			size = max(size, s.segmentSize)
 			var err error
-			if s.tail, err = openTail(s.dir, info, size); err != nil {
+			if s.tail, err = openTail(s.fs, s.dir, info, size); err != nil {
 				return err
 			}
 		}
-		s.regions = append(s.regions, newRegion(s.dir, info.number, size))
+		s.regions = append(s.regions, newRegion(s.fs, s.dir, info.number, size))
 	}
 	return nil
 }
@@ -192,15 +195,15 @@ func (s *Store) openSegments() error {
 // size of before, but the beginning of a lost filter where its padding was.
 func (s *Store) trim(info segmentInfo) error {
 	path := segmentPath(s.dir, info.number)
-	stat, err := os.Stat(path)
+	stat, err := s.fs.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && stat.Size() < info.end {
 		s.log.Warn("filter segment is damaged", "segment", info.number, "want_bytes", info.size())
 		return nil
 	}
-	if err != nil || stat.Size() == info.size() && isPadded(path, info.end) {
+	if err != nil || stat.Size() == info.size() && isPadded(s.fs, path, info.end) {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := s.fs.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -211,8 +214,8 @@ func (s *Store) trim(info segmentInfo) error {
 
 // isPadded reports whether zeros follow the last filter of a file. Of bytes that
 // cannot be read it is taken for granted: whoever reads the file will notice.
-func isPadded(path string, end int64) bool {
-	f, err := os.Open(path)
+func isPadded(fs vfs.FS, path string, end int64) bool {
+	f, err := openFile(fs, path)
 	if err != nil {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
 
@@ -17,7 +18,7 @@ func Look(dir string) (dbfiles.Verdict, error) {
 	if err != nil || whose == dbfiles.Foreign {
 		return whose, err
 	}
-	paths, err := filesLike(dir, "fltr*.dat")
+	paths, err := filesLike(vfs.OS, dir, "fltr*.dat")
 	if errors.Is(err, os.ErrNotExist) {
 		return whose, nil
 	}

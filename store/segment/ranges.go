@@ -107,7 +107,7 @@ func (s *Store) PutRange(number int, data []byte) error {
 	slots := v.slots[number*groupSize:][:groupSize]
 	path := rangePath(s.dir, number)
 	out := append(s.appendRangeHeader(nil, number, slots, data), data...)
-	if err := atomicfile.Write(vfs.OS, path, out, 0o600); err != nil {
+	if err := atomicfile.Write(s.fs, path, out, 0o600); err != nil {
 		return fmt.Errorf("store range filter: %w", err)
 	}
 	r, err := s.openRange(path, number, slots)
@@ -177,7 +177,7 @@ func (s *Store) setRange(n int, r *rangeFile) {
 // openRanges reads the key and maps the filters that belong to it and to the
 // blocks, and removes the others.
 func (s *Store) openRanges() error {
-	files, err := filesLike(s.dir, "rang*.dat*")
+	files, err := filesLike(s.fs, s.dir, "rang*.dat*")
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Store) openRanges() error {
 	}
 	for _, path := range files {
 		s.log.Info("filter index removes a range filter that is of no use", "file", filepath.Base(path))
-		if err := os.Remove(path); err != nil {
+		if err := s.fs.Remove(path); err != nil {
 			return err
 		}
 	}
@@ -210,18 +210,27 @@ func (s *Store) openRanges() error {
 // made under it are worth nothing.
 func (s *Store) openRangeKey() error {
 	path := filepath.Join(s.dir, "range.key")
-	key, err := os.ReadFile(path)
+	key, err := vfs.ReadFile(s.fs, path, rangeKeySize)
 	if err == nil && len(key) == rangeKeySize {
 		copy(s.rangeKey[:], key)
-		return os.Chmod(path, 0o600)
+		return s.hide(path)
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, vfs.ErrTooLarge) {
 		return err
 	}
 	if _, err := rand.Read(s.rangeKey[:]); err != nil {
 		return err
 	}
-	return atomicfile.Write(vfs.OS, path, s.rangeKey[:], 0o600)
+	return atomicfile.Write(s.fs, path, s.rangeKey[:], 0o600)
+}
+
+// hide makes a file its owner's alone to read.
+func (s *Store) hide(path string) error {
+	f, err := openFile(s.fs, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
 func (s *Store) appendRangeHeader(b []byte, number int, slots []slot, data []byte) []byte {
@@ -246,7 +255,7 @@ func (s *Store) rangeKeyID() [sha256.Size]byte {
 // openRange maps a file and checks its header. The filter itself is checked when
 // it is used.
 func (s *Store) openRange(path string, number int, slots []slot) (*rangeFile, error) {
-	f, err := os.Open(path)
+	f, err := openFile(s.fs, path)
 	if err != nil {
 		return nil, err
 	}

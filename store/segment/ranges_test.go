@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 func openRanged(tb testing.TB, dir string, ranged bool) *Store {
@@ -94,7 +96,7 @@ func TestRanges(t *testing.T) {
 	mustClose(t, s)
 
 	s = openRanged(t, dir, false)
-	files, _ := filesLike(dir, "rang*.dat")
+	files, _ := filesLike(vfs.OS, dir, "rang*.dat")
 	if _, _, ok := s.NextRange(); ok || len(files) > 0 {
 		t.Errorf("without the option: %q are left", files)
 	}

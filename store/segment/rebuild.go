@@ -36,7 +36,7 @@ func (s *Store) Rebuild(ctx context.Context, segment int, makeFilter MakeFilter)
 		return err
 	}
 	c.hashOf = s.filterHash
-	file, err := atomicfile.Create(vfs.OS, c.path, 0o600)
+	file, err := atomicfile.Create(s.fs, c.path, 0o600)
 	if err != nil {
 		return fmt.Errorf("rebuild filter segment %d: %w", segment, err)
 	}
@@ -72,7 +72,7 @@ func (s *Store) replace(c *checkup, file *atomicfile.File) error {
 		return err
 	}
 	i, _ := s.catalog.segmentAt(int(c.info.number))
-	fresh := newRegion(s.dir, c.info.number, c.info.size())
+	fresh := newRegion(s.fs, s.dir, c.info.number, c.info.size())
 	s.mu.Lock()
 	old := s.regions[i]
 	regions := slices.Clone(s.regions) // views hold the old slice
@@ -86,11 +86,11 @@ func (s *Store) replace(c *checkup, file *atomicfile.File) error {
 // remake writes the segment to a new file. What could not be made is left zero and
 // reported in lost.
 func (c *checkup) remake(ctx context.Context, f *atomicfile.File, makeFilter MakeFilter) (lost, err error) {
-	old, err := os.Open(c.path)
+	old, err := openFile(c.fs, c.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	defer old.Close() // of a missing file: reading it fails, too
+	defer closeFile(old)
 
 	if err := f.Truncate(c.info.size()); err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (c *checkup) remake(ctx context.Context, f *atomicfile.File, makeFilter Mak
 
 // remakeFilter returns the filter of a slot: as it is in the old file, read
 // into buf, if it is intact, else a new one.
-func (c *checkup) remakeFilter(ctx context.Context, old *os.File, s *slot, buf []byte, makeFilter MakeFilter) ([]byte, error) {
-	if _, err := old.ReadAt(buf, int64(s.offset)); err == nil && c.checkFilter(s, buf) == nil {
+func (c *checkup) remakeFilter(ctx context.Context, old vfs.File, s *slot, buf []byte, makeFilter MakeFilter) ([]byte, error) {
+	if readAt(old, buf, int64(s.offset)) == nil && c.checkFilter(s, buf) == nil {
 		return buf, nil
 	}
 	block := s.block

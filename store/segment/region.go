@@ -2,9 +2,10 @@ package segment
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"sync/atomic"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // region reads one segment file: through a mapping that grows with the file
@@ -12,6 +13,7 @@ import (
 //
 // It starts with one reference, the store's; the mapping ends with the last.
 type region struct {
+	fs     vfs.FS
 	number uint32
 	path   string
 	mem    []byte // nil: no mapping
@@ -20,10 +22,10 @@ type region struct {
 
 // newRegion maps a segment file. Without a mapping, for want of the file or
 // of the means, reads go to the file and say what is wrong.
-func newRegion(dir string, number uint32, size int64) *region {
-	r := &region{number: number, path: segmentPath(dir, number)}
+func newRegion(fs vfs.FS, dir string, number uint32, size int64) *region {
+	r := &region{fs: fs, number: number, path: segmentPath(dir, number)}
 	r.refs.Store(1)
-	if f, err := os.Open(r.path); err == nil {
+	if f, err := openFile(fs, r.path); err == nil {
 		r.mem = mmap(f, size)
 		f.Close() // the mapping holds the file
 	}
@@ -37,7 +39,7 @@ func (r *region) bytes(s *slot) ([]byte, error) {
 		return r.mapped(s), nil
 	}
 	start, end := int64(s.offset), s.end()
-	f, err := os.Open(r.path)
+	f, err := openFile(r.fs, r.path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,14 +1,14 @@
 package segment
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // mmap maps size bytes of a file, which may be more than it has: what is
 // appended later can be read through the mapping. It returns nil on failure.
-func mmap(f *os.File, size int64) []byte {
+func mmap(f vfs.File, size int64) []byte {
 	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil
@@ -18,7 +18,7 @@ func mmap(f *os.File, size int64) []byte {
 }
 
 // mmapRandom maps the size bytes that a file has, to be read here and there.
-func mmapRandom(f *os.File, size int64) []byte {
+func mmapRandom(f vfs.File, size int64) []byte {
 	mem, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil

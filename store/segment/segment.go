@@ -70,6 +70,7 @@ const maxSegmentSize = 1 << 30
 
 // Options says where a store is and how it behaves.
 type Options struct {
+	FS          vfs.FS       // nil: the operating system's
 	Dir         string       // holds the segment files and db/; made when absent
 	SegmentSize int64        // in bytes, up to 1 GiB; 0 means DefaultSegmentSize
 	Log         *slog.Logger // told of every repair; nil discards
@@ -81,10 +82,13 @@ type Options struct {
 	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, which
 	// the store's owner makes. Without it those that there are are removed.
 	RangeFilters bool
+
+	keyBuffer int // bytes of db/ in memory; 0: goleveldb's own
 }
 
 // Store is an open filter index; make one with [Open].
 type Store struct {
+	fs          vfs.FS
 	dir         string
 	segmentSize int64
 	log         *slog.Logger
@@ -178,11 +182,11 @@ func (s *Store) sync() error {
 		if info.number < s.synced.segment {
 			continue
 		}
-		if err := syncFile(segmentPath(s.dir, info.number)); err != nil {
+		if err := syncFile(s.fs, segmentPath(s.dir, info.number)); err != nil {
 			return fmt.Errorf("sync filter segment: %w", err)
 		}
 	}
-	if err := vfs.OS.SyncDir(s.dir); err != nil {
+	if err := s.fs.SyncDir(s.dir); err != nil {
 		return fmt.Errorf("sync filter segments: %w", err)
 	}
 	if err := s.keys.sync(mark); err != nil {

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // verifyBuffer is how many bytes Verify reads from the disk at a time.
@@ -41,6 +43,7 @@ func (s *Store) Verify(ctx context.Context, segment int, deep bool) error {
 
 // checkup is the check of one segment file.
 type checkup struct {
+	fs     vfs.FS
 	path   string
 	info   segmentInfo
 	slots  []slot
@@ -59,6 +62,7 @@ func (s *Store) checkup(segment int) (*checkup, error) {
 	}
 	info := s.catalog.segments[i]
 	return &checkup{
+		fs:    s.fs,
 		path:  segmentPath(s.dir, info.number),
 		info:  info,
 		slots: s.catalog.slotsOf(i),
@@ -73,7 +77,7 @@ func (s *Store) filterHash(number uint32, sl *slot) (chainhash.Hash, error) {
 }
 
 func (c *checkup) run(ctx context.Context) error {
-	f, err := os.Open(c.path)
+	f, err := openFile(c.fs, c.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return c.damaged(errMissing)
 	}
