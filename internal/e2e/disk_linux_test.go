@@ -168,7 +168,7 @@ func mineAndPrune(call func(context.Context, any, string, ...any) error, height 
 func TestFullDisk(t *testing.T) {
 	disk := newDisk(t, 96)
 	ballast := filepath.Join(disk.dir, "ballast")
-	for round := range count(t, "TRAWL_SOAK", 4)/20 + 2 {
+	for round := range count(t, "TRAWL_SOAK", 4)/5 + 2 {
 		dir := disk.folder(fmt.Sprint("data", round))
 		d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir, Args: []string{"-blockfilterindex=1", "-txindex=1", "-coinstatsindex=1"}})
 		d.Get(nil, "createwallet", "w", false, false, "", false, true, true)
