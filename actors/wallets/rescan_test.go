@@ -26,12 +26,13 @@ func parseBlock(raw []byte) *wire.MsgBlock {
 	return &block
 }
 
-// cases is how many random chains a test tries.
+// cases is how many random chains a test tries: few, with TRAWL_SOAK=200 many.
 func cases(few, many int) int {
-	switch {
-	case os.Getenv("TRAWL_SOAK") != "":
-		return many
-	case raceEnabled:
+	const whole = 200
+	if n, err := strconv.Atoi(os.Getenv("TRAWL_SOAK")); err == nil {
+		return max(few, many*n/whole)
+	}
+	if raceEnabled {
 		return max(few/5, 1)
 	}
 	return few
