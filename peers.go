@@ -61,6 +61,7 @@ type PeerConfig struct {
 	Inactive    bool          // begin without network
 	V2          bool          // speak the encrypted transport
 	Comments    []string      // in the user agent
+	LogIPs      bool          // lines of the log name peers by their addresses
 	Timeout     time.Duration // for a connection to be made, default 5 s
 	PeerTimeout time.Duration // for the handshake, default 60 s
 	SendBuffer  int           // bytes for one peer, default 1,000,000
@@ -113,7 +114,7 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly,
+		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, LogIPs: p.LogIPs,
 		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize, Reachable: reachable,
 	}
 	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {

@@ -50,6 +50,7 @@ type Config struct {
 
 	Unix        string // -rpcunix, a full path; empty: no such socket
 	CheckOrigin bool   // -rpccheckorigin
+	LogIPs      bool   // lines of the log name callers by their addresses (-logips)
 }
 
 // port returns the port to listen on by default.

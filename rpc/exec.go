@@ -44,7 +44,11 @@ func (s *Server) prepare(who command.Caller, j *job) {
 	}
 	j.call, j.err = table.Prepare(who, j.method, j.params)
 	if !errors.Is(j.err, command.ErrMethodNotFound) { // a name that is none of ours may be anything, a key too
-		s.debugf("ThreadRPCServer method=%s user=%s", j.method, who.User)
+		peer := ""
+		if s.logIPs {
+			peer = " peeraddr=" + who.Addr
+		}
+		s.debugf("ThreadRPCServer method=%s user=%s%s", j.method, who.User, peer)
 	}
 }
 

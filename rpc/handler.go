@@ -79,7 +79,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	if !connOf(r).hold() {
 		panic(http.ErrAbortHandler)
 	}
-	who := command.Caller{User: user, WalletPath: wallet}
+	who := command.Caller{User: user, WalletPath: wallet, Addr: r.RemoteAddr}
 	s.reply(w, s.answer(r.Context(), who, s.whitelists.of(user), body))
 }
 

@@ -60,6 +60,7 @@ type Server struct {
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
+	logIPs      bool
 
 	http      *http.Server
 	listeners []net.Listener
@@ -93,12 +94,12 @@ func NewServer(c Config) (*Server, error) {
 		workers:    newWorkers(c.Threads, c.WorkQueue),
 		timeout:    c.Timeout,
 
-		checkOrigin: c.CheckOrigin,
-		conns:       newConns(c.MaxConns),
-		parsing:     make(chan struct{}, max(cores.Count()/2, 1)),
-		bodies:      budget{limit: maxBodies},
-		replies:     budget{limit: maxReplies},
-		batch:       maxBatchReply,
+		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs,
+		conns:   newConns(c.MaxConns),
+		parsing: make(chan struct{}, max(cores.Count()/2, 1)),
+		bodies:  budget{limit: maxBodies},
+		replies: budget{limit: maxReplies},
+		batch:   maxBatchReply,
 	}
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -441,3 +441,19 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// The log names who calls by his address only where the operator wants that.
+func TestLogIPs(t *testing.T) {
+	for _, wanted := range []bool{false, true} {
+		var log safeBuffer
+		s := startServer(t, Config{
+			User: "u", Password: "p", LogIPs: wanted,
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		s.Ready(blockerTable(t, newBlocker()))
+		newClient(t, s).want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+		if got := strings.Contains(log.String(), "ThreadRPCServer method=quick user=u peeraddr="); got != wanted {
+			t.Errorf("LogIPs %v, logged\n%s", wanted, log.String())
+		}
+	}
+}

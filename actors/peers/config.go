@@ -54,9 +54,11 @@ type Config struct {
 	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
 	Local     []netsetup.Local         // where the node can be reached
 
-	Dir       string               // of banlist.json and peers.dat; empty: nothing is kept
-	NotSaved  func(error)          // is told what was not written at the end; nil: nobody is
-	Addrs     *addrman.Manager     // of nodes, see [OpenAddrs]; nil: none yet
+	Dir      string           // of banlist.json and peers.dat; empty: nothing is kept
+	NotSaved func(error)      // is told what was not written at the end; nil: nobody is
+	Addrs    *addrman.Manager // of nodes, see [OpenAddrs]; nil: none yet
+	LogIPs   bool             // lines of the log name peers by their addresses (-logips)
+
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)
 	Defaults  access.Defaults      // of permissions

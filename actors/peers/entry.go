@@ -37,8 +37,16 @@ type entry struct {
 	gossip      gossip
 }
 
-// logIdentity is how lines of the log name the peer.
-func (e *entry) disconnecting() string { return fmt.Sprintf("disconnecting peer=%d", e.id) }
+// disconnecting is how lines of the log say that the peer is left.
+func (e *entry) disconnecting() string { return e.line.info.Disconnecting() }
+
+// logAddr is what lines of the log say of an address: nothing without -logips.
+func (s *shared) logAddr(addr string) string {
+	if s.cfg.LogIPs {
+		return addr
+	}
+	return ""
+}
 
 // add puts a connection into the table and starts its actor.
 func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
@@ -48,7 +56,7 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
-	cfg.Addr = e.addr
+	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
 	e.line = newLine(t.shared, t.self, e)
 	e.session = p2p.New(conn, cfg, e.line)
 	e.line.session = e.session
@@ -60,7 +68,11 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	}
 	e.ref = ref
 	t.peers = append(t.peers, e)
-	t.debugf("Added connection peer=%d", e.id)
+	if to := t.logAddr(e.name); to != "" {
+		t.debugf("Added connection to %s peer=%d", to, e.id)
+	} else {
+		t.debugf("Added connection peer=%d", e.id)
+	}
 }
 
 // addrOf returns the address of one end of a connection, zero when it has none.

@@ -30,7 +30,7 @@ type line struct {
 
 func newLine(s *shared, table mailbox, e *entry) *line {
 	return &line{shared: s, table: table, roomy: make(chan struct{}, 1), info: link.Info{
-		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: s.cfg.Now(),
+		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: s.cfg.Now(), LogAddr: s.logAddr(e.name),
 	}}
 }
 
@@ -75,7 +75,7 @@ func (l *line) Misbehaving(reason string) { l.table.tell(misbehaved{l.info.ID, r
 
 // Disconnect implements link.Peer.
 func (l *line) Disconnect(reason string) {
-	l.debugf("%s, disconnecting peer=%d", reason, l.info.ID)
+	l.debugf("%s, %s", reason, l.info.Disconnecting())
 	l.session.Close(closed(reason))
 }
 

@@ -252,7 +252,7 @@ func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 		p.lastAnnounced = s.cfg.Now()
 	}
 	if s.initialDownload() && !a.full && p.best != nil && p.best.Work.Cmp(s.cfg.MinimumWork) < 0 && p.isAutomatic() {
-		s.printf("outbound peer headers chain has insufficient work, disconnecting peer=%d", p.info.ID)
+		s.printf("outbound peer headers chain has insufficient work, %s", p.info.Disconnecting())
 		p.Disconnect("headers chain has insufficient work")
 		return
 	}

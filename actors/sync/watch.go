@@ -43,7 +43,7 @@ func (s *Sync) watch() {
 	for _, p := range s.peers {
 		switch {
 		case !p.stallingSince.IsZero() && now.Sub(p.stallingSince) > s.stallAfter:
-			s.printf("Peer is stalling block download, disconnecting peer=%d", p.info.ID)
+			s.printf("Peer is stalling block download, %s", p.info.Disconnecting())
 			p.stallingSince = time.Time{}
 			p.Disconnect("stalling block download")
 			if s.stallAfter < stallAtMost {
@@ -51,7 +51,7 @@ func (s *Sync) watch() {
 				s.debugf("Increased stalling timeout temporarily to %d seconds", int(s.stallAfter/time.Second))
 			}
 		case len(p.flights) > 0 && now.Sub(p.busySince) > s.blockTimeout():
-			s.printf("Timeout downloading block %v, disconnecting peer=%d", p.flights[0].block.Hash, p.info.ID)
+			s.printf("Timeout downloading block %v, %s", p.flights[0].block.Hash, p.info.Disconnecting())
 			p.Disconnect("timeout downloading block")
 		default:
 			s.exhaust(p)
@@ -81,12 +81,12 @@ func (s *Sync) watchHeaders(p *peer, now time.Time) {
 		return
 	}
 	if p.info.Permissions.NoBan {
-		s.printf("Timeout downloading headers from noban peer, not disconnecting peer=%d", p.info.ID)
+		s.printf("Timeout downloading headers from noban peer, not %s", p.info.Disconnecting())
 		p.syncing, p.headersBy = false, time.Time{}
 		s.syncing--
 		return
 	}
-	s.printf("Timeout downloading headers, disconnecting peer=%d", p.info.ID)
+	s.printf("Timeout downloading headers, %s", p.info.Disconnecting())
 	p.Disconnect("timeout downloading headers")
 }
 
@@ -116,7 +116,7 @@ func (s *Sync) watchChain(p *peer, now time.Time) {
 		if p.best != nil {
 			best = p.best.Hash.String()
 		}
-		s.printf("Outbound peer has old chain, best known block = %s, disconnecting peer=%d", best, p.info.ID)
+		s.printf("Outbound peer has old chain, best known block = %s, %s", best, p.info.Disconnecting())
 		p.Disconnect("outbound peer has old chain")
 	default:
 		if w.at != nil && w.at.Parent != nil {

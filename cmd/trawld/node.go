@@ -329,7 +329,7 @@ func serverConfig(s *session) rpc.Config {
 		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
 		Timeout:  time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
 		MaxConns: min(rpc.DefaultMaxConns, max(maxFiles()/2, maxFiles()-otherFiles)),
-		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false),
+		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false), LogIPs: o.Bool("logips", false),
 	}
 }
 

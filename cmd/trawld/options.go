@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/options"
@@ -90,12 +91,20 @@ func checkSections(s *options.Settings) error {
 	return nil
 }
 
+// testOptions are what -test may name, in Core. Only bip94 has an effect.
+var testOptions = []string{"addrman", "reindex_after_failure_noninteractive_yes", "bip94"}
+
 // configWarnings names the sections of the file that are no network's, and options that
 // had an effect once.
 func configWarnings(s *options.Settings) []string {
 	var lines []string
 	if s.IsSet("maxorphantx") {
 		lines = append(lines, "Option '-maxorphantx' is set but no longer has any effect (see release notes). Please remove it from your configuration.")
+	}
+	for _, option := range s.Strings("test") {
+		if !slices.Contains(testOptions, option) {
+			lines = append(lines, fmt.Sprintf("Unrecognised option %q provided in -test=<option>.", option))
+		}
 	}
 	for _, section := range s.UnknownSections() {
 		lines = append(lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name))

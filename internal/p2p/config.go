@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -14,7 +15,8 @@ import (
 // A Config says how a session behaves. Zero values are Core's defaults, where
 // there are any.
 type Config struct {
-	ID        int64 // of the peer, for log lines
+	ID        int64  // of the peer, for log lines
+	LogAddr   string // address of the peer, for log lines; empty: they do not name it
 	Type      ConnectionType
 	Magic     [4]byte
 	V2        bool         // speak v2, or detect it for an inbound connection
@@ -53,6 +55,15 @@ type Config struct {
 	Now    func() time.Time  // default time.Now
 	Log    func(line string) // Core's lines of category net; may be nil
 	Totals *Totals           // counts with those of other sessions; may be nil
+}
+
+// PeerName is how a line of the log names a peer whose connection ends or has begun. addr
+// is empty where addresses are not logged.
+func PeerName(id int64, addr string) string {
+	if addr == "" {
+		return fmt.Sprintf("peer=%d", id)
+	}
+	return fmt.Sprintf("peer=%d peeraddr=%s", id, addr)
 }
 
 // withDefaults fills in what is not set.

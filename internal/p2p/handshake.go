@@ -45,8 +45,12 @@ func (s *Session) sendVersion() {
 		StartHeight:    s.cfg.Height,
 		NoTransactions: s.cfg.NoTransactions,
 	}
-	s.logf("send version message: version %d, blocks=%d, txrelay=%d, peer=%d",
-		v.Protocol, v.StartHeight, digit(!v.NoTransactions), s.cfg.ID)
+	them := ""
+	if s.cfg.LogAddr != "" {
+		them = fmt.Sprintf("them=%v, ", you)
+	}
+	s.logf("send version message: version %d, blocks=%d, %stxrelay=%d, peer=%d",
+		v.Protocol, v.StartHeight, them, digit(!v.NoTransactions), s.cfg.ID)
 	s.say(v)
 }
 
@@ -77,8 +81,8 @@ func (s *Session) greet(payload []byte, now time.Time) error {
 	s.remote = r
 	s.mu.Unlock()
 	s.answerVersion(r.Common)
-	s.logf("receive version message: %s: version %d, blocks=%d, us=%v, txrelay=%d, peer=%d",
-		r.UserAgent, v.Protocol, v.StartHeight, v.You, digit(!v.NoTransactions), s.cfg.ID)
+	s.logf("receive version message: %s: version %d, blocks=%d, us=%v, txrelay=%d, %s",
+		r.UserAgent, v.Protocol, v.StartHeight, v.You, digit(!v.NoTransactions), PeerName(s.cfg.ID, s.cfg.LogAddr))
 	if s.cfg.Type == Feeler {
 		s.Finish(ErrFeeler, finishWithin)
 	}

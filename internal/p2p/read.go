@@ -49,7 +49,7 @@ func (s *Session) broken(err error) error {
 	case errors.Is(err, transport.ErrHeader), errors.Is(err, transport.ErrV2):
 		s.logf("%v, peer=%d", err, s.cfg.ID)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		s.logf("socket closed, disconnecting peer=%d", s.cfg.ID)
+		s.logf("socket closed, disconnecting %s", PeerName(s.cfg.ID, s.cfg.LogAddr))
 	}
 	return err
 }

@@ -68,6 +68,7 @@ func (t *Table) Commands() []*Command { return t.sorted }
 type Caller struct {
 	User       string
 	WalletPath *string // see [Args]
+	Addr       string  // host:port that the call comes from
 }
 
 // A Call is a command with checked arguments, ready to run.

@@ -6,7 +6,7 @@ import "github.com/seed61375155/trawl/internal/options"
 var logging = []options.Option{
 	{Name: "debug", Arg: "<category>", Help: "Log details of <category>; no category, 1 or all means all; 0 or none forgets those before it; may be repeated"},
 	{Name: "debugexclude", Arg: "<category>", Help: "Leave <category> out of what -debug asks for; may be repeated"},
-	{Name: "logips", Flags: unused, Help: "Log addresses of peers"},
+	{Name: "logips", Help: "Name peers, and who calls, by their addresses in the log (default: 0)"},
 	{Name: "loglevel", Arg: "<level>|<category>:<level>", Flags: noNegation | needsValue | debug, Help: "How much of the categories of -debug to log: info, debug or trace, for all or for one of them (default: debug); may be repeated"},
 	{Name: "loglevelalways", Help: "Log category and level of every line (default: 0)"},
 	{Name: "logratelimit", Flags: debug, Help: "Write no more than 1 MiB an hour of one place of the program to the log file (default: 1)"},

@@ -51,7 +51,11 @@ type Info struct {
 	Remote      p2p.Remote
 	Permissions Permissions
 	Since       time.Time
+	LogAddr     string // Addr where lines of the log may name it, else empty
 }
+
+// Disconnecting is how a line of the log says that the peer is left.
+func (i *Info) Disconnecting() string { return "disconnecting " + p2p.PeerName(i.ID, i.LogAddr) }
 
 // Permissions are what the operator allows a peer (-whitelist, -whitebind).
 type Permissions struct {
