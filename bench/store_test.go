@@ -227,7 +227,6 @@ func generatedStore(b *testing.B) *segment.Store {
 // for each element.
 func generateRanges(b *testing.B, store *segment.Store) {
 	b.Helper()
-	var hashes []uint64
 	for {
 		number, blocks, ok := store.NextRange()
 		if !ok {
@@ -236,12 +235,13 @@ func generateRanges(b *testing.B, store *segment.Store) {
 		if number%8 == 0 {
 			progress("range filter %d", number)
 		}
-		rng := rand.New(rand.NewPCG(uint64(number), 2_048))
-		hashes = slices.Grow(hashes[:0], len(blocks)*storeItems)[:len(blocks)*storeItems]
-		for i := range hashes {
-			hashes[i] = rng.Uint64()
-		}
-		data, err := rangefilter.Build(hashes)
+		data, err := rangefilter.Build(func(add func(hash uint64)) error {
+			rng := rand.New(rand.NewPCG(uint64(number), 2_048))
+			for range len(blocks) * storeItems {
+				add(rng.Uint64())
+			}
+			return nil
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -58,29 +58,39 @@ func (l *layer) makeRange(ctx context.Context, key *rangefilter.Key, blocks []ch
 	if reader == nil {
 		return nil, chainview.ErrNotReady
 	}
-	var hashes []uint64
-	for i := range blocks {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	return rangefilter.Build(func(add func(hash uint64)) error {
+		for i := range blocks {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := l.eachScript(reader, &blocks[i], func(script []byte) { add(key.Hash(script)) })
+			if err != nil {
+				return err
+			}
 		}
-		raw, err := reader.Raw(&blocks[i])
-		if err != nil {
-			return nil, err
-		}
-		err = filters.EachOutputScript(raw, l.cfg.HeaderLen(raw), func(script []byte) bool {
-			hashes = append(hashes, key.Hash(script))
-			return true
-		})
-		if err != nil {
-			return nil, fmt.Errorf("block %v: %w", blocks[i], err)
-		}
-		spent, err := reader.SpentScripts(&blocks[i])
-		if err != nil {
-			return nil, fmt.Errorf("spent outputs of block %v: %w", blocks[i], err)
-		}
-		for _, script := range spent {
-			hashes = append(hashes, key.Hash(script))
-		}
+		return nil
+	})
+}
+
+// eachScript visits the scripts of the outputs that a block creates and spends.
+func (l *layer) eachScript(reader chainview.Reader, hash *chainhash.Hash, visit func(script []byte)) error {
+	raw, err := reader.Raw(hash)
+	if err != nil {
+		return err
 	}
-	return rangefilter.Build(hashes)
+	err = filters.EachOutputScript(raw, l.cfg.HeaderLen(raw), func(script []byte) bool {
+		visit(script)
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("block %v: %w", hash, err)
+	}
+	spent, err := reader.SpentScripts(hash)
+	if err != nil {
+		return fmt.Errorf("spent outputs of block %v: %w", hash, err)
+	}
+	for _, script := range spent {
+		visit(script)
+	}
+	return nil
 }

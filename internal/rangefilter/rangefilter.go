@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/FastFilter/xorfilter"
 	"github.com/aead/siphash"
@@ -41,21 +40,6 @@ func (k Key) Hash(script []byte) uint64 { return siphash.Sum64(script, (*[16]byt
 // headSize is the size of what comes before the fingerprints: seed (8), length of
 // a segment (4), their number (4), little-endian.
 const headSize = 16
-
-// Build returns the filter of some hashes, which it sorts, and which may repeat.
-// It needs some 40 bytes of memory for each.
-func Build(hashes []uint64) ([]byte, error) {
-	slices.Sort(hashes)
-	f, err := xorfilter.NewBinaryFuse[uint8](slices.Compact(hashes))
-	if err != nil {
-		return nil, fmt.Errorf("build range filter: %w", err)
-	}
-	b := make([]byte, 0, headSize+len(f.Fingerprints))
-	b = binary.LittleEndian.AppendUint64(b, f.Seed)
-	b = binary.LittleEndian.AppendUint32(b, f.SegmentLength)
-	b = binary.LittleEndian.AppendUint32(b, f.SegmentCount)
-	return append(b, f.Fingerprints...), nil
-}
 
 // Filter is a filter that was built.
 type Filter struct{ fuse xorfilter.BinaryFuse[uint8] }

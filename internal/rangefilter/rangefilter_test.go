@@ -22,11 +22,20 @@ func hashes(key *rangefilter.Key, n int) []uint64 {
 	return append(all, all[:n/2]...) // some repeat
 }
 
+func build(hashes []uint64) ([]byte, error) {
+	return rangefilter.Build(func(add func(uint64)) error {
+		for _, hash := range hashes {
+			add(hash)
+		}
+		return nil
+	})
+}
+
 // A filter has what it was built of, and few others.
 func TestFilter(t *testing.T) {
 	key := rangefilter.Key{1, 2, 3}
 	for _, n := range []int{0, 1, 2, 3, 10, 1_000, 100_000} {
-		b, err := rangefilter.Build(hashes(&key, n))
+		b, err := build(hashes(&key, n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +77,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	key := rangefilter.Key{1}
 	for _, n := range []int{0, 1, 100} {
-		b, err := rangefilter.Build(hashes(&key, n))
+		b, err := build(hashes(&key, n))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -106,7 +115,7 @@ func FuzzBuild(f *testing.F) {
 		for range 20 * int(more) {
 			all = append(all, rng.Uint64()>>rng.IntN(64))
 		}
-		data, err := rangefilter.Build(slices.Clone(all))
+		data, err := build(all)
 		if err != nil {
 			t.Fatal(err)
 		}
