@@ -104,25 +104,21 @@ func findCoins(ctx context.Context, e engine.Engine, outs []wire.OutPoint) (mess
 // all it changed is on disk. A request whose caller has gone before its turn is
 // not carried out.
 func acknowledged[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine.Engine) (R, error)) job {
-	return func(e engine.Engine) (func(), error) {
-		select {
-		case <-call.Ctx.Done():
-			return func() { call.Answer(*new(R), context.Cause(call.Ctx)) }, nil
-		default:
-		}
+	return looked(call, func(e engine.Engine) (R, error) {
 		got, err := work(e)
-		var broken error
 		if err != nil && !rejected(err) {
-			broken = err
-		} else if failed := e.Sync(); failed != nil {
-			err, broken = failed, failed
+			return got, err
 		}
-		return func() { call.Answer(got, err) }, broken
-	}
+		if failed := e.Sync(); failed != nil {
+			return got, failed
+		}
+		return got, err
+	})
 }
 
 // looked makes the job that carries out a request that changes nothing, so that
-// nothing waits for the disk.
+// nothing waits for the disk. An error that is no refusal means that the engine
+// cannot go on.
 func looked[Q messages.Request[R], R any](call *ask.Call[Q, R], work func(engine.Engine) (R, error)) job {
 	return func(e engine.Engine) (func(), error) {
 		select {
