@@ -16,7 +16,11 @@ STEPS    ?=
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
-.PHONY: help demo build test check race large lint fmt tidy vet fuzz soak bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
+# A test that fails is not hidden by what its output is piped to.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
+
+.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,7 +38,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 
 race: ## all tests, under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	$(GO) test $(RACE) -shuffle=on -timeout=12m ./...
+	$(GO) test $(RACE) -shuffle=on -timeout=12m ./... | $(GO) run ./internal/slowest
 
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
@@ -85,6 +89,9 @@ bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)
+
+vuln: ## known weaknesses of the dependencies that the code reaches (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
 
 bench-compare: ## compare this tree with BASE
 	./bench/compare.sh $(BASE) $(COUNT)

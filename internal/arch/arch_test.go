@@ -114,12 +114,13 @@ var mayImport = map[string][]string{
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/options", "internal/version",
 	},
-	"cmd/trawl-cli":  {"internal/jsontree", "internal/options", "internal/version"},
-	"cmd/trawl-load": {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
-	"internal/load":  {"internal/jsontree"},
-	"internal/demo":  nil,
-	"internal/soak":  nil,
-	"bench":          {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
+	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version"},
+	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
+	"internal/load":    {"internal/jsontree"},
+	"internal/demo":    nil,
+	"internal/slowest": nil,
+	"internal/soak":    nil,
+	"bench":            {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
 
 	// Help for tests.
 	"internal/actortest":  {"messages", "internal/ask"},
