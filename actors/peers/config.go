@@ -133,7 +133,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
-		Make: codec.NewWith(t.cfg.Network.HeaderLen),
+		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true,
 	}
 }
 

@@ -90,6 +90,22 @@ func TestRouting(t *testing.T) {
 	compact := actortest.Expect[link.Received](sync)
 	compact.Handled()
 
+	ping := actortest.Expect[link.Received](sync)
+	if got := ping.Message.Command(); got != wire.CmdPing {
+		t.Errorf("got %s", got)
+	}
+	if st := r.Stats(); st.Pinged || st.PingWait == 0 {
+		t.Error("a ping is answered before what came before it is handled")
+	}
+	ping.Handled()
+	for late := time.After(patience); !r.Stats().Pinged; {
+		select {
+		case <-late:
+			t.Fatal("no pong")
+		case <-time.After(time.Millisecond):
+		}
+	}
+
 	hash := chainhash.Hash{1}
 	inv := &wire.MsgInv{InvList: []*wire.InvVect{
 		{Type: wire.InvTypeTx, Hash: hash}, {Type: wire.InvTypeBlock, Hash: hash}, {Type: 5, Hash: hash}, {Type: 77, Hash: hash},

@@ -33,6 +33,8 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 		n.pass(n.cfg.Sync, m)
 	case *codec.Headers, *codec.Block, *wire.MsgBlock, *codec.CmpctBlock, *codec.BlockTxn, *wire.MsgSendHeaders:
 		n.pass(n.cfg.Sync, m)
+	case *wire.MsgPing:
+		n.ping(m, msg.Nonce)
 	case *wire.MsgFeeFilter:
 		n.feeFilter = &m
 		n.pass(n.cfg.Relay, m)
@@ -56,6 +58,20 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 	default:
 		n.session.Want(1)
 	}
+}
+
+// ping answers when the blocks that came before are done with: who waits for a pong
+// finds the effects of all that it sent, as it does in Core. Other messages are.
+func (n *conn) ping(m p2p.Message, nonce uint64) {
+	answer := func() {
+		n.session.Pong(nonce)
+		n.session.Want(1)
+	}
+	if n.cfg.Sync.IsAbsent() {
+		answer()
+		return
+	}
+	n.hand(n.cfg.Sync, m, answer)
 }
 
 // takesTxs reports whether the peer may announce and send transactions.

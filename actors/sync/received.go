@@ -32,7 +32,7 @@ func (s *Sync) mustWait(m link.Received) bool {
 		return false
 	}
 	switch m.Message.Message.(type) {
-	case *wire.MsgBlock, *codec.Block:
+	case *wire.MsgBlock, *codec.Block, *wire.MsgPing:
 		return false
 	default:
 		return true
@@ -53,6 +53,8 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 		s.inventory(p, msg)
 	case *wire.MsgNotFound:
 		s.notFound(p, msg)
+	case *wire.MsgPing:
+		pending = s.store.after(p.info.ID, m.Handled)
 	case *codec.Headers:
 		pending = s.headers(c, p, parseHeaders(msg), m.Handled)
 	case *codec.CmpctBlock:

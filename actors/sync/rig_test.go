@@ -42,6 +42,7 @@ type rig struct {
 	pool   []messages.PoolTx         // what the memory pool has at first
 	feed   *ask.Feed[messages.PoolChanged]
 	reject map[chainhash.Hash]string // reasons to refuse blocks and headers
+	slow   time.Duration             // how long the chain looks at blocks
 }
 
 // bubble runs a test in a bubble, whose clock stands a day after the genesis block.
@@ -99,6 +100,7 @@ func (r *rig) own(c actor.Context) {
 		}
 		m.Answer(messages.AcceptedHeaders{}, nil)
 	case *acceptBlocks:
+		time.Sleep(r.slow)
 		refused := make([]error, len(m.Req.Raw))
 		for i, raw := range m.Req.Raw {
 			refused[i] = r.addBlock(raw)

@@ -44,6 +44,17 @@ func (h *held) release() {
 	}
 }
 
+// after calls a function when the block's fate is known, and what waits for it.
+func (h *held) after(then func()) {
+	before := h.handled
+	h.handled = func() {
+		if before != nil {
+			before()
+		}
+		then()
+	}
+}
+
 // A store keeps the blocks that the chain has not taken yet.
 type store struct {
 	blocks   map[chainhash.Hash]*held   // all
@@ -152,6 +163,20 @@ func (s *store) next() []*held {
 		s.fed = append(s.fed, h)
 	}
 	return s.fed
+}
+
+// after calls a function when the fate of all blocks is known that a peer gave and
+// that are on their way. It reports whether there are any.
+func (s *store) after(peer int64, then func()) bool {
+	for _, line := range [][]*held{s.ready, s.fed} {
+		for _, h := range slices.Backward(line) {
+			if h.peer == peer {
+				h.after(then)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // took forgets the blocks that the chain has taken, or refused.

@@ -271,6 +271,32 @@ func TestLimitedPeer(t *testing.T) {
 	})
 }
 
+// A ping is handled when the chain has taken what its peer sent before, also in the
+// first download, in which more blocks are read meanwhile. Those of others, and those
+// that lack their parents, it does not wait for.
+func TestPingAfterBlocks(t *testing.T) {
+	bubble(t, func(r *rig) {
+		remote := r.remote()
+		grow(remote, 10)
+		one, other := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)
+		one.sayHeaders(remote, 1, 10)
+		r.slow = time.Minute
+		for h := int32(1); h <= 4; h++ {
+			one.sayBlock(remote, h) // the chain has the first, which the others wait for
+		}
+		one.sayBlock(remote, 6)
+		one.say(wire.NewMsgPing(1))
+		other.say(wire.NewMsgPing(2))
+		if one.handled != one.told-1 || other.handled != other.told {
+			t.Errorf("%d of %d are handled, of another peer %d of %d", one.handled, one.told, other.handled, other.told)
+		}
+		time.Sleep(time.Hour)
+		if one.handled != one.told || r.height() != 4 {
+			t.Errorf("%d of %d are handled at height %d", one.handled, one.told, r.height())
+		}
+	})
+}
+
 // An outbound peer whose chain is behind is watched from when it is asked for headers, by
 // the node's clock: one that was set is heeded at once.
 func TestClockSet(t *testing.T) {

@@ -48,6 +48,10 @@ type Config struct {
 	// ignored; default codec.New.
 	Make func(command string) wire.Message
 
+	// HandPings hands pings to the owner, who answers each with [Session.Pong] when it
+	// is done with what came before. Otherwise the session answers them at once.
+	HandPings bool
+
 	SendLimit    int           // bytes queued above which nothing is read, as -maxsendbuffer; default 1,000,000
 	ReceiveLimit int           // bytes with the owner above which nothing is read, as -maxreceivebuffer; default 5,000,000
 	PeerTimeout  time.Duration // for the handshake, as -peertimeout; default 60 s

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/transport"
 )
 
 // pingInterval is how long after a ping the next one is due (Core:
@@ -44,17 +45,22 @@ func (s *Session) Ping() {
 	s.say(wire.NewMsgPing(nonce))
 }
 
-// answerPing answers a ping that expects it.
-func (s *Session) answerPing(payload []byte) error {
-	if s.version() <= wire.BIP0031Version {
+// answerPing answers a ping that expects it, or has the owner do it.
+func (s *Session) answerPing(m transport.Message, now time.Time) error {
+	switch {
+	case s.version() <= wire.BIP0031Version:
 		return nil
-	}
-	if len(payload) < 8 {
+	case len(m.Payload) < 8:
 		return codec.ErrMalformed
+	case s.cfg.HandPings:
+		return s.pass(m, now)
 	}
-	s.say(wire.NewMsgPong(binary.LittleEndian.Uint64(payload)))
+	s.Pong(binary.LittleEndian.Uint64(m.Payload))
 	return nil
 }
+
+// Pong answers a ping with this nonce.
+func (s *Session) Pong(nonce uint64) { s.say(wire.NewMsgPong(nonce)) }
 
 // pong takes the answer to a ping.
 func (s *Session) pong(payload []byte, now time.Time) {

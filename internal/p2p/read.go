@@ -129,7 +129,7 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 	}
 	switch m.Command {
 	case wire.CmdPing:
-		return s.answerPing(m.Payload)
+		return s.answerPing(m, now)
 	case wire.CmdPong:
 		s.pong(m.Payload, now)
 		return nil
