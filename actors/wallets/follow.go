@@ -30,12 +30,21 @@ type waiter struct {
 	then  func(err error)
 }
 
-// blocksRead brings blocks that follow each other.
-type blocksRead struct {
-	blocks []*wallet.Block
-	err    error
-	failed *chainview.Block // that could not be read; nil: another error, or none
-}
+// Messages of the follower to its actor.
+type (
+	// blocksRead brings blocks that follow each other.
+	blocksRead struct {
+		blocks []*wallet.Block
+		err    error
+		failed *chainview.Block // that could not be read; nil: another error, or none
+	}
+	// blocksLeft brings blocks that are not in the active chain any more, from the
+	// highest down. The last one has no transactions if it could not be read.
+	blocksLeft struct {
+		blocks []*wallet.Block
+		err    error
+	}
+)
 
 // current serves a request when the wallet has seen the tip that is active now, as
 // clients expect who have just heard of a block. It refuses the request when a
@@ -74,7 +83,10 @@ func (w *Wallet) follow(c actor.Context) {
 	active := reader.Active()
 	at := w.at(reader)
 	fork := active.Fork(at)
-	w.disconnect(c, at, fork)
+	if at != fork {
+		w.readLeft(c, reader, at, fork)
+		return
+	}
 	if fork == active.Tip() {
 		w.takeNews(c)
 		w.serveWaiting(fork)
@@ -107,15 +119,53 @@ func (w *Wallet) at(reader chainview.Reader) *chainview.Block {
 	return genesis
 }
 
-// disconnect takes blocks back down to fork.
-func (w *Wallet) disconnect(c actor.Context, at, fork *chainview.Block) {
-	if at == fork {
+// readLeft has the blocks read that are to be taken back, down to fork.
+func (w *Wallet) readLeft(c actor.Context, reader chainview.Reader, at, fork *chainview.Block) {
+	active := reader.Active()
+	var left []*chainview.Block
+	for b := at; b != fork && len(left) < batchBlocks; b = b.Parent {
+		left = append(left, b)
+	}
+	w.follower.worker = ask.Go(c, func() any {
+		var read blocksLeft
+		for _, b := range left {
+			block := &wallet.Block{BlockRef: w.times.ref(active, b)}
+			read.blocks = append(read.blocks, block)
+			msg, err := reader.Block(&b.Hash) // peers do not have it any more
+			if err != nil {
+				read.err = err
+				break
+			}
+			block.Txs = msg.Transactions
+		}
+		return read
+	})
+}
+
+// disconnect takes blocks back that were read, as far as they are still above the
+// active chain. One that cannot be read must not hold the wallet up for ever: what
+// of it the wallet does not know comes with the news of the pool, if at all.
+func (w *Wallet) disconnect(c actor.Context, m blocksLeft) {
+	w.follower.worker = nil
+	if !w.live {
 		return
 	}
-	for ; at != fork; at = at.Parent {
-		w.ledger.DisconnectBlock(&at.Hash, messages.Tip{Hash: at.Parent.Hash, Height: at.Parent.Height})
+	if m.err != nil {
+		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.label(), "err", m.err)
+	}
+	reader := w.cfg.Chain.Open()
+	for _, b := range m.blocks {
+		block := reader.Lookup(&b.Hash)
+		if block == nil || block.Parent == nil || block.Hash != w.ledger.Tip().Hash || reader.Active().Contains(block) {
+			break
+		}
+		w.ledger.DisconnectBlock(b, messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}, w.cfg.now())
+		if w.wantsKeys() { // the blocks below may pay to them
+			break
+		}
 	}
 	w.saveAt(c)
+	w.whenMade(c, func() { w.follow(c) })
 }
 
 // connect takes blocks over that were read, as far as they still follow.

@@ -86,6 +86,9 @@ func (w *Wallet) importMore(c actor.Context, i *importing) {
 func (w *Wallet) imported(c actor.Context, i *importing, err error) {
 	w.importing = nil
 	defer w.lockLate(c)
+	if err == nil {
+		w.ledger.EndImport()
+	}
 	if err != nil || !i.got.Rescan {
 		w.save(c, func(failed error) {
 			if failed != nil {

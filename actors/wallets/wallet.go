@@ -101,6 +101,8 @@ func (w *Wallet) handle(c actor.Context) {
 		w.wrote(c, m)
 	case blocksRead:
 		w.connect(c, m)
+	case blocksLeft:
+		w.disconnect(c, m)
 	case asideDone:
 		w.asides.done(m)
 	case relock:

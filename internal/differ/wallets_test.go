@@ -48,13 +48,6 @@ func walletExceptions() []differ.Exception {
 			},
 		},
 		{
-			Reason: "birthtime after descriptors were imported again with an earlier time: Trawl keeps the earlier one",
-			Is: func(c differ.Call, got differ.Replies) bool {
-				return c.Method == "getwalletinfo" &&
-					birth.ReplaceAllString(reply(got.Trawl), "") == birth.ReplaceAllString(reply(got.Core), "")
-			},
-		},
-		{
 			Reason: "unlocked_until after walletpassphrasechange with a wrong passphrase, which locks: Core goes on telling the old time",
 			Is: func(c differ.Call, got differ.Replies) bool {
 				return c.Method == "getwalletinfo" && strings.Contains(reply(got.Trawl), `"unlocked_until":0,`) &&
@@ -67,6 +60,18 @@ func walletExceptions() []differ.Exception {
 				return sortedText(c.Method, got.Trawl) == sortedText(c.Method, got.Core)
 			},
 		},
+		{
+			Reason: "such sets, with such fingerprints in them",
+			Is: func(c differ.Call, got differ.Replies) bool {
+				if !got.Trawl.OK() || !got.Core.OK() {
+					return false
+				}
+				plain := func(r differ.Reply) string {
+					return sortedText(c.Method, differ.Reply{Result: json.RawMessage(withoutFingerprints(r))})
+				}
+				return plain(got.Trawl) == plain(got.Core)
+			},
+		},
 	}
 }
 
@@ -76,7 +81,6 @@ var (
 	// xOnlyOrigin is the fingerprint before an x-only key, and what tells what follows.
 	xOnlyOrigin = regexp.MustCompile(`\[[0-9a-f]{8}\]([0-9a-f]{64}[^0-9a-f])`)
 	checksum    = regexp.MustCompile(`#[a-z0-9]{8}"`)
-	birth       = regexp.MustCompile(`"birthtime":\d+,`)
 	ofMaster    = regexp.MustCompile(`"hdmasterfingerprint":"[0-9a-f]{8}"`)
 )
 

@@ -101,10 +101,14 @@ func (w *Wallet) syncBlock(b *Block, s sync) Synced {
 	return Synced{Changed: changed, Scripts: w.mine[known:]}
 }
 
-// DisconnectBlock takes back the tip; prev becomes the tip. Transactions that it
-// confirmed are inactive from now on, those of its coinbase abandoned.
-func (w *Wallet) DisconnectBlock(hash *chainhash.Hash, prev messages.Tip) Synced {
-	touched := slices.SortedFunc(slices.Values(w.byBlock[*hash]), func(a, b *tx) int {
+// DisconnectBlock takes back a block, the tip; prev becomes the tip. Transactions
+// that it confirmed are inactive from now on, those of its coinbase abandoned.
+// The wallet takes in those that concern it and that it does not know, because
+// their scripts became its own after the block was processed: they may be
+// confirmed anew. Of a block without transactions it is only known what concerns
+// it already.
+func (w *Wallet) DisconnectBlock(b *Block, prev messages.Tip, now int64) Synced {
+	touched := slices.SortedFunc(slices.Values(w.byBlock[b.Hash]), func(a, b *tx) int {
 		return cmp.Compare(a.record.OrderPos, b.record.OrderPos)
 	})
 	for _, t := range touched {
@@ -116,8 +120,12 @@ func (w *Wallet) DisconnectBlock(hash *chainhash.Hash, prev messages.Tip) Synced
 			w.abandonAll(t)
 		}
 	}
+	known, changed := len(w.mine), len(touched) > 0
+	for _, t := range b.Txs {
+		changed = w.sync(t, sync{now: now}) || changed
+	}
 	w.SetTip(prev)
-	return Synced{Changed: len(touched) > 0, Save: true}
+	return Synced{Changed: changed, Save: true, Scripts: w.mine[known:]}
 }
 
 // abandonAll gives up a coinbase that has left the chain, and all that descends

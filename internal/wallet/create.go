@@ -55,5 +55,6 @@ func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 		}
 	}
 	w.chooseDefaultType()
+	w.settleActive()
 	return w, nil
 }

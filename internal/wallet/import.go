@@ -24,7 +24,8 @@ type Imported struct {
 	From   int64
 }
 
-// Import adds descriptors to the wallet, each on its own.
+// Import adds descriptors to the wallet, each on its own. With the last of them
+// [Wallet.EndImport] is called.
 //
 // Errors: [*messages.WalletError] if it is locked.
 func (w *Wallet) Import(items []messages.ImportItem, times ImportTimes) (Imported, error) {
@@ -48,6 +49,9 @@ func (w *Wallet) Import(items []messages.ImportItem, times ImportTimes) (Importe
 	}
 	return done, nil
 }
+
+// EndImport ends an import that was handed over piece by piece.
+func (w *Wallet) EndImport() { w.settleActive() }
 
 // importer adds one descriptor, which may have several branches.
 type importer struct {
@@ -293,7 +297,10 @@ func (m *importer) sourceOf(d *descriptor.Descriptor) (*source, error) {
 	fresh.cache.p2mr = old.cache.p2mr // the same keys, and they take long
 	old.record, old.desc, old.cache = fresh.record, fresh.desc, fresh.cache
 	old.normal, old.lastDerived = "", -1
-	w.bornBy(m.created)
+	w.birth = min(w.birth, m.created)
+	if old.settled {
+		w.bornBy(m.created)
+	}
 	return old, nil
 }
 

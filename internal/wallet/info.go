@@ -20,8 +20,8 @@ func (w *Wallet) Info() messages.WalletInfo {
 		LastProcessedHash:   w.tip.Hash,
 		LastProcessedHeight: w.tip.Height,
 	}
-	if w.birth != noTime {
-		info.Birthtime = w.birth
+	if w.told != noTime {
+		info.Birthtime = w.told
 	}
 	for slot, s := range w.active {
 		if !slot.Internal {

@@ -110,7 +110,7 @@ func (l *liver) reorganise(t *testing.T) {
 		l.chain.blocks, l.chain.filters = l.chain.blocks[:last], l.chain.filters[:last]
 		l.chain.median = l.chain.median[:last]
 		for _, p := range l.players {
-			p.wallet.DisconnectBlock(&gone.Hash, l.chain.tip())
+			p.wallet.DisconnectBlock(gone, l.chain.tip(), 1_800_000_000)
 		}
 	}
 	for _, block := range readBlocks("testdata/branch.blk.gz") {

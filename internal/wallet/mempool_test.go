@@ -67,7 +67,7 @@ func TestMempool(t *testing.T) {
 	if id := send.TxHash(); confirmations(t, w, &id) != -1 {
 		t.Errorf("%d confirmations, want -1", confirmations(t, w, &id))
 	}
-	w.DisconnectBlock(&next.Hash, messages.Tip{Hash: block.Hash, Height: 1})
+	w.DisconnectBlock(next, messages.Tip{Hash: block.Hash, Height: 1}, 20)
 	if id := send.TxHash(); confirmations(t, w, &id) != 0 {
 		t.Errorf("%d confirmations, want 0", confirmations(t, w, &id))
 	}

@@ -43,6 +43,7 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain Chain) (*Walle
 		}
 	}
 	w.chooseDefaultType()
+	w.settleActive()
 	return w, nil
 }
 

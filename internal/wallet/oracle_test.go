@@ -191,7 +191,7 @@ func (o *oracle) disconnect() {
 	}
 	gone := o.chain[last]
 	o.chain = o.chain[:last]
-	o.wallet.DisconnectBlock(&gone.Hash, messages.Tip{Hash: o.chain[last-1].Hash, Height: int32(last - 1)})
+	o.wallet.DisconnectBlock(gone, messages.Tip{Hash: o.chain[last-1].Hash, Height: int32(last - 1)}, 1)
 	o.pending = append(o.pending, gone.Txs[1:]...)
 	o.spare = slices.DeleteFunc(o.spare, func(at wire.OutPoint) bool { return !o.inChain(at.Hash) })
 }

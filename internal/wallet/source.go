@@ -33,6 +33,9 @@ type source struct {
 	// where it does.
 	wanted int32
 
+	// settled is set from when it was active as an import ended: see settleActive.
+	settled bool
+
 	// deferred is set while the key pool of a new wallet is filled up later.
 	deferred bool
 

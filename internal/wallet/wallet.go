@@ -112,6 +112,7 @@ type Wallet struct {
 	tip       messages.Tip
 	bestBlock walletfile.Locator
 	birth     int64
+	told      int64 // the birth time that is told, as Core does
 }
 
 func newWallet(p Params) *Wallet {
@@ -134,6 +135,7 @@ func newWallet(p Params) *Wallet {
 		locked:     make(map[wire.OutPoint]bool),
 		tip:        messages.Tip{Height: -1},
 		birth:      noTime,
+		told:       noTime,
 	}
 }
 
@@ -155,7 +157,20 @@ func (w *Wallet) Close() {
 func (w *Wallet) BirthTime() (t int64, ok bool) { return w.birth, w.birth != noTime }
 
 // bornBy notes that something of the wallet is from the given time.
-func (w *Wallet) bornBy(t int64) { w.birth = min(w.birth, t) }
+func (w *Wallet) bornBy(t int64) {
+	w.birth = min(w.birth, t)
+	w.told = min(w.told, t)
+}
+
+// settleActive notes which descriptors are active when the wallet is ready, and
+// again after each import. When one of those is imported again with an earlier
+// time the birth time that is told moves, that of others moves when the wallet is
+// loaded again: so Core tells it. What the wallet itself goes by moves always.
+func (w *Wallet) settleActive() {
+	for _, s := range w.activeSources() {
+		s.settled = true
+	}
+}
 
 // setFlags changes the flags and writes them.
 func (w *Wallet) setFlags(flags walletfile.Flags) {
