@@ -179,6 +179,7 @@ func (c *RegtestConfig) versionBits() map[string]dialect.VersionBits {
 type WalletConfig struct {
 	Dir         string   // default: wallets in Config.Dir
 	Settings    string   // file of settings that change at run time, default settings.json in Config.Dir
+	NoSettings  bool     // keep no such file: what is loaded at start does not change
 	Load        []string // names of wallets to load at start, beside those of the settings
 	LoadNone    bool     // load no wallet at start
 	KeyPool     int      // addresses to derive ahead, default 1000

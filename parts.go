@@ -258,7 +258,7 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 			return part.Running{}, fmt.Errorf("trawl: wallets directory: %w", err)
 		}
 	}
-	if settings == "" {
+	if settings == "" && !w.NoSettings {
 		settings = filepath.Join(n.cfg.Dir, "settings.json")
 	}
 	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{

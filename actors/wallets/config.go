@@ -27,7 +27,7 @@ const (
 // Config is what the actors are made of.
 type Config struct {
 	Dir       string   // wallets live below it; see [Dir]
-	Settings  string   // path of settings.json
+	Settings  string   // path of settings.json; empty: there is none
 	Load      []string // names of wallets to load at start, beside those of the settings
 	NoStartup bool     // load none at start
 	KeyPool   int32    // default DefaultKeyPool

@@ -41,6 +41,9 @@ const (
 	warningText   = "The program keeps this file itself. What you change here while it runs may be ignored or lost."
 )
 
+// errNoSettings reports that nothing is kept for the next start (-nosettings).
+var errNoSettings = errors.New("there is no settings file")
+
 // maxSettings is the longest file that is read, in bytes.
 const maxSettings = 16 << 20
 
@@ -121,6 +124,9 @@ func withMember(members []member, m member) []member {
 
 // read returns the members of the file, none if it is not there.
 func (s *settings) read() ([]member, error) {
+	if s.path == "" {
+		return nil, nil
+	}
 	content, err := vfs.ReadFile(vfs.OS, s.path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -156,6 +162,9 @@ func (s *settings) read() ([]member, error) {
 
 // write replaces the file. The warning comes first.
 func (s *settings) write(members []member) error {
+	if s.path == "" {
+		return errNoSettings
+	}
 	warning, err := encode(warningText)
 	if err != nil {
 		return err

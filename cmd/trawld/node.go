@@ -251,7 +251,7 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 	}
 	return &trawl.WalletConfig{
 		Forget: debug.FreeOSMemory,
-		Dir:    dir, Settings: o.BelowNetDir(o.Path("settings", "settings.json")),
+		Dir:    dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
 		AddressType: o.String("addresstype", ""), ChangeType: o.String("changetype", ""),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),

@@ -71,6 +71,9 @@ func configure(s *options.Settings) error {
 	if err := s.CheckIgnoredConfig(files, startDir); err != nil {
 		return err
 	}
+	if err := s.ReadSettingsFile(files); err != nil {
+		return err
+	}
 	if words := s.Words(); len(words) > 0 {
 		return refuse("Command line contains unexpected token '%s', see %s -h for a list of options.", words[0], name)
 	}

@@ -1,11 +1,14 @@
 package options
 
+import "slices"
+
 // source is where values come from, in falling precedence.
 type source uint8
 
 const (
 	fromForce source = iota
 	fromCommandLine
+	fromSettingsFile
 	fromNetworkSection
 	fromDefaultSection
 )
@@ -20,6 +23,9 @@ func (s *Settings) merge(name string, section Chain, visit func(span, source)) {
 	}
 	if values, ok := s.commandLine[name]; ok {
 		visit(values, fromCommandLine)
+	}
+	if values, ok := s.settingsFile[name]; ok {
+		visit(values, fromSettingsFile)
 	}
 	if section != "" {
 		if values, ok := s.config[string(section)][name]; ok {
@@ -49,7 +55,7 @@ func (s *Settings) lookup(name string) (v value, found bool) {
 			v, found = live[len(live)-1], true
 		}
 	})
-	return v, found
+	return v, found && v.kind != unset
 }
 
 // list finds all values that count. A negation ends weaker sources, except
@@ -67,7 +73,7 @@ func (s *Settings) list(name string) []value {
 			return
 		}
 		if !done || (src.isConfig() && !negatedEmpty) {
-			all = append(all, values.live()...)
+			all = append(all, slices.DeleteFunc(slices.Clone(values.live()), func(v value) bool { return v.kind == unset })...)
 		}
 		done = done || values.dead() > 0 || src == fromForce
 		negatedEmpty = negatedEmpty || (values.lastNegated() && len(all) == 0)

@@ -4,8 +4,9 @@
 // included, for the daemon and the command-line client alike.
 //
 // Rules worth knowing, all of them Core's:
-//   - the command line beats the configuration file; of several values for one
-//     option the last on the command line wins, but the first in the file;
+//   - the command line beats the file of settings that change at run time, and that
+//     the configuration file; of several values for one option the last on the
+//     command line wins, but the first in the configuration file;
 //   - in the file, the section of the selected network beats the default one;
 //   - -no<name> sets an option to false and forgets its earlier values;
 //   - an option flagged [NetworkOnly] in the default section of the file counts
@@ -30,8 +31,8 @@ func (e *Error) Error() string { return e.Text }
 func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
 // Settings holds the options a user gave. Fill it with [Settings.ParseArgs],
-// [Settings.ReadConfig] and [Settings.SelectChain], in this order; after that it
-// is safe for concurrent reading.
+// [Settings.ReadConfig], [Settings.SelectChain] and [Settings.ReadSettingsFile], in this
+// order; after that it is safe for concurrent reading.
 type Settings struct {
 	options    map[string]*Option
 	order      []string // names as in the table
@@ -40,11 +41,15 @@ type Settings struct {
 	forced      map[string]value
 	commandLine map[string]span
 	config      map[string]map[string]span // section, name
-	words       []string
-	sections    []Section
-	remarks     []Remark
-	configPath  string // empty: -noconf
-	chain       Chain  // empty until selected
+
+	settingsFile map[string]span
+	settingsRead []member // as they stand in the file
+
+	words      []string
+	sections   []Section
+	remarks    []Remark
+	configPath string // empty: -noconf
+	chain      Chain  // empty until selected
 }
 
 // Section is a place in a configuration file where a section begins.
@@ -79,6 +84,8 @@ func New(table []Option, defaultDir string) *Settings {
 		forced:      map[string]value{},
 		commandLine: map[string]span{},
 		config:      map[string]map[string]span{},
+
+		settingsFile: map[string]span{},
 	}
 	for i := range table {
 		s.options[table[i].Name] = &table[i]

@@ -12,7 +12,8 @@ import (
 const mask = "****"
 
 // Listing returns one line for every value that was given, for the log: those of
-// the files by section, then those of the command line, each by name. Secrets
+// the configuration files by section and of the settings file, then those of the command
+// line, each by name. Secrets
 // are masked.
 func (s *Settings) Listing() []string {
 	var lines []string
@@ -23,7 +24,31 @@ func (s *Settings) Listing() []string {
 		}
 		lines = s.appendListing(lines, prefix, s.config[section])
 	}
+	for _, m := range s.settingsRead {
+		text := compactJSON(m.value)
+		if s.isSecret(m.name) {
+			text = mask
+		}
+		lines = append(lines, "Setting file arg: "+m.name+" = "+text)
+	}
 	return s.appendListing(lines, "Command-line arg: ", s.commandLine)
+}
+
+// isSecret reports whether the value of an option is to be masked, be it one that is
+// misspelt.
+func (s *Settings) isSecret(name string) bool {
+	if o := s.options[name]; o != nil {
+		return o.has(Sensitive)
+	}
+	return strings.Contains(name, "pas") || strings.Contains(name, "auth") || strings.Contains(name, "user")
+}
+
+func compactJSON(text []byte) string {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return "?" // it was parsed
+	}
+	return compact.String()
 }
 
 func (s *Settings) appendListing(lines []string, prefix string, values map[string]span) []string {

@@ -17,6 +17,7 @@ const (
 	given   valueKind = iota // -name or -name=text
 	negated                  // -noname
 	doubled                  // -noname=0, which means true
+	unset                    // null in a settings file: weaker sources do not count either
 )
 
 // string is the value as text: negations are "0" and "1".

@@ -65,10 +65,11 @@ func report(out io.Writer, all []timed) error {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(b.seconds, a.seconds) })
-	text := "slowest packages:\n"
+	var text strings.Builder
+	text.WriteString("slowest packages:\n")
 	for _, t := range all[:min(shown, len(all))] {
-		text += fmt.Sprintf("%8.1f s  %s\n", t.seconds, t.name)
+		fmt.Fprintf(&text, "%8.1f s  %s\n", t.seconds, t.name)
 	}
-	_, err := io.WriteString(out, text)
+	_, err := io.WriteString(out, text.String())
 	return err
 }
