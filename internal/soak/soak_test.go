@@ -162,7 +162,7 @@ func TestEveryLongTestHasAStep(t *testing.T) {
 		}
 		for _, name := range testsOf(t, path) {
 			if n := stepsOf(folder, name); n != 1 {
-				t.Errorf("%s: %s is in %d steps", rel, name, n)
+				t.Errorf("%s: %s is in %d steps of steps.go, want one", rel, name, n)
 			}
 		}
 		return nil

@@ -15,16 +15,27 @@ type step struct {
 // steps are all, those that take least first.
 var steps = []step{
 	{
-		name: "models", what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers",
-		packages: []string{"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet", "./internal/p2p/addrman"},
+		name: "models", what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
+		packages: []string{
+			"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet", "./internal/p2p/addrman",
+			"./internal/rangefilter",
+		},
 	},
 	{
 		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",
 		run: disks, packages: []string{"./internal/e2e"}, root: true,
 	},
 	{
-		name: "kills", what: "kill -9 while stores write, and bits that flip on the disk",
-		skip: disks + "|" + live, packages: []string{"./store/chaindb", "./store/walletdb", "./internal/e2e"},
+		name: "stores", what: "stores whose process is killed, and whose writes fail",
+		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb"},
+	},
+	{
+		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
+		skip: disks + "|" + live + "|" + recorded, packages: []string{"./internal/e2e"},
+	},
+	{
+		name: "recorded", what: "recorded conversations with Bitcoin Core, with every kernel and layout of filters",
+		run: recorded, packages: []string{"./internal/e2e"},
 	},
 	{
 		name: "directories", what: "data directories and files of peers that Bitcoin Core has written, and that it reads",
@@ -62,8 +73,9 @@ var steps = []step{
 
 // Tests of internal/e2e that have a step of their own.
 const (
-	disks = "PowerLoss|FullDisk"
-	live  = "Live$"
+	disks    = "PowerLoss|FullDisk"
+	live     = "Live$"
+	recorded = "Golden"
 )
 
 // missing says what a step lacks here; empty: nothing.
