@@ -38,7 +38,7 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 	}
 	carrier := 0
 	if o.Bool("datacarrier", true) {
-		carrier = int(o.Int("datacarriersize", 100_000))
+		carrier = int(uint32(o.Int("datacarriersize", 100_000))) // a negative one is no limit, as in Core
 	}
 	c.DataCarrier = &carrier
 	if c.AcceptNonStandard && o.Chain() == options.Main {

@@ -38,7 +38,15 @@ func startNode(ctx context.Context, s *session) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	d := &daemon{session: s, stop: stop}
-	cfg, err := nodeConfig(s)
+	files, err := budgetFiles(maxFiles(), s.settings)
+	if err != nil {
+		return err
+	}
+	if files.warning != "" {
+		showWarning(s.stderr, files.warning)
+		corelog.Printf(s.log, slog.LevelWarn, "%s", files.warning)
+	}
+	cfg, err := nodeConfig(s, files)
 	if err != nil {
 		return err
 	}
@@ -47,7 +55,7 @@ func startNode(ctx context.Context, s *session) error {
 		defer threads.Close()
 		cfg.StartWorker = threads.Start
 	}
-	if err := d.openServer(); err != nil {
+	if err := d.openServer(files); err != nil {
 		return err
 	}
 	served := d.serve()
@@ -57,11 +65,11 @@ func startNode(ctx context.Context, s *session) error {
 }
 
 // openServer binds the RPC server, which answers that the node is starting.
-func (d *daemon) openServer() error {
+func (d *daemon) openServer(files fileBudget) error {
 	if !d.settings.Bool("server", true) {
 		return nil
 	}
-	server, err := rpc.NewServer(serverConfig(d.session))
+	server, err := rpc.NewServer(serverConfig(d.session, files))
 	d.server = server
 	return err
 }
@@ -171,7 +179,7 @@ func (d *daemon) close(ctx context.Context, served <-chan error) error {
 }
 
 // nodeConfig reads the options that concern the node.
-func nodeConfig(s *session) (trawl.Config, error) {
+func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	o := s.settings
 	index, err := filterIndex(o)
 	if err != nil {
@@ -193,7 +201,7 @@ func nodeConfig(s *session) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
-	connections, err := peerConfig(o)
+	connections, err := peerConfig(o, files.peers)
 	if err != nil {
 		return trawl.Config{}, err
 	}
@@ -304,7 +312,7 @@ func signetChallenge(o *options.Settings) ([]byte, error) {
 }
 
 // serverConfig reads the options that concern the RPC server.
-func serverConfig(s *session) rpc.Config {
+func serverConfig(s *session, files fileBudget) rpc.Config {
 	o := s.settings
 	cookie := ""
 	if !o.IsNegated("rpccookiefile") {
@@ -327,14 +335,12 @@ func serverConfig(s *session) rpc.Config {
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
 		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
 		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
-		Timeout:  time.Duration(o.Int("rpcservertimeout", int64(rpc.DefaultTimeout/time.Second))) * time.Second,
-		MaxConns: min(rpc.DefaultMaxConns, max(maxFiles()/2, maxFiles()-otherFiles)),
+		// None, or a negative one, stands for the server's own, as in Core.
+		Timeout:  time.Duration(min(max(o.Int("rpcservertimeout", 0), 0), longestTimeout)) * time.Second,
+		MaxConns: files.callers,
 		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false), LogIPs: o.Bool("logips", false),
 	}
 }
-
-// otherFiles is how many files the stores and the peers may have open.
-const otherFiles = 2048
 
 // atLeastOne raises a number of workers as Core does.
 func atLeastOne(n int64) int { return int(max(n, 1)) }

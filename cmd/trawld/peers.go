@@ -17,8 +17,8 @@ import (
 // defaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
 const defaultMaxPeers = 125
 
-// peerConfig reads the options that concern peers.
-func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
+// peerConfig reads the options that concern peers, of which there may be as many.
+func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 	port, err := peerPort(o)
 	if err != nil {
 		return nil, err
@@ -31,10 +31,13 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 	if o.Int("peertimeout", 60) <= 0 {
 		return nil, refuse("peertimeout must be a positive integer.")
 	}
-	most := max(o.Int("maxconnections", defaultMaxPeers), 0)
+	most := o.Int("maxconnections", defaultMaxPeers)
 	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
 	bound := len(bind)+len(whitebind) > 0
 	listen := o.Bool("listen", bound || !chosen && most > 0 && len(proxies(o)) == 0)
+	if o.Bool("forcednsseed", false) && o.IsSet("dnsseed") && !o.Bool("dnsseed", true) {
+		return nil, refuse("Cannot set -forcednsseed to true when setting -dnsseed to false.")
+	}
 	if !listen && bound {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
@@ -49,7 +52,7 @@ func peerConfig(o *options.Settings) (*trawl.PeerConfig, error) {
 		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
 		Filters: o.Bool("peerblockfilters", false),
 		Listen:  listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
-		MaxPeers: int(most), Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
+		MaxPeers: peers, Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
 		V2: o.Bool("v2transport", true), Comments: o.Strings("uacomment"), LogIPs: o.Bool("logips", false),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,

@@ -54,6 +54,8 @@ func setup(args []string, std streams) (*session, int) {
 
 func showError(stderr io.Writer, err error) { fmt.Fprintf(stderr, "Error: %v\n", err) }
 
+func showWarning(stderr io.Writer, text string) { fmt.Fprintln(stderr, "Warning:", text) }
+
 // open reads the configuration and takes possession of the data directory.
 func open(settings *options.Settings, std streams) (*session, error) {
 	if err := configure(settings); err != nil {
@@ -99,7 +101,7 @@ func warn(s *options.Settings, stderr io.Writer) {
 		}
 	}
 	for _, warning := range configWarnings(s) {
-		fmt.Fprintln(stderr, "Warning:", warning)
+		showWarning(stderr, warning)
 	}
 }
 
