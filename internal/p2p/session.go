@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -89,12 +91,23 @@ func (s *Session) guard(part func() error) {
 	s.Close(part())
 }
 
-// leftUponV2 reports whether the peer closed the connection, having said
-// nothing, when it could take our key for a v1 header.
+// leftUponV2 reports whether the connection ended before the peer had said anything,
+// when it could have taken our key for a v1 header, or closed the connection by itself:
+// that may be seen before our key is written.
 func (s *Session) leftUponV2() bool {
 	const v1Header = 24 // bytes
 	sent, received := s.tally.bytes()
-	return s.cfg.mode() == transport.InitiateV2 && received == 0 && sent >= v1Header
+	return s.cfg.mode() == transport.InitiateV2 && received == 0 && (sent >= v1Header || isHangup(s.reason))
+}
+
+// isHangup reports whether a connection ended because the other end closed it.
+func isHangup(err error) bool {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // Close ends the session at once: what is queued is not sent. The first reason

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -268,6 +269,49 @@ func TestRetryV1(t *testing.T) {
 	b := start(t, other, p2p.Config{})
 	endsWith(t, b, transport.ErrHeader)
 	endsWith(t, a, p2p.ErrRetryV1)
+}
+
+// A silentConn takes nothing before it is closed, so that its other end can be seen to
+// hang up first.
+type silentConn struct {
+	net.Conn
+
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *silentConn) Write([]byte) (int, error) {
+	<-c.closed
+	return 0, net.ErrClosed
+}
+
+func (c *silentConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// A peer may hang up before our key is written. Who leaves by our own choice then is not
+// tried with v1.
+func TestRetryV1BeforeTheKey(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		v2    bool
+		leave func(a *node, other net.Conn)
+		retry bool
+	}{
+		{"peer hangs up", true, func(_ *node, other net.Conn) { _ = other.Close() }, true},
+		{"peer of v1 hangs up", false, func(_ *node, other net.Conn) { _ = other.Close() }, false},
+		{"we hang up", true, func(a *node, _ net.Conn) { a.Close(nil) }, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ours, other := net.Pipe()
+			a := start(t, &silentConn{Conn: ours, closed: make(chan struct{})}, p2p.Config{Type: p2p.Manual, V2: test.v2})
+			test.leave(a, other)
+			if err := next(t, a.ended); errors.Is(err, p2p.ErrRetryV1) != test.retry {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
 }
 
 func TestAPanicEndsOneSession(t *testing.T) {
