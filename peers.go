@@ -107,7 +107,7 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	cfg = peers.Config{
-		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, SeedNodes: p.SeedNodes,
+		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds, SeedNodes: p.SeedNodes,
 		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,

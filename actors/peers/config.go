@@ -67,6 +67,7 @@ type Config struct {
 	Automatic  bool                // find peers, and connect to them
 	Seeds      []string            // DNS names that have addresses of nodes
 	ForceSeeds bool                // ask them at every start
+	NoSeeds    bool                // the operator does not want them asked
 	SeedNodes  []string            // nodes to ask for addresses
 
 	// Proxies are those of the source, by network; NameProxy says that it has one

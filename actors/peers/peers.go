@@ -245,6 +245,9 @@ func (t *Table) start(c actor.Context) {
 		t.cfg.Restarted.Subscribe(c)
 	}
 	t.accept(c)
+	if t.cfg.NoSeeds && t.began.IsZero() {
+		t.printf("DNS seeding disabled")
+	}
 	t.tick(c)
 	t.maintain(c)
 }

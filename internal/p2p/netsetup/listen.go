@@ -44,7 +44,8 @@ func Whitelist(texts []string) ([]access.Whitelisted, error) {
 	return list, nil
 }
 
-// Listen opens the ports for peers, on all addresses of this host where none is named.
+// Listen opens the ports for peers: where no address is named, on all of this host, and
+// the next port for Tor.
 //
 // Errors: [messages.StartError], access.Error.
 func Listen(ctx context.Context, b Binds) ([]Listener, error) {
@@ -83,9 +84,14 @@ func CloseAll(listeners []Listener) {
 	}
 }
 
-// openAny opens a port on all addresses of this host. IPv6 may be missing.
+// openAny opens a port on all addresses of this host, and the next one for Tor. IPv6
+// may be missing.
 func openAny(ctx context.Context, port uint16) ([]Listener, error) {
-	var opened []Listener
+	tor, err := openBind(ctx, "127.0.0.1"+forOnion, port)
+	if err != nil {
+		return nil, err
+	}
+	opened := []Listener{tor}
 	for _, every := range []netip.Addr{netip.IPv6Unspecified(), netip.IPv4Unspecified()} {
 		l, err := open(ctx, netip.AddrPortFrom(every, port))
 		switch {
@@ -99,9 +105,17 @@ func openAny(ctx context.Context, port uint16) ([]Listener, error) {
 	return opened, nil
 }
 
-// openBind opens the port of an option -bind.
+// forOnion ends an address of -bind at which Tor hands over what comes to the node's
+// onion service.
+const forOnion = "=onion"
+
+// openBind opens the port of an option -bind. One for Tor that names none has the port
+// after the given one.
 func openBind(ctx context.Context, bind string, port uint16) (Listener, error) {
-	addr, onion := strings.CutSuffix(bind, "=onion")
+	addr, onion := strings.CutSuffix(bind, forOnion)
+	if onion {
+		port++
+	}
 	a, err := netaddr.Parse(addr, port)
 	at, ok := a.AddrPort()
 	if err != nil || !ok {
