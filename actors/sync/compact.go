@@ -70,6 +70,9 @@ type announced struct {
 // compactKnown goes on when the header of a compact block is known, and reports
 // whether the block is now with the chain.
 func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
+	if m.isNew {
+		s.tellNew(p, b, "cmpctblock ")
+	}
 	s.learn(p, b.Hash)
 	tip := s.reader.Active().Tip()
 	if m.isNew && b.Work.Cmp(tip.Work) > 0 {

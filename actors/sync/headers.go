@@ -195,9 +195,22 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 			a.handled = func() {} // somebody else calls it
 		}
 	default:
+		if a.isNew {
+			s.tellNew(p, last, "")
+		}
 		s.extended(p, last, a)
 	}
 	s.done(c, p, a.handled)
+}
+
+// tellNew logs a header that was not known, with the word for how it came: who has it
+// when shows which nodes hold blocks back. It is an everyday line in the initial download.
+func (s *Sync) tellNew(p *peer, b *chainview.Block, how string) {
+	log, level := s.cfg.Log, slog.LevelInfo
+	if s.initialDownload() {
+		log, level = log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug
+	}
+	corelog.Printf(log, level, "Saw new %sheader hash=%v height=%d peer=%d", how, b.Hash, b.Height, p.info.ID)
 }
 
 // tellRefused logs which header was refused, and why.

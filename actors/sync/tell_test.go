@@ -1,0 +1,72 @@
+package sync_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/sync"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/compact"
+)
+
+// The log tells of each new header once, by whom it came and how; in the initial
+// download only where somebody looks for it.
+func TestTellsOfNewHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, err := dialect.Bitcoin("regtest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(net.Params.GenesisBlock.Header.Timestamp.Add(48 * time.Hour)))
+		var log bytes.Buffer
+		r := newRig(t, net, func(c *sync.Config) {
+			c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+		})
+		remote := r.remote()
+		grow(remote, 285) // up to the time of the clock
+		source := r.join(p2p.OutboundFullRelay)
+		source.serve(remote)
+		if text := log.String(); strings.Contains(text, "Saw new") {
+			t.Errorf("in the initial download: %s", text)
+		}
+		if got := r.height(); got != 285 {
+			t.Fatalf("height %d", got)
+		}
+		source.say(&codec.SendCmpct{Version: codec.CmpctVersion})
+		other := r.join(p2p.Inbound)
+
+		expect := func(what string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			var got []string
+			for line := range strings.Lines(log.String()) {
+				if _, text, found := strings.Cut(line, `"Saw new `); found {
+					got = append(got, strings.TrimSuffix(text, "\"\n"))
+				}
+			}
+			log.Reset()
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s: got %q, want %q", what, got, want)
+			}
+		}
+		log.Reset()
+		next := remote.Mine(chaintest.Template{Solved: true})
+		source.sayHeaders(remote, 286, 286)
+		expect("a header", fmt.Sprintf("header hash=%v height=286 peer=%d", next.Hash, source.info.ID))
+		other.sayHeaders(remote, 286, 286)
+		expect("the same by another peer")
+
+		source.sayBlock(remote, 286)
+		next = remote.Mine(chaintest.Template{Solved: true})
+		source.say(compact.Of(blockAt(t, remote, 287), nil))
+		expect("a compact block", fmt.Sprintf("cmpctblock header hash=%v height=287 peer=%d", next.Hash, source.info.ID))
+	})
+}
