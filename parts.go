@@ -119,8 +119,8 @@ func (n *Node) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 		u.Fail(err)
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
-		Open: n.opener().Open, Files: files,
-		Current: n.view, Tip: n.tip, Log: n.cfg.Log, OnFailed: failed,
+		Open: n.opener().Open, Network: n.net, Files: files,
+		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {
 		return r, err

@@ -18,8 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"math/big"
 	"slices"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -38,9 +37,11 @@ type Config struct {
 	// Open opens the chain; it is called again when the actor is restarted.
 	Open func(ctx context.Context) (engine.Engine, error)
 
+	Network  *dialect.Network
 	Files    []BlockFile // to import, in order
 	Current  *chainview.Current
 	Tip      *ask.Topic[messages.TipChanged]
+	Now      func() time.Time // the node's clock; nil: the real one
 	Log      *slog.Logger
 	OnFailed func(error) // told why the actor stops for good
 }
@@ -125,6 +126,9 @@ type opened struct{ err error }
 
 // New returns the producer of the chain's actor.
 func New(cfg Config) actor.Producer {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	return func() actor.Actor {
 		c := &Chain{cfg: cfg}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -194,6 +198,7 @@ func (s *Chain) open(c actor.Context, m opened) {
 	}
 	s.status = s.importer.status()
 	s.cfg.Current.SetImporting(s.status.Running)
+	s.printf("initload thread start")
 	if !s.status.Running {
 		s.imported(nil)
 	}
@@ -273,16 +278,9 @@ func (s *Chain) announce() {
 		return
 	}
 	s.tip = tip
-	s.logTip(s.engine.Reader().Active().Tip())
+	s.tellTip(s.engine.Reader(), s.engine.Totals())
 	s.cfg.Tip.Publish(messages.TipChanged(tip))
 	s.answerTips()
-}
-
-// logTip writes Core's line about a new tip, for programs that look for it.
-func (s *Chain) logTip(b *chainview.Block) {
-	work, _ := new(big.Float).SetInt(b.Work).Float64()
-	corelog.Printf(s.cfg.Log, slog.LevelInfo, "UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f date='%s'",
-		b.Hash, b.Height, uint32(b.Header.Version), math.Log2(work), b.Header.Timestamp.UTC().Format("2006-01-02T15:04:05Z"))
 }
 
 // answerTips answers those who wait for a tip like the present one, and forgets
@@ -298,6 +296,11 @@ func (s *Chain) answerTips() {
 		call.Answer(s.tip, nil)
 		return true
 	})
+}
+
+// printf writes a line of Core's.
+func (s *Chain) printf(format string, args ...any) {
+	corelog.Printf(s.cfg.Log, slog.LevelInfo, format, args...)
 }
 
 // fail stops the actor for good: a chain that cannot be written is of no use.

@@ -98,13 +98,25 @@ func spawn(tb testing.TB, files ...string) *fixture {
 	return spawnIn(tb, tb.TempDir(), func(string) error { return nil }, files...)
 }
 
+// spawnWith is spawn with another configuration.
+func spawnWith(tb testing.TB, change func(*chain.Config), files ...string) *fixture {
+	tb.Helper()
+	return spawnChanged(tb, tb.TempDir(), func(string) error { return nil }, change, files...)
+}
+
 // spawnIn starts the actor over an engine in dir. hook is also told of "Open".
 func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ...string) *fixture {
+	tb.Helper()
+	return spawnChanged(tb, dir, hook, func(*chain.Config) {}, files...)
+}
+
+func spawnChanged(tb testing.TB, dir string, hook func(method string) error, change func(*chain.Config), files ...string) *fixture {
 	tb.Helper()
 	f := &fixture{sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]), dir: dir, hook: hook}
 	net := enginetest.Regtest(tb)
 	cfg := chain.Config{
 		Open:    f.open,
+		Network: net,
 		Current: f.current, Tip: f.tip, Log: f.sys.Log,
 		OnFailed: func(err error) {
 			f.mu.Lock()
@@ -115,6 +127,7 @@ func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ..
 	for _, path := range files {
 		cfg.Files = append(cfg.Files, chain.BlockFile{Path: path, Magic: net.Magic, MaxBlock: net.MaxBlockSize})
 	}
+	change(&cfg)
 	f.Ref = f.sys.Spawn("chain", chain.New(cfg), chain.Requests...)
 	return f
 }

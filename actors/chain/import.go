@@ -91,6 +91,7 @@ func (s *Chain) importStep(e engine.Engine) (func(), error) {
 // imported answers those who waited for the end of the import.
 func (s *Chain) imported(err error) {
 	s.cfg.Current.SetImporting(false)
+	s.printf("initload thread exit")
 	for _, call := range s.waiting {
 		call.Answer(messages.Done{}, err)
 	}
@@ -160,7 +161,9 @@ func (i *importer) readBlock(e engine.Engine) error {
 		return i.take(e, src, at, rec.Block)
 	case errors.Is(err, io.EOF):
 		i.log.Info("Loaded blocks from external file", "file", src.name(), "blocks", i.blocks)
-		err = src.done()
+		if err = src.done(); err == nil && src.isEngine() {
+			corelog.Printf(i.log, slog.LevelInfo, "Reindexing finished")
+		}
 	default:
 		i.log.Warn("Could not read blocks file", "file", src.name(), "err", err)
 	}

@@ -58,7 +58,7 @@ func newRig(t *testing.T, change ...func(*mempool.Config)) *rig {
 			e, err := enginetest.Open(dir)
 			return withoutFiles{e}, err
 		},
-		Current: r.view, Tip: &r.tip, Log: r.sys.Log, OnFailed: func(err error) { t.Error(err) },
+		Network: enginetest.Regtest(t), Current: r.view, Tip: &r.tip, Log: r.sys.Log, OnFailed: func(err error) { t.Error(err) },
 	}), chain.Requests...)
 	ok(ask.Ask(t.Context(), r.chain, messages.WaitOpen{})).must(t)
 	r.start(change...)

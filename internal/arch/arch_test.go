@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	// What indexes are of, and how they are read.
 	"internal/index":           {"messages", "internal/ask"},
 	"internal/index/coinstats": {"store/blockrows", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
-	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/index", "internal/match", "internal/rangefilter"},
+	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
 	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
 
 	"internal/dialect/poolrules": {"internal/consensus", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txpool"},
@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"internal/p2p/netsetup":      {"messages", "internal/p2p"},
 	"internal/engine":            {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":              append([]string{"internal/dialect", "internal/versionbits"}, actor...),
-	"actors/chain":               append([]string{"internal/corelog", "internal/engine"}, actor...),
+	"actors/chain":               append([]string{"internal/corelog", "internal/dialect", "internal/engine"}, actor...),
 	"actors/coins":               append([]string{"internal/coinstats", "internal/slots"}, actor...),
 	"actors/indexer":             append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":             append([]string{"internal/corelog", "internal/txpool"}, actor...),

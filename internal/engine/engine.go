@@ -67,6 +67,9 @@ type Validator interface {
 	// Coins returns all of them as they are now, to be released.
 	Coins() (messages.CoinSet, error)
 
+	// Totals sums up the active chain.
+	Totals() Totals
+
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
 	Precious(hash *chainhash.Hash) error
@@ -82,6 +85,14 @@ type Validator interface {
 	// Sync makes what was accepted survive a loss of power.
 	Sync() error
 	Close() error
+}
+
+// Totals are numbers of the active chain, and of its outputs in memory. An engine that
+// does not count leaves them 0.
+type Totals struct {
+	Txs         uint64 // transactions up to the tip
+	CachedBytes int64  // memory of the unspent outputs that wait to be written or were used lately
+	CachedCoins int
 }
 
 // A Stored is what an engine finds in its own block files after its metadata

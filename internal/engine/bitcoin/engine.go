@@ -35,6 +35,7 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
@@ -145,6 +146,12 @@ func (e *Engine) load(cfg Config) error {
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
 	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
+}
+
+// Totals implements engine.Validator.
+func (e *Engine) Totals() engine.Totals {
+	size, coins := e.coins.Size()
+	return engine.Totals{Txs: e.txs, CachedBytes: int64(size), CachedCoins: coins}
 }
 
 // Coin returns an output of the active chain that is not spent. The error is

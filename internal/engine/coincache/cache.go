@@ -154,6 +154,9 @@ func (c *Cache) Forget() {
 // Full reports whether the cache takes as much memory as it may.
 func (c *Cache) Full() bool { return c.table.size() > c.limit }
 
+// Size returns how much memory the cache takes, in bytes, and how many records it holds.
+func (c *Cache) Size() (bytes, records int) { return c.table.size(), c.table.live }
+
 // Pending returns about how many bytes of changes are to be written.
 func (c *Cache) Pending() int { return c.dirt }
 

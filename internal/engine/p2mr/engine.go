@@ -22,6 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
@@ -87,6 +88,9 @@ func Open(cfg Config) (_ *Engine, err error) {
 func (e *Engine) Reader() chainview.Reader {
 	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
 }
+
+// Totals implements engine.Validator: nothing is counted.
+func (*Engine) Totals() engine.Totals { return engine.Totals{} }
 
 // Coin returns an output of the active chain that is not spent. The error is
 // [messages.ErrNoCoin] where there is none.

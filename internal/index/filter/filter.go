@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -33,11 +35,14 @@ type Config struct {
 
 // Open opens the store of the index.
 func Open(cfg Config) (*segment.Store, error) {
+	keys := filepath.Join(cfg.Dir, "db")
 	if cfg.Anew {
+		corelog.Printf(cfg.Log, slog.LevelInfo, "Wiping LevelDB in %s", keys)
 		if err := os.RemoveAll(cfg.Dir); err != nil {
 			return nil, fmt.Errorf("remove block filter index: %w", err)
 		}
 	}
+	corelog.Printf(cfg.Log, slog.LevelInfo, "Opening LevelDB in %s", keys)
 	options := segment.Options{Dir: cfg.Dir, RangeFilters: cfg.RangeFilters, Log: cfg.Log.With(slog.String("category", "index"))}
 	if cfg.Lines {
 		options.MakeLines = filters.AppendLines
@@ -46,6 +51,7 @@ func Open(cfg Config) (*segment.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open block filter index: %w", err)
 	}
+	corelog.Printf(cfg.Log, slog.LevelInfo, "Opened LevelDB successfully")
 	return store, nil
 }
 

@@ -102,7 +102,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		return nil, err
 	}
 	active := reader.Active()
-	tip, best := active.Tip(), bestHeader(reader, active)
+	tip, best := active.Tip(), chainview.BestHeader(reader, active)
 	info := blockchainInfo{
 		Chain:           d.Network.Name,
 		Blocks:          tip.Height,
@@ -138,19 +138,4 @@ func (i *blockchainInfo) showPruning(p *Pruning, active *chainview.Chain) {
 	if automatic {
 		i.PruneTarget = &p.Target
 	}
-}
-
-// bestHeader returns the end of the known chain with the most work that is not
-// known to be invalid.
-func bestHeader(reader chainview.Reader, active *chainview.Chain) *chainview.Block {
-	best := active.Tip()
-	for _, b := range reader.Tips() {
-		for b.Status().Invalid() {
-			b = b.Parent
-		}
-		if b.Work.Cmp(best.Work) > 0 {
-			best = b
-		}
-	}
-	return best
 }

@@ -2,14 +2,9 @@ package chain
 
 import (
 	"sync"
-	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 )
-
-// recentTip is the age of a tip up to which the progress goes by headers instead of
-// the miner's clock, so that it is 1 at the end.
-const recentTip = 2 * time.Hour
 
 // progress tells how far the node has come with validating its chain.
 type progress struct {
@@ -24,24 +19,9 @@ func (p *progress) verified(reader chainview.Reader, active *chainview.Chain, be
 	if err != nil {
 		return 0
 	}
-	known := p.deps.Network.ChainTx
-	now := p.deps.Now().Unix()
-	total := float64(known.Count) + float64(now-known.Time)*known.Rate
-	if count > known.Count {
-		total = float64(count) + float64(now-p.blockTime(now, active.Tip(), best))*known.Rate
-	}
-	return min(float64(count)/total, 1)
-}
-
-// blockTime returns the time that the tip stands for. Of a recent one it is
-// told by how many headers are ahead.
-func (p *progress) blockTime(now int64, tip, best *chainview.Block) int64 {
-	at := tip.Header.Timestamp.Unix()
-	if max(now-at, at-now) > int64(recentTip/time.Second) {
-		return at
-	}
-	spacing := int64(p.deps.Network.Params.TargetTimePerBlock / time.Second)
-	return now - int64(best.Height-tip.Height)*spacing
+	tip := active.Tip()
+	ahead := func() int32 { return best.Height - tip.Height }
+	return p.deps.Network.Progress(count, tip.Header.Timestamp, p.deps.Now(), ahead)
 }
 
 // txCounter counts the transactions of the active chain. It remembers the last

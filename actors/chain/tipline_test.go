@@ -1,0 +1,104 @@
+package chain_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A record is a log that a test reads while it is written.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *record) Write(line []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(line)
+}
+
+// take returns the messages so far, and forgets them.
+func (r *record) take() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	text := r.text.String()
+	r.text.Reset()
+	return text
+}
+
+// recorded makes the actor's log a record.
+func recorded(log *record, now func() time.Time) func(*chain.Config) {
+	return func(c *chain.Config) { c.Log, c.Now = slog.New(slog.NewTextHandler(log, nil)), now }
+}
+
+var tipLine = regexp.MustCompile(`UpdateTip: new best=([0-9a-f]{64}) height=(\d+) version=0x\d+ log2_work=[\d.]+ tx=(\d+) date='[^']*' progress=(\d\.\d{6}) cache=[\d.]+MiB\((\d+)txo\)`)
+
+// The line about a new tip counts transactions and unspent outputs in memory, and says
+// how far the validation is by the node's clock.
+func TestTipLine(t *testing.T) {
+	var log record
+	now := time.Now()
+	var mu sync.Mutex
+	f := spawnWith(t, recorded(&log, func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}))
+	do(t, f, messages.WaitOpen{})
+	log.take()
+	for _, test := range []struct {
+		ahead    time.Duration
+		blocks   int
+		progress string // at a thousandth of a transaction a second
+	}{
+		{0, 1, "1.000000"},
+		{3 * time.Hour, 1, fmt.Sprintf("%f", 3/(3+10.8))},
+	} {
+		mu.Lock()
+		now = time.Now().Add(test.ahead).Truncate(time.Second)
+		mu.Unlock()
+		tip := f.generate(t, test.blocks)
+		text := log.take()
+		got := tipLine.FindStringSubmatch(text)
+		if got == nil {
+			t.Fatalf("no such line in %s", text)
+		}
+		txs, coins := fmt.Sprint(tip.Height+1), fmt.Sprint(tip.Height)
+		if got[1] != tip.Hash.String() || got[3] != txs || got[5] != coins {
+			t.Errorf("got %q, want tip %v, %s transactions, %s coins", got, tip.Hash, txs, coins)
+		}
+		if got[4][:4] != test.progress[:4] { // the block's time is a second or so off
+			t.Errorf("got progress %s, want %s", got[4], test.progress)
+		}
+	}
+	tip := f.generate(t, 0)
+	do(t, f, messages.InvalidateBlock{Hash: tip.Hash})
+	if text := log.take(); !strings.Contains(text, "height=1 ") || !strings.Contains(text, " tx=2 ") {
+		t.Errorf("after a reorganisation: %s", text)
+	}
+}
+
+// Core's lines tell when the reading of block files begins and ends.
+func TestImportLines(t *testing.T) {
+	var log record
+	f := spawnWith(t, recorded(&log, nil), blockFile(t, 0, enginetest.Blocks(t, enginetest.Chain)[:3]...))
+	do(t, f, messages.WaitImported{})
+	text := log.take()
+	start, end := strings.Index(text, "initload thread start"), strings.Index(text, "initload thread exit")
+	if start < 0 || end < start || strings.Index(text, "Loaded blocks from external file") > end {
+		t.Errorf("got %s", text)
+	}
+	if strings.Contains(text, "Reindexing finished") {
+		t.Errorf("a file of somebody else is no reindexing: %s", text)
+	}
+}

@@ -1,0 +1,28 @@
+package dialect
+
+import "time"
+
+// recentTip is the age of a tip up to which the progress goes by headers instead of
+// the miner's clock, so that it is 1 at the end.
+const recentTip = 2 * time.Hour
+
+// Progress estimates the share of all transactions that are in a chain of txs
+// transactions whose last block was made at tip. ahead says how many headers are known
+// after it; it is called for a recent tip alone.
+func (n *Network) Progress(txs int64, tip, now time.Time, ahead func() int32) float64 {
+	known := n.ChainTx
+	total := float64(known.Count) + float64(now.Unix()-known.Time)*known.Rate
+	if txs > known.Count {
+		total = float64(txs) + float64(n.behind(tip, now, ahead))*known.Rate
+	}
+	return min(float64(txs)/total, 1)
+}
+
+// behind returns how many seconds of the network's life come after a tip.
+func (n *Network) behind(tip, now time.Time, ahead func() int32) int64 {
+	age := now.Unix() - tip.Unix()
+	if max(age, -age) > int64(recentTip/time.Second) {
+		return age
+	}
+	return int64(ahead()) * int64(n.Params.TargetTimePerBlock/time.Second)
+}
