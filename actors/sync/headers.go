@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -210,7 +211,7 @@ func (s *Sync) tellNew(p *peer, b *chainview.Block, how string) {
 	if s.initialDownload() {
 		log, level = log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug
 	}
-	corelog.Printf(log, level, "Saw new %sheader hash=%v height=%d peer=%d", how, b.Hash, b.Height, p.info.ID)
+	corelog.Printf(log, level, "Saw new %sheader hash=%v height=%d %s", how, b.Hash, b.Height, p2p.PeerName(p.info.ID, p.info.LogAddr))
 }
 
 // tellRefused logs which header was refused, and why.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
 // The log tells of each new header once, by whom it came and how; in the initial
@@ -32,7 +33,7 @@ func TestTellsOfNewHeaders(t *testing.T) {
 		})
 		remote := r.remote()
 		grow(remote, 285) // up to the time of the clock
-		source := r.join(p2p.OutboundFullRelay)
+		source := r.join(p2p.OutboundFullRelay, func(i *link.Info) { i.LogAddr = "192.0.2.1:8333" })
 		source.serve(remote)
 		if text := log.String(); strings.Contains(text, "Saw new") {
 			t.Errorf("in the initial download: %s", text)
@@ -60,13 +61,13 @@ func TestTellsOfNewHeaders(t *testing.T) {
 		log.Reset()
 		next := remote.Mine(chaintest.Template{Solved: true})
 		source.sayHeaders(remote, 286, 286)
-		expect("a header", fmt.Sprintf("header hash=%v height=286 peer=%d", next.Hash, source.info.ID))
+		expect("a header", fmt.Sprintf("header hash=%v height=286 peer=%d peeraddr=192.0.2.1:8333", next.Hash, source.info.ID))
 		other.sayHeaders(remote, 286, 286)
 		expect("the same by another peer")
 
 		source.sayBlock(remote, 286)
 		next = remote.Mine(chaintest.Template{Solved: true})
 		source.say(compact.Of(blockAt(t, remote, 287), nil))
-		expect("a compact block", fmt.Sprintf("cmpctblock header hash=%v height=287 peer=%d", next.Hash, source.info.ID))
+		expect("a compact block", fmt.Sprintf("cmpctblock header hash=%v height=287 peer=%d peeraddr=192.0.2.1:8333", next.Hash, source.info.ID))
 	})
 }
