@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
@@ -29,7 +30,7 @@ type Storage struct {
 	fs     vfs.FS
 	dir    string
 	lock   vfs.File // nil: another's
-	frozen bool     // nothing may be changed
+	frozen atomic.Bool
 }
 
 var _ storage.Storage = (*Storage)(nil)
@@ -56,7 +57,15 @@ func (d *Storage) Close() error {
 }
 
 // ReadOnly returns the same folder, not to be changed.
-func (d *Storage) ReadOnly() *Storage { return &Storage{fs: d.fs, dir: d.dir, frozen: true} }
+func (d *Storage) ReadOnly() *Storage {
+	r := &Storage{fs: d.fs, dir: d.dir}
+	r.Freeze()
+	return r
+}
+
+// Freeze has every change fail from now on, those to files that are open as well: for
+// a database that cannot be closed.
+func (d *Storage) Freeze() { d.frozen.Store(true) }
 
 var errFrozen = errors.New("opened for reading")
 
@@ -119,9 +128,11 @@ func (unlocked) Unlock() {}
 // Log implements storage.Storage.
 func (*Storage) Log(string) {}
 
-// SetMeta implements storage.Storage.
+// SetMeta implements storage.Storage. goleveldb removes a manifest that it could not
+// make the current one. Where the name may lead to it already nothing is changed any
+// more.
 func (d *Storage) SetMeta(fd storage.FileDesc) error {
-	if d.frozen {
+	if d.frozen.Load() {
 		return errFrozen
 	}
 	if now, err := d.GetMeta(); err == nil && now == fd {
@@ -139,10 +150,14 @@ func (d *Storage) SetMeta(fd storage.FileDesc) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := d.fs.Rename(d.path(name), d.path(currentFile)); err != nil {
-		return err
+	err = d.fs.Rename(d.path(name), d.path(currentFile))
+	if err == nil {
+		err = d.SyncDir()
 	}
-	return d.SyncDir()
+	if err != nil {
+		d.Freeze()
+	}
+	return err
 }
 
 // GetMeta implements storage.Storage.
@@ -157,7 +172,7 @@ func (d *Storage) GetMeta() (storage.FileDesc, error) {
 	}
 	name, ok := strings.CutSuffix(string(content), "\n")
 	fd, known := parseName(name)
-	if !ok || !known {
+	if !ok || !known || fd.Type != storage.TypeManifest {
 		return storage.FileDesc{}, &storage.ErrCorrupted{Err: fmt.Errorf("file %s holds %q", currentFile, content)}
 	}
 	if _, err := d.fs.Stat(d.path(name)); err != nil {
@@ -184,38 +199,46 @@ func (d *Storage) Open(fd storage.FileDesc) (storage.Reader, error) {
 
 // Create implements storage.Storage.
 func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
-	if d.frozen {
+	if d.frozen.Load() {
 		return nil, errFrozen
 	}
 	f, err := d.fs.OpenFile(d.path(fileName(fd)), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil || fd.Type == storage.TypeJournal {
-		return f, err
+	if err != nil {
+		return nil, err
 	}
-	return &named{File: f, in: d}, nil
+	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal}, nil
 }
 
-// named is a table or a manifest: a sync makes its name durable, too, since those of
-// others follow from it.
-type named struct {
+// writer is a file that is being written. Of a table or a manifest a sync makes the
+// name durable, too, since those of others follow from it.
+type writer struct {
 	vfs.File
 
 	in    *Storage
-	known bool // its name is durable
+	known bool // its name is durable, or somebody else's concern
+}
+
+// Write implements storage.Writer.
+func (w *writer) Write(p []byte) (int, error) {
+	if w.in.frozen.Load() {
+		return 0, errFrozen
+	}
+	return w.File.Write(p)
 }
 
 // Sync implements storage.Writer.
-func (n *named) Sync() error {
-	err := n.File.Sync()
-	if err == nil && !n.known {
-		err = n.in.SyncDir()
-		n.known = err == nil
+func (w *writer) Sync() error {
+	err := w.File.Sync()
+	if err == nil && !w.known {
+		err = w.in.SyncDir()
+		w.known = err == nil
 	}
 	return err
 }
 
 // Remove implements storage.Storage.
 func (d *Storage) Remove(fd storage.FileDesc) error {
-	if d.frozen {
+	if d.frozen.Load() {
 		return errFrozen
 	}
 	return d.fs.Remove(d.path(fileName(fd)))
@@ -223,7 +246,7 @@ func (d *Storage) Remove(fd storage.FileDesc) error {
 
 // Rename implements storage.Storage.
 func (d *Storage) Rename(from, to storage.FileDesc) error {
-	if d.frozen {
+	if d.frozen.Load() {
 		return errFrozen
 	}
 	return d.fs.Rename(d.path(fileName(from)), d.path(fileName(to)))
@@ -249,7 +272,7 @@ func parseName(name string) (fd storage.FileDesc, ok bool) {
 		if kind != storage.TypeManifest {
 			format = "%d." + extensions[kind]
 		}
-		if n, _ := fmt.Sscanf(name, format, &fd.Num); n == 1 && fileName(fd) == name {
+		if n, _ := fmt.Sscanf(name, format, &fd.Num); n == 1 && fd.Num >= 0 && fileName(fd) == name {
 			return fd, true
 		}
 	}
