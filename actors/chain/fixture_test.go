@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
@@ -144,8 +145,8 @@ func (f *fixture) open(context.Context) (engine.Engine, error) {
 		return nil, err
 	}
 	net, blocks := [4]byte{0xfa, 0xbf, 0xb5, 0xda}, filepath.Join(f.dir, "blocks")
-	key, err := blockfile.LoadKey(blocks)
-	return &hooked{e, blockfile.NewFiles(blocks, blockfile.Blocks, net, key), f.run}, err
+	key, err := blockfile.LoadKey(vfs.OS, blocks)
+	return &hooked{e, blockfile.NewFiles(vfs.OS, blocks, blockfile.Blocks, net, key), f.run}, err
 }
 
 func (f *fixture) run(method string) error {

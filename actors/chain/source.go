@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -71,7 +72,7 @@ func (s *fileSource) open() error {
 	if err != nil {
 		return err
 	}
-	if s.key, err = blockfile.LoadKey(filepath.Dir(s.Path)); err != nil {
+	if s.key, err = blockfile.LoadKey(vfs.OS, filepath.Dir(s.Path)); err != nil {
 		return err
 	}
 	s.scanner = blockfile.NewScanner(file, info.Size(), s.Magic, s.key, s.MaxBlock)

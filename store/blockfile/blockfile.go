@@ -19,9 +19,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 const (
@@ -60,8 +61,8 @@ func (k Kind) Path(dir string, number int) string {
 
 // Numbers lists the numbers of the files of this kind in dir, ascending. A
 // missing directory has none.
-func (k Kind) Numbers(dir string) ([]int, error) {
-	entries, err := os.ReadDir(dir)
+func (k Kind) Numbers(disk vfs.FS, dir string) ([]int, error) {
+	entries, err := disk.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list %s files: %w", k, err)
 	}

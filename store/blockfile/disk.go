@@ -4,18 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 // DiskSize returns how many bytes the files of this kind in dir take.
 func (k Kind) DiskSize(dir string) (int64, error) {
-	numbers, err := k.Numbers(dir)
+	numbers, err := k.Numbers(vfs.OS, dir)
 	if err != nil {
 		return 0, fmt.Errorf("size of %s files: %w", k, err)
 	}
 	var total int64
 	for _, n := range numbers {
-		info, err := os.Stat(k.Path(dir, n))
+		info, err := vfs.OS.Stat(k.Path(dir, n))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed since it was listed
 		}

@@ -15,13 +15,14 @@ import (
 // Files is one series of files in a directory: all blk or all rev files.
 // Reading is safe for concurrent use, also while a record is written.
 type Files struct {
+	disk  vfs.FS
 	dir   string
 	kind  Kind
 	magic [4]byte
 	key   Key
 
 	mu    sync.Mutex
-	out   *os.File // the file written last; nil at first
+	out   vfs.File // the file written last; nil at first
 	outNo int
 	dirty []int // numbers of files written since the last Sync
 	fresh bool  // a file was created since the last Sync
@@ -29,8 +30,8 @@ type Files struct {
 
 // NewFiles returns the files of one kind in dir, which must exist. The key is
 // the directory's, from [InitKey] or [LoadKey].
-func NewFiles(dir string, kind Kind, magic [4]byte, key Key) *Files {
-	return &Files{dir: dir, kind: kind, magic: magic, key: key}
+func NewFiles(disk vfs.FS, dir string, kind Kind, magic [4]byte, key Key) *Files {
+	return &Files{disk: disk, dir: dir, kind: kind, magic: magic, key: key}
 }
 
 // Read returns n bytes at offset of the given file. Bytes that do not exist are
@@ -42,7 +43,7 @@ func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
 // readInto is Read into the memory of buf, which grows to what is needed. nil
 // stands for memory of its own.
 func (f *Files) readInto(buf *[]byte, number int, offset int64, n int) ([]byte, error) {
-	file, err := os.Open(f.kind.Path(f.dir, number))
+	file, err := f.disk.OpenFile(f.kind.Path(f.dir, number), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -97,7 +98,7 @@ func (f *Files) ReadRecordInto(buf *[]byte, number int, offset int64, length, tr
 
 // Size returns the length of a file in bytes, 0 when there is none.
 func (f *Files) Size(number int) (int64, error) {
-	info, err := os.Stat(f.kind.Path(f.dir, number))
+	info, err := f.disk.Stat(f.kind.Path(f.dir, number))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -139,10 +140,10 @@ func (f *Files) openForWrite(number int) error {
 		return nil
 	}
 	path := f.kind.Path(f.dir, number)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := f.disk.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		f.fresh = true
 	}
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	out, err := f.disk.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (f *Files) Sync() error {
 		f.dirty = f.dirty[1:]
 	}
 	if f.fresh {
-		if err := vfs.OS.SyncDir(f.dir); err != nil {
+		if err := f.disk.SyncDir(f.dir); err != nil {
 			return fmt.Errorf("sync %s: %w", f.dir, err)
 		}
 		f.fresh = false
@@ -177,7 +178,7 @@ func (f *Files) syncFile(number int) error {
 	if f.out != nil && f.outNo == number {
 		return f.out.Sync()
 	}
-	file, err := os.OpenFile(f.kind.Path(f.dir, number), os.O_RDWR, 0)
+	file, err := f.disk.OpenFile(f.kind.Path(f.dir, number), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (f *Files) Remove(number int) error {
 		f.out = nil
 	}
 	f.dirty = slices.DeleteFunc(f.dirty, func(n int) bool { return n == number })
-	return os.Remove(f.kind.Path(f.dir, number))
+	return f.disk.Remove(f.kind.Path(f.dir, number))
 }
 
 // Close releases the file that is open for writing. It does not sync.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 func TestKeyXOR(t *testing.T) {
@@ -46,7 +48,7 @@ func TestInitKey(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			key, err := InitKey(dir, tc.obfuscate)
+			key, err := InitKey(vfs.OS, dir, tc.obfuscate)
 			if !errors.Is(err, tc.err) {
 				t.Fatalf("error %v, want %v", err, tc.err)
 			}
@@ -56,12 +58,12 @@ func TestInitKey(t *testing.T) {
 			if !tc.want(key) {
 				t.Fatalf("key %x", key)
 			}
-			if again, err := LoadKey(dir); err != nil || again != key {
+			if again, err := LoadKey(vfs.OS, dir); err != nil || again != key {
 				t.Fatalf("key %x is loaded as %x, %v", key, again, err)
 			}
 		})
 	}
-	if key, err := LoadKey(t.TempDir()); err != nil || key != (Key{}) {
+	if key, err := LoadKey(vfs.OS, t.TempDir()); err != nil || key != (Key{}) {
 		t.Fatalf("key of an empty directory: %x, %v", key, err)
 	}
 }
@@ -90,7 +92,7 @@ func TestNext(t *testing.T) {
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	key := Key{9, 8, 7, 6, 5, 4, 3, 2}
-	files := NewFiles(dir, Undo, testMagic, key)
+	files := NewFiles(vfs.OS, dir, Undo, testMagic, key)
 	end, err := files.WriteRecord(7, 11, []byte("payload"), []byte("sum"))
 	if err != nil || end != 11+HeaderSize+10 {
 		t.Fatalf("record ends at %d, %v", end, err)
@@ -135,7 +137,7 @@ func TestFiles(t *testing.T) {
 
 // TestFilesConcurrent reads records while others are written.
 func TestFilesConcurrent(t *testing.T) {
-	files := NewFiles(t.TempDir(), Blocks, testMagic, Key{1})
+	files := NewFiles(vfs.OS, t.TempDir(), Blocks, testMagic, Key{1})
 	defer files.Close()
 	written := make(chan int64, 100)
 	var readers sync.WaitGroup

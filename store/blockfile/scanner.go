@@ -9,6 +9,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 const (
@@ -106,7 +108,7 @@ func (s *Scanner) peek(off int64, n int) ([]byte, error) {
 // beside it, if there is one. An error ends the iteration.
 func ScanFile(path string, magic [4]byte, maxBlock int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if _, err := scanFile(path, 0, magic, maxBlock, yield); err != nil {
+		if _, err := scanFile(vfs.OS, path, 0, magic, maxBlock, yield); err != nil {
 			yield(Record{}, fmt.Errorf("scan %s: %w", path, err))
 		}
 	}
@@ -114,15 +116,15 @@ func ScanFile(path string, magic [4]byte, maxBlock int) iter.Seq2[Record, error]
 
 // ScanDir iterates over the blocks of all blk files of a directory in the order
 // of their numbers. An error ends the iteration.
-func ScanDir(dir string, magic [4]byte, maxBlock int) iter.Seq2[Record, error] {
+func ScanDir(disk vfs.FS, dir string, magic [4]byte, maxBlock int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		numbers, err := Blocks.Numbers(dir)
+		numbers, err := Blocks.Numbers(disk, dir)
 		if err != nil {
 			yield(Record{}, err)
 			return
 		}
 		for _, n := range numbers {
-			more, err := scanFile(Blocks.Path(dir, n), n, magic, maxBlock, yield)
+			more, err := scanFile(disk, Blocks.Path(dir, n), n, magic, maxBlock, yield)
 			if err != nil {
 				yield(Record{}, fmt.Errorf("scan %s: %w", Blocks.Path(dir, n), err))
 				return
@@ -136,12 +138,12 @@ func ScanDir(dir string, magic [4]byte, maxBlock int) iter.Seq2[Record, error] {
 
 // scanFile yields the blocks of one file; more is false when the receiver has
 // had enough.
-func scanFile(path string, number int, magic [4]byte, maxBlock int, yield func(Record, error) bool) (more bool, err error) {
-	key, err := LoadKey(filepath.Dir(path))
+func scanFile(disk vfs.FS, path string, number int, magic [4]byte, maxBlock int, yield func(Record, error) bool) (more bool, err error) {
+	key, err := LoadKey(disk, filepath.Dir(path))
 	if err != nil {
 		return false, err
 	}
-	f, err := os.Open(path)
+	f, err := disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return false, err
 	}

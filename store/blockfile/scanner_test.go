@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/seed61375155/trawl/internal/vfs"
 )
 
 var testMagic = [4]byte{0xfa, 0xbf, 0xb5, 0xda}
@@ -163,11 +165,11 @@ func FuzzScanner(f *testing.F) {
 // TestScanDir reads files in order, with the key beside them, and can stop.
 func TestScanDir(t *testing.T) {
 	dir := t.TempDir()
-	key, err := InitKey(dir, true)
+	key, err := InitKey(vfs.OS, dir, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := NewFiles(dir, Blocks, testMagic, key)
+	files := NewFiles(vfs.OS, dir, Blocks, testMagic, key)
 	defer files.Close()
 	for i := range 3 {
 		end := int64(0)
@@ -181,7 +183,7 @@ func TestScanDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []byte
-	for record, err := range ScanDir(dir, testMagic, MaxBlockSize) {
+	for record, err := range ScanDir(vfs.OS, dir, testMagic, MaxBlockSize) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +208,7 @@ func TestScanDir(t *testing.T) {
 			t.Fatalf("missing file: %v", err)
 		}
 	}
-	for _, err := range ScanDir(filepath.Join(dir, "none"), testMagic, MaxBlockSize) {
+	for _, err := range ScanDir(vfs.OS, filepath.Join(dir, "none"), testMagic, MaxBlockSize) {
 		t.Fatalf("missing directory: %v", err)
 	}
 }

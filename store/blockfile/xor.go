@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/seed61375155/trawl/internal/vfs"
@@ -47,8 +46,8 @@ func (k Key) XOR(b []byte, offset int64) {
 
 // LoadKey reads xor.dat in dir. Without the file the key is zero. An xor.dat of
 // another size than 8 bytes is [ErrCorrupt].
-func LoadKey(dir string) (Key, error) {
-	stored, err := vfs.ReadFile(vfs.OS, filepath.Join(dir, keyFile), maxKeyFile)
+func LoadKey(disk vfs.FS, dir string) (Key, error) {
+	stored, err := vfs.ReadFile(disk, filepath.Join(dir, keyFile), maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Key{}, nil
 	}
@@ -65,16 +64,16 @@ func LoadKey(dir string) (Key, error) {
 // otherwise one is written: with a random key when obfuscate is set and dir has
 // no block files yet, with zeros else. Switching obfuscation off where a key is
 // in use is [ErrKeyStored].
-func InitKey(dir string, obfuscate bool) (Key, error) {
+func InitKey(disk vfs.FS, dir string, obfuscate bool) (Key, error) {
 	path := filepath.Join(dir, keyFile)
-	if _, err := os.Stat(path); err == nil {
-		key, err := LoadKey(dir)
+	if _, err := disk.Stat(path); err == nil {
+		key, err := LoadKey(disk, dir)
 		if err == nil && key != (Key{}) && !obfuscate {
 			return Key{}, fmt.Errorf("%w! Stored key: '%x', stored path: '%s'", ErrKeyStored, key[:], path)
 		}
 		return key, err
 	}
-	numbers, err := Blocks.Numbers(dir)
+	numbers, err := Blocks.Numbers(disk, dir)
 	if err != nil {
 		return Key{}, err
 	}
@@ -82,13 +81,13 @@ func InitKey(dir string, obfuscate bool) (Key, error) {
 	if obfuscate && len(numbers) == 0 {
 		_, _ = rand.Read(key[:]) // never fails
 	}
-	return key, writeKey(path, key)
+	return key, writeKey(disk, path, key)
 }
 
 // writeKey makes the key durable under its name in one step: a half-written
 // xor.dat would make every block unreadable.
-func writeKey(path string, key Key) error {
-	if err := atomicfile.Write(vfs.OS, path, key[:], 0o600); err != nil {
+func writeKey(disk vfs.FS, path string, key Key) error {
+	if err := atomicfile.Write(disk, path, key[:], 0o600); err != nil {
 		return fmt.Errorf("write XOR key: %w", err)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -229,7 +230,7 @@ func wantBlocks(tb testing.TB, db *DB, blocks []*wire.MsgBlock) {
 // blockBytes sums the sizes of all files of a kind.
 func blockBytes(tb testing.TB, o Options, kind blockfile.Kind) (total int64) {
 	tb.Helper()
-	numbers, err := kind.Numbers(o.BlocksDir)
+	numbers, err := kind.Numbers(vfs.OS, o.BlocksDir)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -35,10 +35,10 @@
 package chaindb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -49,11 +49,14 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/internal/dbstorage"
 )
 
 // Options say where a chain database lies and how it is written.
 type Options struct {
+	FS        vfs.FS  // nil: the operating system's
 	Dir       string  // metadata: a leveldb folder of its own; made when missing
 	BlocksDir string  // blk and rev files and xor.dat; made when missing
 	Magic     [4]byte // of the network, as it appears on the wire
@@ -67,6 +70,8 @@ type Options struct {
 	HeaderLen func(raw []byte) int
 
 	Log *slog.Logger // nil: slog.Default
+
+	writeBuffer int // bytes of metadata in memory; 0: what a node wants
 }
 
 // reader is what a leveldb snapshot and the database itself have in common.
@@ -80,6 +85,7 @@ type reader interface {
 type DB struct {
 	o      Options
 	ldb    *leveldb.DB
+	folder *dbstorage.Storage // ldb's
 	blocks *blockfile.Files
 	undo   *blockfile.Files
 	gate   gate
@@ -96,6 +102,8 @@ type DB struct {
 	synced  uint64 // number of the last commit that is durable
 	last    blockShape
 	held    map[int][]chainhash.Hash // blocks by file; nil unless prunable
+	failed  error                    // of a write: what follows it might be lost
+	stuck   bool                     // ldb may not close: see writeTables
 
 	// published guards dir together with the state of ldb that it belongs to.
 	published sync.RWMutex
@@ -115,32 +123,36 @@ func Open(o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
 	if err := refuseForeign(o.Dir); err != nil {
 		return nil, err
 	}
 	for _, dir := range []string{o.Dir, o.BlocksDir} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := vfs.MakeDir(o.FS, dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open chain database: %w", err)
 		}
 	}
-	key, err := blockfile.InitKey(o.BlocksDir, o.XOR)
+	key, err := blockfile.InitKey(o.FS, o.BlocksDir, o.XOR)
 	if err != nil {
 		return nil, fmt.Errorf("open chain database: %w", err)
 	}
-	ldb, err := openLevelDB(o.Dir)
+	ldb, folder, err := openLevelDB(&o)
 	if err != nil {
 		return nil, err
 	}
 	db := &DB{
 		o:      o,
 		ldb:    ldb,
-		blocks: blockfile.NewFiles(o.BlocksDir, blockfile.Blocks, o.Magic, key),
-		undo:   blockfile.NewFiles(o.BlocksDir, blockfile.Undo, o.Magic, key),
+		folder: folder,
+		blocks: blockfile.NewFiles(o.FS, o.BlocksDir, blockfile.Blocks, o.Magic, key),
+		undo:   blockfile.NewFiles(o.FS, o.BlocksDir, blockfile.Undo, o.Magic, key),
 		ends:   map[int]fileEnds{},
 	}
 	db.gate.init()
 	if err := db.load(); err != nil {
-		return nil, errors.Join(err, ldb.Close())
+		return nil, errors.Join(err, ldb.Close(), folder.Close())
 	}
 	return db, nil
 }
@@ -148,21 +160,26 @@ func Open(o Options) (*DB, error) {
 // openLevelDB opens the metadata. goleveldb's RecoverFile is not used when that
 // fails: it drops tables that it cannot read and can bring deleted keys back,
 // and a UTXO set with such a hole would pass for a good one.
-func openLevelDB(dir string) (*leveldb.DB, error) {
-	ldb, err := leveldb.OpenFile(dir, &opt.Options{
+func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
+	const buffer = 16 * opt.MiB
+	folder, err := dbstorage.Open(o.FS, o.Dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open chain database in %s: %w", o.Dir, err)
+	}
+	ldb, err := leveldb.Open(folder, &opt.Options{
 		BlockCacheCapacity:     32 * opt.MiB,
-		WriteBuffer:            16 * opt.MiB,
+		WriteBuffer:            cmp.Or(o.writeBuffer, buffer),
 		OpenFilesCacheCapacity: 64,
 		Filter:                 filter.NewBloomFilter(10),
 		DisableSeeksCompaction: true,
 	})
 	switch err = fromLevelDB(err); {
 	case errors.Is(err, ErrCorrupt):
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, nil, errors.Join(fmt.Errorf("%w: %w", ErrDamaged, err), folder.Close())
 	case err != nil:
-		return nil, fmt.Errorf("open chain database in %s: %w", dir, err)
+		return nil, nil, errors.Join(fmt.Errorf("open chain database in %s: %w", o.Dir, err), folder.Close())
 	}
-	return ldb, nil
+	return ldb, folder, nil
 }
 
 // BTCD returns the database in the form that btcd's blockchain package uses.
@@ -176,7 +193,24 @@ func (db *DB) Close() error {
 	if !db.gate.close() {
 		return ErrClosed
 	}
-	return errors.Join(db.sync(), db.ldb.Close(), db.blocks.Close(), db.undo.Close())
+	err := db.sync()
+	if errors.Is(err, ErrFailed) {
+		err = nil // whoever caused it was told
+	}
+	return errors.Join(err, db.closeLevelDB(), db.folder.Close(), db.blocks.Close(), db.undo.Close())
+}
+
+// closeLevelDB closes the metadata. That of which it is not known whether it can be
+// closed is left alone, with its folder frozen.
+func (db *DB) closeLevelDB() error {
+	db.writer.Lock()
+	defer db.writer.Unlock()
+	if !db.stuck {
+		return db.ldb.Close()
+	}
+	db.folder.Freeze()
+	go db.ldb.Close() // ends what it has in the background; may wait for ever itself
+	return nil
 }
 
 // fileLimit returns the size that block files stay below.

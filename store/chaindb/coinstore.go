@@ -56,6 +56,9 @@ func (s *CoinStore) WriteCoins(tip *chainhash.Hash, size int, changes func(put f
 		return err
 	}
 	defer t.close()
+	if err := s.db.writable(); err != nil {
+		return err
+	}
 	if size > smallFlush {
 		return s.writeTables(tip, changes)
 	}
@@ -78,9 +81,14 @@ func coinsTipKey() []byte { return bucketID(0).item([]byte(coinsTipName)) }
 
 // writeTables writes changes as tables of their own, which are durable and become
 // visible together.
+//
+// goleveldb keeps locks when a transaction cannot be begun or committed. Nothing can
+// be written any more then, and to close it would wait for ever.
 func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, value []byte) error) error) error {
 	t, err := s.db.ldb.OpenTransaction()
 	if err != nil {
+		s.db.stuck = true
+		_ = s.db.fail(err)
 		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
 	}
 	defer t.Discard()
@@ -88,15 +96,18 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 	err = changes(func(key, value []byte) error {
 		whole = append(whole[:len(s.prefix)], key...)
 		if value == nil {
-			return t.Delete(whole, nil)
+			return s.db.fail(t.Delete(whole, nil))
 		}
-		return t.Put(whole, value, nil)
+		return s.db.fail(t.Put(whole, value, nil))
 	})
 	if err == nil {
-		err = t.Put(coinsTipKey(), tip[:], nil)
+		err = s.db.fail(t.Put(coinsTipKey(), tip[:], nil))
 	}
 	if err == nil {
-		err = t.Commit()
+		err = s.db.fail(t.Commit())
+		if s.db.stuck = err != nil; s.db.stuck {
+			s.db.folder.Freeze() // the tables may count already: they must not be removed
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))

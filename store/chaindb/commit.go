@@ -42,6 +42,9 @@ func (t *tx) commit() error {
 	if len(t.blocks) == 0 && len(t.undo) == 0 && len(t.pending) == 0 {
 		return nil
 	}
+	if err := t.db.writable(); err != nil {
+		return database.Error{ErrorCode: database.ErrDriverSpecific, Description: "commit", Err: err}
+	}
 	w := &writing{
 		db:      t.db,
 		batch:   leveldb.MakeBatch(t.batchSize()),
@@ -174,11 +177,11 @@ func (w *writing) finish(t *tx) error {
 // reader may get one of the two without the other.
 func (t *tx) publish(batch *leveldb.Batch) error {
 	if !t.newDir {
-		return t.db.ldb.Write(batch, nil)
+		return t.db.fail(t.db.ldb.Write(batch, nil))
 	}
 	t.db.published.Lock()
 	defer t.db.published.Unlock()
-	err := t.db.ldb.Write(batch, nil)
+	err := t.db.fail(t.db.ldb.Write(batch, nil))
 	if err == nil {
 		t.db.dir = t.dir
 	}

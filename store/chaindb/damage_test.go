@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -58,7 +59,7 @@ func corrupt(t *testing.T, path string, offset int64, b ...byte) {
 // lastOf returns the path of the highest numbered file of a kind.
 func lastOf(t *testing.T, o Options, kind blockfile.Kind) (path string, number int) {
 	t.Helper()
-	numbers, err := kind.Numbers(o.BlocksDir)
+	numbers, err := kind.Numbers(vfs.OS, o.BlocksDir)
 	if err != nil || len(numbers) == 0 {
 		t.Fatalf("no %s files: %v", kind, err)
 	}
@@ -129,21 +130,23 @@ func TestDamaged(t *testing.T) {
 		}},
 		{"commit lost", func(t *testing.T, o Options) {
 			t.Helper()
-			ldb, err := openLevelDB(o.Dir)
+			o.FS = vfs.OS
+			ldb, folder, err := openLevelDB(&o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(ldb.Delete(numberKey(prefixCommit, db.seq-1), nil), ldb.Close()); err != nil {
+			if err := errors.Join(ldb.Delete(numberKey(prefixCommit, db.seq-1), nil), ldb.Close(), folder.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}},
 		{"sync record lost", func(t *testing.T, o Options) {
 			t.Helper()
-			ldb, err := openLevelDB(o.Dir)
+			o.FS = vfs.OS
+			ldb, folder, err := openLevelDB(&o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(ldb.Delete(syncedKey, nil), ldb.Close()); err != nil {
+			if err := errors.Join(ldb.Delete(syncedKey, nil), ldb.Close(), folder.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}},

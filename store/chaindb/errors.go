@@ -28,6 +28,9 @@ var (
 	ErrDamaged = errors.New("chain database damaged")
 	// ErrClosed reports the use of a closed database.
 	ErrClosed = errors.New("chain database closed")
+	// ErrFailed reports a write after one that failed, until the database is opened
+	// again.
+	ErrFailed = errors.New("chain database takes no writes after a failure")
 	// ErrWrongNetwork reports, from [Open], the database of another network.
 	ErrWrongNetwork = errors.New("chain database belongs to another network")
 	// ErrNewer reports a database that a later revision has written.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/syndtr/goleveldb/leveldb"
-	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -42,11 +41,11 @@ func (db *DB) load() error {
 // written goes behind them.
 func (db *DB) create() error {
 	if db.o.Prunable {
-		if err := dropLoose(db.o.BlocksDir); err != nil {
+		if err := dropLoose(db.o.FS, db.o.BlocksDir); err != nil {
 			return err
 		}
 	}
-	numbers, err := blockfile.Blocks.Numbers(db.o.BlocksDir)
+	numbers, err := blockfile.Blocks.Numbers(db.o.FS, db.o.BlocksDir)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (db *DB) create() error {
 	}
 	batch.Put(syncedKey, make([]byte, 8))
 	batch.Put(formatKey, db.format())
-	return db.ldb.Write(batch, &opt.WriteOptions{Sync: true})
+	return db.writeDurably(batch)
 }
 
 // format is the value of the format record: version and network.

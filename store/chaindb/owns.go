@@ -8,6 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/internal/dbfiles"
 )
@@ -101,7 +102,7 @@ func owns(key, value []byte) bool {
 // fits no folder. The genesis block proves nothing: every chain begins with it, at
 // the same place.
 func (f *Finding) Fits(blocksDir string) (bool, error) {
-	key, err := blockfile.LoadKey(blocksDir)
+	key, err := blockfile.LoadKey(vfs.OS, blocksDir)
 	if err != nil {
 		return false, err
 	}

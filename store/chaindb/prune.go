@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 	"github.com/syndtr/goleveldb/leveldb"
-	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -75,6 +74,9 @@ func (db *DB) Prune(numbers []int) error {
 func (db *DB) notePruned(numbers []int) error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
+	if err := db.writable(); err != nil {
+		return err
+	}
 	batch := new(leveldb.Batch)
 	for _, n := range numbers {
 		if _, ok := db.ends[n]; !ok || n == db.current {
@@ -93,7 +95,7 @@ func (db *DB) notePruned(numbers []int) error {
 	}
 	db.published.Lock()
 	defer db.published.Unlock()
-	if err := db.ldb.Write(batch, &opt.WriteOptions{Sync: true}); err != nil {
+	if err := db.writeDurably(batch); err != nil { // before the files go
 		return err
 	}
 	gone := maps.Clone(db.gone)
@@ -266,8 +268,8 @@ func (db *DB) hold(file int, hash chainhash.Hash) {
 // dropLoose removes the block files that follow a gap, before a prunable database is
 // made anew over them: nothing leads up to their blocks, which come from the network
 // again.
-func dropLoose(dir string) error {
-	numbers, err := blockfile.Blocks.Numbers(dir)
+func dropLoose(disk vfs.FS, dir string) error {
+	numbers, err := blockfile.Blocks.Numbers(disk, dir)
 	if err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func dropLoose(dir string) error {
 		if n == i {
 			continue
 		}
-		if err := os.Remove(blockfile.Blocks.Path(dir, n)); err != nil {
+		if err := disk.Remove(blockfile.Blocks.Path(dir, n)); err != nil {
 			return fmt.Errorf("remove block file behind a gap: %w", err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/syndtr/goleveldb/leveldb"
-	"github.com/syndtr/goleveldb/leveldb/opt"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -19,24 +19,27 @@ import (
 // open, so that [Open] makes new ones over the blocks that are there. It is
 // also what -reindex does. Blocks are not touched.
 func Rebuild(o Options) error {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
 	if err := refuseForeign(o.Dir); err != nil {
 		return err
 	}
 	// Renamed first: half a leveldb folder must not be taken for a whole one.
 	old := o.Dir + ".old"
-	err := os.RemoveAll(old)
+	err := vfs.RemoveAll(o.FS, old)
 	if err == nil {
-		err = os.Rename(o.Dir, old)
+		err = o.FS.Rename(o.Dir, old)
 	}
 	if err == nil || errors.Is(err, os.ErrNotExist) {
-		err = os.RemoveAll(old)
+		err = vfs.RemoveAll(o.FS, old)
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild chain database: %w", err)
 	}
-	numbers, err := blockfile.Undo.Numbers(o.BlocksDir)
+	numbers, err := blockfile.Undo.Numbers(o.FS, o.BlocksDir)
 	for _, n := range numbers {
-		err = errors.Join(err, os.Remove(blockfile.Undo.Path(o.BlocksDir, n)))
+		err = errors.Join(err, o.FS.Remove(blockfile.Undo.Path(o.BlocksDir, n)))
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild chain database: %w", err)
@@ -60,7 +63,7 @@ func (db *DB) Reloading() bool {
 // ends the iteration.
 func (db *DB) Reload() iter.Seq2[blockfile.Record, error] {
 	return func(yield func(blockfile.Record, error) bool) {
-		for record, err := range blockfile.ScanDir(db.o.BlocksDir, db.o.Magic, blockfile.MaxBlockSize) {
+		for record, err := range blockfile.ScanDir(db.o.FS, db.o.BlocksDir, db.o.Magic, blockfile.MaxBlockSize) {
 			if err == nil {
 				err = db.remember(record)
 			}
@@ -80,7 +83,15 @@ func (db *DB) ReloadDone() error {
 		return err
 	}
 	defer db.gate.leave()
-	if err := db.ldb.Delete(reloadKey, &opt.WriteOptions{Sync: true}); err != nil {
+	batch := new(leveldb.Batch)
+	batch.Delete(reloadKey)
+	db.writer.Lock()
+	err := db.writable()
+	if err == nil {
+		err = db.writeDurably(batch)
+	}
+	db.writer.Unlock()
+	if err != nil {
 		return fmt.Errorf("end of reload: %w", fromLevelDB(err))
 	}
 	db.found.clear()

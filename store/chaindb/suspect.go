@@ -10,7 +10,6 @@ import (
 	"github.com/syndtr/goleveldb/leveldb/opt"
 	"github.com/syndtr/goleveldb/leveldb/util"
 
-	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
@@ -32,7 +31,7 @@ func (db *DB) seen(err error) error {
 		db.suspect.Do(func() {
 			db.o.Log.Error(damagedText, "err", damage)
 			note := filepath.Join(db.o.Dir, suspectFile)
-			if err := atomicfile.Write(vfs.OS, note, []byte(err.Error()+"\n"), 0o600); err != nil {
+			if err := atomicfile.Write(db.o.FS, note, []byte(err.Error()+"\n"), 0o600); err != nil {
 				db.o.Log.Error("this could not be noted for the next start", "err", err)
 			}
 		})
@@ -56,7 +55,7 @@ func (db *DB) mustRead(err error) {
 // more than a fault of the memory where everything can be read.
 func (db *DB) checkSuspect() error {
 	note := filepath.Join(db.o.Dir, suspectFile)
-	if _, err := os.Stat(note); errors.Is(err, os.ErrNotExist) {
+	if _, err := db.o.FS.Stat(note); errors.Is(err, os.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return err
@@ -70,7 +69,7 @@ func (db *DB) checkSuspect() error {
 		return err
 	}
 	db.o.Log.Info("the chain database is sound")
-	return errors.Join(os.Remove(note), vfs.OS.SyncDir(db.o.Dir))
+	return errors.Join(db.o.FS.Remove(note), db.folder.SyncDir())
 }
 
 // checkKey looks for some blocks in their files. With the wrong key nothing that the

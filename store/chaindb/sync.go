@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/opt"
@@ -26,45 +23,55 @@ func (db *DB) Sync() error {
 func (db *DB) sync() error {
 	db.writer.Lock()
 	defer db.writer.Unlock()
+	if err := db.writable(); err != nil {
+		return err
+	}
 	if db.seq == db.synced {
 		return nil
 	}
-	// The files come first: metadata must not name what is not there.
-	if err := errors.Join(db.blocks.Sync(), db.undo.Sync(), db.syncJournals()); err != nil {
-		return fmt.Errorf("sync chain database: %w", err)
+	// The files come first: metadata must not name what is not there. goleveldb syncs
+	// its newest journal only, and an older one is in use until what it holds is in a
+	// table.
+	err := errors.Join(db.blocks.Sync(), db.undo.Sync(), db.folder.SyncJournals())
+	if err != nil {
+		return fmt.Errorf("sync chain database: %w", db.fail(err))
 	}
 	batch := new(leveldb.Batch)
 	for n := db.synced + 1; n <= db.seq; n++ {
 		batch.Delete(numberKey(prefixCommit, n))
 	}
 	batch.Put(syncedKey, binary.BigEndian.AppendUint64(nil, db.seq))
-	if err := db.ldb.Write(batch, &opt.WriteOptions{Sync: true}); err != nil {
+	if err := db.writeDurably(batch); err != nil {
 		return fmt.Errorf("sync chain database: %w", fromLevelDB(db.seen(err)))
 	}
 	db.synced = db.seq
-	return syncPath(db.o.Dir)
+	return nil
 }
 
-// syncJournals makes leveldb's journals durable. goleveldb syncs the newest
-// one only, and an older one is in use until its content is in a table.
-func (db *DB) syncJournals() error {
-	journals, err := fs.Glob(os.DirFS(db.o.Dir), "*.log")
-	if err != nil {
-		return err
-	}
-	for _, name := range journals {
-		if err := syncPath(filepath.Join(db.o.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // in a table by now
-			return err
-		}
+// writable reports why nothing can be written. writer is held.
+func (db *DB) writable() error {
+	if db.failed != nil {
+		return fmt.Errorf("%w: %w", ErrFailed, db.failed)
 	}
 	return nil
 }
 
-// syncPath makes a file or the entries of a directory durable.
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
+// fail notes an error of a write or a sync, and returns it. What comes after one
+// might be lost, and a sync that is tried again may say that what the system has
+// dropped is on the disk. writer is held.
+func (db *DB) fail(err error) error {
+	if err != nil && db.failed == nil {
+		db.failed = err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return err
+}
+
+// writeDurably writes a batch that survives a loss of power. writer is held, or
+// nobody else has the database yet.
+func (db *DB) writeDurably(batch *leveldb.Batch) error {
+	err := db.ldb.Write(batch, &opt.WriteOptions{Sync: true})
+	if err == nil {
+		err = db.folder.SyncDir() // the write may have begun a journal
+	}
+	return db.fail(err)
 }

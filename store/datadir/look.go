@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/blockrows"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -93,7 +94,7 @@ func lookAtRows(dir string) (dbfiles.Verdict, error) {
 // lookAtBlocks notes block and undo files.
 func (l *looked) lookAtBlocks(dir string) error {
 	for _, kind := range []blockfile.Kind{blockfile.Blocks, blockfile.Undo} {
-		numbers, err := kind.Numbers(dir)
+		numbers, err := kind.Numbers(vfs.OS, dir)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -170,15 +170,27 @@ func every(n int) int {
 	return n
 }
 
-// Whichever call fails, once or from then on: nothing acknowledged is lost, nothing
+// Whichever call fails, once or from then on, or all syncs from then on: nothing acknowledged is lost, nothing
 // wrong is read, and the store goes on when the disk is well again.
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	all := calls(t)
-	for n := 0; n < all; n += every(7) {
+	for n := 0; n < all; n += every(11) {
 		l := newLife(t)
 		fs := faultfs.New()
 		fs.Inject(faultfs.Nth(n, syscall.EIO))
+		l.live(t, fs)
+		l.after(t, l.stored, l.tips)
+
+		l = newLife(t)
+		fs = faultfs.New()
+		failing := faultfs.From(n, syscall.EIO)
+		fs.Inject(func(op faultfs.Op) error {
+			if err := failing(op); op.Kind == faultfs.Sync || op.Kind == faultfs.SyncDir {
+				return err
+			}
+			return nil
+		})
 		l.live(t, fs)
 		l.after(t, l.stored, l.tips)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -100,7 +101,7 @@ func (p *pruned) gone() int32 {
 func (p *pruned) files() (n int) {
 	p.t.Helper()
 	for _, kind := range []blockfile.Kind{blockfile.Blocks, blockfile.Undo} {
-		numbers, err := kind.Numbers(p.blocksDir())
+		numbers, err := kind.Numbers(vfs.OS, p.blocksDir())
 		if err != nil {
 			p.t.Fatal(err)
 		}
