@@ -57,7 +57,7 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	}
 	b := &Block{
 		Hash: hash, Parent: parent, Height: parent.Height + 1, Header: *header, Payload: payload,
-		Work: new(big.Int).Add(parent.Work, work),
+		Work: sum(parent.Work, work),
 	}
 	b.skip = parent.Ancestor(skipHeight(b.Height))
 	b.setStatus(status)
@@ -65,6 +65,13 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	delete(t.tips, parent)
 	t.tips[b] = struct{}{}
 	return b, nil
+}
+
+// sum adds numbers into no more memory than the result needs: big.Int's own has room
+// to grow, for each header of the tree in vain.
+func sum(a, b *big.Int) *big.Int {
+	bits := new(big.Int).Add(a, b).Bits()
+	return new(big.Int).SetBits(append(make([]big.Word, 0, len(bits)), bits...))
 }
 
 // NewChild returns a block on top of another that is in no tree: one that is to be

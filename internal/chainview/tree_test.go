@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -117,3 +118,22 @@ func TestMedianTimePast(t *testing.T) {
 }
 
 func unix(sec int64) time.Time { return time.Unix(sec, 0) }
+
+// Peers can have a node keep as many headers as they have work for: one needs few
+// bytes.
+func TestMemoryOfHeaders(t *testing.T) {
+	const n = 25_000
+	tree := newTree()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	grow(t, tree, tree.Active().Tip(), n, 1)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	per := (after.HeapAlloc - before.HeapAlloc) / n
+	t.Logf("%d bytes a header", per)
+	if per > 330 {
+		t.Errorf("%d bytes a header", per)
+	}
+	runtime.KeepAlive(tree)
+}
