@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/blockchain"
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -194,6 +196,30 @@ func TestFollowsTheChain(t *testing.T) {
 		Script: anyone, Txs: [][]byte{enginetest.Serialize(rival)}, Submit: true, Tries: 1 << 30,
 	})).must(t)
 	r.holds("conflict confirmed", other)
+}
+
+// The pool knows how large the last block was that it chose transactions for, also one
+// without any.
+func TestSizeOfLastBlock(t *testing.T) {
+	r := newRig(t)
+	tx := spend(50*coin-1000, r.coins[0])
+	if err := r.submit(tx); err != nil {
+		t.Fatal(err)
+	}
+	weight := blockchain.GetTransactionWeight(btcutil.NewTx(tx))
+	for _, test := range []struct {
+		ask  messages.SelectTxs
+		want messages.BlockSize
+	}{
+		{messages.SelectTxs{}, messages.BlockSize{Weight: 8000 + weight, Txs: 1}},
+		{messages.SelectTxs{Reserved: 2000}, messages.BlockSize{Weight: 2000 + weight, Txs: 1}},
+		{messages.SelectTxs{Nothing: true}, messages.BlockSize{Weight: 8000}},
+	} {
+		ok(ask.Ask(t.Context(), r.pool, test.ask)).must(t)
+		if got := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolInfo{})).must(t).LastBlock; got == nil || *got != test.want {
+			t.Errorf("%+v: got %+v, want %+v", test.ask, got, test.want)
+		}
+	}
 }
 
 // What spends a coin that a reorganisation makes immature leaves the pool.

@@ -150,6 +150,34 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
+// After a reorganisation those blocks of the new branch are told of that are better than
+// the tip before, and the one that the chain was taken back to.
+func TestReorganisation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.told(r.mine(5)...)
+		fork := r.chain.Active().At(2)
+		branch := []*chainview.Block{fork}
+		grow := func() *chainview.Block {
+			next := r.chain.MineOn(branch[len(branch)-1], chaintest.Template{})
+			branch = append(branch, next)
+			return next
+		}
+		for range 3 {
+			grow()
+		}
+		r.told() // as much work, but later
+		r.told(grow(), grow())
+		r.told()
+		r.told(grow())
+		for _, b := range branch[5:] {
+			r.chain.SetStatus(b, b.Status()|chainview.Failed)
+		}
+		r.chain.SetActive(branch[4])
+		r.told(branch[4])
+	})
+}
+
 // What other programs sent does not become a command.
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package mining_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,22 @@ func TestGetMiningInfo(t *testing.T) {
 		`"target":"7fffff0000000000000000000000000000000000000000000000000000000000"},"warnings":[]}`
 	if got := newRig(t, "regtest").call("getmininginfo", `[]`); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The size of the last block that was put together is shown once there was one.
+func TestSizeOfLastBlock(t *testing.T) {
+	var last *messages.BlockSize
+	r := newRig(t, "regtest", 600)
+	r.pool = func() messages.PoolInfo { return messages.PoolInfo{LastBlock: last} }
+	if got := r.call("getmininginfo", `[]`); strings.Contains(got, "currentblock") {
+		t.Errorf("before there was one: %s", got)
+	}
+	for _, last = range []*messages.BlockSize{{Weight: 8000}, {Weight: 8437, Txs: 1}} {
+		want := fmt.Sprintf(`{"blocks":1,"currentblockweight":%d,"currentblocktx":%d,`, last.Weight, last.Txs)
+		if got := r.call("getmininginfo", `[]`); !strings.HasPrefix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -32,6 +33,7 @@ type rig struct {
 	t     *testing.T
 	table *command.Table
 	chain *actortest.Probe
+	pool  func() messages.PoolInfo
 }
 
 // The times of the chain's blocks are given in seconds after the first one.
@@ -45,12 +47,12 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 		t.Fatal(err)
 	}
 	sys := actortest.New(t)
-	r := &rig{t: t, chain: sys.Probe("chain")}
+	r := &rig{t: t, chain: sys.Probe("chain"), pool: func() messages.PoolInfo { return messages.PoolInfo{Loaded: true} }}
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
 		Network: network,
 		Chain:   chainOf(t, network, times...),
 		Actor:   r.chain.Ref,
-		Pool:    sys.EmptyPool(),
+		Pool:    sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.emptyPool) }),
 		Now:     func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
 		Blocks:  mining.Blocks{MinTxFee: 1},
 	}))
@@ -58,6 +60,18 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// emptyPool plays a pool of unconfirmed transactions in which there is nothing.
+func (r *rig) emptyPool(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+		m.Answer(r.pool(), nil)
+	case *ask.Call[messages.SelectTxs, messages.BlockTxs]:
+		m.Answer(messages.BlockTxs{}, nil)
+	default:
+		ask.Unhandled(c)
+	}
 }
 
 // reader is a chain of which there are only headers.

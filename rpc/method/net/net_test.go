@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/wire"
@@ -106,6 +107,24 @@ func TestNoNetworking(t *testing.T) {
 	}
 	if got := call(t, net.Deps{}, "getpeerinfo"); got != "[]" {
 		t.Errorf("peers: %s", got)
+	}
+}
+
+// A ping that took less than a microsecond is shown as 0, none is not shown.
+func TestMinPing(t *testing.T) {
+	for _, test := range []struct {
+		peer messages.PeerInfo
+		want string
+	}{
+		{messages.PeerInfo{}, ""},
+		{messages.PeerInfo{Pinged: true}, `"minping":0,`},
+		{messages.PeerInfo{Pinged: true, MinPing: time.Microsecond - 1}, `"minping":0,`},
+		{messages.PeerInfo{Pinged: true, MinPing: 1500 * time.Microsecond}, `"minping":0.0015,`},
+	} {
+		got := call(t, net.Deps{Peers: (&table{peers: []messages.PeerInfo{test.peer}}).start(t)}, "getpeerinfo")
+		if test.want == "" && strings.Contains(got, "minping") || !strings.Contains(got, test.want) {
+			t.Errorf("%+v: got %s", test.peer, got)
+		}
 	}
 }
 

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The program ends by itself once the chain has so many blocks, not before.
+func TestStopAtHeight(t *testing.T) {
+	d := runDaemon(t, "-rpcuser=u", "-rpcpassword="+password, "-listen=0", "-connect=0", "-printtoconsole=0", "-stopatheight=3")
+	login := "u:" + password
+	mine := func(blocks string) string {
+		return d.post(t, login, `{"method":"generatetodescriptor","params":[`+blocks+`,"raw(51)"]}`)
+	}
+	mine("2")
+	if got := d.post(t, login, `{"method":"getblockcount"}`); !strings.Contains(got, `"result":2,`) {
+		t.Fatalf("got %s", got)
+	}
+	select {
+	case status := <-d.status:
+		t.Fatalf("ended at height 2 with status %d", status)
+	case <-time.After(100 * time.Millisecond):
+	}
+	mine("1")
+	select {
+	case status := <-d.status:
+		if status != 0 {
+			t.Errorf("status %d: %s", status, d.stderr.String())
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("goes on")
+	}
+}
