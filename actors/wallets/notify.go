@@ -32,15 +32,13 @@ func (w *Wallet) publishTx(id chainhash.Hash) {
 	w.cfg.TxChanges.Publish(news)
 }
 
-// publishAgain publishes the wallet's transactions in a block that a rescan has
-// found as it was. Changed ones are published when they are written.
-func (w *Wallet) publishAgain(b *wallet.Block, scanned wallet.Synced) {
-	if w.cfg.TxChanges == nil || scanned.Changed {
+// publishAgain publishes the wallet's transactions that a rescan has found as they
+// were. Changed ones are published when they are written.
+func (w *Wallet) publishAgain(scanned wallet.Synced) {
+	if w.cfg.TxChanges == nil {
 		return
 	}
-	for _, t := range b.Txs {
-		if in, confirmed := w.ledger.BlockOf(t.TxHash()); confirmed && in.Hash == b.Hash {
-			w.publishTx(t.TxHash())
-		}
+	for _, id := range scanned.Same {
+		w.publishTx(id)
 	}
 }

@@ -232,7 +232,7 @@ func (w *Wallet) scan(c actor.Context, m rescanRead) {
 			return
 		}
 		r.todo = r.todo[1:]
-		w.publishAgain(b, w.ledger.ScanBlock(b, w.cfg.now()))
+		w.publishAgain(w.ledger.ScanBlock(b, w.cfg.now()))
 		r.next = block.Height + 1
 		if w.wantsKeys() {
 			w.save(c, nil)

@@ -35,7 +35,7 @@ func waitForFiles(t *testing.T, dir string, n int) []string {
 }
 
 // The commands of the options are run: for each block, for each transaction of a
-// wallet, with what they are about. One that never ends does not hold the end up.
+// wallet, with what they are about, and for those that a rescan finds. One that never ends does not hold the end up.
 func TestNotifyCommands(t *testing.T) {
 	blocks, txs := t.TempDir(), t.TempDir()
 	d := runDaemon(
@@ -61,6 +61,13 @@ func TestNotifyCommands(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
+	for _, name := range waitForFiles(t, txs, 5) {
+		if err := os.Remove(filepath.Join(txs, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.post(t, login, `{"method":"rescanblockchain"}`)
+	waitForFiles(t, txs, 5) // what a rescan finds again is told again
 	if err := os.WriteFile(filepath.Join(blocks, "slow"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

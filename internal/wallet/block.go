@@ -37,6 +37,9 @@ type Synced struct {
 	// Changed is set when a transaction concerned the wallet.
 	Changed bool
 
+	// Same are the transactions that concern the wallet and were known as they are.
+	Same []chainhash.Hash
+
 	// Save is set when the best block should be saved with the changes.
 	Save bool
 
@@ -93,12 +96,17 @@ func (w *Wallet) ScanBlock(b *Block, now int64) Synced {
 
 func (w *Wallet) syncBlock(b *Block, s sync) Synced {
 	known := len(w.mine)
-	changed := false
+	var synced Synced
 	for i, t := range b.Txs {
 		s.state = state{kind: confirmed, block: b.BlockRef, index: int32(i)}
-		changed = w.sync(t, s) || changed
+		effect := w.sync(t, s)
+		synced.Changed = synced.Changed || effect != foreignTx
+		if effect == sameTx {
+			synced.Same = append(synced.Same, t.TxHash())
+		}
 	}
-	return Synced{Changed: changed, Scripts: w.mine[known:]}
+	synced.Scripts = w.mine[known:]
+	return synced
 }
 
 // DisconnectBlock takes back a block, the tip; prev becomes the tip. Transactions
@@ -122,7 +130,7 @@ func (w *Wallet) DisconnectBlock(b *Block, prev messages.Tip, now int64) Synced 
 	}
 	known, changed := len(w.mine), len(touched) > 0
 	for _, t := range b.Txs {
-		changed = w.sync(t, sync{now: now}) || changed
+		changed = w.sync(t, sync{now: now}) != foreignTx || changed
 	}
 	w.SetTip(prev)
 	return Synced{Changed: changed, Save: true, Scripts: w.mine[known:]}

@@ -15,7 +15,7 @@ func (w *Wallet) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
 		return Synced{}
 	}
 	known := len(w.mine)
-	changed := w.sync(transaction, sync{state: state{kind: inMempool}, now: now})
+	concerned := w.sync(transaction, sync{state: state{kind: inMempool}, now: now}) != foreignTx
 	id := transaction.TxHash()
 	w.againstMempool(transaction, func(t *tx) bool {
 		if t.conflicts[id] {
@@ -27,7 +27,7 @@ func (w *Wallet) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
 		t.conflicts[id] = true
 		return true
 	})
-	return Synced{Changed: changed, Scripts: w.mine[known:]}
+	return Synced{Changed: concerned, Scripts: w.mine[known:]}
 }
 
 // RemoveMempoolTx notes that a transaction has left the mempool, and not because

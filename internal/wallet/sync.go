@@ -17,32 +17,44 @@ type sync struct {
 	rescan bool // in a block that is older than the tip
 }
 
-// sync takes in a transaction if it concerns the wallet, and reports whether it
-// does. A block that spends what others of the wallet spend settles those.
-func (w *Wallet) sync(transaction *wire.MsgTx, s sync) bool {
+// An effect is what a transaction is for the wallet.
+type effect uint8
+
+const (
+	foreignTx effect = iota // none of its concern
+	sameTx                  // known as it is
+	changedTx               // new, or seen in another way
+)
+
+// sync takes in a transaction if it concerns the wallet, and tells what it was for
+// it. A block that spends what others of the wallet spend settles those.
+func (w *Wallet) sync(transaction *wire.MsgTx, s sync) effect {
 	id := transaction.TxHash()
 	if s.state.kind == confirmed {
 		w.markConflicts(transaction, id, s.state.block)
 	}
 	if w.txs[id] == nil && !w.paysMe(transaction) && !w.fromMe(transaction) {
-		return false
+		return foreignTx
 	}
 	for _, out := range transaction.TxOut {
 		if paid := w.scripts[string(out.PkScript)]; paid != nil && paid.mine() {
 			w.markUsed(paid)
 		}
 	}
-	w.take(transaction, id, s)
-	return true
+	if w.take(transaction, id, s) {
+		return changedTx
+	}
+	return sameTx
 }
 
-// take adds a transaction of the wallet or brings its state up to date.
-func (w *Wallet) take(transaction *wire.MsgTx, id chainhash.Hash, s sync) {
+// take adds a transaction of the wallet or brings its state up to date. It reports
+// whether that changed anything.
+func (w *Wallet) take(transaction *wire.MsgTx, id chainhash.Hash, s sync) (changed bool) {
 	if w.flags.Has(walletfile.AvoidReuse) {
 		w.markSpentFrom(transaction)
 	}
 	t := w.txs[id]
-	changed := t == nil
+	changed = t == nil
 	if t == nil {
 		t = w.enter(transaction, id, s)
 	} else if !t.state.sameKind(s.state) || t.state.inBlock() && t.state.block.Hash != s.state.block.Hash {
@@ -58,6 +70,7 @@ func (w *Wallet) take(transaction *wire.MsgTx, id chainhash.Hash, s sync) {
 	if changed {
 		w.writeTx(t)
 	}
+	return changed
 }
 
 // enter adds a transaction that is new to the wallet.
