@@ -29,6 +29,7 @@ type Node struct {
 	tip       *ask.Topic[messages.TipChanged]
 	pool      *ask.Feed[messages.PoolChanged]
 	raised    ask.Feed[messages.WarningRaised]
+	warned    ask.Feed[messages.WarningChanged]
 	walletTxs ask.Feed[messages.WalletTxChanged]
 	walletDir *ask.Directory
 	rejoin    ask.Topic[link.Restarted] // relay is to hear of the peers again

@@ -138,7 +138,7 @@ func (n *Node) opener() *opener.Opener {
 
 func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 	return n.spawn(alertsPart, alerts.New(alerts.Config{
-		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Raised: &n.raised, Log: n.cfg.Log,
+		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Changed: &n.warned, Raised: &n.raised, Log: n.cfg.Log,
 	}), alerts.Requests, nil)
 }
 
@@ -266,7 +266,7 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters, Workers: n.cfg.Workers,
 		Fetch: n.fetch(u), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast, Forget: w.Forget,
-		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Log: n.cfg.Log,
+		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err

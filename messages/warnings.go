@@ -1,8 +1,15 @@
 package messages
 
-// GetWarnings asks for what the operator should know of the chain, in Core's words,
-// as of the present tip.
+// GetWarnings asks for what the operator should know: of the chain as of the present
+// tip, in Core's words, then of the wallets.
 type GetWarnings struct{ Asks[[]string] }
+
+// WarningChanged says what the operator should know of a part of the node, instead of
+// what was said of it before. It is said again while it lasts.
+type WarningChanged struct {
+	Of   string // the part, as in `wallet "name"`
+	Text string // empty: nothing any more
+}
 
 // WarningRaised announces a warning that was not there before.
 type WarningRaised struct{ Text string }

@@ -1,5 +1,6 @@
-// Package alerts is the actor that owns what the operator should know of the chain:
-// that miners have decided rules which the node does not know.
+// Package alerts is the actor that owns what the operator should know: that miners
+// have decided rules which the node does not know, and what other parts of the node
+// have told, such as a wallet that cannot be written.
 //
 // It serves [messages.GetWarnings], and publishes each new warning. It looks at every
 // new tip once the node has left its initial download, whose end it notices: the tip
@@ -9,6 +10,7 @@ package alerts
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -25,7 +27,8 @@ type Config struct {
 	View    *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
 	Initial *chainview.InitialDownload
-	Raised  *ask.Feed[messages.WarningRaised] // where new warnings are published
+	Changed *ask.Feed[messages.WarningChanged] // what other parts tell
+	Raised  *ask.Feed[messages.WarningRaised]  // where new warnings are published
 	Log     *slog.Logger
 }
 
@@ -39,9 +42,10 @@ type Alerts struct {
 	cfg     Config
 	unknown *versionbits.Unknown // the worker's while there is one
 
-	worker   *ask.Worker      // looks at a tip; nil when idle
-	seen     *chainview.Block // tip that was looked at last; nil: none was
-	newRules string           // warning of unknown rules that are active; empty: there are none
+	worker   *ask.Worker                // looks at a tip; nil when idle
+	seen     *chainview.Block           // tip that was looked at last; nil: none was
+	newRules string                     // warning of unknown rules that are active; empty: there are none
+	told     *[]messages.WarningChanged // by other parts, one each, the oldest first; of all instances
 
 	waiting []*getWarnings // for the next look
 	served  []*getWarnings // for the one under way
@@ -55,7 +59,10 @@ type looked struct {
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	return func() actor.Actor { return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network)} }
+	var told []messages.WarningChanged
+	return func() actor.Actor {
+		return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network), told: &told}
+	}
 }
 
 // Receive implements actor.Actor.
@@ -63,12 +70,16 @@ func (a *Alerts) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		a.cfg.Tip.Subscribe(c)
+		a.cfg.Changed.Subscribe(c)
 		a.look(c)
 	case *actor.Stopping, *actor.Restarting:
 		a.cfg.Tip.Unsubscribe(c)
+		a.cfg.Changed.Unsubscribe(c)
 		a.worker.Drop()
 	case messages.TipChanged:
 		a.look(c)
+	case messages.WarningChanged:
+		a.changed(m)
 	case looked:
 		a.found(c, m)
 	case *getWarnings:
@@ -124,12 +135,32 @@ func (a *Alerts) found(c actor.Context, m looked) {
 
 func ruleText(bit int) string { return fmt.Sprintf("Unknown new rules activated (versionbit %d)", bit) }
 
+// changed takes over what another part tells.
+func (a *Alerts) changed(m messages.WarningChanged) {
+	told := *a.told
+	at := slices.IndexFunc(told, func(t messages.WarningChanged) bool { return t.Of == m.Of })
+	switch {
+	case at >= 0 && told[at].Text == m.Text:
+		return
+	case at >= 0:
+		told = slices.Delete(told, at, at+1)
+	}
+	if m.Text != "" {
+		told = append(told, m)
+		a.cfg.Raised.Publish(messages.WarningRaised{Text: m.Text})
+	}
+	*a.told = told
+}
+
 // answer tells callers of all warnings.
 func (a *Alerts) answer(calls []*getWarnings) {
 	for _, call := range calls {
 		list := []string{}
 		if a.newRules != "" {
 			list = append(list, a.newRules)
+		}
+		for _, told := range *a.told {
+			list = append(list, told.Text)
 		}
 		call.Answer(list, nil)
 	}

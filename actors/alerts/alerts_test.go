@@ -31,6 +31,7 @@ type rig struct {
 	chain   *chaintest.Chain
 	view    chainview.Current
 	tip     ask.Topic[messages.TipChanged]
+	changed ask.Feed[messages.WarningChanged]
 	raised  ask.Feed[messages.WarningRaised]
 	initial *chainview.InitialDownload
 	left    atomic.Bool // the initial download
@@ -76,7 +77,7 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 			}
 		})
 	})
-	cfg := alerts.Config{Network: net, View: &r.view, Tip: &r.tip, Initial: r.initial, Raised: &r.raised, Log: sys.Log}
+	cfg := alerts.Config{Network: net, View: &r.view, Tip: &r.tip, Initial: r.initial, Changed: &r.changed, Raised: &r.raised, Log: sys.Log}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -157,6 +158,38 @@ func TestInitialDownload(t *testing.T) {
 		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
 			t.Errorf("got %q", got)
 		}
+	})
+}
+
+// What other parts tell stands until they take it back, whatever happens to the actor,
+// and is announced when it is new.
+func TestOtherParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		tell := func(of, text string, want ...string) {
+			t.Helper()
+			r.changed.Publish(messages.WarningChanged{Of: of, Text: text})
+			if got := r.warnings(); !slices.Equal(got, want) {
+				t.Errorf("%s: %q: got %q, want %q", of, text, got, want)
+			}
+		}
+		tell("a", "disk full", "disk full")
+		tell("b", "moved", "disk full", "moved")
+		tell("a", "disk full", "disk full", "moved")
+		tell("a", "gone", "moved", "gone")
+		r.broken.Store(true)
+		r.mine(1, 0)
+		synctest.Wait()
+		tell("b", "", "gone")
+		tell("b", "", "gone")
+		tell("a", "")
+		for _, want := range []string{"disk full", "moved", "gone"} {
+			if got := actortest.Expect[messages.WarningRaised](r.hearer); got.Text != want {
+				t.Errorf("announced %q, want %q", got.Text, want)
+			}
+		}
+		synctest.Wait()
+		r.hearer.Quiet()
 	})
 }
 

@@ -57,6 +57,9 @@ type Config struct {
 	// TxChanges is where changed transactions are published; nil: nowhere.
 	TxChanges *ask.Feed[messages.WalletTxChanged]
 
+	// Warned is where a wallet that cannot be written tells the operator; nil: nowhere.
+	Warned *ask.Feed[messages.WarningChanged]
+
 	Log *slog.Logger
 
 	// Forget is called, by a worker, when a wallet was locked or unloaded: what it

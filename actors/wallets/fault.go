@@ -106,6 +106,7 @@ func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []wal
 	if first {
 		told, j.tell = append(told, j.tell...), nil
 	}
+	w.warn(warningOf(w.name, err))
 	for _, tell := range told {
 		tell(notWritten(err))
 	}
@@ -117,6 +118,22 @@ func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []wal
 	if len(j.tell) > 0 {
 		w.flush(c)
 	}
+}
+
+// warn tells the operator what the wallet needs, empty: nothing.
+func (w *Wallet) warn(text string) {
+	if w.cfg.Warned != nil {
+		w.cfg.Warned.Publish(messages.WarningChanged{Of: fmt.Sprintf("wallet %q", w.name), Text: text})
+	}
+}
+
+// warningOf says what an operator is to do about a wallet that cannot be written.
+func warningOf(name string, err error) string {
+	if errors.Is(err, walletdb.ErrMoved) {
+		return fmt.Sprintf("The file of wallet %q was moved or deleted while the wallet was loaded. "+
+			"Save the wallet to another place with backupwallet before it is unloaded or the node stops.", name)
+	}
+	return fmt.Sprintf("Wallet %q could not be written to disk: %s. It is only read until it can be.", name, walletdb.Reason(err))
 }
 
 // latest leaves the last change of each record.

@@ -83,6 +83,7 @@ func (w *Wallet) wrote(c actor.Context, m written) {
 	}
 	if len(flying) > 0 && w.fault.end() {
 		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
+		w.warn("")
 	}
 	w.publish(flying)
 	for _, tell := range told {

@@ -37,6 +37,7 @@ type rig struct {
 	dir       string // of wallets
 	ref       *ask.Ref
 	changes   ask.Feed[messages.PoolChanged]
+	warned    ask.Feed[messages.WarningChanged]
 }
 
 // setup is what a test changes of a rig.
@@ -96,7 +97,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
-		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes,
+		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

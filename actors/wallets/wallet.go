@@ -325,6 +325,9 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 		w.fault.keep(file)
 		return
 	}
+	if w.fault.present() {
+		w.warn("") // and the log has told what is not in the file
+	}
 	if file != nil {
 		if err := file.Close(); err != nil {
 			w.cfg.Log.Error("wallet not closed cleanly", "wallet", w.label(), "err", err)
