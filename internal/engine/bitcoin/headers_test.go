@@ -144,8 +144,21 @@ func TestBadBlockOfKnownHeader(t *testing.T) {
 	if err := e.Accept(mutated); err == nil {
 		t.Fatal("a mutated block was accepted")
 	}
-	if s := statusOf(t, e, blocks[0]); s.Invalid() {
-		t.Fatalf("a mutated block makes its header invalid: %b", s)
+	fork := solvedHeader(blocks[9], func(h *wire.BlockHeader) { h.Timestamp = h.Timestamp.Add(time.Second) })
+	if _, _, err := e.AcceptHeaders([][]byte{fork}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if s := statusOf(t, e, blocks[0]); s.Invalid() {
+			t.Fatalf("a mutated block makes its header invalid: %b", s)
+		}
+		if s := statusOf(t, e, fork); s != 0 || len(e.Reader().Tips()) != 2 {
+			t.Fatalf("a branch of headers has status %b, of %d tips", s, len(e.Reader().Tips()))
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		e = open(t, dir, network(t, "regtest"))
 	}
 	if err := e.Accept(blocks[0]); err != nil {
 		t.Fatal(err)
