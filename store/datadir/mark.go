@@ -72,8 +72,10 @@ func checkMark(dir string, n Network) (marked bool, err error) {
 		m, err = parseMark(text)
 	}
 	switch {
-	case err != nil:
+	case errors.Is(err, ErrMark):
 		return false, fmt.Errorf("%s: %w. Move it away to have the directory looked at anew", path, err)
+	case err != nil: // it may be right, but cannot be read
+		return false, fmt.Errorf("read mark of the directory: %w", err)
 	case m.format > Format:
 		return false, &NewerError{dir, m.format}
 	case m.network.Magic != n.Magic:

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -60,4 +61,23 @@ func FuzzMark(f *testing.F) {
 			t.Errorf("%q written again: %v", m.network, err)
 		}
 	})
+}
+
+// What to do is said of a mark that was read and makes no sense: one that only cannot
+// be read now may be right, and without it the directory would be a stranger's.
+func TestMarkThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken, unreadable := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(broken, MarkName), []byte("format=x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(unreadable, MarkName), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{broken: true, unreadable: false} {
+		_, err := checkMark(dir, someNetwork)
+		if err == nil || strings.Contains(err.Error(), "Move it away") != want || errors.Is(err, ErrMark) != want {
+			t.Errorf("%v", err)
+		}
+	}
 }
