@@ -90,11 +90,11 @@ func (db *DB) loadDirectory() (err error) {
 	return err
 }
 
-// loadFiles reads how far each file is used. A file may be longer, when a write
-// was not committed; a shorter one has lost blocks.
+// loadFiles reads how far each file is used.
 func (db *DB) loadFiles() error {
 	it := db.ldb.NewIterator(util.BytesPrefix([]byte{prefixFile}), nil)
 	defer it.Release()
+	missing := map[int]bool{}
 	for it.Next() {
 		n, err := keyNumber(it.Key())
 		if err != nil {
@@ -104,16 +104,18 @@ func (db *DB) loadFiles() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(
-			checkSize(db.blocks, int(n), ends.blk),
-			checkSize(db.undo, int(n), ends.rev),
-		); err != nil {
+		gone, err := db.loadFile(int(n), ends)
+		if err != nil {
 			return err
 		}
-		db.ends[int(n)] = ends
-		db.current = max(db.current, int(n))
+		if gone {
+			missing[int(n)] = true
+		}
 	}
-	return it.Error()
+	if err := it.Error(); err != nil || len(missing) == 0 {
+		return err
+	}
+	return db.refuseMissing(missing)
 }
 
 // checkSize reports a file that is shorter than what was written to it.
@@ -167,6 +169,9 @@ const (
 	wroteUndo  = 1
 )
 
+// writtenSize is the size of a record's kind and hash.
+const writtenSize = 1 + chainhash.HashSize
+
 // appendWritten adds a record to the list that a commit keeps.
 func appendWritten(list []byte, kind byte, hash *chainhash.Hash) []byte {
 	return append(append(list, kind), hash[:]...)
@@ -174,12 +179,11 @@ func appendWritten(list []byte, kind byte, hash *chainhash.Hash) []byte {
 
 // verifyCommit reads back what one commit wrote to the files.
 func (db *DB) verifyCommit(list []byte) error {
-	const size = 1 + chainhash.HashSize
-	if len(list)%size != 0 {
+	if len(list)%writtenSize != 0 {
 		return fmt.Errorf("%w: commit record of %d bytes", ErrCorrupt, len(list))
 	}
-	for ; len(list) > 0; list = list[size:] {
-		hash := chainhash.Hash(list[1:size])
+	for ; len(list) > 0; list = list[writtenSize:] {
+		hash := chainhash.Hash(list[1:writtenSize])
 		l, err := findLocation(db.ldb, &hash)
 		if err != nil {
 			return err
