@@ -124,7 +124,6 @@ func (m *Mempool) Receive(c actor.Context) {
 	case fileRead:
 		m.read(c, msg)
 	case saved:
-		m.saver = nil
 		msg.answer()
 	case messages.MarkBroadcast:
 		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })

@@ -159,8 +159,9 @@ func (m *Mempool) spenders(outs []wire.OutPoint) []*chainhash.Hash {
 }
 
 func (m *Mempool) prioritised() []messages.PrioritisedTx {
-	list := make([]messages.PrioritisedTx, 0, len(m.pool.Prioritised()))
-	for id, delta := range m.pool.Prioritised() {
+	deltas := m.pool.Prioritised()
+	list := make([]messages.PrioritisedTx, 0, len(deltas))
+	for id, delta := range deltas {
 		p := messages.PrioritisedTx{ID: id, Delta: delta}
 		if e := m.pool.Lookup(&id); e != nil {
 			p.InPool, p.ModifiedFee = true, e.Modified

@@ -2,6 +2,7 @@ package txpool
 
 import (
 	"container/heap"
+	"maps"
 	"math"
 	"slices"
 
@@ -254,7 +255,7 @@ func saturatingAdd(a, b int64) int64 {
 }
 
 // Prioritised returns what the operator added to transactions.
-func (p *Pool) Prioritised() map[chainhash.Hash]int64 { return p.deltas }
+func (p *Pool) Prioritised() map[chainhash.Hash]int64 { return maps.Clone(p.deltas) }
 
 // SetUnbroadcast notes that no peer has asked for a transaction of our own yet,
 // or that one has.
