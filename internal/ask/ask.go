@@ -13,8 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -125,6 +127,15 @@ func Serve[Q messages.Request[R], R any]() Served {
 			}}
 		}
 	}
+}
+
+// Kinds returns the types of the requests in served.
+func Kinds(served []Served) []reflect.Type {
+	m := make(map[reflect.Type]func(*Ref, any, *actor.PID) call)
+	for _, s := range served {
+		s(m)
+	}
+	return slices.Collect(maps.Keys(m))
 }
 
 // Spawner starts actors: the root context, or an actor's own for its children.
@@ -341,7 +352,11 @@ func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
 	}
 	r.mu.Unlock()
 	if skip && isCall {
-		m.fail(fmt.Errorf("ask %s: %w", r.name, ErrStopped)) // no effect when it was settled
+		why := ErrStopped
+		if m.context().Err() != nil { // the caller may not have noticed yet
+			why = context.Cause(m.context())
+		}
+		m.fail(fmt.Errorf("ask %s: %w", r.name, why)) // no effect when it was settled
 	}
 	return env, !skip
 }
