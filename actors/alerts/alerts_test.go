@@ -1,7 +1,6 @@
 package alerts_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -221,29 +220,6 @@ func TestPanic(t *testing.T) {
 		synctest.Wait()
 		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
 			t.Errorf("after the restart: %q", got)
-		}
-	})
-}
-
-// A stop answers everybody, and ends the look under way.
-func TestStop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.mine(5000, unknown)
-		answers := make(chan error)
-		for range 4 {
-			go func() {
-				_, err := ask.Ask(t.Context(), r.ref, messages.GetWarnings{})
-				answers <- err
-			}()
-		}
-		if err := r.ref.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Fatal(err)
-		}
-		for range 4 {
-			if err := <-answers; err != nil && !errors.Is(err, ask.ErrStopped) {
-				t.Errorf("got %v", err)
-			}
 		}
 	})
 }

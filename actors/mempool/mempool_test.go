@@ -319,23 +319,6 @@ func TestPanic(t *testing.T) {
 	r.holds("again", good)
 }
 
-// The end of the actor answers everyone.
-func TestStopAnswersEveryone(t *testing.T) {
-	r := newRig(t)
-	answers := make(chan error, len(r.coins))
-	for _, at := range r.coins {
-		go func() { answers <- r.submit(spend(50*coin-1000, at)) }()
-	}
-	if err := r.pool.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for range r.coins {
-		if err := <-answers; err != nil && !errors.Is(err, ask.ErrStopped) {
-			t.Error(err)
-		}
-	}
-}
-
 // Packages, coins and what the operator adds, through the actor.
 func TestRequests(t *testing.T) {
 	r := newRig(t)

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,8 +19,8 @@ func (r *rig) works(step string, salt uint32, p *remote) {
 	time.Sleep(time.Minute)
 	announced := false
 	for _, m := range p.got() {
-		if m, ok := m.(*wire.MsgInv); ok && m.InvList[0].Hash == tx.WitnessHash() {
-			announced = true
+		if m, ok := m.(*wire.MsgInv); ok {
+			announced = announced || slices.ContainsFunc(m.InvList, func(v *wire.InvVect) bool { return v.Hash == tx.WitnessHash() })
 		}
 	}
 	if !announced {

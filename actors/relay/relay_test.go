@@ -141,23 +141,27 @@ func bubble(t *testing.T, test func(r *rig)) {
 // bubbleOf is bubble with a tip of that age.
 func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		actortest.InBubble(t)
-		r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
-		sys := actortest.New(t)
-		pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
-		r.chain = chaintest.New(&chaincfg.RegressionNetParams)
-		r.chain.Mine(chaintest.Template{Time: time.Now().Add(-age)})
-		view := new(chainview.Current)
-		view.Set(r.chain)
-		sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
-		r.ref = sys.Spawn("relay", relay.New(relay.Config{
-			Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
-			Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
-		}), relay.Requests...)
-		synctest.Wait()
-		test(r)
-	})
+	synctest.Test(t, func(t *testing.T) { test(newRig(t, age)) })
+}
+
+// newRig starts the actor over a tip of that age.
+func newRig(t *testing.T, age time.Duration) *rig {
+	t.Helper()
+	actortest.InBubble(t)
+	r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
+	sys := actortest.New(t)
+	pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
+	r.chain = chaintest.New(&chaincfg.RegressionNetParams)
+	r.chain.Mine(chaintest.Template{Time: time.Now().Add(-age)})
+	view := new(chainview.Current)
+	view.Set(r.chain)
+	sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
+	r.ref = sys.Spawn("relay", relay.New(relay.Config{
+		Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
+		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
+	}), relay.Requests...)
+	synctest.Wait()
+	return r
 }
 
 // pool plays the pool: what has no verdict is taken in.

@@ -1,7 +1,6 @@
 package txbuilder
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -66,25 +65,23 @@ func TestLargeHoldsUpNobody(t *testing.T) {
 	running.Wait()
 }
 
-// A caller that leaves is not answered, and one that waits while the actor stops
-// is told so.
-func TestEnds(t *testing.T) {
-	ref := actortest.New(t).Spawn("txbuilder", New(*config(false)))
-	large := messages.BuildTx{Version: 2, Outputs: manyOutputs(20_000)}
-	ctx, cancel := context.WithCancel(t.Context())
-	answers := make(chan error, 2)
-	go func() { _, err := ask.Ask(ctx, ref, large); answers <- err }()
-	go func() { _, err := ask.Ask(t.Context(), ref, large); answers <- err }()
-	cancel()
-	if err := ref.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		err := <-answers
-		if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, ask.ErrStopped) {
-			t.Errorf("got %v", err)
+// The tests of every actor.
+func TestSuite(t *testing.T) {
+	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		ref := actortest.New(t).Spawn("txbuilder", New(*config(false)), Requests...)
+		small := messages.BuildTx{Version: 2, Outputs: manyOutputs(1)}
+		return &actortest.Subject{
+			Ref: ref, Served: Requests,
+			Requests: []actortest.Request{
+				actortest.Sample(small), actortest.Sample(messages.BuildTx{Version: 2, Outputs: manyOutputs(10 * smallTx)}),
+			},
+			Check: func() {
+				if tx, err := ask.Ask(t.Context(), ref, small); err != nil || len(tx.TxOut) != 1 {
+					t.Errorf("got %v, %v", tx, err)
+				}
+			},
 		}
-	}
+	})
 }
 
 // A request that the actor fails over, at once or in a worker, is answered, and so is the

@@ -254,18 +254,6 @@ func TestBackup(t *testing.T) {
 	same(t, stateOf(t, r.wallet(t, "v")), stateOf(t, ref))
 }
 
-// An unknown request is refused in every state.
-func TestUnknownRequest(t *testing.T) {
-	type unknown struct{ messages.Asks[int] }
-	r := small(t, setup{})
-	do(t, r.ref, messages.CreateWallet{Name: "w"})
-	for _, ref := range []*ask.Ref{r.ref, r.wallet(t, "w")} {
-		if _, err := try(t, ref, unknown{}); !errors.Is(err, ask.ErrUnhandled) {
-			t.Errorf("got %v", err)
-		}
-	}
-}
-
 // What is the wallet's is signed, of every type.
 func TestSign(t *testing.T) {
 	chain := newChain()

@@ -26,6 +26,13 @@ var steps = []step{
 		run: disks, packages: []string{"./internal/e2e"}, root: true,
 	},
 	{
+		name: "actors", what: "panics of every actor over any message that it handles, a thousand each",
+		run: "Suite$", packages: []string{ // that of the wallets is among the models
+			"./actors/alerts", "./actors/blockindex", "./actors/chain", "./actors/coins", "./actors/indexer", "./actors/mempool",
+			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/sync", "./actors/txbuilder",
+		},
+	},
+	{
 		name: "stores", what: "stores whose process is killed, and whose writes fail",
 		packages: []string{"./store/chaindb", "./store/segment", "./store/walletdb"},
 	},

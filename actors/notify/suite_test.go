@@ -1,0 +1,30 @@
+package notify_test
+
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// The tests of every actor.
+func TestSuite(t *testing.T) {
+	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		r := newRig(t)
+		return &actortest.Subject{
+			Ref: r.ref,
+			News: func() {
+				r.raised.Publish(messages.WarningRaised{Text: "x"})
+				r.wallets.Publish(messages.WalletTxChanged{})
+				tip := r.mine(2)[1]
+				r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+			},
+			Check: func() {
+				tip := r.chain.Active().Tip()
+				r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})
+				r.took()
+				r.told(r.mine(2)...)
+			},
+		}
+	})
+}
