@@ -93,8 +93,9 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	}
 	if !a.wanted {
 		tip := s.reader.Active().Tip()
-		if b.Work.Cmp(tip.Work) < 0 || b.Height > tip.Height+keepBlocks || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
-			s.store.bytes > holdAtMost {
+		// Core has connected all that came before: what is on its way counts as connected.
+		ahead := b.Height > tip.Height+keepBlocks && !s.store.isOnItsWay(&b.Parent.Hash)
+		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 || s.store.bytes > holdAtMost {
 			return false
 		}
 	}

@@ -297,6 +297,26 @@ func TestPingAfterBlocks(t *testing.T) {
 	})
 }
 
+// A peer that does not wait to be asked sends a whole chain while the node's own is
+// slow: all of it is taken, although it is far beyond the tip.
+func TestBlocksBeforeTheyAreAskedFor(t *testing.T) {
+	bubble(t, func(r *rig) {
+		const blocks = 1400 // more than are asked for at a time
+		remote := r.remote()
+		grow(remote, blocks)
+		p := r.join(p2p.Inbound)
+		p.sayHeaders(remote, 1, blocks)
+		r.slow = time.Second
+		for h := int32(1); h <= blocks; h++ {
+			p.sayBlock(remote, h)
+		}
+		time.Sleep(time.Hour)
+		if r.height() != blocks || p.handled != p.told {
+			t.Errorf("at height %d of %d, %d of %d messages are handled", r.height(), blocks, p.handled, p.told)
+		}
+	})
+}
+
 // An outbound peer whose chain is behind is watched from when it is asked for headers, by
 // the node's clock: one that was set is heeded at once.
 func TestClockSet(t *testing.T) {
