@@ -134,7 +134,8 @@ type WalletLoading struct {
 type SyncWallets struct{ Asks[Done] }
 
 // WaitWallets is answered when the wallets that are to be loaded at start have
-// been, or have failed.
+// been, or have failed. The error is a [StartError] where one could not be that Core
+// does not pass over.
 type WaitWallets struct{ Asks[Done] }
 
 // A Secret is text that must not be printed: a passphrase. Whoever has used it

@@ -44,7 +44,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	made, err := makeDir(n.dir)
 	if err != nil {
-		return nil, failf(codeWallet, "Wallet file verification failed. SQLiteDatabase: Failed to create database directory: %v", err)
+		return nil, failf(codeWallet, "Wallet file verification failed. %s", fileSystemText("cannot create directories", err, n.dir))
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {

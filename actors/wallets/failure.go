@@ -53,15 +53,19 @@ func unexpected(err error) *messages.WalletError {
 	return failf(codeWallet, "Unexpected exception: %v", err)
 }
 
-// fileSystem puts an error of the file system into the words of Core's library.
+// fileSystem is what Core says of an error of the file system that it does not expect.
 func fileSystem(operation string, err error, paths ...string) *messages.WalletError {
+	return failf(codeWallet, "Unexpected exception: %s", fileSystemText(operation, err, paths...))
+}
+
+// fileSystemText puts an error of the file system into the words of Core's library.
+func fileSystemText(operation string, err error, paths ...string) string {
 	reason := err
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		reason = number
 	}
-	return failf(codeWallet, "Unexpected exception: filesystem error: %s: %s [%s]",
-		operation, upperFirst(reason.Error()), strings.Join(paths, "] ["))
+	return fmt.Sprintf("filesystem error: %s: %s [%s]", operation, upperFirst(reason.Error()), strings.Join(paths, "] ["))
 }
 
 func upperFirst(text string) string {

@@ -83,11 +83,14 @@ func (h *home) open(ctx context.Context) (*opened, error) {
 	return o, nil
 }
 
+// unrecognized is what Core says of a file, or a directory, that holds no wallet.
+const unrecognized = "Data is not in recognized format."
+
 // notOpened is the refusal of a file. Core takes a directory without a wallet
 // for one whose wallet is unreadable.
 func (h *home) notOpened(err error) error {
 	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
-		return failf(codeNotFound, "Wallet file verification failed. Failed to load database path '%s'. Data is not in recognized format.", h.dir)
+		return failf(codeNotFound, "Wallet file verification failed. Failed to load database path '%s'. "+unrecognized, h.dir)
 	}
 	return refusedFile(err)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/actors/wallets"
@@ -82,6 +83,8 @@ func TestRefusals(t *testing.T) {
 	refusal(t, err, -18, "Wallet file verification failed. Failed to load database path '"+r.dir+"/empty'. Data is not in recognized format.")
 	_, err = try(t, r.ref, messages.CreateWallet{Name: "w", DisablePrivateKeys: true, Passphrase: messages.Secret("x")})
 	refusal(t, err, -4, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
+	_, err = try(t, r.ref, messages.CreateWallet{Name: "file/w"})
+	refusal(t, err, -4, "Wallet file verification failed. filesystem error: cannot create directories: Not a directory ["+r.dir+"/file/w]")
 	for _, source := range []string{"", "nope", filepath.Join(r.dir, "file", "x"), "\x00"} {
 		_, err = try(t, r.ref, messages.RestoreWallet{Name: "w", Backup: source})
 		refusal(t, err, -8, "Backup file does not exist")
@@ -208,5 +211,48 @@ func TestStaleFilesAreDeleted(t *testing.T) {
 	small(t, setup{dir: dir, wait: true})
 	if _, err := os.Lstat(stale); err == nil {
 		t.Error("the stale file is there")
+	}
+}
+
+// A wallet that cannot be loaded at start is a reason not to start, but for one that is
+// not there, or of the old format.
+func TestStartIsRefused(t *testing.T) {
+	r := small(t, setup{})
+	for _, name := range []string{"one", "held"} {
+		do(t, r.ref, messages.CreateWallet{Name: name})
+	}
+	do(t, r.ref, messages.UnloadWallet{Name: "one"}) // "held" stays in use
+	for name, content := range map[string]string{
+		"odd":    "no database",
+		"legacy": strings.Repeat("\x00", 12) + "\x62\x31\x05\x00" + strings.Repeat("\x00", 4080),
+	} {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Join(r.dir, name), 0o700),
+			os.WriteFile(filepath.Join(r.dir, name, "wallet.dat"), []byte(content), 0o600),
+		); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		load []string
+		want string
+	}{
+		{[]string{"one"}, ""},
+		{[]string{"gone", "one"}, ""},
+		{[]string{"legacy", "one"}, ""},
+		{[]string{"one", "odd"}, "Failed to load database path '" + r.dir + "/odd'. Data is not in recognized format."},
+		{[]string{"held"}, "SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of Bitcoin Core?"},
+	} {
+		t.Run(strings.Join(test.load, " and "), func(t *testing.T) {
+			again := small(t, setup{dir: r.dir, load: test.load})
+			_, err := ask.Ask(t.Context(), again.ref, messages.WaitWallets{})
+			refused, is := errors.AsType[messages.StartError](err)
+			if is != (test.want != "") || string(refused) != test.want {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if names := again.directory.Names(); test.want == "" && !slices.Equal(names, []string{"one"}) {
+				t.Errorf("loaded %q", names)
+			}
+		})
 	}
 }

@@ -1,11 +1,15 @@
 package wallets
 
 import (
+	"errors"
+	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -16,7 +20,7 @@ func (w *Wallets) start(c actor.Context) {
 	if w.begun {
 		names := w.names
 		w.names = nil
-		w.loadAll(c, names)
+		w.loadAll(c, names, func(error) {})
 		return
 	}
 	w.begun = true
@@ -26,7 +30,7 @@ func (w *Wallets) start(c actor.Context) {
 		if !w.cfg.NoStartup {
 			names = w.toLoad()
 		}
-		return func() { w.loadAll(c, names) }
+		return func() { w.loadAll(c, names, w.refuseStart) }
 	})
 }
 
@@ -52,7 +56,24 @@ func (w *Wallets) toLoad() []string {
 	return names
 }
 
-func (w *Wallets) loadAll(c actor.Context, names []string) {
+// refuseStart notes that a wallet to load at start cannot be, unless it is one that
+// Core passes over: there is nothing at its path, or a file of the old format.
+func (w *Wallets) refuseStart(err error) {
+	text := err.Error()
+	if failure, ok := errors.AsType[*messages.WalletError](err); ok {
+		text = strings.TrimPrefix(strings.TrimPrefix(failure.Text, "Wallet file verification failed. "), "Wallet loading failed. ")
+		if failure.Code == codeNotFound && !strings.HasSuffix(text, unrecognized) {
+			corelog.Printf(w.cfg.Log, slog.LevelWarn, "Skipping -wallet path that doesn't exist. %s", text)
+			return
+		}
+	}
+	if w.notStarted == nil {
+		w.notStarted = messages.StartError(strings.TrimSuffix(text, "\n"))
+	}
+}
+
+// loadAll loads wallets. failed is told of each that cannot be.
+func (w *Wallets) loadAll(c actor.Context, names []string, failed func(error)) {
 	w.starting = len(names)
 	for _, name := range names {
 		h := newHome(&w.cfg, w.times, name)
@@ -62,6 +83,7 @@ func (w *Wallets) loadAll(c actor.Context, names []string) {
 			}
 			if err != nil {
 				w.cfg.Log.Error("wallet not loaded", "wallet", name, "err", err)
+				failed(err)
 			}
 			w.starting--
 			w.answerWaiting()
@@ -76,7 +98,7 @@ func (w *Wallets) answerWaiting() {
 		return
 	}
 	for _, m := range w.waiting {
-		m.Answer(messages.Done{}, nil)
+		m.Answer(messages.Done{}, w.notStarted)
 	}
 	w.waiting = nil
 }

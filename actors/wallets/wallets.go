@@ -30,8 +30,9 @@ type Wallets struct {
 	queue   []*load          // waiting
 	entries map[string]*entry
 
-	starting int // loads of the start that are not over; -1: not begun
-	waiting  []*waitWallets
+	starting   int // loads of the start that are not over; -1: not begun
+	waiting    []*waitWallets
+	notStarted error // a wallet of the start that could not be loaded
 }
 
 // shared is what the instances of the registry have in common.
