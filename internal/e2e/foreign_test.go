@@ -33,11 +33,27 @@ func TestForeignDirectories(t *testing.T) {
 	}
 }
 
+// The same for directories of qbit, whatever dialect trawld speaks.
+func TestForeignQbitDirectories(t *testing.T) {
+	t.Parallel()
+	for _, archive := range []string{"clean", "killed"} {
+		for _, dialect := range []string{"qbit", "bitcoin"} {
+			t.Run(archive+" "+dialect, func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				unpack(t, filepath.Join("testdata/datadirs/qbit", archive+".tar.gz"), dir)
+				wantRefused(t, dir, "-dialect="+dialect)
+			})
+		}
+	}
+}
+
 // coreFolder holds directories that Bitcoin Core 30.2 has left.
 const coreFolder = "testdata/datadirs/core-30.2"
 
-// wantRefused starts trawld in a directory of Core's, in several ways.
-func wantRefused(t *testing.T, dir string) {
+// wantRefused starts trawld in a directory of another program, in several ways and with
+// further arguments.
+func wantRefused(t *testing.T, dir string, more ...string) {
 	t.Helper()
 	before := tree(t, dir)
 	for _, args := range [][]string{
@@ -48,7 +64,7 @@ func wantRefused(t *testing.T, dir string) {
 		{"-txindex", "-coinstatsindex", "-blockfilterindex"},
 		{"-pid=trawld.pid", "-debuglogfile=trawld.log", "-rpccookiefile=.trawl-cookie", "-settings=trawl.json"},
 	} {
-		p := e2e.Run(t, e2e.Program(t, "trawld"), append([]string{"-regtest", "-datadir=" + dir, "-rpcport=0", "-listen=0", "-connect=0"}, args...)...)
+		p := e2e.Run(t, e2e.Program(t, "trawld"), append([]string{"-regtest", "-datadir=" + dir, "-rpcport=0", "-listen=0", "-connect=0"}, slices.Concat(args, more)...)...)
 		status := p.Wait(t)
 		netDir := filepath.Join(dir, "regtest")
 		want := fmt.Sprintf("Error: Data directory \"%s\" holds data of another program (", netDir)
@@ -57,7 +73,9 @@ func wantRefused(t *testing.T, dir string) {
 		}
 		wantTree(t, dir, before)
 	}
-	p := e2e.Run(t, e2e.Program(t, "trawld"), "-regtest", "-datadir="+t.TempDir(), "-blocksdir="+dir, "-rpcport=0", "-listen=0", "-connect=0")
+	p := e2e.Run(t, e2e.Program(t, "trawld"), slices.Concat([]string{
+		"-regtest", "-datadir=" + t.TempDir(), "-blocksdir=" + dir, "-rpcport=0", "-listen=0", "-connect=0",
+	}, more)...)
 	if status := p.Wait(t); status != 1 || !strings.Contains(p.Stderr(), "holds block files that Trawl did not write (") {
 		t.Errorf("-blocksdir: status %d, %q", status, p.Stderr())
 	}
