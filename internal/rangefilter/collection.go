@@ -13,31 +13,37 @@ type collection struct {
 	full bool
 }
 
-// minBucket is how many hashes a bucket holds before repeated ones are looked for.
-const minBucket = 64
+// minBucket and maxBucket are how many hashes a bucket has room for at first and at
+// last. Hashes are as good as random: with MaxHashes none has a sixteenth more than
+// its part of them, which is tooFull.
+const (
+	minBucket = 64
+	tooFull   = MaxHashes / buckets * 17 / 16
+	maxBucket = MaxHashes / buckets * 9 / 8
+)
 
 func (c *collection) add(hash uint64) {
+	if c.full {
+		return
+	}
 	h := mix(hash, c.seed)
 	list := &c.list[h>>56]
 	if len(*list) == cap(*list) {
 		*list = grown(*list)
-		// Hashes are as good as random, so that no bucket alone has many more
-		// than the others.
-		c.full = c.full || len(*list) > MaxHashes/buckets*2
+		c.full = len(*list) > tooFull
 	}
-	if !c.full {
-		*list = append(*list, h)
-	}
+	*list = append(*list, h)
 }
 
 // grown returns a list with room for more: without what repeats and, if that is not
-// enough, in more memory.
+// enough, in more memory, as long as it may have more.
 func grown(list []uint64) []uint64 {
 	list = distinct(list)
-	if len(list) <= cap(list)*3/4 && cap(list) > 0 {
+	room := min(max(minBucket, cap(list)*3/2), maxBucket)
+	if room == cap(list) || len(list) < cap(list)*3/4 {
 		return list
 	}
-	return append(make([]uint64, 0, max(minBucket, cap(list)*3/2)), list...)
+	return append(make([]uint64, 0, room), list...)
 }
 
 func distinct(list []uint64) []uint64 {
