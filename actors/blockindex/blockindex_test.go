@@ -301,6 +301,45 @@ func TestLockFollowsWhatIsSure(t *testing.T) {
 	}
 }
 
+// Stopped in the middle of a batch the actor answers whoever waits, and its worker ends.
+func TestStop(t *testing.T) {
+	reached, release := make(chan struct{}), make(chan struct{})
+	r := newRig(t, &memory{hook: func(height int32) error {
+		if height == 3 {
+			close(reached)
+			<-release
+		}
+		return nil
+	}}, 10)
+	<-reached
+	answer := make(chan error, 1)
+	go func() {
+		_, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{})
+		answer <- err
+	}()
+	// Answered behind the one above or before it: either way the actor lives.
+	if _, err := ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{}); err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- r.ref.Stop(t.Context()) }()
+	close(release) // the actor ends after its worker
+	if err := <-answer; err != nil && !errors.Is(err, ask.ErrStopped) {
+		t.Errorf("who waits gets %v", err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if _, err := ask.Ask(t.Context(), r.ref, messages.GetIndexStatus{}); !errors.Is(err, ask.ErrStopped) {
+		t.Errorf("asked afterwards: %v", err)
+	}
+	select {
+	case err := <-r.failed:
+		t.Errorf("told to have failed: %v", err)
+	default:
+	}
+}
+
 // A panic is overcome, an error ends the actor and says why.
 func TestFailures(t *testing.T) {
 	var once sync.Once

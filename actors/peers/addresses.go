@@ -115,7 +115,7 @@ func (t *Table) saveAtEnd() {
 	}
 	err := saveAddrs(filepath.Join(t.cfg.Dir, addrFile), t.addrs.Marshal(t.cfg.Network.Magic), t.cfg.Log)
 	if t.banSaver.failed {
-		err = errors.Join(err, writeBans(filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()))
+		err = errors.Join(err, writeBans(t.cfg.FS, filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()))
 	}
 	if err != nil && t.cfg.NotSaved != nil {
 		t.cfg.NotSaved(fmt.Errorf("addresses or bans of peers not saved: %w", err))

@@ -26,15 +26,15 @@ const (
 // maxBanFile is the longest file of bans that is read, in bytes: some 100,000 bans.
 const maxBanFile = 16 << 20
 
-func writeBans(path string, content []byte) error {
-	return atomicfile.Write(vfs.OS, path, content, 0o600)
+func writeBans(fs vfs.FS, path string, content []byte) error {
+	return atomicfile.Write(fs, path, content, 0o600)
 }
 
 // loadBans reads the bans. A file that is not there or no good begins anew: a node
 // does not refuse to start over it.
 func (s *shared) loadBans() {
 	path := filepath.Join(s.cfg.Dir, banFile)
-	text, err := vfs.ReadFile(vfs.OS, path, maxBanFile)
+	text, err := vfs.ReadFile(s.cfg.FS, path, maxBanFile)
 	var dropped []string
 	if err == nil {
 		s.bans, dropped, err = access.ParseBans(text)
@@ -49,7 +49,7 @@ func (s *shared) loadBans() {
 		s.cfg.Log.Warn("Cannot load banlist", "file", path, "err", err)
 	}
 	s.printf("Recreating the banlist database")
-	if err := writeBans(path, s.bans.Marshal()); err != nil {
+	if err := writeBans(s.cfg.FS, path, s.bans.Marshal()); err != nil {
 		s.cfg.Log.Error("bans not written", "err", err)
 	}
 }
@@ -81,8 +81,8 @@ func (t *Table) saveBans(c actor.Context, then func()) {
 func (t *Table) writeBans(c actor.Context) {
 	s := &t.banSaver
 	s.busy, s.writing, s.waiting = true, s.waiting, nil
-	path, content := filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()
-	t.workers.start(c, func() any { return saved{s, writeBans(path, content)} })
+	disk, path, content := t.cfg.FS, filepath.Join(t.cfg.Dir, banFile), t.bans.Marshal()
+	t.workers.start(c, func() any { return saved{s, writeBans(disk, path, content)} })
 }
 
 func (t *Table) saved(c actor.Context, m saved) {

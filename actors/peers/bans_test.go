@@ -2,14 +2,17 @@ package peers_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -56,6 +59,32 @@ func knock(t *testing.T, n *node) {
 	t.Helper()
 	r := dial(t, n)
 	left(t, r, "banned")
+}
+
+// A ban that was acknowledged is there after a loss of power, and one that was taken
+// back is not.
+func TestBansSurvivePowerLoss(t *testing.T) {
+	for seed := range uint64(8) {
+		dir, fs := t.TempDir(), faultfs.New()
+		n := start(t, func(c *peers.Config) { c.Dir, c.FS = dir, fs })
+		must(t, n, messages.SetBan{Subnet: "1.2.3.4"})
+		must(t, n, messages.SetBan{Subnet: "5.6.7.0/24"})
+		must(t, n, messages.SetBan{Subnet: "1.2.3.4", Remove: true})
+		if err := fs.PowerLoss(rand.New(rand.NewPCG(seed, 1))); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "banlist.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bans, dropped, err := access.ParseBans(text)
+		if err != nil || len(dropped) > 0 {
+			t.Fatalf("%v, %v: %s", err, dropped, text)
+		}
+		if kept := string(bans.Marshal()); !strings.Contains(kept, "5.6.7.0/24") || strings.Contains(kept, "1.2.3.4") {
+			t.Errorf("seed %d: kept are %s", seed, kept)
+		}
+	}
 }
 
 // A damaged file is no reason not to start; it is made anew.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -54,6 +55,7 @@ type Config struct {
 	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
 	Local     []netsetup.Local         // where the node can be reached
 
+	FS       vfs.FS           // of the file of bans; nil: the operating system's
 	Dir      string           // of banlist.json and peers.dat; empty: nothing is kept
 	NotSaved func(error)      // is told what was not written at the end; nil: nobody is
 	Addrs    *addrman.Manager // of nodes, see [OpenAddrs]; nil: none yet
@@ -106,6 +108,9 @@ const (
 )
 
 func (c *Config) setDefaults() {
+	if c.FS == nil {
+		c.FS = vfs.OS
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
