@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +74,7 @@ func TestTipLine(t *testing.T) {
 		if got == nil {
 			t.Fatalf("no such line in %s", text)
 		}
-		txs, coins := fmt.Sprint(tip.Height+1), fmt.Sprint(tip.Height)
+		txs, coins := strconv.Itoa(int(tip.Height)+1), strconv.Itoa(int(tip.Height))
 		if got[1] != tip.Hash.String() || got[3] != txs || got[5] != coins {
 			t.Errorf("got %q, want tip %v, %s transactions, %s coins", got, tip.Hash, txs, coins)
 		}
