@@ -3,23 +3,15 @@ package wallets
 import (
 	"bytes"
 
-	"github.com/btcsuite/btcd/btcutil/hdkeychain"
-
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/rawtx"
 )
 
-// Places in the payload of an extended key (BIP32), in bytes.
-const (
-	depthAt     = 0
-	parentAt    = 1
-	childAt     = 5
-	chainCodeAt = 9
-	publicKeyAt = 41
-)
+// publicKeyAt is where the payload of an extended key (BIP32) has its public key.
+const publicKeyAt = 41
 
 // addSigningKeys adds the private keys of one index of a descriptor, as far as it
-// holds them. Nothing of them is left elsewhere but what hdkeychain keeps.
+// holds them. Nothing of them is left elsewhere.
 func addSigningKeys(to rawtx.Keys, d *descriptor.Descriptor, index uint32) {
 	wanted, err := d.KeysAt(index)
 	if err != nil {
@@ -57,28 +49,9 @@ func addDerivedKeys(to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.Pr
 // addDerived adds the private key at the end of a path, if it belongs to a public
 // key.
 func addDerived(to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.PrivateKey, path []uint32, public []byte) bool {
-	key := hdkeychain.NewExtendedKey(nil, bytes.Clone(private.Scalar[:]), bytes.Clone(xpub[chainCodeAt:publicKeyAt]),
-		bytes.Clone(xpub[parentAt:childAt]), xpub[depthAt], 0, true)
-	defer func() { key.Zero() }()
-	for _, step := range path {
-		child, err := key.Derive(step)
-		if err != nil {
-			return false
-		}
-		key.Zero()
-		key = child
-	}
-	last, err := key.ECPrivKey()
-	if err != nil {
-		return false
-	}
-	defer last.Zero()
-	if !sameX(last.PubKey().SerializeCompressed(), public) {
-		return false
-	}
-	scalar := [32]byte(last.Serialize())
-	defer clear(scalar[:])
-	return to.AddScalar(&scalar, true)
+	key, ok := descriptor.DeriveKey(xpub, &private.Scalar, path)
+	defer clear(key.Scalar[:])
+	return ok && sameX(key.PublicKey(), public) && to.AddScalar(&key.Scalar, true)
 }
 
 // sameX reports whether two public keys have the same x coordinate. Taproot knows

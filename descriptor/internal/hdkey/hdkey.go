@@ -106,6 +106,16 @@ func (k *Key) WithSecret(secret *secp256k1.ModNScalar) Key {
 	return full
 }
 
+// WithScalar returns the extended public key of a payload together with its private
+// key, big endian. It is false for a scalar that is none.
+func WithScalar(payload *[PayloadSize]byte, scalar *[32]byte) (Key, bool) {
+	k, ok := parseHead(payload)
+	k.PublicKey = [33]byte(payload[41:])
+	overflow := k.secret.SetBytes(scalar)
+	k.private = ok && overflow == 0 && !k.secret.IsZero()
+	return k, k.private
+}
+
 // Neuter returns the key without its private key.
 func (k *Key) Neuter() Key {
 	public := *k
