@@ -50,7 +50,9 @@ func (c polymod) step(symbol int8) polymod {
 // cannot have.
 //
 // Source: BIP380.
-func Checksum(body string) (string, bool) {
+func Checksum(body string) (string, bool) { return checksum(body) }
+
+func checksum[T string | []byte](body T) (string, bool) {
 	c := polymod(1)
 	var class int8
 	for i := range len(body) {
@@ -84,6 +86,12 @@ func Checksum(body string) (string, bool) {
 func AddChecksum(body string) string {
 	sum, _ := Checksum(body)
 	return body + "#" + sum
+}
+
+// appendChecksum is AddChecksum for the text that dst is.
+func appendChecksum(dst []byte) []byte {
+	sum, _ := checksum(dst)
+	return append(append(dst, '#'), sum...)
 }
 
 // isPayload reports whether text has only characters that descriptors can have.

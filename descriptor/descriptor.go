@@ -85,18 +85,20 @@ func (d *Descriptor) String() string {
 	return AddChecksum(string(d.root.appendText(nil, form{net: d.net, branch: d.branch})))
 }
 
-// PrivateString returns the canonical text with the private keys that the
-// descriptor holds, and with checksum. complete reports whether all its key
-// expressions have their private key. It is false for addr() and raw(), as in
-// Core.
-func (d *Descriptor) PrivateString() (text string, complete bool) {
+// PrivateText returns the canonical text with the private keys that the
+// descriptor holds, and with checksum, for the caller to overwrite. complete reports
+// whether all its key expressions have their private key. It is false for addr() and
+// raw(), as in Core.
+func (d *Descriptor) PrivateText() (text []byte, complete bool) {
 	given, opaque := d.root.(*fixed)
 	complete = !opaque || given.name == "rawmr"
 	for _, k := range d.keys {
 		complete = complete && k.private()
 	}
-	body := d.root.appendText(nil, form{net: d.net, branch: d.branch, private: true})
-	return AddChecksum(string(body)), complete
+	// No private key is longer than twice the public one, so that there is one copy.
+	public := d.root.appendText(nil, form{net: d.net, branch: d.branch})
+	text = make([]byte, 0, 2*len(public)+checksumLen+1)
+	return appendChecksum(d.root.appendText(text, form{net: d.net, branch: d.branch, private: true})), complete
 }
 
 // IsRanged reports whether the scripts depend on an index.

@@ -37,7 +37,8 @@ func checkRoundTrip(tb interface{ Fatalf(string, ...any) }, text string, net *de
 	}
 	for _, d := range branches[:min(4, len(branches))] {
 		public := d.String()
-		private, _ := d.PrivateString()
+		text, _ := d.PrivateText()
+		private := string(text)
 		for _, printed := range []string{public, private} {
 			again, err := descriptor.Parse(printed, net, descriptor.Options{RequireChecksum: true})
 			if err != nil || len(again) != 1 {

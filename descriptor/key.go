@@ -135,7 +135,7 @@ func (c *constantKey) resolve(ring keyring) {
 
 func (c *constantKey) appendText(dst []byte, f form, _ byte) []byte {
 	if f.private && c.secret != nil {
-		return append(dst, c.secret.wif(f.net)...)
+		return c.secret.appendWIF(dst, f.net)
 	}
 	if c.xOnly {
 		return hex.AppendEncode(dst, c.public[1:])
@@ -170,8 +170,9 @@ func (e *extendedKey) appendText(dst []byte, f form, marker byte) []byte {
 	version, payload := f.net.HDPublicKeyID, e.root.PublicPayload()
 	if f.private && e.root.Private() {
 		version, payload = f.net.HDPrivateKeyID, e.root.PrivatePayload()
+		defer clear(payload[:])
 	}
-	dst = append(dst, encodeBase58Check(version[:], payload[:])...)
+	dst = appendBase58Check(dst, version[:], payload[:])
 	dst = appendPath(dst, e.path.of(f.branch), marker)
 	return appendWildcard(dst, e.last, marker)
 }

@@ -120,7 +120,8 @@ func TestKeysAt(t *testing.T) {
 // TestPrivateKeys reads the public text together with the private key.
 func TestPrivateKeys(t *testing.T) {
 	private := parse(t, "wsh(and_v(v:pk("+testXprv+"/1h/*),older(4)))", mainNet)
-	want, _ := private.PrivateString()
+	text, _ := private.PrivateText()
+	want := string(text)
 	raw := base58.Decode(testXprv)
 	scalar := [32]byte(raw[len(raw)-4-32:]) // in front of the checksum
 	branches, err := descriptor.Parse(private.String(), mainNet, descriptor.Options{
@@ -129,7 +130,7 @@ func TestPrivateKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, complete := branches[0].PrivateString(); got != want || !complete {
+	if got, complete := branches[0].PrivateText(); string(got) != want || !complete {
 		t.Errorf("got %s, %v, want %s", got, complete, want)
 	}
 	if branches[0].HasPrivateKeys() {

@@ -156,7 +156,8 @@ func TestPrivateString(t *testing.T) {
 		if want == "" {
 			want = test.text
 		}
-		got, complete := d.PrivateString()
+		text, complete := d.PrivateText()
+		got := string(text)
 		if got != descriptor.AddChecksum(want) || complete != test.complete {
 			t.Errorf("%s: got %s, %v", test.text, got, complete)
 		}

@@ -45,15 +45,15 @@ func decodeWIF(text string, net *Network) (*secretKey, bool) {
 	return secret, true
 }
 
-// wif prints the key in wallet import format.
-func (s *secretKey) wif(net *Network) string {
+// appendWIF appends the key in wallet import format.
+func (s *secretKey) appendWIF(dst []byte, net *Network) []byte {
 	scalar := s.scalar.Bytes()
 	defer clear(scalar[:])
 	var flag []byte
 	if s.compressed {
 		flag = []byte{1}
 	}
-	return encodeBase58Check([]byte{net.PrivateKeyID}, scalar[:], flag)
+	return appendBase58Check(dst, []byte{net.PrivateKeyID}, scalar[:], flag)
 }
 
 // public returns the public key in the form that is used.

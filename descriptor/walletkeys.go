@@ -16,12 +16,13 @@ func EncodeXPub(key XPub, net *Network) string {
 	return encodeBase58Check(net.HDPublicKeyID[:], key[:])
 }
 
-// EncodeXPrv returns the text of an extended key with its private key.
-func EncodeXPrv(key XPub, scalar *[32]byte, net *Network) string {
+// EncodeXPrv returns the text of an extended key with its private key, for the caller
+// to overwrite.
+func EncodeXPrv(key XPub, scalar *[32]byte, net *Network) []byte {
 	payload := append(make([]byte, 0, hdkey.PayloadSize), key[:hdkey.PayloadSize-keyLen]...)
 	payload = append(append(payload, 0), scalar[:]...)
 	defer clear(payload)
-	return encodeBase58Check(net.HDPrivateKeyID[:], payload)
+	return appendBase58Check(make([]byte, 0, maxBase58Len), net.HDPrivateKeyID[:], payload)
 }
 
 // DeriveKey follows a path of child numbers from an extended key, given with its
@@ -75,6 +76,19 @@ func Master(seed []byte) (root XPub, scalar [32]byte, ok bool) {
 		return XPub{}, scalar, false
 	}
 	return key.PublicPayload(), [32]byte(sum[:32]), true
+}
+
+// ParseWIF reads a private key in wallet import format, for the caller to overwrite. It
+// is false for a text that is none, or one of another network.
+func ParseWIF(text string, net *Network) (PrivateKey, bool) {
+	own := *net
+	own.Foreign = nil
+	secret, ok := decodeWIF(text, &own)
+	if !ok {
+		return PrivateKey{}, false
+	}
+	defer secret.scalar.Zero()
+	return PrivateKey{Scalar: secret.scalar.Bytes(), Compressed: secret.compressed}, true
 }
 
 // PublicKey returns the public key in the form that is used, 33 or 65 bytes. It

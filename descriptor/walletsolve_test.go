@@ -152,7 +152,7 @@ func TestMaster(t *testing.T) {
 	if got := descriptor.EncodeXPub(key, main); got != public {
 		t.Errorf("got %s, want %s", got, public)
 	}
-	if got := descriptor.EncodeXPrv(key, &scalar, main); got != private {
+	if got := string(descriptor.EncodeXPrv(key, &scalar, main)); got != private {
 		t.Errorf("got %s, want %s", got, private)
 	}
 	if got, ok := descriptor.ParseXPub(public, main); !ok || got != key {

@@ -59,7 +59,7 @@ type ListDescriptors struct {
 
 // WalletDescriptor is one descriptor of a wallet.
 type WalletDescriptor struct {
-	Desc      string // with checksum
+	Desc      Secret // with checksum
 	Timestamp int64  // seconds since 1970
 	Active    bool
 	Internal  bool // only meaningful when active
@@ -86,7 +86,7 @@ type GetHDKeys struct {
 type HDKey struct {
 	XPub        string
 	HasPrivate  bool
-	XPrv        string // empty where it was not asked for or is not there
+	XPrv        Secret // empty where it was not asked for or is not there
 	Descriptors []HDKeyUse
 }
 

@@ -138,7 +138,7 @@ type SyncWallets struct{ Asks[Done] }
 // does not pass over.
 type WaitWallets struct{ Asks[Done] }
 
-// A Secret is text that must not be printed: a passphrase. Whoever has used it
+// A Secret is text that must not be printed: a passphrase, or a private key. Whoever has used it
 // wipes it.
 type Secret []byte
 

@@ -28,7 +28,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, held *share) (
 	patient := &patientReader{
 		ReadCloser: r.Body, control: control, timeout: s.timeout, began: time.Now(), held: held,
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, patient, maxBody))
+	body, err := readAll(http.MaxBytesReader(w, patient, maxBody), r.ContentLength)
 	if err == nil && !held.grow(weigh(body)) {
 		err = errNoMemory
 	}
@@ -90,11 +90,17 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 	patience := 2 * s.timeout
 	_ = control.SetWriteDeadline(time.Now().Add(patience))
 	w.WriteHeader(resp.status)
+	write := w.Write
+	if resp.secret {
+		defer resp.wipe()
+		_ = control.Flush() // so that what follows goes past all buffers
+		write = func(part []byte) (int, error) { return len(part), writeSecret(w, part) }
+	}
 	for _, part := range resp.body {
 		for len(part) > 0 {
 			n := min(len(part), writeChunk)
 			_ = control.SetWriteDeadline(time.Now().Add(patience))
-			if _, err := w.Write(part[:n]); err != nil {
+			if _, err := write(part[:n]); err != nil {
 				return
 			}
 			part, patience = part[n:], s.patience()

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"runtime/debug"
+	"slices"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -18,6 +19,8 @@ type job struct {
 	request
 	call *command.Call
 	err  error // why there is no call
+
+	abandoned bool // the call may go on without us
 }
 
 // works reports whether the job is work that takes a worker. Refusals, control
@@ -85,14 +88,15 @@ func (s *Server) answer(ctx context.Context, who command.Caller, list whitelist,
 
 // refusal is the reply to a body that holds no request.
 func (s *Server) refusal(e command.Error) response {
-	return s.envelope(noHeader.status(&e), noHeader.appendError(nil, e))
+	return s.envelope(noHeader.status(&e), noHeader.appendError(nil, e), false)
 }
 
 func (s *Server) answerOne(ctx context.Context, who command.Caller, list whitelist, v *jsontree.Value) response {
 	j := read(v, noHeader)
+	defer j.wipe(v)
 	if j.err != nil { // answered even if it looks like a notification
 		reply, _ := s.run(ctx, j, nil)
-		return s.envelope(http.StatusBadRequest, reply)
+		return s.envelope(http.StatusBadRequest, reply, false)
 	}
 	if !s.mayCall(who, list, j.method) {
 		return response{status: http.StatusForbidden}
@@ -114,7 +118,7 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list whiteli
 	if j.notification() {
 		return response{status: http.StatusNoContent}
 	}
-	return s.envelope(j.status(failure), reply)
+	return s.envelope(j.status(failure), reply, j.told(failure))
 }
 
 // answerBatch runs the requests of a batch one after the other, with one
@@ -124,10 +128,12 @@ func (s *Server) answerBatch(ctx context.Context, who command.Caller, list white
 		return s.refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
 	}
 	if refused := s.refuseBatch(who, list, batch); refused != nil {
+		batch.Wipe()
 		return *refused
 	}
 	working := s.batchWorks(who, batch)
 	if working && !s.workers.enter() {
+		batch.Wipe()
 		return tooBusy
 	}
 	defer func() {
@@ -136,18 +142,20 @@ func (s *Server) answerBatch(ctx context.Context, who command.Caller, list white
 		}
 	}()
 	reply := s.newBatchReply()
-	for j := range s.jobs(who, batch) {
+	for v, j := range s.jobs(who, batch) {
 		if j.err == nil {
 			j.err = reply.full()
 		}
-		if j.err == nil && j.call.Waits() {
-			if s.workers.wait() {
-				working = s.addWaited(ctx, reply, j, working)
-				continue
-			}
+		switch {
+		case j.err != nil || !j.call.Waits():
+			s.addReply(ctx, reply, j)
+		case s.workers.wait():
+			working = s.addWaited(ctx, reply, j, working)
+		default:
 			j.err = errTooBusy
+			s.addReply(ctx, reply, j)
 		}
-		s.addReply(ctx, reply, j)
+		j.wipe(v)
 	}
 	if !reply.answered && batch.Len() > 0 {
 		reply.held.release()
@@ -157,14 +165,14 @@ func (s *Server) answerBatch(ctx context.Context, who command.Caller, list white
 }
 
 // jobs yields the requests of a batch, prepared.
-func (s *Server) jobs(who command.Caller, batch *jsontree.Value) iter.Seq[*job] {
-	return func(yield func(*job) bool) {
+func (s *Server) jobs(who command.Caller, batch *jsontree.Value) iter.Seq2[*jsontree.Value, *job] {
+	return func(yield func(*jsontree.Value, *job) bool) {
 		before := noHeader
 		for _, v := range batch.Elements() {
 			j := read(v, before)
 			before = j.header
 			s.prepare(who, j)
-			if !yield(j) {
+			if !yield(v, j) {
 				return
 			}
 		}
@@ -177,7 +185,7 @@ func (s *Server) batchWorks(who command.Caller, batch *jsontree.Value) bool {
 	if batch.Len() > maxControlBatch {
 		return true
 	}
-	for j := range s.jobs(who, batch) {
+	for _, j := range s.jobs(who, batch) {
 		if j.works() {
 			return true
 		}
@@ -203,7 +211,7 @@ func (s *Server) addReply(ctx context.Context, b *batchReply, j *job) {
 		_, _ = s.run(ctx, j, nil)
 		return
 	}
-	b.add(func(dst []byte) []byte {
+	b.add(j.secret(), func(dst []byte) []byte {
 		dst, _ = s.run(ctx, j, dst)
 		return dst
 	}, func(dst []byte) []byte { return j.appendError(dst, errBatchMemory) })
@@ -250,6 +258,9 @@ func (s *Server) run(ctx context.Context, j *job, dst []byte) (reply []byte, fai
 		}
 	}
 	e := s.reveal(j.method, err)
+	if j.secret() {
+		dst = slices.Grow(dst, escaped*len(e.Message)+slack) // so that nothing of it is left where it would grow
+	}
 	return j.appendError(dst, e), &e
 }
 
@@ -259,6 +270,7 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			j.abandoned = true
 		}
 	}()
 	ctx := s.ctx
@@ -270,7 +282,12 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 	}
 	result, err := j.call.Run(ctx) //nolint:contextcheck // a client that leaves ends nothing but what only waits
 	if err != nil {
+		e, known := j.call.Reveal(err)
+		j.abandoned = ctx.Err() != nil || !known || e.Code == command.ClientNotConnected
 		return nil, err
+	}
+	if j.call.ShowsSecrets() {
+		return j.appendSecrets(dst, result)
 	}
 	return j.appendResult(dst, result)
 }

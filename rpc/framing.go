@@ -59,27 +59,31 @@ func (f *framing) body(n int) {
 	}
 }
 
-// pass appends what net/http is to read of data, the next that was sent.
-func (f *framing) pass(dst, data []byte) []byte {
+// pass appends what net/http is to read of data, the next that was sent, up to the
+// end of the request. The rest is the next one's.
+func (f *framing) pass(dst, data []byte) (out, rest []byte) {
 	for len(data) > 0 && f.state != refused {
 		switch f.state {
 		case inHead:
 			dst, data = f.passHead(dst, data)
 		case inBody:
 			n := int(min(f.left, int64(len(data))))
-			dst, data = append(dst, data[:n]...), data[n:]
+			dst, data = appendMoving(dst, data[:n]), data[n:]
 			f.body(n)
 		case inChunk:
 			n := int(min(f.left, int64(len(data))))
-			dst, data = append(dst, data[:n]...), data[n:]
+			dst, data = appendMoving(dst, data[:n]), data[n:]
 			if f.left -= int64(n); f.left == 0 {
 				f.state = inChunkEnd
 			}
 		default:
 			dst, data = f.passLine(dst, data)
 		}
+		if f.state == inHead && len(dst) > 0 && len(f.line) == 0 {
+			return dst, data
+		}
 	}
-	return dst
+	return dst, nil
 }
 
 func (f *framing) refuse(dst []byte, with string) []byte {
@@ -115,6 +119,7 @@ func (f *framing) passHead(dst, data []byte) (out, rest []byte) {
 	case length > 0:
 		f.state, f.left = inBody, length
 	}
+	clear(f.line) // which has the beginning of the body
 	f.line, f.later = nil, true
 	return append(dst, mended...), data[end-kept:]
 }

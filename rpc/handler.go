@@ -79,6 +79,8 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	if !connOf(r).hold() {
 		panic(http.ErrAbortHandler)
 	}
+	defer connOf(r).forget()
+	defer clear(body)
 	who := command.Caller{User: user, WalletPath: wallet, Addr: r.RemoteAddr}
 	s.reply(w, s.answer(r.Context(), who, s.whitelists.of(user), body))
 }

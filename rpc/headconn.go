@@ -24,6 +24,8 @@ type headConn struct {
 	framing framing
 	ready   []byte // read, mended and not handed on yet
 	unused  []byte // the memory of ready
+	later   []byte // read, and of the requests after the one that is in ready
+	given   []byte // net/http's buffer for reading, as far as it is known
 }
 
 // Read implements net.Conn. It holds a head back until it is whole. A deadline
@@ -33,19 +35,45 @@ func (c *headConn) Read(p []byte) (int, error) {
 		if c.framing.state == refused {
 			return 0, io.EOF
 		}
+		if len(c.later) > 0 {
+			c.later = c.pass(c.later)
+			continue
+		}
+		if len(p) > 1 && c.framing.state == inHead && cap(p) > cap(c.given) { // p is one byte while a call is answered
+			c.given = p[:cap(p)]
+		}
 		n, err := c.Conn.Read(p)
 		if n > 0 && c.framing.whole(p[:n]) {
 			return n, err
 		}
-		c.unused = c.framing.pass(clip(c.unused), p[:n])
-		c.ready = c.unused
+		rest := c.pass(p[:n])
+		c.later = bytes.Clone(rest)
+		clear(rest)
 		if err != nil && len(c.ready) == 0 {
 			return 0, err
 		}
 	}
 	n := copy(p, c.ready)
+	clear(c.ready[:n])
 	c.ready = c.ready[n:]
 	return n, nil
+}
+
+// pass takes what was sent up to the end of a request, and overwrites all that the
+// rest is not a part of.
+func (c *headConn) pass(data []byte) (rest []byte) {
+	c.unused, rest = c.framing.pass(clip(c.unused), data)
+	c.ready = c.unused
+	clear(data[:len(data)-len(rest)])
+	return rest
+}
+
+// forget overwrites the buffer that net/http reads requests through. The body of the
+// request has been read, and nothing after it: what was sent of the next request is
+// here, not there.
+func (c *headConn) forget() {
+	clear(c.given)
+	c.given = nil
 }
 
 // badRequest is the answer to what is not HTTP as this server takes it.

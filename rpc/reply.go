@@ -11,7 +11,15 @@ type response struct {
 	status int
 	body   [][]byte
 	json   bool
+	secret bool  // the body is overwritten when it is out
 	held   share // of the memory for replies
+}
+
+// wipe overwrites the body.
+func (r *response) wipe() {
+	for _, part := range r.body {
+		clear(part[:cap(part)])
+	}
 }
 
 // text is a body of a few words.
@@ -28,13 +36,16 @@ func (r *response) length() int {
 
 // envelope returns the response whose body is one reply, or noMemory where there
 // is no room for it.
-func (s *Server) envelope(status int, reply []byte) response {
+func (s *Server) envelope(status int, reply []byte, secret bool) response {
 	reply = append(reply, '\n')
 	held := share{of: &s.replies}
 	if !held.grow(cap(reply)) {
+		if secret {
+			clear(reply)
+		}
 		return noMemory
 	}
-	return response{status: status, body: [][]byte{reply}, json: true, held: held}
+	return response{status: status, body: [][]byte{reply}, json: true, secret: secret, held: held}
 }
 
 // partSize is how long a part of the reply to a batch becomes before the next one
@@ -49,6 +60,8 @@ type batchReply struct {
 	limit    int      // of the size of all
 	held     share
 	answered bool
+	secret   bool // a part may show secrets
+	sealed   bool // the last part does, and has no room for more
 }
 
 func (s *Server) newBatchReply() *batchReply {
@@ -74,27 +87,36 @@ var errBatchMemory = command.Error{Code: command.OutOfMemory, Message: "Too many
 func (b *batchReply) last() *[]byte { return &b.parts[len(b.parts)-1] }
 
 // add appends the reply that write appends. Where it is too large for what others
-// leave, it is what fail appends instead.
-func (b *batchReply) add(write, fail func(dst []byte) []byte) {
-	last := b.last()
-	if len(*last) >= partSize {
-		b.size += cap(*last)
-		b.parts = append(b.parts, nil)
-		last = b.last()
+// leave, it is what fail appends instead. One with secrets has a part of its own.
+func (b *batchReply) add(secret bool, write, fail func(dst []byte) []byte) {
+	if secret || b.sealed || len(*b.last()) >= partSize {
+		b.begin()
 	}
+	b.secret, b.sealed = b.secret || secret, secret
+	last := b.last()
 	if b.answered {
 		*last = append(*last, ',')
 	}
 	from := len(*last)
 	*last = write(*last)
 	if !b.held.grow(b.size + cap(*last)) {
+		clear((*last)[from:])
 		*last = fail(append([]byte(nil), (*last)[:from]...))
 	}
 	b.answered = true
 }
 
+// begin begins a new part.
+func (b *batchReply) begin() {
+	b.size += cap(*b.last())
+	b.parts = append(b.parts, nil)
+}
+
 // response returns the finished reply. A batch of notifications has none.
 func (b *batchReply) response() response {
+	if b.sealed {
+		b.begin()
+	}
 	*b.last() = append(*b.last(), "]\n"...)
-	return response{status: http.StatusOK, body: b.parts, json: true, held: b.held}
+	return response{status: http.StatusOK, body: b.parts, json: true, secret: b.secret, held: b.held}
 }

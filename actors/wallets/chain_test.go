@@ -40,7 +40,7 @@ func maker(tb testing.TB, keyPool int32) (path string, scripts [][][]byte) {
 	ref := r.wallet(tb, "made")
 	net := descriptor.NetworkOf(&chaincfg.RegressionNetParams)
 	for _, d := range do(tb, ref, messages.ListDescriptors{}) {
-		parsed, err := descriptor.Parse(d.Desc, net, descriptor.Options{})
+		parsed, err := descriptor.Parse(string(d.Desc), net, descriptor.Options{})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func TestFileIsDeleted(t *testing.T) {
 	}
 }
 
-func sameKeys(a, b messages.WalletDescriptor) bool { return a.Desc == b.Desc }
+func sameKeys(a, b messages.WalletDescriptor) bool { return string(a.Desc) == string(b.Desc) }
 
 // A wallet on a full disk is read, follows the chain, and takes changes again when
 // there is room. No address is lost that was given out, and none given out twice.
@@ -227,11 +227,11 @@ func privateKeys(tb testing.TB, list []messages.WalletDescriptor) [][]byte {
 	tb.Helper()
 	var keys [][]byte
 	for _, d := range list {
-		at := strings.Index(d.Desc, "tprv")
+		at := strings.Index(string(d.Desc), "tprv")
 		if at < 0 {
 			tb.Fatalf("no private key in a descriptor of %d bytes", len(d.Desc))
 		}
-		text, _, _ := strings.Cut(d.Desc[at:], "/")
+		text, _, _ := strings.Cut(string(d.Desc[at:]), "/")
 		payload, _, err := base58.CheckDecode(text)
 		if err != nil {
 			tb.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -57,7 +58,7 @@ func TestLifeOfAWallet(t *testing.T) {
 	for i := range got {
 		got[i].Last = want[i].Last // the key pool is topped up by loading
 	}
-	if !slices.Equal(got, want) {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("descriptors\n got %+v\nwant %+v", got, want)
 	}
 	if got := do(t, ref, messages.GetAddressesByLabel{Label: "first"}); len(got) != 1 || got[0].Address != address {

@@ -231,7 +231,7 @@ func TestPassphrase(t *testing.T) {
 	ref = r.wallet(t, "w")
 	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("second"), For: time.Hour})
 	got := do(t, ref, messages.ListDescriptors{Private: true})
-	if len(got) != len(want) || got[0].Desc != want[0].Desc {
+	if len(got) != len(want) || !bytes.Equal(got[0].Desc, want[0].Desc) {
 		t.Error("other descriptors after loading")
 	}
 }

@@ -50,6 +50,7 @@ func (k Kind) String() string {
 // caller wants to.
 type Value struct {
 	kind Kind
+	own  bool      // nobody else has the memory of text
 	text string    // Number: as written; String: decoded; Bool: "1" for true
 	box  *children // Object and Array, nil when empty
 }

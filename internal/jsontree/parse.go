@@ -22,6 +22,7 @@ func Parse(text []byte) (*Value, error) {
 	p := parser{src: text}
 	v, ok := p.value(0)
 	if !ok || p.next() != 0 || p.pos < len(p.src) {
+		v.Wipe() // nobody will, of what was read
 		return nil, ErrSyntax
 	}
 	return &v, nil
@@ -64,7 +65,7 @@ func (p *parser) value(depth int) (Value, bool) {
 		return p.array(depth + 1)
 	case c == '"':
 		s, ok := p.str()
-		return Value{kind: String, text: s}, ok
+		return Value{kind: String, text: s, own: true}, ok
 	case c == '-' || isDigit(c):
 		s, ok := p.number()
 		return Value{kind: Number, text: s}, ok
@@ -95,15 +96,15 @@ func (p *parser) array(depth int) (Value, bool) {
 	if depth > maxDepth {
 		return v, false
 	}
-	var c children
+	c := new(children)
+	v.box = c
 	for {
 		element, ok := p.value(depth)
+		c.values = append(c.values, element)
 		if !ok {
 			return v, false
 		}
-		c.values = append(c.values, element)
 		if p.take(']') {
-			v.box = &c
 			return v, true
 		}
 		if !p.take(',') {
@@ -121,7 +122,8 @@ func (p *parser) object(depth int) (Value, bool) {
 	if depth > maxDepth {
 		return v, false
 	}
-	var c children
+	c := new(children)
+	v.box = c
 	for {
 		if p.next() != '"' {
 			return v, false
@@ -131,12 +133,11 @@ func (p *parser) object(depth int) (Value, bool) {
 			return v, false
 		}
 		member, ok := p.value(depth)
+		c.keys, c.values = append(c.keys, key), append(c.values, member)
 		if !ok {
 			return v, false
 		}
-		c.keys, c.values = append(c.keys, key), append(c.values, member)
 		if p.take('}') {
-			v.box = &c
 			return v, true
 		}
 		if !p.take(',') {
@@ -202,24 +203,36 @@ func (p *parser) str() (string, bool) {
 	if s, ok := p.plain(); ok {
 		return s, true
 	}
-	var t text
+	t := text{buf: make([]byte, 0, p.size())}
 	for p.pos < len(p.src) {
 		c := p.src[p.pos]
 		p.pos++
 		switch {
 		case c == '"':
 			return t.finish()
-		case c < ' ':
+		case c < ' ', c == '\\' && !p.escape(&t):
+			clear(t.buf)
 			return "", false
 		case c == '\\':
-			if !p.escape(&t) {
-				return "", false
-			}
 		default:
 			t.octet(c)
 		}
 	}
 	return "", false
+}
+
+// size returns how long the string that begins here can be: what it is read into
+// is never too small, so that there is one copy.
+func (p *parser) size() int {
+	for i := p.pos; i < len(p.src); i++ {
+		switch p.src[i] {
+		case '"':
+			return i - p.pos
+		case '\\':
+			i++
+		}
+	}
+	return 0
 }
 
 // plain takes the rest of a string that is ASCII without escapes, which

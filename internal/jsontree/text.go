@@ -1,5 +1,7 @@
 package jsontree
 
+import "unsafe"
+
 // text collects a string from raw octets and \u escapes and checks it as Core
 // does, which is looser than UTF-8: overlong forms are accepted and made
 // short, code points up to 0x1fffff are let through, and the two halves of a
@@ -71,7 +73,8 @@ func (t *text) append(r rune) {
 // finish returns the string, or false when it is not one.
 func (t *text) finish() (string, bool) {
 	if t.bad || t.shift > 0 || t.high != 0 {
+		clear(t.buf)
 		return "", false
 	}
-	return string(t.buf), true
+	return unsafe.String(unsafe.SliceData(t.buf), len(t.buf)), true // nobody writes to it any more
 }

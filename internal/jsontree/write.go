@@ -80,7 +80,7 @@ func appendSpaces(dst []byte, n int) []byte {
 
 // AppendString appends s in quotes with Core's escapes: the quote, the
 // backslash, control characters and DEL; everything else goes out raw.
-func AppendString(dst []byte, s string) []byte {
+func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0

@@ -3,7 +3,6 @@ package rawtx
 import (
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/btcutil/base58"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -23,16 +22,9 @@ type key struct {
 // AddWIF adds a private key in wallet import format. It reports false for a
 // text that is none, or one of another network.
 func (k Keys) AddWIF(text string, net *descriptor.Network) bool {
-	payload, version, err := base58.CheckDecode(text)
-	if err != nil || version != net.PrivateKeyID {
-		return false
-	}
-	compressed := len(payload) == 33 && payload[32] == 1
-	if !compressed && len(payload) != 32 {
-		return false
-	}
-	defer clear(payload)
-	return k.AddScalar((*[32]byte)(payload[:32]), compressed)
+	key, ok := descriptor.ParseWIF(text, net)
+	defer clear(key.Scalar[:])
+	return ok && k.AddScalar(&key.Scalar, key.Compressed)
 }
 
 // AddScalar adds a private key, big endian; compressed says how its public key is

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -83,7 +84,7 @@ func TestCreate(t *testing.T) {
 			}
 			again := reopen(t, records, test.params.Params)
 			got, _ := again.ListDescriptors(false)
-			if was, _ := w.ListDescriptors(false); !slices.Equal(got, was) {
+			if was, _ := w.ListDescriptors(false); !reflect.DeepEqual(got, was) {
 				t.Errorf("after opening again: got %v, want %v", got, was)
 			}
 		})
@@ -139,7 +140,7 @@ func TestEncrypt(t *testing.T) {
 		}
 		old := slices.DeleteFunc(after, func(d messages.WalletDescriptor) bool { return d.Active })
 		for i := range old {
-			if old[i].Desc != before[i].Desc {
+			if !bytes.Equal(old[i].Desc, before[i].Desc) {
 				t.Errorf("got %s, want %s", old[i].Desc, before[i].Desc)
 			}
 		}
@@ -194,7 +195,7 @@ func TestCreateDescriptor(t *testing.T) {
 	var wpkh messages.WalletDescriptor
 	list, _ := w.ListDescriptors(true)
 	for _, d := range list {
-		if strings.HasPrefix(d.Desc, "wpkh") && !d.Internal {
+		if strings.HasPrefix(string(d.Desc), "wpkh") && !d.Internal {
 			wpkh = d
 		}
 	}
@@ -202,7 +203,7 @@ func TestCreateDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	item := messages.ImportItem{Desc: wpkh.Desc, Active: true, Range: &[2]int64{0, 1}, Timestamp: 9}
+	item := messages.ImportItem{Desc: string(wpkh.Desc), Active: true, Range: &[2]int64{0, 1}, Timestamp: 9}
 	if done, err := other.Import([]messages.ImportItem{item}, wallet.ImportTimes{}); err != nil || !done.Rescan {
 		t.Fatal(done, err)
 	}
@@ -217,7 +218,7 @@ func TestCreateDescriptor(t *testing.T) {
 	if made != 7 {
 		t.Errorf("%d made, want the 7 that are missing", made)
 	}
-	if got, _ := other.ListDescriptors(false); !slices.Equal(got, all) {
+	if got, _ := other.ListDescriptors(false); !reflect.DeepEqual(got, all) {
 		t.Errorf("got %v, want %v", got, all)
 	}
 	for _, test := range []struct {

@@ -26,7 +26,7 @@ func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	item := messages.ImportItem{Desc: list[0].Desc, Range: &[2]int64{0, 1}, Timestamp: 1}
+	item := messages.ImportItem{Desc: string(list[0].Desc), Range: &[2]int64{0, 1}, Timestamp: 1}
 	genesis := messages.Tip{Hash: chainhash.Hash{1}}
 	w.SetTip(genesis)
 
@@ -102,7 +102,7 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 			}
 			for i, active := range test.active {
 				at := int64(10-i) * day
-				item := messages.ImportItem{Desc: list[0].Desc, Active: active, Range: &[2]int64{0, 1}, Timestamp: at}
+				item := messages.ImportItem{Desc: string(list[0].Desc), Active: active, Range: &[2]int64{0, 1}, Timestamp: at}
 				done, err := w.Import([]messages.ImportItem{item}, wallet.ImportTimes{Tip: 20 * day, Median: 20 * day})
 				if err != nil || done.Results[0].Err != nil {
 					t.Fatal(err, done)

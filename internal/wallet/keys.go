@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -20,11 +21,16 @@ func (w *Wallet) ListDescriptors(private bool) ([]messages.WalletDescriptor, err
 	}
 	list := make([]messages.WalletDescriptor, 0, len(w.sources))
 	for _, s := range w.sources {
-		text, ok := s.normalized()
+		public, ok := s.normalized()
+		text := []byte(public)
 		if private {
 			text, ok = w.privateText(s)
 		}
 		if !ok {
+			clear(text)
+			for i := range list {
+				list[i].Desc.Wipe()
+			}
 			return nil, failf(codeWallet, "Can't get descriptor string.")
 		}
 		d := messages.WalletDescriptor{
@@ -36,18 +42,18 @@ func (w *Wallet) ListDescriptors(private bool) ([]messages.WalletDescriptor, err
 		}
 		list = append(list, d)
 	}
-	slices.SortFunc(list, func(a, b messages.WalletDescriptor) int { return cmp.Compare(a.Desc, b.Desc) })
+	slices.SortFunc(list, func(a, b messages.WalletDescriptor) int { return bytes.Compare(a.Desc, b.Desc) })
 	return list, nil
 }
 
 // privateText returns the text with private keys. It is false if one is missing.
-func (w *Wallet) privateText(s *source) (string, bool) {
+func (w *Wallet) privateText(s *source) ([]byte, bool) {
 	full, err := w.withPrivateKeys(s)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
 	defer full.Wipe()
-	return full.PrivateString()
+	return full.PrivateText()
 }
 
 // hdKey is an extended key with where it is used.

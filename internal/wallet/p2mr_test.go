@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestCreateP2MR(t *testing.T) {
 			}
 			again := reopen(t, records, p2mrParams(t, false))
 			got, _ := again.ListDescriptors(false)
-			if was, _ := w.ListDescriptors(false); !slices.Equal(got, was) {
+			if was, _ := w.ListDescriptors(false); !reflect.DeepEqual(got, was) {
 				t.Errorf("after opening again: got %v, want %v", got, was)
 			}
 			if got, was := again.ExportPubKeys(), w.ExportPubKeys(); len(got) != len(was) {
@@ -243,7 +244,7 @@ func TestUnrestrictedP2MR(t *testing.T) {
 	}
 	kinds := make(map[descriptor.OutputType]int)
 	for _, d := range list {
-		parsed, err := descriptor.Parse(d.Desc, p2mrParams(t, true).Network, descriptor.Options{})
+		parsed, err := descriptor.Parse(string(d.Desc), p2mrParams(t, true).Network, descriptor.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

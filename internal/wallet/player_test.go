@@ -188,7 +188,7 @@ func (p *player) listDescriptors(args arguments) (any, error) {
 	}
 	shown := make([]object, len(list))
 	for i, d := range list {
-		o := object{"desc": d.Desc, "timestamp": d.Timestamp, "active": d.Active}
+		o := object{"desc": string(d.Desc), "timestamp": d.Timestamp, "active": d.Active}
 		if d.Active {
 			o["internal"] = d.Internal
 		}
@@ -220,7 +220,7 @@ func (p *player) hdKeys(args arguments) (any, error) {
 		}
 		shown[i] = object{"xpub": k.XPub, "has_private": k.HasPrivate, "descriptors": uses}
 		if private {
-			shown[i]["xprv"] = k.XPrv
+			shown[i]["xprv"] = string(k.XPrv)
 		}
 	}
 	return shown, nil

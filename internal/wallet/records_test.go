@@ -26,7 +26,8 @@ func importOf(t *testing.T, content *walletfile.Wallet, d *walletfile.Descriptor
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := branches[0].PrivateString()
+	private, _ := branches[0].PrivateText()
+	text := string(private)
 	item := messages.ImportItem{Desc: text, Timestamp: int64(d.CreationTime)}
 	if branches[0].IsRanged() {
 		next := int64(d.NextIndex)

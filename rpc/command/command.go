@@ -107,6 +107,11 @@ type Param struct {
 	// AnyType leaves the check of the JSON type to the method.
 	AnyType bool
 
+	// Secret parameters hold a passphrase or private keys, or may, as every
+	// descriptor does. What Run was given of them, with all it contains, is overwritten
+	// when the call is answered: what is to stay of it has to be copied before.
+	Secret bool
+
 	// Hidden parameters are accepted but not in the help text, and neither
 	// are those after them.
 	Hidden bool
@@ -120,6 +125,7 @@ type Result struct {
 	Help     string
 	When     string // of an alternative: "for verbose = false"
 	Optional bool   // may be absent
+	Secret   bool   // holds private keys, or may: its type is [Secret]
 	Inner    []Result
 }
 

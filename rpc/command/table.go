@@ -114,6 +114,9 @@ func (c *Call) Run(ctx context.Context) (any, error) {
 	return c.command.Run(ctx, c.args)
 }
 
+// Reveal is [Table.Reveal] of the call's table.
+func (c *Call) Reveal(err error) (Error, bool) { return c.args.Table.Reveal(err) }
+
 // ActiveCall is a call that is running.
 type ActiveCall struct {
 	Method string

@@ -32,7 +32,7 @@ func getDescriptorActivity(d *Deps) command.Command {
 				Inner: []command.Param{{Name: "blockhash", Type: command.Hex, Optional: true, Help: "hash of a block"}},
 			},
 			{
-				Name: "scanobjects", Type: command.Array, Usage: scanParams[1].Usage,
+				Name: "scanobjects", Type: command.Array, Usage: scanParams[1].Usage, Secret: true,
 				Help: "what to look for: descriptors, alone or in an object", Inner: scanParams[1].Inner,
 			},
 			{Name: "include_mempool", Type: command.Bool, Default: "true", Help: "look into the mempool as well"},

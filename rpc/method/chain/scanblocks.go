@@ -50,7 +50,7 @@ var scanParams = []command.Param{
 			"\"abort\" ends the running scan",
 	},
 	{
-		Name: "scanobjects", Type: command.Array, Optional: true, Usage: "[scanobjects,...]",
+		Name: "scanobjects", Type: command.Array, Optional: true, Usage: "[scanobjects,...]", Secret: true,
 		Help: "what to look for, needed to start: descriptors, alone or in an object",
 		Inner: []command.Param{
 			{Name: "descriptor", Type: command.String, Optional: true, Help: "an output descriptor"},

@@ -27,7 +27,7 @@ func generateBlock(d *Deps) command.Command {
 		Category: command.Generating,
 		Summary:  "Makes one block of the given transactions, whose coins go to an address or a descriptor.",
 		Params: []command.Param{
-			{Name: "output", Type: command.String, Help: "the address or the descriptor"},
+			{Name: "output", Type: command.String, Help: "the address or the descriptor", Secret: true},
 			{
 				Name: "transactions", Type: command.Array,
 				Help: "the transactions after the coinbase in the order of the block: serialized, or by the id of one in the mempool",

@@ -22,7 +22,7 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 			"Signatures that are there already are kept.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.String, Help: "the serialized transaction"},
-			{Name: "privkeys", Type: command.Array, Help: "private keys", Inner: []command.Param{
+			{Name: "privkeys", Type: command.Array, Help: "private keys", Secret: true, Inner: []command.Param{
 				{Name: "privatekey", Type: command.Hex, Optional: true, Help: "a private key in wallet import format, or pqc(KEY) on networks that pay to P2MR"},
 			}},
 			{

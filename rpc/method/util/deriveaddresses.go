@@ -40,7 +40,7 @@ func deriveAddresses(d Deps) command.Command {
 		Summary: "Returns the addresses that an output descriptor stands for.\n" +
 			"Scripts without address, such as those of pk(), are an error.",
 		Params: []command.Param{
-			{Name: "descriptor", Type: command.String, Help: "The descriptor, with checksum"},
+			{Name: "descriptor", Type: command.String, Help: "The descriptor, with checksum", Secret: true},
 			{
 				Name: "range", Type: command.Range, Optional: true,
 				Help: "For a ranged descriptor: the last index, or the first and the last",

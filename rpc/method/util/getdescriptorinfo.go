@@ -26,7 +26,7 @@ func getDescriptorInfo(d Deps) command.Command {
 		Category: command.Util,
 		Summary:  "Checks an output descriptor and says what it is.",
 		Params: []command.Param{
-			{Name: "descriptor", Type: command.String, Help: "The descriptor, with or without checksum"},
+			{Name: "descriptor", Type: command.String, Help: "The descriptor, with or without checksum", Secret: true},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{

@@ -44,7 +44,7 @@ func (m *methods) createWallet() command.Command {
 				Help: "whether the wallet is never to hold private keys, only to watch",
 			},
 			{Name: "blank", Type: command.Bool, Default: "false", Help: "whether the wallet begins without keys"},
-			{Name: "passphrase", Type: command.String, Optional: true, Help: "what to encrypt the private keys with"},
+			{Name: "passphrase", Type: command.String, Optional: true, Help: "what to encrypt the private keys with", Secret: true},
 			{
 				Name: "avoid_reuse", Type: command.Bool, Default: "false",
 				Help: "whether coins on addresses that were spent from are told from others",

@@ -31,7 +31,7 @@ func (m *methods) encryptWallet() command.Command {
 			"A new seed and new active descriptors are made, since copies of the old ones may lie about without\n" +
 			"encryption: make a new backup afterwards.",
 		Params: []command.Param{
-			{Name: "passphrase", Type: command.String, Help: "the passphrase: at least one character, better a long text"},
+			{Name: "passphrase", Type: command.String, Help: "the passphrase: at least one character, better a long text", Secret: true},
 		},
 		Results:  []command.Result{{Type: command.String, Help: "what is to be done now"}},
 		Examples: []string{`["my pass phrase"]`},

@@ -21,10 +21,22 @@ var errNoHDKeys = command.Error{
 
 // hdKey is one extended key of a wallet.
 type hdKey struct {
-	XPub        string     `json:"xpub"`
-	HasPrivate  bool       `json:"has_private"`
-	XPrv        string     `json:"xprv,omitempty"`
-	Descriptors []hdKeyUse `json:"descriptors"`
+	XPub        string         `json:"xpub"`
+	HasPrivate  bool           `json:"has_private"`
+	XPrv        command.Secret `json:"xprv,omitempty"`
+	Descriptors []hdKeyUse     `json:"descriptors"`
+}
+
+// hdKeys is what gethdkeys returns.
+type hdKeys []hdKey
+
+// Secrets implements [command.Teller].
+func (k hdKeys) Secrets() []command.Secret {
+	secrets := make([]command.Secret, len(k))
+	for i := range k {
+		secrets[i] = k[i].XPrv
+	}
+	return secrets
 }
 
 // hdKeyUse is a descriptor that holds the key.
@@ -49,7 +61,7 @@ func (m *methods) getHDKeys() command.Command {
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.String, Key: "xpub", Help: "the extended public key"},
 				{Type: command.Bool, Key: "has_private", Help: "whether the wallet has the private key"},
-				{Type: command.String, Key: "xprv", Optional: true, Help: "the extended private key, if it was asked for"},
+				{Type: command.String, Key: "xprv", Optional: true, Help: "the extended private key, if it was asked for", Secret: true},
 				{Type: command.Array, Key: "descriptors", Help: "the descriptors with this key", Inner: []command.Result{
 					{Type: command.Object, Inner: []command.Result{
 						{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
@@ -80,12 +92,12 @@ func (m *methods) hdKeys(ctx context.Context, w chosen, a *command.Args) (any, e
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]hdKey, len(got))
+	keys := make(hdKeys, len(got))
 	for i, key := range got {
-		if q.Private && key.XPrv == "" {
+		if q.Private && len(key.XPrv) == 0 {
 			return nil, errNoXPrv
 		}
-		keys[i] = hdKey{key.XPub, key.HasPrivate, key.XPrv, make([]hdKeyUse, len(key.Descriptors))}
+		keys[i] = hdKey{key.XPub, key.HasPrivate, command.Secret(key.XPrv), make([]hdKeyUse, len(key.Descriptors))}
 		for j, use := range key.Descriptors {
 			keys[i].Descriptors[j] = hdKeyUse(use)
 		}

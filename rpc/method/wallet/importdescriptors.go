@@ -27,7 +27,7 @@ func (m *methods) importDescriptors() command.Command {
 		Params: []command.Param{{
 			Name: "requests", Type: command.Array, Usage: "requests", Help: "the descriptors",
 			Inner: []command.Param{{Type: command.Object, Optional: true, Inner: []command.Param{
-				{Name: "desc", Type: command.String, Help: "the descriptor, with checksum"},
+				{Name: "desc", Type: command.String, Help: "the descriptor, with checksum", Secret: true},
 				{
 					Name: "active", Type: command.Bool, Default: "false",
 					Help: "whether new addresses of its type are to be taken from it",

@@ -27,11 +27,20 @@ var notExportedResult = command.Result{
 }
 
 type listedDescriptor struct {
-	Desc      string `json:"desc"`
-	Timestamp int64  `json:"timestamp"`
-	Active    bool   `json:"active"`
-	Internal  *bool  `json:"internal,omitempty"` // active ones
-	*indices         // ranged ones
+	Desc      command.Secret `json:"desc"`
+	Timestamp int64          `json:"timestamp"`
+	Active    bool           `json:"active"`
+	Internal  *bool          `json:"internal,omitempty"` // active ones
+	*indices                 // ranged ones
+}
+
+// Secrets implements [command.Teller].
+func (l descriptorList) Secrets() []command.Secret {
+	secrets := make([]command.Secret, len(l.Descriptors))
+	for i := range l.Descriptors {
+		secrets[i] = l.Descriptors[i].Desc
+	}
+	return secrets
 }
 
 // indices are what a ranged descriptor was expanded to.
@@ -53,7 +62,7 @@ func (m *methods) listDescriptors() command.Command {
 			{Type: command.String, Key: "wallet_name", Help: "name of the wallet"},
 			{Type: command.Array, Key: "descriptors", Help: "the descriptors, in the order of their texts", Inner: []command.Result{
 				{Type: command.Object, Inner: []command.Result{
-					{Type: command.String, Key: "desc", Help: "the descriptor"},
+					{Type: command.String, Key: "desc", Help: "the descriptor", Secret: true},
 					{Type: command.Number, Key: "timestamp", Help: "time from which on it may have been paid to"},
 					{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
 					{
@@ -98,7 +107,7 @@ func (m *methods) listDescriptors() command.Command {
 }
 
 func listDescriptor(d *messages.WalletDescriptor) listedDescriptor {
-	listed := listedDescriptor{Desc: d.Desc, Timestamp: d.Timestamp, Active: d.Active}
+	listed := listedDescriptor{Desc: command.Secret(d.Desc), Timestamp: d.Timestamp, Active: d.Active}
 	if d.Active {
 		listed.Internal = &d.Internal
 	}

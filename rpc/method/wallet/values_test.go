@@ -107,7 +107,7 @@ func (s shown) tip() messages.Tip {
 
 func descriptorOf(s shown) messages.WalletDescriptor {
 	d := messages.WalletDescriptor{
-		Desc: s.text("desc"), Timestamp: s.number("timestamp"), Active: s.isTrue("active"), Internal: s.isTrue("internal"),
+		Desc: messages.Secret(s.text("desc")), Timestamp: s.number("timestamp"), Active: s.isTrue("active"), Internal: s.isTrue("internal"),
 		Ranged: s.has("range"), Next: int32(s.number("next")),
 	}
 	if d.Ranged {
@@ -119,7 +119,7 @@ func descriptorOf(s shown) messages.WalletDescriptor {
 
 func keyOf(s shown) messages.HDKey {
 	return messages.HDKey{
-		XPub: s.text("xpub"), HasPrivate: s.isTrue("has_private"), XPrv: s.text("xprv"),
+		XPub: s.text("xpub"), HasPrivate: s.isTrue("has_private"), XPrv: messages.Secret(s.text("xprv")),
 		Descriptors: each(s.at("descriptors"), func(s shown) messages.HDKeyUse {
 			return messages.HDKeyUse{Desc: s.text("desc"), Active: s.isTrue("active")}
 		}),

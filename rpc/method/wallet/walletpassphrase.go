@@ -26,7 +26,7 @@ func (m *methods) walletPassphrase() command.Command {
 		Summary: "Unlocks an encrypted wallet for a time, so that its private keys can be used.\n" +
 			"For a wallet that is unlocked already the time begins anew.",
 		Params: []command.Param{
-			{Name: "passphrase", Type: command.String, Help: "the passphrase"},
+			{Name: "passphrase", Type: command.String, Help: "the passphrase", Secret: true},
 			{Name: "timeout", Type: command.Number, Help: "seconds until the wallet is locked again, at most 100000000"},
 		},
 		Results:  noResult,

@@ -19,8 +19,8 @@ func (m *methods) walletPassphraseChange() command.Command {
 		Category: command.Wallet,
 		Summary:  "Replaces the passphrase of an encrypted wallet.",
 		Params: []command.Param{
-			{Name: "oldpassphrase", Type: command.String, Help: "the present passphrase"},
-			{Name: "newpassphrase", Type: command.String, Help: "the new passphrase"},
+			{Name: "oldpassphrase", Type: command.String, Help: "the present passphrase", Secret: true},
+			{Name: "newpassphrase", Type: command.String, Help: "the new passphrase", Secret: true},
 		},
 		Results:  noResult,
 		Examples: []string{`["old one", "new one"]`},
