@@ -234,8 +234,12 @@ func TestStop(t *testing.T) {
 			r.raised.Publish(messages.WarningRaised{Text: "x"})
 		}
 		synctest.Wait()
+		begun := time.Now()
 		if err := r.ref.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("stopped after %v", took)
 		}
 		if got := r.took(); len(got) != 16 || r.left != 16 {
 			t.Errorf("%d ran, %d were left", len(got), r.left)
