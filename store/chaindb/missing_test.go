@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	o := settled(t)
-	numbers, err := blockfile.Blocks.Numbers(o.BlocksDir)
+	numbers, err := blockfile.Blocks.Numbers(vfs.OS, o.BlocksDir)
 	if err != nil || len(numbers) < 3 {
 		t.Fatalf("%d files: %v", len(numbers), err)
 	}
