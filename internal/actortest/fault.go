@@ -170,6 +170,7 @@ func typeOf(m any) string {
 
 // faultsOf returns the options for the actors of a test in their system.
 func faultsOf(tb testing.TB, root *actor.RootContext) []actor.PropsOption {
+	tb.Helper()
 	f, ok := underTest.Load(tb)
 	if !ok {
 		return nil
