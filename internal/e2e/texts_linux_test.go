@@ -64,7 +64,7 @@ type texts struct {
 // call calls a method that must succeed, for a wallet.
 func (s *texts) call(wallet string, result any, method string, params ...any) {
 	s.tb.Helper()
-	if err := s.d.Client.CallWallet(context.Background(), wallet, result, method, params...); err != nil {
+	if err := s.d.CallWallet(context.Background(), wallet, result, method, params...); err != nil {
 		s.tb.Fatalf("%s: %v", method, err)
 	}
 }
@@ -72,7 +72,7 @@ func (s *texts) call(wallet string, result any, method string, params ...any) {
 // refuse calls a method that must not.
 func (s *texts) refuse(wallet, method string, params ...any) {
 	s.tb.Helper()
-	if err := s.d.Client.CallWallet(context.Background(), wallet, nil, method, params...); err == nil {
+	if err := s.d.CallWallet(context.Background(), wallet, nil, method, params...); err == nil {
 		s.tb.Fatalf("%s succeeded", method)
 	}
 }
@@ -176,8 +176,8 @@ func (s *texts) refused() {
 		s.tb.Fatal(err)
 	}
 	body := `{"method":"walletpassphrase","params":["\n\u00e9` + string(escaped[1:]) + `,60]}`
-	_, _ = s.d.Client.Post(context.Background(), "/wallet/locked", []byte(body))
-	_, _ = s.d.Client.Post(context.Background(), "/", []byte(`{"params":["`+s.phrase("no JSON")+`"`))
-	_, _ = s.d.Client.Post(context.Background(), "/", []byte(`[{"method":"echo"},{"method":"walletpassphrase","params":["`+
+	_, _ = s.d.Post(context.Background(), "/wallet/locked", []byte(body))
+	_, _ = s.d.Post(context.Background(), "/", []byte(`{"params":["`+s.phrase("no JSON")+`"`))
+	_, _ = s.d.Post(context.Background(), "/", []byte(`[{"method":"echo"},{"method":"walletpassphrase","params":["`+
 		s.phrase("in a batch")+`",60]}]`))
 }

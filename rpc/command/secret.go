@@ -41,14 +41,20 @@ func Masked(secrets []Secret, do func()) {
 
 // TakesSecrets reports whether an argument of the command holds secrets, so that an
 // error may show some of them.
-func (c *Command) TakesSecrets() bool { return slices.ContainsFunc(c.Params, Param.secret) }
+func (c *Command) TakesSecrets() bool { return anySecret(c.Params) }
 
 // ShowsSecrets reports whether the result of the command may hold secrets.
-func (c *Command) ShowsSecrets() bool { return slices.ContainsFunc(c.Results, Result.secret) }
+func (c *Command) ShowsSecrets() bool { return anyShown(c.Results) }
 
-func (p Param) secret() bool { return p.Secret || slices.ContainsFunc(p.Inner, Param.secret) }
+func (p *Param) secret() bool { return p.Secret || anySecret(p.Inner) }
 
-func (r Result) secret() bool { return r.Secret || slices.ContainsFunc(r.Inner, Result.secret) }
+func anySecret(list []Param) bool {
+	return slices.ContainsFunc(list, func(p Param) bool { return p.secret() })
+}
+
+func anyShown(list []Result) bool {
+	return slices.ContainsFunc(list, func(r Result) bool { return r.Secret || anyShown(r.Inner) })
+}
 
 // wipe overwrites what an argument holds of secrets, and of what nothing reads.
 func (p *Param) wipe(v *jsontree.Value) {
