@@ -10,6 +10,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		r := newRig(t)
 		return &actortest.Subject{
 			Ref: r.ref, Served: alerts.Requests, News: func() { r.mine(300, unknown) },

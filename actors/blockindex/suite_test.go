@@ -10,6 +10,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		r := newRig(t, &memory{}, 1500)
 		follow := func() {
 			r.chain.MineN(1)

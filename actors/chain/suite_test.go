@@ -11,6 +11,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		actortest.InBubble(t)
 		f := spawn(t)
 		return &actortest.Subject{

@@ -12,6 +12,7 @@ import (
 // The tests of every actor. All sets are given back in the end.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		r := newRig(t, newSet(50), 2)
 		slot := do(t, r.ref, messages.ReserveCoinScan{})
 		return &actortest.Subject{

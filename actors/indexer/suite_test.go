@@ -11,6 +11,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		actortest.InBubble(t)
 		chain := newChain(20)
 		r := newRig(t, chain)

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
-	"github.com/seed61375155/trawl/internal/actortest"
 
 	"github.com/seed61375155/trawl/actors/mempool"
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -14,6 +14,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		actortest.InBubble(t)
 		r := newRig(t)
 		txs := make([]*wire.MsgTx, len(r.coins))

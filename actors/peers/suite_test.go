@@ -45,7 +45,7 @@ func (p pipes) Dial(_ context.Context, addr string) (net.Conn, error) {
 		Type: p2p.Inbound, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, r)
 	r.Want(1 << 20)
-	go r.run(context.Background())
+	go r.run(context.Background()) //nolint:contextcheck // ends with its connection, not with the dialing
 	return end{here, net.TCPAddrFromAddrPort(at)}, nil
 }
 
@@ -58,6 +58,7 @@ func TestSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		actortest.InBubble(t)
 		view := new(chainview.Current)
 		view.Set(chaintest.New(network.Params))

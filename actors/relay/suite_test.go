@@ -12,6 +12,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		r := newRig(t, 0)
 		salt := uint32(100)
 		p, honest := r.join(p2p.OutboundFullRelay), r.join(p2p.OutboundFullRelay)

@@ -12,6 +12,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		actortest.InBubble(t)
 		r := newRig(t, 30)
 		ref := r.spawn(options{})

@@ -14,6 +14,7 @@ import (
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		net, err := dialect.Bitcoin("regtest")
 		if err != nil {
 			t.Fatal(err)

@@ -68,6 +68,7 @@ func TestLargeHoldsUpNobody(t *testing.T) {
 // The tests of every actor.
 func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		ref := actortest.New(t).Spawn("txbuilder", New(*config(false)), Requests...)
 		small := messages.BuildTx{Version: 2, Outputs: manyOutputs(1)}
 		return &actortest.Subject{

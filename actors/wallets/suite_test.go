@@ -34,6 +34,7 @@ func (r *rig) keeps(t *testing.T) (check func()) {
 // The tests of every actor: the registry, and its wallets.
 func TestRegistrySuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		r := small(t, setup{})
 		return &actortest.Subject{
 			Ref: r.ref, Served: wallets.Requests, Check: r.keeps(t),
@@ -49,6 +50,7 @@ func TestRegistrySuite(t *testing.T) {
 // The tests of every actor: one wallet.
 func TestWalletSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
 		chain := newChain()
 		chain.MineN(5)
 		r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis})
