@@ -73,16 +73,18 @@ func (*Call[Q, R]) IgnoreDeadLetterLogging() {}
 // LogValue implements slog.LogValuer for the same reason.
 func (c *Call[Q, R]) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf("%T", c.Req)) }
 
-func (c *Call[Q, R]) settle() bool             { return c.settled.CompareAndSwap(false, true) }
-func (c *Call[Q, R]) done() bool               { return c.settled.Load() }
-func (c *Call[Q, R]) fail(err error)           { var zero R; c.Answer(zero, err) }
-func (c *Call[Q, R]) context() context.Context { return c.Ctx }
+func (c *Call[Q, R]) settle() bool   { return c.settled.CompareAndSwap(false, true) }
+func (c *Call[Q, R]) done() bool     { return c.settled.Load() }
+func (c *Call[Q, R]) fail(err error) { var zero R; c.Answer(zero, err) }
+
+// left returns why the caller has gone, nil while it waits.
+func (c *Call[Q, R]) left() error { return context.Cause(c.Ctx) }
 
 // call is what the guard sees of a Call, whatever its types.
 type call interface {
 	fail(error)
 	done() bool
-	context() context.Context
+	left() error
 }
 
 // A Ref is how the rest of the program addresses one actor. The zero value and nil
@@ -346,15 +348,15 @@ func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
 	case *actor.Stopped, *actor.Terminated:
 		over = false
 	}
-	skip := over || isCall && (m.done() || m.context().Err() != nil)
+	skip := over || isCall && (m.done() || m.left() != nil)
 	if isCall && !skip {
 		r.held[m] = struct{}{}
 	}
 	r.mu.Unlock()
 	if skip && isCall {
-		why := ErrStopped
-		if m.context().Err() != nil { // the caller may not have noticed yet
-			why = context.Cause(m.context())
+		why := m.left() // which the caller may not have noticed yet
+		if why == nil {
+			why = ErrStopped
 		}
 		m.fail(fmt.Errorf("ask %s: %w", r.name, why)) // no effect when it was settled
 	}
