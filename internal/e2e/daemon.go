@@ -230,6 +230,9 @@ func (d *Daemon) Pid() int { return d.process.cmd.Process.Pid }
 // HasEnded reports whether the process has ended.
 func (d *Daemon) HasEnded() bool { return d.process.HasEnded() }
 
+// Stderr returns what a daemon that has ended wrote to its standard error.
+func (d *Daemon) Stderr() string { return d.process.Stderr() }
+
 // Kill ends the process at once, as a crash does. It is without effect on one
 // that has ended.
 func (d *Daemon) Kill() {

@@ -69,6 +69,8 @@ func (r *rig) emptyPool(c actor.Context) {
 		m.Answer(r.pool(), nil)
 	case *ask.Call[messages.SelectTxs, messages.BlockTxs]:
 		m.Answer(messages.BlockTxs{}, nil)
+	case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
+		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 	default:
 		ask.Unhandled(c)
 	}
