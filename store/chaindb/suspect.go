@@ -73,9 +73,13 @@ func (db *DB) checkSuspect() error {
 }
 
 // checkKey looks for some blocks in their files. With the wrong key nothing that the
-// files hold looks like a block.
+// files hold looks like a block. Those that a loss of power may have torn say nothing.
 func (db *DB) checkKey() error {
 	const some = 16
+	fresh, err := db.unsynced()
+	if err != nil {
+		return err
+	}
 	looked := 0
 	it := db.ldb.NewIterator(util.BytesPrefix([]byte{prefixBlock}), nil)
 	defer it.Release()
@@ -84,7 +88,7 @@ func (db *DB) checkKey() error {
 		if err != nil {
 			return err
 		}
-		if db.isGone(int(l.file)) {
+		if db.isGone(int(l.file)) || fresh[l.hash()] {
 			continue
 		}
 		looked++
