@@ -91,7 +91,11 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 		_ = s.db.fail(err)
 		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
 	}
-	defer t.Discard()
+	defer func() {
+		if !s.db.stuck { // else it may wait for ever, too
+			t.Discard()
+		}
+	}()
 	whole := append([]byte(nil), s.prefix...)
 	err = changes(func(key, value []byte) error {
 		whole = append(whole[:len(s.prefix)], key...)
@@ -104,7 +108,7 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 		err = s.db.fail(t.Put(coinsTipKey(), tip[:], nil))
 	}
 	if err == nil {
-		err = s.db.fail(t.Commit())
+		err = s.db.fail(s.db.commitTables(t))
 		if s.db.stuck = err != nil; s.db.stuck {
 			s.db.folder.Freeze() // the tables may count already: they must not be removed
 		}
@@ -113,4 +117,19 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
 	}
 	return nil
+}
+
+var errManifest = errors.New("the list of tables cannot be written")
+
+// commitTables commits a transaction, unless goleveldb cannot write its manifest: then
+// the commit may wait for ever for a compaction that tries it again and again.
+func (db *DB) commitTables(t *leveldb.Transaction) error {
+	done := make(chan error, 1)
+	go func() { done <- t.Commit() }()
+	select {
+	case err := <-done:
+		return err
+	case <-db.folder.Broken():
+		return errManifest
+	}
 }

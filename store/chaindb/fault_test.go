@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -352,17 +351,6 @@ func calls(t *testing.T, do func(fs vfs.FS) (failed bool)) (n int) {
 	return n
 }
 
-// quick leaves the calls out that goleveldb tries three times, a second apart, but
-// under TRAWL_SOAK.
-func quick(inject func(faultfs.Op) error) func(faultfs.Op) error {
-	return func(op faultfs.Op) error {
-		if every(2) > 1 && strings.HasPrefix(filepath.Base(op.Path), "MANIFEST") {
-			return nil
-		}
-		return inject(op)
-	}
-}
-
 // syncs fails those of the calls that make something durable.
 func syncs(inject func(faultfs.Op) error) func(faultfs.Op) error {
 	return func(op faultfs.Op) error {
@@ -387,9 +375,9 @@ func every(n int) int {
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	all := calls(t, func(fs vfs.FS) bool { l := newLife(t); l.live(t, fs, true); return l.failed })
-	for n := 0; n < all; n += every(11) {
+	for n := 0; n < all; n += every(23) {
 		for _, inject := range []func(faultfs.Op) error{
-			quick(faultfs.Nth(n, syscall.EIO)), quick(faultfs.From(n, syscall.ENOSPC)), quick(syncs(faultfs.From(n, syscall.EIO))),
+			faultfs.Nth(n, syscall.EIO), faultfs.From(n, syscall.ENOSPC), syncs(faultfs.From(n, syscall.EIO)),
 		} {
 			fs, l, hit := faultfs.New(), newLife(t), false
 			fs.Inject(func(op faultfs.Op) error {
@@ -420,7 +408,7 @@ func TestPowerLoss(t *testing.T) {
 	for seed := uint64(0); seed < 600; seed += uint64(every(15)) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		fs, l := faultfs.New(), newLife(t)
-		end, noTables := quick(faultfs.From(r.IntN(all), syscall.EIO)), r.IntN(2) == 0
+		end, noTables := faultfs.From(r.IntN(all), syscall.EIO), r.IntN(2) == 0
 		fs.Inject(func(op faultfs.Op) error {
 			if noTables && op.Kind == faultfs.Create && filepath.Ext(op.Path) == ".ldb" {
 				return syscall.EIO // what is in an old journal stays there

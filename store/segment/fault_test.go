@@ -175,7 +175,7 @@ func every(n int) int {
 func TestEveryCallFails(t *testing.T) {
 	t.Parallel()
 	all := calls(t)
-	for n := 0; n < all; n += every(11) {
+	for n := 0; n < all; n += every(23) {
 		l := newLife(t)
 		fs := faultfs.New()
 		fs.Inject(faultfs.Nth(n, syscall.EIO))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
@@ -31,6 +32,8 @@ type Storage struct {
 	dir    string
 	lock   vfs.File // nil: another's
 	frozen atomic.Bool
+	broken chan struct{} // closed when a manifest was not written
+	breaks sync.Once
 }
 
 var _ storage.Storage = (*Storage)(nil)
@@ -45,7 +48,7 @@ func Open(fs vfs.FS, dir string) (*Storage, error) {
 	if err := flock(lock); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %w", ErrLocked, err), lock.Close())
 	}
-	return &Storage{fs: fs, dir: dir, lock: lock}, nil
+	return &Storage{fs: fs, dir: dir, lock: lock, broken: make(chan struct{})}, nil
 }
 
 // Close gives the folder back, another time with an error. Close the database first.
@@ -62,6 +65,10 @@ func (d *Storage) ReadOnly() *Storage {
 	r.Freeze()
 	return r
 }
+
+// Broken is closed when a manifest could not be written. goleveldb then tries again for
+// ever, and who needs the manifest waits for ever.
+func (d *Storage) Broken() <-chan struct{} { return d.broken }
 
 // Freeze has every change fail from now on, those to files that are open as well: for
 // a database that cannot be closed.
@@ -206,7 +213,7 @@ func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal}, nil
+	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal, manifest: fd.Type == storage.TypeManifest}, nil
 }
 
 // writer is a file that is being written. Of a table or a manifest a sync makes the
@@ -216,6 +223,15 @@ type writer struct {
 
 	in    *Storage
 	known bool // its name is durable, or somebody else's concern
+
+	manifest bool
+}
+
+func (w *writer) seen(err error) error {
+	if err != nil && w.manifest {
+		w.in.breaks.Do(func() { close(w.in.broken) })
+	}
+	return err
 }
 
 // Write implements storage.Writer.
@@ -223,7 +239,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.in.frozen.Load() {
 		return 0, errFrozen
 	}
-	return w.File.Write(p)
+	n, err := w.File.Write(p)
+	return n, w.seen(err)
 }
 
 // Sync implements storage.Writer.
@@ -233,7 +250,7 @@ func (w *writer) Sync() error {
 		err = w.in.SyncDir()
 		w.known = err == nil
 	}
-	return err
+	return w.seen(err)
 }
 
 // Remove implements storage.Storage.
