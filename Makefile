@@ -43,6 +43,7 @@ race: ## all tests, under the race detector, end-to-end tests included
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
+	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory)$$' -timeout=5m ./store/chaindb ./internal/rangefilter
 
 vet: ## go vet
 	$(GO) vet ./...

