@@ -9,7 +9,9 @@
 //	err = node.Wait(ctx) // until ctx ends or a part of the node fails for good
 //	err = node.Close(context.Background())
 //
-// A Node writes below Config.Dir only, logs to Config.Log only, starts no
-// listener of its own, and leaves signals and flags to its host; cmd/trawld
-// is such a host. ARCHITECTURE.md says how the parts work together.
+// A Node writes below Config.Dir, and where BlocksDir and the folders and files of
+// Wallets are elsewhere, there. It logs to Config.Log only. It listens for peers only
+// where Peers says so, and never for callers: that, signals and flags it leaves to its
+// host; cmd/trawld is such a host. What of it is off is absent: asked, it answers
+// [ErrAbsent]. ARCHITECTURE.md says how the parts work together.
 package trawl
