@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
@@ -28,8 +29,8 @@ type Node struct {
 	initial   *chainview.InitialDownload
 	tip       *ask.Topic[messages.TipChanged]
 	pool      *ask.Feed[messages.PoolChanged]
-	raised    ask.Feed[messages.WarningRaised]
-	warned    ask.Feed[messages.WarningChanged]
+	raised    ask.Feed[nodemsg.WarningRaised]
+	warned    ask.Feed[nodemsg.WarningChanged]
 	walletTxs ask.Feed[messages.WalletTxChanged]
 	walletDir *ask.Directory
 	rejoin    ask.Topic[link.Restarted] // relay is to hear of the peers again
@@ -81,5 +82,5 @@ func (n *Node) Close(ctx context.Context) error { return n.set.Close(ctx) }
 
 // warnings returns what the operator should know.
 func (n *Node) warnings(ctx context.Context) ([]string, error) {
-	return ask.Control(ctx, n.set.Ref(alertsPart), messages.GetWarnings{})
+	return ask.Control(ctx, n.set.Ref(alertsPart), nodemsg.GetWarnings{})
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/wallet"
@@ -224,7 +225,7 @@ func (n *Node) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "i
 
 // startPruning begins to delete blocks.
 func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
-	_, err := ask.Ask(ctx, u.Ref(chainPart), messages.StartPruning{})
+	_, err := ask.Ask(ctx, u.Ref(chainPart), nodemsg.StartPruning{})
 	return part.Running{}, err
 }
 
@@ -318,8 +319,8 @@ func (n *Node) startPeers(ctx context.Context, u *part.Uses) (part.Running, erro
 // by it: they answer in the order in which they are told.
 func (n *Node) clockHeeded(ctx context.Context) {
 	// One that is absent or stops has nothing to do.
-	_, _ = ask.Control(ctx, n.set.Ref(syncPart), messages.GetPeerSync{})
-	_, _ = ask.Control(ctx, n.set.Ref(relayPart), messages.GetPeerRelay{})
+	_, _ = ask.Control(ctx, n.set.Ref(syncPart), nodemsg.GetPeerSync{})
+	_, _ = ask.Control(ctx, n.set.Ref(relayPart), nodemsg.GetPeerRelay{})
 	_, _ = ask.Control(ctx, n.set.Ref(peersPart), messages.CountPeers{})
 }
 
@@ -331,9 +332,9 @@ func (n *Node) fetch(u *part.Uses) chainview.Fetch {
 		return nil
 	}
 	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		got.Raw, err = ask.Ask(ctx, from(), messages.FetchBlock{Hash: *hash})
+		got.Raw, err = ask.Ask(ctx, from(), nodemsg.FetchBlock{Hash: *hash})
 		if errors.Is(err, ask.ErrAbsent) {
-			return got, messages.ErrNoSource
+			return got, nodemsg.ErrNoSource
 		}
 		if err != nil {
 			return got, err

@@ -11,8 +11,8 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/part"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // MinPruneTarget is the least that a node may be told to prune to: it holds the
@@ -99,7 +99,7 @@ func (n *Node) lockFrom(ctx context.Context, keeper *Ref, index string, height i
 			return beyondPruned(index)
 		}
 	}
-	_, err := ask.Ask(ctx, keeper, messages.SetPruneLock{Name: index, Height: max(height-1, 0)})
+	_, err := ask.Ask(ctx, keeper, nodemsg.SetPruneLock{Name: index, Height: max(height-1, 0)})
 	if err != nil {
 		return fmt.Errorf("trawl: prune lock: %w", err)
 	}

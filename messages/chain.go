@@ -160,20 +160,6 @@ type PruneBlocks struct {
 	Height int32
 }
 
-// SetPruneLock keeps blocks from being pruned that somebody has yet to read: those
-// from Height on and the eleven before. A reorganisation moves the lock back to
-// where the branches part.
-type SetPruneLock struct {
-	Asks[Done]
-
-	Name   string // whose lock it is; it replaces the one of that name
-	Height int32
-}
-
-// StartPruning lets blocks be deleted by themselves, where the node is told to. Until
-// then locks may be set.
-type StartPruning struct{ Asks[Done] }
-
 // SetMockTime makes the chain judge block times by a fixed clock. The zero
 // time returns to the real one.
 type SetMockTime struct {

@@ -92,15 +92,6 @@ type SubmitTx struct {
 	Quietly bool  // do not announce it
 }
 
-// OfferTx puts a transaction of a peer into the pool.
-//
-// Errors: [*TxReject].
-type OfferTx struct {
-	Asks[Done]
-
-	Tx *wire.MsgTx
-}
-
 // TestTxs asks whether transactions would go into the pool, as a package if
 // there are several. Nothing changes.
 type TestTxs struct {
@@ -116,14 +107,6 @@ type SubmitPackage struct {
 
 	Txs     []*wire.MsgTx
 	MaxRate int64 // fee for 1000 virtual bytes; 0: any
-}
-
-// OfferPackage puts a child of a peer with its parents, which come first, into the
-// pool.
-type OfferPackage struct {
-	Asks[PackageResult]
-
-	Txs []*wire.MsgTx
 }
 
 // PackageResult is the answer to [TestTxs] and [SubmitPackage].
@@ -328,19 +311,6 @@ type BlockTx struct {
 	SigOps int64 // cost
 	Weight int64
 }
-
-// GetOrphans asks the actor that relays transactions for those that wait for their
-// parents, by witness id.
-type GetOrphans struct{ Asks[[]Orphan] }
-
-// Orphan is a transaction that waits for its parents.
-type Orphan struct {
-	Tx    *wire.MsgTx
-	Peers []int64 // that announced it, ascending
-}
-
-// MarkBroadcast says that a peer has asked for a transaction of our own.
-type MarkBroadcast struct{ ID chainhash.Hash }
 
 // A PoolReason is why a transaction left the pool.
 type PoolReason uint8

@@ -2,8 +2,6 @@ package messages
 
 import (
 	"time"
-
-	"github.com/btcsuite/btcd/btcutil"
 )
 
 // The requests of this file are served by the peer table, but for
@@ -68,30 +66,6 @@ type PeerInfo struct {
 	AddrLimited   uint64 // addresses dropped, because there were too many
 
 	CompactFrom bool // the peer wants blocks announced as compact blocks
-}
-
-// GetPeerSync asks the actor that follows the peers' chains what it knows of
-// each.
-type GetPeerSync struct{ Asks[map[int64]PeerSync] }
-
-// PeerSync is a peer's part in the download of blocks.
-type PeerSync struct {
-	PresyncedHeaders int32 // -1: no such synchronization is under way
-	SyncedHeaders    int32 // -1: nothing is known
-	SyncedBlocks     int32 // -1: nothing is known
-	InFlight         []int32
-	LastBlock        time.Time // zero: never
-	CompactTo        bool      // the peer is asked to announce compact blocks at once
-}
-
-// GetPeerRelay asks the actor that relays transactions what it knows of each
-// peer.
-type GetPeerRelay struct{ Asks[map[int64]PeerRelay] }
-
-// PeerRelay is a peer's part in the relay of transactions.
-type PeerRelay struct {
-	LastTx       time.Time      // zero: never
-	MinFeeFilter btcutil.Amount // for 1000 virtual bytes
 }
 
 // CountPeers asks how many connections there are.

@@ -2,7 +2,7 @@
 // have decided rules which the node does not know, and what other parts of the node
 // have told, such as a wallet that cannot be written.
 //
-// It serves [messages.GetWarnings], and publishes each new warning. It looks at every
+// It serves [nodemsg.GetWarnings], and publishes each new warning. It looks at every
 // new tip once the node has left its initial download, whose end it notices: the tip
 // is looked at while it is recent, whether anybody asks or not.
 package alerts
@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/versionbits"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -27,25 +28,25 @@ type Config struct {
 	View    *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
 	Initial *chainview.InitialDownload
-	Changed *ask.Feed[messages.WarningChanged] // what other parts tell
-	Raised  *ask.Feed[messages.WarningRaised]  // where new warnings are published
+	Changed *ask.Feed[nodemsg.WarningChanged] // what other parts tell
+	Raised  *ask.Feed[nodemsg.WarningRaised]  // where new warnings are published
 	Log     *slog.Logger
 }
 
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[messages.GetWarnings]()}
+var Requests = []ask.Served{ask.Serve[nodemsg.GetWarnings]()}
 
-type getWarnings = ask.Call[messages.GetWarnings, []string]
+type getWarnings = ask.Call[nodemsg.GetWarnings, []string]
 
 // Alerts is the actor; make one with [New].
 type Alerts struct {
 	cfg     Config
 	unknown *versionbits.Unknown // the worker's while there is one
 
-	worker   *ask.Worker                // looks at a tip; nil when idle
-	seen     *chainview.Block           // tip that was looked at last; nil: none was
-	newRules string                     // warning of unknown rules that are active; empty: there are none
-	told     *[]messages.WarningChanged // by other parts, one each, the oldest first; of all instances
+	worker   *ask.Worker               // looks at a tip; nil when idle
+	seen     *chainview.Block          // tip that was looked at last; nil: none was
+	newRules string                    // warning of unknown rules that are active; empty: there are none
+	told     *[]nodemsg.WarningChanged // by other parts, one each, the oldest first; of all instances
 
 	waiting []*getWarnings // for the next look
 	served  []*getWarnings // for the one under way
@@ -59,7 +60,7 @@ type looked struct {
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	var told []messages.WarningChanged
+	var told []nodemsg.WarningChanged
 	return func() actor.Actor {
 		return &Alerts{cfg: cfg, unknown: versionbits.NewUnknown(cfg.Network), told: &told}
 	}
@@ -78,7 +79,7 @@ func (a *Alerts) Receive(c actor.Context) {
 		a.worker.Drop()
 	case messages.TipChanged:
 		a.look(c)
-	case messages.WarningChanged:
+	case nodemsg.WarningChanged:
 		a.changed(m)
 	case looked:
 		a.found(c, m)
@@ -126,7 +127,7 @@ func (a *Alerts) found(c actor.Context, m looked) {
 	if len(m.active) > 0 && a.newRules == "" {
 		a.newRules = ruleText(m.active[0])
 		a.cfg.Log.Warn("Unknown new rules activated", "versionbit", m.active[0], "height", m.tip.Height)
-		a.cfg.Raised.Publish(messages.WarningRaised{Text: a.newRules})
+		a.cfg.Raised.Publish(nodemsg.WarningRaised{Text: a.newRules})
 	}
 	a.answer(a.served)
 	a.served = nil
@@ -136,9 +137,9 @@ func (a *Alerts) found(c actor.Context, m looked) {
 func ruleText(bit int) string { return fmt.Sprintf("Unknown new rules activated (versionbit %d)", bit) }
 
 // changed takes over what another part tells.
-func (a *Alerts) changed(m messages.WarningChanged) {
+func (a *Alerts) changed(m nodemsg.WarningChanged) {
 	told := *a.told
-	at := slices.IndexFunc(told, func(t messages.WarningChanged) bool { return t.Of == m.Of })
+	at := slices.IndexFunc(told, func(t nodemsg.WarningChanged) bool { return t.Of == m.Of })
 	switch {
 	case at >= 0 && told[at].Text == m.Text:
 		return
@@ -147,7 +148,7 @@ func (a *Alerts) changed(m messages.WarningChanged) {
 	}
 	if m.Text != "" {
 		told = append(told, m)
-		a.cfg.Raised.Publish(messages.WarningRaised{Text: m.Text})
+		a.cfg.Raised.Publish(nodemsg.WarningRaised{Text: m.Text})
 	}
 	*a.told = told
 }

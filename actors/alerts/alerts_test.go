@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -30,8 +31,8 @@ type rig struct {
 	chain   *chaintest.Chain
 	view    chainview.Current
 	tip     ask.Topic[messages.TipChanged]
-	changed ask.Feed[messages.WarningChanged]
-	raised  ask.Feed[messages.WarningRaised]
+	changed ask.Feed[nodemsg.WarningChanged]
+	raised  ask.Feed[nodemsg.WarningRaised]
 	initial *chainview.InitialDownload
 	left    atomic.Bool // the initial download
 	broken  atomic.Bool // the chain panics, once
@@ -71,7 +72,7 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.raised.Subscribe(c)
-			case messages.WarningRaised:
+			case nodemsg.WarningRaised:
 				r.hearer.Tell(m)
 			}
 		})
@@ -102,7 +103,7 @@ func (r *rig) mine(n int, version int32) {
 
 func (r *rig) warnings() []string {
 	r.t.Helper()
-	list, err := ask.Ask(r.t.Context(), r.ref, messages.GetWarnings{})
+	list, err := ask.Ask(r.t.Context(), r.ref, nodemsg.GetWarnings{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestUnknownRules(t *testing.T) {
 		if got := r.warnings(); !slices.Equal(got, []string{warning}) {
 			t.Errorf("later: %q", got)
 		}
-		if got := actortest.Expect[messages.WarningRaised](r.hearer); got.Text != warning {
+		if got := actortest.Expect[nodemsg.WarningRaised](r.hearer); got.Text != warning {
 			t.Errorf("told %q", got.Text)
 		}
 		synctest.Wait()
@@ -167,7 +168,7 @@ func TestOtherParts(t *testing.T) {
 		r := newRig(t)
 		tell := func(of, text string, want ...string) {
 			t.Helper()
-			r.changed.Publish(messages.WarningChanged{Of: of, Text: text})
+			r.changed.Publish(nodemsg.WarningChanged{Of: of, Text: text})
 			if got := r.warnings(); !slices.Equal(got, want) {
 				t.Errorf("%s: %q: got %q, want %q", of, text, got, want)
 			}
@@ -183,7 +184,7 @@ func TestOtherParts(t *testing.T) {
 		tell("b", "", "gone")
 		tell("a", "")
 		for _, want := range []string{"disk full", "moved", "gone"} {
-			if got := actortest.Expect[messages.WarningRaised](r.hearer); got.Text != want {
+			if got := actortest.Expect[nodemsg.WarningRaised](r.hearer); got.Text != want {
 				t.Errorf("announced %q, want %q", got.Text, want)
 			}
 		}
@@ -214,7 +215,7 @@ func TestPanic(t *testing.T) {
 		r.at(0)
 		synctest.Wait()
 		r.broken.Store(true)
-		if _, err := ask.Ask(t.Context(), r.ref, messages.GetWarnings{}); !errors.Is(err, ask.ErrRestarted) {
+		if _, err := ask.Ask(t.Context(), r.ref, nodemsg.GetWarnings{}); !errors.Is(err, ask.ErrRestarted) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()

@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/index"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -293,7 +294,7 @@ func (f *Follower) damaged(c actor.Context, err error) {
 	}
 	f.idle = nil
 	if !f.cfg.Keeper.IsAbsent() {
-		ask.Then(f.ctx, c, f.cfg.Keeper, messages.SetPruneLock{Name: f.cfg.Name, Height: 0},
+		ask.Then(f.ctx, c, f.cfg.Keeper, nodemsg.SetPruneLock{Name: f.cfg.Name, Height: 0},
 			func(messages.Done, error) any { return nil })
 	}
 }
@@ -303,7 +304,7 @@ func (f *Follower) lock(c actor.Context) {
 	if f.cfg.Keeper.IsAbsent() || f.status.Height < 0 {
 		return
 	}
-	ask.Then(f.ctx, c, f.cfg.Keeper, messages.SetPruneLock{Name: f.cfg.Name, Height: f.status.Height},
+	ask.Then(f.ctx, c, f.cfg.Keeper, nodemsg.SetPruneLock{Name: f.cfg.Name, Height: f.status.Height},
 		func(messages.Done, error) any { return nil })
 }
 

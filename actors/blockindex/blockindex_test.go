@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -270,7 +271,7 @@ func TestDamage(t *testing.T) {
 type lockKeeper struct{ locks chan int32 }
 
 func (k *lockKeeper) Receive(c actor.Context) {
-	if m, ok := c.Message().(*ask.Call[messages.SetPruneLock, messages.Done]); ok {
+	if m, ok := c.Message().(*ask.Call[nodemsg.SetPruneLock, messages.Done]); ok {
 		k.locks <- m.Req.Height
 		m.Answer(messages.Done{}, nil)
 	}
@@ -281,7 +282,7 @@ func TestLockFollowsWhatIsSure(t *testing.T) {
 	index := &memory{}
 	keeper := &lockKeeper{make(chan int32, 100)}
 	sys := actortest.New(t)
-	ref := sys.Spawn("keeper", func() actor.Actor { return keeper }, ask.Serve[messages.SetPruneLock]())
+	ref := sys.Spawn("keeper", func() actor.Actor { return keeper }, ask.Serve[nodemsg.SetPruneLock]())
 	r := newRigWith(t, sys, index, 1100, ref)
 	for range 2 {
 		r.settle(t)

@@ -1,10 +1,10 @@
 // Package chain is the actor that owns the chain: it alone changes it.
 //
-// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [messages.AcceptBlocks],
-// [messages.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
+// It serves [messages.SubmitBlock], [messages.ProposeBlock], [messages.MakeTemplate], [nodemsg.AcceptBlocks],
+// [nodemsg.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
-// [messages.PruneBlocks], [messages.SetPruneLock], [messages.StartPruning], [messages.WaitTip],
+// [messages.PruneBlocks], [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
@@ -29,6 +29,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -55,12 +56,12 @@ var Requests = []ask.Served{
 	ask.Serve[messages.WaitImported](), ask.Serve[messages.GetImportStatus](),
 	ask.Serve[messages.WaitOpen](), ask.Serve[messages.GetTip](),
 	ask.Serve[messages.GetCoin](), ask.Serve[messages.WaitTip](),
-	ask.Serve[messages.AcceptBlocks](), ask.Serve[messages.RestoreBlock](),
-	ask.Serve[messages.AcceptHeaders](),
+	ask.Serve[nodemsg.AcceptBlocks](), ask.Serve[nodemsg.RestoreBlock](),
+	ask.Serve[nodemsg.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
 	ask.Serve[messages.PruneBlocks](),
-	ask.Serve[messages.SetPruneLock](), ask.Serve[messages.StartPruning](),
+	ask.Serve[nodemsg.SetPruneLock](), ask.Serve[nodemsg.StartPruning](),
 }
 
 type (
@@ -80,13 +81,13 @@ type (
 	getCoin      = ask.Call[messages.GetCoin, messages.Coin]
 	getCoins     = ask.Call[messages.GetCoins, messages.Coins]
 	waitTip      = ask.Call[messages.WaitTip, messages.Tip]
-	acceptBlocks = ask.Call[messages.AcceptBlocks, messages.AcceptedBlocks]
-	restoreBlock = ask.Call[messages.RestoreBlock, messages.Done]
-	headers      = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
+	acceptBlocks = ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
+	restoreBlock = ask.Call[nodemsg.RestoreBlock, messages.Done]
+	headers      = ask.Call[nodemsg.AcceptHeaders, nodemsg.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
-	pruneLock    = ask.Call[messages.SetPruneLock, messages.Done]
-	startPruning = ask.Call[messages.StartPruning, messages.Done]
+	pruneLock    = ask.Call[nodemsg.SetPruneLock, messages.Done]
+	startPruning = ask.Call[nodemsg.StartPruning, messages.Done]
 )
 
 // Chain is the actor; make one with [New].

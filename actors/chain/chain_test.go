@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -35,9 +36,9 @@ var requests = []struct {
 	{"GetTip", request(messages.GetTip{}), true, true},
 	{"GetCoin", request(messages.GetCoin{}), false, false},
 	{"WaitTip", request(messages.WaitTip{}), false, true},
-	{"AcceptBlocks", request(messages.AcceptBlocks{Raw: [][]byte{{1}}}), false, false},
-	{"RestoreBlock", request(messages.RestoreBlock{Raw: []byte{1}}), false, false},
-	{"AcceptHeaders", request(messages.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
+	{"AcceptBlocks", request(nodemsg.AcceptBlocks{Raw: [][]byte{{1}}}), false, false},
+	{"RestoreBlock", request(nodemsg.RestoreBlock{Raw: []byte{1}}), false, false},
+	{"AcceptHeaders", request(nodemsg.AcceptHeaders{Headers: [][]byte{{1}}}), false, false},
 }
 
 func request[Q messages.Request[R], R any](q Q) func(context.Context, *ask.Ref) error {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -56,13 +57,13 @@ func (s *Chain) written(work func(engine.Engine) (answer func(), err error), gon
 }
 
 // acceptAll hands blocks to the engine. The error is the engine's.
-func acceptAll(e engine.Engine, blocks [][]byte) (messages.AcceptedBlocks, error) {
+func acceptAll(e engine.Engine, blocks [][]byte) (nodemsg.AcceptedBlocks, error) {
 	e.Late() // of earlier requests
-	a := messages.AcceptedBlocks{Refused: make([]error, len(blocks))}
+	a := nodemsg.AcceptedBlocks{Refused: make([]error, len(blocks))}
 	for i, raw := range blocks {
 		a.Refused[i] = e.Accept(raw)
 		if a.Refused[i] != nil && !rejected(a.Refused[i]) {
-			return messages.AcceptedBlocks{}, a.Refused[i]
+			return nodemsg.AcceptedBlocks{}, a.Refused[i]
 		}
 	}
 	a.Late = e.Late()
@@ -77,10 +78,10 @@ func restore(e engine.Engine, raw []byte) error {
 	return &messages.RejectError{Reason: "duplicate"}
 }
 
-func acceptHeaders(e engine.Engine, raw [][]byte) (messages.AcceptedHeaders, error) {
+func acceptHeaders(e engine.Engine, raw [][]byte) (nodemsg.AcceptedHeaders, error) {
 	last, added, err := e.AcceptHeaders(raw)
 	if err != nil || last == nil {
-		return messages.AcceptedHeaders{New: added}, err
+		return nodemsg.AcceptedHeaders{New: added}, err
 	}
-	return messages.AcceptedHeaders{Last: last.Hash, New: added}, nil
+	return nodemsg.AcceptedHeaders{Last: last.Hash, New: added}, nil
 }

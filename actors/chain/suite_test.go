@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -20,8 +21,8 @@ func TestSuite(t *testing.T) {
 				actortest.Sample(messages.SubmitBlock{Raw: []byte{1}}),
 				actortest.Sample(messages.Generate{Script: trueScript, Count: 2, Tries: many}),
 				actortest.Sample(messages.GenerateBlock{Script: trueScript, Submit: true, Tries: many}),
-				actortest.Sample(messages.AcceptBlocks{Raw: [][]byte{{1}}}),
-				actortest.Sample(messages.AcceptHeaders{Headers: [][]byte{{1}}}),
+				actortest.Sample(nodemsg.AcceptBlocks{Raw: [][]byte{{1}}}),
+				actortest.Sample(nodemsg.AcceptHeaders{Headers: [][]byte{{1}}}),
 			},
 			Check: func() {
 				before := do(t, f, messages.WaitOpen{})

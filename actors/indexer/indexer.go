@@ -25,6 +25,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -210,7 +211,7 @@ func (i *Indexer) lock(c actor.Context, height int32) {
 	if i.cfg.Keeper.IsAbsent() || height < 0 {
 		return
 	}
-	ask.Then(i.ctx, c, i.cfg.Keeper, messages.SetPruneLock{Name: i.cfg.LockName, Height: height},
+	ask.Then(i.ctx, c, i.cfg.Keeper, nodemsg.SetPruneLock{Name: i.cfg.LockName, Height: height},
 		func(messages.Done, error) any { return nil })
 }
 

@@ -1,7 +1,7 @@
 // Package mempool is the actor that owns the pool of unconfirmed transactions.
 //
-// It serves [messages.SubmitTx], [messages.OfferTx], [messages.TestTxs],
-// [messages.SubmitPackage], [messages.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
+// It serves [messages.SubmitTx], [nodemsg.OfferTx], [messages.TestTxs],
+// [messages.SubmitPackage], [nodemsg.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
 // [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
 // [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
 // [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool] and
@@ -26,6 +26,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -52,8 +53,8 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[messages.SubmitTx](), ask.Serve[messages.OfferTx](), ask.Serve[messages.TestTxs](),
-	ask.Serve[messages.SubmitPackage](), ask.Serve[messages.OfferPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
+	ask.Serve[messages.SubmitTx](), ask.Serve[nodemsg.OfferTx](), ask.Serve[messages.TestTxs](),
+	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
 	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolRelatives](),
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
@@ -125,7 +126,7 @@ func (m *Mempool) Receive(c actor.Context) {
 		m.read(c, msg)
 	case saved:
 		msg.answer()
-	case messages.MarkBroadcast:
+	case nodemsg.MarkBroadcast:
 		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })
 		m.next(c)
 	default:

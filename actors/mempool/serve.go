@@ -10,15 +10,16 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
 
 type (
 	submitTx      = ask.Call[messages.SubmitTx, messages.Done]
-	offerTx       = ask.Call[messages.OfferTx, messages.Done]
+	offerTx       = ask.Call[nodemsg.OfferTx, messages.Done]
 	testTxs       = ask.Call[messages.TestTxs, messages.PackageResult]
-	offerPackage  = ask.Call[messages.OfferPackage, messages.PackageResult]
+	offerPackage  = ask.Call[nodemsg.OfferPackage, messages.PackageResult]
 	submitPackage = ask.Call[messages.SubmitPackage, messages.PackageResult]
 	getInfo       = ask.Call[messages.GetPoolInfo, messages.PoolInfo]
 	getTxs        = ask.Call[messages.GetPoolTxs, messages.PoolTxs]

@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -25,10 +26,10 @@ func TestSuite(t *testing.T) {
 		return &actortest.Subject{
 			Ref: r.pool, Served: mempool.Requests,
 			Requests: []actortest.Request{
-				actortest.Sample(messages.SubmitTx{Tx: txs[0]}), actortest.Sample(messages.OfferTx{Tx: txs[1]}),
+				actortest.Sample(messages.SubmitTx{Tx: txs[0]}), actortest.Sample(nodemsg.OfferTx{Tx: txs[1]}),
 				actortest.Sample(messages.TestTxs{Txs: txs[2:3]}),
 				actortest.Sample(messages.SubmitPackage{Txs: []*wire.MsgTx{txs[3], spend(50*coin-2000, outOf(txs[3]))}}),
-				actortest.Sample(messages.OfferPackage{Txs: []*wire.MsgTx{txs[4], spend(50*coin-2000, outOf(txs[4]))}}),
+				actortest.Sample(nodemsg.OfferPackage{Txs: []*wire.MsgTx{txs[4], spend(50*coin-2000, outOf(txs[4]))}}),
 				actortest.Sample(messages.GetPoolCoins{Outs: r.coins}), actortest.Sample(messages.LoadPool{Path: r.file}),
 			},
 			News: func() { r.mine(1) },

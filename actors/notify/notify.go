@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -47,7 +48,7 @@ type Config struct {
 	Tip     *ask.Topic[messages.TipChanged]
 	Initial *chainview.InitialDownload
 	Wallets *ask.Feed[messages.WalletTxChanged]
-	Raised  *ask.Feed[messages.WarningRaised]
+	Raised  *ask.Feed[nodemsg.WarningRaised]
 	Log     *slog.Logger
 }
 
@@ -91,7 +92,7 @@ func (n *Notify) Receive(c actor.Context) {
 		n.blocks(c)
 	case messages.WalletTxChanged:
 		n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
-	case messages.WarningRaised:
+	case nodemsg.WarningRaised:
 		n.start(c, n.cfg.Alert, func() string { return alertCommand(n.cfg.Alert, m.Text) })
 	case ended:
 		delete(n.running, m.number)

@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -31,7 +32,7 @@ type rig struct {
 	view    chainview.Current
 	tip     ask.Topic[messages.TipChanged]
 	wallets ask.Feed[messages.WalletTxChanged]
-	raised  ask.Feed[messages.WarningRaised]
+	raised  ask.Feed[nodemsg.WarningRaised]
 	broken  atomic.Bool // the next command panics
 	hold    chan struct{}
 	ref     *ask.Ref
@@ -185,7 +186,7 @@ func TestCommands(t *testing.T) {
 		id, block := chainhash.Hash{1}, messages.Tip{Hash: chainhash.Hash{2}, Height: 7}
 		r.wallets.Publish(messages.WalletTxChanged{Wallet: "it's; $(x) %s\x00", TxID: id})
 		r.wallets.Publish(messages.WalletTxChanged{TxID: id, Block: &block})
-		r.raised.Publish(messages.WarningRaised{Text: "Unknown rules; $(rm -rf '/')\n`x` (bit 27)"})
+		r.raised.Publish(nodemsg.WarningRaised{Text: "Unknown rules; $(rm -rf '/')\n`x` (bit 27)"})
 		want := []string{
 			`alert 'Unknown rules; (rm -rf /)x (bit 27)'`,
 			fmt.Sprintf("tx %s '' %s 7", id, block.Hash),
@@ -205,13 +206,13 @@ func TestBounds(t *testing.T) {
 		hold := r.holdAll()
 		text := func(i int) string { return fmt.Sprintf("%05d", i) }
 		for i := range 10_116 {
-			r.raised.Publish(messages.WarningRaised{Text: text(i)})
+			r.raised.Publish(nodemsg.WarningRaised{Text: text(i)})
 		}
 		if got := r.took(); len(got) != 16 {
 			t.Errorf("%d run at a time", len(got))
 		}
 		time.Sleep(time.Minute)
-		r.raised.Publish(messages.WarningRaised{Text: "late"})
+		r.raised.Publish(nodemsg.WarningRaised{Text: "late"})
 		synctest.Wait()
 		if lines := strings.Split(strings.TrimSpace(r.log.String()), "\n"); len(lines) != 2 ||
 			!strings.HasSuffix(lines[0], "commands=1") || !strings.HasSuffix(lines[1], "commands=100") {
@@ -231,7 +232,7 @@ func TestStop(t *testing.T) {
 		r := newRig(t)
 		r.holdAll()
 		for range 20 {
-			r.raised.Publish(messages.WarningRaised{Text: "x"})
+			r.raised.Publish(nodemsg.WarningRaised{Text: "x"})
 		}
 		synctest.Wait()
 		begun := time.Now()

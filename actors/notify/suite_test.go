@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -15,7 +16,7 @@ func TestSuite(t *testing.T) {
 		return &actortest.Subject{
 			Ref: r.ref,
 			News: func() {
-				r.raised.Publish(messages.WarningRaised{Text: "x"})
+				r.raised.Publish(nodemsg.WarningRaised{Text: "x"})
 				r.wallets.Publish(messages.WalletTxChanged{})
 				tip := r.mine(2)[1]
 				r.tip.Publish(messages.TipChanged{Hash: tip.Hash, Height: tip.Height})

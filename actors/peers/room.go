@@ -4,16 +4,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // A merit is what is known of the guests when one of them must go: what the
 // actors of blocks and transactions know of them.
 type merit struct {
 	accepted accepted
-	sync     map[int64]messages.PeerSync
-	relay    map[int64]messages.PeerRelay
+	sync     map[int64]nodemsg.PeerSync
+	relay    map[int64]nodemsg.PeerRelay
 	asked    int // of the two actors
 }
 
@@ -22,12 +22,12 @@ type merit struct {
 func (t *Table) makeRoom(c actor.Context, m merit) {
 	switch {
 	case m.asked == 0 && !t.cfg.Sync.IsAbsent():
-		ask.Then(t.ctx, c, t.cfg.Sync, messages.GetPeerSync{}, func(got map[int64]messages.PeerSync, _ error) any {
+		ask.Then(t.ctx, c, t.cfg.Sync, nodemsg.GetPeerSync{}, func(got map[int64]nodemsg.PeerSync, _ error) any {
 			m.sync, m.asked = got, 1
 			return m
 		})
 	case m.asked <= 1 && !t.cfg.Relay.IsAbsent():
-		ask.Then(t.ctx, c, t.cfg.Relay, messages.GetPeerRelay{}, func(got map[int64]messages.PeerRelay, _ error) any {
+		ask.Then(t.ctx, c, t.cfg.Relay, nodemsg.GetPeerRelay{}, func(got map[int64]nodemsg.PeerRelay, _ error) any {
 			m.relay, m.asked = got, 2
 			return m
 		})

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 )
 
 // Limits of what waits for its parents (src/node/txorphanage.h).
@@ -214,12 +214,12 @@ func (o *orphanage) spent(outs []wire.OutPoint) (count int) {
 }
 
 // list returns all of them, by witness id.
-func (o *orphanage) list() []messages.Orphan {
+func (o *orphanage) list() []nodemsg.Orphan {
 	wids := slices.SortedFunc(maps.Keys(o.byWID), func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
-	list := make([]messages.Orphan, len(wids))
+	list := make([]nodemsg.Orphan, len(wids))
 	for i, wid := range wids {
 		one := o.byWID[wid]
-		list[i] = messages.Orphan{Tx: one.tx, Peers: slices.Sorted(maps.Keys(one.from))}
+		list[i] = nodemsg.Orphan{Tx: one.tx, Peers: slices.Sorted(maps.Keys(one.from))}
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -106,7 +107,7 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 		r.send(p, tx, v.Type)
 		if _, own := r.pool.unbroadcast[tx.wid]; own {
 			delete(r.pool.unbroadcast, tx.wid)
-			r.cfg.Pool.Tell(messages.MarkBroadcast{ID: tx.id})
+			r.cfg.Pool.Tell(nodemsg.MarkBroadcast{ID: tx.id})
 		}
 	}
 	if len(missing.InvList) > 0 {
@@ -233,14 +234,14 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 
 // offer has the pool judge a transaction.
 func (r *Relay) offer(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
-	ask.Then(r.ctx, c, r.cfg.Pool, messages.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
+	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
 		return judged{tx, peer, err, handled, false}
 	})
 }
 
 // offerOrphan has the pool judge a transaction that had waited for its parents.
 func (r *Relay) offerOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
-	ask.Then(r.ctx, c, r.cfg.Pool, messages.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
+	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
 		return judged{tx: tx, peer: peer, err: err, orphan: true}
 	})
 }
@@ -326,7 +327,7 @@ func (r *Relay) together(c actor.Context, m judged) bool {
 		if r.pairs.has(pairOf(m.tx, child)) || r.refused.has(child.id) {
 			continue
 		}
-		q := messages.OfferPackage{Txs: []*wire.MsgTx{m.tx, child.tx}}
+		q := nodemsg.OfferPackage{Txs: []*wire.MsgTx{m.tx, child.tx}}
 		ask.Then(r.ctx, c, r.cfg.Pool, q, func(result messages.PackageResult, err error) any {
 			return packed{m, child, result, err}
 		})

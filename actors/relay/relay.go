@@ -7,7 +7,7 @@
 // where a transaction comes from. Transactions whose parents are not known wait
 // for those. All that it remembers of a peer is bounded.
 //
-// It serves [messages.GetPeerRelay] and [messages.GetOrphans].
+// It serves [nodemsg.GetPeerRelay] and [nodemsg.GetOrphans].
 //
 // Times and limits are those of Bitcoin Core 30.2 (src/net_processing.cpp,
 // node/txdownloadman_impl.cpp, txrequest.cpp).
@@ -27,6 +27,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -49,11 +50,11 @@ type Config struct {
 }
 
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[messages.GetPeerRelay](), ask.Serve[messages.GetOrphans]()}
+var Requests = []ask.Served{ask.Serve[nodemsg.GetPeerRelay](), ask.Serve[nodemsg.GetOrphans]()}
 
 type (
-	getPeerRelay = ask.Call[messages.GetPeerRelay, map[int64]messages.PeerRelay]
-	getOrphans   = ask.Call[messages.GetOrphans, []messages.Orphan]
+	getPeerRelay = ask.Call[nodemsg.GetPeerRelay, map[int64]nodemsg.PeerRelay]
+	getOrphans   = ask.Call[nodemsg.GetOrphans, []nodemsg.Orphan]
 )
 
 const (
@@ -283,10 +284,10 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 }
 
 // describe tells of the peers.
-func (r *Relay) describe() map[int64]messages.PeerRelay {
-	told := make(map[int64]messages.PeerRelay, len(r.peers))
+func (r *Relay) describe() map[int64]nodemsg.PeerRelay {
+	told := make(map[int64]nodemsg.PeerRelay, len(r.peers))
 	for id, p := range r.peers {
-		told[id] = messages.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
+		told[id] = nodemsg.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
 	}
 	return told
 }

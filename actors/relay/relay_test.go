@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -171,7 +172,7 @@ func (r *rig) pool(c actor.Context) {
 		m.Answer(messages.PoolTxs{}, nil)
 	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
 		m.Answer(messages.PoolInfo{MinFee: 100, MinRelayFee: 100}, nil)
-	case *ask.Call[messages.OfferTx, messages.Done]:
+	case *ask.Call[nodemsg.OfferTx, messages.Done]:
 		id := m.Req.Tx.TxHash()
 		r.offered = append(r.offered, id)
 		if r.holds {
@@ -182,12 +183,12 @@ func (r *rig) pool(c actor.Context) {
 			r.takeIn(m.Req.Tx, false)
 		}
 		m.Answer(messages.Done{}, err)
-	case *ask.Call[messages.OfferPackage, messages.PackageResult]:
+	case *ask.Call[nodemsg.OfferPackage, messages.PackageResult]:
 		for _, tx := range m.Req.Txs {
 			r.packed = append(r.packed, tx.TxHash())
 		}
 		m.Answer(messages.PackageResult{Results: make([]messages.TxResult, len(m.Req.Txs))}, nil)
-	case messages.MarkBroadcast:
+	case nodemsg.MarkBroadcast:
 	default:
 		ask.Unhandled(c)
 	}
@@ -575,9 +576,9 @@ func TestOrphanBounds(t *testing.T) {
 	})
 }
 
-func (r *rig) orphans() []messages.Orphan {
+func (r *rig) orphans() []nodemsg.Orphan {
 	r.t.Helper()
-	list, err := ask.Ask(r.t.Context(), r.ref, messages.GetOrphans{})
+	list, err := ask.Ask(r.t.Context(), r.ref, nodemsg.GetOrphans{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

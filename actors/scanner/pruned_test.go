@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/index/filter"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -79,7 +80,7 @@ func TestPrunedBlocks(t *testing.T) {
 	fetch := func(_ context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
 		fetches++
 		if missing[r.chain.Lookup(hash).Height] {
-			return got, messages.ErrNoSource
+			return got, nodemsg.ErrNoSource
 		}
 		got.Raw = raws[*hash]
 		got.Block, _, err = net.ReadBlock(got.Raw)

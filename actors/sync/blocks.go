@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -25,7 +26,7 @@ const keepBlocks = 288
 // blocksAnswer is what the chain says of blocks.
 type blocksAnswer struct {
 	fed []*held
-	got messages.AcceptedBlocks
+	got nodemsg.AcceptedBlocks
 	err error
 }
 
@@ -111,7 +112,7 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 
 // restore makes the chain store a block again that was pruned, as a user asked.
 func (s *Sync) restore(c actor.Context, p *peer, a arrival) {
-	ask.Then(s.ctx, c, s.cfg.Chain, messages.RestoreBlock{Raw: a.raw}, func(_ messages.Done, err error) any {
+	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.RestoreBlock{Raw: a.raw}, func(_ messages.Done, err error) any {
 		return restored{p.info.ID, a.handled, err}
 	})
 }
@@ -145,7 +146,7 @@ func (s *Sync) feed(c actor.Context) {
 	for i, h := range next {
 		raw[i] = h.raw
 	}
-	ask.Then(s.ctx, c, s.cfg.Chain, messages.AcceptBlocks{Raw: raw}, func(got messages.AcceptedBlocks, err error) any {
+	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.AcceptBlocks{Raw: raw}, func(got nodemsg.AcceptedBlocks, err error) any {
 		return blocksAnswer{next, got, err}
 	})
 }
@@ -195,7 +196,7 @@ func (s *Sync) remember(h *held) {
 }
 
 // refusedLate leaves the peers that sent blocks which proved to be wrong.
-func (s *Sync) refusedLate(late []messages.LateRefusal) {
+func (s *Sync) refusedLate(late []nodemsg.LateRefusal) {
 	for _, l := range late {
 		s.findBest()
 		from, ok := s.givers[l.Hash]

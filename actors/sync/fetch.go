@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -26,9 +27,9 @@ type lookup struct {
 }
 
 // fetchFrom asks a peer for a block, for a user.
-func (s *Sync) fetchFrom(q messages.FetchBlockFrom) error {
+func (s *Sync) fetchFrom(q nodemsg.FetchBlockFrom) error {
 	if !s.imported {
-		return messages.ErrImporting
+		return nodemsg.ErrImporting
 	}
 	b := s.reader.Lookup(&q.Hash)
 	if b == nil {
@@ -37,16 +38,16 @@ func (s *Sync) fetchFrom(q messages.FetchBlockFrom) error {
 	p := s.peer(q.Peer)
 	switch {
 	case p == nil:
-		return messages.ErrNoPeer
+		return nodemsg.ErrNoPeer
 	case !p.servesWitnesses():
-		return messages.ErrPreSegwitPeer
+		return nodemsg.ErrPreSegwitPeer
 	}
 	again := s.flightOf(p, q.Hash) != nil
 	s.dropAll(q.Hash)
 	s.asked[q.Hash] = true
 	if again {
 		s.askFor(p, b)
-		return messages.ErrAlreadyRequested
+		return nodemsg.ErrAlreadyRequested
 	}
 	s.request(p, []*chainview.Block{b})
 	return nil
@@ -66,7 +67,7 @@ func (s *Sync) fetch(m *fetch) {
 		s.askNext(l)
 	}
 	if s.lookups[b.Hash] != l {
-		m.Answer(nil, messages.ErrNoSource)
+		m.Answer(nil, nodemsg.ErrNoSource)
 		return
 	}
 	l.calls = append(l.calls, m)
@@ -88,7 +89,7 @@ func (s *Sync) askNext(l *lookup) {
 	}
 	delete(s.lookups, l.block.Hash)
 	for _, c := range l.calls {
-		c.Answer(nil, messages.ErrNoSource)
+		c.Answer(nil, nodemsg.ErrNoSource)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/messages"
@@ -166,7 +167,7 @@ func (s *Sync) accept(c actor.Context, p *peer, a headersAnswer) {
 	for i := range a.list {
 		raw[i] = a.list[i].Raw
 	}
-	ask.Then(s.ctx, c, s.cfg.Chain, messages.AcceptHeaders{Headers: raw}, func(_ messages.AcceptedHeaders, err error) any {
+	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.AcceptHeaders{Headers: raw}, func(_ nodemsg.AcceptedHeaders, err error) any {
 		a.err = err
 		return a
 	})

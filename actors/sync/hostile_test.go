@@ -16,10 +16,10 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // demanding runs a test whose node wants a chain of so many blocks' work.
@@ -182,7 +182,7 @@ func TestStopAnswersEveryone(t *testing.T) {
 		hash := remote.Active().At(2).Hash
 		got := make(chan error, 1)
 		go func() {
-			_, err := ask.Ask(context.Background(), r.sync, messages.FetchBlock{Hash: hash})
+			_, err := ask.Ask(context.Background(), r.sync, nodemsg.FetchBlock{Hash: hash})
 			got <- err
 		}()
 		synctest.Wait()

@@ -10,9 +10,9 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // A peer is what is known of a peer's chain and of our dealings with it.
@@ -181,11 +181,11 @@ func (s *Sync) relearn(p *peer) {
 }
 
 // peerStates is what getpeerinfo tells of the peers' chains.
-func (s *Sync) peerStates() map[int64]messages.PeerSync {
-	states := make(map[int64]messages.PeerSync, len(s.peers))
+func (s *Sync) peerStates() map[int64]nodemsg.PeerSync {
+	states := make(map[int64]nodemsg.PeerSync, len(s.peers))
 	for _, p := range s.peers {
 		s.relearn(p)
-		state := messages.PeerSync{
+		state := nodemsg.PeerSync{
 			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.flights)),
 			LastBlock: p.lastBlock, CompactTo: p.compactChosen,
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -79,8 +80,8 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 }
 
 type (
-	acceptHeaders = ask.Call[messages.AcceptHeaders, messages.AcceptedHeaders]
-	acceptBlocks  = ask.Call[messages.AcceptBlocks, messages.AcceptedBlocks]
+	acceptHeaders = ask.Call[nodemsg.AcceptHeaders, nodemsg.AcceptedHeaders]
+	acceptBlocks  = ask.Call[nodemsg.AcceptBlocks, nodemsg.AcceptedBlocks]
 	waitImported  = ask.Call[messages.WaitImported, messages.Done]
 )
 
@@ -94,18 +95,18 @@ func (r *rig) own(c actor.Context) {
 	case *acceptHeaders:
 		for _, raw := range m.Req.Headers {
 			if err := r.addHeader(raw); err != nil {
-				m.Answer(messages.AcceptedHeaders{}, err)
+				m.Answer(nodemsg.AcceptedHeaders{}, err)
 				return
 			}
 		}
-		m.Answer(messages.AcceptedHeaders{}, nil)
+		m.Answer(nodemsg.AcceptedHeaders{}, nil)
 	case *acceptBlocks:
 		time.Sleep(r.slow)
 		refused := make([]error, len(m.Req.Raw))
 		for i, raw := range m.Req.Raw {
 			refused[i] = r.addBlock(raw)
 		}
-		m.Answer(messages.AcceptedBlocks{Refused: refused}, nil)
+		m.Answer(nodemsg.AcceptedBlocks{Refused: refused}, nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -351,9 +352,9 @@ func (p *fakePeer) answerHeaders(c *chaintest.Chain, m *wire.MsgGetHeaders) {
 // height is that of the node's chain.
 func (r *rig) height() int32 { return r.chain.Active().Height() }
 
-func (r *rig) state() messages.SyncState {
+func (r *rig) state() nodemsg.SyncState {
 	r.t.Helper()
-	got, err := ask.Ask(r.t.Context(), r.sync, messages.GetSyncState{})
+	got, err := ask.Ask(r.t.Context(), r.sync, nodemsg.GetSyncState{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -372,5 +373,5 @@ func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
 
 func fetchBlock(t *testing.T, r *rig, hash chainhash.Hash) ([]byte, error) {
 	t.Helper()
-	return ask.Ask(t.Context(), r.sync, messages.FetchBlock{Hash: hash})
+	return ask.Ask(t.Context(), r.sync, nodemsg.FetchBlock{Hash: hash})
 }

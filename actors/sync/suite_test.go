@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // The tests of every actor.
@@ -26,8 +26,8 @@ func TestSuite(t *testing.T) {
 		return &actortest.Subject{
 			Ref: r.sync, Served: sync.Requests,
 			Requests: []actortest.Request{
-				actortest.Sample(messages.FetchBlock{Hash: remote.Active().At(2).Hash}),
-				actortest.Sample(messages.FetchBlockFrom{Peer: 1, Hash: remote.Active().At(3).Hash}),
+				actortest.Sample(nodemsg.FetchBlock{Hash: remote.Active().At(2).Hash}),
+				actortest.Sample(nodemsg.FetchBlockFrom{Peer: 1, Hash: remote.Active().At(3).Hash}),
 			},
 			News: func() {
 				p := r.join(p2p.OutboundFullRelay)

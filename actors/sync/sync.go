@@ -27,6 +27,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
@@ -63,14 +64,14 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[messages.GetSyncState](), ask.Serve[messages.GetPeerSync](), ask.Serve[messages.FetchBlockFrom](), ask.Serve[messages.FetchBlock](),
+	ask.Serve[nodemsg.GetSyncState](), ask.Serve[nodemsg.GetPeerSync](), ask.Serve[nodemsg.FetchBlockFrom](), ask.Serve[nodemsg.FetchBlock](),
 }
 
 type (
-	getState  = ask.Call[messages.GetSyncState, messages.SyncState]
-	getPeers  = ask.Call[messages.GetPeerSync, map[int64]messages.PeerSync]
-	fetchFrom = ask.Call[messages.FetchBlockFrom, messages.Done]
-	fetch     = ask.Call[messages.FetchBlock, []byte]
+	getState  = ask.Call[nodemsg.GetSyncState, nodemsg.SyncState]
+	getPeers  = ask.Call[nodemsg.GetPeerSync, map[int64]nodemsg.PeerSync]
+	fetchFrom = ask.Call[nodemsg.FetchBlockFrom, messages.Done]
+	fetch     = ask.Call[nodemsg.FetchBlock, []byte]
 )
 
 // Sync is the actor; make one with [New].
@@ -204,7 +205,7 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	case messages.TipChanged:
 		s.tipChanged()
 	case *getState:
-		m.Answer(messages.SyncState{InitialDownload: s.initialDownload()}, nil)
+		m.Answer(nodemsg.SyncState{InitialDownload: s.initialDownload()}, nil)
 	case *getPeers:
 		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:

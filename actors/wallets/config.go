@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -58,7 +59,7 @@ type Config struct {
 	TxChanges *ask.Feed[messages.WalletTxChanged]
 
 	// Warned is where a wallet that cannot be written tells the operator; nil: nowhere.
-	Warned *ask.Feed[messages.WarningChanged]
+	Warned *ask.Feed[nodemsg.WarningChanged]
 
 	Log *slog.Logger
 

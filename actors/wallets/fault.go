@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -123,7 +124,7 @@ func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []wal
 // warn tells the operator what the wallet needs, empty: nothing.
 func (w *Wallet) warn(text string) {
 	if w.cfg.Warned != nil {
-		w.cfg.Warned.Publish(messages.WarningChanged{Of: fmt.Sprintf("wallet %q", w.name), Text: text})
+		w.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", w.name), Text: text})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -37,7 +38,7 @@ type rig struct {
 	dir       string // of wallets
 	ref       *ask.Ref
 	changes   ask.Feed[messages.PoolChanged]
-	warned    ask.Feed[messages.WarningChanged]
+	warned    ask.Feed[nodemsg.WarningChanged]
 }
 
 // setup is what a test changes of a rig.

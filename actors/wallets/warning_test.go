@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -28,7 +29,7 @@ func TestFaultsAreWarnedOf(t *testing.T) {
 			switch m := c.Message().(type) {
 			case *actor.Started:
 				r.warned.Subscribe(c)
-			case messages.WarningChanged:
+			case nodemsg.WarningChanged:
 				hearer.Tell(m)
 			}
 		})
@@ -38,9 +39,9 @@ func TestFaultsAreWarnedOf(t *testing.T) {
 	last := "nothing yet"
 	heard := func(want string) {
 		t.Helper()
-		got := actortest.Expect[messages.WarningChanged](hearer)
+		got := actortest.Expect[nodemsg.WarningChanged](hearer)
 		for got.Text != want && got.Text == last {
-			got = actortest.Expect[messages.WarningChanged](hearer) // said again
+			got = actortest.Expect[nodemsg.WarningChanged](hearer) // said again
 		}
 		if got.Of != `wallet "w"` || got.Text != want {
 			t.Errorf("heard %+v, want %q", got, want)

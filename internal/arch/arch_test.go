@@ -13,6 +13,7 @@ import (
 var mayImport = map[string][]string{
 	// What may be said, and what is pure.
 	"messages":             nil,
+	"internal/nodemsg":     {"messages"},
 	"descriptor":           {"internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"filters":              {"internal/scriptset"},
 	"internal/chainview":   nil,
@@ -70,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/dialect/poolrules": {"internal/consensus", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/txpool"},
 	"internal/engine/opener":     {"messages", "store", "internal/chainview", "internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/headersync"},
 	"internal/p2p/netsetup":      {"messages", "internal/p2p"},
-	"internal/engine":            {"messages", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine":            {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":              append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/chain":               append([]string{"internal/corelog", "internal/dialect", "internal/engine"}, actor...),
 	"actors/coins":               append([]string{"internal/coinstats", "internal/slots"}, actor...),
@@ -108,7 +109,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/index", "internal/jsontree",
+		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/index", "internal/jsontree", "internal/nodemsg",
 		"internal/match", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/wallet",
 	},
 	"cmd/trawld": {
@@ -132,11 +133,11 @@ var mayImport = map[string][]string{
 }
 
 // actor is what every actor may import.
-var actor = []string{"messages", "internal/ask", "internal/chainview", "filters", "descriptor", "store", "internal/vfs"}
+var actor = []string{"messages", "internal/nodemsg", "internal/ask", "internal/chainview", "filters", "descriptor", "store", "internal/vfs"}
 
 // method is what every group of methods may import.
 var method = []string{
-	"messages", "descriptor", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
+	"messages", "descriptor", "internal/nodemsg", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
 	"internal/coinstats", "internal/dialect", "internal/index", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }

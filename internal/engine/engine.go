@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -39,7 +40,7 @@ type Validator interface {
 
 	// Late returns the blocks that Accept took and that proved to break a rule
 	// since the last call.
-	Late() []messages.LateRefusal
+	Late() []nodemsg.LateRefusal
 
 	// Submit is Accept for a block that comes from a miner.
 	Submit(raw []byte) error

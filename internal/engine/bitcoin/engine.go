@@ -30,6 +30,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/consensus"
@@ -75,7 +76,7 @@ type Engine struct {
 	steps   []step           // from the last commit to tip
 	pending pending
 	odd     oddOutputs
-	late    []messages.LateRefusal
+	late    []nodemsg.LateRefusal
 
 	flushed time.Time // when the unspent outputs were written last
 	scripts bool      // whether those of the last block were checked

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/database"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
@@ -177,13 +178,13 @@ const maxLate = 1000
 func (e *Engine) refusedLate(b *chainview.Block, reason error) {
 	var rejected *messages.RejectError
 	if errors.As(reason, &rejected) && len(e.late) < maxLate {
-		e.late = append(e.late, messages.LateRefusal{Hash: b.Hash, Reason: rejected})
+		e.late = append(e.late, nodemsg.LateRefusal{Hash: b.Hash, Reason: rejected})
 	}
 }
 
 // Late returns the blocks that were stored and proved to break a rule since the last
 // call.
-func (e *Engine) Late() []messages.LateRefusal {
+func (e *Engine) Late() []nodemsg.LateRefusal {
 	late := e.late
 	e.late = nil
 	return late

@@ -19,6 +19,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -52,7 +53,7 @@ type Engine struct {
 	places map[*chainview.Block]*place
 	taken  int64 // how many blocks were
 
-	late []messages.LateRefusal
+	late []nodemsg.LateRefusal
 
 	preferred int64    // place of the block that was preferred last
 	preferAt  *big.Int // work of the tip then

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -57,15 +58,15 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 	case d.Sync.IsAbsent():
 		return command.Error{Code: command.MiscError, Message: "Peer does not exist"}
 	}
-	_, err = ask.Ask(ctx, d.Sync, messages.FetchBlockFrom{Hash: *hash, Peer: peer})
+	_, err = ask.Ask(ctx, d.Sync, nodemsg.FetchBlockFrom{Hash: *hash, Peer: peer})
 	for _, known := range []struct {
 		err  error
 		text string
 	}{
-		{messages.ErrNoPeer, "Peer does not exist"},
-		{messages.ErrPreSegwitPeer, "Pre-SegWit peer"},
-		{messages.ErrAlreadyRequested, "Already requested from this peer"},
-		{messages.ErrImporting, "Loading blocks ..."},
+		{nodemsg.ErrNoPeer, "Peer does not exist"},
+		{nodemsg.ErrPreSegwitPeer, "Pre-SegWit peer"},
+		{nodemsg.ErrAlreadyRequested, "Already requested from this peer"},
+		{nodemsg.ErrImporting, "Loading blocks ..."},
 		{messages.ErrBlockNotFound, "Block header missing"},
 	} {
 		if errors.Is(err, known.err) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -58,9 +58,9 @@ func (d *Deps) orphans(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []messages.Orphan
+	var list []nodemsg.Orphan
 	if !d.Relay.IsAbsent() {
-		if list, err = ask.Ask(ctx, d.Relay, messages.GetOrphans{}); err != nil {
+		if list, err = ask.Ask(ctx, d.Relay, nodemsg.GetOrphans{}); err != nil {
 			return nil, err
 		}
 	}

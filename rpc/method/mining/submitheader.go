@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -54,7 +55,7 @@ func (d *Deps) submitHeader(ctx context.Context, raw []byte) error {
 			Code: command.VerifyError, Message: "Must submit previous header (" + parent.String() + ") first",
 		}
 	}
-	_, err := ask.Ask(ctx, d.Actor, messages.AcceptHeaders{Headers: [][]byte{raw}})
+	_, err := ask.Ask(ctx, d.Actor, nodemsg.AcceptHeaders{Headers: [][]byte{raw}})
 	if reject, ok := errors.AsType[*messages.RejectError](err); ok {
 		return command.Error{Code: command.VerifyError, Message: reject.Reason}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg"
 
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -23,7 +24,7 @@ func TestSubmitHeader(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, "regtest")
-			request := serve[messages.AcceptHeaders](r, messages.AcceptedHeaders{}, test.err)
+			request := serve[nodemsg.AcceptHeaders](r, nodemsg.AcceptedHeaders{}, test.err)
 			if got := r.call("submitheader", `["`+header+`00"]`); got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -131,15 +132,15 @@ func (d *Deps) peerInfos(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sync map[int64]messages.PeerSync
+	var sync map[int64]nodemsg.PeerSync
 	if !d.Sync.IsAbsent() {
-		if sync, err = ask.Control(ctx, d.Sync, messages.GetPeerSync{}); err != nil {
+		if sync, err = ask.Control(ctx, d.Sync, nodemsg.GetPeerSync{}); err != nil {
 			return nil, err
 		}
 	}
-	var relay map[int64]messages.PeerRelay
+	var relay map[int64]nodemsg.PeerRelay
 	if !d.Relay.IsAbsent() {
-		if relay, err = ask.Control(ctx, d.Relay, messages.GetPeerRelay{}); err != nil {
+		if relay, err = ask.Control(ctx, d.Relay, nodemsg.GetPeerRelay{}); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +178,7 @@ func (d *Deps) newPeerInfo(p *messages.PeerInfo) peerInfo {
 }
 
 // follows enters what is known of the peer's chain.
-func (p *peerInfo) follows(s *messages.PeerSync) {
+func (p *peerInfo) follows(s *nodemsg.PeerSync) {
 	p.Presynced, p.SyncedHeaders, p.SyncedBlocks = s.PresyncedHeaders, s.SyncedHeaders, s.SyncedBlocks
 	p.InFlight, p.LastBlock, p.CompactTo = s.InFlight, seconds(s.LastBlock), s.CompactTo
 }

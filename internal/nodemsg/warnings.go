@@ -1,8 +1,12 @@
-package messages
+package nodemsg
+
+import (
+	"github.com/seed61375155/trawl/messages"
+)
 
 // GetWarnings asks for what the operator should know: of the chain as of the present
 // tip, in Core's words, then of the wallets.
-type GetWarnings struct{ Asks[[]string] }
+type GetWarnings struct{ messages.Asks[[]string] }
 
 // WarningChanged says what the operator should know of a part of the node, instead of
 // what was said of it before. It is said again while it lasts.

@@ -1,27 +1,18 @@
-package messages
+package nodemsg
 
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-)
 
-// Why [FetchBlock] and [FetchBlockFrom] are refused.
-var (
-	ErrNoPeer           = refusal("peer does not exist")
-	ErrPreSegwitPeer    = refusal("peer knows no witnesses")
-	ErrAlreadyRequested = refusal("already requested from this peer")
-	ErrImporting        = refusal("block files are being read")
-
-	// ErrNoSource reports that no connected peer has given the block.
-	ErrNoSource = refusal("no peer gave the block")
+	"github.com/seed61375155/trawl/messages"
 )
 
 // AcceptHeaders makes headers part of the block tree, without their blocks.
 // Asked of the chain.
 //
-// Errors: [*RejectError] for the first header that breaks a rule, or whose parent
+// Errors: [*messages.RejectError] for the first header that breaks a rule, or whose parent
 // is unknown; those before it are in the tree then.
 type AcceptHeaders struct {
-	Asks[AcceptedHeaders]
+	messages.Asks[AcceptedHeaders]
 
 	// Headers are serialized as in the network's message of that name, without
 	// the number of transactions, parents first.
@@ -39,14 +30,14 @@ type AcceptedHeaders struct {
 // most work. Requests of users go before it. It is answered when no kill of the
 // process can lose the blocks; a loss of power may. Asked of the chain.
 type AcceptBlocks struct {
-	Asks[AcceptedBlocks]
+	messages.Asks[AcceptedBlocks]
 
 	Raw [][]byte // serialized blocks
 }
 
 // AcceptedBlocks is the answer to [AcceptBlocks].
 type AcceptedBlocks struct {
-	// Refused has one place for each block: nil, or a [*RejectError].
+	// Refused has one place for each block: nil, or a [*messages.RejectError].
 	Refused []error
 
 	// Late are blocks that were taken before and proved to break a rule when these
@@ -57,20 +48,20 @@ type AcceptedBlocks struct {
 // A LateRefusal is what became of a block that had been taken.
 type LateRefusal struct {
 	Hash   chainhash.Hash
-	Reason *RejectError
+	Reason *messages.RejectError
 }
 
 // RestoreBlock stores a block again that was pruned. Asked of the chain.
 //
-// Errors: [*RejectError].
+// Errors: [*messages.RejectError].
 type RestoreBlock struct {
-	Asks[Done]
+	messages.Asks[messages.Done]
 
 	Raw []byte // serialized block
 }
 
 // GetSyncState asks how far the node is. Asked of sync.
-type GetSyncState struct{ Asks[SyncState] }
+type GetSyncState struct{ messages.Asks[SyncState] }
 
 // SyncState is the answer to [GetSyncState].
 type SyncState struct {
@@ -84,7 +75,7 @@ type SyncState struct {
 //
 // Errors: [ErrNoPeer], [ErrPreSegwitPeer], [ErrAlreadyRequested], [ErrImporting].
 type FetchBlockFrom struct {
-	Asks[Done]
+	messages.Asks[messages.Done]
 
 	Hash chainhash.Hash // of a known header
 	Peer int64
@@ -94,9 +85,9 @@ type FetchBlockFrom struct {
 // the serialized block, checked to be the one of its known header; it is not
 // stored. Asked of sync.
 //
-// Errors: [ErrBlockNotFound] for an unknown header, [ErrNoSource].
+// Errors: [messages.ErrBlockNotFound] for an unknown header, [ErrNoSource].
 type FetchBlock struct {
-	Asks[[]byte]
+	messages.Asks[[]byte]
 
 	Hash chainhash.Hash
 }
