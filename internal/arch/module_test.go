@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -138,4 +139,14 @@ func calls(file *ast.File, pkg string, functions ...string) []token.Pos {
 		return true
 	})
 	return found
+}
+
+// readLines returns the lines of a file.
+func readLines(t *testing.T, name string) []string {
+	t.Helper()
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(content), "\n")
 }

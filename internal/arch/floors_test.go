@@ -1,0 +1,85 @@
+package arch
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// floors names the floor of every room, or of all rooms below a folder; the
+// longest entry counts. A room imports rooms of lower floors, and of its own floor
+// only what mayImport says.
+var floors = map[string]int{
+	// Words, values, algorithms: no rule of a network.
+	"messages": 0, "descriptor": 0, "filters": 0,
+	"internal": 0,
+
+	// Rules: no disk, no actor, no clock, no network.
+	"internal/consensus": 1, "internal/dialect": 1, "internal/rawtx": 1, "internal/txpool": 1,
+	"internal/wallet": 1, "internal/walletfile": 1, "internal/match": 1, "internal/versionbits": 1,
+	"internal/txjson": 1, "internal/headersync": 1, "internal/dialect/poolrules": 1,
+
+	// The disk, tools of actors, sessions with peers.
+	"store": 2, "internal/ask": 2, "internal/part": 2, "internal/p2p": 2,
+
+	// What stands on the disk.
+	"internal/engine": 3, "internal/index": 3,
+
+	// Who owns what, and how the outside asks.
+	"actors": 4, "rpc": 4,
+
+	// What puts it together.
+	".": 5,
+
+	// Programs and help for tests.
+	"cmd": 6, "bench": 6, "internal/e2e": 6, "internal/differ": 6, "internal/load": 6,
+	"internal/demo": 6, "internal/slowest": 6, "internal/soak": 6, "internal/mutate": 6, "internal/arch": 6,
+	"internal/actortest": 6, "internal/chaintest": 6, "internal/enginetest": 6,
+}
+
+func floor(room string) int {
+	for at := room; ; at = at[:strings.LastIndexByte(at, '/')] {
+		if f, ok := floors[at]; ok {
+			return f
+		}
+		if !strings.Contains(at, "/") {
+			return -1
+		}
+	}
+}
+
+// No room may import one of a higher floor, whatever mayImport says.
+func TestFloors(t *testing.T) {
+	for from, allowed := range mayImport {
+		at := floor(from)
+		if at < 0 {
+			t.Errorf("%s is on no floor", from)
+		}
+		for _, to := range allowed {
+			if floor(to) > at && to != "internal" {
+				t.Errorf("%s of floor %d may import %s of floor %d", from, at, to, floor(to))
+			}
+		}
+	}
+}
+
+// A list that nobody can read at a glance needs folders of its own.
+const maxRooms = 48
+
+func TestRoomsStayFew(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join("..", "..", "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, entry := range entries {
+		if entry.IsDir() {
+			n++
+		}
+	}
+	if n > maxRooms {
+		t.Errorf("%d rooms on the first level of internal, at most %d: one that serves one other room lies below it",
+			n, maxRooms)
+	}
+}

@@ -1,0 +1,185 @@
+package arch
+
+import (
+	"go/ast"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Sizes above which a thing should become several.
+const (
+	maxMethods     = 40 // of a type
+	maxInterface   = 5  // methods of an interface
+	maxFileLines   = 400
+	maxRootLines   = 1401 // of the root package, without tests
+	maxLineColumns = 120  // a tab counts as four
+)
+
+// wideInterfaces have more methods than others, for a reason.
+var wideInterfaces = map[string]string{
+	"internal/engine.Engine":    "all that the chain's actor has done by an engine, which is one state",
+	"internal/engine.Validator": "the same for what validates",
+	"internal/chainview.Reader": "all ways to read the chain, of which each reader takes some",
+	"internal/match.View":       "what a pass reads of an index, in one hold",
+	"messages.CoinSet":          "all ways to read a set of coins, in one hold",
+	"internal/engine.Stored":    "what an engine knows of a stored block",
+	"internal/vfs.File":         "the calls of os.File that stores use",
+	"internal/vfs.FS":           "the calls of package os that stores use",
+}
+
+// sizes finds types with too many methods, wide interfaces, and long files.
+func sizes(found tally, f *folder) {
+	methods := map[string][]*ast.FuncDecl{}
+	for _, file := range f.files {
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				if decl.Recv != nil {
+					name := receiver(decl)
+					methods[name] = append(methods[name], decl)
+				}
+			case *ast.GenDecl:
+				wide(found, f, decl)
+			}
+		}
+	}
+	for name, list := range methods {
+		if f.in("rpc/method") && name == "methods" {
+			continue // no state but what they are given
+		}
+		if len(list) > maxMethods {
+			for _, m := range list[maxMethods:] {
+				found.add("methods-beyond", f, m.Pos(), "%s has %d methods", name, len(list))
+			}
+		}
+	}
+	for _, file := range slices.Concat(f.files, f.tests) {
+		if n := positions.Position(file.End()).Line; n > maxFileLines && !ast.IsGenerated(file) {
+			found.add("long-files", f, file.Pos(), "%d lines", n)
+		}
+	}
+}
+
+func wide(found tally, f *folder, decl *ast.GenDecl) {
+	for _, spec := range decl.Specs {
+		typ, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		if i, ok := typ.Type.(*ast.InterfaceType); ok && i.Methods.NumFields() > maxInterface {
+			if wideInterfaces[f.name+"."+typ.Name.Name] == "" {
+				found.add("wide-interfaces", f, typ.Pos(), "%s has %d methods", typ.Name.Name, i.Methods.NumFields())
+			}
+		}
+	}
+}
+
+// receiver returns the name of the type that a method is of.
+func receiver(decl *ast.FuncDecl) string {
+	for typ := decl.Recv.List[0].Type; ; {
+		switch at := typ.(type) {
+		case *ast.Ident:
+			return at.Name
+		case *ast.StarExpr:
+			typ = at.X
+		case *ast.IndexExpr:
+			typ = at.X
+		case *ast.IndexListExpr:
+			typ = at.X
+		default:
+			return ""
+		}
+	}
+}
+
+// The root package is the face and one table.
+func TestRootStaysSmall(t *testing.T) {
+	n := 0
+	for _, f := range folders(t) {
+		if f.name == "." {
+			for _, file := range f.files {
+				n += positions.Position(file.End()).Line
+			}
+		}
+	}
+	if n > maxRootLines {
+		t.Errorf("the root package has %d lines without tests, at most %d", n, maxRootLines)
+	}
+}
+
+// lines finds lines that are too long. A row of a test whose length is that of a
+// text in it may be, since texts of others are not to be broken.
+func lines(t *testing.T, found tally, f *folder) {
+	t.Helper()
+	for _, file := range slices.Concat(f.files, f.tests) {
+		name := positions.File(file.Pos()).Name()
+		if ast.IsGenerated(file) {
+			continue
+		}
+		for i, line := range readLines(t, name) {
+			if columns(line) <= maxLineColumns || strings.HasSuffix(name, "_test.go") && columns(withoutTexts(line)) <= 90 {
+				continue
+			}
+			found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns", columns(line))
+		}
+	}
+}
+
+func columns(line string) int { return len([]rune(line)) + 3*strings.Count(line, "\t") }
+
+// withoutTexts returns a line of Go without what stands in its string literals.
+func withoutTexts(line string) string {
+	var b strings.Builder
+	quote := rune(0)
+	escaped := false
+	for _, r := range line {
+		switch {
+		case quote == 0:
+			b.WriteRune(r)
+			if r == '"' || r == '`' {
+				quote = r
+			}
+		case escaped:
+			escaped = false
+		case r == '\\' && quote == '"':
+			escaped = true
+		case r == quote:
+			b.WriteRune(r)
+			quote = 0
+		}
+	}
+	return b.String()
+}
+
+// What the rules above exempt exists.
+func TestExemptionsExist(t *testing.T) {
+	known := map[string]bool{}
+	for _, f := range folders(t) {
+		for _, file := range f.files {
+			for name := range typeNames(file) {
+				known[filepath.ToSlash(f.name)+"."+name] = true
+			}
+		}
+	}
+	for name := range wideInterfaces {
+		if !known[name] {
+			t.Errorf("%s is exempted, and is not there", name)
+		}
+	}
+}
+
+func typeNames(file *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, decl := range file.Decls {
+		if gen, ok := decl.(*ast.GenDecl); ok {
+			for _, spec := range gen.Specs {
+				if typ, ok := spec.(*ast.TypeSpec); ok {
+					names[typ.Name.Name] = true
+				}
+			}
+		}
+	}
+	return names
+}
