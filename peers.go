@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
+	"github.com/seed61375155/trawl/store/peerfile"
 )
 
 // A PeerConfig says how a node takes part in the network of its peers. The zero
@@ -69,7 +70,6 @@ type PeerConfig struct {
 }
 
 // peersConfig is what the peer table is told, with its listeners, which are open.
-//
 // Errors: StartError, access.Error.
 func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	p := n.cfg.Peers
@@ -117,7 +117,7 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, LogIPs: p.LogIPs,
 		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize, Reachable: reachable,
 	}
-	if cfg.Addrs, err = peers.OpenAddrs(n.cfg.Dir, n.net.Magic, n.cfg.Log); err != nil {
+	if cfg.Addrs, err = (peerfile.Files{Dir: n.cfg.Dir}).OpenAddrs(n.net.Magic, n.cfg.Log); err != nil {
 		return cfg, err
 	}
 	if p.DNSSeeds && p.Lookup {

@@ -148,12 +148,12 @@ func (t *Table) take(c actor.Context, m accepted, full bool) {
 // admit reports whether an inbound connection may stay.
 func (t *Table) admit(e *entry, full bool) bool {
 	guests, now := t.guestCount(), t.cfg.Now()
-	e.shunned = t.isDiscouraged(e.addr)
+	e.shunned = t.bans.isDiscouraged(e.addr)
 	switch {
 	case !t.active:
 		t.debugf("connection from %s dropped: not accepting new connections", e.name)
 		return false
-	case !e.allowed.NoBan && t.bans.Contains(e.addr, now):
+	case !e.allowed.NoBan && t.bans.isBanned(e.addr, now):
 		t.debugf("connection from %s dropped (banned)", e.name)
 		return false
 	case !e.allowed.NoBan && e.shunned && (full || guests+1 >= t.maxInbound()):

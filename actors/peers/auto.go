@@ -97,7 +97,7 @@ func (t *Table) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
 		case typ != p2p.Feeler && taken[string(a.Addr.Group())]:
 		case now.Sub(a.LastTry) < restBetween && try < patientChoices:
 		case typ != p2p.Feeler && t.desirable(a.Services)&^a.Services != 0:
-		case t.bans.Contains(a.Addr, now) || t.isDiscouraged(a.Addr):
+		case t.bans.isUnwelcome(a.Addr, now):
 		case t.isConnected(a.Addr.String(), a.Addr):
 		default:
 			return a, true

@@ -11,9 +11,9 @@ import (
 
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/peerfile"
 )
 
 // A ban cuts connections, keeps peers out, and outlives the node.
@@ -77,11 +77,11 @@ func TestBansSurvivePowerLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bans, dropped, err := access.ParseBans(text)
-		if err != nil || len(dropped) > 0 {
-			t.Fatalf("%v, %v: %s", err, dropped, text)
+		bans, err := peerfile.ParseBans(text, func(line string) { t.Error(line) })
+		if err != nil {
+			t.Fatalf("%v: %s", err, text)
 		}
-		if kept := string(bans.Marshal()); !strings.Contains(kept, "5.6.7.0/24") || strings.Contains(kept, "1.2.3.4") {
+		if kept := string(peerfile.MarshalBans(&bans)); !strings.Contains(kept, "5.6.7.0/24") || strings.Contains(kept, "1.2.3.4") {
 			t.Errorf("seed %d: kept are %s", seed, kept)
 		}
 	}
@@ -99,7 +99,7 @@ func TestDamagedBans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := access.ParseBans(text); err != nil {
+	if _, err := peerfile.ParseBans(text, nil); err != nil {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -40,14 +40,6 @@ type entry struct {
 // disconnecting is how lines of the log say that the peer is left.
 func (e *entry) disconnecting() string { return e.line.info.Disconnecting() }
 
-// logAddr is what lines of the log say of an address: nothing without -logips.
-func (s *shared) logAddr(addr string) string {
-	if s.cfg.LogIPs {
-		return addr
-	}
-	return ""
-}
-
 // add puts a connection into the table and starts its actor.
 func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	e.id = t.nextID.Add(1) - 1
@@ -57,7 +49,7 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 		cfg.NoTransactions = false
 	}
 	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
-	e.line = newLine(t.shared, t.self, e)
+	e.line = newLine(t.base, t.self, e)
 	e.session = p2p.New(conn, cfg, e.line)
 	e.line.session = e.session
 	ref, err := ask.Spawn(c, t.cfg.Log, fmt.Sprintf("peer-%d", e.id), 1, newConn(e.line), nil)

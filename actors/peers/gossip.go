@@ -118,7 +118,7 @@ func (t *Table) hear(e *entry, m *codec.Addresses) {
 			a.Time = uint32(now.Add(-unknownAge).Unix())
 		}
 		g.learn(a.Addr)
-		if t.isDiscouraged(a.Addr) || t.bans.Contains(a.Addr, now) {
+		if t.bans.isUnwelcome(a.Addr, now) {
 			continue
 		}
 		taken++
@@ -172,12 +172,12 @@ func (t *Table) remember(list []codec.Address, source netaddr.Addr, trust time.D
 	for _, a := range list {
 		if t.addrs.Add(a, source, trust, t.cfg.Now()) {
 			added++
-			t.addrLogf("Added %v to new", a.Addr)
+			t.addrDebugf("Added %v to new", a.Addr)
 		}
 	}
 	if added > 0 {
 		fresh, tried := t.addrs.Size(nil)
-		t.addrLogf("Added %d addresses (of %d) from %s: %d tried, %d new", added, len(list), source.Host(), tried, fresh)
+		t.addrDebugf("Added %d addresses (of %d) from %s: %d tried, %d new", added, len(list), source.Host(), tried, fresh)
 		t.addrsChanged = true
 	}
 }
@@ -258,7 +258,7 @@ func (t *Table) told(e *entry) []addrman.Address {
 	sample := func() []addrman.Address {
 		list := t.addrs.Sample(codec.MaxAddresses, sharePercent, nil, now)
 		return slices.DeleteFunc(list, func(a addrman.Address) bool {
-			return t.isDiscouraged(a.Addr) || t.bans.Contains(a.Addr, now)
+			return t.bans.isUnwelcome(a.Addr, now)
 		})
 	}
 	if e.allowed.Addr {

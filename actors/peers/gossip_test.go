@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/peerfile"
 )
 
 // told returns a message with addresses of nodes.
@@ -62,7 +63,8 @@ func TestAddressesAreKept(t *testing.T) {
 	kept := func(c *peers.Config) {
 		c.Dir = dir
 		var err error
-		if c.Addrs, err = peers.OpenAddrs(dir, c.Network.Magic, slog.New(slog.DiscardHandler)); err != nil {
+		files := peerfile.Files{Dir: dir}
+		if c.Addrs, err = files.OpenAddrs(c.Network.Magic, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}

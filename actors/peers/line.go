@@ -13,7 +13,7 @@ import (
 // A line is what a connection's session, its actor and the rest of the node
 // share. It is the session's owner, and the peer that other actors know.
 type line struct {
-	*shared
+	*base
 
 	table   mailbox
 	actor   mailbox // set before the session runs
@@ -28,9 +28,9 @@ type line struct {
 	compact atomic.Bool    // the peer announces blocks as compact blocks by request
 }
 
-func newLine(s *shared, table mailbox, e *entry) *line {
-	return &line{shared: s, table: table, roomy: make(chan struct{}, 1), info: link.Info{
-		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: s.cfg.Now(), LogAddr: s.logAddr(e.name),
+func newLine(b *base, table mailbox, e *entry) *line {
+	return &line{base: b, table: table, roomy: make(chan struct{}, 1), info: link.Info{
+		ID: e.id, Addr: e.name, Type: e.typ, Permissions: e.allowed, Since: b.cfg.Now(), LogAddr: b.logAddr(e.name),
 	}}
 }
 
@@ -87,6 +87,8 @@ func (c closed) Error() string { return string(c) }
 
 // Is makes it a p2p.ErrClosed.
 func (closed) Is(target error) bool { return target == p2p.ErrClosed }
+
+const errBanned closed = "banned"
 
 // errMisbehaving ends the session of a peer that does what no honest one does.
 const errMisbehaving closed = "misbehaving"

@@ -11,16 +11,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
@@ -74,26 +71,24 @@ type Table struct {
 	cancel context.CancelFunc
 	self   mailbox
 
-	peers    []*entry // by ascending id
-	banSaver saver
-	dials    map[*dial]struct{}
-	workers  workers
+	peers   []*entry // by ascending id
+	dials   map[*dial]struct{}
+	workers workers
 }
 
 // shared is what the instances of the table have in common.
 type shared struct {
-	cfg     Config
-	log     *slog.Logger
-	addrLog *slog.Logger
-	nonces  p2p.Nonces
-	totals  p2p.Totals
-	nextID  atomic.Int64
+	*base
+
+	nonces p2p.Nonces
+	totals p2p.Totals
+	nextID atomic.Int64
 
 	// One instance at a time uses these.
 	added     []*addedNode
 	active    bool
 	accepting []*ask.Worker
-	bans      access.Bans
+	bans      *bans
 	addrs     *addrman.Manager
 	answers   map[string]answer // to requests for addresses
 
@@ -102,8 +97,6 @@ type shared struct {
 	nextFeeler   time.Time
 	began        time.Time // to look for peers
 	seeding      bool      // DNS seeds were asked, or need not be
-
-	discouraged map[netaddr.Addr]struct{} // without ports
 
 	secret [16]byte
 
@@ -114,15 +107,14 @@ type shared struct {
 // New returns the producer of the table.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), active: !cfg.Inactive, stopped: make(chan struct{}), answers: make(map[string]answer)}
-	s.addrLog = cfg.Log.With(slog.String(corelog.CategoryKey, "addrman"))
+	s := &shared{
+		base: newBase(cfg), active: !cfg.Inactive, stopped: make(chan struct{}), answers: make(map[string]answer),
+	}
 	_, _ = rand.Read(s.secret[:]) // never fails
 	if s.addrs = cfg.Addrs; s.addrs == nil {
 		s.addrs = addrman.New()
 	}
-	if cfg.Dir != "" {
-		s.loadBans()
-	}
+	s.bans = loadBans(s.base)
 	for _, node := range cfg.Connect {
 		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})
 	}
@@ -186,8 +178,10 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.gossiped(m)
 	case seeded:
 		t.seeded(m)
-	case saved:
-		t.saved(c, m)
+	case func(): // of a runner
+		if m != nil {
+			m()
+		}
 	case misbehaved:
 		t.misbehaved(m)
 	default:
@@ -228,13 +222,49 @@ func (t *Table) serve(c actor.Context, msg any) {
 	case *setBan:
 		t.setBan(c, m)
 	case *listBans:
-		t.listBans(m)
+		m.Answer(t.bans.listed(t.cfg.Now()), nil)
 	case *clearBans:
-		t.clearBans(c, m)
+		t.bans.clear()
+		t.bans.save(t.runner(c), func() { m.Answer(messages.Done{}, nil) })
 	case *getNetwork:
 		m.Answer(t.network(), nil)
 	default:
 		ask.Unhandled(c)
+	}
+}
+
+// setBan bans a range of addresses, whose peers it leaves, or takes a ban back.
+func (t *Table) setBan(c actor.Context, m *setBan) {
+	var err error
+	if m.Req.Remove {
+		err = t.bans.remove(m.Req.Subnet)
+	} else {
+		var subnet netaddr.Subnet
+		if subnet, err = t.bans.add(&m.Req, t.cfg.Now()); err == nil {
+			t.closeAll("subnet", errBanned, func(e *entry) bool { return subnet.Contains(e.addr) })
+		}
+	}
+	if err != nil {
+		m.Answer(messages.Done{}, err)
+		return
+	}
+	t.bans.save(t.runner(c), func() { m.Answer(messages.Done{}, nil) })
+}
+
+// discourage remembers an address, and leaves its peers.
+func (t *Table) discourage(addr netaddr.Addr) {
+	t.bans.discourage(addr)
+	host := addr.WithPort(0)
+	t.closeAll("address", errMisbehaving, func(e *entry) bool { return e.addr.WithPort(0) == host })
+}
+
+// closeAll ends the connections that fit; how says by what in the log.
+func (t *Table) closeAll(how string, why error, fits func(*entry) bool) {
+	for _, e := range t.peers {
+		if fits(e) {
+			t.debugf("disconnect by %s match, %s", how, e.disconnecting())
+			e.session.Close(why)
+		}
 	}
 }
 
@@ -259,25 +289,10 @@ func (t *Table) close() {
 		e.session.Close(errStopping)
 	}
 	t.workers.drop()
+	t.bans.file.reset()
 	t.transit.close()
 	t.peers = nil
 }
-
-// printf writes a line of Core's that everyone sees.
-func (s *shared) printf(format string, args ...any) {
-	corelog.Printf(s.cfg.Log, slog.LevelInfo, format, args...)
-}
-
-// debugf writes a line of Core's category net.
-func (s *shared) debugf(format string, args ...any) {
-	corelog.Printf(s.log, slog.LevelDebug, format, args...)
-}
-
-// logLine writes a line of a session. It may be called from anywhere.
-func (s *shared) logLine(line string) { s.debugf("%s", line) }
-
-// logs reports whether lines of category net are written.
-func (s *shared) logs() bool { return s.log.Enabled(context.Background(), slog.LevelDebug) }
 
 // A mailbox is where an actor's workers and neighbours send what they have for
 // it.
@@ -303,6 +318,11 @@ func (w *workers) start(c actor.Context, work func() any) {
 	})
 	done <- worker
 	(*w)[worker] = struct{}{}
+}
+
+// runner runs work for the table's parts.
+func (t *Table) runner(c actor.Context) runner {
+	return func(work func() func()) { t.workers.start(c, func() any { return work() }) }
 }
 
 // finished is what a worker of an actor has brought.

@@ -1,0 +1,51 @@
+package peers
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+)
+
+// A base is what the table and its connections know alike. It does not change.
+type base struct {
+	cfg     Config
+	log     *slog.Logger // of category net
+	addrLog *slog.Logger // of category addrman
+}
+
+func newBase(cfg Config) *base {
+	return &base{
+		cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
+		addrLog: cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
+	}
+}
+
+// printf writes a line of Core's that everyone sees.
+func (b *base) printf(format string, args ...any) {
+	corelog.Printf(b.cfg.Log, slog.LevelInfo, format, args...)
+}
+
+// debugf writes a line of Core's category net.
+func (b *base) debugf(format string, args ...any) {
+	corelog.Printf(b.log, slog.LevelDebug, format, args...)
+}
+
+// addrDebugf writes a line of Core's category addrman.
+func (b *base) addrDebugf(format string, args ...any) {
+	corelog.Printf(b.addrLog, slog.LevelDebug, format, args...)
+}
+
+// logLine writes a line of a session. It may be called from anywhere.
+func (b *base) logLine(line string) { b.debugf("%s", line) }
+
+// logs reports whether lines of category net are written.
+func (b *base) logs() bool { return b.log.Enabled(context.Background(), slog.LevelDebug) }
+
+// logAddr is what lines of the log say of an address: nothing without -logips.
+func (b *base) logAddr(addr string) string {
+	if b.cfg.LogIPs {
+		return addr
+	}
+	return ""
+}

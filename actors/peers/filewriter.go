@@ -1,0 +1,58 @@
+package peers
+
+// A runner runs work beside the actor, then in the actor what work has returned,
+// unless that is nil.
+type runner func(work func() (then func()))
+
+// A fileWriter writes one file, one version of it at a time, and reports to those
+// who wait when what was there to be written is on disk.
+type fileWriter struct {
+	content func() []byte      // what is to be written now; in the actor
+	write   func([]byte) error // in a worker
+	failed  func(error)        // is told of each failure; in the actor
+
+	busy    bool
+	waiting []func() // for what the next writing writes
+	writing []func() // for what is being written
+	unsaved bool     // the last writing has failed, or was given up
+}
+
+// save writes the file and calls then when that is done, or has failed.
+func (w *fileWriter) save(run runner, then func()) {
+	w.waiting = append(w.waiting, then)
+	if !w.busy {
+		w.start(run)
+	}
+}
+
+func (w *fileWriter) start(run runner) {
+	w.busy, w.writing, w.waiting = true, w.waiting, nil
+	content := w.content()
+	run(func() func() {
+		err := w.write(content)
+		return func() { w.finish(run, err) }
+	})
+}
+
+func (w *fileWriter) finish(run runner, err error) {
+	if w.unsaved = err != nil; w.unsaved {
+		w.failed(err)
+	}
+	done := w.writing
+	w.busy, w.writing = false, nil
+	for _, then := range done {
+		then()
+	}
+	if len(w.waiting) > 0 {
+		w.start(run)
+	}
+}
+
+// reset forgets who waits, when the actor's workers have been dropped.
+func (w *fileWriter) reset() {
+	w.unsaved = w.unsaved || w.busy
+	w.busy, w.waiting, w.writing = false, nil, nil
+}
+
+// writeNow writes the file before it returns: at the end, when nothing else writes.
+func (w *fileWriter) writeNow() error { return w.write(w.content()) }

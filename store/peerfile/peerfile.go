@@ -1,0 +1,41 @@
+// Package peerfile keeps what a node remembers of its peers between two runs, in
+// Bitcoin Core's files: banlist.json, the addresses that the operator has banned,
+// and peers.dat, the addresses of nodes. Each is replaced as a whole, in one step.
+//
+// The bytes of peers.dat are package addrman's, whose tables they are.
+package peerfile
+
+import (
+	"path/filepath"
+
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
+)
+
+// mode is that of the files: they say whom a node knows.
+const mode = 0o600
+
+// Files are the files of one node. Its methods may be called by several
+// goroutines, but each file has one writer at a time.
+type Files struct {
+	FS  vfs.FS // nil: the operating system's
+	Dir string // empty: there are no files, nothing is kept
+}
+
+func (f Files) disk() vfs.FS {
+	if f.FS == nil {
+		return vfs.OS
+	}
+	return f.FS
+}
+
+// path returns where a file lies.
+func (f Files) path(name string) string { return filepath.Join(f.Dir, name) }
+
+// write replaces a file. After nil it is on the disk.
+func (f Files) write(name string, content []byte) error {
+	if f.Dir == "" {
+		return nil
+	}
+	return atomicfile.Write(f.disk(), f.path(name), content, mode)
+}
