@@ -43,8 +43,12 @@ var mayImport = map[string][]string{
 	"internal/versionbits": {"internal/chainview", "internal/dialect"},
 	"internal/wallet": {
 		"descriptor", "messages", "internal/cores", "internal/dialect", "internal/p2mr", "internal/slhdsa", "internal/walletfile",
+		"internal/wallet",
 	},
-	"internal/walletfile": {"descriptor", "internal/cores", "internal/curve"},
+	"internal/wallet/codes":   {"messages"},
+	"internal/wallet/records": {"internal/walletfile"},
+	"internal/wallet/book":    {"descriptor", "messages", "internal/wallet/codes", "internal/wallet/records", "internal/walletfile"},
+	"internal/walletfile":     {"descriptor", "internal/cores", "internal/curve"},
 
 	// The disk.
 	"internal/vfs":    nil,

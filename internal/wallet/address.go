@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -38,10 +40,10 @@ func (s *script) solve() *descriptor.Solution {
 func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
 	s := w.scripts[string(pkScript)]
 	if s == nil {
-		s = &script{bytes: pkScript, dest: w.destinationOf(pkScript)}
+		s = &script{bytes: pkScript, dest: book.DestinationOf(w.params.Network, pkScript)}
 	}
 	info := messages.AddressInfo{IsMine: s.mine(), IsChange: w.change(s), Labels: []string{}}
-	if label := w.book.label(s.dest); label != nil {
+	if label := w.book.Label(s.dest); label != nil {
 		info.Labels = append(info.Labels, *label)
 	}
 	solution := s.solve()
@@ -56,7 +58,7 @@ func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
 	}
 	info.Redeem, info.Witness = solution.Redeem, solution.Witness
 	info.SigsNeeded, info.Keys = multisig(innermost(solution))
-	if solution.Key != nil && s.dest.kind() != destTaproot {
+	if solution.Key != nil && s.dest.Kind() != book.Taproot {
 		info.PubKey = solution.Key.PublicKey
 	}
 	if from := originKey(s, solution); from != nil {
@@ -70,10 +72,10 @@ func (w *Wallet) AddressInfo(pkScript []byte) messages.AddressInfo {
 // originKey returns the key whose origin is told: that of an address of a single
 // key.
 func originKey(s *script, solution *descriptor.Solution) *descriptor.DerivedKey {
-	switch s.dest.kind() {
-	case destPubKeyHash, destWitnessKeyHash, destTaproot:
+	switch s.dest.Kind() {
+	case book.PubKeyHash, book.WitnessKeyHash, book.Taproot:
 		return solution.Key
-	case destScriptHash:
+	case book.ScriptHash:
 		if descriptor.ScriptType(solution.Redeem) == "witness_v0_keyhash" {
 			return solution.Key
 		}
@@ -140,7 +142,7 @@ func (w *Wallet) outputType(name string) (walletfile.OutputType, error) {
 	case !ok, kind == walletfile.P2MR && net.Dialect != descriptor.P2MR:
 		return 0, unknownType(name)
 	case net.Restricted && kind != walletfile.P2MR:
-		return 0, failf(codeAddressOrKey, "address type '%s' is not available on this chain", name)
+		return 0, codes.Errorf(codes.AddressOrKey, "address type '%s' is not available on this chain", name)
 	}
 	return kind, nil
 }
@@ -198,9 +200,9 @@ func (w *Wallet) defaultFor(change bool) walletfile.OutputType {
 // Errors: [*messages.WalletError].
 func (w *Wallet) NewAddress(r messages.NewAddress) (string, error) {
 	if !w.canGetAddresses(r.Change) {
-		return "", failf(codeWallet, "Error: This wallet has no available keys")
+		return "", codes.Errorf(codes.Wallet, "Error: This wallet has no available keys")
 	}
-	if err := checkLabel(r.Label); err != nil && !r.Change {
+	if err := book.CheckLabel(r.Label); err != nil && !r.Change {
 		return "", err
 	}
 	kind := w.defaultFor(r.Change)
@@ -211,18 +213,18 @@ func (w *Wallet) NewAddress(r messages.NewAddress) (string, error) {
 		}
 	}
 	if w.params.Network.Restricted && kind != walletfile.P2MR {
-		return "", failf(codeKeypool, "Output type '%s' is not available on this chain", nameOf(kind))
+		return "", codes.Errorf(codes.Keypool, "Output type '%s' is not available on this chain", nameOf(kind))
 	}
 	s := w.active[walletfile.Slot{Type: kind, Internal: r.Change}]
 	if s == nil {
-		return "", failf(codeKeypool, "Error: No %s addresses available.", nameOf(kind))
+		return "", codes.Errorf(codes.Keypool, "Error: No %s addresses available.", nameOf(kind))
 	}
 	pkScript, err := w.nextScript(s)
 	if err != nil {
 		return "", err
 	}
 	if !r.Change {
-		w.setLabel(pkScript, r.Label, purposeReceive)
+		w.book.SetLabel(pkScript, r.Label, book.PurposeReceive)
 	}
 	address, _ := descriptor.AddressOf(pkScript, w.params.Network)
 	return address, nil
@@ -240,14 +242,14 @@ func (w *Wallet) canGetAddresses(internal bool) bool {
 // nextScript takes the next script of a descriptor.
 func (w *Wallet) nextScript(s *source) ([]byte, error) {
 	if !s.givesAddresses() {
-		return nil, failf(codeKeypool, "No addresses available")
+		return nil, codes.Errorf(codes.Keypool, "No addresses available")
 	}
 	if !s.p2mr() {
 		_ = w.topUp(s, 0) // a locked wallet has what was derived before
 	}
 	next := s.scripts[s.record.NextIndex]
 	if next == nil {
-		return nil, failf(codeKeypool, "Error: Keypool ran out, please call keypoolrefill first")
+		return nil, codes.Errorf(codes.Keypool, "Error: Keypool ran out, please call keypoolrefill first")
 	}
 	s.record.NextIndex++
 	w.noteFill(s)

@@ -77,7 +77,7 @@ func (w *Wallet) addPool(b *messages.Balances, minConf int32, withUsed bool) {
 	for t := range w.pool {
 		var sum btcutil.Amount
 		for _, out := range t.outs {
-			if w.funds.coins[out] && (withUsed || !w.book.used(out.script.dest)) {
+			if w.funds.coins[out] && (withUsed || !w.book.Used(out.script.dest)) {
 				sum += out.amount
 			}
 		}

@@ -81,13 +81,16 @@ func BenchmarkOpen(b *testing.B) {
 	content := func() *walletfile.Wallet {
 		w := &walletfile.Wallet{Flags: walletfile.Descriptors | walletfile.DisablePrivateKeys}
 		w.Descriptors = []*walletfile.Descriptor{{
-			DescriptorRecord: walletfile.DescriptorRecord{ID: walletfile.DescriptorID(d[0]), Text: d[0].String(), RangeEnd: 1},
-			Parsed:           d[0],
+			DescriptorRecord: walletfile.DescriptorRecord{
+				ID: walletfile.DescriptorID(d[0]), Text: d[0].String(), RangeEnd: 1,
+			},
+			Parsed: d[0],
 		}}
 		for i := range uint32(count) {
 			t := payment(i, scripts[0])
 			w.Txs = append(w.Txs, &walletfile.Tx{
-				ID: t.TxHash(), Tx: t, OrderPos: int64(i), State: walletfile.ConfirmedState(chain.blocks[i%500].Hash, 1),
+				ID: t.TxHash(), Tx: t, OrderPos: int64(i),
+				State: walletfile.ConfirmedState(chain.blocks[i%500].Hash, 1),
 			})
 		}
 		return w

@@ -68,8 +68,8 @@ func (w *Wallet) BestBlock() walletfile.Locator { return w.bestBlock }
 // SaveBestBlock writes the last block that was processed, by its locator.
 func (w *Wallet) SaveBestBlock(locator walletfile.Locator) {
 	w.bestBlock = locator
-	w.put(walletfile.BestBlock(nil))
-	w.put(walletfile.BestBlockNoMerkle(locator))
+	w.log.Put(walletfile.BestBlock(nil))
+	w.log.Put(walletfile.BestBlockNoMerkle(locator))
 }
 
 // ConnectBlock processes the block that follows the tip, and makes it the tip.

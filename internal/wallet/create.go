@@ -25,12 +25,13 @@ type CreateParams struct {
 	Now int64
 }
 
-// Create makes a wallet, which takes milliseconds for each key of P2MR. Its changes are the whole file but for the best block.
+// Create makes a wallet, which takes milliseconds for each key of P2MR. Its changes are the
+// whole file but for the best block.
 //
 // Errors: [*messages.WalletError], that of the context.
 func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 	w := newWallet(p.Params)
-	w.put(p.Version)
+	w.log.Put(p.Version)
 	flags := walletfile.Descriptors | walletfile.LastHardenedXpubCached
 	if p.DisablePrivateKeys {
 		flags |= walletfile.DisablePrivateKeys
@@ -41,7 +42,7 @@ func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 	if p.AvoidReuse {
 		flags |= walletfile.AvoidReuse
 	}
-	w.setFlags(flags)
+	w.flags.Set(flags)
 	if p.Encryption != nil {
 		if err := w.Encrypt(*p.Encryption, nil, p.Now); err != nil { //nolint:contextcheck // it is blank
 			return nil, err

@@ -55,13 +55,17 @@ func TestCreate(t *testing.T) {
 		flags  walletfile.Flags
 		want   map[string]int
 	}{
-		"default":     {wallet.CreateParams{Seed: secretOf(1)}, plain, descriptors},
-		"avoid reuse": {wallet.CreateParams{Seed: secretOf(1), AvoidReuse: true}, plain | walletfile.AvoidReuse, descriptors},
-		"blank":       {wallet.CreateParams{Blank: true}, plain | walletfile.Blank, nil},
-		"watch-only":  {wallet.CreateParams{DisablePrivateKeys: true}, plain | walletfile.DisablePrivateKeys, nil},
-		"encrypted":   {wallet.CreateParams{Seed: secretOf(1), Encryption: encryption()}, plain, sealed},
+		"default": {wallet.CreateParams{Seed: secretOf(1)}, plain, descriptors},
+		"avoid reuse": {
+			wallet.CreateParams{Seed: secretOf(1), AvoidReuse: true}, plain | walletfile.AvoidReuse, descriptors,
+		},
+		"blank":      {wallet.CreateParams{Blank: true}, plain | walletfile.Blank, nil},
+		"watch-only": {wallet.CreateParams{DisablePrivateKeys: true}, plain | walletfile.DisablePrivateKeys, nil},
+		"encrypted":  {wallet.CreateParams{Seed: secretOf(1), Encryption: encryption()}, plain, sealed},
 		"encrypted and blank": {
-			wallet.CreateParams{Blank: true, Encryption: encryption()}, plain | walletfile.Blank, map[string]int{"mkey": 1},
+			wallet.CreateParams{Blank: true, Encryption: encryption()},
+			plain | walletfile.Blank,
+			map[string]int{"mkey": 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

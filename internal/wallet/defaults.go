@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -111,7 +112,7 @@ func (w *Wallet) setupOne(root *hdRoot, d *descriptor.Descriptor, slot walletfil
 		return nil, err
 	}
 	if w.flags.Has(walletfile.Blank) {
-		w.setFlags(w.flags &^ walletfile.Blank)
+		w.flags.Set(w.flags.Value() &^ walletfile.Blank)
 	}
 	w.activate(s, slot)
 	return s, nil
@@ -159,7 +160,7 @@ func (w *Wallet) CreateDescriptor(r messages.CreateWalletDescriptor, now int64) 
 		}
 	}
 	if exists {
-		return nil, failf(codeWallet, "Descriptor already exists")
+		return nil, codes.Errorf(codes.Wallet, "Descriptor already exists")
 	}
 	return texts, nil
 }
@@ -171,14 +172,14 @@ func (w *Wallet) rootKey(text string) (*hdRoot, error) {
 	if text == "" {
 		found := w.collectHDKeys(w.activeSources(), false)
 		if len(found) != 1 {
-			return nil, failf(codeAddressOrKey,
+			return nil, codes.Errorf(codes.AddressOrKey,
 				"Unable to determine which HD key to use from active descriptors. Please specify with 'hdkey'")
 		}
 		key = found[0].key
 	} else {
 		var ok bool
 		if key, ok = descriptor.ParseXPub(text, w.params.Network); !ok {
-			return nil, failf(codeAddressOrKey, "Unable to parse HD key. Please provide a valid xpub")
+			return nil, codes.Errorf(codes.AddressOrKey, "Unable to parse HD key. Please provide a valid xpub")
 		}
 	}
 	id := keyIDOf(publicKeyOf(key))
@@ -188,5 +189,5 @@ func (w *Wallet) rootKey(text string) (*hdRoot, error) {
 		}
 	}
 	xpub := descriptor.EncodeXPub(key, w.params.Network)
-	return nil, failf(codeAddressOrKey, "Private key for %s is not known", xpub)
+	return nil, codes.Errorf(codes.AddressOrKey, "Private key for %s is not known", xpub)
 }

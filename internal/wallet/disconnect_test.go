@@ -1,7 +1,6 @@
 package wallet_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -14,11 +13,11 @@ import (
 // A block that leaves the chain may pay to scripts that became the wallet's after it
 // was connected. Its payments may be confirmed anew, what its coinbase pays is lost.
 func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
-	w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
+	w, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
+	from, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +87,11 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 		{"active later", []bool{false, true, false}, []int64{10 * day, 10 * day, 8 * day}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
+			w, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			from, err := wallet.Create(context.Background(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
+			from, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Seed: secretOf(1)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +101,8 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 			}
 			for i, active := range test.active {
 				at := int64(10-i) * day
-				item := messages.ImportItem{Desc: string(list[0].Desc), Active: active, Range: &[2]int64{0, 1}, Timestamp: at}
+				item := messages.ImportItem{Desc: string(list[0].Desc), Active: active, Timestamp: at}
+				item.Range = &[2]int64{0, 1}
 				done, err := w.Import([]messages.ImportItem{item}, wallet.ImportTimes{Tip: 20 * day, Median: 20 * day})
 				if err != nil || done.Results[0].Err != nil {
 					t.Fatal(err, done)

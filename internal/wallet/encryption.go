@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -70,7 +71,7 @@ func (w *Wallet) completeCaches() {
 			_ = w.fillCache(s, 0, 0)
 		}
 	}
-	w.setFlags(w.flags | walletfile.LastHardenedXpubCached)
+	w.flags.Set(w.flags.Value() | walletfile.LastHardenedXpubCached)
 }
 
 // CheckEncryptable tells whether the wallet can be encrypted.
@@ -79,9 +80,10 @@ func (w *Wallet) completeCaches() {
 func (w *Wallet) CheckEncryptable() error {
 	switch {
 	case w.flags.Has(walletfile.DisablePrivateKeys):
-		return failf(codeEncryptionFailed, "Error: wallet does not contain private keys, nothing to encrypt.")
+		return codes.Errorf(codes.EncryptionFailed, "Error: wallet does not contain private keys, nothing to encrypt.")
 	case w.Encrypted():
-		return failf(codeWrongEncryption, "Error: running with an encrypted wallet, but encryptwallet was called.")
+		return codes.Errorf(codes.WrongEncryption,
+			"Error: running with an encrypted wallet, but encryptwallet was called.")
 	}
 	return nil
 }
@@ -117,8 +119,8 @@ func (w *Wallet) encryptKeys(s *source) {
 			Descriptor: s.id(), Public: key.Public, Ciphertext: walletfile.EncryptKey(w.master, key.Public, key.Secret),
 		}
 		s.crypted[id] = crypted
-		w.put(crypted)
-		w.remove(key.Key())
+		w.log.Put(crypted)
+		w.log.Remove(key.Key())
 		key.Secret.Zero()
 	}
 	clear(s.keys)
@@ -128,5 +130,5 @@ func (w *Wallet) encryptKeys(s *source) {
 // SetMasterKey writes a master key whose passphrase has changed.
 func (w *Wallet) SetMasterKey(record walletfile.MasterKey) {
 	w.masterKeys[record.ID] = record
-	w.put(record)
+	w.log.Put(record)
 }

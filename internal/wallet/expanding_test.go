@@ -23,8 +23,11 @@ const (
 func ledger(tb testing.TB, private bool) *Wallet {
 	tb.Helper()
 	p := CreateParams{
-		Params: Params{CoinType: 1, Maturity: 100, KeyPool: 100, Network: descriptor.NetworkOf(&chaincfg.RegressionNetParams)},
-		Seed:   walletfile.NewSecret(bytes.Repeat([]byte{7}, 32)), DisablePrivateKeys: !private, Blank: !private, Now: 5,
+		Params: Params{
+			CoinType: 1, Maturity: 100, KeyPool: 100, Network: descriptor.NetworkOf(&chaincfg.RegressionNetParams),
+		},
+		Seed:               walletfile.NewSecret(bytes.Repeat([]byte{7}, 32)),
+		DisablePrivateKeys: !private, Blank: !private, Now: 5,
 	}
 	w, err := Create(context.Background(), p)
 	if err != nil {
@@ -53,7 +56,8 @@ func supply(tb testing.TB, w *Wallet, jobs []*KeyJob) (indices int) {
 // memory and in the file.
 func TestExpandedBefore(t *testing.T) {
 	active := func(text string, from, to int64) messages.ImportItem {
-		return messages.ImportItem{Desc: descriptor.AddChecksum(text), Range: &[2]int64{from, to}, Active: true, Timestamp: 9}
+		desc := descriptor.AddChecksum(text)
+		return messages.ImportItem{Desc: desc, Range: &[2]int64{from, to}, Active: true, Timestamp: 9}
 	}
 	for name, test := range map[string]struct {
 		private bool

@@ -1,10 +1,8 @@
 package wallet
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
 )
 
 // Verify recomputes what a wallet keeps up to date, the slow way, and reports
@@ -25,7 +23,7 @@ func (w *Wallet) Verify() error {
 			return fmt.Errorf("%v is not in the mempool", t.record.ID)
 		}
 	}
-	return w.verifyBook()
+	return w.book.Verify()
 }
 
 func (w *Wallet) verifyFunds() error {
@@ -41,7 +39,7 @@ func (w *Wallet) verifyFunds() error {
 			}
 			want.coins[out] = true
 			if t.state.kind == confirmed {
-				g := group{coinbase: t.coinbase(), used: w.book.used(out.script.dest)}
+				g := group{coinbase: t.coinbase(), used: w.book.Used(out.script.dest)}
 				want.add(place{counted: true, height: t.state.block.Height, group: g}, out.amount)
 			}
 		}
@@ -59,31 +57,6 @@ func (w *Wallet) verifyFunds() error {
 		return fmt.Errorf("total %v, want %v", w.funds.total, want.total)
 	case !maps.EqualFunc(want.heights, w.funds.heights, maps.Equal[sums]):
 		return fmt.Errorf("by height %v, want %v", w.funds.heights, want.heights)
-	}
-	return nil
-}
-
-func (w *Wallet) verifyBook() error {
-	labels, paid := 0, 0
-	for _, e := range w.book.entries {
-		if e.label == nil {
-			continue
-		}
-		labels++
-		if e.script != nil && e.script.mine() && len(e.script.outs) > 0 {
-			paid++
-		}
-	}
-	for _, s := range []shelf{w.book.labels, w.book.paid} {
-		if !slices.IsSortedFunc(s.entries, compareEntries) {
-			return errors.New("address book is not in order")
-		}
-	}
-	if got := len(w.book.labels.entries); got != labels {
-		return fmt.Errorf("%d labelled addresses listed, want %d", got, labels)
-	}
-	if got := len(w.book.paid.entries); got != paid {
-		return fmt.Errorf("%d paid addresses listed, want %d", got, paid)
 	}
 	return nil
 }

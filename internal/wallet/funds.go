@@ -43,7 +43,7 @@ func (w *Wallet) refresh(out *output) {
 	var to place
 	if t := out.tx; unspent && t.state.kind == confirmed {
 		to = place{counted: true, height: t.state.block.Height}
-		to.group = group{coinbase: t.coinbase(), used: w.book.used(out.script.dest)}
+		to.group = group{coinbase: t.coinbase(), used: w.book.Used(out.script.dest)}
 	}
 	if to != out.place {
 		w.funds.add(out.place, -out.amount)

@@ -67,14 +67,14 @@ func (w *Wallet) labelled(out *output, wanted *string) bool {
 	if wanted == nil {
 		return true
 	}
-	label := w.book.label(out.script.dest)
+	label := w.book.Label(out.script.dest)
 	return label != nil && *label == *wanted || label == nil && *wanted == ""
 }
 
 func (w *Wallet) outputEntry(out *output, shown messages.WalletTx) messages.TxEntry {
 	e := messages.TxEntry{Tx: shown, Vout: out.index, Abandoned: shown.Abandoned}
 	e.Address, _ = descriptor.AddressOf(out.script.bytes, w.params.Network)
-	if label := w.book.label(out.script.dest); label != nil && out.script.dest != "" {
+	if label := w.book.Label(out.script.dest); label != nil && out.script.dest != "" {
 		e.Label, e.HasLabel = *label, true
 	}
 	return e

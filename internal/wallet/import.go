@@ -5,6 +5,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/p2mr"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -91,23 +93,23 @@ func (m *importer) run() *messages.WalletError {
 
 func (m *importer) parse() *messages.WalletError {
 	if m.item.NoDesc {
-		return failf(codeParameter, "Descriptor not found.")
+		return codes.Errorf(codes.Parameter, "Descriptor not found.")
 	}
 	if m.item.Label != nil {
-		if err := checkLabel(*m.item.Label); err != nil {
+		if err := book.CheckLabel(*m.item.Label); err != nil {
 			return err
 		}
 	}
 	var err error
 	m.branches, err = descriptor.Parse(m.item.Desc, m.wallet.params.Network, descriptor.Options{RequireChecksum: true})
 	if err != nil {
-		return failf(codeAddressOrKey, "%s", err.Error())
+		return codes.Errorf(codes.AddressOrKey, "%s", err.Error())
 	}
 	if err := m.checkP2MR(); err != nil {
 		return err
 	}
 	if m.item.Internal != nil && len(m.branches) > 1 {
-		return failf(codeAddressOrKey, "Cannot have multipath descriptor while also specifying 'internal'")
+		return codes.Errorf(codes.AddressOrKey, "Cannot have multipath descriptor while also specifying 'internal'")
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (m *importer) checkRange() *messages.WalletError {
 	m.start, m.end = 0, 1
 	switch {
 	case !m.ranged() && m.hasRange():
-		return failf(codeParameter, "Range should not be specified for an un-ranged descriptor")
+		return codes.Errorf(codes.Parameter, "Range should not be specified for an un-ranged descriptor")
 	case !m.ranged():
 		return nil
 	case !m.hasRange():
@@ -128,14 +130,14 @@ func (m *importer) checkRange() *messages.WalletError {
 		m.end = m.wallet.params.KeyPool
 		return nil
 	case m.item.RangeErr != nil:
-		return failf(codeParameter, "%s", m.item.RangeErr.Error())
+		return codes.Errorf(codes.Parameter, "%s", m.item.RangeErr.Error())
 	}
 	begin, end := m.item.Range[0], m.item.Range[1]
 	if err := descriptor.CheckRange(begin, end); err != nil {
-		return failf(codeParameter, "%s", err.Error())
+		return codes.Errorf(codes.Parameter, "%s", err.Error())
 	}
 	if end == descriptor.MaxIndex { // one more does not fit into the file
-		return failf(codeParameter, "%s", descriptor.ErrRangeEnd.Error())
+		return codes.Errorf(codes.Parameter, "%s", descriptor.ErrRangeEnd.Error())
 	}
 	m.start, m.end = int32(begin), int32(end)+1
 	return nil
@@ -148,7 +150,7 @@ func (m *importer) checkNext() *messages.WalletError {
 	m.next = m.start
 	if next := m.item.NextIndex; next != nil {
 		if *next < int64(m.start) || *next >= int64(m.end) {
-			return failf(codeParameter, "next_index is out of range")
+			return codes.Errorf(codes.Parameter, "next_index is out of range")
 		}
 		m.next = int32(*next)
 	}
@@ -157,7 +159,7 @@ func (m *importer) checkNext() *messages.WalletError {
 
 func (m *importer) checkUse() *messages.WalletError {
 	if m.item.Active && !m.ranged() {
-		return failf(codeParameter, "Active descriptors must be ranged")
+		return codes.Errorf(codes.Parameter, "Active descriptors must be ranged")
 	}
 	return nil
 }
@@ -168,21 +170,21 @@ func (m *importer) checkLabel() *messages.WalletError {
 	}
 	switch {
 	case len(m.branches) > 1:
-		return failf(codeParameter, "Multipath descriptors should not have a label")
+		return codes.Errorf(codes.Parameter, "Multipath descriptors should not have a label")
 	case m.hasRange():
-		return failf(codeParameter, "Ranged descriptors should not have a label")
+		return codes.Errorf(codes.Parameter, "Ranged descriptors should not have a label")
 	case m.item.Internal != nil:
-		return failf(codeParameter, "Internal addresses should not have a label")
+		return codes.Errorf(codes.Parameter, "Internal addresses should not have a label")
 	}
 	return nil
 }
 
 func (m *importer) checkKeys() *messages.WalletError {
 	if m.item.Active && !m.branches[0].IsSingleType() {
-		return failf(codeWallet, "Combo descriptors cannot be set to active")
+		return codes.Errorf(codes.Wallet, "Combo descriptors cannot be set to active")
 	}
 	if m.wallet.flags.Has(walletfile.DisablePrivateKeys) && m.branches[0].HasPrivateKeys() {
-		return failf(codeWallet, "Cannot import private keys to a wallet with private keys disabled")
+		return codes.Errorf(codes.Wallet, "Cannot import private keys to a wallet with private keys disabled")
 	}
 	return nil
 }
@@ -190,16 +192,17 @@ func (m *importer) checkKeys() *messages.WalletError {
 // add adds one branch.
 func (m *importer) add(d *descriptor.Descriptor, internal bool) *messages.WalletError {
 	if d.HasP2MRSource() && !d.HasPrivateKeys() {
-		return failf(codeWallet, "Cannot import public P2MR descriptor: BIP32 extended public keys cannot derive "+
-			"SPHINCS+/P2MR public keys. Use exportpubkeydb/importpubkeydb for watch-only P2MR tracking.")
+		return codes.Errorf(codes.Wallet,
+			"Cannot import public P2MR descriptor: BIP32 extended public keys cannot derive "+
+				"SPHINCS+/P2MR public keys. Use exportpubkeydb/importpubkeydb for watch-only P2MR tracking.")
 	}
 	if !expands(d) {
-		return failf(codeWallet,
+		return codes.Errorf(codes.Wallet,
 			"Cannot expand descriptor. Probably because of hardened derivations without private keys provided")
 	}
 	if !m.wallet.flags.Has(walletfile.DisablePrivateKeys) {
 		if !d.HasPrivateKeys() {
-			return failf(codeWallet,
+			return codes.Errorf(codes.Wallet,
 				"Cannot import descriptor without private keys to a wallet with private keys enabled")
 		}
 		if !d.HasAllPrivateKeys() {
@@ -208,7 +211,7 @@ func (m *importer) add(d *descriptor.Descriptor, internal bool) *messages.Wallet
 	}
 	s, err := m.store(d, internal)
 	if err != nil {
-		return failf(codeWallet, "Could not add descriptor '%s': %s", m.item.Desc, err.Error())
+		return codes.Errorf(codes.Wallet, "Could not add descriptor '%s': %s", m.item.Desc, err.Error())
 	}
 	m.setActive(s, internal)
 	return nil
@@ -229,14 +232,15 @@ func expands(d *descriptor.Descriptor) bool {
 func (m *importer) checkP2MR() *messages.WalletError {
 	for _, d := range m.branches {
 		if err := d.CheckAllowed("Imported"); err != nil {
-			return failf(codeAddressOrKey, "%s", err.Error())
+			return codes.Errorf(codes.AddressOrKey, "%s", err.Error())
 		}
 		if satisfiable, isP2MR := d.P2MRSatisfiable(); satisfiable || !isP2MR || !d.IsSolvable() {
 			continue
 		}
 		if m.item.Active {
-			return failf(codeWallet, "Cannot activate P2MR descriptor without a wallet-constructible satisfaction; "+
-				"multi_a thresholds must not exceed %d", p2mr.MaxSignatures)
+			return codes.Errorf(codes.Wallet,
+				"Cannot activate P2MR descriptor without a wallet-constructible satisfaction; "+
+					"multi_a thresholds must not exceed %d", p2mr.MaxSignatures)
 		}
 		m.warn(fmt.Sprintf("Imported inactive P2MR descriptor has no wallet-constructible satisfaction; "+
 			"multi_a thresholds above %d cannot be finalized", p2mr.MaxSignatures))
@@ -268,8 +272,8 @@ func (m *importer) store(d *descriptor.Descriptor, internal bool) (*source, erro
 		label = *m.item.Label
 	}
 	for _, pkScript := range scripts {
-		if w.destinationOf(pkScript) != "" {
-			w.setLabel(pkScript, label, purposeReceive)
+		if book.DestinationOf(w.params.Network, pkScript) != "" {
+			w.book.SetLabel(pkScript, label, book.PurposeReceive)
 		}
 	}
 	return s, nil

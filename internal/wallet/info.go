@@ -16,7 +16,7 @@ func (w *Wallet) Info() messages.WalletInfo {
 		PrivateKeys:         !w.flags.Has(walletfile.DisablePrivateKeys),
 		AvoidReuse:          w.flags.Has(walletfile.AvoidReuse),
 		Blank:               w.flags.Has(walletfile.Blank),
-		Flags:               w.flags.Names(),
+		Flags:               w.flags.Value().Names(),
 		LastProcessedHash:   w.tip.Hash,
 		LastProcessedHeight: w.tip.Height,
 	}

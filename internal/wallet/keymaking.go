@@ -137,7 +137,7 @@ func (w *Wallet) DropKeys() {
 func (w *Wallet) takeKeys(s *source, b *KeyBatch) error {
 	added, err := s.cache.merge(b.cache)
 	for _, e := range added {
-		w.put(cacheRecord(s.id(), e))
+		w.log.Put(cacheRecord(s.id(), e))
 	}
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *Wallet) takeKeys(s *source, b *KeyBatch) error {
 		}
 		w.addPQC(s, key)
 		if fresh {
-			w.put(walletfile.P2MRCache{
+			w.log.Put(walletfile.P2MRCache{
 				Descriptor: s.id(), Expression: uint32(key.Expression), Index: key.Index, Public: key.Public,
 			})
 		}
@@ -247,7 +247,8 @@ func (w *Wallet) FillDeferred() bool {
 		if !s.deferred || w.Locked() {
 			continue
 		}
-		target := min(int64(s.record.NextIndex)+int64(w.params.KeyPool), int64(s.record.RangeEnd)+warmPool, math.MaxInt32)
+		whole := int64(s.record.NextIndex) + int64(w.params.KeyPool)
+		target := min(whole, int64(s.record.RangeEnd)+warmPool, math.MaxInt32)
 		_ = w.topUpP2MR(s, int32(target)) // only notes the wish
 		more = true
 	}
@@ -292,7 +293,8 @@ func (w *Wallet) SetupJobs(seed *walletfile.Secret) ([]*KeyJob, error) {
 			return nil, err
 		}
 		key := descriptor.PrivateKey{Compressed: true, Scalar: [32]byte(root.secret.Bytes())}
-		full, err := descriptor.Parse(public.String(), w.params.Network, descriptor.Options{PrivateKeys: []descriptor.PrivateKey{key}})
+		options := descriptor.Options{PrivateKeys: []descriptor.PrivateKey{key}}
+		full, err := descriptor.Parse(public.String(), w.params.Network, options)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -31,10 +32,11 @@ func (w *Wallet) ListDescriptors(private bool) ([]messages.WalletDescriptor, err
 			for i := range list {
 				list[i].Desc.Wipe()
 			}
-			return nil, failf(codeWallet, "Can't get descriptor string.")
+			return nil, codes.Errorf(codes.Wallet, "Can't get descriptor string.")
 		}
 		d := messages.WalletDescriptor{
-			Desc: text, Timestamp: int64(s.record.CreationTime), Ranged: s.desc.IsRanged(), NotExported: !private && w.hidden(s),
+			Desc: text, Timestamp: int64(s.record.CreationTime), Ranged: s.desc.IsRanged(),
+			NotExported: !private && w.hidden(s),
 		}
 		d.Active, d.Internal = w.isActive(s)
 		if d.Ranged {
@@ -89,7 +91,7 @@ func (w *Wallet) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 			shown.XPrv = descriptor.EncodeXPrv(k.key, k.secret, w.params.Network)
 			clear(k.secret[:])
 		} else if private {
-			return nil, failf(codeMisc, "map::at") // Core's words for a key that it does not have
+			return nil, codes.Errorf(codes.Misc, "map::at") // Core's words for a key that it does not have
 		}
 		shown.Descriptors = slices.SortedFunc(maps.Keys(k.uses), func(a, b messages.HDKeyUse) int {
 			return cmp.Compare(a.Desc, b.Desc)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -20,19 +21,19 @@ import (
 // Errors: [walletfile.ErrCorrupt].
 func Open(content *walletfile.Wallet, clean bool, p Params, chain Chain) (*Wallet, error) {
 	w := newWallet(p)
-	w.flags = content.Flags
+	w.flags = records.NewFlags(content.Flags, &w.log)
 	w.orderPosNext, w.bestBlock = content.OrderPosNext, content.BestBlock
 	w.misfiled = content.Misfiled
 	w.masterKeys = maps.Clone(content.MasterKeys)
 	for _, at := range content.Locked {
 		w.locked[at] = true
 	}
-	w.loadBook(content.Addresses)
+	w.book.Load(content.Addresses)
 	if err := w.loadSources(content); err != nil {
 		return nil, err
 	}
 	w.loadTxs(content.Txs, chain)
-	w.book.endLoading()
+	w.book.EndLoading()
 	if clean {
 		w.mend(content)
 	}
@@ -89,7 +90,7 @@ func (w *Wallet) loadTxs(records []*walletfile.Tx, chain Chain) {
 	for _, t := range w.ordered {
 		for _, out := range t.outs {
 			w.refresh(out)
-			w.book.relist(out.script)
+			w.notePaid(out.script)
 		}
 	}
 }
@@ -108,7 +109,7 @@ func (w *Wallet) loadSpends(t *tx) {
 // mend brings a file of an old version up to date.
 func (w *Wallet) mend(content *walletfile.Wallet) {
 	if content.Version == nil || *content.Version != w.params.Version {
-		w.put(w.params.Version)
+		w.log.Put(w.params.Version)
 	}
 	if content.Unordered() {
 		w.reorder()
@@ -116,7 +117,7 @@ func (w *Wallet) mend(content *walletfile.Wallet) {
 	w.completeCaches()
 	if w.flags.Has(walletfile.DisablePrivateKeys) && !w.hasCryptedKeys() {
 		for id, key := range w.masterKeys {
-			w.remove(key.Key())
+			w.log.Remove(key.Key())
 			delete(w.masterKeys, id)
 		}
 	}
@@ -155,12 +156,12 @@ func (w *Wallet) reorder() {
 			w.writeTx(t)
 		}
 	}
-	w.put(walletfile.OrderPosNext(w.orderPosNext))
+	w.log.Put(walletfile.OrderPosNext(w.orderPosNext))
 	slices.SortStableFunc(w.ordered, func(a, b *tx) int { return cmp.Compare(a.record.OrderPos, b.record.OrderPos) })
 }
 
 // FirstRun reports whether a wallet has no descriptors although it should: the
 // caller then makes them with [Wallet.Setup], as after creating one.
 func (w *Wallet) FirstRun() bool {
-	return len(w.sources) == 0 && w.flags&(walletfile.DisablePrivateKeys|walletfile.Blank) == 0
+	return len(w.sources) == 0 && w.flags.Value()&(walletfile.DisablePrivateKeys|walletfile.Blank) == 0
 }

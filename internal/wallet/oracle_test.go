@@ -127,7 +127,8 @@ func newOracle(t *testing.T, seed uint64) *oracle {
 		known: make(map[chainhash.Hash]*wire.MsgTx), scripts: make(map[wire.OutPoint][]byte),
 	}
 	var err error
-	o.wallet, err = wallet.Create(context.Background(), wallet.CreateParams{Params: oracleParams(), Blank: true, Now: 1})
+	p := wallet.CreateParams{Params: oracleParams(), Blank: true, Now: 1}
+	o.wallet, err = wallet.Create(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/slhdsa"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -88,13 +89,13 @@ func (w *Wallet) addPQC(s *source, key *descriptor.P2MRKey) {
 	}
 	if !w.Encrypted() {
 		s.pqc[public] = &pqcKey{plain: plain}
-		w.put(plain)
+		w.log.Put(plain)
 		return
 	}
 	defer plain.Secret.Zero()
 	crypted := walletfile.EncryptPQC(w.master, plain)
 	s.pqc[public] = &pqcKey{crypted: crypted}
-	w.put(crypted)
+	w.log.Put(crypted)
 }
 
 // encryptPQC encrypts all keys of a descriptor.
@@ -105,8 +106,8 @@ func (w *Wallet) encryptPQC(s *source) {
 			continue
 		}
 		key.crypted = walletfile.EncryptPQC(w.master, key.plain)
-		w.put(key.crypted)
-		w.remove(key.plain.Key())
+		w.log.Put(key.crypted)
+		w.log.Remove(key.plain.Key())
 		key.plain.Secret.Zero()
 		key.plain.Secret = nil
 	}
@@ -122,7 +123,7 @@ func (w *Wallet) sealPQC() {
 			}
 			if sealed, err := key.crypted.WithMade(w.master, key.crypted.Counter); err == nil {
 				key.crypted = sealed
-				w.put(sealed)
+				w.log.Put(sealed)
 			}
 		}
 	}
@@ -196,10 +197,10 @@ func (w *Wallet) Checked(u *Unchecked, valid bool) {
 func (w *Wallet) CheckSigning() error {
 	switch v := w.Validation(); {
 	case v.Pending > 0:
-		return failf(codeWallet, "Error: plaintext PQC wallet key validation is still in progress. "+
+		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation is still in progress. "+
 			"Check getwalletinfo.pqc_key_validation before signing or sending.")
 	case v.Failed > 0:
-		return failf(codeWallet, "Error: plaintext PQC wallet key validation failed. "+
+		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation failed. "+
 			"Wallet signing is disabled until the wallet is restored or repaired.")
 	}
 	return nil
@@ -211,10 +212,10 @@ func (w *Wallet) CheckSigning() error {
 func (w *Wallet) CheckKeys() error {
 	switch v := w.Validation(); {
 	case v.Pending > 0:
-		return failf(codeWallet, "Error: plaintext PQC wallet key validation is still in progress. "+
+		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation is still in progress. "+
 			"Try encryptwallet again after validation completes.")
 	case v.Failed > 0:
-		return failf(codeWallet, "Error: plaintext PQC wallet key validation failed. "+
+		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation failed. "+
 			"Wallet encryption is disabled until the wallet is restored or repaired.")
 	}
 	return nil
@@ -304,10 +305,10 @@ func (w *Wallet) count(use slhdsa.Use) error {
 				return err
 			}
 			key.crypted = counted
-			w.put(counted)
+			w.log.Put(counted)
 		default:
 			key.plain = key.plain.WithMade(use.Made)
-			w.put(key.plain)
+			w.log.Put(key.plain)
 		}
 	}
 	return nil

@@ -21,12 +21,12 @@ func (w *Wallet) addKey(s *source, public walletfile.PublicKey, secret *walletfi
 			Descriptor: s.id(), Public: public, Ciphertext: walletfile.EncryptKey(w.master, public, secret),
 		}
 		s.crypted[id] = key
-		w.put(key)
+		w.log.Put(key)
 		return
 	}
 	key := walletfile.DescriptorKey{Descriptor: s.id(), Public: public, Secret: secret.Clone()}
 	s.keys[id] = key
-	w.put(key)
+	w.log.Put(key)
 }
 
 // addKeys stores private keys, in the order of their ids.

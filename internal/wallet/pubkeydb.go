@@ -8,6 +8,8 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/slhdsa"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -73,7 +75,7 @@ type PubKeysImported struct {
 // Errors: [*messages.WalletError].
 func (w *Wallet) CheckPubKeyImport() error {
 	if !w.flags.Has(walletfile.DisablePrivateKeys) {
-		return failf(codeWallet, "importpubkeydb requires a wallet with private keys disabled")
+		return codes.Errorf(codes.Wallet, "importpubkeydb requires a wallet with private keys disabled")
 	}
 	return nil
 }
@@ -131,7 +133,7 @@ func (w *Wallet) importPubKey(item *messages.PubKeyItem, created int64) (added, 
 	}
 	if _, there := w.pubKeys.places[item.Key]; at != nil && !there {
 		w.pubKeys.add(*at, item.Key)
-		w.put(walletfile.PubKeyEntry{Account: at.account, Internal: at.internal, Index: at.index, Public: item.Key})
+		w.log.Put(walletfile.PubKeyEntry{Account: at.account, Internal: at.internal, Index: at.index, Public: item.Key})
 		changed = true
 	}
 	return added, changed, nil
@@ -141,11 +143,12 @@ func (w *Wallet) importPubKey(item *messages.PubKeyItem, created int64) (added, 
 // has.
 func (w *Wallet) checkPlace(at *pubKeyPlace, item *messages.PubKeyItem) error {
 	if old, ok := w.pubKeys.places[item.Key]; ok && old != *at {
-		return failf(codeParameter, "Pubkey %s already mapped to account=%d internal=%d index=%d",
+		return codes.Errorf(codes.Parameter, "Pubkey %s already mapped to account=%d internal=%d index=%d",
 			item.Text, old.account, flag(old.internal), old.index)
 	}
 	if other, ok := w.pubKeys.chains[at.pubKeyChain][at.index]; ok && other != slhdsa.PublicKey(item.Key) {
-		return failf(codeParameter, "Pubkeydb pool account=%d internal=%d index=%d already assigned to another pubkey",
+		return codes.Errorf(codes.Parameter,
+			"Pubkeydb pool account=%d internal=%d index=%d already assigned to another pubkey",
 			at.account, flag(at.internal), at.index)
 	}
 	return nil
@@ -175,7 +178,7 @@ func (w *Wallet) watch(d *descriptor.Descriptor, created int64, internal bool) e
 		return errTopUp
 	}
 	if given := s.scripts[0]; given != nil && !internal {
-		w.setLabel(given.bytes, "", purposeReceive)
+		w.book.SetLabel(given.bytes, "", book.PurposeReceive)
 	}
 	return nil
 }
@@ -214,17 +217,17 @@ func pubKeyScript(key slhdsa.PublicKey) []byte {
 // Errors: [*messages.WalletError].
 func (w *Wallet) NextPubKey(r messages.NextPubKey) (messages.PubKeyAddress, error) {
 	if r.Account < 0 {
-		return messages.PubKeyAddress{}, failf(codeParameter, "Account must be non-negative")
+		return messages.PubKeyAddress{}, codes.Errorf(codes.Parameter, "Account must be non-negative")
 	}
 	chain := pubKeyChain{r.Account, r.Internal}
 	next, found, highest, remaining := w.poolOf(chain)
 	switch {
 	case highest < 0:
-		return messages.PubKeyAddress{}, failf(codeWallet,
+		return messages.PubKeyAddress{}, codes.Errorf(codes.Wallet,
 			"No imported pubkey pool is available for account=%d internal=%d", r.Account, flag(r.Internal))
 	case !found:
 		w.moveCursor(chain, highest+1)
-		return messages.PubKeyAddress{}, failf(codeKeypool,
+		return messages.PubKeyAddress{}, codes.Errorf(codes.Keypool,
 			"Error: Imported pubkey pool exhausted for account=%d internal=%d", r.Account, flag(r.Internal))
 	}
 	w.moveCursor(chain, next.index+1)
@@ -239,7 +242,7 @@ func (w *Wallet) moveCursor(chain pubKeyChain, next int64) {
 		return
 	}
 	w.pubKeys.next[chain] = next
-	w.put(walletfile.PubKeyCursor{Account: chain.account, Internal: chain.internal, Next: next})
+	w.log.Put(walletfile.PubKeyCursor{Account: chain.account, Internal: chain.internal, Next: next})
 }
 
 // PubKeyPools lists the pools of imported keys.

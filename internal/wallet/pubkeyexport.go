@@ -89,7 +89,7 @@ func (w *Wallet) placeOf(s *source) messages.PubKey {
 		place.Change = &internal
 	}
 	if first := s.scripts[0]; place.Change == nil && !s.desc.IsRanged() && first != nil {
-		change := !w.book.listed(first.dest)
+		change := w.book.Label(first.dest) == nil
 		place.Change = &change
 	}
 	return place

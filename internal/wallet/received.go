@@ -6,6 +6,8 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -62,15 +64,15 @@ func (w *Wallet) tally(s *script, r receipts) tally {
 // their kinds and bytes, or by label. The cost grows with the number of payments
 // to them, and with that of addresses only if empty ones are listed too.
 func (w *Wallet) ListReceived(r messages.ListReceived) []messages.Received {
-	entries := w.book.paid.entries
+	entries := w.book.Paid()
 	switch {
 	case r.Script != nil && !r.ByLabel:
 		entries = nil
-		if e := w.book.entries[w.destinationOf(r.Script)]; e != nil && e.label != nil {
-			entries = []*entry{e}
+		if e := w.book.Find(book.DestinationOf(w.params.Network, r.Script)); e != nil {
+			entries = []*book.Entry{e}
 		}
 	case r.IncludeEmpty:
-		entries = w.book.labels.entries
+		entries = w.book.Labelled()
 	}
 	counted := receipts{minConf: r.MinConf, immature: r.IncludeImmature}
 	if r.ByLabel {
@@ -78,10 +80,10 @@ func (w *Wallet) ListReceived(r messages.ListReceived) []messages.Received {
 	}
 	list := make([]messages.Received, 0, len(entries))
 	for _, e := range entries {
-		sum := w.tally(e.script, counted)
+		sum := w.tally(w.scripts[string(e.Script())], counted)
 		if len(sum.ids) > 0 || r.IncludeEmpty {
 			list = append(list, messages.Received{
-				Address: e.address, Label: *e.label, Amount: sum.amount,
+				Address: e.Address(), Label: e.Label(), Amount: sum.amount,
 				Confirmations: sum.confirmations(), TxIDs: sum.ids,
 			})
 		}
@@ -90,20 +92,20 @@ func (w *Wallet) ListReceived(r messages.ListReceived) []messages.Received {
 }
 
 // receivedByLabel sums up by label, in the order of the labels.
-func (w *Wallet) receivedByLabel(entries []*entry, r receipts, includeEmpty bool) []messages.Received {
+func (w *Wallet) receivedByLabel(entries []*book.Entry, r receipts, includeEmpty bool) []messages.Received {
 	sums := make(map[string]tally)
 	for _, e := range entries {
-		sum := w.tally(e.script, r)
+		sum := w.tally(w.scripts[string(e.Script())], r)
 		if len(sum.ids) == 0 && !includeEmpty {
 			continue
 		}
-		label, ok := sums[*e.label]
+		label, ok := sums[e.Label()]
 		if !ok {
 			label = newTally()
 		}
 		label.amount += sum.amount
 		label.depth = min(label.depth, sum.depth)
-		sums[*e.label] = label
+		sums[e.Label()] = label
 	}
 	list := make([]messages.Received, 0, len(sums))
 	for _, label := range sortedKeys(sums) {
@@ -133,17 +135,17 @@ func (w *Wallet) Received(r messages.GetReceived) (btcutil.Amount, error) {
 func (w *Wallet) receivers(r messages.GetReceived) ([]*script, error) {
 	scripts := []*script{w.scripts[string(r.Script)]}
 	if r.Label != nil {
-		if err := checkLabel(*r.Label); err != nil {
+		if err := book.CheckLabel(*r.Label); err != nil {
 			return nil, err
 		}
 		scripts = nil
-		for _, e := range w.book.labels.entries {
-			if *e.label == *r.Label {
-				scripts = append(scripts, e.script)
+		for _, e := range w.book.Labelled() {
+			if e.Label() == *r.Label {
+				scripts = append(scripts, w.scripts[string(e.Script())])
 			}
 		}
 		if len(scripts) == 0 {
-			return nil, failf(codeWallet, "Label not found in wallet")
+			return nil, codes.Errorf(codes.Wallet, "Label not found in wallet")
 		}
 	}
 	own := scripts[:0]
@@ -153,7 +155,7 @@ func (w *Wallet) receivers(r messages.GetReceived) ([]*script, error) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, failf(codeWallet, "Address not found in wallet")
+		return nil, codes.Errorf(codes.Wallet, "Address not found in wallet")
 	}
 	return own, nil
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // importOf returns the import that makes a descriptor of a file.
-func importOf(t *testing.T, content *walletfile.Wallet, d *walletfile.Descriptor, net *descriptor.Network) messages.ImportItem {
+func importOf(
+	t *testing.T, content *walletfile.Wallet, d *walletfile.Descriptor, net *descriptor.Network,
+) messages.ImportItem {
 	t.Helper()
 	var keys []descriptor.PrivateKey
 	for _, key := range d.Keys {
@@ -70,7 +72,8 @@ func TestRecordsOfImports(t *testing.T) {
 			skipLarge(t, name)
 			t.Parallel()
 			p := regtest(t, name)
-			content, _, err := walletfile.Load(slices.Values(r.records(name)), walletfile.LoadOptions{Network: p.Network})
+			options := walletfile.LoadOptions{Network: p.Network}
+			content, _, err := walletfile.Load(slices.Values(r.records(name)), options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/wallet/book"
 )
 
 // script is an output script that is the wallet's, or that a transaction of the
@@ -12,7 +14,7 @@ type script struct {
 	bytes  []byte
 	owners []owner   // the first came first; none: not the wallet's
 	outs   []*output // of the wallet's transactions
-	dest   destination
+	dest   book.Destination
 }
 
 // owner is a descriptor that has a script.
@@ -26,14 +28,14 @@ func (s *script) mine() bool { return len(s.owners) > 0 }
 // change reports whether a script is taken for change: it is the wallet's, and
 // nobody has given it a label.
 func (w *Wallet) change(s *script) bool {
-	return s.mine() && !w.book.listed(s.dest)
+	return s.mine() && w.book.Label(s.dest) == nil
 }
 
 // script returns what is known of an output script, which is noted from now on.
 func (w *Wallet) script(pkScript []byte) *script {
 	s := w.scripts[string(pkScript)]
 	if s == nil {
-		s = &script{bytes: slices.Clone(pkScript), dest: w.destinationOf(pkScript)}
+		s = &script{bytes: slices.Clone(pkScript), dest: book.DestinationOf(w.params.Network, pkScript)}
 		w.scripts[string(s.bytes)] = s
 	}
 	return s
@@ -54,8 +56,15 @@ func (w *Wallet) own(pkScript []byte, by owner) *script {
 	for _, out := range s.outs {
 		w.refresh(out)
 	}
-	w.book.relist(s)
+	w.notePaid(s)
 	return s
+}
+
+// notePaid tells the address book of an own script that was paid to.
+func (w *Wallet) notePaid(s *script) {
+	if s.mine() && len(s.outs) > 0 {
+		w.book.MarkPaid(s.dest)
+	}
 }
 
 // Scripts returns the scripts of the wallet in the order in which they came,

@@ -136,7 +136,7 @@ func (w *Wallet) write(s *source) {
 	value := s.record.Value()
 	if !bytes.Equal(value, s.written) {
 		s.written = value
-		w.put(s.record)
+		w.log.Put(s.record)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *Wallet) isActive(s *source) (active, internal bool) {
 // activate makes the descriptor give the addresses of a slot. It does so for
 // receiving or for change only.
 func (w *Wallet) activate(s *source, slot walletfile.Slot) {
-	w.put(walletfile.Active{Slot: slot, ID: s.id()})
+	w.log.Put(walletfile.Active{Slot: slot, ID: s.id()})
 	w.active[slot] = s
 	other := walletfile.Slot{Type: slot.Type, Internal: !slot.Internal}
 	if w.active[other] == s {
@@ -171,7 +171,7 @@ func (w *Wallet) activate(s *source, slot walletfile.Slot) {
 
 func (w *Wallet) deactivate(s *source, slot walletfile.Slot) {
 	if w.active[slot] == s {
-		w.remove(slot.Key())
+		w.log.Remove(slot.Key())
 		delete(w.active, slot)
 	}
 }

@@ -79,7 +79,7 @@ func (w *Wallet) enter(transaction *wire.MsgTx, id chainhash.Hash, s sync) *tx {
 		ID: id, Tx: transaction, OrderPos: w.orderPosNext, TimeReceived: uint32(s.now), Values: map[string]string{},
 	}
 	w.orderPosNext++
-	w.put(walletfile.OrderPosNext(w.orderPosNext))
+	w.log.Put(walletfile.OrderPosNext(w.orderPosNext))
 	record.TimeSmart = w.smartTime(record, s)
 	t := w.addTx(record, s.state)
 	w.order(t)
@@ -120,6 +120,15 @@ func (w *Wallet) markSpentFrom(transaction *wire.MsgTx) {
 		out := w.ownOutput(in.PreviousOutPoint)
 		if out != nil && out.script.dest != "" {
 			w.markAddressUsed(out.script)
+		}
+	}
+}
+
+// markAddressUsed notes that a script's address was spent from.
+func (w *Wallet) markAddressUsed(s *script) {
+	if w.book.MarkUsed(s.bytes) {
+		for _, out := range s.outs {
+			w.refresh(out)
 		}
 	}
 }

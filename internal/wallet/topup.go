@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 )
 
 // errRange reports a range that is too large to be derived.
@@ -76,7 +78,7 @@ func (w *Wallet) fillCache(s *source, first, last int32) error {
 	}
 	added, err := s.cache.merge(entries)
 	for _, e := range added {
-		w.put(cacheRecord(s.id(), e))
+		w.log.Put(cacheRecord(s.id(), e))
 	}
 	return err
 }
@@ -130,8 +132,8 @@ func (w *Wallet) markUsed(used *script) {
 // bookReceiving notes addresses in the address book as given out.
 func (w *Wallet) bookReceiving(s *source, from, to int32) {
 	for index := from; index < to; index++ {
-		if given := s.scripts[index]; given != nil && !w.book.listed(given.dest) {
-			w.setLabel(given.bytes, "", purposeReceive)
+		if given := s.scripts[index]; given != nil && w.book.Label(given.dest) == nil {
+			w.book.SetLabel(given.bytes, "", book.PurposeReceive)
 		}
 	}
 }
@@ -152,7 +154,7 @@ func (w *Wallet) RefillKeyPool(size int) error {
 		total += s.poolSize()
 	}
 	if total < size {
-		return failf(codeWallet, "Error refreshing keypool.")
+		return codes.Errorf(codes.Wallet, "Error refreshing keypool.")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -23,7 +24,7 @@ const (
 func (w *Wallet) Transaction(id *chainhash.Hash) (messages.TxDetails, error) {
 	t := w.txs[*id]
 	if t == nil {
-		return messages.TxDetails{}, failf(codeAddressOrKey, "Invalid or non-wallet transaction id")
+		return messages.TxDetails{}, codes.Errorf(codes.AddressOrKey, "Invalid or non-wallet transaction id")
 	}
 	trust := w.newTrust()
 	debit := w.debit(t)

@@ -60,7 +60,7 @@ func (w *Wallet) order(t *tx) {
 func (w *Wallet) settle(t *tx) {
 	for _, out := range t.outs {
 		w.refresh(out)
-		w.book.relist(out.script)
+		w.notePaid(out.script)
 	}
 	w.refreshSpent(t)
 }
@@ -122,7 +122,7 @@ func (w *Wallet) BlockOf(id chainhash.Hash) (block BlockRef, found bool) {
 // writeTx writes the record of a transaction.
 func (w *Wallet) writeTx(t *tx) {
 	t.record.State = t.state.stored()
-	w.put(t.record)
+	w.log.Put(t.record)
 }
 
 // coinbase reports whether the transaction is the one that pays the miner.

@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/wallet/book"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -73,10 +74,10 @@ func (w *Wallet) unspent(out *output, trust *trust) messages.Unspent {
 		Spendable:     true,
 		ParentDescs:   w.parents(out.script),
 		HasReused:     avoids,
-		Reused:        avoids && w.book.used(out.script.dest),
+		Reused:        avoids && w.book.Used(out.script.dest),
 		Safe:          w.safe(out.tx, trust),
 	}
-	if label := w.book.label(out.script.dest); label != nil && out.script.dest != "" {
+	if label := w.book.Label(out.script.dest); label != nil && out.script.dest != "" {
 		u.Label, u.HasLabel = *label, true
 	}
 	if s := out.script.solve(); s != nil {
@@ -84,10 +85,10 @@ func (w *Wallet) unspent(out *output, trust *trust) messages.Unspent {
 		if s.Solvable {
 			u.Desc = s.Text
 		}
-		switch out.script.dest.kind() {
-		case destScriptHash:
+		switch out.script.dest.Kind() {
+		case book.ScriptHash:
 			u.RedeemScript, u.WitnessScript = s.Redeem, s.Witness
-		case destWitnessScriptHash:
+		case book.WitnessScriptHash:
 			u.WitnessScript = s.Redeem
 		}
 	}
@@ -108,19 +109,19 @@ const noType = walletfile.P2MR + 1
 
 // outputType returns the type of address of an own script.
 func (s *script) outputType() walletfile.OutputType {
-	switch s.dest.kind() {
-	case destPubKeyHash:
+	switch s.dest.Kind() {
+	case book.PubKeyHash:
 		return walletfile.Legacy
-	case destScriptHash:
+	case book.ScriptHash:
 		if slot, ok := s.owners[0].source.slot(false); ok {
 			return slot.Type
 		}
 		return walletfile.P2SHSegwit // of combo()
-	case destWitnessKeyHash, destWitnessScriptHash:
+	case book.WitnessKeyHash, book.WitnessScriptHash:
 		return walletfile.Bech32
-	case destTaproot:
+	case book.Taproot:
 		return walletfile.Bech32m
-	case destMerkleRoot:
+	case book.MerkleRoot:
 		return walletfile.P2MR
 	}
 	return noType
@@ -131,14 +132,14 @@ func (s *script) outputType() walletfile.OutputType {
 func (w *Wallet) LockCoin(at wire.OutPoint, persist bool) {
 	w.locked[at] = w.locked[at] || persist
 	if persist {
-		w.put(walletfile.LockedOutput(at))
+		w.log.Put(walletfile.LockedOutput(at))
 	}
 }
 
 // UnlockCoin undoes [Wallet.LockCoin].
 func (w *Wallet) UnlockCoin(at wire.OutPoint) {
 	if w.locked[at] {
-		w.remove(walletfile.LockedOutput(at).Key())
+		w.log.Remove(walletfile.LockedOutput(at).Key())
 	}
 	delete(w.locked, at)
 }

@@ -25,6 +25,9 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -37,6 +40,9 @@ const (
 	// noTime is a birth time that is not known.
 	noTime int64 = math.MaxInt64
 )
+
+// A Change is a record of the file to be written or deleted.
+type Change = records.Change
 
 // Params are the choices of a network and of a node.
 type Params struct {
@@ -77,9 +83,9 @@ func ParamsOf(n *dialect.Network, name string, keyPool int32) Params {
 
 // Wallet is the state of one wallet.
 type Wallet struct {
-	params  Params
-	flags   walletfile.Flags
-	changes changes
+	params Params
+	log    records.Log
+	flags  *records.Flags
 
 	sources []*source // in the order in which they came
 	byID    map[chainhash.Hash]*source
@@ -106,7 +112,7 @@ type Wallet struct {
 	pool         map[*tx]bool             // in the mempool
 	funds        funds
 
-	book   addressBook
+	book   *book.Book
 	locked map[wire.OutPoint]bool // true: in the file
 
 	tip       messages.Tip
@@ -117,7 +123,7 @@ type Wallet struct {
 
 func newWallet(p Params) *Wallet {
 	p.KeyPool = max(p.KeyPool, 1)
-	return &Wallet{
+	w := &Wallet{
 		params:     p,
 		byID:       make(map[chainhash.Hash]*source),
 		made:       make(map[chainhash.Hash][]*KeyBatch),
@@ -131,16 +137,18 @@ func newWallet(p Params) *Wallet {
 		byBlock:    make(map[chainhash.Hash][]*tx),
 		pool:       make(map[*tx]bool),
 		funds:      newFunds(),
-		book:       newAddressBook(),
 		locked:     make(map[wire.OutPoint]bool),
 		tip:        messages.Tip{Height: -1},
 		birth:      noTime,
 		told:       noTime,
 	}
+	w.flags = records.NewFlags(0, &w.log)
+	w.book = book.New(p.Network, &w.log)
+	return w
 }
 
 // Flags returns what the wallet can and may do.
-func (w *Wallet) Flags() walletfile.Flags { return w.flags }
+func (w *Wallet) Flags() walletfile.Flags { return w.flags.Value() }
 
 // Close wipes the private keys. The wallet is of no use afterwards.
 func (w *Wallet) Close() {
@@ -149,7 +157,7 @@ func (w *Wallet) Close() {
 	for _, s := range w.sources {
 		s.wipe()
 	}
-	w.changes = changes{}
+	w.log.Take()
 }
 
 // BirthTime returns the time before which no block concerns the wallet. It is
@@ -172,8 +180,46 @@ func (w *Wallet) settleActive() {
 	}
 }
 
-// setFlags changes the flags and writes them.
-func (w *Wallet) setFlags(flags walletfile.Flags) {
-	w.flags = flags
-	w.put(flags)
+// TakeChanges returns what must be written to the file, in one transaction and
+// before anything is acknowledged, and forgets it. A wallet whose changes could
+// not be written must be opened again.
+func (w *Wallet) TakeChanges() []Change { return w.log.Take() }
+
+// SetLabel gives an address a label. An address that is not the wallet's is one
+// to send to.
+//
+// Errors: [*messages.WalletError].
+func (w *Wallet) SetLabel(r messages.SetLabel) error {
+	if err := book.CheckLabel(r.Label); err != nil {
+		return err
+	}
+	purpose := book.PurposeSend
+	if w.IsMine(r.Script) {
+		purpose = book.PurposeReceive
+	}
+	w.book.SetLabel(r.Script, r.Label, purpose)
+	return nil
+}
+
+// Labels returns the labels in use: see [book.Book.Labels].
+func (w *Wallet) Labels(purpose string) []string { return w.book.Labels(purpose) }
+
+// AddressesByLabel returns the addresses with a label: see
+// [book.Book.AddressesByLabel].
+func (w *Wallet) AddressesByLabel(label string) ([]messages.LabelledAddress, error) {
+	return w.book.AddressesByLabel(label)
+}
+
+// needUnlocked fails while the wallet is locked.
+func (w *Wallet) needUnlocked() error {
+	if w.Locked() {
+		return codes.Errorf(codes.UnlockNeeded,
+			"Error: Please enter the wallet passphrase with walletpassphrase first.")
+	}
+	return nil
+}
+
+// unknownType fails for a type of address that there is not.
+func unknownType(name string) *messages.WalletError {
+	return codes.Errorf(codes.AddressOrKey, "Unknown address type '%s'", name)
 }

@@ -1,0 +1,27 @@
+// Package codes says no to a request in Core's words.
+package codes
+
+import (
+	"fmt"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Core's codes of JSON-RPC errors (src/rpc/protocol.h) as far as wallets decide
+// on them.
+const (
+	Misc             = -1
+	Wallet           = -4
+	AddressOrKey     = -5
+	Parameter        = -8
+	Label            = -11
+	Keypool          = -12
+	UnlockNeeded     = -13
+	WrongEncryption  = -15
+	EncryptionFailed = -16
+)
+
+// Errorf returns an error with a code and its text.
+func Errorf(code int, format string, args ...any) *messages.WalletError {
+	return &messages.WalletError{Code: code, Text: fmt.Sprintf(format, args...)}
+}
