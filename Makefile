@@ -13,6 +13,8 @@ KILLS    ?= 200
 FLIPS    ?= 10000
 CASES    ?= 100000
 STEPS    ?=
+PLACES   ?= 20
+PACKAGES ?=
 LINT_VERSION := v2.10.1
 LINT     := bin/golangci-lint-$(LINT_VERSION)
 
@@ -20,7 +22,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -70,6 +72,9 @@ fuzz: ## run every fuzz target for FUZZ
 
 soak: ## the long loops, of which `make test` runs a sample; KILLS, FLIPS, CASES, STEPS, BITCOIND
 	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)'
+
+mutate: ## break the packages that decide at PLACES places each, and count what their tests notice; PACKAGES
+	$(GO) run ./internal/mutate -n $(PLACES) -write bench/results/mutate.md $(PACKAGES)
 
 bench: ## run the benchmarks COUNT times into bench/new.txt
 	$(GO) test -run='^$$' -bench=. -benchmem -count=$(COUNT) ./... | tee bench/new.txt

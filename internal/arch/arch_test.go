@@ -124,6 +124,7 @@ var mayImport = map[string][]string{
 	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
 	"internal/load":    {"internal/jsontree"},
 	"internal/demo":    nil,
+	"internal/mutate":  nil,
 	"internal/slowest": nil,
 	"internal/soak":    nil,
 	"bench":            {".", "messages", "filters", "descriptor", "store", "actors", "internal"},

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A place is where a file can be broken, and how.
+type place struct {
+	file     string // as it was named to placesOf
+	line     int
+	from, to int    // bytes of the file that are replaced
+	text     string // by this
+	what     string // for a person, as in `< becomes <=`
+	function string
+}
+
+// name says which place it is, without the line, which moves.
+func (p *place) name(source []byte) string {
+	return p.function + ": " + strings.TrimSpace(lineAt(source, p.from)) + ": " + p.what
+}
+
+// lineAt returns the line of a text that a byte is in.
+func lineAt(source []byte, at int) string {
+	begin := strings.LastIndexByte(string(source[:at]), '\n') + 1
+	end := strings.IndexByte(string(source[at:]), '\n')
+	if end < 0 {
+		return string(source[begin:])
+	}
+	return string(source[begin : at+end])
+}
+
+// swaps are what an operator becomes.
+var swaps = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL,
+	token.LAND: token.LOR, token.LOR: token.LAND,
+	token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL,
+	token.AND: token.OR, token.OR: token.AND, token.SHL: token.SHR, token.SHR: token.SHL, token.REM: token.MUL,
+}
+
+// placesOf returns the places of a file, in its order.
+func placesOf(file string) (places []place, source []byte, err error) {
+	if source, err = os.ReadFile(file); err != nil { //nolint:gosec // a file of the module
+		return nil, nil, err
+	}
+	set := token.NewFileSet()
+	syntax, err := parser.ParseFile(set, file, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(syntax) {
+		return nil, nil, err
+	}
+	for _, decl := range syntax.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || fn.Name.Name == "String" || fn.Name.Name == "Error" {
+			continue
+		}
+		w := &walker{set: set, source: source, file: file, function: fn.Name.Name}
+		ast.Inspect(fn.Body, w.visit)
+		places = append(places, w.found...)
+	}
+	return places, source, nil
+}
+
+type walker struct {
+	set      *token.FileSet
+	source   []byte
+	file     string
+	function string
+	found    []place
+}
+
+func (w *walker) add(from, to token.Pos, text, what string) {
+	at := w.set.Position(from)
+	w.found = append(w.found, place{
+		file: w.file, line: at.Line, from: at.Offset, to: w.set.Position(to).Offset,
+		text: text, what: what, function: w.function,
+	})
+}
+
+func (w *walker) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		if other, ok := swaps[n.Op]; ok {
+			was, is := n.Op.String(), other.String()
+			w.add(n.OpPos, n.OpPos+token.Pos(len(was)), is, was+" becomes "+is)
+		}
+	case *ast.IfStmt:
+		w.add(n.Cond.Pos(), n.Cond.End(), "false && ("+w.text(n.Cond)+")", "the condition is never met")
+	case *ast.BasicLit:
+		if n.Kind == token.INT {
+			if v, err := strconv.ParseInt(n.Value, 0, 64); err == nil {
+				w.add(n.Pos(), n.End(), strconv.FormatInt(v+1, 10), n.Value+" becomes "+strconv.FormatInt(v+1, 10))
+			}
+		}
+	case *ast.Ident:
+		switch n.Name {
+		case "true":
+			w.add(n.Pos(), n.End(), "false", "true becomes false")
+		case "false":
+			w.add(n.Pos(), n.End(), "true", "false becomes true")
+		}
+	case *ast.BlockStmt:
+		for _, s := range n.List {
+			w.statement(s)
+		}
+	case *ast.CaseClause:
+		for _, s := range n.Body {
+			w.statement(s)
+		}
+	case *ast.CallExpr:
+		return !isLog(n) // what is logged decides nothing
+	}
+	return true
+}
+
+// statement adds the places where a statement is left out.
+func (w *walker) statement(s ast.Stmt) {
+	switch s := s.(type) {
+	case *ast.ExprStmt:
+		if call, ok := s.X.(*ast.CallExpr); ok && !isLog(call) && !isPanic(call) {
+			w.add(s.Pos(), s.End(), "", "left out")
+		}
+	case *ast.IncDecStmt, *ast.DeferStmt:
+		w.add(s.Pos(), s.End(), "", "left out")
+	case *ast.AssignStmt:
+		if s.Tok != token.DEFINE {
+			w.add(s.Pos(), s.End(), "", "left out")
+		}
+	case *ast.BranchStmt:
+		if s.Tok == token.CONTINUE && s.Label == nil {
+			w.add(s.Pos(), s.End(), "break", "continue becomes break")
+		}
+	}
+}
+
+func (w *walker) text(n ast.Node) string {
+	return string(w.source[w.set.Position(n.Pos()).Offset:w.set.Position(n.End()).Offset])
+}
+
+// isLog reports whether a call writes to the log or makes an error's text.
+func isLog(call *ast.CallExpr) bool {
+	s, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	switch s.Sel.Name {
+	case "Debug", "Info", "Warn", "Log", "Errorf", "Sprintf", "DebugContext", "LogAttrs":
+		return true
+	case "Error": // of a logger; an error's takes nothing
+		return len(call.Args) > 0
+	}
+	return false
+}
+
+func isPanic(call *ast.CallExpr) bool {
+	name, ok := call.Fun.(*ast.Ident)
+	return ok && name.Name == "panic"
+}
