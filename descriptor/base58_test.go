@@ -12,7 +12,9 @@ import (
 // TestBase58 holds both directions against another implementation.
 func TestBase58(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		raw := append(make([]byte, rapid.IntRange(0, 4).Draw(t, "zeros")), rapid.SliceOfN(rapid.Byte(), 0, 86).Draw(t, "raw")...)
+		raw := append(
+			make([]byte, rapid.IntRange(0, 4).Draw(t, "zeros")), rapid.SliceOfN(rapid.Byte(), 0, 86).Draw(t, "raw")...,
+		)
 		want := base58.Encode(raw)
 		if got := string(appendBase58([]byte("> "), bytes.Clone(raw))); got != "> "+want {
 			t.Fatalf("%x is %s, want %s", raw, got, want)

@@ -118,7 +118,9 @@ func BenchmarkDeriveKey(b *testing.B) {
 	})
 	b.Run("hdkeychain", func(b *testing.B) {
 		for b.Loop() {
-			key := hdkeychain.NewExtendedKey(nil, bytes.Clone(scalar[:]), bytes.Clone(root[9:41]), bytes.Clone(root[1:5]), 0, 0, true)
+			key := hdkeychain.NewExtendedKey(
+				nil, bytes.Clone(scalar[:]), bytes.Clone(root[9:41]), bytes.Clone(root[1:5]), 0, 0, true,
+			)
 			for _, step := range path {
 				child, err := key.Derive(step)
 				if err != nil {

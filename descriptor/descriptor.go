@@ -137,7 +137,8 @@ func (d *Descriptor) CheckAllowed(what string) error {
 		return nil
 	}
 	scripts, err := d.Expand(0)
-	if err == nil && len(scripts) > 0 && !slices.ContainsFunc(scripts, func(s []byte) bool { return !d.net.Allows(s) }) {
+	if err == nil && len(scripts) > 0 &&
+		!slices.ContainsFunc(scripts, func(s []byte) bool { return !d.net.Allows(s) }) {
 		return nil
 	}
 	return failf("%s descriptor is not supported on this chain; only p2mr descriptors are supported "+

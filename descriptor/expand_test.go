@@ -97,13 +97,14 @@ func TestExpandRangeBounds(t *testing.T) {
 // TestExpandRangeUnranged visits the one script once.
 func TestExpandRangeUnranged(t *testing.T) {
 	visits := 0
-	err := parse(t, "pkh("+testKey+")", mainNet).ExpandRange(t.Context(), 5, 9, 2, func(index uint32, scripts [][]byte) error {
-		visits++
-		if index != 0 || len(scripts) != 1 {
-			t.Errorf("index %d with %d scripts", index, len(scripts))
-		}
-		return nil
-	})
+	err := parse(t, "pkh("+testKey+")", mainNet).ExpandRange(t.Context(), 5, 9,
+		2, func(index uint32, scripts [][]byte) error {
+			visits++
+			if index != 0 || len(scripts) != 1 {
+				t.Errorf("index %d with %d scripts", index, len(scripts))
+			}
+			return nil
+		})
 	if err != nil || visits != 1 {
 		t.Errorf("%d visits, %v", visits, err)
 	}
@@ -128,7 +129,9 @@ func TestExpandRangeStops(t *testing.T) {
 			t.Errorf("went on for %d visits", visits)
 		}
 		enough := errors.New("enough")
-		err = d.ExpandRange(t.Context(), 0, descriptor.MaxRange-1, workers, func(uint32, [][]byte) error { return enough })
+		err = d.ExpandRange(
+			t.Context(), 0, descriptor.MaxRange-1, workers, func(uint32, [][]byte) error { return enough },
+		)
 		if !errors.Is(err, enough) {
 			t.Errorf("got %v, want %v", err, enough)
 		}

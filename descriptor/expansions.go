@@ -51,7 +51,9 @@ func NewExpansions(limit int) *Expansions {
 
 // ExpandRange is [Descriptor.ExpandRange] of d.
 func (x *Expansions) ExpandRange(
-	ctx context.Context, d *Descriptor, first, last uint32, workers int, visit func(index uint32, scripts [][]byte) error,
+	ctx context.Context, d *Descriptor, first, last uint32, workers int, visit func(
+		index uint32, scripts [][]byte,
+	) error,
 ) error {
 	if x == nil || d.private || d.cache != nil || !d.IsRanged() {
 		return d.ExpandRange(ctx, first, last, workers, visit)

@@ -125,10 +125,14 @@ func TestExpansionsForget(t *testing.T) {
 	d := parsed(t, "wpkh("+expansionsXpub+"/0/*)")
 	enough := errors.New("enough")
 	x := NewExpansions(1 << 20)
-	if err := x.ExpandRange(t.Context(), d, 0, 5, 1, func(uint32, [][]byte) error { return enough }); !errors.Is(err, enough) {
+	if err := x.ExpandRange(
+		t.Context(), d, 0, 5, 1, func(uint32, [][]byte) error { return enough },
+	); !errors.Is(err, enough) {
 		t.Errorf("got %v, want %v", err, enough)
 	}
-	if err := x.ExpandRange(t.Context(), d, 5, 0, 1, func(uint32, [][]byte) error { return nil }); !errors.Is(err, ErrRangeOrder) {
+	if err := x.ExpandRange(
+		t.Context(), d, 5, 0, 1, func(uint32, [][]byte) error { return nil },
+	); !errors.Is(err, ErrRangeOrder) {
 		t.Errorf("got %v, want %v", err, ErrRangeOrder)
 	}
 	small := NewExpansions(8_000)
@@ -145,7 +149,9 @@ func TestExpansionsForget(t *testing.T) {
 		}
 	}
 	cancel()
-	if err := x.ExpandRange(ctx, d, 0, 5, 1, func(uint32, [][]byte) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := x.ExpandRange(
+		ctx, d, 0, 5, 1, func(uint32, [][]byte) error { return nil },
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }

@@ -134,7 +134,8 @@ func TestRoundTrip(t *testing.T) {
 func drawDescriptor(t *rapid.T) string {
 	switch rapid.IntRange(0, 6).Draw(t, "form") {
 	case 0:
-		return rapid.SampledFrom([]string{"pk", "pkh", "wpkh", "combo", "rawtr"}).Draw(t, "single") + "(" + drawKey(t) + ")"
+		return rapid.SampledFrom([]string{"pk", "pkh", "wpkh", "combo", "rawtr"}).Draw(t, "single") + "(" + drawKey(t) +
+			")"
 	case 1:
 		return "sh(" + rapid.SampledFrom([]string{"wpkh", "pk", "pkh"}).Draw(t, "in sh") + "(" + drawKey(t) + "))"
 	case 2:

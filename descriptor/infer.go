@@ -80,7 +80,9 @@ func (k *known) infer(script []byte, at scope, net *Network) (body string, ok bo
 	case s.form == typeWitnessV0Key && at != inWsh:
 		body, ok = k.inferKey("wpkh", k.public[string(s.data[0])], inWpkh)
 	case s.form == typeMultisig:
-		body, ok = k.inferMulti("multi", s.threshold, s.data, func(key []byte) (string, bool) { return k.keyText(key, at) })
+		body, ok = k.inferMulti(
+			"multi", s.threshold, s.data, func(key []byte) (string, bool) { return k.keyText(key, at) },
+		)
 	case s.form == typeScriptHash && at == inTop:
 		body, ok = k.inferInner("sh", k.scripts[string(s.data[0])], inSh, net)
 	case s.form == typeWitnessV0Script && at != inWsh:
@@ -132,7 +134,9 @@ func (k *known) inferLeaf(script []byte) (string, bool) {
 		return "pk(" + k.xOnlyText(script[1:33]) + ")", true
 	}
 	if threshold, keys, ok := multiAOf(script); ok {
-		return k.inferMulti("multi_a", threshold, keys, func(key []byte) (string, bool) { return k.xOnlyText(key), true })
+		return k.inferMulti(
+			"multi_a", threshold, keys, func(key []byte) (string, bool) { return k.xOnlyText(key), true },
+		)
 	}
 	return k.inferMiniscript(script, miniscript.Tapscript)
 }
@@ -243,7 +247,8 @@ func (k *known) originText(key []byte) string {
 func multiAOf(script []byte) (threshold int, keys [][]byte, ok bool) {
 	const pushed = 1 + 32 + 1 // a key and the opcode after it
 	check := byte(txscript.OP_CHECKSIG)
-	for ; len(script) > pushed && script[0] == txscript.OP_DATA_32 && script[pushed-1] == check; check = txscript.OP_CHECKSIGADD {
+	for ; len(script) > pushed && script[0] == txscript.OP_DATA_32 &&
+		script[pushed-1] == check; check = txscript.OP_CHECKSIGADD {
 		keys = append(keys, script[1:pushed-1])
 		script = script[pushed:]
 	}

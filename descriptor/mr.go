@@ -116,7 +116,9 @@ func (m *p2mrMulti) inOrder() []slhdsa.PublicKey {
 	if !m.sorted {
 		return m.keys
 	}
-	return slices.SortedFunc(slices.Values(m.keys), func(a, b slhdsa.PublicKey) int { return bytes.Compare(a[:], b[:]) })
+	return slices.SortedFunc(
+		slices.Values(m.keys), func(a, b slhdsa.PublicKey) int { return bytes.Compare(a[:], b[:]) },
+	)
 }
 
 // P2MRSatisfiable reports whether a wallet could spend the outputs within the
@@ -178,7 +180,9 @@ func (t *tapTree) withKeys(keys [][]byte) *tapTree {
 			return &tapTree{leaf: &p2mrPk{public: &public}}
 		}
 	case *p2mrMulti:
-		plain := &p2mrMulti{name: strings.TrimPrefix(leaf.name, "sorted"), threshold: leaf.threshold, keys: leaf.inOrder()}
+		plain := &p2mrMulti{
+			name: strings.TrimPrefix(leaf.name, "sorted"), threshold: leaf.threshold, keys: leaf.inOrder(),
+		}
 		return &tapTree{leaf: plain}
 	}
 	return &tapTree{leaf: t.leaf}

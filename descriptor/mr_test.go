@@ -137,7 +137,9 @@ func TestP2MRAllowed(t *testing.T) {
 		{"raw(6a)", false, false, true},
 		{"wpkh(" + testKey + ")", false, false, true},
 	} {
-		for net, want := range map[*descriptor.Network]bool{p2mrRegtest: test.restricted, &reserved: test.reserved, &free: test.anyOf} {
+		for net, want := range map[*descriptor.Network]bool{
+			p2mrRegtest: test.restricted, &reserved: test.reserved, &free: test.anyOf,
+		} {
 			if err := parse(t, test.text, net).CheckAllowed("Input"); (err == nil) != want {
 				t.Errorf("%s, restricted %v, reserved %v: %v", test.text, net.Restricted, net.Reserved, err)
 			}

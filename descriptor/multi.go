@@ -148,7 +148,10 @@ func checkThreshold(threshold uint64, n int, kind string, limit int) error {
 	case threshold == 0:
 		return failf("Multisig threshold cannot be 0, must be at least 1")
 	case threshold > uint64(n):
-		return failf("Multisig threshold cannot be larger than the number of keys; threshold is %d but only %d keys specified", threshold, n)
+		return failf(
+			"Multisig threshold cannot be larger than the number of keys; threshold is %d but only %d keys specified",
+			threshold, n,
+		)
 	}
 	return nil
 }

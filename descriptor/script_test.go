@@ -39,8 +39,12 @@ var scriptForms = []struct {
 	{"514c21" + testKey + "51ae", "multisig", "", "multi(1," + testKey + ")"},
 	{"5121" + testKey + "52ae", "nonstandard", "", "raw(5121" + testKey + "52ae)"},
 	{"5121" + testKey + "51ac51ae", "nonstandard", "", "raw(5121" + testKey + "51ac51ae)"},
-	{"01" + "11" + strings.Repeat("21"+testKey, 17) + "0111ae", "multisig", "", "multi(17" + strings.Repeat(","+testKey, 17) + ")"},
-	{"51" + strings.Repeat("21"+testKey, 21) + "0115ae", "nonstandard", "", "raw(51" + strings.Repeat("21"+testKey, 21) + "0115ae)"},
+	{"01" + "11" + strings.Repeat("21"+testKey, 17) + "0111ae", "multisig", "", "multi(17" + strings.Repeat(","+
+		testKey, 17) + ")"},
+	{
+		"51" + strings.Repeat("21"+testKey, 21) + "0115ae", "nonstandard", "",
+		"raw(51" + strings.Repeat("21"+testKey, 21) + "0115ae)",
+	},
 	{"0101" + "21" + testKey + "51ae", "nonstandard", "", "raw(010121" + testKey + "51ae)"},
 	{"51ae", "nonstandard", "", "raw(51ae)"},
 	{"ae", "nonstandard", "", "raw(ae)"},

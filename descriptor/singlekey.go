@@ -27,7 +27,9 @@ func (s *keyScript) scripts(keys [][]byte) ([][]byte, error) {
 }
 
 // parseKeyScript reads the key of name(KEY).
-func (p *parser) parseKeyScript(name, args string, ctx scope, build func([]byte) [][]byte, kind OutputType) (script, error) {
+func (p *parser) parseKeyScript(
+	name, args string, ctx scope, build func([]byte) [][]byte, kind OutputType,
+) (script, error) {
 	k, err := p.parseKey(args, ctx)
 	if err != nil {
 		return nil, within(name+"()", err)

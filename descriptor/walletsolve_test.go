@@ -146,7 +146,9 @@ func TestMaster(t *testing.T) {
 	if !ok {
 		t.Fatal("no key")
 	}
-	main := &descriptor.Network{HDPublicKeyID: [4]byte{0x04, 0x88, 0xb2, 0x1e}, HDPrivateKeyID: [4]byte{0x04, 0x88, 0xad, 0xe4}}
+	main := &descriptor.Network{
+		HDPublicKeyID: [4]byte{0x04, 0x88, 0xb2, 0x1e}, HDPrivateKeyID: [4]byte{0x04, 0x88, 0xad, 0xe4},
+	}
 	const public = "xpub661MyMwAqRbcFtXgS5sYJABqqG9YLmC4Q1Rdap9gSE8NqtwybGhePY2gZ29ESFjqJoCu1Rupje8YtGqsefD265TMg7usUDFdp6W1EGMcet8"
 	const private = "xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi"
 	if got := descriptor.EncodeXPub(key, main); got != public {

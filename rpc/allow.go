@@ -37,7 +37,8 @@ func parseAllowed(entries []string, reachesCJDNS bool) ([]netip.Prefix, error) {
 // parseSubnet reads an address, address/bits or, for IPv4, address/netmask. An
 // IPv6 address may stand between brackets.
 func parseSubnet(s string) (netip.Prefix, bool) {
-	if inner, rest, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok && s[0] == '[' && strings.Contains(inner, ":") {
+	if inner, rest, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok && s[0] == '[' &&
+		strings.Contains(inner, ":") {
 		s = inner + rest
 	}
 	if p, err := netip.ParsePrefix(s); err == nil {

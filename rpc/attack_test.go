@@ -64,7 +64,8 @@ func TestSilentClientsAreCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := io.ReadAll(c)
-			if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(got), test.answer) || test.answer == "" && len(got) > 0 {
+			if errors.Is(err, os.ErrDeadlineExceeded) || !strings.HasPrefix(string(got), test.answer) ||
+				test.answer == "" && len(got) > 0 {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})

@@ -50,7 +50,9 @@ func BenchmarkDoor(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+s.Addrs()[0].String(), strings.NewReader(body))
+				r, err := http.NewRequestWithContext(
+					b.Context(), http.MethodPost, "http://"+s.Addrs()[0].String(), strings.NewReader(body),
+				)
 				if err != nil {
 					b.Fatal(err)
 				}

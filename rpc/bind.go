@@ -36,7 +36,8 @@ func (s *Server) endpoints(c *Config) ([]endpoint, error) {
 		s.warnf("WARNING: option -rpcallowip was specified without -rpcbind; this doesn't usually make sense")
 	}
 	if len(binds) > 0 {
-		s.warnf("WARNING: option -rpcbind was ignored because -rpcallowip was not specified, refusing to allow everyone to connect")
+		s.warnf("WARNING: option -rpcbind was ignored because -rpcallowip was not specified, refusing to allow " +
+			"everyone to connect")
 	}
 	return []endpoint{{"::1", port}, {"127.0.0.1", port}}, nil
 }

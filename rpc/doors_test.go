@@ -19,16 +19,25 @@ import (
 func waiterTable(t *testing.T, began chan<- struct{}, ended *atomic.Int64) *command.Table {
 	t.Helper()
 	table, err := command.NewTable(newBlocker().commands(), []command.Command{
-		{Name: "wait", Waits: func(*command.Args) bool { return true }, Run: func(ctx context.Context, _ *command.Args) (any, error) {
-			began <- struct{}{}
-			<-ctx.Done()
-			ended.Add(1)
-			return "over", nil
+		{
+			Name: "wait", Waits: func(*command.Args) bool { return true },
+			Run: func(ctx context.Context, _ *command.Args) (any, error) {
+				began <- struct{}{}
+				<-ctx.Done()
+				ended.Add(1)
+				return "over", nil
+			},
+		},
+		{Name: "large", Run: func(context.Context, *command.Args) (any, error) {
+			return strings.Repeat("x", 10_000),
+				nil
 		}},
-		{Name: "large", Run: func(context.Context, *command.Args) (any, error) { return strings.Repeat("x", 10_000), nil }},
-		{Name: "large status", Control: func(*command.Args) bool { return true }, Run: func(context.Context, *command.Args) (any, error) {
-			return strings.Repeat("x", 10_000), nil
-		}},
+		{
+			Name: "large status", Control: func(*command.Args) bool { return true },
+			Run: func(context.Context, *command.Args) (any, error) {
+				return strings.Repeat("x", 10_000), nil
+			},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +83,8 @@ func TestWaitingCallsHoldNobodyUp(t *testing.T) {
 	leave()
 	calls.Wait()
 	waitFor(t, func() bool {
-		return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 && len(s.workers.idle) == 0
+		return ended.Load() == waiting && len(table.Active()) == 0 && len(s.workers.running) == 0 &&
+			len(s.workers.idle) == 0
 	})
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 }
@@ -129,7 +139,8 @@ func TestBatchesAreCounted(t *testing.T) {
 		c := newClient(t, s)
 		calls.Go(func() {
 			got, err := c.post(t.Context(), "/", "u:p", batch)
-			if n := strings.Count(got, `"id":1`); err != nil || n != 100 || !strings.HasPrefix(got, "200 [{") || !strings.HasSuffix(got, "}]") {
+			if n := strings.Count(got, `"id":1`); err != nil || n != 100 || !strings.HasPrefix(got, "200 [{") ||
+				!strings.HasSuffix(got, "}]") {
 				t.Errorf("%d answers, %v: %.100s", n, err, got)
 			}
 			refused.Add(int64(strings.Count(got, `"code":-7,"message":"Too many large replies at a time"`)))
@@ -229,7 +240,8 @@ func TestPipelinedPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := io.ReadAll(c)
-	if text := string(all); err != nil || strings.Count(text, "HTTP/1.1 200") != 2 || strings.Count(text, "HTTP/1.1 404") != 1 {
+	if text := string(all); err != nil || strings.Count(text, "HTTP/1.1 200") != 2 ||
+		strings.Count(text, "HTTP/1.1 404") != 1 {
 		t.Errorf("got %q, %v", all, err)
 	}
 }
@@ -277,17 +289,21 @@ func TestServeTellsOfTheFirstFailure(t *testing.T) {
 // What a caller sends fills the log with no more than a line, and begins none.
 func TestCallersTextInTheLog(t *testing.T) {
 	var log safeBuffer
-	s := startServer(t, Config{User: "u", Password: "p", Whitelist: []string{"u:quick"}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s := startServer(t, Config{
+		User: "u", Password: "p", Whitelist: []string{"u:quick"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+	})
 	s.Ready(blockerTable(t, newBlocker()))
 	c := newClient(t, s)
 	c.want(t, v2Call(`x\ny\\z\r`+strings.Repeat("m", 1_000_000)), "403")
-	if text := log.String(); len(text) > 2000 || strings.Contains(text, "x\ny") || !strings.Contains(text, `x\\ny\\\\z\\rmmm`) || !strings.Contains(text, "(1000006 bytes)") {
+	if text := log.String(); len(text) > 2000 || strings.Contains(text, "x\ny") ||
+		!strings.Contains(text, `x\\ny\\\\z\\rmmm`) || !strings.Contains(text, "(1000006 bytes)") {
 		t.Errorf("%d bytes: %.2000s", len(text), text)
 	}
 	for text, want := range map[string]string{
 		"": "", "a b": "a b", "\n": `\n`, `\n`: `\\n`, strings.Repeat("x", 100): strings.Repeat("x", 100),
-		strings.Repeat("é", 51): strings.Repeat("é", 50) + "… (102 bytes)", "a" + strings.Repeat("é", 50): "a" + strings.Repeat("é", 49) + "… (101 bytes)",
-		strings.Repeat("\xa9", 200): strings.Repeat("\xa9", 96) + "… (200 bytes)",
+		strings.Repeat("é", 51):       strings.Repeat("é", 50) + "… (102 bytes)",
+		"a" + strings.Repeat("é", 50): "a" + strings.Repeat("é", 49) + "… (101 bytes)",
+		strings.Repeat("\xa9", 200):   strings.Repeat("\xa9", 96) + "… (200 bytes)",
 	} {
 		if got := shown(text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)

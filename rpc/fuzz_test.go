@@ -95,7 +95,8 @@ func FuzzHead(f *testing.F) {
 			return
 		}
 		after, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(mended)))
-		if err != nil || after.Method != before.Method || after.Proto != before.Proto || after.ContentLength != before.ContentLength {
+		if err != nil || after.Method != before.Method || after.Proto != before.Proto ||
+			after.ContentLength != before.ContentLength {
 			t.Errorf("%q became %q: %v", head, mended, err)
 		}
 		if err == nil && length != after.ContentLength {

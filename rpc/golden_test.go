@@ -260,7 +260,8 @@ func (c *goldenCase) check(t *testing.T, got []reply) (elsewhere string) {
 		if c.Compare.Mode == "status" {
 			continue
 		}
-		if v, err := jsontree.Parse([]byte(got[i].body)); err == nil && v.Get("error").Get("code").Text() == onlyDeclaredCode {
+		if v, err := jsontree.Parse([]byte(got[i].body)); err == nil &&
+			v.Get("error").Get("code").Text() == onlyDeclaredCode {
 			return v.Get("error").Get("message").Text()
 		}
 		c.checkBody(t, got[i], want[i])

@@ -117,7 +117,8 @@ func (h *headMender) add(field []byte) bool {
 			return false
 		}
 	}
-	if !found || bytes.IndexByte(name, 0) >= 0 || bytes.HasPrefix(name, []byte(" ")) || bytes.HasPrefix(name, []byte("\t")) {
+	if !found || bytes.IndexByte(name, 0) >= 0 || bytes.HasPrefix(name, []byte(" ")) ||
+		bytes.HasPrefix(name, []byte("\t")) {
 		return false
 	}
 	key := strings.ToLower(string(name))

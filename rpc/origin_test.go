@@ -51,7 +51,8 @@ func TestCheckOrigin(t *testing.T) {
 	for _, check := range []bool{false, true} {
 		s := startServer(t, Config{User: "u", Password: "p", CheckOrigin: check})
 		s.Ready(blockerTable(t, newBlocker()))
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addrs()[0].String()+"/", http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.Addrs()[0].String()+
+			"/", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,15 +40,24 @@ func (b *blocker) commands() []command.Command {
 				return nil, ctx.Err()
 			}
 		}},
-		{Name: "status", Control: func(*command.Args) bool { return true }, Run: func(context.Context, *command.Args) (any, error) {
-			return "fine", nil
-		}},
+		{
+			Name: "status", Control: func(*command.Args) bool { return true },
+			Run: func(context.Context, *command.Args) (any, error) {
+				return "fine", nil
+			},
+		},
 		{Name: "quick", Run: func(context.Context, *command.Args) (any, error) { return 1, nil }},
 		{Name: "panic", Run: func(context.Context, *command.Args) (any, error) { panic("oops") }},
 		{Name: "late", Run: func(context.Context, *command.Args) (any, error) { return late{}, nil }},
-		{Name: "fail", Run: func(context.Context, *command.Args) (any, error) { return nil, errors.New("the disk is full") }},
+		{
+			Name: "fail",
+			Run:  func(context.Context, *command.Args) (any, error) { return nil, errors.New("the disk is full") },
+		},
 		{Name: "bug", Run: func(context.Context, *command.Args) (any, error) { return []byte("x"), nil }},
-		{Name: "wallet", Run: func(_ context.Context, a *command.Args) (any, error) { return []any{a.User, a.WalletPath}, nil }},
+		{
+			Name: "wallet",
+			Run:  func(_ context.Context, a *command.Args) (any, error) { return []any{a.User, a.WalletPath}, nil },
+		},
 	}
 }
 
@@ -327,7 +336,9 @@ func TestForeignAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	var w recorder
-	s.ServeHTTP(&w, &http.Request{Method: http.MethodPost, RequestURI: "/", RemoteAddr: "192.0.2.7:1", Header: http.Header{}})
+	s.ServeHTTP(&w, &http.Request{
+		Method: http.MethodPost, RequestURI: "/", RemoteAddr: "192.0.2.7:1", Header: http.Header{},
+	})
 	if w.status != http.StatusForbidden || w.Len() > 0 {
 		t.Errorf("got %d %s", w.status, w.String())
 	}

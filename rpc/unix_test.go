@@ -60,7 +60,9 @@ func TestUnixSocketPlace(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, works := range map[string]bool{stale: true, file: false, filepath.Join(dir, "no", "folder"): false, dir: false} {
+	for path, works := range map[string]bool{
+		stale: true, file: false, filepath.Join(dir, "no", "folder"): false, dir: false,
+	} {
 		s, err := NewServer(Config{Unix: path})
 		if (err == nil) != works {
 			t.Errorf("%s: %v", path, err)

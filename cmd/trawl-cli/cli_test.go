@@ -161,7 +161,9 @@ func TestErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cli(t, "", newServer(t, test.status, test.reply).port(), "-rpcpassword=p", "x").want(t, test.exit, "", test.want)
+			cli(t, "", newServer(t, test.status, test.reply).port(), "-rpcpassword=p", "x").want(
+				t, test.exit, "", test.want,
+			)
 		})
 	}
 }
@@ -201,7 +203,8 @@ func TestRequests(t *testing.T) {
 			if user, password, _ := r.BasicAuth(); user != "u" || password != "p:w" {
 				t.Errorf("credentials %q %q", user, password)
 			}
-			if r.Method != http.MethodPost || r.RequestURI != "/" || r.Header.Get("Content-Type") != "application/json" || !r.Close {
+			if r.Method != http.MethodPost || r.RequestURI != "/" ||
+				r.Header.Get("Content-Type") != "application/json" || !r.Close {
 				t.Errorf("request %s %s %v", r.Method, r.RequestURI, r.Header)
 			}
 		})

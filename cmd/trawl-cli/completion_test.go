@@ -74,7 +74,9 @@ func TestBashCompletion(t *testing.T) {
 		struct{ typed, offered string }{"trawl-cli -conf=" + path, path},
 	)
 	for _, test := range tests {
-		output, err := exec.CommandContext(t.Context(), bash, "--norc", "-c", complete, "bash", path, test.typed).CombinedOutput()
+		output, err := exec.CommandContext(
+			t.Context(), bash, "--norc", "-c", complete, "bash", path, test.typed,
+		).CombinedOutput()
 		if err != nil {
 			t.Errorf("%q: %v: %s", test.typed, err, output)
 		}

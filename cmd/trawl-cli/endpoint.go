@@ -129,7 +129,9 @@ func credentialsOf(s *options.Settings) credentials {
 // post sends the body of a request, to a wallet or to none, and returns the
 // reply.
 func (e *endpoint) post(wallet *string, body []byte, c credentials) (*jsontree.Value, error) {
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, e.url+pathOf(wallet), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		context.Background(), http.MethodPost, e.url+pathOf(wallet), bytes.NewReader(body),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +161,8 @@ func (e *endpoint) post(wallet *string, body []byte, c credentials) (*jsontree.V
 func checkStatus(status int, text []byte, c credentials) error {
 	switch {
 	case status == http.StatusUnauthorized && c.missing:
-		return failf("Could not locate RPC credentials. No authentication cookie could be found, and RPC password is not set.  "+
+		return failf("Could not locate RPC credentials. No authentication cookie could be found, and RPC password is "+
+			"not set.  "+
 			"See -rpcpassword and -stdinrpcpass.  Configuration file: (%s)", c.configPath)
 	case status == http.StatusUnauthorized:
 		return failf("Authorization failed: Incorrect rpcuser or rpcpassword")

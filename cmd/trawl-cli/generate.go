@@ -27,7 +27,8 @@ func (c *client) generate(words []string) (*jsontree.Value, error) {
 	case len(words) == 0:
 		words = []string{"1"}
 	case words[0] == "0":
-		return nil, errors.New("the first argument (number of blocks to generate, default: 1) must be an integer value greater than zero")
+		return nil, errors.New("the first argument (number of blocks to generate, default: 1) must be an integer " +
+			"value greater than zero")
 	}
 	params, err := positional("generatetoaddress", slices.Insert(slices.Clone(words), 1, address))
 	if err != nil {

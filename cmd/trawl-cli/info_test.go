@@ -130,7 +130,9 @@ func TestNetInfo(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	for level := range uint64(maxNetLevel + 1) {
 		for _, only := range []bool{false, level > 0} {
-			text, err := netReport(results.Get("getpeerinfo"), results.Get("getnetworkinfo"), netView{level, only}, "regtest", now)
+			text, err := netReport(
+				results.Get("getpeerinfo"), results.Get("getnetworkinfo"), netView{level, only}, "regtest", now,
+			)
 			if err != nil {
 				t.Error(err)
 			}
@@ -214,7 +216,9 @@ func TestGenerate(t *testing.T) {
 func TestColourOnTerminals(t *testing.T) {
 	s := node(t, "listwallets/")
 	var out bytes.Buffer
-	if status := run([]string{s.port(), "-getinfo"}, &world{stdin: strings.NewReader(""), stdout: &out, stderr: &out, home: t.TempDir(), colour: true}); status != 0 {
+	if status := run([]string{s.port(), "-getinfo"}, &world{
+		stdin: strings.NewReader(""), stdout: &out, stderr: &out, home: t.TempDir(), colour: true,
+	}); status != 0 {
 		t.Errorf("status %d", status)
 	}
 	golden(t, "getinfo-colour", out.String())
@@ -236,12 +240,15 @@ func FuzzReplies(f *testing.F) {
 			return
 		}
 		info := nodeInfo{
-			network: v.Get("getnetworkinfo"), chain: v.Get("getblockchaininfo"), wallet: v.Get("getwalletinfo"), balance: trusted(v.Get("getbalances")),
+			network: v.Get("getnetworkinfo"), chain: v.Get("getblockchaininfo"), wallet: v.Get("getwalletinfo"),
+			balance: trusted(v.Get("getbalances")),
 		}
 		if text, err := info.text(paint{}); (err == nil) != strings.HasPrefix(text, "Chain: ") {
 			t.Errorf("got %q, %v", text, err)
 		}
-		if text, err := netReport(v.Get("getpeerinfo"), v.Get("getnetworkinfo"), netView{level: 4}, "main", time.Unix(0, 0)); err == nil && text == "" {
+		if text, err := netReport(
+			v.Get("getpeerinfo"), v.Get("getnetworkinfo"), netView{level: 4}, "main", time.Unix(0, 0),
+		); err == nil && text == "" {
 			t.Error("nothing is shown")
 		}
 		if _, err := sortReplies(v, 2); err != nil && err.Error() == "" {

@@ -144,7 +144,10 @@ func writeLocalAddresses(b *strings.Builder, addresses *jsontree.Value, r *reade
 		width = max(width, len(r.string(a.Get("address")))+1)
 	}
 	for _, a := range addresses.Elements() {
-		fmt.Fprintf(b, "\n%-*s    port %6d    score %6d", width, r.string(a.Get("address")), r.int(a.Get("port")), r.int(a.Get("score")))
+		fmt.Fprintf(
+			b, "\n%-*s    port %6d    score %6d", width, r.string(a.Get("address")), r.int(a.Get("port")),
+			r.int(a.Get("score")),
+		)
 	}
 }
 

@@ -219,7 +219,9 @@ func (t *peerTable) write(b *strings.Builder, view netView) {
 	if view.addresses() {
 		address = t.address
 	}
-	fmt.Fprintf(b, "%*s %-*s%s\n", t.id, "id", address, onlyIf(view.addresses(), "address"), onlyIf(view.versions(), "version"))
+	fmt.Fprintf(
+		b, "%*s %-*s%s\n", t.id, "id", address, onlyIf(view.addresses(), "address"), onlyIf(view.versions(), "version"),
+	)
 	for i := range t.peers {
 		p := &t.peers[i]
 		fmt.Fprintf(b, "%3s %6s %5s %*s %2s%7s%7s%5s%5s%5s%5s  %2s %*s%*s%*s%*s %*s %-*s%s\n",
@@ -228,7 +230,10 @@ func (t *peerTable) write(b *strings.Builder, view netView) {
 			t.age, p.age, asmap, p.asmap, t.id, p.id,
 			address, onlyIf(view.addresses(), p.address), onlyIf(view.versions() && p.version != "0", p.version))
 	}
-	fmt.Fprintf(b, "                %*s         ms     ms  sec  sec  min  min                %*s\n\n", t.services, "", t.age, "min")
+	fmt.Fprintf(
+		b, "                %*s         ms     ms  sec  sec  min  min                %*s\n\n", t.services, "", t.age,
+		"min",
+	)
 }
 
 func onlyIf(shown bool, text string) string {

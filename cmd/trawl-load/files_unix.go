@@ -24,7 +24,9 @@ func allowFiles(callers int) (raised string, err error) {
 	}
 	limit.Cur, limit.Max = need, max(limit.Max, need)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return "", fmt.Errorf("%d callers need %d open files, the limit is %d; raise it with ulimit -n: %w", callers, need, before, err)
+		return "", fmt.Errorf(
+			"%d callers need %d open files, the limit is %d; raise it with ulimit -n: %w", callers, need, before, err,
+		)
 	}
 	return fmt.Sprintf("Raised the limit of open files from %d to %d.", before, need), nil
 }

@@ -29,7 +29,9 @@ func showProgress(w io.Writer, progress func() load.Progress) (stop func()) {
 				return
 			case now := <-tick.C:
 				p := progress()
-				fmt.Fprint(w, eraseLine+progressLine(p, now.Sub(began), float64(p.Calls-before.Calls)/now.Sub(last).Seconds()))
+				fmt.Fprint(
+					w, eraseLine+progressLine(p, now.Sub(began), float64(p.Calls-before.Calls)/now.Sub(last).Seconds()),
+				)
 				last, before = now, p
 			}
 		}
@@ -41,5 +43,7 @@ func showProgress(w io.Writer, progress func() load.Progress) (stop func()) {
 }
 
 func progressLine(p load.Progress, elapsed time.Duration, perSecond float64) string {
-	return fmt.Sprintf("%5.1f s  %d calls, %.0f/s  %d scans  %d failed", elapsed.Seconds(), p.Calls, perSecond, p.Scans, p.Failed)
+	return fmt.Sprintf(
+		"%5.1f s  %d calls, %.0f/s  %d scans  %d failed", elapsed.Seconds(), p.Calls, perSecond, p.Scans, p.Failed,
+	)
 }

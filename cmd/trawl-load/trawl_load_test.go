@@ -58,7 +58,9 @@ func TestRealNode(t *testing.T) {
 func parsed(t *testing.T, args ...string) (*plan, error) {
 	t.Helper()
 	home := t.TempDir()
-	return parse(append([]string{"-rpcpassword=p"}, args...), streams{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), home: home})
+	return parse(append([]string{"-rpcpassword=p"}, args...), streams{
+		stdout: new(bytes.Buffer), stderr: new(bytes.Buffer), home: home,
+	})
 }
 
 func TestDefaults(t *testing.T) {
@@ -67,7 +69,8 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := p.load
-	if c.Addr != "127.0.0.1:18443" || c.Login != ":p" || c.Callers != 1000 || c.Duration != 30*time.Second || c.Count != 0 ||
+	if c.Addr != "127.0.0.1:18443" || c.Login != ":p" || c.Callers != 1000 || c.Duration != 30*time.Second ||
+		c.Count != 0 ||
 		c.Rate != 0 || c.Mix.String() != defaultMix || c.Timeout != 900*time.Second || c.Seed != 1 || c.Objects != nil {
 		t.Errorf("got %+v", c)
 	}
@@ -125,7 +128,9 @@ func TestScanObjects(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	status := run(context.Background(), []string{"-rpcpassword=p", "-rpcport=1"}, streams{stdout: &stdout, stderr: &stderr, home: t.TempDir()})
+	status := run(context.Background(), []string{"-rpcpassword=p", "-rpcport=1"}, streams{
+		stdout: &stdout, stderr: &stderr, home: t.TempDir(),
+	})
 	if status != exitFailure || !strings.HasPrefix(stderr.String(), "Error: ") {
 		t.Errorf("exit status %d, %s", status, stderr.String())
 	}
@@ -133,7 +138,8 @@ func TestNobodyListens(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout bytes.Buffer
-	if status := run(t.Context(), []string{"-help"}, streams{stdout: &stdout}); status != 0 || !strings.Contains(stdout.String(), "-mix=<calls>") {
+	if status := run(t.Context(), []string{"-help"}, streams{stdout: &stdout}); status != 0 ||
+		!strings.Contains(stdout.String(), "-mix=<calls>") {
 		t.Errorf("exit status %d\n%s", status, stdout.String())
 	}
 	if strings.Contains(stdout.String(), "-rpcwait") {

@@ -7,7 +7,9 @@ import (
 
 // blockCreationConfig reads the options about the blocks that the node makes.
 func blockCreationConfig(o *options.Settings) (trawl.BlockCreationConfig, error) {
-	c := trawl.BlockCreationConfig{MaxWeight: number(o, "blockmaxweight"), ReservedWeight: number(o, "blockreservedweight")}
+	c := trawl.BlockCreationConfig{
+		MaxWeight: number(o, "blockmaxweight"), ReservedWeight: number(o, "blockreservedweight"),
+	}
 	var err error
 	if c.MinTxFee, err = feeOption(o, "blockmintxfee"); err != nil {
 		return c, err

@@ -55,7 +55,9 @@ func makeDirs(s *options.Settings, blocks string) error {
 			}
 		}
 	}
-	for _, dir := range []string{blocks, filepath.Join(s.NetDir(), "chainstate"), filepath.Join(s.NetDir(), "indexes")} {
+	for _, dir := range []string{
+		blocks, filepath.Join(s.NetDir(), "chainstate"), filepath.Join(s.NetDir(), "indexes"),
+	} {
 		if err := os.MkdirAll(dir, dirMode); err != nil {
 			return err
 		}
@@ -78,12 +80,16 @@ func lockDirs(dirs ...string) ([]*os.File, error) {
 }
 
 func lockDir(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // our own folder
+	file, err := os.OpenFile(
+		filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600,
+	) //nolint:gosec // our own folder
 	if err != nil {
 		return nil, refuse("Cannot write to directory '%s'; check permissions.", dir)
 	}
 	if err := lockFile(file); err != nil {
-		return nil, errors.Join(refuse("Cannot obtain a lock on directory %s. Bitcoin Core is probably already running.", dir), file.Close())
+		return nil, errors.Join(refuse(
+			"Cannot obtain a lock on directory %s. Bitcoin Core is probably already running.", dir,
+		), file.Close())
 	}
 	return file, nil
 }

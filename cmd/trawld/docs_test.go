@@ -52,7 +52,9 @@ writes it, a test keeps it current. The same texts come from the method ` + "`he
 // servedTable returns the methods of a node.
 func servedTable(t *testing.T) *command.Table {
 	t.Helper()
-	node, err := trawl.Open(t.Context(), trawl.Config{Dir: t.TempDir(), Chain: "regtest", BlockFilterIndex: true, Wallets: &trawl.WalletConfig{LoadNone: true}})
+	node, err := trawl.Open(t.Context(), trawl.Config{
+		Dir: t.TempDir(), Chain: "regtest", BlockFilterIndex: true, Wallets: &trawl.WalletConfig{LoadNone: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,9 @@ func budgetFiles(files int, o *options.Settings) (b fileBudget, err error) {
 	}
 	b.peers = int(min(wanted, int64(files-needed)))
 	if int64(b.peers) < wanted {
-		b.warning = fmt.Sprintf("Reducing -maxconnections from %d to %d, because of system limitations.", wanted, b.peers)
+		b.warning = fmt.Sprintf(
+			"Reducing -maxconnections from %d to %d, because of system limitations.", wanted, b.peers,
+		)
 	}
 	rest := files - b.peers
 	b.callers = min(rpc.DefaultMaxConns, max(rest-enoughStoreFiles, rest/3))

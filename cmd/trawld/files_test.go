@@ -35,7 +35,8 @@ func TestFilesAreDivided(t *testing.T) {
 			return err
 		}
 		_, stderr, _ := startWith(t, divide, strings.Fields(test.option)...)
-		if want := "Error: " + test.err + "\n"; test.err != "" && stderr != want || test.err == "" && strings.Contains(stderr, "Error") {
+		if want := "Error: " + test.err + "\n"; test.err != "" && stderr != want || test.err == "" &&
+			strings.Contains(stderr, "Error") {
 			t.Errorf("%d %s: %q, want %q", test.files, test.option, stderr, want)
 		}
 		if test.err == "" && (got.peers != test.peers || got.callers != test.callers || got.warning != test.warning) {

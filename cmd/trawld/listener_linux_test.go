@@ -43,7 +43,8 @@ func TestFailingListenerEndsTheDaemon(t *testing.T) {
 	breakListener(t, port)
 	select {
 	case got := <-status:
-		if got != exitFailure || !strings.Contains(stderr.String(), "Error: RPC server: accept tcp 127.0.0.1:"+strconv.Itoa(port)) {
+		if got != exitFailure || !strings.Contains(stderr.String(), "Error: RPC server: accept tcp 127.0.0.1:"+
+			strconv.Itoa(port)) {
 			t.Errorf("ended with %d: %s", got, stderr.String())
 		}
 	case <-time.After(time.Minute):

@@ -33,8 +33,9 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 		AcceptNonStandard: o.Bool("acceptnonstdtxn", false), NoBareMultisig: !o.Bool("permitbaremultisig", true),
 		BytesPerSigOp: int(o.Int("bytespersigop", 20)),
 		Ancestors:     int(o.Int("limitancestorcount", 25)), Descendants: int(o.Int("limitdescendantcount", 25)),
-		AncestorVSize: o.Int("limitancestorsize", 101) * 1000, DescendantVSize: o.Int("limitdescendantsize", 101) * 1000,
-		NoPersist: !o.Bool("persistmempool", true), OldFile: o.Bool("persistmempoolv1", false),
+		AncestorVSize:   o.Int("limitancestorsize", 101) * 1000,
+		DescendantVSize: o.Int("limitdescendantsize", 101) * 1000,
+		NoPersist:       !o.Bool("persistmempool", true), OldFile: o.Bool("persistmempoolv1", false),
 	}
 	carrier := 0
 	if o.Bool("datacarrier", true) {

@@ -222,12 +222,15 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		return trawl.Config{}, err
 	}
 	return trawl.Config{
-		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed, MaxTipAge: maxTipAge(o),
-		Wallets: keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false), CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
+		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
+		MaxTipAge: maxTipAge(o),
+		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
+		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
-		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""), RangeFilters: o.Bool("rangefilters", false),
+		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
+		RangeFilters:   o.Bool("rangefilters", false),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
@@ -263,7 +266,8 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
 		AddressType: o.String("addresstype", ""), ChangeType: o.String("changetype", ""),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
-		NoSync: o.Bool("unsafesqlitesync", false), NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),
+		NoSync:      o.Bool("unsafesqlitesync", false),
+		NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),
 	}, nil
 }
 
@@ -334,7 +338,8 @@ func serverConfig(s *session, files fileBudget) rpc.Config {
 		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
 		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
-		Threads: atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)), WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
+		Threads:   atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)),
+		WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
 		// None, or a negative one, stands for the server's own, as in Core.
 		Timeout:  time.Duration(min(max(o.Int("rpcservertimeout", 0), 0), longestTimeout)) * time.Second,
 		MaxConns: files.callers,

@@ -101,7 +101,8 @@ func TestCommandsOfTheShell(t *testing.T) {
 	if err != nil || strings.Contains(string(text), file.Name()) {
 		t.Errorf("%s, %v", text, err)
 	}
-	if want := "runCommand error: system(ls"; !strings.Contains(out.String(), want) || !strings.HasSuffix(out.String(), "returned 3\n") {
+	if want := "runCommand error: system(ls"; !strings.Contains(out.String(), want) ||
+		!strings.HasSuffix(out.String(), "returned 3\n") {
 		t.Errorf("logged %q", out.String())
 	}
 }

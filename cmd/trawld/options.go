@@ -102,7 +102,8 @@ var testOptions = []string{"addrman", "reindex_after_failure_noninteractive_yes"
 func configWarnings(s *options.Settings) []string {
 	var lines []string
 	if s.IsSet("maxorphantx") {
-		lines = append(lines, "Option '-maxorphantx' is set but no longer has any effect (see release notes). Please remove it from your configuration.")
+		lines = append(lines, "Option '-maxorphantx' is set but no longer has any effect (see release notes). Please "+
+			"remove it from your configuration.")
 	}
 	for _, option := range s.Strings("test") {
 		if !slices.Contains(testOptions, option) {
@@ -110,7 +111,9 @@ func configWarnings(s *options.Settings) []string {
 		}
 	}
 	for _, section := range s.UnknownSections() {
-		lines = append(lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name))
+		lines = append(
+			lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name),
+		)
 	}
 	return lines
 }

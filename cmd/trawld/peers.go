@@ -42,9 +42,11 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
-		Automatic: !chosen, DNSSeeds: o.Bool("dnsseed", !chosen && most > 0), ForceDNSSeeds: o.Bool("forcednsseed", false),
-		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o), NoOnion: o.IsNegated("onion") || o.String("onion", "") == "0",
-		CJDNS: o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
+		Automatic: !chosen, DNSSeeds: o.Bool("dnsseed", !chosen && most > 0),
+		ForceDNSSeeds: o.Bool("forcednsseed", false),
+		SeedNodes:     o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o),
+		NoOnion: o.IsNegated("onion") || o.String("onion", "") == "0",
+		CJDNS:   o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
 		Discover:  o.Bool("discover", listen && len(o.Strings("externalip")) == 0 && len(proxies(o)) == 0),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
@@ -100,7 +102,9 @@ func assumedValid(o *options.Settings) (string, error) {
 		return "", nil
 	}
 	if _, err := chainhash.NewHashFromStr(digits); err != nil {
-		return "", refuse("Invalid assumevalid block hash specified (%s), must be up to 64 hex digits (or 0 to disable)", text)
+		return "", refuse(
+			"Invalid assumevalid block hash specified (%s), must be up to 64 hex digits (or 0 to disable)", text,
+		)
 	}
 	return cmp.Or(digits, "0"), nil
 }

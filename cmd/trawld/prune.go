@@ -24,7 +24,9 @@ func pruneConfig(o *options.Settings) (*trawl.PruneConfig, error) {
 	case target == manualPrune:
 		return &trawl.PruneConfig{}, nil
 	case target < trawl.MinPruneTarget>>20:
-		return nil, refuse("Prune configured below the minimum of %d MiB.  Please use a higher number.", trawl.MinPruneTarget>>20)
+		return nil, refuse(
+			"Prune configured below the minimum of %d MiB.  Please use a higher number.", trawl.MinPruneTarget>>20,
+		)
 	}
 	return &trawl.PruneConfig{Target: min(target, 1<<40) << 20}, nil
 }

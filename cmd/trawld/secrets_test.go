@@ -46,7 +46,10 @@ func runDaemon(t *testing.T, args ...string) *running {
 			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 		},
 	}
-	args = append([]string{"-datadir=" + d.dir, "-regtest", "-debug", "-loglevel=trace", "-blockfilterindex", "-rpcunix=" + socket, "-rpcport=" + freePort(t)}, args...)
+	args = append(
+		[]string{"-datadir=" + d.dir, "-regtest", "-debug", "-loglevel=trace", "-blockfilterindex", "-rpcunix=" + socket, "-rpcport=" + freePort(t)},
+		args...,
+	)
 	go func() { d.status <- run(args, streams{&d.stdout, &d.stderr, d.dir}, startNode) }()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if log, _ := os.ReadFile(d.logPath()); strings.Contains(string(log), "init message: Done loading") {
@@ -185,7 +188,8 @@ func TestSecrets(t *testing.T) {
 			}
 			_, secret, _ := strings.Cut(login, ":")
 			for _, secret := range []string{
-				secret, base64.StdEncoding.EncodeToString([]byte(login)), authPassword, authSalt, auth, privateKey, privateKey[4:40], signingKey,
+				secret, base64.StdEncoding.EncodeToString([]byte(login)), authPassword, authSalt, auth, privateKey,
+				privateKey[4:40], signingKey,
 			} {
 				if strings.Contains(written, secret) {
 					t.Errorf("%q was written", secret)

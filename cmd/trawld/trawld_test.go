@@ -54,7 +54,9 @@ func startWith(t *testing.T, node starter, args ...string) (status int, stderr, 
 	t.Helper()
 	dir := t.TempDir()
 	var errs, out bytes.Buffer
-	status = run(append([]string{"-datadir=" + dir, "-regtest", "-nologtimestamps"}, args...), streams{&out, &errs, dir}, node)
+	status = run(
+		append([]string{"-datadir=" + dir, "-regtest", "-nologtimestamps"}, args...), streams{&out, &errs, dir}, node,
+	)
 	text, err := os.ReadFile(filepath.Join(dir, "regtest", "debug.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,8 @@ func startWith(t *testing.T, node starter, args ...string) (status int, stderr, 
 func TestNodeThatStopsByItself(t *testing.T) {
 	node := func(ctx context.Context, s *session) error {
 		s.ready(ctx)
-		if filepath.Base(s.netDir) != "regtest" || s.blocksDir != filepath.Join(s.netDir, "blocks") || s.settings.Chain() != options.Regtest {
+		if filepath.Base(s.netDir) != "regtest" || s.blocksDir != filepath.Join(s.netDir, "blocks") ||
+			s.settings.Chain() != options.Regtest {
 			t.Errorf("session in %s, %s, %s", s.netDir, s.blocksDir, s.settings.Chain())
 		}
 		s.log.Info("init message: Done loading")

@@ -22,7 +22,8 @@ var readers = []string{
 // An option that nothing reads is marked as one without effect, and no other is.
 func TestOptionsWithoutEffectAreMarked(t *testing.T) {
 	read := map[string]bool{
-		"?": true, "h": true, "help": true, "help-debug": true, "dialect": true, "includeconf": true, // by internal/options, in a way of their own
+		// by internal/options, in a way of their own
+		"?": true, "h": true, "help": true, "help-debug": true, "dialect": true, "includeconf": true,
 	}
 	for _, pattern := range []string{"*.go", "../../internal/options/*.go"} {
 		files, err := filepath.Glob(pattern)

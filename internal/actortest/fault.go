@@ -72,7 +72,8 @@ func (f *faults) placesBelow(name string) []place {
 		places = append(places, place{name, "*actor.Started"})
 	}
 	for p := range f.seen {
-		if (p.actor == name || strings.HasPrefix(p.actor, name+"/")) && mayFail(p.message) && p.message != "*actor.Started" {
+		if (p.actor == name || strings.HasPrefix(p.actor, name+"/")) && mayFail(p.message) &&
+			p.message != "*actor.Started" {
 			places = append(places, p)
 		}
 	}
@@ -103,7 +104,9 @@ func (f *faults) options() []actor.PropsOption {
 	return []actor.PropsOption{
 		actor.WithReceiverMiddleware(f.receive),
 		actor.WithSpawnMiddleware(func(next actor.SpawnFunc) actor.SpawnFunc {
-			return func(sys *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
+			return func(
+				sys *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext,
+			) (*actor.PID, error) {
 				return next(sys, id, props.Configure(f.options()...), parent)
 			}
 		}),

@@ -7,9 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -189,7 +187,9 @@ func inTurn(t *testing.T, start func(*testing.T) *Subject, list []fault, each in
 	for some := range slices.Chunk(list, each) {
 		// The first word of an actor comes while it starts.
 		var f faults
-		if opening := slices.IndexFunc(some, func(f fault) bool { return f.message == "*actor.Started" }); opening >= 0 {
+		if opening := slices.IndexFunc(
+			some, func(f fault) bool { return f.message == "*actor.Started" },
+		); opening >= 0 {
 			some[0], some[opening] = some[opening], some[0]
 			f.arm(some[0])
 		}
@@ -350,51 +350,4 @@ func stops(r *run) {
 		r.t.Errorf("a request after the stop was answered %d times", n)
 	}
 	r.root.Stop(late.pid)
-}
-
-// strange is what no actor serves.
-type strange struct{ messages.Asks[int] }
-
-// unhandled asks what the actor does not know.
-func unhandled(r *run) {
-	r.t.Helper()
-	if _, err := ask.Ask(context.Background(), r.Ref, strange{}); !errors.Is(err, ask.ErrUnhandled) || !strings.Contains(err.Error(), "strange") {
-		r.t.Errorf("Ask: %v", err)
-	}
-	c := r.request(strange{})
-	r.plain = append(r.plain, c)
-	<-c.answered
-	if err, ok := c.first.(error); !ok || !errors.Is(err, ask.ErrUnhandled) || !strings.Contains(err.Error(), "strange") {
-		r.t.Errorf("plain request: %v", c.first)
-	}
-	r.Check()
-	r.stop()
-}
-
-// callersGone lets callers leave, before they are heard and later.
-func callersGone(r *run) {
-	r.t.Helper()
-	for _, q := range r.Requests {
-		ctx, leave := context.WithCancel(context.Background())
-		leave()
-		if err := q.by(ctx, r.Ref, r); err != nil && !errors.Is(err, context.Canceled) && q.ask != nil {
-			r.t.Errorf("%T, the caller has left: %v", q.message, err)
-		}
-	}
-	ctx, leave := context.WithCancel(context.Background())
-	defer leave()
-	for _, q := range r.Requests {
-		for range 3 {
-			r.callers.Go(func() { _ = q.by(ctx, r.Ref, r) })
-		}
-	}
-	for range r.rng.IntN(100) {
-		runtime.Gosched()
-	}
-	leave()
-	r.callers.Wait()
-	time.Sleep(time.Second)
-	synctest.Wait()
-	r.Check()
-	r.stop()
 }

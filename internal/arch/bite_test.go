@@ -61,6 +61,16 @@ func initTable() { state = 2 }
 	if got, want := withoutTexts(`a("x\"y", `+"`z\\`"+`)`), "a(\"\", ``)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	word := strings.Repeat("x", 80)
+	for line, want := range map[string]bool{
+		`f("` + strings.Repeat("a b ", 40) + `")`: true, "f(`" + strings.Repeat("a b ", 40) + "`)": false,
+		`f("` + word + `", "` + word + `")`: false, "// see " + word + word: false,
+		"f(" + strings.Repeat("a, ", 40) + ")": true, strings.Repeat("\t", 31): true,
+	} {
+		if tooLong(line, false) != want {
+			t.Errorf("%s: want %t", line, want)
+		}
+	}
 	if !strings.Contains(found.text(), "words actors/peers 2\n") {
 		t.Errorf("got %s", found.text())
 	}

@@ -13,7 +13,8 @@ import (
 // chain has between the header and the transactions.
 var parseBlocks = []string{
 	"internal/dialect", "internal/engine", "internal/p2p/codec",
-	"store/chaindb",                                                      // for btcd, which knows Bitcoin's blocks alone
+	// for btcd, which knows Bitcoin's blocks alone
+	"store/chaindb",
 	"internal/chaintest", "internal/enginetest", "internal/e2e", "bench", // help for tests
 }
 

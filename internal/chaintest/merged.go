@@ -37,7 +37,9 @@ func auxPoW(header *wire.BlockHeader) []byte {
 	commitment = binary.LittleEndian.AppendUint32(commitment, 1) // a tree of this chain alone
 	commitment = binary.LittleEndian.AppendUint32(commitment, 0)
 	coinbase := wire.NewMsgTx(1)
-	coinbase.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex}, SignatureScript: commitment})
+	coinbase.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{
+		Index: wire.MaxPrevOutIndex,
+	}, SignatureScript: commitment})
 	coinbase.AddTxOut(wire.NewTxOut(0, []byte{0x51}))
 	parent := wire.BlockHeader{Version: 1, MerkleRoot: coinbase.TxHash(), Bits: header.Bits}
 	target := blockchain.CompactToBig(header.Bits)

@@ -68,7 +68,9 @@ func TestChain(t *testing.T) {
 		for _, coin := range sets[h] {
 			sum.Add(&coin)
 		}
-		want := Totals{Outputs: uint64(sum.Outputs), BogoSize: uint64(sum.BogoSize), Amount: uint64(sum.Amount), MuHash: sum.Hash()}
+		want := Totals{Outputs: uint64(
+			sum.Outputs,
+		), BogoSize: uint64(sum.BogoSize), Amount: uint64(sum.Amount), MuHash: sum.Hash()}
 		got := Totals{Outputs: c.Outputs, BogoSize: c.BogoSize, Amount: c.Amount, MuHash: c.MuHash}
 		if got != want {
 			t.Fatalf("height %d: got %+v, want %+v", h, got, want)

@@ -87,7 +87,8 @@ func (f *Filter) setLevel(text string) error {
 	}
 	level, ok := levels[name]
 	if !ok || !slices.Contains(categories, category) {
-		return refuse("Unsupported category-specific logging level -loglevel=%s. Expected -loglevel=<category>:<loglevel>. "+
+		return refuse("Unsupported category-specific logging level -loglevel=%s. Expected "+
+			"-loglevel=<category>:<loglevel>. "+
 			"Valid categories: %s. Valid loglevels: info, debug, trace.", text, strings.Join(categories, ", "))
 	}
 	f.special[category] = level

@@ -48,23 +48,45 @@ func TestLines(t *testing.T) {
 		want   string
 	}{
 		{"message alone", noTime, func(l *slog.Logger) { l.Info("Done loading") }, "Done loading\n"},
-		{"attributes", noTime, func(l *slog.Logger) { l.Info("tip", "height", 7, "ok", true, "took", 2*time.Second) }, "tip height=7 ok=true took=2s\n"},
-		{"numbers", noTime, func(l *slog.Logger) { l.Info("x", "u", uint64(1), "f", 0.5, "t", time.Unix(0, 0)) }, "x u=1 f=0.5 t=1970-01-01T00:00:00Z\n"},
-		{"other values", noTime, func(l *slog.Logger) { l.Info("x", "err", errors.New("no good"), "list", []int{1, 2}) }, "x err=\"no good\" list=\"[1 2]\"\n"},
-		{"values that need quotes", noTime, func(l *slog.Logger) { l.Info("x", "a", "", "b", "c d", "e", `"\`, "f", "g=h") }, `x a="" b="c d" e="\"\\" f="g=h"` + "\n"},
+		{"attributes", noTime, func(
+			l *slog.Logger,
+		) {
+			l.Info("tip", "height", 7, "ok", true, "took", 2*time.Second)
+		}, "tip height=7 ok=true took=2s\n"},
+		{
+			"numbers", noTime, func(l *slog.Logger) { l.Info("x", "u", uint64(1), "f", 0.5, "t", time.Unix(0, 0)) },
+			"x u=1 f=0.5 t=1970-01-01T00:00:00Z\n",
+		},
+		{
+			"other values", noTime,
+			func(l *slog.Logger) { l.Info("x", "err", errors.New("no good"), "list", []int{1, 2}) },
+			"x err=\"no good\" list=\"[1 2]\"\n",
+		},
+		{
+			"values that need quotes", noTime,
+			func(l *slog.Logger) { l.Info("x", "a", "", "b", "c d", "e", `"\`, "f", "g=h") },
+			`x a="" b="c d" e="\"\\" f="g=h"` + "\n",
+		},
 		{"a value cannot begin a line", noTime, func(l *slog.Logger) { l.Info("x", "a", "b\n[rpc] c\x1b[2J") }, `x a="b\x0a[rpc] c\x1b[2J"` + "\n"},
 		{"control characters", noTime, func(l *slog.Logger) { l.Info("a\x00b\x7f\tc\né\n") }, "a\\x00b\\x7f\\x09c\né\n"},
 		{"category", noTime, func(l *slog.Logger) { l.Info("x", CategoryKey, "net") }, "[net:info] x\n"},
 		{"category implies debug", noTime, func(l *slog.Logger) { l.With(CategoryKey, "net").Debug("x") }, "[net] x\n"},
-		{"trace", noTime, func(l *slog.Logger) { l.Log(context.Background(), LevelTrace, "x", CategoryKey, "net") }, "[net:trace] x\n"},
+		{
+			"trace", noTime, func(l *slog.Logger) { l.Log(context.Background(), LevelTrace, "x", CategoryKey, "net") },
+			"[net:trace] x\n",
+		},
 		{"warning", noTime, func(l *slog.Logger) { l.Warn("x") }, "[warning] x\n"},
 		{"error", noTime, func(l *slog.Logger) { l.Error("x", CategoryKey, "rpc") }, "[rpc:error] x\n"},
 		{"debug without category", noTime, func(l *slog.Logger) { l.Debug("x") }, "[debug] x\n"},
 		{"groups", noTime, func(l *slog.Logger) {
 			l.With("a", 1).WithGroup("g").With("b", 2).Info("x", slog.Int("c", 3), slog.Group("h", slog.Int("d", 4)))
 		}, "x a=1 g.b=2 g.c=3 g.h.d=4\n"},
-		{"thread", Layout{NoTimestamps: true, ThreadNames: true}, func(l *slog.Logger) { l.With(ThreadKey, "init").Info("x") }, "[init] x\n"},
-		{"no thread", Layout{NoTimestamps: true, ThreadNames: true}, func(l *slog.Logger) { l.Info("x") }, "[main] x\n"},
+		{"thread", Layout{
+			NoTimestamps: true, ThreadNames: true,
+		}, func(l *slog.Logger) { l.With(ThreadKey, "init").Info("x") }, "[init] x\n"},
+		{"no thread", Layout{
+			NoTimestamps: true, ThreadNames: true,
+		}, func(l *slog.Logger) { l.Info("x") }, "[main] x\n"},
 		{"always level", Layout{NoTimestamps: true, AlwaysLevel: true}, func(l *slog.Logger) {
 			l.Info("x")
 			l.Debug("y", CategoryKey, "net")
@@ -155,7 +177,8 @@ func TestFilterErrors(t *testing.T) {
 		{nil, nil, []string{"net:info:abc"}, "Unsupported category-specific logging level -loglevel=net:info:abc. Expected"},
 	}
 	for _, test := range tests {
-		if _, err := NewFilter(test.debug, test.exclude, test.level); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+		if _, err := NewFilter(test.debug, test.exclude, test.level); err == nil ||
+			!strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}

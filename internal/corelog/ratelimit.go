@@ -64,7 +64,8 @@ func (l *RateLimit) judge(now time.Time, pc uintptr, n int) verdict {
 	case place.written+int64(n) > rateBytes:
 		place.dropped = int64(n)
 		l.suppressed++
-		v.last = fmt.Sprintf("Excessive logging detected from %s: >%d bytes logged during the last time window of %ds. "+
+		v.last = fmt.Sprintf("Excessive logging detected from %s: >%d bytes logged during the last time window of "+
+			"%ds. "+
 			"Suppressing logging to disk from this source location until time window resets. "+
 			"Console logging unaffected. Last log entry.", name, rateBytes, int(rateWindow.Seconds()))
 	default:
@@ -83,8 +84,9 @@ func (l *RateLimit) turn(now time.Time) []string {
 	var notices []string
 	for name, place := range l.places {
 		if place.dropped > 0 {
-			notices = append(notices, fmt.Sprintf("Restarting logging from %s: %d bytes were dropped during the last %ds.",
-				name, place.dropped, int(rateWindow.Seconds())))
+			notices = append(notices,
+				fmt.Sprintf("Restarting logging from %s: %d bytes were dropped during the last %ds.",
+					name, place.dropped, int(rateWindow.Seconds())))
 		}
 	}
 	slices.Sort(notices)

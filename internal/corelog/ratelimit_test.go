@@ -47,7 +47,8 @@ func TestRateLimit(t *testing.T) {
 		if n := strings.Count(got, text+"\n"); n != 1025 || !strings.HasSuffix(got, "Last log entry.\n[*] "+text+"\n") {
 			t.Errorf("%d lines, ending in %.300q", n, got[len(got)-1500:])
 		}
-		if n := strings.Count(got, strings.TrimPrefix(marked, "\n[*] ")); n != 1 || !strings.Contains(got, ">1048576 bytes logged during the last time window of 3600s") {
+		if n := strings.Count(got, strings.TrimPrefix(marked, "\n[*] ")); n != 1 ||
+			!strings.Contains(got, ">1048576 bytes logged during the last time window of 3600s") {
 			t.Errorf("%d notices", n)
 		}
 		if n := strings.Count(console.String(), text+"\n"); n != 2024 {

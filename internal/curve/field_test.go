@@ -19,7 +19,9 @@ func (z *element) big() *big.Int {
 // elements returns numbers at the edges of limbs and of the field, and others.
 func elements(r *rand.Rand) []element {
 	edges := []uint64{0, 1, 2, excess - 1, excess, excess + 1, ^uint64(0), ^uint64(1), ^uint64(excess), 1 << 63}
-	all := []element{{}, one, prime, {prime[0] - 1, prime[1], prime[2], prime[3]}, {prime[0] + 1, prime[1], prime[2], prime[3]}}
+	all := []element{
+		{}, one, prime, {prime[0] - 1, prime[1], prime[2], prime[3]}, {prime[0] + 1, prime[1], prime[2], prime[3]},
+	}
 	for range 100 {
 		var e element
 		for i := range e {
@@ -97,7 +99,9 @@ func TestFieldBytes(t *testing.T) {
 
 func BenchmarkField(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	x, y := element{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}, element{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
+	x, y := element{
+		r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64(),
+	}, element{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()}
 	b.Run("mul", func(b *testing.B) {
 		for b.Loop() {
 			x.mul(&x, &y)

@@ -117,7 +117,10 @@ func (d *demo) show() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s\n(%.1f ms, trawl-cli's own start included)\n", shorten(out), float64(time.Since(began).Microseconds())/1000)
+		fmt.Printf(
+			"%s\n(%.1f ms, trawl-cli's own start included)\n", shorten(out),
+			float64(time.Since(began).Microseconds())/1000,
+		)
 	}
 	return nil
 }
@@ -153,7 +156,9 @@ func (d *demo) wait() error {
 		}
 		show.draw(float64(height)/tipHeight, fmt.Sprintf("block %d of %d", height, tipHeight))
 		if height == tipHeight && strings.Contains(index, fmt.Sprintf(`"best_block_height": %d`, tipHeight)) {
-			show.draw(1, fmt.Sprintf("%d blocks validated and indexed in %.1f s", tipHeight+1, time.Since(began).Seconds()))
+			show.draw(
+				1, fmt.Sprintf("%d blocks validated and indexed in %.1f s", tipHeight+1, time.Since(began).Seconds()),
+			)
 			return nil
 		}
 	}

@@ -34,7 +34,10 @@ type Report struct {
 // NewReport returns an empty report, which is printed when the test ends.
 func NewReport(tb testing.TB, exceptions ...Exception) *Report {
 	tb.Helper()
-	r := &Report{tb: tb, exceptions: exceptions, excepted: map[string]int{}, kinds: map[string][]string{}, counts: map[string]int{}}
+	r := &Report{
+		tb: tb, exceptions: exceptions, excepted: map[string]int{}, kinds: map[string][]string{},
+		counts: map[string]int{},
+	}
 	tb.Cleanup(r.print)
 	return r
 }
@@ -57,7 +60,9 @@ func (r *Report) Compare(call Call, got Replies) {
 			return
 		}
 	}
-	r.Add(call.Method+": "+kind(got), fmt.Sprintf("%.4000v\n     trawld: %.2000v\n   bitcoind: %.2000v", call, got.Trawl, got.Core))
+	r.Add(call.Method+": "+kind(got), fmt.Sprintf(
+		"%.4000v\n     trawld: %.2000v\n   bitcoind: %.2000v", call, got.Trawl, got.Core,
+	))
 }
 
 // Add notes a difference that a test has found itself, of a kind.

@@ -216,7 +216,9 @@ func (x *transactions) script() []byte {
 	case 0:
 		build.AddData(key.SerializeCompressed()).AddOp(txscript.OP_CHECKSIG)
 	case 1:
-		build.AddOp(txscript.OP_DUP).AddOp(txscript.OP_HASH160).AddData(x.bytes(20)).AddOp(txscript.OP_EQUALVERIFY).AddOp(txscript.OP_CHECKSIG)
+		build.AddOp(txscript.OP_DUP).AddOp(txscript.OP_HASH160).AddData(x.bytes(20)).AddOp(
+			txscript.OP_EQUALVERIFY,
+		).AddOp(txscript.OP_CHECKSIG)
 	case 2:
 		build.AddOp(txscript.OP_HASH160).AddData(x.bytes(20)).AddOp(txscript.OP_EQUAL)
 	case 3:

@@ -277,7 +277,8 @@ func (w *walletPlay) importStandard(name string) {
 		for internal := range 2 {
 			desc := descriptor.AddChecksum(fmt.Sprintf(form, key, internal))
 			items = append(items, map[string]any{
-				"desc": desc, "timestamp": w.timestamp(), "active": i > 0 || w.IntN(3) > 0, "internal": internal == 1, "range": 3 + w.IntN(3),
+				"desc": desc, "timestamp": w.timestamp(), "active": i > 0 || w.IntN(3) > 0, "internal": internal == 1,
+				"range": 3 + w.IntN(3),
 			})
 		}
 	}
@@ -331,7 +332,9 @@ func (w *walletPlay) load() {
 func (w *walletPlay) backup() {
 	name := w.wallet()
 	w.number++
-	trawl, core := filepath.Join(w.dir, fmt.Sprint("trawl", w.number)), filepath.Join(w.dir, fmt.Sprint("core", w.number))
+	trawl, core := filepath.Join(
+		w.dir, fmt.Sprint("trawl", w.number),
+	), filepath.Join(w.dir, fmt.Sprint("core", w.number))
 	if w.p.Trawl.CallWallet(w.t.Context(), name, nil, "backupwallet", trawl) != nil ||
 		w.p.Core.CallWallet(w.t.Context(), name, nil, "backupwallet", core) != nil {
 		return
@@ -507,11 +510,15 @@ func (w *walletPlay) spend() {
 	sum := 0.0
 	for range 1 + w.IntN(3) {
 		c := pick(w.Rand, coins, unspent{})
-		inputs = append(inputs, map[string]any{"txid": c.TxID, "vout": c.Vout, "sequence": []int{0xfffffffd, 1, 17}[w.IntN(3)]})
+		inputs = append(inputs, map[string]any{
+			"txid": c.TxID, "vout": c.Vout, "sequence": []int{0xfffffffd, 1, 17}[w.IntN(3)],
+		})
 		sum += c.Amount
 	}
 	to := w.address()
-	got = w.send(differ.Call{Method: "createrawtransaction", Params: []any{inputs, []any{map[string]any{to: fmt.Sprintf("%.8f", sum*0.9)}}, w.IntN(2) * 100}})
+	got = w.send(differ.Call{Method: "createrawtransaction", Params: []any{
+		inputs, []any{map[string]any{to: fmt.Sprintf("%.8f", sum*0.9)}}, w.IntN(2) * 100,
+	}})
 	var raw string
 	if json.Unmarshal(got[0].Core.Result, &raw) != nil || raw == "" {
 		return
@@ -520,7 +527,9 @@ func (w *walletPlay) spend() {
 	if w.IntN(4) == 0 {
 		params = append(params, []any{}, pick(w.Rand, []string{"ALL", "NONE", "SINGLE|ANYONECANPAY", "DEFAULT", "x"}, ""))
 	}
-	got = w.send(differ.Call{Method: "signrawtransactionwithwallet", Params: params, Wallet: pick(w.Rand, []string{name, name, name, w.wallet()}, "")})
+	got = w.send(differ.Call{Method: "signrawtransactionwithwallet", Params: params, Wallet: pick(
+		w.Rand, []string{name, name, name, w.wallet()}, "",
+	)})
 	var signed struct {
 		Hex      string
 		Complete bool
@@ -577,7 +586,9 @@ func (w *walletPlay) question() differ.Call {
 	case 4:
 		return differ.Call{Method: "getreceivedbylabel", Params: []any{label, depth, yes()}}
 	case 5, 6:
-		return differ.Call{Method: "listtransactions", Params: []any{pick(w.Rand, []string{"*", "one", ""}, ""), 1 + w.IntN(30), w.IntN(5)}}
+		return differ.Call{Method: "listtransactions", Params: []any{
+			pick(w.Rand, []string{"*", "one", ""}, ""), 1 + w.IntN(30), w.IntN(5),
+		}}
 	case 7:
 		return differ.Call{Method: "listunspent", Params: []any{depth, 9999, []string{}, yes()}}
 	case 8:
@@ -587,9 +598,13 @@ func (w *walletPlay) question() differ.Call {
 	case 10:
 		return differ.Call{Method: "getbalance", Params: []any{"*", depth, yes(), yes()}}
 	case 11:
-		return differ.Call{Method: "listsinceblock", Params: []any{pick(w.Rand, append(w.invalid, w.blocks[len(w.blocks)-3]), ""), 1 + depth, yes(), yes(), yes()}}
+		return differ.Call{Method: "listsinceblock", Params: []any{
+			pick(w.Rand, append(w.invalid, w.blocks[len(w.blocks)-3]), ""), 1 + depth, yes(), yes(), yes(),
+		}}
 	case 12, 13:
-		return differ.Call{Method: "gettransaction", Params: []any{pick(w.Rand, w.txids, strings.Repeat("00", 32)), yes(), yes()}}
+		return differ.Call{
+			Method: "gettransaction", Params: []any{pick(w.Rand, w.txids, strings.Repeat("00", 32)), yes(), yes()},
+		}
 	case 14:
 		return differ.Call{Method: "listlabels", Params: []any{pick(w.Rand, []string{"", "send", "receive"}, "")}}
 	case 15:
@@ -597,7 +612,9 @@ func (w *walletPlay) question() differ.Call {
 	case 16:
 		return differ.Call{Method: "listdescriptors", Params: []any{w.IntN(4) == 0}}
 	case 17:
-		return differ.Call{Method: "gethdkeys", Params: []any{map[string]any{"active_only": yes(), "private": w.IntN(4) == 0}}}
+		return differ.Call{
+			Method: "gethdkeys", Params: []any{map[string]any{"active_only": yes(), "private": w.IntN(4) == 0}},
+		}
 	case 18:
 		return differ.Call{Method: "getwalletinfo"}
 	case 19:

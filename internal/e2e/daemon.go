@@ -160,7 +160,10 @@ func (d *Daemon) args(blocks []string) []string {
 	if d.config.Chain == "regtest" {
 		args = append(args, "-regtest")
 	}
-	args = append(args, "-printtoconsole=0", "-dnsseed=0", "-fixedseeds=0", "-listenonion=0", "-natpmp=0", "-listen=0", "-connect=0")
+	args = append(
+		args, "-printtoconsole=0", "-dnsseed=0", "-fixedseeds=0", "-listenonion=0", "-natpmp=0", "-listen=0",
+		"-connect=0",
+	)
 	if d.P2P != "" {
 		args = append(args, PeerArgs(d.P2P)...)
 	}

@@ -37,7 +37,9 @@ func newDisk(t *testing.T, megabytes int64) *disk {
 		t.Skip("only root may mount a disk")
 	}
 	d := &disk{t: t, image: filepath.Join(t.TempDir(), "disk"), dir: filepath.Join(t.TempDir(), "mounted")}
-	if err := errors.Join(os.WriteFile(d.image, nil, 0o600), os.Truncate(d.image, megabytes<<20), os.Mkdir(d.dir, 0o700)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(d.image, nil, 0o600), os.Truncate(d.image, megabytes<<20), os.Mkdir(d.dir, 0o700),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(t.Context(), "mkfs.ext4", "-q", "-F", d.image).CombinedOutput(); err != nil {
@@ -46,7 +48,8 @@ func newDisk(t *testing.T, megabytes int64) *disk {
 	if err := d.mount(); err != nil {
 		t.Skipf("no disk can be mounted: %v", err)
 	}
-	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "umount", "-l", d.dir).Run() }) // not mounted after a failure
+	// not mounted after a failure
+	t.Cleanup(func() { _ = exec.CommandContext(context.Background(), "umount", "-l", d.dir).Run() })
 	return d
 }
 
@@ -215,7 +218,9 @@ func fill(t *testing.T, path, dir string, free int64) {
 	}
 	size := int64(stat.Bfree)*stat.Bsize - free
 	for { // the file system needs some of it itself
-		out, err := exec.CommandContext(t.Context(), "fallocate", "-l", strconv.FormatInt(size, 10), path).CombinedOutput()
+		out, err := exec.CommandContext(
+			t.Context(), "fallocate", "-l", strconv.FormatInt(size, 10), path,
+		).CombinedOutput()
 		if err == nil {
 			return
 		}
@@ -256,7 +261,8 @@ func TestFileCannotGrow(t *testing.T) {
 	limits := []string{"blocks/blk*.dat", "blocks/rev*.dat", "chainstate/*.log"}
 	for _, pattern := range limits[:min(len(limits), count(t, "TRAWL_SOAK", 2))] {
 		size := newestSize(t, filepath.Join(d.NetDir, filepath.FromSlash(pattern)))
-		out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", strconv.Itoa(d.Pid()), "--fsize="+strconv.FormatInt(size, 10)).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", strconv.Itoa(d.Pid()), "--fsize="+
+			strconv.FormatInt(size, 10)).CombinedOutput()
 		if err != nil {
 			t.Skipf("prlimit: %v %s", err, out)
 		}

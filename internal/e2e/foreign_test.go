@@ -64,11 +64,14 @@ func wantRefused(t *testing.T, dir string, more ...string) {
 		{"-txindex", "-coinstatsindex", "-blockfilterindex"},
 		{"-pid=trawld.pid", "-debuglogfile=trawld.log", "-rpccookiefile=.trawl-cookie", "-settings=trawl.json"},
 	} {
-		p := e2e.Run(t, e2e.Program(t, "trawld"), append([]string{"-regtest", "-datadir=" + dir, "-rpcport=0", "-listen=0", "-connect=0"}, slices.Concat(args, more)...)...)
+		p := e2e.Run(t, e2e.Program(
+			t, "trawld",
+		), append([]string{"-regtest", "-datadir=" + dir, "-rpcport=0", "-listen=0", "-connect=0"}, slices.Concat(args, more)...)...)
 		status := p.Wait(t)
 		netDir := filepath.Join(dir, "regtest")
 		want := fmt.Sprintf("Error: Data directory \"%s\" holds data of another program (", netDir)
-		if status != 1 || p.Stdout() != "" || !strings.HasPrefix(p.Stderr(), want) || !strings.Contains(p.Stderr(), "-datadir") {
+		if status != 1 || p.Stdout() != "" || !strings.HasPrefix(p.Stderr(), want) ||
+			!strings.Contains(p.Stderr(), "-datadir") {
 			t.Errorf("%v: status %d, %q, %q", args, status, p.Stdout(), p.Stderr())
 		}
 		wantTree(t, dir, before)

@@ -66,7 +66,9 @@ func TestGoldenKernels(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", kernel, layout, set), func(t *testing.T) {
 					t.Parallel()
-					playSet(t, filepath.Join("testdata", "golden", set), []string{"-filterkernel=" + kernel, "-filterlayout=" + string(layout)})
+					playSet(t, filepath.Join(
+						"testdata", "golden", set,
+					), []string{"-filterkernel=" + kernel, "-filterlayout=" + string(layout)})
 				})
 			}
 		}
@@ -114,7 +116,9 @@ func startIn(t *testing.T, folder string, state replay.State, args []string) *e2
 
 func playGroup(t *testing.T, d *e2e.Daemon, folder string, group replay.Group) {
 	t.Helper()
-	player := &replay.Player{Client: d.Client, Folder: folder, Backups: backups(t, folder), Scratch: t.TempDir(), P2P: d.P2P}
+	player := &replay.Player{
+		Client: d.Client, Folder: folder, Backups: backups(t, folder), Scratch: t.TempDir(), P2P: d.P2P,
+	}
 	defer player.ClosePeers()
 	for _, file := range group.Files {
 		name, _, _ := strings.Cut(file, ".")

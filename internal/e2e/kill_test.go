@@ -74,7 +74,9 @@ func killOnce(t *testing.T, random *rand.Rand, a *auditor, blocks [][]byte, isNe
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- w.run(t.Context()) }()
-	e2e.Eventually(t, time.Minute, "the workload gets on", func() bool { return w.calls.Load() >= calls || len(ended) > 0 })
+	e2e.Eventually(
+		t, time.Minute, "the workload gets on", func() bool { return w.calls.Load() >= calls || len(ended) > 0 },
+	)
 	<-time.After(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
 	w.killed.Store(true)
 	d.Kill()

@@ -212,10 +212,12 @@ func (l *load) judge(t *testing.T, d *e2e.Daemon, whole scanned) {
 			continue
 		}
 		aborted++
-		if s.from != 0 || s.to < 0 || s.to > mainnetHeight || len(s.blocks) > len(whole.blocks) || !slices.Equal(s.blocks, whole.blocks[:len(s.blocks)]) {
+		if s.from != 0 || s.to < 0 || s.to > mainnetHeight || len(s.blocks) > len(whole.blocks) ||
+			!slices.Equal(s.blocks, whole.blocks[:len(s.blocks)]) {
 			t.Errorf("aborted: heights %d to %d with blocks %v", s.from, s.to, s.blocks)
 		}
-		if missed := len(s.blocks); s.to > 0 && missed < len(whole.blocks) && heightOf(t, d, whole.blocks[missed]) <= s.to {
+		if missed := len(s.blocks); s.to > 0 && missed < len(whole.blocks) &&
+			heightOf(t, d, whole.blocks[missed]) <= s.to {
 			t.Errorf("aborted after height %d without block %s", s.to, whole.blocks[missed])
 		}
 	}

@@ -41,7 +41,9 @@ func testDataDirectory(t *testing.T) {
 			t.Errorf("folder %s: %v", dir, err)
 		}
 	}
-	for file, mode := range map[string]os.FileMode{".cookie": 0o600, ".lock": 0o600, "debug.log": 0o600, "blocks/blk00000.dat": 0o600} {
+	for file, mode := range map[string]os.FileMode{
+		".cookie": 0o600, ".lock": 0o600, "debug.log": 0o600, "blocks/blk00000.dat": 0o600,
+	} {
 		if info, err := os.Stat(filepath.Join(d.NetDir, file)); err != nil || info.Mode() != mode {
 			t.Errorf("file %s: %v, %v", file, info, err)
 		}
@@ -103,7 +105,9 @@ func testBitcoinConf(t *testing.T) {
 func cli(t *testing.T, dir, addr string, args ...string) *e2e.Process {
 	t.Helper()
 	_, port, _ := strings.Cut(addr, ":")
-	return e2e.Run(t, e2e.Program(t, "trawl-cli"), append([]string{"-datadir=" + dir, "-regtest", "-rpcport=" + port}, args...)...)
+	return e2e.Run(
+		t, e2e.Program(t, "trawl-cli"), append([]string{"-datadir=" + dir, "-regtest", "-rpcport=" + port}, args...)...,
+	)
 }
 
 func testCommandLine(t *testing.T) {

@@ -80,7 +80,8 @@ func writable(tb testing.TB, pid int) (all []byte) {
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		var from, to int64
 		var rights string
-		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &rights); err != nil || !strings.HasPrefix(rights, "rw") {
+		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &rights); err != nil ||
+			!strings.HasPrefix(rights, "rw") {
 			continue
 		}
 		content, _ := io.ReadAll(io.NewSectionReader(memory, from, to-from)) // some parts cannot be read

@@ -78,7 +78,9 @@ func knownAddresses(d *e2e.Daemon) (counts map[string]map[string]int, addresses 
 	}
 	d.Get(&list, "getnodeaddresses", 0)
 	for _, a := range list {
-		addresses = append(addresses, fmt.Sprintf("%s %d %d %d", strings.Trim(a.Address, "[]"), a.Port, a.Services, a.Time))
+		addresses = append(
+			addresses, fmt.Sprintf("%s %d %d %d", strings.Trim(a.Address, "[]"), a.Port, a.Services, a.Time),
+		)
 	}
 	slices.Sort(addresses)
 	return counts, addresses

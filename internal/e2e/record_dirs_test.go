@@ -219,7 +219,8 @@ func (r recorder) indexed(t *testing.T) {
 	m.Get(nil, "createwallet", "unloaded", false, false, "", false, true, false)
 	mining := m.address("plain", "mined", "bech32")
 	m.Get(nil, "generatetoaddress", 12, mining)
-	m.wallet(nil, "watching", "importdescriptors", []any{map[string]any{"desc": m.descriptor("addr(" + mining + ")"), "timestamp": 0, "label": "watched"}})
+	m.wallet(nil, "watching", "importdescriptors", []any{map[string]any{"desc": m.descriptor("addr(" + mining +
+		")"), "timestamp": 0, "label": "watched"}})
 	m.mine(110, nobody)
 	var confirmed []string
 	for i, kind := range []string{"legacy", "p2sh-segwit", "bech32", "bech32m"} {

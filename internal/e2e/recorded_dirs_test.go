@@ -71,7 +71,10 @@ func testRecordedDir(t *testing.T, file string) {
 		for _, call := range want.Calls {
 			got := record(t, d, call)
 			if !sameJSON(t, got.Result, call.Result) || !reflect.DeepEqual(got.Error, call.Error) {
-				t.Errorf("%s: %s %s %v:\ngot  %s %v\nwant %s %v", round, call.Path, call.Method, call.Params, got.Result, got.Error, call.Result, call.Error)
+				t.Errorf(
+					"%s: %s %s %v:\ngot  %s %v\nwant %s %v", round, call.Path, call.Method, call.Params, got.Result,
+					got.Error, call.Result, call.Error,
+				)
 			}
 		}
 		if log := d.Log(); strings.Contains(log, "damaged") {

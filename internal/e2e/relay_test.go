@@ -29,7 +29,8 @@ func spendAnyone(t *testing.T, txid string, value, fee int64) (raw, id string) {
 	}
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{
-		PreviousOutPoint: wire.OutPoint{Hash: *hash}, SignatureScript: []byte{1, 0x51}, Sequence: wire.MaxTxInSequenceNum - 2,
+		PreviousOutPoint: wire.OutPoint{Hash: *hash}, SignatureScript: []byte{1, 0x51},
+		Sequence: wire.MaxTxInSequenceNum - 2,
 	})
 	tx.AddTxOut(wire.NewTxOut(value-fee, script))
 	var buf bytes.Buffer

@@ -83,7 +83,9 @@ func (w *walletWorkload) cutOnce(t *testing.T, random *rand.Rand, cut func()) {
 	ended := make(chan error, 1)
 	seed := random.Uint64()
 	go func() { ended <- w.run(t.Context(), t.TempDir(), rand.New(rand.NewPCG(seed, 0))) }()
-	e2e.Eventually(t, time.Minute, "the workload gets on", func() bool { return w.calls.Load() >= calls || len(ended) > 0 })
+	e2e.Eventually(
+		t, time.Minute, "the workload gets on", func() bool { return w.calls.Load() >= calls || len(ended) > 0 },
+	)
 	<-time.After(time.Duration(random.Int64N(int64(10 * time.Millisecond))))
 	w.killed.Store(true)
 	cut()

@@ -89,7 +89,12 @@ func TestAppendFloat(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	for _, v := range []any{
-		math.NaN(), math.Inf(1), []byte("x"), [2]byte{}, map[int]int{}, func() {}, struct{ C chan int }{}, []any{[]byte{}},
+		math.NaN(), math.Inf(1), []byte("x"),
+		[2]byte{},
+		map[int]int{},
+		func() {},
+		struct{ C chan int }{},
+		[]any{[]byte{}},
 	} {
 		if got, err := Append(nil, v); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%T: got %s, %v", v, got, err)

@@ -60,7 +60,9 @@ func TestParseDepth(t *testing.T) {
 		{"objects with an empty one", `{"a":`, "{}", "}"},
 	} {
 		extra := strings.Count(test.inside, "{")
-		for depth, want := range map[int]error{maxDepth - extra: nil, maxDepth - extra + 1: ErrSyntax, 100_000: ErrSyntax} {
+		for depth, want := range map[int]error{
+			maxDepth - extra: nil, maxDepth - extra + 1: ErrSyntax, 100_000: ErrSyntax,
+		} {
 			text := strings.Repeat(test.open, depth) + test.inside + strings.Repeat(test.end, depth)
 			if _, err := Parse([]byte(text)); !errors.Is(err, want) {
 				t.Errorf("%s, %d deep: got %v, want %v", test.name, depth, err, want)

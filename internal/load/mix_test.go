@@ -35,7 +35,8 @@ func TestParseMix(t *testing.T) {
 	}
 	for _, test := range tests {
 		got, err := ParseMix(test.text)
-		if (err == nil) != (test.want != nil) || (err != nil && !errors.Is(err, ErrMix)) || !slices.Equal(got.Calls, test.want) {
+		if (err == nil) != (test.want != nil) || (err != nil && !errors.Is(err, ErrMix)) ||
+			!slices.Equal(got.Calls, test.want) {
 			t.Errorf("%q: got %v, %v; want %v", test.text, got.Calls, err, test.want)
 		}
 	}

@@ -145,7 +145,9 @@ func TestReductionOfAnything(t *testing.T) {
 func TestReduction(t *testing.T) {
 	top := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), numberBits), big.NewInt(1))
 	for _, x := range []*big.Int{big.NewInt(1), top, modulus, new(big.Int).Sub(modulus, big.NewInt(1)), small} {
-		for _, y := range []*big.Int{big.NewInt(1), top, new(big.Int).Sub(modulus, big.NewInt(1)), big.NewInt(offset + 1)} {
+		for _, y := range []*big.Int{
+			big.NewInt(1), top, new(big.Int).Sub(modulus, big.NewInt(1)), big.NewInt(offset + 1),
+		} {
 			var f field
 			f.multiply(x)
 			f.multiply(y)

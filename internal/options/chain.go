@@ -62,7 +62,8 @@ func (s *Settings) chainName() (string, error) {
 	case 1:
 		return asked[0], nil
 	default:
-		return "", errorf("Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. Can use at most one.")
+		return "",
+			errorf("Invalid combination of -regtest, -signet, -testnet, -testnet4 and -chain. Can use at most one.")
 	}
 }
 

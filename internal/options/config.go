@@ -29,7 +29,10 @@ func parseConfig(text, file string) ([]entry, []Section, error) {
 			sections = append(sections, Section{name, file, number})
 			prefix = name + "."
 		case line[0] == '-':
-			return nil, nil, errorf("parse error on line %d: %s, options in configuration file must be specified without leading -", number, line)
+			return nil, nil, errorf(
+				"parse error on line %d: %s, options in configuration file must be specified without leading -", number,
+				line,
+			)
 		default:
 			e, err := parseEntry(line, number, hash)
 			if err != nil {
@@ -50,13 +53,18 @@ func parseEntry(line string, number int, hash bool) (entry, error) {
 	name, text, ok := strings.Cut(line, "=")
 	if !ok {
 		if strings.HasPrefix(line, "no") {
-			return entry{}, errorf("parse error on line %d: %s, if you intended to specify a negated option, use %s=1 instead", number, line, line)
+			return entry{}, errorf(
+				"parse error on line %d: %s, if you intended to specify a negated option, use %s=1 instead", number,
+				line, line,
+			)
 		}
 		return entry{}, errorf("parse error on line %d: %s", number, line)
 	}
 	name, text = strings.Trim(name, blanks), strings.Trim(text, blanks)
 	if hash && strings.Contains(name, "rpcpassword") {
-		return entry{}, errorf("parse error on line %d, using # in rpcpassword can be ambiguous and should be avoided", number)
+		return entry{}, errorf(
+			"parse error on line %d, using # in rpcpassword can be ambiguous and should be avoided", number,
+		)
 	}
 	return entry{name, text}, nil
 }
@@ -80,7 +88,8 @@ func (s *Settings) addEntry(e entry) error {
 	k := parseKey(e.name)
 	switch k.name {
 	case "conf":
-		return errorf("conf cannot be set in the configuration file; use includeconf= if you want to include additional config files")
+		return errorf("conf cannot be set in the configuration file; use includeconf= if you want to include " +
+			"additional config files")
 	case "dialect":
 		return errorf("dialect cannot be set in the configuration file; use -dialect on the command line")
 	case "reindex":

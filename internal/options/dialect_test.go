@@ -35,11 +35,13 @@ func TestDialect(t *testing.T) {
 		if _, err := s.SelectChain(); err != nil {
 			t.Fatal(err)
 		}
-		if s.Dialect() != test.dialect || s.String("foo", "") != test.foo || s.NetDir() != test.at || s.RPCPort() != test.port {
+		if s.Dialect() != test.dialect || s.String("foo", "") != test.foo || s.NetDir() != test.at ||
+			s.RPCPort() != test.port {
 			t.Errorf("%q: %s, %s, %s, %d", test.line, s.Dialect(), s.String("foo", ""), s.NetDir(), s.RPCPort())
 		}
 	}
-	if err := New(dialectTable, "").ParseArgs([]string{"-dialect=moon"}); err == nil || err.Error() != "Unknown dialect moon." {
+	if err := New(dialectTable, "").ParseArgs([]string{"-dialect=moon"}); err == nil ||
+		err.Error() != "Unknown dialect moon." {
 		t.Errorf("got %v", err)
 	}
 	if err := New(dialectTable, "/data").ReadConfig(disk{"/data/trawl.conf": []byte("dialect=qbit")}); err == nil {

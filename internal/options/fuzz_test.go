@@ -63,7 +63,8 @@ func FuzzHostPort(f *testing.F) {
 			if port == 0 && text == whole {
 				return
 			}
-			if digits, found := strings.CutPrefix(text, whole+":"); found && port != 0 && strings.TrimLeft(digits, "0") == number {
+			if digits, found := strings.CutPrefix(text, whole+":"); found && port != 0 &&
+				strings.TrimLeft(digits, "0") == number {
 				return
 			}
 		}

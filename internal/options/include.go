@@ -91,7 +91,9 @@ func (s *Settings) readIncluded(files Files) error {
 		ignored = append(ignored, s.includes(now).live()...)
 	}
 	for _, v := range ignored {
-		s.remark(Notice, "warning: -includeconf cannot be used from included files; ignoring -includeconf=%s", v.string())
+		s.remark(
+			Notice, "warning: -includeconf cannot be used from included files; ignoring -includeconf=%s", v.string(),
+		)
 	}
 	return nil
 }
@@ -156,10 +158,13 @@ func (s *Settings) CheckIgnoredConfig(files Files, startDir string) error {
 		s.remark(Warning, "%s", problem.Error())
 		return nil
 	}
-	return errorf("%s\n- Set allowignoredconf=1 option to treat this condition as a warning, not an error.", problem.Error())
+	return errorf(
+		"%s\n- Set allowignoredconf=1 option to treat this condition as a warning, not an error.", problem.Error(),
+	)
 }
 
-const ignoredConfig = "Data directory %[1]s contains a %[2]s file which is ignored, because a different configuration file " +
+const ignoredConfig = "Data directory %[1]s contains a %[2]s file which is ignored, because a different " +
+	"configuration file " +
 	"%[3]s from %[4]s is being used instead. Possible ways to address this would be to:\n" +
 	"- Delete or rename the %[2]s file in data directory %[1]s.\n" +
 	"- Change datadir= or conf= options to specify one configuration file, not two, and use " +

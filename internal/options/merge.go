@@ -73,7 +73,9 @@ func (s *Settings) list(name string) []value {
 			return
 		}
 		if !done || (src.isConfig() && !negatedEmpty) {
-			all = append(all, slices.DeleteFunc(slices.Clone(values.live()), func(v value) bool { return v.kind == unset })...)
+			all = append(
+				all, slices.DeleteFunc(slices.Clone(values.live()), func(v value) bool { return v.kind == unset })...,
+			)
 		}
 		done = done || values.dead() > 0 || src == fromForce
 		negatedEmpty = negatedEmpty || (values.lastNegated() && len(all) == 0)

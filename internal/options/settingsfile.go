@@ -67,7 +67,8 @@ type member struct {
 
 // readMembers reads an object, whose names must differ.
 func readMembers(text []byte, path string) ([]member, error) {
-	damaged := settingsError("Settings file %s does not contain valid JSON. This is probably caused by disk corruption or a crash, "+
+	damaged := settingsError("Settings file %s does not contain valid JSON. This is probably caused by disk "+
+		"corruption or a crash, "+
 		"and can be fixed by removing the file, which will reset settings to default values.", path)
 	if !utf8.Valid(text) || !json.Valid(text) {
 		return nil, damaged

@@ -84,8 +84,9 @@ func TestSettingsFileRefused(t *testing.T) {
 		"and can be fixed by removing the file, which will reset settings to default values."
 	const wallet = "Invalid value detected for '-wallet' or '-nowallet'."
 	for text, want := range map[string]string{
-		``: damaged, `{`: damaged, `{} x`: damaged, "\ufeff{}": damaged, "{\"a\":\"\xff\"}": damaged, strings.Repeat("[", 20_000): damaged,
-		`null`: "Found non-object value null in settings file /d/regtest/settings.json", `[ ]`: "Found non-object value [] in settings",
+		``: damaged, `{`: damaged, `{} x`: damaged, "\ufeff{}": damaged, "{\"a\":\"\xff\"}": damaged,
+		strings.Repeat("[", 20_000): damaged,
+		`null`:                      "Found non-object value null in settings file /d/regtest/settings.json", `[ ]`: "Found non-object value [] in settings",
 		`{"a":1,"a":2}`: "Found duplicate key a in settings file", `{"a":{}}`: "a: the value is no text",
 		`{"wallet":5}`: wallet, `{"wallet":null}`: wallet, `{"wallet":["x",false]}`: wallet,
 	} {

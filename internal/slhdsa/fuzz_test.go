@@ -22,7 +22,9 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		key.Verify(message, signature)
-		if got := small.verify(&key, message, signature); got == wrongSize != (len(signature) != small.signatureSize()) {
+		if got := small.verify(
+			&key, message, signature,
+		); got == wrongSize != (len(signature) != small.signatureSize()) {
 			t.Errorf("verdict %d on %d bytes", got, len(signature))
 		}
 	})

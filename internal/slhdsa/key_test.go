@@ -74,7 +74,9 @@ func TestSecretsAreNotShown(t *testing.T) {
 	log.Info("key", "key", key, "holder", holder)
 	log = slog.New(slog.NewTextHandler(shown, nil))
 	log.Info("key", "key", key, "value", *key, "holder", holder)
-	for _, secret := range []string{"abcdef", "ABCDEF", "171 205 239", "0xab", string(raw[:8]), hex.EncodeToString(raw[:4])} {
+	for _, secret := range []string{
+		"abcdef", "ABCDEF", "171 205 239", "0xab", string(raw[:8]), hex.EncodeToString(raw[:4]),
+	} {
 		if strings.Contains(shown.String(), secret) {
 			t.Errorf("%q is shown: %s", secret, shown)
 		}

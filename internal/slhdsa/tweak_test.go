@@ -19,7 +19,8 @@ func TestSums(t *testing.T) {
 			n := rapid.IntRange(0, lanes).Draw(t, "blocks")
 			var want [lanes]node
 			for i := range n {
-				a, left, right := address(drawBytes(t, addressSize)), node(drawBytes(t, nodeSize)), node(drawBytes(t, nodeSize))
+				a, left, right := address(drawBytes(t, addressSize)), node(drawBytes(t, nodeSize)),
+					node(drawBytes(t, nodeSize))
 				if rapid.Bool().Draw(t, "one node") {
 					tw.blocks[i].set(a, &left)
 					want[i] = plainSum(seed, a[:], left[:])

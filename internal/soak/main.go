@@ -60,7 +60,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	defer os.RemoveAll(dir)
 	s := &soak{out: out, isolated: isolates(ctx), env: append(os.Environ(),
 		"TMPDIR="+dir, // all files of a run, so that none stay after an interruption
-		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills), "TRAWL_FLIPS="+strconv.Itoa(*flips),
+		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
+		"TRAWL_FLIPS="+strconv.Itoa(*flips),
 		"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
 	return s.all(ctx, chosen)
 }
@@ -108,7 +109,9 @@ func (s *soak) all(ctx context.Context, chosen []step) error {
 		began := time.Now()
 		got, err := s.step(ctx, &st)
 		failed = failed || err != nil
-		table = append(table, fmt.Sprintf("%s\t%s\t%v", st.name, got.verdict(ctx, err), time.Since(began).Round(time.Second)))
+		table = append(
+			table, fmt.Sprintf("%s\t%s\t%v", st.name, got.verdict(ctx, err), time.Since(began).Round(time.Second)),
+		)
 	}
 	fmt.Fprintln(s.out)
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)

@@ -73,7 +73,8 @@ func TestLeftOut(t *testing.T) {
 		{name: "first", packages: []string{"."}, core: true},
 		{name: "second", packages: []string{"."}, root: true},
 	})
-	if err != nil || !strings.Contains(out.String(), "left out: BITCOIND") || !strings.Contains(out.String(), "left out: only root") {
+	if err != nil || !strings.Contains(out.String(), "left out: BITCOIND") ||
+		!strings.Contains(out.String(), "left out: only root") {
 		t.Errorf("%v: %s", err, &out)
 	}
 }
@@ -192,7 +193,8 @@ func stepsOf(folder, test string) int {
 	n := 0
 	for _, s := range steps {
 		for _, p := range s.packages {
-			if p == folder && regexp.MustCompile(s.run).MatchString(test) && (s.skip == "" || !regexp.MustCompile(s.skip).MatchString(test)) {
+			if p == folder && regexp.MustCompile(s.run).MatchString(test) && (s.skip == "" ||
+				!regexp.MustCompile(s.skip).MatchString(test)) {
 				n++
 			}
 		}

@@ -15,9 +15,11 @@ type step struct {
 // steps are all, those that take least first.
 var steps = []step{
 	{
-		name: "models", what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
+		name: "models",
+		what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
 		packages: []string{
-			"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet", "./internal/p2p/addrman",
+			"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
+			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
 	},
@@ -28,8 +30,10 @@ var steps = []step{
 	{
 		name: "actors", what: "panics of every actor over any message that it handles, a thousand each",
 		run: "Suite$", packages: []string{ // that of the wallets is among the models
-			"./actors/alerts", "./actors/blockindex", "./actors/chain", "./actors/coins", "./actors/indexer", "./actors/mempool",
-			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/sync", "./actors/txbuilder",
+			"./actors/alerts", "./actors/blockindex", "./actors/chain", "./actors/coins", "./actors/indexer",
+			"./actors/mempool",
+			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/sync",
+			"./actors/txbuilder",
 		},
 	},
 	{
@@ -45,8 +49,9 @@ var steps = []step{
 		run: recorded, packages: []string{"./internal/e2e"},
 	},
 	{
-		name: "directories", what: "data directories and files of peers that Bitcoin Core has written, and that it reads",
-		run: live, packages: []string{"./internal/e2e"}, core: true,
+		name: "directories",
+		what: "data directories and files of peers that Bitcoin Core has written, and that it reads",
+		run:  live, packages: []string{"./internal/e2e"}, core: true,
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",

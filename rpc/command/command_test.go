@@ -231,7 +231,9 @@ func TestWrongNumberOfArguments(t *testing.T) {
 func TestReveal(t *testing.T) {
 	busy, gone := errors.New("busy"), errors.New("gone away")
 	table := newTable(t).Know(
-		command.KnownError{Err: busy, As: command.Error{Code: command.InvalidParameter, Message: "Scan already in progress"}},
+		command.KnownError{Err: busy, As: command.Error{
+			Code: command.InvalidParameter, Message: "Scan already in progress",
+		}},
 		command.KnownError{Err: gone, As: command.Error{Code: command.MiscError}},
 	)
 	_, typeErr := jsontree.NewNull().AsBool()
@@ -280,7 +282,9 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	bad := scanBlocks
-	bad.Category, bad.Summary, bad.Results = "x", "", []command.Result{{Type: command.Object, Inner: []command.Result{{}}}}
+	bad.Category, bad.Summary, bad.Results = "x", "", []command.Result{
+		{Type: command.Object, Inner: []command.Result{{}}},
+	}
 	bad.Params = append([]command.Param{{Inner: []command.Param{{}}}}, bad.Params...)
 	bad.Examples = []string{`[]`, `[`, `["a",5]`, `{"x":1}`}
 	table, err := command.NewTable([]command.Command{bad})

@@ -17,13 +17,20 @@ func TestUsage(t *testing.T) {
 	}{
 		{scanBlocks, `scanblocks "action" ( [scanobjects,...] start_height stop_height "filtertype" options )`},
 		{command.Command{Name: "uptime"}, `uptime`},
-		{command.Command{Name: "m", Params: []command.Param{may("a", command.Number), need("b", command.Bool)}}, `m ( a ) b`},
-		{command.Command{Name: "m", Params: []command.Param{need("a|b", command.Range), {Name: "c", Hidden: true}}}, `m a`},
+		{command.Command{
+			Name: "m", Params: []command.Param{may("a", command.Number), need("b", command.Bool)},
+		}, `m ( a ) b`},
+		{command.Command{
+			Name: "m", Params: []command.Param{need("a|b", command.Range), {Name: "c", Hidden: true}},
+		}, `m a`},
 		{
 			command.Command{Name: "createrawtransaction", Params: []command.Param{
-				{Name: "inputs", Type: command.Array, Inner: []command.Param{{Type: command.Object, Inner: []command.Param{
-					need("txid", command.Hex), need("vout", command.Number), may("sequence", command.Number),
-				}}}},
+				{Name: "inputs", Type: command.Array, Inner: []command.Param{{
+					Type: command.Object,
+					Inner: []command.Param{
+						need("txid", command.Hex), need("vout", command.Number), may("sequence", command.Number),
+					},
+				}}},
 				{Name: "outputs", Type: command.Array, Inner: []command.Param{
 					{Type: command.UserKeys, Inner: []command.Param{need("address", command.Amount)}},
 					{Type: command.Object, Inner: []command.Param{need("data", command.Hex)}},

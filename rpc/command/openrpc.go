@@ -77,7 +77,9 @@ func (c *Command) openRPCExamples() []jsontree.Members {
 		var params []jsontree.Members
 		for j, v := range values.Elements() {
 			if j < len(c.Params) {
-				params = append(params, jsontree.Members{{Key: "name", Value: c.Params[j].first()}, {Key: "value", Value: v}})
+				params = append(
+					params, jsontree.Members{{Key: "name", Value: c.Params[j].first()}, {Key: "value", Value: v}},
+				)
 			}
 		}
 		examples = append(examples, jsontree.Members{

@@ -47,18 +47,22 @@ func TestOpenRPC(t *testing.T) {
 
 func TestSchemas(t *testing.T) {
 	for want, p := range map[string]command.Param{
-		`{"type":"string"}`:                                          {Type: command.String},
-		`{"type":"string","pattern":"^[0-9a-fA-F]*$"}`:               {Type: command.Hex},
-		`{"type":"number","default":6}`:                              {Type: command.Number, Default: "6"},
-		`{"type":"string","x-default":"6"}`:                          {Type: command.String, Default: "6"},
-		`{"type":"string","x-default":"all"}`:                        {Type: command.String, Default: "all"},
-		`{"type":"boolean","default":true}`:                          {Type: command.Bool, Default: "true"},
-		`{"anyOf":[{"type":"number"},{"type":"string"}]}`:            {Type: command.Amount},
-		`{"x-type":"numeric or array"}`:                              {Type: command.Array, AnyType: true, TypeText: "numeric or array"},
-		`{}`:                                                         {Type: command.String, AnyType: true},
-		`{"type":"array","items":{}}`:                                {Type: command.Array},
-		`{"type":"array","items":{"type":"null"}}`:                   {Type: command.Array, Inner: []command.Param{{Type: command.Null}}},
-		`{"type":"object"}`:                                          {Type: command.Object},
+		`{"type":"string"}`:                               {Type: command.String},
+		`{"type":"string","pattern":"^[0-9a-fA-F]*$"}`:    {Type: command.Hex},
+		`{"type":"number","default":6}`:                   {Type: command.Number, Default: "6"},
+		`{"type":"string","x-default":"6"}`:               {Type: command.String, Default: "6"},
+		`{"type":"string","x-default":"all"}`:             {Type: command.String, Default: "all"},
+		`{"type":"boolean","default":true}`:               {Type: command.Bool, Default: "true"},
+		`{"anyOf":[{"type":"number"},{"type":"string"}]}`: {Type: command.Amount},
+		`{"x-type":"numeric or array"}`: {
+			Type: command.Array, AnyType: true, TypeText: "numeric or array",
+		},
+		`{}`:                          {Type: command.String, AnyType: true},
+		`{"type":"array","items":{}}`: {Type: command.Array},
+		`{"type":"array","items":{"type":"null"}}`: {
+			Type: command.Array, Inner: []command.Param{{Type: command.Null}},
+		},
+		`{"type":"object"}`: {Type: command.Object},
 		`{"type":"object","additionalProperties":{"type":"number"}}`: {Type: command.UserKeys, Inner: []command.Param{{Type: command.Number}}},
 		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"]}`: {
 			Type: command.Object, Inner: []command.Param{{Name: "a|b", Type: command.String}},
@@ -75,7 +79,9 @@ func TestSchemas(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	c := command.Command{Params: []command.Param{
-		{Name: "a|alias"}, {Name: "options", Type: command.NamedOptions, Inner: []command.Param{{Name: "x"}, {Name: "y|z"}}}, {Name: "hidden", Hidden: true},
+		{Name: "a|alias"}, {
+			Name: "options", Type: command.NamedOptions, Inner: []command.Param{{Name: "x"}, {Name: "y|z"}},
+		}, {Name: "hidden", Hidden: true},
 	}}
 	if got := c.Names(); !slices.Equal(got, []string{"a", "x", "y", "options"}) {
 		t.Errorf("got %q", got)

@@ -16,10 +16,16 @@ func TestWipe(t *testing.T) {
 		Params: []command.Param{
 			{Name: "name", Type: command.String, Optional: true},
 			{Name: "phrase", Type: command.String, Optional: true, Secret: true},
-			{Name: "items", Type: command.Array, Optional: true, Inner: []command.Param{{Type: command.Object, Inner: []command.Param{
-				{Name: "label", Type: command.String}, {Name: "keys", Type: command.Array, Secret: true, Inner: []command.Param{{Type: command.String}}},
-			}}}},
-			{Name: "more", Type: command.NamedOptions, Optional: true, Inner: []command.Param{{Name: "plain", Type: command.String}}},
+			{Name: "items", Type: command.Array, Optional: true, Inner: []command.Param{{
+				Type: command.Object,
+				Inner: []command.Param{
+					{Name: "label", Type: command.String},
+					{Name: "keys", Type: command.Array, Secret: true, Inner: []command.Param{{Type: command.String}}},
+				},
+			}}},
+			{Name: "more", Type: command.NamedOptions, Optional: true, Inner: []command.Param{
+				{Name: "plain", Type: command.String},
+			}},
 		},
 		Run: answerArgs,
 	}})

@@ -192,7 +192,9 @@ func TestUnknownDatabase(t *testing.T) {
 // chain makes a chain database without a mark.
 func chain(t *testing.T, d datadir.Dirs) {
 	t.Helper()
-	db, err := chaindb.Open(chaindb.Options{Dir: filepath.Join(d.Data, "chainstate"), BlocksDir: blocksOf(d), Magic: regtest.Magic, XOR: true})
+	db, err := chaindb.Open(chaindb.Options{
+		Dir: filepath.Join(d.Data, "chainstate"), BlocksDir: blocksOf(d), Magic: regtest.Magic, XOR: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +268,8 @@ func TestForeignDatabase(t *testing.T) {
 			}
 			database(t, filepath.Join(d.Data, filepath.FromSlash(name)), key, "value of another program")
 			err := claim(t, d, regtest)
-			if _, ok := errors.AsType[*datadir.ForeignError](err); !ok || !strings.Contains(err.Error(), strings.TrimSuffix(name, "/db")) {
+			if _, ok := errors.AsType[*datadir.ForeignError](err); !ok ||
+				!strings.Contains(err.Error(), strings.TrimSuffix(name, "/db")) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -293,7 +296,9 @@ func TestMarks(t *testing.T) {
 			for _, where := range []string{"", "blocks"} {
 				d := datadir.Dirs{Data: t.TempDir()}
 				put(t, d.Data, "blocks/")
-				if err := os.WriteFile(filepath.Join(d.Data, where, datadir.MarkName), []byte(test.text), 0o600); err != nil {
+				if err := os.WriteFile(
+					filepath.Join(d.Data, where, datadir.MarkName), []byte(test.text), 0o600,
+				); err != nil {
 					t.Fatal(err)
 				}
 				err := claim(t, d, regtest)

@@ -32,15 +32,19 @@ func (e *ForeignError) Error() string {
 	}
 	switch e.Kind {
 	case blocksDir:
-		return fmt.Sprintf("Blocks directory \"%s\" holds block files that Trawl did not write (%s). Nothing in it was changed. "+
+		return fmt.Sprintf("Blocks directory \"%s\" holds block files that Trawl did not write (%s). Nothing in it "+
+			"was changed. "+
 			"Choose another one with -blocksdir, and import these blocks with -loadblock=FILE.", e.Dir, found)
 	case databases:
-		return fmt.Sprintf("Data directory \"%s\" holds databases of another program among those of Trawl (%s). Nothing in it was changed. "+
+		return fmt.Sprintf("Data directory \"%s\" holds databases of another program among those of Trawl (%s). "+
+			"Nothing in it was changed. "+
 			"Move them away: Trawl makes its own from the blocks.", e.Dir, found)
 	default:
 		return fmt.Sprintf("Data directory \"%s\" holds data of another program (%s). Nothing in it was changed. "+
-			"Choose another one with -datadir. The configuration file may stay where it is (-conf=FILE), wallets can be copied, "+
-			"and blocks are imported with -loadblock=FILE or come from the other node (-connect=ADDRESS).", e.Dir, found)
+			"Choose another one with -datadir. The configuration file may stay where it is (-conf=FILE), wallets can "+
+			"be copied, "+
+			"and blocks are imported with -loadblock=FILE or come from the other node (-connect=ADDRESS).", e.Dir,
+			found)
 	}
 }
 
@@ -52,7 +56,8 @@ type NewerError struct {
 
 // Error implements error.
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("Directory \"%s\" has format %d, which a newer version of Trawl has written; this one knows formats up to %d. "+
+	return fmt.Sprintf("Directory \"%s\" has format %d, which a newer version of Trawl has written; this one knows "+
+		"formats up to %d. "+
 		"Nothing in it was changed. Use that version, or choose another directory.", e.Dir, e.Format, Format)
 }
 

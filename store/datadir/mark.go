@@ -32,8 +32,9 @@ type mark struct {
 
 // marshal returns the lines of a mark.
 func (m *mark) marshal() []byte {
-	return fmt.Appendf(nil, "# This is Trawl's, as is the directory. Without this file Trawl leaves the directory alone.\n"+
-		"format=%d\nnetwork=%s\nmagic=%x\n", m.format, m.network.Name, m.network.Magic)
+	return fmt.Appendf(nil,
+		"# This is Trawl's, as is the directory. Without this file Trawl leaves the directory alone.\n"+
+			"format=%d\nnetwork=%s\nmagic=%x\n", m.format, m.network.Name, m.network.Magic)
 }
 
 // parseMark reads a mark. Of one of a later format it reads the format alone. Lines

@@ -21,7 +21,9 @@ import (
 
 func content() *poolfile.Content {
 	tx := wire.NewMsgTx(2)
-	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: 1}, SignatureScript: []byte{}, Witness: wire.TxWitness{{1, 2}}})
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: wire.OutPoint{Index: 1}, SignatureScript: []byte{}, Witness: wire.TxWitness{{1, 2}},
+	})
 	tx.AddTxOut(wire.NewTxOut(5, []byte{0x51}))
 	return &poolfile.Content{
 		Txs:         []poolfile.Tx{{Tx: tx, Time: 1_700_000_000, Delta: -7}},

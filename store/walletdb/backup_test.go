@@ -22,7 +22,11 @@ func TestBackup(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			db := open(t, place(t, test.folder, test.wallet))
-			if err := db.Update(func(b *walletdb.Batch) error { return b.PutEntry(walletfile.Version(1)) }); err != nil {
+			if err := db.Update(func(
+				b *walletdb.Batch,
+			) error {
+				return b.PutEntry(walletfile.Version(1))
+			}); err != nil {
 				t.Fatal(err)
 			}
 			target := filepath.Join(t.TempDir(), walletdb.FileName)

@@ -46,7 +46,9 @@ func connect(path string, opts Options) (*DB, error) {
 }
 
 func openError(err error) error {
-	return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to open database: %s\n", codeText(err))}
+	return &Error{
+		Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to open database: %s\n", codeText(err)),
+	}
 }
 
 // lock takes the file for this connection until it is closed.
@@ -88,7 +90,8 @@ func (db *DB) lock(opts Options) error {
 
 func lockError(err error, opts Options) error {
 	return &Error{Kind: ErrLocked, err: err, Text: fmt.Sprintf(
-		"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of %s?\n", opts.client())}
+		"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of "+
+			"%s?\n", opts.client())}
 }
 
 // exec runs statements one after the other, up to the first that fails.

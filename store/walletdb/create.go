@@ -59,7 +59,9 @@ func (db *DB) initialize(magic [4]byte) error {
 		"COMMIT",
 	)
 	if err != nil {
-		return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to create new database: %s\n", codeText(err))}
+		return &Error{Kind: ErrIO, err: err, Text: fmt.Sprintf(
+			"SQLiteDatabase: Failed to create new database: %s\n", codeText(err),
+		)}
 	}
 	return nil
 }

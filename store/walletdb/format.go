@@ -96,7 +96,8 @@ func checkFormat(path string, magic [4]byte) error {
 		return nil
 	case format == Berkeley:
 		return &Error{Kind: ErrLegacy, Text: fmt.Sprintf(
-			"Failed to open database path '%s'. The wallet appears to be a Legacy wallet, please use the wallet migration tool (migratewallet RPC or the GUI option).", dirOf(path))}
+			"Failed to open database path '%s'. The wallet appears to be a Legacy wallet, please use the wallet "+
+				"migration tool (migratewallet RPC or the GUI option).", dirOf(path))}
 	}
 	return &Error{Kind: ErrFormat, err: err, Text: fmt.Sprintf(
 		"Failed to load database path '%s'. Data is not in recognized format.", dirOf(path))}

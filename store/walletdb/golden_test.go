@@ -35,7 +35,9 @@ func TestBackupsLoad(t *testing.T) {
 			t.Parallel()
 			fact := known.Wallets[name]
 			wallet := verifyBackup(t, name)
-			if got := wallet.Flags.Names(); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(fact.Info.Flags))) {
+			if got := wallet.Flags.Names(); !slices.Equal(
+				slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(fact.Info.Flags)),
+			) {
 				t.Errorf("flags %v, want %v", got, fact.Info.Flags)
 			}
 			compareDescriptors(t, wallet, fact)
@@ -81,7 +83,9 @@ func compareDescriptors(t *testing.T, wallet *walletfile.Wallet, fact walletFact
 			got = append(got, signature(t, text, index, d.CreationTime, active, internal))
 		}
 		for _, l := range fact.Public {
-			expected = append(expected, signature(t, withPrivateKeys(l.Desc, fact.Xprvs), index, l.Timestamp, l.Active, l.Internal))
+			expected = append(
+				expected, signature(t, withPrivateKeys(l.Desc, fact.Xprvs), index, l.Timestamp, l.Active, l.Internal),
+			)
 		}
 		slices.Sort(got)
 		slices.Sort(expected)
@@ -210,7 +214,8 @@ func TestBackupsEncode(t *testing.T) {
 					t.Errorf("%x: %v", r.Key, err)
 					continue
 				}
-				if again := walletfile.RecordOf(entry); !bytes.Equal(again.Key, r.Key) || !bytes.Equal(again.Value, r.Value) {
+				if again := walletfile.RecordOf(entry); !bytes.Equal(again.Key, r.Key) ||
+					!bytes.Equal(again.Value, r.Value) {
 					t.Errorf("%T\ngot  %x: %x\nwant %x: %x", entry, again.Key, again.Value, r.Key, r.Value)
 				}
 			}

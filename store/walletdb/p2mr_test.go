@@ -60,7 +60,8 @@ func TestQbitEncode(t *testing.T) {
 				t.Errorf("%s: %x: %v", name, r.Key, err)
 				continue
 			}
-			if again := walletfile.RecordOf(entry); !bytes.Equal(again.Key, r.Key) || !bytes.Equal(again.Value, r.Value) {
+			if again := walletfile.RecordOf(entry); !bytes.Equal(again.Key, r.Key) ||
+				!bytes.Equal(again.Value, r.Value) {
 				t.Errorf("%s: %T\ngot  %x: %x\nwant %x: %x", name, entry, again.Key, again.Value, r.Key, r.Value)
 			}
 		}
@@ -85,7 +86,8 @@ func TestQbitEncryption(t *testing.T) {
 		if err := walletfile.CheckPQCMaster(master, d.PQCCryptedKeys); err != nil {
 			t.Error(err)
 		}
-		if len(d.PQCCryptedKeys) > 0 && walletfile.CheckPQCMaster(walletfile.NewSecret(make([]byte, 32)), d.PQCCryptedKeys) == nil {
+		if len(d.PQCCryptedKeys) > 0 &&
+			walletfile.CheckPQCMaster(walletfile.NewSecret(make([]byte, 32)), d.PQCCryptedKeys) == nil {
 			t.Error("another key is taken")
 		}
 		for _, key := range d.PQCCryptedKeys {

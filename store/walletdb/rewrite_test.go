@@ -88,7 +88,11 @@ func TestReplace(t *testing.T) {
 			if n := count(t, path); n != 0 {
 				t.Errorf("%d times in %q", n, files(t, path))
 			}
-			if err := db.Update(func(b *walletdb.Batch) error { return b.Put(walletfile.Record{Key: []byte("k"), Value: []byte("v")}) }); err != nil {
+			if err := db.Update(func(
+				b *walletdb.Batch,
+			) error {
+				return b.Put(walletfile.Record{Key: []byte("k"), Value: []byte("v")})
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if n := count(t, path); n != 0 {
@@ -166,7 +170,9 @@ func TestRemoveStale(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range slices.Concat(stale, kept) {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("keys"), 0o600)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("keys"), 0o600),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,7 +20,9 @@ import (
 // create makes an empty wallet.
 func create(tb testing.TB) *walletdb.DB {
 	tb.Helper()
-	db, err := walletdb.Create(filepath.Join(tb.TempDir(), walletdb.FileName), options, func(*walletdb.Batch) error { return nil })
+	db, err := walletdb.Create(
+		filepath.Join(tb.TempDir(), walletdb.FileName), options, func(*walletdb.Batch) error { return nil },
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

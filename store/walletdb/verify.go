@@ -51,11 +51,15 @@ func (db *DB) verify() error {
 func (db *DB) verifyVersion() error {
 	var version int32
 	if err := db.conn.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&version); err != nil {
-		return &Error{Kind: ErrIntegrity, err: err, Text: "SQLiteDatabase: Failed to fetch sqlite wallet schema version: " + codeText(err)}
+		return &Error{
+			Kind: ErrIntegrity, err: err,
+			Text: "SQLiteDatabase: Failed to fetch sqlite wallet schema version: " + codeText(err),
+		}
 	}
 	if version != schemaVersion {
 		return &Error{Kind: ErrVersion, Text: fmt.Sprintf(
-			"SQLiteDatabase: Unknown sqlite wallet schema version %d. Only version %d is supported", version, schemaVersion)}
+			"SQLiteDatabase: Unknown sqlite wallet schema version %d. Only version %d is supported", version,
+			schemaVersion)}
 	}
 	return nil
 }
@@ -66,7 +70,10 @@ func (db *DB) verifyPages() error {
 	complaints = slices.DeleteFunc(complaints, func(text string) bool { return text == "ok" })
 	switch {
 	case err != nil:
-		return &Error{Kind: ErrIntegrity, err: err, Text: "SQLiteDatabase: Failed to execute statement to verify database: " + codeText(err)}
+		return &Error{
+			Kind: ErrIntegrity, err: err,
+			Text: "SQLiteDatabase: Failed to execute statement to verify database: " + codeText(err),
+		}
 	case len(complaints) > 0:
 		return &Error{Kind: ErrIntegrity, Text: "Failed to verify database\n" + strings.Join(complaints, "\n") + "\n"}
 	}
@@ -84,7 +91,8 @@ func (db *DB) verifySchema() error {
 		return &Error{Kind: ErrSchema, Text: "SQLiteDatabase: The table of records is missing"}
 	}
 	if !slices.Equal(names, []string{"table main"}) {
-		return &Error{Kind: ErrSchema, Text: "SQLiteDatabase: Unexpected entries in the database schema: " + strings.Join(names, ", ")}
+		return &Error{Kind: ErrSchema, Text: "SQLiteDatabase: Unexpected entries in the database schema: " +
+			strings.Join(names, ", ")}
 	}
 	columns, err := db.texts("SELECT name FROM pragma_table_info('main')")
 	if err != nil || !slices.Equal(columns, []string{"key", "value"}) {

@@ -98,7 +98,9 @@ func Open(path string, opts Options) (*DB, error) {
 		db.removeTraces()
 	}
 	if db.self, err = os.Stat(path); err != nil {
-		return nil, errors.Join(&Error{Kind: ErrIO, err: err, Text: fmt.Sprintf("SQLiteDatabase: Failed to open database: %v\n", err)}, db.Close())
+		return nil, errors.Join(&Error{Kind: ErrIO, err: err, Text: fmt.Sprintf(
+			"SQLiteDatabase: Failed to open database: %v\n", err,
+		)}, db.Close())
 	}
 	return db, nil
 }

@@ -30,7 +30,8 @@ func TestTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 		elements := elementsOf(text, keys)
-		if e.root.bounds.sat.net >= maxInputs || e.root.bounds.dsat.net >= maxInputs || len(elements) > 6 || e.root.repeatsKey() {
+		if e.root.bounds.sat.net >= maxInputs || e.root.bounds.dsat.net >= maxInputs || len(elements) > 6 ||
+			e.root.repeatsKey() {
 			continue
 		}
 		o := try(e, keys, elements)

@@ -56,7 +56,8 @@ func TestSatisfy(t *testing.T) {
 				continue
 			}
 			found++
-			if left, err := run(e.Compile().Script(keys.keyOf), texts(got)); err != nil || len(left) != 1 || !truth(left[0]) {
+			if left, err := run(e.Compile().Script(keys.keyOf), texts(got)); err != nil || len(left) != 1 ||
+				!truth(left[0]) {
 				t.Fatalf("seed %d: %s: %q leaves %q, %v", seed, text, got, left, err)
 			}
 		}
@@ -91,7 +92,9 @@ func smallest(o *outcomes, s signer) int {
 	}
 	best := -1
 	for _, witness := range o.sat {
-		hasPreimage := slices.ContainsFunc(witness, func(e string) bool { return len(e) == preimageSize && !isKey(s, e) })
+		hasPreimage := slices.ContainsFunc(
+			witness, func(e string) bool { return len(e) == preimageSize && !isKey(s, e) },
+		)
 		if hasPreimage || !within(mine, witness) || o.replaceable(witness) {
 			continue
 		}

@@ -34,11 +34,13 @@ var onPurpose = []differ.Exception{
 		trawl, core := errorOf(r.Trawl), errorOf(r.Core)
 		ours, _, _ := strings.Cut(trawl.Message, "\n")
 		theirs, _, described := strings.Cut(core.Message, "\n\n")
-		return trawl.Code == core.Code && described && strings.Join(strings.Fields(ours), " ") == strings.Join(strings.Fields(theirs), " ")
+		return trawl.Code == core.Code && described &&
+			strings.Join(strings.Fields(ours), " ") == strings.Join(strings.Fields(theirs), " ")
 	}},
 	{Reason: "signrawtransactionwithkey takes more of previous outputs, so that its first line is longer", Is: func(c differ.Call, r differ.Replies) bool {
 		return c.Method == "signrawtransactionwithkey" && errorOf(r.Trawl).Code == -1 && errorOf(r.Core).Code == -1 &&
-			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") && strings.HasPrefix(errorOf(r.Trawl).Message, c.Method+" ")
+			strings.HasPrefix(errorOf(r.Core).Message, c.Method+" ") &&
+			strings.HasPrefix(errorOf(r.Trawl).Message, c.Method+" ")
 	}},
 }
 
@@ -146,7 +148,8 @@ func value(r *rand.Rand, levels int) string {
 	case 3, 4, 5:
 		return strconv.Quote(pick(
 			r, "", "x", "0", "1", "-1", "true", "start", "status", "abort", "basic", "add", "remove", "hash_serialized_3", "none", "all", "bech32",
-			"00", "zz", "0g", strings.Repeat("00", 32), strings.Repeat("ab", 32), strings.Repeat("0", 63), strings.Repeat("A", 65),
+			"00", "zz", "0g", strings.Repeat("00", 32), strings.Repeat("ab", 32), strings.Repeat("0", 63),
+			strings.Repeat("A", 65),
 			"0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206", "4a5e1e4baab89f3a32518a88c31bc87f618f76673e2cc77ab2127b7afdeda33b",
 			"bcrt1q0xcqpzrky6eff2g52qdye53xkk9jxkvrh6yhyw", "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "1BitcoinEaterAddressDontSendf59kuE",
 			"wpkh(0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798)", "raw(51)", "127.0.0.1", "127.0.0.1:18444", "1.2.3.4/24",
@@ -156,7 +159,9 @@ func value(r *rand.Rand, levels int) string {
 		return list(r, levels, "[", "]", func() string { return value(r, levels-1) })
 	default:
 		return list(r, levels, "{", "}", func() string {
-			return fmt.Sprintf("%q:%s", pick(r, "txid", "vout", "amount", "desc", "range", "type", "data", "rules", "mode", "x", ""), value(r, levels-1))
+			return fmt.Sprintf("%q:%s", pick(
+				r, "txid", "vout", "amount", "desc", "range", "type", "data", "rules", "mode", "x", "",
+			), value(r, levels-1))
 		})
 	}
 }

@@ -260,12 +260,16 @@ func (m *maker) on(parent *block) *block {
 }
 
 func (m *maker) coinbase(height int32) *wire.MsgTx {
-	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddData(binary.LittleEndian.AppendUint32(nil, m.made)).Script()
+	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddData(binary.LittleEndian.AppendUint32(
+		nil, m.made,
+	)).Script()
 	if err != nil {
 		panic(err)
 	}
 	tx := wire.NewMsgTx(2)
-	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32}, SignatureScript: sig, Sequence: math.MaxUint32})
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32}, SignatureScript: sig, Sequence: math.MaxUint32,
+	})
 	tx.AddTxOut(wire.NewTxOut(50e8>>(height/150), truth))
 	return tx
 }

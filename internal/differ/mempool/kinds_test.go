@@ -29,7 +29,9 @@ const (
 
 var (
 	truth = []byte{txscript.OP_TRUE}
-	costs = append(append([]byte{txscript.OP_0, txscript.OP_IF}, bytes.Repeat([]byte{txscript.OP_CHECKMULTISIG}, 40)...),
+	costs = append(append(
+		[]byte{txscript.OP_0, txscript.OP_IF}, bytes.Repeat([]byte{txscript.OP_CHECKMULTISIG}, 40)...,
+	),
 		txscript.OP_ENDIF, txscript.OP_TRUE)
 	some = append(append([]byte{txscript.OP_0, txscript.OP_IF}, bytes.Repeat([]byte{txscript.OP_CHECKSIG}, 15)...),
 		txscript.OP_ENDIF, txscript.OP_TRUE)
@@ -45,15 +47,17 @@ func redeemScript(script []byte) []byte {
 }
 
 var scripts = [kinds][]byte{
-	open:        witnessScript(truth),
-	nested:      redeemScript(witnessScript(truth)),
-	legacy:      redeemScript(truth),
-	counting:    witnessScript(costs),
-	counted:     redeemScript(some),
-	anchor:      {txscript.OP_1, 2, 0x4e, 0x73},
-	bare:        truth,
-	taproot:     append([]byte{txscript.OP_1, 32}, bytes.Repeat([]byte{0x79}, 32)...),
-	multisig:    append(append([]byte{txscript.OP_1, 33, 2}, bytes.Repeat([]byte{0x79}, 32)...), txscript.OP_1, txscript.OP_CHECKMULTISIG),
+	open:     witnessScript(truth),
+	nested:   redeemScript(witnessScript(truth)),
+	legacy:   redeemScript(truth),
+	counting: witnessScript(costs),
+	counted:  redeemScript(some),
+	anchor:   {txscript.OP_1, 2, 0x4e, 0x73},
+	bare:     truth,
+	taproot:  append([]byte{txscript.OP_1, 32}, bytes.Repeat([]byte{0x79}, 32)...),
+	multisig: append(append(
+		[]byte{txscript.OP_1, 33, 2}, bytes.Repeat([]byte{0x79}, 32)...,
+	), txscript.OP_1, txscript.OP_CHECKMULTISIG),
 	future:      append([]byte{txscript.OP_2, 32}, make([]byte, 32)...),
 	unspendable: {txscript.OP_RETURN, 3, 1, 2, 3},
 }

@@ -61,7 +61,9 @@ func (w *world) pay(d *draft, outputs int, rate int64) {
 
 // rate is a fee rate, which is often near a limit.
 func (w *world) rate() int64 {
-	return [...]int64{0, 0, 90, 99, 100, 101, 110, 200, 1000, 1001, 5000, 20_000, 100_000, 9_990_000, 10_100_000, 20_000_000}[w.IntN(16)]
+	return [...]int64{
+		0, 0, 90, 99, 100, 101, 110, 200, 1000, 1001, 5000, 20_000, 100_000, 9_990_000, 10_100_000, 20_000_000,
+	}[w.IntN(16)]
 }
 
 // single makes a transaction, which is right more often than not.
@@ -224,7 +226,9 @@ func (w *world) change(tx *wire.MsgTx) {
 		out.PkScript = append([]byte{txscript.OP_RETURN}, bytes.Repeat([]byte{txscript.OP_0}, w.IntN(200))...)
 		out.Value = 0
 	case 17:
-		out.PkScript = [][]byte{{}, {txscript.OP_1}, {txscript.OP_1, 2, 0x4e, 0x73}, {txscript.OP_16, 2, 1, 1}, {0xff}}[w.IntN(5)]
+		out.PkScript = [][]byte{
+			{}, {txscript.OP_1}, {txscript.OP_1, 2, 0x4e, 0x73}, {txscript.OP_16, 2, 1, 1}, {0xff},
+		}[w.IntN(5)]
 	case 18:
 		tx.TxOut = []*wire.TxOut{wire.NewTxOut(out.Value, bytes.Repeat([]byte{txscript.OP_RETURN}, w.IntN(20)))}
 	case 19:

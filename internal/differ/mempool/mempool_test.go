@@ -119,7 +119,9 @@ func (w *world) submission() []differ.Call {
 		return []differ.Call{call("testmempoolaccept", w.note(txs...))}
 	case n < 11 && len(w.pool) > 0:
 		list := w.note(w.replacement())
-		return []differ.Call{call("testmempoolaccept", list), call("sendrawtransaction", append([]any{list[0]}, w.bounds()...)...)}
+		return []differ.Call{
+			call("testmempoolaccept", list), call("sendrawtransaction", append([]any{list[0]}, w.bounds()...)...),
+		}
 	case n < 12 && len(w.txs) > 0:
 		for _, id := range w.pool {
 			return []differ.Call{call("sendrawtransaction", serialized(w.txs[id]))}
@@ -165,6 +167,8 @@ func (w *world) queries() []differ.Call {
 	return append(calls,
 		call("getmempoolentry", id.String()), call("getmempoolancestors", id.String(), w.IntN(2) == 0),
 		call("getmempooldescendants", id.String(), w.IntN(2) == 0),
-		call("gettxspendingprevout", []any{map[string]any{"txid": in.Hash.String(), "vout": in.Index}, map[string]any{"txid": id.String(), "vout": 0}}),
+		call("gettxspendingprevout", []any{
+			map[string]any{"txid": in.Hash.String(), "vout": in.Index}, map[string]any{"txid": id.String(), "vout": 0},
+		}),
 		call("gettxout", id.String(), 0), call("getrawtransaction", id.String(), w.IntN(2)))
 }

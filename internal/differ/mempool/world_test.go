@@ -43,7 +43,8 @@ const startTime = 1_700_000_000
 func newWorld(t *testing.T, p *differ.Pair) *world {
 	t.Helper()
 	w := &world{
-		Rand: differ.Random(t), t: t, p: p, now: startTime, coins: map[wire.OutPoint]coin{}, txs: map[chainhash.Hash]*wire.MsgTx{},
+		Rand: differ.Random(t), t: t, p: p, now: startTime, coins: map[wire.OutPoint]coin{},
+		txs:    map[chainhash.Hash]*wire.MsgTx{},
 		blocks: [][]*wire.MsgTx{nil},
 	}
 	w.pass(0)

@@ -42,7 +42,10 @@ const (
 
 func newChain(tb testing.TB, pair *differ.Pair, nowit bool) *chain {
 	tb.Helper()
-	c := &chain{tb: tb, pair: pair, nowit: nowit, tip: *chaincfg.RegressionNetParams.GenesisHash, start: time.Now().Add(-10 * time.Hour)}
+	c := &chain{
+		tb: tb, pair: pair, nowit: nowit, tip: *chaincfg.RegressionNetParams.GenesisHash,
+		start: time.Now().Add(-10 * time.Hour),
+	}
 	for range maturity + 20 {
 		block := c.block(nil)
 		if c.height < maturity/5 {
@@ -62,12 +65,14 @@ func (c *chain) block(txs []*wire.MsgTx) *wire.MsgBlock {
 	sig := pushShort(nil, number(int64(height)))
 	sig = push(sig, binary.LittleEndian.AppendUint64(nil, c.extra))
 	coinbase.AddTxIn(&wire.TxIn{
-		PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex}, SignatureScript: sig, Sequence: wire.MaxTxInSequenceNum,
+		PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex}, SignatureScript: sig,
+		Sequence: wire.MaxTxInSequenceNum,
 	})
 	coinbase.AddTxOut(wire.NewTxOut(subsidy>>(height/halving), anyone))
 	block := &wire.MsgBlock{Header: wire.BlockHeader{
-		Version: 0x20000000, PrevBlock: c.tip, Timestamp: c.start.Add(time.Duration(height) * time.Second).Truncate(time.Second),
-		Bits: chaincfg.RegressionNetParams.PowLimitBits,
+		Version: 0x20000000, PrevBlock: c.tip,
+		Timestamp: c.start.Add(time.Duration(height) * time.Second).Truncate(time.Second),
+		Bits:      chaincfg.RegressionNetParams.PowLimitBits,
 	}}
 	block.Transactions = append([]*wire.MsgTx{coinbase}, txs...)
 	if !c.nowit {

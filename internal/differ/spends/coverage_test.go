@@ -86,7 +86,9 @@ func (c *coverage) count(kind, what string) {
 // print logs the table.
 func (c *coverage) print(t *testing.T) {
 	t.Helper()
-	t.Logf("%d verdicts, %d accepted (%.1f %%)", c.verdicts, c.accepted, 100*float64(c.accepted)/float64(max(c.verdicts, 1)))
+	t.Logf("%d verdicts, %d accepted (%.1f %%)", c.verdicts, c.accepted, 100*float64(c.accepted)/float64(max(
+		c.verdicts, 1,
+	)))
 	for _, words := range slices.Sorted(maps.Keys(c.errors)) {
 		t.Logf("%8d  %s", c.errors[words], words)
 	}

@@ -35,7 +35,9 @@ const verdictsOfCase = 10
 // TestSpends compares verdicts on spends, their words included.
 func TestSpends(t *testing.T) {
 	p := differ.Start(t, differ.Config{Args: []string{"-acceptnonstdtxn=1"}})
-	r := &round{chain: newChain(t, p, false), generator: newGenerator(differ.Random(t)), covered: newCoverage(), rules: script.Mandatory}
+	r := &round{chain: newChain(
+		t, p, false,
+	), generator: newGenerator(differ.Random(t)), covered: newCoverage(), rules: script.Mandatory}
 	defer r.covered.print(t)
 	want := verdictsOfCase * differ.Cases(t, 500)
 	for rounds := 1; r.covered.verdicts < want && p.Report.Differences() < 20; rounds++ {
@@ -154,7 +156,9 @@ func (r *round) inPool(spends []*spend) {
 		for i, s := range spends[:n] {
 			var raw bytes.Buffer
 			_ = s.tx.Serialize(&raw) // buffers take everything
-			calls[i] = differ.Call{Method: "testmempoolaccept", Params: []any{[]string{hex.EncodeToString(raw.Bytes())}}}
+			calls[i] = differ.Call{
+				Method: "testmempoolaccept", Params: []any{[]string{hex.EncodeToString(raw.Bytes())}},
+			}
 		}
 		for i, got := range r.chain.pair.Send(calls...) {
 			var results []struct {

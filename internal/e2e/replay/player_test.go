@@ -67,7 +67,8 @@ func TestCall(t *testing.T) {
 				return test.status, test.reply
 			})
 			outcome := p.Play(t.Context(), c)
-			if got, want := kindsOf(outcome.Diffs), test.wantDiffs; strings.Join(names(got), " ") != strings.Join(names(want), " ") {
+			if got, want := kindsOf(outcome.Diffs),
+				test.wantDiffs; strings.Join(names(got), " ") != strings.Join(names(want), " ") {
 				t.Errorf("got %v, want %v", outcome.Diffs, want)
 			}
 		})

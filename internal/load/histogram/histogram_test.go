@@ -78,7 +78,8 @@ func TestMergeProperty(t *testing.T) {
 			a.Count() != all.Count() || a.Max() != all.Max() {
 			t.Error("the merged histogram is another")
 		}
-		if d := a.Mean() - all.Mean(); d < -time.Microsecond || d > time.Microsecond && float64(d) > float64(all.Mean())*1e-9 {
+		if d := a.Mean() - all.Mean(); d < -time.Microsecond || d > time.Microsecond &&
+			float64(d) > float64(all.Mean())*1e-9 {
 			t.Errorf("mean %d, want %d", a.Mean(), all.Mean())
 		}
 	})

@@ -195,7 +195,9 @@ func (w *Whole) compare(r Result) string {
 	}
 	count, _ := slices.BinarySearch(w.Heights, r.To+1)
 	if !slices.Equal(r.Blocks, w.Blocks[:count]) {
-		return fmt.Sprintf("%d relevant blocks up to height %d are not the %d of the undisturbed scan", len(r.Blocks), r.To, count)
+		return fmt.Sprintf(
+			"%d relevant blocks up to height %d are not the %d of the undisturbed scan", len(r.Blocks), r.To, count,
+		)
 	}
 	return ""
 }

@@ -89,8 +89,9 @@ func (r *Report) WriteHTML(w io.Writer) error {
 
 func (r *Report) rowModel(row *load.Row) rowModel {
 	m := rowModel{
-		Name: rowName(row), All: row.Outcome == "", Count: row.Times.Count(), PerSec: math.Round(r.perSecond(row.Times.Count())),
-		Bars: bars(row.Times), P50: position(row.Times.Quantile(0.5)), P99: position(row.Times.Quantile(0.99)),
+		Name: rowName(row), All: row.Outcome == "", Count: row.Times.Count(),
+		PerSec: math.Round(r.perSecond(row.Times.Count())),
+		Bars:   bars(row.Times), P50: position(row.Times.Quantile(0.5)), P99: position(row.Times.Quantile(0.99)),
 	}
 	for _, q := range quantiles {
 		m.Times = append(m.Times, shown(row.Times.Quantile(q.Q)))
@@ -118,7 +119,9 @@ func bars(h *histogram.Histogram) []bar {
 			continue
 		}
 		tall := max(float64(n)/float64(most)*height, visibleLeast)
-		all = append(all, bar{X: float64(i) * barWidth, Y: height - tall, Width: barWidth, Height: tall, Title: title(i, n)})
+		all = append(all, bar{
+			X: float64(i) * barWidth, Y: height - tall, Width: barWidth, Height: tall, Title: title(i, n),
+		})
 	}
 	return all
 }

@@ -81,7 +81,9 @@ func (r *Report) facts() []fact {
 		{"time", fmt.Sprintf("%s, from %s", seconds(res.Elapsed), res.Began.UTC().Format(time.RFC3339))},
 	}
 	if res.Scan > 0 {
-		facts = append(facts, fact{"one scan", fmt.Sprintf("%s undisturbed, %d relevant blocks", seconds(res.Scan), res.Relevant)})
+		facts = append(
+			facts, fact{"one scan", fmt.Sprintf("%s undisturbed, %d relevant blocks", seconds(res.Scan), res.Relevant)},
+		)
 	}
 	for _, lost := range res.Lost {
 		facts = append(facts, fact{"no reply", fmt.Sprintf("%d times: %s", lost.Count, lost.Reason)})

@@ -127,7 +127,8 @@ func TestHTML(t *testing.T) {
 
 func TestShown(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0.000", 1234 * time.Nanosecond: "0.001", 123456 * time.Nanosecond: "0.123", 1234567 * time.Nanosecond: "1.23",
+		0: "0.000", 1234 * time.Nanosecond: "0.001", 123456 * time.Nanosecond: "0.123",
+		1234567 * time.Nanosecond:  "1.23",
 		12345678 * time.Nanosecond: "12.3", 999 * time.Millisecond: "999", 90 * time.Second: "90000",
 	} {
 		if got := shown(d); got != want {

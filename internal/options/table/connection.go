@@ -5,11 +5,20 @@ import "github.com/seed61375155/trawl/internal/options"
 // connection is about peers.
 var connection = []options.Option{
 	{Name: "addnode", Arg: "<ip>", Flags: networkOnly, Help: "Stay connected to the peer <ip>; may be repeated"},
-	{Name: "asmap", Arg: "<file>", Flags: unused, Help: "Spread connections over the networks that <file> maps addresses to"},
+	{
+		Name: "asmap", Arg: "<file>", Flags: unused,
+		Help: "Spread connections over the networks that <file> maps addresses to",
+	},
 	{Name: "bantime", Arg: "<n>", Help: "Ban misbehaving peers for <n> seconds by default"},
-	{Name: "bind", Arg: "<addr>[:<port>][=onion]", Flags: networkOnly, Help: "Listen for peers on this address; may be repeated"},
+	{
+		Name: "bind", Arg: "<addr>[:<port>][=onion]", Flags: networkOnly,
+		Help: "Listen for peers on this address; may be repeated",
+	},
 	{Name: "cjdnsreachable", Help: "This host reaches the CJDNS network"},
-	{Name: "connect", Arg: "<ip>", Flags: networkOnly, Help: "Connect to these peers and no others; -noconnect for none; may be repeated"},
+	{
+		Name: "connect", Arg: "<ip>", Flags: networkOnly,
+		Help: "Connect to these peers and no others; -noconnect for none; may be repeated",
+	},
 	{Name: "discover", Help: "Find out the own addresses"},
 	{Name: "dns", Help: "Look up names of peers in the DNS"},
 	{Name: "dnsseed", Help: "Find peers through DNS seeds"},
@@ -23,11 +32,17 @@ var connection = []options.Option{
 	{Name: "maxconnections", Arg: "<n>", Help: "Keep at most <n> automatic connections to peers"},
 	{Name: "maxreceivebuffer", Arg: "<n>", Help: "Receive buffer of a connection, in 1000 bytes"},
 	{Name: "maxsendbuffer", Arg: "<n>", Help: "Send buffer of a connection, in 1000 bytes"},
-	{Name: "maxuploadtarget", Arg: "<n>", Flags: unused, Help: "Try to send no more than this a day, in MiB or with a unit; 0 for no limit"},
+	{
+		Name: "maxuploadtarget", Arg: "<n>", Flags: unused,
+		Help: "Try to send no more than this a day, in MiB or with a unit; 0 for no limit",
+	},
 	{Name: "natpmp", Flags: unused, Help: "Open the port at the router by PCP or NAT-PMP"},
 	{Name: "networkactive", Help: "Be on the network from the start"},
 	{Name: "onion", Arg: "<ip:port|path>", Help: "SOCKS5 proxy for onion services"},
-	{Name: "onlynet", Arg: "<net>", Help: "Make connections over <net> only (ipv4, ipv6, onion, i2p, cjdns); may be repeated"},
+	{
+		Name: "onlynet", Arg: "<net>",
+		Help: "Make connections over <net> only (ipv4, ipv6, onion, i2p, cjdns); may be repeated",
+	},
 	{Name: "peerblockfilters", Help: "Serve BIP157 block filters to peers"},
 	{Name: "peerbloomfilters", Flags: unused, Help: "Serve bloom filters to peers"},
 	{Name: "peertimeout", Arg: "<n>", Flags: debug, Help: "Disconnect a silent peer after <n> seconds"},
@@ -41,5 +56,8 @@ var connection = []options.Option{
 	{Name: "txreconciliation", Flags: debug | unused, Help: "Announce transactions by reconciliation (BIP330)"},
 	{Name: "v2transport", Help: "Speak the encrypted transport of BIP324"},
 	{Name: "whitebind", Arg: "<[permissions@]addr>", Help: "Listen on this address and give its peers permissions"},
-	{Name: "whitelist", Arg: "<[permissions@]IP address or network>", Help: "Give peers from these addresses permissions; may be repeated"},
+	{
+		Name: "whitelist", Arg: "<[permissions@]IP address or network>",
+		Help: "Give peers from these addresses permissions; may be repeated",
+	},
 }

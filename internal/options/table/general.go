@@ -4,36 +4,76 @@ import "github.com/seed61375155/trawl/internal/options"
 
 // general is the daemon's data, storage and start-up.
 var general = []options.Option{
-	{Name: "alertnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when there is a warning; %s is replaced by its text"},
-	{Name: "allowignoredconf", Help: "Only warn about a configuration file in the data directory that is not read because another one is (default: 0)"},
-	{Name: "assumevalid", Arg: "<hex>", Help: "Skip script checks in ancestors of this block while it is in the best chain (0: check all; default: a block of the network)"},
-	{Name: "blockfilterindex", Arg: "<type>", Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)"},
-	{Name: "blocknotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when the best block changes, but not during the first download of the chain; %s is replaced by its hash"},
-	{Name: "blockreconstructionextratxn", Arg: "<n>", Flags: unused, Help: "Extra transactions to keep for rebuilding compact blocks"},
+	{
+		Name: "alertnotify", Arg: "<cmd>",
+		Help: "Run the shell command <cmd> when there is a warning; %s is replaced by its text",
+	},
+	{Name: "allowignoredconf", Help: "Only warn about a configuration file in the data directory that is not read " +
+		"because another one is (default: 0)"},
+	{Name: "assumevalid", Arg: "<hex>", Help: "Skip script checks in ancestors of this block while it is in the best " +
+		"chain (0: check all; default: a block of the network)"},
+	{
+		Name: "blockfilterindex", Arg: "<type>",
+		Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)",
+	},
+	{Name: "blocknotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when the best block changes, but not " +
+		"during the first download of the chain; %s is replaced by its hash"},
+	{
+		Name: "blockreconstructionextratxn", Arg: "<n>", Flags: unused,
+		Help: "Extra transactions to keep for rebuilding compact blocks",
+	},
 	{Name: "blocksdir", Arg: "<dir>", Help: "Keep the block files below <dir> (default: the data directory)"},
 	{Name: "blocksonly", Help: "Reject transactions from peers but those with the relay permission (default: 0)"},
 	{Name: "blocksxor", Help: "XOR the block files of a new data directory with a random key (default: 1)"},
 	{Name: "coinstatsindex", Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
-	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command line only (default: trawl.conf, or else bitcoin.conf)"},
+	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command " +
+		"line only (default: trawl.conf, or else bitcoin.conf)"},
 	{Name: "daemon", Help: "Run in the background (default: 0)"},
-	{Name: "daemonwait", Help: "Run in the background, and return when the node serves or has failed to start; implies -daemon (default: 0)"},
-	{Name: "datadir", Arg: "<dir>", Flags: noNegation, Help: "Keep all data below <dir>, which must exist (default: ~/.trawl)"},
-	{Name: "dbbatchsize", Arg: "<n>", Flags: debug | unused, Help: "Largest batch, in bytes, that is written to the database at once"},
+	{Name: "daemonwait", Help: "Run in the background, and return when the node serves or has failed to start; " +
+		"implies -daemon (default: 0)"},
+	{
+		Name: "datadir", Arg: "<dir>", Flags: noNegation,
+		Help: "Keep all data below <dir>, which must exist (default: ~/.trawl)",
+	},
+	{
+		Name: "dbbatchsize", Arg: "<n>", Flags: debug | unused,
+		Help: "Largest batch, in bytes, that is written to the database at once",
+	},
 	{Name: "dbcache", Arg: "<n>", Help: "Use up to <n> MiB of memory for the cache of unspent outputs (default: 450)"},
-	{Name: "debuglogfile", Arg: "<file>", Help: "Write the log to <file>, relative to the network's folder (default: debug.log); -nodebuglogfile for none"},
-	{Name: "filterlayout", Arg: "<layout>", Help: "What to keep beside block filters to find few scripts many times as fast, in 28 % more space: auto or probe an index of their elements, which probe uses for many scripts too; plain nothing (default: auto)"},
-	{Name: "includeconf", Arg: "<file>", Help: "Read <file> too, relative to the data directory; in configuration files only, not in an included one"},
-	{Name: "loadblock", Arg: "<file>", Help: "Load blocks from <file>, in the form of a blk file, at start; may be repeated"},
+	{Name: "debuglogfile", Arg: "<file>", Help: "Write the log to <file>, relative to the network's folder (default: " +
+		"debug.log); -nodebuglogfile for none"},
+	{Name: "filterlayout", Arg: "<layout>", Help: "What to keep beside block filters to find few scripts many times " +
+		"as fast, in 28 % more space: auto or probe an index of their elements, which probe uses for many scripts " +
+		"too; plain nothing (default: auto)"},
+	{
+		Name: "includeconf", Arg: "<file>",
+		Help: "Read <file> too, relative to the data directory; in configuration files only, not in an included one",
+	},
+	{
+		Name: "loadblock", Arg: "<file>",
+		Help: "Load blocks from <file>, in the form of a blk file, at start; may be repeated",
+	},
 	{Name: "maxmempool", Arg: "<n>", Help: "Keep the memory pool below <n> MB (default: 300)"},
 	{Name: "maxorphantx", Arg: "<n>", Flags: hidden},
 	{Name: "mempoolexpiry", Arg: "<n>", Help: "Drop transactions from the memory pool after <n> hours (default: 336)"},
 	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug, Help: "Work below which a chain is taken for incomplete"},
-	{Name: "par", Arg: "<n>", Help: "Threads for checking scripts; 0 for all cores, less than 0 to leave as many free (default: 0)"},
+	{
+		Name: "par", Arg: "<n>",
+		Help: "Threads for checking scripts; 0 for all cores, less than 0 to leave as many free (default: 0)",
+	},
 	{Name: "persistmempool", Help: "Save the memory pool at shutdown and load it at start (default: 1)"},
 	{Name: "persistmempoolv1", Help: "Save the memory pool in the format of old versions (default: 0)"},
-	{Name: "pid", Arg: "<file>", Help: "Write the process number to <file>, relative to the network's folder (default: trawld.pid)"},
-	{Name: "prune", Arg: "<n>", Help: "Delete old block files, to keep below <n> MiB; 1 for pruning by hand, 0 for none (default: 0)"},
-	{Name: "rangefilters", Help: "Keep a filter of all scripts of every 2,048 blocks beside the block filter index, so that rescans of wallets and scanblocks with filter_false_positives pass over most of the chain, in some 40 % more space (default: 0)"},
+	{
+		Name: "pid", Arg: "<file>",
+		Help: "Write the process number to <file>, relative to the network's folder (default: trawld.pid)",
+	},
+	{
+		Name: "prune", Arg: "<n>",
+		Help: "Delete old block files, to keep below <n> MiB; 1 for pruning by hand, 0 for none (default: 0)",
+	},
+	{Name: "rangefilters", Help: "Keep a filter of all scripts of every 2,048 blocks beside the block filter index, " +
+		"so that rescans of wallets and scanblocks with filter_false_positives pass over most of the chain, in some " +
+		"40 % more space (default: 0)"},
 	{Name: "reindex", Help: "Build the chain state and the indexes again from the block files"},
 	{Name: "reindex-chainstate", Help: "Build the chain state again from the block files"},
 	{Name: "settings", Arg: "<file>", Help: "File of the settings that calls change (default: settings.json)"},
@@ -45,20 +85,41 @@ var general = []options.Option{
 // blockCreation is about the blocks that generate calls make.
 var blockCreation = []options.Option{
 	{Name: "blockmaxweight", Arg: "<n>", Flags: debug, Help: "Largest weight of a block made here (default: 4000000)"},
-	{Name: "blockmintxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, of transactions in a block made here (default: 0.00000001)"},
-	{Name: "blockreservedweight", Arg: "<n>", Help: "Weight to keep free for the header and the coinbase transaction (default: 8000)"},
+	{
+		Name: "blockmintxfee", Arg: "<amt>",
+		Help: "Lowest fee rate, in BTC per kvB, of transactions in a block made here (default: 0.00000001)",
+	},
+	{
+		Name: "blockreservedweight", Arg: "<n>",
+		Help: "Weight to keep free for the header and the coinbase transaction (default: 8000)",
+	},
 	{Name: "blockversion", Arg: "<n>", Flags: debug, Help: "Version of blocks made here; regtest only"},
 }
 
 // relay is about transactions on their way.
 var relay = []options.Option{
-	{Name: "acceptnonstdtxn", Flags: debug, Help: "Relay and mine transactions that are not standard; test networks only (default: 0)"},
+	{
+		Name: "acceptnonstdtxn", Flags: debug,
+		Help: "Relay and mine transactions that are not standard; test networks only (default: 0)",
+	},
 	{Name: "bytespersigop", Help: "Virtual bytes that a signature operation counts for (default: 20)"},
 	{Name: "datacarrier", Help: "Relay and mine transactions that carry data (default: 1)"},
-	{Name: "datacarriersize", Help: "Largest size in bytes of the scripts by which a transaction carries data (default: 100000)"},
-	{Name: "dustrelayfee", Arg: "<amt>", Flags: debug, Help: "Fee rate, in BTC per kvB, that defines dust (default: 0.00003)"},
-	{Name: "incrementalrelayfee", Arg: "<amt>", Flags: debug, Help: "Fee rate, in BTC per kvB, that a replacement must add (default: 0.000001)"},
-	{Name: "minrelaytxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, of transactions to relay (default: 0.000001)"},
+	{
+		Name: "datacarriersize",
+		Help: "Largest size in bytes of the scripts by which a transaction carries data (default: 100000)",
+	},
+	{
+		Name: "dustrelayfee", Arg: "<amt>", Flags: debug,
+		Help: "Fee rate, in BTC per kvB, that defines dust (default: 0.00003)",
+	},
+	{
+		Name: "incrementalrelayfee", Arg: "<amt>", Flags: debug,
+		Help: "Fee rate, in BTC per kvB, that a replacement must add (default: 0.000001)",
+	},
+	{
+		Name: "minrelaytxfee", Arg: "<amt>",
+		Help: "Lowest fee rate, in BTC per kvB, of transactions to relay (default: 0.000001)",
+	},
 	{Name: "permitbaremultisig", Help: "Relay transactions with bare multisig outputs (default: 1)"},
 	{Name: "whitelistforcerelay", Help: "Give whitelisted peers the permission forcerelay by default"},
 	{Name: "whitelistrelay", Help: "Give whitelisted peers the permission relay by default"},

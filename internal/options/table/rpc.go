@@ -12,28 +12,52 @@ var zmq = []options.Option{
 	{Name: "zmqpubrawblockhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawblock that may wait"},
 	{Name: "zmqpubrawtx", Arg: "<address>", Flags: unused, Help: "Publish transactions at <address>"},
 	{Name: "zmqpubrawtxhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawtx that may wait"},
-	{Name: "zmqpubsequence", Arg: "<address>", Flags: unused, Help: "Publish what changes in the chain and the memory pool at <address>"},
+	{
+		Name: "zmqpubsequence", Arg: "<address>", Flags: unused,
+		Help: "Publish what changes in the chain and the memory pool at <address>",
+	},
 	{Name: "zmqpubsequencehwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubsequence that may wait"},
 }
 
 // rpc is the daemon's JSON-RPC server.
 var rpc = []options.Option{
 	{Name: "rest", Flags: unused, Help: "Answer public REST requests (default: 0)"},
-	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as 1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},
-	{Name: "rpcauth", Arg: "<userpw>", Flags: sensitive, Help: "User name and hashed password, <user>:<salt>$<hash>; may be repeated"},
-	{Name: "rpcbind", Arg: "<addr>[:port]", Flags: networkOnly, Help: "Listen for calls on this address; ignored without -rpcallowip; may be repeated (default: 127.0.0.1 and ::1)"},
-	{Name: "rpccookiefile", Arg: "<loc>", Help: "Put the cookie, a fresh password for each run, into <loc>, relative to the network's folder (default: .cookie); -norpccookiefile for none"},
-	{Name: "rpccookieperms", Arg: "<readable-by>", Help: "Who may read the cookie: owner, group or all (default: owner)"},
-	{Name: "rpccheckorigin", Help: "Refuse calls that web pages make: those with a foreign Origin, or with a Host that is neither an address nor localhost (default: 0)"},
+	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as " +
+		"1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},
+	{
+		Name: "rpcauth", Arg: "<userpw>", Flags: sensitive,
+		Help: "User name and hashed password, <user>:<salt>$<hash>; may be repeated",
+	},
+	{Name: "rpcbind", Arg: "<addr>[:port]", Flags: networkOnly, Help: "Listen for calls on this address; ignored " +
+		"without -rpcallowip; may be repeated (default: 127.0.0.1 and ::1)"},
+	{Name: "rpccookiefile", Arg: "<loc>", Help: "Put the cookie, a fresh password for each run, into <loc>, relative " +
+		"to the network's folder (default: .cookie); -norpccookiefile for none"},
+	{
+		Name: "rpccookieperms", Arg: "<readable-by>",
+		Help: "Who may read the cookie: owner, group or all (default: owner)",
+	},
+	{Name: "rpccheckorigin", Help: "Refuse calls that web pages make: those with a foreign Origin, or with a Host " +
+		"that is neither an address nor localhost (default: 0)"},
 	{Name: "rpcdoccheck", Flags: debug | unused, Help: "Check results against the documentation"},
 	{Name: "rpcpassword", Arg: "<pw>", Flags: sensitive, Help: "Password for calls"},
-	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Listen for calls on <port> (default: 8332, testnet: 18332, testnet4: 48332, signet: 38332, regtest: 18443)"},
-	{Name: "rpcservertimeout", Arg: "<n>", Flags: debug, Help: "Close silent connections after <n> seconds (default: 30)"},
+	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Listen for calls on <port> (default: 8332, testnet: " +
+		"18332, testnet4: 48332, signet: 38332, regtest: 18443)"},
+	{
+		Name: "rpcservertimeout", Arg: "<n>", Flags: debug,
+		Help: "Close silent connections after <n> seconds (default: 30)",
+	},
 	{Name: "rpcthreads", Arg: "<n>", Help: "Calls to serve at the same time (default: 16)"},
-	{Name: "rpcunix", Arg: "<path>", Help: "Answer calls on a socket in the file system too, at <path>, relative to the network's folder; only its owner may use it, with the same logins"},
+	{Name: "rpcunix", Arg: "<path>", Help: "Answer calls on a socket in the file system too, at <path>, relative to " +
+		"the network's folder; only its owner may use it, with the same logins"},
 	{Name: "rpcuser", Arg: "<user>", Flags: sensitive, Help: "User name for calls"},
-	{Name: "rpcwhitelist", Arg: "<whitelist>", Help: "Methods a user may call, <user>:<method>,<method>; several for one user are intersected"},
-	{Name: "rpcwhitelistdefault", Help: "Refuse everything to users without -rpcwhitelist (default: 1 if any user has one)"},
+	{
+		Name: "rpcwhitelist", Arg: "<whitelist>",
+		Help: "Methods a user may call, <user>:<method>,<method>; several for one user are intersected",
+	},
+	{
+		Name: "rpcwhitelistdefault",
+		Help: "Refuse everything to users without -rpcwhitelist (default: 1 if any user has one)",
+	},
 	{Name: "rpcworkqueue", Arg: "<n>", Help: "Calls that may wait (default: 64)"},
 	{Name: "server", Help: "Answer JSON-RPC calls (default: 1)"},
 }

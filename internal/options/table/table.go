@@ -68,15 +68,34 @@ var help = []options.Option{
 
 // chain selects the network, for both programs.
 var chain = []options.Option{
-	{Name: "chain", Arg: "<chain>", Help: "Use the network <chain>: main, test, testnet4, signet or regtest (default: main)"},
-	{Name: "asert", Flags: debug, Help: "Let the targets of blocks follow their times; dialect qbit, regtest only (default: 0)"},
-	{Name: "dialect", Arg: "<name>", Flags: noNegation | needsValue, Help: "Use the networks of <name>: bitcoin, or qbit, whose chains pay to P2MR outputs; command line only (default: bitcoin, or the end of the program's name as in trawld-qbit)"},
+	{
+		Name: "chain", Arg: "<chain>",
+		Help: "Use the network <chain>: main, test, testnet4, signet or regtest (default: main)",
+	},
+	{
+		Name: "asert", Flags: debug,
+		Help: "Let the targets of blocks follow their times; dialect qbit, regtest only (default: 0)",
+	},
+	{Name: "dialect", Arg: "<name>", Flags: noNegation | needsValue, Help: "Use the networks of <name>: bitcoin, or " +
+		"qbit, whose chains pay to P2MR outputs; command line only (default: bitcoin, or the end of the program's " +
+		"name as in trawld-qbit)"},
 	{Name: "p2mronly", Flags: debug, Help: "Allow P2MR outputs alone; dialect qbit, regtest only (default: 1)"},
-	{Name: "regtest", Flags: debug, Help: "Use a private chain whose blocks are made on demand; the same as -chain=regtest"},
+	{
+		Name: "regtest", Flags: debug,
+		Help: "Use a private chain whose blocks are made on demand; the same as -chain=regtest",
+	},
 	{Name: "signet", Help: "Use the signet, whose blocks are signed; the same as -chain=signet"},
-	{Name: "signetchallenge", Arg: "<hex>", Flags: noNegation, Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet"},
-	{Name: "signetseednode", Arg: "<host>", Flags: noNegation | unused, Help: "Find peers of the signet through <host>; may be repeated (default: those of the public signet)"},
-	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, bip34, dersig, cltv, csv, or with the dialect qbit also cadence, auxpowcommitment, outerwitness, p2mr, p2mrweightv2, futuretime) at <height>; regtest only"},
+	{
+		Name: "signetchallenge", Arg: "<hex>", Flags: noNegation,
+		Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet",
+	},
+	{
+		Name: "signetseednode", Arg: "<host>", Flags: noNegation | unused,
+		Help: "Find peers of the signet through <host>; may be repeated (default: those of the public signet)",
+	},
+	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, " +
+		"bip34, dersig, cltv, csv, or with the dialect qbit also cadence, auxpowcommitment, outerwitness, p2mr, " +
+		"p2mrweightv2, futuretime) at <height>; regtest only"},
 	{Name: "testnet", Help: "Use the test network of 2011, which is going away; the same as -chain=test"},
 	{Name: "testnet4", Help: "Use the test network of 2024; the same as -chain=testnet4"},
 	{Name: "vbparams", Arg: "<deployment>:<start>:<end>[:<min_activation_height>]", Flags: debug, Help: "Set when and where signalling for <deployment> counts; regtest only"},

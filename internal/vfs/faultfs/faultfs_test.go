@@ -85,7 +85,9 @@ func TestPowerLoss(t *testing.T) {
 		{"overwritten and removed", []step{write("a", "new", false), remove("a")}, []string{"old", "new", "-"}},
 		{"made again", []step{remove("a"), syncDir, write("a", "new", true)}, []string{"-", "new"}},
 		{"made again and synced", []step{remove("a"), write("a", "new", true), syncDir}, []string{"new"}},
-		{"in a folder", []step{remove("a"), syncDir, mkdir("sub"), write("sub/b", "x", true), rename("sub/b", "a")}, []string{"-", "x"}},
+		{"in a folder", []step{
+			remove("a"), syncDir, mkdir("sub"), write("sub/b", "x", true), rename("sub/b", "a"),
+		}, []string{"-", "x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

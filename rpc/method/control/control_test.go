@@ -57,7 +57,8 @@ func TestHelp(t *testing.T) {
 	if got := call(t, table, "help", `[null]`); got != `{"code":-3,"message":"JSON value of type null is not of expected type string"}` {
 		t.Errorf("got %s", got)
 	}
-	if got := call(t, table, "help", `["dump_all_command_conversions"]`); !strings.HasPrefix(got, `[["getrpcinfo"`) && !strings.Contains(got, `["help",0,"command",true],["stop",0,"wait",false]`) {
+	if got := call(t, table, "help", `["dump_all_command_conversions"]`); !strings.HasPrefix(got, `[["getrpcinfo"`) &&
+		!strings.Contains(got, `["help",0,"command",true],["stop",0,"wait",false]`) {
 		t.Errorf("got %s", got)
 	}
 	if got := call(t, table, "help", `["nosuch"]`); got != `"help: unknown command: nosuch"` {
@@ -88,7 +89,9 @@ func TestTimes(t *testing.T) {
 		if got := call(t, table, "uptime", `[]`); got != "90" {
 			t.Errorf("uptime: %s", got)
 		}
-		set := newTable(t, control.Node{Started: time.Now(), Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		set := newTable(
+			t, control.Node{Started: time.Now(), Now: func() time.Time { return time.Now().Add(time.Hour) }},
+		)
 		if got := call(t, set, "uptime", `[]`); got != "3600" {
 			t.Errorf("uptime by the node's clock: %s", got)
 		}

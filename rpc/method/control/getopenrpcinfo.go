@@ -23,12 +23,15 @@ func openRPC(name, category string) command.Command {
 					{Type: command.String, Key: "title", Help: "Name of the service"},
 					{Type: command.String, Key: "version", Help: "Version of the service"},
 				}},
-				{Type: command.Array, Key: "methods", Help: "The methods, by category and name", Inner: []command.Result{
-					{Type: command.Object, Inner: []command.Result{
-						{Type: command.String, Key: "name", Help: "Name of the method"},
-						{Type: command.Elision, Help: "and what the specification says of method objects"},
-					}},
-				}},
+				{
+					Type: command.Array, Key: "methods", Help: "The methods, by category and name",
+					Inner: []command.Result{
+						{Type: command.Object, Inner: []command.Result{
+							{Type: command.String, Key: "name", Help: "Name of the method"},
+							{Type: command.Elision, Help: "and what the specification says of method objects"},
+						}},
+					},
+				},
 			}},
 		},
 		Examples: []string{`[]`},

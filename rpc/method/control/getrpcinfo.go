@@ -24,12 +24,18 @@ func getRPCInfo(n Node) command.Command {
 		Summary:  "Returns what the RPC server is doing.",
 		Results: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
-				{Type: command.Array, Key: "active_commands", Help: "The calls that run, this one included", Inner: []command.Result{
-					{Type: command.Object, Inner: []command.Result{
-						{Type: command.String, Key: "method", Help: "The method's name"},
-						{Type: command.Number, Key: "duration", Help: "How long it has been running, in microseconds"},
-					}},
-				}},
+				{
+					Type: command.Array, Key: "active_commands", Help: "The calls that run, this one included",
+					Inner: []command.Result{
+						{Type: command.Object, Inner: []command.Result{
+							{Type: command.String, Key: "method", Help: "The method's name"},
+							{
+								Type: command.Number, Key: "duration",
+								Help: "How long it has been running, in microseconds",
+							},
+						}},
+					},
+				},
 				{Type: command.String, Key: "logpath", Help: "The whole path of the log file"},
 			}},
 		},

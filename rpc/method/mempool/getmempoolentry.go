@@ -31,11 +31,17 @@ func entryResults() []command.Result {
 			{Type: command.Amount, Key: "base", Help: "its fee"},
 			{Type: command.Amount, Key: "modified", Help: "the fee with what prioritisetransaction added"},
 			{Type: command.Amount, Key: "ancestor", Help: "modified fees of those it depends on, itself included"},
-			{Type: command.Amount, Key: "descendant", Help: "modified fees of those that depend on it, itself included"},
+			{
+				Type: command.Amount, Key: "descendant",
+				Help: "modified fees of those that depend on it, itself included",
+			},
 		}},
 		{Type: command.Array, Key: "depends", Help: "those that it spends from", Inner: ids},
 		{Type: command.Array, Key: "spentby", Help: "those that spend from it", Inner: ids},
-		{Type: command.Bool, Key: "bip125-replaceable", Help: "whether it, or one that it depends on, asks to be replaceable"},
+		{
+			Type: command.Bool, Key: "bip125-replaceable",
+			Help: "whether it, or one that it depends on, asks to be replaceable",
+		},
 		{Type: command.Bool, Key: "unbroadcast", Help: "whether it is of our own and no peer has asked for it yet"},
 	}
 }
@@ -119,10 +125,15 @@ func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.C
 		Summary:  "Returns " + what + ".",
 		Params: []command.Param{
 			{Name: "txid", Type: command.Hex, Help: "its id"},
-			{Name: "verbose", Type: command.Bool, Default: "false", Help: "true for an object with details, false for a list of ids"},
+			{
+				Name: "verbose", Type: command.Bool, Default: "false",
+				Help: "true for an object with details, false for a list of ids",
+			},
 		},
 		Results: []command.Result{
-			{Type: command.Array, When: "for verbose = false", Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}}},
+			{Type: command.Array, When: "for verbose = false", Inner: []command.Result{
+				{Type: command.Hex, Help: "id of a transaction"},
+			}},
 			{Type: command.UserKeys, When: "for verbose = true", Inner: []command.Result{
 				{Type: command.Object, Key: "txid", Help: "details of a transaction", Inner: entryResults()},
 			}},

@@ -23,7 +23,10 @@ func getMempoolInfo(d *Deps) command.Command {
 			{Type: command.Number, Key: "maxmempool", Help: "bytes of memory that may be used"},
 			{Type: command.Amount, Key: "mempoolminfee", Help: "least fee of a transaction for 1000 virtual bytes"},
 			{Type: command.Amount, Key: "minrelaytxfee", Help: "least fee to be relayed for 1000 virtual bytes"},
-			{Type: command.Amount, Key: "incrementalrelayfee", Help: "what a replacement must pay more for 1000 virtual bytes"},
+			{
+				Type: command.Amount, Key: "incrementalrelayfee",
+				Help: "what a replacement must pay more for 1000 virtual bytes",
+			},
 			{Type: command.Number, Key: "unbroadcastcount", Help: "transactions that no peer has asked for yet"},
 			{Type: command.Bool, Key: "fullrbf", Help: "whether any transaction may be replaced"},
 			{Type: command.Bool, Key: "permitbaremultisig", Help: "whether bare multisig outputs are relayed"},

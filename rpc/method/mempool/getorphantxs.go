@@ -20,7 +20,9 @@ func getOrphanTxs(d *Deps) command.Command {
 		{Type: command.Number, Key: "bytes", Help: "its serialized size"},
 		{Type: command.Number, Key: "vsize", Help: "its virtual size"},
 		{Type: command.Number, Key: "weight", Help: "its weight"},
-		{Type: command.Array, Key: "from", Help: "the peer that sent it", Inner: []command.Result{{Type: command.Number, Help: "id of a peer"}}},
+		{Type: command.Array, Key: "from", Help: "the peer that sent it", Inner: []command.Result{
+			{Type: command.Number, Help: "id of a peer"},
+		}},
 	}
 	return command.Command{
 		Name:     "getorphantxs",
@@ -31,11 +33,19 @@ func getOrphanTxs(d *Deps) command.Command {
 			Help: "0 for a list of ids, 1 for objects with details, 2 for those with the transactions",
 		}},
 		Results: []command.Result{
-			{Type: command.Array, When: "for verbosity = 0", Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}}},
-			{Type: command.Array, When: "for verbosity = 1", Inner: []command.Result{{Type: command.Object, Inner: orphan}}},
-			{Type: command.Array, When: "for verbosity = 2", Inner: []command.Result{{Type: command.Object, Inner: append(
-				orphan[:len(orphan):len(orphan)], command.Result{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
-			)}}},
+			{Type: command.Array, When: "for verbosity = 0", Inner: []command.Result{
+				{Type: command.Hex, Help: "id of a transaction"},
+			}},
+			{Type: command.Array, When: "for verbosity = 1", Inner: []command.Result{
+				{Type: command.Object, Inner: orphan},
+			}},
+			{Type: command.Array, When: "for verbosity = 2", Inner: []command.Result{{
+				Type: command.Object,
+				Inner: append(
+					orphan[:len(orphan):len(orphan)],
+					command.Result{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
+				),
+			}}},
 		},
 		Examples: []string{`[2]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.orphans(ctx, a) },

@@ -18,8 +18,14 @@ func getRawMempool(d *Deps) command.Command {
 		Category: command.Blockchain,
 		Summary:  "Returns the transactions of the memory pool.",
 		Params: []command.Param{
-			{Name: "verbose", Type: command.Bool, Default: "false", Help: "true for an object with details, false for a list of ids"},
-			{Name: "mempool_sequence", Type: command.Bool, Default: "false", Help: "return the pool's sequence number with the list"},
+			{
+				Name: "verbose", Type: command.Bool, Default: "false",
+				Help: "true for an object with details, false for a list of ids",
+			},
+			{
+				Name: "mempool_sequence", Type: command.Bool, Default: "false",
+				Help: "return the pool's sequence number with the list",
+			},
 		},
 		Results: []command.Result{
 			{Type: command.Array, When: "for verbose = false", Inner: ids},

@@ -24,11 +24,14 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 				{Name: "vout", Type: command.Number, Help: "number of its output"},
 			}},
 		}}},
-		Results: []command.Result{{Type: command.Array, Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
-			{Type: command.Hex, Key: "txid", Help: "as given"},
-			{Type: command.Number, Key: "vout", Help: "as given"},
-			{Type: command.Hex, Key: "spendingtxid", Optional: true, Help: "id of the transaction that spends it"},
-		}}}}},
+		Results: []command.Result{{Type: command.Array, Inner: []command.Result{{
+			Type: command.Object,
+			Inner: []command.Result{
+				{Type: command.Hex, Key: "txid", Help: "as given"},
+				{Type: command.Number, Key: "vout", Help: "as given"},
+				{Type: command.Hex, Key: "spendingtxid", Optional: true, Help: "id of the transaction that spends it"},
+			},
+		}}}},
 		Examples: []string{`[[{"txid": "a08e6907dbbd3d809776dbfc5d82e371b764ed838b5655e72f463568df1aadf0", "vout": 3}]]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.spending(ctx, a) },
 	}

@@ -153,7 +153,9 @@ func readTxs(list *jsontree.Value, check func(*wire.MsgTx) error) ([]*wire.MsgTx
 	return txs, nil
 }
 
-var errPackageSize = command.Errorf(command.InvalidParameter, "Array must contain between 1 and %d transactions.", maxPackage)
+var errPackageSize = command.Errorf(
+	command.InvalidParameter, "Array must contain between 1 and %d transactions.", maxPackage,
+)
 
 // virtualSize is the size of a transaction without what its signature operations
 // add.
@@ -190,9 +192,15 @@ func newFees(r *messages.TxResult) *feesOf {
 var feesResult = command.Result{
 	Type: command.Object, Key: "fees", Optional: true, Help: "what it pays", Inner: []command.Result{
 		{Type: command.Amount, Key: "base", Help: "its fee"},
-		{Type: command.Amount, Key: "effective-feerate", Optional: true, Help: "the rate it was judged by, for 1000 virtual bytes"},
-		{Type: command.Array, Key: "effective-includes", Optional: true, Help: "the transactions that the rate is of", Inner: []command.Result{
-			{Type: command.Hex, Help: "witness id"},
-		}},
+		{
+			Type: command.Amount, Key: "effective-feerate", Optional: true,
+			Help: "the rate it was judged by, for 1000 virtual bytes",
+		},
+		{
+			Type: command.Array, Key: "effective-includes", Optional: true, Help: "the transactions that the rate is of",
+			Inner: []command.Result{
+				{Type: command.Hex, Help: "witness id"},
+			},
+		},
 	},
 }

@@ -178,7 +178,9 @@ func TestSendRawTransaction(t *testing.T) {
 // testmempoolaccept tells of all transactions up to the first that pays too much.
 func TestTestMempoolAccept(t *testing.T) {
 	r := newRig(t)
-	good := messages.TxResult{Known: true, VSize: 100, Fee: 20_000_000, Rate: 200_000_000, RateOf: []chainhash.Hash{{5}}}
+	good := messages.TxResult{
+		Known: true, VSize: 100, Fee: 20_000_000, Rate: 200_000_000, RateOf: []chainhash.Hash{{5}},
+	}
 	r.result = messages.PackageResult{Results: []messages.TxResult{good}}
 	got := r.call("testmempoolaccept", `[["`+someTx+`"]]`)
 	if !strings.HasSuffix(got, `"allowed":false,"reject-reason":"max-fee-exceeded"}]`) {
@@ -209,7 +211,9 @@ func TestGetRawMempool(t *testing.T) {
 	if got := r.call("getrawmempool", `[true]`); got != `{}` {
 		t.Error(got)
 	}
-	r.txs = []messages.PoolTx{{ID: chainhash.Hash{5}, VSize: 100, Fee: 1000, Ancestors: 1, Descendants: 1, Depends: []chainhash.Hash{{6}}}}
+	r.txs = []messages.PoolTx{
+		{ID: chainhash.Hash{5}, VSize: 100, Fee: 1000, Ancestors: 1, Descendants: 1, Depends: []chainhash.Hash{{6}}},
+	}
 	if got := r.call("getrawmempool", `[false, true]`); got != `{"txids":["`+someID+`"],"mempool_sequence":7}` {
 		t.Error(got)
 	}

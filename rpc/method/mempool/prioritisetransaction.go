@@ -47,7 +47,8 @@ func prioritiseTransaction(d *Deps) command.Command {
 			_, err = ask.Ask(ctx, d.Pool, messages.PrioritiseTx{ID: id, Delta: delta})
 			if errors.Is(err, messages.ErrTxDust) {
 				return nil, command.Error{
-					Code: command.InvalidParameter, Message: "Priority is not supported for transactions with dust outputs.",
+					Code:    command.InvalidParameter,
+					Message: "Priority is not supported for transactions with dust outputs.",
 				}
 			}
 			return err == nil, err
@@ -61,11 +62,17 @@ func getPrioritisedTransactions(d *Deps) command.Command {
 		Category: command.Mining,
 		Summary:  "Returns what prioritisetransaction did.",
 		Results: []command.Result{{Type: command.UserKeys, Inner: []command.Result{
-			{Type: command.Object, Key: "transactionid", Help: "by the ids of the transactions", Inner: []command.Result{
-				{Type: command.Number, Key: "fee_delta", Help: "what was added to its fee, in the smallest unit"},
-				{Type: command.Bool, Key: "in_mempool", Help: "whether it is in the pool"},
-				{Type: command.Number, Key: "modified_fee", Optional: true, Help: "the fee with it, of one in the pool"},
-			}},
+			{
+				Type: command.Object, Key: "transactionid", Help: "by the ids of the transactions",
+				Inner: []command.Result{
+					{Type: command.Number, Key: "fee_delta", Help: "what was added to its fee, in the smallest unit"},
+					{Type: command.Bool, Key: "in_mempool", Help: "whether it is in the pool"},
+					{
+						Type: command.Number, Key: "modified_fee", Optional: true,
+						Help: "the fee with it, of one in the pool",
+					},
+				},
+			},
 		}}},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {

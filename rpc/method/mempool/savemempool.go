@@ -43,14 +43,18 @@ func importMempool(d *Deps) command.Command {
 	return command.Command{
 		Name:     "importmempool",
 		Category: command.Blockchain,
-		Summary:  "Adds the transactions of a mempool.dat file to the memory pool. What else the file says should not be taken over from strangers.",
+		Summary: "Adds the transactions of a mempool.dat file to the memory pool. What else the file says should " +
+			"not be taken over from strangers.",
 		Params: []command.Param{
 			{Name: "filepath", Type: command.String, Help: "the file"},
-			{Name: "options", Type: command.NamedOptions, Optional: true, Help: "what to take over from the file", Inner: []command.Param{
-				flag("use_current_time", "true", "transactions count as coming now, not when the file says"),
-				flag("apply_fee_delta_priority", "false", "take over what prioritisetransaction did"),
-				flag("apply_unbroadcast_set", "false", "take over which transactions no peer has asked for"),
-			}},
+			{
+				Name: "options", Type: command.NamedOptions, Optional: true, Help: "what to take over from the file",
+				Inner: []command.Param{
+					flag("use_current_time", "true", "transactions count as coming now, not when the file says"),
+					flag("apply_fee_delta_priority", "false", "take over what prioritisetransaction did"),
+					flag("apply_unbroadcast_set", "false", "take over which transactions no peer has asked for"),
+				},
+			},
 		},
 		Results:  []command.Result{{Type: command.Object}},
 		Examples: []string{`["/path/to/mempool.dat"]`},
@@ -65,7 +69,9 @@ func importMempool(d *Deps) command.Command {
 				name string
 				to   *bool
 			}{
-				{"use_current_time", &now}, {"apply_fee_delta_priority", &q.Deltas}, {"apply_unbroadcast_set", &q.Unbroadcast},
+				{"use_current_time", &now},
+				{"apply_fee_delta_priority", &q.Deltas},
+				{"apply_unbroadcast_set", &q.Unbroadcast},
 			} {
 				if v := a.Value(1).Get(option.name); !v.IsNull() {
 					if *option.to, err = v.AsBool(); err != nil {
@@ -76,7 +82,9 @@ func importMempool(d *Deps) command.Command {
 			q.KeepTimes = !now
 			if _, err := ask.Ask(ctx, d.Pool, q); err != nil {
 				if errors.Is(err, messages.ErrPoolFile) {
-					return nil, command.Error{Code: command.MiscError, Message: "Unable to import mempool file, see debug.log for details."}
+					return nil, command.Error{
+						Code: command.MiscError, Message: "Unable to import mempool file, see debug.log for details.",
+					}
 				}
 				return nil, err
 			}

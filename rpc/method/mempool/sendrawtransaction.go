@@ -13,7 +13,8 @@ func sendRawTransaction(d *Deps) command.Command {
 	return command.Command{
 		Name:     "sendrawtransaction",
 		Category: command.RawTransactions,
-		Summary:  "Puts a transaction into the pool and announces it to all peers, which tells them that it comes from here.",
+		Summary: "Puts a transaction into the pool and announces it to all peers, which tells them that it comes " +
+			"from here.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			maxFeeRateParam, burnParam,

@@ -22,7 +22,8 @@ func submitPackage(d *Deps) command.Command {
 			"else together, so that the child pays for its parents.",
 		Params: []command.Param{
 			{
-				Name: "package", Type: command.Array, Help: "serialized transactions, the child last; no parent may depend on another",
+				Name: "package", Type: command.Array,
+				Help:  "serialized transactions, the child last; no parent may depend on another",
 				Inner: []command.Param{{Name: "rawtx", Type: command.Hex, Optional: true, Help: "a transaction"}},
 			},
 			maxFeeRateParam, burnParam,
@@ -32,15 +33,21 @@ func submitPackage(d *Deps) command.Command {
 			{Type: command.UserKeys, Key: "tx-results", Help: "by the ids with witnesses", Inner: []command.Result{
 				{Type: command.Object, Key: "wtxid", Inner: []command.Result{
 					{Type: command.Hex, Key: "txid", Help: "its id"},
-					{Type: command.Hex, Key: "other-wtxid", Optional: true, Help: "it is in the pool with other witnesses"},
+					{
+						Type: command.Hex, Key: "other-wtxid", Optional: true,
+						Help: "it is in the pool with other witnesses",
+					},
 					{Type: command.Number, Key: "vsize", Optional: true, Help: "its virtual size"},
 					feesResult,
 					{Type: command.String, Key: "error", Optional: true, Help: "why it was refused"},
 				}},
 			}},
-			{Type: command.Array, Key: "replaced-transactions", Optional: true, Help: "what left the pool for it", Inner: []command.Result{
-				{Type: command.Hex, Help: "id"},
-			}},
+			{
+				Type: command.Array, Key: "replaced-transactions", Optional: true, Help: "what left the pool for it",
+				Inner: []command.Result{
+					{Type: command.Hex, Help: "id"},
+				},
+			},
 		}}},
 		Examples: []string{`[["rawparent1", "rawparent2", "rawchild"]]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.submit(ctx, a) },

@@ -25,18 +25,27 @@ func testMempoolAccept(d *Deps) command.Command {
 			},
 			maxFeeRateParam,
 		},
-		Results: []command.Result{{Type: command.Array, Help: "in the order of the transactions", Inner: []command.Result{
-			{Type: command.Object, Inner: []command.Result{
-				{Type: command.Hex, Key: "txid", Help: "its id"},
-				{Type: command.Hex, Key: "wtxid", Help: "its id with witnesses"},
-				{Type: command.String, Key: "package-error", Optional: true, Help: "what is wrong with the package"},
-				{Type: command.Bool, Key: "allowed", Optional: true, Help: "whether it would be accepted; missing where it was not looked at to the end"},
-				{Type: command.Number, Key: "vsize", Optional: true, Help: "its virtual size"},
-				feesResult,
-				{Type: command.String, Key: "reject-reason", Optional: true, Help: "why it would not"},
-				{Type: command.String, Key: "reject-details", Optional: true, Help: "the same in more words"},
-			}},
-		}}},
+		Results: []command.Result{{
+			Type: command.Array, Help: "in the order of the transactions",
+			Inner: []command.Result{
+				{Type: command.Object, Inner: []command.Result{
+					{Type: command.Hex, Key: "txid", Help: "its id"},
+					{Type: command.Hex, Key: "wtxid", Help: "its id with witnesses"},
+					{
+						Type: command.String, Key: "package-error", Optional: true,
+						Help: "what is wrong with the package",
+					},
+					{
+						Type: command.Bool, Key: "allowed", Optional: true,
+						Help: "whether it would be accepted; missing where it was not looked at to the end",
+					},
+					{Type: command.Number, Key: "vsize", Optional: true, Help: "its virtual size"},
+					feesResult,
+					{Type: command.String, Key: "reject-reason", Optional: true, Help: "why it would not"},
+					{Type: command.String, Key: "reject-details", Optional: true, Help: "the same in more words"},
+				}},
+			},
+		}},
 		Examples: []string{`[["signedhex"]]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.test(ctx, a) },
 	}

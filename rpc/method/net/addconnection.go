@@ -20,7 +20,10 @@ func addConnection(d *Deps) command.Command {
 		Summary:  "Makes a connection of a type to a node, for tests.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "address and port of the node"},
-			{Name: "connection_type", Type: command.String, Help: "outbound-full-relay, block-relay-only, addr-fetch or feeler"},
+			{
+				Name: "connection_type", Type: command.String,
+				Help: "outbound-full-relay, block-relay-only, addr-fetch or feeler",
+			},
 			{Name: "v2transport", Type: command.Bool, Help: "speak the encrypted transport (BIP324)"},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{

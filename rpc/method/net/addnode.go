@@ -12,7 +12,8 @@ func addNode(d *Deps) command.Command {
 	cmd := command.Command{
 		Name:     "addnode",
 		Category: command.Network,
-		Summary: "Adds a node to the list of those that the node stays connected to, or takes it out, or connects to a node once.\n" +
+		Summary: "Adds a node to the list of those that the node stays connected to, or takes it out, or connects to " +
+			"a node once.\n" +
 			"Nodes of the list are not disconnected for what they do and need not offer blocks.",
 		Params: []command.Param{
 			{Name: "node", Type: command.String, Help: "address of the node, with or without a port"},
@@ -62,7 +63,9 @@ var errNoV2 = command.Error{
 
 // nodeErrors are what clients are told of added nodes.
 var nodeErrors = []command.KnownError{
-	{Err: messages.ErrNodeAdded, As: command.Error{Code: command.NodeAlreadyAdded, Message: "Error: Node already added"}},
+	{Err: messages.ErrNodeAdded, As: command.Error{
+		Code: command.NodeAlreadyAdded, Message: "Error: Node already added",
+	}},
 	{Err: messages.ErrNodeNotAdded, As: command.Error{
 		Code: command.NodeNotAdded, Message: "Error: Node could not be removed. It has not been added previously.",
 	}},

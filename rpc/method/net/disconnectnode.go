@@ -15,7 +15,10 @@ func disconnectNode(d *Deps) command.Command {
 		Summary: "Ends the connection to a peer at once, named by address or by id.\n" +
 			"To name it by id, leave the address empty or use the named argument.",
 		Params: []command.Param{
-			{Name: "address", Type: command.String, Default: "fallback to nodeid", Help: "address and port of the peer, as getpeerinfo shows it"},
+			{
+				Name: "address", Type: command.String, Default: "fallback to nodeid",
+				Help: "address and port of the peer, as getpeerinfo shows it",
+			},
 			{Name: "nodeid", Type: command.Number, Default: "fallback to address", Help: "id of the peer"},
 		},
 		Results:  []command.Result{{Type: command.Null}},

@@ -11,7 +11,8 @@ func getAddedNodeInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getaddednodeinfo",
 		Category: command.Network,
-		Summary:  "Returns the nodes that were added with addnode, or one of them.\nNodes that were tried once are not among them.",
+		Summary: "Returns the nodes that were added with addnode, or one of them.\nNodes that were tried once are " +
+			"not among them.",
 		Params: []command.Param{
 			{Name: "node", Type: command.String, Default: "all nodes", Help: "show only this node"},
 		},

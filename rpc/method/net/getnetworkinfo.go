@@ -79,11 +79,17 @@ var networkInfoResults = []command.Result{
 			{Type: command.Bool, Key: "limited", Help: "whether it is left out"},
 			{Type: command.Bool, Key: "reachable", Help: "whether it is used"},
 			{Type: command.String, Key: "proxy", Help: "host and port of the proxy in use, if any"},
-			{Type: command.Bool, Key: "proxy_randomize_credentials", Help: "whether each connection logs in to the proxy anew"},
+			{
+				Type: command.Bool, Key: "proxy_randomize_credentials",
+				Help: "whether each connection logs in to the proxy anew",
+			},
 		}},
 	}},
 	{Type: command.Amount, Key: "relayfee", Help: "least fee of transactions passed on, for 1000 virtual bytes"},
-	{Type: command.Amount, Key: "incrementalfee", Help: "least fee by which a transaction replaces others, for 1000 virtual bytes"},
+	{
+		Type: command.Amount, Key: "incrementalfee",
+		Help: "least fee by which a transaction replaces others, for 1000 virtual bytes",
+	},
 	{Type: command.Array, Key: "localaddresses", Help: "where the node can be reached", Inner: []command.Result{
 		{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "address", Help: "the address"},

@@ -74,7 +74,10 @@ var peerResults = []command.Result{
 	{Type: command.String, Key: "addr", Help: "address and port of the peer"},
 	{Type: command.String, Key: "addrbind", Optional: true, Help: "own address and port of the connection"},
 	{Type: command.String, Key: "addrlocal", Optional: true, Help: "own address as the peer sees it"},
-	{Type: command.String, Key: "network", Help: "network of the address (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)"},
+	{
+		Type: command.String, Key: "network",
+		Help: "network of the address (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)",
+	},
 	{Type: command.Hex, Key: "services", Help: "services that the peer offers, as bits"},
 	{
 		Type: command.Array, Key: "servicesnames", Help: "services that the peer offers",
@@ -98,7 +101,10 @@ var peerResults = []command.Result{
 	{Type: command.Bool, Key: "bip152_hb_to", Help: "whether the peer is to send compact blocks unasked"},
 	{Type: command.Bool, Key: "bip152_hb_from", Help: "whether the peer wants compact blocks unasked"},
 	{Type: command.Number, Key: "startingheight", Help: "height of the peer's chain when it connected"},
-	{Type: command.Number, Key: "presynced_headers", Help: "height that a check of a chain's work has come to, -1 without one"},
+	{
+		Type: command.Number, Key: "presynced_headers",
+		Help: "height that a check of a chain's work has come to, -1 without one",
+	},
 	{Type: command.Number, Key: "synced_headers", Help: "height of the last header in common"},
 	{Type: command.Number, Key: "synced_blocks", Help: "height of the last block in common"},
 	{
@@ -112,14 +118,23 @@ var peerResults = []command.Result{
 		Type: command.Array, Key: "permissions", Help: "what the peer is allowed beyond others",
 		Inner: []command.Result{{Type: command.String, Key: "permission_type", Help: "name of a permission"}},
 	},
-	{Type: command.Amount, Key: "minfeefilter", Help: "least fee of transactions that the peer takes, for 1000 virtual bytes"},
+	{
+		Type: command.Amount, Key: "minfeefilter",
+		Help: "least fee of transactions that the peer takes, for 1000 virtual bytes",
+	},
 	{Type: command.UserKeys, Key: "bytessent_per_msg", Inner: []command.Result{
 		{Type: command.Number, Key: "msg", Help: "bytes sent in messages of this name"},
 	}},
 	{Type: command.UserKeys, Key: "bytesrecv_per_msg", Inner: []command.Result{
-		{Type: command.Number, Key: "msg", Help: "bytes received in messages of this name; unknown ones are under *other*"},
+		{
+			Type: command.Number, Key: "msg",
+			Help: "bytes received in messages of this name; unknown ones are under *other*",
+		},
 	}},
-	{Type: command.String, Key: "connection_type", Help: "what the connection is for: inbound, manual, outbound-full-relay, block-relay-only, feeler, addr-fetch"},
+	{
+		Type: command.String, Key: "connection_type",
+		Help: "what the connection is for: inbound, manual, outbound-full-relay, block-relay-only, feeler, addr-fetch",
+	},
 	{Type: command.String, Key: "transport_protocol_type", Help: "detecting, v1 or v2"},
 	{Type: command.String, Key: "session_id", Help: "id of the encrypted session, empty without one"},
 }

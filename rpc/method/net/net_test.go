@@ -69,8 +69,10 @@ func TestGetNetworkInfo(t *testing.T) {
 		Active:   true,
 		Services: uint64(wire.SFNodeNetwork | wire.SFNodeWitness | wire.SFNodeNetworkLimited | 1<<63),
 		Peers:    messages.PeerCount{In: 2, Out: 1},
-		Networks: []messages.NetworkUse{{Name: "ipv4", Reachable: true}, {Name: "onion", Proxy: "127.0.0.1:9050", Randomize: true}},
-		Local:    []messages.LocalAddress{{Host: "1.2.3.4", Port: 8333, Score: 4}},
+		Networks: []messages.NetworkUse{
+			{Name: "ipv4", Reachable: true}, {Name: "onion", Proxy: "127.0.0.1:9050", Randomize: true},
+		},
+		Local: []messages.LocalAddress{{Host: "1.2.3.4", Port: 8333, Score: 4}},
 	}}
 	got := call(t, net.Deps{
 		Version:         300200,

@@ -17,7 +17,10 @@ func getNodeAddresses(d *Deps) command.Command {
 		Summary:  "Returns addresses of nodes that may be there, at random: heard of or reached, and not long ago.",
 		Params: []command.Param{
 			{Name: "count", Type: command.Number, Default: "1", Help: "how many at most; 0 for all"},
-			{Name: "network", Type: command.String, Default: "all networks", Help: "only of this one: ipv4, ipv6, onion, i2p, cjdns"},
+			{
+				Name: "network", Type: command.String, Default: "all networks",
+				Help: "only of this one: ipv4, ipv6, onion, i2p, cjdns",
+			},
 		},
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
@@ -58,7 +61,9 @@ func (d *Deps) nodeAddresses(ctx context.Context, a *command.Args) (any, error) 
 	}
 	list, err := tell(ctx, d, messages.GetNodeAddresses{Count: int(count), Network: strings.ToLower(network)})
 	if errors.Is(err, messages.ErrNetworkName) {
-		return nil, command.Errorf(command.InvalidParameter, "Network not recognized: %s", strings.TrimPrefix(network, " "))
+		return nil, command.Errorf(
+			command.InvalidParameter, "Network not recognized: %s", strings.TrimPrefix(network, " "),
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -120,11 +125,14 @@ func getAddrmanInfo(d *Deps) command.Command {
 		Category: command.Network,
 		Summary:  "Returns how many addresses of nodes are known, of each network and of all.",
 		Results: []command.Result{{Type: command.UserKeys, Inner: []command.Result{
-			{Type: command.Object, Key: "network", Help: "ipv4, ipv6, onion, i2p, cjdns, all_networks", Inner: []command.Result{
-				{Type: command.Number, Key: "new", Help: "heard of, and not reached yet"},
-				{Type: command.Number, Key: "tried", Help: "reached once"},
-				{Type: command.Number, Key: "total", Help: "both"},
-			}},
+			{
+				Type: command.Object, Key: "network", Help: "ipv4, ipv6, onion, i2p, cjdns, all_networks",
+				Inner: []command.Result{
+					{Type: command.Number, Key: "new", Help: "heard of, and not reached yet"},
+					{Type: command.Number, Key: "tried", Help: "reached once"},
+					{Type: command.Number, Key: "total", Help: "both"},
+				},
+			},
 		}}},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, _ *command.Args) (any, error) {

@@ -15,7 +15,10 @@ func setBan(d *Deps) command.Command {
 		Params: []command.Param{
 			{Name: "subnet", Type: command.String, Help: "address, or range as address/bits or address/mask"},
 			{Name: "command", Type: command.String, Help: "'add' or 'remove'"},
-			{Name: "bantime", Type: command.Number, Default: "0", Help: "seconds the ban lasts, or its end if absolute is set; 0 for that of -bantime, a day by default"},
+			{
+				Name: "bantime", Type: command.Number, Default: "0",
+				Help: "seconds the ban lasts, or its end if absolute is set; 0 for that of -bantime, a day by default",
+			},
 			{Name: "absolute", Type: command.Bool, Default: "false", Help: "bantime is a time in seconds since 1970"},
 		},
 		Results:  []command.Result{{Type: command.Null}},
@@ -49,8 +52,12 @@ func setBan(d *Deps) command.Command {
 // banErrors are what clients are told of bans.
 var banErrors = []command.KnownError{
 	{Err: messages.ErrSubnet, As: command.Error{Code: command.InvalidIPOrSubnet, Message: "Error: Invalid IP/Subnet"}},
-	{Err: messages.ErrBanned, As: command.Error{Code: command.NodeAlreadyAdded, Message: "Error: IP/Subnet already banned"}},
-	{Err: messages.ErrPast, As: command.Error{Code: command.InvalidParameter, Message: "Error: Absolute timestamp is in the past"}},
+	{Err: messages.ErrBanned, As: command.Error{
+		Code: command.NodeAlreadyAdded, Message: "Error: IP/Subnet already banned",
+	}},
+	{Err: messages.ErrPast, As: command.Error{
+		Code: command.InvalidParameter, Message: "Error: Absolute timestamp is in the past",
+	}},
 	{Err: messages.ErrNotBanned, As: command.Error{
 		Code:    command.InvalidIPOrSubnet,
 		Message: "Error: Unban failed. Requested address/subnet was not previously manually banned.",

@@ -38,8 +38,9 @@ func Subversion(agent string, comments []string, version string) (string, error)
 	}
 	subversion += "/"
 	if len(subversion) > maxSubversionLen {
-		return "", SubversionError(fmt.Sprintf("Total length of network version string (%d) exceeds maximum length (%d). "+
-			"Reduce the number or size of uacomments.", len(subversion), maxSubversionLen))
+		return "",
+			SubversionError(fmt.Sprintf("Total length of network version string (%d) exceeds maximum length (%d). "+
+				"Reduce the number or size of uacomments.", len(subversion), maxSubversionLen))
 	}
 	return subversion, nil
 }

@@ -213,7 +213,8 @@ func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal, manifest: fd.Type == storage.TypeManifest}, nil
+	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal, manifest: fd.Type == storage.TypeManifest},
+		nil
 }
 
 // writer is a file that is being written. Of a table or a manifest a sync makes the
@@ -283,7 +284,9 @@ func fileName(fd storage.FileDesc) string {
 
 // parseName is the inverse of fileName.
 func parseName(name string) (fd storage.FileDesc, ok bool) {
-	for _, kind := range []storage.FileType{storage.TypeManifest, storage.TypeJournal, storage.TypeTable, storage.TypeTemp} {
+	for _, kind := range []storage.FileType{
+		storage.TypeManifest, storage.TypeJournal, storage.TypeTable, storage.TypeTemp,
+	} {
 		fd.Type = kind
 		format := "MANIFEST-%d"
 		if kind != storage.TypeManifest {

@@ -183,7 +183,9 @@ func FuzzManifest(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		dir := t.TempDir()
-		for name, content := range map[string][]byte{currentFile: []byte("MANIFEST-000001\n"), "MANIFEST-000001": content} {
+		for name, content := range map[string][]byte{
+			currentFile: []byte("MANIFEST-000001\n"), "MANIFEST-000001": content,
+		} {
 			if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,10 @@ func PrevOutParams() []command.Param {
 		{Name: "vout", Type: command.Number, Help: "number of the output"},
 		{Name: "scriptPubKey", Type: command.Hex, Help: "its script"},
 		{Name: "redeemScript", Type: command.Hex, Optional: true, Help: "(required for P2SH) the script it pays to"},
-		{Name: "witnessScript", Type: command.Hex, Optional: true, Help: "(required for P2WSH or P2SH-P2WSH) the script it pays to"},
+		{
+			Name: "witnessScript", Type: command.Hex, Optional: true,
+			Help: "(required for P2WSH or P2SH-P2WSH) the script it pays to",
+		},
 		{Name: "amount", Type: command.Amount, Optional: true, Help: "(required for Segwit inputs) its value"},
 	}
 }
@@ -48,7 +51,9 @@ func PrevOut(v *jsontree.Value, net *descriptor.Network) (at wire.OutPoint, scri
 	text := v.Get("scriptPubKey").Text()
 	script, err = hex.DecodeString(text)
 	if err != nil || len(script) == 0 {
-		return at, nil, command.Errorf(command.InvalidParameter, "scriptPubKey must be hexadecimal string (not '%s')", text)
+		return at, nil, command.Errorf(
+			command.InvalidParameter, "scriptPubKey must be hexadecimal string (not '%s')", text,
+		)
 	}
 	if net.Restricted && !net.Allows(script) {
 		return at, nil, command.Error{
