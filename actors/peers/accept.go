@@ -188,7 +188,7 @@ func (t *Table) clockSet() {
 	for _, e := range t.peers {
 		_ = e.session.Tick() // ends itself
 	}
-	t.sendAddrs()
+	t.addrs.sendDue()
 }
 
 // A tick is the time to look after connections.

@@ -1,8 +1,6 @@
 package peers
 
 import (
-	"context"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -59,7 +57,7 @@ func (t *Table) connectAutomatic(c actor.Context) {
 	}
 	if typ, ok := t.missing(); ok {
 		if a, ok := t.chooseAddr(typ); ok {
-			t.addrs.Attempt(a.Addr, t.groups() >= 2, t.cfg.Now())
+			t.book.addrs.Attempt(a.Addr, t.groups() >= 2, t.cfg.Now())
 			t.dial(c, &dial{addr: a.Addr, typ: typ, v2: t.cfg.V2 && a.Services&wire.SFNodeP2PV2 != 0})
 		}
 	}
@@ -87,7 +85,7 @@ func (t *Table) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
 	now := t.cfg.Now()
 	taken := t.outboundGroups()
 	for try := range choices {
-		a, ok := t.addrs.Select(typ == p2p.Feeler, t.usable, now)
+		a, ok := t.book.addrs.Select(typ == p2p.Feeler, t.networks.usable, now)
 		if !ok {
 			return a, false
 		}
@@ -127,17 +125,6 @@ func (t *Table) isOwn(a netaddr.Addr) bool {
 	return slices.ContainsFunc(t.cfg.Local, func(l netsetup.Local) bool { return l.Addr == a })
 }
 
-// usable reports whether a network can be connected to.
-func (s *shared) usable(n netaddr.Network) bool {
-	if !s.reaches(n) {
-		return false
-	}
-	return n == netaddr.IPv4 || n == netaddr.IPv6 || n == netaddr.CJDNS && s.cfg.Reachable[n] || s.proxyOf(n) != ""
-}
-
-// proxyOf returns the proxy for a network, empty for none.
-func (s *shared) proxyOf(n netaddr.Network) string { return s.cfg.Proxies[n] }
-
 // desirable returns what a node must offer that offers what it is given.
 func (s *shared) desirable(offered wire.ServiceFlag) wire.ServiceFlag {
 	if offered&wire.SFNodeNetworkLimited == 0 {
@@ -159,10 +146,7 @@ func (t *Table) reached(e *entry) {
 	if e.typ == p2p.Inbound || e.typ == p2p.BlockRelayOnly && e.addr == (netaddr.Addr{}) {
 		return
 	}
-	now := t.cfg.Now()
-	t.addrs.SetServices(e.addr, e.remote.Version.Services)
-	t.addrs.Good(e.addr, now)
-	t.addrsChanged = true
+	t.book.reached(e.addr, e.remote.Version.Services)
 }
 
 // locals lists the addresses at which the node can be reached.
@@ -174,83 +158,24 @@ func (t *Table) locals() []messages.LocalAddress {
 	return list
 }
 
-// When DNS seeds are asked by a node that knows addresses (src/net.cpp).
-const (
-	seedSoon  = 11 * time.Second
-	seedLater = 5 * time.Minute // with many addresses
-	manyAddrs = 1000
-	seedPeers = 2 // that are enough without
-	seedTime  = 30 * time.Second
-	seedYoung = 3 * 24 * time.Hour // how old addresses of seeds count, at least
-	seedAge   = 4 * 24 * time.Hour // and how much more at most
-)
-
-// seeded is what the DNS seeds have told.
-type seeded struct{ list []codec.Address }
-
-// seed asks nodes and names for addresses, once in the life of the table.
+// seed asks nodes and names for addresses, when it is time.
 func (t *Table) seed(c actor.Context) {
-	now := time.Now()
-	if t.began.IsZero() {
-		t.began = now
-	}
-	wait := time.Duration(0)
-	switch n := t.addrs.Len(); {
-	case t.cfg.ForceSeeds || n == 0:
-	case n < manyAddrs:
-		wait = seedSoon
-	default:
-		wait = seedLater
-	}
-	if t.seeding || now.Sub(t.began) < wait {
+	if !t.seeds.due(time.Now(), t.book.addrs.Len(), t.countType(p2p.OutboundFullRelay)) {
 		return
 	}
-	t.seeding = true
-	if !t.cfg.ForceSeeds && t.countType(p2p.OutboundFullRelay) >= seedPeers {
-		t.printf("P2P peers available. Skipped DNS seeding.")
-		return
-	}
-	for _, node := range t.cfg.SeedNodes {
+	for _, node := range t.seeds.nodes() {
 		t.dial(c, &dial{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
 	}
-	if len(t.cfg.Seeds) == 0 {
+	if len(t.seeds.names()) == 0 {
 		return
 	}
-	if t.cfg.NameProxy { // the proxy looks up names, and only to connect to them
-		for _, seed := range t.cfg.Seeds {
-			t.dial(c, &dial{node: seed, typ: p2p.AddrFetch, v2: t.cfg.V2})
+	t.runner(c)(func() func() {
+		list := t.seeds.lookUp(t.ctx)
+		return func() {
+			t.printf("%d addresses found from DNS seeds", len(list))
+			for _, a := range list {
+				t.book.store([]codec.Address{a}, a.Addr, 0)
+			}
 		}
-		return
-	}
-	t.workers.start(c, func() any { return seeded{t.askSeeds()} })
-}
-
-// askSeeds looks up the DNS seeds, in a worker.
-func (t *Table) askSeeds() []codec.Address {
-	ctx, cancel := context.WithTimeout(t.ctx, seedTime)
-	defer cancel()
-	var list []codec.Address
-	for _, seed := range t.cfg.Seeds {
-		t.printf("Loading addresses from DNS seed %s", seed)
-		found, err := t.cfg.Source.Lookup(ctx, "x9."+seed) // by the services that the nodes offer
-		if err != nil {
-			t.debugf("DNS seed %s: %v", seed, err)
-			continue
-		}
-		for _, ip := range found {
-			age := seedYoung + time.Duration(t.hash(ip.String())%uint64(seedAge))
-			list = append(list, codec.Address{
-				Time: uint32(time.Now().Add(-age).Unix()), Services: fullNode,
-				Addr: netaddr.FromAddrPort(netip.AddrPortFrom(ip.Unmap(), t.cfg.Network.P2PPort)),
-			})
-		}
-	}
-	return list
-}
-
-func (t *Table) seeded(m seeded) {
-	t.printf("%d addresses found from DNS seeds", len(m.list))
-	for _, a := range m.list {
-		t.remember([]codec.Address{a}, a.Addr, 0)
-	}
+	})
 }

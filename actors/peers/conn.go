@@ -40,6 +40,13 @@ type joined struct {
 	remote p2p.Remote
 }
 
+// addrMessage is what it tells the table of addresses that a peer sends or wants.
+type addrMessage struct {
+	id      int64
+	message wire.Message
+	handled func()
+}
+
 // over is the end of the session.
 type over struct{ reason error }
 

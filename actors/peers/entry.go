@@ -34,7 +34,6 @@ type entry struct {
 
 	established bool
 	remote      p2p.Remote
-	gossip      gossip
 }
 
 // disconnecting is how lines of the log say that the peer is left.
@@ -110,7 +109,10 @@ var errDisconnected = fmt.Errorf("disconnected by request: %w", p2p.ErrClosed)
 func (t *Table) joined(m joined) {
 	if e := t.byID(m.id); e != nil {
 		e.established, e.remote = true, m.remote
-		t.beginGossip(e)
+		t.addrs.join(&addrPeer{
+			conn: e.line, id: e.id, typ: e.typ, addr: e.addr, cacheKey: e.network() + " " + e.bind.String(),
+			unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.line.info.Since,
+		})
 		t.reached(e)
 	}
 }
@@ -132,7 +134,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 		t.reached(e)
 	}
 	if e.established && e.typ != p2p.Inbound && e.typ != p2p.BlockRelayOnly {
-		t.addrs.Connected(e.addr, t.cfg.Now())
+		t.book.addrs.Connected(e.addr, t.cfg.Now())
 	}
 	if errors.Is(e.line.reason, p2p.ErrRetryV1) && e.dial != nil && t.active {
 		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
@@ -146,6 +148,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 
 func (t *Table) remove(e *entry) {
 	t.peers = slices.DeleteFunc(t.peers, func(o *entry) bool { return o == e })
+	t.addrs.leave(e.id)
 }
 
 func (t *Table) count() (n messages.PeerCount) {
@@ -163,6 +166,9 @@ func (t *Table) infos() []messages.PeerInfo {
 	infos := make([]messages.PeerInfo, len(t.peers))
 	for i, e := range t.peers {
 		infos[i] = e.info()
+		if p, ok := t.addrs.peer(e.id); ok {
+			infos[i].AddrRelay, infos[i].AddrProcessed, infos[i].AddrLimited = p.enabled, p.processed, p.limited
+		}
 	}
 	return infos
 }
@@ -180,7 +186,6 @@ func (e *entry) info() messages.PeerInfo {
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
 		CompactFrom: e.line.compact.Load(),
-		AddrRelay:   e.gossip.enabled, AddrProcessed: e.gossip.taken, AddrLimited: e.gossip.limited,
 	}
 	if st.Remote.Common == 0 {
 		info.StartHeight = -1

@@ -2,13 +2,10 @@ package peers
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // A guest is an inbound connection that may have to make room for another.
@@ -93,18 +90,11 @@ func (t *Table) guests() []guest {
 		}
 		st := e.session.Stats()
 		list = append(list, guest{
-			id: e.id, group: t.groupKey(e.addr), since: st.Connected, ping: st.MinPing,
+			id: e.id, group: t.secret.group(e.addr), since: st.Connected, ping: st.MinPing,
 			blocks: e.established && e.remote.Version.NoTransactions, shunned: e.shunned,
 		})
 	}
 	return list
-}
-
-// groupKey is the group of an address under the node's secret, so that nobody
-// knows which groups are spared.
-func (s *shared) groupKey(a netaddr.Addr) uint64 {
-	sum := sha256.Sum256(append(s.secret[:], a.Group()...))
-	return binary.LittleEndian.Uint64(sum[:])
 }
 
 func isClosed(s *p2p.Session) bool {

@@ -78,20 +78,8 @@ func (t *Table) network() messages.NetworkState {
 	return messages.NetworkState{
 		Active: t.active, Services: uint64(t.cfg.Services), Relay: !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly, Peers: t.count(),
 		TimeOffset: t.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
-		Networks: t.networks(), Local: t.locals(), V2: t.cfg.V2,
+		Networks: t.networks.list(), Local: t.locals(), V2: t.cfg.V2,
 	}
-}
-
-// networks lists all networks in Core's order.
-func (t *Table) networks() []messages.NetworkUse {
-	var all []messages.NetworkUse
-	for _, n := range coreNetworks {
-		p := t.proxyOf(n)
-		all = append(all, messages.NetworkUse{
-			Name: n.String(), Reachable: t.usable(n), Proxy: p, Randomize: p != "" && t.cfg.ProxyRandomize,
-		})
-	}
-	return all
 }
 
 // enoughOffsets is how many peers must have told their time before it counts.

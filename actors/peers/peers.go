@@ -10,6 +10,7 @@ package peers
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
-	"github.com/seed61375155/trawl/internal/p2p/addrman"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
@@ -85,20 +85,17 @@ type shared struct {
 	nextID atomic.Int64
 
 	// One instance at a time uses these.
-	added     []*addedNode
-	active    bool
-	accepting []*ask.Worker
-	bans      *bans
-	addrs     *addrman.Manager
-	answers   map[string]answer // to requests for addresses
+	added      []*addedNode
+	active     bool
+	accepting  []*ask.Worker
+	nextFeeler time.Time
 
-	addrsChanged bool
-	nextSave     time.Time // of the addresses
-	nextFeeler   time.Time
-	began        time.Time // to look for peers
-	seeding      bool      // DNS seeds were asked, or need not be
-
-	secret [16]byte
+	secret   secret
+	networks networks
+	bans     *bans
+	book     *addrBook
+	addrs    *addrRelay
+	seeds    *seeder
 
 	stopped chan struct{} // closed when the table stops for good
 	transit transit
@@ -108,13 +105,13 @@ type shared struct {
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
 	s := &shared{
-		base: newBase(cfg), active: !cfg.Inactive, stopped: make(chan struct{}), answers: make(map[string]answer),
+		base: newBase(cfg), active: !cfg.Inactive, stopped: make(chan struct{}),
+		networks: networks{cfg.Reachable, cfg.Proxies, cfg.ProxyRandomize},
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
-	if s.addrs = cfg.Addrs; s.addrs == nil {
-		s.addrs = addrman.New()
-	}
-	s.bans = loadBans(s.base)
+	s.bans, s.book = loadBans(s.base), newAddrBook(s.base)
+	s.addrs = newAddrRelay(s.base, s.book, s.bans, &s.networks, &s.secret)
+	s.seeds = &seeder{base: s.base, secret: &s.secret}
 	for _, node := range cfg.Connect {
 		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})
 	}
@@ -162,8 +159,8 @@ func (t *Table) handle(c actor.Context, msg any) {
 	case tick:
 		defer m.handled()
 		t.maintain(c)
-		t.sendAddrs()
-		t.writeAddrs(c)
+		t.addrs.sendDue()
+		t.book.saveDue(t.runner(c), time.Now())
 	case ClockSet:
 		t.clockSet()
 	case accepted:
@@ -174,10 +171,9 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.dialed(c, m)
 	case joined:
 		t.joined(m)
-	case gossiped:
-		t.gossiped(m)
-	case seeded:
-		t.seeded(m)
+	case addrMessage:
+		defer m.handled()
+		t.addrs.receive(m.id, m.message)
 	case func(): // of a runner
 		if m != nil {
 			m()
@@ -214,11 +210,11 @@ func (t *Table) serve(c actor.Context, msg any) {
 		t.setActive(m.Req.Active)
 		m.Answer(messages.Done{}, nil)
 	case *getNodeAddresses:
-		m.Answer(t.nodeAddresses(&m.Req))
+		m.Answer(t.book.list(&m.Req))
 	case *addPeerAddress:
-		m.Answer(t.addAddress(&m.Req), nil)
+		m.Answer(t.book.add(&m.Req), nil)
 	case *countAddresses:
-		m.Answer(t.countAddresses(), nil)
+		m.Answer(t.book.count(), nil)
 	case *setBan:
 		t.setBan(c, m)
 	case *listBans:
@@ -275,11 +271,19 @@ func (t *Table) start(c actor.Context) {
 		t.cfg.Restarted.Subscribe(c)
 	}
 	t.accept(c)
-	if t.cfg.NoSeeds && t.began.IsZero() {
+	if t.cfg.NoSeeds && t.seeds.began.IsZero() {
 		t.printf("DNS seeding disabled")
 	}
 	t.tick(c)
 	t.maintain(c)
+}
+
+// saveAtEnd writes the addresses when the table stops, and the bans that could not be
+// written before.
+func (t *Table) saveAtEnd() {
+	if err := errors.Join(t.book.saveAtEnd(), t.bans.saveAtEnd()); err != nil && t.cfg.NotSaved != nil {
+		t.cfg.NotSaved(fmt.Errorf("addresses or bans of peers not saved: %w", err))
+	}
 }
 
 // close lets go of everything. The children stop after this.
@@ -290,6 +294,8 @@ func (t *Table) close() {
 	}
 	t.workers.drop()
 	t.bans.file.reset()
+	t.book.file.reset()
+	t.addrs.reset()
 	t.transit.close()
 	t.peers = nil
 }

@@ -49,7 +49,7 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 	case *wire.MsgFilterLoad, *wire.MsgFilterAdd, *wire.MsgFilterClear:
 		n.Disconnect(m.Command() + " received despite not offering bloom services")
 	case *codec.Addresses, *wire.MsgGetAddr:
-		n.table.tell(gossiped{n.info.ID, msg, func() { n.session.Want(1) }})
+		n.table.tell(addrMessage{n.info.ID, msg, func() { n.session.Want(1) }})
 	case *wire.MsgGetData:
 		n.data(c, m, msg.InvList)
 	case *wire.MsgGetHeaders, *wire.MsgGetBlocks, *codec.GetBlockTxn,

@@ -19,8 +19,8 @@ import (
 	"github.com/seed61375155/trawl/store/peerfile"
 )
 
-// told returns a message with addresses of nodes.
-func told(count, salt int) *codec.Addresses {
+// listed returns a message with addresses of nodes.
+func listed(count, salt int) *codec.Addresses {
 	m := &codec.Addresses{V2: true}
 	for i := range count {
 		ip := netip.AddrFrom4([4]byte{byte(11 + i%80), byte(salt), byte(i / 80), byte(i%250 + 1)})
@@ -42,7 +42,7 @@ func TestAddressFlood(t *testing.T) {
 	n := start(t)
 	r, _ := connect(t, n)
 	for salt := range 20 {
-		if err := r.Send(told(1000, salt)); err != nil {
+		if err := r.Send(listed(1000, salt)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestAddressFlood(t *testing.T) {
 	if got := counts(t, n); got.New > 10 {
 		t.Errorf("%d addresses", got.New)
 	}
-	if err := r.Send(told(1001, 30)); err != nil {
+	if err := r.Send(listed(1001, 30)); err != nil {
 		t.Fatal(err)
 	}
 	left(t, r, "too many addresses in a message")

@@ -1,0 +1,132 @@
+package peers
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/peerfile"
+)
+
+// saveInterval is how often the addresses are written.
+const saveInterval = 15 * time.Minute
+
+// An addrBook is what the node knows of addresses of nodes, and the file of them.
+type addrBook struct {
+	*base
+
+	addrs    *addrman.Manager
+	file     fileWriter
+	changed  bool      // since the last writing
+	nextSave time.Time // not earlier
+}
+
+func newAddrBook(b *base) *addrBook {
+	k := &addrBook{base: b, addrs: b.cfg.Addrs}
+	if k.addrs == nil {
+		k.addrs = addrman.New()
+	}
+	k.file = fileWriter{
+		content: func() []byte { return k.addrs.Marshal(b.cfg.Network.Magic) },
+		write:   peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}.SaveAddrs,
+		// What is lost comes back from other nodes.
+		failed: func(err error) { b.cfg.Log.Error("addresses of peers not written", "err", err) },
+	}
+	return k
+}
+
+// store takes addresses that source has sent, each believed to be seen so much
+// earlier than it says.
+func (k *addrBook) store(list []codec.Address, source netaddr.Addr, penalty time.Duration) {
+	added := 0
+	for _, a := range list {
+		if k.addrs.Add(a, source, penalty, k.cfg.Now()) {
+			added++
+			k.addrDebugf("Added %v to new", a.Addr)
+		}
+	}
+	if added > 0 {
+		untried, tried := k.addrs.Size(nil)
+		k.addrDebugf("Added %d addresses (of %d) from %s: %d tried, %d new",
+			added, len(list), source.Host(), tried, untried)
+		k.changed = true
+	}
+}
+
+// reached notes that a node was reached, and what it offers.
+func (k *addrBook) reached(addr netaddr.Addr, services wire.ServiceFlag) {
+	k.addrs.SetServices(addr, services)
+	k.addrs.Good(addr, k.cfg.Now())
+	k.changed = true
+}
+
+// list serves messages.GetNodeAddresses.
+func (k *addrBook) list(q *messages.GetNodeAddresses) ([]messages.NodeAddress, error) {
+	var network *netaddr.Network
+	if q.Network != "" {
+		n, ok := netaddr.ParseNetwork(q.Network)
+		if !ok {
+			return nil, messages.ErrNetworkName
+		}
+		network = &n
+	}
+	list := []messages.NodeAddress{}
+	for _, a := range k.addrs.Sample(q.Count, 0, network, k.cfg.Now()) {
+		list = append(list, messages.NodeAddress{
+			Host: a.Addr.Host(), Port: a.Addr.Port(), Network: a.Addr.Network().String(),
+			Services: uint64(a.Services), Seen: a.Seen, Tried: a.Tried,
+		})
+	}
+	return list, nil
+}
+
+// add serves messages.AddPeerAddress.
+func (k *addrBook) add(q *messages.AddPeerAddress) messages.AddedAddress {
+	host, err := netaddr.ParseHost(q.Host)
+	if err != nil {
+		return messages.AddedAddress{}
+	}
+	a, now := host.WithPort(q.Port), k.cfg.Now()
+	given := codec.Address{Time: uint32(now.Unix()), Services: wire.SFNodeNetwork | wire.SFNodeWitness, Addr: a}
+	if !k.addrs.Add(given, a, 0, now) {
+		return messages.AddedAddress{Failed: "failed-adding-to-new"}
+	}
+	k.changed = true
+	if q.Tried && !k.addrs.Good(a, now) {
+		return messages.AddedAddress{Failed: "failed-adding-to-tried"}
+	}
+	return messages.AddedAddress{Added: true}
+}
+
+// count serves messages.CountAddresses.
+func (k *addrBook) count() []messages.AddressCount {
+	var list []messages.AddressCount
+	for _, n := range coreNetworks {
+		untried, tried := k.addrs.Size(&n)
+		list = append(list, messages.AddressCount{Network: n.String(), New: untried, Tried: tried})
+	}
+	untried, tried := k.addrs.Size(nil)
+	return append(list, messages.AddressCount{Network: "all_networks", New: untried, Tried: tried})
+}
+
+// saveDue writes the addresses from time to time, where there is something new.
+func (k *addrBook) saveDue(run runner, now time.Time) {
+	if !k.changed || now.Before(k.nextSave) {
+		return
+	}
+	k.nextSave, k.changed = now.Add(saveInterval), false
+	k.file.save(run, func() {})
+}
+
+// saveAtEnd writes the addresses when the table stops.
+func (k *addrBook) saveAtEnd() error {
+	err := k.file.writeNow()
+	if err != nil {
+		k.file.failed(err)
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package peers
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// coreNetworks are all networks in Core's order.
+var coreNetworks = [...]netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion, netaddr.I2P, netaddr.CJDNS}
+
+// networks says of which networks addresses are used.
+type networks struct {
+	reachable map[netaddr.Network]bool // nil: all
+	proxies   map[netaddr.Network]string
+	randomize bool // credentials of the proxies
+}
+
+// reaches reports whether addresses of a network are kept.
+func (n *networks) reaches(network netaddr.Network) bool {
+	return n.reachable == nil || n.reachable[network]
+}
+
+// usable reports whether a network can be connected to.
+func (n *networks) usable(network netaddr.Network) bool {
+	if !n.reaches(network) {
+		return false
+	}
+	return network == netaddr.IPv4 || network == netaddr.IPv6 ||
+		network == netaddr.CJDNS && n.reachable[network] || n.proxies[network] != ""
+}
+
+// list returns all networks in Core's order.
+func (n *networks) list() []messages.NetworkUse {
+	var all []messages.NetworkUse
+	for _, network := range coreNetworks {
+		proxy := n.proxies[network]
+		all = append(all, messages.NetworkUse{
+			Name: network.String(), Reachable: n.usable(network), Proxy: proxy, Randomize: proxy != "" && n.randomize,
+		})
+	}
+	return all
+}
+
+// A secret makes choices that nobody foresees who does not know it.
+type secret [16]byte
+
+// hash is a number for a text and numbers.
+func (s *secret) hash(text string, numbers ...uint64) uint64 {
+	b := append(s[:], text...)
+	for _, n := range numbers {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	sum := sha256.Sum256(b)
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+// group is a number for the group of an address.
+func (s *secret) group(a netaddr.Addr) uint64 { return s.hash(string(a.Group())) }
