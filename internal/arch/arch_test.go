@@ -64,8 +64,9 @@ var mayImport = map[string][]string{
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
 	// Who owns what. No actor knows another.
-	"internal/ask":  {"messages"},
-	"internal/part": {"internal/ask"},
+	"internal/ask":    {"messages"},
+	"internal/part":   {"internal/ask"},
+	"internal/follow": {"messages", "internal/nodemsg", "internal/ask", "internal/chainview"},
 
 	// What indexes are of, and how they are read.
 	"internal/index":           {"messages", "internal/ask"},
@@ -139,7 +140,10 @@ var mayImport = map[string][]string{
 }
 
 // actor is what every actor may import.
-var actor = []string{"messages", "internal/nodemsg", "internal/ask", "internal/chainview", "filters", "descriptor", "store", "internal/vfs"}
+var actor = []string{
+	"messages", "internal/nodemsg", "internal/ask", "internal/chainview", "internal/follow", "filters", "descriptor", "store",
+	"internal/vfs",
+}
 
 // method is what every group of methods may import.
 var method = []string{
@@ -181,7 +185,7 @@ func room(folder string) string {
 
 // mayUse lists the libraries that few may know, and who.
 var mayUse = map[string][]string{
-	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/part", "bench"},
+	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "bench"},
 	"github.com/asynkron/protoactor-go":       nil, // remote, cluster, …: the node is one process
 	"github.com/syndtr/goleveldb":             {"store"},
 	"github.com/btcsuite/btcd/blockchain":     {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},

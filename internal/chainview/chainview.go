@@ -34,6 +34,9 @@ var (
 	// ErrClosed reports that the chain was closed, maybe to be opened again.
 	ErrClosed = errors.New("chainview: the chain is closed")
 
+	// ErrNotYet reports a block of the active chain that is still to come.
+	ErrNotYet = errors.New("chainview: block is not here yet")
+
 	// ErrNotReady reports that no chain has been opened yet.
 	ErrNotReady = errors.New("chainview: the chain is not open yet")
 )

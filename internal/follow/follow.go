@@ -1,0 +1,249 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+var (
+	// ErrDamaged in an error of a Target says that it cannot be read as it was written,
+	// and has to be built again.
+	ErrDamaged = errors.New("follow: target is damaged")
+
+	// ErrUnknown says that the chain does not know the position of a Target: the power
+	// failed, and the chain has lost more than the target.
+	ErrUnknown = errors.New("follow: the chain does not know the last block")
+
+	errNoMove = errors.New("follow: a step has moved nothing")
+)
+
+const (
+	defaultBatch = 64
+	defaultRetry = 30 * time.Second
+
+	// syncEvery is how often a Durable target is synced on its way.
+	syncEvery = 5 * time.Second
+)
+
+// A Step leads from the position of a target some way to the tip.
+type Step struct {
+	Reader     chainview.Reader
+	Chain      *chainview.Chain   // that Connect is of
+	Disconnect []*chainview.Block // highest first; the first is the position
+	Connect    []*chainview.Block // ascending, on the fork; empty while there is more to disconnect
+}
+
+// A Target is kept in step with the chain.
+type Target interface {
+	// Position returns the last block taken in; ok is false before the first. It is
+	// called in the actor while no step runs.
+	Position() (at messages.Tip, ok bool)
+
+	// Advance takes a step, or its beginning, in the worker. apply, unless it is nil,
+	// runs in the actor afterwards, and may take less than was read. Both may be
+	// returned: apply is of what came before the error.
+	Advance(ctx context.Context, s Step) (apply func() error, err error)
+
+	// Reset takes the target back to a position that the reader knows, or empties it, in
+	// the worker. why wraps ErrDamaged, or is ErrUnknown. apply is as that of Advance.
+	Reset(reader chainview.Reader, why error) (apply func() error, err error)
+}
+
+// A Durable target is on disk, and changes in the worker alone. What it has taken in may be
+// lost with the power until Sync has returned.
+type Durable interface {
+	Target
+
+	// Sync makes sure of all up to the position. It runs in the worker, and so may
+	// Position.
+	Sync() error
+}
+
+// Config is what a Follower is made of. Its functions are called in the actor.
+type Config struct {
+	Name   string // of the prune lock
+	Target Target
+	Chain  *chainview.Current
+	Tip    *ask.Topic[messages.TipChanged]
+
+	// PruneLocks owns the blocks. It is told how far a Durable target is, so that it
+	// prunes nothing that is yet to be read. Absent or nil: no block is pruned.
+	PruneLocks *ask.Ref
+
+	Batch     int           // how many blocks a step has at most; default 64
+	Retry     time.Duration // after a failure; default 30 seconds
+	SyncAtTip bool          // sync a Durable target whenever it reaches the tip, not only every few seconds
+
+	// Paused reports whether no step may begin now; whoever pauses a follower wakes it
+	// afterwards. Nil: it is never paused.
+	Paused func() bool
+
+	Moved   func(actor.Context) // is called after a step; may be nil
+	Reached func(actor.Context) // is called whenever the target is at the tip; may be nil
+
+	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
+	// follower tries again.
+	Failed func(error)
+}
+
+// Status is how far a target is.
+type Status struct {
+	messages.Tip       // the position
+	Started      bool  // there is a position
+	Synced       bool  // the tip was reached once, and the target was not found damaged since
+	Err          error // why it does not go on at the moment
+}
+
+// A Follower belongs to one actor, which calls all of its methods.
+type Follower struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends the worker when the actor stops
+	cancel context.CancelFunc
+
+	worker  *ask.Worker // nil: no step runs
+	tips    bool        // a tip was announced since the step began
+	timer   *time.Timer // for another attempt
+	waiting []waiter
+
+	at        messages.Tip
+	started   bool // at is a position
+	synced    bool
+	err       error
+	damage    error     // to be mended by the next step
+	resetting bool      // the target was reset for damage, and has yet to reach the tip
+	durable   time.Time // of the last sync
+}
+
+// waiter is who wants to know when a block was taken in.
+type waiter struct {
+	block *chainview.Block // nil: the tip, once there is a chain
+	then  func(error)
+}
+
+// New makes the follower of an actor that starts.
+func New(cfg Config) *Follower {
+	if cfg.Batch == 0 {
+		cfg.Batch = defaultBatch
+	}
+	if cfg.Retry == 0 {
+		cfg.Retry = defaultRetry
+	}
+	f := &Follower{cfg: cfg, durable: time.Now()}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	return f
+}
+
+// Receive is shown every message of the actor, and returns true for those that are the
+// follower's own. It starts and ends with the actor.
+func (f *Follower) Receive(c actor.Context) bool {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		f.cfg.Tip.Subscribe(c)
+		f.next(c)
+	case *actor.Stopping, *actor.Restarting:
+		f.cfg.Tip.Unsubscribe(c)
+		f.stop()
+	case messages.TipChanged:
+		f.tips, f.err = true, nil
+		f.next(c)
+	case stepped:
+		if m.of == f {
+			f.stepped(c, m)
+			return true
+		}
+	case retry:
+		if m.of == f {
+			f.err = nil
+			f.next(c)
+		}
+		return m.of == f || m.of.ctx.Err() != nil
+	}
+	return false
+}
+
+func (f *Follower) stop() {
+	f.cancel()
+	f.stopTimer()
+	f.worker.Drop()
+}
+
+// Wake takes the next step if there is one. It is called when the target or a pause has
+// changed otherwise than by a step.
+func (f *Follower) Wake(c actor.Context) { f.next(c) }
+
+// Busy reports whether a step runs.
+func (f *Follower) Busy() bool { return f.worker != nil }
+
+// Damaged tells the follower that the target was found damaged by a reader.
+func (f *Follower) Damaged(c actor.Context, err error) {
+	f.damaged(err)
+	f.next(c)
+}
+
+// When calls back when the target has taken a block in, or the chain and the target have
+// left it; the active tip for nil. It calls back with an error when that cannot be.
+func (f *Follower) When(c actor.Context, b *chainview.Block, then func(error)) {
+	f.waiting = append(f.waiting, waiter{b, then})
+	if f.Busy() {
+		if reader := f.cfg.Chain.Open(); reader != nil {
+			f.serve(reader)
+		}
+		return
+	}
+	f.next(c)
+}
+
+// Status returns how far the target is.
+func (f *Follower) Status() Status {
+	f.readPosition()
+	return Status{Tip: f.at, Started: f.started, Synced: f.synced, Err: f.err}
+}
+
+// readPosition notes where the target is. While a step runs it is where it was before.
+func (f *Follower) readPosition() {
+	if f.worker == nil && f.damage == nil {
+		f.at, f.started = f.cfg.Target.Position()
+	}
+}
+
+// serve calls those back whose block was taken in, or left the chain without the target.
+func (f *Follower) serve(reader chainview.Reader) {
+	if len(f.waiting) == 0 {
+		return
+	}
+	var at *chainview.Block
+	if f.started {
+		at = reader.Lookup(&f.at.Hash)
+	}
+	active := reader.Active()
+	waiting := f.waiting
+	f.waiting = nil
+	for _, w := range waiting {
+		if w.block == nil {
+			w.block = active.Tip()
+		}
+		switch {
+		case at != nil && at.Ancestor(w.block.Height) == w.block,
+			at == active.Tip() && !active.Contains(w.block):
+			w.then(nil)
+		default:
+			f.waiting = append(f.waiting, w)
+		}
+	}
+}
+
+// refuse tells all who wait why they wait in vain.
+func (f *Follower) refuse(err error) {
+	waiting := f.waiting
+	f.waiting = nil
+	for _, w := range waiting {
+		w.then(err)
+	}
+}

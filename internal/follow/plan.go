@@ -1,0 +1,77 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+)
+
+// Plan returns what leads from a block to the tip of a chain: the blocks to disconnect,
+// highest first, then those to connect, ascending. Each list has at most limit blocks, and
+// there is none to connect while there are more to disconnect. A nil block stands for what
+// is before the genesis block.
+func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
+	next := int32(0)
+	if at != nil {
+		fork := active.Fork(at)
+		next = fork.Height + 1
+		for ; at != fork; at = at.Parent {
+			if len(disconnect) == limit {
+				return disconnect, nil
+			}
+			disconnect = append(disconnect, at)
+		}
+	}
+	for b := active.At(next); b != nil && len(connect) < limit; b = active.Next(b) {
+		connect = append(connect, b)
+	}
+	return disconnect, connect
+}
+
+// Hold keeps the blocks from a height on, under a name that [Config.Name] is to be, until
+// the follower says how far it is. It is called before any block is pruned, and does nothing
+// where locks is absent: no block is pruned then. The error wraps [chainview.ErrPruned]
+// where some of the blocks are gone already.
+func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, name string, from int32) error {
+	if locks.IsAbsent() {
+		return nil
+	}
+	active := reader.Active()
+	for b := active.At(from); b != nil; b = active.Next(b) {
+		if b.Status()&chainview.Pruned != 0 {
+			return fmt.Errorf("%s: block at height %d: %w", name, b.Height, chainview.ErrPruned)
+		}
+	}
+	if _, err := ask.Ask(ctx, locks, nodemsg.SetPruneLock{Name: name, Height: max(from-1, 0)}); err != nil {
+		return fmt.Errorf("prune lock of %s: %w", name, err)
+	}
+	return nil
+}
+
+// Next returns the height of the first block that a target has yet to connect. A position
+// that the chain does not know is reset before. It is for [Hold], while nothing else uses
+// the target.
+func Next(reader chainview.Reader, target Target) (int32, error) {
+	at, ok := target.Position()
+	if ok && reader.Lookup(&at.Hash) == nil {
+		apply, err := target.Reset(reader, ErrUnknown)
+		if err == nil && apply != nil {
+			err = apply()
+		}
+		if err != nil {
+			return 0, err
+		}
+		at, ok = target.Position()
+	}
+	if !ok {
+		return 0, nil
+	}
+	b := reader.Lookup(&at.Hash)
+	if b == nil {
+		return 0, ErrUnknown
+	}
+	return reader.Active().Fork(b).Height + 1, nil
+}

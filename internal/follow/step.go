@@ -1,0 +1,232 @@
+package follow
+
+import (
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Messages of a follower to its actor.
+type (
+	// stepped says what has come of a step.
+	stepped struct {
+		of *Follower
+		outcome
+	}
+	// retry says that the time for another attempt has come.
+	retry struct{ of *Follower }
+)
+
+// outcome is what the worker of a step returns.
+type outcome struct {
+	from    *chainhash.Hash // the position before; nil: there was none
+	tip     *chainview.Block
+	reset   bool
+	apply   func() error
+	durable bool // the position survives a loss of power
+	err     error
+}
+
+// next takes the next step, unless one runs.
+func (f *Follower) next(c actor.Context) {
+	reader := f.cfg.Chain.Open()
+	if reader == nil || !f.free() {
+		return
+	}
+	f.stopTimer()
+	f.readPosition()
+	f.serve(reader)
+	if !f.free() { // those who were called back have begun something
+		return
+	}
+	f.readPosition()
+	var from *chainhash.Hash
+	var at *chainview.Block
+	why := f.damage
+	if f.started {
+		from, at = &f.at.Hash, reader.Lookup(&f.at.Hash)
+		if at == nil && why == nil {
+			why = ErrUnknown
+		}
+	}
+	if why != nil {
+		f.lock(c, 0)
+		f.begin(c, outcome{from: from, tip: reader.Active().Tip(), reset: true}, func(o *outcome) {
+			o.apply, o.err = f.cfg.Target.Reset(reader, why)
+		})
+		return
+	}
+	step := Step{Reader: reader, Chain: reader.Active()}
+	step.Disconnect, step.Connect = Plan(step.Chain, at, f.cfg.Batch)
+	if len(step.Disconnect)+len(step.Connect) == 0 {
+		f.reached(c)
+		return
+	}
+	f.advance(c, step, from)
+}
+
+// free reports whether a step may begin.
+func (f *Follower) free() bool {
+	return f.worker == nil && f.ctx.Err() == nil && (f.cfg.Paused == nil || !f.cfg.Paused())
+}
+
+func (f *Follower) advance(c actor.Context, step Step, from *chainhash.Hash) {
+	due := time.Since(f.durable) > syncEvery
+	f.begin(c, outcome{from: from, tip: step.Chain.Tip()}, func(o *outcome) {
+		o.apply, o.err = f.cfg.Target.Advance(f.ctx, step)
+		target, ok := f.cfg.Target.(Durable)
+		if !ok || o.err != nil {
+			return
+		}
+		if at, _ := target.Position(); due || f.cfg.SyncAtTip && at.Hash == o.tip.Hash {
+			o.err = target.Sync()
+			o.durable = o.err == nil
+		}
+	})
+}
+
+// begin has a worker do what a step consists of. The hash in o is copied, since it is
+// that of a position which changes.
+func (f *Follower) begin(c actor.Context, o outcome, work func(*outcome)) {
+	f.tips, f.damage = false, nil
+	if o.from != nil {
+		from := *o.from
+		o.from = &from
+	}
+	f.worker = ask.Go(c, func() any {
+		work(&o)
+		return stepped{f, o}
+	})
+}
+
+// stepped takes over what a step has done.
+func (f *Follower) stepped(c actor.Context, m stepped) {
+	f.worker = nil
+	err := m.err
+	if m.apply != nil {
+		if applyErr := m.apply(); err == nil {
+			err = applyErr
+		}
+	}
+	if f.ctx.Err() != nil {
+		return
+	}
+	if f.damage != nil { // a reader has found it meanwhile: what was done is gone
+		f.next(c)
+		return
+	}
+	f.readPosition()
+	moved := f.started != (m.from != nil) || f.started && f.at.Hash != *m.from
+	if err == nil && !moved && !m.reset && f.sameTip(m.tip) {
+		err = errNoMove
+	}
+	if err == nil && m.reset && f.started && f.unknown() && f.sameTip(m.tip) {
+		err = ErrUnknown
+	}
+	f.report(c, m, moved, err)
+}
+
+// report goes on after a step, or says why not.
+func (f *Follower) report(c actor.Context, m stepped, moved bool, err error) {
+	if m.durable {
+		f.durable = time.Now()
+		if f.started {
+			f.lock(c, f.at.Height)
+		}
+	}
+	if moved && f.cfg.Moved != nil {
+		f.cfg.Moved(c)
+	}
+	switch {
+	case err == nil:
+		f.err = nil
+		f.next(c)
+	case errors.Is(err, chainview.ErrClosed):
+		if f.tips { // it was opened again while the step ran
+			f.next(c)
+		}
+	case errors.Is(err, chainview.ErrNotYet):
+		f.err = err
+		f.retryLater(c)
+	case errors.Is(err, ErrDamaged) && !f.resetting:
+		f.damaged(err)
+		f.next(c)
+	default:
+		f.failed(c, err)
+	}
+}
+
+// sameTip reports whether a block is the active tip: if not, what a step did not take
+// may have left the chain meanwhile.
+func (f *Follower) sameTip(tip *chainview.Block) bool {
+	reader := f.cfg.Chain.Open()
+	return reader != nil && reader.Active().Tip() == tip
+}
+
+// unknown reports whether the chain does not know the position.
+func (f *Follower) unknown() bool {
+	reader := f.cfg.Chain.Open()
+	return reader != nil && reader.Lookup(&f.at.Hash) == nil
+}
+
+// damaged has the target reset by the next step.
+func (f *Follower) damaged(err error) {
+	if f.resetting {
+		return // known, or gone meanwhile
+	}
+	f.damage, f.resetting = err, true
+	f.at, f.started, f.synced = messages.Tip{}, false, false
+	f.refuse(err)
+}
+
+// reached notes that the target is at the tip.
+func (f *Follower) reached(c actor.Context) {
+	f.synced, f.resetting, f.err = true, false, nil
+	if f.cfg.Reached != nil {
+		f.cfg.Reached(c)
+	}
+}
+
+func (f *Follower) failed(c actor.Context, err error) {
+	f.err = err
+	f.refuse(err)
+	switch {
+	case f.cfg.Failed != nil:
+		f.stop()
+		f.cfg.Failed(err)
+		c.Stop(c.Self())
+	case f.tips:
+		f.next(c)
+	default:
+		f.retryLater(c)
+	}
+}
+
+// lock says up to which height blocks are no longer needed.
+func (f *Follower) lock(c actor.Context, height int32) {
+	if f.cfg.PruneLocks.IsAbsent() {
+		return
+	}
+	ask.Then(f.ctx, c, f.cfg.PruneLocks, nodemsg.SetPruneLock{Name: f.cfg.Name, Height: height},
+		func(messages.Done, error) any { return nil })
+}
+
+func (f *Follower) retryLater(c actor.Context) {
+	self, root := c.Self(), c.ActorSystem().Root
+	f.stopTimer()
+	f.timer = time.AfterFunc(f.cfg.Retry, func() { root.Send(self, retry{f}) })
+}
+
+func (f *Follower) stopTimer() {
+	if f.timer != nil {
+		f.timer.Stop()
+		f.timer = nil
+	}
+}
