@@ -28,6 +28,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect/poolrules"
 	"github.com/seed61375155/trawl/internal/engine/opener"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
@@ -166,7 +167,7 @@ func (n *Node) startCoins(_ context.Context, u *part.Uses) (part.Running, error)
 
 // startIndexer opens the filter index, and starts what keeps it.
 func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, error) {
-	keeper := n.keeper(u)
+	locks := n.pruneLocks(u)
 	store, err := filter.Open(filter.Config{
 		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex,
 		Lines: n.cfg.FilterLayout != string(filters.LayoutPlain), RangeFilters: n.cfg.RangeFilters, Log: n.cfg.Log,
@@ -174,28 +175,30 @@ func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	if err := n.lockFilters(ctx, keeper, store.Has); err != nil {
+	missing := n.view.Open().Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
+	if err := n.hold(ctx, locks, filterLock, missing); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	n.store, n.filters = store, filter.NewSource(store)
 	return n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
-		Keeper: keeper, LockName: filterLock, OnFailed: u.Fail,
+		Keeper: locks, LockName: filterLock, OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 }
 
 // startCoinStats opens the index of the sums of the unspent outputs, and starts what
 // keeps it.
 func (n *Node) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
-	keeper := n.keeper(u)
+	locks := n.pruneLocks(u)
 	x, err := coinstats.Open(coinstats.Config{Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex, Log: n.cfg.Log})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	if err := n.lockIndex(ctx, keeper, coinstats.Name, x); err != nil {
+	target := n.indexTarget(coinstats.Name, x)
+	if err := n.holdTarget(ctx, locks, coinstats.Name, target); err != nil {
 		return part.Running{}, errors.Join(err, x.Close())
 	}
-	r, err := n.startBlockIndex(u, coinstats.Name, x, keeper, x.Close)
+	r, err := n.startBlockIndex(u, target, locks, x.Close)
 	n.stats = &coinstats.Reader{Index: x, Keeper: r.Ref}
 	return r, err
 }
@@ -209,16 +212,19 @@ func (n *Node) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	r, err := n.startBlockIndex(u, tx.Name, x, nil, x.Close)
+	r, err := n.startBlockIndex(u, n.indexTarget(tx.Name, x), nil, x.Close)
 	n.txs = &tx.Reader{Index: x, Keeper: r.Ref}
 	return r, err
 }
 
-func (n *Node) startBlockIndex(u *part.Uses, name string, x blockindex.Index, keeper *Ref, closing func() error) (part.Running, error) {
-	return n.spawn(name, blockindex.New(blockindex.Config{
-		Name: name, Index: x, Chain: n.view, Tip: n.tip, Keeper: keeper,
-		Log: n.cfg.Log.With(slog.String("category", "index")), OnFailed: u.Fail,
+func (n *Node) startBlockIndex(u *part.Uses, x *index.Target, locks *Ref, closing func() error) (part.Running, error) {
+	return n.spawn(x.Name, blockindex.New(blockindex.Config{
+		Name: x.Name, Target: x, Chain: n.view, Tip: n.tip, PruneLocks: locks, Log: x.Log, OnFailed: u.Fail,
 	}), blockindex.Requests, closing)
+}
+
+func (n *Node) indexTarget(name string, blocks index.Blocks) *index.Target {
+	return &index.Target{Name: name, Blocks: blocks, Log: n.cfg.Log.With(slog.String("category", "index"))}
 }
 
 func (n *Node) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }

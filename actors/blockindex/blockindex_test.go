@@ -74,20 +74,17 @@ func (m *memory) Sync() error {
 	return nil
 }
 
-func (m *memory) Rewind(known func(*chainhash.Hash) bool) error {
+func (m *memory) Reset(known func(*chainhash.Hash) bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if known == nil {
+		m.blocks, m.reset = nil, m.reset+1
+		return nil
+	}
 	m.rewound++
 	for len(m.blocks) > 0 && !known(&m.blocks[len(m.blocks)-1]) {
 		m.blocks = m.blocks[:len(m.blocks)-1]
 	}
-	return nil
-}
-
-func (m *memory) Reset() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.blocks, m.reset = nil, m.reset+1
 	return nil
 }
 
@@ -113,22 +110,23 @@ type rig struct {
 	failed chan error
 }
 
-func newRig(t *testing.T, index *memory, blocks int) *rig {
+func newRig(t *testing.T, kept *memory, blocks int) *rig {
 	t.Helper()
-	return newRigWith(t, actortest.New(t), index, blocks, nil)
+	return newRigWith(t, actortest.New(t), kept, blocks, nil)
 }
 
-func newRigWith(t *testing.T, sys *actortest.System, index *memory, blocks int, keeper *ask.Ref) *rig {
+func newRigWith(t *testing.T, sys *actortest.System, kept *memory, blocks int, locks *ask.Ref) *rig {
 	t.Helper()
 	r := &rig{
-		chain: chaintest.New(&chaincfg.RegressionNetParams), index: index,
+		chain: chaintest.New(&chaincfg.RegressionNetParams), index: kept,
 		tip: new(ask.Topic[messages.TipChanged]), failed: make(chan error, 1),
 	}
 	r.chain.MineN(blocks)
 	current := new(chainview.Current)
 	current.Set(r.chain)
 	r.ref = sys.Spawn("index", blockindex.New(blockindex.Config{
-		Name: "test index", Index: index, Chain: current, Tip: r.tip, Log: sys.Log, Keeper: keeper,
+		Name: "test index", Target: &index.Target{Name: "test index", Blocks: kept, Log: sys.Log},
+		Chain: current, Tip: r.tip, Log: sys.Log, PruneLocks: locks,
 		OnFailed: func(err error) { r.failed <- err },
 	}), blockindex.Requests...)
 	return r

@@ -69,7 +69,7 @@ var mayImport = map[string][]string{
 	"internal/follow": {"messages", "internal/nodemsg", "internal/ask", "internal/chainview"},
 
 	// What indexes are of, and how they are read.
-	"internal/index":           {"messages", "internal/ask"},
+	"internal/index":           {"messages", "internal/ask", "internal/chainview", "internal/follow"},
 	"internal/index/coinstats": {"store/blockrows", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
 	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
 	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
@@ -115,7 +115,7 @@ var mayImport = map[string][]string{
 	// What puts it together, and what stands outside.
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
-		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/index", "internal/jsontree", "internal/nodemsg",
+		"internal/clock", "internal/cores", "internal/dialect", "internal/engine", "internal/follow", "internal/index", "internal/jsontree", "internal/nodemsg",
 		"internal/match", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/wallet",
 	},
 	"cmd/trawld": {

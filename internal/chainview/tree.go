@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -147,6 +148,12 @@ func (c *Chain) Contains(b *Block) bool { return c.At(b.Height) == b }
 
 // Fork returns the last block that the chain shares with the one ending in b.
 func (c *Chain) Fork(b *Block) *Block { return fork(c.Tip(), b) }
+
+// First returns the lowest height from which on something holds of all blocks, one more
+// than the last height if for none. What holds of a block has to hold of all above it.
+func (c *Chain) First(holds func(*Block) bool) int32 {
+	return int32(sort.Search(len(c.blocks), func(h int) bool { return holds(c.blocks[h]) }))
+}
 
 // Next returns the block after b, nil at the tip and outside the chain.
 func (c *Chain) Next(b *Block) *Block {

@@ -85,8 +85,10 @@ type Config struct {
 	// afterwards. Nil: it is never paused.
 	Paused func() bool
 
-	Moved   func(actor.Context) // is called after a step; may be nil
-	Reached func(actor.Context) // is called whenever the target is at the tip; may be nil
+	// Moved is called after a step, Reached whenever the target is at the tip, and Synced
+	// before it when that is the first time, or the first since the target was reset for
+	// damage. Each may be nil.
+	Moved, Reached, Synced func(actor.Context)
 
 	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
 	// follower tries again.

@@ -188,7 +188,11 @@ func (f *Follower) damaged(err error) {
 
 // reached notes that the target is at the tip.
 func (f *Follower) reached(c actor.Context) {
+	first := !f.synced
 	f.synced, f.resetting, f.err = true, false, nil
+	if first && f.cfg.Synced != nil {
+		f.cfg.Synced(c)
+	}
 	if f.cfg.Reached != nil {
 		f.cfg.Reached(c)
 	}

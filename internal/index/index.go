@@ -1,6 +1,6 @@
 // Package index is what the indexes of blocks have in common: those that an actor of
-// actors/blockindex keeps in step with the chain, and that methods read. What each is
-// of, and how it is read, is in a package below.
+// actors/blockindex keeps in step with the chain, as a [Target] of its follower, and that
+// methods read. What each is of, and how it is read, is in a package below.
 package index
 
 import (
@@ -9,12 +9,20 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // ErrDamaged is what the methods of an index wrap where it cannot be read as it was
-// written. It is built anew then.
-var ErrDamaged = errors.New("index is damaged")
+// written. It is built anew then. It is a [follow.ErrDamaged] too.
+var ErrDamaged error = damaged{}
+
+type damaged struct{}
+
+func (damaged) Error() string { return "index is damaged" }
+
+// Is implements what errors.Is looks for.
+func (damaged) Is(target error) bool { return target == follow.ErrDamaged }
 
 // ErrNoFilter reports a block that the filter index does not hold.
 var ErrNoFilter = errors.New("block has no filter in the index")

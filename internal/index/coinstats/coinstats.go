@@ -48,10 +48,10 @@ func Open(cfg Config) (*Index, error) {
 	}
 	x := &Index{net: cfg.Network, store: store, best: best}
 	if cfg.Anew {
-		err = x.Reset()
+		err = x.Reset(nil)
 	} else if err = x.restore(); errors.Is(err, coinstats.ErrTotals) {
 		cfg.Log.Warn("index is damaged, building it anew from all blocks", "index", Name, "err", err)
-		err = x.Reset()
+		err = x.Reset(nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -76,7 +76,7 @@ func (x *Index) restore() (err error) {
 	return err
 }
 
-// Best implements blockindex.Index.
+// Best implements index.Blocks.
 func (x *Index) Best() (hash chainhash.Hash, height int32, ok bool) {
 	if x.best == nil {
 		return hash, -1, false
@@ -84,7 +84,7 @@ func (x *Index) Best() (hash chainhash.Hash, height int32, ok bool) {
 	return x.best.Block, x.best.Height, true
 }
 
-// Connect implements blockindex.Index.
+// Connect implements index.Blocks.
 func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
 	block, err := x.block(reader, b)
 	if err == nil {
@@ -99,7 +99,7 @@ func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
 	return x.put(b, sums, sums.Totals.Encode())
 }
 
-// Disconnect implements blockindex.Index.
+// Disconnect implements index.Blocks.
 func (x *Index) Disconnect(reader chainview.Reader, b *chainview.Block) error {
 	block, err := x.block(reader, b)
 	if err == nil {
@@ -131,23 +131,21 @@ func (x *Index) put(b *chainview.Block, sums *coinstats.Chain, row []byte) error
 	return nil
 }
 
-// Sync implements blockindex.Index.
+// Sync implements index.Blocks.
 func (x *Index) Sync() error { return damage(x.store.Sync()) }
 
-// Rewind implements blockindex.Index.
-func (x *Index) Rewind(known func(*chainhash.Hash) bool) error {
+// Reset implements index.Blocks.
+func (x *Index) Reset(known func(*chainhash.Hash) bool) error {
+	if known == nil {
+		x.best, x.sums = nil, new(coinstats.Chain)
+		return x.store.Wipe()
+	}
 	best, err := x.store.Rewind(known)
 	if err != nil {
 		return damage(err)
 	}
 	x.best, x.sums = best, nil
 	return damage(x.restore())
-}
-
-// Reset implements blockindex.Index.
-func (x *Index) Reset() error {
-	x.best, x.sums = nil, new(coinstats.Chain)
-	return x.store.Wipe()
 }
 
 // block reads a block as the sums need it.

@@ -39,10 +39,10 @@ func (x *Index) Close() error { return x.store.Close() }
 
 func damage(err error) error { return index.Wrap(err, txindex.ErrDamaged) }
 
-// Best implements blockindex.Index.
+// Best implements index.Blocks.
 func (x *Index) Best() (hash chainhash.Hash, height int32, ok bool) { return x.store.Best() }
 
-// Connect implements blockindex.Index. As in Core, the transaction of the genesis
+// Connect implements index.Blocks. As in Core, the transaction of the genesis
 // block is left out.
 func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
 	if b.Height == 0 {
@@ -59,19 +59,21 @@ func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
 	return damage(x.store.Add(&b.Hash, b.Height, ids))
 }
 
-// Disconnect implements blockindex.Index.
+// Disconnect implements index.Blocks.
 func (x *Index) Disconnect(_ chainview.Reader, b *chainview.Block) error {
 	return damage(x.store.Back(&b.Parent.Hash, b.Parent.Height))
 }
 
-// Sync implements blockindex.Index.
+// Sync implements index.Blocks.
 func (x *Index) Sync() error { return damage(x.store.Sync()) }
 
-// Rewind implements blockindex.Index.
-func (x *Index) Rewind(known func(*chainhash.Hash) bool) error { return damage(x.store.Rewind(known)) }
-
-// Reset implements blockindex.Index.
-func (x *Index) Reset() error { return x.store.Wipe() }
+// Reset implements index.Blocks.
+func (x *Index) Reset(known func(*chainhash.Hash) bool) error {
+	if known == nil {
+		return x.store.Wipe()
+	}
+	return damage(x.store.Rewind(known))
+}
 
 // A Reader looks transactions up. It implements rawtx.TxIndex.
 type Reader struct {

@@ -1,0 +1,88 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// stepTime ends a step, so that the actor hears of its progress.
+const stepTime = time.Second
+
+// Blocks is an index that takes in the blocks of a chain, one after the other. One
+// goroutine at a time calls its methods. Errors wrap ErrDamaged where the index cannot be
+// read as it was written.
+type Blocks interface {
+	// Best returns the last block in the index; ok is false when it is empty.
+	Best() (hash chainhash.Hash, height int32, ok bool)
+
+	// Connect adds the block that follows the best one; the first is the genesis block.
+	Connect(reader chainview.Reader, b *chainview.Block) error
+
+	// Disconnect takes the best block back.
+	Disconnect(reader chainview.Reader, b *chainview.Block) error
+
+	// Sync makes sure of the index: it survives a loss of power as it is.
+	Sync() error
+
+	// Reset goes back to an earlier state, at a block that is known; where there is none
+	// it empties the index. A nil function says that the index is damaged: it is emptied.
+	Reset(known func(hash *chainhash.Hash) bool) error
+}
+
+// Target is an index as a follower of the chain sees it.
+type Target struct {
+	Name   string // of the index, in logs
+	Blocks Blocks
+	Log    *slog.Logger
+}
+
+// Position implements follow.Target.
+func (t *Target) Position() (at messages.Tip, ok bool) {
+	at.Hash, at.Height, ok = t.Blocks.Best()
+	return at, ok
+}
+
+// Advance implements follow.Target.
+func (t *Target) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
+	began := time.Now()
+	goesOn := func() bool { return ctx.Err() == nil && time.Since(began) <= stepTime }
+	for _, b := range s.Disconnect {
+		if !goesOn() {
+			return nil, nil
+		}
+		if err := t.Blocks.Disconnect(s.Reader, b); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range s.Connect {
+		if !goesOn() {
+			return nil, nil
+		}
+		if err := t.Blocks.Connect(s.Reader, b); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// Sync implements follow.Durable.
+func (t *Target) Sync() error { return t.Blocks.Sync() }
+
+// Reset implements follow.Target.
+func (t *Target) Reset(reader chainview.Reader, why error) (apply func() error, err error) {
+	if !errors.Is(why, follow.ErrUnknown) {
+		t.Log.Warn("index is damaged, building it anew from all blocks", "index", t.Name, "err", why)
+		return nil, t.Blocks.Reset(nil)
+	}
+	_, height, _ := t.Blocks.Best()
+	t.Log.Warn("index is ahead of the chain, going back", "index", t.Name, "height", height)
+	return nil, t.Blocks.Reset(func(hash *chainhash.Hash) bool { return reader.Lookup(hash) != nil })
+}
