@@ -24,7 +24,7 @@ type BlockCreationConfig struct {
 
 // check refuses what no block can be.
 func (c *BlockCreationConfig) check(n *dialect.Network) error {
-	limit := int64(n.MaxBlockWeight)
+	limit := n.Rules.MaxWeight
 	if c.MaxWeight != nil && *c.MaxWeight > limit {
 		return refused("Specified -blockmaxweight (%d) exceeds consensus maximum block weight (%d)", *c.MaxWeight, limit)
 	}
@@ -48,7 +48,7 @@ func (c *BlockCreationConfig) reserved(n *dialect.Network) int64 {
 // makes blocks without transactions, a negative one none.
 func (c *BlockCreationConfig) limits(n *dialect.Network) mining.Blocks {
 	b := mining.Blocks{
-		MaxWeight: int64(n.MaxBlockWeight), Reserved: c.reserved(n),
+		MaxWeight: n.Rules.MaxWeight, Reserved: c.reserved(n),
 		MinTxFee: jsontree.Amount(*cmp.Or(c.MinTxFee, new(int64(blockMinTxFee)))),
 	}
 	if c.MaxWeight != nil && *c.MaxWeight >= 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/version"
@@ -61,7 +60,6 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
 			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings, ClockHeeded: n.clockHeeded,
-			NextBits: opener.NextBits(n.net),
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,

@@ -26,7 +26,6 @@ import (
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/dialect/poolrules"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
@@ -35,6 +34,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
+	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/txindex"
@@ -147,8 +147,10 @@ func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 func (n *Node) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool, Rules: poolrules.Of(n.net), Policy: m.policy(n.net),
-		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: u.Unsaved,
+		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
+		Rules:  txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify},
+		Policy: m.policy(n.net),
+		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: u.Unsaved,
 		Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
 }
@@ -285,8 +287,8 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(syncPart, sync.New(sync.Config{
 		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge, Proves: opener.Proves(n.net),
-		Pool: u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
+		MaxTipAge: n.cfg.MaxTipAge,
+		Pool:      u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
 	}), sync.Requests, nil)
 	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
 	return r, err

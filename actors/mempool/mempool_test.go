@@ -19,6 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/enginetest"
@@ -80,7 +81,9 @@ func (r *rig) start(change ...func(*mempool.Config)) {
 	cfg := mempool.Config{
 		Chain: r.chain, View: r.view, Tip: &r.tip, Feed: &r.feed,
 		Rules: txpool.Rules{
-			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
+			Rules: consensus.Rules{
+				MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
+			},
 			Verify: func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) },
 		},
 		Policy: txpool.DefaultPolicy(), File: r.file, Persist: true, Now: time.Now, Log: r.sys.Log,

@@ -13,8 +13,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -56,7 +56,7 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	parent := s.reader.Lookup(&h.PrevBlock)
 	if parent != nil && !a.wanted {
-		work := new(big.Int).Add(parent.Work, headersync.Work(h.Bits))
+		work := new(big.Int).Add(parent.Work, target.Work(h.Bits))
 		if work.Cmp(s.leastWork()) < 0 {
 			corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug,
 				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash)

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/headersync"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
 )
@@ -44,7 +44,7 @@ func (s *Sync) compact(c actor.Context, p *peer, m *codec.CmpctBlock, handled fu
 		}
 		return false
 	}
-	if new(big.Int).Add(parent.Work, headersync.Work(m.Header.Bits)).Cmp(s.leastWork()) < 0 {
+	if new(big.Int).Add(parent.Work, target.Work(m.Header.Bits)).Cmp(s.leastWork()) < 0 {
 		s.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/nodemsg"
@@ -118,7 +119,7 @@ func (s *Sync) exhaust(p *peer) {
 // checkHeaders returns what is wrong with headers that no honest peer sends.
 func (s *Sync) checkHeaders(list []header) string {
 	for i := range list {
-		if !s.cfg.Proves(&list[i]) {
+		if !s.cfg.Network.Proves(list[i].Raw) {
 			return "header with invalid proof of work"
 		}
 	}
@@ -139,7 +140,7 @@ func (s *Sync) isOnBest(b *chainview.Block) bool {
 // leastWork is the work that a chain must have before its headers are kept.
 func (s *Sync) leastWork() *big.Int {
 	tip := s.reader.Active().Tip()
-	near := headersync.Work(tip.Header.Bits)
+	near := target.Work(tip.Header.Bits)
 	near.Mul(near, big.NewInt(nearTip))
 	near.Sub(tip.Work, near)
 	if near.Cmp(s.cfg.MinimumWork) < 0 {

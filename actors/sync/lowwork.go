@@ -7,6 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/headersync"
 )
 
@@ -15,7 +16,7 @@ import (
 func (s *Sync) isLowWork(p *peer, start *chainview.Block, list []header, full bool) bool {
 	total := new(big.Int).Set(start.Work)
 	for i := range list {
-		total.Add(total, headersync.Work(list[i].Bits))
+		total.Add(total, target.Work(list[i].Bits))
 	}
 	least := s.leastWork()
 	if total.Cmp(least) >= 0 {

@@ -26,7 +26,6 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
@@ -49,10 +48,6 @@ type Config struct {
 	// MinimumWork is that of the least chain worth downloading; default that of
 	// the network.
 	MinimumWork *big.Int
-
-	// Proves reports whether a header has the work that its bits ask for; default:
-	// its hash does.
-	Proves func(h *headersync.Header) bool
 
 	MaxTipAge  time.Duration // default DefaultMaxTipAge
 	BlocksOnly bool          // peers are not to announce compact blocks at once
@@ -113,10 +108,6 @@ type Sync struct {
 func New(cfg Config) actor.Producer {
 	if cfg.MinimumWork == nil {
 		cfg.MinimumWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
-	}
-	if cfg.Proves == nil {
-		limit := cfg.Network.Params.PowLimit
-		cfg.Proves = func(h *headersync.Header) bool { return headersync.Meets(&h.Hash, h.Bits, limit) }
 	}
 	if cfg.MaxTipAge <= 0 {
 		cfg.MaxTipAge = DefaultMaxTipAge

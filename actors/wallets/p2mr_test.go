@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
@@ -54,7 +55,7 @@ func spendOf(tb testing.TB, address string) messages.SignWithWallet {
 	if err := tx.Serialize(&raw); err != nil {
 		tb.Fatal(err)
 	}
-	amount := network.MaxMoney / 2
+	amount := btcutil.Amount(network.Rules.MaxMoney / 2)
 	return messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: []messages.PrevOut{{Script: script, Amount: &amount}}}
 }
 

@@ -51,7 +51,7 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 	s := &rawtx.Signing{
 		Tx: tx, Coins: w.coins(tx, m.Req.Prevs), Keys: rawtx.Keys{}, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{},
 		Trees: rawtx.Trees{}, Public: rawtx.PublicKeys{},
-		HashType: hashType, UnknownAmount: int64(w.cfg.Network.MaxMoney),
+		HashType: hashType, UnknownAmount: w.cfg.Network.Rules.MaxMoney,
 	}
 	if w.net.Dialect == descriptor.P2MR {
 		s.P2MR = rawtx.NewP2MR()
@@ -121,9 +121,9 @@ func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
 	coins := make(map[wire.OutPoint]*wire.TxOut)
 	for _, prev := range prevs {
-		amount := w.cfg.Network.MaxMoney
+		amount := w.cfg.Network.Rules.MaxMoney
 		if prev.Amount != nil {
-			amount = *prev.Amount
+			amount = int64(*prev.Amount)
 		}
 		coins[wire.OutPoint{Hash: prev.TxID, Index: prev.Index}] = wire.NewTxOut(int64(amount), prev.Script)
 	}

@@ -18,7 +18,7 @@ var floors = map[string]int{
 	// Rules: no disk, no actor, no clock, no network.
 	"internal/consensus": 1, "internal/dialect": 1, "internal/rawtx": 1, "internal/txpool": 1,
 	"internal/wallet": 1, "internal/walletfile": 1, "internal/match": 1, "internal/versionbits": 1,
-	"internal/txjson": 1, "internal/headersync": 1, "internal/dialect/poolrules": 1,
+	"internal/txjson": 1, "internal/headersync": 1, "internal/p2mr/pow": 1,
 
 	// The disk, tools of actors, sessions with peers.
 	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/p2p": 2,

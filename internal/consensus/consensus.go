@@ -21,6 +21,10 @@ type Rules struct {
 	MaxSigOps    int64 // of a block, in weight
 	WitnessScale int64 // weight of a byte outside the witness
 	Maturity     int32 // blocks until a coinbase may be spent
+
+	// MayPayTo reports whether an output of a block at height may have a script.
+	// Nil: any may.
+	MayPayTo func(script []byte, height int32) bool
 }
 
 // A Coin is an output that a transaction spends.

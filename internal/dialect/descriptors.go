@@ -12,14 +12,15 @@ func (n *Network) Descriptors() *descriptor.Network {
 	if n.P2MR == nil {
 		return d
 	}
-	d.Dialect, d.Restricted, d.Reserved = descriptor.P2MR, n.P2MROnly, n.P2MR.OuterWitness != Never
+	d.Dialect, d.Restricted, d.Reserved = descriptor.P2MR, !n.P2MR.AnyOutput, n.P2MR.OuterWitness != Never
 	// Keys of Bitcoin's networks are read too.
 	foreign := &chaincfg.TestNet3Params
 	if n.Name == "main" {
 		foreign = &chaincfg.MainNetParams
 	}
 	d.Foreign = &descriptor.KeyVersions{
-		PrivateKeyID: foreign.PrivateKeyID, HDPublicKeyID: foreign.HDPublicKeyID, HDPrivateKeyID: foreign.HDPrivateKeyID,
+		PrivateKeyID: foreign.PrivateKeyID, HDPublicKeyID: foreign.HDPublicKeyID,
+		HDPrivateKeyID: foreign.HDPrivateKeyID,
 	}
 	return d
 }

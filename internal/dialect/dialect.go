@@ -20,8 +20,10 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/txpool"
 )
 
 // ErrUnknownChain reports a chain name that no dialect knows.
@@ -38,16 +40,12 @@ type Network struct {
 
 	RPCPort, P2PPort uint16
 
-	MaxMoney       btcutil.Amount
-	MaxBlockWeight int
-	MaxBlockSize   int // serialized, in bytes
+	Rules        consensus.Rules // that transactions are held against
+	MaxBlockSize int             // serialized, in bytes
 
 	// PruneAfter is the height from which on blocks may be pruned, and
 	// SmallPruneAfter the one with small block files.
 	PruneAfter, SmallPruneAfter int32
-
-	MaxBlockSigOps int // in weight units, as Core's MAX_BLOCK_SIGOPS_COST
-	WitnessScale   int // weight of a byte outside the witness
 
 	// ReservedWeight is what a block that is made keeps free for its header and its
 	// coinbase by default, LeastReserved the least that may be chosen.
@@ -61,10 +59,38 @@ type Network struct {
 	// cut short within them.
 	HeaderLen func(raw []byte) int
 
-	// P2MR are the rules of a chain that pays to P2MR outputs; nil for
-	// Bitcoin's chains.
-	P2MR     *P2MR
-	P2MROnly bool // outputs must be P2MR, or one of the few other forms
+	// Proves reports whether a serialized header has the work that its bits ask for.
+	Proves func(header []byte) bool
+
+	// NextBits returns the compact target of a block on parent that is made now, with
+	// a time in seconds since 1970. It is safe for concurrent use.
+	NextBits func(parent *chainview.Block, time int64) uint32
+
+	// MinTime returns the earliest time of a block that is made on parent, in seconds
+	// since 1970.
+	MinTime func(parent *chainview.Block) int64
+
+	// RollVersion returns the version of a block for miners to whom it is said which
+	// bits of it they may count with, and the mask of these; nil: nothing is said.
+	RollVersion func(version int32) (rolled int32, mask uint32)
+
+	// Verify runs the scripts of all inputs with the outputs that they spend, by the
+	// rules for transactions that are relayed, for a block at height. The error is a
+	// [*rawtx.InputScriptError].
+	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
+
+	// Standard are the forms of outputs that the memory pool takes beside Bitcoin's.
+	Standard txpool.Forms
+
+	// Scheduled are the rules that getblockchaininfo and getblocktemplate tell the
+	// change of.
+	Scheduled []ScheduledRule
+
+	Engine Engine // that validates the chain; for whoever opens it alone
+
+	// P2MR are the rules of a chain that pays to P2MR outputs; nil for Bitcoin's
+	// chains. They are for the engine: what others need of them stands above.
+	P2MR *P2MR
 
 	// RelayFee and IncrementalFee are the default rates of transactions that are
 	// passed on and that replace others, DustRate that below which outputs are
@@ -115,14 +141,6 @@ type Network struct {
 	// AssumeValid is a block whose ancestors' scripts are not executed; zero for
 	// none.
 	AssumeValid chainhash.Hash
-}
-
-// Rules returns what transactions of the network are held against.
-func (n *Network) Rules() consensus.Rules {
-	return consensus.Rules{
-		MaxMoney: int64(n.MaxMoney), MaxWeight: int64(n.MaxBlockWeight), WitnessScale: int64(n.WitnessScale),
-		Maturity: int32(n.Params.CoinbaseMaturity),
-	}
 }
 
 // Software is how the dialect's reference implementation presents itself, and so
@@ -256,13 +274,14 @@ func (n *Network) setKind() {
 // complete fills in what all of Bitcoin's networks share.
 func complete(n *Network) *Network {
 	n.Coin = "Bitcoin"
-	n.MaxMoney = btcutil.MaxSatoshi
-	n.MaxBlockWeight = 4_000_000
+	n.Rules = consensus.Rules{
+		MaxMoney: btcutil.MaxSatoshi, MaxWeight: 4_000_000, MaxSigOps: 80_000, WitnessScale: 4,
+		Maturity: int32(n.Params.CoinbaseMaturity),
+	}
 	n.MaxBlockSize = 4_000_000
 	n.setKind()
-	n.MaxBlockSigOps = 80_000
-	n.WitnessScale = 4
 	n.HeaderLen = func([]byte) int { return wire.MaxBlockHeaderPayload }
+	n.setBitcoinRules()
 	n.Subsidy = func(height int32) btcutil.Amount {
 		halvings := uint(height / n.Params.SubsidyReductionInterval)
 		if halvings >= 64 {

@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
 // What the other dialect brings stays out of Bitcoin's networks.
@@ -26,9 +27,12 @@ func TestBitcoinIsUntouched(t *testing.T) {
 		if !reflect.DeepEqual(plain(n), plain(want)) {
 			t.Errorf("%s: choices of the other dialect change it", chain)
 		}
-		if n.P2MR != nil || n.P2MROnly || n.Coin != "Bitcoin" || n.WitnessScale != 4 ||
-			n.MaxMoney != btcutil.MaxSatoshi || n.MaxBlockWeight != 4_000_000 ||
-			n.Software.Agent != "Satoshi:30.2.0" || n.Software.Version != 300200 || n.Software.ConfigFile != "bitcoin.conf" {
+		if n.P2MR != nil ||
+			n.Engine != dialect.EngineBitcoin || n.Rules.MayPayTo != nil ||
+			n.Coin != "Bitcoin" || n.Rules.WitnessScale != 4 || n.Standard.Native != nil || n.Scheduled != nil || n.RollVersion != nil ||
+			n.Rules.MaxMoney != btcutil.MaxSatoshi || n.Rules.MaxWeight != 4_000_000 || n.Rules.Maturity != 100 ||
+			n.Software.Agent != "Satoshi:30.2.0" || n.Software.Version != 300200 ||
+			n.Software.ConfigFile != "bitcoin.conf" {
 			t.Errorf("%s: %+v", chain, n)
 		}
 		if n.HeaderLen(nil) != 80 || n.HeaderLen([]byte{0, 1, 0, 0x20}) != 80 {
@@ -47,6 +51,7 @@ func TestBitcoinIsUntouched(t *testing.T) {
 func plain(n *dialect.Network) dialect.Network {
 	c := *n
 	c.Params, c.Subsidy, c.HeaderLen = nil, nil, nil
+	c.Proves, c.NextBits, c.MinTime, c.Verify = nil, nil, nil, nil
 	return c
 }
 
@@ -82,7 +87,8 @@ func TestQbitNetworks(t *testing.T) {
 		if got := n.Params.GenesisBlock.Transactions[0].TxHash().String(); got != test.root {
 			t.Errorf("%s: genesis transaction %s", test.chain, got)
 		}
-		if n.Params.Bech32HRPSegwit != test.hrp || n.P2PPort != test.p2p || n.RPCPort != test.rpc || !n.P2MROnly {
+		if n.Params.Bech32HRPSegwit != test.hrp || n.P2PPort != test.p2p || n.RPCPort != test.rpc ||
+			n.P2MR.AnyOutput || n.Rules.MayPayTo == nil {
 			t.Errorf("%s: %+v", test.chain, n)
 		}
 		limit := make([]byte, 32)
@@ -122,7 +128,8 @@ func TestChoices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.P2MROnly || n.P2MR.Difficulty != dialect.ASERT || !n.P2MR.MinDifficulty || n.P2MR.Cadence != 7 ||
+	if !n.P2MR.AnyOutput || n.Rules.MayPayTo != nil ||
+		n.P2MR.Difficulty != pow.ASERT || !n.P2MR.MinDifficulty || n.P2MR.Cadence != 7 ||
 		n.P2MR.OuterWitness != 11 || n.Active("csv", 8) || !n.Active("csv", 9) {
 		t.Errorf("%+v", n.P2MR)
 	}

@@ -6,6 +6,9 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
 // What qbit's networks share.
@@ -46,9 +49,10 @@ func qbitMain(Choices) *Network {
 			"flux-mainnet.qbit.org", "phase-mainnet.qbit.org"),
 		Deployments: qbitDeployments(0, NeverActive, 20160, 19152),
 		P2MR: &P2MR{
-			ChainID:    47,
-			Anchors:    Anchors{Permissionless: 0x18109c29, AuxPoW: 0x1801ca70},
-			Difficulty: ASERT,
+			Params: pow.Params{
+				ChainID: 47, Anchors: pow.Anchors{Permissionless: 0x18109c29, AuxPoW: 0x1801ca70},
+				Difficulty: pow.ASERT,
+			},
 		},
 	})
 }
@@ -61,10 +65,10 @@ func qbitTestnet3(Choices) *Network {
 		}, [4]byte{0xc3, 0xd3, 0x0a, 0x67}, qbitTestPrefixes),
 		Deployments: qbitDeployments(0, NeverActive, 20160, 15120),
 		P2MR: &P2MR{
-			ChainID:       qbitTestChainID,
-			Anchors:       Anchors{Permissionless: 0x1d00ffff, AuxPoW: 0x1d00ffff},
-			Difficulty:    ASERT,
-			MinDifficulty: true,
+			Params: pow.Params{
+				ChainID: qbitTestChainID, Anchors: pow.Anchors{Permissionless: 0x1d00ffff, AuxPoW: 0x1d00ffff},
+				Difficulty: pow.ASERT, MinDifficulty: true,
+			},
 		},
 	})
 }
@@ -81,10 +85,8 @@ func qbitTestnet4(Choices) *Network {
 			"coherence-testnet4.qbit.org", "triplet-testnet4.qbit.org"),
 		Deployments: qbitDeployments(0, NeverActive, 20160, 15120),
 		P2MR: &P2MR{
-			ChainID:    qbitTestChainID,
-			Anchors:    Anchors{Permissionless: 0x1a7f1ab5, AuxPoW: 0x1a7f1ab5},
-			Difficulty: ASERT,
-			WeightV2:   60_000, FutureTimeV2: 60_000, DisplayOrder: 20_500,
+			Params:   pow.Params{ChainID: qbitTestChainID, Anchors: pow.Anchors{Permissionless: 0x1a7f1ab5, AuxPoW: 0x1a7f1ab5}, Difficulty: pow.ASERT},
+			WeightV2: 60_000, FutureTimeV2: 60_000, DisplayOrder: 20_500,
 		},
 	})
 }
@@ -105,23 +107,26 @@ func qbitSignet(c Choices) *Network {
 		SignetChallenge: challenge,
 		Deployments:     qbitDeployments(0, NeverActive, 20160, 18144),
 		P2MR: &P2MR{
-			ChainID:    qbitTestChainID,
-			Anchors:    Anchors{Permissionless: 0x1e00f99b, AuxPoW: 0x1b0d1b64},
-			Difficulty: ASERT,
+			Params: pow.Params{
+				ChainID: qbitTestChainID, Anchors: pow.Anchors{Permissionless: 0x1e00f99b, AuxPoW: 0x1b0d1b64},
+				Difficulty: pow.ASERT,
+			},
 		},
 	})
 }
 
 func qbitRegtest(c Choices) *Network {
 	rules := &P2MR{
-		ChainID:      qbitTestChainID,
-		Anchors:      Anchors{Permissionless: 0x207fffff, AuxPoW: 0x207fffff},
-		Difficulty:   FixedDifficulty,
+		Params: pow.Params{
+			ChainID: qbitTestChainID, Anchors: pow.Anchors{Permissionless: 0x207fffff, AuxPoW: 0x207fffff},
+			Difficulty: pow.FixedDifficulty,
+		},
+		AnyOutput:    c.AnyOutput,
 		OuterWitness: Never,
 		SubsidyStep:  150,
 	}
 	if c.ASERT {
-		rules.Difficulty, rules.MinDifficulty = ASERT, true
+		rules.Difficulty, rules.MinDifficulty = pow.ASERT, true
 	}
 	n := completeQbit(&Network{
 		Name: "regtest", Dir: "regtest", RPCPort: 18452, P2PPort: 18460,
@@ -133,8 +138,8 @@ func qbitRegtest(c Choices) *Network {
 		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
 		ChainTx: ChainTx{Rate: 0.001},
 	})
-	n.P2MROnly = !c.AnyOutput
 	n.choose(c)
+	n.Scheduled = n.P2MR.scheduled()
 	return n
 }
 
@@ -157,13 +162,16 @@ func completeQbit(n *Network) *Network {
 	}
 	n.Services = qbitArchive
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}
-	n.P2MROnly = true
-	n.MaxMoney = qbitMaxMoney
-	n.MaxBlockWeight, n.MaxBlockSize = qbitMaxBlock, qbitMaxBlock
+	n.Rules = consensus.Rules{
+		MaxMoney: int64(qbitMaxMoney), MaxWeight: qbitMaxBlock, MaxSigOps: 80_000, WitnessScale: 1,
+		Maturity: int32(n.Params.CoinbaseMaturity),
+	}
+	if !n.P2MR.AnyOutput {
+		n.Rules.MayPayTo = n.P2MR.mayPayTo
+	}
+	n.MaxBlockSize = qbitMaxBlock
 	n.setKind()
-	n.MaxBlockSigOps = 80_000
-	n.WitnessScale = 1
-	n.HeaderLen = auxHeaderLen
+	n.HeaderLen = pow.HeaderLen
 	n.Magic = magic(n.Params)
 	if n.P2MR.SubsidyStep == 0 {
 		n.P2MR.SubsidyStep = 43_200
@@ -184,6 +192,7 @@ func completeQbit(n *Network) *Network {
 	n.ChainVSize = 404_000
 	n.ReservedWeight, n.LeastReserved = 4_000, 1_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)
+	n.setP2MRRules()
 	return n
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus/target"
 )
 
 const (
@@ -179,7 +181,7 @@ func (s *State) advance(h *Header) bool {
 	if h.PrevBlock != s.at.hash || !permitted(s.params, s.at.height+1, s.at.bits, h.Bits) {
 		return false
 	}
-	s.at = place{h.Hash, s.at.height + 1, h.Bits, s.at.work.Add(s.at.work, Work(h.Bits)), h.Timestamp}
+	s.at = place{h.Hash, s.at.height + 1, h.Bits, s.at.work.Add(s.at.work, target.Work(h.Bits)), h.Timestamp}
 	return true
 }
 
@@ -195,26 +197,18 @@ func permitted(p *chaincfg.Params, height int32, from, to uint32) bool {
 	if height%interval != 0 {
 		return from == to
 	}
-	target, factor := Target(to), big.NewInt(p.RetargetAdjustmentFactor)
-	easiest := new(big.Int).Mul(Target(from), factor)
-	hardest := new(big.Int).Div(Target(from), factor)
-	return target.Cmp(rounded(easiest, p.PowLimit)) <= 0 && target.Cmp(rounded(hardest, p.PowLimit)) >= 0
+	next, factor := target.Of(to), big.NewInt(p.RetargetAdjustmentFactor)
+	easiest := new(big.Int).Mul(target.Of(from), factor)
+	hardest := new(big.Int).Div(target.Of(from), factor)
+	return next.Cmp(rounded(easiest, p.PowLimit)) <= 0 && next.Cmp(rounded(hardest, p.PowLimit)) >= 0
 }
 
 // rounded is a target as bits can say it, and at most limit.
-func rounded(target, limit *big.Int) *big.Int {
-	if target.Cmp(limit) > 0 {
-		target = limit
+func rounded(wanted, limit *big.Int) *big.Int {
+	if wanted.Cmp(limit) > 0 {
+		wanted = limit
 	}
-	excess := max(target.BitLen()-1, 0)/8 + 1 - 3 // bytes below the three that count
-	if target.BitLen()%8 == 0 && target.BitLen() > 0 {
-		excess++ // the highest bit is a sign
-	}
-	if excess <= 0 {
-		return target
-	}
-	cut := new(big.Int).Rsh(target, uint(8*excess))
-	return cut.Lsh(cut, uint(8*excess))
+	return target.Of(target.Bits(wanted))
 }
 
 // bits is a queue of bits.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/headersync"
 )
 
@@ -18,7 +18,7 @@ var params = &chaincfg.MainNetParams
 func start() headersync.Start {
 	g := params.GenesisBlock.Header
 	return headersync.Start{
-		Hash: *params.GenesisHash, Bits: g.Bits, Work: headersync.Work(g.Bits), Time: g.Timestamp,
+		Hash: *params.GenesisHash, Bits: g.Bits, Work: target.Work(g.Bits), Time: g.Timestamp,
 	}
 }
 
@@ -40,7 +40,7 @@ func chain(n int, salt byte) []headersync.Header {
 
 // workOf is the work of n headers after the first block.
 func workOf(n int) *big.Int {
-	w := headersync.Work(params.PowLimitBits)
+	w := target.Work(params.PowLimitBits)
 	return w.Mul(w, big.NewInt(int64(n+1)))
 }
 
@@ -133,22 +133,4 @@ func TestRefuses(t *testing.T) {
 	if _, _, ok := s.Next(long, true); ok {
 		t.Error("more headers than times pass")
 	}
-}
-
-// Targets and work agree with btcd's.
-func FuzzWork(f *testing.F) {
-	for _, bits := range []uint32{0, 1, 0x1d00ffff, 0x207fffff, 0x04923456, 0x03000001, 0x02008000, 0x01fedcba, 0xff123456} {
-		f.Add(bits)
-	}
-	f.Fuzz(func(t *testing.T, bits uint32) {
-		if bits>>24 > 64 {
-			return // btcd would make numbers of many bytes
-		}
-		if got, want := headersync.Target(bits), blockchain.CompactToBig(bits); got.Cmp(want) != 0 {
-			t.Errorf("target of %08x: %v, want %v", bits, got, want)
-		}
-		if got, want := headersync.Work(bits), blockchain.CalcWork(bits); got.Cmp(want) != 0 {
-			t.Errorf("work of %08x: %v, want %v", bits, got, want)
-		}
-	})
 }

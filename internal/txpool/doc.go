@@ -17,34 +17,31 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // Rules are the consensus rules of a network that concern single transactions.
 type Rules struct {
-	MaxMoney     int64
-	Maturity     int32 // blocks that must follow a coinbase before it can be spent
-	MaxWeight    int64 // of a block
-	MaxSigOps    int64 // cost of a block's signature operations
-	WitnessScale int64
+	consensus.Rules
+	Forms
 
-	// MayPayTo reports whether an output of a block at height may have a script.
-	// Nil: any may.
-	MayPayTo func(script []byte, height int32) bool
+	// Verify runs the scripts of all inputs with the outputs they spend, by the
+	// rules for transactions that are relayed, for a block at height. The error is
+	// in Core's words and says which input it is about.
+	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
+}
 
-	// Native reports whether an output of a form that Bitcoin leaves to later
-	// rules can be spent. Nil: none can.
+// Forms are those of outputs that Bitcoin leaves to later rules, and that a network
+// has given a meaning.
+type Forms struct {
+	// Native reports whether an output of such a form can be spent. Nil: none can.
 	Native func(script []byte) bool
 
 	// NativeInput is the size of an input that spends such an output, and
 	// NativeWitness reports whether a witness of one is of a standard form.
 	NativeInput   int
 	NativeWitness func(witness wire.TxWitness) bool
-
-	// Verify runs the scripts of all inputs with the outputs they spend, by the
-	// rules for transactions that are relayed, for a block at height. The error is
-	// in Core's words and says which input it is about.
-	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
 }
 
 // Policy is what an operator chooses. [DefaultPolicy] has Core's defaults.

@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -41,7 +42,9 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 	}
 	r := &rig{t: t, coins: make(txpool.Coins), fails: make(map[chainhash.Hash]error)}
 	r.pool = txpool.New(txpool.Rules{
-		MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
+		Rules: consensus.Rules{
+			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
+		},
 		Verify: func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error {
 			if len(spent) != len(tx.TxIn) {
 				t.Errorf("%d outputs for %d inputs", len(spent), len(tx.TxIn))

@@ -66,8 +66,8 @@ func (b *block) message() *wire.MsgBlock {
 }
 
 // weight counts a byte outside of the witnesses scale times.
-func (b *block) weight(scale int) int {
-	return (wire.MaxBlockHeaderPayload+b.Stripped)*(scale-1) + len(b.raw)
+func (b *block) weight(scale int64) int64 {
+	return int64(wire.MaxBlockHeaderPayload+b.Stripped)*(scale-1) + int64(len(b.raw))
 }
 
 func reject(reason, debug string) error {
@@ -86,9 +86,9 @@ func (e *Engine) check(b *block) error {
 	if repeated {
 		return reject("bad-txns-duplicate", "duplicate transaction")
 	}
-	limit := e.net.MaxBlockWeight
-	size := wire.MaxBlockHeaderPayload + b.Stripped
-	if len(b.List) == 0 || len(b.List)*e.net.WitnessScale > limit || size*e.net.WitnessScale > limit {
+	limit, scale := e.rules.MaxWeight, e.rules.WitnessScale
+	size := int64(wire.MaxBlockHeaderPayload + b.Stripped)
+	if len(b.List) == 0 || int64(len(b.List))*scale > limit || size*scale > limit {
 		return reject("bad-blk-length", "size limits failed")
 	}
 	if !consensus.IsCoinbase(b.List[0]) {
@@ -102,7 +102,7 @@ func (e *Engine) check(b *block) error {
 			return reject(v.Reason, "Transaction check failed (tx hash "+b.IDs[i].String()+") "+v.Debug)
 		}
 	}
-	if b.legacySigOps()*e.net.WitnessScale > e.net.MaxBlockSigOps {
+	if int64(b.legacySigOps())*scale > e.rules.MaxSigOps {
 		return reject("bad-blk-sigops", "out-of-bounds SigOpCount")
 	}
 	return nil

@@ -252,7 +252,7 @@ func (c *connecting) spender(out *wire.OutPoint) string {
 
 // count adds the signature operations of a transaction.
 func (c *connecting) count(tx *wire.MsgTx, coins []consensus.Coin, i int) error {
-	scale := int64(c.net.WitnessScale)
+	scale := c.rules.WitnessScale
 	c.cost += int64(c.b.sigOps[i]) * scale
 	for k := range coins {
 		in, spent := tx.TxIn[k], coins[k].Script
@@ -263,7 +263,7 @@ func (c *connecting) count(tx *wire.MsgTx, coins []consensus.Coin, i int) error 
 			c.cost += int64(script.WitnessSigOps(in.SignatureScript, spent, in.Witness))
 		}
 	}
-	if c.cost > int64(c.net.MaxBlockSigOps) {
+	if c.cost > c.rules.MaxSigOps {
 		return reject("bad-blk-sigops", "too many sigops")
 	}
 	return nil

@@ -34,7 +34,7 @@ func (e *Engine) checkPlace(b *block, parent *chainview.Block) error {
 	if err := e.checkWitnesses(b, height); err != nil {
 		return err
 	}
-	if b.weight(e.net.WitnessScale) > e.net.MaxBlockWeight {
+	if b.weight(e.rules.WitnessScale) > e.rules.MaxWeight {
 		return reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed")
 	}
 	return nil

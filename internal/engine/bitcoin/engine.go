@@ -61,7 +61,7 @@ type Engine struct {
 	*pruning.Pruner
 
 	net     *dialect.Network
-	rules   consensus.Rules
+	rules   *consensus.Rules
 	minWork *big.Int // of a chain whose assumed-valid block is believed
 	db      *chaindb.DB
 	disk    disk // db, but in tests of failing writes
@@ -100,7 +100,7 @@ func Open(cfg Config) (_ *Engine, err error) {
 		}
 	}()
 	e := &Engine{
-		net: cfg.Network, rules: cfg.Network.Rules(), db: cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
+		net: cfg.Network, rules: &cfg.Network.Rules, db: cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
 		flushed: time.Now(), scripts: true,
 	}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)

@@ -3,11 +3,11 @@ package bitcoin
 import (
 	"fmt"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 )
 
 // ReasonNoParent is the reject reason of a block whose parent is unknown: it
@@ -22,8 +22,7 @@ var errHighHash = reject("high-hash", "proof of work failed")
 // solves reports whether a hash is at most the compact target, and the target one
 // that can be.
 func (e *Engine) solves(hash *chainhash.Hash, bits uint32) bool {
-	target := blockchain.CompactToBig(bits)
-	return target.Sign() > 0 && target.Cmp(e.net.Params.PowLimit) <= 0 && blockchain.HashToBig(hash).Cmp(target) <= 0
+	return target.Meets(hash, bits, e.net.Params.PowLimit)
 }
 
 // AcceptHeaders makes headers part of the tree without their blocks, and
@@ -78,7 +77,7 @@ func (e *Engine) acceptHeader(hash *chainhash.Hash, header *wire.BlockHeader) (b
 	if err := e.checkHeader(header, parent); err != nil {
 		return nil, false, err
 	}
-	if b, err = e.tree.Add(header, blockchain.CalcWork(header.Bits), 0); err != nil {
+	if b, err = e.tree.Add(header, target.Work(header.Bits), 0); err != nil {
 		return nil, false, err
 	}
 	e.choice.AddHeader(b)
@@ -91,11 +90,11 @@ func (e *Engine) acceptHeader(hash *chainhash.Hash, header *wire.BlockHeader) (b
 func (e *Engine) checkHeader(h *wire.BlockHeader, parent *chainview.Block) error {
 	height, time := parent.Height+1, h.Timestamp.Unix()
 	switch {
-	case h.Bits != e.nextBits(parent, time):
+	case h.Bits != e.net.NextBits(parent, time):
 		return reject("bad-diffbits", "incorrect proof of work")
 	case time <= parent.MedianTimePast():
 		return reject("time-too-old", "block's timestamp is too early")
-	case e.net.Params.EnforceBIP94 && height%e.interval() == 0 && time < parent.Header.Timestamp.Unix()-maxTimewarp:
+	case e.net.TooEarly(parent, time):
 		return reject("time-timewarp-attack", "block's timestamp is too early on diff adjustment block")
 	case time > e.clock.Now().Unix()+maxFuture:
 		return reject("time-too-new", "block timestamp too far in the future")
@@ -110,8 +109,3 @@ func (e *Engine) checkHeader(h *wire.BlockHeader, parent *chainview.Block) error
 	}
 	return nil
 }
-
-// maxTimewarp is how many seconds the first block of a difficulty period may
-// lie before the block it follows (BIP94); blocks mined here keep to it on
-// every network, as Core's do.
-const maxTimewarp = 600

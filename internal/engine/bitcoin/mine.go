@@ -49,12 +49,12 @@ func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]b
 // template builds a valid block but for its proof of work.
 func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*wire.MsgBlock, error) {
 	tip := e.tip
-	made := e.nextTime(tip)
+	made := max(e.net.MinTime(tip), e.clock.Now().Unix())
 	block := &wire.MsgBlock{Header: wire.BlockHeader{
 		Version:   versionbits.NextVersion(e.net, tip),
 		PrevBlock: tip.Hash,
 		Timestamp: time.Unix(made, 0),
-		Bits:      e.nextBits(tip, made),
+		Bits:      e.net.NextBits(tip, made),
 	}}
 	txs, err := parseTxs(rawTxs)
 	if err != nil {
@@ -121,15 +121,6 @@ func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
 		}
 	}
 	return txs, nil
-}
-
-// nextTime returns the time of a block on top of tip, in seconds.
-func (e *Engine) nextTime(tip *chainview.Block) int64 {
-	earliest := tip.MedianTimePast() + 1
-	if (tip.Height+1)%e.interval() == 0 {
-		earliest = max(earliest, tip.Header.Timestamp.Unix()-maxTimewarp)
-	}
-	return max(earliest, e.clock.Now().Unix())
 }
 
 // coinbase pays the subsidy and fees. Transactions given by hand leave theirs

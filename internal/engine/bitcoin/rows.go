@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -119,7 +119,7 @@ func (e *Engine) create() error {
 			return nil
 		}
 		genesis := e.net.Params.GenesisBlock
-		e.tree = chainview.NewTree(&genesis.Header, blockchain.CalcWork(genesis.Header.Bits))
+		e.tree = chainview.NewTree(&genesis.Header, target.Work(genesis.Header.Bits))
 		e.tip, e.txs = e.tree.Active().Tip(), 1
 		for _, row := range []struct {
 			bucket     string
@@ -152,7 +152,7 @@ func (e *Engine) create() error {
 // loadTree reads the block tree, and makes the stored tip that of the active chain.
 func (e *Engine) loadTree() error {
 	genesis := &e.net.Params.GenesisBlock.Header
-	e.tree = chainview.NewTree(genesis, blockchain.CalcWork(genesis.Bits))
+	e.tree = chainview.NewTree(genesis, target.Work(genesis.Bits))
 	root := e.tree.Active().Tip()
 	e.choice = forkchoice.New(e.tree, root, e.mark)
 	return e.db.BTCD().View(func(tx database.Tx) error {
@@ -189,7 +189,7 @@ func (e *Engine) loadRow(tx database.Tx, row []byte, bare bool) error {
 			status &^= chainview.HasData
 		}
 	}
-	b, err := e.tree.Add(header, blockchain.CalcWork(header.Bits), status)
+	b, err := e.tree.Add(header, target.Work(header.Bits), status)
 	switch {
 	case errors.Is(err, chainview.ErrOrphan):
 		return fmt.Errorf("%w: block %v has no parent", chaindb.ErrDamaged, hash)

@@ -1,5 +1,5 @@
-// Package opener opens the engine of a network on its database, and says what of an
-// engine's rules others need: nobody above it asks which kind of chain it is.
+// Package opener opens the engine of a network on its database. Nobody else asks which
+// kind of chain a network has.
 package opener
 
 import (
@@ -7,9 +7,7 @@ import (
 	"errors"
 	"iter"
 	"log/slog"
-	"time"
 
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -17,7 +15,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
-	"github.com/seed61375155/trawl/internal/headersync"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -99,7 +96,7 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 
 // validator opens what validates the dialect's chains.
 func (o *Opener) validator(db *chaindb.DB) (validator, error) {
-	if o.cfg.Network.P2MR != nil {
+	if o.cfg.Network.Engine == dialect.EngineP2MR {
 		return p2mr.Open(p2mr.Config{Network: o.cfg.Network, DB: db, Clock: o.cfg.Clock, Prune: o.cfg.Prune, Log: o.cfg.Log})
 	}
 	return bitcoin.Open(bitcoin.Config{
@@ -169,22 +166,4 @@ func (e withFiles) Stored() *engine.Stored {
 // failing yields an error and nothing else.
 func failing(err error) iter.Seq2[blockfile.Record, error] {
 	return func(yield func(blockfile.Record, error) bool) { yield(blockfile.Record{}, err) }
-}
-
-// Proves returns how a header proves its work on chains that can be merge-mined;
-// nil: by its hash.
-func Proves(net *dialect.Network) func(h *headersync.Header) bool {
-	if net.P2MR == nil {
-		return nil
-	}
-	return func(h *headersync.Header) bool { return p2mr.Proves(net, h.Raw) }
-}
-
-// NextBits returns how readers find the target of the next block on chains of two
-// lanes; nil: by Bitcoin's rules.
-func NextBits(net *dialect.Network) func(tip *chainview.Block, now time.Time) uint32 {
-	if net.P2MR == nil {
-		return nil
-	}
-	return p2mr.NextBits(net)
 }

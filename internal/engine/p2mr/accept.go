@@ -44,7 +44,7 @@ func (e *Engine) Submit(raw []byte) error {
 	if err := e.acceptBlock(b); err != nil {
 		return err
 	}
-	if at := e.tree.Lookup(&b.hash); !e.tree.Active().Contains(at) {
+	if at := e.tree.Lookup(&b.Hash); !e.tree.Active().Contains(at) {
 		return reject("inconclusive", "not on the chain with the most work")
 	}
 	return nil
@@ -60,11 +60,11 @@ func (e *Engine) lacksNonce(b *block) bool {
 }
 
 func (e *Engine) acceptBlock(b *block) error {
-	known := e.tree.Lookup(&b.hash)
+	known := e.tree.Lookup(&b.Hash)
 	if known != nil && known.Height == 0 {
 		return reject("duplicate", "")
 	}
-	if err := e.checkWork(b.fullHeader); err != nil {
+	if err := e.checkWork(b.Header); err != nil {
 		return err
 	}
 	if known != nil && known.Status().Invalid() {
@@ -87,7 +87,7 @@ func (e *Engine) acceptBlock(b *block) error {
 	if err := e.Auto(); err != nil {
 		return err
 	}
-	return failed[b.hash]
+	return failed[b.Hash]
 }
 
 // take checks a block but for what it spends, and puts it into the tree.
@@ -95,7 +95,7 @@ func (e *Engine) take(c *change, b *block) error {
 	if err := e.check(b); err != nil {
 		return err
 	}
-	at, err := e.acceptHeader(c, b.fullHeader)
+	at, err := e.acceptHeader(c, b.Header)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (e *Engine) stepBack(v *view, at *chainview.Block) error {
 // fetch returns a block of the tree: the one that the change brings, or a stored
 // one.
 func (e *Engine) fetch(c *change, at *chainview.Block) (*block, error) {
-	if c.block != nil && c.block.hash == at.Hash {
+	if c.block != nil && c.block.Hash == at.Hash {
 		return c.block, nil
 	}
 	raw, err := e.db.Block(&at.Hash)

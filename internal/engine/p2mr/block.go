@@ -13,11 +13,12 @@ import (
 
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
 // A block is a block with what is computed of it once.
 type block struct {
-	*fullHeader
+	*pow.Header
 	raw      []byte
 	txs      []*btcutil.Tx
 	size     int // of raw
@@ -28,11 +29,11 @@ var errTrailing = errors.New("bytes after the end of the block")
 
 // readBlock reads a serialized block and nothing after it.
 func (e *Engine) readBlock(raw []byte) (*block, error) {
-	h, size, err := e.readHeader(raw)
+	h, size, err := pow.ReadHeader(raw)
 	if err != nil {
 		return nil, err
 	}
-	b := &block{fullHeader: h, raw: raw, size: len(raw), stripped: size}
+	b := &block{Header: h, raw: raw, size: len(raw), stripped: size}
 	r := bytes.NewReader(raw[size:])
 	n, err := wire.ReadVarInt(r, 0)
 	if err != nil {
@@ -84,14 +85,14 @@ func (e *Engine) check(b *block) error {
 	if slices.ContainsFunc(b.txs[1:], blockchain.IsCoinBase) {
 		return reject("bad-cb-multiple", "more than one coinbase")
 	}
-	sigOps := 0
+	sigOps := int64(0)
 	for _, tx := range b.txs {
 		if err := e.checkTx(tx.MsgTx()); err != nil {
 			return err
 		}
-		sigOps += blockchain.CountSigOps(tx) * e.net.WitnessScale
+		sigOps += int64(blockchain.CountSigOps(tx)) * e.net.Rules.WitnessScale
 	}
-	if sigOps > e.net.MaxBlockSigOps {
+	if sigOps > e.net.Rules.MaxSigOps {
 		return reject("bad-blk-sigops", "out-of-bounds SigOpCount")
 	}
 	return nil
@@ -109,8 +110,7 @@ func merkleRoot(txs []*btcutil.Tx) (root chainhash.Hash, repeated bool) {
 
 // checkTx checks what of a transaction depends on nothing else.
 func (e *Engine) checkTx(tx *wire.MsgTx) error {
-	rules := e.net.Rules()
-	if v := rules.CheckTx(tx); v != nil {
+	if v := e.net.Rules.CheckTx(tx); v != nil {
 		return reject(v.Reason, v.Debug)
 	}
 	return nil
@@ -137,13 +137,15 @@ func (e *Engine) checkAt(b *block, height int32, median int64) error {
 	if err := e.checkCommitment(b, height); err != nil {
 		return err
 	}
-	if e.weight(b) > e.net.MaxBlockWeight {
+	if e.weight(b) > e.net.Rules.MaxWeight {
 		return reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed")
 	}
 	return nil
 }
 
-func (e *Engine) weight(b *block) int { return b.stripped*(e.net.WitnessScale-1) + b.size }
+func (e *Engine) weight(b *block) int64 {
+	return int64(b.stripped)*(e.net.Rules.WitnessScale-1) + int64(b.size)
+}
 
 // checkCommitment checks the coinbase's commitment to the witnesses (BIP141).
 func (e *Engine) checkCommitment(b *block, height int32) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2mr"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
 // anyone is a tree whose only script anyone satisfies.
@@ -30,7 +31,7 @@ type builder struct {
 // build makes a solved block that pays its coinbase to anyone. change may be nil.
 func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(*block)) []byte {
 	b.tb.Helper()
-	made := &block{fullHeader: &fullHeader{BlockHeader: wire.BlockHeader{
+	made := &block{Header: &pow.Header{BlockHeader: wire.BlockHeader{
 		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Header.Bits,
 		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Header.Timestamp.Unix())+1, 0),
 	}}}
@@ -48,7 +49,7 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 	}
 	made.MerkleRoot, _ = merkleRoot(made.txs)
 	tries := ^uint64(0)
-	if made.payload == nil && !solve(b.tb.Context(), &made.BlockHeader, &tries) {
+	if made.Payload == nil && !solve(b.tb.Context(), &made.BlockHeader, &tries) {
 		b.tb.Fatal("not solved")
 	}
 	return made.serialize()
@@ -65,7 +66,7 @@ func (b *builder) add(parent *chainview.Block, txs ...*wire.MsgTx) *chainview.Bl
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	return b.e.tree.Lookup(&read.hash)
+	return b.e.tree.Lookup(&read.Hash)
 }
 
 // chain adds n blocks without transactions.

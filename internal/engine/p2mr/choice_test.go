@@ -81,7 +81,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at = source.tree.Lookup(&read.hash)
+			at = source.tree.Lookup(&read.Hash)
 			branches[i] = append(branches[i], raw)
 		}
 	}
@@ -107,7 +107,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Invalidate(&bad.hash); err != nil {
+	if err := e.Invalidate(&bad.Hash); err != nil {
 		t.Fatal(err)
 	}
 	check := func(when string) {
@@ -121,7 +121,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				known := e.tree.Lookup(&read.hash)
+				known := e.tree.Lookup(&read.Hash)
 				if known == nil {
 					t.Fatalf("%s: header %d of branch %d is unknown", when, j, i)
 				}
@@ -144,7 +144,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 	if got := e.tree.Active().Height(); got != 4 {
 		t.Errorf("at height %d", got)
 	}
-	if err := e.Reconsider(&bad.hash); err != nil {
+	if err := e.Reconsider(&bad.Hash); err != nil {
 		t.Fatal(err)
 	}
 	feed(t, e, branches[1])

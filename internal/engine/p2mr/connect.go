@@ -16,14 +16,14 @@ import (
 // them. It returns the coins that it spends, in order. After an error the view is
 // of no use.
 func (e *Engine) connect(v *view, at *chainview.Block, b *block) (spent []blockfile.Coin, err error) {
-	if e.weight(b) > e.net.MaxBlockWeight {
+	if e.weight(b) > e.net.Rules.MaxWeight {
 		return nil, reject("bad-blk-weight", "ContextualCheckBlock : weight limit failed")
 	}
 	if err := e.checkRepeated(v, at, b); err != nil {
 		return nil, err
 	}
 	var checks []scriptCheck
-	fees, sigOps := int64(0), 0
+	fees, sigOps := int64(0), int64(0)
 	for i, tx := range b.txs {
 		msg, coinbase := tx.MsgTx(), i == 0
 		if err := e.checkOutputs(msg, at.Height); err != nil {
@@ -35,11 +35,11 @@ func (e *Engine) connect(v *view, at *chainview.Block, b *block) (spent []blockf
 			if coins, fee, err = e.checkInputs(v, tx, at); err != nil {
 				return nil, err
 			}
-			if fees += fee; fees > int64(e.net.MaxMoney) {
+			if fees += fee; fees > e.net.Rules.MaxMoney {
 				return nil, reject("bad-txns-accumulated-fee-outofrange", "accumulated fee in the block out of range")
 			}
 		}
-		if sigOps += e.sigOpCost(tx, coins, at.Height); sigOps > e.net.MaxBlockSigOps {
+		if sigOps += e.sigOpCost(tx, coins, at.Height); sigOps > e.net.Rules.MaxSigOps {
 			return nil, reject("bad-blk-sigops", "too many sigops")
 		}
 		if !coinbase {
@@ -80,8 +80,12 @@ func (e *Engine) checkRepeated(v *view, at *chainview.Block, b *block) error {
 }
 
 func (e *Engine) checkOutputs(tx *wire.MsgTx, height int32) error {
+	may := e.net.Rules.MayPayTo
+	if may == nil {
+		return nil
+	}
 	for _, out := range tx.TxOut {
-		if !e.net.MayPayTo(out.PkScript, height) {
+		if !may(out.PkScript, height) {
 			return reject("bad-txns-output-not-p2mr", "")
 		}
 	}
@@ -102,8 +106,7 @@ func (e *Engine) checkInputs(v *view, tx *btcutil.Tx, at *chainview.Block) ([]bl
 		}
 		coins[i] = *coin
 	}
-	rules := e.net.Rules()
-	fee, violation := rules.CheckSpend(msg, spentCoins(coins), at.Height)
+	fee, violation := e.net.Rules.CheckSpend(msg, spentCoins(coins), at.Height)
 	if violation != nil {
 		return nil, 0, reject(violation.Reason, violation.Debug)
 	}
@@ -124,7 +127,7 @@ func spentCoins(coins []blockfile.Coin) []consensus.Coin {
 
 // sigOpCost counts the signature checks of a transaction. Those of P2MR scripts are
 // bounded by their own budget.
-func (e *Engine) sigOpCost(tx *btcutil.Tx, coins []blockfile.Coin, height int32) int {
+func (e *Engine) sigOpCost(tx *btcutil.Tx, coins []blockfile.Coin, height int32) int64 {
 	flags := script.P2SH
 	if e.net.Active("segwit", height) {
 		flags |= script.Witness
@@ -134,7 +137,7 @@ func (e *Engine) sigOpCost(tx *btcutil.Tx, coins []blockfile.Coin, height int32)
 		spent[i] = wire.NewTxOut(coin.Amount, coin.Script)
 	}
 	outside, inside := script.CountSigOps(tx.MsgTx(), spent, flags)
-	return outside*e.net.WitnessScale + inside
+	return int64(outside)*e.net.Rules.WitnessScale + int64(inside)
 }
 
 func (e *Engine) checkReward(b *block, height int32, fees int64) error {

@@ -23,7 +23,7 @@ func TestBranchesLeaveNothingBehind(t *testing.T) {
 	const blocks = 120
 	random := rand.New(rand.NewPCG(1, 2))
 	e := fresh(t, dialect.Choices{})
-	e.net.Params.CoinbaseMaturity = 1
+	e.net.Rules.Maturity = 1
 	b := &builder{tb: t, e: e}
 	known := []*chainview.Block{e.tree.Active().Tip()}
 	for range blocks {
@@ -88,7 +88,7 @@ func heaviest(blocks []*chainview.Block) *chainview.Block {
 func compare(t *testing.T, e *Engine) {
 	t.Helper()
 	other := fresh(t, dialect.Choices{})
-	other.net.Params.CoinbaseMaturity = e.net.Params.CoinbaseMaturity
+	other.net.Rules.Maturity = e.net.Rules.Maturity
 	active := e.tree.Active()
 	for height := int32(1); height <= active.Height(); height++ {
 		raw, err := e.db.Block(&active.At(height).Hash)
@@ -111,7 +111,7 @@ func compare(t *testing.T, e *Engine) {
 func TestBadBranch(t *testing.T) {
 	t.Parallel()
 	e := fresh(t, dialect.Choices{})
-	e.net.Params.CoinbaseMaturity = 1
+	e.net.Rules.Maturity = 1
 	b := &builder{tb: t, e: e}
 	root := b.chain(e.tree.Active().Tip(), 3)
 	tip := b.chain(root, 2)
@@ -146,7 +146,7 @@ func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	e := openIn(t, dir, regtest(t, dialect.Choices{}))
 	defer func() { _ = e.Close() }()
-	e.net.Params.CoinbaseMaturity = 1
+	e.net.Rules.Maturity = 1
 	b := &builder{tb: t, e: e}
 	blocks := chainBlocks(t)
 	feed(t, e, blocks[1:30])
@@ -164,7 +164,7 @@ func TestKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		net := regtest(t, dialect.Choices{})
-		net.Params.CoinbaseMaturity = 1
+		net.Rules.Maturity = 1
 		again := openIn(t, copied, net)
 		if got, want := again.tree.Active().Tip().Hash, e.tree.Active().Tip().Hash; got != want {
 			t.Fatalf("after %d blocks at %v, want %v", i, got, want)
@@ -243,7 +243,7 @@ func TestOutOfOrder(t *testing.T) {
 
 func TestMine(t *testing.T) {
 	e := fresh(t, dialect.Choices{})
-	e.net.Params.CoinbaseMaturity = 1
+	e.net.Rules.Maturity = 1
 	tries := ^uint64(0)
 	mine := func(script []byte, txs ...[]byte) error {
 		raw, err := e.Mine(t.Context(), script, txs, 0, &tries)
@@ -292,8 +292,8 @@ func first(b *builder, height int32) wire.OutPoint {
 }
 
 func premature(e *Engine, b *builder, mine func([]byte, ...[]byte) error) error {
-	e.net.Params.CoinbaseMaturity = 1000
-	defer func() { e.net.Params.CoinbaseMaturity = 1 }()
+	e.net.Rules.Maturity = 1000
+	defer func() { e.net.Rules.Maturity = 1 }()
 	out, value := b.coinbaseOf(e.tree.Active().At(3))
 	return mine(anyoneScript(), serialized(b.tb, spend(out, value)))
 }
@@ -317,7 +317,7 @@ func (s *sink) Write(b []byte) (int, error) {
 // Regtests without restriction take any output, under the rules of old scripts.
 func TestAnyOutput(t *testing.T) {
 	e := fresh(t, dialect.Choices{AnyOutput: true})
-	e.net.Params.CoinbaseMaturity = 1
+	e.net.Rules.Maturity = 1
 	tries := ^uint64(0)
 	mine := func(script []byte, txs ...[]byte) error {
 		raw, err := e.Mine(t.Context(), script, txs, 0, &tries)

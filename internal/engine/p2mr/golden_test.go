@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -138,82 +137,9 @@ func unspent(tb testing.TB, e *Engine) (count int, total int64, hash chainhash.H
 	return count, total, chainhash.DoubleHashH(all.Bytes())
 }
 
-func TestTargetVectors(t *testing.T) {
-	var set struct {
-		Vectors []struct {
-			Anchor  string `json:"anchor_bits"`
-			Limit   string `json:"limit_bits"`
-			Spacing int64
-			Time    int64 `json:"time_diff"`
-			Height  int64 `json:"height_diff"`
-			Bits    string
-			Target  string
-		}
-	}
-	golden(t, "asert.json.gz", &set)
-	if len(set.Vectors) != 200 {
-		t.Fatalf("%d vectors", len(set.Vectors))
-	}
-	for i, v := range set.Vectors {
-		limit := regtest(t, dialect.Choices{}).Params.PowLimit
-		if v.Limit == "1f00ffff" {
-			limit = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 240), big.NewInt(1))
-		}
-		anchor := bitsOf(t, v.Anchor)
-		got := asertTarget(anchor, v.Time, v.Height, v.Spacing, limit)
-		compact := blockchain.BigToCompact(got)
-		if fmt.Sprintf("%064x", blockchain.CompactToBig(compact)) != v.Target && fmt.Sprintf("%064x", got) != v.Target || compact != bitsOf(t, v.Bits) {
-			t.Errorf("vector %d: %064x, %08x, want %s, %s", i, got, compact, v.Target, v.Bits)
-		}
-	}
-}
-
-func bitsOf(tb testing.TB, text string) uint32 {
-	tb.Helper()
-	var bits uint32
-	if _, err := fmt.Sscanf(text, "%x", &bits); err != nil {
-		tb.Fatal(err)
-	}
-	return bits
-}
-
-// TestTargetChain follows a recorded chain of both lanes by its times.
-func TestTargetChain(t *testing.T) {
-	var set struct{ Blocks [][4]any }
-	golden(t, "asert-chain.json.gz", &set)
-	e := fresh(t, dialect.Choices{ASERT: true})
-	parent, next := e.tree.Active().Tip(), NextBits(e.net)
-	for _, row := range set.Blocks {
-		height, seconds, aux := int32(row[0].(float64)), int64(row[1].(float64)), row[2].(bool) //nolint:forcetypeassert // recorded so
-		of := permissionless
-		if aux {
-			of = mergeMined
-		}
-		want := bitsOf(t, row[3].(string)) //nolint:forcetypeassert // recorded so
-		if got := e.requiredBits(parent, of, seconds); got != want {
-			t.Fatalf("block %d: %08x, want %08x", height, got, want)
-		}
-		if !aux {
-			if got := next(parent, time.Unix(seconds, 0)); got != want {
-				t.Fatalf("block %d: readers are told %08x, want %08x", height, got, want)
-			}
-		}
-		header := wire.BlockHeader{Version: map[bool]int32{true: 0x20000100}[aux], PrevBlock: parent.Hash, Timestamp: time.Unix(seconds, 0), Bits: want}
-		b, err := e.tree.Add(&header, big.NewInt(1), chainview.HasData)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.settle(b, of)
-		parent = b
-	}
-	if parent.Height != 419 {
-		t.Errorf("%d blocks", parent.Height)
-	}
-}
-
 // The first blocks of the networks that are mined.
 func TestFirstTargets(t *testing.T) {
-	for chain, want := range map[string][lanes]uint32{
+	for chain, want := range map[string][pow.Lanes]uint32{
 		"main": {0x18109c29, 0x1801ca70}, "testnet4": {0x1a7f1ab5, 0x1a7f1ab5}, "signet": {0x1e00f99b, 0x1b0d1b64},
 	} {
 		net, err := dialect.Named(dialect.NameQbit, chain, dialect.Choices{})
@@ -223,7 +149,7 @@ func TestFirstTargets(t *testing.T) {
 		e := openIn(t, t.TempDir(), net)
 		tip := e.tree.Active().Tip()
 		for of, bits := range want {
-			if got := e.requiredBits(tip, lane(of), tip.Header.Timestamp.Unix()+1); got != bits {
+			if got := e.requiredBits(tip, pow.Lane(of), tip.Header.Timestamp.Unix()+1); got != bits {
 				t.Errorf("%s: %08x, want %08x", chain, got, bits)
 			}
 		}

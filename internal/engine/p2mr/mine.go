@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/internal/versionbits"
 )
 
@@ -46,10 +47,10 @@ func (e *Engine) Template(script []byte, txs [][]byte, fees btcutil.Amount) ([]b
 // template builds a valid block but for its proof of work.
 func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (*block, error) {
 	tip := e.tree.Active().Tip()
-	time := max(tip.MedianTimePast()+1, e.clock.Now().Unix())
-	b := &block{fullHeader: &fullHeader{BlockHeader: wire.BlockHeader{
+	time := max(e.net.MinTime(tip), e.clock.Now().Unix())
+	b := &block{Header: &pow.Header{BlockHeader: wire.BlockHeader{
 		Version:   versionbits.NextVersion(e.net, tip),
-		PrevBlock: tip.Hash, Timestamp: timeOf(time), Bits: e.requiredBits(tip, permissionless, time),
+		PrevBlock: tip.Hash, Timestamp: timeOf(time), Bits: e.requiredBits(tip, pow.Permissionless, time),
 	}}}
 	b.txs = []*btcutil.Tx{nil}
 	for _, raw := range rawTxs {
@@ -96,7 +97,7 @@ func (e *Engine) checkWhole(whole *block, tip *chainview.Block) error {
 			return err
 		}
 	}
-	if err := e.checkPlace(whole.fullHeader, tip); err != nil {
+	if err := e.checkPlace(whole.Header, tip); err != nil {
 		return err
 	}
 	if err := e.checkAt(whole, tip.Height+1, tip.MedianTimePast()); err != nil {
@@ -160,7 +161,7 @@ func solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
 func (b *block) serialize() []byte {
 	var out bytes.Buffer // takes everything
 	out.Write(headerBytes(&b.BlockHeader))
-	out.Write(b.payload)
+	out.Write(b.Payload)
 	_ = wire.WriteVarInt(&out, 0, uint64(len(b.txs)))
 	for _, tx := range b.txs {
 		_ = tx.MsgTx().Serialize(&out)

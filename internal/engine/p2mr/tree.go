@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
 
 // The rows of the index have as key the height, big-endian, and the hash; as value
@@ -61,9 +62,9 @@ func row(b *chainview.Block) []byte {
 // load reads the tree, or makes one of the genesis block.
 func (e *Engine) load() error {
 	genesis := e.net.Params.GenesisBlock
-	e.tree = chainview.NewTree(&genesis.Header, blockchain.CalcWork(genesis.Header.Bits))
+	e.tree = chainview.NewTree(&genesis.Header, target.Work(genesis.Header.Bits))
 	root := e.tree.Active().Tip()
-	e.places[root] = placeOf(root, nil, permissionless)
+	e.places[root] = &place{Place: pow.Place{}.After(root, pow.Permissionless)}
 	var tip *chainview.Block
 	err := e.db.BTCD().Update(func(tx database.Tx) error {
 		if err := e.create(tx, genesis); err != nil {
@@ -118,7 +119,7 @@ func (e *Engine) loadRow(raw []byte) error {
 	if len(raw) < 1+wire.MaxBlockHeaderPayload {
 		return errRow
 	}
-	h, size, err := e.readHeader(raw[1:])
+	h, size, err := pow.ReadHeader(raw[1:])
 	if err != nil || size != len(raw)-1 {
 		return errRow
 	}
@@ -128,11 +129,11 @@ func (e *Engine) loadRow(raw []byte) error {
 			status |= f.status
 		}
 	}
-	b, err := e.tree.AddWithPayload(&h.BlockHeader, h.payload, blockchain.CalcWork(h.Bits), status)
+	b, err := e.tree.AddWithPayload(&h.BlockHeader, h.Payload, target.Work(h.Bits), status)
 	if err != nil {
 		return err
 	}
-	e.settle(b, h.lane())
+	e.settle(b, h.Lane())
 	if status&chainview.HasData != 0 && !e.complete(b.Parent) {
 		e.waiting[b.Parent] = append(e.waiting[b.Parent], b)
 	}

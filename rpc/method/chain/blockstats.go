@@ -88,7 +88,7 @@ func unspendable(script []byte) bool {
 
 func (s *blockStats) addSize(tx *wire.MsgTx) (size, weight int64) {
 	size = int64(tx.SerializeSize())
-	weight = int64(tx.SerializeSizeStripped()*(s.net.WitnessScale-1)) + size
+	weight = int64(tx.SerializeSizeStripped())*(s.net.Rules.WitnessScale-1) + size
 	s.sizes = append(s.sizes, size)
 	s.totalSize += size
 	s.totalWeight += weight
@@ -110,7 +110,7 @@ func (s *blockStats) addInputs(spent []chainview.Coin) (value int64) {
 func (s *blockStats) addFee(fee, weight int64) {
 	s.totalFee += fee
 	s.fees = append(s.fees, fee)
-	s.rates = append(s.rates, feeRate{fee * int64(s.net.WitnessScale) / weight, weight})
+	s.rates = append(s.rates, feeRate{fee * s.net.Rules.WitnessScale / weight, weight})
 }
 
 // members returns the figures in Core's order.
@@ -126,7 +126,7 @@ func (s *blockStats) members() jsontree.Members {
 	}
 	return jsontree.Members{
 		{Key: "avgfee", Value: ratio(s.totalFee, s.txs-1)},
-		{Key: "avgfeerate", Value: ratio(s.totalFee*int64(s.net.WitnessScale), s.totalWeight)},
+		{Key: "avgfeerate", Value: ratio(s.totalFee*s.net.Rules.WitnessScale, s.totalWeight)},
 		{Key: "avgtxsize", Value: ratio(s.totalSize, s.txs-1)},
 		{Key: "blockhash", Value: s.block.Hash},
 		{Key: "feerate_percentiles", Value: s.percentiles()},

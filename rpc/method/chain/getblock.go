@@ -24,7 +24,7 @@ const (
 )
 
 func getBlock(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
 	return command.Command{
 		Name:     "getblock",
 		Category: command.Blockchain,
@@ -126,7 +126,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		StrippedSize: block.SerializeSizeStripped() + len(b.Payload),
 		Size:         block.SerializeSize() + len(b.Payload),
 	}
-	result.Weight = result.StrippedSize*(d.Network.WitnessScale-1) + result.Size
+	result.Weight = result.StrippedSize*(int(d.Network.Rules.WitnessScale)-1) + result.Size
 	if verbosity == withTxIDs {
 		result.Txs = txIDs(block)
 		return result, nil

@@ -122,9 +122,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 	if d.Pruning != nil {
 		info.showPruning(d.Pruning, active)
 	}
-	if rules := d.Network.P2MR; rules != nil {
-		info.Weight, info.Future = weightRuleAt(rules, tip), futureRuleAt(rules, tip, d.Now().Unix())
-	}
+	info.showScheduled(d.Network.Scheduled, tip, d.Now().Unix())
 	if d.Warnings != nil {
 		info.Warnings, err = d.Warnings(ctx)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 func getDescriptorActivity(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
 	return command.Command{
 		Name:     "getdescriptoractivity",
 		Category: command.Blockchain,

@@ -16,7 +16,7 @@ import (
 )
 
 func getTxOut(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: d.Network.WitnessScale}
+	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
 	return command.Command{
 		Name:     "gettxout",
 		Category: command.Blockchain,

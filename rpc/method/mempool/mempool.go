@@ -76,7 +76,7 @@ func (d *Deps) maxFeeRate(a *command.Args, i int) (jsontree.Amount, error) {
 	if !a.Has(i) {
 		return defaultMaxFeeRate, nil
 	}
-	rate, err := a.Amount(i, jsontree.Amount(d.Network.MaxMoney))
+	rate, err := a.Amount(i, jsontree.Amount(d.Network.Rules.MaxMoney))
 	if err != nil {
 		return 0, err
 	}
@@ -98,7 +98,7 @@ func (d *Deps) maxBurn(a *command.Args, i int) (int64, error) {
 	if !a.Has(i) {
 		return 0, nil
 	}
-	burn, err := a.Amount(i, jsontree.Amount(d.Network.MaxMoney))
+	burn, err := a.Amount(i, jsontree.Amount(d.Network.Rules.MaxMoney))
 	return int64(burn), err
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/big"
 
-	"github.com/btcsuite/btcd/chaincfg"
-
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -52,17 +50,17 @@ func getNetworkHashPS(d *Deps) command.Command {
 			if height >= 0 {
 				last = active.At(height)
 			}
-			return hashRate(last, blocks, d.Network.Params), nil
+			return hashRate(last, blocks, d.Network.RetargetPeriod()), nil
 		},
 	}
 }
 
 // hashRate returns the work of the given number of blocks up to last over the
 // time between the earliest and the latest of them and the block before; -1
-// stands for the blocks of the present difficulty. It is 0 where no time passed.
-func hashRate(last *chainview.Block, blocks int32, params *chaincfg.Params) float64 {
+// stands for the blocks of the present difficulty, of which there are period. It is 0 where no time passed.
+func hashRate(last *chainview.Block, blocks, period int32) float64 {
 	if blocks == -1 {
-		blocks = last.Height%blocksPerRetarget(params) + 1
+		blocks = last.Height%period + 1
 	}
 	first := last
 	earliest := last.Header.Timestamp.Unix()

@@ -36,10 +36,6 @@ type Deps struct {
 	// nobody has to.
 	ClockHeeded func(context.Context)
 
-	// NextBits returns the target, in compact form, of a block made now on top of a
-	// tip; nil: it follows Bitcoin's rules.
-	NextBits func(tip *chainview.Block, now time.Time) uint32
-
 	// Blocks says how blocks are put together.
 	Blocks Blocks
 

@@ -20,10 +20,6 @@ import (
 // pool has changed.
 const templateAge = 5
 
-// maxTimewarp is how many seconds the first block of a difficulty period may lie
-// before the block it follows (BIP94).
-const maxTimewarp = 600
-
 // A template is a valid block but for its proof of work.
 type template struct {
 	tip     *chainview.Block // that it follows
@@ -136,10 +132,11 @@ func (t *templates) current(ctx context.Context) (bool, error) {
 // template puts another in its place. Where only some forms are allowed it is one
 // that nobody can spend.
 func (d *Deps) payee() []byte {
-	if d.Network.P2MROnly {
+	anyone := []byte{txscript.OP_TRUE}
+	if may := d.Network.Rules.MayPayTo; may != nil && !may(anyone, 0) {
 		return []byte{txscript.OP_RETURN}
 	}
-	return []byte{txscript.OP_TRUE}
+	return anyone
 }
 
 // makeTemplate puts the best block together.
@@ -176,11 +173,7 @@ func (d *Deps) makeTemplate(ctx context.Context) (*template, error) {
 
 // minTime returns the earliest time of a block on tip, in seconds since 1970.
 func (d *Deps) minTime(tip *chainview.Block) int64 {
-	earliest := tip.MedianTimePast() + 1
-	if d.Network.P2MR == nil && (tip.Height+1)%blocksPerRetarget(d.Network.Params) == 0 {
-		earliest = max(earliest, tip.Header.Timestamp.Unix()-maxTimewarp)
-	}
-	return earliest
+	return d.Network.MinTime(tip)
 }
 
 // updated returns the header of a template for now.

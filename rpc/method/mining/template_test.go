@@ -229,7 +229,7 @@ func TestTemplateOfP2MR(t *testing.T) {
 			t.Errorf("no %s in %s", part, got)
 		}
 	}
-	if !n.MayPayTo(r.script, 4) {
+	if !n.Rules.MayPayTo(r.script, 4) {
 		t.Errorf("the template pays to %x, which the chain does not allow", r.script)
 	}
 	r.grow()

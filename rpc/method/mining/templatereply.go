@@ -37,7 +37,7 @@ type templateReply struct {
 	NonceRange   string           `json:"noncerange"`
 	SigOpLimit   int              `json:"sigoplimit"`
 	SizeLimit    int              `json:"sizelimit"`
-	WeightLimit  *int             `json:"weightlimit,omitempty"`
+	WeightLimit  *int64           `json:"weightlimit,omitempty"`
 	Time         int64            `json:"curtime"`
 	Bits         string           `json:"bits"`
 	Height       int32            `json:"height"`
@@ -137,7 +137,7 @@ func (d *Deps) templateReply(t *template) *templateReply {
 		MinTime:      d.minTime(t.tip),
 		Mutable:      []string{"time", "transactions", "prevblock"},
 		NonceRange:   "00000000ffffffff",
-		SigOpLimit:   d.Network.MaxBlockSigOps,
+		SigOpLimit:   int(d.Network.Rules.MaxSigOps),
 		SizeLimit:    d.Network.MaxBlockSize,
 		Time:         header.Timestamp.Unix(),
 		Bits:         pow.Bits(header.Bits),
@@ -146,15 +146,14 @@ func (d *Deps) templateReply(t *template) *templateReply {
 		Commitment:   hex.EncodeToString(commitment(coinbase)),
 	}
 	if segwit {
-		r.WeightLimit = &d.Network.MaxBlockWeight
+		r.WeightLimit = &d.Network.Rules.MaxWeight
 	} else {
 		r.SigOpLimit /= oldScale
 		r.SizeLimit /= oldScale
 	}
 	d.addRules(r, t.tip, segwit)
-	if rules := d.Network.P2MR; rules != nil {
-		r.addP2MR(rules, height)
-	}
+	r.addScheduled(d.Network.Scheduled, height)
+	r.addRolling(d.Network.RollVersion)
 	return r
 }
 

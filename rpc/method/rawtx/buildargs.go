@@ -115,7 +115,7 @@ func (m *methods) readRequest(a *command.Args) (messages.BuildTx, error) {
 		}
 	}
 	if req.Inputs, req.Unread = readInputs(a.Value(0)); req.Unread == nil {
-		req.Outputs, req.Unread = readOutputs(a.Value(1), jsontree.Amount(m.Network.MaxMoney))
+		req.Outputs, req.Unread = readOutputs(a.Value(1), jsontree.Amount(m.Network.Rules.MaxMoney))
 	}
 	return req, nil
 }

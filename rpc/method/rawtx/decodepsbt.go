@@ -3,6 +3,8 @@ package rawtx
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/btcutil"
+
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/rawtx/internal/psbtjson"
@@ -25,7 +27,7 @@ func (m *methods) decodePSBT() command.Command {
 			if err != nil {
 				return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
 			}
-			return psbtjson.Show(m.printer, packet, m.Network.MaxMoney), nil
+			return psbtjson.Show(m.printer, packet, btcutil.Amount(m.Network.Rules.MaxMoney)), nil
 		},
 	}
 }

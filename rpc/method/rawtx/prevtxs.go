@@ -37,14 +37,14 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 		if err != nil {
 			return err
 		}
-		coin := &wire.TxOut{Value: int64(m.Network.MaxMoney), PkScript: script}
+		coin := &wire.TxOut{Value: m.Network.Rules.MaxMoney, PkScript: script}
 		if known := s.Coins[at]; known != nil && !bytes.Equal(known.PkScript, coin.PkScript) {
 			return command.Errorf(command.DeserializationError, "Previous output scriptPubKey mismatch:\n%s\nvs:\n%s",
 				txjson.Asm(known.PkScript), txjson.Asm(coin.PkScript))
 		}
 		// Core reads the amount after it has compared the scripts.
 		if amount := v.Get("amount"); amount != nil {
-			value, err := amount.AsAmount(jsontree.Amount(m.Network.MaxMoney))
+			value, err := amount.AsAmount(jsontree.Amount(m.Network.Rules.MaxMoney))
 			if err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ type methods struct {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	net := d.Network.Descriptors()
-	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: d.Network.WitnessScale}}
+	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
 	return []command.Command{
 		m.combineRawTransaction(),
 		convertToPSBT(),

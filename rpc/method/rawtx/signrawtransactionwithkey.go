@@ -48,7 +48,7 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 		return nil, signing.ErrDecode
 	}
 	s := &rawtx.Signing{
-		Tx: tx, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{}, UnknownAmount: int64(m.Network.MaxMoney),
+		Tx: tx, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{}, UnknownAmount: m.Network.Rules.MaxMoney,
 	}
 	if m.net.Dialect == descriptor.P2MR {
 		s.P2MR = rawtx.NewP2MR()

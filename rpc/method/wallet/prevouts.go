@@ -51,7 +51,7 @@ func (m *methods) bring(v *jsontree.Value, known *prevOutSet) error {
 	}
 	var amount *btcutil.Amount
 	if given := v.Get("amount"); given != nil {
-		value, err := given.AsAmount(jsontree.Amount(m.Network.MaxMoney))
+		value, err := given.AsAmount(jsontree.Amount(m.Network.Rules.MaxMoney))
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 // readListUnspent reads which coins are to be listed.
 func (m *methods) readListUnspent(a *command.Args) (q messages.ListUnspent, err error) {
-	q.MaxAmount = m.Network.MaxMoney
+	q.MaxAmount = btcutil.Amount(m.Network.Rules.MaxMoney)
 	if q.MinConf, err = a.Int32Or(0, 1); err != nil {
 		return q, err
 	}
@@ -80,7 +80,7 @@ func (m *methods) readUnspentOptions(options *jsontree.Value, q *messages.ListUn
 		if v == nil {
 			continue
 		}
-		amount, err := v.AsAmount(jsontree.Amount(m.Network.MaxMoney))
+		amount, err := v.AsAmount(jsontree.Amount(m.Network.Rules.MaxMoney))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package p2mr
+package pow
 
 import (
 	"bytes"
@@ -8,9 +8,10 @@ import (
 	"math"
 	"slices"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // Limits of an AuxPoW payload.
@@ -83,28 +84,39 @@ func readBranch(r *bytes.Reader) ([]chainhash.Hash, error) {
 func fold(leaf chainhash.Hash, branch []chainhash.Hash, index int32) chainhash.Hash {
 	for i := range branch {
 		if index&1 != 0 {
-			leaf = blockchain.HashMerkleBranches(&branch[i], &leaf)
+			leaf = pair(&branch[i], &leaf)
 		} else {
-			leaf = blockchain.HashMerkleBranches(&leaf, &branch[i])
+			leaf = pair(&leaf, &branch[i])
 		}
 		index >>= 1
 	}
 	return leaf
 }
 
-// An order is how the commitment writes a hash.
-type order int
+// pair hashes two nodes of a Merkle tree.
+func pair(left, right *chainhash.Hash) chainhash.Hash {
+	var both [2 * chainhash.HashSize]byte
+	copy(both[:], left[:])
+	copy(both[chainhash.HashSize:], right[:])
+	return chainhash.DoubleHashH(both[:])
+}
 
+// An Order is how the commitment writes a hash.
+type Order int
+
+// The orders.
 const (
-	displayOrder order = iota // as it is shown
-	byteOrder                 // as it is hashed
-	eitherOrder
+	DisplayOrder Order = iota // as it is shown
+	ByteOrder                 // as it is hashed
+	EitherOrder
 )
 
 // check returns the reject reason of a payload, empty for a right one. enough tells
 // whether the parent's hash is work enough.
-func (a *auxPoW) check(hash *chainhash.Hash, chainID uint16, as order, enough func(parent *chainhash.Hash) bool) string {
-	if !blockchain.IsCoinBaseTx(&a.coinbase) {
+func (a *auxPoW) check(
+	hash *chainhash.Hash, chainID uint16, as Order, enough func(parent *chainhash.Hash) bool,
+) string {
+	if !consensus.IsCoinbase(&a.coinbase) {
 		return "bad-auxpow-coinbase"
 	}
 	if a.coinbaseIndex != 0 {
@@ -133,18 +145,18 @@ func (a *auxPoW) check(hash *chainhash.Hash, chainID uint16, as order, enough fu
 }
 
 // checkCommitment looks for the root in the coinbase's script.
-func (a *auxPoW) checkCommitment(root []byte, chainID uint16, as order) string {
+func (a *auxPoW) checkCommitment(root []byte, chainID uint16, as Order) string {
 	const missing = "bad-auxpow-commitment"
 	shown := slices.Clone(root)
 	slices.Reverse(shown)
 	script := a.coinbase.TxIn[0].SignatureScript
 	reason := missing
 	for _, try := range []struct {
-		order order
+		order Order
 		root  []byte
-	}{{displayOrder, shown}, {byteOrder, root}} {
+	}{{DisplayOrder, shown}, {ByteOrder, root}} {
 		at := bytes.Index(script, try.root)
-		if at < 0 || as != eitherOrder && as != try.order {
+		if at < 0 || as != EitherOrder && as != try.order {
 			continue
 		}
 		if reason = a.checkFooter(script, at, chainID); reason == "" {

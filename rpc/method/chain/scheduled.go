@@ -5,22 +5,33 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
+// showScheduled tells of the rules that change at a height.
+func (i *blockchainInfo) showScheduled(rules []dialect.ScheduledRule, tip *chainview.Block, now int64) {
+	for n := range rules {
+		switch r := &rules[n]; r.Kind {
+		case dialect.SigOpWeight:
+			i.Weight = weightRuleAt(r, tip)
+		case dialect.FutureTime:
+			i.Future = futureRuleAt(r, tip, now)
+		}
+	}
+}
+
 // weightRule tells of the second version of the rule on signatures in a spend.
 type weightRule struct {
-	Legacy          int   `json:"legacy_per_sigop"`
-	V2              int   `json:"v2_per_sigop"`
+	Legacy          int64 `json:"legacy_per_sigop"`
+	V2              int64 `json:"v2_per_sigop"`
 	Height          int32 `json:"activation_height"`
 	ActiveForTip    bool  `json:"active_for_tip"`
 	ActiveForNext   bool  `json:"active_for_next_block"`
 	BlocksRemaining int32 `json:"blocks_remaining"`
 }
 
-func weightRuleAt(rules *dialect.P2MR, tip *chainview.Block) *weightRule {
+func weightRuleAt(r *dialect.ScheduledRule, tip *chainview.Block) *weightRule {
 	next := tip.Height + 1
 	return &weightRule{
-		Legacy: dialect.SigWeightV1, V2: dialect.SigWeightV2, Height: rules.WeightV2,
-		ActiveForTip: tip.Height >= rules.WeightV2, ActiveForNext: next >= rules.WeightV2,
-		BlocksRemaining: max(0, rules.WeightV2-next),
+		Legacy: r.Before, V2: r.Since, Height: r.Height,
+		ActiveForTip: r.Active(tip.Height), ActiveForNext: r.Active(next), BlocksRemaining: max(0, r.Height-next),
 	}
 }
 
@@ -39,14 +50,13 @@ type futureRule struct {
 	NextHeadroom    int64 `json:"next_block_time_headroom_seconds"`
 }
 
-func futureRuleAt(rules *dialect.P2MR, tip *chainview.Block, now int64) *futureRule {
+func futureRuleAt(r *dialect.ScheduledRule, tip *chainview.Block, now int64) *futureRule {
 	next := tip.Height + 1
-	least, most := tip.MedianTimePast()+1, now+rules.MaxFuture(next)
+	least, most := tip.MedianTimePast()+1, now+r.At(next)
 	return &futureRule{
-		Legacy: dialect.MaxFutureV1, V2: dialect.MaxFutureV2, Height: rules.FutureTimeV2,
-		ActiveForTip: tip.Height >= rules.FutureTimeV2, ActiveForNext: next >= rules.FutureTimeV2,
-		TipLimit: rules.MaxFuture(tip.Height), NextLimit: rules.MaxFuture(next),
-		BlocksRemaining: max(0, rules.FutureTimeV2-next),
-		NextMinTime:     least, NextMaxTime: most, NextHeadroom: most - least,
+		Legacy: r.Before, V2: r.Since, Height: r.Height,
+		ActiveForTip: r.Active(tip.Height), ActiveForNext: r.Active(next),
+		TipLimit: r.At(tip.Height), NextLimit: r.At(next), BlocksRemaining: max(0, r.Height-next),
+		NextMinTime: least, NextMaxTime: most, NextHeadroom: most - least,
 	}
 }

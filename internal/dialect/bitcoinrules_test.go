@@ -1,4 +1,4 @@
-package mining
+package dialect
 
 import (
 	"math/big"
@@ -42,13 +42,13 @@ func TestRetarget(t *testing.T) {
 				}
 				b = extend(b, height, seconds, test.bits)
 			}
-			if got := nextBits(b, time.Time{}, &chaincfg.MainNetParams); got != test.want {
+			if got := nextBits(&chaincfg.MainNetParams, b, 0); got != test.want {
 				t.Errorf("got %08x, want %08x", got, test.want)
 			}
-			if got := nextBits(b.Parent, time.Time{}, &chaincfg.MainNetParams); got != test.bits {
+			if got := nextBits(&chaincfg.MainNetParams, b.Parent, 0); got != test.bits {
 				t.Errorf("a block before: got %08x, want %08x", got, test.bits)
 			}
-			if got := nextBits(b, time.Time{}, &chaincfg.RegressionNetParams); got != test.bits {
+			if got := nextBits(&chaincfg.RegressionNetParams, b, 0); got != test.bits {
 				t.Errorf("regtest: got %08x, want %08x", got, test.bits)
 			}
 		})
@@ -74,7 +74,8 @@ func TestLateBlocks(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := nextBits(test.tip, time.Unix(test.now, 0), &chaincfg.TestNet3Params); got != test.want {
+			at := max(test.tip.MedianTimePast()+1, test.now)
+			if got := nextBits(&chaincfg.TestNet3Params, test.tip, at); got != test.want {
 				t.Errorf("got %08x, want %08x", got, test.want)
 			}
 		})
@@ -93,10 +94,10 @@ func TestRetargetFromFirst(t *testing.T) {
 		b = extend(b, height, int64(height)*600, bits)
 	}
 	b.Header.Timestamp = time.Unix(2016*600+14*24*3600, 0)
-	if got := nextBits(b, time.Time{}, &chaincfg.TestNet4Params); got != hard {
+	if got := nextBits(&chaincfg.TestNet4Params, b, 0); got != hard {
 		t.Errorf("testnet4: got %08x, want %08x", got, hard)
 	}
-	if got := nextBits(b, time.Time{}, &chaincfg.TestNet3Params); got != least {
+	if got := nextBits(&chaincfg.TestNet3Params, b, 0); got != least {
 		t.Errorf("testnet3: got %08x, want %08x", got, least)
 	}
 }

@@ -1,0 +1,110 @@
+package dialect
+
+import (
+	"math/big"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/rawtx"
+)
+
+// setBitcoinRules fills in the rules of Bitcoin's chains that are functions.
+func (n *Network) setBitcoinRules() {
+	n.Engine = EngineBitcoin
+	n.Proves = func(header []byte) bool { return proves(n.Params, header) }
+	n.NextBits = func(parent *chainview.Block, time int64) uint32 { return nextBits(n.Params, parent, time) }
+	n.MinTime = func(parent *chainview.Block) int64 { return minTime(n.Params, parent) }
+	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
+}
+
+// proves reports whether a header's hash is at most the target, and the target one
+// that can be.
+func proves(p *chaincfg.Params, header []byte) bool {
+	if len(header) != wire.MaxBlockHeaderPayload {
+		return false
+	}
+	hash := chainhash.DoubleHashH(header)
+	return target.Meets(&hash, bitsOf(header), p.PowLimit)
+}
+
+// bitsOf returns the compact target of a serialized header.
+func bitsOf(header []byte) uint32 {
+	const at = 72
+	return uint32(header[at]) | uint32(header[at+1])<<8 | uint32(header[at+2])<<16 | uint32(header[at+3])<<24
+}
+
+// RetargetPeriod is the number of blocks between changes of Bitcoin's difficulty.
+func (n *Network) RetargetPeriod() int32 { return period(n.Params) }
+
+func period(p *chaincfg.Params) int32 { return int32(p.TargetTimespan / p.TargetTimePerBlock) }
+
+// maxTimewarp is how many seconds the first block of a difficulty period may lie
+// before the block that it follows (BIP94); blocks that are made here keep to it on
+// every network, as Core's do.
+const maxTimewarp = 600
+
+// TooEarly reports whether a block on parent breaks the rule against time warps
+// (BIP94), on the networks that have it.
+func (n *Network) TooEarly(parent *chainview.Block, time int64) bool {
+	return n.Params.EnforceBIP94 && (parent.Height+1)%period(n.Params) == 0 &&
+		time < parent.Header.Timestamp.Unix()-maxTimewarp
+}
+
+func minTime(p *chaincfg.Params, parent *chainview.Block) int64 {
+	earliest := parent.MedianTimePast() + 1
+	if (parent.Height+1)%period(p) == 0 {
+		earliest = max(earliest, parent.Header.Timestamp.Unix()-maxTimewarp)
+	}
+	return earliest
+}
+
+// nextBits returns the compact target of a block on parent with a time, in seconds
+// (Core's GetNextWorkRequired).
+func nextBits(p *chaincfg.Params, parent *chainview.Block, at int64) uint32 {
+	if (parent.Height+1)%period(p) == 0 {
+		return retarget(p, parent)
+	}
+	if !p.ReduceMinDifficulty {
+		return parent.Header.Bits
+	}
+	// Testnets: a block that comes late may have the least difficulty; the next one
+	// that does not has that of the last real one.
+	if at > parent.Header.Timestamp.Unix()+2*int64(p.TargetTimePerBlock/time.Second) {
+		return p.PowLimitBits
+	}
+	last := parent
+	for last.Parent != nil && last.Height%period(p) != 0 && last.Header.Bits == p.PowLimitBits {
+		last = last.Parent
+	}
+	return last.Header.Bits
+}
+
+// maxAdjustment is by what factor the difficulty changes at most.
+const maxAdjustment = 4
+
+// retarget returns the compact target of the period that begins after last.
+func retarget(p *chaincfg.Params, last *chainview.Block) uint32 {
+	if p.PoWNoRetargeting {
+		return last.Header.Bits
+	}
+	first := last.Ancestor(last.Height - (period(p) - 1))
+	wanted := int64(p.TargetTimespan / time.Second)
+	took := last.Header.Timestamp.Unix() - first.Header.Timestamp.Unix()
+	took = min(max(took, wanted/maxAdjustment), wanted*maxAdjustment)
+	bits := last.Header.Bits
+	if p.EnforceBIP94 {
+		bits = first.Header.Bits // which no late block of the period has changed
+	}
+	next := target.Of(bits)
+	next.Mul(next, big.NewInt(took))
+	next.Quo(next, big.NewInt(wanted))
+	if next.Cmp(p.PowLimit) > 0 {
+		next = p.PowLimit
+	}
+	return target.Bits(next)
+}

@@ -1,0 +1,84 @@
+package dialect
+
+import (
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/p2mr"
+	"github.com/seed61375155/trawl/internal/p2mr/vm"
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/slhdsa"
+	"github.com/seed61375155/trawl/internal/txpool"
+)
+
+// setP2MRRules fills in the rules of chains that pay to P2MR outputs which are
+// functions, or follow from others.
+func (n *Network) setP2MRRules() {
+	work := &n.P2MR.Params
+	work.Limit, work.LimitBits = n.Params.PowLimit, n.Params.PowLimitBits
+	work.Start = n.Params.GenesisBlock.Header.Timestamp.Unix()
+	n.Engine = EngineP2MR
+	n.Proves = work.Proves
+	n.NextBits = work.NextBits()
+	n.MinTime = func(parent *chainview.Block) int64 { return parent.MedianTimePast() + 1 }
+	n.RollVersion = rollVersion
+	n.Verify = n.P2MR.verify
+	n.Standard = txpool.Forms{Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard}
+	n.Scheduled = n.P2MR.scheduled()
+}
+
+// scheduled are the rules that have a second version.
+func (p *P2MR) scheduled() []ScheduledRule {
+	return []ScheduledRule{
+		{Kind: SigOpWeight, Height: p.WeightV2, Before: SigWeightV1, Since: SigWeightV2},
+		{Kind: FutureTime, Height: p.FutureTimeV2, Before: MaxFutureV1, Since: MaxFutureV2},
+	}
+}
+
+// Parts of the version of a block.
+const (
+	versionTop     = 0x20000000
+	versionTopMask = 0xe0000000
+	versionVotes   = 0xff       // what can be voted for
+	versionRolling = 0x1fffe000 // what miners may count with
+)
+
+// rollVersion makes the version that of no merge-mined block.
+func rollVersion(version int32) (rolled int32, mask uint32) {
+	if v := uint32(version); v&versionTopMask == versionTop {
+		return int32(versionTop | v&versionVotes), versionRolling
+	}
+	return version, 0
+}
+
+// p2mrInput is the size of an input that spends a P2MR output with one signature:
+// the outpoint, an empty script, the sequence, and the witness with a byte for the
+// hash type.
+const p2mrInput = 32 + 4 + 1 + 4 + 1 + 3 + slhdsa.SignatureSize + 1 + 1 + 34 + 1 + 1
+
+func isP2MR(script []byte) bool { _, is := p2mr.ParseOutputScript(script); return is }
+
+// verify runs the scripts of inputs that spend P2MR outputs, and all others by
+// Bitcoin's rules.
+func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
+	others := script.NewSpend(tx, spent)
+	hasher, err := p2mr.NewSigHasher(tx, spent)
+	if err != nil {
+		return err
+	}
+	rules := vm.Rules{Policy: true, WeightV1: height < p.WeightV2}
+	for i, out := range spent {
+		var err error
+		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok {
+			spend := vm.Spend{Tx: tx, Input: i, Program: root, Hasher: hasher, Rules: rules}
+			err = spend.Verify()
+		} else {
+			err = others.VerifyInput(i, script.Standard|script.ReservedNOP4)
+		}
+		if err != nil {
+			return &rawtx.InputScriptError{Tx: tx, Index: i, Err: err}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package pow
+
+import (
+	"math/big"
+	"sync"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
+)
+
+// halfLife is in how many seconds a lane that finds no block halves its
+// difficulty.
+const halfLife = 7200
+
+// A Lane is a way to mine.
+type Lane int
+
+// The lanes, and how many there are.
+const (
+	Permissionless Lane = iota
+	MergeMined
+	Lanes
+)
+
+// spacings are the seconds between two blocks of a lane.
+var spacings = [Lanes]int64{75, 300}
+
+// A Place is what the targets need to know of the chain up to a block.
+type Place struct {
+	merged int32 // merge-mined blocks, the block included
+	last   [Lanes]laneTip
+}
+
+// A laneTip is the last block of a lane.
+type laneTip struct {
+	block  *chainview.Block // nil: there is none
+	merged int32            // merge-mined blocks up to it
+}
+
+// After returns the place of a block of a lane whose parent has the place p. The place
+// before the genesis block, which is of the permissionless lane, is the zero one.
+func (p Place) After(b *chainview.Block, of Lane) Place {
+	if of == MergeMined {
+		p.merged++
+	}
+	p.last[of] = laneTip{b, p.merged}
+	return p
+}
+
+// Bits returns the compact target of a block of a lane with a time, in seconds, on top
+// of parent, which has that place.
+func (p *Params) Bits(parent *chainview.Block, place *Place, of Lane, time int64) uint32 {
+	last := place.last[of]
+	return p.required(parent, of, time, last.block, last.merged)
+}
+
+// required is the compact target of a block of a lane on top of parent, where last is
+// the lane's last block, nil if there is none, and merged how many merge-mined blocks
+// there are up to that one.
+func (p *Params) required(
+	parent *chainview.Block, of Lane, time int64, last *chainview.Block, merged int32,
+) uint32 {
+	if p.Difficulty == FixedDifficulty {
+		return parent.Header.Bits
+	}
+	if p.MinDifficulty && time > parent.Header.Timestamp.Unix()+2*spacings[of] {
+		return p.LimitBits
+	}
+	anchor := p.Anchors.Permissionless
+	if of == MergeMined {
+		anchor = p.Anchors.AuxPoW
+	}
+	if last == nil {
+		return anchor
+	}
+	done := merged
+	if of == Permissionless {
+		done = last.Height - merged
+	}
+	return asert(anchor, last.Header.Timestamp.Unix()-p.Start, int64(done), spacings[of], p.Limit)
+}
+
+// NextBits returns a function that tells readers the compact target of a
+// permissionless block with a time, in seconds, on top of any block. It is safe for
+// concurrent use, and remembers the last one, for it counts the blocks of the other
+// lane.
+func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
+	var mu sync.Mutex
+	var known *chainview.Block
+	var counted int32 // merge-mined blocks up to known
+	count := func(tip *chainview.Block) (merged int32) {
+		for at := tip; at != nil; at = at.Parent {
+			if at == known {
+				return merged + counted
+			}
+			if IsAuxPoW(&at.Header) {
+				merged++
+			}
+		}
+		return merged
+	}
+	return func(parent *chainview.Block, time int64) uint32 {
+		mu.Lock()
+		defer mu.Unlock()
+		known, counted = parent, count(parent)
+		last, merged := parent, counted
+		for IsAuxPoW(&last.Header) { // the genesis block is not
+			last = last.Parent
+			merged--
+		}
+		return p.required(parent, Permissionless, time, last, merged)
+	}
+}
+
+// asert returns the compact target after so many blocks in so many seconds,
+// which halves or doubles with each half-life that they are ahead or behind.
+func asert(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) uint32 {
+	return target.Bits(asertTarget(anchor, seconds, blocks, spacing, limit))
+}
+
+func asertTarget(anchor uint32, seconds, blocks, spacing int64, limit *big.Int) *big.Int {
+	const one = 1 << 16 // of fixed-point numbers
+	exponent := new(big.Int).Mul(big.NewInt(seconds-spacing*blocks), big.NewInt(one))
+	exponent.Quo(exponent, big.NewInt(halfLife)) // towards zero
+	e := exponent.Int64()
+	shift, fraction := e>>16, uint64(e&(one-1))
+	// 2^fraction by a cubic polynomial.
+	factor := one + (195766423245049*fraction+971821376*fraction*fraction+5127*fraction*fraction*fraction+1<<47)>>48
+
+	next := new(big.Int).Mul(target.Of(anchor), new(big.Int).SetUint64(factor))
+	switch shift -= 16; {
+	case shift <= 0:
+		next.Rsh(next, uint(min(-shift, 1<<10)))
+	case shift > 1<<9:
+		return limit
+	default:
+		next.Lsh(next, uint(shift))
+	}
+	if next.Sign() == 0 {
+		return big.NewInt(1)
+	}
+	if next.Cmp(limit) > 0 {
+		return limit
+	}
+	return next
+}
