@@ -169,9 +169,19 @@ func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
 	ldb, err := leveldb.Open(folder, &opt.Options{
 		BlockCacheCapacity:     32 * opt.MiB,
 		WriteBuffer:            cmp.Or(o.writeBuffer, buffer),
-		OpenFilesCacheCapacity: 64,
+		OpenFilesCacheCapacity: 256,
 		Filter:                 filter.NewBloomFilter(10),
 		DisableSeeksCompaction: true,
+
+		// Ids and scripts do not compress. Unspent outputs are written in ascending order,
+		// some 25 tables at a time that do not overlap: they are moved down without
+		// being read, and need not be before the second time.
+		Compression:            opt.NoCompression,
+		CompactionTableSize:    16 * opt.MiB,
+		CompactionTotalSize:    400 * opt.MiB,
+		CompactionL0Trigger:    40,
+		WriteL0SlowdownTrigger: 64,
+		WriteL0PauseTrigger:    96,
 	})
 	switch err = fromLevelDB(err); {
 	case errors.Is(err, ErrCorrupt):
