@@ -184,7 +184,7 @@ func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	n.store, n.filters = store, filter.NewSource(store)
 	return n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
-		Keeper: locks, LockName: filterLock, OnFailed: u.Fail,
+		PruneLocks: locks, LockName: filterLock, OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 }
 

@@ -3,7 +3,6 @@ package indexer
 import (
 	"context"
 	"fmt"
-	"sort"
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -21,87 +20,34 @@ const (
 	batchBytes  = 64 << 20
 )
 
-// built tells the actor what a batch has done.
-type built struct {
-	height int32            // of the index afterwards
-	synced bool             // to the disk
-	stale  *chainview.Block // the target, where it was not the active tip
-	err    error
-}
-
-// A batch builds the filters of the lowest blocks that have none on the chain
-// ending in target, and makes the store's active chain follow the node's.
+// A batch builds the filters of some blocks, and stores them.
 type batch struct {
 	cfg    *Config
 	reader chainview.Reader
-	target *chainview.Block
-	sync   bool // whether the time for that has come anyway
+	blocks []*chainview.Block // ascending, each the parent of the next
 }
 
-func (b *batch) run(ctx context.Context) built {
-	first := b.firstMissing()
-	entries, err := b.filters(ctx, first)
+// run returns how many of the blocks, from the first on, are stored then.
+func (b *batch) run(ctx context.Context) (stored int, err error) {
+	entries, err := b.filters(ctx)
 	if err != nil {
-		return built{err: err}
+		return 0, err
 	}
 	if err := b.chainHeaders(entries); err != nil {
-		return built{err: err}
+		return 0, err
 	}
 	if err := b.cfg.Store.Append(entries); err != nil {
-		return built{err: fmt.Errorf("store filters: %w", err)}
+		return 0, fmt.Errorf("store filters: %w", err)
 	}
-	height, atTip, err := b.follow()
-	if err != nil {
-		return built{err: err}
-	}
-	if !b.sync && !atTip {
-		return built{height: height}
-	}
-	if err := b.cfg.Store.Sync(); err != nil {
-		return built{err: fmt.Errorf("sync filters: %w", err)}
-	}
-	return built{height: height, synced: true}
+	return len(entries), nil
 }
 
-// firstMissing returns the lowest height on the target's chain whose filter is
-// not stored. A filter is never stored before that of its parent, so they are
-// missing from some height on.
-func (b *batch) firstMissing() int32 {
-	return b.lowest(b.target, func(at *chainview.Block) bool { return !b.cfg.Store.Has(&at.Hash) })
-}
-
-func (*batch) lowest(tip *chainview.Block, missing func(*chainview.Block) bool) int32 {
-	n := sort.Search(int(tip.Height)+1, func(h int) bool { return missing(tip.Ancestor(int32(h))) })
-	return int32(n)
-}
-
-// follow moves the store's active chain as far along the node's as there are
-// filters.
-func (b *batch) follow() (height int32, atTip bool, err error) {
-	tip := b.reader.Active().Tip()
-	missing := b.lowest(tip, func(at *chainview.Block) bool { return !b.cfg.Store.Has(&at.Hash) })
-	if missing == 0 {
-		return -1, false, nil
-	}
-	last := tip.Ancestor(missing - 1)
-	if _, hash, ok := b.cfg.Store.Tip(); !ok || hash != last.Hash {
-		if err := b.cfg.Store.SetTip(&last.Hash); err != nil {
-			return 0, false, fmt.Errorf("follow the chain: %w", err)
-		}
-	}
-	return last.Height, last == tip, nil
-}
-
-// filters builds the filters from height first on, on all cores. Headers are
-// left out.
-func (b *batch) filters(ctx context.Context, first int32) ([]segment.Entry, error) {
-	n := int(min(b.target.Height+1-first, batchBlocks))
-	if n <= 0 {
+// filters builds the filters from the first block on, on all cores, as many as fit a
+// batch. Headers are left out.
+func (b *batch) filters(ctx context.Context) ([]segment.Entry, error) {
+	n := len(b.blocks)
+	if n == 0 {
 		return nil, nil
-	}
-	blocks := make([]*chainview.Block, n)
-	for at, k := b.target.Ancestor(first+int32(n)-1), n-1; k >= 0; at, k = at.Parent, k-1 {
-		blocks[k] = at
 	}
 	entries := make([]segment.Entry, n)
 	var (
@@ -117,7 +63,7 @@ func (b *batch) filters(ctx context.Context, first int32) ([]segment.Entry, erro
 			if k >= n {
 				return nil
 			}
-			size, err := b.build(&maker, blocks[k], &entries[k])
+			size, err := b.build(&maker, b.blocks[k], &entries[k])
 			if err != nil {
 				return err
 			}

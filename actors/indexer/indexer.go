@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -25,19 +24,13 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-const (
-	// logEvery is how often the log is told how far the index has come.
-	logEvery = 10 * time.Second
-
-	// syncEvery is how often a running build makes sure of what it has. What
-	// comes after is built again if the power fails.
-	syncEvery = 5 * time.Second
-)
+// logEvery is how often the log says how far the index has come.
+const logEvery = 10 * time.Second
 
 // Config is what the actor is made of.
 type Config struct {
@@ -48,12 +41,12 @@ type Config struct {
 	Workers   int                  // that build filters
 	Log       *slog.Logger
 
-	// Keeper owns the blocks. It is told which of them the index has yet to read,
-	// under LockName, so that it does not prune them; nil where none are pruned.
-	Keeper   *ask.Ref
-	LockName string
+	// PruneLocks owns the blocks. It is told which of them the index has yet to read,
+	// under LockName, so that it does not prune them; absent or nil where none are pruned.
+	PruneLocks *ask.Ref
+	LockName   string
 
-	OnFailed func(error) // told why the actor stops for good
+	OnFailed func(error) // is called with the reason why the actor stops for good
 }
 
 // Requests lists what a plain protoactor request may ask.
@@ -77,13 +70,10 @@ type Indexer struct {
 	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
 	cancel context.CancelFunc
 
-	builder *ask.Worker // nil when there is nothing to build
-	news    bool        // the tip changed since the builder began
-	synced  bool        // the active tip was reached once
-	waiting []*wait
-	idle    []*waitIdle
-	logged  time.Time
-	stored  time.Time // of the last sync
+	follower *follow.Follower
+	waiting  []*wait
+	logged   time.Time
+	stale    staleBuild
 
 	healer *healer
 	layer  *layer
@@ -92,8 +82,14 @@ type Indexer struct {
 // New returns the producer of the indexer.
 func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
-		i := &Indexer{cfg: cfg, logged: time.Now(), stored: time.Now()}
+		i := &Indexer{cfg: cfg, logged: time.Now()}
 		i.ctx, i.cancel = context.WithCancel(context.Background())
+		i.follower = follow.New(follow.Config{
+			Name: cfg.LockName, Target: &target{&i.cfg}, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
+			Batch: batchBlocks, SyncAtTip: true,
+			Paused: func() bool { return i.stale.worker != nil },
+			Moved:  i.moved, Reached: i.reachedTip, Synced: i.synced, Failed: i.failed,
+		})
 		i.healer = &healer{cfg: &i.cfg, ctx: i.ctx}
 		i.layer = newLayer(i.ctx, &i.cfg, i.healer)
 		return i
@@ -102,18 +98,18 @@ func New(cfg Config) actor.Producer {
 
 // Receive implements actor.Actor.
 func (i *Indexer) Receive(c actor.Context) {
+	if i.follower.Receive(c) {
+		return
+	}
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		i.cfg.Tip.Subscribe(c)
 		i.layer.start(c)
-		i.build(c)
 	case *actor.Stopping, *actor.Restarting:
-		i.close(c)
+		i.close()
 	case messages.TipChanged:
-		i.news = true
-		i.build(c)
-	case built:
-		i.took(c, m)
+		i.stale.tips = true
+	case staleBuilt:
+		i.staleBuilt(c, m)
 	case *getStatus:
 		m.Answer(i.status(), nil)
 	case *wait:
@@ -136,132 +132,55 @@ func (i *Indexer) Receive(c actor.Context) {
 }
 
 func (i *Indexer) status() messages.IndexStatus {
+	synced := i.follower.Status().Synced
 	height, hash, ok := i.cfg.Store.Tip()
 	if !ok {
-		return messages.IndexStatus{Synced: i.synced, Height: -1}
+		return messages.IndexStatus{Synced: synced, Height: -1}
 	}
-	return messages.IndexStatus{Synced: i.synced, Height: height, Hash: hash, Unlaid: i.cfg.Store.Unlaid()}
-}
-
-// build starts the next batch, if there is anything to build: for the active
-// chain, else for a block of another branch that somebody waits for.
-func (i *Indexer) build(c actor.Context) {
-	reader := i.cfg.Chain.Open()
-	if i.builder != nil || reader == nil {
-		return
-	}
-	tip := reader.Active().Tip()
-	target := tip
-	if i.indexed(&tip.Hash) && i.atTip(tip) {
-		i.reachedTip(c)
-		if target = i.wantedBranch(reader); target == nil {
-			return
-		}
-	}
-	i.news = false
-	batch := &batch{cfg: &i.cfg, reader: reader, target: target, sync: time.Since(i.stored) > syncEvery}
-	i.builder = ask.Go(c, func() any {
-		done := batch.run(i.ctx)
-		if target != tip {
-			done.stale = target
-		}
-		return done
-	})
-}
-
-// atTip reports whether the store's active chain ends in tip.
-func (i *Indexer) atTip(tip *chainview.Block) bool {
-	_, hash, ok := i.cfg.Store.Tip()
-	return ok && hash == tip.Hash
+	return messages.IndexStatus{Synced: synced, Height: height, Hash: hash, Unlaid: i.cfg.Store.Unlaid()}
 }
 
 func (i *Indexer) indexed(hash *chainhash.Hash) bool { return i.cfg.Store.Has(hash) }
 
-// took takes over what a batch has done.
-func (i *Indexer) took(c actor.Context, m built) {
-	i.builder = nil
-	switch {
-	case m.err == nil:
-	case errors.Is(m.err, chainview.ErrClosed):
-		// The chain's actor opens it again, and announces its tip then.
-		if i.news {
-			i.build(c)
-		}
-		return
-	case m.stale != nil:
-		i.refuse(m.stale, m.err)
-	default:
-		i.failed(c, m.err)
-		return
-	}
-	if m.synced {
-		i.stored = time.Now()
-		i.lock(c, m.height) // what is not sure yet may have to be built again
-	}
+// moved is called after each step along the active chain.
+func (i *Indexer) moved(c actor.Context) {
 	if time.Since(i.logged) > logEvery {
 		i.logged = time.Now()
-		i.cfg.Log.Info("Syncing basic block filter index with block chain", "height", m.height)
+		height, _, _ := i.cfg.Store.Tip()
+		i.cfg.Log.Info("Syncing basic block filter index with block chain", "height", height)
 	}
 	i.answerWaiting(c)
-	i.build(c)
 }
 
-// lock tells the keeper of the blocks how far the index is.
-func (i *Indexer) lock(c actor.Context, height int32) {
-	if i.cfg.Keeper.IsAbsent() || height < 0 {
-		return
-	}
-	ask.Then(i.ctx, c, i.cfg.Keeper, nodemsg.SetPruneLock{Name: i.cfg.LockName, Height: height},
-		func(messages.Done, error) any { return nil })
+// synced notes that the index has reached the tip for the first time.
+func (i *Indexer) synced(c actor.Context) {
+	height, _, _ := i.cfg.Store.Tip()
+	i.cfg.Log.Info("basic block filter index is enabled at height", "height", height)
+	i.healer.verify(c, nil)
 }
 
-// failed ends what cannot go on. A block that cannot be read, or an index that
+// reachedTip is called whenever the index is in step with the chain.
+func (i *Indexer) reachedTip(c actor.Context) {
+	i.layer.wake()
+	i.buildStale(c)
+}
+
+// failed says why the actor cannot go on. A block that cannot be read, or an index that
 // cannot be written, is a failure of the node's disk.
-func (i *Indexer) failed(c actor.Context, err error) {
-	if i.ctx.Err() != nil {
-		return // stopping
-	}
+func (i *Indexer) failed(err error) {
 	i.cfg.Log.Error("block filter index failed", "err", err)
 	for _, call := range i.waiting {
 		call.Answer(messages.Done{}, err)
 	}
 	i.cfg.OnFailed(fmt.Errorf("block filter index: %w", err))
-	c.Stop(c.Self())
-}
-
-// refuse answers those who wait for a block of a branch that was never
-// connected, so that it lacks what a filter is made of.
-func (i *Indexer) refuse(target *chainview.Block, err error) {
-	for _, call := range i.waiting {
-		if call.Req.Block == target.Hash {
-			call.Answer(messages.Done{}, err)
-		}
-	}
-	i.waiting = slices.DeleteFunc(i.waiting, func(call *wait) bool { return call.Req.Block == target.Hash })
-}
-
-// reachedTip notes that the index is in step with the chain.
-func (i *Indexer) reachedTip(c actor.Context) {
-	if !i.synced {
-		i.synced = true
-		height, _, _ := i.cfg.Store.Tip()
-		i.cfg.Log.Info("basic block filter index is enabled at height", "height", height)
-		i.healer.verify(c, nil)
-	}
-	i.layer.wake()
-	for _, call := range i.idle {
-		call.Answer(messages.Done{}, nil)
-	}
-	i.idle = nil
 }
 
 func (i *Indexer) waitIdle(c actor.Context, m *waitIdle) {
-	if !i.synced {
+	if !i.follower.Status().Synced {
 		m.Answer(messages.Done{}, nil)
 		return
 	}
-	i.idle = append(i.idle, m)
-	i.build(c)
+	i.follower.When(c, nil, func(err error) { m.Answer(messages.Done{}, err) })
 }
 
 // answerWaiting answers those whose block has its filter, and sees to it that
@@ -284,26 +203,14 @@ func (i *Indexer) answerWaiting(c actor.Context) {
 	clear(i.waiting[len(still):])
 	i.waiting = still
 	if len(still) > 0 {
-		i.build(c)
+		i.follower.Wake(c)
 	}
-}
-
-// wantedBranch returns a block that somebody waits for although it left the
-// active chain before its filter was built, nil when there is none.
-func (i *Indexer) wantedBranch(reader chainview.Reader) *chainview.Block {
-	for _, call := range i.waiting {
-		if call.Ctx.Err() == nil && !i.indexed(&call.Req.Block) {
-			return reader.Lookup(&call.Req.Block)
-		}
-	}
-	return nil
 }
 
 // close ends the workers. The store stays open: it is the node's.
-func (i *Indexer) close(c actor.Context) {
-	i.cfg.Tip.Unsubscribe(c)
+func (i *Indexer) close() {
 	i.cancel()
-	i.builder.Drop()
+	i.stale.worker.Drop()
 	i.healer.close()
 	i.layer.worker.Drop()
 	if err := i.cfg.Store.Sync(); err != nil && !errors.Is(err, segment.ErrClosed) {

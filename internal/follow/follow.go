@@ -189,8 +189,9 @@ func (f *Follower) Damaged(c actor.Context, err error) {
 	f.next(c)
 }
 
-// When calls back when the target has taken a block in, or the chain and the target have
-// left it; the active tip for nil. It calls back with an error when that cannot be.
+// When calls back when the target has taken a block in and nothing that has left the chain
+// is left in it, or the chain and the target have left the block; the active tip for nil.
+// It calls back with an error when that cannot be.
 func (f *Follower) When(c actor.Context, b *chainview.Block, then func(error)) {
 	f.waiting = append(f.waiting, waiter{b, then})
 	if f.Busy() {
@@ -225,6 +226,7 @@ func (f *Follower) serve(reader chainview.Reader) {
 		at = reader.Lookup(&f.at.Hash)
 	}
 	active := reader.Active()
+	inStep := at != nil && active.Contains(at) // nothing of it is to be disconnected
 	waiting := f.waiting
 	f.waiting = nil
 	for _, w := range waiting {
@@ -232,7 +234,7 @@ func (f *Follower) serve(reader chainview.Reader) {
 			w.block = active.Tip()
 		}
 		switch {
-		case at != nil && at.Ancestor(w.block.Height) == w.block,
+		case inStep && at.Ancestor(w.block.Height) == w.block,
 			at == active.Tip() && !active.Contains(w.block):
 			w.then(nil)
 		default:

@@ -328,3 +328,25 @@ func TestWaitingForABlockThatLeaves(t *testing.T) {
 		r.disk.check(t, r.chain)
 	})
 }
+
+// Who asks for a tip that is below the target waits until the blocks above it are
+// disconnected.
+func TestWaitingForALowerTip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		r.start()
+		held := make(chan struct{})
+		r.disk.advance = func(*follow.Step) error { <-held; return nil }
+		r.chain.SetActive(r.chain.Active().At(3))
+		r.publish()
+		waits := r.wait()
+		if err, ok := got(waits); ok {
+			t.Error("answered", err)
+		}
+		close(held)
+		if err := <-waits; err != nil {
+			t.Error(err)
+		}
+		r.disk.check(t, r.chain)
+	})
+}
