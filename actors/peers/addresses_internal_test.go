@@ -157,6 +157,13 @@ func TestRelayAddr(t *testing.T) {
 	if len(got) != 2 || slices.Contains(got, 0) || slices.Max(got) >= 10 {
 		t.Errorf("relayed to %v", got)
 	}
+	r.add(12, p2p.OutboundFullRelay)
+	for i, want := range []int{0, 2} { // the first are those that it was asked for
+		m := r.message(10+i, 1)
+		if r.receive(12, m); len(r.queued(m.List[0].Addr)) != want {
+			t.Errorf("message %d of a node that was asked: relayed to %v", i, r.queued(m.List[0].Addr))
+		}
+	}
 	old := r.message(2, 1)
 	old.List[0].Time -= uint32(recentAddr / time.Second)
 	useless := r.message(4, 1)
@@ -199,8 +206,8 @@ func TestAddrsAreSentOnce(t *testing.T) {
 	r.receive(1, r.message(0, 1)) // which it knows
 	p := r.peers[0]
 	for range 3 {
-		for n := range 5 {
-			p.push(codec.Address{Addr: node(n)})
+		for n := range 10 {
+			p.push(codec.Address{Addr: node(n % 5)})
 		}
 		p.push(codec.Address{}) // not valid
 		r.now = r.now.Add(time.Hour)
@@ -292,6 +299,10 @@ func TestAddrFetch(t *testing.T) {
 	if r.sendDue(); none.left != "addrfetch connection timeout" || own.left != none.left {
 		t.Errorf("%q, %q", own.left, none.left)
 	}
+}
+
+func localAddr(a netaddr.Addr, score int) netsetup.Local {
+	return netsetup.Local{Addr: a, Score: score}
 }
 
 // The address of this node goes out when a peer joins and then from time to time: the

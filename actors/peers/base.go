@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"context"
 	"log/slog"
 
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -38,9 +37,6 @@ func (b *base) addrDebugf(format string, args ...any) {
 
 // logLine writes a line of a session. It may be called from anywhere.
 func (b *base) logLine(line string) { b.debugf("%s", line) }
-
-// logs reports whether lines of category net are written.
-func (b *base) logs() bool { return b.log.Enabled(context.Background(), slog.LevelDebug) }
 
 // logAddr is what lines of the log say of an address: nothing without -logips.
 func (b *base) logAddr(addr string) string {

@@ -13,10 +13,8 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
-	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -131,21 +129,9 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// session returns the configuration of a session.
-func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
-	return p2p.Config{
-		ID: id, Type: typ, Magic: t.cfg.Network.Magic, V2: v2,
-		UserAgent: t.cfg.UserAgent, Services: t.cfg.Services, Height: t.height(),
-		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
-		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
-		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
-		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true,
-	}
-}
-
 // height is that of the best block, 0 while there is no chain.
-func (t *Table) height() int32 {
-	if reader := t.cfg.Chain.Open(); reader != nil {
+func (b *base) height() int32 {
+	if reader := b.cfg.Chain.Open(); reader != nil {
 		return reader.Active().Height()
 	}
 	return 0

@@ -2,10 +2,9 @@ package peers
 
 import (
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -19,52 +18,25 @@ import (
 
 // An entry is a connection in the table.
 type entry struct {
-	id      int64
-	name    string       // as getpeerinfo shows it
-	addr    netaddr.Addr // of the other end; zero when only its name is known
-	bind    netaddr.Addr // own end
-	onion   bool         // came from Tor
-	shunned bool         // came from a discouraged address
-	typ     p2p.ConnectionType
-	allowed link.Permissions
-	session *p2p.Session
-	line    *line
-	ref     *ask.Ref
-	dial    *dial // nil: inbound
+	id          int64
+	name        string       // as getpeerinfo shows it
+	addr        netaddr.Addr // of the other end; zero when only its name is known
+	bind        netaddr.Addr // of this end
+	onion       bool         // came from Tor
+	discouraged bool         // came from a discouraged address
+	typ         p2p.ConnectionType
+	allowed     link.Permissions
+	session     *p2p.Session
+	conn        *connection
+	ref         *ask.Ref
+	attempt     *attempt // that made it; nil: inbound
 
 	established bool
 	remote      p2p.Remote
 }
 
 // disconnecting is how lines of the log say that the peer is left.
-func (e *entry) disconnecting() string { return e.line.info.Disconnecting() }
-
-// add puts a connection into the table and starts its actor.
-func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
-	e.id = t.nextID.Add(1) - 1
-	e.bind = addrOf(conn.LocalAddr())
-	cfg := t.session(e.id, e.typ, v2)
-	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
-		cfg.NoTransactions = false
-	}
-	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
-	e.line = newLine(t.base, t.self, e)
-	e.session = p2p.New(conn, cfg, e.line)
-	e.line.session = e.session
-	ref, err := ask.Spawn(c, t.cfg.Log, fmt.Sprintf("peer-%d", e.id), 1, newConn(e.line), nil)
-	if err != nil {
-		_ = conn.Close()
-		t.log.Error("peer without an actor", "err", err)
-		return
-	}
-	e.ref = ref
-	t.peers = append(t.peers, e)
-	if to := t.logAddr(e.name); to != "" {
-		t.debugf("Added connection to %s peer=%d", to, e.id)
-	} else {
-		t.debugf("Added connection peer=%d", e.id)
-	}
-}
+func (e *entry) disconnecting() string { return e.conn.info.Disconnecting() }
 
 // addrOf returns the address of one end of a connection, zero when it has none.
 func addrOf(a net.Addr) netaddr.Addr {
@@ -75,105 +47,7 @@ func addrOf(a net.Addr) netaddr.Addr {
 	return netaddr.FromAddrPort(tcp.AddrPort())
 }
 
-// find returns the first connection that fits, nil when none does.
-func (t *Table) find(fits func(*entry) bool) *entry {
-	if i := slices.IndexFunc(t.peers, fits); i >= 0 {
-		return t.peers[i]
-	}
-	return nil
-}
-
-func (t *Table) byID(id int64) *entry { return t.find(func(e *entry) bool { return e.id == id }) }
-
-// disconnect ends a connection for the operator.
-func (t *Table) disconnect(q *messages.DisconnectPeer) error {
-	var e *entry
-	how := "address"
-	if q.ID != nil {
-		e, how = t.byID(*q.ID), "id"
-	} else {
-		e = t.find(func(e *entry) bool { return e.name == q.Addr })
-	}
-	if e == nil {
-		return messages.ErrPeerNotFound
-	}
-	t.debugf("disconnect by %s match, %s", how, e.disconnecting())
-	e.session.Close(errDisconnected)
-	return nil
-}
-
-// errDisconnected ends a session for the operator.
-var errDisconnected = fmt.Errorf("disconnected by request: %w", p2p.ErrClosed)
-
-// joined notes that a peer has shaken hands.
-func (t *Table) joined(m joined) {
-	if e := t.byID(m.id); e != nil {
-		e.established, e.remote = true, m.remote
-		t.addrs.join(&addrPeer{
-			conn: e.line, id: e.id, typ: e.typ, addr: e.addr, cacheKey: e.network() + " " + e.bind.String(),
-			unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.line.info.Since,
-		})
-		t.reached(e)
-	}
-}
-
-// ended takes out a connection whose actor has stopped.
-func (t *Table) ended(c actor.Context, who *actor.PID) {
-	e := t.find(func(e *entry) bool { return e.ref.PID().Equal(who) })
-	if e == nil {
-		return
-	}
-	e.session.Close(nil) // an actor that failed too often left it
-	t.remove(e)
-	if errors.Is(e.line.reason, p2p.ErrSelf) {
-		t.printf("connected to self at %s, disconnecting", e.name)
-	}
-	if errors.Is(e.line.reason, p2p.ErrFeeler) {
-		t.debugf("feeler connection completed, %s", e.disconnecting())
-		e.remote = e.session.Stats().Remote
-		t.reached(e)
-	}
-	if e.established && e.typ != p2p.Inbound && e.typ != p2p.BlockRelayOnly {
-		t.book.addrs.Connected(e.addr, t.cfg.Now())
-	}
-	if errors.Is(e.line.reason, p2p.ErrRetryV1) && e.dial != nil && t.active {
-		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
-		again := *e.dial
-		again.v2, again.done = false, nil
-		t.dial(c, &again)
-		return
-	}
-	t.maintain(c)
-}
-
-func (t *Table) remove(e *entry) {
-	t.peers = slices.DeleteFunc(t.peers, func(o *entry) bool { return o == e })
-	t.addrs.leave(e.id)
-}
-
-func (t *Table) count() (n messages.PeerCount) {
-	for _, e := range t.peers {
-		if e.typ == p2p.Inbound {
-			n.In++
-		} else {
-			n.Out++
-		}
-	}
-	return n
-}
-
-func (t *Table) infos() []messages.PeerInfo {
-	infos := make([]messages.PeerInfo, len(t.peers))
-	for i, e := range t.peers {
-		infos[i] = e.info()
-		if p, ok := t.addrs.peer(e.id); ok {
-			infos[i].AddrRelay, infos[i].AddrProcessed, infos[i].AddrLimited = p.enabled, p.processed, p.limited
-		}
-	}
-	return infos
-}
-
-// info is what getpeerinfo shows.
+// info is what getpeerinfo shows, but for the relay of addresses.
 func (e *entry) info() messages.PeerInfo {
 	st := e.session.Stats()
 	info := messages.PeerInfo{
@@ -181,11 +55,12 @@ func (e *entry) info() messages.PeerInfo {
 		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
 		Services: uint64(st.Remote.Version.Services), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
-		RelayTxs:    e.established && !st.Remote.Version.NoTransactions && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
+		RelayTxs: e.established && !st.Remote.Version.NoTransactions &&
+			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,
 		TimeOffset: st.Remote.TimeOffset, Ping: st.Ping, MinPing: st.MinPing, Pinged: st.Pinged, PingWait: st.PingWait,
-		CompactFrom: e.line.compact.Load(),
+		CompactFrom: e.conn.compact.Load(),
 	}
 	if st.Remote.Common == 0 {
 		info.StartHeight = -1
@@ -217,12 +92,6 @@ func (e *entry) network() string {
 	}
 }
 
-// hostPort returns a node's name with its port.
-func (t *Table) hostPort(node string) (host string, port uint16) {
-	host, port, _ = netaddr.SplitHostPort(node, t.cfg.Port)
-	return host, port
-}
-
 // permissionNames lists permissions as getpeerinfo does.
 func permissionNames(p link.Permissions) []string {
 	names := []string{}
@@ -245,8 +114,87 @@ func permissionNames(p link.Permissions) []string {
 	return names
 }
 
-// isName reports whether a node is named by a name.
-func isName(host string) bool {
-	_, err := netaddr.ParseHost(host)
-	return err != nil
+// A peerSet is the connections that there are, by ascending id.
+type peerSet []*entry
+
+// find returns the first connection that fits, nil when none does.
+func (s peerSet) find(fits func(*entry) bool) *entry {
+	if i := slices.IndexFunc(s, fits); i >= 0 {
+		return s[i]
+	}
+	return nil
+}
+
+func (s peerSet) byID(id int64) *entry { return s.find(func(e *entry) bool { return e.id == id }) }
+
+func (s peerSet) byActor(who *actor.PID) *entry {
+	return s.find(func(e *entry) bool { return e.ref.PID().Equal(who) })
+}
+
+// connectionTo returns a connection to a node by its name or, unless that is zero, by
+// its address; nil when there is none.
+func (s peerSet) connectionTo(name string, addr netaddr.Addr) *entry {
+	return s.find(func(e *entry) bool { return e.name == name || addr != netaddr.Addr{} && e.addr == addr })
+}
+
+// without returns the set without a connection.
+func (s peerSet) without(e *entry) peerSet {
+	return slices.DeleteFunc(s, func(other *entry) bool { return other == e })
+}
+
+// countType returns how many connections of a type there are.
+func (s peerSet) countType(typ p2p.ConnectionType) (n int) {
+	for _, e := range s {
+		if e.typ == typ {
+			n++
+		}
+	}
+	return n
+}
+
+// count returns how many connections there are in each direction.
+func (s peerSet) count() messages.PeerCount {
+	in := s.countType(p2p.Inbound)
+	return messages.PeerCount{In: in, Out: len(s) - in}
+}
+
+// inboundCount returns how many inbound connections there are that are not about to
+// end.
+func (s peerSet) inboundCount() (n int) {
+	for _, e := range s {
+		if e.typ == p2p.Inbound && !e.conn.isClosed() {
+			n++
+		}
+	}
+	return n
+}
+
+// outboundGroups returns the groups of addresses that the node is connected to by its
+// own choice: one of each is enough.
+func (s peerSet) outboundGroups() map[string]bool {
+	groups := make(map[string]bool)
+	for _, e := range s {
+		if e.typ == p2p.OutboundFullRelay || e.typ == p2p.BlockRelayOnly || e.typ == p2p.Manual {
+			groups[string(e.addr.Group())] = true
+		}
+	}
+	return groups
+}
+
+// minOffsets is how many peers must have sent their time before it counts.
+const minOffsets = 5
+
+// timeOffset is the median of how far the clocks of outbound peers are ahead.
+func (s peerSet) timeOffset() time.Duration {
+	var offsets []time.Duration
+	for _, e := range s {
+		if e.established && e.typ != p2p.Inbound {
+			offsets = append(offsets, e.remote.TimeOffset)
+		}
+	}
+	if len(offsets) < minOffsets {
+		return 0
+	}
+	slices.Sort(offsets)
+	return offsets[len(offsets)/2]
 }

@@ -4,104 +4,82 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/p2p"
 )
 
-// A guest is an inbound connection that may have to make room for another.
-type guest struct {
-	id        int64
-	group     uint64 // of its address, by a secret
-	since     time.Time
-	ping      time.Duration // the fastest one; 0: none yet
-	lastBlock time.Time     // when it last gave a new block
-	lastTx    time.Time     // when it last gave a new transaction
-	blocks    bool          // wants no transactions
-	shunned   bool          // its address is discouraged
+// An inboundPeer is an inbound connection that may be evicted for another.
+type inboundPeer struct {
+	id          int64
+	group       uint64 // of its address, by a secret
+	since       time.Time
+	ping        time.Duration // the fastest one; 0: none yet
+	lastBlock   time.Time     // when it last gave a new block
+	lastTx      time.Time     // when it last gave a new transaction
+	blocksOnly  bool          // wants no transactions
+	discouraged bool          // its address is
 }
 
-// How many guests are spared for each merit (src/node/eviction.cpp).
+// How many peers are protected for what (src/node/eviction.cpp).
 const (
-	spareGroups = 4
-	sparePings  = 8
-	spareTxs    = 4
-	spareQuiet  = 8
-	spareBlocks = 4
+	protectGroups     = 4
+	protectPings      = 8
+	protectTxs        = 4
+	protectBlocksOnly = 8
+	protectBlocks     = 4
 )
 
-// evict chooses the connection that makes room for another. Those are spared
-// that an attacker cannot easily outdo: of some groups of addresses, with the
-// fastest answers, that gave transactions and blocks, and those that are here
+// chooseEvicted chooses the connection that is evicted for another. Those are
+// protected that an attacker cannot easily outdo: of some groups of addresses, with
+// the fastest answers, that gave transactions and blocks, and those that are here
 // longest. Of the others the youngest one goes of the group with the most.
-func evict(guests []guest) (id int64, ok bool) {
-	left := slices.Clone(guests)
-	left = spare(left, spareGroups, func(a, b guest) int { return cmp.Compare(a.group, b.group) }, nil)
-	left = spare(left, sparePings, func(a, b guest) int { return cmp.Compare(pingRank(b), pingRank(a)) }, nil)
-	left = spare(left, spareTxs, func(a, b guest) int { return a.lastTx.Compare(b.lastTx) }, nil)
-	left = spare(left, spareQuiet, func(a, b guest) int { return a.lastBlock.Compare(b.lastBlock) }, func(g guest) bool { return g.blocks })
-	left = spare(left, spareBlocks, func(a, b guest) int { return a.lastBlock.Compare(b.lastBlock) }, nil)
-	left = spare(left, len(left)/2, func(a, b guest) int { return b.since.Compare(a.since) }, nil)
+func chooseEvicted(peers []inboundPeer) (id int64, ok bool) {
+	all := func(inboundPeer) bool { return true }
+	blocksOnly := func(p inboundPeer) bool { return p.blocksOnly }
+	byBlock := func(a, b inboundPeer) int { return a.lastBlock.Compare(b.lastBlock) }
+	left := slices.Clone(peers)
+	left = protect(left, protectGroups, func(a, b inboundPeer) int { return cmp.Compare(a.group, b.group) }, all)
+	left = protect(left, protectPings, func(a, b inboundPeer) int { return cmp.Compare(pingRank(b), pingRank(a)) }, all)
+	left = protect(left, protectTxs, func(a, b inboundPeer) int { return a.lastTx.Compare(b.lastTx) }, all)
+	left = protect(left, protectBlocksOnly, byBlock, blocksOnly)
+	left = protect(left, protectBlocks, byBlock, all)
+	left = protect(left, len(left)/2, func(a, b inboundPeer) int { return b.since.Compare(a.since) }, all)
 	if len(left) == 0 {
 		return 0, false
 	}
-	if slices.ContainsFunc(left, func(g guest) bool { return g.shunned }) {
-		left = slices.DeleteFunc(left, func(g guest) bool { return !g.shunned })
+	if slices.ContainsFunc(left, func(p inboundPeer) bool { return p.discouraged }) {
+		left = slices.DeleteFunc(left, func(p inboundPeer) bool { return !p.discouraged })
 	}
-	return crowded(left).id, true
+	return youngestOfLargestGroup(left).id, true
 }
 
-func pingRank(g guest) time.Duration {
-	if g.ping == 0 {
+func pingRank(p inboundPeer) time.Duration {
+	if p.ping == 0 {
 		return time.Duration(1<<63 - 1)
 	}
-	return g.ping
+	return p.ping
 }
 
-// spare takes out the n best by an order that fit, nil for all.
-func spare(list []guest, n int, order func(a, b guest) int, fits func(guest) bool) []guest {
+// protect takes out those of the n best by an order that fit.
+func protect(
+	list []inboundPeer, n int, order func(a, b inboundPeer) int, fits func(inboundPeer) bool,
+) []inboundPeer {
 	slices.SortStableFunc(list, order)
 	for i := len(list) - 1; i >= 0 && n > 0; i-- {
 		n--
-		if fits == nil || fits(list[i]) {
+		if fits(list[i]) {
 			list = slices.Delete(list, i, i+1)
 		}
 	}
 	return list
 }
 
-// crowded returns the youngest of the group that has the most, of several the one
-// with the youngest.
-func crowded(list []guest) guest {
+// youngestOfLargestGroup returns the youngest of the group that has the most, of
+// several groups the one with the youngest.
+func youngestOfLargestGroup(list []inboundPeer) inboundPeer {
 	count := make(map[uint64]int)
-	for _, g := range list {
-		count[g.group]++
+	for _, p := range list {
+		count[p.group]++
 	}
-	return slices.MaxFunc(list, func(a, b guest) int {
+	return slices.MaxFunc(list, func(a, b inboundPeer) int {
 		return cmp.Or(cmp.Compare(count[a.group], count[b.group]), a.since.Compare(b.since))
 	})
-}
-
-// guests lists the inbound connections that may be evicted.
-func (t *Table) guests() []guest {
-	var list []guest
-	for _, e := range t.peers {
-		if e.typ != p2p.Inbound || e.allowed.NoBan || isClosed(e.session) {
-			continue
-		}
-		st := e.session.Stats()
-		list = append(list, guest{
-			id: e.id, group: t.secret.group(e.addr), since: st.Connected, ping: st.MinPing,
-			blocks: e.established && e.remote.Version.NoTransactions, shunned: e.shunned,
-		})
-	}
-	return list
-}
-
-func isClosed(s *p2p.Session) bool {
-	select {
-	case <-s.Done():
-		return true
-	default:
-		return false
-	}
 }

@@ -1,8 +1,8 @@
 package peers
 
-// A runner runs work beside the actor, then in the actor what work has returned,
-// unless that is nil.
-type runner func(work func() (then func()))
+// A runner runs work beside the actor. What work returns is a message to the actor,
+// unless it is nil; one that is a func() is called there.
+type runner func(work func() any)
 
 // A fileWriter writes one file, one version of it at a time, and reports to those
 // who wait when what was there to be written is on disk.
@@ -28,7 +28,7 @@ func (w *fileWriter) save(run runner, then func()) {
 func (w *fileWriter) start(run runner) {
 	w.busy, w.writing, w.waiting = true, w.waiting, nil
 	content := w.content()
-	run(func() func() {
+	run(func() any {
 		err := w.write(content)
 		return func() { w.finish(run, err) }
 	})

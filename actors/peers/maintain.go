@@ -1,132 +1,116 @@
 package peers
 
 import (
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/messages"
-)
-
-// How many connections the node makes for itself (Core:
-// MAX_OUTBOUND_FULL_RELAY_CONNECTIONS and MAX_BLOCK_RELAY_ONLY_CONNECTIONS, and
-// one feeler).
-const (
-	fullRelaySlots  = 8
-	blockRelaySlots = 2
-	feelerSlots     = 1
 )
 
 // maintain makes the connections that are missing.
 func (t *Table) maintain(c actor.Context) {
-	if !t.active || t.ctx.Err() != nil {
+	if !t.dialer.active || t.ctx.Err() != nil {
 		return
 	}
-	t.connectAdded(c)
-	t.connectAutomatic(c)
-}
-
-// slots returns how many connections of each type the node makes for itself.
-func (t *Table) slots() (full, blocks, feelers int) {
-	full = min(fullRelaySlots, t.cfg.MaxPeers)
-	blocks = min(blockRelaySlots, t.cfg.MaxPeers-full)
-	return full, blocks, feelerSlots
-}
-
-// maxInbound is how many connections peers may make.
-func (t *Table) maxInbound() int {
-	full, blocks, feelers := t.slots()
-	return max(t.cfg.MaxPeers-full-blocks-feelers, 0)
-}
-
-// hasSlot reports whether one more connection of a type may be made by request.
-func (t *Table) hasSlot(typ p2p.ConnectionType) bool {
-	full, blocks, _ := t.slots()
-	switch typ {
-	case p2p.OutboundFullRelay:
-		return t.countType(typ) < full
-	case p2p.BlockRelayOnly:
-		return t.countType(typ) < blocks
-	default:
-		return true
-	}
-}
-
-// setActive lets connections be, or ends them all.
-func (t *Table) setActive(on bool) {
-	t.printf("SetNetworkActive: %t", on)
-	if t.active == on {
+	start := func(a *attempt) { t.dialer.start(t.ctx, t.runner(c), a) }
+	t.dialer.connectAdded(time.Now(), start)
+	if !t.cfg.Automatic {
 		return
 	}
-	t.active = on
-	if on {
-		for _, a := range t.added {
-			a.next = time.Time{}
+	t.seed(c)
+	if a := t.dialer.choose(time.Now()); a != nil {
+		start(a)
+	}
+}
+
+// seed asks nodes and names for addresses, when it is time.
+func (t *Table) seed(c actor.Context) {
+	if !t.seeds.due(time.Now(), t.book.addrs.Len(), t.peers.countType(p2p.OutboundFullRelay)) {
+		return
+	}
+	for _, node := range t.seeds.nodes() {
+		t.dialer.start(t.ctx, t.runner(c), &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
+	}
+	if len(t.seeds.names()) == 0 {
+		return
+	}
+	t.runner(c)(func() any {
+		list := t.seeds.lookUp(t.ctx)
+		return func() {
+			t.printf("%d addresses found from DNS seeds", len(list))
+			for _, a := range list {
+				t.book.store([]codec.Address{a}, a.Addr, 0)
+			}
 		}
+	})
+}
+
+// connectOnce serves messages.ConnectPeer.
+func (t *Table) connectOnce(c actor.Context, m *connectPeer) {
+	typ, ok := connectionType(m.Req.Type)
+	if !ok || !t.dialer.mayStart(typ) {
+		m.Answer(messages.Done{}, messages.ErrNoSlot)
 		return
 	}
+	t.dialer.start(t.ctx, t.runner(c), &attempt{
+		node: m.Req.Node, typ: typ, v2: t.dialer.wantsV2(m.Req.V2), done: func(err error) {
+			if err != nil {
+				t.debugf("no connection to %s: %v", m.Req.Node, err)
+			}
+			m.Answer(messages.Done{}, nil)
+		},
+	})
+}
+
+// dialed enters a connection that was made.
+func (t *Table) dialed(c actor.Context, m dialed) {
+	err := t.dialer.finish(m)
+	if err == nil {
+		e := &entry{name: m.attempt.name(), addr: m.addr, typ: m.attempt.typ, attempt: m.attempt}
+		e.allowed = t.permissions(e)
+		t.add(c, m.conn, e, m.attempt.v2)
+	}
+	m.attempt.end(err)
+}
+
+// A ClockSet tells the table that the clock was set: what is due by it is done.
+type ClockSet struct{}
+
+// clockSet does what is due by a clock that was set.
+func (t *Table) clockSet() {
 	for _, e := range t.peers {
-		t.debugf("Network not active, %s", e.disconnecting())
-		e.session.Close(errInactive)
+		_ = e.session.Tick() // ends itself
 	}
+	t.addrs.sendDue()
 }
 
-// network serves messages.GetNetwork.
-func (t *Table) network() messages.NetworkState {
-	return messages.NetworkState{
-		Active: t.active, Services: uint64(t.cfg.Services), Relay: !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly, Peers: t.count(),
-		TimeOffset: t.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
-		Networks: t.networks.list(), Local: t.locals(), V2: t.cfg.V2,
-	}
-}
+// A tick is the time to look after connections.
+type tick struct{ handled func() }
 
-// enoughOffsets is how many peers must have told their time before it counts.
-const enoughOffsets = 5
+// interval is how often the table looks after its connections.
+const interval = 500 * time.Millisecond
 
-// timeOffset is the median of how far the clocks of outbound peers are ahead.
-func (t *Table) timeOffset() time.Duration {
-	var offsets []time.Duration
-	for _, e := range t.peers {
-		if e.established && e.typ != p2p.Inbound {
-			offsets = append(offsets, e.remote.TimeOffset)
+// tick has the table look after its connections from time to time. One that is
+// busy gets one tick, not many.
+func (t *Table) tick(c actor.Context) {
+	to, ctx := t.self, t.ctx
+	t.workers.start(c, func() any {
+		var waiting atomic.Bool
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticker.C:
+				if waiting.CompareAndSwap(false, true) {
+					to.tell(tick{func() { waiting.Store(false) }})
+				}
+			}
 		}
-	}
-	if len(offsets) < enoughOffsets {
-		return 0
-	}
-	slices.Sort(offsets)
-	return offsets[len(offsets)/2]
-}
-
-// misbehaved is what a session or another actor says of a peer.
-type misbehaved struct {
-	id     int64
-	reason string
-}
-
-// misbehaved decides on a peer that does what no honest one does.
-func (t *Table) misbehaved(m misbehaved) {
-	e := t.byID(m.id)
-	if e == nil {
-		return
-	}
-	t.debugf("Misbehaving: peer=%d: %s", e.id, m.reason)
-	switch {
-	case e.allowed.NoBan:
-		t.printf("Warning: not punishing noban peer %d!", e.id)
-	case e.typ == p2p.Manual:
-		t.printf("Warning: not punishing manually connected peer %d!", e.id)
-	case e.onion || e.addr.IsLocal():
-		kind := "local"
-		if e.onion {
-			kind = "inbound onion"
-		}
-		t.debugf("Warning: disconnecting but not discouraging %s peer %d!", kind, e.id)
-		e.session.Close(errMisbehaving)
-	default:
-		t.debugf("Disconnecting and discouraging peer %d!", e.id)
-		t.discourage(e.addr)
-	}
+	})
 }

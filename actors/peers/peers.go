@@ -1,7 +1,10 @@
 // Package peers holds the actors of the node's place in the network: the peer
 // table, which owns who is connected, and one child of it for each connection.
 //
-// The table dials and accepts, numbers connections, and ends them. A child runs
+// The table numbers connections, admits and ends them, and answers. Its parts know
+// nothing of actors: the dialer makes connections, the listener accepts them, bans are
+// who is not welcome, addrBook is which nodes are known, addrRelay what is said of them
+// between peers, seeder who is asked for the first ones. A child runs
 // the session of its connection (package p2p) and hands each message to whoever
 // it concerns, as package link says. A session that fails ends alone: a child is
 // never restarted, it says goodbye and stops.
@@ -12,7 +15,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,7 +22,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -67,60 +68,51 @@ type (
 type Table struct {
 	*shared
 
-	ctx    context.Context //nolint:containedctx // ends dialing and listening when the actor stops
-	cancel context.CancelFunc
-	self   mailbox
-
-	peers   []*entry // by ascending id
-	dials   map[*dial]struct{}
+	ctx     context.Context //nolint:containedctx // ends dialing and listening when the actor stops
+	cancel  context.CancelFunc
+	self    mailbox
+	peers   peerSet
 	workers workers
 }
 
-// shared is what the instances of the table have in common.
+// shared is what the instances of the table have in common. One instance at a time
+// uses it.
 type shared struct {
 	*base
 
 	nonces p2p.Nonces
 	totals p2p.Totals
-	nextID atomic.Int64
+	nextID int64
+	secret secret
 
-	// One instance at a time uses these.
-	added      []*addedNode
-	active     bool
-	accepting  []*ask.Worker
-	nextFeeler time.Time
-
-	secret   secret
 	networks networks
+	limits   limits
 	bans     *bans
 	book     *addrBook
 	addrs    *addrRelay
 	seeds    *seeder
-
-	stopped chan struct{} // closed when the table stops for good
-	transit transit
+	pending  pendingConns
+	listener *listener
+	dialer   *dialer
 }
 
 // New returns the producer of the table.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
+	b := newBase(cfg)
 	s := &shared{
-		base: newBase(cfg), active: !cfg.Inactive, stopped: make(chan struct{}),
-		networks: networks{cfg.Reachable, cfg.Proxies, cfg.ProxyRandomize},
+		base: b, networks: networks{cfg.Reachable, cfg.Proxies, cfg.ProxyRandomize}, limits: newLimits(cfg.MaxPeers),
+		bans: loadBans(b), book: newAddrBook(b),
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
-	s.bans, s.book = loadBans(s.base), newAddrBook(s.base)
-	s.addrs = newAddrRelay(s.base, s.book, s.bans, &s.networks, &s.secret)
-	s.seeds = &seeder{base: s.base, secret: &s.secret}
-	for _, node := range cfg.Connect {
-		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2, hidden: true})
-	}
-	for _, node := range cfg.Added {
-		s.added = append(s.added, &addedNode{name: node, v2: cfg.V2})
-	}
+	s.addrs = newAddrRelay(b, s.book, s.bans, &s.networks, &s.secret)
+	s.seeds = &seeder{base: b, secret: &s.secret}
+	s.listener = &listener{at: cfg.Listeners, pending: &s.pending, stopped: make(chan struct{})}
+	s.dialer = newDialer(b, s.book, s.bans, &s.networks, s.limits, &s.pending)
 	return func() actor.Actor {
-		t := &Table{shared: s, dials: make(map[*dial]struct{})}
+		t := &Table{shared: s}
 		t.ctx, t.cancel = context.WithCancel(context.Background())
+		s.dialer.peers = func() connected { return t.peers }
 		return t
 	}
 }
@@ -134,7 +126,7 @@ func (t *Table) Receive(c actor.Context) {
 		if t.cfg.Restarted != nil {
 			t.cfg.Restarted.Unsubscribe(c)
 		}
-		t.stopAccepting()
+		t.listener.stop()
 		t.close()
 		t.saveAtEnd()
 	case *actor.Restarting:
@@ -165,8 +157,8 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.clockSet()
 	case accepted:
 		t.accepted(c, m)
-	case merit:
-		t.makeRoom(c, m)
+	case evictionQuery:
+		t.evictFor(c, m)
 	case dialed:
 		t.dialed(c, m)
 	case joined:
@@ -175,9 +167,7 @@ func (t *Table) handle(c actor.Context, msg any) {
 		defer m.handled()
 		t.addrs.receive(m.id, m.message)
 	case func(): // of a runner
-		if m != nil {
-			m()
-		}
+		m()
 	case misbehaved:
 		t.misbehaved(m)
 	default:
@@ -190,17 +180,21 @@ func (t *Table) serve(c actor.Context, msg any) {
 	case *getPeers:
 		m.Answer(t.infos(), nil)
 	case *countPeers:
-		m.Answer(t.count(), nil)
+		m.Answer(t.peers.count(), nil)
 	case *disconnectPeer:
 		m.Answer(messages.Done{}, t.disconnect(&m.Req))
 	case *connectPeer:
 		t.connectOnce(c, m)
 	case *addNode:
-		m.Answer(messages.Done{}, t.addNode(c, m.Req.Node, t.wantsV2(m.Req.V2)))
+		err := t.dialer.addNode(m.Req.Node, t.dialer.wantsV2(m.Req.V2))
+		if err == nil {
+			t.maintain(c)
+		}
+		m.Answer(messages.Done{}, err)
 	case *removeNode:
-		m.Answer(messages.Done{}, t.removeNode(m.Req.Node))
+		m.Answer(messages.Done{}, t.dialer.removeNode(m.Req.Node))
 	case *getAddedNodes:
-		m.Answer(t.addedNodes(), nil)
+		m.Answer(t.dialer.addedNodes(), nil)
 	case *pingPeers:
 		for _, e := range t.peers {
 			e.session.Ping()
@@ -229,48 +223,13 @@ func (t *Table) serve(c actor.Context, msg any) {
 	}
 }
 
-// setBan bans a range of addresses, whose peers it leaves, or takes a ban back.
-func (t *Table) setBan(c actor.Context, m *setBan) {
-	var err error
-	if m.Req.Remove {
-		err = t.bans.remove(m.Req.Subnet)
-	} else {
-		var subnet netaddr.Subnet
-		if subnet, err = t.bans.add(&m.Req, t.cfg.Now()); err == nil {
-			t.closeAll("subnet", errBanned, func(e *entry) bool { return subnet.Contains(e.addr) })
-		}
-	}
-	if err != nil {
-		m.Answer(messages.Done{}, err)
-		return
-	}
-	t.bans.save(t.runner(c), func() { m.Answer(messages.Done{}, nil) })
-}
-
-// discourage remembers an address, and leaves its peers.
-func (t *Table) discourage(addr netaddr.Addr) {
-	t.bans.discourage(addr)
-	host := addr.WithPort(0)
-	t.closeAll("address", errMisbehaving, func(e *entry) bool { return e.addr.WithPort(0) == host })
-}
-
-// closeAll ends the connections that fit; how says by what in the log.
-func (t *Table) closeAll(how string, why error, fits func(*entry) bool) {
-	for _, e := range t.peers {
-		if fits(e) {
-			t.debugf("disconnect by %s match, %s", how, e.disconnecting())
-			e.session.Close(why)
-		}
-	}
-}
-
 // start opens the listeners and begins to connect.
 func (t *Table) start(c actor.Context) {
 	t.self = mailbox{c.ActorSystem().Root, c.Self()}
 	if t.cfg.Restarted != nil {
 		t.cfg.Restarted.Subscribe(c)
 	}
-	t.accept(c)
+	t.listen(c)
 	if t.cfg.NoSeeds && t.seeds.began.IsZero() {
 		t.printf("DNS seeding disabled")
 	}
@@ -296,8 +255,14 @@ func (t *Table) close() {
 	t.bans.file.reset()
 	t.book.file.reset()
 	t.addrs.reset()
-	t.transit.close()
+	t.dialer.reset()
+	t.pending.close()
 	t.peers = nil
+}
+
+// runner runs work for the table's parts.
+func (t *Table) runner(c actor.Context) runner {
+	return func(work func() any) { t.workers.start(c, work) }
 }
 
 // A mailbox is where an actor's workers and neighbours send what they have for
@@ -326,11 +291,6 @@ func (w *workers) start(c actor.Context, work func() any) {
 	(*w)[worker] = struct{}{}
 }
 
-// runner runs work for the table's parts.
-func (t *Table) runner(c actor.Context) runner {
-	return func(work func() func()) { t.workers.start(c, func() any { return work() }) }
-}
-
 // finished is what a worker of an actor has brought.
 type finished struct {
 	worker *ask.Worker
@@ -346,6 +306,3 @@ func (w *workers) drop() {
 	}
 	clear(*w)
 }
-
-// errStopping ends sessions when the node stops.
-var errStopping = fmt.Errorf("node is stopping: %w", p2p.ErrClosed)

@@ -16,7 +16,7 @@ import (
 // receive hands a message to whom it concerns. The peer is read on when all of
 // them are done with it: what follows a message finds its effects, as it does in
 // Core.
-func (n *conn) receive(c actor.Context, m p2p.Message) {
+func (n *connActor) receive(c actor.Context, m p2p.Message) {
 	switch msg := m.Message.(type) {
 	case *wire.MsgInv:
 		blocks, txs := split(msg.InvList)
@@ -24,10 +24,10 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 			n.Disconnect(fmt.Sprintf("transaction (%v) inv sent in violation of protocol", txs[0].Hash))
 			return
 		}
-		n.share(m, &wire.MsgInv{InvList: blocks}, &wire.MsgInv{InvList: txs})
+		n.handParts(m, &wire.MsgInv{InvList: blocks}, &wire.MsgInv{InvList: txs})
 	case *wire.MsgNotFound:
 		blocks, txs := split(msg.InvList)
-		n.share(m, &wire.MsgNotFound{InvList: blocks}, &wire.MsgNotFound{InvList: txs})
+		n.handParts(m, &wire.MsgNotFound{InvList: blocks}, &wire.MsgNotFound{InvList: txs})
 	case *codec.SendCmpct:
 		n.compact.Store(msg.HighBandwidth && msg.Version == codec.CmpctVersion)
 		n.pass(n.cfg.Sync, m)
@@ -62,7 +62,7 @@ func (n *conn) receive(c actor.Context, m p2p.Message) {
 
 // ping answers when the blocks that came before are done with: who waits for a pong
 // finds the effects of all that it sent, as it does in Core. Other messages are.
-func (n *conn) ping(m p2p.Message, nonce uint64) {
+func (n *connActor) ping(m p2p.Message, nonce uint64) {
 	answer := func() {
 		n.session.Pong(nonce)
 		n.session.Want(1)
@@ -75,7 +75,7 @@ func (n *conn) ping(m p2p.Message, nonce uint64) {
 }
 
 // takesTxs reports whether the peer may announce and send transactions.
-func (n *conn) takesTxs() bool {
+func (n *connActor) takesTxs() bool {
 	switch n.info.Type {
 	case p2p.BlockRelayOnly, p2p.Feeler:
 		return false
@@ -86,7 +86,7 @@ func (n *conn) takesTxs() bool {
 
 // mempool passes on the wish to hear of the whole pool, which takes a permission
 // where no bloom filters are served.
-func (n *conn) mempool(m p2p.Message) {
+func (n *connActor) mempool(m p2p.Message) {
 	switch {
 	case n.info.Permissions.Mempool:
 		n.pass(n.cfg.Relay, m)
@@ -99,7 +99,7 @@ func (n *conn) mempool(m p2p.Message) {
 
 // data has each part of a request answered by whom it concerns, the transactions
 // first.
-func (n *conn) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
+func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 	n.debugf("received getdata (%d invsz) peer=%d", len(list), n.info.ID)
 	blocks, txs := split(list)
 	then := func() { n.actor.tell(answerBlocks{blocks}) }
@@ -119,7 +119,7 @@ func (n *conn) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 type answerBlocks struct{ list []*wire.InvVect }
 
 // pass hands a message to an actor. Without one it is forgotten.
-func (n *conn) pass(to *ask.Ref, m p2p.Message) {
+func (n *connActor) pass(to *ask.Ref, m p2p.Message) {
 	if to == nil {
 		n.session.Want(1)
 		return
@@ -128,17 +128,17 @@ func (n *conn) pass(to *ask.Ref, m p2p.Message) {
 }
 
 // hand tells an actor a message; done is called once, when it is handled.
-func (n *conn) hand(to *ask.Ref, m p2p.Message, done func()) {
+func (n *connActor) hand(to *ask.Ref, m p2p.Message, done func()) {
 	var handled atomic.Bool
-	to.Tell(link.Received{Peer: n.line, Message: m, Handled: func() {
+	to.Tell(link.Received{Peer: n.connection, Message: m, Handled: func() {
 		if handled.CompareAndSwap(false, true) {
 			done()
 		}
 	}})
 }
 
-// share hands the parts of a message to the actors of blocks and transactions.
-func (n *conn) share(m p2p.Message, blocks, txs wire.Message) {
+// handParts hands the parts of a message to the actors of blocks and transactions.
+func (n *connActor) handParts(m p2p.Message, blocks, txs wire.Message) {
 	var parts atomic.Int32
 	parts.Store(1)
 	done := func() {

@@ -19,7 +19,7 @@ import (
 // A server answers one message of a peer, in a worker: what it reads is on disk,
 // and what it sends waits until the peer has taken what was sent before.
 type server struct {
-	*line
+	*connection
 
 	chain   chainview.Reader
 	damaged *chainhash.Hash // block whose filter must be made anew first
@@ -38,21 +38,21 @@ type repaired struct {
 }
 
 // serve begins to answer a message. The peer is read on when that is done.
-func (n *conn) serve(c actor.Context, m wire.Message) {
+func (n *connActor) serve(c actor.Context, m wire.Message) {
 	chain := n.cfg.Chain.Open()
 	if chain == nil {
 		n.session.Want(1)
 		return
 	}
 	n.work = ask.Go(c, func() any {
-		s := &server{line: n.line, chain: chain}
+		s := &server{connection: n.connection, chain: chain}
 		s.answer(m)
 		return served{m, s.damaged}
 	})
 }
 
 // served goes on after a message, or has the filter repaired that it needs.
-func (n *conn) served(c actor.Context, m served) {
+func (n *connActor) served(c actor.Context, m served) {
 	n.work = nil
 	if m.damaged == nil || n.cfg.Indexer.IsAbsent() {
 		n.session.Want(1)
@@ -63,7 +63,7 @@ func (n *conn) served(c actor.Context, m served) {
 	})
 }
 
-func (n *conn) repaired(c actor.Context, m repaired) {
+func (n *connActor) repaired(c actor.Context, m repaired) {
 	if m.err != nil {
 		n.log.Warn("filter cannot be served", "err", m.err)
 		n.session.Want(1)
@@ -98,7 +98,7 @@ func (s *server) send(m wire.Message) bool {
 		select {
 		case <-s.session.Done():
 			return false
-		case <-s.roomy:
+		case <-s.writable:
 		}
 	}
 	return s.session.Send(m) == nil
@@ -188,7 +188,7 @@ func (s *server) blocks(m *wire.MsgGetBlocks) {
 		inv.InvList = append(inv.InvList, wire.NewInvVect(wire.InvTypeBlock, &b.Hash))
 		if len(inv.InvList) == maxInvBlocks {
 			s.debugf("  getblocks stopping at limit %d %v", b.Height, b.Hash)
-			s.goesOn = b.Hash
+			s.continueAfter = b.Hash
 			break
 		}
 	}

@@ -59,8 +59,8 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	if m != nil && !s.send(m) {
 		return false
 	}
-	if b.Hash == s.goesOn {
-		s.goesOn = chainhash.Hash{}
+	if b.Hash == s.continueAfter {
+		s.continueAfter = chainhash.Hash{}
 		inv := wire.NewMsgInv()
 		_ = inv.AddInvVect(wire.NewInvVect(wire.InvTypeBlock, &tip.Hash)) // one
 		return s.send(inv)

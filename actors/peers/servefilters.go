@@ -22,7 +22,7 @@ const (
 
 // filterRange checks a request for filters as Core does, and returns its last
 // block. A peer that asks for what cannot be is left.
-func (s *server) filterRange(typ wire.FilterType, start uint32, stop *chainhash.Hash, most uint32) *chainview.Block {
+func (s *server) filterRange(typ wire.FilterType, start uint32, stop *chainhash.Hash, limit uint32) *chainview.Block {
 	if typ != wire.GCSFilterRegular || s.cfg.Services&wire.SFNodeCF == 0 {
 		s.Disconnect("peer requested unsupported block filter type: " + digits(uint64(typ)))
 		return nil
@@ -38,8 +38,8 @@ func (s *server) filterRange(typ wire.FilterType, start uint32, stop *chainhash.
 			" and stop height " + digits(uint64(height)))
 		return nil
 	}
-	if height-start >= most {
-		s.Disconnect("peer requested too many cfilters/cfheaders: " + digits(uint64(height-start)+1) + " / " + digits(uint64(most)))
+	if height-start >= limit {
+		s.Disconnect("peer requested too many cfilters/cfheaders: " + digits(uint64(height-start)+1) + " / " + digits(uint64(limit)))
 		return nil
 	}
 	if s.cfg.Filters == nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// A conn is the actor of one connection. It hands over what the peer says, and
+// A connActor is the actor of one connection. It hands over what the peer says, and
 // answers itself what only needs reading the chain.
-type conn struct {
-	*line
+type connActor struct {
+	*connection
 
 	ctx    context.Context //nolint:containedctx // ends the session when the actor stops
 	cancel context.CancelFunc
@@ -24,10 +24,10 @@ type conn struct {
 	work      *ask.Worker  // answers a message; nil: none
 }
 
-// newConn returns the producer of a connection's actor.
-func newConn(l *line) actor.Producer {
+// newConnActor returns the producer of a connection's actor.
+func newConnActor(l *connection) actor.Producer {
 	return func() actor.Actor {
-		n := &conn{line: l}
+		n := &connActor{connection: l}
 		n.ctx, n.cancel = context.WithCancel(context.Background())
 		return n
 	}
@@ -47,11 +47,11 @@ type addrMessage struct {
 	handled func()
 }
 
-// over is the end of the session.
-type over struct{ reason error }
+// sessionEnded is the end of the session.
+type sessionEnded struct{ reason error }
 
 // Receive implements actor.Actor.
-func (n *conn) Receive(c actor.Context) {
+func (n *connActor) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		n.start(c)
@@ -69,8 +69,8 @@ func (n *conn) Receive(c actor.Context) {
 		n.served(c, m)
 	case repaired:
 		n.repaired(c, m)
-	case over:
-		n.leave()
+	case sessionEnded:
+		n.sendLeft()
 		n.reason = m.reason
 		c.Stop(c.Self())
 	default:
@@ -79,27 +79,27 @@ func (n *conn) Receive(c actor.Context) {
 }
 
 // start runs the session. An actor that failed has none anymore, and stops.
-func (n *conn) start(c actor.Context) {
+func (n *connActor) start(c actor.Context) {
 	if n.begun {
 		c.Stop(c.Self())
 		return
 	}
 	n.begun = true
 	n.actor = mailbox{c.ActorSystem().Root, c.Self()}
-	n.run = ask.Go(c, func() any { return over{n.session.Run(n.ctx)} })
+	n.run = ask.Go(c, func() any { return sessionEnded{n.session.Run(n.ctx)} })
 }
 
 // establish introduces the peer to the others.
-func (n *conn) establish(r p2p.Remote) {
+func (n *connActor) establish(r p2p.Remote) {
 	n.info.Remote = r
 	n.table.tell(joined{n.info.ID, r})
 	n.joined.Store(true)
-	n.tellAll(link.Joined{Peer: n.line})
+	n.notifyAll(link.Joined{Peer: n.connection})
 	n.session.Want(1)
 }
 
-// tellAll tells the actors that hear of peers.
-func (n *conn) tellAll(msg any) {
+// notifyAll tells the actors that hear of peers.
+func (n *connActor) notifyAll(msg any) {
 	for _, ref := range []*ask.Ref{n.cfg.Sync, n.cfg.Relay} {
 		if ref != nil {
 			ref.Tell(msg)
@@ -108,28 +108,28 @@ func (n *conn) tellAll(msg any) {
 }
 
 // rejoin introduces the peer to a relay that has forgotten it.
-func (n *conn) rejoin() {
+func (n *connActor) rejoin() {
 	if !n.joined.Load() || n.left.Load() {
 		return
 	}
-	n.cfg.Relay.Tell(link.Joined{Peer: n.line})
+	n.cfg.Relay.Tell(link.Joined{Peer: n.connection})
 	if n.feeFilter != nil {
-		n.cfg.Relay.Tell(link.Received{Peer: n.line, Message: *n.feeFilter, Handled: func() {}})
+		n.cfg.Relay.Tell(link.Received{Peer: n.connection, Message: *n.feeFilter, Handled: func() {}})
 	}
 }
 
-// leave says goodbye for the peer, once.
-func (n *conn) leave() {
+// sendLeft says goodbye for the peer, once.
+func (n *connActor) sendLeft() {
 	if n.joined.Load() && n.left.CompareAndSwap(false, true) {
-		n.tellAll(link.Left{ID: n.info.ID})
+		n.notifyAll(link.Left{ID: n.info.ID})
 	}
 }
 
 // close ends the session, which takes no longer than closing its socket.
-func (n *conn) close() {
+func (n *connActor) close() {
 	n.cancel()
 	n.session.Close(p2p.ErrPanic) // counts when it has not ended yet
 	n.run.Drop()
 	n.work.Drop()
-	n.leave()
+	n.sendLeft()
 }

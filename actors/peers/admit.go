@@ -1,0 +1,147 @@
+package peers
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+)
+
+// listen begins to accept, once in the life of the table.
+func (t *Table) listen(c actor.Context) {
+	to := t.self
+	t.listener.start(func(work func()) *ask.Worker {
+		return ask.Go(c, func() any {
+			work()
+			return nil
+		})
+	}, func(m accepted) { to.tell(m) }, t.printf)
+}
+
+// accepted takes a connection. Where there are too many, it first finds out which
+// one can be evicted.
+func (t *Table) accepted(c actor.Context, m accepted) {
+	if t.peers.inboundCount() >= t.limits.inbound && t.dialer.active {
+		t.evictFor(c, evictionQuery{accepted: m})
+		return
+	}
+	defer m.handled()
+	t.take(c, m, false)
+}
+
+// An evictionQuery collects what the actors of blocks and transactions know of the
+// inbound peers, when one of them must go for a connection that was accepted.
+type evictionQuery struct {
+	accepted accepted
+	sync     map[int64]nodemsg.PeerSync
+	relay    map[int64]nodemsg.PeerRelay
+	asked    int // of the two actors
+}
+
+// evictFor finds out about the inbound peers, then evicts one for a connection that
+// is there already, and takes that.
+func (t *Table) evictFor(c actor.Context, q evictionQuery) {
+	switch {
+	case q.asked == 0 && !t.cfg.Sync.IsAbsent():
+		ask.Then(t.ctx, c, t.cfg.Sync, nodemsg.GetPeerSync{}, func(got map[int64]nodemsg.PeerSync, _ error) any {
+			q.sync, q.asked = got, 1
+			return q
+		})
+	case q.asked <= 1 && !t.cfg.Relay.IsAbsent():
+		ask.Then(t.ctx, c, t.cfg.Relay, nodemsg.GetPeerRelay{}, func(got map[int64]nodemsg.PeerRelay, _ error) any {
+			q.relay, q.asked = got, 2
+			return q
+		})
+	default:
+		defer q.accepted.handled()
+		t.evict(q)
+		t.take(c, q.accepted, true)
+	}
+}
+
+// evict ends one of the inbound connections, if there is one that is not protected.
+func (t *Table) evict(q evictionQuery) {
+	inbound := t.inboundPeers()
+	for i := range inbound {
+		p := &inbound[i]
+		p.lastBlock, p.lastTx = q.sync[p.id].LastBlock, q.relay[p.id].LastTx
+	}
+	id, ok := chooseEvicted(inbound)
+	if !ok {
+		return
+	}
+	e := t.peers.byID(id)
+	t.debugf("selected %s connection for eviction, %s", e.typ, e.disconnecting())
+	e.session.Close(errEvicted)
+}
+
+// inboundPeers lists the inbound connections that may be evicted.
+func (t *Table) inboundPeers() []inboundPeer {
+	var list []inboundPeer
+	for _, e := range t.peers {
+		if e.typ != p2p.Inbound || e.allowed.NoBan || e.conn.isClosed() {
+			continue
+		}
+		st := e.session.Stats()
+		list = append(list, inboundPeer{
+			id: e.id, group: t.secret.group(e.addr), since: st.Connected, ping: st.MinPing,
+			blocksOnly: e.established && e.remote.Version.NoTransactions, discouraged: e.discouraged,
+		})
+	}
+	return list
+}
+
+// take takes a connection, if it may be; full says that one was evicted for it as far
+// as possible.
+func (t *Table) take(c actor.Context, m accepted, full bool) {
+	addr := addrOf(m.conn.RemoteAddr())
+	e := &entry{name: addr.String(), addr: addr, onion: m.listener.Onion, typ: p2p.Inbound}
+	e.allowed = t.permissions(e)
+	if g := m.listener.Grant; g != nil {
+		e.allowed = access.Union(e.allowed, g.Of(t.cfg.Defaults))
+	}
+	if !t.admits(e, full) {
+		_ = m.conn.Close()
+		return
+	}
+	t.debugf("connection from %s accepted", e.name)
+	t.add(c, m.conn, e, t.cfg.V2)
+}
+
+// admits reports whether an inbound connection may stay.
+func (t *Table) admits(e *entry, full bool) bool {
+	inbound, now := t.peers.inboundCount(), t.cfg.Now()
+	e.discouraged = t.bans.isDiscouraged(e.addr)
+	switch {
+	case !t.dialer.active:
+		t.debugf("connection from %s dropped: not accepting new connections", e.name)
+		return false
+	case !e.allowed.NoBan && t.bans.isBanned(e.addr, now):
+		t.debugf("connection from %s dropped (banned)", e.name)
+		return false
+	case !e.allowed.NoBan && e.discouraged && (full || inbound+1 >= t.limits.inbound):
+		t.debugf("connection from %s dropped (discouraged)", e.name)
+		return false
+	case inbound >= t.limits.inbound:
+		t.debugf("failed to find an eviction candidate - connection dropped (full)")
+		return false
+	}
+	return true
+}
+
+// permissions returns what a peer may do by its address.
+func (t *Table) permissions(e *entry) link.Permissions {
+	var p link.Permissions
+	if e.onion {
+		return p
+	}
+	for _, w := range t.cfg.Whitelist {
+		if (w.In && e.typ == p2p.Inbound || w.Out && e.typ != p2p.Inbound) && w.Subnet.Contains(e.addr) {
+			p = access.Union(p, w.Of(t.cfg.Defaults))
+		}
+	}
+	return p
+}

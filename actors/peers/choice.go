@@ -1,0 +1,161 @@
+package peers
+
+import (
+	"slices"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+)
+
+// How many connections the node makes for itself (Core:
+// MAX_OUTBOUND_FULL_RELAY_CONNECTIONS and MAX_BLOCK_RELAY_ONLY_CONNECTIONS, and
+// one feeler).
+const (
+	fullRelaySlots  = 8
+	blockRelaySlots = 2
+	feelerSlots     = 1
+)
+
+// limits are how many connections there may be: of each type that the node makes for
+// itself, and of those that peers make.
+type limits struct{ fullRelay, blockRelay, feelers, inbound int }
+
+// newLimits returns the limits where all connections are at most so many.
+func newLimits(peers int) limits {
+	l := limits{fullRelay: min(fullRelaySlots, peers), feelers: feelerSlots}
+	l.blockRelay = min(blockRelaySlots, peers-l.fullRelay)
+	l.inbound = max(peers-l.fullRelay-l.blockRelay-l.feelers, 0)
+	return l
+}
+
+const (
+	// maxDialing is how many connections of the node's own choice are made at a
+	// time.
+	maxDialing = 4
+
+	// maxChoices is how many addresses are looked at for one to connect to.
+	maxChoices = 100
+
+	// patientChoices is how many are passed over that were tried a short time ago.
+	patientChoices = 30
+
+	// retryAddr is how long after an attempt an address is not tried again.
+	retryAddr = 10 * time.Minute
+
+	// feelerInterval is how often on average an address is tried only to know
+	// whether a node is there.
+	feelerInterval = 2 * time.Minute
+
+	// recentBlocks is how far behind, in blocks by the clock, a node may be that
+	// connects to others that keep the last blocks alone.
+	recentBlocks = 144
+)
+
+// fullNode is what a node must offer that blocks are asked of.
+const fullNode = wire.SFNodeNetwork | wire.SFNodeWitness
+
+// mayStart reports whether one more connection of a type may be made by request.
+func (d *dialer) mayStart(typ p2p.ConnectionType) bool {
+	switch typ {
+	case p2p.OutboundFullRelay:
+		return d.peers().countType(typ) < d.limits.fullRelay
+	case p2p.BlockRelayOnly:
+		return d.peers().countType(typ) < d.limits.blockRelay
+	default:
+		return true
+	}
+}
+
+// choose returns an attempt to make a connection of the node's own choice, nil where
+// none is missing, or enough are being made.
+func (d *dialer) choose(now time.Time) *attempt {
+	dialing := d.dialing(p2p.OutboundFullRelay) + d.dialing(p2p.BlockRelayOnly) + d.dialing(p2p.Feeler)
+	if dialing >= maxDialing {
+		return nil
+	}
+	typ, ok := d.missing(now)
+	if !ok {
+		return nil
+	}
+	a, ok := d.chooseAddr(typ)
+	if !ok {
+		return nil
+	}
+	d.book.addrs.Attempt(a.Addr, len(d.outboundGroups()) >= 2, d.cfg.Now())
+	return &attempt{addr: a.Addr, typ: typ, v2: d.cfg.V2 && a.Services&wire.SFNodeP2PV2 != 0}
+}
+
+// missing returns the type of connection that is missing.
+func (d *dialer) missing(now time.Time) (p2p.ConnectionType, bool) {
+	has := func(typ p2p.ConnectionType) int { return d.peers().countType(typ) + d.dialing(typ) }
+	switch {
+	case has(p2p.OutboundFullRelay) < d.limits.fullRelay:
+		return p2p.OutboundFullRelay, true
+	case has(p2p.BlockRelayOnly) < d.limits.blockRelay:
+		return p2p.BlockRelayOnly, true
+	case has(p2p.Feeler) < d.limits.feelers && now.After(d.nextFeeler):
+		d.nextFeeler = now.Add(exponential(feelerInterval))
+		return p2p.Feeler, true
+	}
+	return 0, false
+}
+
+// chooseAddr chooses an address to connect to.
+func (d *dialer) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
+	now := d.cfg.Now()
+	taken := d.outboundGroups()
+	for try := range maxChoices {
+		a, ok := d.book.addrs.Select(typ == p2p.Feeler, d.networks.usable, now)
+		if !ok {
+			return a, false
+		}
+		switch {
+		case !a.Addr.IsValid() || a.Addr.IsLocal() || d.isThisNode(a.Addr):
+			return a, false // as Core: something is odd, so later
+		case typ != p2p.Feeler && taken[string(a.Addr.Group())]:
+		case now.Sub(a.LastTry) < retryAddr && try < patientChoices:
+		case typ != p2p.Feeler && d.desirable(a.Services)&^a.Services != 0:
+		case d.bans.isUnwelcome(a.Addr, now):
+		case d.peers().connectionTo(a.Addr.String(), a.Addr) != nil:
+		default:
+			return a, true
+		}
+	}
+	return addrman.Address{}, false
+}
+
+// outboundGroups returns the groups of addresses that the node is connected to by its
+// own choice, or is about to be.
+func (d *dialer) outboundGroups() map[string]bool {
+	groups := d.peers().outboundGroups()
+	for a := range d.attempts {
+		groups[string(a.addr.Group())] = true
+	}
+	return groups
+}
+
+// isThisNode reports whether this node can be reached at an address.
+func (d *dialer) isThisNode(a netaddr.Addr) bool {
+	return slices.ContainsFunc(d.cfg.Local, func(l netsetup.Local) bool { return l.Addr == a })
+}
+
+// desirable returns what a node must offer that offers what it is given.
+func (b *base) desirable(offered wire.ServiceFlag) wire.ServiceFlag {
+	if offered&wire.SFNodeNetworkLimited == 0 {
+		return fullNode
+	}
+	reader := b.cfg.Chain.Open()
+	if reader == nil {
+		return fullNode
+	}
+	behind := b.cfg.Now().Sub(reader.Active().Tip().Header.Timestamp)
+	if behind >= recentBlocks*b.cfg.Network.Params.TargetTimePerBlock {
+		return fullNode
+	}
+	return wire.SFNodeNetworkLimited | wire.SFNodeWitness
+}
