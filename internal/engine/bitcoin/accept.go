@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
-	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -34,8 +34,7 @@ func (e *Engine) Submit(raw []byte) error {
 	if err != nil {
 		return badBlock(err)
 	}
-	if e.lacksNonce(b) {
-		b.List[0].TxIn[0].Witness = wire.TxWitness{make([]byte, chainhash.HashSize)}
+	if e.mayLackNonce(b) && mining.FillWitnessNonce(b.List[0]) {
 		var filled bytes.Buffer
 		if err := b.message().Serialize(&filled); err != nil {
 			return badBlock(err)
@@ -60,13 +59,11 @@ func (e *Engine) Submit(raw []byte) error {
 	return nil
 }
 
-func (e *Engine) lacksNonce(b *block) bool {
+// mayLackNonce reports whether a block has a coinbase and is one of those that commit
+// to witnesses.
+func (e *Engine) mayLackNonce(b *block) bool {
 	parent := e.tree.Lookup(&b.header.PrevBlock)
-	if parent == nil || len(b.List) == 0 || !e.net.Active("segwit", parent.Height+1) {
-		return false
-	}
-	coinbase := b.List[0]
-	return signet.WitnessCommitment(coinbase) >= 0 && !coinbase.HasWitness() && len(coinbase.TxIn) > 0
+	return parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
 }
 
 // acceptBlock stores a block and moves to the best chain (Core's ProcessNewBlock).
@@ -105,7 +102,7 @@ func (e *Engine) take(b *block) (linked []*chainview.Block, err error) {
 	}
 	if err := e.checkPlace(b, at.Parent); err != nil {
 		var rejected *messages.RejectError
-		if errors.As(err, &rejected) && !mutable(rejected.Reason) {
+		if errors.As(err, &rejected) && !consensus.MayBeMalleated(rejected.Reason) {
 			e.choice.Fail(at, e.tip)
 		}
 		return nil, err

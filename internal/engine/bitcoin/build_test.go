@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
-	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -106,7 +105,7 @@ func commit(block *wire.MsgBlock) {
 	hash := chainhash.DoubleHashB(append(root[:], nonce...))
 	coinbase := block.Transactions[0]
 	coinbase.TxIn[0].Witness = wire.TxWitness{nonce}
-	coinbase.AddTxOut(wire.NewTxOut(0, append(bytes.Clone(signet.WitnessMagic), hash...)))
+	coinbase.AddTxOut(wire.NewTxOut(0, append(bytes.Clone(consensus.WitnessMagic[:]), hash...)))
 }
 
 // remake builds the root again after the transactions were changed.

@@ -4,34 +4,28 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/internal/versionbits"
-	"github.com/seed61375155/trawl/messages"
 )
 
 // Mine finds a block on the active chain that pays the subsidy and the given fees
-// to script and holds the given transactions after its coinbase. Every hash computed is taken off
-// tries. It returns nil when they are used up, or ctx has ended. The block has
-// not been accepted yet. A [*messages.RejectError] says that a block of these
-// transactions would break a rule.
+// to script and holds the given transactions after its coinbase. Every hash computed
+// is taken off tries. It returns nil when they are used up, or ctx has ended. The
+// block has not been accepted yet. A [*messages.RejectError] says that a block of
+// these transactions would break a rule.
 func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
 	block, err := e.template(script, txs, fees) //nolint:contextcheck // a block is checked to its end
 	if err != nil {
 		return nil, err
 	}
-	if !solve(ctx, &block.Header, tries) {
+	if !mining.Solve(ctx, &block.Header, tries) {
 		return nil, nil
 	}
 	return serialize(block)
@@ -56,17 +50,13 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 		Timestamp: time.Unix(made, 0),
 		Bits:      e.net.NextBits(tip, made),
 	}}
-	txs, err := parseTxs(rawTxs)
+	txs, err := mining.ParseTxs(rawTxs)
 	if err != nil {
 		return nil, err
 	}
-	block.Transactions = slices.Insert(txs, 0, e.coinbase(tip.Height+1, script, fees))
-	commitWitnesses(block, e.net.Active("segwit", tip.Height+1))
-	ids := make([]chainhash.Hash, len(block.Transactions))
-	for i, tx := range block.Transactions {
-		ids[i] = tx.TxHash()
-	}
-	block.Header.MerkleRoot, _ = consensus.MerkleRoot(ids)
+	block.Transactions = slices.Insert(txs, 0, mining.Coinbase(e.net, tip.Height+1, script, fees))
+	mining.CommitWitnesses(block.Transactions, e.net.Active("segwit", tip.Height+1))
+	block.Header.MerkleRoot = mining.Root(block.Transactions)
 	raw, err := serialize(block)
 	if err != nil {
 		return nil, err
@@ -110,69 +100,4 @@ func (e *Engine) Propose(raw []byte) error {
 	e.coins.Rollback(before)
 	e.odd.fresh = nil
 	return err
-}
-
-func parseTxs(raw [][]byte) ([]*wire.MsgTx, error) {
-	txs := make([]*wire.MsgTx, len(raw))
-	for i, b := range raw {
-		txs[i] = new(wire.MsgTx)
-		if err := txs[i].Deserialize(bytes.NewReader(b)); err != nil {
-			return nil, &messages.RejectError{Reason: "bad-tx", Debug: err.Error()}
-		}
-	}
-	return txs, nil
-}
-
-// coinbase pays the subsidy and fees. Transactions given by hand leave theirs
-// unclaimed, as with Core.
-func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
-	// The height (BIP34), and a push that keeps the script above its minimum
-	// length of two bytes.
-	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
-	if err != nil {
-		panic(err) // five bytes cannot be too long
-	}
-	tx := wire.NewMsgTx(2)
-	tx.AddTxIn(&wire.TxIn{
-		PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32},
-		SignatureScript:  sig,
-		Sequence:         wire.MaxTxInSequenceNum - 1, // so that the lock time counts
-	})
-	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)+fees), script))
-	tx.LockTime = uint32(height - 1)
-	return tx
-}
-
-// commitWitnesses adds the output by which the coinbase commits to the
-// witnesses, with a nonce of zeros, which is in the block where the rules are
-// active.
-func commitWitnesses(block *wire.MsgBlock, active bool) {
-	ids := make([]chainhash.Hash, len(block.Transactions))
-	for i, tx := range block.Transactions {
-		ids[i] = tx.WitnessHash()
-	}
-	var nonce [chainhash.HashSize]byte
-	root := commitment(ids, nonce[:])
-	coinbase := block.Transactions[0]
-	if active {
-		coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
-	}
-	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), root[:]...)))
-}
-
-// solve looks for a nonce from 0 on. As with Core, the last of the tries does
-// not count even where it succeeds.
-func solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
-	target := blockchain.CompactToBig(header.Bits)
-	for header.Nonce = 0; *tries > 0 && header.Nonce < math.MaxUint32; header.Nonce++ {
-		hash := header.BlockHash()
-		if blockchain.HashToBig(&hash).Cmp(target) <= 0 {
-			return true
-		}
-		if ctx.Err() != nil {
-			return false
-		}
-		*tries--
-	}
-	return false
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -56,7 +56,7 @@ func (e *Engine) lacksNonce(b *block) bool {
 		return false
 	}
 	coinbase := b.txs[0].MsgTx()
-	return signet.WitnessCommitment(coinbase) >= 0 && !coinbase.HasWitness() && len(coinbase.TxIn) > 0
+	return consensus.WitnessCommitment(coinbase) >= 0 && !coinbase.HasWitness() && len(coinbase.TxIn) > 0
 }
 
 func (e *Engine) acceptBlock(b *block) error {
@@ -122,11 +122,7 @@ func mutable(err error) bool {
 	if !errors.As(err, &rejected) {
 		return true
 	}
-	switch rejected.Reason {
-	case "bad-witness-merkle-match", "bad-witness-nonce-size", "unexpected-witness", reasonFuture:
-		return true
-	}
-	return false
+	return consensus.MayBeMalleated(rejected.Reason) || rejected.Reason == reasonFuture
 }
 
 // release returns a block whose chain is all there, and those that waited for it.

@@ -150,14 +150,14 @@ func (e *Engine) weight(b *block) int64 {
 // checkCommitment checks the coinbase's commitment to the witnesses (BIP141).
 func (e *Engine) checkCommitment(b *block, height int32) error {
 	coinbase := b.txs[0].MsgTx()
-	if at := signet.WitnessCommitment(coinbase); at >= 0 && e.net.Active("segwit", height) {
+	if at := consensus.WitnessCommitment(coinbase); at >= 0 && e.net.Active("segwit", height) {
 		witness := coinbase.TxIn[0].Witness
 		if len(witness) != 1 || len(witness[0]) != chainhash.HashSize {
 			return reject("bad-witness-nonce-size", "ContextualCheckBlock : invalid witness reserved value size")
 		}
 		root := witnessRoot(b.txs)
 		want := chainhash.DoubleHashB(append(root[:], witness[0]...))
-		if !bytes.Equal(coinbase.TxOut[at].PkScript[len(signet.WitnessMagic):][:chainhash.HashSize], want) {
+		if !bytes.Equal(coinbase.TxOut[at].PkScript[len(consensus.WitnessMagic):][:chainhash.HashSize], want) {
 			return reject("bad-witness-merkle-match", "ContextualCheckBlock : witness merkle commitment mismatch")
 		}
 		return nil

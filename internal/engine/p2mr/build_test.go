@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 )
@@ -35,21 +36,21 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Header.Bits,
 		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Header.Timestamp.Unix())+1, 0),
 	}}}
-	coinbase := b.e.coinbase(parent.Height+1, anyoneScript(), 0)
+	coinbase := mining.Coinbase(b.e.net, parent.Height+1, anyoneScript(), 0)
 	b.number++
 	in := coinbase.TxIn[0]
 	in.SignatureScript = append(in.SignatureScript, binary.BigEndian.AppendUint64([]byte{8}, b.number)...)
-	made.txs = []*btcutil.Tx{btcutil.NewTx(coinbase)}
+	txs = slices.Insert(slices.Clone(txs), 0, coinbase)
+	mining.CommitWitnesses(txs, true)
 	for _, tx := range txs {
 		made.txs = append(made.txs, btcutil.NewTx(tx))
 	}
-	commitWitnesses(made)
 	if change != nil {
 		change(made)
 	}
 	made.MerkleRoot, _ = merkleRoot(made.txs)
 	tries := ^uint64(0)
-	if made.Payload == nil && !solve(b.tb.Context(), &made.BlockHeader, &tries) {
+	if made.Payload == nil && !mining.Solve(b.tb.Context(), &made.BlockHeader, &tries) {
 		b.tb.Fatal("not solved")
 	}
 	return made.serialize()

@@ -3,17 +3,13 @@ package p2mr
 import (
 	"bytes"
 	"context"
-	"math"
 	"slices"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/engine/signet"
+	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/internal/versionbits"
 )
@@ -29,7 +25,7 @@ func (e *Engine) Mine(ctx context.Context, script []byte, txs [][]byte, fees btc
 	if err != nil {
 		return nil, err
 	}
-	if !solve(ctx, &b.BlockHeader, tries) {
+	if !mining.Solve(ctx, &b.BlockHeader, tries) {
 		return nil, nil
 	}
 	return b.serialize(), nil
@@ -52,17 +48,16 @@ func (e *Engine) template(script []byte, rawTxs [][]byte, fees btcutil.Amount) (
 		Version:   versionbits.NextVersion(e.net, tip),
 		PrevBlock: tip.Hash, Timestamp: timeOf(time), Bits: e.requiredBits(tip, pow.Permissionless, time),
 	}}}
-	b.txs = []*btcutil.Tx{nil}
-	for _, raw := range rawTxs {
-		tx, err := btcutil.NewTxFromBytes(raw)
-		if err != nil {
-			return nil, reject("bad-tx", err.Error())
-		}
-		b.txs = append(b.txs, tx)
+	txs, err := mining.ParseTxs(rawTxs)
+	if err != nil {
+		return nil, err
 	}
-	b.txs[0] = btcutil.NewTx(e.coinbase(tip.Height+1, script, fees))
-	commitWitnesses(b)
-	b.MerkleRoot, _ = merkleRoot(b.txs)
+	txs = slices.Insert(txs, 0, mining.Coinbase(e.net, tip.Height+1, script, fees))
+	mining.CommitWitnesses(txs, true)
+	for _, tx := range txs {
+		b.txs = append(b.txs, btcutil.NewTx(tx))
+	}
+	b.MerkleRoot = mining.Root(txs)
 	return b, e.checkTemplate(b, tip)
 }
 
@@ -106,55 +101,6 @@ func (e *Engine) checkWhole(whole *block, tip *chainview.Block) error {
 	at := chainview.NewChild(tip, &whole.BlockHeader)
 	_, err := e.connect(newView(e.storedCoin), at, whole)
 	return err
-}
-
-// coinbase pays the subsidy and fees. Transactions given by hand leave theirs
-// unclaimed.
-func (e *Engine) coinbase(height int32, script []byte, fees btcutil.Amount) *wire.MsgTx {
-	// The height (BIP34), and a push that keeps the script above its minimum
-	// length of two bytes.
-	sig, err := txscript.NewScriptBuilder().AddInt64(int64(height)).AddOp(txscript.OP_0).Script()
-	if err != nil {
-		panic(err) // five bytes cannot be too long
-	}
-	tx := wire.NewMsgTx(2)
-	tx.AddTxIn(&wire.TxIn{
-		PreviousOutPoint: wire.OutPoint{Index: math.MaxUint32},
-		SignatureScript:  sig,
-		Sequence:         wire.MaxTxInSequenceNum - 1, // so that the lock time counts
-	})
-	tx.AddTxOut(wire.NewTxOut(int64(e.net.Subsidy(height)+fees), script))
-	tx.LockTime = uint32(height - 1)
-	return tx
-}
-
-// commitWitnesses adds the output by which the coinbase commits to the
-// witnesses, with a nonce of zeros.
-func commitWitnesses(b *block) {
-	var nonce [chainhash.HashSize]byte
-	root := witnessRoot(b.txs)
-	commitment := chainhash.DoubleHashB(append(root[:], nonce[:]...))
-	coinbase := b.txs[0].MsgTx()
-	coinbase.TxIn[0].Witness = wire.TxWitness{nonce[:]}
-	coinbase.AddTxOut(wire.NewTxOut(0, append(slices.Clone(signet.WitnessMagic), commitment...)))
-	b.txs[0] = btcutil.NewTx(coinbase)
-}
-
-// solve looks for a nonce from 0 on. As in the reference, the last of the tries
-// does not count even where it succeeds.
-func solve(ctx context.Context, header *wire.BlockHeader, tries *uint64) bool {
-	target := blockchain.CompactToBig(header.Bits)
-	for header.Nonce = 0; *tries > 0 && header.Nonce < math.MaxUint32; header.Nonce++ {
-		hash := header.BlockHash()
-		if blockchain.HashToBig(&hash).Cmp(target) <= 0 {
-			return true
-		}
-		if ctx.Err() != nil {
-			return false
-		}
-		*tries--
-	}
-	return false
 }
 
 // serialize returns the block as it is stored and sent.

@@ -1,5 +1,4 @@
-// Package signet checks the signatures of signets' blocks (BIP325), and finds the
-// commitment to witnesses that they stand in.
+// Package signet checks the signatures of signets' blocks (BIP325).
 package signet
 
 import (
@@ -7,13 +6,12 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/btcsuite/btcd/blockchain"
-	"github.com/btcsuite/btcd/btcutil"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/engine/mining"
 )
 
 // signetHeader begins the push, inside the witness commitment of a signet
@@ -22,10 +20,6 @@ var signetHeader = []byte{0xec, 0xc7, 0xda, 0xa2}
 
 // signetFlags are the script rules that a signet's challenge is solved under.
 const signetFlags = script.P2SH | script.Witness | script.DERSig | script.NullDummy
-
-// WitnessMagic begins the output that commits to the witnesses of a block
-// (BIP141).
-var WitnessMagic = []byte{txscript.OP_RETURN, txscript.OP_DATA_36, 0xaa, 0x21, 0xa9, 0xed}
 
 // maxSolutionItem bounds an item of a solution's witness: nothing in a block can
 // be larger.
@@ -48,7 +42,7 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 		return nil, nil, false
 	}
 	coinbase := block.Transactions[0].Copy()
-	at := WitnessCommitment(coinbase)
+	at := consensus.WitnessCommitment(coinbase)
 	if at < 0 {
 		return nil, nil, false
 	}
@@ -58,7 +52,7 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 	}
 	coinbase.TxOut[at].PkScript = without
 	txs := append([]*wire.MsgTx{coinbase}, block.Transactions[1:]...)
-	root := merkleRoot(txs)
+	root := mining.Root(txs)
 
 	data := binary.LittleEndian.AppendUint32(nil, uint32(block.Header.Version))
 	data = append(data, block.Header.PrevBlock[:]...)
@@ -76,18 +70,6 @@ func signetTxs(block *wire.MsgBlock, challenge []byte) (spend, sign *wire.MsgTx,
 	sign.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: spend.TxHash()}})
 	sign.AddTxOut(wire.NewTxOut(0, []byte{txscript.OP_RETURN}))
 	return spend, sign, readSolution(solution, sign.TxIn[0])
-}
-
-// WitnessCommitment returns the index of the last output that commits to
-// witnesses, -1 when there is none.
-func WitnessCommitment(coinbase *wire.MsgTx) int {
-	for i := len(coinbase.TxOut) - 1; i >= 0; i-- {
-		script := coinbase.TxOut[i].PkScript
-		if len(script) >= 38 && bytes.HasPrefix(script, WitnessMagic) {
-			return i
-		}
-	}
-	return -1
 }
 
 // cutSolution takes the signature out of a commitment script and leaves its
@@ -137,12 +119,4 @@ func readSolution(solution []byte, in *wire.TxIn) bool {
 		in.Witness = append(in.Witness, item)
 	}
 	return r.Len() == 0
-}
-
-func merkleRoot(txs []*wire.MsgTx) chainhash.Hash {
-	wrapped := make([]*btcutil.Tx, len(txs))
-	for i, tx := range txs {
-		wrapped[i] = btcutil.NewTx(tx)
-	}
-	return blockchain.CalcMerkleRoot(wrapped, false)
 }

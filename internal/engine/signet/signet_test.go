@@ -9,6 +9,8 @@ import (
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // signetBlock returns a block whose coinbase commits to no witnesses.
@@ -106,6 +108,6 @@ func FuzzSignetSolution(f *testing.F) {
 // commitWitnesses adds an output that commits to witnesses; to which does not
 // matter here.
 func commitWitnesses(block *wire.MsgBlock) {
-	script := append(slices.Clone(WitnessMagic), make([]byte, 32)...)
+	script := append(slices.Clone(consensus.WitnessMagic[:]), make([]byte, 32)...)
 	block.Transactions[0].AddTxOut(wire.NewTxOut(0, script))
 }
