@@ -35,7 +35,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/txpool"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/txindex"
 )
@@ -256,8 +256,8 @@ func (n *Node) startNotify(context.Context, *part.Uses) (part.Running, error) {
 // loaded at start have been.
 func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
 	w := n.cfg.Wallets
-	types := wallet.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
-	if err := wallet.CheckTypes(n.net, types); err != nil {
+	types := keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
+	if err := keys.CheckTypes(n.net.Wallet(), types); err != nil {
 		return part.Running{}, err
 	}
 	dir, settings := w.Dir, w.Settings

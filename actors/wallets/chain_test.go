@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/enginetest"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -194,23 +195,23 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 	}
 	defer ledger.Close()
 	active := chain.Active()
-	ledger.SetTip(messages.Tip{Hash: active.Tip().Hash, Height: active.Height()})
+	ledger.Txs().SetTip(messages.Tip{Hash: active.Tip().Hash, Height: active.Height()})
 	for h := range active.Height() + 1 {
 		b := active.At(h)
 		at := b.Header.Timestamp.Unix()
-		ledger.ScanBlock(&wallet.Block{
-			BlockRef: wallet.BlockRef{Hash: b.Hash, Height: h, Time: at, MaxTime: at},
+		ledger.Txs().ScanBlock(&txs.Block{
+			BlockRef: txs.BlockRef{Hash: b.Hash, Height: h, Time: at, MaxTime: at},
 			Txs:      blockOf(chain, b).Transactions,
 		}, genesis.Unix())
 	}
-	descriptors, err := ledger.ListDescriptors(false)
+	descriptors, err := ledger.Keys().ListDescriptors(false)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	s := state{
-		Info: ledger.Info(), Descriptors: descriptors, Balances: ledger.Balances(messages.GetBalances{}),
-		Received: ledger.ListReceived(messages.ListReceived{IncludeEmpty: true, IncludeImmature: true}),
-		Txs:      ledger.ListTransactions(everything),
+		Info: ledger.Info(), Descriptors: descriptors, Balances: ledger.Reports().Balances(messages.GetBalances{}),
+		Received: ledger.Reports().ListReceived(messages.ListReceived{IncludeEmpty: true, IncludeImmature: true}),
+		Txs:      ledger.Reports().ListTransactions(everything),
 	}
 	return s.text(tb)
 }
@@ -218,7 +219,7 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 // noBlocks is the chain of a ledger that has seen no block.
 type noBlocks struct{}
 
-func (noBlocks) Find(*chainhash.Hash) (wallet.BlockRef, bool) { return wallet.BlockRef{}, false }
+func (noBlocks) Find(*chainhash.Hash) (txs.BlockRef, bool) { return txs.BlockRef{}, false }
 
 // fresh restores the wallet anew over a chain, without filters.
 func fresh(tb testing.TB, chain *chaintest.Chain, path string, keyPool int32) *ask.Ref {

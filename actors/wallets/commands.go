@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -16,7 +16,7 @@ func (r *rescan) duration() time.Duration { return time.Since(r.began) }
 
 // backup copies the file, with the last block that the wallet has seen in it.
 func (w *Wallet) backup(c actor.Context, m *backupWallet) {
-	w.ledger.SaveBestBlock(w.position())
+	w.ledger.Txs().SaveBestBlock(w.position())
 	file := w.file
 	w.save(c, func(err error) {
 		if err != nil && !w.fault.present() {
@@ -50,7 +50,7 @@ func (w *Wallet) mayRescan() error {
 	if w.rescan != nil || w.importing != nil {
 		return errRescanning
 	}
-	if w.ledger.Locked() {
+	if w.ledger.Vault().Locked() {
 		return errLocked
 	}
 	return nil
@@ -59,7 +59,7 @@ func (w *Wallet) mayRescan() error {
 // rescanChain looks through blocks again.
 func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 	err := w.mayRescan()
-	tip := w.ledger.Tip().Height
+	tip := w.ledger.Txs().Tip().Height
 	switch stop := m.Req.Stop; {
 	case err != nil:
 	case m.Req.Start < 0 || m.Req.Start > tip:
@@ -97,7 +97,7 @@ func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0
 // rescanFrom looks through the blocks that may hold what was there at a time.
 func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {
 	active := w.cfg.Chain.Open().Active()
-	tip := w.ledger.Tip().Height
+	tip := w.ledger.Txs().Tip().Height
 	first, found := w.times.first(active, 0, from-timestampWindow)
 	if !found || first > tip {
 		corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", w.label())
@@ -141,11 +141,11 @@ func (w *Wallet) notScanned(items []messages.ImportItem, results []messages.Impo
 func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 	reader := w.cfg.Chain.Open()
 	tip := w.at(reader)
-	var since wallet.Since
+	var since txs.Since
 	depth := min(max(m.Req.TargetConf, 1), tip.Height+1)
 	since.LastBlock = tip.Ancestor(tip.Height + 1 - depth).Hash
 	if m.Req.Block == nil {
-		m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		return
 	}
 	given := reader.Lookup(m.Req.Block)
@@ -159,7 +159,7 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 	}
 	since.Fork = &fork.Height
 	if fork == given || !m.Req.IncludeRemoved {
-		m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		return
 	}
 	w.aside(c, func() func() {
@@ -171,7 +171,7 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 				m.Answer(messages.SinceBlock{}, failf(codeInternal, "Can't read block from disk"))
 				return
 			}
-			m.Answer(w.ledger.SinceBlock(m.Req, since), nil)
+			m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		}
 	})
 }

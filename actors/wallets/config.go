@@ -10,6 +10,7 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	KeyPool   int32    // default DefaultKeyPool
 	Loading   int      // default DefaultLoading
 	Calls     int      // of one wallet; default DefaultCalls
-	Types     wallet.AddressTypes
+	Types     keys.AddressTypes
 	AnyChain  bool   // take wallets that have seen another chain (-walletcrosschain)
 	Unsafe    bool   // do not wait for the disk (-unsafesqlitesync)
 	Client    string // name of the program in texts; default walletdb.DefaultClient

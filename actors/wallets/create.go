@@ -60,8 +60,8 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 	if err != nil {
 		return nil, failf(codeWallet, "Wallet creation failed. %v", err)
 	}
-	ledger.SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
-	ledger.SaveBestBlock(locatorOf(tip))
+	ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
+	ledger.Txs().SaveBestBlock(locatorOf(tip))
 	changes := ledger.TakeChanges()
 	fill := func(b *walletdb.Batch) error { return apply(b, changes) } //nolint:contextcheck // as below
 	file, err := walletdb.Create(n.file, n.cfg.fileOptions(), fill)    //nolint:contextcheck // files know no contexts

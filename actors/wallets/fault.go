@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -101,7 +101,7 @@ func (f *fault) take() *walletdb.DB {
 // notWritten tells those who waited that the file could not be written. The first
 // time the actor fails, and its next instance has what is in the file. Later there
 // is nothing but what comes of the chain and the pool, and that is kept.
-func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []wallet.Change, err error) {
+func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []records.Change, err error) {
 	j := &w.journal
 	first := w.fault.begin(err, time.Now()) || !w.isAttached()
 	if first {
@@ -138,12 +138,12 @@ func warningOf(name string, err error) string {
 }
 
 // latest leaves the last change of each record.
-func latest(changes []wallet.Change) []wallet.Change {
+func latest(changes []records.Change) []records.Change {
 	last := make(map[string]int, len(changes))
 	for i, change := range changes {
 		last[string(change.Key)] = i
 	}
-	var kept []wallet.Change
+	var kept []records.Change
 	for i, change := range changes {
 		if last[string(change.Key)] == i {
 			kept = append(kept, change)
@@ -159,7 +159,7 @@ func whenWritable[Q messages.Request[R], R any](c actor.Context, w *Wallet, call
 		serve()
 		return
 	}
-	w.ledger.SaveBestBlock(w.position()) // so that there is something to write
+	w.ledger.Txs().SaveBestBlock(w.position()) // so that there is something to write
 	w.save(c, func(err error) {
 		switch {
 		case err != nil:

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -34,14 +34,14 @@ type waiter struct {
 type (
 	// blocksRead brings blocks that follow each other.
 	blocksRead struct {
-		blocks []*wallet.Block
+		blocks []*txs.Block
 		err    error
 		failed *chainview.Block // that could not be read; nil: another error, or none
 	}
 	// blocksLeft brings blocks that are not in the active chain any more, from the
 	// highest down. The last one has no transactions if it could not be read.
 	blocksLeft struct {
-		blocks []*wallet.Block
+		blocks []*txs.Block
 		err    error
 	}
 )
@@ -65,7 +65,7 @@ func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask
 func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
 	reader := w.cfg.Chain.Open()
 	tip := reader.Active().Tip()
-	if tip.Hash == w.ledger.Tip().Hash {
+	if tip.Hash == w.ledger.Txs().Tip().Hash {
 		then(nil)
 		return
 	}
@@ -110,12 +110,12 @@ func (w *Wallet) follow(c actor.Context) {
 // at returns the block that the ledger is at. A chain that was built anew and
 // does not know it is followed from its beginning.
 func (w *Wallet) at(reader chainview.Reader) *chainview.Block {
-	tip := w.ledger.Tip()
+	tip := w.ledger.Txs().Tip()
 	if b := reader.Lookup(&tip.Hash); b != nil {
 		return b
 	}
 	genesis := reader.Active().At(0)
-	w.ledger.SetTip(messages.Tip{Hash: genesis.Hash})
+	w.ledger.Txs().SetTip(messages.Tip{Hash: genesis.Hash})
 	return genesis
 }
 
@@ -129,7 +129,7 @@ func (w *Wallet) readLeft(c actor.Context, reader chainview.Reader, at, fork *ch
 	w.follower.worker = ask.Go(c, func() any {
 		var read blocksLeft
 		for _, b := range left {
-			block := &wallet.Block{BlockRef: w.times.ref(active, b)}
+			block := &txs.Block{BlockRef: w.times.ref(active, b)}
 			read.blocks = append(read.blocks, block)
 			msg, err := reader.Block(&b.Hash) // peers do not have it any more
 			if err != nil {
@@ -156,10 +156,10 @@ func (w *Wallet) disconnect(c actor.Context, m blocksLeft) {
 	reader := w.cfg.Chain.Open()
 	for _, b := range m.blocks {
 		block := reader.Lookup(&b.Hash)
-		if block == nil || block.Parent == nil || block.Hash != w.ledger.Tip().Hash || reader.Active().Contains(block) {
+		if block == nil || block.Parent == nil || block.Hash != w.ledger.Txs().Tip().Hash || reader.Active().Contains(block) {
 			break
 		}
-		w.ledger.DisconnectBlock(b, messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}, w.cfg.now())
+		w.ledger.Txs().DisconnectBlock(b, messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}, w.cfg.now())
 		if w.wantsKeys() { // the blocks below may pay to them
 			break
 		}
@@ -178,10 +178,10 @@ func (w *Wallet) connect(c actor.Context, m blocksRead) {
 	save := false
 	for _, b := range m.blocks {
 		block := reader.Lookup(&b.Hash)
-		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Tip().Hash || !reader.Active().Contains(block) {
+		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Txs().Tip().Hash || !reader.Active().Contains(block) {
 			break
 		}
-		save = w.ledger.ConnectBlock(b, w.cfg.now()).Save || save
+		save = w.ledger.Txs().ConnectBlock(b, w.cfg.now()).Save || save
 		if w.wantsKeys() { // the blocks that follow may pay to them
 			break
 		}
@@ -204,7 +204,7 @@ func (w *Wallet) connect(c actor.Context, m blocksRead) {
 
 // saveAt writes the position with what has changed.
 func (w *Wallet) saveAt(c actor.Context) {
-	w.ledger.SaveBestBlock(w.position())
+	w.ledger.Txs().SaveBestBlock(w.position())
 	w.save(c, nil)
 }
 
@@ -240,8 +240,8 @@ func behind(b *chainview.Block) error {
 
 // readBlocks reads blocks from the first one on, as many as fit a batch. It runs
 // in workers.
-func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block) ([]*wallet.Block, error) {
-	var blocks []*wallet.Block
+func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block) ([]*txs.Block, error) {
+	var blocks []*txs.Block
 	size := 0
 	for _, b := range wanted {
 		select {
@@ -257,7 +257,7 @@ func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *
 			return blocks, err
 		}
 		size += msg.SerializeSize()
-		blocks = append(blocks, &wallet.Block{BlockRef: h.times.ref(active, b), Txs: msg.Transactions})
+		blocks = append(blocks, &txs.Block{BlockRef: h.times.ref(active, b), Txs: msg.Transactions})
 	}
 	return blocks, nil
 }

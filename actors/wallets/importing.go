@@ -5,7 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -16,8 +16,8 @@ const importTime = time.Millisecond
 // is no other, nor a rescan, and the wallet is not locked.
 type importing struct {
 	call  *importDescriptors
-	times wallet.ImportTimes
-	got   wallet.Imported // so far
+	times keys.ImportTimes
+	got   keys.Imported // so far
 }
 
 // importNext says that others have been served since the last descriptor.
@@ -31,7 +31,7 @@ func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
 	}
 	i := &importing{call: m}
 	w.importing = i
-	jobs := w.ledger.ImportJobs(m.Req.Items)
+	jobs := w.ledger.Importer().ImportJobs(m.Req.Items)
 	if len(jobs) == 0 {
 		i.got.Results = make([]messages.ImportResult, 0, len(m.Req.Items))
 		i.times = w.importTimes()
@@ -45,10 +45,10 @@ func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
 			if err == nil {
 				err = w.supply(batches)
 			}
-			defer w.ledger.DropKeys()
+			defer w.ledger.Pool().Drop()
 			if err == nil {
 				i.times = w.importTimes()
-				i.got, err = w.ledger.Import(m.Req.Items, i.times)
+				i.got, err = w.ledger.Importer().Import(m.Req.Items, i.times)
 			}
 			w.imported(c, i, err)
 		}
@@ -56,9 +56,9 @@ func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
 }
 
 // importTimes are the times of the last block that the wallet has seen.
-func (w *Wallet) importTimes() wallet.ImportTimes {
+func (w *Wallet) importTimes() keys.ImportTimes {
 	tip := w.at(w.cfg.Chain.Open())
-	return wallet.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
+	return keys.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
 }
 
 // importMore adds descriptors, one by one, and lets others be served in between.
@@ -70,7 +70,7 @@ func (w *Wallet) importMore(c actor.Context, i *importing) {
 			return
 		}
 		n := len(i.got.Results)
-		one, err := w.ledger.Import(items[n:n+1], i.times)
+		one, err := w.ledger.Importer().Import(items[n:n+1], i.times)
 		if err != nil {
 			w.imported(c, i, err)
 			return
@@ -87,7 +87,7 @@ func (w *Wallet) imported(c actor.Context, i *importing, err error) {
 	w.importing = nil
 	defer w.lockLate(c)
 	if err == nil {
-		w.ledger.EndImport()
+		w.ledger.Importer().EndImport()
 	}
 	if err != nil || !i.got.Rescan {
 		w.save(c, func(failed error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -15,9 +15,9 @@ import (
 // time wait for the disk once.
 type journal struct {
 	worker  *ask.Worker // nil: nothing is being written
-	flying  []wallet.Change
+	flying  []records.Change
 	told    []func(error) // to be told of what is being written
-	changes []wallet.Change
+	changes []records.Change
 	tell    []func(error) // to be told of changes
 	replace bool          // what is deleted must not stay in any file
 }
@@ -96,7 +96,7 @@ func (w *Wallet) wrote(c actor.Context, m written) {
 
 // rest writes what is left when the actor stops. A transaction that the worker
 // has written is written again, which changes nothing.
-func (j *journal) rest(file *walletdb.DB, changes []wallet.Change) error {
+func (j *journal) rest(file *walletdb.DB, changes []records.Change) error {
 	all := append(append(j.flying, j.changes...), changes...)
 	return write(file, all)
 }

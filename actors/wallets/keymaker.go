@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/vault"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -37,11 +39,11 @@ type maker struct {
 // Messages of the maker to its actor.
 type (
 	keysMade struct {
-		batches []*wallet.KeyBatch
+		batches []*keys.Batch
 		err     error
 	}
 	keysChecked struct {
-		keys  []*wallet.Unchecked
+		keys  []*vault.Unchecked
 		valid []bool
 	}
 	fillDeferred struct{ of *time.Timer }
@@ -63,7 +65,7 @@ func (k *maker) stop() {
 }
 
 // wantsKeys reports whether keys are wanted that can be made.
-func (w *Wallet) wantsKeys() bool { return !w.maker.broken && w.ledger.Wanting() }
+func (w *Wallet) wantsKeys() bool { return !w.maker.broken && w.ledger.Pool().Wanting() }
 
 // whenMade calls back when the ledger has the keys that it wants, or they cannot
 // be made: at once if it has.
@@ -82,9 +84,9 @@ func (w *Wallet) makeKeys(c actor.Context) {
 	if k.worker != nil || w.ledger == nil {
 		return
 	}
-	var jobs []*wallet.KeyJob
+	var jobs []*keys.Job
 	if !k.broken {
-		jobs = w.ledger.KeyJobs(keysAtOnce)
+		jobs = w.ledger.Pool().Jobs(keysAtOnce)
 	}
 	if len(jobs) > 0 {
 		k.worker = ask.Go(c, func() any {
@@ -120,7 +122,7 @@ func (w *Wallet) made(c actor.Context, m keysMade) {
 	}
 	err := m.err
 	for _, b := range m.batches {
-		if failed := w.ledger.SupplyKeys(b); failed != nil {
+		if failed := w.ledger.Pool().Supply(b); failed != nil {
 			err = failed
 		}
 	}
@@ -130,15 +132,15 @@ func (w *Wallet) made(c actor.Context, m keysMade) {
 	}
 	w.save(c, nil)
 	if k.filling && !w.wantsKeys() {
-		k.filling = !k.broken && w.ledger.FillDeferred()
+		k.filling = !k.broken && w.ledger.Pool().FillDeferred()
 	}
 	w.makeKeys(c)
 }
 
 // supply hands keys to the ledger that a request has had made.
-func (w *Wallet) supply(batches []*wallet.KeyBatch) error {
+func (w *Wallet) supply(batches []*keys.Batch) error {
 	for i, b := range batches {
-		if err := w.ledger.SupplyKeys(b); err != nil {
+		if err := w.ledger.Pool().Supply(b); err != nil {
 			for _, left := range batches[i+1:] {
 				left.Zero()
 			}
@@ -149,8 +151,8 @@ func (w *Wallet) supply(batches []*wallet.KeyBatch) error {
 }
 
 // makeAll makes keys in the worker of a request.
-func (w *Wallet) makeAll(jobs []*wallet.KeyJob) ([]*wallet.KeyBatch, error) {
-	batches := make([]*wallet.KeyBatch, 0, len(jobs))
+func (w *Wallet) makeAll(jobs []*keys.Job) ([]*keys.Batch, error) {
+	batches := make([]*keys.Batch, 0, len(jobs))
 	for _, job := range jobs {
 		b, err := job.Make(w.ctx)
 		if err != nil {
@@ -167,7 +169,7 @@ func (w *Wallet) makeAll(jobs []*wallet.KeyJob) ([]*wallet.KeyBatch, error) {
 // deferFill has deferred key pools filled up after a while.
 func (w *Wallet) deferFill(c actor.Context) {
 	k := &w.maker
-	if k.timer != nil || k.filling || !w.ledger.Deferring() {
+	if k.timer != nil || k.filling || !w.ledger.Pool().Deferring() {
 		return
 	}
 	root, self := c.ActorSystem().Root, c.Self()
@@ -183,7 +185,7 @@ func (w *Wallet) fill(c actor.Context, m fillDeferred) {
 		return
 	}
 	k.timer = nil
-	k.filling = w.ledger.FillDeferred()
+	k.filling = w.ledger.Pool().FillDeferred()
 	w.save(c, nil)
 }
 
@@ -193,7 +195,7 @@ func (w *Wallet) checkKeys(c actor.Context) {
 	if k.checker != nil || w.ledger == nil {
 		return
 	}
-	keys := w.ledger.UncheckedKeys(checksAtOnce)
+	keys := w.ledger.Vault().UncheckedKeys(checksAtOnce)
 	if len(keys) == 0 {
 		return
 	}
@@ -213,7 +215,7 @@ func (w *Wallet) checked(c actor.Context, m keysChecked) {
 		return
 	}
 	for i, key := range m.keys {
-		w.ledger.Checked(key, m.valid[i])
+		w.ledger.Vault().Checked(key, m.valid[i])
 		if !m.valid[i] {
 			w.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", w.label())
 		}
@@ -224,9 +226,9 @@ func (w *Wallet) checked(c actor.Context, m keysChecked) {
 // newAddress gives out an address, whose key may have to be made first.
 func (w *Wallet) newAddress(c actor.Context, m *newAddress) {
 	give := func() {
-		changing(c, w, m, func() (string, error) { return w.ledger.NewAddress(m.Req) })
+		changing(c, w, m, func() (string, error) { return w.ledger.Pool().NewAddress(m.Req) })
 	}
-	if w.ledger.WantAddress(m.Req) {
+	if w.ledger.Pool().WantAddress(m.Req) {
 		w.whenMade(c, give)
 		return
 	}
@@ -235,8 +237,8 @@ func (w *Wallet) newAddress(c actor.Context, m *newAddress) {
 
 // refill fills the key pools up, once their scripts have been derived.
 func (w *Wallet) refill(c actor.Context, m *keypoolRefill) {
-	jobs := w.ledger.RefillJobs(m.Req.Size)
-	if len(jobs) == 0 || w.ledger.Locked() {
+	jobs := w.ledger.Pool().RefillJobs(m.Req.Size)
+	if len(jobs) == 0 || w.ledger.Vault().Locked() {
 		w.refillWith(c, m)
 		return
 	}
@@ -250,22 +252,22 @@ func (w *Wallet) refill(c actor.Context, m *keypoolRefill) {
 				m.Answer(messages.Done{}, err)
 				return
 			}
-			defer w.ledger.DropKeys()
+			defer w.ledger.Pool().Drop()
 			w.refillWith(c, m)
 		}
 	})
 }
 
 func (w *Wallet) refillWith(c actor.Context, m *keypoolRefill) {
-	_ = w.ledger.RefillKeyPool(m.Req.Size) // it wants keys; whether it has them is told below
+	_ = w.ledger.Pool().Refill(m.Req.Size) // it wants keys; whether it has them is told below
 	w.whenMade(c, func() {
-		changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.RefillKeyPool(m.Req.Size) })
+		changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.Pool().Refill(m.Req.Size) })
 	})
 }
 
 // createDescriptor adds standard descriptors, with their keys.
 func (w *Wallet) createDescriptor(c actor.Context, m *createDescriptor) {
-	texts, err := w.ledger.CreateDescriptor(m.Req, w.cfg.now())
+	texts, err := w.ledger.Importer().CreateDescriptor(m.Req, w.cfg.now())
 	w.save(c, func(failed error) {
 		if failed != nil || err != nil || w.ledger == nil {
 			if failed != nil {
@@ -281,7 +283,7 @@ func (w *Wallet) createDescriptor(c actor.Context, m *createDescriptor) {
 
 // encryptionOf makes a master key, and the keys of the descriptors that an
 // encrypted wallet gets, in a worker.
-func (w *Wallet) encryptionOf(phrase *walletfile.Secret, jobs []*wallet.KeyJob) (wallet.Encryption, []*wallet.KeyBatch, error) {
+func (w *Wallet) encryptionOf(phrase *walletfile.Secret, jobs []*keys.Job) (wallet.Encryption, []*keys.Batch, error) {
 	defer phrase.Zero()
 	encryption, err := newEncryption(w.ctx, phrase)
 	if err != nil {

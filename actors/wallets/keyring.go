@@ -8,6 +8,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -52,7 +53,7 @@ func (w *Wallet) relock(c actor.Context, m relock) {
 		return
 	}
 	w.keys.stop()
-	w.ledger.Lock()
+	w.ledger.Vault().Lock()
 	w.forgetSecrets(c, func() {})
 }
 
@@ -76,7 +77,7 @@ func (w *Wallet) usesKeys() bool {
 func (w *Wallet) lockLate(c actor.Context) {
 	if w.keys.late && !w.usesKeys() && w.ledger != nil {
 		w.keys.stop()
-		w.ledger.Lock()
+		w.ledger.Vault().Lock()
 		w.forgetSecrets(c, func() {})
 	}
 }
@@ -84,7 +85,7 @@ func (w *Wallet) lockLate(c actor.Context) {
 func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 	defer m.Req.Passphrase.Wipe()
 	switch {
-	case !w.ledger.Encrypted():
+	case !w.ledger.Vault().Encrypted():
 		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called."))
 		return
 	case m.Req.For < 0:
@@ -109,7 +110,7 @@ func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 			m.Answer(messages.Done{}, nil)
 			return
 		}
-		_ = w.ledger.RefillKeyPool(0) // as far as it goes
+		_ = w.ledger.Pool().Refill(0) // as far as it goes
 		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 		w.deferFill(c)
 	})
@@ -142,7 +143,7 @@ type candidate struct {
 // and has each looked at by the worker, unless look is nil. The keys are wiped
 // when then has returned.
 func (w *Wallet) masters(c actor.Context, passphrase []byte, look func(*candidate) error, then func([]candidate)) {
-	records, phrase := w.ledger.MasterKeys(), walletfile.NewSecret(passphrase)
+	records, phrase := w.ledger.Vault().MasterKeys(), walletfile.NewSecret(passphrase)
 	w.aside(c, func() func() {
 		defer phrase.Zero()
 		var found []candidate
@@ -187,13 +188,13 @@ func (w *Wallet) unlockWith(masters []candidate) (candidate, error) {
 
 func (w *Wallet) lock(c actor.Context, m *lockWallet) {
 	switch {
-	case !w.ledger.Encrypted():
+	case !w.ledger.Vault().Encrypted():
 		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
 	case w.usesKeys():
 		m.Answer(messages.Done{}, inUse("locking the wallet"))
 	default:
 		w.keys.stop()
-		w.ledger.Lock()
+		w.ledger.Vault().Lock()
 		w.forgetSecrets(c, func() { m.Answer(messages.Done{}, nil) })
 	}
 }
@@ -210,15 +211,15 @@ func (w *Wallet) encrypt(c actor.Context, m *encryptWallet) {
 	case w.usesKeys():
 		err = inUse("encrypting the wallet")
 	default:
-		err = w.ledger.CheckKeys()
+		err = w.ledger.Vault().CheckEncrypting()
 	}
 	if err == nil && len(m.Req.Passphrase) == 0 {
 		err = errEmptyPhrase
 	}
 	seed := newSeed()
-	var jobs []*wallet.KeyJob
+	var jobs []*keys.Job
 	if err == nil && !w.ledger.Flags().Has(walletfile.Blank) {
-		jobs, err = w.ledger.SetupJobs(seed)
+		jobs, err = w.ledger.Importer().SetupJobs(seed)
 	}
 	if err != nil {
 		seed.Zero()
@@ -236,10 +237,10 @@ func (w *Wallet) encrypt(c actor.Context, m *encryptWallet) {
 }
 
 func (w *Wallet) encryptWith(
-	c actor.Context, m *encryptWallet, e wallet.Encryption, seed *walletfile.Secret, batches []*wallet.KeyBatch, err error,
+	c actor.Context, m *encryptWallet, e wallet.Encryption, seed *walletfile.Secret, batches []*keys.Batch, err error,
 ) {
 	defer e.Master.Zero()
-	defer w.ledger.DropKeys()
+	defer w.ledger.Pool().Drop()
 	if err == nil {
 		err = w.ledger.CheckEncryptable() // another request may have been faster
 	}
@@ -265,7 +266,7 @@ func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
 	defer m.Req.New.Wipe()
 	var err error
 	switch {
-	case !w.ledger.Encrypted():
+	case !w.ledger.Vault().Encrypted():
 		err = failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
 	case w.usesKeys():
 		err = inUse("changing the passphrase")
@@ -287,20 +288,20 @@ func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
 	}
 	w.masters(c, m.Req.Old, relabel, func(masters []candidate) {
 		fresh.Zero()
-		locked := w.ledger.Locked()
+		locked := w.ledger.Vault().Locked()
 		right, err := w.unlockWith(masters)
 		switch {
 		case err != nil: // as in Core: a wrong passphrase locks
 			w.keys.stop()
-			w.ledger.Lock()
+			w.ledger.Vault().Lock()
 		case locked:
-			w.ledger.Lock()
+			w.ledger.Vault().Lock()
 		}
 		if err != nil {
 			m.Answer(messages.Done{}, orWrong(err, wrong))
 			return
 		}
-		w.ledger.SetMasterKey(right.record)
+		w.ledger.Vault().SetMasterKey(right.record)
 		w.journal.replace = true
 		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 	})

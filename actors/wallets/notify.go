@@ -5,13 +5,14 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/records"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // publish announces the transactions among changes that were written.
-func (w *Wallet) publish(changes []wallet.Change) {
+func (w *Wallet) publish(changes []records.Change) {
 	if w.cfg.TxChanges == nil {
 		return
 	}
@@ -26,7 +27,7 @@ func (w *Wallet) publish(changes []wallet.Change) {
 
 func (w *Wallet) publishTx(id chainhash.Hash) {
 	news := messages.WalletTxChanged{Wallet: w.name, TxID: id}
-	if block, confirmed := w.ledger.BlockOf(id); confirmed {
+	if block, confirmed := w.ledger.Txs().BlockOf(id); confirmed {
 		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
 	w.cfg.TxChanges.Publish(news)
@@ -34,7 +35,7 @@ func (w *Wallet) publishTx(id chainhash.Hash) {
 
 // publishAgain publishes the wallet's transactions that a rescan has found as they
 // were. Changed ones are published when they are written.
-func (w *Wallet) publishAgain(scanned wallet.Synced) {
+func (w *Wallet) publishAgain(scanned txs.Synced) {
 	if w.cfg.TxChanges == nil {
 		return
 	}

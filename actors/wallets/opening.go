@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -25,7 +26,7 @@ type opened struct {
 	ledger    *wallet.Wallet
 	warnings  []string
 	catchUp   catchUp
-	unwritten []wallet.Change // that could not be written now
+	unwritten []records.Change // that could not be written now
 }
 
 // catchUp says which blocks a wallet has to look through when it is loaded.
@@ -136,7 +137,7 @@ func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everyt
 	if o.ledger.FirstRun() {
 		seed := newSeed()
 		defer seed.Zero()
-		if err := o.ledger.SetupWithKeys(ctx, seed, h.cfg.now()); err != nil {
+		if err := o.ledger.Importer().SetupWithKeys(ctx, seed, h.cfg.now()); err != nil {
 			return failf(codeWallet, "Wallet loading failed. %v", err)
 		}
 	}
@@ -159,9 +160,9 @@ func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error 
 	tip := chain.active.Tip()
 	o.catchUp = catchUp{tip: tip}
 	if !everything {
-		o.catchUp.from = chain.forkHeight(o.ledger.BestBlock())
+		o.catchUp.from = chain.forkHeight(o.ledger.Txs().BestBlock())
 	}
-	o.ledger.SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
+	o.ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
 	if o.catchUp.from == tip.Height {
 		return nil
 	}
@@ -213,14 +214,14 @@ func newSeed() *walletfile.Secret {
 }
 
 // write writes changes in one transaction.
-func write(file *walletdb.DB, changes []wallet.Change) error {
+func write(file *walletdb.DB, changes []records.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	return file.Update(func(b *walletdb.Batch) error { return apply(b, changes) })
 }
 
-func apply(b *walletdb.Batch, changes []wallet.Change) error {
+func apply(b *walletdb.Batch, changes []records.Change) error {
 	for _, c := range changes {
 		var err error
 		if c.Delete {

@@ -65,7 +65,7 @@ func (w *Wallet) joinPool(c actor.Context, then func()) {
 		return
 	}
 	w.cfg.Changes.Subscribe(c)
-	w.handOver(c, w.ledger.Unconfirmed(), false, func() {
+	w.handOver(c, w.ledger.Txs().Unconfirmed(), false, func() {
 		ask.Then(w.ctx, c, w.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
 			return poolRead{pool, err, then}
 		})
@@ -120,7 +120,7 @@ func (w *Wallet) takeNews(c actor.Context) {
 	if !w.live || !w.pool.joined || w.pool.scans > 0 || len(w.pool.pending) == 0 {
 		return
 	}
-	if w.cfg.Chain.Open().Active().Tip().Hash != w.ledger.Tip().Hash {
+	if w.cfg.Chain.Open().Active().Tip().Hash != w.ledger.Txs().Tip().Hash {
 		w.follow(c) // which calls back
 		return
 	}
@@ -128,14 +128,14 @@ func (w *Wallet) takeNews(c actor.Context) {
 	w.pool.pending = nil
 	for _, news := range pending {
 		if news.Reset {
-			w.ledger.ClearMempool()
+			w.ledger.Txs().ClearMempool()
 		}
 		for _, change := range news.Changes {
 			switch {
 			case change.Added:
-				w.ledger.AddMempoolTx(change.Tx, now)
+				w.ledger.Txs().AddMempoolTx(change.Tx, now)
 			case change.Reason != messages.PoolBlock:
-				w.ledger.RemoveMempoolTx(change.Tx)
+				w.ledger.Txs().RemoveMempoolTx(change.Tx)
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (w *Wallet) addPool(pool messages.PoolTxs, err error) {
 	}
 	now := w.cfg.now()
 	for i := range pool.Txs {
-		w.ledger.AddMempoolTx(pool.Txs[i].Tx, now)
+		w.ledger.Txs().AddMempoolTx(pool.Txs[i].Tx, now)
 	}
 }
 
@@ -216,7 +216,7 @@ func (w *Wallet) resend(c actor.Context) {
 	}
 	reader := w.cfg.Chain.Open()
 	before := reader.Active().Tip().Header.Timestamp.Unix() - resendAge
-	w.handOver(c, w.ledger.UnconfirmedBefore(before), true, func() {})
+	w.handOver(c, w.ledger.Txs().UnconfirmedBefore(before), true, func() {})
 }
 
 // leavePool ends what joinPool began.

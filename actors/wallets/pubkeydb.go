@@ -3,7 +3,8 @@ package wallets
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -11,15 +12,15 @@ import (
 func (w *Wallet) servePubKeys(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *exportPubKeys:
-		m.Answer(w.ledger.ExportPubKeys(), nil)
+		m.Answer(w.ledger.PubKeys().Export(), nil)
 	case *importPubKeys:
 		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importPubKeys(c, m) }) })
 	case *nextPubKey:
 		whenWritable(c, w, m, func() {
-			changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.NextPubKey(m.Req) })
+			changing(c, w, m, func() (messages.PubKeyAddress, error) { return w.ledger.PubKeys().Next(m.Req) })
 		})
 	case *listPubKeyPools:
-		m.Answer(w.ledger.PubKeyPools(), nil)
+		m.Answer(w.ledger.PubKeys().Pools(), nil)
 	default:
 		return false
 	}
@@ -28,7 +29,7 @@ func (w *Wallet) servePubKeys(c actor.Context, msg any) bool {
 
 // importPubKeys adds public keys and looks for what concerns them.
 func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
-	err := w.ledger.CheckPubKeyImport()
+	err := w.ledger.PubKeys().CheckImport()
 	if err == nil {
 		err = w.mayRescan()
 	}
@@ -37,7 +38,7 @@ func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
 		return
 	}
 	tip := w.at(w.cfg.Chain.Open())
-	got, err := w.ledger.ImportPubKeys(m.Req, tip.MedianTimePast())
+	got, err := w.ledger.PubKeys().Import(m.Req, tip.MedianTimePast())
 	if err != nil || !got.Rescan {
 		w.save(c, func(failed error) {
 			if failed != nil {
@@ -61,7 +62,7 @@ func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
 
 // notScannedFor is the answer when blocks that may concern imported keys were
 // not all read; nil when those that were not are too old.
-func notScannedFor(got wallet.PubKeysImported, failed wallet.BlockRef) error {
+func notScannedFor(got keys.PubKeysImported, failed txs.BlockRef) error {
 	read := failed.MaxTime + timestampWindow + 1
 	if read <= got.From {
 		return nil

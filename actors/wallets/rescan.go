@@ -12,7 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 )
 
 const (
@@ -96,7 +96,7 @@ type (
 	}
 	rescanRead struct {
 		rescan *rescan
-		blocks []*wallet.Block
+		blocks []*txs.Block
 		err    error
 	}
 	rescanAborted struct{ rescan *rescan }
@@ -190,7 +190,7 @@ func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
 			w.refuse(c, reason)
 			return
 		}
-		w.ledger.SaveBestBlock(locatorOf(plan.tip))
+		w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
 		w.save(c, func(err error) {
 			if err == nil || w.isAttached() && w.fault.present() {
 				w.attach(c)
@@ -232,7 +232,7 @@ func (w *Wallet) scan(c actor.Context, m rescanRead) {
 			return
 		}
 		r.todo = r.todo[1:]
-		w.publishAgain(w.ledger.ScanBlock(b, w.cfg.now()))
+		w.publishAgain(w.ledger.Txs().ScanBlock(b, w.cfg.now()))
 		r.next = block.Height + 1
 		if w.wantsKeys() {
 			w.save(c, nil)
@@ -270,7 +270,7 @@ func (w *Wallet) scanOn(c actor.Context) {
 // has now and had not when it was matched, if there are any.
 func (w *Wallet) testAgain(c actor.Context) bool {
 	r := w.rescan
-	scripts := w.ledger.Scripts()
+	scripts := w.ledger.Keys().Scripts()
 	fresh := scripts[r.scripts:]
 	r.scripts = len(scripts)
 	if len(fresh) == 0 || r.blind || r.next > r.pin.Height {

@@ -22,7 +22,7 @@ import (
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
@@ -54,7 +54,7 @@ type setup struct {
 	now     time.Time
 	network *dialect.Network // default: Bitcoin's regtest
 	fill    time.Duration
-	types   wallet.AddressTypes
+	types   keys.AddressTypes
 	fail    func() error             // faults of the disk
 	pool    func() []messages.PoolTx // nil: there is none
 }

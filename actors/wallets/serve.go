@@ -38,17 +38,17 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *getBalances:
-		current(c, w, m, func() { m.Answer(w.ledger.Balances(m.Req), nil) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().Balances(m.Req), nil) })
 	case *listReceived:
-		current(c, w, m, func() { m.Answer(w.ledger.ListReceived(m.Req), nil) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListReceived(m.Req), nil) })
 	case *getReceived:
-		current(c, w, m, func() { m.Answer(w.ledger.Received(m.Req)) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().Received(m.Req)) })
 	case *listUnspent:
-		current(c, w, m, func() { m.Answer(w.ledger.ListUnspent(m.Req), nil) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListUnspent(m.Req), nil) })
 	case *listTransactions:
-		current(c, w, m, func() { m.Answer(w.ledger.ListTransactions(m.Req), nil) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().ListTransactions(m.Req), nil) })
 	case *getTransaction:
-		current(c, w, m, func() { m.Answer(w.ledger.Transaction(&m.Req.TxID)) })
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().Transaction(&m.Req.TxID)) })
 	case *listSinceBlock:
 		current(c, w, m, func() { w.sinceBlock(c, m) })
 	default:
@@ -61,9 +61,9 @@ func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
 func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *listDescriptors:
-		m.Answer(w.ledger.ListDescriptors(m.Req.Private))
+		m.Answer(w.ledger.Keys().ListDescriptors(m.Req.Private))
 	case *getHDKeys:
-		m.Answer(w.ledger.HDKeys(m.Req.ActiveOnly, m.Req.Private))
+		m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private))
 	case *createDescriptor:
 		whenWritable(c, w, m, func() { w.createDescriptor(c, m) })
 	case *keypoolRefill:
@@ -90,15 +90,15 @@ func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
 	case *newAddress:
 		whenWritable(c, w, m, func() { w.newAddress(c, m) })
 	case *getAddressInfo:
-		m.Answer(w.ledger.AddressInfo(m.Req.Script), nil)
+		m.Answer(w.ledger.Keys().AddressInfo(m.Req.Script), nil)
 	case *setLabel:
 		whenWritable(c, w, m, func() {
 			changing(c, w, m, func() (messages.Done, error) { return messages.Done{}, w.ledger.SetLabel(m.Req) })
 		})
 	case *listLabels:
-		m.Answer(w.ledger.Labels(m.Req.Purpose), nil)
+		m.Answer(w.ledger.Book().Labels(m.Req.Purpose), nil)
 	case *getAddressesByLabel:
-		m.Answer(w.ledger.AddressesByLabel(m.Req.Label))
+		m.Answer(w.ledger.Book().AddressesByLabel(m.Req.Label))
 	default:
 		return false
 	}
@@ -120,7 +120,7 @@ func changing[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *as
 // info completes what the ledger knows of itself.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
-	if info.Encrypted && !w.ledger.Locked() {
+	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.keys.until
 	}
 	if r := w.rescan; r != nil {

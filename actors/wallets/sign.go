@@ -35,14 +35,14 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 	hashType, known := hashTypes[m.Req.HashType]
 	var err error
 	switch {
-	case w.ledger.Locked():
+	case w.ledger.Vault().Locked():
 		err = errLocked
 	case !ok:
 		err = failf(codeDecode, "TX decode failed. Make sure the tx has at least one input.")
 	case !known:
 		err = failf(codeParameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
 	default:
-		err = w.ledger.CheckSigning()
+		err = w.ledger.Vault().CheckSigning()
 	}
 	if err != nil {
 		m.Answer(messages.Signed{}, err)
@@ -55,7 +55,7 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 	}
 	if w.net.Dialect == descriptor.P2MR {
 		s.P2MR = rawtx.NewP2MR()
-		s.P2MR.Has = w.ledger.CanSign
+		s.P2MR.Has = w.ledger.Vault().CanSign
 	}
 	for _, coin := range s.Coins {
 		w.addKeys(s, coin.PkScript)
@@ -71,7 +71,7 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 // signP2MR signs with keys that count their signatures: no signature is made
 // before its count is on disk.
 func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
-	uses, reserved, err := w.ledger.ReserveSignatures(wanted)
+	uses, reserved, err := w.ledger.Vault().ReserveSignatures(wanted)
 	if err != nil {
 		m.Answer(messages.Signed{}, failf(codeWallet, "%v", err))
 		return
@@ -84,7 +84,7 @@ func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 		s.P2MR.Reserved = reserved
 		has := make(map[slhdsa.PublicKey]bool)
 		for public := range wanted {
-			if key := w.ledger.PQCSecret(public); key != nil {
+			if key := w.ledger.Vault().PQCSecret(public); key != nil {
 				s.P2MR.Keys[public], has[public] = key, true
 			}
 		}
@@ -107,7 +107,7 @@ func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 				return
 			}
 			got, err := signed(s, failed)
-			if w.ledger.Descriptors() == 0 { // as in Core, where nobody tries then
+			if w.ledger.Keys().Len() == 0 { // as in Core, where nobody tries then
 				got.Complete, got.Errors = false, nil
 			}
 			got.PQCKeys = uses
@@ -132,7 +132,7 @@ func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 		if coins[at] != nil {
 			continue
 		}
-		own, err := w.ledger.Transaction(&at.Hash)
+		own, err := w.ledger.Reports().Transaction(&at.Hash)
 		if err != nil {
 			continue
 		}
@@ -147,7 +147,7 @@ func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 // addKeys adds what the wallet knows of a script: its private keys, and the
 // scripts that it stands for.
 func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
-	d, index, ok := w.ledger.SigningDescriptor(pkScript)
+	d, index, ok := w.ledger.Keys().SigningDescriptor(pkScript)
 	if !ok {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -39,7 +39,7 @@ func (t *timeline) follow(chain *chainview.Chain) {
 }
 
 // ref describes a block for the ledger. It may be on any branch.
-func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) wallet.BlockRef {
+func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) txs.BlockRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.follow(active)
@@ -51,7 +51,7 @@ func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) wallet.Block
 	if at != nil {
 		highest = max(highest, int64(t.upTo[at.Height]))
 	}
-	return wallet.BlockRef{Hash: b.Hash, Height: b.Height, Time: b.Header.Timestamp.Unix(), MaxTime: highest}
+	return txs.BlockRef{Hash: b.Hash, Height: b.Height, Time: b.Header.Timestamp.Unix(), MaxTime: highest}
 }
 
 // first returns the first block from a height on where the highest time so far
@@ -72,11 +72,11 @@ type activeChain struct {
 	times  *timeline
 }
 
-// Find implements wallet.Chain.
-func (c activeChain) Find(hash *chainhash.Hash) (wallet.BlockRef, bool) {
+// Find implements txs.Chain.
+func (c activeChain) Find(hash *chainhash.Hash) (txs.BlockRef, bool) {
 	b := c.reader.Lookup(hash)
 	if b == nil || !c.active.Contains(b) {
-		return wallet.BlockRef{}, false
+		return txs.BlockRef{}, false
 	}
 	return c.times.ref(c.active, b), true
 }

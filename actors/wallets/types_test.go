@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/enginetest"
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -15,14 +15,14 @@ import (
 func TestDefaultTypes(t *testing.T) {
 	const legacy, p2sh, bech32, bech32m = "mn", "2", "bcrt1q", "bcrt1p"
 	for _, test := range []struct {
-		types           wallet.AddressTypes
+		types           keys.AddressTypes
 		receive, change string // what addresses begin with
 	}{
-		{wallet.AddressTypes{}, bech32, bech32},
-		{wallet.AddressTypes{Receive: "legacy"}, legacy, legacy},
-		{wallet.AddressTypes{Receive: "bech32m"}, bech32m, bech32m},
-		{wallet.AddressTypes{Change: "p2sh-segwit"}, bech32, p2sh},
-		{wallet.AddressTypes{Receive: "p2sh-segwit", Change: "bech32"}, p2sh, bech32},
+		{keys.AddressTypes{}, bech32, bech32},
+		{keys.AddressTypes{Receive: "legacy"}, legacy, legacy},
+		{keys.AddressTypes{Receive: "bech32m"}, bech32m, bech32m},
+		{keys.AddressTypes{Change: "p2sh-segwit"}, bech32, p2sh},
+		{keys.AddressTypes{Receive: "p2sh-segwit", Change: "bech32"}, p2sh, bech32},
 	} {
 		t.Run(test.types.Receive+"/"+test.types.Change, func(t *testing.T) {
 			r := newRig(t, newChain(), setup{blind: true, keyPool: 2, types: test.types})
@@ -53,18 +53,18 @@ func TestCheckTypes(t *testing.T) {
 	}
 	for _, test := range []struct {
 		net   *dialect.Network
-		types wallet.AddressTypes
+		types keys.AddressTypes
 		want  string
 	}{
-		{enginetest.Regtest(t), wallet.AddressTypes{}, ""},
-		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "bech32m", Change: "legacy"}, ""},
-		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "Bech32", Change: "x"}, "Unknown address type 'Bech32'"},
-		{enginetest.Regtest(t), wallet.AddressTypes{Receive: "p2mr"}, "Unknown address type 'p2mr'"},
-		{enginetest.Regtest(t), wallet.AddressTypes{Change: "0"}, "Unknown change type '0'"},
-		{qbit, wallet.AddressTypes{Receive: "p2mr", Change: "p2mr"}, ""},
+		{enginetest.Regtest(t), keys.AddressTypes{}, ""},
+		{enginetest.Regtest(t), keys.AddressTypes{Receive: "bech32m", Change: "legacy"}, ""},
+		{enginetest.Regtest(t), keys.AddressTypes{Receive: "Bech32", Change: "x"}, "Unknown address type 'Bech32'"},
+		{enginetest.Regtest(t), keys.AddressTypes{Receive: "p2mr"}, "Unknown address type 'p2mr'"},
+		{enginetest.Regtest(t), keys.AddressTypes{Change: "0"}, "Unknown change type '0'"},
+		{qbit, keys.AddressTypes{Receive: "p2mr", Change: "p2mr"}, ""},
 	} {
 		got := ""
-		if err := wallet.CheckTypes(test.net, test.types); err != nil {
+		if err := keys.CheckTypes(test.net.Wallet(), test.types); err != nil {
 			got = err.Error()
 		}
 		if got != test.want {

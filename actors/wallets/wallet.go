@@ -277,7 +277,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	}
-	w.ledger.SaveBestBlock(w.position())
+	w.ledger.Txs().SaveBestBlock(w.position())
 	w.mode.Become(w.closed)
 	w.cfg.Tip.Unsubscribe(c)
 	w.leavePool(c)
@@ -310,7 +310,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
 	if trusted && (w.live || w.rescan != nil) && !w.undoable() {
-		w.ledger.SaveBestBlock(w.position())
+		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.journal.rest(w.file, w.ledger.TakeChanges()); err != nil {
 			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
 		}
@@ -346,12 +346,12 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 func (w *Wallet) position() walletfile.Locator {
 	reader := w.cfg.Chain.Open()
 	if reader == nil {
-		return w.ledger.BestBlock()
+		return w.ledger.Txs().BestBlock()
 	}
-	tip := w.ledger.Tip()
+	tip := w.ledger.Txs().Tip()
 	block := reader.Lookup(&tip.Hash)
 	if block == nil {
-		return w.ledger.BestBlock()
+		return w.ledger.Txs().BestBlock()
 	}
 	if w.rescan != nil {
 		block = block.Ancestor(min(w.rescan.next-1, block.Height))

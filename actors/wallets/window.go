@@ -44,7 +44,7 @@ func (w *Wallet) nextWindow(c actor.Context) {
 // fillWindow finds the blocks of a window that are to be read.
 func (w *Wallet) fillWindow(c actor.Context) {
 	r := w.rescan
-	r.scripts = len(w.ledger.Scripts())
+	r.scripts = len(w.ledger.Keys().Scripts())
 	if w.cfg.Filters == nil {
 		w.readAll(c)
 		return
@@ -63,8 +63,8 @@ func (w *Wallet) windowReady(c actor.Context, err error) {
 		return
 	}
 	r := w.rescan
-	r.scripts = len(w.ledger.Scripts())
-	w.startPass(c, r.next, w.ledger.Scripts())
+	r.scripts = len(w.ledger.Keys().Scripts())
+	w.startPass(c, r.next, w.ledger.Keys().Scripts())
 }
 
 // withoutFilters reads what is left of a window block by block.

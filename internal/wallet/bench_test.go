@@ -11,6 +11,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -26,7 +28,7 @@ func watcher(b *testing.B, n, paid int) *wallet.Wallet {
 	}
 	label := "x"
 	items := make([]messages.ImportItem, n)
-	block := &wallet.Block{BlockRef: wallet.BlockRef{Time: 10, MaxTime: 10}}
+	block := &txs.Block{BlockRef: txs.BlockRef{Time: 10, MaxTime: 10}}
 	for i := range items {
 		pkScript := binary.BigEndian.AppendUint32(append([]byte{0, 20}, make([]byte, 16)...), uint32(i))
 		address, _ := descriptor.AddressOf(pkScript, p.Network)
@@ -35,10 +37,10 @@ func watcher(b *testing.B, n, paid int) *wallet.Wallet {
 			block.Txs = append(block.Txs, payment(uint32(i), pkScript))
 		}
 	}
-	if _, err := w.Import(items, wallet.ImportTimes{}); err != nil {
+	if _, err := w.Importer().Import(items, keys.ImportTimes{}); err != nil {
 		b.Fatal(err)
 	}
-	w.ConnectBlock(block, 10)
+	w.Txs().ConnectBlock(block, 10)
 	return w
 }
 
@@ -58,7 +60,7 @@ func BenchmarkListReceived(b *testing.B) {
 			w := watcher(b, size.addresses, size.paid)
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := w.ListReceived(messages.ListReceived{MinConf: 1}); len(got) != size.paid {
+				if got := w.Reports().ListReceived(messages.ListReceived{MinConf: 1}); len(got) != size.paid {
 					b.Fatalf("%d addresses", len(got))
 				}
 			}

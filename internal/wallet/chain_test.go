@@ -12,13 +12,14 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // testChain is a chain of blocks, all of them active.
 type testChain struct {
-	blocks  []*wallet.Block
+	blocks  []*txs.Block
 	median  []int64
 	places  map[chainhash.Hash]int32
 	outputs map[wire.OutPoint][]byte // scripts
@@ -29,17 +30,17 @@ func newTestChain() *testChain {
 	return &testChain{places: make(map[chainhash.Hash]int32), outputs: make(map[wire.OutPoint][]byte)}
 }
 
-// Find implements [wallet.Chain].
-func (c *testChain) Find(hash *chainhash.Hash) (wallet.BlockRef, bool) {
+// Find implements [txs.Chain].
+func (c *testChain) Find(hash *chainhash.Hash) (txs.BlockRef, bool) {
 	height, ok := c.places[*hash]
 	if !ok {
-		return wallet.BlockRef{}, false
+		return txs.BlockRef{}, false
 	}
 	return c.blocks[height].BlockRef, true
 }
 
 func (c *testChain) add(block *wire.MsgBlock) {
-	b := &wallet.Block{Txs: block.Transactions}
+	b := &txs.Block{Txs: block.Transactions}
 	b.Hash, b.Height, b.Time = block.BlockHash(), int32(len(c.blocks)), block.Header.Timestamp.Unix()
 	b.MaxTime = b.Time
 	if len(c.blocks) > 0 {
@@ -57,7 +58,7 @@ func (c *testChain) add(block *wire.MsgBlock) {
 }
 
 // filter returns what a block filter is made of.
-func (c *testChain) filter(b *wallet.Block) map[string]bool {
+func (c *testChain) filter(b *txs.Block) map[string]bool {
 	scripts := make(map[string]bool)
 	for _, t := range b.Txs {
 		for _, in := range t.TxIn {
@@ -75,7 +76,7 @@ func (c *testChain) filter(b *wallet.Block) map[string]bool {
 // matches reports whether the block filter holds a script of the wallet.
 func (c *testChain) matches(height int32, w *wallet.Wallet) bool {
 	for pkScript := range c.filters[height] {
-		if w.IsMine([]byte(pkScript)) {
+		if w.Keys().IsMine([]byte(pkScript)) {
 			return true
 		}
 	}
@@ -120,10 +121,10 @@ func unzip(path string) []byte {
 // attach brings a wallet up to the tip as Core does after loading it: one pass
 // over the blocks from where the wallet was.
 func attach(w *wallet.Wallet, c *testChain, everything bool) {
-	w.SetTip(c.tip())
+	w.Txs().SetTip(c.tip())
 	start := int32(0)
 	if !everything {
-		for _, hash := range w.BestBlock() {
+		for _, hash := range w.Txs().BestBlock() {
 			if height, ok := c.places[hash]; ok {
 				start = height
 				break
@@ -145,15 +146,15 @@ func attach(w *wallet.Wallet, c *testChain, everything bool) {
 func scan(w *wallet.Wallet, c *testChain, start int32) {
 	for _, b := range c.blocks[start:] {
 		if c.matches(b.Height, w) {
-			w.ScanBlock(b, 1_800_000_000)
+			w.Txs().ScanBlock(b, 1_800_000_000)
 		}
 	}
-	w.SetTip(c.tip())
-	w.SaveBestBlock(c.locator())
+	w.Txs().SetTip(c.tip())
+	w.Txs().SaveBestBlock(c.locator())
 }
 
 // testOpen opens a wallet from records.
-func testOpen(tb testing.TB, records []walletfile.Record, p wallet.Params, c wallet.Chain) *wallet.Wallet {
+func testOpen(tb testing.TB, records []walletfile.Record, p wallet.Params, c txs.Chain) *wallet.Wallet {
 	tb.Helper()
 	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: p.Network})
 	if err != nil {

@@ -30,7 +30,7 @@ type CreateParams struct {
 //
 // Errors: [*messages.WalletError], that of the context.
 func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
-	w := newWallet(p.Params)
+	w := newWallet(p.Params, 0)
 	w.log.Put(p.Version)
 	flags := walletfile.Descriptors | walletfile.LastHardenedXpubCached
 	if p.DisablePrivateKeys {
@@ -47,15 +47,17 @@ func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 		if err := w.Encrypt(*p.Encryption, nil, p.Now); err != nil { //nolint:contextcheck // it is blank
 			return nil, err
 		}
-		w.master = p.Encryption.Master.Clone()
-		defer w.Lock()
+		if err := w.Unlock(p.Encryption.Master); err != nil {
+			return nil, err
+		}
+		defer w.vault.Lock()
 	}
 	if !p.Blank && !p.DisablePrivateKeys {
-		if err := w.SetupWithKeys(ctx, p.Seed, p.Now); err != nil {
+		if err := w.importer.SetupWithKeys(ctx, p.Seed, p.Now); err != nil {
 			return nil, err
 		}
 	}
-	w.chooseDefaultType()
-	w.settleActive()
+	w.keys.ChooseDefaultTypes()
+	w.keys.SettleActive()
 	return w, nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -77,8 +78,8 @@ func TestCreate(t *testing.T) {
 			if w.Flags() != test.flags {
 				t.Errorf("flags %x, want %x", w.Flags(), test.flags)
 			}
-			if w.Locked() != (test.params.Encryption != nil) {
-				t.Errorf("locked: %v", w.Locked())
+			if w.Vault().Locked() != (test.params.Encryption != nil) {
+				t.Errorf("locked: %v", w.Vault().Locked())
 			}
 			want := map[string]int{"flags": 1, "version": 1}
 			maps.Copy(want, test.want)
@@ -87,8 +88,8 @@ func TestCreate(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 			again := reopen(t, records, test.params.Params)
-			got, _ := again.ListDescriptors(false)
-			if was, _ := w.ListDescriptors(false); !reflect.DeepEqual(got, was) {
+			got, _ := again.Keys().ListDescriptors(false)
+			if was, _ := w.Keys().ListDescriptors(false); !reflect.DeepEqual(got, was) {
 				t.Errorf("after opening again: got %v, want %v", got, was)
 			}
 		})
@@ -111,7 +112,7 @@ func TestEncrypt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := w.ListDescriptors(true)
+	before, err := w.Keys().ListDescriptors(true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestEncrypt(t *testing.T) {
 		if err := w.Unlock(e.Master); err != nil {
 			t.Fatal(err)
 		}
-		after, err := w.ListDescriptors(true)
+		after, err := w.Keys().ListDescriptors(true)
 		if err != nil || len(after) != 16 {
 			t.Fatalf("%d descriptors, %v", len(after), err)
 		}
@@ -162,16 +163,16 @@ func isFailure(err error, code int) bool {
 // checkLocked asks for what a locked wallet does not do.
 func checkLocked(t *testing.T, w *wallet.Wallet) {
 	t.Helper()
-	if !w.Locked() {
+	if !w.Vault().Locked() {
 		t.Error("not locked")
 	}
 	for name, ask := range map[string]func() error{
-		"listdescriptors": func() error { _, err := w.ListDescriptors(true); return err },
-		"gethdkeys":       func() error { _, err := w.HDKeys(false, true); return err },
-		"keypoolrefill":   func() error { return w.RefillKeyPool(5) },
-		"import":          func() error { _, err := w.Import(nil, wallet.ImportTimes{}); return err },
+		"listdescriptors": func() error { _, err := w.Keys().ListDescriptors(true); return err },
+		"gethdkeys":       func() error { _, err := w.Keys().HDKeys(false, true); return err },
+		"keypoolrefill":   func() error { return w.Pool().Refill(5) },
+		"import":          func() error { _, err := w.Importer().Import(nil, keys.ImportTimes{}); return err },
 		"create": func() error {
-			_, err := w.CreateDescriptor(messages.CreateWalletDescriptor{Type: "bech32"}, 1)
+			_, err := w.Importer().CreateDescriptor(messages.CreateWalletDescriptor{Type: "bech32"}, 1)
 			return err
 		},
 	} {
@@ -179,7 +180,7 @@ func checkLocked(t *testing.T, w *wallet.Wallet) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.NewAddress(messages.NewAddress{}); err != nil {
+	if _, err := w.Pool().NewAddress(messages.NewAddress{}); err != nil {
 		t.Errorf("an address of the pool: %v", err)
 	}
 }
@@ -191,13 +192,13 @@ func TestCreateDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := w.HDKeys(true, true)
-	if err != nil || len(keys) != 1 {
-		t.Fatalf("%d keys, %v", len(keys), err)
+	hdKeys, err := w.Keys().HDKeys(true, true)
+	if err != nil || len(hdKeys) != 1 {
+		t.Fatalf("%d keys, %v", len(hdKeys), err)
 	}
-	all, _ := w.ListDescriptors(false)
+	all, _ := w.Keys().ListDescriptors(false)
 	var wpkh messages.WalletDescriptor
-	list, _ := w.ListDescriptors(true)
+	list, _ := w.Keys().ListDescriptors(true)
 	for _, d := range list {
 		if strings.HasPrefix(string(d.Desc), "wpkh") && !d.Internal {
 			wpkh = d
@@ -208,12 +209,15 @@ func TestCreateDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	item := messages.ImportItem{Desc: string(wpkh.Desc), Active: true, Range: &[2]int64{0, 1}, Timestamp: 9}
-	if done, err := other.Import([]messages.ImportItem{item}, wallet.ImportTimes{}); err != nil || !done.Rescan {
+	if done, err := other.Importer().Import([]messages.ImportItem{item}, keys.ImportTimes{}); err != nil ||
+		!done.Rescan {
 		t.Fatal(done, err)
 	}
 	made := 0
 	for _, kind := range []string{"legacy", "p2sh-segwit", "bech32", "bech32m"} {
-		texts, err := other.CreateDescriptor(messages.CreateWalletDescriptor{Type: kind, HDKey: keys[0].XPub}, 9)
+		texts, err := other.Importer().CreateDescriptor(
+			messages.CreateWalletDescriptor{Type: kind, HDKey: hdKeys[0].XPub}, 9,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +226,7 @@ func TestCreateDescriptor(t *testing.T) {
 	if made != 7 {
 		t.Errorf("%d made, want the 7 that are missing", made)
 	}
-	if got, _ := other.ListDescriptors(false); !reflect.DeepEqual(got, all) {
+	if got, _ := other.Keys().ListDescriptors(false); !reflect.DeepEqual(got, all) {
 		t.Errorf("got %v, want %v", got, all)
 	}
 	for _, test := range []struct {
@@ -238,7 +242,7 @@ func TestCreateDescriptor(t *testing.T) {
 			"Unable to parse HD key. Please provide a valid xpub",
 		},
 	} {
-		_, err := other.CreateDescriptor(test.request, 9)
+		_, err := other.Importer().CreateDescriptor(test.request, 9)
 		if !isFailure(err, test.code) || !strings.HasPrefix(err.Error(), test.text) {
 			t.Errorf("%+v: %v", test.request, err)
 		}

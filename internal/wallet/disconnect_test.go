@@ -7,13 +7,17 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A block that leaves the chain may pay to scripts that became the wallet's after it
 // was connected. Its payments may be confirmed anew, what its coinbase pays is lost.
 func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
-	w, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
+	w, err := wallet.Create(t.Context(), wallet.CreateParams{
+		Params: smallPool(t), Blank: true, DisablePrivateKeys: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,41 +25,41 @@ func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := from.ListDescriptors(false)
+	list, err := from.Keys().ListDescriptors(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	item := messages.ImportItem{Desc: string(list[0].Desc), Range: &[2]int64{0, 1}, Timestamp: 1}
 	genesis := messages.Tip{Hash: chainhash.Hash{1}}
-	w.SetTip(genesis)
+	w.Txs().SetTip(genesis)
 
-	if _, err := w.Import([]messages.ImportItem{item}, wallet.ImportTimes{}); err != nil {
+	if _, err := w.Importer().Import([]messages.ImportItem{item}, keys.ImportTimes{}); err != nil {
 		t.Fatal(err)
 	}
-	own := w.Scripts()
+	own := w.Keys().Scripts()
 	coinbase := wire.NewMsgTx(2)
 	coinbase.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex}})
 	coinbase.AddTxOut(wire.NewTxOut(5000, own[0]))
 	paid, foreign := payment(1, own[1]), payment(2, []byte{0x51})
-	block := &wallet.Block{BlockRef: wallet.BlockRef{Hash: chainhash.Hash{2}, Height: 1, Time: 10, MaxTime: 10}}
+	block := &txs.Block{BlockRef: txs.BlockRef{Hash: chainhash.Hash{2}, Height: 1, Time: 10, MaxTime: 10}}
 	block.Txs = []*wire.MsgTx{coinbase, paid, foreign}
 
-	w.SetTip(messages.Tip{Hash: block.Hash, Height: 1}) // connected before the import
-	if synced := w.DisconnectBlock(block, genesis, 20); !synced.Changed || len(synced.Scripts) == 0 {
+	w.Txs().SetTip(messages.Tip{Hash: block.Hash, Height: 1}) // connected before the import
+	if synced := w.Txs().DisconnectBlock(block, genesis, 20); !synced.Changed || len(synced.Scripts) == 0 {
 		t.Errorf("the wallet has taken in %+v, want payments, and scripts for those that were used", synced)
 	}
 	if err := w.Verify(); err != nil {
 		t.Error(err)
 	}
-	if w.Tip() != genesis {
-		t.Errorf("the tip is %v", w.Tip())
+	if w.Txs().Tip() != genesis {
+		t.Errorf("the tip is %v", w.Txs().Tip())
 	}
 	for name, want := range map[string]struct {
 		tx        *wire.MsgTx
 		abandoned bool
 	}{"coinbase": {coinbase, true}, "payment": {paid, false}} {
 		id := want.tx.TxHash()
-		got, err := w.Transaction(&id)
+		got, err := w.Reports().Transaction(&id)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -65,10 +69,10 @@ func TestDisconnectedBlockConcernsNewScripts(t *testing.T) {
 		}
 	}
 	id := foreign.TxHash()
-	if _, err := w.Transaction(&id); err == nil {
+	if _, err := w.Reports().Transaction(&id); err == nil {
 		t.Error("a payment to others is the wallet's")
 	}
-	if again := w.Unconfirmed(); len(again) != 1 || again[0] != paid {
+	if again := w.Txs().Unconfirmed(); len(again) != 1 || again[0] != paid {
 		t.Errorf("%d transactions to hand to the pool, want the payment", len(again))
 	}
 }
@@ -87,7 +91,9 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 		{"active later", []bool{false, true, false}, []int64{10 * day, 10 * day, 8 * day}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			w, err := wallet.Create(t.Context(), wallet.CreateParams{Params: smallPool(t), Blank: true, DisablePrivateKeys: true})
+			w, err := wallet.Create(t.Context(), wallet.CreateParams{
+				Params: smallPool(t), Blank: true, DisablePrivateKeys: true,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +101,7 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := from.ListDescriptors(false)
+			list, err := from.Keys().ListDescriptors(false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,11 +109,13 @@ func TestBirthTimeOfRepeatedImports(t *testing.T) {
 				at := int64(10-i) * day
 				item := messages.ImportItem{Desc: string(list[0].Desc), Active: active, Timestamp: at}
 				item.Range = &[2]int64{0, 1}
-				done, err := w.Import([]messages.ImportItem{item}, wallet.ImportTimes{Tip: 20 * day, Median: 20 * day})
+				done, err := w.Importer().Import(
+					[]messages.ImportItem{item}, keys.ImportTimes{Tip: 20 * day, Median: 20 * day},
+				)
 				if err != nil || done.Results[0].Err != nil {
 					t.Fatal(err, done)
 				}
-				w.EndImport()
+				w.Importer().EndImport()
 				if got := w.Info().Birthtime; got != test.told[i] {
 					t.Errorf("import %d: born %d, want %d", i, got, test.told[i])
 				}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -68,7 +70,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		for _, b := range recordedChain().blocks[:5] {
-			w.ConnectBlock(b, 1)
+			w.Txs().ConnectBlock(b, 1)
 		}
 		askAll(w)
 		if err := w.Verify(); err != nil {
@@ -79,33 +81,35 @@ func FuzzOpen(f *testing.F) {
 
 // askAll asks a wallet everything that can be asked.
 func askAll(w *wallet.Wallet) {
-	_, _ = w.ListDescriptors(false)
-	_, _ = w.ListDescriptors(true)
-	_, _ = w.HDKeys(false, true)
+	_, _ = w.Keys().ListDescriptors(false)
+	_, _ = w.Keys().ListDescriptors(true)
+	_, _ = w.Keys().HDKeys(false, true)
 	w.Info()
-	w.Labels("")
-	_, _ = w.AddressesByLabel("")
-	for _, pkScript := range w.Scripts() {
-		w.AddressInfo(pkScript)
-		_, _, _ = w.SigningDescriptor(pkScript)
+	w.Book().Labels("")
+	_, _ = w.Book().AddressesByLabel("")
+	for _, pkScript := range w.Keys().Scripts() {
+		w.Keys().AddressInfo(pkScript)
+		_, _, _ = w.Keys().SigningDescriptor(pkScript)
 	}
-	w.Balances(messages.GetBalances{AvoidReuse: true})
+	w.Reports().Balances(messages.GetBalances{AvoidReuse: true})
 	for _, byLabel := range []bool{false, true} {
-		w.ListReceived(messages.ListReceived{MinConf: -1, IncludeEmpty: true, IncludeImmature: true, ByLabel: byLabel})
+		w.Reports().ListReceived(messages.ListReceived{
+			MinConf: -1, IncludeEmpty: true, IncludeImmature: true, ByLabel: byLabel,
+		})
 	}
-	for _, e := range w.ListTransactions(messages.ListTransactions{Count: 100}) {
-		_, _ = w.Transaction(&e.Tx.TxID)
+	for _, e := range w.Reports().ListTransactions(messages.ListTransactions{Count: 100}) {
+		_, _ = w.Reports().Transaction(&e.Tx.TxID)
 	}
-	w.ListUnspent(messages.ListUnspent{MaxConf: 1000, IncludeUnsafe: true, IncludeImmature: true})
-	w.SinceBlock(messages.ListSinceBlock{IncludeChange: true}, wallet.Since{LastBlock: chainhash.Hash{}})
+	w.Reports().ListUnspent(messages.ListUnspent{MaxConf: 1000, IncludeUnsafe: true, IncludeImmature: true})
+	w.Reports().SinceBlock(messages.ListSinceBlock{IncludeChange: true}, txs.Since{LastBlock: chainhash.Hash{}})
 	for _, kind := range []string{"", "legacy", "p2sh-segwit", "bech32", "bech32m", "x"} {
-		_, _ = w.NewAddress(messages.NewAddress{Type: kind, HasType: kind != ""})
-		_, _ = w.NewAddress(messages.NewAddress{Type: kind, HasType: true, Change: true})
-		_, _ = w.CreateDescriptor(messages.CreateWalletDescriptor{Type: kind}, 1)
+		_, _ = w.Pool().NewAddress(messages.NewAddress{Type: kind, HasType: kind != ""})
+		_, _ = w.Pool().NewAddress(messages.NewAddress{Type: kind, HasType: true, Change: true})
+		_, _ = w.Importer().CreateDescriptor(messages.CreateWalletDescriptor{Type: kind}, 1)
 	}
-	_ = w.RefillKeyPool(5)
-	w.Unconfirmed()
-	w.LockedCoins()
+	_ = w.Pool().Refill(5)
+	w.Txs().Unconfirmed()
+	w.Txs().Locks().List()
 	w.TakeChanges()
 }
 
@@ -140,11 +144,11 @@ func FuzzImport(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := w.Import([]messages.ImportItem{item, item}, wallet.ImportTimes{Tip: 10, Median: 9})
+			done, err := w.Importer().Import([]messages.ImportItem{item, item}, keys.ImportTimes{Tip: 10, Median: 9})
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := w.ListDescriptors(false)
+			list, err := w.Keys().ListDescriptors(false)
 			if err != nil || done.Rescan && len(list) == 0 {
 				t.Errorf("%v after import of %q: %v", list, text, err)
 			}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -60,7 +62,7 @@ func TestLife(t *testing.T) {
 }
 
 // take appends a block that is known from another chain.
-func (c *testChain) take(b *wallet.Block, median int64) {
+func (c *testChain) take(b *txs.Block, median int64) {
 	c.blocks = append(c.blocks, b)
 	c.places[b.Hash] = b.Height
 	c.filters = append(c.filters, c.filter(b))
@@ -96,7 +98,7 @@ func (l *liver) create(t *testing.T, args arguments) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.SetTip(l.chain.tip())
+	w.Txs().SetTip(l.chain.tip())
 	l.players[name] = &player{wallet: w, chain: l.chain, params: p.Params}
 }
 
@@ -110,13 +112,13 @@ func (l *liver) reorganise(t *testing.T) {
 		l.chain.blocks, l.chain.filters = l.chain.blocks[:last], l.chain.filters[:last]
 		l.chain.median = l.chain.median[:last]
 		for _, p := range l.players {
-			p.wallet.DisconnectBlock(gone, l.chain.tip(), 1_800_000_000)
+			p.wallet.Txs().DisconnectBlock(gone, l.chain.tip(), 1_800_000_000)
 		}
 	}
 	for _, block := range readBlocks("testdata/branch.blk.gz") {
 		l.chain.add(block)
 		for _, p := range l.players {
-			p.wallet.ConnectBlock(l.chain.blocks[len(l.chain.blocks)-1], 1_800_000_000)
+			p.wallet.Txs().ConnectBlock(l.chain.blocks[len(l.chain.blocks)-1], 1_800_000_000)
 		}
 	}
 }
@@ -171,13 +173,13 @@ func (p *player) importDescriptors(args arguments) (any, error) {
 		requests[i] = items[i].request()
 	}
 	tip := len(p.chain.blocks) - 1
-	times := wallet.ImportTimes{Tip: p.chain.blocks[tip].Time, Median: p.chain.median[tip]}
-	done, err := p.wallet.Import(requests, times)
+	times := keys.ImportTimes{Tip: p.chain.blocks[tip].Time, Median: p.chain.median[tip]}
+	done, err := p.wallet.Importer().Import(requests, times)
 	if err != nil {
 		return nil, err
 	}
 	if done.Rescan {
-		start := slices.IndexFunc(p.chain.blocks, func(b *wallet.Block) bool { return b.MaxTime >= done.From-2*60*60 })
+		start := slices.IndexFunc(p.chain.blocks, func(b *txs.Block) bool { return b.MaxTime >= done.From-2*60*60 })
 		scan(p.wallet, p.chain, int32(start))
 	}
 	shown := make([]object, len(done.Results))
@@ -197,7 +199,7 @@ func (p *player) unspent(args arguments) (any, error) {
 	r := messages.ListUnspent{MinConf: 1, MaxConf: 9999999, IncludeUnsafe: true}
 	args.get("minconf", &r.MinConf)
 	shown := []object{}
-	for _, u := range p.wallet.ListUnspent(r) {
+	for _, u := range p.wallet.Reports().ListUnspent(r) {
 		o := object{
 			"txid": u.TxID.String(), "vout": u.Index, "amount": amount(u.Amount), "confirmations": u.Confirmations,
 			"scriptPubKey": hexOf(u.Script), "spendable": u.Spendable, "solvable": u.Solvable, "safe": u.Safe,

@@ -7,7 +7,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -76,7 +76,7 @@ func (o *oracle) learn() {
 	}
 	o.depths = make(map[chainhash.Hash]int32)
 	o.places = make(map[chainhash.Hash]int32)
-	o.spends = make(map[wire.OutPoint]*wallet.Block)
+	o.spends = make(map[wire.OutPoint]*txs.Block)
 	for _, b := range o.chain {
 		for _, t := range b.Txs {
 			o.places[t.TxHash()] = b.Height
@@ -141,7 +141,7 @@ func (o *oracle) checkRanges() {
 			want += len(scripts)
 		}
 	}
-	if got := len(o.wallet.Scripts()); got != want {
+	if got := len(o.wallet.Keys().Scripts()); got != want {
 		o.t.Errorf("%d scripts, want %d", got, want)
 	}
 }
@@ -151,7 +151,7 @@ func (o *oracle) checkHistory() {
 		o.t.Errorf("%d transactions, want %d", got, len(o.known))
 	}
 	for id, t := range o.known {
-		details, err := o.wallet.Transaction(&id)
+		details, err := o.wallet.Reports().Transaction(&id)
 		if err != nil {
 			o.t.Errorf("%v: %v", id, err)
 			continue
@@ -197,8 +197,8 @@ func (o *oracle) checkCoins() {
 				want.Trusted += btcutil.Amount(out.Value)
 			}
 		})
-		want.Last = o.wallet.Tip()
-		if got := o.wallet.Balances(messages.GetBalances{MinConf: minConf}); got != want {
+		want.Last = o.wallet.Txs().Tip()
+		if got := o.wallet.Reports().Balances(messages.GetBalances{MinConf: minConf}); got != want {
 			o.t.Errorf("balances at %d: got %+v, want %+v", minConf, got, want)
 		}
 	}
@@ -217,7 +217,7 @@ func (o *oracle) checkReceived() {
 		}
 		for pkScript := range o.own {
 			r := messages.GetReceived{Script: []byte(pkScript), MinConf: minConf}
-			if got, err := o.wallet.Received(r); err != nil || got != want[pkScript] {
+			if got, err := o.wallet.Reports().Received(r); err != nil || got != want[pkScript] {
 				o.t.Errorf("received by %x at %d: got %v, %v, want %v", pkScript, minConf, got, err, want[pkScript])
 			}
 		}

@@ -12,7 +12,10 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -58,7 +61,7 @@ var oracleScripts = func() [][][][]byte {
 
 func oracleParams() wallet.Params {
 	return wallet.Params{
-		Name: "oracle", CoinType: 1, Maturity: oracleMaturity, KeyPool: oraclePool,
+		Name: "oracle", CoinType: 1, Maturity: oracleMaturity, KeyPool: oraclePool, Kinds: dialect.BitcoinWallet(),
 		Network: &descriptor.Network{
 			PubKeyHashID: 111, ScriptHashID: 196, PrivateKeyID: 239, Bech32HRP: "bcrt",
 			HDPublicKeyID: [4]byte{0x04, 0x35, 0x87, 0xcf}, HDPrivateKeyID: [4]byte{0x04, 0x35, 0x83, 0x94},
@@ -106,7 +109,7 @@ type oracle struct {
 	wallet *wallet.Wallet
 
 	sources []*modelSource
-	chain   []*wallet.Block
+	chain   []*txs.Block
 	known   map[chainhash.Hash]*wire.MsgTx // what the wallet must know
 	spare   []wire.OutPoint                // outputs that may be spent again
 	scripts map[wire.OutPoint][]byte
@@ -116,8 +119,8 @@ type oracle struct {
 	// What was worked out since the chain changed last.
 	own    map[string]bool
 	depths map[chainhash.Hash]int32
-	places map[chainhash.Hash]int32        // heights of transactions in the chain
-	spends map[wire.OutPoint]*wallet.Block // lowest block that spends an output
+	places map[chainhash.Hash]int32     // heights of transactions in the chain
+	spends map[wire.OutPoint]*txs.Block // lowest block that spends an output
 }
 
 func newOracle(t *testing.T, seed uint64) *oracle {
@@ -154,7 +157,7 @@ func (o *oracle) importSome() {
 		}
 		items, o.sources = append(items, item), append(o.sources, s)
 	}
-	done, err := o.wallet.Import(items, wallet.ImportTimes{})
+	done, err := o.wallet.Importer().Import(items, keys.ImportTimes{})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -176,10 +179,10 @@ func (o *oracle) step() {
 	for range 1 + o.random.IntN(3) {
 		o.connect(o.transactions())
 	}
-	for seen := -1; seen < len(o.wallet.Scripts()); {
-		seen = len(o.wallet.Scripts())
+	for seen := -1; seen < len(o.wallet.Keys().Scripts()); {
+		seen = len(o.wallet.Keys().Scripts())
 		for _, b := range o.chain {
-			o.wallet.ScanBlock(b, 1)
+			o.wallet.Txs().ScanBlock(b, 1)
 		}
 	}
 	o.model()
@@ -192,18 +195,18 @@ func (o *oracle) disconnect() {
 	}
 	gone := o.chain[last]
 	o.chain = o.chain[:last]
-	o.wallet.DisconnectBlock(gone, messages.Tip{Hash: o.chain[last-1].Hash, Height: int32(last - 1)}, 1)
+	o.wallet.Txs().DisconnectBlock(gone, messages.Tip{Hash: o.chain[last-1].Hash, Height: int32(last - 1)}, 1)
 	o.pending = append(o.pending, gone.Txs[1:]...)
 	o.spare = slices.DeleteFunc(o.spare, func(at wire.OutPoint) bool { return !o.inChain(at.Hash) })
 }
 
 func (o *oracle) inChain(id chainhash.Hash) bool {
-	return slices.ContainsFunc(o.chain, func(b *wallet.Block) bool {
+	return slices.ContainsFunc(o.chain, func(b *txs.Block) bool {
 		return slices.ContainsFunc(b.Txs, func(t *wire.MsgTx) bool { return t.TxHash() == id })
 	})
 }
 
-func (o *oracle) connect(txs []*wire.MsgTx) {
+func (o *oracle) connect(spending []*wire.MsgTx) {
 	o.count++
 	coinbase := wire.NewMsgTx(2)
 	coinbase.AddTxIn(&wire.TxIn{
@@ -211,10 +214,10 @@ func (o *oracle) connect(txs []*wire.MsgTx) {
 	})
 	o.pay(coinbase)
 	height := int32(len(o.chain))
-	b := &wallet.Block{Txs: append([]*wire.MsgTx{coinbase}, txs...)}
-	b.BlockRef = wallet.BlockRef{Hash: coinbase.TxHash(), Height: height, Time: int64(o.count), MaxTime: int64(o.count)}
+	b := &txs.Block{Txs: append([]*wire.MsgTx{coinbase}, spending...)}
+	b.BlockRef = txs.BlockRef{Hash: coinbase.TxHash(), Height: height, Time: int64(o.count), MaxTime: int64(o.count)}
 	o.chain = append(o.chain, b)
-	o.wallet.ConnectBlock(b, int64(o.count))
+	o.wallet.Txs().ConnectBlock(b, int64(o.count))
 }
 
 // transactions makes those of a block: new ones, and some that were in blocks

@@ -67,11 +67,11 @@ func TestCreateP2MR(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 			again := reopen(t, records, p2mrParams(t, false))
-			got, _ := again.ListDescriptors(false)
-			if was, _ := w.ListDescriptors(false); !reflect.DeepEqual(got, was) {
+			got, _ := again.Keys().ListDescriptors(false)
+			if was, _ := w.Keys().ListDescriptors(false); !reflect.DeepEqual(got, was) {
 				t.Errorf("after opening again: got %v, want %v", got, was)
 			}
-			if got, was := again.ExportPubKeys(), w.ExportPubKeys(); len(got) != len(was) {
+			if got, was := again.PubKeys().Export(), w.PubKeys().Export(); len(got) != len(was) {
 				t.Errorf("after opening again: %d public keys, were %d", len(got), len(was))
 			}
 		})
@@ -82,25 +82,27 @@ func TestCreateP2MR(t *testing.T) {
 func TestReserveSignatures(t *testing.T) {
 	w := createP2MR(t, wallet.CreateParams{Seed: secretOf(1)})
 	fileRecords(w)
-	keys := w.ExportPubKeys()
+	keys := w.PubKeys().Export()
 	one, two := slhdsa.PublicKey(keys[0].Key), slhdsa.PublicKey(keys[1].Key)
-	uses, reserved, err := w.ReserveSignatures(map[slhdsa.PublicKey]uint32{one: slhdsa.MaxSignatures - 1, two: 1})
+	uses, reserved, err := w.Vault().ReserveSignatures(map[slhdsa.PublicKey]uint32{
+		one: slhdsa.MaxSignatures - 1, two: 1,
+	})
 	if err != nil || reserved == nil || len(uses) != 2 {
 		t.Fatalf("%v, %+v", err, uses)
 	}
 	if got := len(w.TakeChanges()); got != 2 {
 		t.Errorf("%d records", got)
 	}
-	_, reserved, err = w.ReserveSignatures(map[slhdsa.PublicKey]uint32{one: 2, two: 1})
+	_, reserved, err = w.Vault().ReserveSignatures(map[slhdsa.PublicKey]uint32{one: 2, two: 1})
 	if !errors.Is(err, slhdsa.ErrLimit) || reserved != nil {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	if got := len(w.TakeChanges()); got != 0 {
 		t.Errorf("%d records although nothing was reserved", got)
 	}
-	uses, _, err = w.ReserveSignatures(map[slhdsa.PublicKey]uint32{one: 1})
-	if err != nil || uses[0].Made != slhdsa.MaxSignatures || w.CanSign(one) || !w.CanSign(two) {
-		t.Errorf("%v, %+v, can sign: %v", err, uses, w.CanSign(one))
+	uses, _, err = w.Vault().ReserveSignatures(map[slhdsa.PublicKey]uint32{one: 1})
+	if err != nil || uses[0].Made != slhdsa.MaxSignatures || w.Vault().CanSign(one) || !w.Vault().CanSign(two) {
+		t.Errorf("%v, %+v, can sign: %v", err, uses, w.Vault().CanSign(one))
 	}
 }
 
@@ -110,7 +112,7 @@ func TestPubKeyPools(t *testing.T) {
 	from := createP2MR(t, wallet.CreateParams{Seed: secretOf(1)})
 	to := createP2MR(t, wallet.CreateParams{DisablePrivateKeys: true})
 	var items messages.ImportPubKeys
-	for _, key := range from.ExportPubKeys() {
+	for _, key := range from.PubKeys().Export() {
 		if key.Account == nil || key.Index == nil || key.Change == nil {
 			t.Fatalf("a key without a place: %+v", key)
 		}
@@ -118,27 +120,27 @@ func TestPubKeyPools(t *testing.T) {
 			messages.PubKeyItem{Key: key.Key, Internal: *key.Change, Account: *key.Account, Index: key.Index})
 	}
 	for range 2 { // the second time it changes nothing
-		if _, err := to.ImportPubKeys(items, 1); err != nil {
+		if _, err := to.PubKeys().Import(items, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	records := fileRecords(to)
 	again := reopen(t, records, p2mrParams(t, false))
 	for range 2 {
-		want, err := from.NewAddress(messages.NewAddress{})
+		want, err := from.Pool().NewAddress(messages.NewAddress{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, w := range map[string]*wallet.Wallet{"first": to, "opened again": again} {
-			if got, err := w.NextPubKey(messages.NextPubKey{}); err != nil || got.Address != want {
+			if got, err := w.PubKeys().Next(messages.NextPubKey{}); err != nil || got.Address != want {
 				t.Errorf("%s: got %v (%v), want %s", name, got.Address, err, want)
 			}
 		}
 	}
-	if _, err := to.NextPubKey(messages.NextPubKey{}); err == nil {
+	if _, err := to.PubKeys().Next(messages.NextPubKey{}); err == nil {
 		t.Error("there is a third key")
 	}
-	if pools := to.PubKeyPools(); len(pools) != 2 || pools[0].Remaining != 0 || pools[1].Remaining != 2 {
+	if pools := to.PubKeys().Pools(); len(pools) != 2 || pools[0].Remaining != 0 || pools[1].Remaining != 2 {
 		t.Errorf("pools %+v", pools)
 	}
 }
@@ -177,15 +179,15 @@ func TestEncryptP2MR(t *testing.T) {
 	if got := count(records); got["walletdescriptorpqckey"] != 0 || got["walletdescriptorpqc_ckey"] != 4 {
 		t.Errorf("records %v", got)
 	}
-	public := slhdsa.PublicKey(w.ExportPubKeys()[0].Key)
-	w.Lock()
-	if w.PQCSecret(public) != nil {
+	public := slhdsa.PublicKey(w.PubKeys().Export()[0].Key)
+	w.Vault().Lock()
+	if w.Vault().PQCSecret(public) != nil {
 		t.Error("a locked wallet has private keys")
 	}
 	if err := w.Unlock(secretOf(7)); err != nil {
 		t.Fatal(err)
 	}
-	if key := w.PQCSecret(public); key == nil || key.Public() != public {
+	if key := w.Vault().PQCSecret(public); key == nil || key.Public() != public {
 		t.Error("an unlocked wallet has no private key")
 	}
 }
@@ -218,13 +220,13 @@ func FuzzOpenP2MR(f *testing.F) {
 			return
 		}
 		askAll(w)
-		w.ExportPubKeys()
-		w.PubKeyPools()
-		w.Validation()
-		w.UncheckedKeys(1)
-		w.KeyJobs(1)
-		w.FillDeferred()
-		_, _ = w.NextPubKey(messages.NextPubKey{})
+		w.PubKeys().Export()
+		w.PubKeys().Pools()
+		w.Vault().Validation()
+		w.Vault().UncheckedKeys(1)
+		w.Pool().Jobs(1)
+		w.Pool().FillDeferred()
+		_, _ = w.PubKeys().Next(messages.NextPubKey{})
 		if err := w.Verify(); err != nil {
 			t.Error(err)
 		}
@@ -238,7 +240,7 @@ func TestUnrestrictedP2MR(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := w.ListDescriptors(false)
+	list, err := w.Keys().ListDescriptors(false)
 	if err != nil || len(list) != 10 {
 		t.Errorf("%d descriptors, %v", len(list), err)
 	}

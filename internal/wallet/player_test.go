@@ -90,7 +90,7 @@ func (p *player) call(c recordedCase) (any, error) {
 	case "listlabels":
 		var purpose string
 		argumentsOf(c.Params, "purpose").get("purpose", &purpose)
-		return w.Labels(purpose), nil
+		return w.Book().Labels(purpose), nil
 	case "getaddressinfo":
 		return p.addressInfo(argumentsOf(c.Params, "address"))
 	case "getnewaddress":
@@ -98,11 +98,11 @@ func (p *player) call(c recordedCase) (any, error) {
 		args := argumentsOf(c.Params, "label", "address_type")
 		args.get("label", &r.Label)
 		r.HasType = args.get("address_type", &r.Type)
-		return w.NewAddress(r)
+		return w.Pool().NewAddress(r)
 	case "getrawchangeaddress":
 		r := messages.NewAddress{Change: true}
 		r.HasType = argumentsOf(c.Params, "address_type").get("address_type", &r.Type)
-		return w.NewAddress(r)
+		return w.Pool().NewAddress(r)
 	case "setlabel":
 		return nil, p.setLabel(argumentsOf(c.Params, "address", "label"))
 	case "getreceivedbyaddress":
@@ -117,7 +117,7 @@ func (p *player) call(c recordedCase) (any, error) {
 	case "walletpassphrase":
 		return nil, p.unlock(argumentsOf(c.Params, "passphrase", "timeout"))
 	case "walletlock":
-		w.Lock()
+		w.Vault().Lock()
 		return nil, nil
 	}
 	return nil, errSkip
@@ -144,7 +144,7 @@ func (p *player) receivedBy(args arguments) (any, error) {
 	if r.Script, err = descriptor.ScriptOfAddress(address, p.params.Network); err != nil {
 		return nil, errSkip
 	}
-	sum, err := p.wallet.Received(r)
+	sum, err := p.wallet.Reports().Received(r)
 	return amount(sum), err
 }
 
@@ -152,7 +152,7 @@ func (p *player) unlock(args arguments) error {
 	var text string
 	args.get("passphrase", &text)
 	passphrase := walletfile.NewSecret([]byte(text))
-	for _, record := range p.wallet.MasterKeys() {
+	for _, record := range p.wallet.Vault().MasterKeys() {
 		master, err := record.Unlock(context.Background(), passphrase)
 		if err == nil && p.wallet.Unlock(master) == nil {
 			return nil
@@ -182,7 +182,7 @@ func hashes(list []chainhash.Hash) []string {
 func (p *player) listDescriptors(args arguments) (any, error) {
 	var private bool
 	args.get("private", &private)
-	list, err := p.wallet.ListDescriptors(private)
+	list, err := p.wallet.Keys().ListDescriptors(private)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (p *player) hdKeys(args arguments) (any, error) {
 	var activeOnly, private bool
 	inner.get("active_only", &activeOnly)
 	inner.get("private", &private)
-	list, err := p.wallet.HDKeys(activeOnly, private)
+	list, err := p.wallet.Keys().HDKeys(activeOnly, private)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (p *player) received(args arguments, byLabel bool) (any, error) {
 			return nil, errSkip
 		}
 	}
-	list := p.wallet.ListReceived(r)
+	list := p.wallet.Reports().ListReceived(r)
 	shown := make([]object, len(list))
 	for i, e := range list {
 		shown[i] = object{"amount": amount(e.Amount), "confirmations": e.Confirmations, "label": e.Label}
@@ -250,7 +250,7 @@ func (p *player) received(args arguments, byLabel bool) (any, error) {
 }
 
 func (p *player) lastBlock() object {
-	tip := p.wallet.Tip()
+	tip := p.wallet.Txs().Tip()
 	return object{"hash": tip.Hash.String(), "height": tip.Height}
 }
 
@@ -269,7 +269,7 @@ func (p *player) info() any {
 }
 
 func (p *player) balances() any {
-	b := p.wallet.Balances(messages.GetBalances{AvoidReuse: true})
+	b := p.wallet.Reports().Balances(messages.GetBalances{AvoidReuse: true})
 	mine := object{
 		"trusted": amount(b.Trusted), "untrusted_pending": amount(b.Pending), "immature": amount(b.Immature),
 	}
@@ -287,7 +287,7 @@ func (p *player) transactions(args arguments) (any, error) {
 	}
 	args.get("count", &r.Count)
 	args.get("skip", &r.Skip)
-	list := p.wallet.ListTransactions(r)
+	list := p.wallet.Reports().ListTransactions(r)
 	shown := make([]object, len(list))
 	for i, e := range list {
 		shown[i] = entryObject(&e)
@@ -342,7 +342,7 @@ func (p *player) addressInfo(args arguments) (any, error) {
 	if err != nil {
 		return nil, errSkip
 	}
-	info := p.wallet.AddressInfo(pkScript)
+	info := p.wallet.Keys().AddressInfo(pkScript)
 	o := object{
 		"address": address, "scriptPubKey": hexOf(pkScript), "ismine": info.IsMine,
 		"solvable": info.Solvable, "iswatchonly": false, "ischange": info.IsChange, "labels": info.Labels,

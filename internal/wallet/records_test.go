@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -87,7 +89,7 @@ func TestRecordsOfImports(t *testing.T) {
 			for _, d := range content.Descriptors {
 				items = append(items, importOf(t, content, d, p.Network))
 			}
-			done, err := w.Import(items, wallet.ImportTimes{})
+			done, err := w.Importer().Import(items, keys.ImportTimes{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +143,7 @@ func TestReopen(t *testing.T) {
 			w := testOpen(t, r.records(name), p, recordedChain())
 			attach(w, recordedChain(), false)
 			again := testOpen(t, apply(r.records(name), w.TakeChanges()), p, recordedChain())
-			again.SetTip(recordedChain().tip())
+			again.Txs().SetTip(recordedChain().tip())
 			compareWallets(t, again, w)
 			if changes := again.TakeChanges(); len(changes) > 0 {
 				t.Errorf("%d changes after opening again, the first of %q", len(changes), changes[0].Key)
@@ -151,7 +153,7 @@ func TestReopen(t *testing.T) {
 }
 
 // apply puts changes into records.
-func apply(records []walletfile.Record, changes []wallet.Change) []walletfile.Record {
+func apply(records []walletfile.Record, changes []records.Change) []walletfile.Record {
 	records = slices.Clone(records)
 	for _, change := range changes {
 		records = slices.DeleteFunc(records, func(r walletfile.Record) bool { return bytes.Equal(r.Key, change.Key) })
@@ -167,17 +169,23 @@ func compareWallets(t *testing.T, got, want *wallet.Wallet) {
 	t.Helper()
 	for name, ask := range map[string]func(w *wallet.Wallet) any{
 		"info":     func(w *wallet.Wallet) any { return w.Info() },
-		"balances": func(w *wallet.Wallet) any { return w.Balances(messages.GetBalances{AvoidReuse: true}) },
+		"balances": func(w *wallet.Wallet) any { return w.Reports().Balances(messages.GetBalances{AvoidReuse: true}) },
 		"descriptors": func(w *wallet.Wallet) any {
-			list, err := w.ListDescriptors(false)
+			list, err := w.Keys().ListDescriptors(false)
 			return []any{list, err}
 		},
 		"received": func(w *wallet.Wallet) any {
-			return w.ListReceived(messages.ListReceived{IncludeEmpty: true, IncludeImmature: true, MinConf: -9999})
+			return w.Reports().ListReceived(messages.ListReceived{
+				IncludeEmpty: true, IncludeImmature: true, MinConf: -9999,
+			})
 		},
-		"history": func(w *wallet.Wallet) any { return w.ListTransactions(messages.ListTransactions{Count: 9999}) },
+		"history": func(w *wallet.Wallet) any {
+			return w.Reports().ListTransactions(messages.ListTransactions{Count: 9999})
+		},
 		"unspent": func(w *wallet.Wallet) any {
-			return w.ListUnspent(messages.ListUnspent{MaxConf: 9999, IncludeUnsafe: true, IncludeImmature: true})
+			return w.Reports().ListUnspent(messages.ListUnspent{
+				MaxConf: 9999, IncludeUnsafe: true, IncludeImmature: true,
+			})
 		},
 	} {
 		compare(t, name, decode(t, asJSON(t, ask(got))), decode(t, asJSON(t, ask(want))))

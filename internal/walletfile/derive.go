@@ -90,7 +90,7 @@ func (d *Descriptor) p2mrKey(key keyExpression, index uint32) (public [pqcPublic
 	if key.last == noWildcard {
 		index = 0
 	}
-	for _, cached := range d.P2MR {
+	for _, cached := range d.SlowKeys {
 		if cached.Expression == key.number && cached.Index == index {
 			return cached.Public, true
 		}
@@ -106,7 +106,7 @@ func (d *Descriptor) p2mrIn(key keyExpression) bool {
 		return ok
 	}
 	seen := make(map[uint32]bool)
-	for _, cached := range d.P2MR {
+	for _, cached := range d.SlowKeys {
 		inRange := int64(cached.Index) >= int64(d.RangeStart) && int64(cached.Index) < int64(d.RangeEnd)
 		if cached.Expression == key.number && inRange {
 			seen[cached.Index] = true

@@ -215,7 +215,7 @@ func (l *loader) loadTxs() {
 		last = t
 		if t.Tx.TxHash() != t.ID {
 			l.found(NeedRescan, fmt.Errorf("transaction filed as %v is another", t.ID))
-			l.wallet.Misfiled++
+			l.wallet.WrongIDs++
 			return
 		}
 		if t.State.Kind() == Inactive && isCoinbase(t.Tx) {

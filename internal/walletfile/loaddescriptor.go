@@ -115,7 +115,7 @@ func (d *Descriptor) add(r Record) error {
 	case PQCCryptedKey:
 		d.PQCCryptedKeys = append(d.PQCCryptedKeys, e)
 	case P2MRCache:
-		d.P2MR = append(d.P2MR, e)
+		d.SlowKeys = append(d.SlowKeys, e)
 	}
 	return nil
 }

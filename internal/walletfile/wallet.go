@@ -17,7 +17,7 @@ type Wallet struct {
 
 	Addresses map[string]*Address // by their texts, which need not be addresses
 	Txs       []*Tx               // by ascending bytes of their ids
-	Misfiled  int                 // transactions left out, because they stand under other ids
+	WrongIDs  int                 // transactions left out, because they stand under other ids
 	Locked    []wire.OutPoint
 
 	MasterKeys map[uint32]MasterKey
@@ -55,7 +55,7 @@ type Descriptor struct {
 	// The post-quantum keys of qbit.
 	PQCKeys        []PQCKey
 	PQCCryptedKeys []PQCCryptedKey
-	P2MR           []P2MRCache
+	SlowKeys       []P2MRCache
 }
 
 // HasPrivateKeys reports whether the file holds private keys of the descriptor,

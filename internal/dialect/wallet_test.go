@@ -1,0 +1,76 @@
+package dialect_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
+)
+
+func TestWallet(t *testing.T) {
+	const all = "legacy p2sh-segwit bech32 bech32m"
+	for name, test := range map[string]struct {
+		dialect, chain     string
+		choices            dialect.Choices
+		types, unavailable string
+		byDefault          descriptor.OutputType
+		slow, onlySlow     bool
+	}{
+		"Bitcoin": {"", "main", dialect.Choices{}, all, "", descriptor.Bech32, false, false},
+		"qbit":    {"qbit", "main", dialect.Choices{}, "p2mr", all, descriptor.MerkleRoot, true, true},
+		"qbit, any coins": {
+			"qbit", "regtest", dialect.Choices{AnyOutput: true}, all + " p2mr", "", descriptor.Bech32, true, false,
+		},
+	} {
+		n, err := dialect.Named(test.dialect, test.chain, test.choices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := n.Wallet()
+		var types, unavailable []string
+		for _, at := range w.Types {
+			types = append(types, at.Kind.String())
+			if !w.Has(at.Kind) || w.Form(at.Kind) != at.Form {
+				t.Errorf("%s: %v has the form %q", name, at.Kind, w.Form(at.Kind))
+			}
+			checkForm(t, n.Descriptors(), at)
+		}
+		for _, kind := range w.Unavailable {
+			unavailable = append(unavailable, kind.String())
+			if named, ok := w.Named(kind.String()); !ok || named != kind || w.Has(kind) || w.Form(kind) != "" {
+				t.Errorf("%s: %v is unavailable, and named %v, %v", name, kind, named, ok)
+			}
+		}
+		if got := strings.Join(types, " "); got != test.types {
+			t.Errorf("%s: types %s, want %s", name, got, test.types)
+		}
+		if got := strings.Join(unavailable, " "); got != test.unavailable {
+			t.Errorf("%s: unavailable %q, want %q", name, got, test.unavailable)
+		}
+		if w.Default != test.byDefault || w.SlowKeys != test.slow || w.OnlySlowKeys != test.onlySlow {
+			t.Errorf("%s: default %v, slow keys %v, only such %v", name, w.Default, w.SlowKeys, w.OnlySlowKeys)
+		}
+		if _, ok := w.Named("p2mr"); ok != test.slow {
+			t.Errorf("%s: p2mr is a name: %v", name, ok)
+		}
+		if kind, ok := w.Named("unknown"); ok || kind != descriptor.Unknown {
+			t.Errorf("%s: unknown is a name of %v", name, kind)
+		}
+	}
+}
+
+// checkForm checks that a standard form is a descriptor with addresses of its type.
+func checkForm(t *testing.T, net *descriptor.Network, at dialect.AddressType) {
+	t.Helper()
+	key, _, ok := descriptor.Master(make([]byte, 32))
+	if !ok {
+		t.Fatal("no key")
+	}
+	text := fmt.Sprintf(at.Form, descriptor.EncodeXPub(key, net), 1, 0)
+	branches, err := descriptor.Parse(text, net, descriptor.Options{})
+	if err != nil || branches[0].OutputType() != at.Kind || !branches[0].IsRanged() {
+		t.Errorf("%s: %v, %v", text, branches, err)
+	}
+}

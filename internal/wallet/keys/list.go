@@ -1,0 +1,141 @@
+package keys
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/vault"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// ListDescriptors returns the descriptors in the order of their texts.
+//
+// Errors: [*messages.WalletError].
+func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error) {
+	if private {
+		if err := s.vault.NeedUnlocked(); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]messages.WalletDescriptor, 0, len(s.managers))
+	for _, m := range s.managers {
+		public, ok := m.normalized()
+		text := []byte(public)
+		if private {
+			text, ok = s.privateText(m)
+		}
+		if !ok {
+			clear(text)
+			for i := range list {
+				list[i].Desc.Wipe()
+			}
+			return nil, codes.Errorf(codes.Wallet, "Can't get descriptor string.")
+		}
+		d := messages.WalletDescriptor{
+			Desc: text, Timestamp: int64(m.record.CreationTime), Ranged: m.desc.IsRanged(),
+			NotExported: !private && s.hidden(m),
+		}
+		d.Active, d.Internal = s.isActive(m)
+		if d.Ranged {
+			d.First, d.Last, d.Next = m.record.RangeStart, m.record.RangeEnd-1, m.record.NextIndex
+		}
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b messages.WalletDescriptor) int { return bytes.Compare(a.Desc, b.Desc) })
+	return list, nil
+}
+
+// privateText returns the text with private keys. It is false if one is missing.
+func (s *Set) privateText(m *descriptorManager) ([]byte, bool) {
+	full, err := s.withPrivateKeys(m)
+	if err != nil {
+		return nil, false
+	}
+	defer full.Wipe()
+	return full.PrivateText()
+}
+
+// hdKey is an extended key with where it is used.
+type hdKey struct {
+	key    descriptor.XPub
+	inFile bool
+	secret *[32]byte
+	uses   map[messages.HDKeyUse]bool
+}
+
+// HDKeys returns the extended keys of the descriptors, or of the active ones
+// only, in the order of their public keys.
+//
+// Errors: [*messages.WalletError].
+func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
+	if private {
+		if err := s.vault.NeedUnlocked(); err != nil {
+			return nil, err
+		}
+	}
+	managers := s.managers
+	if activeOnly {
+		managers = s.activeManagers()
+	}
+	found := s.collectHDKeys(managers, private)
+	list := make([]messages.HDKey, 0, len(found))
+	for _, k := range found {
+		shown := messages.HDKey{XPub: descriptor.EncodeXPub(k.key, s.params.Network), HasPrivate: k.inFile}
+		if k.secret != nil {
+			shown.XPrv = descriptor.EncodeXPrv(k.key, k.secret, s.params.Network)
+			clear(k.secret[:])
+		} else if private {
+			return nil, codes.Errorf(codes.Misc, "map::at") // Core's words for a key that it does not have
+		}
+		shown.Descriptors = slices.SortedFunc(maps.Keys(k.uses), func(a, b messages.HDKeyUse) int {
+			return cmp.Compare(a.Desc, b.Desc)
+		})
+		list = append(list, shown)
+	}
+	return list, nil
+}
+
+// collectHDKeys gathers extended keys, each once, in their order.
+func (s *Set) collectHDKeys(managers []*descriptorManager, private bool) []*hdKey {
+	var found []*hdKey
+	for _, m := range managers {
+		text, _ := m.normalized()
+		active, _ := s.isActive(m)
+		for _, key := range m.desc.ExtendedKeys() {
+			at, known := slices.BinarySearchFunc(found, key, func(k *hdKey, key descriptor.XPub) int {
+				return descriptor.CompareXPubs(k.key, key)
+			})
+			if !known {
+				found = slices.Insert(found, at, &hdKey{key: key, uses: make(map[messages.HDKeyUse]bool)})
+			}
+			k := found[at]
+			k.uses[messages.HDKeyUse{Desc: text, Active: active}] = true
+			id := vault.KeyIDOf(publicKeyOf(key))
+			k.inFile = k.inFile || s.vault.Has(m.id(), id)
+			if private && k.secret == nil {
+				k.secret = s.scalar(m, id)
+			}
+		}
+	}
+	return found
+}
+
+// scalar returns a private key as a number; nil where there is none.
+func (s *Set) scalar(m *descriptorManager, id vault.KeyID) *[32]byte {
+	secret := s.vault.Secret(m.id(), id)
+	defer secret.Zero()
+	if len(secret.Bytes()) != 32 {
+		return nil
+	}
+	scalar := [32]byte(secret.Bytes())
+	return &scalar
+}
+
+func publicKeyOf(key descriptor.XPub) []byte { return key[len(key)-33:] }
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,96 @@
+package keys
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
+
+// descriptorManager is a descriptor of the wallet with the state of its scripts:
+// how far they are derived and given out.
+type descriptorManager struct {
+	record  walletfile.DescriptorRecord
+	written []byte // value of the record in the file
+	desc    *descriptor.Descriptor
+	cache   *keyCache
+	normal  string // normalised text; empty until it is asked for
+
+	// wanted is where the range is to end when slow keys have been made; 0: where
+	// it does.
+	wanted int32
+
+	// settled is set from when it was active as an import ended: see
+	// [Set.SettleActive].
+	settled bool
+
+	// deferred is set while the key pool of a new wallet is filled up later.
+	deferred bool
+
+	// lastDerived counts derived indices from 0, wherever the range begins, as
+	// Core does: a range that begins higher is derived in part again.
+	lastDerived int32
+
+	// scripts are the first scripts of the derived indices.
+	scripts map[int32]*script
+}
+
+// newManager takes a descriptor without private keys.
+func newManager(d *descriptor.Descriptor, created uint64) *descriptorManager {
+	m := &descriptorManager{cache: &keyCache{}, lastDerived: -1, scripts: make(map[int32]*script)}
+	m.desc = d.WithCache(m.cache)
+	m.record = walletfile.DescriptorRecord{
+		ID: walletfile.DescriptorID(d), Text: d.String(), CreationTime: created,
+	}
+	return m
+}
+
+// loadedManager takes over a descriptor from the file.
+func loadedManager(d *walletfile.Descriptor) *descriptorManager {
+	m := newManager(d.Parsed, d.CreationTime)
+	m.record, m.written = d.DescriptorRecord, d.Value()
+	m.cache = cacheOf(d)
+	m.desc = d.Parsed.WithCache(m.cache)
+	return m
+}
+
+func (m *descriptorManager) id() chainhash.Hash { return m.record.ID }
+
+// slot returns the place that the descriptor can be active at. It is false
+// where its scripts are of no type of address, or of several.
+func (m *descriptorManager) slot(internal bool) (walletfile.Slot, bool) {
+	kind := m.desc.OutputType()
+	if kind == descriptor.Unknown {
+		return walletfile.Slot{}, false
+	}
+	return walletfile.Slot{Type: typeOf(kind), Internal: internal}, true
+}
+
+// slow reports whether keys that take milliseconds are derived from extended keys.
+func (m *descriptorManager) slow() bool { return m.desc.HasP2MRSource() }
+
+// poolSize is the number of addresses that are derived and not given out.
+func (m *descriptorManager) poolSize() int { return int(m.record.RangeEnd) - int(m.record.NextIndex) }
+
+// normalized returns the text that listdescriptors shows. It is false where
+// private keys are needed for it.
+func (m *descriptorManager) normalized() (string, bool) {
+	if m.normal == "" {
+		text, err := m.desc.NormalizedString()
+		if err != nil {
+			return "", false
+		}
+		m.normal = text
+	}
+	return m.normal, true
+}
+
+// derivable reports whether the slow keys of an index are in the cache.
+func (m *descriptorManager) derivable(index int32) bool {
+	for _, at := range m.desc.P2MRPlaces(uint32(index)) {
+		if _, ok := m.cache.slow[at]; !ok {
+			return false
+		}
+	}
+	return true
+}

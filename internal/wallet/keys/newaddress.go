@@ -1,0 +1,79 @@
+package keys
+
+import (
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// NewAddress gives out the next address of a type, for receiving or for change.
+//
+// Errors: [*messages.WalletError].
+func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
+	if !p.canGetAddresses(r.Change) {
+		return "", codes.Errorf(codes.Wallet, "Error: This wallet has no available keys")
+	}
+	if err := book.CheckLabel(r.Label); err != nil && !r.Change {
+		return "", err
+	}
+	kind := p.set.defaultFor(r.Change)
+	if r.HasType {
+		var err error
+		if kind, err = p.set.params.outputType(r.Type); err != nil {
+			return "", err
+		}
+	}
+	if !p.set.params.Kinds.Has(kindOf(kind)) {
+		return "", codes.Errorf(codes.Keypool, "Output type '%v' is not available on this chain", kindOf(kind))
+	}
+	m := p.set.active[walletfile.Slot{Type: kind, Internal: r.Change}]
+	if m == nil {
+		return "", codes.Errorf(codes.Keypool, "Error: No %v addresses available.", kindOf(kind))
+	}
+	pkScript, err := p.nextScript(m)
+	if err != nil {
+		return "", err
+	}
+	if !r.Change {
+		p.set.labels.SetLabel(pkScript, r.Label, book.PurposeReceive)
+	}
+	address, _ := descriptor.AddressOf(pkScript, p.set.params.Network)
+	return address, nil
+}
+
+func (p *Pool) canGetAddresses(internal bool) bool {
+	for slot, m := range p.set.active {
+		if slot.Internal == internal && p.givesAddresses(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// givesAddresses reports whether a descriptor can give new addresses, as far as
+// that can be told without unlocking it.
+func (p *Pool) givesAddresses(m *descriptorManager) bool {
+	return m.desc.IsSingleType() && m.desc.IsRanged() &&
+		(p.vault.HasKeys(m.id()) || m.record.NextIndex < m.record.RangeEnd)
+}
+
+// nextScript takes the next script of a descriptor.
+func (p *Pool) nextScript(m *descriptorManager) ([]byte, error) {
+	if !p.givesAddresses(m) {
+		return nil, codes.Errorf(codes.Keypool, "No addresses available")
+	}
+	if !m.slow() {
+		_ = p.topUp(m, 0) // a locked wallet has what was derived before
+	}
+	next := m.scripts[m.record.NextIndex]
+	if next == nil {
+		return nil, codes.Errorf(codes.Keypool, "Error: Keypool ran out, please call keypoolrefill first")
+	}
+	m.record.NextIndex++
+	p.noteFill(m)
+	p.set.write(m)
+	p.refillSoon(m)
+	return next.bytes, nil
+}

@@ -1,0 +1,122 @@
+package keys
+
+import (
+	"slices"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
+
+// script is an output script that is the wallet's.
+type script struct {
+	bytes  []byte
+	owners []owner // the first came first
+}
+
+// owner is a descriptor that has a script.
+type owner struct {
+	manager *descriptorManager
+	index   int32
+}
+
+// own makes a script the wallet's.
+func (s *Set) own(pkScript []byte, by owner) *script {
+	found := s.scripts[string(pkScript)]
+	if found == nil {
+		found = &script{bytes: slices.Clone(pkScript)}
+		s.scripts[string(found.bytes)] = found
+		s.ownScripts = append(s.ownScripts, found.bytes)
+		found.owners = append(found.owners, by)
+		s.listener.Owned(found.bytes)
+		return found
+	}
+	at := slices.IndexFunc(found.owners, func(o owner) bool { return o.manager == by.manager })
+	if at < 0 {
+		found.owners = append(found.owners, by)
+	} else {
+		found.owners[at].index = by.index
+	}
+	return found
+}
+
+// Scripts returns the scripts of the wallet in the order in which they came,
+// each once. The list only grows, so its length is its version: who has tested
+// blocks with the first n scripts need only test them with those from n on. A
+// list stays what it is when the wallet gets further scripts, and can be read by
+// any goroutine.
+func (s *Set) Scripts() [][]byte { return s.ownScripts[:len(s.ownScripts):len(s.ownScripts)] }
+
+// IsMine reports whether an output script is the wallet's.
+func (s *Set) IsMine(pkScript []byte) bool { return s.scripts[string(pkScript)] != nil }
+
+// Solve tells how to spend an own script; nil for others.
+func (s *Set) Solve(pkScript []byte) *descriptor.Solution {
+	own := s.scripts[string(pkScript)]
+	if own == nil {
+		return nil
+	}
+	by := own.owners[0]
+	solution, err := by.manager.desc.Solve(uint32(by.index), own.bytes)
+	if err != nil {
+		return nil
+	}
+	return solution
+}
+
+// Parents returns the texts of the descriptors that have a script, as far as they
+// are shown.
+func (s *Set) Parents(pkScript []byte) []string {
+	own := s.scripts[string(pkScript)]
+	if own == nil {
+		return []string{}
+	}
+	texts := make([]string, 0, len(own.owners))
+	for _, by := range own.owners {
+		if text, ok := s.shown(by.manager); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// noType comes after all types of addresses.
+var noType = merkleRoot + 1
+
+// OutputType returns the type of address of an own script: that by which coins are
+// listed.
+func (s *Set) OutputType(pkScript []byte) walletfile.OutputType {
+	switch book.DestinationOf(s.params.Network, pkScript).Kind() {
+	case book.PubKeyHash:
+		return walletfile.Legacy
+	case book.ScriptHash:
+		if own := s.scripts[string(pkScript)]; own != nil {
+			if slot, ok := own.owners[0].manager.slot(false); ok {
+				return slot.Type
+			}
+		}
+		return walletfile.P2SHSegwit // of combo()
+	case book.WitnessKeyHash, book.WitnessScriptHash:
+		return walletfile.Bech32
+	case book.Taproot:
+		return walletfile.Bech32m
+	case book.MerkleRoot:
+		return merkleRoot
+	}
+	return noType
+}
+
+// SigningDescriptor returns the descriptor of an own script, with the private
+// keys of a wallet that is unlocked, and the index of the script. It is false
+// for other scripts.
+func (s *Set) SigningDescriptor(pkScript []byte) (d *descriptor.Descriptor, index uint32, ok bool) {
+	own := s.scripts[string(pkScript)]
+	if own == nil {
+		return nil, 0, false
+	}
+	d, err := s.withPrivateKeys(own.owners[0].manager)
+	if err != nil {
+		return nil, 0, false
+	}
+	return d, uint32(own.owners[0].index), true
+}

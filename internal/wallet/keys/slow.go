@@ -1,0 +1,220 @@
+package keys
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Keys of P2MR take milliseconds each, and are made by others: a wallet says
+// which it wants with [Pool.Jobs], and is handed them with [Pool.Supply]. Meanwhile
+// the range of a descriptor ends where its keys do.
+
+// warmPool is how many addresses a new wallet has at once where all are P2MR, and
+// in what steps the others follow.
+const warmPool = 16
+
+// Jobs returns what keys the wallet wants and can have made: those of at most
+// limit indices. There are none while it is locked.
+func (p *Pool) Jobs(limit int) []*Job {
+	var jobs []*Job
+	for _, m := range p.set.managers {
+		first := m.lastDerived + 1
+		if m.wanted <= first || limit <= 0 || p.vault.Locked() || !p.vault.HasKeys(m.id()) {
+			continue
+		}
+		full, err := p.set.withPrivateKeys(m)
+		if err != nil || !full.HasAllPrivateKeys() {
+			continue
+		}
+		last := min(int64(m.wanted), int64(first)+int64(limit)) - 1
+		limit -= int(last-int64(first)) + 1
+		// Without a cache: the wallet's own may change meanwhile.
+		jobs = append(jobs, &Job{id: m.id(), desc: full.WithCache(nil), first: uint32(first), last: uint32(last)})
+	}
+	return jobs
+}
+
+// Wanting reports whether there are keys that [Pool.Jobs] would have made.
+func (p *Pool) Wanting() bool {
+	return !p.vault.Locked() && slices.ContainsFunc(p.set.managers, func(m *descriptorManager) bool {
+		return m.wanted > m.lastDerived+1 && p.vault.HasKeys(m.id())
+	})
+}
+
+// Supply takes keys that were made, and wipes them. They are stored with
+// their descriptor; keys of one that is still to come wait for it until
+// [Pool.Drop]. A wallet that has been locked meanwhile takes none.
+//
+// Errors: one for keys that are not those of the cache.
+func (p *Pool) Supply(b *Batch) error {
+	if b.scripts != nil {
+		p.pendingScripts[b.id] = b
+		return nil
+	}
+	m := p.set.byID[b.id]
+	if m == nil {
+		p.pendingKeys[b.id] = append(p.pendingKeys[b.id], b)
+		return nil
+	}
+	defer b.Zero()
+	if p.vault.Locked() {
+		return nil
+	}
+	if err := p.takeKeys(m, b); err != nil {
+		return err
+	}
+	return p.topUpSlow(m, m.wanted)
+}
+
+// Drop wipes keys that no descriptor has come for.
+func (p *Pool) Drop() {
+	for _, batches := range p.pendingKeys {
+		for _, b := range batches {
+			b.Zero()
+		}
+	}
+	clear(p.pendingKeys)
+	clear(p.pendingScripts)
+}
+
+// takeKeys stores keys with their descriptor.
+func (p *Pool) takeKeys(m *descriptorManager, b *Batch) error {
+	added, err := m.cache.merge(b.cache)
+	for _, e := range added {
+		p.log.Put(cacheRecord(m.id(), e))
+	}
+	if err != nil {
+		return err
+	}
+	for i := range b.keys {
+		key := &b.keys[i]
+		fresh, err := m.cache.mergeSlow(key.Expression, key.Index, key.Public)
+		if err != nil {
+			return err
+		}
+		p.vault.AddPQC(m.id(), key)
+		if fresh {
+			p.log.Put(walletfile.P2MRCache{
+				Descriptor: m.id(), Expression: uint32(key.Expression), Index: key.Index, Public: key.Public,
+			})
+		}
+	}
+	return nil
+}
+
+// topUpSlow derives scripts as far as there are keys, and notes that further ones
+// are wanted up to end.
+func (p *Pool) topUpSlow(m *descriptorManager, end int32) error {
+	for _, b := range p.pendingKeys[m.id()] {
+		err := p.takeKeys(m, b)
+		b.Zero()
+		if err != nil {
+			return err
+		}
+	}
+	delete(p.pendingKeys, m.id())
+	first := m.lastDerived + 1
+	have := first
+	for have < end && m.derivable(have) {
+		have++
+	}
+	if have > first {
+		if err := p.derive(m, first, have-1); err != nil {
+			return err
+		}
+		m.lastDerived = have - 1
+	}
+	m.record.RangeEnd = have
+	if m.desc.IsRanged() {
+		m.record.RangeStart = min(m.record.RangeStart, have)
+	}
+	if m.wanted = 0; have < end {
+		m.wanted = end
+	}
+	if int64(have) >= int64(m.record.NextIndex)+int64(p.set.params.KeyPool) {
+		m.deferred = false
+	}
+	p.noteFill(m)
+	p.set.write(m)
+	return nil
+}
+
+// noteFill notes, in the files of networks with such keys, whether the range is
+// still to be filled.
+func (p *Pool) noteFill(m *descriptorManager) {
+	if p.set.params.Kinds.SlowKeys {
+		pending := m.deferred
+		m.record.FillPending = &pending
+	}
+}
+
+// isDeferred reports whether the key pool of a descriptor from the file is to be
+// filled up later.
+func (p *Pool) isDeferred(m *descriptorManager) bool {
+	if pending := m.record.FillPending; pending != nil {
+		return *pending
+	}
+	short := int64(m.record.RangeEnd) < int64(m.record.NextIndex)+int64(p.set.params.KeyPool)
+	return m.slow() && m.desc.IsRanged() && short
+}
+
+// Deferring reports whether key pools are to be filled up later.
+func (p *Pool) Deferring() bool {
+	return slices.ContainsFunc(p.set.activeManagers(), func(m *descriptorManager) bool { return m.deferred })
+}
+
+// firstPool returns how many addresses a new descriptor has at once; 0 stands for
+// the whole pool. It notes if the rest comes later.
+func (p *Pool) firstPool(m *descriptorManager) int32 {
+	if !p.set.params.Kinds.OnlySlowKeys || !m.slow() || p.set.params.KeyPool <= warmPool {
+		return 0
+	}
+	m.deferred = true
+	return warmPool
+}
+
+// FillDeferred wants the next keys of the pools that a new wallet had put off. It
+// is false when there are none, or the wallet is locked.
+func (p *Pool) FillDeferred() bool {
+	more := false
+	for _, m := range p.set.activeManagers() {
+		if !m.deferred || p.vault.Locked() {
+			continue
+		}
+		whole := int64(m.record.NextIndex) + int64(p.set.params.KeyPool)
+		target := min(whole, int64(m.record.RangeEnd)+warmPool, math.MaxInt32)
+		_ = p.topUpSlow(m, int32(target)) // only notes the wish
+		more = true
+	}
+	return more
+}
+
+// refillSoon wants the key pool filled up once few addresses are left.
+func (p *Pool) refillSoon(m *descriptorManager) {
+	low := min(p.set.params.KeyPool, max(warmPool, p.set.params.KeyPool/10))
+	if m.slow() && !m.deferred && int32(m.poolSize()) <= low {
+		_ = p.topUp(m, 0) // only notes the wish
+	}
+}
+
+// WantAddress wants the key of the next address, and reports whether it is
+// missing.
+func (p *Pool) WantAddress(r messages.NewAddress) bool {
+	kind := p.set.defaultFor(r.Change)
+	if r.HasType {
+		named, ok := p.set.params.Kinds.Named(r.Type)
+		if !ok {
+			return false
+		}
+		kind = typeOf(named)
+	}
+	m := p.set.active[walletfile.Slot{Type: kind, Internal: r.Change}]
+	if m == nil || !m.slow() || m.record.NextIndex < m.record.RangeEnd {
+		return false
+	}
+	_ = p.topUp(m, 1) // only notes the wish
+	return len(p.Jobs(1)) > 0
+}

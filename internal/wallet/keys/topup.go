@@ -1,0 +1,164 @@
+package keys
+
+import (
+	"errors"
+	"math"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+)
+
+// errRange reports a range that is too large to be derived.
+var errRange = errors.New("range is too large")
+
+// errTopUp says in the words of Core that scripts cannot be derived.
+var errTopUp = errors.New("Could not top up scriptPubKeys") //nolint:staticcheck // Core's text
+
+// maxIndices bounds the range of one descriptor.
+const maxIndices = 4 * descriptor.MaxRange
+
+// topUp derives a descriptor's scripts until size of them are ahead of the next
+// index; 0 stands for the wallet's key pool. It fails where private keys are
+// needed and the wallet is locked or watches only.
+func (p *Pool) topUp(m *descriptorManager, size int32) error {
+	end := p.poolEnd(m, size)
+	if !m.desc.IsRanged() {
+		end = 1
+		m.record.RangeStart, m.record.RangeEnd = 0, 1
+	}
+	if m.slow() {
+		return p.topUpSlow(m, end)
+	}
+	if first := m.lastDerived + 1; first < end {
+		if err := p.deriveNew(m, first, end-1); err != nil {
+			return err
+		}
+		m.lastDerived = end - 1
+	}
+	m.record.RangeEnd = end
+	p.noteFill(m)
+	p.set.write(m)
+	return nil
+}
+
+// poolEnd returns where a range ends with size indices ahead of the next.
+func (p *Pool) poolEnd(m *descriptorManager, size int32) int32 {
+	if size == 0 {
+		size = p.set.params.KeyPool
+	}
+	return int32(min(max(int64(m.record.NextIndex)+int64(size), int64(m.record.RangeEnd)), math.MaxInt32))
+}
+
+// deriveNew derives scripts. Where the cache lacks what they need it is completed
+// first.
+func (p *Pool) deriveNew(m *descriptorManager, first, last int32) error {
+	if len(m.cache.keys) > 0 {
+		err := p.derive(m, first, last)
+		if !errors.Is(err, descriptor.ErrNeedsPrivateKey) {
+			return err
+		}
+	}
+	if err := p.fillCache(m, first, last); err != nil {
+		return err
+	}
+	return p.derive(m, first, last)
+}
+
+// fillCache puts into the cache, and into the file, what the indices need.
+func (p *Pool) fillCache(m *descriptorManager, first, last int32) error {
+	full, err := p.set.withPrivateKeys(m)
+	if err != nil {
+		return err
+	}
+	defer full.Wipe()
+	entries, err := full.CacheEntries(uint32(first), uint32(last))
+	if err != nil {
+		return err
+	}
+	added, err := m.cache.merge(entries)
+	for _, e := range added {
+		p.log.Put(cacheRecord(m.id(), e))
+	}
+	return err
+}
+
+// derive makes the scripts of some indices the wallet's.
+func (p *Pool) derive(m *descriptorManager, first, last int32) error {
+	if int64(last)-int64(first) >= maxIndices {
+		return errRange
+	}
+	own := func(index uint32, scripts [][]byte) error {
+		for i, pkScript := range scripts {
+			derived := p.set.own(pkScript, owner{manager: m, index: int32(index)})
+			if i == 0 {
+				m.scripts[int32(index)] = derived
+			}
+		}
+		return nil
+	}
+	for begin := int64(first); begin <= int64(last); begin += descriptor.MaxRange {
+		end := min(begin+descriptor.MaxRange-1, int64(last))
+		if err := p.eachScript(m, int32(begin), int32(end), own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Used notes that an own script was used: what comes before it in its descriptors
+// is not given out any more. Addresses for receiving enter the address book. The
+// key pool is topped up.
+func (p *Pool) Used(pkScript []byte) {
+	used := p.set.scripts[string(pkScript)]
+	if used == nil {
+		return
+	}
+	for _, by := range used.owners {
+		m := by.manager
+		first := m.record.NextIndex
+		if by.index >= first {
+			m.record.NextIndex = by.index + 1
+		}
+		if active, internal := p.set.isActive(m); active && !internal {
+			p.bookReceiving(m, first, m.record.NextIndex)
+		}
+		if m.deferred {
+			p.set.write(m) // the rest of the pool comes later
+			continue
+		}
+		// A failure means that the wallet is locked. The pool is topped up
+		// when it is unlocked.
+		_ = p.topUp(m, 0)
+	}
+}
+
+// bookReceiving notes addresses in the address book as given out.
+func (p *Pool) bookReceiving(m *descriptorManager, from, to int32) {
+	for index := from; index < to; index++ {
+		if given := m.scripts[index]; given != nil && !p.set.listed(given.bytes) {
+			p.set.labels.SetLabel(given.bytes, "", book.PurposeReceive)
+		}
+	}
+}
+
+// Refill derives addresses ahead, the given number of them or, for 0, as
+// many as the key pool holds.
+//
+// Errors: [*messages.WalletError].
+func (p *Pool) Refill(size int) error {
+	if err := p.vault.NeedUnlocked(); err != nil {
+		return err
+	}
+	total := 0
+	for _, m := range p.set.activeManagers() {
+		if size <= maxIndices {
+			_ = p.topUp(m, int32(size))
+		}
+		total += m.poolSize()
+	}
+	if total < size {
+		return codes.Errorf(codes.Wallet, "Error refreshing keypool.")
+	}
+	return nil
+}

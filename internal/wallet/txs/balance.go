@@ -1,0 +1,91 @@
+package txs
+
+import (
+	"math"
+
+	"github.com/btcsuite/btcd/btcutil"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Balances returns what the wallet has. The cost grows with the number of
+// transactions in the mempool, not with that of coins.
+func (rs *Reports) Balances(r messages.GetBalances) messages.Balances {
+	avoids := rs.flags.Has(walletfile.AvoidReuse)
+	all := rs.balance(r.MinConf, true)
+	b := all
+	if avoids && r.AvoidReuse {
+		b = rs.balance(r.MinConf, false)
+	}
+	b.Last, b.HasUsed = rs.ledger.at.tip, avoids
+	if avoids {
+		clean := rs.balance(0, false)
+		all = rs.balance(0, true)
+		b.Used = all.Trusted + all.Pending - clean.Trusted - clean.Pending
+	}
+	return b
+}
+
+// balance sums up coins, with or without those on addresses that were spent from.
+func (rs *Reports) balance(minConf int32, withUsed bool) (b messages.Balances) {
+	wanted := func(g group) bool { return withUsed || !g.used }
+	confirmed, young := rs.confirmed(minConf)
+	for g, amount := range confirmed {
+		if wanted(g) {
+			b.Trusted += amount
+		}
+	}
+	for g, amount := range young {
+		if wanted(g) {
+			b.Immature += amount
+		}
+	}
+	rs.addPool(&b, minConf, withUsed)
+	return b
+}
+
+// confirmed returns the confirmed coins of at least the given depth, and those
+// of coinbases that cannot be spent yet, whatever their depth.
+func (rs *Reports) confirmed(minConf int32) (spendable, immature sums) {
+	spendable, immature = make(sums), make(sums)
+	spendable.addAll(rs.ledger.balances.total)
+	young := rs.ledger.balances.above(rs.ledger.at.tip.Height - rs.ledger.at.maturity)
+	for g, amount := range young {
+		if g.coinbase {
+			immature[g] = amount
+			spendable[g] -= amount
+		}
+	}
+	if minConf <= 1 {
+		return spendable, immature
+	}
+	height := max(int64(rs.ledger.at.tip.Height)-int64(minConf)+1, math.MinInt32)
+	for g, amount := range rs.ledger.balances.above(int32(height)) {
+		if g.coinbase {
+			amount -= immature[g] // was taken away already, as far as it is as young
+			amount = max(amount, 0)
+		}
+		spendable[g] -= amount
+	}
+	return spendable, immature
+}
+
+// addPool adds the coins of transactions in the mempool.
+func (rs *Reports) addPool(b *messages.Balances, minConf int32, withUsed bool) {
+	trust := newTrust(rs.ledger)
+	for t := range rs.ledger.states.pool {
+		var sum btcutil.Amount
+		for _, out := range t.outs {
+			if rs.ledger.balances.coins[out] && (withUsed || !rs.labels.Used(out.to.to)) {
+				sum += out.amount
+			}
+		}
+		switch {
+		case !trust.trusted(t):
+			b.Pending += sum
+		case minConf <= 0:
+			b.Trusted += sum
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package txs
+
+import (
+	"maps"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// AddMempoolTx notes that a transaction is in the mempool. One that the wallet
+// knows to be confirmed has left it since.
+func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
+	if t := l.txs[transaction.TxHash()]; t != nil && t.state.kind == confirmed {
+		return Synced{}
+	}
+	known := len(l.cfg.Owner.Scripts())
+	concerned := l.sync(transaction, sync{state: state{kind: inMempool}, now: now}) != foreignTx
+	id := transaction.TxHash()
+	l.againstMempool(transaction, id, func(t *tx) bool {
+		if t.conflicts[id] {
+			return false
+		}
+		if t.conflicts == nil {
+			t.conflicts = make(map[chainhash.Hash]bool)
+		}
+		t.conflicts[id] = true
+		return true
+	})
+	return Synced{Changed: concerned, Scripts: l.cfg.Owner.Scripts()[known:]}
+}
+
+// RemoveMempoolTx notes that a transaction has left the mempool, and not because
+// a block holds it.
+func (l *Ledger) RemoveMempoolTx(transaction *wire.MsgTx) Synced {
+	t := l.txs[transaction.TxHash()]
+	changed := t != nil && t.state.kind == inMempool
+	if changed {
+		l.setState(t, state{})
+	}
+	l.leaveMempool(transaction)
+	return Synced{Changed: changed}
+}
+
+// ClearMempool notes that there is nothing in the mempool.
+func (l *Ledger) ClearMempool() {
+	for t := range maps.Clone(l.states.pool) {
+		l.setState(t, state{})
+	}
+	for _, t := range l.history.ordered {
+		if len(t.conflicts) > 0 {
+			t.conflicts = nil
+			l.refreshSpent(t)
+		}
+	}
+}
+
+// leaveMempool forgets what a transaction in the mempool was in conflict with.
+func (l *Ledger) leaveMempool(transaction *wire.MsgTx) {
+	id := transaction.TxHash()
+	l.againstMempool(transaction, id, func(t *tx) bool {
+		if !t.conflicts[id] {
+			return false
+		}
+		delete(t.conflicts, id)
+		return true
+	})
+}
+
+// againstMempool changes the transactions that spend what another one spends,
+// with all that descends from them. Nothing of that is in the file.
+func (l *Ledger) againstMempool(transaction *wire.MsgTx, id chainhash.Hash, change func(*tx) bool) {
+	l.spends.against(transaction, id, func(t *tx) bool {
+		if !change(t) {
+			return false
+		}
+		l.refreshSpent(t)
+		return true
+	})
+}

@@ -1,0 +1,166 @@
+package txs
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/wallet/book"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// tally sums up what was received.
+type tally struct {
+	amount btcutil.Amount
+	depth  int32 // of the least deep transaction; math.MaxInt32: none
+	ids    []chainhash.Hash
+}
+
+func newTally() tally { return tally{depth: math.MaxInt32} }
+
+// confirmations is the depth, or 0 if nothing was received.
+func (t *tally) confirmations() int32 {
+	if t.depth == math.MaxInt32 {
+		return 0
+	}
+	return t.depth
+}
+
+// receipts says which transactions count.
+type receipts struct {
+	minConf  int32
+	immature bool // coinbases that cannot be spent yet count too
+}
+
+// counts reports whether what a transaction pays counts. A coinbase does only
+// while it is in the chain.
+func (rs *Reports) counts(t *tx, r receipts) bool {
+	depth := rs.ledger.at.depth(t)
+	if depth < r.minConf {
+		return false
+	}
+	return !t.coinbase() || depth >= 1 && (r.immature || !rs.ledger.at.immature(t))
+}
+
+// tally sums up what a script received.
+func (rs *Reports) tally(p *payee, r receipts) tally {
+	sum := newTally()
+	if p == nil || !p.mine {
+		return sum
+	}
+	for _, out := range p.outs {
+		if rs.counts(out.tx, r) {
+			sum.amount += out.amount
+			sum.depth = min(sum.depth, rs.ledger.at.depth(out.tx))
+			sum.ids = append(sum.ids, out.tx.record.ID)
+		}
+	}
+	return sum
+}
+
+// ListReceived lists what addresses received that have a label: in the order of
+// their kinds and bytes, or by label. The cost grows with the number of payments
+// to them, and with that of addresses only if empty ones are listed too.
+func (rs *Reports) ListReceived(r messages.ListReceived) []messages.Received {
+	entries := rs.labels.Paid()
+	switch {
+	case r.Script != nil && !r.ByLabel:
+		entries = nil
+		if e := rs.labels.Find(book.DestinationOf(rs.net, r.Script)); e != nil {
+			entries = []*book.Entry{e}
+		}
+	case r.IncludeEmpty:
+		entries = rs.labels.Labelled()
+	}
+	counted := receipts{minConf: r.MinConf, immature: r.IncludeImmature}
+	if r.ByLabel {
+		return rs.receivedByLabel(entries, counted, r.IncludeEmpty)
+	}
+	list := make([]messages.Received, 0, len(entries))
+	for _, e := range entries {
+		sum := rs.tally(rs.payee(e.Script()), counted)
+		if len(sum.ids) > 0 || r.IncludeEmpty {
+			list = append(list, messages.Received{
+				Address: e.Address(), Label: e.Label(), Amount: sum.amount,
+				Confirmations: sum.confirmations(), TxIDs: sum.ids,
+			})
+		}
+	}
+	return list
+}
+
+// receivedByLabel sums up by label, in the order of the labels.
+func (rs *Reports) receivedByLabel(entries []*book.Entry, r receipts, includeEmpty bool) []messages.Received {
+	sums := make(map[string]tally)
+	for _, e := range entries {
+		sum := rs.tally(rs.payee(e.Script()), r)
+		if len(sum.ids) == 0 && !includeEmpty {
+			continue
+		}
+		label, ok := sums[e.Label()]
+		if !ok {
+			label = newTally()
+		}
+		label.amount += sum.amount
+		label.depth = min(label.depth, sum.depth)
+		sums[e.Label()] = label
+	}
+	list := make([]messages.Received, 0, len(sums))
+	for _, label := range slices.Sorted(maps.Keys(sums)) {
+		sum := sums[label]
+		list = append(list, messages.Received{Label: label, Amount: sum.amount, Confirmations: sum.confirmations()})
+	}
+	return list
+}
+
+// payee returns what is known of a script; nil if nothing was paid to it.
+func (rs *Reports) payee(pkScript []byte) *payee { return rs.ledger.payees.byScript[string(pkScript)] }
+
+// Received returns what one address, or all with a label, received.
+//
+// Errors: [*messages.WalletError].
+func (rs *Reports) Received(r messages.GetReceived) (btcutil.Amount, error) {
+	scripts, err := rs.receivers(r)
+	if err != nil {
+		return 0, err
+	}
+	var total btcutil.Amount
+	for _, pkScript := range scripts {
+		sum := rs.tally(rs.payee(pkScript), receipts{minConf: r.MinConf, immature: r.IncludeImmature})
+		total += sum.amount
+	}
+	return total, nil
+}
+
+// receivers returns the own scripts that are asked for.
+func (rs *Reports) receivers(r messages.GetReceived) ([][]byte, error) {
+	scripts := [][]byte{r.Script}
+	if r.Label != nil {
+		if err := book.CheckLabel(*r.Label); err != nil {
+			return nil, err
+		}
+		scripts = nil
+		for _, e := range rs.labels.Labelled() {
+			if e.Label() == *r.Label {
+				scripts = append(scripts, e.Script())
+			}
+		}
+		if len(scripts) == 0 {
+			return nil, codes.Errorf(codes.Wallet, "Label not found in wallet")
+		}
+	}
+	own := scripts[:0]
+	for _, pkScript := range scripts {
+		if rs.ledger.cfg.Owner.IsMine(pkScript) {
+			own = append(own, pkScript)
+		}
+	}
+	if len(own) == 0 {
+		return nil, codes.Errorf(codes.Wallet, "Address not found in wallet")
+	}
+	return own, nil
+}

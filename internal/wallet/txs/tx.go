@@ -1,0 +1,102 @@
+package txs
+
+import (
+	"cmp"
+
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+)
+
+// tx is a transaction of the wallet.
+type tx struct {
+	record *walletfile.Tx // its state is written from state
+	state  state
+	outs   []*output
+
+	// conflicts are transactions in the mempool that spend what this one, or
+	// one that it descends from, spends too.
+	conflicts map[chainhash.Hash]bool
+}
+
+// output is an output of a transaction of the wallet.
+type output struct {
+	tx     *tx
+	index  uint32
+	to     *payee
+	amount btcutil.Amount
+	place  place // where it is counted
+}
+
+func (o *output) point() wire.OutPoint { return wire.OutPoint{Hash: o.tx.record.ID, Index: o.index} }
+
+// addTx takes in a transaction that is not there yet, with its record.
+func (l *Ledger) addTx(record *walletfile.Tx, s state) *tx {
+	t := &tx{record: record, state: s}
+	l.txs[record.ID] = t
+	t.outs = make([]*output, len(record.Tx.TxOut))
+	for i, out := range record.Tx.TxOut {
+		paid := l.payees.of(out.PkScript)
+		t.outs[i] = &output{tx: t, index: uint32(i), to: paid, amount: btcutil.Amount(out.Value)}
+		paid.outs = append(paid.outs, t.outs[i])
+	}
+	l.states.add(t)
+	return t
+}
+
+// countOutputs counts the outputs of a transaction, and those that it spends.
+func (l *Ledger) countOutputs(t *tx) {
+	for _, out := range t.outs {
+		l.refresh(out)
+		l.payees.notePaid(out.to)
+	}
+	l.refreshSpent(t)
+}
+
+func (l *Ledger) refreshSpent(t *tx) {
+	for _, in := range t.record.Tx.TxIn {
+		if out := l.ownOutput(in.PreviousOutPoint); out != nil {
+			l.refresh(out)
+		}
+	}
+}
+
+// setState changes the state of a transaction.
+func (l *Ledger) setState(t *tx, s state) {
+	l.states.remove(t)
+	t.state = s
+	l.states.add(t)
+	for _, out := range t.outs {
+		l.refresh(out)
+	}
+	l.refreshSpent(t)
+}
+
+// BlockOf returns the block that a transaction is confirmed in, false where it is
+// in none.
+func (l *Ledger) BlockOf(id chainhash.Hash) (block BlockRef, found bool) {
+	t := l.txs[id]
+	if t == nil || t.state.kind != confirmed {
+		return BlockRef{}, false
+	}
+	return t.state.block, true
+}
+
+// writeTx writes the record of a transaction.
+func (l *Ledger) writeTx(t *tx) {
+	t.record.State = t.state.stored()
+	l.log.Put(t.record)
+}
+
+// coinbase reports whether the transaction is the one that pays the miner.
+func (t *tx) coinbase() bool {
+	in := t.record.Tx.TxIn
+	return len(in) == 1 && in[0].PreviousOutPoint == wire.OutPoint{Index: wire.MaxPrevOutIndex}
+}
+
+// time returns when the transaction came, as it is shown and ordered.
+func (t *tx) time() int64 {
+	return int64(cmp.Or(t.record.TimeSmart, t.record.TimeReceived))
+}
