@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -13,6 +14,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/mempool"
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/enginetest"
@@ -27,6 +29,8 @@ type unreadable struct {
 }
 
 func (u unreadable) Active() *chainview.Chain { return u.now.Open().Active() }
+
+func (u unreadable) Lookup(hash *chainhash.Hash) *chainview.Block { return u.now.Open().Lookup(hash) }
 
 func (u unreadable) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
 	if u.on.Load() {
@@ -60,6 +64,34 @@ func TestUnreadableBlock(t *testing.T) {
 		t.Error(err)
 	}
 	r.holds("readable again", second)
+}
+
+// A block that could not be read is tried again without another one.
+func TestUnreadableForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		var fails atomic.Bool
+		view := new(chainview.Current)
+		r := newRig(t, func(c *mempool.Config) {
+			view.Set(unreadable{now: c.View, on: &fails})
+			c.View = view
+		})
+		first, second := spend(50*coin-1000, r.coins[0]), spend(50*coin-1000, r.coins[1])
+		if err := r.submit(first); err != nil {
+			t.Fatal(err)
+		}
+		fails.Store(true)
+		r.generate(first)
+		if err := r.submit(second); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+			t.Errorf("checked by a chain that cannot be read: %v", err)
+		}
+		fails.Store(false)
+		time.Sleep(time.Minute) // of the bubble
+		if err := r.submit(second); err != nil {
+			t.Error(err)
+		}
+		r.holds("readable again", second)
+	})
 }
 
 // generate makes a block of some transactions, without asking the pool.

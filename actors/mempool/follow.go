@@ -8,139 +8,188 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/messages"
 )
 
-// maxReturned bounds the memory of the transactions that are kept while blocks
-// leave the chain, as Core does.
-const maxReturned = 20_000_000
+const (
+	// maxDisconnected bounds the memory of the transactions that are kept while blocks
+	// leave the chain. It is Core's.
+	maxDisconnected = 20_000_000
 
-// returned is what blocks that left the chain had in them, to be judged again.
-type returned struct {
-	txs  []*wire.MsgTx // in the order in which they were confirmed
+	// stepBlocks is how many blocks a step has at most.
+	stepBlocks = 1000
+)
+
+// disconnected is what blocks that left the chain had in them, to be submitted again.
+type disconnected struct {
+	txs  []*wire.MsgTx // the last that was confirmed comes first
 	size int64         // estimated memory
 	task *task         // looks up what is needed for that
+}
+
+// add takes up the transactions of the block below.
+func (d *disconnected) add(block *wire.MsgBlock) {
+	for _, tx := range slices.Backward(block.Transactions) {
+		d.txs = append(d.txs, tx)
+		d.size += txpool.Usage(tx)
+	}
+	d.limit()
+}
+
+// limit drops what was confirmed last where there is too much, as Core does.
+func (d *disconnected) limit() {
+	for d.size > maxDisconnected {
+		d.size -= txpool.Usage(d.txs[0])
+		d.txs = d.txs[1:]
+	}
 }
 
 // current reports whether the pool has seen the active tip. If not it takes the
 // next step there.
 func (m *Mempool) current(c actor.Context) bool {
 	reader := m.cfg.View.Open()
-	if reader == nil {
+	if reader == nil || m.follower.Busy() {
 		return false
 	}
-	active := reader.Active()
-	tip := active.Tip()
+	tip := reader.Active().Tip()
+	if m.at != nil && m.at.Hash == tip.Hash {
+		m.at = tip // of the chain that is open now
+	}
 	switch {
-	case m.at == nil:
-		m.at = tip
-		if tip.Parent == nil {
-			m.pool.Moved(1) // a new chain: Core counts its first block too
-		}
-	case m.stuck == tip:
-		// There is no way there: what is known is served.
+	case m.unreadableTip == tip:
+		return true // there is no way there: what is known is served
 	case m.at != tip:
-		m.follow(c, reader, active)
-		return false
-	case m.returned != nil:
-		return m.giveBack(c)
+		m.follower.Wake(c)
+		return m.at == tip && !m.follower.Busy()
+	case m.disconnected != nil:
+		return m.resubmit(c)
 	}
 	return true
 }
 
-// follow reads the blocks between what the pool has seen and the tip, and applies
-// them.
-func (m *Mempool) follow(c actor.Context, reader chainview.Reader, active *chainview.Chain) {
-	from, tip, now := m.at, active.Tip(), m.now()
-	m.work(c, func() func(actor.Context) {
-		gone, err := m.disconnected(reader, from, active.Fork(from))
-		at := active.Fork(from)
-		if err == nil {
-			at, err = m.connect(reader, active, at, now)
+// chainTarget is the pool as a follower of the chain sees it. A step changes the pool in
+// the worker, and where the pool is in the actor.
+type chainTarget struct{ m *Mempool }
+
+// Position implements follow.Target. A pool that is new begins at the active tip.
+func (t chainTarget) Position() (at messages.Tip, ok bool) {
+	m := t.m
+	if m.at == nil {
+		reader := m.cfg.View.Open()
+		if reader == nil {
+			return at, false
 		}
-		return func(actor.Context) {
-			m.at = at
-			if gone != nil {
-				m.keep(gone)
-			}
-			if err != nil {
-				m.cfg.Log.Warn("memory pool cannot read a block", "err", err)
-				m.stuck = tip
-			}
+		m.at = reader.Active().Tip()
+		if m.at.Parent == nil {
+			m.pool.Moved(1) // a new chain: Core counts its first block too
 		}
-	})
+	}
+	return messages.Tip{Hash: m.at.Hash, Height: m.at.Height}, true
 }
 
-// disconnected returns the transactions of the blocks above fork, and takes the
-// pool's own descendants as they are.
-func (m *Mempool) disconnected(reader chainview.Reader, from, fork *chainview.Block) (*returned, error) {
-	if from == fork {
-		return nil, nil
+// Advance implements follow.Target.
+func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
+	var gone *disconnected
+	var at *chainview.Block
+	if n := len(s.Disconnect); n > 0 {
+		// A block that cannot be read is passed over: it would hold up the pool for ever.
+		gone, err = t.disconnect(s.Reader, s.Disconnect)
+		at = s.Disconnect[n-1].Parent
 	}
-	gone := &returned{}
-	m.pool.Moved(from.Height - fork.Height)
-	for b := from; b != fork; b = b.Parent {
-		txs, err := m.blockTxs(reader, b)
+	if err == nil && len(s.Connect) > 0 {
+		var last *chainview.Block
+		if last, err = t.connect(ctx, s.Reader, s.Connect); last != nil {
+			at = last
+		}
+	}
+	tip := s.Chain.Tip()
+	return func() error { t.m.followed(at, gone, tip, err); return nil }, err
+}
+
+// Reset implements follow.Target. What the pool holds is submitted again, as of another
+// chain.
+func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
+	return func() error {
+		t.m.followed(reader.Active().Tip(), &disconnected{}, nil, nil)
+		return nil
+	}, nil
+}
+
+// followed notes what has come of a step on the way to a tip.
+func (m *Mempool) followed(at *chainview.Block, gone *disconnected, tip *chainview.Block, err error) {
+	m.publish(nil)
+	if at != nil {
+		m.at = at
+	}
+	if gone != nil {
+		m.addDisconnected(gone)
+	}
+	m.unreadableTip = nil
+	if err != nil {
+		m.cfg.Log.Warn("memory pool cannot read a block", "err", err)
+		m.unreadableTip = tip
+	}
+}
+
+// disconnect returns the transactions of blocks that have left the chain, which come from
+// the highest down. Those that the pool holds stay there: they are checked again when the
+// returned ones are submitted.
+func (t chainTarget) disconnect(reader chainview.Reader, blocks []*chainview.Block) (*disconnected, error) {
+	gone := &disconnected{}
+	t.m.pool.Moved(int32(len(blocks)))
+	for _, b := range blocks {
+		block, err := reader.Block(&b.Hash)
 		if err != nil {
 			return gone, err
 		}
-		for _, tx := range slices.Backward(txs) {
-			gone.txs = append(gone.txs, tx)
-			gone.size += txpool.Usage(tx)
-		}
-		for gone.size > maxReturned {
-			gone.size -= txpool.Usage(gone.txs[0])
-			gone.txs = gone.txs[1:]
-		}
+		gone.add(block)
 	}
-	slices.Reverse(gone.txs)
 	return gone, nil
 }
 
-// connect applies the blocks above a block of the active chain.
-func (m *Mempool) connect(reader chainview.Reader, active *chainview.Chain, at *chainview.Block, now int64) (*chainview.Block, error) {
-	if m.pool.Idle() {
-		m.pool.Connect(nil, now)
-		m.pool.Moved(active.Height() - at.Height)
-		return active.Tip(), nil
+// connect applies blocks, each on the one before it. It returns the last that was applied,
+// nil for none.
+func (t chainTarget) connect(
+	ctx context.Context, reader chainview.Reader, blocks []*chainview.Block,
+) (at *chainview.Block, err error) {
+	pool, now := t.m.pool, t.m.now()
+	if pool.Idle() {
+		pool.Connect(nil, now)
+		pool.Moved(int32(len(blocks)))
+		return blocks[len(blocks)-1], nil
 	}
-	for next := active.Next(at); next != nil; next = active.Next(at) {
-		if m.ctx.Err() != nil {
-			return at, context.Cause(m.ctx)
+	for _, b := range blocks {
+		if ctx.Err() != nil {
+			return at, context.Cause(ctx)
 		}
-		txs, err := m.blockTxs(reader, next)
+		block, err := reader.Block(&b.Hash)
 		if err != nil {
 			return at, err
 		}
-		m.pool.Connect(txs, now)
-		m.pool.Moved(1)
-		at = next
+		pool.Connect(block.Transactions, now)
+		pool.Moved(1)
+		at = b
 	}
 	return at, nil
 }
 
-func (*Mempool) blockTxs(reader chainview.Reader, b *chainview.Block) ([]*wire.MsgTx, error) {
-	block, err := reader.Block(&b.Hash)
-	if err != nil {
-		return nil, err
+// addDisconnected notes transactions of blocks that left the chain, below those that had
+// left it already.
+func (m *Mempool) addDisconnected(gone *disconnected) {
+	if above := m.disconnected; above != nil { // what was needed for those is out of date
+		gone.txs = append(above.txs, gone.txs...)
+		gone.size += above.size
+		gone.limit()
 	}
-	return block.Transactions, nil
+	m.disconnected = gone
 }
 
-// keep notes transactions of blocks that left the chain, before those of blocks
-// that had left it already.
-func (m *Mempool) keep(gone *returned) {
-	if m.returned != nil { // and what was needed for those is out of date
-		gone.txs = append(gone.txs, m.returned.txs...)
-		gone.size += m.returned.size
-	}
-	m.returned = gone
-}
-
-// giveBack judges the transactions that came back and all others again. It
-// reports whether that is done.
-func (m *Mempool) giveBack(c actor.Context) bool {
-	gone := m.returned
+// resubmit checks the transactions of blocks that left the chain, and all others of the
+// pool, on the chain as it is now. It reports whether that is done.
+func (m *Mempool) resubmit(c actor.Context) bool {
+	gone := m.disconnected
 	if gone.task == nil {
 		gone.task = &task{ctx: m.ctx, outs: m.pool.ReturnNeeds(gone.txs)}
 	}
@@ -149,13 +198,14 @@ func (m *Mempool) giveBack(c actor.Context) bool {
 	}
 	if gone.task.err != nil {
 		m.cfg.Log.Warn("memory pool cannot look outputs up", "err", gone.task.err)
-		gone.task, m.stuck = nil, m.at
+		gone.task, m.unreadableTip = nil, m.at
 		return true
 	}
 	coins, now := gone.task.coins, m.moment()
 	m.work(c, func() func(actor.Context) {
+		slices.Reverse(gone.txs)
 		m.pool.Return(gone.txs, coins, now)
-		return func(actor.Context) { m.returned = nil }
+		return func(actor.Context) { m.disconnected = nil }
 	})
 	return false
 }

@@ -8,7 +8,7 @@
 // [messages.SelectTxs], and publishes every change of the pool.
 //
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
-// that is judged, whose scripts take long to execute, or for blocks that the
+// that is checked, whose scripts take long to execute, or for blocks that the
 // chain has connected. What is only read is answered between two pieces of work,
 // and only when the pool has seen the tip that is active then: whoever has heard
 // of a block finds the pool as it is after it.
@@ -26,6 +26,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
@@ -54,8 +55,9 @@ type Config struct {
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitTx](), ask.Serve[nodemsg.OfferTx](), ask.Serve[messages.TestTxs](),
-	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
-	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolRelatives](),
+	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](),
+	ask.Serve[messages.GetPoolTxs](), ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](),
+	ask.Serve[messages.GetPoolRelatives](),
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
 	ask.Serve[messages.SelectTxs](),
@@ -67,19 +69,18 @@ type Mempool struct {
 	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
 	cancel context.CancelFunc
 
-	pool     *txpool.Pool
-	at       *chainview.Block // the tip that the pool has seen; nil before the first
-	returned *returned        // of blocks that left the chain; nil: none
-	stuck    *chainview.Block // tip whose blocks cannot be read; nil: all can be
+	pool          *txpool.Pool
+	follower      *follow.Follower
+	at            *chainview.Block // the tip that the pool has seen; nil before the first
+	disconnected  *disconnected    // transactions of blocks that left the chain; nil: none
+	unreadableTip *chainview.Block // tip that the pool cannot get to; nil: it can to all
 
 	worker *ask.Worker // nil when idle
 	queue  []*task
 	reads  []func()
-	saver  *ask.Worker
 
-	last   *messages.BlockSize // that was chosen for last; nil: none was
-	loaded bool                // the file was read, or there is none to read
-	loader *ask.Worker         // reads a file
+	last *messages.BlockSize // that was chosen for last; nil: none was
+	file poolFile
 }
 
 // finished tells the actor that its worker is done.
@@ -91,6 +92,11 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
+		m.file.m = m
+		m.follower = follow.New(follow.Config{
+			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks,
+			Paused: func() bool { return m.worker != nil }, // which has the pool
+		})
 		if begun {
 			cfg.Feed.Publish(messages.PoolChanged{Reset: true})
 		}
@@ -101,17 +107,21 @@ func New(cfg Config) actor.Producer {
 
 // Receive implements actor.Actor.
 func (m *Mempool) Receive(c actor.Context) {
+	if m.follower.Receive(c) {
+		m.next(c)
+		return
+	}
 	switch msg := c.Message().(type) {
 	case *actor.Started:
-		m.cfg.Tip.Subscribe(c)
-		m.start(c)
+		m.file.start(c)
+		m.next(c)
 	case *actor.Stopping:
-		m.close(c)
-		m.saveAtEnd()
+		m.close()
+		m.file.saveAtEnd()
 	case *actor.Restarting:
-		m.close(c)
+		m.close()
 	case messages.TipChanged:
-		m.stuck = nil
+		m.unreadableTip = nil
 		m.next(c)
 	case finished:
 		m.worker = nil
@@ -121,9 +131,9 @@ func (m *Mempool) Receive(c actor.Context) {
 	case coinsFound:
 		m.found(c, msg)
 	case imported:
-		m.load(c)
+		m.file.load(c)
 	case fileRead:
-		m.read(c, msg)
+		m.file.read(c, msg)
 	case saved:
 		msg.answer()
 	case nodemsg.MarkBroadcast:
@@ -190,12 +200,10 @@ func (m *Mempool) work(c actor.Context, work func() func(actor.Context)) {
 	m.worker = ask.Go(c, func() any { return finished{work()} })
 }
 
-// close ends the workers.
-func (m *Mempool) close(c actor.Context) {
-	m.cfg.Tip.Unsubscribe(c)
+// close ends the workers. The follower has ended before.
+func (m *Mempool) close() {
 	m.cancel()
 	m.worker.Drop()
-	m.saver.Drop()
-	m.loader.Drop()
-	m.worker, m.saver, m.loader = nil, nil, nil
+	m.worker = nil
+	m.file.close()
 }

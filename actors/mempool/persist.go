@@ -39,31 +39,44 @@ type loading struct {
 	accepted, failed, expired, there, sought int
 }
 
-// start reads the pool's file when the chain is complete.
-func (m *Mempool) start(c actor.Context) {
-	ask.Then(m.ctx, c, m.cfg.Chain, messages.WaitImported{}, func(messages.Done, error) any { return imported{} })
-	m.next(c)
+// poolFile reads and writes the file of a pool.
+type poolFile struct {
+	m      *Mempool
+	loaded bool // the file was read, or there is none to read
+	loader *ask.Worker
+	saver  *ask.Worker
 }
 
-func (m *Mempool) load(c actor.Context) {
-	if !m.cfg.Persist {
-		m.loaded = true
+// start reads the pool's file when the chain is complete.
+func (f *poolFile) start(c actor.Context) {
+	ask.Then(f.m.ctx, c, f.m.cfg.Chain, messages.WaitImported{}, func(messages.Done, error) any { return imported{} })
+}
+
+func (f *poolFile) close() {
+	f.saver.Drop()
+	f.loader.Drop()
+	f.saver, f.loader = nil, nil
+}
+
+func (f *poolFile) load(c actor.Context) {
+	if !f.m.cfg.Persist {
+		f.loaded = true
 		return
 	}
-	m.readFile(c, &loading{path: m.cfg.File, keepTimes: true, deltas: true, unbroadcast: true})
+	f.readFile(c, &loading{path: f.m.cfg.File, keepTimes: true, deltas: true, unbroadcast: true})
 }
 
 // loadFile reads a file by request.
-func (m *Mempool) loadFile(c actor.Context, call *loadPool) {
+func (f *poolFile) loadFile(c actor.Context, call *loadPool) {
 	q := &call.Req
-	m.readFile(c, &loading{
+	f.readFile(c, &loading{
 		call: call, path: q.Path, keepTimes: q.KeepTimes, deltas: q.Deltas, unbroadcast: q.Unbroadcast,
 	})
 }
 
-func (m *Mempool) readFile(c actor.Context, l *loading) {
-	before := m.loader
-	m.loader = ask.Go(c, func() any {
+func (f *poolFile) readFile(c actor.Context, l *loading) {
+	before := f.loader
+	f.loader = ask.Go(c, func() any {
 		before.Wait()
 		var err error
 		if l.file, err = poolfile.Open(l.path); err != nil {
@@ -75,57 +88,57 @@ func (m *Mempool) readFile(c actor.Context, l *loading) {
 }
 
 // readOn reads the next part of a file.
-func (m *Mempool) readOn(c actor.Context, l *loading) {
-	m.loader = ask.Go(c, func() any {
+func (f *poolFile) readOn(c actor.Context, l *loading) {
+	f.loader = ask.Go(c, func() any {
 		content, err := l.file.Next(filePart)
 		return fileRead{content, err, l}
 	})
 }
 
-// filePart is how many bytes of a file are judged before more is read.
+// filePart is how many bytes of a file are checked before more is read.
 const filePart = 4 << 20
 
 // read takes over what a part of a file holds, one transaction after the other.
-func (m *Mempool) read(c actor.Context, msg fileRead) {
+func (f *poolFile) read(c actor.Context, msg fileRead) {
 	l := msg.loading
 	if msg.content == nil {
 		if !errors.Is(msg.err, os.ErrNotExist) {
-			m.cfg.Log.Warn("memory pool file cannot be read", "err", msg.err)
+			f.m.cfg.Log.Warn("memory pool file cannot be read", "err", msg.err)
 		}
-		m.endLoading(l, msg.err)
+		f.endLoading(l, msg.err)
 		return
 	}
-	now := m.now()
+	now := f.m.now()
 	for _, tx := range msg.content.Txs {
 		if l.deltas && tx.Delta != 0 {
-			m.prioritiseLater(tx.Tx, tx.Delta)
+			f.prioritiseLater(tx.Tx, tx.Delta)
 		}
 		if !l.keepTimes {
 			tx.Time = now
 		}
-		if tx.Time <= now-m.cfg.Policy.Expiry {
+		if tx.Time <= now-f.m.cfg.Policy.Expiry {
 			l.expired++
 			continue
 		}
-		m.enqueue(c, m.restoring(l, tx))
+		f.m.enqueue(c, f.restoring(l, tx))
 	}
-	m.enqueue(c, m.concluding(l, msg))
+	f.m.enqueue(c, f.finishLoad(l, msg))
 }
 
 // prioritiseLater notes an operator's addition when no worker has the pool.
-func (m *Mempool) prioritiseLater(tx *wire.MsgTx, delta int64) {
+func (f *poolFile) prioritiseLater(tx *wire.MsgTx, delta int64) {
 	id := tx.TxHash()
-	m.reads = append(m.reads, func() { m.pool.Prioritise(&id, delta) })
+	f.m.reads = append(f.m.reads, func() { f.m.pool.Prioritise(&id, delta) })
 }
 
-// restoring is the task of judging a transaction of the file.
-func (m *Mempool) restoring(l *loading, tx poolfile.Tx) *task {
+// restoring is the task of checking a transaction of the file.
+func (f *poolFile) restoring(l *loading, tx poolfile.Tx) *task {
 	return &task{
-		ctx: m.ctx, outs: txpool.Needs(tx.Tx), fail: func(error) { l.failed++ },
+		ctx: f.m.ctx, outs: txpool.Needs(tx.Tx), fail: func(error) { l.failed++ },
 		run: func(coins txpool.Coins, now txpool.Now) func(actor.Context) {
 			id := tx.Tx.TxHash()
-			there := m.pool.Lookup(&id) != nil
-			r := m.pool.Accept(tx.Tx, coins, now, txpool.Options{Time: tx.Time})
+			there := f.m.pool.Lookup(&id) != nil
+			r := f.m.pool.Accept(tx.Tx, coins, now, txpool.Options{Time: tx.Time})
 			return func(actor.Context) {
 				switch {
 				case r.Rejected == nil:
@@ -140,42 +153,42 @@ func (m *Mempool) restoring(l *loading, tx poolfile.Tx) *task {
 	}
 }
 
-// concluding is the task that comes after all transactions of a part of a file.
-func (m *Mempool) concluding(l *loading, msg fileRead) *task {
+// finishLoad is the task that comes after all transactions of a part of a file.
+func (f *poolFile) finishLoad(l *loading, msg fileRead) *task {
 	return &task{
-		ctx: m.ctx, fail: func(err error) { m.endLoading(l, err) },
+		ctx: f.m.ctx, fail: func(err error) { f.endLoading(l, err) },
 		run: func(txpool.Coins, txpool.Now) func(actor.Context) {
 			if l.deltas {
 				for id, delta := range msg.content.Deltas {
-					m.pool.Prioritise(&id, delta)
+					f.m.pool.Prioritise(&id, delta)
 				}
 			}
 			if l.unbroadcast {
 				for _, id := range msg.content.Unbroadcast {
-					m.pool.SetUnbroadcast(&id, true)
+					f.m.pool.SetUnbroadcast(&id, true)
 				}
 				l.sought += len(msg.content.Unbroadcast)
 			}
 			return func(c actor.Context) {
 				switch {
 				case msg.err == nil:
-					m.readOn(c, l)
+					f.readOn(c, l)
 				case errors.Is(msg.err, io.EOF):
-					m.endLoading(l, nil)
+					f.endLoading(l, nil)
 				default:
-					m.endLoading(l, msg.err)
+					f.endLoading(l, msg.err)
 				}
 			}
 		},
 	}
 }
 
-func (m *Mempool) endLoading(l *loading, err error) {
+func (f *poolFile) endLoading(l *loading, err error) {
 	if l.file != nil {
 		_ = l.file.Close() // it was only read
 	}
 	if err == nil {
-		m.cfg.Log.Info("imported memory pool", "succeeded", l.accepted, "failed", l.failed,
+		f.m.cfg.Log.Info("imported memory pool", "succeeded", l.accepted, "failed", l.failed,
 			"expired", l.expired, "there", l.there, "unbroadcast", l.sought)
 	}
 	if l.call != nil {
@@ -185,49 +198,49 @@ func (m *Mempool) endLoading(l *loading, err error) {
 		l.call.Answer(messages.Done{}, err)
 		return
 	}
-	m.loaded = true
+	f.loaded = true
 }
 
 // content is what the file is to hold. No worker may have the pool.
-func (m *Mempool) content() *poolfile.Content {
-	content := &poolfile.Content{Deltas: m.pool.Prioritised(), Unbroadcast: m.pool.AllUnbroadcast()}
-	for _, e := range m.pool.Ordered() {
+func (f *poolFile) content() *poolfile.Content {
+	content := &poolfile.Content{Deltas: f.m.pool.Prioritised(), Unbroadcast: f.m.pool.AllUnbroadcast()}
+	for _, e := range f.m.pool.Ordered() {
 		content.Txs = append(content.Txs, poolfile.Tx{Tx: e.Tx, Time: e.Time, Delta: e.Modified - e.Fee})
 	}
 	return content
 }
 
 // save writes the file by request.
-func (m *Mempool) save(c actor.Context, call *savePool) {
-	if !m.loaded {
+func (f *poolFile) save(c actor.Context, call *savePool) {
+	if !f.loaded {
 		call.Answer("", messages.ErrPoolLoading)
 		return
 	}
-	m.reads = append(m.reads, func() {
-		content := m.content()
-		before := m.saver
-		m.saver = ask.Go(c, func() any {
+	f.m.reads = append(f.m.reads, func() {
+		content := f.content()
+		before := f.saver
+		f.saver = ask.Go(c, func() any {
 			before.Wait()
-			err := poolfile.Save(m.cfg.File, content, m.cfg.OldFile)
+			err := poolfile.Save(f.m.cfg.File, content, f.m.cfg.OldFile)
 			if err != nil {
 				err = fmt.Errorf("%w: %w", messages.ErrPoolFile, err)
 			}
-			return saved{func() { call.Answer(m.cfg.File, err) }}
+			return saved{func() { call.Answer(f.m.cfg.File, err) }}
 		})
 	})
-	m.next(c)
+	f.m.next(c)
 }
 
 // saveAtEnd writes the file when the node stops. One that was not read yet is
 // kept.
-func (m *Mempool) saveAtEnd() {
-	if !m.loaded || !m.cfg.Persist {
+func (f *poolFile) saveAtEnd() {
+	if !f.loaded || !f.m.cfg.Persist {
 		return
 	}
-	if err := poolfile.Save(m.cfg.File, m.content(), m.cfg.OldFile); err != nil {
-		m.cfg.Log.Warn("memory pool not saved", "err", err)
-		if m.cfg.NotSaved != nil {
-			m.cfg.NotSaved(fmt.Errorf("memory pool not saved: %w", err))
+	if err := poolfile.Save(f.m.cfg.File, f.content(), f.m.cfg.OldFile); err != nil {
+		f.m.cfg.Log.Warn("memory pool not saved", "err", err)
+		if f.m.cfg.NotSaved != nil {
+			f.m.cfg.NotSaved(fmt.Errorf("memory pool not saved: %w", err))
 		}
 	}
 }

@@ -51,9 +51,9 @@ func (m *Mempool) serve(c actor.Context) {
 	case *getCoins:
 		m.coins(c, msg)
 	case *savePool:
-		m.save(c, msg)
+		m.file.save(c, msg)
 	case *loadPool:
-		m.loadFile(c, msg)
+		m.file.loadFile(c, msg)
 	default:
 		read := m.reading(msg)
 		if read == nil {
@@ -107,7 +107,7 @@ func (m *Mempool) info() messages.PoolInfo {
 		floor = policy.MinRelayFee
 	}
 	return messages.PoolInfo{
-		Loaded: m.loaded, Size: total.Count, VSize: total.VSize, Usage: p.Usage(), Fees: total.Fees,
+		Loaded: m.file.loaded, Size: total.Count, VSize: total.VSize, Usage: p.Usage(), Fees: total.Fees,
 		MaxBytes: policy.MaxBytes, MinFee: floor.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(),
 		IncrementalFee: policy.IncrementalFee.PerKvB(), Unbroadcast: len(p.AllUnbroadcast()),
 		BareMultisig: policy.BareMultisig, DataCarrier: policy.DataCarrier, Sequence: p.Sequence(),

@@ -86,7 +86,7 @@ func (m *Mempool) ready(c actor.Context, t *task) bool {
 
 // begin starts a task that is ready. It reports false for one that has to wait.
 func (m *Mempool) begin(c actor.Context, t *task) bool {
-	if m.stuck != nil {
+	if m.unreadableTip != nil {
 		t.fail(errUnreadable)
 		return true
 	}
