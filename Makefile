@@ -13,6 +13,7 @@ KILLS    ?= 200
 FLIPS    ?= 10000
 CASES    ?= 100000
 STEPS    ?=
+CHAINS   ?= short
 PLACES   ?= 20
 PACKAGES ?=
 LINT_VERSION := v2.10.1
@@ -22,7 +23,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -92,6 +93,9 @@ bench-scan: ## measure scans: in memory, where its ways cross, and over RPC; ROU
 
 bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
 	$(GO) run ./bench/report -name rpc-$(BLOCKS)x$(OUTPUTS) -bench '^BenchmarkScanBlocks$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-sync: ## measure the import of blocks from files beside Core, CHAINS short or long; ROUNDS, BITCOIND
+	$(GO) run ./bench/report -name sync-$(CHAINS) -bench '^BenchmarkImport$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)

@@ -91,7 +91,9 @@ func TestAttacks(t *testing.T) {
 }
 
 // run lets the attackers go while others call getblockcount.
-func (a *attack) run(tb testing.TB, v *victim, clients int, d time.Duration) (valid *histogram.Histogram, failed uint64, answered int) {
+func (a *attack) run(
+	tb testing.TB, v *victim, clients int, d time.Duration,
+) (valid *histogram.Histogram, failed uint64, answered int) {
 	tb.Helper()
 	calls := v.calls(tb, "getblockcount", validCallers, validRate, d)
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -200,7 +202,9 @@ func hugeBatches(ctx context.Context, v *victim) (answered int) {
 		return 0
 	}
 	body := hugeBatch()
-	_, err := (&net.Buffers{[]byte(head(login, fmt.Sprint("Content-Length: ", len(body))) + "\r\n"), body}).WriteTo(conn)
+	_, err := (&net.Buffers{
+		[]byte(head(login, fmt.Sprint("Content-Length: ", len(body))) + "\r\n"), body,
+	}).WriteTo(conn)
 	if err != nil {
 		return 0
 	}

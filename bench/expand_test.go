@@ -30,7 +30,9 @@ func BenchmarkExpand(b *testing.B) {
 					b.Fatal(err)
 				}
 				ours := &contender{run: func() error {
-					return parsed[0].ExpandRange(b.Context(), 0, expandedKeys-1, threads, func(uint32, [][]byte) error { return nil })
+					return parsed[0].ExpandRange(
+						b.Context(), 0, expandedKeys-1, threads, func(uint32, [][]byte) error { return nil },
+					)
 				}}
 				compete(b, ours)
 				b.ReportMetric(milliseconds(ours.median()), "ms")

@@ -106,7 +106,9 @@ func derivingP2MR(b *testing.B, binary string, args ...string) *contender {
 		var addresses []string
 		first := round * keysDerived
 		round++
-		return p.Call(b.Context(), &addresses, "deriveaddresses", text+"#"+info.Checksum, []int{first, first + keysDerived - 1})
+		return p.Call(
+			b.Context(), &addresses, "deriveaddresses", text+"#"+info.Checksum, []int{first, first + keysDerived - 1},
+		)
 	}}
 }
 

@@ -121,7 +121,9 @@ func (x *index) rows(k int) (rows []scanRow) {
 }
 
 // matchingWith is the node's matcher with one of the kernels and layouts.
-func (x *index) matchingWith(b *testing.B, kernel string, layout filters.Layout, threads int, scripts [][]byte, want []bool) *contender {
+func (x *index) matchingWith(
+	b *testing.B, kernel string, layout filters.Layout, threads int, scripts [][]byte, want []bool,
+) *contender {
 	b.Helper()
 	before := filters.KernelName()
 	defer filters.SetKernel(before)

@@ -242,7 +242,9 @@ func (c *scanCall) scan(ctx context.Context, p *peer, body []byte, from, to int)
 		return nil, err
 	}
 	if result.From != from || result.To != to || !result.Completed {
-		return nil, fmt.Errorf("%w: heights %d to %d, completed %v", errWrongAnswer, result.From, result.To, result.Completed)
+		return nil, fmt.Errorf(
+			"%w: heights %d to %d, completed %v", errWrongAnswer, result.From, result.To, result.Completed,
+		)
 	}
 	return result.Blocks, nil
 }

@@ -85,7 +85,9 @@ func benchmarkStore(b *testing.B, store *segment.Store, k int) {
 	var all []*contender
 	for _, threads := range threadCounts() {
 		ways := []storeRow{
-			{scanWay: best}, {scanWay: scanWay{best.kernel, filters.LayoutPlain}}, {scanWay: scanWay{"portable", filters.LayoutPlain}},
+			{scanWay: best},
+			{scanWay: scanWay{best.kernel, filters.LayoutPlain}},
+			{scanWay: scanWay{"portable", filters.LayoutPlain}},
 		}
 		if k >= 100 { // for few scripts range filters are not asked
 			ways = append(ways, storeRow{scanWay: best, ranges: true})
@@ -134,7 +136,9 @@ func newStoreScan(store *segment.Store, query *filters.Query, elements int) *sto
 	if blocks > rangeBlocks {
 		blocks -= blocks % rangeBlocks
 	}
-	return &storeScan{store: store, query: query, first: int32(max(blocks-elements/storeItems, 0)), last: int32(blocks) - 1}
+	return &storeScan{
+		store: store, query: query, first: int32(max(blocks-elements/storeItems, 0)), last: int32(blocks) - 1,
+	}
 }
 
 func (s *storeScan) blocks() int { return int(s.last - s.first + 1) }
@@ -282,7 +286,9 @@ func generateEntry(height int, values []uint64) segment.Entry {
 		last += uint64(rng.ExpFloat64() * 0.95 * filters.M)
 		values[i] = min(last, uint64(len(values))*filters.M-1)
 	}
-	e := segment.Entry{Block: generatedBlock(height), Height: int32(height), Filter: slices.Clip(filters.Encode(values))}
+	e := segment.Entry{
+		Block: generatedBlock(height), Height: int32(height), Filter: slices.Clip(filters.Encode(values)),
+	}
 	if height > 0 {
 		e.Prev = generatedBlock(height - 1)
 	}

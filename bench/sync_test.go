@@ -31,7 +31,9 @@ func BenchmarkSync(b *testing.B) {
 		for i := range nodes {
 			if n := &nodes[i]; n.binary != "" {
 				port := freePort(b)
-				n.runs = append(n.runs, syncProcess(b, src, port, exec.Command(n.binary, n.args(b.TempDir(), port, src.Addr().String())...)))
+				n.runs = append(n.runs, syncProcess(
+					b, src, port, exec.Command(n.binary, n.args(b.TempDir(), port, src.Addr().String())...),
+				))
 			}
 		}
 	}

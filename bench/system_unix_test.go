@@ -5,6 +5,7 @@ package bench
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,4 +29,22 @@ func loadAverage() (load float64, ok bool) {
 	}
 	_, err = fmt.Sscan(string(text), &load)
 	return load, err == nil
+}
+
+// processUse returns the processor time of a process, that of its threads that have
+// ended included, and the most memory that it had resident, where the system tells.
+func processUse(pid int) (cpu time.Duration, peak int64) {
+	const ticks = 100 // in a second, on every Linux
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	if fields := strings.Fields(rest); len(fields) > 12 {
+		var user, system int64
+		_, _ = fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
+		cpu = time.Duration(user+system) * time.Second / ticks
+	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if _, line, ok := strings.Cut(string(status), "VmHWM:"); ok {
+		_, _ = fmt.Sscan(line, &peak)
+	}
+	return cpu, peak << 10
 }

@@ -16,7 +16,8 @@ func writeHeader(w io.Writer, o options, loadBefore string, took time.Duration) 
 	fmt.Fprintf(w, "- Machine: %s, %d cores, %s/%s, load before %s and after %s\n",
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, loadBefore, loadAverage())
 	fmt.Fprintf(w, "- Go: %s; revision: %s\n", runtime.Version(), revision())
-	fmt.Fprintf(w, "- Data: generated regtest chain, seed 1, %d blocks of %d outputs (a store: %d elements); %d rounds, rivals in turn, all answers compared\n",
+	fmt.Fprintf(w, "- Data: generated regtest chain, seed 1, %d blocks of %d outputs (a store: %d elements); %d "+
+		"rounds, rivals in turn, all answers compared\n",
 		o.blocks, o.outputs, o.elements, o.rounds)
 	if core := os.Getenv("BITCOIND"); core != "" {
 		fmt.Fprintf(w, "- Bitcoin Core: %s\n", firstLine(core, "-version"))

@@ -28,6 +28,7 @@ type options struct {
 	blocks, outputs, rounds, elements int
 	bench                             string // as go test takes it
 	packages                          string // folders, by commas
+	chains                            string // to import: short or long
 	dir, name                         string
 	timeout                           time.Duration // of each package; 0 for none
 }
@@ -38,6 +39,7 @@ func main() {
 	flag.IntVar(&o.outputs, "outputs", 2_000, "outputs of each block")
 	flag.IntVar(&o.rounds, "rounds", 7, "rounds of each benchmark")
 	flag.IntVar(&o.elements, "elements", 500_000_000, "elements of the generated store")
+	flag.StringVar(&o.chains, "chains", "short", "chains to import: short or long")
 	flag.StringVar(&o.bench, "bench", ".", "pattern of the benchmarks to run")
 	flag.StringVar(&o.packages, "packages", ownPackage, "folders of the packages that have them, with commas between")
 	flag.StringVar(&o.name, "name", "all", "what it is, for the name of the file")
@@ -96,10 +98,13 @@ func measure(o options, folder string) (lines []line, err error) {
 		return nil, err
 	}
 	args := []string{
-		"-test.run=^$", "-test.timeout=" + o.timeout.String(), "-test.bench=" + o.bench, "-test.benchtime=" + strconv.Itoa(o.rounds) + "x",
+		"-test.run=^$", "-test.timeout=" + o.timeout.String(), "-test.bench=" + o.bench,
+		"-test.benchtime=" + strconv.Itoa(o.rounds) + "x",
 	}
 	if folder == ownPackage {
-		args = append(args, "-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs), "-elements="+strconv.Itoa(o.elements))
+		args = append(args, "-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs),
+			"-elements="+strconv.Itoa(o.elements),
+			"-chains="+o.chains)
 	}
 	test := exec.Command(program, args...)
 	test.Dir, test.Stderr = folder, os.Stderr
@@ -122,6 +127,9 @@ func (o options) command() string {
 	packages := ""
 	if o.packages != ownPackage {
 		packages = " -packages " + o.packages
+	}
+	if o.chains != "short" {
+		packages += " -chains " + o.chains
 	}
 	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s'%s -blocks %d -outputs %d -elements %d -rounds %d",
 		o.name, o.bench, packages, o.blocks, o.outputs, o.elements, o.rounds)
