@@ -16,7 +16,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/slots"
+	"github.com/seed61375155/trawl/internal/slot"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -48,22 +48,21 @@ type (
 
 // Coins is the actor; make one with [New].
 type Coins struct {
-	cfg  Config
-	mode actor.Behavior // idle, reserved or scanning
-
-	slots *slots.Slots
-
-	scan   *scan    // the running one; nil unless scanning
-	call   *runScan // who waits for it
-	sweeps []*sweep // all that have not ended, those of aborted scans included
+	cfg   Config
+	desk  *slot.Desk[messages.CoinScanResult]
+	scan  *scan       // the running one; nil unless one runs
+	scans []*coinScan // all passes that have not ended, those of aborted scans included
 }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	var given atomic.Uint64
+	var issued atomic.Uint64
 	return func() actor.Actor {
-		s := &Coins{cfg: cfg, mode: actor.NewBehavior(), slots: slots.New(&given)}
-		s.mode.Become(s.idle)
+		s := &Coins{cfg: cfg}
+		s.desk = slot.New[messages.CoinScanResult](slot.Config{
+			Issued: &issued, Busy: messages.ErrCoinScanBusy, Expired: messages.ErrNoSuchScan,
+			Stop: func() { s.end(nil) },
+		})
 		return s
 	}
 }
@@ -79,99 +78,37 @@ func (s *Coins) Receive(c actor.Context) {
 		s.workerDone(c, m)
 	case *sumCoins:
 		s.sum(c, m)
+	case *reserve:
+		s.desk.Reserve(m.Answer)
 	case *release:
-		s.release(m)
-	default:
-		s.mode.Receive(c)
-	}
-}
-
-// idle has no scan and no slot given away.
-func (s *Coins) idle(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		s.reserve(m)
+		s.desk.Release(m.Req.Slot)
+		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		s.late(m)
-	case *getStatus:
-		m.Answer(messages.CoinScanStatus{}, nil)
-	case *abortScan:
-		m.Answer(false, nil)
-	default:
-		ask.Unhandled(c)
-	}
-}
-
-// reserved waits for the scan of whoever holds the slot.
-func (s *Coins) reserved(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		m.Answer(messages.ScanSlot{}, messages.ErrCoinScanBusy)
-	case *runScan:
-		if !s.slots.Last(m.Req.Slot) {
-			s.late(m)
-			return
+		if s.desk.Begin(m.Req.Slot, m.Answer, messages.CoinScanResult{}) {
+			s.run(c, m.Req.Scripts)
 		}
-		s.run(c, m)
 	case *getStatus:
-		m.Answer(messages.CoinScanStatus{Running: true}, nil)
+		m.Answer(s.status(), nil)
 	case *abortScan:
-		s.slots.Abort()
-		s.mode.Become(s.idle)
-		m.Answer(true, nil)
+		m.Answer(s.desk.Abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
 }
 
-// scanning has a scan and refuses a second.
-func (s *Coins) scanning(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		m.Answer(messages.ScanSlot{}, messages.ErrCoinScanBusy)
-	case *runScan:
-		s.late(m)
-	case *getStatus:
-		m.Answer(messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}, nil)
-	case *abortScan:
-		s.end(nil)
-		m.Answer(true, nil)
-	default:
-		ask.Unhandled(c)
+// status says how far the scan is.
+func (s *Coins) status() messages.CoinScanStatus {
+	if s.scan == nil {
+		return messages.CoinScanStatus{Running: s.desk.State() != slot.Idle}
 	}
-}
-
-func (s *Coins) reserve(m *reserve) {
-	if m.Answer(s.slots.Reserve(), nil) {
-		s.mode.Become(s.reserved)
-	}
-}
-
-// release takes a slot back, whoever else may have one by now.
-func (s *Coins) release(m *release) {
-	s.slots.Orphan(m.Req.Slot)
-	if s.scan == nil && s.slots.Last(m.Req.Slot) {
-		s.mode.Become(s.idle)
-	}
-	m.Answer(messages.Done{}, nil)
-}
-
-// late answers a scan whose slot is not reserved any more: with nothing when it
-// was aborted before it came.
-func (s *Coins) late(m *runScan) {
-	if s.slots.Orphan(m.Req.Slot) {
-		m.Answer(messages.CoinScanResult{}, nil)
-		return
-	}
-	m.Answer(messages.CoinScanResult{}, messages.ErrNoSuchScan)
+	return messages.CoinScanStatus{Running: true, Progress: s.scan.progress()}
 }
 
 // run starts a scan.
-func (s *Coins) run(c actor.Context, call *runScan) {
-	s.scan, s.call = &scan{scripts: call.Req.Scripts}, call
-	s.mode.Become(s.scanning)
+func (s *Coins) run(c actor.Context, scripts [][]byte) {
+	s.scan = &scan{scripts: scripts}
 	current := s.scan
-	current.sweep = s.start(c, sweepPlan{
+	current.pass = s.start(c, coinScanJob{
 		readers: s.cfg.Workers, prepare: current.prepare, reader: current.reader,
 		ended: func(err error) {
 			if s.scan == current {
@@ -184,21 +121,20 @@ func (s *Coins) run(c actor.Context, call *runScan) {
 // end answers who waits for the scan with what was found, tells its workers to
 // stop, and is free for the next without waiting for them.
 func (s *Coins) end(err error) {
-	ended, call := s.scan, s.call
-	s.scan, s.call = nil, nil
-	s.mode.Become(s.idle)
-	ended.sweep.cancel()
+	ended := s.scan
+	s.scan = nil
+	ended.pass.cancel()
 	if err != nil {
-		call.Answer(messages.CoinScanResult{}, err)
+		s.desk.End(messages.CoinScanResult{}, err)
 		return
 	}
-	call.Answer(ended.result(), nil)
+	s.desk.End(ended.result(), nil)
 }
 
 // sum counts the set.
 func (s *Coins) sum(c actor.Context, call *sumCoins) {
-	t := newTally(call.Req.Hash)
-	sw := s.start(c, sweepPlan{
+	t := newCoinTotals(call.Req.Hash)
+	pass := s.start(c, coinScanJob{
 		readers: t.readers(s.cfg.Workers), prepare: t.prepare, reader: t.reader,
 		ended: func(err error) {
 			if err != nil {
@@ -208,16 +144,16 @@ func (s *Coins) sum(c actor.Context, call *sumCoins) {
 			call.Answer(t.result(), nil)
 		},
 	})
-	sw.endWith(call.Ctx)
+	pass.endWith(call.Ctx)
 }
 
 // close stops every worker. Callers are answered by the guard of the actor.
 func (s *Coins) close() {
-	for _, sw := range s.sweeps {
-		sw.cancel()
+	for _, pass := range s.scans {
+		pass.cancel()
 	}
-	for _, sw := range s.sweeps {
-		sw.drop()
+	for _, pass := range s.scans {
+		pass.drop()
 	}
-	s.sweeps, s.scan, s.call = nil, nil, nil
+	s.scans, s.scan = nil, nil
 }

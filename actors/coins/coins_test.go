@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -46,7 +47,9 @@ func TestSums(t *testing.T) {
 		} {
 			sum := coinstats.New(mode)
 			for _, c := range r.set.coins {
-				sum.Add(&coinstats.Coin{Out: c.Out, Height: c.Height, Coinbase: c.Coinbase, Amount: c.Amount, Script: c.Packed[1:]})
+				sum.Add(&coinstats.Coin{
+					Out: c.Out, Height: c.Height, Coinbase: c.Coinbase, Amount: c.Amount, Script: c.Packed[1:],
+				})
 			}
 			want := messages.CoinSums{Hash: sum.Hash(), Tip: r.set.tip, DiskSize: 77}
 			want.Txs, want.Outputs, want.BogoSize, want.Amount = sum.Txs, sum.Outputs, sum.BogoSize, sum.Amount
@@ -64,8 +67,10 @@ func TestAbort(t *testing.T) {
 		actortest.InBubble(t)
 		set := newSet(2000)
 		held := make(chan struct{})
+		var beyond atomic.Int32 // shards that were begun
 		set.hook = func(first byte) error {
 			if first >= 64 {
+				beyond.Add(1)
 				<-held
 			}
 			return nil
@@ -76,10 +81,14 @@ func TestAbort(t *testing.T) {
 		}
 		answers := r.begin(t, script(3))
 		synctest.Wait()
-		if got := do(t, r.ref, messages.GetCoinScanStatus{}); got != (messages.CoinScanStatus{Running: true, Progress: 25}) {
+		if got := do(t, r.ref, messages.GetCoinScanStatus{}); got != (messages.CoinScanStatus{
+			Running: true, Progress: 25,
+		}) {
 			t.Errorf("status %+v", got)
 		}
-		if _, err := ask.Ask(t.Context(), r.ref, messages.ReserveCoinScan{}); !errors.Is(err, messages.ErrCoinScanBusy) {
+		if _, err := ask.Ask(
+			t.Context(), r.ref, messages.ReserveCoinScan{},
+		); !errors.Is(err, messages.ErrCoinScanBusy) {
 			t.Errorf("a second scan: %v", err)
 		}
 		if !do(t, r.ref, messages.AbortCoinScan{}) {
@@ -92,7 +101,8 @@ func TestAbort(t *testing.T) {
 			}
 		}
 		got := <-answers
-		if got.err != nil || got.result.Completed || !reflect.DeepEqual(got.result.Coins, want) || got.result.Tip != set.tip {
+		if got.err != nil || got.result.Completed || !reflect.DeepEqual(got.result.Coins, want) ||
+			got.result.Tip != set.tip {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		// The next scan need not wait for the workers of this one.
@@ -104,6 +114,9 @@ func TestAbort(t *testing.T) {
 		synctest.Wait()
 		if got := set.released.Load(); got != 2 {
 			t.Errorf("%d sets were released", got)
+		}
+		if got := beyond.Load() - (256 - 64); got != 1 {
+			t.Errorf("%d shards were begun for the aborted scan, beside those that it had read", got)
 		}
 	})
 }
@@ -119,7 +132,9 @@ func TestAbortReservation(t *testing.T) {
 	if got := do(t, r.ref, messages.RunCoinScan{Slot: slot.ID}); got.Completed || got.Visited != 0 {
 		t.Errorf("got %+v", got)
 	}
-	if _, err := ask.Ask(t.Context(), r.ref, messages.RunCoinScan{Slot: slot.ID}); !errors.Is(err, messages.ErrNoSuchScan) {
+	if _, err := ask.Ask(
+		t.Context(), r.ref, messages.RunCoinScan{Slot: slot.ID},
+	); !errors.Is(err, messages.ErrNoSuchScan) {
 		t.Error(err)
 	}
 	other := do(t, r.ref, messages.ReserveCoinScan{})

@@ -41,7 +41,9 @@ func (s *coinSet) Visit(ctx context.Context, first, last byte, visit func(*messa
 			return err
 		}
 	}
-	from, _ := slices.BinarySearchFunc(s.coins, first, func(c messages.SetCoin, b byte) int { return int(c.Out.Hash[0]) - int(b) })
+	from, _ := slices.BinarySearchFunc(
+		s.coins, first, func(c messages.SetCoin, b byte) int { return int(c.Out.Hash[0]) - int(b) },
+	)
 	for _, c := range s.coins[from:] {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -124,7 +126,9 @@ func newRig(tb testing.TB, set *coinSet, workers int) *rig {
 			}
 		})
 	})
-	r.ref = r.sys.Spawn("coins", coins.New(coins.Config{Chain: chain, Workers: workers, Log: r.sys.Log}), coins.Requests...)
+	r.ref = r.sys.Spawn(
+		"coins", coins.New(coins.Config{Chain: chain, Workers: workers, Log: r.sys.Log}), coins.Requests...,
+	)
 	return r
 }
 

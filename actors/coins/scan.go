@@ -12,7 +12,7 @@ import (
 
 // A scan looks for the outputs that pay to some scripts.
 type scan struct {
-	sweep   *sweep
+	pass    *coinScan
 	scripts [][]byte
 	packed  map[string]int // number of the script, by the forms it may be stored in
 
@@ -47,14 +47,14 @@ func (s *scan) reader() (visit func(*messages.SetCoin) error, done func()) {
 			s.visited.Add(often)
 		}
 		if i, ok := s.packed[string(c.Packed)]; ok {
-			s.take(c, s.scripts[i])
+			s.add(c, s.scripts[i])
 		}
 		return nil
 	}
 	return visit, func() { s.visited.Add(visited % often) }
 }
 
-func (s *scan) take(c *messages.SetCoin, script []byte) {
+func (s *scan) add(c *messages.SetCoin, script []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found = append(s.found, messages.FoundCoin{
@@ -63,7 +63,7 @@ func (s *scan) take(c *messages.SetCoin, script []byte) {
 }
 
 // progress returns the percentage of the set that is read.
-func (s *scan) progress() int { return int(s.sweep.done.Load()) * 100 / parts }
+func (s *scan) progress() int { return int(s.pass.done.Load()) * 100 / shards }
 
 // result returns what was found so far.
 func (s *scan) result() messages.CoinScanResult {
@@ -74,6 +74,6 @@ func (s *scan) result() messages.CoinScanResult {
 		return cmp.Or(bytes.Compare(a.Out.Hash[:], b.Out.Hash[:]), cmp.Compare(a.Out.Index, b.Out.Index))
 	})
 	return messages.CoinScanResult{
-		Completed: s.sweep.done.Load() == parts, Tip: s.tip, Visited: s.visited.Load(), Coins: found,
+		Completed: s.pass.done.Load() == shards, Tip: s.tip, Visited: s.visited.Load(), Coins: found,
 	}
 }

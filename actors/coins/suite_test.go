@@ -17,7 +17,9 @@ func TestSuite(t *testing.T) {
 		slot := do(t, r.ref, messages.ReserveCoinScan{})
 		return &actortest.Subject{
 			Ref: r.ref, Served: coins.Requests,
-			Requests: []actortest.Request{actortest.Sample(messages.RunCoinScan{Slot: slot.ID, Scripts: [][]byte{script(1)}})},
+			Requests: []actortest.Request{
+				actortest.Sample(messages.RunCoinScan{Slot: slot.ID, Scripts: [][]byte{script(1)}}),
+			},
 			Check: func() {
 				for id := range 30 * slot.ID { // what the samples have reserved
 					_, _ = ask.Ask(t.Context(), r.ref, messages.ReleaseCoinScan{Slot: id})

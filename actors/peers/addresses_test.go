@@ -25,7 +25,8 @@ func listed(count, salt int) *codec.Addresses {
 	for i := range count {
 		ip := netip.AddrFrom4([4]byte{byte(11 + i%80), byte(salt), byte(i / 80), byte(i%250 + 1)})
 		m.List = append(m.List, codec.Address{
-			Time: uint32(time.Now().Unix()), Services: wire.SFNodeNetwork, Addr: netaddr.FromAddrPort(netip.AddrPortFrom(ip, 8333)),
+			Time: uint32(time.Now().Unix()), Services: wire.SFNodeNetwork,
+			Addr: netaddr.FromAddrPort(netip.AddrPortFrom(ip, 8333)),
 		})
 	}
 	return m
@@ -47,7 +48,10 @@ func TestAddressFlood(t *testing.T) {
 		}
 	}
 	// One at once, and one every ten seconds.
-	n.eventually(t, "all is taken", func(p []messages.PeerInfo) bool { return p[0].AddrLimited >= 19_990 && p[0].AddrProcessed >= 1 })
+	n.eventually(
+		t, "all is taken",
+		func(p []messages.PeerInfo) bool { return p[0].AddrLimited >= 19_990 && p[0].AddrProcessed >= 1 },
+	)
 	if got := counts(t, n); got.New > 10 {
 		t.Errorf("%d addresses", got.New)
 	}

@@ -122,7 +122,9 @@ func (r *addrRelay) handleAddr(p *addrPeer, m *codec.Addresses) {
 	}
 	p.processed += processed
 	p.limited += limited
-	r.debugf("Received addr: %d addresses (%d processed, %d rate-limited) from peer=%d", len(list), processed, limited, p.id)
+	r.debugf(
+		"Received addr: %d addresses (%d processed, %d rate-limited) from peer=%d", len(list), processed, limited, p.id,
+	)
 	r.book.store(good, p.addr, timePenalty)
 	if len(list) < codec.MaxAddresses {
 		p.asked = false

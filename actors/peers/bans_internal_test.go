@@ -126,7 +126,8 @@ func TestDiscouraged(t *testing.T) {
 	k := loadBans(testBase("", nil))
 	a, b := address(t, "9.9.9.9:1"), address(t, "9.9.9.8:1")
 	k.discourage(a)
-	if !k.isDiscouraged(address(t, "9.9.9.9:2")) || k.isDiscouraged(b) || !k.isUnwelcome(a, time.Unix(0, 0)) || k.isBanned(a, time.Unix(0, 0)) {
+	if !k.isDiscouraged(address(t, "9.9.9.9:2")) || k.isDiscouraged(b) || !k.isUnwelcome(a, time.Unix(0, 0)) ||
+		k.isBanned(a, time.Unix(0, 0)) {
 		t.Error("the wrong address is discouraged")
 	}
 	for i := range maxDiscouraged + 10 {

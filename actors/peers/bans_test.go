@@ -81,7 +81,8 @@ func TestBansSurvivePowerLoss(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
-		if kept := string(peerfile.MarshalBans(&bans)); !strings.Contains(kept, "5.6.7.0/24") || strings.Contains(kept, "1.2.3.4") {
+		if kept := string(peerfile.MarshalBans(&bans)); !strings.Contains(kept, "5.6.7.0/24") ||
+			strings.Contains(kept, "1.2.3.4") {
 			t.Errorf("seed %d: kept are %s", seed, kept)
 		}
 	}

@@ -171,7 +171,9 @@ func TestAddedNodes(t *testing.T) {
 		}
 	}
 	r.entries = peerSet{{name: "9.9.9.9:1", addr: address(t, "1.2.3.4:1"), typ: p2p.Inbound}}
-	want := []messages.AddedNode{{Node: "1.2.3.4:1", Addr: "1.2.3.4:1", Inbound: true}, {Node: "name.test"}, {Node: "5.6.7.8"}}
+	want := []messages.AddedNode{
+		{Node: "1.2.3.4:1", Addr: "1.2.3.4:1", Inbound: true}, {Node: "name.test"}, {Node: "5.6.7.8"},
+	}
 	if got := r.addedNodes(); !slices.Equal(got, want) {
 		t.Errorf("got %+v", got)
 	}
@@ -234,7 +236,9 @@ func TestChoose(t *testing.T) {
 			if i%7 == 0 {
 				services = wire.SFNodeNetworkLimited
 			}
-			r.book.store([]codec.Address{{Time: uint32(r.addrs.now.Unix()), Services: services, Addr: node(i)}}, node(i), 0)
+			r.book.store(
+				[]codec.Address{{Time: uint32(r.addrs.now.Unix()), Services: services, Addr: node(i)}}, node(i), 0,
+			)
 		}
 		now := time.Now()
 		full := 0
@@ -338,7 +342,9 @@ func TestLimits(t *testing.T) {
 	if r.mayStart(p2p.OutboundFullRelay) || !r.mayStart(p2p.BlockRelayOnly) || !r.mayStart(p2p.Manual) {
 		t.Error("the wrong slots are full")
 	}
-	for name, want := range map[string]bool{"": true, "manual": true, "addr-fetch": true, "inbound": false, "x": false} {
+	for name, want := range map[string]bool{
+		"": true, "manual": true, "addr-fetch": true, "inbound": false, "x": false,
+	} {
 		if typ, ok := connectionType(name); ok != want || ok && name != "" && typ.String() != name {
 			t.Errorf("%q: %v, %v", name, typ, ok)
 		}

@@ -46,7 +46,9 @@ func TestPanicEndsOneSession(t *testing.T) {
 	honest, name := connect(t, n)
 	for range 3 {
 		r, _ := connect(t, n)
-		if err := r.Send(&wire.MsgGetData{InvList: []*wire.InvVect{{Type: wire.InvTypeBlock, Hash: chainhash.Hash{0xbb}}}}); err != nil {
+		if err := r.Send(&wire.MsgGetData{InvList: []*wire.InvVect{
+			{Type: wire.InvTypeBlock, Hash: chainhash.Hash{0xbb}},
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		left(t, r, "panic")
@@ -108,7 +110,9 @@ func TestProxy(t *testing.T) {
 		<-done
 	})
 	at := proxy.Addr().String()
-	source := netsetup.TCP{Names: at, Randomize: true, Proxies: map[netaddr.Network]string{netaddr.IPv4: at, netaddr.Onion: at}}
+	source := netsetup.TCP{
+		Names: at, Randomize: true, Proxies: map[netaddr.Network]string{netaddr.IPv4: at, netaddr.Onion: at},
+	}
 	n := start(t, func(c *peers.Config) { c.Source, c.NameProxy, c.Proxies = source, true, source.Proxies })
 	const onion = "kpgvmscirrdqpekbqjsvw5teanhatztpp2gl6eee4zkowvwfxwenqaid.onion:8333"
 	for i, node := range []string{"8.8.8.8:8333", "name.test:8333", onion} {

@@ -48,7 +48,9 @@ func shaken(t *testing.T, n *node) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	version, err := codec.Encode(&codec.Version{Protocol: 70016, Services: 9, Time: time.Now().Unix(), Nonce: 1, UserAgent: "/test/"}, 70016)
+	version, err := codec.Encode(
+		&codec.Version{Protocol: 70016, Services: 9, Time: time.Now().Unix(), Nonce: 1, UserAgent: "/test/"}, 70016,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,9 @@ func TestGarbage(t *testing.T) {
 		closes(t, conn, test.what)
 		_ = conn.Close()
 	}
-	list := n.eventually(t, "only the honest peer is left", func(list []messages.PeerInfo) bool { return len(list) == 1 })
+	list := n.eventually(
+		t, "only the honest peer is left", func(list []messages.PeerInfo) bool { return len(list) == 1 },
+	)
 	if list[0].Addr != name {
 		t.Errorf("another peer is left: %+v", list[0])
 	}
@@ -209,7 +213,9 @@ func TestStorm(t *testing.T) {
 	}
 	honest.Ping()
 	n.eventually(t, "ping", func(list []messages.PeerInfo) bool {
-		return slices.ContainsFunc(list, func(p messages.PeerInfo) bool { return p.Addr == name && p.ReceivedBy["ping"] > 0 })
+		return slices.ContainsFunc(
+			list, func(p messages.PeerInfo) bool { return p.Addr == name && p.ReceivedBy["ping"] > 0 },
+		)
 	})
 }
 

@@ -40,7 +40,9 @@ func TestLogIPs(t *testing.T) {
 				c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
 			connect(t, n)
-			list := n.eventually(t, "a peer", func(list []messages.PeerInfo) bool { return len(list) == 1 && list[0].Version != 0 })
+			list := n.eventually(
+				t, "a peer", func(list []messages.PeerInfo) bool { return len(list) == 1 && list[0].Version != 0 },
+			)
 			must(t, n, messages.DisconnectPeer{ID: &list[0].ID})
 			n.eventually(t, "nobody", func(list []messages.PeerInfo) bool { return len(list) == 0 })
 			addr := list[0].Addr

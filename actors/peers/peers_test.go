@@ -27,7 +27,8 @@ func TestTwoNodes(t *testing.T) {
 		if v2 {
 			transport = "v2"
 		}
-		if out.Type != "manual" || out.Addr != b.addr || out.Inbound || out.Transport != transport || out.Subversion == "" {
+		if out.Type != "manual" || out.Addr != b.addr || out.Inbound || out.Transport != transport ||
+			out.Subversion == "" {
 			t.Errorf("got %+v", out)
 		}
 		if in.Type != "inbound" || in.Addr != out.Bind || !in.Inbound || in.SessionID != out.SessionID {
@@ -108,7 +109,8 @@ func TestRouting(t *testing.T) {
 
 	hash := chainhash.Hash{1}
 	inv := &wire.MsgInv{InvList: []*wire.InvVect{
-		{Type: wire.InvTypeTx, Hash: hash}, {Type: wire.InvTypeBlock, Hash: hash}, {Type: 5, Hash: hash}, {Type: 77, Hash: hash},
+		{Type: wire.InvTypeTx, Hash: hash}, {Type: wire.InvTypeBlock, Hash: hash}, {Type: 5, Hash: hash},
+		{Type: 77, Hash: hash},
 	}}
 	if err := errors.Join(r.Send(inv), r.Send(&wire.MsgSendHeaders{})); err != nil {
 		t.Fatal(err)

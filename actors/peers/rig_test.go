@@ -87,7 +87,8 @@ func (n *node) eventually(tb testing.TB, what string, holds func([]messages.Peer
 func (n *node) peersOf(tb testing.TB, count int) []messages.PeerInfo {
 	tb.Helper()
 	return n.eventually(tb, "peers connect", func(list []messages.PeerInfo) bool {
-		return len(list) == count && !slices.ContainsFunc(list, func(p messages.PeerInfo) bool { return !p.Established })
+		return len(list) == count &&
+			!slices.ContainsFunc(list, func(p messages.PeerInfo) bool { return !p.Established })
 	})
 }
 
@@ -130,7 +131,8 @@ func dial(tb testing.TB, n *node) *remote {
 		name: conn.LocalAddr().String(),
 	}
 	r.Session = p2p.New(conn, p2p.Config{
-		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
+		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda},
+		Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, r)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -111,7 +111,10 @@ const maxHeaders = codec.MaxHeaders
 func (s *server) headers(m *wire.MsgGetHeaders) {
 	active := s.chain.Active()
 	if active.Tip().Work.Cmp(s.cfg.MinimumWork) < 0 && !s.info.Permissions.Download {
-		s.debugf("Ignoring getheaders from peer=%d because active chain has too little work; sending empty response", s.info.ID)
+		s.debugf(
+			"Ignoring getheaders from peer=%d because active chain has too little work; sending empty response",
+			s.info.ID,
+		)
 		s.send(&codec.Headers{})
 		return
 	}
@@ -121,7 +124,10 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 			return
 		}
 		if !s.mayHave(next) {
-			s.debugf("ProcessMessage: ignoring request from peer=%d for old block header that isn't in the main chain", s.info.ID)
+			s.debugf(
+				"ProcessMessage: ignoring request from peer=%d for old block header that isn't in the main chain",
+				s.info.ID,
+			)
 			return
 		}
 	}

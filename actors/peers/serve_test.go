@@ -222,7 +222,8 @@ func TestServesBlocks(t *testing.T) {
 			t.Errorf("type %d: other bytes", typ)
 		}
 	}
-	if got := first[*codec.CmpctBlock](t, data(4, l.at(tall-5))); got.Header.BlockHash() != l.at(tall-5).Hash || len(got.Prefilled) != 1 {
+	if got := first[*codec.CmpctBlock](t, data(4, l.at(tall-5))); got.Header.BlockHash() != l.at(tall-5).Hash ||
+		len(got.Prefilled) != 1 {
 		t.Errorf("compact block: got %+v", got)
 	}
 	for _, test := range []struct {
@@ -245,7 +246,8 @@ func TestServesBlocks(t *testing.T) {
 	if len(txs.Txs) != 1 || txs.Block != tip.Hash {
 		t.Errorf("got %+v", txs)
 	}
-	if got := first[*wire.MsgBlock](t, l.ask(&codec.GetBlockTxn{Block: l.at(1).Hash})); got.BlockHash() != l.at(1).Hash {
+	deep := first[*wire.MsgBlock](t, l.ask(&codec.GetBlockTxn{Block: l.at(1).Hash}))
+	if deep.BlockHash() != l.at(1).Hash {
 		t.Error("a deep block's transactions: another block")
 	}
 	if err := l.Send(&codec.GetBlockTxn{Block: tip.Hash, Indexes: []uint16{1}}); err != nil {

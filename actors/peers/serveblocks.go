@@ -40,7 +40,9 @@ func (s *server) data(list []*wire.InvVect) {
 func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	tip := s.chain.Active().Tip()
 	if !s.mayHave(b) {
-		s.debugf("ProcessGetBlockData: ignoring request from peer=%d for old block that isn't in the main chain", s.info.ID)
+		s.debugf(
+			"ProcessGetBlockData: ignoring request from peer=%d for old block that isn't in the main chain", s.info.ID,
+		)
 		return true
 	}
 	if s.cfg.Services&wire.SFNodeNetwork == 0 && tip.Height-b.Height > prunedDepth && !s.info.Permissions.NoBan {

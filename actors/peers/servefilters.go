@@ -39,7 +39,8 @@ func (s *server) filterRange(typ wire.FilterType, start uint32, stop *chainhash.
 		return nil
 	}
 	if height-start >= limit {
-		s.Disconnect("peer requested too many cfilters/cfheaders: " + digits(uint64(height-start)+1) + " / " + digits(uint64(limit)))
+		s.Disconnect("peer requested too many cfilters/cfheaders: " + digits(uint64(height-start)+1) + " / " +
+			digits(uint64(limit)))
 		return nil
 	}
 	if s.cfg.Filters == nil {

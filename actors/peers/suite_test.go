@@ -73,8 +73,10 @@ func TestSuite(t *testing.T) {
 		return &actortest.Subject{
 			Ref: n.Ref, Served: peers.Requests,
 			Requests: []actortest.Request{
-				actortest.Sample(messages.ConnectPeer{Node: node}), actortest.Sample(messages.DisconnectPeer{Addr: node}),
-				actortest.Sample(messages.AddNode{Node: "9.9.9.9:8333"}), actortest.Sample(messages.RemoveNode{Node: "9.9.9.9:8333"}),
+				actortest.Sample(messages.ConnectPeer{Node: node}),
+				actortest.Sample(messages.DisconnectPeer{Addr: node}),
+				actortest.Sample(messages.AddNode{Node: "9.9.9.9:8333"}),
+				actortest.Sample(messages.RemoveNode{Node: "9.9.9.9:8333"}),
 				actortest.Sample(messages.SetNetworkActive{Active: true}),
 				actortest.Sample(messages.AddPeerAddress{Host: "7.7.7.7", Port: 8333}),
 				actortest.Sample(messages.SetBan{Subnet: "6.6.6.6"}),
@@ -85,7 +87,8 @@ func TestSuite(t *testing.T) {
 				must(t, n, messages.ConnectPeer{Node: name})
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if !slices.ContainsFunc(must(t, n, messages.GetPeers{}), func(p messages.PeerInfo) bool { return p.Addr == name && p.Established }) {
+				connected := func(p messages.PeerInfo) bool { return p.Addr == name && p.Established }
+				if !slices.ContainsFunc(must(t, n, messages.GetPeers{}), connected) {
 					t.Errorf("%s is not connected", name)
 				}
 				if _, err := ask.Ask(t.Context(), n.Ref, messages.DisconnectPeer{Addr: name}); err != nil {

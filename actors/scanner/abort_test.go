@@ -77,7 +77,9 @@ func TestAbortAtTheLastBlock(t *testing.T) {
 				<-release
 			}
 		}})
-		answers := r.begin(t.Context(), t, ref, order{scripts: [][]byte{script(height % reused)}, from: from, to: height})
+		answers := r.begin(t.Context(), t, ref, order{
+			scripts: [][]byte{script(height % reused)}, from: from, to: height,
+		})
 		<-entered
 		do(t, ref, messages.AbortScan{})
 		got := <-answers

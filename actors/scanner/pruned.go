@@ -18,24 +18,24 @@ import (
 // the block may spend such a one, it cannot be told, and the scan fails as it does
 // in Core.
 
-// hidden are the scripts of a scan by classes of those that may be spent without
+// undisclosed are the scripts of a scan by classes of those that may be spent without
 // being shown.
-type hidden struct {
+type undisclosed struct {
 	once    sync.Once
 	classes map[spends.Class][][]byte
 }
 
 // of returns the scripts of the given classes.
-func (h *hidden) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
-	h.once.Do(func() {
-		h.classes = map[spends.Class][][]byte{}
+func (u *undisclosed) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
+	u.once.Do(func() {
+		u.classes = map[spends.Class][][]byte{}
 		for _, script := range scripts {
 			if c := spends.ClassOf(script); c != spends.ByHash {
-				h.classes[c] = append(h.classes[c], script)
+				u.classes[c] = append(u.classes[c], script)
 			}
 		}
 	})
-	for class, list := range h.classes {
+	for class, list := range u.classes {
 		if e.Hides(class) {
 			some = append(some, list...)
 		}
@@ -54,7 +54,7 @@ func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
 	if found || err != nil {
 		return found, err
 	}
-	doubtful := s.hidden.of(s.scripts, &evidence)
+	doubtful := s.undisclosed.of(s.scripts, &evidence)
 	if len(doubtful) == 0 {
 		return false, nil
 	}

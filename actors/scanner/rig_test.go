@@ -58,7 +58,9 @@ func newRig(tb testing.TB, height int) *rig {
 // newRigWith makes a rig whose store keeps probe lines, or range filters.
 func newRigWith(tb testing.TB, height int, lines segment.MakeLines, ranges bool) *rig {
 	tb.Helper()
-	r := &rig{chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current), sys: actortest.New(tb)}
+	r := &rig{
+		chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current), sys: actortest.New(tb),
+	}
 	for h := 1; h <= height; h++ {
 		template := chaintest.Template{Script: script(h % reused)}
 		if h%5 == 0 {
@@ -79,9 +81,12 @@ func newRigWith(tb testing.TB, height int, lines segment.MakeLines, ranges bool)
 	r.store = store
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: store, Chain: r.current, Tip: new(ask.Topic[messages.TipChanged]),
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log,
+		OnFailed: func(err error) { tb.Error(err) },
 	}), indexer.Requests...)
-	if _, err := ask.Ask(tb.Context(), r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash}); err != nil {
+	if _, err := ask.Ask(
+		tb.Context(), r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash},
+	); err != nil {
 		tb.Fatal(err)
 	}
 	// The check after the start must not mend what a test is about to damage.

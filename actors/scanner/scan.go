@@ -18,17 +18,17 @@ import (
 // A scan is one run over a pinned range of blocks. The actor starts and ends
 // it.
 type scan struct {
-	cfg     *Config
-	ctx     context.Context //nolint:containedctx // ends the workers; a caller that leaves ends nothing
-	cancel  context.CancelFunc
-	reader  chainview.Reader
-	first   int32            // height
-	stop    *chainview.Block // last block
-	scripts [][]byte
-	check   bool        // look into the blocks that match
-	pass    *match.Pass // set by prepare
-	buffers sync.Pool   // of memory that blocks are read into
-	hidden  hidden
+	cfg         *Config
+	ctx         context.Context //nolint:containedctx // ends the workers; a caller that leaves ends nothing
+	cancel      context.CancelFunc
+	reader      chainview.Reader
+	first       int32            // height
+	stop        *chainview.Block // last block
+	scripts     [][]byte
+	check       bool        // look into the blocks that match
+	pass        *match.Pass // set by makePass
+	buffers     sync.Pool   // of memory that blocks are read into
+	undisclosed undisclosed
 
 	// Used by the actor alone.
 	ready    bool // the pass is prepared

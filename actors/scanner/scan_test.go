@@ -76,7 +76,8 @@ func TestAbort(t *testing.T) {
 		t.Error("nothing was aborted")
 	}
 	got := <-answers
-	if got.err != nil || got.result.Completed || got.result.From != 5 || got.result.To < last.Height || got.result.To >= height {
+	if got.err != nil || got.result.Completed || got.result.From != 5 || got.result.To < last.Height ||
+		got.result.To >= height {
 		t.Errorf("answer %+v", got)
 	}
 	n := len(got.result.Blocks)
@@ -217,7 +218,8 @@ func TestStopBlockLeavesTheChain(t *testing.T) {
 		t.Fatal("no reorganisation")
 	}
 	close(held)
-	if got := <-answers; got.err != nil || !got.result.Completed || got.result.To != 60 || !slices.Equal(got.result.Blocks, want) {
+	if got := <-answers; got.err != nil || !got.result.Completed || got.result.To != 60 ||
+		!slices.Equal(got.result.Blocks, want) {
 		t.Errorf("while it ran: %+v", got)
 	}
 	slot := do(t, ref, messages.ReserveScan{})

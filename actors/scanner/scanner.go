@@ -19,7 +19,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/slots"
+	"github.com/seed61375155/trawl/internal/slot"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -58,25 +58,23 @@ type (
 
 // Scanner is the actor; make one with [New].
 type Scanner struct {
-	cfg  Config
-	mode actor.Behavior // idle, reserved or scanning
-
-	slots *slots.Slots
-
-	scan   *scan    // the running one; nil unless scanning
-	call   *runScan // who waits for it
-	ending []*scan  // answered already, their workers about to stop
+	cfg      Config
+	desk     *slot.Desk[messages.ScanResult]
+	scan     *scan   // the running one; nil unless one runs
+	draining []*scan // answered already, their workers about to stop
 }
 
 // New returns the producer of a scanner.
 func New(cfg Config) actor.Producer {
-	var given atomic.Uint64
+	var issued atomic.Uint64
 	return func() actor.Actor {
-		s := &Scanner{cfg: cfg, mode: actor.NewBehavior(), slots: slots.New(&given)}
+		s := &Scanner{cfg: cfg}
+		s.desk = slot.New[messages.ScanResult](slot.Config{
+			Issued: &issued, Busy: messages.ErrScanBusy, Expired: messages.ErrNoSuchScan, Stop: func() { s.end(nil) },
+		})
 		if s.cfg.Spread == nil {
 			s.cfg.Spread = goStatement
 		}
-		s.mode.Become(s.idle)
 		return s
 	}
 }
@@ -98,114 +96,45 @@ func (s *Scanner) Receive(c actor.Context) {
 		if m.scan == s.scan {
 			s.repaired(c, m)
 		}
+	case *reserve:
+		s.desk.Reserve(m.Answer)
 	case *release:
-		s.release(m)
-	default:
-		s.mode.Receive(c)
-	}
-}
-
-// idle has no scan and no slot given away.
-func (s *Scanner) idle(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		s.reserve(m)
+		s.desk.Release(m.Req.Slot)
+		m.Answer(messages.Done{}, nil)
 	case *runScan:
-		s.late(m)
-	case *getStatus:
-		m.Answer(messages.ScanStatus{}, nil)
-	case *abortScan:
-		m.Answer(false, nil)
-	default:
-		ask.Unhandled(c)
-	}
-}
-
-// reserved waits for the scan of whoever holds the slot.
-func (s *Scanner) reserved(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
-	case *runScan:
-		if !s.slots.Last(m.Req.Slot) {
-			s.late(m)
-			return
+		if s.desk.Begin(m.Req.Slot, m.Answer, messages.ScanResult{From: m.Req.Start, To: m.Req.Start}) {
+			s.begin(c, &m.Req)
 		}
-		s.begin(c, m)
 	case *getStatus:
-		m.Answer(messages.ScanStatus{Running: true}, nil)
+		m.Answer(s.status(), nil)
 	case *abortScan:
-		s.abortReservation()
-		m.Answer(true, nil)
+		m.Answer(s.desk.Abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
 }
 
-// scanning has a scan and refuses a second.
-func (s *Scanner) scanning(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *reserve:
-		m.Answer(messages.ScanSlot{}, messages.ErrScanBusy)
-	case *runScan:
-		s.late(m)
-	case *getStatus:
-		m.Answer(s.scan.status(), nil)
-	case *abortScan:
-		s.end(nil)
-		m.Answer(true, nil)
-	default:
-		ask.Unhandled(c)
+// status says how far the scan is.
+func (s *Scanner) status() messages.ScanStatus {
+	if s.scan == nil {
+		return messages.ScanStatus{Running: s.desk.State() != slot.Idle}
 	}
-}
-
-func (s *Scanner) reserve(m *reserve) {
-	if m.Answer(s.slots.Reserve(), nil) {
-		s.mode.Become(s.reserved)
-	}
-}
-
-// abortReservation ends the preparation of a scan and frees the slot, whose
-// holder may be gone. Should it come with its scan yet, it gets an empty result.
-func (s *Scanner) abortReservation() {
-	s.slots.Abort()
-	s.mode.Become(s.idle)
-}
-
-// release takes a slot back, whoever else may have one by now.
-func (s *Scanner) release(m *release) {
-	s.slots.Orphan(m.Req.Slot)
-	if s.scan == nil && s.slots.Last(m.Req.Slot) {
-		s.mode.Become(s.idle)
-	}
-	m.Answer(messages.Done{}, nil)
-}
-
-// late answers a scan whose slot is not reserved any more.
-func (s *Scanner) late(m *runScan) {
-	if s.slots.Orphan(m.Req.Slot) {
-		m.Answer(messages.ScanResult{From: m.Req.Start, To: m.Req.Start}, nil)
-		return
-	}
-	m.Answer(messages.ScanResult{}, messages.ErrNoSuchScan)
+	return s.scan.status()
 }
 
 // begin pins the blocks of a scan and waits for their filters.
-func (s *Scanner) begin(c actor.Context, call *runScan) {
+func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 	reader := s.cfg.Chain.Open()
 	if reader == nil {
-		s.mode.Become(s.idle)
-		call.Answer(messages.ScanResult{}, chainview.ErrNotReady)
+		s.desk.End(messages.ScanResult{}, chainview.ErrNotReady)
 		return
 	}
-	stop := reader.Lookup(&call.Req.Stop)
-	if stop == nil || call.Req.Start < 0 || call.Req.Start > stop.Height {
-		s.mode.Become(s.idle)
-		call.Answer(messages.ScanResult{}, messages.ErrBlockNotFound)
+	stop := reader.Lookup(&req.Stop)
+	if stop == nil || req.Start < 0 || req.Start > stop.Height {
+		s.desk.End(messages.ScanResult{}, messages.ErrBlockNotFound)
 		return
 	}
-	s.call, s.scan = call, newScan(&s.cfg, reader, &call.Req, stop)
-	s.mode.Become(s.scanning)
+	s.scan = newScan(&s.cfg, reader, req, stop)
 	if s.indexedAlready(stop) {
 		s.indexed(c, nil)
 		return
@@ -296,39 +225,38 @@ func (s *Scanner) repaired(c actor.Context, m repaired) {
 // end answers the caller with what was found, tells the workers to stop, and
 // is free for the next scan without waiting for them.
 func (s *Scanner) end(err error) {
-	ended, call := s.scan, s.call
-	s.scan, s.call = nil, nil
-	s.mode.Become(s.idle)
+	ended := s.scan
+	s.scan = nil
 	ended.cancel()
 	if err != nil {
-		call.Answer(messages.ScanResult{}, err)
+		s.desk.End(messages.ScanResult{}, err)
 	} else {
-		call.Answer(ended.result(), nil)
+		s.desk.End(ended.result(), nil)
 	}
-	s.ending = append(s.ending, ended)
+	s.draining = append(s.draining, ended)
 	s.forget(ended)
 }
 
 // forget lets go of an ended scan once its last worker has stopped.
 func (s *Scanner) forget(ended *scan) {
 	if ended.running == 0 {
-		s.ending = slices.DeleteFunc(s.ending, func(e *scan) bool { return e == ended })
+		s.draining = slices.DeleteFunc(s.draining, func(e *scan) bool { return e == ended })
 	}
 }
 
 // close stops every worker. Callers are answered by the guard of the actor.
 func (s *Scanner) close() {
 	if s.scan != nil {
-		s.ending = append(s.ending, s.scan)
+		s.draining = append(s.draining, s.scan)
 		s.scan = nil
 	}
-	for _, e := range s.ending {
+	for _, e := range s.draining {
 		e.cancel()
 	}
-	for _, e := range s.ending {
+	for _, e := range s.draining {
 		e.drop()
 	}
-	s.ending = nil
+	s.draining = nil
 }
 
 // Messages of the scanner to itself.

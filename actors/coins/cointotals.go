@@ -7,8 +7,8 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// A tally counts and hashes the set.
-type tally struct {
+// coinTotals counts and hashes the set.
+type coinTotals struct {
 	mode coinstats.Mode
 	set  messages.CoinSet
 
@@ -18,8 +18,8 @@ type tally struct {
 	tip  messages.Tip
 }
 
-func newTally(hash messages.CoinHash) *tally {
-	t := &tally{}
+func newCoinTotals(hash messages.CoinHash) *coinTotals {
+	t := &coinTotals{}
 	switch hash {
 	case messages.HashSerialized:
 		t.mode = coinstats.Serial
@@ -31,21 +31,21 @@ func newTally(hash messages.CoinHash) *tally {
 }
 
 // readers returns how many workers may read: one where the order counts.
-func (t *tally) readers(most int) int {
+func (t *coinTotals) readers(limit int) int {
 	if t.mode == coinstats.Serial {
 		return 1
 	}
-	return most
+	return limit
 }
 
-func (t *tally) prepare(set messages.CoinSet) (err error) {
+func (t *coinTotals) prepare(set messages.CoinSet) (err error) {
 	t.set, t.tip = set, set.Tip()
 	t.disk, err = set.DiskSize()
 	return err
 }
 
 // reader returns what a worker does with the outputs it reads.
-func (t *tally) reader() (visit func(*messages.SetCoin) error, done func()) {
+func (t *coinTotals) reader() (visit func(*messages.SetCoin) error, done func()) {
 	sum := coinstats.New(t.mode)
 	var coin coinstats.Coin
 	visit = func(c *messages.SetCoin) (err error) {
@@ -70,7 +70,7 @@ func (t *tally) reader() (visit func(*messages.SetCoin) error, done func()) {
 }
 
 // result is called when all workers have ended.
-func (t *tally) result() messages.CoinSums {
+func (t *coinTotals) result() messages.CoinSums {
 	hash := t.sum.Hash() // ends the count too
 	return messages.CoinSums{
 		Tip: t.tip, Hash: hash, Txs: t.sum.Txs, Outputs: t.sum.Outputs,
