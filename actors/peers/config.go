@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -31,6 +32,14 @@ type Source interface {
 	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
+// A FilterReader reads block filters and their headers. A [segment.Store] does.
+//
+// Errors: [*segment.DamagedError], and others for what is not there.
+type FilterReader interface {
+	ByHash(block *chainhash.Hash) (segment.Entry, error)
+	Header(block *chainhash.Hash) (segment.Entry, error) // without the filter
+}
+
 // Config is what the actors are made of.
 type Config struct {
 	Network *dialect.Network
@@ -43,8 +52,8 @@ type Config struct {
 	Sync, Relay *ask.Ref
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
 
-	Filters *segment.Store // served to peers (-peerblockfilters); nil: none are
-	Indexer *ask.Ref       // repairs filters; absent without the index
+	Filters FilterReader // what peers get of filters (-peerblockfilters); nil: nothing
+	Indexer *ask.Ref     // repairs filters; absent without the index
 
 	// MinimumWork is that of the least chain whose headers are given out; default
 	// that of the network.

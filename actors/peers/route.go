@@ -170,23 +170,16 @@ func size(m wire.Message) int {
 	return 0
 }
 
-// invWtx is the type of a transaction named by its wtxid (BIP339), which btcd
-// does not know.
-const invWtx wire.InvType = 5
-
 // split parts what concerns blocks from what concerns transactions. Unknown
 // types concern nobody.
 func split(list []*wire.InvVect) (blocks, txs []*wire.InvVect) {
 	for _, v := range list {
 		switch v.Type { //nolint:exhaustive // unknown ones come, too
-		case wire.InvTypeTx, wire.InvTypeWitnessTx, invWtx:
+		case wire.InvTypeTx, wire.InvTypeWitnessTx, codec.InvWtx:
 			txs = append(txs, v)
-		case wire.InvTypeBlock, wire.InvTypeWitnessBlock, invCmpctBlock, wire.InvTypeFilteredBlock:
+		case wire.InvTypeBlock, wire.InvTypeWitnessBlock, codec.InvCmpctBlock, wire.InvTypeFilteredBlock:
 			blocks = append(blocks, v)
 		}
 	}
 	return blocks, txs
 }
-
-// invCmpctBlock asks for a compact block (BIP152), which btcd does not know.
-const invCmpctBlock wire.InvType = 4

@@ -74,7 +74,7 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 // none: no peer sets a filter here.
 func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, error) {
 	switch {
-	case typ == wire.InvTypeWitnessBlock, typ == invCmpctBlock && b.Height < tip.Height-compactDepth:
+	case typ == wire.InvTypeWitnessBlock, typ == codec.InvCmpctBlock && b.Height < tip.Height-compactDepth:
 		raw, err := s.chain.Raw(&b.Hash)
 		return &codec.Raw{Name: wire.CmdBlock, Payload: raw}, err
 	case typ == wire.InvTypeBlock:
@@ -83,7 +83,7 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, 
 			return nil, err
 		}
 		return withoutWitness(block, b.Payload)
-	case typ == invCmpctBlock:
+	case typ == codec.InvCmpctBlock:
 		block, err := s.chain.Block(&b.Hash)
 		if err != nil {
 			return nil, err

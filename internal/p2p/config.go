@@ -52,9 +52,13 @@ type Config struct {
 	// is done with what came before. Otherwise the session answers them at once.
 	HandPings bool
 
-	SendLimit    int           // bytes queued above which nothing is read, as -maxsendbuffer; default 1,000,000
-	ReceiveLimit int           // bytes with the owner above which nothing is read, as -maxreceivebuffer; default 5,000,000
-	PeerTimeout  time.Duration // for the handshake, as -peertimeout; default 60 s
+	SendLimit int // bytes queued above which nothing is read, as -maxsendbuffer; default 1,000,000
+
+	// ReceiveLimit is how many bytes are with the owner above which nothing is read, as
+	// -maxreceivebuffer; default 5,000,000.
+	ReceiveLimit int
+
+	PeerTimeout time.Duration // for the handshake, as -peertimeout; default 60 s
 
 	Now    func() time.Time  // default time.Now
 	Log    func(line string) // Core's lines of category net; may be nil

@@ -152,7 +152,7 @@ func (s *Session) feature(command string) error {
 		return fmt.Errorf("%s %w", command, ErrLate)
 	}
 	s.mu.Lock()
-	common, twice := s.remote.Common, s.remote.WtxidRelay
+	common, duplicate := s.remote.Common, s.remote.WtxidRelay
 	if command == wire.CmdSendAddrV2 {
 		s.remote.AddrV2 = true
 	} else {
@@ -163,7 +163,7 @@ func (s *Session) feature(command string) error {
 	case command == wire.CmdSendAddrV2:
 	case common < featuresFrom:
 		s.logf("ignoring wtxidrelay due to old common version=%d from peer=%d", common, s.cfg.ID)
-	case twice:
+	case duplicate:
 		s.logf("ignoring duplicate wtxidrelay from peer=%d", s.cfg.ID)
 	}
 	return nil

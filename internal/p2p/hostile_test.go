@@ -77,7 +77,10 @@ func TestHostilePeers(t *testing.T) {
 		{"a second version", with(hello), nil, "redundant version message from peer=5", ""},
 		{"a second verack", with(verack), nil, "ignoring redundant verack message from peer=5", ""},
 		{
-			"features twice", bytes.Join([][]byte{hello, frame("wtxidrelay", nil), frame("wtxidrelay", nil), frame("sendaddrv2", nil), frame("sendaddrv2", nil), verack}, nil),
+			"features twice", bytes.Join([][]byte{
+				hello, frame("wtxidrelay", nil), frame("wtxidrelay", nil), frame("sendaddrv2", nil),
+				frame("sendaddrv2", nil), verack,
+			}, nil),
 			nil, "ignoring duplicate wtxidrelay from peer=5", "",
 		},
 		{"sendtxrcncl", with(frame("sendtxrcncl", nil)), nil, "sendtxrcncl from peer=5 ignored", ""},
@@ -96,7 +99,9 @@ func TestHostilePeers(t *testing.T) {
 		{"a flood of pings", with(bytes.Repeat(encode(wire.NewMsgPing(1)), 2000)), nil, "", ""},
 
 		// What the owner is told.
-		{"too many inventories", with(frame("inv", append([]byte{0xfd, 0x51, 0xc3}, make([]byte, 50_001*36)...))), nil, "", "inv message size = 50001"},
+		{"too many inventories", with(frame(
+			"inv", append([]byte{0xfd, 0x51, 0xc3}, make([]byte, 50_001*36)...),
+		)), nil, "", "inv message size = 50001"},
 		{"too many headers", with(frame("headers", []byte{0xfd, 0xd1, 0x07})), nil, "", "headers message size = 2001"},
 	}
 	for _, test := range tests {
@@ -128,7 +133,8 @@ func TestHostilePeers(t *testing.T) {
 				t.Errorf("no line %q in\n%.2000s", test.line, log.String())
 			}
 			if test.wrong != "" {
-				if err := next(t, n.misbehaved); !errors.Is(err, codec.ErrMisbehaving) || !strings.Contains(err.Error(), test.wrong) {
+				if err := next(t, n.misbehaved); !errors.Is(err, codec.ErrMisbehaving) ||
+					!strings.Contains(err.Error(), test.wrong) {
 					t.Errorf("got %v", err)
 				}
 			}

@@ -85,7 +85,9 @@ func (s *Session) handle(m transport.Message) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, codec.ErrMalformed):
-		s.logf("ProcessMessages(%s, %d bytes): Exception '%v' caught", transport.Sanitize(m.Command), len(m.Payload), err)
+		s.logf(
+			"ProcessMessages(%s, %d bytes): Exception '%v' caught", transport.Sanitize(m.Command), len(m.Payload), err,
+		)
 		return nil
 	case errors.Is(err, codec.ErrUnknown):
 		s.logf("Unknown command \"%s\" from peer=%d", transport.Sanitize(m.Command), s.cfg.ID)

@@ -37,7 +37,8 @@ func TestHandshake(t *testing.T) {
 			})
 			b := start(t, right, p2p.Config{Type: p2p.Inbound, V2: test.in, NoTransactions: true})
 			ofA, ofB := next(t, b.established), next(t, a.established)
-			if ofA.UserAgent != "/a:1(x)/" || ofA.Version.StartHeight != 7 || ofA.Version.NoTransactions || ofA.Version.You != you ||
+			if ofA.UserAgent != "/a:1(x)/" || ofA.Version.StartHeight != 7 || ofA.Version.NoTransactions ||
+				ofA.Version.You != you ||
 				ofA.Version.Services != wire.SFNodeNetwork|wire.SFNodeWitness || ofA.Common != codec.ProtocolVersion ||
 				!ofA.WtxidRelay || !ofA.AddrV2 {
 				t.Errorf("b knows %+v", ofA)
@@ -305,7 +306,9 @@ func TestRetryV1BeforeTheKey(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ours, other := net.Pipe()
-			a := start(t, &silentConn{Conn: ours, closed: make(chan struct{})}, p2p.Config{Type: p2p.Manual, V2: test.v2})
+			a := start(
+				t, &silentConn{Conn: ours, closed: make(chan struct{})}, p2p.Config{Type: p2p.Manual, V2: test.v2},
+			)
 			test.leave(a, other)
 			if err := next(t, a.ended); errors.Is(err, p2p.ErrRetryV1) != test.retry {
 				t.Errorf("ended with %v", err)

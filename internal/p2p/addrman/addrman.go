@@ -29,11 +29,11 @@ const (
 
 	newBucketsPerSource  = 64 // for one group that tells addresses
 	triedBucketsPerGroup = 8
-	mostPlaces           = 8 // of an address in the table of new ones
+	maxPlaces            = 8 // of an address in the table of new ones
 )
 
-// Most is how many addresses are remembered at most.
-const Most = (newBuckets + triedBuckets) * bucketSize
+// maxAddrs is how many addresses are remembered.
+const maxAddrs = (newBuckets + triedBuckets) * bucketSize
 
 // A Manager remembers addresses; make one with [New] or [Parse].
 type Manager struct {
@@ -158,7 +158,8 @@ func (m *Manager) placeIn(bucket uint32, a netaddr.Addr) **entry {
 // triedPlace returns where an address goes in the table of those reached.
 func (m *Manager) triedPlace(a netaddr.Addr) **entry {
 	nth := cheapHash(appendCounted(m.keyed(), keyOf(a))) % triedBucketsPerGroup
-	bucket := uint32(cheapHash(binary.LittleEndian.AppendUint64(appendCounted(m.keyed(), a.NetGroup()), nth)) % triedBuckets)
+	grouped := appendCounted(m.keyed(), a.NetGroup())
+	bucket := uint32(cheapHash(binary.LittleEndian.AppendUint64(grouped, nth)) % triedBuckets)
 	return &m.tried[bucket][m.position('K', bucket, a)]
 }
 
@@ -227,7 +228,7 @@ func (m *Manager) refresh(e *entry, a codec.Address, seen, now time.Time) bool {
 		e.seen = seen
 	}
 	e.services |= a.Services
-	if !newer || e.tried || e.places == mostPlaces {
+	if !newer || e.tried || e.places == maxPlaces {
 		return false
 	}
 	// Each further place is half as likely.

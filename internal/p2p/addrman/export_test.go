@@ -72,7 +72,8 @@ func (m *Manager) Check() error {
 		return fmt.Errorf("%d listed, %d known, %d new, %d tried", len(m.list), len(m.known), len(places), len(tried))
 	}
 	for i, e := range m.list {
-		if e.at != i || m.known[e.addr] != e || e.places != places[e] || e.tried != (tried[e] == 1) || e.tried && e.places > 0 {
+		if e.at != i || m.known[e.addr] != e || e.places != places[e] || e.tried != (tried[e] == 1) ||
+			e.tried && e.places > 0 {
 			return fmt.Errorf("entry %d of %v: %d places, in %d", i, e.addr, e.places, places[e])
 		}
 	}

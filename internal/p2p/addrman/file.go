@@ -201,7 +201,7 @@ type placing struct {
 func (m *Manager) restoreNew(entries []*entry, placed []placing, sameBuckets bool) {
 	for _, p := range placed {
 		e := entries[p.entry]
-		if known := m.known[e.addr]; !e.addr.IsValid() || e.places >= mostPlaces || known != nil && known != e {
+		if known := m.known[e.addr]; !e.addr.IsValid() || e.places >= maxPlaces || known != nil && known != e {
 			continue
 		}
 		place := (**entry)(nil)
@@ -226,13 +226,13 @@ func (m *Manager) check(entries []*entry) int {
 	const (
 		neverReached = -1
 		badTime      = -8
-		twice        = -5
+		duplicate    = -5
 		noKey        = -16
 	)
 	seen := make(map[netaddr.Addr]bool, len(entries))
 	for _, e := range entries {
 		if seen[e.addr] && e.addr.IsValid() {
-			return twice
+			return duplicate
 		}
 		seen[e.addr] = true
 	}
@@ -243,7 +243,7 @@ func (m *Manager) check(entries []*entry) int {
 		case e.lastSuccess.Before(time.Unix(0, 0)) && !e.lastSuccess.IsZero():
 			return badTime
 		case e.tried && seen[e.addr]:
-			return twice
+			return duplicate
 		}
 	}
 	if m.key == [32]byte{} {

@@ -55,7 +55,9 @@ func TestFile(t *testing.T) {
 // shown are places in words, without the time of the last try, which no file keeps.
 func shown(places []addrman.Place) (lines []string) {
 	for _, p := range places {
-		lines = append(lines, fmt.Sprintf("%s %d/%d %v %d %d %s", p.Table, p.Bucket, p.Position, p.Addr, p.Services, p.Seen.Unix(), p.Source.Host()))
+		lines = append(lines, fmt.Sprintf(
+			"%s %d/%d %v %d %d %s", p.Table, p.Bucket, p.Position, p.Addr, p.Services, p.Seen.Unix(), p.Source.Host(),
+		))
 	}
 	slices.Sort(lines)
 	return lines
@@ -82,7 +84,9 @@ func TestCoreFile(t *testing.T) {
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
 		}
-		want = append(want, fmt.Sprintf("%s %s %s:%.0f %.0f %.0f %s", row[0], row[1], host, row[3], row[5], row[6], row[7]))
+		want = append(
+			want, fmt.Sprintf("%s %s %s:%.0f %.0f %.0f %s", row[0], row[1], host, row[3], row[5], row[6], row[7]),
+		)
 	}
 	slices.Sort(want)
 	m, err := addrman.Parse(file, magic)
@@ -170,7 +174,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(core[:len(core)-32])
 	f.Fuzz(func(t *testing.T, file []byte) {
-		for _, content := range [][]byte{file, addrman.Sign(file), addrman.SignOld(file)} { // else none passes the checksum
+		// else none passes the checksum
+		for _, content := range [][]byte{file, addrman.Sign(file), addrman.SignOld(file)} {
 			m, err := addrman.Parse(content, magic)
 			if err != nil {
 				continue

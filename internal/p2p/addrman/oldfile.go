@@ -55,7 +55,7 @@ func parseOld(file []byte) (*Manager, error) {
 
 // restore gives an entry of a file its place.
 func (m *Manager) restore(e *entry) {
-	if m.known[e.addr] != nil || !e.addr.IsRoutable() || len(m.list) >= Most {
+	if m.known[e.addr] != nil || !e.addr.IsRoutable() || len(m.list) >= maxAddrs {
 		return
 	}
 	if e.tried && !e.lastSuccess.IsZero() {

@@ -78,16 +78,18 @@ func (r *reader) checkCompat(format, compat byte) {
 	switch {
 	case r.err != nil:
 	case compat < compatBase:
-		r.fail("Corrupted addrman database: The compat value (%d) is lower than the expected minimum value %d.: iostream error", compat, compatBase)
+		r.fail("Corrupted addrman database: The compat value (%d) is lower than the expected minimum value %d.: "+
+			"iostream error", compat, compatBase)
 	case compat-compatBase > fileFormat:
-		r.err = fmt.Errorf("%w: %d. It is compatible with formats >=%d, but the maximum supported is %d", ErrVersion, format, compat-compatBase, fileFormat)
+		r.err = fmt.Errorf("%w: %d. It is compatible with formats >=%d, but the maximum supported is %d",
+			ErrVersion, format, compat-compatBase, fileFormat)
 		r.rest = nil
 	}
 }
 
-func (r *reader) checkCount(name string, n, most int32) {
-	if n < 0 || n > most {
-		r.fail("Corrupt AddrMan serialization: %s=%d, should be in [0, %d]: iostream error", name, n, most)
+func (r *reader) checkCount(name string, n, limit int32) {
+	if n < 0 || n > limit {
+		r.fail("Corrupt AddrMan serialization: %s=%d, should be in [0, %d]: iostream error", name, n, limit)
 	}
 }
 

@@ -65,16 +65,16 @@ func (e *entry) address() Address {
 	return Address{e.addr, e.services, e.seen, e.lastTry, e.tried, e.source}
 }
 
-// Sample returns up to most random addresses, and no more than percent of all
+// Sample returns up to limit random addresses, and no more than percent of all
 // (0: no such limit), of one network or of all with nil. Those worth nothing are
 // left out.
-func (m *Manager) Sample(most, percent int, network *netaddr.Network, now time.Time) []Address {
+func (m *Manager) Sample(limit, percent int, network *netaddr.Network, now time.Time) []Address {
 	count := len(m.list)
 	if percent > 0 {
 		count = count * percent / 100
 	}
-	if most > 0 {
-		count = min(count, most)
+	if limit > 0 {
+		count = min(count, limit)
 	}
 	var sample []Address
 	for _, i := range m.rand.Perm(len(m.list)) {

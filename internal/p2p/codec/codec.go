@@ -122,8 +122,8 @@ func New(command string) wire.Message {
 //
 // Errors: ErrMalformed, ErrMisbehaving and ErrLocator, with Core's words.
 func Decode(m wire.Message, payload []byte, version uint32) error {
-	if own, ok := m.(decoder); ok {
-		return decodePayload(own, payload)
+	if ours, ok := m.(decoder); ok {
+		return decodePayload(ours, payload)
 	}
 	c := cursor{b: payload}
 	switch m := m.(type) {

@@ -164,7 +164,9 @@ func TestHostilePayloads(t *testing.T) {
 		{"too long a locator", "getheaders", counted("80110100", 102, 32), ErrLocator, "getheaders locator size 102 > 101"},
 		{"a long locator", "getheaders", append(counted("80110100", 101, 32), make([]byte, 32)...), nil, ""},
 		{"no addrv2", "addrv2", nil, ErrMalformed, "end of data"},
-		{"too long a host", "addrv2", slices.Concat([]byte{1, 0, 0, 0, 0, 1, 1, 0xfd, 1, 2}, make([]byte, 515)), ErrMalformed, "Address too long: 513 > 512"},
+		{"too long a host", "addrv2", slices.Concat(
+			[]byte{1, 0, 0, 0, 0, 1, 1, 0xfd, 1, 2}, make([]byte, 515),
+		), ErrMalformed, "Address too long: 513 > 512"},
 		{"a count that no data backs", "inv", []byte{0xfd, 0xff, 0xff}, ErrMalformed, "end of data"},
 		{"a huge count", "addr", unhex(huge), ErrMalformed, "size too large"},
 		{"the largest count", "blocktxn", append(make([]byte, 32), unhex(many)...), ErrMalformed, "end of data"},
@@ -182,7 +184,9 @@ func TestHostilePayloads(t *testing.T) {
 		{"transactions that are not there", "block", append(make([]byte, 80), unhex(many)...), ErrMalformed, "end of data"},
 		{"short ids that are not there", "cmpctblock", append(make([]byte, 88), unhex(many)...), ErrMalformed, "end of data"},
 		{"an index of 17 bits", "getblocktxn", append(make([]byte, 32), unhex("02fdffff00")...), ErrMalformed, "indexes overflowed 16 bits"},
-		{"a user agent too long", "version", slices.Concat(make([]byte, 80), []byte{0xfd, 1, 1}, make([]byte, 300)), ErrMalformed, "String length limit exceeded"},
+		{"a user agent too long", "version", slices.Concat(
+			make([]byte, 80), []byte{0xfd, 1, 1}, make([]byte, 300),
+		), ErrMalformed, "String length limit exceeded"},
 		{"a short ping", "ping", make([]byte, 7), ErrMalformed, "end of data"},
 		{"a short verack", "verack", nil, nil, ""},
 	}

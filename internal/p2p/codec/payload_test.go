@@ -31,12 +31,15 @@ func payloadMessages() map[string]wire.Message {
 	tx.AddTxIn(&wire.TxIn{SignatureScript: []byte{1, 2}})
 	tx.AddTxOut(wire.NewTxOut(5, []byte{0x51}))
 	return map[string]wire.Message{
-		"headers": &codec.Headers{List: []wire.BlockHeader{without, with, without}, Payloads: [][]byte{nil, payload, nil}},
+		"headers": &codec.Headers{
+			List: []wire.BlockHeader{without, with, without}, Payloads: [][]byte{nil, payload, nil},
+		},
 		"block": &codec.Block{
 			MsgBlock: wire.MsgBlock{Header: with, Transactions: []*wire.MsgTx{tx}}, Payload: payload,
 		},
 		"cmpctblock": &codec.CmpctBlock{
-			Header: with, Payload: payload, Nonce: 9, ShortIDs: []codec.ShortID{{1}}, Prefilled: []codec.PrefilledTx{{Tx: tx}},
+			Header: with, Payload: payload, Nonce: 9, ShortIDs: []codec.ShortID{{1}},
+			Prefilled: []codec.PrefilledTx{{Tx: tx}},
 		},
 	}
 }
@@ -65,7 +68,8 @@ func TestPayloadsAfterHeaders(t *testing.T) {
 			}
 		}
 	}
-	if block, ok := payloadMessages()["block"].(*codec.Block); !ok || block.Command() != wire.CmdBlock || block.SerializeSize() != 80+4+1+tinyTx {
+	if block, ok := payloadMessages()["block"].(*codec.Block); !ok || block.Command() != wire.CmdBlock ||
+		block.SerializeSize() != 80+4+1+tinyTx {
 		t.Errorf("block of %d bytes", block.SerializeSize())
 	}
 	if got, want := make(wire.CmdPing), codec.New(wire.CmdPing); reflect.TypeOf(got) != reflect.TypeOf(want) {

@@ -35,7 +35,8 @@ func ID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
 // has at least that. payload is what follows its header, if anything.
 func Of(block *wire.MsgBlock, payload []byte) *codec.CmpctBlock {
 	m := &codec.CmpctBlock{
-		Header: block.Header, Payload: payload, Nonce: rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
+		Header: block.Header, Payload: payload,
+		Nonce:     rand.Uint64(), //nolint:gosec // differs from node to node, and need not be secret
 		ShortIDs:  make([]codec.ShortID, len(block.Transactions)-1),
 		Prefilled: []codec.PrefilledTx{{Tx: block.Transactions[0]}},
 	}

@@ -119,7 +119,9 @@ func TestV2(t *testing.T) {
 		{"IPv6", 2, []byte{0: 0x20, 15: 1}, "[2000::1]:7", nil},
 		{"IPv6 of a wrong length", 2, make([]byte, 4), "", ErrLength},
 		{"IPv4 in IPv6", 2, append([]byte{10: 0xff, 11: 0xff}, 1, 2, 3, 4), "[::]:7", nil},
-		{"Tor version 2 in IPv6", 2, append([]byte{0xfd, 0x87, 0xd8, 0x7e, 0xeb, 0x43}, make([]byte, 10)...), "[::]:7", nil},
+		{"Tor version 2 in IPv6", 2, append(
+			[]byte{0xfd, 0x87, 0xd8, 0x7e, 0xeb, 0x43}, make([]byte, 10)...,
+		), "[::]:7", nil},
 		{"Tor version 2", 3, make([]byte, 10), "[::]:7", nil},
 		{"Tor version 3 of a wrong length", 4, make([]byte, 31), "", ErrLength},
 		{"I2P of a wrong length", 5, make([]byte, 33), "", ErrLength},

@@ -140,12 +140,16 @@ func open(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
 	}
 	const noPort = "\nError: Failed to listen on any port. Use -listen=0 if you want this."
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, messages.StartError(fmt.Sprintf("Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort))
+		return nil, messages.StartError(fmt.Sprintf(
+			"Unable to bind to %v on this computer. Bitcoin Core is probably already running.%s", at, noPort,
+		))
 	}
 	reason := err.Error()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		text := errno.Error()
 		reason = fmt.Sprintf("%s%s (%d)", strings.ToUpper(text[:1]), text[1:], int(errno))
 	}
-	return nil, messages.StartError(fmt.Sprintf("Unable to bind to %v on this computer (bind returned error %s)%s", at, reason, noPort))
+	return nil, messages.StartError(fmt.Sprintf(
+		"Unable to bind to %v on this computer (bind returned error %s)%s", at, reason, noPort,
+	))
 }

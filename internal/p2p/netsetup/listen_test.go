@@ -18,7 +18,9 @@ func TestListen(t *testing.T) {
 		want func(port uint16) []string
 	}{
 		{"nothing named", nil, func(port uint16) []string {
-			return []string{fmt.Sprintf("127.0.0.1:%d onion", port+1), fmt.Sprintf("[::]:%d", port), fmt.Sprintf("0.0.0.0:%d", port)}
+			return []string{
+				fmt.Sprintf("127.0.0.1:%d onion", port+1), fmt.Sprintf("[::]:%d", port), fmt.Sprintf("0.0.0.0:%d", port),
+			}
 		}},
 		{"for Tor", []string{"127.0.0.1=onion"}, func(port uint16) []string {
 			return []string{fmt.Sprintf("127.0.0.1:%d onion", port+1)}

@@ -253,7 +253,8 @@ func TestV2Messages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.Command != test.command || string(m.Payload) != test.payload || (m.Rejected != nil) != (test.command == "") ||
+		if m.Command != test.command || string(m.Payload) != test.payload ||
+			(m.Rejected != nil) != (test.command == "") ||
 			m.Size != len(test.contents)+20 {
 			t.Errorf("%s: got %+v", test.name, m)
 		}
