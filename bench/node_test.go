@@ -99,7 +99,7 @@ func (p *peer) laid(tb testing.TB) bool {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return status.Unlaid == 0
+	return status.WithoutProbes == 0
 }
 
 // waitLoaded waits for the last block and its filter, and says how far it is.

@@ -218,8 +218,8 @@ func generatedStore(b *testing.B) *segment.Store {
 	if err := store.SetTip(&tip); err != nil {
 		b.Fatal(err)
 	}
-	for store.Unlaid() > 0 {
-		if _, err := store.Lay(b.Context()); err != nil {
+	for store.WithoutProbes() > 0 {
+		if _, err := store.AddProbes(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

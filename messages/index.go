@@ -12,10 +12,10 @@ type GetIndexStatus struct{ Asks[IndexStatus] }
 
 // IndexStatus is the answer to [GetIndexStatus].
 type IndexStatus struct {
-	Synced bool  // has reached the active tip once since the start
-	Height int32 // best block with a filter; -1: none
-	Hash   chainhash.Hash
-	Unlaid int // filters without probe lines, of which the index is about to make them
+	Synced        bool  // has reached the active tip once since the start
+	Height        int32 // best block with a filter; -1: none
+	Hash          chainhash.Hash
+	WithoutProbes int // filters without probe lines, of which the index is about to make them
 }
 
 // WaitIndexed is answered when the index holds the filter of a block and those

@@ -352,7 +352,8 @@ func TestFailures(t *testing.T) {
 		return nil
 	}}
 	r := newRig(t, index, 10)
-	if _, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{}); err != nil && !errors.Is(err, ask.ErrRestarted) {
+	if _, err := ask.Ask(t.Context(), r.ref, messages.WaitIndexIdle{}); err != nil &&
+		!errors.Is(err, ask.ErrRestarted) {
 		t.Error(err)
 	}
 	r.settle(t)

@@ -101,7 +101,9 @@ type filterMaker struct {
 }
 
 // make builds the filter of a block from the chain.
-func (m *filterMaker) make(cfg *Config, reader chainview.Reader, hash *chainhash.Hash) (filter []byte, size int, err error) {
+func (m *filterMaker) make(
+	cfg *Config, reader chainview.Reader, hash *chainhash.Hash,
+) (filter []byte, size int, err error) {
 	raw, err := chainview.RawInto(reader, &m.raw, hash)
 	if err != nil {
 		return nil, 0, err

@@ -75,8 +75,8 @@ type Indexer struct {
 	logged   time.Time
 	stale    staleBuild
 
-	healer *healer
-	layer  *layer
+	repairer *repairer
+	probes   *probeBuilder
 }
 
 // New returns the producer of the indexer.
@@ -90,8 +90,8 @@ func New(cfg Config) actor.Producer {
 			Paused: func() bool { return i.stale.worker != nil },
 			Moved:  i.moved, Reached: i.reachedTip, Synced: i.synced, Failed: i.failed,
 		})
-		i.healer = &healer{cfg: &i.cfg, ctx: i.ctx}
-		i.layer = newLayer(i.ctx, &i.cfg, i.healer)
+		i.repairer = &repairer{cfg: &i.cfg, ctx: i.ctx}
+		i.probes = newProbeBuilder(i.ctx, &i.cfg, i.repairer)
 		return i
 	}
 }
@@ -103,7 +103,7 @@ func (i *Indexer) Receive(c actor.Context) {
 	}
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		i.layer.start(c)
+		i.probes.start(c)
 	case *actor.Stopping, *actor.Restarting:
 		i.close()
 	case messages.TipChanged:
@@ -118,14 +118,14 @@ func (i *Indexer) Receive(c actor.Context) {
 	case *waitIdle:
 		i.waitIdle(c, m)
 	case *repair:
-		i.healer.repair(c, m)
+		i.repairer.repair(c, m)
 	case *verify:
-		i.healer.verify(c, m)
-	case healed:
-		i.healer.healed(c, m)
+		i.repairer.verify(c, m)
+	case repaired:
+		i.repairer.repaired(c, m)
 	case verified:
-		i.healer.verified(c, m)
-	case laid:
+		i.repairer.verified(c, m)
+	case probesAdded:
 	default:
 		ask.Unhandled(c)
 	}
@@ -137,7 +137,7 @@ func (i *Indexer) status() messages.IndexStatus {
 	if !ok {
 		return messages.IndexStatus{Synced: synced, Height: -1}
 	}
-	return messages.IndexStatus{Synced: synced, Height: height, Hash: hash, Unlaid: i.cfg.Store.Unlaid()}
+	return messages.IndexStatus{Synced: synced, Height: height, Hash: hash, WithoutProbes: i.cfg.Store.WithoutProbes()}
 }
 
 func (i *Indexer) indexed(hash *chainhash.Hash) bool { return i.cfg.Store.Has(hash) }
@@ -156,12 +156,12 @@ func (i *Indexer) moved(c actor.Context) {
 func (i *Indexer) synced(c actor.Context) {
 	height, _, _ := i.cfg.Store.Tip()
 	i.cfg.Log.Info("basic block filter index is enabled at height", "height", height)
-	i.healer.verify(c, nil)
+	i.repairer.verify(c, nil)
 }
 
 // reachedTip is called whenever the index is in step with the chain.
 func (i *Indexer) reachedTip(c actor.Context) {
-	i.layer.wake()
+	i.probes.wake()
 	i.buildStale(c)
 }
 
@@ -211,8 +211,8 @@ func (i *Indexer) answerWaiting(c actor.Context) {
 func (i *Indexer) close() {
 	i.cancel()
 	i.stale.worker.Drop()
-	i.healer.close()
-	i.layer.worker.Drop()
+	i.repairer.close()
+	i.probes.worker.Drop()
 	if err := i.cfg.Store.Sync(); err != nil && !errors.Is(err, segment.ErrClosed) {
 		i.cfg.Log.Error("block filter index not synced", "err", err)
 	}

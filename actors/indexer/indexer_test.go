@@ -299,7 +299,10 @@ func TestStates(t *testing.T) {
 		{
 			"WaitIndexed, unknown block", request(messages.WaitIndexed{Block: chainhash.Hash{1}}),
 			map[state]bool{building: true, synced: true},
-			map[state]error{noChain: messages.ErrBlockNotFound, building: messages.ErrBlockNotFound, synced: messages.ErrBlockNotFound},
+			map[state]error{
+				noChain: messages.ErrBlockNotFound, building: messages.ErrBlockNotFound,
+				synced: messages.ErrBlockNotFound,
+			},
 		},
 		{
 			"WaitIndexIdle", request(messages.WaitIndexIdle{}),
@@ -382,7 +385,9 @@ func TestPlainRequests(t *testing.T) {
 			t.Errorf("%T: %v, %v", test.ask, got, err)
 		}
 	}
-	got, err := r.sys.Root.RequestFuture(r.PID(), messages.WaitIndexed{Block: chainhash.Hash{1}}, 5*time.Second).Result()
+	got, err := r.sys.Root.RequestFuture(
+		r.PID(), messages.WaitIndexed{Block: chainhash.Hash{1}}, 5*time.Second,
+	).Result()
 	if answer, ok := got.(error); err != nil || !ok || !errors.Is(answer, messages.ErrBlockNotFound) {
 		t.Errorf("unknown block: %v, %v", got, err)
 	}

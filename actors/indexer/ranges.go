@@ -16,29 +16,29 @@ import (
 
 // fillRanges makes all range filters that are missing. One whose blocks cannot be
 // read, as they were pruned, is left out until the next start.
-func (l *layer) fillRanges() error {
-	secret, ok := l.cfg.Store.RangeKey()
+func (p *probeBuilder) fillRanges() error {
+	secret, ok := p.cfg.Store.RangeKey()
 	if !ok {
 		return nil
 	}
 	key, logged := rangefilter.Key(secret), time.Now()
 	for {
-		number, blocks, ok := l.cfg.Store.NextRange()
+		number, blocks, ok := p.cfg.Store.NextRange()
 		if !ok {
 			return nil
 		}
-		data, err := l.makeRange(l.ctx, &key, blocks)
+		data, err := p.makeRange(p.ctx, &key, blocks)
 		switch {
-		case l.ctx.Err() != nil:
-			return l.ctx.Err()
+		case p.ctx.Err() != nil:
+			return p.ctx.Err()
 		case errors.Is(err, chainview.ErrClosed), errors.Is(err, chainview.ErrNotReady):
 			return nil // until there are news
 		case err != nil:
-			l.cfg.Log.Warn("range filter cannot be made", "range", number, "err", err)
-			l.cfg.Store.SkipRange(number)
+			p.cfg.Log.Warn("range filter cannot be made", "range", number, "err", err)
+			p.cfg.Store.SkipRange(number)
 			continue
 		}
-		if err := l.cfg.Store.PutRange(number, data); err != nil {
+		if err := p.cfg.Store.PutRange(number, data); err != nil {
 			if errors.Is(err, segment.ErrClosed) {
 				return nil
 			}
@@ -46,15 +46,15 @@ func (l *layer) fillRanges() error {
 		}
 		if time.Since(logged) > logEvery {
 			logged = time.Now()
-			l.cfg.Log.Info("making range filters of blocks", "range", number)
+			p.cfg.Log.Info("making range filters of blocks", "range", number)
 		}
 	}
 }
 
 // makeRange makes the filter of some blocks: of all scripts that a block can be
 // found by.
-func (l *layer) makeRange(ctx context.Context, key *rangefilter.Key, blocks []chainhash.Hash) ([]byte, error) {
-	reader := l.cfg.Chain.Open()
+func (p *probeBuilder) makeRange(ctx context.Context, key *rangefilter.Key, blocks []chainhash.Hash) ([]byte, error) {
+	reader := p.cfg.Chain.Open()
 	if reader == nil {
 		return nil, chainview.ErrNotReady
 	}
@@ -63,7 +63,7 @@ func (l *layer) makeRange(ctx context.Context, key *rangefilter.Key, blocks []ch
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := l.eachScript(reader, &blocks[i], func(script []byte) { add(key.Hash(script)) })
+			err := p.eachScript(reader, &blocks[i], func(script []byte) { add(key.Hash(script)) })
 			if err != nil {
 				return err
 			}
@@ -73,12 +73,12 @@ func (l *layer) makeRange(ctx context.Context, key *rangefilter.Key, blocks []ch
 }
 
 // eachScript visits the scripts of the outputs that a block creates and spends.
-func (l *layer) eachScript(reader chainview.Reader, hash *chainhash.Hash, visit func(script []byte)) error {
+func (p *probeBuilder) eachScript(reader chainview.Reader, hash *chainhash.Hash, visit func(script []byte)) error {
 	raw, err := reader.Raw(hash)
 	if err != nil {
 		return err
 	}
-	err = filters.EachOutputScript(raw, l.cfg.HeaderLen(raw), func(script []byte) bool {
+	err = filters.EachOutputScript(raw, p.cfg.HeaderLen(raw), func(script []byte) bool {
 		visit(script)
 		return true
 	})

@@ -59,7 +59,9 @@ func newRig(tb testing.TB, chain chainview.Reader) *rig {
 
 func (r *rig) openStore(tb testing.TB) {
 	tb.Helper()
-	store, err := segment.Open(segment.Options{Dir: r.dir, SegmentSize: 512, MakeLines: r.lines, RangeFilters: r.ranges})
+	store, err := segment.Open(segment.Options{
+		Dir: r.dir, SegmentSize: 512, MakeLines: r.lines, RangeFilters: r.ranges,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -35,28 +35,29 @@ func answering[Q messages.Request[R], R any](call *ask.Call[Q, R], txs []*wire.M
 func (m *Mempool) submit(c actor.Context, call *submitTx) {
 	q := &call.Req
 	id := q.Tx.TxHash()
-	m.enqueue(c, answering(call, []*wire.MsgTx{q.Tx}, func(coins txpool.Coins, now txpool.Now) (messages.Done, func(), error) {
-		done := messages.Done{}
-		if txpool.Confirmed(q.Tx, coins) {
-			return done, nil, messages.ErrTxConfirmed
-		}
-		announce := func() { m.announce(!q.Quietly, id) }
-		if m.pool.Lookup(&id) != nil {
-			return done, announce, nil
-		}
-		r := m.pool.Accept(q.Tx, coins, now, txpool.Options{MaxFee: q.MaxFee})
-		switch {
-		case r.Rejected == nil:
-			if !q.Quietly {
-				m.pool.SetUnbroadcast(&id, true)
+	m.enqueue(c, answering(call, []*wire.MsgTx{q.Tx},
+		func(coins txpool.Coins, now txpool.Now) (messages.Done, func(), error) {
+			done := messages.Done{}
+			if txpool.Confirmed(q.Tx, coins) {
+				return done, nil, messages.ErrTxConfirmed
 			}
-			return done, announce, nil
-		case r.Rejected.Reason == txpool.ReasonMaxFee:
-			return done, nil, messages.ErrTxFee
-		default:
-			return done, nil, r.Rejected
-		}
-	}))
+			announce := func() { m.announce(!q.Quietly, id) }
+			if m.pool.Lookup(&id) != nil {
+				return done, announce, nil
+			}
+			r := m.pool.Accept(q.Tx, coins, now, txpool.Options{MaxFee: q.MaxFee})
+			switch {
+			case r.Rejected == nil:
+				if !q.Quietly {
+					m.pool.SetUnbroadcast(&id, true)
+				}
+				return done, announce, nil
+			case r.Rejected.Reason == txpool.ReasonMaxFee:
+				return done, nil, messages.ErrTxFee
+			default:
+				return done, nil, r.Rejected
+			}
+		}))
 }
 
 // announce asks for transactions to be announced to peers.
@@ -76,13 +77,14 @@ func (m *Mempool) announce(really bool, list ...chainhash.Hash) {
 // offer takes in a transaction of a peer.
 func (m *Mempool) offer(c actor.Context, call *offerTx) {
 	tx := call.Req.Tx
-	m.enqueue(c, answering(call, []*wire.MsgTx{tx}, func(coins txpool.Coins, now txpool.Now) (messages.Done, func(), error) {
-		r := m.pool.Accept(tx, coins, now, txpool.Options{})
-		if r.Rejected != nil {
-			return messages.Done{}, nil, r.Rejected
-		}
-		return messages.Done{}, func() { m.announce(true, tx.TxHash()) }, nil
-	}))
+	m.enqueue(c, answering(call, []*wire.MsgTx{tx},
+		func(coins txpool.Coins, now txpool.Now) (messages.Done, func(), error) {
+			r := m.pool.Accept(tx, coins, now, txpool.Options{})
+			if r.Rejected != nil {
+				return messages.Done{}, nil, r.Rejected
+			}
+			return messages.Done{}, func() { m.announce(true, tx.TxHash()) }, nil
+		}))
 }
 
 // test judges transactions and changes nothing.

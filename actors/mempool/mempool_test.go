@@ -61,7 +61,8 @@ func newRig(t *testing.T, change ...func(*mempool.Config)) *rig {
 			e, err := enginetest.Open(dir)
 			return withoutFiles{e}, err
 		},
-		Network: enginetest.Regtest(t), Current: r.view, Tip: &r.tip, Log: r.sys.Log, OnFailed: func(err error) { t.Error(err) },
+		Network: enginetest.Regtest(t), Current: r.view, Tip: &r.tip, Log: r.sys.Log,
+		OnFailed: func(err error) { t.Error(err) },
 	}), chain.Requests...)
 	ok(ask.Ask(t.Context(), r.chain, messages.WaitOpen{})).must(t)
 	r.start(change...)
@@ -160,7 +161,9 @@ func (r *rig) holds(step string, txs ...*wire.MsgTx) {
 func spend(value int64, from ...wire.OutPoint) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
 	for _, at := range from {
-		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: at, Sequence: wire.MaxTxInSequenceNum - 2, Witness: wire.TxWitness{{0x51}}})
+		tx.AddTxIn(&wire.TxIn{
+			PreviousOutPoint: at, Sequence: wire.MaxTxInSequenceNum - 2, Witness: wire.TxWitness{{0x51}},
+		})
 	}
 	tx.AddTxOut(wire.NewTxOut(value, anyone))
 	return tx
@@ -185,7 +188,8 @@ func TestFollowsTheChain(t *testing.T) {
 	r.holds("submitted", parent, child, other)
 	hash := r.mine(1)
 	r.holds("mined")
-	if block := r.block(blocks + 1); len(block.Transactions) != 4 || block.Transactions[0].TxOut[0].Value != 50*coin+3000 {
+	if block := r.block(blocks + 1); len(block.Transactions) != 4 ||
+		block.Transactions[0].TxOut[0].Value != 50*coin+3000 {
 		t.Errorf("the block has %d transactions, and its coinbase pays %d", len(block.Transactions), block.Transactions[0].TxOut[0].Value)
 	}
 	if err := r.submit(child); !errors.Is(err, messages.ErrTxConfirmed) {
@@ -219,7 +223,8 @@ func TestSizeOfLastBlock(t *testing.T) {
 		{messages.SelectTxs{Nothing: true}, messages.BlockSize{Weight: 8000}},
 	} {
 		ok(ask.Ask(t.Context(), r.pool, test.ask)).must(t)
-		if got := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolInfo{})).must(t).LastBlock; got == nil || *got != test.want {
+		if got := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolInfo{})).must(t).LastBlock; got == nil ||
+			*got != test.want {
 			t.Errorf("%+v: got %+v, want %+v", test.ask, got, test.want)
 		}
 	}
@@ -336,14 +341,19 @@ func TestRequests(t *testing.T) {
 	coins := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolCoins{
 		Outs: []wire.OutPoint{r.coins[0], outOf(parent), outOf(child), r.coins[1]},
 	})).must(t)
-	if coins[0] != nil || coins[1] != nil || coins[2] == nil || coins[3] == nil || coins[2].Height != messages.PoolHeight {
+	if coins[0] != nil || coins[1] != nil || coins[2] == nil || coins[3] == nil ||
+		coins[2].Height != messages.PoolHeight {
 		t.Errorf("unspent: %v", coins)
 	}
-	coins = ok(ask.Ask(t.Context(), r.pool, messages.GetPoolCoins{Outs: []wire.OutPoint{r.coins[0], outOf(parent)}, View: messages.PoolOutputs})).must(t)
+	coins = ok(ask.Ask(t.Context(), r.pool, messages.GetPoolCoins{Outs: []wire.OutPoint{
+		r.coins[0], outOf(parent),
+	}, View: messages.PoolOutputs})).must(t)
 	if coins[0] == nil || coins[1] == nil {
 		t.Errorf("outputs: %v", coins)
 	}
-	spenders := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolSpenders{Outs: []wire.OutPoint{outOf(parent), outOf(child)}})).must(t)
+	spenders := ok(ask.Ask(
+		t.Context(), r.pool, messages.GetPoolSpenders{Outs: []wire.OutPoint{outOf(parent), outOf(child)}},
+	)).must(t)
 	if spenders[0] == nil || *spenders[0] != child.TxHash() || spenders[1] != nil {
 		t.Errorf("spenders: %v", spenders)
 	}
@@ -351,7 +361,9 @@ func TestRequests(t *testing.T) {
 	if len(list) != 1 || list[0].ID != child.TxHash() || list[0].AncestorFees != 1000 {
 		t.Errorf("descendants: %+v", list)
 	}
-	tested := ok(ask.Ask(t.Context(), r.pool, messages.TestTxs{Txs: []*wire.MsgTx{spend(50*coin-1000, r.coins[1])}})).must(t)
+	tested := ok(ask.Ask(
+		t.Context(), r.pool, messages.TestTxs{Txs: []*wire.MsgTx{spend(50*coin-1000, r.coins[1])}},
+	)).must(t)
 	if tested.Failed != nil {
 		t.Error(tested.Failed)
 	}

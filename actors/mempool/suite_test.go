@@ -28,9 +28,12 @@ func TestSuite(t *testing.T) {
 			Requests: []actortest.Request{
 				actortest.Sample(messages.SubmitTx{Tx: txs[0]}), actortest.Sample(nodemsg.OfferTx{Tx: txs[1]}),
 				actortest.Sample(messages.TestTxs{Txs: txs[2:3]}),
-				actortest.Sample(messages.SubmitPackage{Txs: []*wire.MsgTx{txs[3], spend(50*coin-2000, outOf(txs[3]))}}),
+				actortest.Sample(messages.SubmitPackage{Txs: []*wire.MsgTx{
+					txs[3], spend(50*coin-2000, outOf(txs[3])),
+				}}),
 				actortest.Sample(nodemsg.OfferPackage{Txs: []*wire.MsgTx{txs[4], spend(50*coin-2000, outOf(txs[4]))}}),
-				actortest.Sample(messages.GetPoolCoins{Outs: r.coins}), actortest.Sample(messages.LoadPool{Path: r.file}),
+				actortest.Sample(messages.GetPoolCoins{Outs: r.coins}),
+				actortest.Sample(messages.LoadPool{Path: r.file}),
 			},
 			News: func() { r.generate() }, // asks the chain alone: the pool may fail just then
 			Check: func() {

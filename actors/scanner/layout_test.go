@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// waitLaid waits until no filter lacks its probe lines.
-func (r *rig) waitLaid(tb testing.TB) {
+// waitProbes waits until no filter lacks its probe lines.
+func (r *rig) waitProbes(tb testing.TB) {
 	tb.Helper()
-	for do(tb, r.indexer, messages.GetIndexStatus{}).Unlaid > 0 {
+	for do(tb, r.indexer, messages.GetIndexStatus{}).WithoutProbes > 0 {
 		runtime.Gosched()
 	}
 }
@@ -23,7 +23,7 @@ func (r *rig) waitLaid(tb testing.TB) {
 func TestLayouts(t *testing.T) {
 	const height = 2200
 	r := newRigWith(t, height, filters.AppendLines, false)
-	r.waitLaid(t)
+	r.waitProbes(t)
 	path := filepath.Join(r.dir, "prob00000.dat")
 	good, err := os.ReadFile(path)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestLayouts(t *testing.T) {
 				result, err := r.run(t.Context(), r.spawn(options{name: t.Name()}), o)
 				r.check(t, answer{result, err}, o)
 				do(t, r.indexer, messages.VerifyIndex{})
-				r.waitLaid(t)
+				r.waitProbes(t)
 				if again, err := os.ReadFile(path); err != nil || string(again) != string(good) {
 					t.Errorf("the lines are not as they were: %v", err)
 				}

@@ -44,7 +44,7 @@ func longStore(t *testing.T, height int32) (*segment.Store, *chainview.Block) {
 		t.Fatal(err)
 	}
 	for left := 1; left > 0; {
-		if left, err = store.Lay(t.Context()); err != nil {
+		if left, err = store.AddProbes(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -325,7 +325,9 @@ func (j *judgment) checkPolicy(c *candidate) *messages.TxReject {
 	}
 	for _, a := range sorted(c.ancestors) {
 		if _, both := c.conflicts[a]; both {
-			return invalid("bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, a.ID))
+			return invalid(
+				"bad-txns-spends-conflicting-tx", fmt.Sprintf("%v spends conflicting transaction %v", e.ID, a.ID),
+			)
 		}
 	}
 	return nil

@@ -100,7 +100,10 @@ func TestEdges(t *testing.T) {
 		{"height of a coinbase", 101, func(r *rig, n int64) *wire.MsgTx {
 			return r.tx(1000, 1, r.coin(func(c *messages.Coin) { c.Coinbase, c.Height = true, int32(n) }))
 		}, "bad-txns-premature-spend-of-coinbase"},
-		{"lock time, height", 200, func(r *rig, n int64) *wire.MsgTx { return locked(r.tx(1000, 1, r.coin()), n) }, "non-final"},
+		{
+			"lock time, height", 200, func(r *rig, n int64) *wire.MsgTx { return locked(r.tx(1000, 1, r.coin()), n) },
+			"non-final",
+		},
 		{"lock time, time", -1, func(r *rig, n int64) *wire.MsgTx {
 			return locked(r.tx(1000, 1, r.coin()), median(r)+n)
 		}, "non-final"},
@@ -171,9 +174,14 @@ func TestEdges(t *testing.T) {
 		{"P2WSH item", 80, func(r *rig, n int64) *wire.MsgTx {
 			return witness(r, anyone, make([]byte, n), []byte{txscript.OP_1})
 		}, "bad-witness-nonstandard"},
-		{"P2WSH script", 3600, func(r *rig, n int64) *wire.MsgTx { return witness(r, anyone, make([]byte, n)) }, "bad-witness-nonstandard"},
+		{
+			"P2WSH script", 3600, func(r *rig, n int64) *wire.MsgTx { return witness(r, anyone, make([]byte, n)) },
+			"bad-witness-nonstandard",
+		},
 		{"tapscript item", 80, func(r *rig, n int64) *wire.MsgTx {
-			return witness(r, taproot, make([]byte, n), []byte{txscript.OP_1}, append([]byte{0xc0}, make([]byte, 32)...))
+			return witness(
+				r, taproot, make([]byte, n), []byte{txscript.OP_1}, append([]byte{0xc0}, make([]byte, 32)...),
+			)
 		}, "bad-witness-nonstandard"},
 		{"keys of a bare multisig", 3, func(r *rig, n int64) *wire.MsgTx {
 			script := []byte{txscript.OP_1}
@@ -184,7 +192,10 @@ func TestEdges(t *testing.T) {
 			tx.TxOut[0].PkScript = append(script, txscript.OP_1+byte(n)-1, txscript.OP_CHECKMULTISIG)
 			return tx
 		}, "scriptpubkey"},
-		{"ancestors", 24, func(r *rig, n int64) *wire.MsgTx { return r.tx(1000, 1, r.chain(int(n), r.coin())) }, "too-long-mempool-chain"},
+		{
+			"ancestors", 24, func(r *rig, n int64) *wire.MsgTx { return r.tx(1000, 1, r.chain(int(n), r.coin())) },
+			"too-long-mempool-chain",
+		},
 		{"descendants", 24, func(r *rig, n int64) *wire.MsgTx {
 			parent := r.must(r.tx(1000, 30, r.coin()))
 			for i := range uint32(n) - 1 {
@@ -273,7 +284,8 @@ func TestLowerEdges(t *testing.T) {
 			tx.AddTxOut(wire.NewTxOut(n, []byte{txscript.OP_RETURN}))
 			return tx
 		}, "bad-txns-vout-negative"},
-		{"least fee", 10, func(r *rig, n int64) *wire.MsgTx { return r.tx(n, 1, r.coin()) }, "min relay fee not met"}, // of 95 virtual bytes
+		// of 95 virtual bytes
+		{"least fee", 10, func(r *rig, n int64) *wire.MsgTx { return r.tx(n, 1, r.coin()) }, "min relay fee not met"},
 		{"fee of a larger replacement", 3010, func(r *rig, n int64) *wire.MsgTx {
 			coin := r.coin()
 			r.chain(3, coin)
@@ -354,7 +366,9 @@ func TestPackageEdges(t *testing.T) {
 		}, "package-too-large"},
 	} {
 		for _, n := range []int{test.last, test.last + 1} {
-			r, want := newRig(t, func(p *txpool.Policy) { p.Limits.AncestorVSize, p.Limits.DescendantVSize = 1e6, 1e6 }), ""
+			r, want := newRig(
+				t, func(p *txpool.Policy) { p.Limits.AncestorVSize, p.Limits.DescendantVSize = 1e6, 1e6 },
+			), ""
 			if n > test.last {
 				want = test.want
 			}

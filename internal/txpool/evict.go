@@ -101,7 +101,8 @@ func (p *Pool) Limit(now int64) {
 	p.raised = FeeRate{}
 	for len(p.eviction) > 0 && p.Usage() > p.policy.MaxBytes {
 		worst := p.eviction[0]
-		rate := PerKvB(RateOf(worst.Descendants.Fees, worst.Descendants.VSize).PerKvB() + p.policy.IncrementalFee.PerKvB())
+		rate := PerKvB(RateOf(worst.Descendants.Fees, worst.Descendants.VSize).PerKvB() +
+			p.policy.IncrementalFee.PerKvB())
 		if raised := float64(rate.PerKvB()); raised > p.floor.rate {
 			p.floor.rate, p.floor.block = raised, false
 		}

@@ -121,7 +121,9 @@ func (p *Pool) known(tx *wire.MsgTx) (messages.TxResult, bool) {
 }
 
 // finish puts the results together. What got in may have been driven out again.
-func (p *Pool) finish(txs []*wire.MsgTx, last outcome, settled, alone map[chainhash.Hash]messages.TxResult) messages.PackageResult {
+func (p *Pool) finish(
+	txs []*wire.MsgTx, last outcome, settled, alone map[chainhash.Hash]messages.TxResult,
+) messages.PackageResult {
 	full := messages.TxResult{Known: true, Rejected: refuse(messages.TxPolicy, "mempool full", "")}
 	result := messages.PackageResult{Results: make([]messages.TxResult, len(txs))}
 	for i, tx := range txs {

@@ -118,7 +118,9 @@ func (p *Pool) insert(e *Entry) {
 	heap.Push(&p.eviction, e)
 	e.usage = usageOf(e)
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
-	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: e.Sequence})
+	p.changes = append(p.changes, Change{
+		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: e.Sequence,
+	})
 	p.sequence++
 }
 
@@ -179,7 +181,9 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	delete(p.unbroadcast, e.ID)
 	heap.Remove(&p.eviction, e.place)
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
-	p.changes = append(p.changes, Change{Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence})
+	p.changes = append(p.changes, Change{
+		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence,
+	})
 	p.sequence++
 }
 

@@ -217,8 +217,10 @@ func TestFeeRate(t *testing.T) {
 			t.Errorf("%d for %d: %d cost %d, want %d", test.fee, test.size, test.vsize, got, test.want)
 		}
 	}
-	if txpool.RateOf(most, 3).Compare(txpool.RateOf(most-1, 3)) != 1 || txpool.RateOf(-1, 5).Compare(txpool.RateOf(1, 9)) != -1 ||
-		txpool.RateOf(most, 100_000).Compare(txpool.RateOf(most-1, 100_000)) != 1 || txpool.RateOf(2, 4).Compare(txpool.RateOf(1, 2)) != 0 {
+	if txpool.RateOf(most, 3).Compare(txpool.RateOf(most-1, 3)) != 1 ||
+		txpool.RateOf(-1, 5).Compare(txpool.RateOf(1, 9)) != -1 ||
+		txpool.RateOf(most, 100_000).Compare(txpool.RateOf(most-1, 100_000)) != 1 ||
+		txpool.RateOf(2, 4).Compare(txpool.RateOf(1, 2)) != 0 {
 		t.Error("rates are out of order")
 	}
 	if got := txpool.PerKvB(1234).String(); got != "0.00001234 BTC/kvB" {

@@ -42,18 +42,31 @@ func TestRejectReasons(t *testing.T) {
 			tx.TxIn[0].PreviousOutPoint = wire.OutPoint{Index: wire.MaxPrevOutIndex}
 			tx.TxIn[0].SignatureScript = []byte{1, 1}
 		})},
-		{"bad-cb-length", changed(func(tx *wire.MsgTx) { tx.TxIn[0].PreviousOutPoint = wire.OutPoint{Index: wire.MaxPrevOutIndex} })},
+		{
+			"bad-cb-length",
+			changed(func(tx *wire.MsgTx) { tx.TxIn[0].PreviousOutPoint = wire.OutPoint{Index: wire.MaxPrevOutIndex} }),
+		},
 		{"version", changed(func(tx *wire.MsgTx) { tx.Version = 4 })},
 		{"version", changed(func(tx *wire.MsgTx) { tx.Version = 0 })},
 		{"tx-size", changed(func(tx *wire.MsgTx) {
 			tx.TxOut = slices.Repeat([]*wire.TxOut{wire.NewTxOut(1, anyone)}, 2400)
 		})},
 		{"scriptsig-size", changed(func(tx *wire.MsgTx) { tx.TxIn[0].SignatureScript = make([]byte, 1651) })},
-		{"scriptsig-not-pushonly", changed(func(tx *wire.MsgTx) { tx.TxIn[0].SignatureScript = []byte{txscript.OP_HASH160} })},
+		{
+			"scriptsig-not-pushonly",
+			changed(func(tx *wire.MsgTx) { tx.TxIn[0].SignatureScript = []byte{txscript.OP_HASH160} }),
+		},
 		{"scriptpubkey", changed(func(tx *wire.MsgTx) { tx.TxOut[0].PkScript = []byte{txscript.OP_1} })},
-		{"dust", changed(func(tx *wire.MsgTx) { tx.TxOut = []*wire.TxOut{wire.NewTxOut(329, anyone), wire.NewTxOut(329, anyone)} })},
+		{"dust", changed(func(tx *wire.MsgTx) {
+			tx.TxOut = []*wire.TxOut{
+				wire.NewTxOut(329, anyone), wire.NewTxOut(329, anyone),
+			}
+		})},
 		{"dust, tx with dust output must be 0-fee", changed(func(tx *wire.MsgTx) { tx.TxOut[0].Value = 329 })},
-		{"tx-size-small", changed(func(tx *wire.MsgTx) { tx.TxOut[0] = wire.NewTxOut(0, []byte{txscript.OP_RETURN, 1, 1}) })},
+		{
+			"tx-size-small",
+			changed(func(tx *wire.MsgTx) { tx.TxOut[0] = wire.NewTxOut(0, []byte{txscript.OP_RETURN, 1, 1}) }),
+		},
 		{"non-final", changed(func(tx *wire.MsgTx) { tx.LockTime, tx.TxIn[0].Sequence = 202, 0 })},
 		{"", changed(func(tx *wire.MsgTx) { tx.LockTime, tx.TxIn[0].Sequence = 200, wire.SequenceLockTimeDisabled })},
 		{"non-BIP68-final", changed(func(tx *wire.MsgTx) { tx.TxIn[0].Sequence = 152 })},
@@ -66,7 +79,10 @@ func TestRejectReasons(t *testing.T) {
 		{"bad-txns-nonstandard-inputs", func(r *rig) *wire.MsgTx {
 			return r.tx(1000, 1, r.coin(func(c *messages.Coin) { c.Output.PkScript = []byte{txscript.OP_1} }))
 		}},
-		{"bad-witness-nonstandard", changed(func(tx *wire.MsgTx) { tx.TxIn[0].Witness = wire.TxWitness{make([]byte, 81), {0x51}} })},
+		{
+			"bad-witness-nonstandard",
+			changed(func(tx *wire.MsgTx) { tx.TxIn[0].Witness = wire.TxWitness{make([]byte, 81), {0x51}} }),
+		},
 		{"min relay fee not met, 9 < 10", func(r *rig) *wire.MsgTx { return r.tx(9, 1, r.coin()) }},
 		{"mempool-script-verify-flag-failed (no), input 0", func(r *rig) *wire.MsgTx {
 			tx := plain(r)
@@ -226,7 +242,8 @@ func TestPackage(t *testing.T) {
 	if got := result.Results[0]; got.Fee != 0 || len(got.RateOf) != 2 {
 		t.Errorf("parent: %+v", got)
 	}
-	if again := r.pool.Submit(txs, r.coins, r.now, txpool.FeeRate{}); !again.Results[0].InPool || !again.Results[1].InPool {
+	if again := r.pool.Submit(txs, r.coins, r.now, txpool.FeeRate{}); !again.Results[0].InPool ||
+		!again.Results[1].InPool {
 		t.Errorf("again: %+v", again)
 	}
 	if got := r.pool.Try([]*wire.MsgTx{child, parent}, r.coins, r.now); got.Failed.Reason != "package-not-sorted" {
@@ -238,7 +255,8 @@ func TestPackage(t *testing.T) {
 func TestTry(t *testing.T) {
 	r := newRig(t)
 	tx := r.tx(1000, 1, r.coin())
-	if got := r.pool.Try([]*wire.MsgTx{tx}, r.coins, r.now); got.Results[0].Rejected != nil || got.Results[0].Fee != 1000 {
+	if got := r.pool.Try([]*wire.MsgTx{tx}, r.coins, r.now); got.Results[0].Rejected != nil ||
+		got.Results[0].Fee != 1000 {
 		t.Errorf("got %+v", got)
 	}
 	r.holds("tried")

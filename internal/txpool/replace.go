@@ -45,7 +45,9 @@ func (*judgment) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]
 	count := 0
 	for _, other := range sorted(direct) {
 		if count += other.Descendants.Count; count > maxReplaced {
-			return nil, fmt.Sprintf("rejecting replacement %v; too many potential replacements (%d > %d)", e.ID, count, maxReplaced)
+			return nil, fmt.Sprintf(
+				"rejecting replacement %v; too many potential replacements (%d > %d)", e.ID, count, maxReplaced,
+			)
 		}
 	}
 	all := make(map[*Entry]struct{})
@@ -83,10 +85,14 @@ func (j *judgment) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *c
 		before += other.Modified
 	}
 	if fee < before {
-		return fmt.Sprintf("rejecting replacement %v, less fees than conflicting txs; %s < %s", id, money(fee), money(before))
+		return fmt.Sprintf(
+			"rejecting replacement %v, less fees than conflicting txs; %s < %s", id, money(fee), money(before),
+		)
 	}
 	if more, needed := fee-before, j.policy.IncrementalFee.Fee(vsize); more < needed {
-		return fmt.Sprintf("rejecting replacement %v, not enough additional fees to relay; %s < %s", id, money(more), money(needed))
+		return fmt.Sprintf(
+			"rejecting replacement %v, not enough additional fees to relay; %s < %s", id, money(more), money(needed),
+		)
 	}
 	return ""
 }

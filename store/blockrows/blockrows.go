@@ -93,7 +93,8 @@ type Store struct{ ledger *ledger.Ledger }
 // Errors: [ErrForeign], [ErrNewer], and those of the file system.
 func Open(o Options) (*Store, *Best, error) {
 	l, position, err := ledger.Open(ledger.Options{
-		FS: o.FS, Dir: o.Dir, Name: o.Name, Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt, Marks: keptMarks,
+		FS: o.FS, Dir: o.Dir, Name: o.Name, Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt,
+		Marks: keptMarks,
 		Cache: 4 << 20, Log: o.Log,
 	})
 	if err != nil {

@@ -57,7 +57,9 @@ func TestStore(t *testing.T) {
 	if s, best, err = blockrows.Open(o); err != nil || best != nil {
 		t.Fatalf("%+v, %v", best, err)
 	}
-	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("nonsense"), 0o600)); err != nil {
+	if err := errors.Join(
+		s.Close(), os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("nonsense"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if s, best, err = blockrows.Open(o); err != nil || best != nil {

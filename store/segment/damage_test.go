@@ -137,7 +137,7 @@ func TestTruncated(t *testing.T) {
 				s = mustOpen(t, dir)
 				checkNoWrongBytes(t, s, entries)
 				if size >= info.Size-padding {
-					continue // Open has healed the padding
+					continue // Open has mended the padding
 				}
 			}
 			healOne(t, s, info.Number)

@@ -28,7 +28,9 @@ type life struct {
 func newLife(t *testing.T) *life {
 	t.Helper()
 	none := chainhash.Hash{}.String()
-	return &life{dir: filepath.Join(t.TempDir(), "indexes", "basic"), tips: map[string]bool{none: true}, durable: map[string]bool{none: true}}
+	return &life{dir: filepath.Join(t.TempDir(), "indexes", "basic"), tips: map[string]bool{
+		none: true,
+	}, durable: map[string]bool{none: true}}
 }
 
 // live uses a store in every way that writes, up to the first error, and closes it.

@@ -13,7 +13,9 @@ import (
 // fuzzSlots are the filters of which the files of fuzz targets are.
 func fuzzSlots() (slots []slot) {
 	for _, e := range testChain(3) {
-		slots = append(slots, slot{block: e.Block, prev: e.Prev, height: e.Height, length: uint32(len(e.Filter)), crc: checksum(e.Filter)})
+		slots = append(slots, slot{
+			block: e.Block, prev: e.Prev, height: e.Height, length: uint32(len(e.Filter)), crc: checksum(e.Filter),
+		})
 	}
 	return slots
 }

@@ -129,9 +129,13 @@ func checkLines(head []byte, n int, slots []slot) (size int64, err error) {
 	directory := head[headerSize:][:len(slots)*entrySize]
 	print := fingerprint(slots)
 	switch le := binary.LittleEndian; {
-	case !bytes.Equal(head[:8], linesMagic), le.Uint32(head[60:]) != checksum(head[:60]), le.Uint32(head[8:]) != linesVersion:
+	case !bytes.Equal(
+		head[:8], linesMagic,
+	), le.Uint32(head[60:]) != checksum(head[:60]), le.Uint32(head[8:]) != linesVersion:
 		return 0, errHeader
-	case le.Uint32(head[12:]) != uint32(n), le.Uint32(head[16:]) != uint32(len(slots)), !bytes.Equal(head[24:56], print[:]):
+	case le.Uint32(head[12:]) != uint32(n), le.Uint32(head[16:]) != uint32(len(slots)), !bytes.Equal(
+		head[24:56], print[:],
+	):
 		return 0, errForeignLines
 	case le.Uint32(head[20:]) != checksum(directory):
 		return 0, errChecksum

@@ -68,9 +68,9 @@ func linesPath(dir string, group int) string {
 	return filepath.Join(dir, fmt.Sprintf("prob%05d.dat", group))
 }
 
-// Unlaid returns how many filters have no probe lines yet; 0 for a store that
+// WithoutProbes returns how many filters have no probe lines yet; 0 for a store that
 // keeps none.
-func (s *Store) Unlaid() int {
+func (s *Store) WithoutProbes() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.makeLines == nil || s.closed {
@@ -83,7 +83,7 @@ func (s *Store) Unlaid() int {
 	return left
 }
 
-// Lay makes the probe lines of some filters that have none, of a fraction of a
+// AddProbes makes the probe lines of some filters that have none, of a fraction of a
 // second's work, and returns how many are left. What is complete is put into a
 // file, which takes its place in one step; the lines of the last filters are in
 // memory alone, to be made again by the next start. Readers and appends go on
@@ -91,7 +91,7 @@ func (s *Store) Unlaid() int {
 //
 // Errors: [*DamagedError] for a filter that lines cannot be made of, [ErrClosed],
 // those of the file system and of ctx.
-func (s *Store) Lay(ctx context.Context) (left int, err error) {
+func (s *Store) AddProbes(ctx context.Context) (left int, err error) {
 	if s.makeLines == nil {
 		return 0, nil
 	}
@@ -114,7 +114,7 @@ func (s *Store) Lay(ctx context.Context) (left int, err error) {
 		}
 	}
 	s.setGroup(n, g)
-	return s.Unlaid(), nil
+	return s.WithoutProbes(), nil
 }
 
 // firstUnlaid returns the first group that has not the lines of all its filters.
@@ -193,7 +193,7 @@ func replaceAt[T any](list *[]*T, n int, item *T) (old *T) {
 }
 
 // DropLines forgets the probe lines around a block's filter, because they are
-// damaged, so that [Store.Lay] makes them anew; it sends on [Store.LinesLost].
+// damaged, so that [Store.AddProbes] makes them anew; it sends on [Store.ProbesLost].
 func (s *Store) DropLines(block *chainhash.Hash) {
 	s.mu.RLock()
 	n, ok := s.catalog.find(block)
@@ -203,16 +203,18 @@ func (s *Store) DropLines(block *chainhash.Hash) {
 	if !known {
 		return
 	}
-	s.log.Warn("probe lines of block filters are damaged, making them anew", "file", filepath.Base(linesPath(s.dir, group)))
+	s.log.Warn(
+		"probe lines of block filters are damaged, making them anew", "file", filepath.Base(linesPath(s.dir, group)),
+	)
 	s.setGroup(group, nil)
 	select {
-	case s.linesLost <- struct{}{}:
+	case s.probesLost <- struct{}{}:
 	default:
 	}
 }
 
-// LinesLost tells when probe lines were found damaged.
-func (s *Store) LinesLost() <-chan struct{} { return s.linesLost }
+// ProbesLost tells when probe lines were found damaged.
+func (s *Store) ProbesLost() <-chan struct{} { return s.probesLost }
 
 // VerifyLines reads all probe lines, and drops those that are damaged.
 func (s *Store) VerifyLines(ctx context.Context) error {

@@ -30,13 +30,13 @@ func openLaid(tb testing.TB, dir string, lines MakeLines) *Store {
 	return s
 }
 
-// lay makes all lines, as the store's owner does.
-func lay(tb testing.TB, s *Store) (steps int) {
+// addAllProbes makes all lines, as the store's owner does.
+func addAllProbes(tb testing.TB, s *Store) (steps int) {
 	tb.Helper()
-	for s.Unlaid() > 0 {
-		left, err := s.Lay(tb.Context())
-		if err != nil || left != s.Unlaid() {
-			tb.Fatalf("Lay left %d of %d: %v", left, s.Unlaid(), err)
+	for s.WithoutProbes() > 0 {
+		left, err := s.AddProbes(tb.Context())
+		if err != nil || left != s.WithoutProbes() {
+			tb.Fatalf("AddProbes left %d of %d: %v", left, s.WithoutProbes(), err)
 		}
 		steps++
 	}
@@ -49,8 +49,8 @@ func laidStore(tb testing.TB) (dir string, entries []Entry) {
 	dir, entries = tb.TempDir(), testChain(2*groupSize+50)
 	s := openLaid(tb, dir, testLines)
 	mustAppend(tb, s, entries)
-	if steps := lay(tb, s); steps != 3 {
-		tb.Errorf("laid in %d steps, want 3", steps)
+	if steps := addAllProbes(tb, s); steps != 3 {
+		tb.Errorf("made in %d steps, want 3", steps)
 	}
 	checkLaid(tb, s, entries)
 	mustClose(tb, s)
@@ -69,7 +69,8 @@ func checkLaid(tb testing.TB, s *Store, entries []Entry) {
 			tb.Fatal(err)
 		}
 		lines, items, _ := testLines(nil, &e.Block, e.Filter)
-		if got := &byHeight; *got.Block != e.Block || !bytes.Equal(got.Filter, e.Filter) || got.CRC != checksum(e.Filter) ||
+		if got := &byHeight; *got.Block != e.Block || !bytes.Equal(got.Filter, e.Filter) ||
+			got.CRC != checksum(e.Filter) ||
 			!bytes.Equal(got.Lines, lines) || got.Items != items || got.LinesCRC != checksum(lines) {
 			tb.Fatalf("height %d: got %+v", e.Height, got)
 		}
@@ -82,16 +83,16 @@ func checkLaid(tb testing.TB, s *Store, entries []Entry) {
 func TestLay(t *testing.T) {
 	dir, entries := laidStore(t)
 	s := openLaid(t, dir, testLines)
-	if left := s.Unlaid(); left != 50 {
+	if left := s.WithoutProbes(); left != 50 {
 		t.Errorf("%d filters without lines after a start, want those after the last file", left)
 	}
-	lay(t, s)
+	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 
 	// A branch: its filters come next in the store, and have lines too.
 	branch := testBranch(entries[100], 1, 2100)
 	mustAppend(t, s, branch)
-	lay(t, s)
+	addAllProbes(t, s)
 	checkLaid(t, s, slices.Concat(entries[:101], branch))
 	v := s.View()
 	defer v.Release()
@@ -107,18 +108,19 @@ func TestLayOldDirectory(t *testing.T) {
 	dir, entries := t.TempDir(), testChain(groupSize+10)
 	old := openLaid(t, dir, nil)
 	mustAppend(t, old, entries)
-	if n, err := old.Lay(t.Context()); n != 0 || err != nil || old.Unlaid() != 0 {
-		t.Errorf("a store without lines: Lay returned %d and %v", n, err)
+	if n, err := old.AddProbes(t.Context()); n != 0 || err != nil || old.WithoutProbes() != 0 {
+		t.Errorf("a store without lines: AddProbes returned %d and %v", n, err)
 	}
 	mustClose(t, old)
 
 	s := openLaid(t, dir, testLines)
 	before := s.View()
 	defer before.Release()
-	lay(t, s)
+	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 	var got Stored
-	if err := before.Stored(5, nil, &got); err != nil || got.Lines != nil || !bytes.Equal(got.Filter, entries[5].Filter) {
+	if err := before.Stored(5, nil, &got); err != nil || got.Lines != nil ||
+		!bytes.Equal(got.Filter, entries[5].Filter) {
 		t.Errorf("a view from before: got %+v and %v", got, err)
 	}
 	mustClose(t, s)
@@ -175,17 +177,17 @@ func TestDamagedLineFiles(t *testing.T) {
 			if files, _ := filesLike(vfs.OS, dir, "prob*"); len(files) > 2 {
 				t.Errorf("left over: %q", files)
 			}
-			if got := s.Unlaid() > 50; got != c.noticed {
-				t.Errorf("%d filters without lines after the start", s.Unlaid())
+			if got := s.WithoutProbes() > 50; got != c.noticed {
+				t.Errorf("%d filters without lines after the start", s.WithoutProbes())
 			}
-			lay(t, s)
+			addAllProbes(t, s)
 			if err := s.VerifyLines(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if lost := len(s.LinesLost()) > 0; lost == c.noticed {
+			if lost := len(s.ProbesLost()) > 0; lost == c.noticed {
 				t.Errorf("lines lost: %v", lost)
 			}
-			lay(t, s)
+			addAllProbes(t, s)
 			checkLaid(t, s, entries)
 			if !bytes.Equal(mustRead(t, path), good) {
 				t.Error("the file is not as it was")
@@ -201,19 +203,19 @@ func mustWriteFile(tb testing.TB, path string, b []byte) {
 	}
 }
 
-// TestLinesOfDamagedFilter: a filter that cannot be read is an error of Lay, and
+// TestLinesOfDamagedFilter: a filter that cannot be read is an error of AddProbes, and
 // once it is re-made there are its lines.
 func TestLinesOfDamagedFilter(t *testing.T) {
 	dir, entries := t.TempDir(), testChain(30)
 	s := openLaid(t, dir, testLines)
 	mustAppend(t, s, entries)
 	mustWriteAt(t, segmentPath(dir, 0), []byte{^entries[0].Filter[0]}, headerSize)
-	_, err := s.Lay(t.Context())
+	_, err := s.AddProbes(t.Context())
 	if !isDamaged(err, 0) {
 		t.Fatalf("got %v, want damage", err)
 	}
 	healOne(t, s, 0)
-	lay(t, s)
+	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 }
 
@@ -222,7 +224,7 @@ func TestLinesOfDamagedFilter(t *testing.T) {
 func TestLostLines(t *testing.T) {
 	dir, entries := laidStore(t)
 	s := openLaid(t, dir, testLines)
-	lay(t, s)
+	addAllProbes(t, s)
 	if err := os.Truncate(linesPath(dir, 1), 100); err != nil {
 		t.Fatal(err)
 	}
@@ -238,14 +240,14 @@ func TestLostLines(t *testing.T) {
 	}
 	s.DropLines(&e.Block)
 	s.DropLines(&chainhash.Hash{}) // of no filter
-	if s.Unlaid() != groupSize || len(s.LinesLost()) != 1 {
-		t.Errorf("%d filters without lines", s.Unlaid())
+	if s.WithoutProbes() != groupSize || len(s.ProbesLost()) != 1 {
+		t.Errorf("%d filters without lines", s.WithoutProbes())
 	}
-	lay(t, s)
+	addAllProbes(t, s)
 	checkLaid(t, s, entries)
 	mustClose(t, s)
 	s.DropLines(&e.Block)
-	if _, err := s.Lay(t.Context()); !errors.Is(err, ErrClosed) {
+	if _, err := s.AddProbes(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: got %v", err)
 	}
 }

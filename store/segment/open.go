@@ -29,7 +29,7 @@ import (
 func Open(options Options) (*Store, error) {
 	s := &Store{
 		fs: options.FS, dir: options.Dir, segmentSize: options.SegmentSize, log: options.Log,
-		makeLines: options.MakeLines, linesLost: make(chan struct{}, 1), ranged: options.RangeFilters,
+		makeLines: options.MakeLines, probesLost: make(chan struct{}, 1), ranged: options.RangeFilters,
 	}
 	if s.fs == nil {
 		s.fs = vfs.OS

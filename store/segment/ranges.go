@@ -122,7 +122,7 @@ func (s *Store) PutRange(number int, data []byte) error {
 func (s *Store) SkipRange(number int) { s.setRange(number, newRange(nil, 0)) }
 
 // DropRange forgets the filter of the range around a block, because it is
-// damaged, to be made anew; it sends on [Store.LinesLost].
+// damaged, to be made anew; it sends on [Store.ProbesLost].
 func (s *Store) DropRange(block *chainhash.Hash) {
 	s.mu.RLock()
 	n, ok := s.catalog.find(block)
@@ -135,7 +135,7 @@ func (s *Store) DropRange(block *chainhash.Hash) {
 	s.log.Warn("range filter is damaged, making it anew", "file", filepath.Base(rangePath(s.dir, number)))
 	s.setRange(number, nil)
 	select {
-	case s.linesLost <- struct{}{}:
+	case s.probesLost <- struct{}{}:
 	default:
 	}
 }
@@ -270,9 +270,13 @@ func (s *Store) openRange(path string, number int, slots []slot) (*rangeFile, er
 	}
 	print, key := fingerprint(slots), s.rangeKeyID()
 	switch le := binary.LittleEndian; {
-	case !bytes.Equal(head[:8], rangeMagic), le.Uint32(head[92:]) != checksum(head[:92]), le.Uint32(head[8:]) != rangeVersion:
+	case !bytes.Equal(
+		head[:8], rangeMagic,
+	), le.Uint32(head[92:]) != checksum(head[:92]), le.Uint32(head[8:]) != rangeVersion:
 		return nil, errHeader
-	case le.Uint32(head[12:]) != uint32(number), !bytes.Equal(head[24:56], print[:]), !bytes.Equal(head[56:72], key[:16]):
+	case le.Uint32(head[12:]) != uint32(number), !bytes.Equal(
+		head[24:56], print[:],
+	), !bytes.Equal(head[56:72], key[:16]):
 		return nil, errForeignRange
 	case uint64(stat.Size()) != rangeHeader+le.Uint64(head[72:]):
 		return nil, errSize

@@ -83,7 +83,7 @@ func TestRanges(t *testing.T) {
 	checkRanges(t, s, entries)
 	s.DropRange(&entries[groupSize+5].Block)
 	s.DropRange(&entries[2*groupSize+5].Block) // has none
-	if made := fillRanges(t, s); !slices.Equal(made, []int{1}) || len(s.LinesLost()) != 1 {
+	if made := fillRanges(t, s); !slices.Equal(made, []int{1}) || len(s.ProbesLost()) != 1 {
 		t.Errorf("made %v anew", made)
 	}
 	checkRanges(t, s, entries)
@@ -126,7 +126,9 @@ func TestDamagedRangeFiles(t *testing.T) {
 		"header":  {func() error { return os.WriteFile(path, flippedByte(good, 70), 0o600) }, []int{0}},
 		"tmp":     {func() error { return os.WriteFile(path+".tmp", good, 0o600) }, nil},
 		"key":     {func() error { return os.Remove(filepath.Join(dir, "range.key")) }, []int{0, 1}},
-		"bad key": {func() error { return os.WriteFile(filepath.Join(dir, "range.key"), []byte{1}, 0o644) }, []int{0, 1}},
+		"bad key": {
+			func() error { return os.WriteFile(filepath.Join(dir, "range.key"), []byte{1}, 0o644) }, []int{0, 1},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := c.damage(); err != nil {

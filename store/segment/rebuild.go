@@ -22,7 +22,7 @@ type MakeFilter func(ctx context.Context, block *chainhash.Hash) ([]byte, error)
 // readers and appends go on meanwhile, and views keep the old file. The last
 // segment gets no more filters afterwards.
 //
-// A filter that cannot be made does not stop the others from being healed; it
+// A filter that cannot be made does not stop the others from being made anew; it
 // remains damaged, and the error says why.
 //
 // Errors: those of makeFilter and the file system, [*DamagedError] for a
@@ -119,7 +119,9 @@ func (c *checkup) remake(ctx context.Context, f *atomicfile.File, makeFilter Mak
 
 // remakeFilter returns the filter of a slot: as it is in the old file, read
 // into buf, if it is intact, else a new one.
-func (c *checkup) remakeFilter(ctx context.Context, old vfs.File, s *slot, buf []byte, makeFilter MakeFilter) ([]byte, error) {
+func (c *checkup) remakeFilter(
+	ctx context.Context, old vfs.File, s *slot, buf []byte, makeFilter MakeFilter,
+) ([]byte, error) {
 	if readAt(old, buf, int64(s.offset)) == nil && c.checkFilter(s, buf) == nil {
 		return buf, nil
 	}

@@ -32,7 +32,7 @@
 // # Probe lines
 //
 // Beside the filters the store keeps an index of their elements, the probe lines,
-// which [Store.Lay] makes in the background: of every 2,048 filters one file
+// which [Store.AddProbes] makes in the background: of every 2,048 filters one file
 // prob00000.dat, prob00001.dat, …, and of those after the last 2,048 in memory.
 // The lines are a cache of the filters. Whoever makes and reads them knows what
 // they say; the store knows which filter they belong to, and their checksums. It
@@ -75,7 +75,7 @@ type Options struct {
 	SegmentSize int64        // in bytes, up to 1 GiB; 0 means DefaultSegmentSize
 	Log         *slog.Logger // told of every repair; nil discards
 
-	// MakeLines makes the probe lines that [Store.Lay] keeps beside the
+	// MakeLines makes the probe lines that [Store.AddProbes] keeps beside the
 	// filters. With nil none are kept, and those that there are are removed.
 	MakeLines MakeLines
 
@@ -94,7 +94,7 @@ type Store struct {
 	log         *slog.Logger
 	keys        *keys
 	makeLines   MakeLines
-	linesLost   chan struct{}
+	probesLost  chan struct{}
 	ranged      bool // keeps range filters
 	rangeKey    [rangeKeySize]byte
 

@@ -28,7 +28,10 @@ func (s *Store) View() *View {
 	if s.closed {
 		return &View{store: s}
 	}
-	v := &View{store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions, groups: s.groups, ranges: s.ranges}
+	v := &View{
+		store: s, slots: s.catalog.slots, active: s.catalog.active, regions: s.regions, groups: s.groups,
+		ranges: s.ranges,
+	}
 	for _, r := range v.regions {
 		r.acquire()
 	}

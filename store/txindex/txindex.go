@@ -74,7 +74,8 @@ type Store struct {
 // Errors: [ErrForeign], [ErrNewer], and those of the file system.
 func Open(o Options) (*Store, error) {
 	l, position, err := ledger.Open(ledger.Options{
-		FS: o.FS, Dir: o.Dir, Name: "txindex", Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt, Marks: keptMarks,
+		FS: o.FS, Dir: o.Dir, Name: "txindex", Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt,
+		Marks: keptMarks,
 		Cache: 8 << 20, WriteBuffer: 8 << 20, Bloom: true, Log: o.Log,
 	})
 	if err != nil {

@@ -84,7 +84,9 @@ func TestStore(t *testing.T) {
 		if got, height, ok := s.Best(); got != *block(5) || height != 1 || !ok {
 			t.Errorf("best block %v at %d", got, height)
 		}
-		for n, want := range map[uint32]struct{ block, index uint32 }{1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 4: {5, 1}, 5: {5, 0}} {
+		for n, want := range map[uint32]struct{ block, index uint32 }{
+			1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 4: {5, 1}, 5: {5, 0},
+		} {
 			id := tx(n)
 			got, index, err := s.Find(&id)
 			if err != nil || got != *block(want.block) || index != int(want.index) {
@@ -99,7 +101,9 @@ func TestStore(t *testing.T) {
 		}
 		s = open(t, o)
 	}
-	if err := errors.Join(s.Close(), os.WriteFile(filepath.Join(o.Dir, "CURRENT"), []byte("nonsense"), 0o600)); err != nil {
+	if err := errors.Join(
+		s.Close(), os.WriteFile(filepath.Join(o.Dir, "CURRENT"), []byte("nonsense"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, o)
@@ -225,7 +229,9 @@ func TestPowerLoss(t *testing.T) {
 				}
 			}
 			id++
-			if err := s.Add(block(id), int32(len(chain)), []chainhash.Hash{hash('x', uint32(len(chain))), hash('y', id)}); err != nil {
+			if err := s.Add(
+				block(id), int32(len(chain)), []chainhash.Hash{hash('x', uint32(len(chain))), hash('y', id)},
+			); err != nil {
 				t.Fatal(err)
 			}
 			chain = append(chain, id)

@@ -42,7 +42,9 @@ type Config struct {
 
 // Open opens the index, empty where its sums are damaged.
 func Open(cfg Config) (*Index, error) {
-	store, best, err := blockrows.Open(blockrows.Options{Dir: cfg.Dir, Name: Name, Network: cfg.Network.Magic, Log: cfg.Log})
+	store, best, err := blockrows.Open(blockrows.Options{
+		Dir: cfg.Dir, Name: Name, Network: cfg.Network.Magic, Log: cfg.Log,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,9 @@ func Open(cfg Config) (*segment.Store, error) {
 		}
 	}
 	corelog.Printf(cfg.Log, slog.LevelInfo, "Opening LevelDB in %s", keys)
-	options := segment.Options{Dir: cfg.Dir, RangeFilters: cfg.RangeFilters, Log: cfg.Log.With(slog.String("category", "index"))}
+	options := segment.Options{
+		Dir: cfg.Dir, RangeFilters: cfg.RangeFilters, Log: cfg.Log.With(slog.String("category", "index")),
+	}
 	if cfg.Lines {
 		options.MakeLines = filters.AppendLines
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// waitLaid waits until no filter lacks its probe lines.
-func (r *rig) waitLaid(tb testing.TB) {
+// waitProbes waits until no filter lacks its probe lines.
+func (r *rig) waitProbes(tb testing.TB) {
 	tb.Helper()
-	for do(tb, r.Ref, messages.GetIndexStatus{}).Unlaid > 0 {
+	for do(tb, r.Ref, messages.GetIndexStatus{}).WithoutProbes > 0 {
 		runtime.Gosched()
 	}
 }
@@ -45,8 +45,8 @@ func TestLines(t *testing.T) {
 	r := newRig(t, chain)
 	r.spawn()
 	r.announce(t)
-	if got := do(t, r.Ref, messages.GetIndexStatus{}); got.Unlaid != 0 {
-		t.Errorf("%d filters wait for lines that are not kept", got.Unlaid)
+	if got := do(t, r.Ref, messages.GetIndexStatus{}); got.WithoutProbes != 0 {
+		t.Errorf("%d filters wait for lines that are not kept", got.WithoutProbes)
 	}
 	r.Stop(t.Context())
 	if err := r.store.Close(); err != nil {
@@ -58,17 +58,17 @@ func TestLines(t *testing.T) {
 	r.flip(t, 3)
 	r.spawn()
 	r.announce(t)
-	r.waitLaid(t)
+	r.waitProbes(t)
 	r.checkLines(t)
 
 	chain.MineN(3)
 	r.announce(t)
-	r.waitLaid(t)
+	r.waitProbes(t)
 	r.checkLines(t)
 
 	tip := chain.Active().At(40).Hash
 	r.store.DropLines(&tip)
-	r.waitLaid(t)
+	r.waitProbes(t)
 	r.checkLines(t)
 	if err := r.failures(); err != nil {
 		t.Error(err)
@@ -93,7 +93,7 @@ func TestLinesAfterAFailure(t *testing.T) {
 	r.spawn()
 	r.announce(t)
 	<-failed
-	for do(t, r.Ref, messages.GetIndexStatus{}).Unlaid > 0 {
+	for do(t, r.Ref, messages.GetIndexStatus{}).WithoutProbes > 0 {
 		chain.MineN(1)
 		r.announce(t)
 	}

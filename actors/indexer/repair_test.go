@@ -127,7 +127,9 @@ func TestRepairFilter(t *testing.T) {
 	do(t, r.Ref, messages.RepairFilter{Block: damaged}) // is not damaged any more
 	r.check(t, chain, chain.Active().Tip())
 
-	if _, err := ask.Ask(t.Context(), r.Ref, messages.RepairFilter{Block: chainhash.Hash{1}}); !errors.Is(err, segment.ErrNotFound) {
+	if _, err := ask.Ask(
+		t.Context(), r.Ref, messages.RepairFilter{Block: chainhash.Hash{1}},
+	); !errors.Is(err, segment.ErrNotFound) {
 		t.Errorf("unknown block: %v", err)
 	}
 
@@ -136,7 +138,7 @@ func TestRepairFilter(t *testing.T) {
 	if _, err := ask.Ask(t.Context(), r.Ref, messages.RepairFilter{Block: damaged}); !errors.Is(err, errBroken) {
 		t.Errorf("unreadable block: %v", err)
 	}
-	// The others of a segment are healed, whatever becomes of one.
+	// The others of a segment are made anew, whatever becomes of one.
 	r.cut(t, 2)
 	next := chain.Active().Next(chain.Lookup(&damaged)).Hash
 	do(t, r.Ref, messages.RepairFilter{Block: next})

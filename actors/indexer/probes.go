@@ -1,0 +1,105 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// manyWithoutProbes is from how many filters without probe lines on the log is told that
+// they are made: more than a block or a short absence leaves.
+const manyWithoutProbes = 10_000
+
+// probeBuilder makes the probe lines of filters that have none, in the background: of
+// new filters, of those that were stored before there were lines, and where they
+// turned out to be damaged. Filters can be read and matched meanwhile.
+type probeBuilder struct {
+	cfg      *Config
+	ctx      context.Context //nolint:containedctx // the indexer's
+	repairer *repairer
+	worker   *ask.Worker
+	woken    chan struct{} // there are new filters
+}
+
+// probesAdded tells the indexer that its worker has ended.
+type probesAdded struct{}
+
+func newProbeBuilder(ctx context.Context, cfg *Config, r *repairer) *probeBuilder {
+	return &probeBuilder{cfg: cfg, ctx: ctx, repairer: r, woken: make(chan struct{}, 1)}
+}
+
+// start starts the worker, which works when there is work until the indexer ends.
+func (p *probeBuilder) start(c actor.Context) {
+	p.worker = ask.Go(c, func() any { p.run(); return probesAdded{} })
+}
+
+// wake has the worker look for work.
+func (p *probeBuilder) wake() {
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run works whenever there is something to do. Without lines scans take longer, and
+// that is all: what fails is tried again with the next block.
+func (p *probeBuilder) run() {
+	for {
+		select {
+		case <-p.ctx.Done():
+			return
+		case <-p.woken:
+		case <-p.cfg.Store.ProbesLost():
+		}
+		err := p.addProbes()
+		if err == nil {
+			err = p.fillRanges()
+		}
+		switch {
+		case p.ctx.Err() != nil, errors.Is(err, segment.ErrClosed):
+			return
+		case err != nil:
+			p.cfg.Log.Error("index beside the block filters cannot be made, scans do without until it can", "err", err)
+		}
+	}
+}
+
+// addProbes makes all lines that are missing.
+func (p *probeBuilder) addProbes() error {
+	total, began := p.cfg.Store.WithoutProbes(), time.Now()
+	if total >= manyWithoutProbes {
+		p.cfg.Log.Info("making probe lines of block filters", "filters", total)
+	}
+	logged, last := began, chainhash.Hash{}
+	for left := total; left > 0; {
+		var err error
+		var damage *segment.DamagedError
+		switch left, err = p.cfg.Store.AddProbes(p.ctx); {
+		case errors.As(err, &damage) && damage.Block != last:
+			// Its segment is re-made first; once, or there is no end.
+			last, left = damage.Block, 1
+			if err := p.repairer.repairFilter(&damage.Block); err != nil {
+				return fmt.Errorf("filter without probe lines: %w", err)
+			}
+		case err != nil:
+			return err
+		}
+		if time.Since(logged) > logEvery {
+			logged = time.Now()
+			p.cfg.Log.Info("making probe lines of block filters", "left", left, "of", total)
+		}
+	}
+	if total >= manyWithoutProbes {
+		p.cfg.Log.Info(
+			"probe lines of block filters are complete", "filters", total, "seconds", int(time.Since(began).Seconds()),
+		)
+	}
+	return nil
+}
