@@ -126,7 +126,9 @@ func TestFlushKeepsTheNewest(t *testing.T) {
 		return blockfile.AppendOutputIndex(h[:], 0)
 	}
 	for ; !c.Full(); n++ {
-		value := blockfile.AppendUnspent(nil, blockfile.Coin{Height: int32(n / 100), Amount: 5, Script: make([]byte, 34)})
+		value := blockfile.AppendUnspent(nil, blockfile.Coin{
+			Height: int32(n / 100), Amount: 5, Script: make([]byte, 34),
+		})
 		c.Put(key(n), value, true)
 	}
 	c.Forget()
