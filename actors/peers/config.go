@@ -47,8 +47,8 @@ type Config struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
-	// Sync and Relay hear of peers, see package link: of headers and blocks the
-	// one, of transactions the other. Either may be nil.
+	// Sync gets what peers say of headers and blocks, Relay what they say of
+	// transactions, see package link. Either may be absent.
 	Sync, Relay *ask.Ref
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
 
@@ -62,10 +62,10 @@ type Config struct {
 	Reachable map[netaddr.Network]bool // networks whose addresses are used; nil: all
 	Local     []netsetup.Local         // where the node can be reached
 
-	FS       vfs.FS           // of the file of bans; nil: the operating system's
+	FS       vfs.FS           // of the files; nil: the operating system's
 	Dir      string           // of banlist.json and peers.dat; empty: nothing is kept
-	NotSaved func(error)      // is told what was not written at the end; nil: nobody is
-	Addrs    *addrman.Manager // of nodes, see [OpenAddrs]; nil: none yet
+	NotSaved func(error)      // is called with what was not written at the end; may be nil
+	Addrs    *addrman.Manager // of nodes, see peerfile.Files.OpenAddrs; nil: none yet
 	LogIPs   bool             // lines of the log name peers by their addresses (-logips)
 
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
@@ -79,8 +79,8 @@ type Config struct {
 	NoSeeds    bool                // the operator does not want them asked
 	SeedNodes  []string            // nodes to ask for addresses
 
-	// Proxies are those of the source, by network; NameProxy says that it has one
-	// for names, which are then not looked up.
+	// Proxies are those of the source, by network. With NameProxy the source connects
+	// to names through a proxy, and none is looked up here.
 	Proxies        map[netaddr.Network]string
 	NameProxy      bool
 	ProxyRandomize bool
@@ -101,8 +101,8 @@ type Config struct {
 
 	Source Source // default: TCP
 
-	// Restarted says that Relay has failed, and is to hear of the peers again; nil:
-	// nothing does.
+	// Restarted announces that Relay has failed and begun anew: all peers are
+	// introduced to it again. May be nil.
 	Restarted *ask.Topic[link.Restarted]
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// A connActor is the actor of one connection. It hands over what the peer says, and
-// answers itself what only needs reading the chain.
+// A connActor is the actor of one connection. It hands the peer's messages to the
+// actors of blocks and transactions, and answers itself where reading the chain is
+// enough.
 type connActor struct {
 	*connection
 
@@ -20,7 +21,7 @@ type connActor struct {
 	cancel context.CancelFunc
 	run    *ask.Worker // the session
 
-	feeFilter *p2p.Message // the last one of the peer, which says it when it changes; nil: none
+	feeFilter *p2p.Message // the peer's last one, which it sends when it changes; nil: none
 	work      *ask.Worker  // answers a message; nil: none
 }
 
@@ -33,14 +34,14 @@ func newConnActor(l *connection) actor.Producer {
 	}
 }
 
-// joined is what the actor of a connection tells the table when the handshake is
-// done. That it stops is how the table hears of the end.
+// joined reports to the table that the handshake is done. The end of a connection has
+// no message: the table notices that its actor stops.
 type joined struct {
 	id     int64
 	remote p2p.Remote
 }
 
-// addrMessage is what it tells the table of addresses that a peer sends or wants.
+// addrMessage hands the table a message of the peer about addresses of nodes.
 type addrMessage struct {
 	id      int64
 	message wire.Message
@@ -78,7 +79,7 @@ func (n *connActor) Receive(c actor.Context) {
 	}
 }
 
-// start runs the session. An actor that failed has none anymore, and stops.
+// start runs the session. An actor that was restarted has none any more, and stops.
 func (n *connActor) start(c actor.Context) {
 	if n.begun {
 		c.Stop(c.Self())
@@ -98,12 +99,10 @@ func (n *connActor) establish(r p2p.Remote) {
 	n.session.Want(1)
 }
 
-// notifyAll tells the actors that hear of peers.
+// notifyAll sends a message to the actors of blocks and transactions.
 func (n *connActor) notifyAll(msg any) {
 	for _, ref := range []*ask.Ref{n.cfg.Sync, n.cfg.Relay} {
-		if ref != nil {
-			ref.Tell(msg)
-		}
+		ref.Tell(msg)
 	}
 }
 

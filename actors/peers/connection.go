@@ -10,8 +10,8 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// A connection is what a connection's session, its actor and the rest of the node
-// share. It is the session's owner, and the peer that other actors know.
+// A connection is what a session, its actor and the rest of the node share: it is the
+// owner of the session, and the link.Peer of other actors.
 type connection struct {
 	*base
 
@@ -24,7 +24,7 @@ type connection struct {
 	begun         bool           // the actor's
 	reason        error          // why the session ended; the actor's, and the table's once that has stopped
 	writable      chan struct{}  // the peer has taken what was sent
-	continueAfter chainhash.Hash // block after which the peer is told of more; the server's
+	continueAfter chainhash.Hash // block after which the peer gets the next inventory; the server's
 	compact       atomic.Bool    // the peer announces blocks as compact blocks by request
 }
 

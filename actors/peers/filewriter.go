@@ -4,12 +4,12 @@ package peers
 // unless it is nil; one that is a func() is called there.
 type runner func(work func() any)
 
-// A fileWriter writes one file, one version of it at a time, and reports to those
-// who wait when what was there to be written is on disk.
+// A fileWriter writes one file, one version of it at a time. It calls those who wait
+// when what they wanted saved has been written, or that has failed.
 type fileWriter struct {
 	content func() []byte      // what is to be written now; in the actor
 	write   func([]byte) error // in a worker
-	failed  func(error)        // is told of each failure; in the actor
+	failed  func(error)        // is called with each failure; in the actor
 
 	busy    bool
 	waiting []func() // for what the next writing writes

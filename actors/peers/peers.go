@@ -5,9 +5,9 @@
 // nothing of actors: the dialer makes connections, the listener accepts them, bans are
 // who is not welcome, addrBook is which nodes are known, addrRelay what is said of them
 // between peers, seeder who is asked for the first ones. A child runs
-// the session of its connection (package p2p) and hands each message to whoever
-// it concerns, as package link says. A session that fails ends alone: a child is
-// never restarted, it says goodbye and stops.
+// the session of its connection (package p2p) and hands each message to the actors
+// that it concerns, as package link says. A session that fails ends alone: its child
+// is not restarted, it reports that the peer has left, and stops.
 package peers
 
 import (
@@ -265,8 +265,7 @@ func (t *Table) runner(c actor.Context) runner {
 	return func(work func() any) { t.workers.start(c, work) }
 }
 
-// A mailbox is where an actor's workers and neighbours send what they have for
-// it.
+// A mailbox is where an actor's workers and neighbours send their messages for it.
 type mailbox struct {
 	root *actor.RootContext
 	pid  *actor.PID

@@ -13,9 +13,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// receive hands a message to whom it concerns. The peer is read on when all of
-// them are done with it: what follows a message finds its effects, as it does in
-// Core.
+// receive hands a message to the actors that it concerns. The next one of the peer is
+// read when all of them have handled it, so that it finds the effects of the one before,
+// as in Core.
 func (n *connActor) receive(c actor.Context, m p2p.Message) {
 	switch msg := m.Message.(type) {
 	case *wire.MsgInv:
@@ -60,8 +60,9 @@ func (n *connActor) receive(c actor.Context, m p2p.Message) {
 	}
 }
 
-// ping answers when the blocks that came before are done with: who waits for a pong
-// finds the effects of all that it sent, as it does in Core. Other messages are.
+// ping answers when the blocks that came before it are handled: a peer that waits for the
+// pong finds the effects of all that it has sent, as with Core. Messages of other kinds
+// are handled before the next one is read.
 func (n *connActor) ping(m p2p.Message, nonce uint64) {
 	answer := func() {
 		n.session.Pong(nonce)
@@ -84,8 +85,8 @@ func (n *connActor) takesTxs() bool {
 	}
 }
 
-// mempool passes on the wish to hear of the whole pool, which takes a permission
-// where no bloom filters are served.
+// mempool passes on a request for the ids of the whole pool. It takes a permission,
+// since no bloom filters are served.
 func (n *connActor) mempool(m p2p.Message) {
 	switch {
 	case n.info.Permissions.Mempool:
@@ -97,8 +98,8 @@ func (n *connActor) mempool(m p2p.Message) {
 	}
 }
 
-// data has each part of a request answered by whom it concerns, the transactions
-// first.
+// data has relay answer the part of a request that names transactions, then answers
+// the part that names blocks.
 func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 	n.debugf("received getdata (%d invsz) peer=%d", len(list), n.info.ID)
 	blocks, txs := split(list)
@@ -118,9 +119,9 @@ func (n *connActor) data(c actor.Context, m p2p.Message, list []*wire.InvVect) {
 // answerBlocks asks for the answer to the rest of a request.
 type answerBlocks struct{ list []*wire.InvVect }
 
-// pass hands a message to an actor. Without one it is forgotten.
+// pass hands a message to an actor. Where that is absent the message is dropped.
 func (n *connActor) pass(to *ask.Ref, m p2p.Message) {
-	if to == nil {
+	if to.IsAbsent() {
 		n.session.Want(1)
 		return
 	}
@@ -150,7 +151,7 @@ func (n *connActor) handParts(m p2p.Message, blocks, txs wire.Message) {
 		to  *ask.Ref
 		msg wire.Message
 	}{{n.cfg.Sync, blocks}, {n.cfg.Relay, txs}} {
-		if part.to == nil || size(part.msg) == 0 {
+		if part.to.IsAbsent() || size(part.msg) == 0 {
 			continue
 		}
 		parts.Add(1)
@@ -170,8 +171,8 @@ func size(m wire.Message) int {
 	return 0
 }
 
-// split parts what concerns blocks from what concerns transactions. Unknown
-// types concern nobody.
+// split separates the entries for blocks from those for transactions. Entries of
+// unknown types are left out.
 func split(list []*wire.InvVect) (blocks, txs []*wire.InvVect) {
 	for _, v := range list {
 		switch v.Type { //nolint:exhaustive // unknown ones come, too

@@ -37,7 +37,7 @@ type repaired struct {
 	err     error
 }
 
-// serve begins to answer a message. The peer is read on when that is done.
+// serve begins to answer a message. The peer's next one is read when that is done.
 func (n *connActor) serve(c actor.Context, m wire.Message) {
 	chain := n.cfg.Chain.Open()
 	if chain == nil {
@@ -51,7 +51,8 @@ func (n *connActor) serve(c actor.Context, m wire.Message) {
 	})
 }
 
-// served goes on after a message, or has the filter repaired that it needs.
+// served has the next message read or, where a filter was damaged that the answer needs,
+// that filter repaired.
 func (n *connActor) served(c actor.Context, m served) {
 	n.work = nil
 	if m.damaged == nil || n.cfg.Indexer.IsAbsent() {
@@ -171,7 +172,7 @@ func (s *server) after(active *chainview.Chain, locator []*chainhash.Hash) *chai
 			return active.At(b.Height + 1)
 		}
 		if b.Ancestor(active.Height()) == active.Tip() {
-			return nil // the peer has more than we
+			return nil // the peer has more than this node
 		}
 	}
 	return active.At(1)
@@ -203,12 +204,12 @@ func (s *server) blocks(m *wire.MsgGetBlocks) {
 	}
 }
 
-// staleAge is how old, in seconds, a block may be that is not in the active chain
-// and still is given out, by its time and by its work.
+// staleAge is how old, in seconds, a block outside of the active chain may be that is
+// given out. Its age is measured by its time, and by the work on top of it.
 const staleAge = 30 * 24 * 60 * 60
 
-// mayHave reports whether a peer may see a block: those that left the chain long
-// ago would tell which node this is.
+// mayHave reports whether a peer may see a block. Blocks that left the chain long ago
+// are not given out: a peer could recognize the node by them.
 func (s *server) mayHave(b *chainview.Block) bool {
 	active := s.chain.Active()
 	if active.Contains(b) {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// compactDepth is how deep a block may lie that is given out as a compact one
+	// compactDepth is how deep a block may lie that is sent as a compact block
 	// (Core: MAX_CMPCTBLOCK_DEPTH).
 	compactDepth = 5
 
@@ -21,8 +21,8 @@ const (
 	// given out (Core: MAX_BLOCKTXN_DEPTH).
 	blockTxDepth = 10
 
-	// prunedDepth is how deep a block may lie that a node gives out which keeps
-	// the last 288 blocks alone, with two to spare (BIP159).
+	// prunedDepth is how deep a block may lie that a pruned node gives out: it keeps
+	// the last 288 blocks, and two are added for races (BIP159).
 	prunedDepth = 288 + 2
 )
 
@@ -35,8 +35,8 @@ func (s *server) data(list []*wire.InvVect) {
 	}
 }
 
-// block sends a block as it was asked for. It reports false when the session is
-// over.
+// block sends a block in the form that was asked for. It reports false when the session
+// has ended.
 func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	tip := s.chain.Active().Tip()
 	if !s.mayHave(b) {
@@ -70,8 +70,8 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	return true
 }
 
-// form returns the message for a block that was asked for in some way, nil for
-// none: no peer sets a filter here.
+// form returns the message for a block in the form of a type of inventory. It is nil for
+// a filtered block: no peer has set a filter.
 func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, error) {
 	switch {
 	case typ == wire.InvTypeWitnessBlock, typ == codec.InvCmpctBlock && b.Height < tip.Height-compactDepth:
@@ -94,8 +94,8 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, 
 	}
 }
 
-// withoutWitness returns a block as peers know it that know no witness, with what
-// stands before its transactions.
+// withoutWitness returns a block for peers that know no witnesses. payload is what
+// stands between header and transactions.
 func withoutWitness(block *wire.MsgBlock, payload []byte) (wire.Message, error) {
 	var b bytes.Buffer
 	if err := block.Header.Serialize(&b); err != nil {

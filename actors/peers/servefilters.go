@@ -20,8 +20,8 @@ const (
 	checkpointEvery = 1000
 )
 
-// filterRange checks a request for filters as Core does, and returns its last
-// block. A peer that asks for what cannot be is left.
+// filterRange checks a request for filters as Core does, and returns its last block. A
+// peer whose request cannot be right is disconnected, and the result is nil.
 func (s *server) filterRange(typ wire.FilterType, start uint32, stop *chainhash.Hash, limit uint32) *chainview.Block {
 	if typ != wire.GCSFilterRegular || s.cfg.Services&wire.SFNodeCF == 0 {
 		s.Disconnect("peer requested unsupported block filter type: " + digits(uint64(typ)))

@@ -12,14 +12,14 @@ import (
 	"github.com/seed61375155/trawl/internal/spends"
 )
 
-// A pruned block that matches is fetched again, looked into and dropped. What it
-// spends nobody can give; but most outputs cannot be spent without showing their
-// script. Where one of the scripts that need not be shown matches the filter, and
-// the block may spend such a one, it cannot be told, and the scan fails as it does
-// in Core.
+// A pruned block that matches is fetched again, looked into and dropped. The outputs that
+// it spends are not known any more, but most outputs cannot be spent without disclosing
+// their script. Where a script that need not be disclosed matches the filter, and the
+// block may spend an output of that kind, nobody can say whether the block matches, and
+// the scan fails as in Core.
 
-// undisclosed are the scripts of a scan by classes of those that may be spent without
-// being shown.
+// undisclosed are the scripts of a scan that may be spent without being disclosed, by
+// their classes.
 type undisclosed struct {
 	once    sync.Once
 	classes map[spends.Class][][]byte

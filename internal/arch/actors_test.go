@@ -36,3 +36,18 @@ func TestLeaksAreLookedFor(t *testing.T) {
 		}
 	}
 }
+
+// Of the actors the indexer alone holds the filter store, which writes. The others read
+// it by an interface.
+func TestFiltersHaveOneWriter(t *testing.T) {
+	for _, f := range folders(t) {
+		if !f.in("actors") || f.in("actors/indexer") {
+			continue
+		}
+		for _, file := range f.files {
+			for _, at := range calls(file, module+"/store/segment", "Store", "Open") {
+				t.Errorf("%v: read filters by an interface", positions.Position(at))
+			}
+		}
+	}
+}
