@@ -1,7 +1,6 @@
 package trawl
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,9 +12,11 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/method/mining"
 )
 
 // Defaults of a [Config].
@@ -207,7 +208,7 @@ func (c *Config) network() (*dialect.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
 	}
-	if err := c.BlockCreation.check(net); err != nil {
+	if err := (*mining.Choices)(&c.BlockCreation).Check(net); err != nil {
 		return nil, err
 	}
 	if c.MinimumChainWork != "" {
@@ -258,25 +259,6 @@ func (c *Config) setDefaults() {
 		c.MaxCalls = DefaultMaxCalls
 	}
 	if c.System == nil {
-		log := slog.New(warnings{c.Log.Handler()})
-		c.System = actor.NewActorSystem(actor.WithLoggerFactory(
-			func(*actor.ActorSystem) *slog.Logger { return log }))
+		c.System = ask.NewSystem(c.Log)
 	}
 }
-
-// warnings lets through what the actor library warns of: the rest is about
-// itself.
-type warnings struct{ slog.Handler }
-
-// Enabled implements slog.Handler.
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
-
-// WithAttrs implements slog.Handler.
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

@@ -3,12 +3,17 @@ package trawl
 import (
 	"context"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // A Ref addresses one of the node's actors.
 type Ref = ask.Ref
+
+// ErrClosed reports that the node was closed, or has failed: then the cause is wrapped too.
+var ErrClosed = part.ErrClosed
 
 // Errors of [Ask], beside those that a request documents.
 var (
@@ -28,6 +33,9 @@ var (
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	return ask.Ask(ctx, to, q)
 }
+
+// Descriptors returns what descriptors and addresses of the node's network look like.
+func (n *Node) Descriptors() *descriptor.Network { return n.net.Descriptors() }
 
 // Chain returns the actor that owns the chain. It serves the requests of
 // messages/chain.go.

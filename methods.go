@@ -54,22 +54,30 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	}
 	expansions := descriptor.NewExpansions(expansionMemory)
 	lists := [][]command.Command{
-		control.Commands(control.Node{Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath}),
+		control.Commands(control.Node{
+			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
+		}),
 		chain.Commands(n.chainMethods(expansions)),
-		mempool.Commands(mempool.Deps{Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: n.walletsWritten()}),
+		mempool.Commands(mempool.Deps{
+			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: n.walletsWritten(),
+		}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now, Blocks: n.cfg.BlockCreation.limits(n.net),
-			Peers: ref(peersPart), Initial: n.initial, Warnings: n.warnings, ClockHeeded: n.clockHeeded,
+			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now,
+			Blocks: (*mining.Choices)(&n.cfg.BlockCreation).Limits(n.net),
+			Peers:  ref(peersPart), Initial: n.initial, Warnings: n.warnings, ClockHeeded: n.clockHeeded,
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,
 			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
-			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand, ServiceNames: n.net.ServiceNames,
-			RelayFee: jsontree.Amount(policy.MinRelayFee.PerKvB()), IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
+			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
+			ServiceNames:   n.net.ServiceNames,
+			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
+			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
 		rawtx.Commands(rawtx.Deps{
-			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin, Unspent: n.unspent,
-			Txs: txs,
+			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
+			Unspent: n.unspent,
+			Txs:     txs,
 		}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
@@ -84,8 +92,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		return nil, err
 	}
 	return t.Know(
-		command.KnownError{Err: chainview.ErrNotReady, As: command.Error{Code: command.InWarmup, Message: "Loading block index…"}},
-		command.KnownError{Err: ask.ErrStopped, As: command.Error{Code: command.ClientNotConnected, Message: "Shutting down"}},
+		command.KnownError{Err: chainview.ErrNotReady, As: command.Error{
+			Code: command.InWarmup, Message: "Loading block index…",
+		}},
+		command.KnownError{Err: ask.ErrStopped, As: command.Error{
+			Code: command.ClientNotConnected, Message: "Shutting down",
+		}},
 	), nil
 }
 
@@ -105,7 +117,8 @@ func (n *Node) walletsWritten() func(ctx context.Context) {
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 	ref := n.set.Ref
 	d := chain.Deps{
-		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now, SizeOnDisk: n.sizeOnDisk,
+		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
+		SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker,
 	}
@@ -130,19 +143,11 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 // unspent returns an output of the active chain or of the pool, nil when it is
 // spent in the chain.
 func (n *Node) unspent(ctx context.Context, out *wire.OutPoint) (*wire.TxOut, error) {
-	coins, err := ask.Ask(ctx, n.set.Ref(mempoolPart), messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs})
+	coins, err := ask.Ask(
+		ctx, n.set.Ref(mempoolPart), messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs},
+	)
 	if err != nil || coins[0] == nil {
 		return nil, err
 	}
 	return coins[0].Output, nil
-}
-
-// sizeOnDisk returns what the block and undo files take.
-func (n *Node) sizeOnDisk() (int64, error) {
-	blocks, err := blockfile.Blocks.DiskSize(n.cfg.BlocksDir)
-	if err != nil {
-		return 0, err
-	}
-	undo, err := blockfile.Undo.DiskSize(n.cfg.BlocksDir)
-	return blocks + undo, err
 }

@@ -64,7 +64,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
 		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
 	})
-	if n.set, err = part.Open(ctx, n.parts()); err != nil {
+	if n.set, err = part.Open(ctx, parts{n}.table()); err != nil {
 		return nil, err
 	}
 	return n, nil

@@ -59,9 +59,12 @@ const (
 	peersPart     = "peers"
 )
 
-// parts is the node: which actors there are, in which order they start, and whom each
+// A parts starts the parts of a node, each of which takes from it what they share.
+type parts struct{ *Node }
+
+// table is the node: which actors there are, in which order they start, and whom each
 // asks. They stop in reverse. ARCHITECTURE.md shows this table.
-func (n *Node) parts() []part.Part {
+func (n parts) table() []part.Part {
 	type names = []string
 	c := &n.cfg
 	return []part.Part{
@@ -75,9 +78,13 @@ func (n *Node) parts() []part.Part {
 		{Name: txindexPart, Off: !c.TxIndex, Start: n.startTxIndex},
 		// Blocks are deleted from when all have started who keep some.
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
-		{Name: scannerPart, Needs: names{indexerPart}, Later: names{syncPart}, Off: !c.BlockFilterIndex, Start: n.startScanner},
+		{Name: scannerPart, Needs: names{
+			indexerPart,
+		}, Later: names{syncPart}, Off: !c.BlockFilterIndex, Start: n.startScanner},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
-		{Name: walletsPart, Needs: names{mempoolPart, indexerPart}, Later: names{syncPart}, Off: c.Wallets == nil, Start: n.startWallets},
+		{Name: walletsPart, Needs: names{
+			mempoolPart, indexerPart,
+		}, Later: names{syncPart}, Off: c.Wallets == nil, Start: n.startWallets},
 		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
 		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
 		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart}, Off: c.Peers == nil, Start: n.startPeers},
@@ -86,7 +93,9 @@ func (n *Node) parts() []part.Part {
 
 // spawn starts the actor of a part. closing gives back what only the part has; it is
 // called here where the actor does not start.
-func (n *Node) spawn(name string, producer actor.Producer, served []ask.Served, closing func() error) (part.Running, error) {
+func (n parts) spawn(
+	name string, producer actor.Producer, served []ask.Served, closing func() error,
+) (part.Running, error) {
 	ref, err := ask.Spawn(n.cfg.System.Root, n.cfg.Log, n.cfg.ActorPrefix+name, n.cfg.MaxCalls, producer, served)
 	if err != nil {
 		err = fmt.Errorf("trawl: %w", err)
@@ -109,7 +118,7 @@ func ready[Q messages.Request[R], R any](ctx context.Context, r part.Running, q 
 }
 
 // startChain starts what owns the chain, and returns when that can be read.
-func (n *Node) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
 	files := make([]chain.BlockFile, len(n.cfg.LoadBlock))
 	for i, path := range n.cfg.LoadBlock {
 		files[i] = chain.BlockFile{Path: path, Magic: n.net.Magic, MaxBlock: n.net.MaxBlockSize}
@@ -130,7 +139,7 @@ func (n *Node) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	return ready(ctx, r, messages.WaitOpen{})
 }
 
-func (n *Node) opener() *opener.Opener {
+func (n parts) opener() *opener.Opener {
 	return opener.New(opener.Config{
 		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
 		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.cfg.SmallFiles, Cache: n.cfg.Cache, Prune: n.cfg.pruning(n.net),
@@ -138,13 +147,14 @@ func (n *Node) opener() *opener.Opener {
 	})
 }
 
-func (n *Node) startAlerts(context.Context, *part.Uses) (part.Running, error) {
+func (n parts) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 	return n.spawn(alertsPart, alerts.New(alerts.Config{
-		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Changed: &n.warned, Raised: &n.raised, Log: n.cfg.Log,
+		Network: n.net, View: n.view, Tip: n.tip, Initial: n.initial, Changed: &n.warned, Raised: &n.raised,
+		Log: n.cfg.Log,
 	}), alerts.Requests, nil)
 }
 
-func (n *Node) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
@@ -155,20 +165,20 @@ func (n *Node) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}), mempool.Requests, nil)
 }
 
-func (n *Node) startTxBuilder(context.Context, *part.Uses) (part.Running, error) {
+func (n parts) startTxBuilder(context.Context, *part.Uses) (part.Running, error) {
 	return n.spawn(txbuilderPart, txbuilder.New(txbuilder.Config{
 		Net: n.net.Descriptors(), AllowNoOutputs: n.cfg.AllowNoOutputs,
 	}), txbuilder.Requests, nil)
 }
 
-func (n *Node) startCoins(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startCoins(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(coinsPart, coins.New(coins.Config{
 		Chain: u.Ref(chainPart), Workers: n.cfg.Workers, Log: n.cfg.Log,
 	}), coins.Requests, nil)
 }
 
 // startIndexer opens the filter index, and starts what keeps it.
-func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
 	store, err := filter.Open(filter.Config{
 		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex,
@@ -190,9 +200,11 @@ func (n *Node) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 
 // startCoinStats opens the index of the sums of the unspent outputs, and starts what
 // keeps it.
-func (n *Node) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, error) {
 	locks := n.pruneLocks(u)
-	x, err := coinstats.Open(coinstats.Config{Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex, Log: n.cfg.Log})
+	x, err := coinstats.Open(coinstats.Config{
+		Dir: n.indexDir(coinstats.Name), Network: n.net, Anew: n.cfg.Reindex, Log: n.cfg.Log,
+	})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
@@ -206,7 +218,7 @@ func (n *Node) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, 
 }
 
 // startTxIndex opens the index of all transactions, and starts what keeps it.
-func (n *Node) startTxIndex(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startTxIndex(_ context.Context, u *part.Uses) (part.Running, error) {
 	if n.cfg.Prune != nil {
 		return part.Running{}, StartError("Prune mode is incompatible with -txindex.")
 	}
@@ -219,7 +231,7 @@ func (n *Node) startTxIndex(_ context.Context, u *part.Uses) (part.Running, erro
 	return r, err
 }
 
-func (n *Node) startBlockIndex(u *part.Uses, x *index.Target, locks *Ref, closing func() error) (part.Running, error) {
+func (n parts) startBlockIndex(u *part.Uses, x *index.Target, locks *Ref, closing func() error) (part.Running, error) {
 	return n.spawn(x.Name, blockindex.New(blockindex.Config{
 		Name: x.Name, Target: x, Chain: n.view, Tip: n.tip, PruneLocks: locks, Log: x.Log, OnFailed: u.Fail,
 	}), blockindex.Requests, closing)
@@ -229,7 +241,7 @@ func (n *Node) indexTarget(name string, blocks index.Blocks) *index.Target {
 	return &index.Target{Name: name, Blocks: blocks, Log: n.cfg.Log.With(slog.String("category", "index"))}
 }
 
-func (n *Node) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
+func (n parts) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "indexes", name) }
 
 // startPruning begins to delete blocks.
 func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
@@ -237,14 +249,15 @@ func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 	return part.Running{}, err
 }
 
-func (n *Node) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
-		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
-		Spread: n.cfg.StartWorker, Fetch: n.fetch(u), Log: n.cfg.Log,
+		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
+		Workers: n.cfg.Workers,
+		Spread:  n.cfg.StartWorker, Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
 }
 
-func (n *Node) startNotify(context.Context, *part.Uses) (part.Running, error) {
+func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
 	c := n.cfg.Notify
 	return n.spawn(notifyPart, notify.New(notify.Config{
 		Block: c.Block, Wallet: c.Wallet, Alert: c.Alert, Run: c.Run,
@@ -254,7 +267,7 @@ func (n *Node) startNotify(context.Context, *part.Uses) (part.Running, error) {
 
 // startWallets starts the registry of wallets, and returns when those that are to be
 // loaded at start have been.
-func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, error) {
 	w := n.cfg.Wallets
 	types := keys.AddressTypes{Receive: w.AddressType, Change: w.ChangeType}
 	if err := keys.CheckTypes(n.net.Wallet(), types); err != nil {
@@ -273,9 +286,11 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
-		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters, Workers: n.cfg.Workers,
-		Fetch: n.fetch(u), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast, Forget: w.Forget,
-		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
+		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters,
+		Workers: n.cfg.Workers,
+		Fetch:   n.fetch(u.LaterRef(syncPart)), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast,
+		Forget: w.Forget,
+		Now:    n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err
@@ -284,7 +299,7 @@ func (n *Node) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 }
 
 // startSync starts what follows the chains of the peers.
-func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(syncPart, sync.New(sync.Config{
 		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
 		MaxTipAge: n.cfg.MaxTipAge,
@@ -295,7 +310,7 @@ func (n *Node) startSync(_ context.Context, u *part.Uses) (part.Running, error) 
 }
 
 // startRelay starts what passes transactions on.
-func (n *Node) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
 	r, err := n.spawn(relayPart, relay.New(relay.Config{
 		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
 		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
@@ -305,7 +320,7 @@ func (n *Node) startRelay(_ context.Context, u *part.Uses) (part.Running, error)
 }
 
 // startPeers starts the peer table.
-func (n *Node) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
+func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
 	cfg, err := n.peersConfig(ctx)
 	if err != nil {
 		return part.Running{}, err
@@ -334,8 +349,7 @@ func (n *Node) clockHeeded(ctx context.Context) {
 
 // fetch returns how those who need a pruned block get it again; nil where none are
 // pruned. They started before the peers, and need not wait for these.
-func (n *Node) fetch(u *part.Uses) chainview.Fetch {
-	from := u.LaterRef(syncPart)
+func (n *Node) fetch(from func() *Ref) chainview.Fetch {
 	if n.cfg.Prune == nil {
 		return nil
 	}

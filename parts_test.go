@@ -20,14 +20,14 @@ func everything(t *testing.T) Config {
 // ARCHITECTURE.md shows the table of parts as it is.
 func TestPartsInArchitecture(t *testing.T) {
 	n := new(Node)
-	if err := part.Check(n.parts()); err != nil {
+	if err := part.Check(parts{n}.table()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := part.Text(n.parts()); !strings.Contains(string(text), "|---|---|---|\n"+want+"\n") {
+	if want := part.Text(parts{n}.table()); !strings.Contains(string(text), "|---|---|---|\n"+want+"\n") {
 		t.Errorf("ARCHITECTURE.md lacks the parts of a node in their order:\n%s", want)
 	}
 }
@@ -38,10 +38,10 @@ func TestPartsTakeWhatTheyName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list := node.set.Untaken(node.parts()); list != nil {
+	if list := node.set.Untaken(parts{node}.table()); list != nil {
 		t.Errorf("named in a row, but never taken: %q", list)
 	}
-	for _, p := range node.parts() {
+	for _, p := range (parts{node}).table() {
 		if absent := node.set.Ref(p.Name).IsAbsent(); absent != (p.Off || p.Name == pruningPart) {
 			t.Errorf("part %s: absent %v, off %v", p.Name, absent, p.Off)
 		}

@@ -57,7 +57,7 @@ type PeerConfig struct {
 	AddNodes []string // stay connected to these nodes, too
 
 	Filters     bool          // serve block filters; needs Config.BlockFilterIndex
-	MaxPeers    int           // connections in both directions that were not asked for; 0: none
+	MaxPeers    int           // connections not asked for, of which the first 11 are outgoing; 0: none
 	Lookup      bool          // look up names of nodes
 	Inactive    bool          // begin without network
 	V2          bool          // speak the encrypted transport
@@ -71,7 +71,7 @@ type PeerConfig struct {
 
 // peersConfig is what the peer table is told, with its listeners, which are open.
 // Errors: StartError, access.Error.
-func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
+func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	p := n.cfg.Peers
 	if p.Filters && !n.cfg.BlockFilterIndex {
 		return cfg, StartError("Cannot set -peerblockfilters without -blockfilterindex.")
@@ -83,7 +83,9 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	port := cmp.Or(p.Port, n.net.P2PPort)
 	var listeners []netsetup.Listener
 	if p.Listen || len(p.Bind) > 0 || len(p.Whitebind) > 0 {
-		if listeners, err = netsetup.Listen(ctx, netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port}); err != nil {
+		if listeners, err = netsetup.Listen(ctx, netsetup.Binds{
+			Bind: p.Bind, Whitebind: p.Whitebind, Port: port,
+		}); err != nil {
 			return cfg, err
 		}
 	}
@@ -101,21 +103,24 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	source, reachable, err := netsetup.Reach(netsetup.Ways{
-		Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, CJDNS: p.CJDNS, Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet,
+		Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, CJDNS: p.CJDNS, Randomize: p.ProxyRandomize,
+		OnlyNet: p.OnlyNet,
 	})
 	if err != nil {
 		return cfg, err
 	}
 	cfg = peers.Config{
-		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds, SeedNodes: p.SeedNodes,
-		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
+		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds,
+		SeedNodes: p.SeedNodes,
+		Dir:       n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, LogIPs: p.LogIPs,
-		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize, Reachable: reachable,
+		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize,
+		Reachable: reachable,
 	}
 	if cfg.Addrs, err = (peerfile.Files{Dir: n.cfg.Dir}).OpenAddrs(n.net.Magic, n.cfg.Log); err != nil {
 		return cfg, err
@@ -127,7 +132,7 @@ func (n *Node) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 }
 
 // services is what the node offers its peers.
-func (n *Node) services() wire.ServiceFlag {
+func (n parts) services() wire.ServiceFlag {
 	offered := wire.SFNodeNetworkLimited | wire.SFNodeWitness
 	if n.cfg.Prune == nil {
 		offered |= wire.SFNodeNetwork | n.net.Services

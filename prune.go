@@ -49,7 +49,7 @@ func (c *Config) pruning(net *dialect.Network) *pruning.Config {
 
 // pruneLocks is the actor that has to know which blocks an index has yet to read; absent
 // where none are deleted.
-func (n *Node) pruneLocks(u *part.Uses) *Ref {
+func (n parts) pruneLocks(u *part.Uses) *Ref {
 	if locks := u.Ref(chainPart); n.cfg.Prune != nil {
 		return locks
 	}
@@ -58,7 +58,7 @@ func (n *Node) pruneLocks(u *part.Uses) *Ref {
 
 // hold keeps the blocks that an index has yet to read, from a height on. The error is a
 // StartError where some of them are gone.
-func (n *Node) hold(ctx context.Context, locks *Ref, index string, from int32) error {
+func (n parts) hold(ctx context.Context, locks *Ref, index string, from int32) error {
 	err := follow.Hold(ctx, locks, n.view.Open(), index, from)
 	switch {
 	case errors.Is(err, chainview.ErrPruned):
@@ -70,7 +70,7 @@ func (n *Node) hold(ctx context.Context, locks *Ref, index string, from int32) e
 }
 
 // holdTarget keeps the blocks that a target has yet to read.
-func (n *Node) holdTarget(ctx context.Context, locks *Ref, index string, target follow.Target) error {
+func (n parts) holdTarget(ctx context.Context, locks *Ref, index string, target follow.Target) error {
 	if locks.IsAbsent() {
 		return nil
 	}

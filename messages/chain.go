@@ -18,6 +18,9 @@ var (
 	// space.
 	ErrBlockPruned = refusal("block was pruned")
 
+	// ErrBlockNotYet reports a block of which the node knows the header alone.
+	ErrBlockNotYet = refusal("block is not here yet")
+
 	// ErrNoCoin reports an output that is spent, or was never there.
 	ErrNoCoin = refusal("no such unspent output")
 
@@ -69,7 +72,8 @@ type ProposeBlock struct {
 
 // Generate mines Count blocks on the active chain that pay to Script, where
 // the network's difficulty lets a processor do that. At most Tries hashes are
-// computed in all; the blocks found until then are the answer.
+// computed in all; the blocks found until then are the answer, and with Tries 0 there are
+// none. A million is plenty for a regtest.
 //
 // Errors: [ErrTipMoved]; [*RejectError] from the validation of a block.
 type Generate struct {
@@ -86,7 +90,8 @@ type Generate struct {
 	On   *chainhash.Hash
 }
 
-// GenerateBlock mines one block with exactly the given transactions.
+// GenerateBlock mines one block with exactly the given transactions. At most Tries hashes
+// are computed; 0 finds nothing.
 //
 // Errors: [*RejectError] from the validation of the template; [ErrNotMineable]
 // when no nonce was found.
@@ -250,7 +255,4 @@ func (w WaitTip) Met(t Tip) bool {
 }
 
 // Tip is the last block of the active chain.
-type Tip struct {
-	Hash   chainhash.Hash
-	Height int32
-}
+type Tip = BlockID

@@ -6,7 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// A Topic announces one kind of news to actors. It coalesces: a listener that
+// A Topic announces one kind of news to actors, and to others by [Topic.Watch]. It coalesces: a listener that
 // has not yet handled the last announcement gets the newest one instead of
 // both, so that one that lags is never flooded and never misses the end.
 //
@@ -15,6 +15,7 @@ import (
 type Topic[T any] struct {
 	mu        sync.Mutex
 	listeners map[string]*listener[T] // by actor
+	watchers  map[chan T]struct{}     // of one place each, which Publish alone fills
 }
 
 // listener is one actor's place in a topic.
@@ -51,6 +52,30 @@ func (t *Topic[T]) Publish(v T) {
 	defer t.mu.Unlock()
 	for _, l := range t.listeners {
 		l.post(v)
+	}
+	for w := range t.watchers {
+		select {
+		case <-w: // not taken yet: the newest stands for both
+		default:
+		}
+		w <- v
+	}
+}
+
+// Watch returns a channel on which every later announcement arrives, for whoever is no
+// actor. stop ends that; the channel is never closed.
+func (t *Topic[T]) Watch() (news <-chan T, stop func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.watchers == nil {
+		t.watchers = make(map[chan T]struct{})
+	}
+	w := make(chan T, 1)
+	t.watchers[w] = struct{}{}
+	return w, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.watchers, w)
 	}
 }
 

@@ -158,3 +158,28 @@ func TestTopicUnsubscribe(t *testing.T) {
 		topic.Publish(2) // to nobody
 	})
 }
+
+// Who watches without being an actor gets the newest announcement, and costs nobody
+// anything when it does not look.
+func TestTopicWatch(t *testing.T) {
+	var topic ask.Topic[news]
+	first, stop := topic.Watch()
+	second, stopSecond := topic.Watch()
+	defer stopSecond()
+	for n := range news(100) {
+		topic.Publish(n)
+	}
+	if got := <-first; got != 99 {
+		t.Errorf("got %d", got)
+	}
+	stop()
+	topic.Publish(100)
+	select {
+	case n := <-first:
+		t.Errorf("got %d after stop", n)
+	default:
+	}
+	if got := <-second; got != 100 {
+		t.Errorf("got %d", got)
+	}
+}

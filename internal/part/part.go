@@ -164,6 +164,20 @@ func (s *Set) Wait(ctx context.Context) error {
 	}
 }
 
+// Ended is closed when a part has failed, or Close was called.
+func (s *Set) Ended() <-chan struct{} { return s.failed.Done() }
+
+// Err is nil until a part has failed or Close was called; then it wraps [ErrClosed], and
+// the cause.
+func (s *Set) Err() error {
+	switch cause := context.Cause(s.failed); {
+	case cause == nil || errors.Is(cause, ErrClosed):
+		return cause
+	default:
+		return fmt.Errorf("%w: %w", ErrClosed, cause)
+	}
+}
+
 // ErrClosed is what [Set.Wait] returns after Close.
 var ErrClosed = errors.New("closed")
 

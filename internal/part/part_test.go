@@ -105,8 +105,15 @@ func TestFailure(t *testing.T) {
 	if err := set.Wait(ended); err != nil {
 		t.Errorf("nothing has failed: %v", err)
 	}
+	if err := set.Err(); err != nil {
+		t.Error(err)
+	}
 	r.system.Root.Stop(set.Ref("x").PID())
 	if err := set.Wait(t.Context()); err == nil || err.Error() != "x stopped" {
+		t.Error(err)
+	}
+	<-set.Ended()
+	if err := set.Err(); !errors.Is(err, part.ErrClosed) || err.Error() != "closed: x stopped" {
 		t.Error(err)
 	}
 	if err := set.Close(t.Context()); err != nil {

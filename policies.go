@@ -1,7 +1,7 @@
 package trawl
 
 import (
-	"cmp"
+	"context"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -38,24 +38,36 @@ func (c *MempoolConfig) policy(n *dialect.Network) txpool.Policy {
 	p.Limits.AncestorVSize, p.Limits.DescendantVSize = n.ChainVSize, n.ChainVSize
 	p.MinRelayFee, p.IncrementalFee = txpool.PerKvB(int64(n.RelayFee)), txpool.PerKvB(int64(n.IncrementalFee))
 	p.DustFee = txpool.PerKvB(int64(n.DustRate))
-	p.MaxBytes = cmp.Or(c.MaxBytes, p.MaxBytes)
-	p.Expiry = cmp.Or(int64(c.Expiry/time.Second), p.Expiry)
-	for _, rate := range []struct {
-		from *int64
-		to   *txpool.FeeRate
-	}{{c.MinRelayFee, &p.MinRelayFee}, {c.IncrementalFee, &p.IncrementalFee}, {c.DustFee, &p.DustFee}} {
-		if rate.from != nil {
-			*rate.to = txpool.PerKvB(*rate.from)
-		}
-	}
-	p.RequireStandard, p.BareMultisig = !c.AcceptNonStandard, !c.NoBareMultisig
-	if c.DataCarrier != nil {
-		p.DataCarrier = *c.DataCarrier
-	}
-	p.BytesPerSigOp = cmp.Or(int64(c.BytesPerSigOp), p.BytesPerSigOp)
-	p.Limits.Ancestors = cmp.Or(c.Ancestors, p.Limits.Ancestors)
-	p.Limits.Descendants = cmp.Or(c.Descendants, p.Limits.Descendants)
-	p.Limits.AncestorVSize = cmp.Or(c.AncestorVSize, p.Limits.AncestorVSize)
-	p.Limits.DescendantVSize = cmp.Or(c.DescendantVSize, p.Limits.DescendantVSize)
-	return p
+	return p.With(txpool.Choices(*c))
+}
+
+// BlockCreationConfig says how the blocks are put together that the node makes, or
+// gives templates of.
+type BlockCreationConfig struct {
+	MaxWeight      *int64 // of a block; default: what the rules allow
+	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
+	MinTxFee       *int64 // of a transaction, for 1000 virtual bytes; default 1
+	Version        *int32 // of the blocks of a regtest; default: one that votes for what can be voted for
+}
+
+// NotifyConfig says what commands are run when something happens. 16 run at a time,
+// up to 10,000 more wait for their turn.
+type NotifyConfig struct {
+	// Block is run when the best block changes, but not during the initial
+	// download; %s is replaced by its hash.
+	Block string
+
+	// Wallet is run when a transaction of a wallet changes; %s is replaced by its
+	// id, %w by the name of the wallet between single quotes, %b by the hash of
+	// its block or "unconfirmed", %h by the height of that or -1.
+	Wallet string
+
+	// Alert is run when there is a new warning; %s is replaced by its text, cut
+	// down to harmless characters, between single quotes.
+	Alert string
+
+	// Run runs a command. It returns when the command has ended, or a few seconds
+	// after ctx has, which ends when the node stops. It is called by several
+	// goroutines at a time.
+	Run func(ctx context.Context, command string)
 }

@@ -1,0 +1,81 @@
+package trawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Blocks are the blocks that a node knows, of all branches. They are read where they
+// lie: no call waits for an actor. Errors can be told apart with errors.Is:
+// [messages.ErrBlockNotFound], [messages.ErrBlockNotYet], [messages.ErrBlockPruned],
+// [ErrClosed]; any other is about the disk.
+type Blocks struct{ host *follow.Host }
+
+// A Header is a block's header and what the node knows of the block.
+type Header struct {
+	messages.BlockID
+	wire.BlockHeader
+
+	Active bool // the block is part of the active chain
+	Stored bool // the block can be read; else it has not come yet, or was pruned
+}
+
+// Blocks returns the blocks that the node knows.
+func (n *Node) Blocks() Blocks {
+	fetch := n.fetch(func() *Ref { return n.set.Ref(syncPart) })
+	return Blocks{&follow.Host{Chain: n.view, Tip: n.tip, Fetch: fetch, Ended: n.set.Ended(), Err: n.set.Err}}
+}
+
+// Tip returns the last block of the active chain; after Close, that of then.
+func (b Blocks) Tip() messages.BlockID { return follow.ID(b.host.Chain.Open().Active().Tip()) }
+
+// At returns the block of the active chain at a height.
+func (b Blocks) At(height int32) (messages.BlockID, error) {
+	if block := b.host.Chain.Open().Active().At(height); block != nil {
+		return follow.ID(block), nil
+	}
+	return messages.BlockID{}, fmt.Errorf("height %d: %w", height, messages.ErrBlockNotFound)
+}
+
+// Header returns the header of a block of any branch.
+func (b Blocks) Header(hash chainhash.Hash) (Header, error) {
+	reader := b.host.Chain.Open()
+	block := reader.Lookup(&hash)
+	if block == nil {
+		return Header{}, fmt.Errorf("block %v: %w", hash, messages.ErrBlockNotFound)
+	}
+	return Header{
+		BlockID: follow.ID(block), BlockHeader: block.Header, Active: reader.Active().Contains(block),
+		Stored: block.Status()&(chainview.HasData|chainview.Pruned) == chainview.HasData,
+	}, nil
+}
+
+// Read returns a block of any branch, not to be written to. One that was pruned is
+// fetched from a peer, which takes as long as the network does. What a merge-mined block
+// has between its header and its transactions is left out.
+func (b Blocks) Read(ctx context.Context, hash chainhash.Hash) (*wire.MsgBlock, error) {
+	return b.host.Read(ctx, &hash)
+}
+
+// Follow calls f with the blocks that have left the active chain since from, and those
+// that have joined it, in their order and without leaving any out, until the tip is
+// reached, and again whenever it changes. It calls f in the goroutine of its caller, one
+// call at a time. A call has 100 blocks of each kind at most, and none is connected while
+// there are more to disconnect. However slow f is, the node waits for nobody.
+//
+// from is a block that the caller knows, in the chain or not: the Last of a step that was
+// saved in an earlier run, say. Its zero value has the genesis block connected first. Its
+// height is not looked at.
+//
+// It returns the error of f, that of ctx, [messages.ErrBlockNotFound] for a block that
+// the node does not know, or [ErrClosed].
+func (n *Node) Follow(ctx context.Context, from messages.BlockID, f func(messages.ChainStep) error) error {
+	return n.Blocks().host.Follow(ctx, from, f)
+}

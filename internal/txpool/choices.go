@@ -1,0 +1,52 @@
+package txpool
+
+import (
+	"cmp"
+	"time"
+)
+
+// Choices are what an operator says of a pool; zero values stand for what is so anyway.
+// Fees are in the smallest unit, for 1000 virtual bytes.
+type Choices struct {
+	MaxBytes       int64
+	Expiry         time.Duration
+	MinRelayFee    *int64
+	IncrementalFee *int64
+	DustFee        *int64
+
+	AcceptNonStandard bool
+	NoBareMultisig    bool
+	DataCarrier       *int
+	BytesPerSigOp     int
+
+	Ancestors, Descendants         int
+	AncestorVSize, DescendantVSize int64
+
+	// Those of who keeps the pool, which the policy knows nothing of.
+	NoPersist bool
+	OldFile   bool
+}
+
+// With returns the policy with what was chosen.
+func (p Policy) With(c Choices) Policy {
+	p.MaxBytes = cmp.Or(c.MaxBytes, p.MaxBytes)
+	p.Expiry = cmp.Or(int64(c.Expiry/time.Second), p.Expiry)
+	for _, rate := range []struct {
+		from *int64
+		to   *FeeRate
+	}{{c.MinRelayFee, &p.MinRelayFee}, {c.IncrementalFee, &p.IncrementalFee}, {c.DustFee, &p.DustFee}} {
+		if rate.from != nil {
+			*rate.to = PerKvB(*rate.from)
+		}
+	}
+	p.RequireStandard, p.BareMultisig = !c.AcceptNonStandard, !c.NoBareMultisig
+	if c.DataCarrier != nil {
+		p.DataCarrier = *c.DataCarrier
+	}
+	p.BytesPerSigOp = cmp.Or(int64(c.BytesPerSigOp), p.BytesPerSigOp)
+	p.Limits.Ancestors = cmp.Or(c.Ancestors, p.Limits.Ancestors)
+	p.Limits.Descendants = cmp.Or(c.Descendants, p.Limits.Descendants)
+	p.Limits.AncestorVSize = cmp.Or(c.AncestorVSize, p.Limits.AncestorVSize)
+	p.Limits.DescendantVSize = cmp.Or(c.DescendantVSize, p.Limits.DescendantVSize)
+	return p
+}

@@ -1,0 +1,66 @@
+package mining
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// blockMinTxFee is Core 30.2's default fee rate of transactions in blocks made here,
+// for 1000 virtual bytes.
+const blockMinTxFee = 1
+
+// Choices are what an operator says of the blocks that the node makes or gives templates
+// of; nil stands for what is so anyway.
+type Choices struct {
+	MaxWeight      *int64
+	ReservedWeight *int64
+	MinTxFee       *int64 // for 1000 virtual bytes
+	Version        *int32 // not looked at here: it is the engine's
+}
+
+// Check refuses what no block can be, with a [messages.StartError].
+func (c *Choices) Check(n *dialect.Network) error {
+	limit := n.Rules.MaxWeight
+	if c.MaxWeight != nil && *c.MaxWeight > limit {
+		return refused(
+			"Specified -blockmaxweight (%d) exceeds consensus maximum block weight (%d)", *c.MaxWeight, limit,
+		)
+	}
+	reserved := c.reserved(n)
+	if reserved > limit {
+		return refused(
+			"Specified -blockreservedweight (%d) exceeds consensus maximum block weight (%d)", reserved, limit,
+		)
+	}
+	if reserved < n.LeastReserved {
+		return refused(
+			"Specified -blockreservedweight (%d) is lower than minimum safety value of (%d)", reserved, n.LeastReserved,
+		)
+	}
+	return nil
+}
+
+func refused(format string, args ...any) error {
+	return messages.StartError(fmt.Sprintf(format, args...))
+}
+
+func (c *Choices) reserved(n *dialect.Network) int64 {
+	return *cmp.Or(c.ReservedWeight, &n.ReservedWeight)
+}
+
+// Limits are what the methods about mining are told. A limit below what is reserved
+// makes blocks without transactions, a negative one none.
+func (c *Choices) Limits(n *dialect.Network) Blocks {
+	b := Blocks{
+		MaxWeight: n.Rules.MaxWeight, Reserved: c.reserved(n),
+		MinTxFee: jsontree.Amount(*cmp.Or(c.MinTxFee, new(int64(blockMinTxFee)))),
+	}
+	if c.MaxWeight != nil && *c.MaxWeight >= 0 {
+		b.MaxWeight = max(*c.MaxWeight, b.Reserved)
+	}
+	return b
+}
