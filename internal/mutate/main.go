@@ -36,7 +36,8 @@ var deciding = []string{
 	"./store/chaindb", "./store/internal/ledger", "./store/segment", "./store/walletdb",
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
 	"./internal/engine/bitcoin", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
-	"./internal/txpool", "./internal/wallet", "./rpc",
+	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
+	"./internal/wallet/txs", "./rpc",
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
