@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/slhdsa":         {"internal/cores"},
 	"internal/spends":         nil,
 	"internal/txpool":         {"descriptor", "messages", "internal/consensus", "internal/chainview"},
-	"internal/txjson":         {"descriptor", "internal/chainview", "internal/jsontree"},
+	"internal/txjson":         {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
 	"internal/version":        nil,
 	"internal/versionbits":    {"internal/chainview", "internal/dialect"},
 	"internal/wallet":         {"descriptor", "messages", "internal/dialect", "internal/wallet", "internal/walletfile"},
@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 		"descriptor", "messages", "internal/wallet/book", "internal/wallet/codes", "internal/wallet/records",
 		"internal/walletfile",
 	},
-	"internal/walletfile": {"descriptor", "internal/cores", "internal/curve"},
+	"internal/walletfile": {"descriptor", "internal/consensus", "internal/cores", "internal/curve"},
 
 	// The disk.
 	"internal/vfs":    nil,

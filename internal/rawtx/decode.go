@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/rawtx/internal/serial"
 )
 
@@ -75,7 +76,7 @@ const (
 // allowed size. The script of a coinbase may hold anything.
 func sane(tx *wire.MsgTx) bool {
 	for _, in := range tx.TxIn {
-		if !isCoinbase(tx) && !saneScript(in.SignatureScript) {
+		if !consensus.IsCoinbase(tx) && !saneScript(in.SignatureScript) {
 			return false
 		}
 	}
@@ -101,10 +102,4 @@ func HasValidOps(script []byte) bool {
 		}
 	}
 	return tokens.Err() == nil
-}
-
-// isCoinbase reports whether the transaction's only input spends nothing.
-func isCoinbase(tx *wire.MsgTx) bool {
-	nothing := wire.OutPoint{Index: wire.MaxPrevOutIndex}
-	return len(tx.TxIn) == 1 && tx.TxIn[0].PreviousOutPoint == nothing
 }

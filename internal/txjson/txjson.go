@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
@@ -66,7 +67,7 @@ type Output struct {
 
 // Tx prints a transaction.
 func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
-	coinbase := isCoinbase(tx)
+	coinbase := consensus.IsCoinbase(tx)
 	if coinbase || len(opts.Spent) != len(tx.TxIn) {
 		opts.Spent = nil
 	}
@@ -100,12 +101,6 @@ func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
 		shown.Hex = txHex(tx, size)
 	}
 	return shown
-}
-
-// isCoinbase reports whether the transaction's only input spends nothing.
-func isCoinbase(tx *wire.MsgTx) bool {
-	nothing := wire.OutPoint{Index: wire.MaxPrevOutIndex}
-	return len(tx.TxIn) == 1 && tx.TxIn[0].PreviousOutPoint == nothing
 }
 
 // fee returns what the inputs are worth beyond the outputs.

@@ -10,7 +10,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// Options say how a transaction is judged.
+// Options say how a transaction is checked.
 type Options struct {
 	Test    bool    // change nothing
 	Bypass  bool    // it was in a block: fees and limits of the pool do not count
@@ -22,7 +22,7 @@ type Options struct {
 // ReasonMaxFee is the reason for refusing what pays more than [Options.MaxFee].
 const ReasonMaxFee = "max-fee-exceeded"
 
-// mode is Options with what depends on whether a package is judged.
+// mode is Options with what depends on whether a package is checked.
 type mode struct {
 	Options
 	now Now
@@ -38,7 +38,7 @@ func single(now Now, o Options) mode {
 	return mode{Options: o, now: now, replace: true, carveOut: true, sibling: true}
 }
 
-// A candidate is a transaction that is being judged.
+// A candidate is a transaction that is being checked.
 type candidate struct {
 	entry   *Entry
 	coins   []messages.Coin // by input
@@ -49,24 +49,24 @@ type candidate struct {
 	ancestors map[*Entry]struct{}
 }
 
-// A judgment is about one transaction or some that are judged together.
-type judgment struct {
+// A verdict is about one transaction, or some that are checked together.
+type verdict struct {
 	*Pool
 	mode
 
 	chain    Coins
-	together map[chainhash.Hash]*wire.MsgTx // of the package, judged before
+	together map[chainhash.Hash]*wire.MsgTx // of the package, checked before
 	replaced map[*Entry]struct{}            // what is to leave
 }
 
-func (p *Pool) judge(m mode, chain Coins) *judgment {
-	return &judgment{
+func (p *Pool) newVerdict(m mode, chain Coins) *verdict {
+	return &verdict{
 		Pool: p, mode: m, chain: chain,
 		together: make(map[chainhash.Hash]*wire.MsgTx), replaced: make(map[*Entry]struct{}),
 	}
 }
 
-// Needs returns the outputs of the chain that a transaction is judged by: those
+// Needs returns the outputs of the chain that a transaction is checked by: those
 // that it spends, and its own, by which one is recognised that is in the chain.
 func Needs(tx *wire.MsgTx) []wire.OutPoint {
 	outs := make([]wire.OutPoint, 0, len(tx.TxIn)+len(tx.TxOut))
@@ -91,69 +91,69 @@ func Confirmed(tx *wire.MsgTx, chain Coins) bool {
 	return false
 }
 
-// Accept judges one transaction and puts it into the pool. chain has those of
+// Accept checks one transaction and puts it into the pool. chain has those of
 // the outputs that it [Needs] which are not spent.
 func (p *Pool) Accept(tx *wire.MsgTx, chain Coins, now Now, o Options) messages.TxResult {
 	return p.accept(tx, chain, single(now, o))
 }
 
 func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
-	j := p.judge(m, chain)
-	c := j.candidate(tx)
-	if r := j.check(c); r != nil {
-		return j.refused(c, r)
+	v := p.newVerdict(m, chain)
+	c := v.candidate(tx)
+	if r := v.check(c); r != nil {
+		return v.refused(c, r)
 	}
-	if j.MaxRate != (FeeRate{}) && c.entry.rate().Compare(j.MaxRate) > 0 {
-		return j.refused(c, refuse(messages.TxPolicy, "max feerate exceeded", ""))
+	if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
+		return v.refused(c, refuse(messages.TxPolicy, "max feerate exceeded", ""))
 	}
 	if p.policy.RequireStandard {
-		if r := j.checkDustSpends(tx); r != nil {
-			return j.refused(c, r)
+		if r := v.checkDustSpends(tx); r != nil {
+			return v.refused(c, r)
 		}
 	}
 	if len(c.conflicts) > 0 {
-		if r := j.checkReplacement(c); r != nil {
-			return j.refused(c, r)
+		if r := v.checkReplacement(c); r != nil {
+			return v.refused(c, r)
 		}
 	}
-	if r := j.checkScripts(c); r != nil {
-		return j.refused(c, r)
+	if r := v.checkScripts(c); r != nil {
+		return v.refused(c, r)
 	}
-	if j.MaxFee > 0 && c.entry.Fee > j.MaxFee {
-		return j.refused(c, refuse(messages.TxPolicy, ReasonMaxFee, ""))
+	if v.MaxFee > 0 && c.entry.Fee > v.MaxFee {
+		return v.refused(c, refuse(messages.TxPolicy, ReasonMaxFee, ""))
 	}
-	result := j.accepted(c, c.entry.rate(), []chainhash.Hash{c.entry.WID})
-	if j.Test {
+	result := v.accepted(c, c.entry.rate(), []chainhash.Hash{c.entry.WID})
+	if v.Test {
 		return result
 	}
-	j.apply(c)
-	if j.inPackage || j.Bypass {
+	v.apply(c)
+	if v.inPackage || v.Bypass {
 		return result
 	}
-	p.Limit(j.now.Time)
+	p.Limit(v.now.Time)
 	if p.byID[c.entry.ID] == nil {
-		p.sequence-- // that it came nobody heard
-		return j.refused(c, refuse(messages.TxReconsiderable, "mempool full", ""))
+		p.sequence-- // nobody was told that it came
+		return v.refused(c, refuse(messages.TxReconsiderable, "mempool full", ""))
 	}
 	return result
 }
 
-func (j *judgment) candidate(tx *wire.MsgTx) *candidate {
-	at := j.Time
+func (v *verdict) candidate(tx *wire.MsgTx) *candidate {
+	at := v.Time
 	if at == 0 {
-		at = j.now.Time
+		at = v.now.Time
 	}
 	e := &Entry{
-		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: j.now.Tip.Height, Sequence: j.sequence,
-		Weight: int64(tx.SerializeSizeStripped())*(j.rules.WitnessScale-1) + int64(tx.SerializeSize()),
+		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: v.now.Tip.Height, Sequence: v.sequence,
+		Weight: int64(tx.SerializeSizeStripped())*(v.rules.WitnessScale-1) + int64(tx.SerializeSize()),
 	}
-	if j.Bypass {
+	if v.Bypass {
 		e.Sequence = 0
 	}
 	return &candidate{entry: e, conflicts: make(map[*Entry]struct{})}
 }
 
-func (*judgment) refused(c *candidate, r *messages.TxReject) messages.TxResult {
+func (*verdict) refused(c *candidate, r *messages.TxReject) messages.TxResult {
 	result := messages.TxResult{Known: true, Rejected: r}
 	if r.Kind == messages.TxReconsiderable {
 		result.Rate, result.RateOf = c.entry.rate().PerKvB(), []chainhash.Hash{c.entry.WID}
@@ -161,88 +161,88 @@ func (*judgment) refused(c *candidate, r *messages.TxReject) messages.TxResult {
 	return result
 }
 
-func (j *judgment) accepted(c *candidate, rate FeeRate, of []chainhash.Hash) messages.TxResult {
+func (v *verdict) accepted(c *candidate, rate FeeRate, of []chainhash.Hash) messages.TxResult {
 	return messages.TxResult{
 		Known: true, VSize: c.entry.VSize, Fee: c.entry.Fee, Rate: rate.PerKvB(), RateOf: of,
-		Replaced: ids(sorted(j.replaced)),
+		Replaced: ids(sorted(v.replaced)),
 	}
 }
 
 // apply makes the change of one or more candidates.
-func (j *judgment) apply(candidates ...*candidate) {
-	j.removeSet(j.replaced, messages.PoolReplaced)
+func (v *verdict) apply(candidates ...*candidate) {
+	v.removeSet(v.replaced, messages.PoolReplaced)
 	for _, c := range candidates {
-		c.entry.Sequence = j.sequence
-		if j.Bypass {
+		c.entry.Sequence = v.sequence
+		if v.Bypass {
 			c.entry.Sequence = 0
 		}
-		j.insert(c.entry)
+		v.insert(c.entry)
 	}
 }
 
 // check applies all rules but those on replacement, dust that must be spent, and
 // scripts.
-func (j *judgment) check(c *candidate) *messages.TxReject {
+func (v *verdict) check(c *candidate) *messages.TxReject {
 	tx := c.entry.Tx
-	if r := j.checkForm(c.entry); r != nil {
+	if r := v.checkForm(c.entry); r != nil {
 		return r
 	}
-	if j.byWID[c.entry.WID] != nil {
+	if v.byWID[c.entry.WID] != nil {
 		return refuse(messages.TxConflict, "txn-already-in-mempool", "")
 	}
-	if j.byID[c.entry.ID] != nil {
+	if v.byID[c.entry.ID] != nil {
 		return refuse(messages.TxConflict, "txn-same-nonwitness-data-in-mempool", "")
 	}
 	for _, in := range tx.TxIn {
-		if other := j.spends[in.PreviousOutPoint]; other != nil {
-			if !j.replace {
+		if other := v.spends[in.PreviousOutPoint]; other != nil {
+			if !v.replace {
 				return refuse(messages.TxPolicy, "bip125-replacement-disallowed", "")
 			}
 			c.conflicts[other] = struct{}{}
 		}
 	}
-	if r := j.lookUp(c); r != nil {
+	if r := v.lookUp(c); r != nil {
 		return r
 	}
-	if r := j.checkSpending(c); r != nil {
+	if r := v.checkSpending(c); r != nil {
 		return r
 	}
-	return j.checkPolicy(c)
+	return v.checkPolicy(c)
 }
 
 // checkForm applies the rules that need to know nothing of what is spent.
-func (j *judgment) checkForm(e *Entry) *messages.TxReject {
-	if r := j.checkSanity(e.Tx); r != nil {
+func (v *verdict) checkForm(e *Entry) *messages.TxReject {
+	if r := v.checkTx(e.Tx); r != nil {
 		return r
 	}
-	if may := j.rules.MayPayTo; may != nil {
+	if may := v.rules.MayPayTo; may != nil {
 		for _, out := range e.Tx.TxOut {
-			if !may(out.PkScript, j.now.Tip.Height+1) {
+			if !may(out.PkScript, v.now.Tip.Height+1) {
 				return invalid("tx-output-not-p2mr", "")
 			}
 		}
 	}
-	if j.policy.RequireStandard {
-		if r := j.checkStandard(e.Tx, e.Weight); r != nil {
+	if v.policy.RequireStandard {
+		if r := v.checkStandard(e.Tx, e.Weight); r != nil {
 			return r
 		}
 	}
 	if e.Tx.SerializeSizeStripped() < minStandardSize {
 		return nonStandard("tx-size-small")
 	}
-	if !final(e.Tx, j.now.Tip) {
+	if !final(e.Tx, v.now.Tip) {
 		return refuse(messages.TxPremature, "non-final", "")
 	}
 	return nil
 }
 
 // lookUp finds what is spent.
-func (j *judgment) lookUp(c *candidate) *messages.TxReject {
+func (v *verdict) lookUp(c *candidate) *messages.TxReject {
 	tx := c.entry.Tx
 	for _, in := range tx.TxIn {
-		coin, ok := j.coin(in.PreviousOutPoint)
+		coin, ok := v.coin(in.PreviousOutPoint)
 		if !ok {
-			if Confirmed(tx, j.chain) {
+			if Confirmed(tx, v.chain) {
 				return refuse(messages.TxConflict, "txn-already-known", "")
 			}
 			return refuse(messages.TxMissingInputs, "bad-txns-inputs-missingorspent", "")
@@ -254,72 +254,72 @@ func (j *judgment) lookUp(c *candidate) *messages.TxReject {
 }
 
 // coin returns an output of the package, of the pool, or of the chain.
-func (j *judgment) coin(at wire.OutPoint) (messages.Coin, bool) {
-	tx := j.together[at.Hash]
-	if e := j.byID[at.Hash]; tx == nil && e != nil {
+func (v *verdict) coin(at wire.OutPoint) (messages.Coin, bool) {
+	tx := v.together[at.Hash]
+	if e := v.byID[at.Hash]; tx == nil && e != nil {
 		tx = e.Tx
 	}
 	if tx == nil {
-		coin, ok := j.chain[at]
+		coin, ok := v.chain[at]
 		return coin, ok
 	}
 	if int64(at.Index) >= int64(len(tx.TxOut)) {
 		return messages.Coin{}, false
 	}
-	return messages.Coin{Output: tx.TxOut[at.Index], Height: j.now.Tip.Height + 1}, true
+	return messages.Coin{Output: tx.TxOut[at.Index], Height: v.now.Tip.Height + 1}, true
 }
 
 // checkSpending applies the rules about what is spent.
-func (j *judgment) checkSpending(c *candidate) *messages.TxReject {
+func (v *verdict) checkSpending(c *candidate) *messages.TxReject {
 	e := c.entry
-	if !sequenceFinal(e.Tx, c.coins, j.now.Tip) {
+	if !sequenceFinal(e.Tx, c.coins, v.now.Tip) {
 		return refuse(messages.TxPremature, "non-BIP68-final", "")
 	}
-	fee, r := j.checkMoney(e.Tx, c.coins, j.now.Tip.Height+1)
+	fee, r := v.checkSpend(e.Tx, c.coins, v.now.Tip.Height+1)
 	if r != nil {
 		return r
 	}
-	if j.policy.RequireStandard {
-		if r := j.checkStandardInputs(e.Tx, c.spent); r != nil {
+	if v.policy.RequireStandard {
+		if r := v.checkStandardInputs(e.Tx, c.spent); r != nil {
 			return r
 		}
-		if r := j.checkWitness(e.Tx, c.spent); r != nil {
+		if r := v.checkWitness(e.Tx, c.spent); r != nil {
 			return r
 		}
 	}
 	for i := range c.coins {
 		e.spendsCoinbase = e.spendsCoinbase || c.coins[i].Coinbase
 	}
-	e.Fee, e.Modified = fee, saturatingAdd(fee, j.deltas[e.ID])
-	e.SigOps = j.sigOpCost(e.Tx, c.spent)
-	e.VSize = virtual(max(e.Weight, e.SigOps*j.policy.BytesPerSigOp), j.rules.WitnessScale)
+	e.Fee, e.Modified = fee, saturatingAdd(fee, v.deltas[e.ID])
+	e.SigOps = v.sigOpCost(e.Tx, c.spent)
+	e.VSize = virtual(max(e.Weight, e.SigOps*v.policy.BytesPerSigOp), v.rules.WitnessScale)
 	return nil
 }
 
 func virtual(weight, scale int64) int64 { return (weight + scale - 1) / scale }
 
 // checkPolicy applies the rules on fees and on what a transaction depends on.
-func (j *judgment) checkPolicy(c *candidate) *messages.TxReject {
+func (v *verdict) checkPolicy(c *candidate) *messages.TxReject {
 	e := c.entry
-	if j.policy.RequireStandard && (e.Fee != 0 || e.Modified != 0) && len(j.dust(e.Tx)) > 0 {
+	if v.policy.RequireStandard && (e.Fee != 0 || e.Modified != 0) && len(v.dust(e.Tx)) > 0 {
 		return refuse(messages.TxNotStandard, "dust", "tx with dust output must be 0-fee")
 	}
 	if e.SigOps > maxStandardSigOps {
 		return refuse(messages.TxNotStandard, "bad-txns-too-many-sigops", strconv.FormatInt(e.SigOps, 10))
 	}
-	if minimum := j.policy.MinRelayFee.Fee(e.VSize); !j.Bypass && e.Tx.Version != trucVersion && e.Modified < minimum {
+	if minimum := v.policy.MinRelayFee.Fee(e.VSize); !v.Bypass && e.Tx.Version != trucVersion && e.Modified < minimum {
 		return refuse(messages.TxPolicy, "min relay fee not met", fmt.Sprintf("%d < %d", e.Modified, minimum))
 	}
-	if !j.Bypass && !j.packageFees {
-		if r := j.checkRate(e.VSize, e.Modified); r != nil {
+	if !v.Bypass && !v.packageFees {
+		if r := v.checkRate(e.VSize, e.Modified); r != nil {
 			return r
 		}
 	}
-	if r := j.checkChain(c); r != nil {
+	if r := v.checkChain(c); r != nil {
 		return r
 	}
-	if !j.Bypass {
-		if r := j.checkTRUC(c); r != nil {
+	if !v.Bypass {
+		if r := v.checkTRUC(c); r != nil {
 			return r
 		}
 	}
@@ -334,19 +334,19 @@ func (j *judgment) checkPolicy(c *candidate) *messages.TxReject {
 }
 
 // checkRate compares a fee with what the pool asks for.
-func (j *judgment) checkRate(vsize, fee int64) *messages.TxReject {
-	if floor := j.MinFee(j.now.Time).Fee(vsize); floor > 0 && fee < floor {
+func (v *verdict) checkRate(vsize, fee int64) *messages.TxReject {
+	if floor := v.MinFee(v.now.Time).Fee(vsize); floor > 0 && fee < floor {
 		return refuse(messages.TxReconsiderable, "mempool min fee not met", fmt.Sprintf("%d < %d", fee, floor))
 	}
-	if floor := j.policy.MinRelayFee.Fee(vsize); fee < floor {
+	if floor := v.policy.MinRelayFee.Fee(vsize); fee < floor {
 		return refuse(messages.TxReconsiderable, "min relay fee not met", fmt.Sprintf("%d < %d", fee, floor))
 	}
 	return nil
 }
 
 // checkScripts executes the scripts.
-func (j *judgment) checkScripts(c *candidate) *messages.TxReject {
-	err := j.rules.Verify(c.entry.Tx, c.spent, j.now.Tip.Height+1)
+func (v *verdict) checkScripts(c *candidate) *messages.TxReject {
+	err := v.rules.Verify(c.entry.Tx, c.spent, v.now.Tip.Height+1)
 	if err == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package txpool
 import (
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -21,16 +22,16 @@ func (p *Pool) Connect(txs []*wire.MsgTx, now int64) {
 		}
 		delete(p.deltas, id)
 	}
-	p.floor.updated, p.floor.block = now, true
+	p.rollingMinFee.updated, p.rollingMinFee.block = now, true
 }
 
-// Return judges the transactions of blocks that left the chain, in the order in
+// Return checks the transactions of blocks that left the chain, in the order in
 // which they were confirmed, and then all others again. chain has the unspent
 // ones of the outputs that [Pool.ReturnNeeds] names.
 func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 	returned := make(map[*Entry]struct{})
 	for _, tx := range txs {
-		if !isCoinbase(tx) {
+		if !consensus.IsCoinbase(tx) {
 			if r := p.Accept(tx, chain, now, Options{Bypass: true}); r.Rejected == nil {
 				returned[p.byID[tx.TxHash()]] = struct{}{}
 				continue
@@ -88,11 +89,11 @@ func (p *Pool) removeSpenders(tx *wire.MsgTx) {
 	}
 }
 
-// ReturnNeeds returns the outputs of the chain that [Pool.Return] judges by.
+// ReturnNeeds returns the outputs of the chain that [Pool.Return] checks by.
 func (p *Pool) ReturnNeeds(txs []*wire.MsgTx) []wire.OutPoint {
 	var outs []wire.OutPoint
 	for _, tx := range txs {
-		if !isCoinbase(tx) {
+		if !consensus.IsCoinbase(tx) {
 			outs = append(outs, Needs(tx)...)
 		}
 	}
@@ -105,12 +106,12 @@ func (p *Pool) ReturnNeeds(txs []*wire.MsgTx) []wire.OutPoint {
 }
 
 // stillValid reports whether an entry is valid on top of a tip that may be on
-// another branch than the one on which it was judged.
+// another branch than the one on which it was checked.
 func (p *Pool) stillValid(e *Entry, chain Coins, now Now) bool {
-	j := p.judge(single(now, Options{}), chain)
+	v := p.newVerdict(single(now, Options{}), chain)
 	coins := make([]messages.Coin, len(e.Tx.TxIn))
 	for i, in := range e.Tx.TxIn {
-		coin, ok := j.coin(in.PreviousOutPoint)
+		coin, ok := v.coin(in.PreviousOutPoint)
 		if !ok {
 			return false
 		}

@@ -78,7 +78,7 @@ func DefaultPolicy() Policy {
 // Coins are outputs of the active chain that are not spent.
 type Coins map[wire.OutPoint]messages.Coin
 
-// Now is the moment at which something is judged.
+// Now is the moment at which something is checked.
 type Now struct {
 	Tip  *chainview.Block // that the pool is at
 	Time int64            // seconds since 1970

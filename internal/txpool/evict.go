@@ -15,7 +15,7 @@ func (v eviction) Len() int { return len(v) }
 
 func (v eviction) Less(i, j int) bool {
 	a, b := v[i], v[j]
-	if order := a.worth().Compare(b.worth()); order != 0 {
+	if order := a.evictionRate().Compare(b.evictionRate()); order != 0 {
 		return order < 0
 	}
 	return a.Time > b.Time
@@ -42,9 +42,9 @@ func (v *eviction) Pop() any {
 
 func (v *eviction) fix(e *Entry) { heap.Fix(v, e.place) }
 
-// worth is the rate by which an entry is kept: its own, or that of its
+// evictionRate is the rate by which an entry is kept: its own, or that of its
 // descendants if that is higher.
-func (e *Entry) worth() FeeRate {
+func (e *Entry) evictionRate() FeeRate {
 	own, all := e.rate(), RateOf(e.Descendants.Fees, e.Descendants.VSize)
 	if all.Compare(own) > 0 {
 		return all
@@ -52,21 +52,21 @@ func (e *Entry) worth() FeeRate {
 	return own
 }
 
-// floor is the rate below which nothing is taken in since the pool was full. It
+// rollingMinFee is the rate below which nothing is taken in since the pool was full. It
 // halves with time once a block has come.
-type floor struct {
+type rollingMinFee struct {
 	rate    float64 // for 1000 virtual bytes
 	updated int64
 	block   bool // since the rate was raised
 }
 
-// halfLife is the number of seconds in which the floor halves.
+// halfLife is the number of seconds in which the rate halves.
 const halfLife = 12 * 60 * 60
 
 // MinFee returns the rate below which nothing is taken in because the pool was
 // full; nothing if it was not.
 func (p *Pool) MinFee(now int64) FeeRate {
-	f := &p.floor
+	f := &p.rollingMinFee
 	if !f.block || f.rate == 0 {
 		return PerKvB(int64(math.Round(f.rate)))
 	}
@@ -103,15 +103,15 @@ func (p *Pool) Limit(now int64) {
 		worst := p.eviction[0]
 		rate := PerKvB(RateOf(worst.Descendants.Fees, worst.Descendants.VSize).PerKvB() +
 			p.policy.IncrementalFee.PerKvB())
-		if raised := float64(rate.PerKvB()); raised > p.floor.rate {
-			p.floor.rate, p.floor.block = raised, false
+		if raised := float64(rate.PerKvB()); raised > p.rollingMinFee.rate {
+			p.rollingMinFee.rate, p.rollingMinFee.block = raised, false
 		}
 		p.raised = higher(p.raised, rate)
 		p.removeAll(worst, messages.PoolSizeLimit)
 	}
 }
 
-// Raised returns the rate to which [Pool.Limit] raised the floor when it dropped
+// Raised returns the rate to which [Pool.Limit] raised the rolling minimum fee when it dropped
 // something the last time it ran; nothing if it dropped nothing.
 func (p *Pool) Raised() FeeRate { return p.raised }
 

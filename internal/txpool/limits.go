@@ -12,26 +12,26 @@ import (
 const carveOutVSize = 10_000
 
 // checkChain finds what a candidate depends on, within the limits.
-func (j *judgment) checkChain(c *candidate) *messages.TxReject {
-	e, limits := c.entry, j.policy.Limits
-	if len(c.conflicts) == 1 && j.carveOut {
+func (v *verdict) checkChain(c *candidate) *messages.TxReject {
+	e, limits := c.entry, v.policy.Limits
+	if len(c.conflicts) == 1 && v.carveOut {
 		for conflict := range c.conflicts {
 			limits.Descendants++
 			limits.DescendantVSize += conflict.Descendants.VSize
 		}
 	}
-	parents, problem := j.parentsOf(e, limits)
+	parents, problem := v.parentsOf(e, limits)
 	if problem == "" {
 		c.ancestors, problem = withinLimits(parents, e.VSize, 1, limits)
 	}
 	if problem == "" {
 		return nil
 	}
-	if j.carveOut && e.VSize <= carveOutVSize && e.Tx.Version != trucVersion {
+	if v.carveOut && e.VSize <= carveOutVSize && e.Tx.Version != trucVersion {
 		limits.Ancestors = 2
 		limits.Descendants++
 		limits.DescendantVSize += carveOutVSize
-		parents, again := j.parentsOf(e, limits)
+		parents, again := v.parentsOf(e, limits)
 		if again == "" {
 			c.ancestors, again = withinLimits(parents, e.VSize, 1, limits)
 		}
@@ -43,10 +43,10 @@ func (j *judgment) checkChain(c *candidate) *messages.TxReject {
 }
 
 // parentsOf returns the transactions of the pool that an entry spends from.
-func (j *judgment) parentsOf(e *Entry, limits Limits) (map[*Entry]struct{}, string) {
+func (v *verdict) parentsOf(e *Entry, limits Limits) (map[*Entry]struct{}, string) {
 	parents := make(map[*Entry]struct{})
 	for _, in := range e.Tx.TxIn {
-		if parent := j.byID[in.PreviousOutPoint.Hash]; parent != nil {
+		if parent := v.byID[in.PreviousOutPoint.Hash]; parent != nil {
 			parents[parent] = struct{}{}
 			if len(parents)+1 > limits.Ancestors {
 				return nil, fmt.Sprintf("too many unconfirmed parents [limit: %d]", limits.Ancestors)
@@ -58,7 +58,7 @@ func (j *judgment) parentsOf(e *Entry, limits Limits) (map[*Entry]struct{}, stri
 
 // withinLimits returns the ancestors of count transactions of a size that spend
 // from some parents, or why they are too many. As in Core the next one looked at is
-// that with the least id of those that are known, which decides which limit is told.
+// that with the least id of those that are known, which decides which limit is named.
 func withinLimits(parents map[*Entry]struct{}, vsize int64, count int, limits Limits) (map[*Entry]struct{}, string) {
 	found := make(map[*Entry]struct{})
 	staged := sorted(parents)

@@ -15,7 +15,7 @@ const (
 	maxPackageWeight = 404_000
 )
 
-// outcome is what became of a package that is judged together.
+// outcome is what became of a package that is checked together.
 type outcome struct {
 	failed  *messages.TxReject
 	policy  bool                                 // failed is about the package itself
@@ -36,14 +36,14 @@ func partFailure(reason string, wid chainhash.Hash, r messages.TxResult) outcome
 
 const partFailed = "transaction failed"
 
-// Try judges transactions together and changes nothing.
+// Try checks transactions together and changes nothing.
 func (p *Pool) Try(txs []*wire.MsgTx, chain Coins, now Now) messages.PackageResult {
 	if len(txs) == 1 {
 		r := p.Accept(txs[0], chain, now, Options{Test: true})
 		return messages.PackageResult{Failed: r.Rejected, Results: []messages.TxResult{r}}
 	}
-	j := p.judge(mode{Options: Options{Test: true}, now: now}, chain)
-	return j.jointly(txs).inOrder(txs)
+	v := p.newVerdict(mode{Options: Options{Test: true}, now: now}, chain)
+	return v.jointly(txs).inOrder(txs)
 }
 
 func (o outcome) inOrder(txs []*wire.MsgTx) messages.PackageResult {
@@ -103,7 +103,7 @@ func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) 
 			last.failed = refuse(messages.TxPolicy, partFailed, "")
 		}
 	default:
-		last = p.judge(m, chain).jointly(rest)
+		last = p.newVerdict(m, chain).jointly(rest)
 	}
 	p.Limit(now.Time)
 	return p.finish(txs, last, settled, alone)
@@ -146,8 +146,8 @@ func (p *Pool) finish(
 	return result
 }
 
-// jointly judges transactions whose fees count together if the mode says so.
-func (j *judgment) jointly(txs []*wire.MsgTx) outcome {
+// jointly checks transactions whose fees count together if the mode says so.
+func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
 	if failed := wellFormed(txs); failed != nil {
 		return *failed
 	}
@@ -155,16 +155,16 @@ func (j *judgment) jointly(txs []*wire.MsgTx) outcome {
 	var vsize, fees int64
 	wids := make([]chainhash.Hash, len(txs))
 	for i, tx := range txs {
-		c := j.candidate(tx)
+		c := v.candidate(tx)
 		list[i], wids[i] = c, c.entry.WID
-		if r := j.check(c); r != nil {
+		if r := v.check(c); r != nil {
 			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
 		}
-		if j.MaxRate != (FeeRate{}) && c.entry.rate().Compare(j.MaxRate) > 0 {
+		if v.MaxRate != (FeeRate{}) && c.entry.rate().Compare(v.MaxRate) > 0 {
 			r := refuse(messages.TxPolicy, "max feerate exceeded", "")
 			return partFailure(partFailed, c.entry.WID, messages.TxResult{Known: true, Rejected: r})
 		}
-		j.together[c.entry.ID] = tx
+		v.together[c.entry.ID] = tx
 		vsize, fees = vsize+c.entry.VSize, fees+c.entry.Modified
 	}
 	for _, c := range list {
@@ -173,58 +173,58 @@ func (j *judgment) jointly(txs []*wire.MsgTx) outcome {
 		}
 	}
 	rate := RateOf(fees, vsize)
-	if j.packageFees {
-		if r := j.checkRate(vsize, fees); r != nil {
+	if v.packageFees {
+		if r := v.checkRate(vsize, fees); r != nil {
 			last := messages.TxResult{Known: true, Rejected: r, Rate: rate.PerKvB(), RateOf: wids}
 			return partFailure(partFailed, wids[len(wids)-1], last)
 		}
 	}
 	if len(txs) > 1 {
-		if failed := j.checkPackage(list, vsize, fees); failed != nil {
+		if failed := v.checkPackage(list, vsize, fees); failed != nil {
 			return *failed
 		}
 	}
-	if j.policy.RequireStandard {
+	if v.policy.RequireStandard {
 		for _, tx := range txs {
-			if r := j.checkDustSpends(tx); r != nil {
+			if r := v.checkDustSpends(tx); r != nil {
 				return partFailure("unspent-dust", tx.WitnessHash(), messages.TxResult{Known: true, Rejected: r})
 			}
 		}
 	}
-	return j.conclude(list, rate, wids)
+	return v.conclude(list, rate, wids)
 }
 
 // conclude executes the scripts of a package and takes it in.
-func (j *judgment) conclude(list []*candidate, rate FeeRate, wids []chainhash.Hash) outcome {
+func (v *verdict) conclude(list []*candidate, rate FeeRate, wids []chainhash.Hash) outcome {
 	o := outcome{results: make(map[chainhash.Hash]messages.TxResult, len(list))}
 	for i, c := range list {
-		if r := j.checkScripts(c); r != nil {
+		if r := v.checkScripts(c); r != nil {
 			o.failed = refuse(messages.TxPolicy, partFailed, "")
-			if !j.Test { // those before it are not taken in
+			if !v.Test { // those before it are not taken in
 				clear(o.results)
 			}
 			o.results[c.entry.WID] = messages.TxResult{Known: true, Rejected: r}
 			return o
 		}
 		effective, of := c.entry.rate(), wids[i:i+1]
-		if j.packageFees {
+		if v.packageFees {
 			effective, of = rate, wids
 		}
-		result := j.accepted(c, effective, of)
+		result := v.accepted(c, effective, of)
 		if i > 0 {
 			result.Replaced = nil
 		}
 		o.results[c.entry.WID] = result
 	}
-	if !j.Test {
-		j.apply(list...)
+	if !v.Test {
+		v.apply(list...)
 	}
 	return o
 }
 
 // checkPackage applies the limits, and the rules on replacement, to a package.
-func (j *judgment) checkPackage(list []*candidate, vsize, fees int64) *outcome {
-	if problem := j.packageLimits(list, vsize); problem != "" {
+func (v *verdict) checkPackage(list []*candidate, vsize, fees int64) *outcome {
+	if problem := v.packageLimits(list, vsize); problem != "" {
 		o := policyFailure("package-mempool-limits", problem)
 		return &o
 	}
@@ -250,11 +250,11 @@ func (j *judgment) checkPackage(list []*candidate, vsize, fees int64) *outcome {
 		return failed("new transaction cannot have mempool ancestors", "")
 	}
 	parent, child := list[0].entry, list[1].entry
-	all, problem := j.allConflicts(child, direct)
+	all, problem := v.allConflicts(child, direct)
 	if problem != "" {
 		return failed("too many potential replacements", problem)
 	}
-	if problem := j.paysFor(all, fees, vsize, &child.ID); problem != "" {
+	if problem := v.paysFor(all, fees, vsize, &child.ID); problem != "" {
 		return failed("insufficient anti-DoS fees", problem)
 	}
 	rate := RateOf(fees, vsize)
@@ -265,14 +265,14 @@ func (j *judgment) checkPackage(list []*candidate, vsize, fees int64) *outcome {
 	if problem := improves(parent, child, all); problem != "" {
 		return failed(problem, "")
 	}
-	j.replaced = all
+	v.replaced = all
 	return nil
 }
 
 // packageLimits bounds what a package depends on, as if all of it depended on
 // all of that.
-func (j *judgment) packageLimits(list []*candidate, vsize int64) string {
-	limits, n := j.policy.Limits, len(list)
+func (v *verdict) packageLimits(list []*candidate, vsize int64) string {
+	limits, n := v.policy.Limits, len(list)
 	switch {
 	case n > limits.Ancestors:
 		return fmt.Sprintf("package count %d exceeds ancestor count limit [limit: %d]", n, limits.Ancestors)
@@ -286,7 +286,7 @@ func (j *judgment) packageLimits(list []*candidate, vsize int64) string {
 	parents := make(map[*Entry]struct{})
 	for _, c := range list {
 		for _, in := range c.entry.Tx.TxIn {
-			if parent := j.byID[in.PreviousOutPoint.Hash]; parent != nil {
+			if parent := v.byID[in.PreviousOutPoint.Hash]; parent != nil {
 				parents[parent] = struct{}{}
 				if len(parents)+n > limits.Ancestors {
 					return fmt.Sprintf("too many unconfirmed parents [limit: %d]", limits.Ancestors)
@@ -343,7 +343,7 @@ func consistent(txs []*wire.MsgTx) bool {
 			return false
 		}
 		for _, in := range tx.TxIn {
-			if by, twice := spent[in.PreviousOutPoint]; twice && by != i {
+			if by, duplicate := spent[in.PreviousOutPoint]; duplicate && by != i {
 				return false
 			}
 			spent[in.PreviousOutPoint] = i

@@ -14,43 +14,35 @@ import (
 
 // A Pool holds transactions that are valid in the next block.
 type Pool struct {
-	rules  Rules
-	policy Policy
+	checks
+	entries
 
-	byID        map[chainhash.Hash]*Entry
-	byWID       map[chainhash.Hash]*Entry
-	spends      map[wire.OutPoint]*Entry
 	deltas      map[chainhash.Hash]int64
 	unbroadcast map[chainhash.Hash]struct{}
 	eviction    eviction
 
-	vsize, fees, usage int64
-	sequence           uint64
-	updates            uint32 // see Updates
-	floor              floor
-	raised             FeeRate // see Raised
-	expired            int64   // when old ones were looked for
-	changes            []Change
+	sequence      uint64
+	updates       uint32 // see Updates
+	rollingMinFee rollingMinFee
+	raised        FeeRate // see Raised
+	expired       int64   // when old ones were looked for
+	changes       []Change
 }
 
 // New returns an empty pool.
 func New(rules Rules, policy Policy) *Pool {
 	return &Pool{
-		rules: rules, policy: policy,
-		byID: make(map[chainhash.Hash]*Entry), byWID: make(map[chainhash.Hash]*Entry),
-		spends: make(map[wire.OutPoint]*Entry), deltas: make(map[chainhash.Hash]int64),
-		unbroadcast: make(map[chainhash.Hash]struct{}), sequence: 1,
+		checks: checks{rules, policy},
+		entries: entries{
+			byID: make(map[chainhash.Hash]*Entry), byWID: make(map[chainhash.Hash]*Entry),
+			spends: make(map[wire.OutPoint]*Entry),
+		},
+		deltas: make(map[chainhash.Hash]int64), unbroadcast: make(map[chainhash.Hash]struct{}), sequence: 1,
 	}
 }
 
 // Policy returns the policy of the pool.
 func (p *Pool) Policy() Policy { return p.policy }
-
-// Len returns the number of transactions.
-func (p *Pool) Len() int { return len(p.byID) }
-
-// Total sums up the pool. Its fees are those paid.
-func (p *Pool) Total() Total { return Total{Count: len(p.byID), VSize: p.vsize, Fees: p.fees} }
 
 // Idle reports whether no block can change the pool.
 func (p *Pool) Idle() bool { return len(p.byID) == 0 && len(p.deltas) == 0 }
@@ -66,31 +58,6 @@ func (p *Pool) Updates() uint32 { return p.updates }
 // Moved says that the tip has gone over so many blocks.
 func (p *Pool) Moved(blocks int32) { p.updates += uint32(blocks) }
 
-// Lookup returns a transaction by its id, nil if it is not there.
-func (p *Pool) Lookup(id *chainhash.Hash) *Entry { return p.byID[*id] }
-
-// LookupWitness returns a transaction by its witness id.
-func (p *Pool) LookupWitness(wid *chainhash.Hash) *Entry { return p.byWID[*wid] }
-
-// Spender returns the transaction that spends an output, nil if none does.
-func (p *Pool) Spender(at wire.OutPoint) *Entry { return p.spends[at] }
-
-// Ordered returns all transactions, each after those that it depends on.
-func (p *Pool) Ordered() []*Entry {
-	list := make([]*Entry, 0, len(p.byID))
-	for _, e := range p.byID {
-		list = append(list, e)
-	}
-	slices.SortFunc(list, byDepth)
-	return list
-}
-
-// Ancestors returns what an entry depends on, by id.
-func (*Pool) Ancestors(e *Entry) []*Entry { return sorted(e.ancestors()) }
-
-// Descendants returns what depends on an entry, by id.
-func (*Pool) Descendants(e *Entry) []*Entry { return sorted(e.descendants()) }
-
 // TakeChanges returns what happened since it was called last.
 func (p *Pool) TakeChanges() []Change {
 	taken := p.changes
@@ -100,19 +67,7 @@ func (p *Pool) TakeChanges() []Change {
 
 // insert adds an entry. Its parents are in the pool already; children may be.
 func (p *Pool) insert(e *Entry) {
-	p.byID[e.ID], p.byWID[e.WID] = e, e
-	e.parents, e.children = make(map[*Entry]struct{}), make(map[*Entry]struct{})
-	for _, in := range e.Tx.TxIn {
-		p.spends[in.PreviousOutPoint] = e
-		if parent := p.byID[in.PreviousOutPoint.Hash]; parent != nil {
-			e.parents[parent], parent.children[e] = struct{}{}, struct{}{}
-		}
-	}
-	for i := range e.Tx.TxOut {
-		if child := p.spends[wire.OutPoint{Hash: e.ID, Index: uint32(i)}]; child != nil {
-			child.parents[e], e.children[child] = struct{}{}, struct{}{}
-		}
-	}
+	p.link(e)
 	p.updates++
 	p.countIn(e)
 	heap.Push(&p.eviction, e)

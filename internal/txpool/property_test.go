@@ -21,7 +21,7 @@ func TestConsistency(t *testing.T) {
 			p.Limits.Ancestors, p.Limits.Descendants = 6, 6
 			p.MaxBytes = 60_000
 		})
-		s := &storm{rig: r, rng: rng, heard: make(map[chainhash.Hash]bool)}
+		s := &storm{rig: r, rng: rng, known: make(map[chainhash.Hash]bool)}
 		for range 15 {
 			s.free = append(s.free, r.coin())
 		}
@@ -42,7 +42,7 @@ type storm struct {
 	rng    *rand.Rand
 	free   []wire.OutPoint // coins of the chain
 	blocks [][]*wire.MsgTx // that may leave the chain
-	heard  map[chainhash.Hash]bool
+	known  map[chainhash.Hash]bool
 }
 
 func (s *storm) step() {
@@ -130,16 +130,16 @@ func (s *storm) disconnect() {
 func (s *storm) listen() {
 	s.t.Helper()
 	for _, change := range s.pool.TakeChanges() {
-		if s.heard[change.ID] == change.Added {
-			s.t.Fatalf("news of %v twice", change.ID)
+		if s.known[change.ID] == change.Added {
+			s.t.Fatalf("changes of %v come twice", change.ID)
 		}
-		s.heard[change.ID] = change.Added
+		s.known[change.ID] = change.Added
 		if !change.Added {
-			delete(s.heard, change.ID)
+			delete(s.known, change.ID)
 		}
 	}
-	if len(s.heard) != s.pool.Len() {
-		s.t.Fatalf("the news lead to %d transactions, there are %d", len(s.heard), s.pool.Len())
+	if len(s.known) != s.pool.Len() {
+		s.t.Fatalf("the changes lead to %d transactions, there are %d", len(s.known), s.pool.Len())
 	}
 }
 

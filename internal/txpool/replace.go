@@ -14,7 +14,7 @@ const maxReplaced = 100
 
 // checkReplacement applies the rules on replacing what a candidate conflicts
 // with.
-func (j *judgment) checkReplacement(c *candidate) *messages.TxReject {
+func (v *verdict) checkReplacement(c *candidate) *messages.TxReject {
 	e, suffix := c.entry, ""
 	if c.sibling {
 		suffix = " (including sibling eviction)"
@@ -25,23 +25,23 @@ func (j *judgment) checkReplacement(c *candidate) *messages.TxReject {
 				"rejecting replacement %v; new feerate %v <= old feerate %v", e.ID, e.rate(), other.rate()))
 		}
 	}
-	all, problem := j.allConflicts(e, c.conflicts)
+	all, problem := v.allConflicts(e, c.conflicts)
 	if problem != "" {
 		return refuse(messages.TxPolicy, "too many potential replacements"+suffix, problem)
 	}
-	if at := j.newUnconfirmed(e.Tx, all); at >= 0 {
+	if at := v.newUnconfirmed(e.Tx, all); at >= 0 {
 		return refuse(messages.TxPolicy, "replacement-adds-unconfirmed"+suffix,
 			fmt.Sprintf("replacement %v adds unconfirmed input, idx %d", e.ID, at))
 	}
-	if problem := j.paysFor(all, e.Modified, e.VSize, &e.ID); problem != "" {
+	if problem := v.paysFor(all, e.Modified, e.VSize, &e.ID); problem != "" {
 		return refuse(messages.TxReconsiderable, "insufficient fee"+suffix, problem)
 	}
-	j.replaced = all
+	v.replaced = all
 	return nil
 }
 
 // allConflicts returns the direct conflicts with all that depends on them.
-func (*judgment) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]struct{}, string) {
+func (*verdict) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]struct{}, string) {
 	count := 0
 	for _, other := range sorted(direct) {
 		if count += other.Descendants.Count; count > maxReplaced {
@@ -62,7 +62,7 @@ func (*judgment) allConflicts(e *Entry, direct map[*Entry]struct{}) (map[*Entry]
 
 // newUnconfirmed returns the first input that spends from the pool, and not from
 // what the replaced ones spend from; -1: none does.
-func (j *judgment) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) int {
+func (v *verdict) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) int {
 	parents := make(map[chainhash.Hash]struct{})
 	for other := range replaced {
 		for _, in := range other.Tx.TxIn {
@@ -71,7 +71,7 @@ func (j *judgment) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) 
 	}
 	for i, in := range tx.TxIn {
 		_, known := parents[in.PreviousOutPoint.Hash]
-		if !known && j.byID[in.PreviousOutPoint.Hash] != nil {
+		if !known && v.byID[in.PreviousOutPoint.Hash] != nil {
 			return i
 		}
 	}
@@ -79,7 +79,7 @@ func (j *judgment) newUnconfirmed(tx *wire.MsgTx, replaced map[*Entry]struct{}) 
 }
 
 // paysFor tells why a fee does not pay for what it replaces and for its relay.
-func (j *judgment) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *chainhash.Hash) string {
+func (v *verdict) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *chainhash.Hash) string {
 	before := int64(0)
 	for other := range replaced {
 		before += other.Modified
@@ -89,7 +89,7 @@ func (j *judgment) paysFor(replaced map[*Entry]struct{}, fee, vsize int64, id *c
 			"rejecting replacement %v, less fees than conflicting txs; %s < %s", id, money(fee), money(before),
 		)
 	}
-	if more, needed := fee-before, j.policy.IncrementalFee.Fee(vsize); more < needed {
+	if more, needed := fee-before, v.policy.IncrementalFee.Fee(vsize); more < needed {
 		return fmt.Sprintf(
 			"rejecting replacement %v, not enough additional fees to relay; %s < %s", id, money(more), money(needed),
 		)

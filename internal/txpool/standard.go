@@ -47,7 +47,7 @@ func nonStandard(reason string) *messages.TxReject {
 }
 
 // checkStandard refuses forms of transactions that are not relayed.
-func (p *Pool) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject {
+func (k *checks) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject {
 	if v := uint32(tx.Version); v < minStandardVersion || v > maxStandardVersion {
 		return nonStandard("version")
 	}
@@ -68,29 +68,29 @@ func (p *Pool) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject {
 		case formNonStandard:
 			return nonStandard("scriptpubkey")
 		case formNullData:
-			if carried += len(out.PkScript); carried > p.policy.DataCarrier {
+			if carried += len(out.PkScript); carried > k.policy.DataCarrier {
 				return nonStandard("datacarrier")
 			}
 		case formMultisig:
 			if keys := int(out.PkScript[len(out.PkScript)-2]) - txscript.OP_1 + 1; keys < 1 || keys > maxMultisigKeys {
 				return nonStandard("scriptpubkey")
 			}
-			if !p.policy.BareMultisig {
+			if !k.policy.BareMultisig {
 				return nonStandard("bare-multisig")
 			}
 		}
 	}
-	if len(p.dust(tx)) > maxDustOutputs {
+	if len(k.dust(tx)) > maxDustOutputs {
 		return nonStandard("dust")
 	}
 	return nil
 }
 
 // dust returns the outputs that cost more to spend than they are worth.
-func (p *Pool) dust(tx *wire.MsgTx) []uint32 {
+func (k *checks) dust(tx *wire.MsgTx) []uint32 {
 	var found []uint32
 	for i, out := range tx.TxOut {
-		if out.Value < p.dustLimit(out) {
+		if out.Value < k.dustLimit(out) {
 			found = append(found, uint32(i))
 		}
 	}
@@ -103,20 +103,20 @@ const (
 	signatureSize = 107
 )
 
-func (p *Pool) dustLimit(out *wire.TxOut) int64 {
+func (k *checks) dustLimit(out *wire.TxOut) int64 {
 	if unspendable(out.PkScript) {
 		return 0
 	}
 	size := out.SerializeSize()
 	switch {
-	case p.rules.Native != nil && p.rules.Native(out.PkScript):
-		size += p.rules.NativeInput
+	case k.rules.Native != nil && k.rules.Native(out.PkScript):
+		size += k.rules.NativeInput
 	case txscript.IsWitnessProgram(out.PkScript):
-		size += bareInputSize + signatureSize/int(p.rules.WitnessScale)
+		size += bareInputSize + signatureSize/int(k.rules.WitnessScale)
 	default:
 		size += bareInputSize + signatureSize
 	}
-	return p.policy.DustFee.Fee(int64(size))
+	return k.policy.DustFee.Fee(int64(size))
 }
 
 func unspendable(script []byte) bool {
@@ -125,7 +125,7 @@ func unspendable(script []byte) bool {
 
 // checkStandardInputs refuses to spend forms of outputs whose rules may change, or that
 // cost much to check.
-func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+func (k *checks) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
 	sigOps := 0
 	for i, in := range tx.TxIn {
@@ -144,7 +144,7 @@ func (p *Pool) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *message
 		case formNonStandard:
 			return bad
 		case formUnknown:
-			if p.rules.Native == nil || !p.rules.Native(spent[i].PkScript) {
+			if k.rules.Native == nil || !k.rules.Native(spent[i].PkScript) {
 				return bad
 			}
 		case formScriptHash:
@@ -182,18 +182,18 @@ func lastPush(script []byte) ([]byte, bool) {
 }
 
 // checkWitness refuses witnesses that are larger than standard scripts need.
-func (p *Pool) checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
+func (k *checks) checkWitness(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	for i, in := range tx.TxIn {
-		if len(in.Witness) > 0 && !p.standardWitness(in, spent[i].PkScript) {
+		if len(in.Witness) > 0 && !k.standardWitness(in, spent[i].PkScript) {
 			return refuse(messages.TxWitnessMutated, "bad-witness-nonstandard", "")
 		}
 	}
 	return nil
 }
 
-func (p *Pool) standardWitness(in *wire.TxIn, script []byte) bool {
-	if p.rules.Native != nil && p.rules.Native(script) {
-		return p.rules.NativeWitness(in.Witness)
+func (k *checks) standardWitness(in *wire.TxIn, script []byte) bool {
+	if k.rules.Native != nil && k.rules.Native(script) {
+		return k.rules.NativeWitness(in.Witness)
 	}
 	if descriptor.ScriptType(script) == formAnchor {
 		return false
@@ -266,7 +266,7 @@ func spendsWitness(tx *wire.MsgTx, spent []*wire.TxOut) bool {
 
 // sigOpCost returns what the signature operations of a transaction count for in
 // a block.
-func (p *Pool) sigOpCost(tx *wire.MsgTx, spent []*wire.TxOut) int64 {
+func (k *checks) sigOpCost(tx *wire.MsgTx, spent []*wire.TxOut) int64 {
 	outside, inside := script.CountSigOps(tx, spent, script.Standard)
-	return int64(outside)*p.rules.WitnessScale + int64(inside)
+	return int64(outside)*k.rules.WitnessScale + int64(inside)
 }

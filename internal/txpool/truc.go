@@ -30,7 +30,7 @@ func (e *Entry) String() string { return named(&e.ID, &e.WID) }
 
 // checkTRUC applies the rules to one transaction. Where only another child of
 // its parent is in the way, that child becomes a conflict.
-func (j *judgment) checkTRUC(c *candidate) *messages.TxReject {
+func (v *verdict) checkTRUC(c *candidate) *messages.TxReject {
 	e, ancestors := c.entry, sorted(c.ancestors)
 	truc := e.Tx.Version == trucVersion
 	for _, a := range ancestors {
@@ -53,11 +53,11 @@ func (j *judgment) checkTRUC(c *candidate) *messages.TxReject {
 	case e.VSize > trucChildVSize:
 		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, trucChildVSize)
 	}
-	return j.checkSibling(c, ancestors[0])
+	return v.checkSibling(c, ancestors[0])
 }
 
 // checkSibling allows one child of a parent.
-func (j *judgment) checkSibling(c *candidate, parent *Entry) *messages.TxReject {
+func (v *verdict) checkSibling(c *candidate, parent *Entry) *messages.TxReject {
 	children := sorted(parent.children)
 	for _, child := range children {
 		if _, leaves := c.conflicts[child]; leaves {
@@ -67,7 +67,7 @@ func (j *judgment) checkSibling(c *candidate, parent *Entry) *messages.TxReject 
 	if parent.Descendants.Count+1 <= trucLimit {
 		return nil
 	}
-	if j.sibling && parent.Descendants.Count == trucLimit && children[0].Ancestors.Count == trucLimit {
+	if v.sibling && parent.Descendants.Count == trucLimit && children[0].Ancestors.Count == trucLimit {
 		c.conflicts[children[0]] = struct{}{}
 		c.sibling = true
 		return nil
@@ -155,7 +155,7 @@ func spendsFrom(tx *wire.MsgTx, id chainhash.Hash) bool {
 
 // checkDustSpends asks that a transaction that spends from one with dust spends
 // the dust too.
-func (j *judgment) checkDustSpends(tx *wire.MsgTx) *messages.TxReject {
+func (v *verdict) checkDustSpends(tx *wire.MsgTx) *messages.TxReject {
 	left := make(map[wire.OutPoint]struct{})
 	seen := make(map[chainhash.Hash]struct{})
 	for _, in := range tx.TxIn {
@@ -164,14 +164,14 @@ func (j *judgment) checkDustSpends(tx *wire.MsgTx) *messages.TxReject {
 			continue
 		}
 		seen[id] = struct{}{}
-		parent := j.together[id]
-		if e := j.byID[id]; parent == nil && e != nil {
+		parent := v.together[id]
+		if e := v.byID[id]; parent == nil && e != nil {
 			parent = e.Tx
 		}
 		if parent == nil {
 			continue
 		}
-		for _, i := range j.dust(parent) {
+		for _, i := range v.dust(parent) {
 			left[wire.OutPoint{Hash: id, Index: i}] = struct{}{}
 		}
 	}

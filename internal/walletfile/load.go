@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/cores"
 )
 
@@ -218,7 +219,7 @@ func (l *loader) loadTxs() {
 			l.wallet.WrongIDs++
 			return
 		}
-		if t.State.Kind() == Inactive && isCoinbase(t.Tx) {
+		if t.State.Kind() == Inactive && consensus.IsCoinbase(t.Tx) {
 			t.State = AbandonedState() // its block is gone for good
 		}
 		l.wallet.Txs = append(l.wallet.Txs, t)
@@ -227,14 +228,6 @@ func (l *loader) loadTxs() {
 		l.wallet.Locked = append(l.wallet.Locked, wire.OutPoint(o))
 	})
 	each(l, "orderposnext", NonCritical, func(n OrderPosNext) { l.wallet.OrderPosNext = int64(n) })
-}
-
-func isCoinbase(tx *wire.MsgTx) bool {
-	if len(tx.TxIn) != 1 {
-		return false
-	}
-	spent := tx.TxIn[0].PreviousOutPoint
-	return spent.Hash == chainhash.Hash{} && spent.Index == wire.MaxPrevOutIndex
 }
 
 // loadBestBlock takes a locator that cannot be read for none.
