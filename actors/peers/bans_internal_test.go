@@ -32,7 +32,7 @@ func address(tb testing.TB, text string) netaddr.Addr {
 }
 
 // at once is a runner that waits for what it runs.
-func atOnce(work func() any) { work().(func())() }
+func atOnce(work func() func()) { work()() }
 
 // Random bans hold exactly for those addresses and as long as a list says that is
 // looked through from the first to the last.
@@ -176,7 +176,7 @@ func TestBansAtEnd(t *testing.T) {
 func TestFileWriter(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		var pending []func() any // work that is to be run
+		var pending []func() func() // work that is to be run
 		version, written, failures := 0, -1, 0
 		fail := false
 		w := fileWriter{
@@ -190,7 +190,7 @@ func TestFileWriter(t *testing.T) {
 			},
 			failed: func(error) { failures++ },
 		}
-		run := func(work func() any) { pending = append(pending, work) }
+		run := func(work func() func()) { pending = append(pending, work) }
 		failed, called := false, []int{}
 		finish := func() {
 			if len(pending) != 1 {
@@ -200,7 +200,7 @@ func TestFileWriter(t *testing.T) {
 			pending = nil
 			fail = r.IntN(4) == 0
 			failed = fail
-			work().(func())()
+			work()()
 		}
 		for range 50 {
 			if r.IntN(2) == 0 && version < 255 {

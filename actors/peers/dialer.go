@@ -105,15 +105,18 @@ func (d *dialer) setActive(on bool) {
 	}
 }
 
-// start begins to connect. The worker brings dialed.
-func (d *dialer) start(ctx context.Context, run runner, a *attempt) {
+// start begins to connect. What comes of it goes to arrived, in the actor.
+func (d *dialer) start(ctx context.Context, run runner, a *attempt, arrived func(dialed)) {
 	if err := d.mayDial(a); err != nil {
 		a.end(err)
 		return
 	}
 	d.attempts[a] = struct{}{}
 	d.debugf("trying %s connection %s lastseen=0.0hrs", versionName(a.v2), a.name())
-	run(func() any { return d.dial(ctx, a) })
+	run(func() func() {
+		m := d.dial(ctx, a)
+		return func() { arrived(m) }
+	})
 }
 
 func versionName(v2 bool) string {

@@ -27,7 +27,7 @@ type dialRig struct {
 
 	addrs   *addrRig
 	entries peerSet
-	works   []func() any // that were begun
+	works   []func() func() // that were begun
 }
 
 func newDialRig(tb testing.TB, wishes ...func(*Config)) *dialRig {
@@ -41,12 +41,12 @@ func newDialRig(tb testing.TB, wishes ...func(*Config)) *dialRig {
 	return r
 }
 
-func (r *dialRig) run(work func() any) { r.works = append(r.works, work) }
+func (r *dialRig) run(work func() func()) { r.works = append(r.works, work) }
 
 // begin begins an attempt, and returns why it could not be, if so.
 func (r *dialRig) begin(ctx context.Context, a *attempt) (refused error) {
 	a.done = func(err error) { refused = err }
-	r.start(ctx, r.run, a)
+	r.start(ctx, r.run, a, func(dialed) {})
 	return refused
 }
 

@@ -1,8 +1,8 @@
 package peers
 
-// A runner runs work beside the actor. What work returns is a message to the actor,
-// unless it is nil; one that is a func() is called there.
-type runner func(work func() any)
+// A runner runs work beside the actor and in the actor what it returns, unless that is
+// nil.
+type runner func(work func() (then func()))
 
 // A fileWriter writes one file, one version of it at a time. It calls those who wait
 // when what they wanted saved has been written, or that has failed.
@@ -28,7 +28,7 @@ func (w *fileWriter) save(run runner, then func()) {
 func (w *fileWriter) start(run runner) {
 	w.busy, w.writing, w.waiting = true, w.waiting, nil
 	content := w.content()
-	run(func() any {
+	run(func() func() {
 		err := w.write(content)
 		return func() { w.finish(run, err) }
 	})

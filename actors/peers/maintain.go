@@ -16,15 +16,19 @@ func (t *Table) maintain(c actor.Context) {
 	if !t.dialer.active || t.ctx.Err() != nil {
 		return
 	}
-	start := func(a *attempt) { t.dialer.start(t.ctx, t.runner(c), a) }
-	t.dialer.connectAdded(time.Now(), start)
+	t.dialer.connectAdded(time.Now(), func(a *attempt) { t.dial(c, a) })
 	if !t.cfg.Automatic {
 		return
 	}
 	t.seed(c)
 	if a := t.dialer.choose(time.Now()); a != nil {
-		start(a)
+		t.dial(c, a)
 	}
+}
+
+// dial begins to connect.
+func (t *Table) dial(c actor.Context, a *attempt) {
+	t.dialer.start(t.ctx, t.runner(c), a, func(m dialed) { t.dialed(c, m) })
 }
 
 // seed asks nodes and names for addresses, when it is time.
@@ -33,12 +37,12 @@ func (t *Table) seed(c actor.Context) {
 		return
 	}
 	for _, node := range t.seeds.nodes() {
-		t.dialer.start(t.ctx, t.runner(c), &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
+		t.dial(c, &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
 	}
 	if len(t.seeds.names()) == 0 {
 		return
 	}
-	t.runner(c)(func() any {
+	t.tasks.Go(c, func() func() {
 		list := t.seeds.lookUp(t.ctx)
 		return func() {
 			t.printf("%d addresses found from DNS seeds", len(list))
@@ -56,7 +60,7 @@ func (t *Table) connectOnce(c actor.Context, m *connectPeer) {
 		m.Answer(messages.Done{}, messages.ErrNoSlot)
 		return
 	}
-	t.dialer.start(t.ctx, t.runner(c), &attempt{
+	t.dial(c, &attempt{
 		node: m.Req.Node, typ: typ, v2: t.dialer.wantsV2(m.Req.V2), done: func(err error) {
 			if err != nil {
 				t.debugf("no connection to %s: %v", m.Req.Node, err)
@@ -98,7 +102,7 @@ const interval = 500 * time.Millisecond
 // busy gets one tick, not many.
 func (t *Table) tick(c actor.Context) {
 	to, ctx := t.self, t.ctx
-	t.workers.start(c, func() any {
+	t.tasks.Go(c, func() func() {
 		var waiting atomic.Bool
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()

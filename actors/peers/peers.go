@@ -68,11 +68,11 @@ type (
 type Table struct {
 	*shared
 
-	ctx     context.Context //nolint:containedctx // ends dialing and listening when the actor stops
-	cancel  context.CancelFunc
-	self    mailbox
-	peers   peerSet
-	workers workers
+	ctx    context.Context //nolint:containedctx // ends dialing and listening when the actor stops
+	cancel context.CancelFunc
+	self   mailbox
+	peers  peerSet
+	tasks  ask.Tasks
 }
 
 // shared is what the instances of the table have in common. One instance at a time
@@ -131,17 +131,6 @@ func (t *Table) Receive(c actor.Context) {
 		t.saveAtEnd()
 	case *actor.Restarting:
 		t.close()
-	case finished:
-		t.workers.forget(m)
-		t.handle(c, m.result)
-	default:
-		t.handle(c, m)
-	}
-}
-
-func (t *Table) handle(c actor.Context, msg any) {
-	switch m := msg.(type) {
-	case nil:
 	case *actor.Terminated:
 		t.ended(c, m.Who)
 	case link.Restarted:
@@ -159,24 +148,21 @@ func (t *Table) handle(c actor.Context, msg any) {
 		t.accepted(c, m)
 	case evictionQuery:
 		t.evictFor(c, m)
-	case dialed:
-		t.dialed(c, m)
 	case joined:
 		t.joined(m)
 	case addrMessage:
 		defer m.handled()
 		t.addrs.receive(m.id, m.message)
-	case func(): // of a runner
-		m()
 	case misbehaved:
 		t.misbehaved(m)
 	default:
-		t.serve(c, m)
+		t.serve(c)
 	}
 }
 
-func (t *Table) serve(c actor.Context, msg any) {
-	switch m := msg.(type) {
+// serve answers requests.
+func (t *Table) serve(c actor.Context) {
+	switch m := c.Message().(type) {
 	case *getPeers:
 		m.Answer(t.infos(), nil)
 	case *countPeers:
@@ -251,7 +237,7 @@ func (t *Table) close() {
 	for _, e := range t.peers {
 		e.session.Close(errStopping)
 	}
-	t.workers.drop()
+	t.tasks.Drop()
 	t.bans.file.reset()
 	t.book.file.reset()
 	t.addrs.reset()
@@ -262,7 +248,7 @@ func (t *Table) close() {
 
 // runner runs work for the table's parts.
 func (t *Table) runner(c actor.Context) runner {
-	return func(work func() any) { t.workers.start(c, work) }
+	return func(work func() func()) { t.tasks.Go(c, work) }
 }
 
 // A mailbox is where an actor's workers and neighbours send their messages for it.
@@ -272,36 +258,3 @@ type mailbox struct {
 }
 
 func (m mailbox) tell(msg any) { m.root.Send(m.pid, msg) }
-
-// workers are the goroutines of an actor.
-type workers map[*ask.Worker]struct{}
-
-// start runs work. What it returns is delivered as with ask.Go.
-func (w *workers) start(c actor.Context, work func() any) {
-	if *w == nil {
-		*w = make(workers)
-	}
-	done := make(chan *ask.Worker, 1)
-	worker := ask.Go(c, func() any {
-		result := work()
-		return finished{<-done, result}
-	})
-	done <- worker
-	(*w)[worker] = struct{}{}
-}
-
-// finished is what a worker of an actor has brought.
-type finished struct {
-	worker *ask.Worker
-	result any
-}
-
-func (w *workers) forget(f finished) { delete(*w, f.worker) }
-
-// drop waits for all workers and forgets what they bring.
-func (w *workers) drop() {
-	for worker := range *w {
-		worker.Drop()
-	}
-	clear(*w)
-}

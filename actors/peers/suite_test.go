@@ -45,6 +45,8 @@ func (p pipes) Dial(_ context.Context, addr string) (net.Conn, error) {
 		Type: p2p.Inbound, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}, Services: wire.SFNodeNetwork | wire.SFNodeWitness,
 	}, r)
 	r.Want(1 << 20)
+	// It leaves after a while, so that sessions end in whatever order requests come.
+	time.AfterFunc(2*time.Second, func() { r.Close(nil) })
 	go r.run(context.Background()) //nolint:contextcheck // ends with its connection, not with the dialing
 	return end{here, net.TCPAddrFromAddrPort(at)}, nil
 }

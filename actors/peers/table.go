@@ -101,7 +101,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 		t.debugf("retrying with v1 transport protocol for peer=%d", e.id)
 		again := *e.attempt
 		again.v2, again.done = false, nil
-		t.dialer.start(t.ctx, t.runner(c), &again)
+		t.dial(c, &again)
 		return
 	}
 	t.maintain(c)

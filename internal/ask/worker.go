@@ -48,6 +48,10 @@ func GoBy(start func(func()), c actor.Context, work func() any) *Worker {
 			case failure != nil:
 				panic(*failure)
 			}
+			if f, ok := result.(then); ok {
+				f()
+				return nil
+			}
 			return result
 		}})
 	})
