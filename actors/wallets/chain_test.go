@@ -185,7 +185,7 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 	tb.Helper()
 	net := enginetest.Regtest(tb)
 	params := wallet.ParamsOf(net, "", keyPool)
-	content, severity, err := walletdb.Verify(path, walletdb.Options{Magic: net.Magic}, walletfile.LoadOptions{Network: params.Network})
+	content, severity, err := walletdb.Verify(path, walletdb.Options{Magic: net.Magic}, params.LoadOptions())
 	if err != nil {
 		tb.Fatal(err)
 	}

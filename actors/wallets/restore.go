@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
-	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -125,7 +124,7 @@ func (r *restoration) notCopied(err error) error {
 // check accepts the copy, which has a temporary name yet, and marks it.
 func (r *restoration) check(staged string) error {
 	net := r.cfg.params(r.name)
-	content, severity, err := walletdb.Verify(staged, r.cfg.fileOptions(), walletfile.LoadOptions{Network: net.Network})
+	content, severity, err := walletdb.Verify(staged, r.cfg.fileOptions(), net.LoadOptions())
 	var refused *walletdb.Error
 	switch {
 	case errors.As(err, &refused):

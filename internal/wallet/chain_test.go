@@ -156,7 +156,7 @@ func scan(w *wallet.Wallet, c *testChain, start int32) {
 // testOpen opens a wallet from records.
 func testOpen(tb testing.TB, records []walletfile.Record, p wallet.Params, c txs.Chain) *wallet.Wallet {
 	tb.Helper()
-	content, severity, err := walletfile.Load(slices.Values(records), walletfile.LoadOptions{Network: p.Network})
+	content, severity, err := walletfile.Load(slices.Values(records), p.LoadOptions())
 	if err != nil {
 		tb.Fatal(err)
 	}

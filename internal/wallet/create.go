@@ -58,6 +58,6 @@ func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 		}
 	}
 	w.keys.ChooseDefaultTypes()
-	w.keys.SettleActive()
+	w.keys.NoteActive()
 	return w, nil
 }

@@ -31,7 +31,7 @@ func Open(content *walletfile.Wallet, clean bool, p Params, chain txs.Chain) (*W
 		w.pool.TopUp()
 	}
 	w.keys.ChooseDefaultTypes()
-	w.keys.SettleActive()
+	w.keys.NoteActive()
 	return w, nil
 }
 

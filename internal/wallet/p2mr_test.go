@@ -206,7 +206,7 @@ func FuzzOpenP2MR(f *testing.F) {
 		f.Add(pack(records))
 	}
 	f.Fuzz(func(t *testing.T, packed []byte) {
-		content, _, err := walletfile.Load(slices.Values(unpack(packed)), walletfile.LoadOptions{Network: p.Network})
+		content, _, err := walletfile.Load(slices.Values(unpack(packed)), p.LoadOptions())
 		if err != nil {
 			return
 		}

@@ -74,7 +74,7 @@ func TestRecordsOfImports(t *testing.T) {
 			skipLarge(t, name)
 			t.Parallel()
 			p := regtest(t, name)
-			options := walletfile.LoadOptions{Network: p.Network}
+			options := p.LoadOptions()
 			content, _, err := walletfile.Load(slices.Values(r.records(name)), options)
 			if err != nil {
 				t.Fatal(err)

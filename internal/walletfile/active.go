@@ -5,13 +5,13 @@ import "github.com/btcsuite/btcd/chaincfg/chainhash"
 // OutputType is the kind of addresses that an active descriptor is for.
 type OutputType uint8
 
-// The output types in their order on disk. P2MR is qbit's.
+// The output types in their order on disk. MerkleRoot is qbit's: P2MR.
 const (
 	Legacy OutputType = iota
 	P2SHSegwit
 	Bech32
 	Bech32m
-	P2MR
+	MerkleRoot
 )
 
 // A Slot is a place for an active descriptor: one for receiving and one for

@@ -19,9 +19,11 @@ import (
 
 // LoadOptions says what kind of wallets to load.
 type LoadOptions struct {
-	// Network says what descriptors look like. In its dialect there may be
-	// active descriptors for P2MR.
+	// Network says what descriptors look like.
 	Network *descriptor.Network
+
+	// MerkleRoots is set where there may be active descriptors for P2MR.
+	MerkleRoots bool
 }
 
 // legacyTypes are the record types of legacy wallets that must not be in a
@@ -173,11 +175,11 @@ func parseAll(records []Record) []parsed {
 func (l *loader) loadActive() {
 	for _, name := range []string{"activeexternalspk", "activeinternalspk"} {
 		each(l, name, Corrupt, func(a Active) {
-			_, twice := l.wallet.Active[a.Slot]
+			_, duplicate := l.wallet.Active[a.Slot]
 			switch {
-			case twice:
+			case duplicate:
 				l.found(Corrupt, fmt.Errorf("two active descriptors of type %d", a.Type))
-			case a.Type > P2MR || a.Type == P2MR && l.opts.Network.Dialect != descriptor.P2MR:
+			case a.Type > MerkleRoot || a.Type == MerkleRoot && !l.opts.MerkleRoots:
 				l.found(Corrupt, fmt.Errorf("active descriptor of unknown type %d", a.Type))
 			case l.wallet.Descriptor(a.ID) == nil:
 				l.found(Corrupt, fmt.Errorf("active descriptor %v is missing", a.ID))
@@ -200,7 +202,7 @@ func (l *loader) settleActive() {
 
 func (l *loader) loadMasterKeys() {
 	each(l, "mkey", Corrupt, func(m MasterKey) {
-		if _, twice := l.wallet.MasterKeys[m.ID]; twice {
+		if _, duplicate := l.wallet.MasterKeys[m.ID]; duplicate {
 			l.found(Corrupt, fmt.Errorf("two master keys with id %d", m.ID))
 		}
 		l.wallet.MasterKeys[m.ID] = m

@@ -104,7 +104,7 @@ func parseTx(key, value *cursor) Entry {
 func (t *Tx) setValues(stored []Pair) {
 	values := make(map[string]string, len(stored))
 	for _, pair := range stored {
-		if _, twice := values[pair.Name]; !twice {
+		if _, duplicate := values[pair.Name]; !duplicate {
 			values[pair.Name] = pair.Text
 		}
 	}

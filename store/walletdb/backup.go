@@ -37,11 +37,11 @@ func (db *DB) backup(path string) error {
 	case err != nil:
 		return err
 	}
-	own, err := os.Stat(db.path)
+	ours, err := os.Stat(db.path)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist): // it may be gone: a backup is all the more wanted then
 		return err
-	case err == nil && os.SameFile(own, there):
+	case err == nil && os.SameFile(ours, there):
 		return errors.New("the destination is the wallet itself")
 	case !there.Mode().IsRegular():
 		return errors.New("the destination is not a file")

@@ -23,7 +23,7 @@ func qbitWallets(tb testing.TB) (all map[string][]walletfile.Record, load wallet
 	if err != nil {
 		tb.Fatal(err)
 	}
-	load.Network = net.Descriptors()
+	load.Network, load.MerkleRoots = net.Descriptors(), true
 	all = make(map[string][]walletfile.Record)
 	for _, name := range []string{"signer", "default", "default-early", "encrypted", "watch", "blank"} {
 		content, err := os.ReadFile(filepath.Join(qbitBackups, name+".dat"))

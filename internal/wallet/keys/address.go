@@ -24,9 +24,9 @@ const hardenedBit = 1 << 31
 // AddressInfo tells what the wallet knows of an address, which is given by its
 // output script.
 func (s *Set) AddressInfo(pkScript []byte) messages.AddressInfo {
-	own := s.scripts[string(pkScript)]
+	ours := s.scripts[string(pkScript)]
 	to := book.DestinationOf(s.params.Network, pkScript)
-	info := messages.AddressInfo{IsMine: own != nil, Labels: []string{}}
+	info := messages.AddressInfo{IsMine: ours != nil, Labels: []string{}}
 	label := s.labels.Label(to)
 	info.IsChange = info.IsMine && label == nil
 	if label != nil {
@@ -36,9 +36,9 @@ func (s *Set) AddressInfo(pkScript []byte) messages.AddressInfo {
 	if solution == nil {
 		return info
 	}
-	by := own.owners[0].manager
+	by := ours.owners[0].manager
 	info.ParentDesc, _ = s.shown(by)
-	info.PQCKeys = s.pqcStates(own, solution)
+	info.PQCKeys = s.pqcStates(ours, solution)
 	if info.Solvable = solution.Solvable; info.Solvable {
 		info.Desc = solution.Text
 	}
@@ -56,20 +56,20 @@ func (s *Set) AddressInfo(pkScript []byte) messages.AddressInfo {
 }
 
 // pqcStates tells of the keys behind an own P2MR script that the wallet has.
-func (s *Set) pqcStates(own *script, solution *descriptor.Solution) []messages.PQCUse {
-	made := make(map[slhdsa.PublicKey]uint32)
+func (s *Set) pqcStates(ours *script, solution *descriptor.Solution) []messages.PQCUse {
+	signatures := make(map[slhdsa.PublicKey]uint32)
 	for _, leaf := range solution.Leaves {
 		_, publics, ok := p2mr.MatchKeys(leaf.Script)
 		for i := 0; ok && i < len(publics); i++ {
-			for _, by := range own.owners {
+			for _, by := range ours.owners {
 				if n, has := s.vault.Signatures(by.manager.id(), publics[i]); has {
-					made[publics[i]] = max(made[publics[i]], n)
+					signatures[publics[i]] = max(signatures[publics[i]], n)
 				}
 			}
 		}
 	}
-	uses := make([]messages.PQCUse, 0, len(made))
-	for public, n := range made {
+	uses := make([]messages.PQCUse, 0, len(signatures))
+	for public, n := range signatures {
 		uses = append(uses, messages.PQCUse{PublicKey: public, Made: n})
 	}
 	slices.SortFunc(uses, func(a, b messages.PQCUse) int { return comparePQC(a.PublicKey, b.PublicKey) })

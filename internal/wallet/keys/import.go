@@ -65,7 +65,7 @@ func (im *Importer) Import(items []messages.ImportItem, times ImportTimes) (Impo
 }
 
 // EndImport ends an import that was handed over piece by piece.
-func (im *Importer) EndImport() { im.set.SettleActive() }
+func (im *Importer) EndImport() { im.set.NoteActive() }
 
 // ImportJobs returns the keys and scripts that [Importer.Import] wants.
 func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {

@@ -257,7 +257,7 @@ func (r *importing) managerOf(d *descriptor.Descriptor) (*descriptorManager, err
 	old.record, old.desc, old.cache = fresh.record, fresh.desc, fresh.cache
 	old.normal, old.lastDerived = "", -1
 	r.set.birth = min(r.set.birth, r.created)
-	if old.settled {
+	if old.wasActive {
 		r.set.birthAt(r.created)
 	}
 	return old, nil

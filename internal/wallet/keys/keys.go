@@ -70,9 +70,6 @@ func kindOf(written walletfile.OutputType) descriptor.OutputType {
 	return descriptor.OutputType(written) + descriptor.Legacy
 }
 
-// merkleRoot is the highest type that a file can hold.
-var merkleRoot = typeOf(descriptor.MerkleRoot)
-
 // Labels is the address book as keys see it.
 type Labels interface {
 	Label(d book.Destination) *string

@@ -3,9 +3,9 @@ package keys
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -140,7 +140,7 @@ func TestTypes(t *testing.T) {
 		{bitcoin, "bech32m", walletfile.Bech32m, ""},
 		{bitcoin, "p2mr", 0, "Unknown address type 'p2mr'"},
 		{bitcoin, "Bech32", 0, "Unknown address type 'Bech32'"},
-		{restricted, "p2mr", merkleRoot, ""},
+		{restricted, "p2mr", walletfile.MerkleRoot, ""},
 		{restricted, "bech32", 0, "address type 'bech32' is not available on this chain"},
 		{restricted, "", 0, "Unknown address type ''"},
 	} {
@@ -207,7 +207,7 @@ func TestPubKeys(t *testing.T) {
 	paid := payments{}
 	keys := NewPubKeys(r.pool, paid)
 	item := func(n byte, index int64) messages.PubKeyItem {
-		return messages.PubKeyItem{Key: slhdsa.PublicKey{n}, Index: &index, Text: fmt.Sprint(n)}
+		return messages.PubKeyItem{Key: slhdsa.PublicKey{n}, Index: &index, Text: strconv.Itoa(int(n))}
 	}
 	request := messages.ImportPubKeys{Timestamp: 7, Entries: []messages.PubKeyItem{item(1, 4), item(2, 2), item(3, 9)}}
 	done, err := keys.Import(request, 50)

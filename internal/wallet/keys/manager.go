@@ -20,9 +20,9 @@ type descriptorManager struct {
 	// it does.
 	wanted int32
 
-	// settled is set from when it was active as an import ended: see
-	// [Set.SettleActive].
-	settled bool
+	// wasActive is set from when it was active as an import ended: see
+	// [Set.NoteActive].
+	wasActive bool
 
 	// deferred is set while the key pool of a new wallet is filled up later.
 	deferred bool

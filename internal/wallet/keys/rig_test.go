@@ -67,6 +67,6 @@ func setUp(tb testing.TB, private bool) *rig {
 		}
 	}
 	r.set.ChooseDefaultTypes()
-	r.set.SettleActive()
+	r.set.NoteActive()
 	return r
 }

@@ -20,8 +20,8 @@ type owner struct {
 	index   int32
 }
 
-// own makes a script the wallet's.
-func (s *Set) own(pkScript []byte, by owner) *script {
+// addScript makes a script the wallet's.
+func (s *Set) addScript(pkScript []byte, by owner) *script {
 	found := s.scripts[string(pkScript)]
 	if found == nil {
 		found = &script{bytes: slices.Clone(pkScript)}
@@ -52,12 +52,12 @@ func (s *Set) IsMine(pkScript []byte) bool { return s.scripts[string(pkScript)] 
 
 // Solve tells how to spend an own script; nil for others.
 func (s *Set) Solve(pkScript []byte) *descriptor.Solution {
-	own := s.scripts[string(pkScript)]
-	if own == nil {
+	ours := s.scripts[string(pkScript)]
+	if ours == nil {
 		return nil
 	}
-	by := own.owners[0]
-	solution, err := by.manager.desc.Solve(uint32(by.index), own.bytes)
+	by := ours.owners[0]
+	solution, err := by.manager.desc.Solve(uint32(by.index), ours.bytes)
 	if err != nil {
 		return nil
 	}
@@ -67,12 +67,12 @@ func (s *Set) Solve(pkScript []byte) *descriptor.Solution {
 // Parents returns the texts of the descriptors that have a script, as far as they
 // are shown.
 func (s *Set) Parents(pkScript []byte) []string {
-	own := s.scripts[string(pkScript)]
-	if own == nil {
+	ours := s.scripts[string(pkScript)]
+	if ours == nil {
 		return []string{}
 	}
-	texts := make([]string, 0, len(own.owners))
-	for _, by := range own.owners {
+	texts := make([]string, 0, len(ours.owners))
+	for _, by := range ours.owners {
 		if text, ok := s.shown(by.manager); ok {
 			texts = append(texts, text)
 		}
@@ -81,7 +81,7 @@ func (s *Set) Parents(pkScript []byte) []string {
 }
 
 // noType comes after all types of addresses.
-var noType = merkleRoot + 1
+const noType = walletfile.MerkleRoot + 1
 
 // OutputType returns the type of address of an own script: that by which coins are
 // listed.
@@ -90,8 +90,8 @@ func (s *Set) OutputType(pkScript []byte) walletfile.OutputType {
 	case book.PubKeyHash:
 		return walletfile.Legacy
 	case book.ScriptHash:
-		if own := s.scripts[string(pkScript)]; own != nil {
-			if slot, ok := own.owners[0].manager.slot(false); ok {
+		if ours := s.scripts[string(pkScript)]; ours != nil {
+			if slot, ok := ours.owners[0].manager.slot(false); ok {
 				return slot.Type
 			}
 		}
@@ -101,7 +101,7 @@ func (s *Set) OutputType(pkScript []byte) walletfile.OutputType {
 	case book.Taproot:
 		return walletfile.Bech32m
 	case book.MerkleRoot:
-		return merkleRoot
+		return walletfile.MerkleRoot
 	}
 	return noType
 }
@@ -110,13 +110,13 @@ func (s *Set) OutputType(pkScript []byte) walletfile.OutputType {
 // keys of a wallet that is unlocked, and the index of the script. It is false
 // for other scripts.
 func (s *Set) SigningDescriptor(pkScript []byte) (d *descriptor.Descriptor, index uint32, ok bool) {
-	own := s.scripts[string(pkScript)]
-	if own == nil {
+	ours := s.scripts[string(pkScript)]
+	if ours == nil {
 		return nil, 0, false
 	}
-	d, err := s.withPrivateKeys(own.owners[0].manager)
+	d, err := s.withPrivateKeys(ours.owners[0].manager)
 	if err != nil {
 		return nil, 0, false
 	}
-	return d, uint32(own.owners[0].index), true
+	return d, uint32(ours.owners[0].index), true
 }

@@ -35,7 +35,7 @@ type Set struct {
 	defaultType, changeType walletfile.OutputType
 
 	birth    int64 // of the oldest descriptor
-	reported int64 // the same as clients are told: see SettleActive
+	reported int64 // the same as clients are told: see NoteActive
 }
 
 // NewSet returns a set of no descriptors. The listener is told of each script that
@@ -67,14 +67,14 @@ func (s *Set) birthAt(t int64) {
 	s.reported = min(s.reported, t)
 }
 
-// SettleActive notes which descriptors are active when the wallet is ready, and
+// NoteActive notes which descriptors are active when the wallet is ready, and
 // again after each import. When one of those is imported again with an earlier
 // time, the birth time that clients are told moves at once. That of others moves
 // when the wallet is loaded again, as in Core. What the wallet itself goes by
 // moves always.
-func (s *Set) SettleActive() {
+func (s *Set) NoteActive() {
 	for _, m := range s.activeManagers() {
-		m.settled = true
+		m.wasActive = true
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *Set) deactivate(m *descriptorManager, slot walletfile.Slot) {
 func (s *Set) activeManagers() []*descriptorManager {
 	var found []*descriptorManager
 	for _, internal := range []bool{false, true} {
-		for kind := walletfile.Legacy; kind <= merkleRoot; kind++ {
+		for kind := walletfile.Legacy; kind <= walletfile.MerkleRoot; kind++ {
 			m := s.active[walletfile.Slot{Type: kind, Internal: internal}]
 			if m != nil && !slices.Contains(found, m) {
 				found = append(found, m)

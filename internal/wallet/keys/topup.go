@@ -88,9 +88,9 @@ func (p *Pool) derive(m *descriptorManager, first, last int32) error {
 	if int64(last)-int64(first) >= maxIndices {
 		return errRange
 	}
-	own := func(index uint32, scripts [][]byte) error {
+	add := func(index uint32, scripts [][]byte) error {
 		for i, pkScript := range scripts {
-			derived := p.set.own(pkScript, owner{manager: m, index: int32(index)})
+			derived := p.set.addScript(pkScript, owner{manager: m, index: int32(index)})
 			if i == 0 {
 				m.scripts[int32(index)] = derived
 			}
@@ -99,7 +99,7 @@ func (p *Pool) derive(m *descriptorManager, first, last int32) error {
 	}
 	for begin := int64(first); begin <= int64(last); begin += descriptor.MaxRange {
 		end := min(begin+descriptor.MaxRange-1, int64(last))
-		if err := p.eachScript(m, int32(begin), int32(end), own); err != nil {
+		if err := p.eachScript(m, int32(begin), int32(end), add); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func (rs *Reports) addPool(b *messages.Balances, minConf int32, withUsed bool) {
 	for t := range rs.ledger.states.pool {
 		var sum btcutil.Amount
 		for _, out := range t.outs {
-			if rs.ledger.balances.coins[out] && (withUsed || !rs.labels.Used(out.to.to)) {
+			if rs.ledger.balances.coins[out] && (withUsed || !rs.labels.Used(out.to.dest)) {
 				sum += out.amount
 			}
 		}

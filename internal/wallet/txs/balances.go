@@ -43,7 +43,7 @@ func (l *Ledger) refresh(out *output) {
 	var to place
 	if t := out.tx; unspent && t.state.kind == confirmed {
 		to = place{counted: true, height: t.state.block.Height}
-		to.group = group{coinbase: t.coinbase(), used: l.cfg.Book.Used(out.to.to)}
+		to.group = group{coinbase: t.coinbase(), used: l.cfg.Book.Used(out.to.dest)}
 	}
 	if to != out.place {
 		l.balances.add(out.place, -out.amount)

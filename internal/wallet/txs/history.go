@@ -67,14 +67,14 @@ func (rs *Reports) labelled(out *output, wanted *string) bool {
 	if wanted == nil {
 		return true
 	}
-	label := rs.labels.Label(out.to.to)
+	label := rs.labels.Label(out.to.dest)
 	return label != nil && *label == *wanted || label == nil && *wanted == ""
 }
 
 func (rs *Reports) outputEntry(out *output, shown messages.WalletTx) messages.TxEntry {
 	e := messages.TxEntry{Tx: shown, Vout: out.index, Abandoned: shown.Abandoned}
 	e.Address, _ = descriptor.AddressOf(out.to.pkScript, rs.net)
-	if label := rs.labels.Label(out.to.to); label != nil && out.to.to != "" {
+	if label := rs.labels.Label(out.to.dest); label != nil && out.to.dest != "" {
 		e.Label, e.HasLabel = *label, true
 	}
 	return e

@@ -8,7 +8,7 @@ import (
 // payee is an output script that a transaction of the wallet pays to.
 type payee struct {
 	pkScript []byte
-	to       book.Destination
+	dest     book.Destination
 	mine     bool // it is the wallet's
 	outs     []*output
 }
@@ -29,7 +29,7 @@ func newPayees(cfg Config) payees {
 func (x *payees) of(pkScript []byte) *payee {
 	p := x.byScript[string(pkScript)]
 	if p == nil {
-		p = &payee{pkScript: pkScript, to: book.DestinationOf(x.net, pkScript), mine: x.owner.IsMine(pkScript)}
+		p = &payee{pkScript: pkScript, dest: book.DestinationOf(x.net, pkScript), mine: x.owner.IsMine(pkScript)}
 		x.byScript[string(pkScript)] = p
 	}
 	return p
@@ -38,7 +38,7 @@ func (x *payees) of(pkScript []byte) *payee {
 // notePaid tells the address book of an own script that was paid to.
 func (x *payees) notePaid(p *payee) {
 	if p.mine && len(p.outs) > 0 {
-		x.book.MarkPaid(p.to)
+		x.book.MarkPaid(p.dest)
 	}
 }
 

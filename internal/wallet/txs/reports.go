@@ -44,4 +44,4 @@ func NewReports(l *Ledger, labels Labels, descriptors Descriptors) *Reports {
 
 // change reports whether a script is taken for change: it is the wallet's, and
 // nobody has given it a label.
-func (rs *Reports) change(p *payee) bool { return p.mine && rs.labels.Label(p.to) == nil }
+func (rs *Reports) change(p *payee) bool { return p.mine && rs.labels.Label(p.dest) == nil }

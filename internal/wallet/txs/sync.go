@@ -96,7 +96,7 @@ func (l *Ledger) insertTx(transaction *wire.MsgTx, id chainhash.Hash, s sync) *t
 func (l *Ledger) markSpentFrom(transaction *wire.MsgTx) {
 	for _, in := range transaction.TxIn {
 		out := l.ownOutput(in.PreviousOutPoint)
-		if out != nil && out.to.to != "" {
+		if out != nil && out.to.dest != "" {
 			l.markUsed(out.to)
 		}
 	}

@@ -91,10 +91,10 @@ func (rs *Reports) unspent(out *output, trust *trust) messages.Unspent {
 		Spendable:     true,
 		ParentDescs:   rs.descriptors.Parents(out.to.pkScript),
 		HasReused:     avoids,
-		Reused:        avoids && rs.labels.Used(out.to.to),
+		Reused:        avoids && rs.labels.Used(out.to.dest),
 		Safe:          rs.safe(out.tx, trust),
 	}
-	if label := rs.labels.Label(out.to.to); label != nil && out.to.to != "" {
+	if label := rs.labels.Label(out.to.dest); label != nil && out.to.dest != "" {
 		u.Label, u.HasLabel = *label, true
 	}
 	if s := rs.descriptors.Solve(out.to.pkScript); s != nil {
@@ -102,7 +102,7 @@ func (rs *Reports) unspent(out *output, trust *trust) messages.Unspent {
 		if s.Solvable {
 			u.Desc = s.Text
 		}
-		switch out.to.to.Kind() {
+		switch out.to.dest.Kind() {
 		case book.ScriptHash:
 			u.RedeemScript, u.WitnessScript = s.Redeem, s.Witness
 		case book.WitnessScriptHash:

@@ -44,7 +44,7 @@ func verifyBalances(l *Ledger) error {
 			}
 			want.coins[out] = true
 			if t.state.kind == confirmed {
-				g := group{coinbase: t.coinbase(), used: l.cfg.Book.Used(out.to.to)}
+				g := group{coinbase: t.coinbase(), used: l.cfg.Book.Used(out.to.dest)}
 				want.add(place{counted: true, height: t.state.block.Height, group: g}, out.amount)
 			}
 		}

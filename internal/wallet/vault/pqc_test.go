@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // pqcKeys are two keys of P2MR, which take milliseconds to make.
@@ -52,7 +53,9 @@ func TestSignatures(t *testing.T) {
 		v.AddPQC(chainhash.Hash{1}, &keys[0])
 		v.AddPQC(chainhash.Hash{2}, &keys[0])
 		v.AddPQC(chainhash.Hash{2}, &keys[1])
-		log.Take()
+		if changes := log.Take(); len(changes) != 3+countOf(encrypted) {
+			t.Errorf("encrypted %v: %d records of three keys", encrypted, len(changes))
+		}
 		v.AddPQC(chainhash.Hash{2}, &keys[1])
 		if changes := log.Take(); len(changes) > 0 {
 			t.Errorf("encrypted %v: a key that is there is written again", encrypted)
@@ -87,42 +90,80 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
+// countOf is how many master keys a wallet has.
+func countOf(encrypted bool) int {
+	if encrypted {
+		return 1
+	}
+	return 0
+}
+
 // Keys from a file that are not encrypted neither sign nor are encrypted before
-// they have been checked.
+// they have been checked. Wrong ones never are.
 func TestChecks(t *testing.T) {
 	keys := pqcKeys()
-	one, two := slhdsa.PublicKey(keys[0].Public), slhdsa.PublicKey(keys[1].Public)
 	wrong := bytes.Clone(keys[1].Secret)
 	wrong[0] ^= 1
-	v := vault.New(new(records.Log))
-	v.Load(&walletfile.Descriptor{PQCKeys: []walletfile.PQCKey{
-		{Public: keys[0].Public, Secret: walletfile.NewSecret(keys[0].Secret)},
-		{Public: keys[1].Public, Secret: walletfile.NewSecret(wrong)},
-	}})
-	check := func(pending, valid, failed int) {
-		t.Helper()
-		got := v.Validation()
-		if got.Pending != pending || got.Valid != valid || got.Failed != failed || got.Encrypted {
-			t.Errorf("got %+v, want %d pending, %d valid, %d failed", got, pending, valid, failed)
+	const (
+		pending = "Error: plaintext PQC wallet key validation is still in progress. "
+		failed  = "Error: plaintext PQC wallet key validation failed. "
+	)
+	for _, test := range []struct {
+		key   walletfile.PQCKey
+		right bool
+	}{
+		{walletfile.PQCKey{Public: keys[0].Public, Secret: walletfile.NewSecret(keys[0].Secret)}, true},
+		{walletfile.PQCKey{Public: keys[1].Public, Secret: walletfile.NewSecret(wrong)}, false},
+	} {
+		public := slhdsa.PublicKey(test.key.Public)
+		v := vault.New(new(records.Log))
+		v.Load(&walletfile.Descriptor{}) // without this key
+		d := walletfile.Descriptor{PQCKeys: []walletfile.PQCKey{test.key}}
+		d.ID = chainhash.Hash{1}
+		v.Load(&d)
+		if got := v.Validation(); got.Pending != 1 || got.Valid+got.Failed != 0 || got.Encrypted {
+			t.Errorf("right %v, before: %+v", test.right, got)
 		}
-		refused := pending+failed > 0
-		if (v.CheckSigning() != nil) != refused || (v.CheckEncrypting() != nil) != refused {
-			t.Errorf("signing: %v, encrypting: %v", v.CheckSigning(), v.CheckEncrypting())
+		checkRefused(t, v.CheckSigning(), pending+"Check getwalletinfo.pqc_key_validation before signing or sending.")
+		checkRefused(t, v.CheckEncrypting(), pending+"Try encryptwallet again after validation completes.")
+		if v.CanSign(public) || signs(v, public) {
+			t.Errorf("right %v: it signs before it was checked", test.right)
+		}
+		if got := len(v.UncheckedKeys(0)); got != 0 {
+			t.Errorf("%d keys to check, want none", got)
+		}
+		for _, u := range v.UncheckedKeys(5) {
+			v.Checked(u, u.Check())
+			v.Checked(u, !test.right) // it stays what it was found to be
+		}
+		signing, encrypting := "", ""
+		want := messages.PQCValidation{Valid: 1}
+		if !test.right {
+			signing = failed + "Wallet signing is disabled until the wallet is restored or repaired."
+			encrypting = failed + "Wallet encryption is disabled until the wallet is restored or repaired."
+			want = messages.PQCValidation{Failed: 1}
+		}
+		if got := v.Validation(); got != want {
+			t.Errorf("right %v, after: %+v", test.right, got)
+		}
+		checkRefused(t, v.CheckSigning(), signing)
+		checkRefused(t, v.CheckEncrypting(), encrypting)
+		if v.CanSign(public) != test.right || signs(v, public) != test.right || len(v.UncheckedKeys(5)) > 0 {
+			t.Errorf("right %v: it signs: %v", test.right, signs(v, public))
 		}
 	}
-	check(2, 0, 0)
-	if v.CanSign(one) || signs(v, one) {
-		t.Error("a key signs before it was checked")
+}
+
+// checkRefused checks the text of a refusal; none is wanted for no text.
+func checkRefused(t *testing.T, err error, want string) {
+	t.Helper()
+	var refused *messages.WalletError
+	got := ""
+	if errors.As(err, &refused) {
+		got = refused.Text
 	}
-	if got := len(v.UncheckedKeys(1)); got != 1 {
-		t.Errorf("%d keys to check, want 1", got)
-	}
-	for _, u := range v.UncheckedKeys(5) {
-		v.Checked(u, u.Check())
-	}
-	check(0, 1, 1)
-	if !v.CanSign(one) || !signs(v, one) || v.CanSign(two) || signs(v, two) || len(v.UncheckedKeys(5)) > 0 {
-		t.Error("the right key does not sign, or the wrong one does")
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
