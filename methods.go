@@ -2,17 +2,17 @@ package trawl
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
-
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/version"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chain"
 	"github.com/seed61375155/trawl/rpc/method/control"
@@ -25,12 +25,44 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// protocolVersion is the version of the P2P protocol, in all dialects.
-const protocolVersion = 70016
-
 // expansionMemory is how many bytes the scripts of descriptors may take that
 // methods keep for the next call, of some 300,000 keys.
 const expansionMemory = 32 << 20
+
+// A CallError is what a method says of its failure: Bitcoin Core's code and words. Every
+// error of [Node.Call] wraps one, but that of a context.
+type CallError = command.Error
+
+// A CallOption changes one [Node.Call].
+type CallOption func(*command.Caller)
+
+// ForWallet says which wallet a call is about, as the path /wallet/NAME of a URL does.
+func ForWallet(name string) CallOption {
+	return func(c *command.Caller) { c.WalletPath = &name }
+}
+
+// Call calls a JSON-RPC method in this process: the same methods, checks, results and errors
+// as over RPC, without a server, a login or a limit. params is what encoding/json makes an
+// array of, for arguments in their order, or an object, for named ones; nil: there are none.
+// The result is JSON as a client would get it. The call ends with ctx.
+//
+// An error wraps a [CallError], and what was behind it, for errors.Is. `stop` is refused:
+// a node is closed by [Node.Close].
+func (n *Node) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
+	table, err := n.table()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("trawl: parameters of %s: %w", method, err)
+	}
+	var caller command.Caller
+	for _, opt := range opts {
+		opt(&caller)
+	}
+	return table.Do(ctx, caller, method, text)
+}
 
 // A Host is what the methods about the program itself need to know of it.
 type Host struct {
@@ -59,7 +91,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		chain.Commands(n.chainMethods(expansions)),
 		mempool.Commands(mempool.Deps{
-			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: n.walletsWritten(),
+			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: wallet.Written(ref(walletsPart), n.walletDir),
 		}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now,
@@ -68,7 +100,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,
-			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: protocolVersion,
+			Version:  n.net.Software.Version, Subversion: subversion, ProtocolVersion: codec.ProtocolVersion,
 			Peers: ref(peersPart), Sync: ref(syncPart), Relay: ref(relayPart), AddConnection: n.net.MineOnDemand,
 			ServiceNames:   n.net.ServiceNames,
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
@@ -76,7 +108,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
-			Unspent: n.unspent,
+			Unspent: rawtx.Unspent(ref(mempoolPart)),
 			Txs:     txs,
 		}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
@@ -84,7 +116,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if n.cfg.Wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
 			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
-			Currency: n.net.Coin, Unspent: n.unspent,
+			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)),
 		}))
 	}
 	t, err := command.NewTable(lists...)
@@ -99,19 +131,6 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Code: command.ClientNotConnected, Message: "Shutting down",
 		}},
 	), nil
-}
-
-// walletsWritten returns what waits until the loaded wallets have written what they
-// know of the memory pool; nil without wallets. One that cannot write has logged it.
-func (n *Node) walletsWritten() func(ctx context.Context) {
-	if n.cfg.Wallets == nil {
-		return nil
-	}
-	return func(ctx context.Context) {
-		if len(n.walletDir.Names()) > 0 {
-			_, _ = ask.Control(ctx, n.set.Ref(walletsPart), messages.SyncWallets{})
-		}
-	}
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
@@ -138,16 +157,4 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 		d.Index = &chain.Index{Filters: filters, Indexer: ref(indexerPart), Scanner: ref(scannerPart)}
 	}
 	return d
-}
-
-// unspent returns an output of the active chain or of the pool, nil when it is
-// spent in the chain.
-func (n *Node) unspent(ctx context.Context, out *wire.OutPoint) (*wire.TxOut, error) {
-	coins, err := ask.Ask(
-		ctx, n.set.Ref(mempoolPart), messages.GetPoolCoins{Outs: []wire.OutPoint{*out}, View: messages.PoolOutputs},
-	)
-	if err != nil || coins[0] == nil {
-		return nil, err
-	}
-	return coins[0].Output, nil
 }

@@ -13,7 +13,8 @@ type Node struct {
 	// Name is what the node calls itself when it stops: "Bitcoin Core".
 	Name string
 
-	// Stop begins to shut the node down and returns at once.
+	// Stop begins to shut the node down and returns at once; nil: the method says that
+	// it cannot.
 	Stop func()
 
 	// Started is when the node was started.

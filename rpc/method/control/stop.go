@@ -28,6 +28,9 @@ func stop(n Node) command.Command {
 		Examples: []string{`[]`},
 		Control:  always,
 		Run: func(_ context.Context, a *command.Args) (any, error) {
+			if n.Stop == nil {
+				return nil, command.Errorf(command.MiscError, "The program that this node is a part of stops it")
+			}
 			n.Stop()
 			if a.Value(0).Kind() == jsontree.Number {
 				ms, err := a.Int32(0)

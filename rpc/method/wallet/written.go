@@ -1,0 +1,21 @@
+package wallet
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Written returns what waits until the loaded wallets have written what they know of the
+// memory pool; nil without wallets. One that cannot write has logged it.
+func Written(wallets *ask.Ref, loaded *ask.Directory) func(context.Context) {
+	if wallets.IsAbsent() {
+		return nil
+	}
+	return func(ctx context.Context) {
+		if len(loaded.Names()) > 0 {
+			_, _ = ask.Control(ctx, wallets, messages.SyncWallets{})
+		}
+	}
+}
