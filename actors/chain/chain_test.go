@@ -247,7 +247,8 @@ func TestPlainRequests(t *testing.T) {
 		}
 		return got
 	}
-	if got, ok := plain(messages.Generate{Script: trueScript, Count: 2, Tries: many}).([]chainhash.Hash); !ok || len(got) != 2 {
+	if got, ok := plain(messages.Generate{Script: trueScript, Count: 2, Tries: many}).([]chainhash.Hash); !ok ||
+		len(got) != 2 {
 		t.Errorf("Generate: %v", got)
 	}
 	if got, ok := plain(messages.GetTip{}).(messages.Tip); !ok || got.Height != 2 {

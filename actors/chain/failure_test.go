@@ -150,7 +150,9 @@ func TestStop(t *testing.T) {
 				answers := make(chan error, callers)
 				for range callers {
 					go func() {
-						answers <- request(messages.Generate{Script: trueScript, Count: 1, Tries: many})(t.Context(), f.Ref)
+						answers <- request(messages.Generate{Script: trueScript, Count: 1, Tries: many})(
+							t.Context(), f.Ref,
+						)
 					}()
 				}
 				synctest.Wait()

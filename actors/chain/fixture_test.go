@@ -43,7 +43,9 @@ func (e *hooked) Accept(raw []byte) error {
 	return e.Engine.Accept(raw)
 }
 
-func (e *hooked) Mine(ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64) ([]byte, error) {
+func (e *hooked) Mine(
+	ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64,
+) ([]byte, error) {
 	if err := e.hook("Mine"); err != nil {
 		return nil, err
 	}
@@ -111,9 +113,14 @@ func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ..
 	return spawnChanged(tb, dir, hook, func(*chain.Config) {}, files...)
 }
 
-func spawnChanged(tb testing.TB, dir string, hook func(method string) error, change func(*chain.Config), files ...string) *fixture {
+func spawnChanged(
+	tb testing.TB, dir string, hook func(method string) error, change func(*chain.Config), files ...string,
+) *fixture {
 	tb.Helper()
-	f := &fixture{sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]), dir: dir, hook: hook}
+	f := &fixture{
+		sys: actortest.New(tb), current: new(chainview.Current), tip: new(ask.Topic[messages.TipChanged]), dir: dir,
+		hook: hook,
+	}
 	net := enginetest.Regtest(tb)
 	cfg := chain.Config{
 		Open:    f.open,

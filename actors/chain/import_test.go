@@ -65,7 +65,9 @@ func TestImport(t *testing.T) {
 		}, 59},
 		{"a bad key", func(dir string) []string {
 			write(t, filepath.Join(dir, "xor.dat"), []byte("short"))
-			return []string{write(t, filepath.Join(dir, "blk00000.dat"), records(t, 0, blocks...)), blockFile(t, 0, blocks[:10]...)}
+			return []string{
+				write(t, filepath.Join(dir, "blk00000.dat"), records(t, 0, blocks...)), blockFile(t, 0, blocks[:10]...),
+			}
 		}, 9},
 		{"a missing file", func(dir string) []string {
 			return []string{filepath.Join(dir, "nothing.dat"), blockFile(t, 0, blocks...)}
@@ -75,7 +77,9 @@ func TestImport(t *testing.T) {
 			return []string{write(t, filepath.Join(dir, "empty.dat"), nil), blockFile(t, 0, blocks...)}
 		}, 59},
 		{"garbage", func(dir string) []string {
-			content := slices.Concat(garbage, records(t, 0, blocks[:25]...), garbage, records(t, 0, blocks[25:]...), garbage)
+			content := slices.Concat(
+				garbage, records(t, 0, blocks[:25]...), garbage, records(t, 0, blocks[25:]...), garbage,
+			)
 			return []string{write(t, filepath.Join(dir, "blk00000.dat"), content)}
 		}, 59},
 		{"truncated", func(dir string) []string {
@@ -135,7 +139,11 @@ func TestRequestsWhileImporting(t *testing.T) {
 			<-turn
 			switch n {
 			case len(blocks) / 2:
-				go func() { mined <- request(messages.GenerateBlock{Script: trueScript, Tries: many})(t.Context(), f.Ref) }()
+				go func() {
+					mined <- request(messages.GenerateBlock{Script: trueScript, Tries: many})(
+						t.Context(), f.Ref,
+					)
+				}()
 			case len(blocks)/2 + 5:
 				if err := <-mined; err != nil {
 					t.Error(err)
@@ -143,14 +151,16 @@ func TestRequestsWhileImporting(t *testing.T) {
 			}
 			synctest.Wait()
 			status := do(t, f, messages.GetImportStatus{})
-			if !status.Running || status.File == "" || status.Read < last.Read || status.Read > status.Total || status.Blocks > int64(n) {
+			if !status.Running || status.File == "" || status.Read < last.Read || status.Read > status.Total ||
+				status.Blocks > int64(n) {
 				t.Fatalf("before block %d: %+v", n, status)
 			}
 			last = status
 			goOn <- struct{}{}
 		}
 		do(t, f, messages.WaitImported{})
-		if status := do(t, f, messages.GetImportStatus{}); status.Running || status.Blocks != int64(len(blocks)-1) || status.Read != status.Total {
+		if status := do(t, f, messages.GetImportStatus{}); status.Running || status.Blocks != int64(len(blocks)-1) ||
+			status.Read != status.Total {
 			t.Errorf("in the end: %+v", status)
 		}
 	})

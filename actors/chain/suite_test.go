@@ -26,7 +26,8 @@ func TestSuite(t *testing.T) {
 			},
 			Check: func() {
 				before := do(t, f, messages.WaitOpen{})
-				if tip := f.generate(t, 1); tip.Height != before.Height+1 || f.current.Open().Active().Tip().Hash != tip.Hash {
+				if tip := f.generate(t, 1); tip.Height != before.Height+1 ||
+					f.current.Open().Active().Tip().Hash != tip.Hash {
 					t.Errorf("at %v, from %v", tip, before)
 				}
 				if errs := f.failures(); len(errs) != 0 {

@@ -114,6 +114,20 @@ func (r *Rules) checkValues(tx *wire.MsgTx) *Violation {
 	return nil
 }
 
+// CheckOutputs checks whether the outputs of a transaction may be in the block at
+// height.
+func (r *Rules) CheckOutputs(tx *wire.MsgTx, height int32) *Violation {
+	if r.MayPayTo == nil {
+		return nil
+	}
+	for _, out := range tx.TxOut {
+		if !r.MayPayTo(out.PkScript, height) {
+			return violates("bad-txns-output-not-p2mr")
+		}
+	}
+	return nil
+}
+
 // fewInputs is how many inputs are compared one by one, which takes no memory.
 const fewInputs = 16
 
@@ -142,7 +156,9 @@ func (r *Rules) CheckSpend(tx *wire.MsgTx, coins []Coin, height int32) (fee int6
 	for i := range coins {
 		c := &coins[i]
 		if depth := height - c.Height; c.Coinbase && depth < r.Maturity {
-			return 0, &Violation{"bad-txns-premature-spend-of-coinbase", fmt.Sprintf("tried to spend coinbase at depth %d", depth)}
+			return 0, &Violation{
+				"bad-txns-premature-spend-of-coinbase", fmt.Sprintf("tried to spend coinbase at depth %d", depth),
+			}
 		}
 		in += c.Value
 		if !r.inRange(c.Value) || !r.inRange(in) {
@@ -151,7 +167,9 @@ func (r *Rules) CheckSpend(tx *wire.MsgTx, coins []Coin, height int32) (fee int6
 	}
 	out := Paid(tx)
 	if in < out {
-		return 0, &Violation{"bad-txns-in-belowout", fmt.Sprintf("value in (%s) < value out (%s)", money(in), money(out))}
+		return 0, &Violation{
+			"bad-txns-in-belowout", fmt.Sprintf("value in (%s) < value out (%s)", money(in), money(out)),
+		}
 	}
 	return in - out, nil
 }

@@ -245,8 +245,12 @@ func TestMerkleRoot(t *testing.T) {
 		{"one", []chainhash.Hash{h(1)}, []chainhash.Hash{h(1)}, false},
 		{"three", []chainhash.Hash{h(1), h(2), h(3)}, []chainhash.Hash{h(1), h(2), h(3)}, false},
 		{"the last again", []chainhash.Hash{h(1), h(2), h(3), h(3)}, []chainhash.Hash{h(1), h(2), h(3)}, true},
-		{"the last two again", []chainhash.Hash{h(1), h(2), h(3), h(4), h(5), h(6), h(5), h(6)}, []chainhash.Hash{h(1), h(2), h(3), h(4), h(5), h(6)}, true},
-		{"twice, not beside each other", []chainhash.Hash{h(1), h(2), h(2), h(3)}, []chainhash.Hash{h(1), h(2), h(2), h(3)}, false},
+		{"the last two again", []chainhash.Hash{
+			h(1), h(2), h(3), h(4), h(5), h(6), h(5), h(6),
+		}, []chainhash.Hash{h(1), h(2), h(3), h(4), h(5), h(6)}, true},
+		{"twice, not beside each other", []chainhash.Hash{
+			h(1), h(2), h(2), h(3),
+		}, []chainhash.Hash{h(1), h(2), h(2), h(3)}, false},
 	} {
 		root, repeated := MerkleRoot(test.list)
 		same, _ := MerkleRoot(test.same)
@@ -285,7 +289,8 @@ func FuzzReadTxs(f *testing.F) {
 		}
 		stripped := 0
 		for i, tx := range got.List {
-			if tx.TxHash() != got.IDs[i] && len(tx.TxIn) > 0 || tx.WitnessHash() != got.WitnessIDs[i] && len(tx.TxIn) > 0 {
+			if tx.TxHash() != got.IDs[i] && len(tx.TxIn) > 0 || tx.WitnessHash() != got.WitnessIDs[i] &&
+				len(tx.TxIn) > 0 {
 				t.Fatalf("transaction %d has another id", i)
 			}
 			stripped += tx.SerializeSizeStripped()

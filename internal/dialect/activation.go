@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/btcsuite/btcd/chaincfg"
+import (
+	"github.com/btcsuite/btcd/chaincfg"
+
+	"github.com/seed61375155/trawl/internal/consensus/script"
+)
 
 // activations are the names of -testactivationheight, with that of the buried
 // deployment where there is one.
@@ -88,4 +92,29 @@ func (n *Network) buriedAt(name string) int32 {
 		}
 	}
 	return 0
+}
+
+// OldVersion reports whether a block at a height has a version of before a rule that
+// holds for it.
+func (n *Network) OldVersion(version, height int32) bool {
+	return version < 2 && n.Active("bip34", height) || version < 3 && n.Active("bip66", height) ||
+		version < 4 && n.Active("bip65", height)
+}
+
+// ScriptFlags are the rules of scripts that hold from a height on.
+func (n *Network) ScriptFlags(height int32) (flags script.Flags) {
+	for _, rule := range [...]struct {
+		name string
+		flag script.Flags
+	}{
+		{"bip66", script.DERSig},
+		{"bip65", script.CheckLockTimeVerify},
+		{"csv", script.CheckSequenceVerify},
+		{"segwit", script.NullDummy},
+	} {
+		if n.Active(rule.name, height) {
+			flags |= rule.flag
+		}
+	}
+	return flags
 }

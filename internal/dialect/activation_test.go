@@ -28,7 +28,9 @@ func TestActivation(t *testing.T) {
 			}
 		}
 	}
-	p := named(t, "", dialect.Choices{Activation: map[string]int32{"csv": 0, "segwit": 9, "bip34": 2, "dersig": 3, "cltv": 4}}).Params
+	p := named(
+		t, "", dialect.Choices{Activation: map[string]int32{"csv": 0, "segwit": 9, "bip34": 2, "dersig": 3, "cltv": 4}},
+	).Params
 	if p.BIP0034Height != 2 || p.BIP0066Height != 3 || p.BIP0065Height != 4 ||
 		p.Deployments[chaincfg.DeploymentCSV].AlwaysActiveHeight != 1 ||
 		p.Deployments[chaincfg.DeploymentSegwit].AlwaysActiveHeight != 9 ||
@@ -107,7 +109,8 @@ func TestReadBlockOfAnySize(t *testing.T) {
 	size := raw.Len()
 	raw.WriteString("more")
 	got, end, err := n.ReadBlock(raw.Bytes())
-	if err != nil || end != size || len(got.Transactions[0].TxIn[0].Witness[0]) != 5_000_000 || got.BlockHash() != block.BlockHash() {
+	if err != nil || end != size || len(got.Transactions[0].TxIn[0].Witness[0]) != 5_000_000 ||
+		got.BlockHash() != block.BlockHash() {
 		t.Errorf("%d of %d bytes: %v", end, size, err)
 	}
 }

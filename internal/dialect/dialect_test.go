@@ -29,7 +29,8 @@ func TestBitcoinIsUntouched(t *testing.T) {
 		}
 		if n.P2MR != nil ||
 			n.Engine != dialect.EngineBitcoin || n.Rules.MayPayTo != nil ||
-			n.Coin != "Bitcoin" || n.Rules.WitnessScale != 4 || n.Standard.Native != nil || n.Scheduled != nil || n.RollVersion != nil ||
+			n.Coin != "Bitcoin" || n.Rules.WitnessScale != 4 || n.Standard.Native != nil || n.Scheduled != nil ||
+			n.RollVersion != nil ||
 			n.Rules.MaxMoney != btcutil.MaxSatoshi || n.Rules.MaxWeight != 4_000_000 || n.Rules.Maturity != 100 ||
 			n.Software.Agent != "Satoshi:30.2.0" || n.Software.Version != 300200 ||
 			n.Software.ConfigFile != "bitcoin.conf" {
@@ -39,7 +40,9 @@ func TestBitcoinIsUntouched(t *testing.T) {
 			t.Errorf("%s: a header is not 80 bytes", chain)
 		}
 		step := n.Params.SubsidyReductionInterval
-		for height, subsidy := range map[int32]btcutil.Amount{0: 50e8, step - 1: 50e8, step: 25e8, 33 * step: 0, 64 * step: 0} {
+		for height, subsidy := range map[int32]btcutil.Amount{
+			0: 50e8, step - 1: 50e8, step: 25e8, 33 * step: 0, 64 * step: 0,
+		} {
 			if got := n.Subsidy(height); got != subsidy {
 				t.Errorf("%s: subsidy of %d is %v, want %v", chain, height, got, subsidy)
 			}
@@ -81,7 +84,8 @@ func TestQbitNetworks(t *testing.T) {
 		if got := hex.EncodeToString(n.Magic[:]); got != test.magic {
 			t.Errorf("%s: magic %s", test.chain, got)
 		}
-		if n.Params.GenesisHash.String() != test.genesis || n.Params.GenesisBlock.Header.MerkleRoot.String() != test.root {
+		if n.Params.GenesisHash.String() != test.genesis ||
+			n.Params.GenesisBlock.Header.MerkleRoot.String() != test.root {
 			t.Errorf("%s: genesis block %v", test.chain, n.Params.GenesisHash)
 		}
 		if got := n.Params.GenesisBlock.Transactions[0].TxHash().String(); got != test.root {
@@ -144,7 +148,8 @@ func TestChoices(t *testing.T) {
 		{"qbit", "main", dialect.Choices{SignetChallenge: []byte{1}}, nil},
 		{"qbit", "regtest", dialect.Choices{Activation: map[string]int32{"moon": 1}}, nil},
 	} {
-		if _, err := dialect.Named(test.dialect, test.chain, test.choices); err == nil || test.want != nil && !errors.Is(err, test.want) {
+		if _, err := dialect.Named(test.dialect, test.chain, test.choices); err == nil || test.want != nil &&
+			!errors.Is(err, test.want) {
 			t.Errorf("%+v: got %v", test, err)
 		}
 	}

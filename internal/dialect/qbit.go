@@ -85,7 +85,9 @@ func qbitTestnet4(Choices) *Network {
 			"coherence-testnet4.qbit.org", "triplet-testnet4.qbit.org"),
 		Deployments: qbitDeployments(0, NeverActive, 20160, 15120),
 		P2MR: &P2MR{
-			Params:   pow.Params{ChainID: qbitTestChainID, Anchors: pow.Anchors{Permissionless: 0x1a7f1ab5, AuxPoW: 0x1a7f1ab5}, Difficulty: pow.ASERT},
+			Params: pow.Params{ChainID: qbitTestChainID, Anchors: pow.Anchors{
+				Permissionless: 0x1a7f1ab5, AuxPoW: 0x1a7f1ab5,
+			}, Difficulty: pow.ASERT},
 			WeightV2: 60_000, FutureTimeV2: 60_000, DisplayOrder: 20_500,
 		},
 	})

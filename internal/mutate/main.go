@@ -35,7 +35,7 @@ var deciding = []string{
 	"./filters", "./internal/match", "./actors/scanner", "./internal/ask", "./internal/follow", "./internal/slot",
 	"./store/chaindb", "./store/internal/ledger", "./store/segment", "./store/walletdb",
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
-	"./internal/engine/bitcoin", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
+	"./internal/engine/chainstate", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
 	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
 	"./internal/wallet/txs", "./rpc",
 }

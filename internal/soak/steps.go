@@ -18,7 +18,7 @@ var steps = []step{
 		name: "models",
 		what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
 		packages: []string{
-			"./internal/engine/bitcoin", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
+			"./internal/engine/chainstate", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},

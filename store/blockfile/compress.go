@@ -87,7 +87,8 @@ func appendScript(dst, script []byte) []byte {
 }
 
 func isPubKeyHash(s []byte) bool {
-	return len(s) == 25 && s[0] == opDup && s[1] == opHash160 && s[2] == 20 && s[23] == opEqualVerify && s[24] == opCheckSig
+	return len(s) == 25 && s[0] == opDup && s[1] == opHash160 && s[2] == 20 && s[23] == opEqualVerify &&
+		s[24] == opCheckSig
 }
 
 func isScriptHash(s []byte) bool {

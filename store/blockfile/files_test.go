@@ -37,7 +37,9 @@ func TestInitKey(t *testing.T) {
 		{"fresh, off", nil, false, func(k Key) bool { return k == Key{} }, nil},
 		{"plain files", map[string][]byte{"blk00000.dat": nil}, true, func(k Key) bool { return k == Key{} }, nil},
 		{"stored", map[string][]byte{"xor.dat": stored}, true, func(k Key) bool { return k == Key(stored) }, nil},
-		{"stored zeros", map[string][]byte{"xor.dat": make([]byte, 8)}, true, func(k Key) bool { return k == Key{} }, nil},
+		{"stored zeros", map[string][]byte{
+			"xor.dat": make([]byte, 8),
+		}, true, func(k Key) bool { return k == Key{} }, nil},
 		{"stored, off", map[string][]byte{"xor.dat": stored}, false, nil, ErrKeyStored},
 		{"cut", map[string][]byte{"xor.dat": stored[:7]}, true, nil, ErrCorrupt},
 	} {

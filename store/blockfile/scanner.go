@@ -138,7 +138,9 @@ func ScanDir(disk vfs.FS, dir string, magic [4]byte, maxBlock int) iter.Seq2[Rec
 
 // scanFile yields the blocks of one file; more is false when the receiver has
 // had enough.
-func scanFile(disk vfs.FS, path string, number int, magic [4]byte, maxBlock int, yield func(Record, error) bool) (more bool, err error) {
+func scanFile(
+	disk vfs.FS, path string, number int, magic [4]byte, maxBlock int, yield func(Record, error) bool,
+) (more bool, err error) {
 	key, err := LoadKey(disk, filepath.Dir(path))
 	if err != nil {
 		return false, err

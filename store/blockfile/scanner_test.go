@@ -85,7 +85,9 @@ func TestScanner(t *testing.T) {
 		{"empty", nil, nil},
 		{"two blocks", whole, both},
 		{"padding", append(bytes.Clone(whole), make([]byte, 3*scanWindow)...), both},
-		{"padding between", append(appendRecord(nil, len(a), a), appendRecord(make([]byte, scanWindow), len(b), b)...), both},
+		{"padding between", append(
+			appendRecord(nil, len(a), a), appendRecord(make([]byte, scanWindow), len(b), b)...,
+		), both},
 		{"garbage in front", append([]byte{0xfa, 0xbf, 0xfa}, whole...), both},
 		{"magic twice", append(testMagic[:], whole...), both},
 		{"length too small", append(appendRecord(nil, 79, a), whole...), both},

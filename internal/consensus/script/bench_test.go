@@ -47,7 +47,9 @@ func benchSpend(tb testing.TB, kind string, inputs int) (*wire.MsgTx, []*wire.Tx
 		case "p2pkh":
 			in.SignatureScript, err = txscript.SignatureScript(tx, i, pkScript, txscript.SigHashAll, private, true)
 		case "p2wpkh":
-			in.Witness, err = txscript.WitnessSignature(tx, hashes, i, value, pkScript, txscript.SigHashAll, private, true)
+			in.Witness, err = txscript.WitnessSignature(
+				tx, hashes, i, value, pkScript, txscript.SigHashAll, private, true,
+			)
 		case "p2tr":
 			in.Witness, err = txscript.TaprootWitnessSignature(
 				tx, hashes, i, value, pkScript, txscript.SigHashDefault, private)
@@ -80,7 +82,9 @@ func BenchmarkVerify(b *testing.B) {
 				for b.Loop() {
 					hashes := txscript.NewTxSigHashes(tx, known)
 					for i, out := range spent {
-						e, err := txscript.NewEngine(out.PkScript, tx, i, txscript.StandardVerifyFlags, nil, hashes, out.Value, known)
+						e, err := txscript.NewEngine(
+							out.PkScript, tx, i, txscript.StandardVerifyFlags, nil, hashes, out.Value, known,
+						)
 						if err != nil {
 							b.Fatal(err)
 						}

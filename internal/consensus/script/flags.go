@@ -24,11 +24,12 @@ const (
 	MinimalIf                                            // conditions in witness scripts of version 0 are empty or 1
 	NullFail                                             // signatures that fail are empty
 	WitnessPubKeyType                                    // keys in witness scripts of version 0 are compressed
-	ConstScriptCode                                      // no OP_CODESEPARATOR, and nothing to delete, in legacy scripts
-	Taproot                                              // BIP341 and BIP342
-	DiscourageUpgradableTaprootVersion                   // leaf versions without a meaning fail
-	DiscourageOpSuccess                                  // OP_SUCCESSx fails
-	DiscourageUpgradablePubKeyType                       // types of keys without a meaning fail in tapscripts
+	// no OP_CODESEPARATOR, and nothing to delete, in legacy scripts
+	ConstScriptCode
+	Taproot                            // BIP341 and BIP342
+	DiscourageUpgradableTaprootVersion // leaf versions without a meaning fail
+	DiscourageOpSuccess                // OP_SUCCESSx fails
+	DiscourageUpgradablePubKeyType     // types of keys without a meaning fail in tapscripts
 )
 
 // ReservedNOP4 makes OP_NOP4 fail outside of tapscripts. Chains that pay to P2MR

@@ -56,34 +56,64 @@ func TestRules(t *testing.T) {
 		witness             wire.TxWitness
 		consensus, standard Error
 	}{
-		{"nested key hash without a witness", p2sh(keyHash), appendPush(nil, keyHash), nil, ErrWitnessProgramMismatch, ErrWitnessProgramMismatch},
-		{"nested script hash without a witness", p2sh(p2wsh(anyone)), appendPush(nil, p2wsh(anyone)), nil, ErrWitnessProgramWitnessEmpty, ErrWitnessProgramWitnessEmpty},
+		{"nested key hash without a witness", p2sh(keyHash), appendPush(
+			nil, keyHash,
+		), nil, ErrWitnessProgramMismatch, ErrWitnessProgramMismatch},
+		{"nested script hash without a witness", p2sh(p2wsh(anyone)), appendPush(
+			nil, p2wsh(anyone),
+		), nil, ErrWitnessProgramWitnessEmpty, ErrWitnessProgramWitnessEmpty},
 		{"nested script hash", p2sh(p2wsh(anyone)), appendPush(nil, p2wsh(anyone)), wire.TxWitness{anyone}, none, none},
-		{"nested taproot", p2sh(outputKey), appendPush(nil, outputKey), nil, none, ErrDiscourageUpgradableWitnessProgram},
-		{"nested anchor", p2sh(anchorScript), appendPush(nil, anchorScript), nil, none, ErrDiscourageUpgradableWitnessProgram},
-		{"nested, pushed twice", p2sh(p2wsh(anyone)), append([]byte{op1}, appendPush(nil, p2wsh(anyone))...), wire.TxWitness{anyone}, ErrWitnessMalleatedP2SH, ErrWitnessMalleatedP2SH},
-		{"nested, pushed longer", p2sh(p2wsh(anyone)), append([]byte{opPushData1, 34}, p2wsh(anyone)...), wire.TxWitness{anyone}, ErrWitnessMalleatedP2SH, ErrMinimalData},
+		{"nested taproot", p2sh(outputKey), appendPush(
+			nil, outputKey,
+		), nil, none, ErrDiscourageUpgradableWitnessProgram},
+		{"nested anchor", p2sh(anchorScript), appendPush(
+			nil, anchorScript,
+		), nil, none, ErrDiscourageUpgradableWitnessProgram},
+		{"nested, pushed twice", p2sh(p2wsh(anyone)), append(
+			[]byte{op1}, appendPush(nil, p2wsh(anyone))...,
+		), wire.TxWitness{anyone}, ErrWitnessMalleatedP2SH, ErrWitnessMalleatedP2SH},
+		{"nested, pushed longer", p2sh(p2wsh(anyone)), append(
+			[]byte{opPushData1, 34}, p2wsh(anyone)...,
+		), wire.TxWitness{anyone}, ErrWitnessMalleatedP2SH, ErrMinimalData},
 		{"anchor", anchorScript, nil, nil, none, none},
 		{"anchor with a witness", anchorScript, nil, wire.TxWitness{{1}}, none, none},
 		{"anchor with a script", anchorScript, []byte{op1}, nil, ErrWitnessMalleated, ErrWitnessMalleated},
-		{"version 0 of 2 bytes", []byte{0, 2, 1, 1}, nil, nil, ErrWitnessProgramWrongLength, ErrWitnessProgramWrongLength},
+		{"version 0 of 2 bytes", []byte{
+			0, 2, 1, 1,
+		}, nil, nil, ErrWitnessProgramWrongLength, ErrWitnessProgramWrongLength},
 		{"version 16", []byte{op16, 2, 1, 1}, nil, wire.TxWitness{{1}}, none, ErrDiscourageUpgradableWitnessProgram},
 		{"program of zeros", append([]byte{0, 20}, make([]byte, 20)...), nil, nil, ErrEvalFalse, ErrEvalFalse},
 		{"key path, no witness", outputKey, nil, nil, ErrWitnessProgramWitnessEmpty, ErrWitnessProgramWitnessEmpty},
 		{"key path, wrong", outputKey, nil, wire.TxWitness{sigOf()}, ErrSchnorrSig, ErrSchnorrSig},
 		{"key path, type 0", outputKey, nil, wire.TxWitness{sigOf(0)}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
 		{"key path, type 4", outputKey, nil, wire.TxWitness{sigOf(4)}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
-		{"key path, type 0x80", outputKey, nil, wire.TxWitness{sigOf(0x80)}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
+		{"key path, type 0x80", outputKey, nil, wire.TxWitness{
+			sigOf(0x80),
+		}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
 		{"key path, 63 bytes", outputKey, nil, wire.TxWitness{sigOf()[:63]}, ErrSchnorrSigSize, ErrSchnorrSigSize},
 		{"leaf, wrong", keyLeaf, nil, wire.TxWitness{sigOf(), checkSig, keyControl}, ErrSchnorrSig, ErrSchnorrSig},
-		{"leaf, type 0", keyLeaf, nil, wire.TxWitness{sigOf(0), checkSig, keyControl}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
-		{"leaf, type 7", keyLeaf, nil, wire.TxWitness{sigOf(7), checkSig, keyControl}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
+		{"leaf, type 0", keyLeaf, nil, wire.TxWitness{
+			sigOf(0), checkSig, keyControl,
+		}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
+		{"leaf, type 7", keyLeaf, nil, wire.TxWitness{
+			sigOf(7), checkSig, keyControl,
+		}, ErrSchnorrSigHashType, ErrSchnorrSigHashType},
 		{"leaf, no signature", keyLeaf, nil, wire.TxWitness{nil, checkSig, keyControl}, ErrEvalFalse, ErrEvalFalse},
-		{"leaf, no input", keyLeaf, nil, wire.TxWitness{checkSig, keyControl}, ErrInvalidStackOperation, ErrInvalidStackOperation},
-		{"leaf, another script", keyLeaf, nil, wire.TxWitness{{op1}, keyControl}, ErrWitnessProgramMismatch, ErrWitnessProgramMismatch},
-		{"leaf, short control block", keyLeaf, nil, wire.TxWitness{checkSig, keyControl[:32]}, ErrTaprootWrongControlSize, ErrTaprootWrongControlSize},
-		{"leaf, condition 2", ifLeaf, nil, wire.TxWitness{{2}, onIf, ifControl}, ErrTapscriptMinimalIf, ErrTapscriptMinimalIf},
-		{"leaf, condition of nothing", ifLeaf, nil, wire.TxWitness{onIf, ifControl}, ErrUnbalancedConditional, ErrUnbalancedConditional},
+		{"leaf, no input", keyLeaf, nil, wire.TxWitness{
+			checkSig, keyControl,
+		}, ErrInvalidStackOperation, ErrInvalidStackOperation},
+		{"leaf, another script", keyLeaf, nil, wire.TxWitness{
+			{op1}, keyControl,
+		}, ErrWitnessProgramMismatch, ErrWitnessProgramMismatch},
+		{"leaf, short control block", keyLeaf, nil, wire.TxWitness{
+			checkSig, keyControl[:32],
+		}, ErrTaprootWrongControlSize, ErrTaprootWrongControlSize},
+		{"leaf, condition 2", ifLeaf, nil, wire.TxWitness{
+			{2}, onIf, ifControl,
+		}, ErrTapscriptMinimalIf, ErrTapscriptMinimalIf},
+		{"leaf, condition of nothing", ifLeaf, nil, wire.TxWitness{
+			onIf, ifControl,
+		}, ErrUnbalancedConditional, ErrUnbalancedConditional},
 		{"script hash, condition 2", p2wsh(onIf), nil, wire.TxWitness{{2}, onIf}, none, ErrMinimalIf},
 		{"script hash, item left", p2wsh(anyone), nil, wire.TxWitness{{1}, anyone}, ErrCleanStack, ErrCleanStack},
 		{"item left", anyone, []byte{op1}, nil, none, ErrCleanStack},
@@ -93,7 +123,9 @@ func TestRules(t *testing.T) {
 		{"number of 5 bytes", []byte{5, 1, 1, 1, 1, 1, 0x8b}, nil, nil, ErrUnknown, ErrUnknown},
 		{"unreadable after an error", []byte{0x6a, 5}, nil, nil, ErrReturn, ErrReturn},
 		{"unreadable", []byte{op1, 5}, nil, nil, ErrBadOpcode, ErrBadOpcode},
-		{"20 of 20 and a dummy missing", append(append([]byte{0}, make([]byte, 20)...), 1, 20, opCheckMultiSig), nil, nil, ErrInvalidStackOperation, ErrInvalidStackOperation},
+		{"20 of 20 and a dummy missing", append(
+			append([]byte{0}, make([]byte, 20)...), 1, 20, opCheckMultiSig,
+		), nil, nil, ErrInvalidStackOperation, ErrInvalidStackOperation},
 	}
 	for _, test := range tests {
 		tx, out := crediting(test.pkScript, test.sig, test.witness, 1000)
@@ -121,7 +153,9 @@ func TestReservedNOP4(t *testing.T) {
 		{tapped, wire.TxWitness{{0xb3, op1}, control}, none},
 	} {
 		tx, out := crediting(test.pkScript, nil, test.witness, 1000)
-		if err := NewSpend(tx, []*wire.TxOut{out}).VerifyInput(0, Mandatory|ReservedNOP4); nameOf(err) != test.want.Name() {
+		if err := NewSpend(tx, []*wire.TxOut{out}).VerifyInput(
+			0, Mandatory|ReservedNOP4,
+		); nameOf(err) != test.want.Name() {
 			t.Errorf("%x: %v, want %v", test.pkScript, err, test.want)
 		}
 	}

@@ -67,7 +67,9 @@ func (s *Spend) hashTx() {
 		d.output(out)
 	}
 	s.tx1.outputs = d.sum()
-	s.tx2 = txHashes{sha256.Sum256(s.tx1.prevouts[:]), sha256.Sum256(s.tx1.sequences[:]), sha256.Sum256(s.tx1.outputs[:])}
+	s.tx2 = txHashes{
+		sha256.Sum256(s.tx1.prevouts[:]), sha256.Sum256(s.tx1.sequences[:]), sha256.Sum256(s.tx1.outputs[:]),
+	}
 }
 
 // hashSpent computes the hashes of the outputs that are spent.

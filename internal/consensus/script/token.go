@@ -122,7 +122,8 @@ func isPushOf(script, data []byte) bool {
 		return false
 	}
 	op, pushed, end, good := next(script, 0)
-	return good && op <= opPushData4 && end == len(script) && string(pushed) == string(data) && op == pushOpcode(len(data))
+	return good && op <= opPushData4 && end == len(script) && string(pushed) == string(data) &&
+		op == pushOpcode(len(data))
 }
 
 // pushOpcode is the opcode that pushes so many bytes.

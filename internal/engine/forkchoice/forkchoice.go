@@ -27,8 +27,8 @@ type Choice struct {
 	// mark changes the status of a block, in the tree and on disk.
 	mark func(*chainview.Block, chainview.Status)
 
-	waiting map[*chainview.Block][]*chainview.Block // stored ones that lack their parent, by it
-	header  *chainview.Block                        // of the most work that may be valid
+	unlinked map[*chainview.Block][]*chainview.Block // stored ones that lack one before them, by their parent
+	header   *chainview.Block                        // of the most work that may be valid
 
 	next     int64    // order of the block that comes next
 	precious int64    // order of the block that is preferred next
@@ -48,7 +48,7 @@ const (
 func New(tree Tree, root *chainview.Block, mark func(*chainview.Block, chainview.Status)) *Choice {
 	root.Order = activeOrder
 	return &Choice{
-		tree: tree, mark: mark, waiting: map[*chainview.Block][]*chainview.Block{}, header: root,
+		tree: tree, mark: mark, unlinked: map[*chainview.Block][]*chainview.Block{}, header: root,
 		next: loadedOrder + 1, precious: preciousOrder, preferAt: new(big.Int),
 	}
 }
@@ -65,7 +65,7 @@ func (c *Choice) Load(b *chainview.Block) (linked bool) {
 	case s&chainview.HasData == 0:
 		return false
 	case !Linked(b.Parent):
-		c.waiting[b.Parent] = append(c.waiting[b.Parent], b)
+		c.addUnlinked(b)
 		return false
 	}
 	b.Order = loadedOrder
@@ -97,17 +97,27 @@ func (c *Choice) Header() *chainview.Block { return c.header }
 // become whole by it, in the order in which they count as received.
 func (c *Choice) Received(b *chainview.Block) (linked []*chainview.Block) {
 	if !Linked(b.Parent) {
-		c.waiting[b.Parent] = append(c.waiting[b.Parent], b)
+		c.addUnlinked(b)
 		return nil
 	}
+	return c.linkChildren(b)
+}
+
+// linkChildren links a block whose parent is, and those that waited for it.
+func (c *Choice) linkChildren(b *chainview.Block) (linked []*chainview.Block) {
 	linked = []*chainview.Block{b}
 	for i := 0; i < len(linked); i++ {
 		linked[i].Order = c.next
 		c.next++
-		linked = append(linked, c.waiting[linked[i]]...)
-		delete(c.waiting, linked[i])
+		linked = append(linked, c.unlinked[linked[i]]...)
+		delete(c.unlinked, linked[i])
 	}
 	return linked
+}
+
+// addUnlinked notes a stored block that lacks one before it.
+func (c *Choice) addUnlinked(b *chainview.Block) {
+	c.unlinked[b.Parent] = append(c.unlinked[b.Parent], b)
 }
 
 // before reports whether a goes before b.
@@ -195,7 +205,7 @@ func (c *Choice) descendants(b *chainview.Block, visit func(*chainview.Block)) {
 // Fail marks a block that breaks a rule, and all that build on it.
 func (c *Choice) Fail(b, tip *chainview.Block) {
 	c.mark(b, b.Status()|chainview.Failed)
-	c.spread(b, tip)
+	c.propagateFailed(b, tip)
 }
 
 // Invalidate marks a block as one that is not to be used, and all that build on it.
@@ -204,10 +214,10 @@ func (c *Choice) Invalidate(b, tip *chainview.Block) {
 	if !b.Status().Invalid() {
 		c.mark(b, b.Status()|chainview.Failed)
 	}
-	c.spread(b, tip)
+	c.propagateFailed(b, tip)
 }
 
-func (c *Choice) spread(b, tip *chainview.Block) {
+func (c *Choice) propagateFailed(b, tip *chainview.Block) {
 	c.descendants(b, func(at *chainview.Block) {
 		c.mark(at, at.Status()&^chainview.Failed|chainview.FailedAncestor)
 	})

@@ -136,7 +136,9 @@ func (w *world) addHeader() {
 		parent = w.tip
 	}
 	work := int64(1 + w.r.IntN(3))
-	b, err := w.tree.Add(&wire.BlockHeader{PrevBlock: parent.block.Hash, Nonce: uint32(len(w.nodes))}, big.NewInt(work), 0)
+	b, err := w.tree.Add(
+		&wire.BlockHeader{PrevBlock: parent.block.Hash, Nonce: uint32(len(w.nodes))}, big.NewInt(work), 0,
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -173,7 +175,9 @@ func (w *world) moveTo(tip *chainview.Block) {
 	}
 	for _, n := range w.nodes {
 		if n.block.Status().Invalid() != n.bad || forkchoice.Linked(n.block) != (n.first != 0) {
-			w.t.Fatalf("block %d: status %b, order %d, but bad %v\n%v", slices.Index(w.nodes, n), n.block.Status(), n.block.Order, n.bad, w.log)
+			w.t.Fatalf("block %d: status %b, order %d, but bad %v\n%v", slices.Index(
+				w.nodes, n,
+			), n.block.Status(), n.block.Order, n.bad, w.log)
 		}
 	}
 	if h := w.choice.Header(); h.Work.Int64() != w.header() || h.Status().Invalid() {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/messages"
@@ -46,7 +47,8 @@ type Opener struct {
 func New(cfg Config) *Opener { return &Opener{cfg: cfg} }
 
 // errUnpruned reports that a node which has deleted blocks is to keep all.
-const errUnpruned = messages.StartError("You need to rebuild the database using -reindex to go back to unpruned mode.  " +
+const errUnpruned = messages.StartError("You need to rebuild the database using -reindex to go back to unpruned " +
+	"mode.  " +
 	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
 
 // Open opens the engine. What cannot be trusted is built again from the blocks: a node
@@ -94,15 +96,15 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 	return withFiles{e, db, o.cfg.BlocksDir}, nil
 }
 
-// validator opens what validates the dialect's chains.
+// validator opens what validates the chains of the network's kind.
 func (o *Opener) validator(db *chaindb.DB) (validator, error) {
-	if o.cfg.Network.Engine == dialect.EngineP2MR {
-		return p2mr.Open(p2mr.Config{Network: o.cfg.Network, DB: db, Clock: o.cfg.Clock, Prune: o.cfg.Prune, Log: o.cfg.Log})
+	cfg := chainstate.Config{
+		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
 	}
-	return bitcoin.Open(bitcoin.Config{
-		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log,
-		Prune: o.cfg.Prune,
-	})
+	if o.cfg.Network.Engine == dialect.EngineP2MR {
+		return p2mr.Open(cfg)
+	}
+	return bitcoin.Open(cfg)
 }
 
 // A validator is an engine but for the blocks in its files.

@@ -53,7 +53,7 @@ func merged(then func(*block)) func(*block) {
 		b.Version = 0x20000100 | 31430<<13
 		b.Payload = make([]byte, len(payloadFor(chainhash.Hash{}, b.Bits))) // right when the rest is
 		then(b)
-		b.MerkleRoot, _ = merkleRoot(b.txs)
+		b.MerkleRoot = b.root()
 		b.Payload = payloadFor(b.BlockHash(), b.Bits)
 	}
 }
@@ -109,7 +109,7 @@ func TestBorders(t *testing.T) {
 		{"all bytes with payload", merged(grow(t, limit)), ""},
 		{"a byte more with payload", merged(grow(t, limit+1)), "bad-blk-weight"},
 		{"600 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+600, 0) }, ""},
-		{"601 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+601, 0) }, reasonFuture},
+		{"601 s ahead", func(b *block) { b.Timestamp = time.Unix(ahead+601, 0) }, "time-too-new"},
 		{"no reserved value", func(b *block) {
 			b.txs[0].MsgTx().TxIn[0].Witness = nil
 			b.txs[0] = btcutil.NewTx(b.txs[0].MsgTx())
@@ -169,8 +169,8 @@ func TestActivations(t *testing.T) {
 		{"cadence", merged(func(*block) {}), "bad-cadence-inactive", ""},
 		{"cadence", func(b *block) { b.Version = 0x40000000 }, "", "bad-version-topbits(0x40000000)"},
 		{"auxpowcommitment", merged(func(*block) {}), "bad-auxpow-commitment", ""},
-		{"futuretime", func(b *block) { b.Timestamp = time.Unix(ahead+7200, 0) }, "", reasonFuture},
-		{"futuretime", func(b *block) { b.Timestamp = time.Unix(ahead+7201, 0) }, reasonFuture, reasonFuture},
+		{"futuretime", func(b *block) { b.Timestamp = time.Unix(ahead+7200, 0) }, "", "time-too-new"},
+		{"futuretime", func(b *block) { b.Timestamp = time.Unix(ahead+7201, 0) }, "time-too-new", "time-too-new"},
 	} {
 		for height, want := range map[int32]string{4: test.before, 5: test.after} {
 			e := fresh(t, dialect.Choices{Activation: map[string]int32{test.rule: 5}})

@@ -1,16 +1,19 @@
 package p2mr
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
@@ -22,10 +25,54 @@ var anyone = p2mr.NewLeaf([]byte{txscript.OP_TRUE})
 // anyoneScript pays to it.
 func anyoneScript() []byte { return p2mr.OutputScript(anyone.Root()) }
 
+// A block is one that a test makes or changes.
+type block struct {
+	*pow.Header
+	txs []*btcutil.Tx
+}
+
+// readBlock reads a serialized block.
+func readBlock(raw []byte) (*block, error) {
+	h, size, err := pow.ReadHeader(raw)
+	if err != nil {
+		return nil, err
+	}
+	txs, _, err := consensus.ReadTxs(raw, size)
+	if err != nil {
+		return nil, err
+	}
+	b := &block{Header: h}
+	for _, tx := range txs.List {
+		b.txs = append(b.txs, btcutil.NewTx(tx))
+	}
+	return b, nil
+}
+
+func (b *block) list() (txs []*wire.MsgTx) {
+	for _, tx := range b.txs {
+		txs = append(txs, tx.MsgTx())
+	}
+	return txs
+}
+
+func (b *block) root() chainhash.Hash { return mining.Root(b.list()) }
+
+// serialize returns the block as it is stored and sent.
+func (b *block) serialize() []byte {
+	var out bytes.Buffer // takes everything
+	_ = b.BlockHeader.Serialize(&out)
+	out.Write(b.Payload)
+	_ = wire.WriteVarInt(&out, 0, uint64(len(b.txs)))
+	for _, tx := range b.txs {
+		_ = tx.MsgTx().Serialize(&out)
+	}
+	return out.Bytes()
+}
+
 // A builder makes blocks on top of any block of an engine's tree.
 type builder struct {
 	tb     testing.TB
-	e      *Engine
+	e      *rig
 	number uint64 // makes coinbases differ
 }
 
@@ -48,7 +95,7 @@ func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(
 	if change != nil {
 		change(made)
 	}
-	made.MerkleRoot, _ = merkleRoot(made.txs)
+	made.MerkleRoot = made.root()
 	tries := ^uint64(0)
 	if made.Payload == nil && !mining.Solve(b.tb.Context(), &made.BlockHeader, &tries) {
 		b.tb.Fatal("not solved")
@@ -63,7 +110,7 @@ func (b *builder) add(parent *chainview.Block, txs ...*wire.MsgTx) *chainview.Bl
 	if err := b.e.Accept(raw); err != nil {
 		b.tb.Fatal(err)
 	}
-	read, err := b.e.readBlock(raw)
+	read, err := readBlock(raw)
 	if err != nil {
 		b.tb.Fatal(err)
 	}
@@ -99,7 +146,7 @@ func (b *builder) coinbaseOf(at *chainview.Block) (wire.OutPoint, int64) {
 	if err != nil {
 		b.tb.Fatal(err)
 	}
-	read, err := b.e.readBlock(raw)
+	read, err := readBlock(raw)
 	if err != nil {
 		b.tb.Fatal(err)
 	}

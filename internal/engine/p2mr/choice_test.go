@@ -77,7 +77,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 			if err := source.Accept(raw); err != nil {
 				t.Fatal(err)
 			}
-			read, err := source.readBlock(raw)
+			read, err := readBlock(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 			t.Fatalf("%d headers, %v", added, err)
 		}
 	}
-	mutated, err := e.readBlock(branches[0][0])
+	mutated, err := readBlock(branches[0][0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 	if got := reason(t, e.Accept(mutated.serialize())); got != "bad-witness-nonce-size" {
 		t.Fatalf("a mutated block: %q", got)
 	}
-	bad, err := e.readBlock(branches[1][2])
+	bad, err := readBlock(branches[1][2])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestHeadersSurviveRestart(t *testing.T) {
 		}
 		for i, branch := range branches {
 			for j, raw := range branch {
-				read, err := e.readBlock(raw)
+				read, err := readBlock(raw)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,8 @@ func TestHeadersSurviveRestart(t *testing.T) {
 				if known == nil {
 					t.Fatalf("%s: header %d of branch %d is unknown", when, j, i)
 				}
-				if wantBad := i == 1 && j >= 2; known.Status().Invalid() != wantBad || known.Status()&chainview.HasData != 0 {
+				if wantBad := i == 1 && j >= 2; known.Status().Invalid() != wantBad ||
+					known.Status()&chainview.HasData != 0 {
 					t.Errorf("%s: header %d of branch %d has status %b", when, j, i, known.Status())
 				}
 			}

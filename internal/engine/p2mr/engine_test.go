@@ -85,7 +85,7 @@ func heaviest(blocks []*chainview.Block) *chainview.Block {
 }
 
 // compare feeds the active chain to a new engine.
-func compare(t *testing.T, e *Engine) {
+func compare(t *testing.T, e *rig) {
 	t.Helper()
 	other := fresh(t, dialect.Choices{})
 	other.net.Rules.Maturity = e.net.Rules.Maturity
@@ -291,7 +291,7 @@ func first(b *builder, height int32) wire.OutPoint {
 	return out
 }
 
-func premature(e *Engine, b *builder, mine func([]byte, ...[]byte) error) error {
+func premature(e *rig, b *builder, mine func([]byte, ...[]byte) error) error {
 	e.net.Rules.Maturity = 1000
 	defer func() { e.net.Rules.Maturity = 1 }()
 	out, value := b.coinbaseOf(e.tree.Active().At(3))

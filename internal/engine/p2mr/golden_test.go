@@ -46,7 +46,8 @@ func TestRecordedChain(t *testing.T) {
 		t.Errorf("tip %v, work %064x", tip.Hash, tip.Work)
 	}
 	count, total, hash := unspent(t, e)
-	if hash.String() != want.TxOutSet.Hash || count != want.TxOutSet.TxOuts || btcutil.Amount(total) != btcutil.Amount(want.TxOutSet.TotalAmount) {
+	if hash.String() != want.TxOutSet.Hash || count != want.TxOutSet.TxOuts ||
+		btcutil.Amount(total) != btcutil.Amount(want.TxOutSet.TotalAmount) {
 		t.Errorf("%d unspent outputs of %d, %v", count, total, hash)
 	}
 	if tried += refuse(t, e, false); tried != 126 {
@@ -73,7 +74,7 @@ func (a *json64) UnmarshalJSON(text []byte) error {
 
 // refuse offers the invalid blocks, those with scripts or the others, and returns
 // how many.
-func refuse(t *testing.T, e *Engine, scripts bool) (tried int) {
+func refuse(t *testing.T, e *rig, scripts bool) (tried int) {
 	t.Helper()
 	var set struct {
 		MockTime int64 `json:"mock_time"`
@@ -106,7 +107,7 @@ func refuse(t *testing.T, e *Engine, scripts bool) (tried int) {
 }
 
 // unspent counts, sums and hashes the unspent outputs.
-func unspent(tb testing.TB, e *Engine) (count int, total int64, hash chainhash.Hash) {
+func unspent(tb testing.TB, e *rig) (count int, total int64, hash chainhash.Hash) {
 	tb.Helper()
 	set, err := e.Coins()
 	if err != nil {
@@ -148,8 +149,9 @@ func TestFirstTargets(t *testing.T) {
 		}
 		e := openIn(t, t.TempDir(), net)
 		tip := e.tree.Active().Tip()
+		place := pow.Place{}.After(tip, pow.Permissionless)
 		for of, bits := range want {
-			if got := e.requiredBits(tip, pow.Lane(of), tip.Header.Timestamp.Unix()+1); got != bits {
+			if got := net.P2MR.Bits(tip, &place, pow.Lane(of), tip.Header.Timestamp.Unix()+1); got != bits {
 				t.Errorf("%s: %08x, want %08x", chain, got, bits)
 			}
 		}

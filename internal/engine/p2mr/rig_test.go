@@ -12,9 +12,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/engine/reading"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -31,7 +33,7 @@ func regtest(tb testing.TB, c dialect.Choices) *dialect.Network {
 }
 
 // openIn opens an engine in dir. Closing it is the caller's business.
-func openIn(tb testing.TB, dir string, net *dialect.Network, prune ...*pruning.Config) *Engine {
+func openIn(tb testing.TB, dir string, net *dialect.Network, prune ...*pruning.Config) *rig {
 	tb.Helper()
 	log := slog.New(slog.DiscardHandler)
 	db, err := chaindb.Open(chaindb.Options{
@@ -41,15 +43,30 @@ func openIn(tb testing.TB, dir string, net *dialect.Network, prune ...*pruning.C
 	if err != nil {
 		tb.Fatal(err)
 	}
-	e, err := Open(Config{Network: net, DB: db, Clock: new(clock.Clock), Prune: slices.Concat(prune, []*pruning.Config{nil})[0], Log: log})
+	e, err := Open(Config{
+		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock),
+		Prune: slices.Concat(prune, []*pruning.Config{nil})[0], Log: log,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return e
+	tree, ok := e.Reader().(reading.Reader)
+	if !ok {
+		tb.Fatal("another reader")
+	}
+	return &rig{Engine: e, net: net, tree: tree.Tree, db: db}
+}
+
+// A rig is an engine with what it is made of.
+type rig struct {
+	*Engine
+	net  *dialect.Network
+	tree *chainview.Tree
+	db   *chaindb.DB
 }
 
 // fresh opens an engine of its own for a test.
-func fresh(tb testing.TB, c dialect.Choices) *Engine {
+func fresh(tb testing.TB, c dialect.Choices) *rig {
 	tb.Helper()
 	e := openIn(tb, tb.TempDir(), regtest(tb, c))
 	tb.Cleanup(func() {
@@ -105,7 +122,7 @@ func chainBlocks(tb testing.TB) [][]byte {
 }
 
 // feed has the engine accept blocks.
-func feed(tb testing.TB, e *Engine, blocks [][]byte) {
+func feed(tb testing.TB, e *rig, blocks [][]byte) {
 	tb.Helper()
 	for i, raw := range blocks {
 		if err := e.Accept(raw); err != nil {

@@ -1,77 +1,65 @@
 package p2mr
 
 import (
-	"context"
-	"fmt"
+	"sync"
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
-	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
-	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// A scriptCheck is a transaction with the coins that it spends.
-type scriptCheck struct {
+// Flags implements chainstate.Scripts: the rules of scripts that are older than P2MR,
+// of which only regtests without restriction have any.
+func (r *rules) Flags(at *chainview.Block) script.Flags {
+	return script.P2SH | script.Witness | script.Taproot | script.ReservedNOP4 | r.net.ScriptFlags(at.Height)
+}
+
+// Repeats implements chainstate.Scripts.
+func (r *rules) Repeats(at *chainview.Block) (forbidden, possible bool) {
+	forbidden = at.Height >= r.BIP30
+	return forbidden, forbidden
+}
+
+// Spend implements chainstate.Scripts.
+func (r *rules) Spend(tx *wire.MsgTx, spent []*wire.TxOut, at *chainview.Block) chainstate.Spend {
+	return &spending{
+		tx: tx, spent: spent,
+		legacyScript: script.NewSpend(tx, spent),
+		hasher:       sync.OnceValues(func() (*p2mr.SigHasher, error) { return p2mr.NewSigHasher(tx, spent) }),
+		native:       at.Height >= r.Spends,
+		rules: vm.Rules{
+			WeightV1:    at.Height < r.WeightV2,
+			NoCheckLock: !r.net.Active("bip65", at.Height),
+			NoCheckSeq:  !r.net.Active("csv", at.Height),
+		},
+	}
+}
+
+// spending implements chainstate.Spend.
+type spending struct {
 	tx    *wire.MsgTx
-	spent []blockfile.Coin
+	spent []*wire.TxOut
+
+	legacyScript *script.Spend // for outputs that are not P2MR
+	hasher       func() (*p2mr.SigHasher, error)
+	native       bool // P2MR scripts are executed
+	rules        vm.Rules
 }
 
-// checkScripts executes the scripts of a block's transactions on all processors.
-func (e *Engine) checkScripts(checks []scriptCheck, height int32) error {
-	err := cores.Do(context.Background(), len(checks), func(i int) error { return e.checkScript(&checks[i], height) })
-	if err != nil {
-		return reject(fmt.Sprintf("block-script-verify-flag-failed (%v)", err), err.Error())
+// VerifyInput implements chainstate.Spend.
+func (s *spending) VerifyInput(i int, flags script.Flags) error {
+	root, ok := p2mr.ParseOutputScript(s.spent[i].PkScript)
+	if !ok || !s.native {
+		return s.legacyScript.VerifyInput(i, flags)
 	}
-	return nil
-}
-
-// checkScript executes the scripts of one transaction.
-func (e *Engine) checkScript(c *scriptCheck, height int32) error {
-	prevOuts := make([]*wire.TxOut, len(c.spent))
-	for i, coin := range c.spent {
-		prevOuts[i] = wire.NewTxOut(coin.Amount, coin.Script)
-	}
-	hasher, err := p2mr.NewSigHasher(c.tx, prevOuts)
+	hasher, err := s.hasher()
 	if err != nil {
 		return err
 	}
-	old := script.NewSpend(c.tx, prevOuts)
-	for i, out := range prevOuts {
-		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok && height >= e.rules.Spends {
-			spend := vm.Spend{Tx: c.tx, Input: i, Program: root, Hasher: hasher, Rules: e.scriptRules(height)}
-			err = spend.Verify()
-		} else {
-			err = old.VerifyInput(i, e.scriptFlags(height))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) scriptRules(height int32) vm.Rules {
-	return vm.Rules{
-		WeightV1:    height < e.rules.WeightV2,
-		NoCheckLock: !e.net.Active("bip65", height),
-		NoCheckSeq:  !e.net.Active("csv", height),
-	}
-}
-
-// scriptFlags are the rules of scripts that are older than P2MR, of which only
-// regtests without restriction have any.
-func (e *Engine) scriptFlags(height int32) script.Flags {
-	flags := script.P2SH | script.Witness | script.Taproot | script.ReservedNOP4
-	for rule, flag := range map[string]script.Flags{
-		"bip66": script.DERSig, "bip65": script.CheckLockTimeVerify, "csv": script.CheckSequenceVerify,
-		"segwit": script.NullDummy,
-	} {
-		if e.net.Active(rule, height) {
-			flags |= flag
-		}
-	}
-	return flags
+	in := vm.Spend{Tx: s.tx, Input: i, Program: root, Hasher: hasher, Rules: s.rules}
+	return in.Verify()
 }

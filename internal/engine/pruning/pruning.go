@@ -119,7 +119,9 @@ func (p *Pruner) Prune(height int32) error {
 			chosen = append(chosen, f.Number)
 		}
 	}
-	corelog.Printf(p.chain.Log, slog.LevelInfo, "Prune (Manual): prune_height=%d removed %d blk/rev pairs", last, len(chosen))
+	corelog.Printf(
+		p.chain.Log, slog.LevelInfo, "Prune (Manual): prune_height=%d removed %d blk/rev pairs", last, len(chosen),
+	)
 	return p.removeFiles(chosen, files)
 }
 
@@ -163,7 +165,9 @@ func (p *Pruner) unlocked() int32 {
 		}
 	}
 	if limit != "" {
-		corelog.Printf(p.chain.Log.With("category", "prune"), slog.LevelDebug, "%s limited pruning to height %d", limit, last)
+		corelog.Printf(
+			p.chain.Log.With("category", "prune"), slog.LevelDebug, "%s limited pruning to height %d", limit, last,
+		)
 	}
 	return last
 }
@@ -254,7 +258,9 @@ func (p *Pruner) MoveLocksBack(from, to *chainview.Block) {
 		for _, name := range slices.Sorted(maps.Keys(p.locks)) {
 			if p.locks[name] > height {
 				p.locks[name] = height
-				corelog.Printf(p.chain.Log.With("category", "prune"), slog.LevelDebug, "%s prune lock moved back to %d", name, height)
+				corelog.Printf(p.chain.Log.With(
+					"category", "prune",
+				), slog.LevelDebug, "%s prune lock moved back to %d", name, height)
 			}
 		}
 	}

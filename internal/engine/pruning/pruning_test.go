@@ -33,7 +33,9 @@ func (f *files) Files() (list []chaindb.BlockFile, used int64) {
 	active := f.tree.Active()
 	for h := range active.Height() { // the tip's file is being filled
 		if !slices.Contains(f.removed, int(h)) {
-			list = append(list, chaindb.BlockFile{Number: int(h), Size: fileSize, Blocks: []chainhash.Hash{active.At(h).Hash}})
+			list = append(list, chaindb.BlockFile{
+				Number: int(h), Size: fileSize, Blocks: []chainhash.Hash{active.At(h).Hash},
+			})
 		}
 	}
 	return list, f.Used()

@@ -83,7 +83,11 @@ func TestSignetSignature(t *testing.T) {
 			sign(t, b, challenge, key)
 			b.Header.Nonce++
 		}, true},
-		{"no commitment", challenge, func(b *wire.MsgBlock) { b.Transactions[0].TxOut = b.Transactions[0].TxOut[:1] }, false},
+		{"no commitment", challenge, func(
+			b *wire.MsgBlock,
+		) {
+			b.Transactions[0].TxOut = b.Transactions[0].TxOut[:1]
+		}, false},
 		{"anyone may", []byte{txscript.OP_TRUE}, func(*wire.MsgBlock) {}, true},
 		{"no transactions", challenge, func(b *wire.MsgBlock) { b.Transactions = nil }, false},
 	} {

@@ -19,7 +19,9 @@ func FuzzScript(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script, low, high []byte, policy bool) {
 		tree := p2mr.NewLeaf(script)
 		tx := wire.NewMsgTx(2)
-		tx.AddTxIn(&wire.TxIn{Witness: wire.TxWitness{low, high, script, p2mr.ControlBlock{Version: p2mr.ScriptVersion}.Bytes()}})
+		tx.AddTxIn(&wire.TxIn{Witness: wire.TxWitness{
+			low, high, script, p2mr.ControlBlock{Version: p2mr.ScriptVersion}.Bytes(),
+		}})
 		tx.AddTxOut(wire.NewTxOut(1, script))
 		verify(t, tx, tree.Root(), policy)
 	})

@@ -104,7 +104,8 @@ func TestSpendVectors(t *testing.T) {
 	for _, v := range set.Vectors {
 		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
-			if got, want := v.verify(t, vm.Rules{}), reason(v.Block); got != want || (want == "") != (v.Block == "valid") {
+			if got, want := v.verify(t, vm.Rules{}), reason(v.Block); got != want ||
+				(want == "") != (v.Block == "valid") {
 				t.Errorf("in a block: %q, want %q", got, v.Block)
 			}
 			want := reason(v.Mempool)
@@ -127,7 +128,8 @@ func TestWeightVectors(t *testing.T) {
 	for _, v := range set.Vectors {
 		t.Run(v.Name, func(t *testing.T) {
 			t.Parallel()
-			if got, want := v.verify(t, vm.Rules{WeightV1: true}), reason(v.V1); got != want || (want == "") != (v.V1 == "valid") {
+			if got, want := v.verify(t, vm.Rules{WeightV1: true}), reason(v.V1); got != want ||
+				(want == "") != (v.V1 == "valid") {
 				t.Errorf("weight v1: %q, want %q", got, v.V1)
 			}
 			if got, want := v.verify(t, vm.Rules{}), reason(v.V2); got != want || (want == "") != (v.V2 == "valid") {

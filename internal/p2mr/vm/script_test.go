@@ -18,7 +18,9 @@ func run(t *testing.T, rules vm.Rules, script []byte, stack ...[]byte) error {
 	t.Helper()
 	tx := wire.NewMsgTx(2)
 	tx.LockTime = 100
-	witness := append(append(wire.TxWitness{}, stack...), script, p2mr.ControlBlock{Version: p2mr.ScriptVersion}.Bytes())
+	witness := append(
+		append(wire.TxWitness{}, stack...), script, p2mr.ControlBlock{Version: p2mr.ScriptVersion}.Bytes(),
+	)
 	tx.AddTxIn(&wire.TxIn{Sequence: 10, Witness: witness})
 	tx.AddTxOut(wire.NewTxOut(1, []byte{txscript.OP_RETURN}))
 	root := p2mr.NewLeaf(script).Root()

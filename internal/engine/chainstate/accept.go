@@ -1,0 +1,195 @@
+package chainstate
+
+import (
+	"errors"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
+	"github.com/seed61375155/trawl/internal/engine/mining"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// Accept validates a serialized block and makes it part of the tree, and of
+// the active chain when it ends the chain with the most work. The error is a
+// [*messages.RejectError] for a block that is refused; any other error means
+// that the engine cannot go on.
+func (e *Engine) Accept(raw []byte) error {
+	b, err := e.readBlock(raw)
+	if err != nil {
+		return badBlock(err)
+	}
+	return e.acceptBlock(b, verdicts{})
+}
+
+// Submit is Accept for a block that a miner sends: where its coinbase commits to
+// witnesses and lacks the nonce, the nonce of zeros is filled in (BIP22 clients
+// leave it out).
+func (e *Engine) Submit(raw []byte) error {
+	b, err := e.readBlock(raw)
+	if err != nil {
+		return badBlock(err)
+	}
+	if e.mayLackNonce(b) && mining.FillWitnessNonce(b.List[0]) {
+		if b, err = e.readBlock(b.serialize()); err != nil {
+			return badBlock(err)
+		}
+	}
+	if at := e.tree.Lookup(&b.Hash); at != nil && at.Status()&chainview.Pruned != 0 {
+		if err := e.Restore(b.raw); err != nil {
+			return err
+		}
+		return reject("inconclusive", "stored again")
+	}
+	found := verdicts{}
+	if err := e.acceptBlock(b, found); err != nil {
+		return err
+	}
+	if _, tried := found[b.Hash]; !tried {
+		return reject("inconclusive", "not on the chain with the most work")
+	}
+	return nil
+}
+
+// mayLackNonce reports whether a block has a coinbase and is one of those that commit
+// to witnesses.
+func (e *Engine) mayLackNonce(b *block) bool {
+	parent := e.tree.Lookup(&b.PrevBlock)
+	return parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
+}
+
+// acceptBlock stores a block and moves to the best chain (Core's ProcessNewBlock).
+func (e *Engine) acceptBlock(b *block, found verdicts) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	if err := e.checkSolved(b); err != nil {
+		return err
+	}
+	linked, err := e.addBlock(b)
+	if err != nil {
+		if failed := e.commit(); failed != nil {
+			return failed
+		}
+		return err
+	}
+	if err := e.activate(e.choice.Better(e.tip, linked), found); err != nil {
+		return err
+	}
+	if err := e.Auto(); err != nil {
+		return e.guard(err)
+	}
+	return found[b.Hash]
+}
+
+// addBlock puts a block into the tree (Core's AcceptBlock). It returns the blocks whose
+// chains have become whole by it.
+func (e *Engine) addBlock(b *block) (linked []*chainview.Block, err error) {
+	at, isNew, err := e.acceptHeader(b.Header)
+	if err != nil {
+		return nil, err
+	}
+	if at.Status()&chainview.HasData != 0 {
+		return nil, reject("duplicate", "")
+	}
+	if err := e.checkPlace(b, at.Parent); err != nil {
+		var rejected *messages.RejectError
+		if errors.As(err, &rejected) && !consensus.MayBeMalleated(rejected.Reason) {
+			e.choice.Fail(at, e.tip)
+		}
+		return nil, err
+	}
+	e.mark(at, at.Status()|chainview.HasData)
+	e.pending.store(b)
+	linked = e.choice.Received(at)
+	for _, one := range linked {
+		e.pending.link(one, one != at || !isNew)
+	}
+	return linked, nil
+}
+
+// Invalidate marks a block and its descendants as invalid and moves to the
+// best chain without them.
+func (e *Engine) Invalidate(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	if b.Height == 0 {
+		return nil // as in Core, nothing happens
+	}
+	if isActive := e.tip.Ancestor(b.Height) == b; isActive {
+		if !forkchoice.WholeBetween(e.tip, b.Parent) {
+			return messages.ErrBlockPruned
+		}
+		if _, _, err := e.activateTo(b.Parent, nil); err != nil {
+			return err
+		}
+	}
+	e.choice.Invalidate(b, e.tip)
+	return e.activate(e.choice.Best(e.tip), nil)
+}
+
+// Reconsider takes back Invalidate for a block, its ancestors and its
+// descendants, and moves to the best chain with them.
+func (e *Engine) Reconsider(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	e.choice.Reconsider(b, e.tip)
+	return e.activate(e.choice.Best(e.tip), nil)
+}
+
+// Precious has a block count as if it had come before all others with the same work.
+func (e *Engine) Precious(hash *chainhash.Hash) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return messages.ErrBlockNotFound
+	}
+	if !e.choice.Prefer(b, e.tip) {
+		return nil
+	}
+	return e.activate(e.choice.Best(e.tip), nil)
+}
+
+// Restore stores a block again that was pruned. Its undo data stays lost. The error
+// is a [*messages.RejectError] for a block that was not pruned, or is another one.
+func (e *Engine) Restore(raw []byte) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	b, err := e.readBlock(raw)
+	if err != nil {
+		return badBlock(err)
+	}
+	at := e.tree.Lookup(&b.Hash)
+	if at == nil || at.Status()&chainview.Pruned == 0 {
+		return reject("duplicate", "")
+	}
+	err = e.checkSolved(b)
+	if err == nil {
+		err = e.checkPlace(b, at.Parent)
+	}
+	if err != nil {
+		return err
+	}
+	change := chaindb.Change{Blocks: []chaindb.NewBlock{{Hash: b.Hash, Raw: b.raw}}}
+	if err := e.guard(e.disk.Commit(&change)); err != nil {
+		return err
+	}
+	e.tree.SetStatus(at, at.Status()&^chainview.Pruned)
+	return nil
+}

@@ -1,0 +1,120 @@
+package chainstate_test
+
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+)
+
+func fresh(tb testing.TB) *bitcoin.Engine {
+	tb.Helper()
+	e := open(tb, tb.TempDir(), network(tb, "regtest"))
+	tb.Cleanup(func() { must(tb, e.Close()) })
+	return e
+}
+
+// A side block that proves invalid only when its turn comes is no failure of the
+// engine.
+func TestInvalidSideBlock(t *testing.T) {
+	e := fresh(t)
+	root := genesis(t)
+	good, bad := root.on(nil), root.on(nil, greedy)
+	wantSubmit(t, e, "good", good, "")
+	wantSubmit(t, e, "bad beside it", bad, "inconclusive")
+	must(t, e.Invalidate(&good.hash))
+	wantTip(t, e, "good invalidated", root)
+	wantSubmit(t, e, "bad again", bad, "duplicate-invalid")
+	wantSubmit(t, e, "child of bad", bad.on(nil), "bad-prevblk")
+	must(t, e.Reconsider(&good.hash))
+	wantTip(t, e, "good reconsidered", good)
+	must(t, e.Reconsider(&bad.hash))
+	wantTip(t, e, "bad reconsidered", good)
+	wantSubmit(t, e, "child of bad, reconsidered", bad.on(nil), "inconclusive")
+	wantTip(t, e, "at the end", good)
+}
+
+// The good blocks before one that is not are not left behind.
+func TestReconsiderUpToBadBlock(t *testing.T) {
+	e := fresh(t)
+	good := genesis(t).on(nil)
+	bad := good.on(nil, greedy)
+	wantSubmit(t, e, "good", good, "")
+	wantSubmit(t, e, "bad", bad, "bad-cb-amount")
+	must(t, e.Invalidate(&good.hash))
+	must(t, e.Reconsider(&bad.hash))
+	wantTip(t, e, "child reconsidered", good)
+	must(t, e.Reconsider(&good.hash))
+	wantTip(t, e, "both reconsidered", good)
+}
+
+// A block that is reconsidered counts again although the tip has as much work.
+func TestReconsiderTie(t *testing.T) {
+	e := fresh(t)
+	b0, b1 := genesis(t).on(nil), genesis(t).on(nil)
+	wantSubmit(t, e, "b0", b0, "")
+	wantSubmit(t, e, "b1", b1, "inconclusive")
+	must(t, e.Invalidate(&b0.hash))
+	wantTip(t, e, "b0 invalidated", b1)
+	must(t, e.Reconsider(&b0.hash))
+	wantTip(t, e, "b0 came first", b0)
+	must(t, e.Invalidate(&b0.hash))
+	must(t, e.Reconsider(&b0.hash))
+	b2 := b0.on(nil)
+	wantSubmit(t, e, "b2", b2, "")
+	wantTip(t, e, "b2", b2)
+	must(t, e.Invalidate(&b2.hash))
+	wantTip(t, e, "b2 invalidated", b0)
+}
+
+// Of blocks with the same work the one that came first is taken, unless another is
+// preferred.
+func TestTies(t *testing.T) {
+	e := fresh(t)
+	root := genesis(t)
+	b := []*made{root.on(nil), root.on(nil), root.on(nil)}
+	for i, want := range []string{"", "inconclusive", "inconclusive"} {
+		wantSubmit(t, e, "block", b[i], want)
+	}
+	must(t, e.Invalidate(&b[0].hash))
+	wantTip(t, e, "the first is gone", b[1])
+	must(t, e.Precious(&b[2].hash))
+	wantTip(t, e, "the last is preferred", b[2])
+	must(t, e.Precious(&b[1].hash))
+	wantTip(t, e, "the other is preferred", b[1])
+	must(t, e.Reconsider(&b[0].hash))
+	wantTip(t, e, "preferred over the first", b[1])
+	must(t, e.Precious(&root.hash))
+	wantTip(t, e, "less work is never preferred", b[1])
+	must(t, e.Precious(&b[2].hash))
+	must(t, e.Precious(&b[0].hash))
+	wantTip(t, e, "preferred last", b[0])
+}
+
+// What is known of other branches follows what is invalidated and reconsidered.
+func TestBranchStatus(t *testing.T) {
+	e := fresh(t)
+	main := genesis(t).chainOn(4)
+	side := append([]*made{}, main[1].chainOn(1)...)
+	for _, b := range main {
+		wantSubmit(t, e, "main", b, "")
+	}
+	wantSubmit(t, e, "side", side[0], "inconclusive")
+	invalid := func(b *made) bool { return e.Reader().Lookup(&b.hash).Status().Invalid() }
+	must(t, e.Invalidate(&main[0].hash))
+	if !invalid(side[0]) || !invalid(main[3]) {
+		t.Error("a branch above an invalidated block is not invalid")
+	}
+	must(t, e.Reconsider(&main[3].hash))
+	if invalid(main[3]) || invalid(main[0]) {
+		t.Error("a reconsidered branch is invalid")
+	}
+	if !invalid(side[0]) {
+		t.Error("a branch that was not reconsidered is valid")
+	}
+	wantTip(t, e, "reconsidered", main[3])
+	must(t, e.Reconsider(&side[0].hash))
+	if s := e.Reader().Lookup(&side[0].hash).Status(); s != chainview.HasData {
+		t.Errorf("a reconsidered side block has status %b", s)
+	}
+}

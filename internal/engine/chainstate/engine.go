@@ -1,0 +1,242 @@
+// Package chainstate validates chains: it connects blocks to the unspent outputs and
+// takes them back, keeps the block tree that everybody else reads, and writes both to
+// the node's own chain database.
+//
+// Verdicts, their order and their words are Bitcoin Core's. What differs between kinds
+// of chain is a [Kind], and what differs between networks are their values. Which chain
+// is the active one is for package forkchoice to say, what transactions may do for
+// package consensus, and what scripts may for consensus/script.
+//
+// # Durability
+//
+// Whatever a request changes is one commit of the database: blocks, undo data, what
+// is known of blocks, the tip. Only a move of the tip over very many blocks takes
+// several, each of which ends at a tip. Unspent outputs are collected in memory and
+// written now and then, up to a block that is durable by then; opening connects what
+// lacks. After a write that fails nothing is written any more: the next Open begins
+// at the last commit.
+//
+// An Engine has one user at a time, the chain actor's worker; what Reader returns is
+// safe from anywhere.
+package chainstate
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"math/big"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/coincache"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/engine/reading"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// Config is what an Engine is made of.
+type Config struct {
+	Network *dialect.Network
+	DB      *chaindb.DB // closed with the engine
+	Cache   int64       // bytes for unspent outputs held in memory
+	Clock   *clock.Clock
+	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
+	Log     *slog.Logger
+}
+
+// An Engine is an open chain.
+type Engine struct {
+	*pruning.Pruner
+
+	net     *dialect.Network
+	kind    Kind
+	rules   *consensus.Rules
+	minWork *big.Int // of a chain whose assumed-valid block is believed
+	db      *chaindb.DB
+	disk    disk // db, but in tests of failing writes
+	tree    *chainview.Tree
+	choice  *forkchoice.Choice
+	clock   *clock.Clock
+	log     *slog.Logger
+
+	coins   *coincache.Cache
+	tip     *chainview.Block // that coins are at: the active chain's but while it moves
+	txs     uint64           // transactions of the chain up to tip
+	steps   []step           // from the last commit to tip
+	pending pending
+	odd     oddOutputs
+	late    []nodemsg.LateRefusal
+
+	flushed time.Time // when the unspent outputs were written last
+	scripts bool      // whether those of the last block were checked
+	broken  error     // of a write that failed: nothing in memory may be written
+}
+
+// disk is where commits go.
+type disk interface {
+	Commit(change *chaindb.Change) error
+	Sync() error
+}
+
+// Open opens the chain of a kind in cfg.DB, or starts one with the genesis block. It
+// takes over the database: after an error it is closed. A chain whose unspent
+// outputs cannot be trusted is [chaindb.ErrDamaged].
+func Open(cfg Config, kind Kind) (_ *Engine, err error) {
+	opened := false
+	defer func() {
+		if !opened { // also after a panic
+			err = errors.Join(err, cfg.DB.Close())
+		}
+	}()
+	e := &Engine{
+		net: cfg.Network, kind: kind, rules: &cfg.Network.Rules, db: cfg.DB, disk: cfg.DB, clock: cfg.Clock,
+		log:     cfg.Log,
+		flushed: time.Now(), scripts: true,
+	}
+	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
+	if err := e.load(cfg); err != nil {
+		return nil, fmt.Errorf("open chain: %w", err)
+	}
+	if e.net.AssumeValid == (chainhash.Hash{}) {
+		corelog.Printf(e.log, slog.LevelInfo, "Validating signatures for all blocks.")
+	} else {
+		corelog.Printf(
+			e.log, slog.LevelInfo, "Assuming ancestors of block %v have valid signatures.", e.net.AssumeValid,
+		)
+	}
+	opened = true
+	return e, nil
+}
+
+func (e *Engine) load(cfg Config) error {
+	if err := e.create(); err != nil {
+		return err
+	}
+	if err := e.loadTree(); err != nil {
+		return err
+	}
+	var err error
+	e.Pruner, err = pruning.New(pruning.Chain{
+		DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now, Flush: e.flush,
+	}, cfg.Prune)
+	if err != nil {
+		return err
+	}
+	store, err := e.db.CoinStore()
+	if err != nil {
+		return err
+	}
+	e.coins = coincache.New(store, cfg.Cache)
+	if err := e.loadOdd(); err != nil {
+		return err
+	}
+	if err := e.recover(); err != nil {
+		return err
+	}
+	return e.activate(e.choice.Best(e.tip), nil)
+}
+
+// Reader returns the readers' side of the chain. It stays valid until Close.
+func (e *Engine) Reader() chainview.Reader {
+	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
+}
+
+// Totals implements engine.Validator. Chains that do not count have none.
+func (e *Engine) Totals() engine.Totals {
+	if !e.kind.Counts {
+		return engine.Totals{}
+	}
+	size, coins := e.coins.Size()
+	return engine.Totals{Txs: e.txs, CachedBytes: int64(size), CachedCoins: coins}
+}
+
+// Coin returns an output of the active chain that is not spent. The error is
+// [messages.ErrNoCoin] where there is none.
+func (e *Engine) Coin(out wire.OutPoint) (messages.Coin, error) {
+	coin, err := e.coin(&out, e.tip)
+	if err != nil {
+		return messages.Coin{}, fmt.Errorf("unspent output %v: %w", out, err)
+	}
+	if coin == nil {
+		return messages.Coin{}, messages.ErrNoCoin
+	}
+	return messages.Coin{Output: wire.NewTxOut(coin.Value, coin.Script), Height: coin.Height, Coinbase: coin.Coinbase},
+		nil
+}
+
+// SetMockTime makes the engine judge block times by t; the zero time returns
+// to the real clock.
+func (e *Engine) SetMockTime(t time.Time) { e.clock.Set(t) }
+
+// Unread returns the blocks that lie in the database's files and are to be fed
+// to Accept: after a rebuild, or over the files of another node. Call done when
+// all were offered. blocks is nil when there are none.
+func (e *Engine) Unread() (blocks iter.Seq2[blockfile.Record, error], done func() error) {
+	if !e.db.Reloading() {
+		return nil, nil
+	}
+	return e.db.Reload(), e.db.ReloadDone
+}
+
+// flushEvery is how often unspent outputs are written although there is room for
+// more: what was not is connected again after a kill.
+const flushEvery = 10 * time.Minute
+
+// Sync makes everything that was accepted so far survive a loss of power.
+func (e *Engine) Sync() error {
+	if e.broken != nil {
+		return e.broken
+	}
+	if time.Since(e.flushed) > flushEvery {
+		if err := e.flush(); err != nil {
+			return err
+		}
+	}
+	return e.guard(e.disk.Sync())
+}
+
+// flush writes the unspent outputs, which are at a tip that is committed.
+func (e *Engine) flush() error {
+	if e.broken != nil {
+		return e.broken
+	}
+	e.flushed = time.Now()
+	return e.guard(e.coins.Flush(&e.tip.Hash, e.tip.Height))
+}
+
+// guard takes notice of a failed write.
+func (e *Engine) guard(err error) error {
+	if err != nil && e.broken == nil {
+		e.broken = fmt.Errorf("write chain: %w", err)
+	}
+	return err
+}
+
+// Close writes what is still in memory and closes the database.
+func (e *Engine) Close() error {
+	var flushed, synced error
+	if e.broken == nil {
+		flushed = e.flush()
+	}
+	if e.broken == nil {
+		synced = e.disk.Sync()
+	}
+	e.coins.Close()
+	if err := errors.Join(flushed, synced, e.db.Close()); err != nil {
+		return fmt.Errorf("close chain: %w", err)
+	}
+	return nil
+}

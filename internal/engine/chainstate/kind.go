@@ -1,0 +1,91 @@
+package chainstate
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/database"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// A Kind is what differs between kinds of chain beside the values of their networks.
+type Kind struct {
+	Headers Headers
+	Scripts Scripts
+	Rows    Rows
+
+	Counts bool // transactions are counted from the first block on
+
+	// Unparsable chains keep outputs whose scripts do not parse apart from the others.
+	Unparsable bool
+}
+
+// A Header is a header as it was read, with what may follow it.
+type Header struct {
+	wire.BlockHeader
+	Hash    chainhash.Hash
+	Payload []byte // what stands behind it wherever it is serialized; nil: nothing
+	Proof   any    // what the payload says, as the kind has read it
+}
+
+// Headers are the rules of headers.
+type Headers interface {
+	// Read reads the header that raw begins with, and returns its length with its
+	// payload.
+	Read(raw []byte) (h *Header, size int, err error)
+
+	// CheckWork checks what a header proves by itself. The error is a
+	// [*messages.RejectError], as that of Check.
+	CheckWork(h *Header) error
+
+	// Check checks a header as a child of its parent.
+	Check(h *Header, parent *chainview.Block) error
+
+	// Added takes notice of a header that has become a block of the tree, after its
+	// parent; the first is the genesis block's.
+	Added(b *chainview.Block, h *Header)
+}
+
+// Scripts are the rules of transactions that consensus.Rules do not have.
+type Scripts interface {
+	// Flags are the rules of scripts in a block.
+	Flags(at *chainview.Block) script.Flags
+
+	// Spend returns a transaction of the block whose inputs are to be verified, with
+	// the outputs that it spends.
+	Spend(tx *wire.MsgTx, spent []*wire.TxOut, at *chainview.Block) Spend
+
+	// Repeats tells of a transaction whose id is that of one with unspent outputs
+	// (BIP30): whether the block may have none, and whether it may come to have one
+	// without breaking another rule.
+	Repeats(at *chainview.Block) (forbidden, possible bool)
+}
+
+// A Spend is a transaction with what it spends. Inputs may be verified concurrently.
+type Spend interface {
+	// VerifyInput executes the scripts of an input, by its number.
+	VerifyInput(i int, flags script.Flags) error
+}
+
+// Rows are how the block tree and the active chain lie in the database.
+type Rows interface {
+	// Buckets are those that the rows stand in.
+	Buckets() []string
+
+	// First returns the rows of a new database.
+	First(genesis *chainview.Block) []chaindb.Row
+
+	// Load hands every stored block to add, after its parent. A header-only one is of the
+	// bucket of headers whose blocks are not there, or lack one before them.
+	Load(meta database.Bucket, add func(h *Header, s chainview.Status, headerOnly bool) error) error
+
+	// Status returns the rows that say what is known of a block. linked tells that it
+	// and all before it are stored, wasHeaderOnly that it may have a row as a headerOnly one.
+	Status(b *chainview.Block, linked, wasHeaderOnly bool) []chaindb.Row
+
+	// Move returns the rows that a move of the tip onto a block changes, or back from
+	// it.
+	Move(b *chainview.Block, back bool) []chaindb.Row
+}

@@ -1,0 +1,168 @@
+package chainstate
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/database"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/blockfile"
+	"github.com/seed61375155/trawl/store/chaindb"
+)
+
+// Outputs whose scripts do not parse are in Core's set although nobody can ever
+// spend them. Here they have a bucket of their own, as they had beside btcd's set,
+// for blocks of every branch: the key is the id of the transaction, the index (4
+// bytes, big-endian) and the hash of the block; the value a coinbase flag (1 byte),
+// the amount (8, little-endian) and the script.
+const unparsableName = "unparsable"
+
+const (
+	unparsableKeySize = chainhash.HashSize + 4 + chainhash.HashSize
+	unparsableMinSize = 1 + 8
+)
+
+var errUnparsableRow = errors.New("malformed row of the outputs that do not parse")
+
+// An oddOutput is such an output.
+type oddOutput struct {
+	of       *chainview.Block // that created it
+	coinbase bool
+	value    int64
+	script   []byte
+}
+
+// oddOutputs are those of blocks that were connected since the last commit.
+type oddOutputs struct {
+	fresh map[wire.OutPoint][]oddOutput
+	any   bool // some may be stored
+}
+
+func (o *oddOutputs) add(out wire.OutPoint, odd oddOutput) {
+	if o.fresh == nil {
+		o.fresh = map[wire.OutPoint][]oddOutput{}
+	}
+	odd.script = bytes.Clone(odd.script)
+	o.fresh[out] = append(o.fresh[out], odd)
+}
+
+// isOdd reports whether an output with a script is kept apart.
+func (e *Engine) isOdd(script []byte) bool { return e.kind.Unparsable && !consensus.Parses(script) }
+
+// putOdd adds the rows of outputs that are not stored.
+func (e *Engine) putOdd() {
+	for out, list := range e.odd.fresh {
+		for _, o := range list {
+			if o.of.Hash == (chainhash.Hash{}) {
+				continue // of a block that was only tried
+			}
+			key := binary.BigEndian.AppendUint32(bytes.Clone(out.Hash[:]), out.Index)
+			value := []byte{0}
+			if o.coinbase {
+				value[0] = 1
+			}
+			value = binary.LittleEndian.AppendUint64(value, uint64(o.value))
+			e.pending.put(chaindb.Row{
+				Bucket: unparsableName, Key: append(key, o.of.Hash[:]...), Value: append(value, o.script...),
+			})
+			e.odd.any = true
+		}
+	}
+	e.odd.fresh = nil
+}
+
+// loadOdd finds out whether any are stored.
+func (e *Engine) loadOdd() error {
+	if !e.kind.Unparsable {
+		return nil
+	}
+	return e.db.BTCD().View(func(tx database.Tx) error {
+		e.odd.any = tx.Metadata().Bucket([]byte(unparsableName)).Cursor().First()
+		return nil
+	})
+}
+
+// parseUnparsable reads a row. at returns the block of a hash on the chain that is
+// asked about, nil when it is not there: then ok is false.
+func parseUnparsable(
+	key, value []byte, at func(*chainhash.Hash) *chainview.Block,
+) (c messages.SetCoin, script []byte, ok bool, err error) {
+	if len(key) != unparsableKeySize || len(value) < unparsableMinSize {
+		return c, nil, false, errUnparsableRow
+	}
+	hash := chainhash.Hash(key[chainhash.HashSize+4:])
+	block := at(&hash)
+	if block == nil {
+		return c, nil, false, nil
+	}
+	amount := binary.LittleEndian.Uint64(value[1:])
+	if amount > math.MaxInt64 {
+		return c, nil, false, errUnparsableRow
+	}
+	out := wire.OutPoint{Hash: chainhash.Hash(key), Index: binary.BigEndian.Uint32(key[chainhash.HashSize:])}
+	c = messages.SetCoin{Out: out, Height: block.Height, Coinbase: value[0] != 0, Amount: int64(amount)}
+	return c, value[unparsableMinSize:], true, nil
+}
+
+// ancestor returns b if the chain that ends in tip has it.
+func ancestor(tip, b *chainview.Block) *chainview.Block {
+	if b == nil || tip.Ancestor(b.Height) != b {
+		return nil
+	}
+	return b
+}
+
+// oddCoin looks for an output whose script does not parse in the chain that ends in
+// tip, nil where there is none.
+func (e *Engine) oddCoin(out *wire.OutPoint, tip *chainview.Block) (coin *consensus.Coin, err error) {
+	for _, o := range e.odd.fresh[*out] {
+		if ancestor(tip, o.of) != nil {
+			return &consensus.Coin{Height: o.of.Height, Coinbase: o.coinbase, Value: o.value, Script: o.script}, nil
+		}
+	}
+	if !e.odd.any {
+		return nil, nil
+	}
+	at := func(hash *chainhash.Hash) *chainview.Block { return ancestor(tip, e.tree.Lookup(hash)) }
+	prefix := binary.BigEndian.AppendUint32(bytes.Clone(out.Hash[:]), out.Index)
+	err = e.db.BTCD().View(func(tx database.Tx) error {
+		cursor := tx.Metadata().Bucket([]byte(unparsableName)).Cursor()
+		for more := cursor.Seek(prefix); more && bytes.HasPrefix(cursor.Key(), prefix); more = cursor.Next() {
+			c, script, ok, err := parseUnparsable(cursor.Key(), cursor.Value(), at)
+			if err != nil {
+				return err
+			}
+			if ok {
+				coin = &consensus.Coin{
+					Height: c.Height, Coinbase: c.Coinbase, Value: c.Amount, Script: bytes.Clone(script),
+				}
+			}
+		}
+		return nil
+	})
+	return coin, err
+}
+
+// unparsable returns the outputs that are not in the set, ascending by id.
+func (s *coinSet) unparsable(ctx context.Context, first, last byte) ([]messages.SetCoin, error) {
+	var coins []messages.SetCoin
+	at := func(hash *chainhash.Hash) *chainview.Block { return ancestor(s.tip, s.tree.Lookup(hash)) }
+	err := s.Beside(ctx, unparsableName, first, last, func(key, value []byte) error {
+		c, script, ok, err := parseUnparsable(key, value, at)
+		if err == nil && ok {
+			forms := blockfile.PackScript(script)
+			c.Packed = forms[len(forms)-1]
+			coins = append(coins, c)
+		}
+		return err
+	})
+	return coins, err
+}
