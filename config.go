@@ -11,7 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -60,9 +59,8 @@ type Config struct {
 	// FilterLayout says which index of their elements is kept beside the
 	// filters: auto, the default, and probe keep probe lines, which take some
 	// 28 % of the filters' size and find few scripts many times as fast; plain
-	// keeps none. probe uses them even where that is slower. It holds for all
-	// nodes of the process, as does FilterKernel, the name of one of
-	// [filters.KernelNames], which is for tests.
+	// keeps none. probe uses them even where that is slower. FilterKernel is one of
+	// [filters.KernelNames], by default the fastest; the others are for tests.
 	FilterLayout, FilterKernel string
 
 	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 %
@@ -225,21 +223,6 @@ func (c *Config) network() (*dialect.Network, error) {
 		net.AssumeValid = *hash
 	}
 	return net, nil
-}
-
-// chooseFilters sets how filters are matched.
-func (c *Config) chooseFilters() error {
-	if c.FilterLayout != "" {
-		if err := filters.SetLayout(c.FilterLayout); err != nil {
-			return fmt.Errorf("trawl: Config.FilterLayout: %w", err)
-		}
-	}
-	if c.FilterKernel != "" {
-		if err := filters.SetKernel(c.FilterKernel); err != nil {
-			return fmt.Errorf("trawl: Config.FilterKernel: %w", err)
-		}
-	}
-	return nil
 }
 
 func (c *Config) setDefaults() {

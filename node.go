@@ -2,10 +2,12 @@ package trawl
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
@@ -28,6 +30,8 @@ type Node struct {
 	set *part.Set
 
 	table func() (*command.Table, error) // for calls in this process, made once
+
+	method filters.Method // by which filters are matched
 
 	// What the parts share.
 	clock     *clock.Clock
@@ -57,14 +61,15 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	if err := cfg.chooseFilters(); err != nil {
-		return nil, err
+	method, err := filters.NewMethod(cfg.FilterKernel, cfg.FilterLayout)
+	if err != nil {
+		return nil, fmt.Errorf("trawl: Config.FilterKernel, Config.FilterLayout: %w", err)
 	}
 	if err := cfg.claimDirs(net); err != nil {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, net: net, clock: new(clock.Clock), view: new(chainview.Current),
+		cfg: cfg, net: net, method: method, clock: new(clock.Clock), view: new(chainview.Current),
 		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]), walletDir: new(ask.Directory),
 	}
 	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {

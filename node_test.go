@@ -189,7 +189,7 @@ func TestWait(t *testing.T) {
 }
 
 // Two nodes of different chains live in one process, and in one actor system,
-// and know nothing of each other.
+// and know nothing of each other, nor of how the other scans.
 func TestTwoNodes(t *testing.T) {
 	host := actor.NewActorSystem()
 	chain := filepath.Join(t.TempDir(), "chain.blk")
@@ -205,15 +205,16 @@ func TestTwoNodes(t *testing.T) {
 	coinbase := []byte{0x51}
 	var group sync.WaitGroup
 	for _, test := range []struct {
-		chain, file string
-		least       int32
+		chain, file, kernel, layout string
+		least                       int32
 	}{
-		{"regtest", chain, 100},
-		{"main", mainnet, 1000},
+		{"regtest", chain, "portable", "plain", 100},
+		{"main", mainnet, "", "", 1000},
 	} {
 		cfg := trawl.Config{
 			Dir: t.TempDir(), Chain: test.chain, BlockFilterIndex: true, LoadBlock: []string{test.file},
 			System: host, ActorPrefix: test.chain + "/", Cache: 8 << 20,
+			FilterKernel: test.kernel, FilterLayout: test.layout,
 		}
 		node := open(t, cfg)
 		group.Go(func() {

@@ -182,7 +182,7 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	locks := n.pruneLocks(u)
 	store, err := filter.Open(filter.Config{
 		Dir: filepath.Join(n.cfg.Dir, filepath.FromSlash(filter.Folder)), Anew: n.cfg.Reindex,
-		Lines: n.cfg.FilterLayout != string(filters.LayoutPlain), RangeFilters: n.cfg.RangeFilters, Log: n.cfg.Log,
+		Lines: n.method.Layout() != filters.LayoutPlain, RangeFilters: n.cfg.RangeFilters, Log: n.cfg.Log,
 	})
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
@@ -253,7 +253,7 @@ func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, erro
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
 		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
 		Workers: n.cfg.Workers,
-		Spread:  n.cfg.StartWorker, Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
+		Method:  n.method, Spread: n.cfg.StartWorker, Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
 }
 
@@ -287,8 +287,8 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters,
-		Workers: n.cfg.Workers,
-		Fetch:   n.fetch(u.LaterRef(syncPart)), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast,
+		Workers: n.cfg.Workers, Method: n.method,
+		Fetch: n.fetch(u.LaterRef(syncPart)), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast,
 		Forget: w.Forget,
 		Now:    n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)

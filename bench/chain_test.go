@@ -26,6 +26,8 @@ import (
 var (
 	flagBlocks  = flag.Int("blocks", 500, "blocks of the chain to measure with")
 	flagOutputs = flag.Int("outputs", 2_000, "outputs of each block")
+	flagKernel  = flag.String("kernel", "", "kernel by which nodes scan; empty: the fastest")
+	flagLayout  = flag.String("layout", "", "layout by which nodes scan; empty: auto")
 	flagData    = flag.String("data", "data", "folder of chains and data directories")
 )
 
@@ -38,6 +40,16 @@ func threadCounts() []int {
 		return []int{1, all}
 	}
 	return []int{1}
+}
+
+// method is how the nodes of the benchmarks scan.
+func method(tb testing.TB) filters.Method {
+	tb.Helper()
+	m, err := filters.NewMethod(*flagKernel, *flagLayout)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return m
 }
 
 func theChain() synth.Chain {

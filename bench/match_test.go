@@ -30,7 +30,7 @@ func benchmarkMatch(b *testing.B, x *index, threads, k int) {
 	b.Helper()
 	scripts := theChain().Queries(k)
 	want := x.answer(b, strconv.Itoa(k), scripts)
-	ours := x.matching(threads, scripts, want)
+	ours := x.matching(method(b), threads, scripts, want)
 	single := x.matchingBtcutil(1, scripts, want)
 	all := []*contender{ours, single}
 	if threads > 1 {
@@ -56,11 +56,11 @@ func (x *index) report(b *testing.B, c *contender) {
 }
 
 // matching is the node's matcher.
-func (x *index) matching(threads int, scripts [][]byte, want []bool) *contender {
+func (x *index) matching(by filters.Method, threads int, scripts [][]byte, want []bool) *contender {
 	query := filters.NewQuery(scripts)
 	matchers := make(chan *filters.Matcher, threads)
 	for range threads {
-		matchers <- filters.NewMatcher(query)
+		matchers <- by.NewMatcher(query)
 	}
 	hits := make([]bool, len(x.filters))
 	return &contender{run: func() error {

@@ -130,7 +130,7 @@ func node(dir string, workers int) starter {
 		tb.Cleanup(threads.Close)
 		n, err := trawl.Open(tb.Context(), trawl.Config{
 			Dir: dir, Chain: "regtest", BlockFilterIndex: true, Workers: workers, StartWorker: threads.Start,
-			LoadBlock: loadBlock, Wallets: &trawl.WalletConfig{},
+			FilterKernel: *flagKernel, FilterLayout: *flagLayout, LoadBlock: loadBlock, Wallets: &trawl.WalletConfig{},
 		})
 		if err != nil {
 			tb.Fatal(err)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -125,13 +124,11 @@ func (x *index) matchingWith(
 	b *testing.B, kernel string, layout filters.Layout, threads int, scripts [][]byte, want []bool,
 ) *contender {
 	b.Helper()
-	before := filters.KernelName()
-	defer filters.SetKernel(before)
-	defer filters.SetLayout(string(filters.LayoutAuto))
-	if err := errors.Join(filters.SetKernel(kernel), filters.SetLayout(string(layout))); err != nil {
+	by, err := filters.NewMethod(kernel, string(layout))
+	if err != nil {
 		b.Fatal(err)
 	}
-	return x.matching(threads, scripts, want)
+	return x.matching(by, threads, scripts, want)
 }
 
 // summing adds up all bytes of the filters, as words.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,14 +14,13 @@ import (
 
 	"github.com/seed61375155/trawl/bench/synth"
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
 )
 
 // BenchmarkScanBlocks calls scanblocks over HTTP for the whole chain, with k
 // scripts or a descriptor of 1,000 keys, with and without looking into the
-// blocks that match, on all cores: as the node chooses to, and with the kernels
-// and the layout that other machines have.
+// blocks that match, on all cores: by the kernel and the layout that the node
+// chooses, or by those of -kernel and -layout, which other machines have.
 //
 // The time is that of the call as the client sees it. The same call for one
 // block (fixed-ms) costs the same but for the scan itself; what lies between
@@ -114,53 +112,11 @@ func wallet(b *testing.B) (object any, scripts [][]byte) {
 	return map[string]any{"desc": text, "range": last}, scripts
 }
 
-// A scanWay is a kernel and a layout that a node is forced to.
-type scanWay struct {
-	kernel string
-	layout filters.Layout
-}
-
-// scanWays returns what the node chooses, and what it would without AVX-512 and
-// AVX2 and without probe lines.
-func scanWays() []scanWay {
-	ways := []scanWay{{filters.KernelName(), filters.LayoutAuto}}
-	for _, kernel := range filters.KernelNames() {
-		if kernel != "avx512" {
-			ways = append(ways, scanWay{kernel, filters.LayoutPlain})
-		}
-	}
-	return ways
-}
-
-// by makes a contender scan that way.
-func (w scanWay) by(c *contender) *contender {
-	run := c.run
-	c.run = func() (err error) {
-		before := filters.KernelName()
-		defer func() {
-			err = errors.Join(err, filters.SetKernel(before), filters.SetLayout(string(filters.LayoutAuto)))
-		}()
-		if err := errors.Join(filters.SetKernel(w.kernel), filters.SetLayout(string(w.layout))); err != nil {
-			return err
-		}
-		return run()
-	}
-	return c
-}
-
 func benchmarkScan(b *testing.B, x *index, call *scanCall, p, rival *peer) {
 	b.Helper()
 	progress("scanblocks with %s", call.name)
-	ways := scanWays()
-	if call.check {
-		ways = ways[:1]
-	}
-	var all []*contender
-	contests := make([]contest, len(ways))
-	for i, way := range ways {
-		contests[i] = call.contest(b, p)
-		all = append(all, way.by(contests[i].whole), way.by(contests[i].fixed))
-	}
+	ours := call.contest(b, p)
+	all := []*contender{ours.whole, ours.fixed}
 	var theirs contest
 	if rival != nil {
 		theirs = call.contest(b, rival)
@@ -170,27 +126,25 @@ func benchmarkScan(b *testing.B, x *index, call *scanCall, p, rival *peer) {
 	restore := asDaemon()
 	measureRounds(b, all)
 	restore()
-	for i, way := range ways {
-		ours := contests[i]
-		b.Run(fmt.Sprintf("kernel=%s/layout=%s", way.kernel, way.layout), func(b *testing.B) {
-			for b.Loop() {
-				continue // was measured with the others
-			}
-			ours.whole.reportRound(b)
-			b.ReportMetric(milliseconds(ours.whole.median()), "ms")
-			b.ReportMetric(milliseconds(ours.whole.best()), "best-ms")
-			b.ReportMetric(milliseconds(ours.fixed.median()), "fixed-ms")
-			b.ReportMetric(float64(ours.net())/float64(x.elements), "ns/elt")
-			b.ReportMetric(float64(x.bytes)/float64(ours.net()), "GB/s")
-			b.ReportMetric(float64(x.elements)/1e6, "Melt")
-			if rival != nil {
-				b.ReportMetric(milliseconds(theirs.whole.median()), "core-ms")
-				b.ReportMetric(milliseconds(theirs.fixed.median()), "core-fixed-ms")
-				b.ReportMetric(ratio(theirs.net(), ours.net()), "x-core-net")
-				ours.whole.reportRatio(b, theirs.whole, "x-core")
-			}
-		})
-	}
+	by := method(b)
+	b.Run(fmt.Sprintf("kernel=%s/layout=%s", by.Kernel(), by.Layout()), func(b *testing.B) {
+		for b.Loop() {
+			continue // was measured with the others
+		}
+		ours.whole.reportRound(b)
+		b.ReportMetric(milliseconds(ours.whole.median()), "ms")
+		b.ReportMetric(milliseconds(ours.whole.best()), "best-ms")
+		b.ReportMetric(milliseconds(ours.fixed.median()), "fixed-ms")
+		b.ReportMetric(float64(ours.net())/float64(x.elements), "ns/elt")
+		b.ReportMetric(float64(x.bytes)/float64(ours.net()), "GB/s")
+		b.ReportMetric(float64(x.elements)/1e6, "Melt")
+		if rival != nil {
+			b.ReportMetric(milliseconds(theirs.whole.median()), "core-ms")
+			b.ReportMetric(milliseconds(theirs.fixed.median()), "core-fixed-ms")
+			b.ReportMetric(ratio(theirs.net(), ours.net()), "x-core-net")
+			ours.whole.reportRatio(b, theirs.whole, "x-core")
+		}
+	})
 }
 
 // A contest is a call over the whole chain and over its last block alone.

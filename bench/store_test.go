@@ -65,10 +65,16 @@ var storeParts = []struct{ k, plain, ranged int }{
 	{100_000, 5_000_000, 20 * rangeBlocks * storeItems},
 }
 
+// A storeWay is a kernel and a layout.
+type storeWay struct {
+	kernel string
+	layout filters.Layout
+}
+
 // A storeRow is a way to scan the store.
 type storeRow struct {
 	threads int
-	scanWay
+	storeWay
 	ranges   bool
 	elements float64
 	*contender
@@ -80,17 +86,17 @@ func benchmarkStore(b *testing.B, store *segment.Store, k int) {
 	query := filters.NewQuery(theChain().Queries(k))
 	part := storeParts[slices.IndexFunc(storeParts, func(p struct{ k, plain, ranged int }) bool { return k <= p.k })]
 	plain, ranged := newStoreScan(store, query, part.plain), newStoreScan(store, query, part.ranged)
-	best := scanWay{filters.KernelName(), filters.LayoutAuto}
+	best := storeWay{method(b).Kernel(), filters.LayoutAuto}
 	var rows []storeRow
 	var all []*contender
 	for _, threads := range threadCounts() {
 		ways := []storeRow{
-			{scanWay: best},
-			{scanWay: scanWay{best.kernel, filters.LayoutPlain}},
-			{scanWay: scanWay{"portable", filters.LayoutPlain}},
+			{storeWay: best},
+			{storeWay: storeWay{best.kernel, filters.LayoutPlain}},
+			{storeWay: storeWay{"portable", filters.LayoutPlain}},
 		}
 		if k >= 100 { // for few scripts range filters are not asked
-			ways = append(ways, storeRow{scanWay: best, ranges: true})
+			ways = append(ways, storeRow{storeWay: best, ranges: true})
 		}
 		for _, row := range ways {
 			scan := plain
@@ -98,7 +104,11 @@ func benchmarkStore(b *testing.B, store *segment.Store, k int) {
 				scan = ranged
 			}
 			row.threads, row.elements = threads, float64(scan.blocks())*storeItems
-			row.contender = row.by(&contender{run: func() error { return scan.run(b, threads, row.ranges) }})
+			by, err := filters.NewMethod(row.kernel, string(row.layout))
+			if err != nil {
+				b.Fatal(err)
+			}
+			row.contender = &contender{run: func() error { return scan.run(b, by, threads, row.ranges) }}
 			rows = append(rows, row)
 			all = append(all, row.contender)
 		}
@@ -145,10 +155,10 @@ func (s *storeScan) blocks() int { return int(s.last - s.first + 1) }
 
 // run makes a pass, and holds what it found against the first pass: the same or,
 // with range filters, nothing else.
-func (s *storeScan) run(b *testing.B, threads int, ranges bool) error {
+func (s *storeScan) run(b *testing.B, by filters.Method, threads int, ranges bool) error {
 	b.Helper()
 	pass := match.New(match.Config{
-		Source: filter.NewSource(s.store), Query: s.query, Exact: ranges,
+		Source: filter.NewSource(s.store), Query: s.query, Method: by, Exact: ranges,
 		First: s.first, Stop: &chainview.Block{Hash: generatedBlock(int(s.last)), Height: s.last},
 	})
 	if err := passWith(b, pass, threads); err != nil {

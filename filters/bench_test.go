@@ -42,7 +42,7 @@ func benchKernels(b *testing.B, name string, batch []filters.Filter, k int) {
 	for _, kernel := range filters.KernelNames() {
 		b.Run(name+"/"+kernel, func(b *testing.B) {
 			useKernel(b, kernel)
-			benchMatch(b, batch, filters.NewMatcher(filters.NewQuery(scripts)))
+			benchMatch(b, batch, newMatcher(filters.NewQuery(scripts)))
 		})
 	}
 	b.Run(name+"/btcutil", func(b *testing.B) { benchOracle(b, batch, scripts) })

@@ -14,8 +14,8 @@ func HashScript(block *chainhash.Hash, script []byte, n int) uint64 {
 }
 
 // KernelDecode decodes filters side by side, as a matcher has its kernel do.
-func KernelDecode(all ...[]byte) (values [][]uint64, errs []error) {
-	m := NewMatcher(NewQuery(nil))
+func KernelDecode(by Method, all ...[]byte) (values [][]uint64, errs []error) {
+	m := by.NewMatcher(NewQuery(nil))
 	batch := make([]Filter, len(all))
 	values, errs = make([][]uint64, len(all)), make([]error, len(all))
 	var order []uint64

@@ -16,9 +16,8 @@
 // is wrong with a probability of 1/M for each script and filter; no match is
 // certain. [Query.InBlock] tells a wrong match from a right one by the block.
 //
-// The inner loops are a kernel, chosen once when the program starts by what the
-// processor has: plain Go, or assembly for AVX2 or AVX-512; see [KernelName]. By
-// the number of scripts against that of elements, a kernel looks each script up
+// The inner loops are a kernel, by default the fastest that the processor has: plain
+// Go, or assembly for AVX2 or AVX-512; see [Method]. By the number of scripts against that of elements, a kernel looks each script up
 // among the elements, or tests all scripts on a bitmap of the elements. The
 // assembly is written by internal/asmgen.
 //

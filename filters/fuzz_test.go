@@ -49,7 +49,7 @@ func FuzzKernels(f *testing.F) {
 			useKernel(t, name)
 			checkKernelDecode(t, name, data)
 			for _, search := range []bool{true, false} {
-				m := filters.NewMatcher(q)
+				m := newMatcher(q)
 				m.ForceMode(search)
 				checkHits(t, name, m, batch, want, wantBad)
 			}
@@ -95,7 +95,7 @@ func fuzzBatch(rng *rand.Rand, size, n int, scripts [][]byte) []filters.Filter {
 // those of the slow decoder.
 func checkKernelDecode(t *testing.T, name string, data [][]byte) {
 	t.Helper()
-	got, errs := filters.KernelDecode(data...)
+	got, errs := filters.KernelDecode(method, data...)
 	for i := range data {
 		want, ok := slowDecode(data[i])
 		if (errs[i] == nil) != ok || ok && !slices.Equal(got[i], want) {
@@ -166,7 +166,7 @@ func FuzzMatch(f *testing.F) {
 		q := filters.NewQuery(scripts)
 		for _, name := range filters.KernelNames() {
 			useKernel(t, name)
-			checkHits(t, name, filters.NewMatcher(q), batch, want, -1)
+			checkHits(t, name, newMatcher(q), batch, want, -1)
 		}
 	})
 }
@@ -224,7 +224,7 @@ func FuzzDecode(f *testing.F) {
 			useKernel(t, name)
 			checkKernelDecode(t, name, data)
 			for _, search := range []bool{true, false} {
-				m := filters.NewMatcher(q)
+				m := newMatcher(q)
 				m.ForceMode(search)
 				checkHits(t, name, m, batch, wantHits, wantBad)
 			}

@@ -46,7 +46,7 @@ func FuzzProbe(f *testing.F) {
 				useKernel(t, name)
 				useLayout(t, layout)
 				hits := make([]bool, len(batch))
-				bad := badIndex(filters.NewMatcher(q).Match(batch, hits))
+				bad := badIndex(newMatcher(q).Match(batch, hits))
 				checkProbed(t, name+"/"+string(layout), hits, want, bad, wantBad, flipped)
 			}
 		}
@@ -126,9 +126,9 @@ func FuzzLines(f *testing.F) {
 		useLayout(t, filters.LayoutProbe)
 		for _, name := range filters.KernelNames() {
 			useKernel(t, name)
-			checkHits(t, name, filters.NewMatcher(filters.NewQuery(scripts)), []filters.Filter{one}, want, -1)
+			checkHits(t, name, newMatcher(filters.NewQuery(scripts)), []filters.Filter{one}, want, -1)
 			for _, k := range []int{1, 20, 40} {
-				filters.NewMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{other}, make([]bool, 1)) // must not panic
+				newMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{other}, make([]bool, 1)) // must not panic
 			}
 		}
 	})

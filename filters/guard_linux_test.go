@@ -33,7 +33,7 @@ func testMatchReadsNoFurther(t *testing.T) {
 	t.Helper()
 	mem, size := guardedPage(t)
 	rng := newRand(7)
-	m := filters.NewMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
+	m := newMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
 	var builder filters.Builder
 	hash := randomHash(rng)
 	complete := [][]byte{heavyFilter(100)}
@@ -69,7 +69,7 @@ func testProbeReadsNoFurther(t *testing.T) {
 	rng := newRand(10)
 	for _, k := range []int{3, 40} {
 		scripts := randomScripts(rng, k, usualKinds)
-		m := filters.NewMatcher(filters.NewQuery(scripts))
+		m := newMatcher(filters.NewQuery(scripts))
 		for _, n := range []int{1_000, 100, 80, 40, 20, 10, 5, 4, 3, 2, 1} { // a matcher's memory has had more
 			for range 30 {
 				values := randomValues(rng, n)
@@ -102,7 +102,7 @@ func testMatchFault(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	mem, size := guardedPage(t)
 	rng := newRand(9)
-	m := filters.NewMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
+	m := newMatcher(filters.NewQuery(randomScripts(rng, 3, usualKinds)))
 	var builder filters.Builder
 	hash := randomHash(rng)
 	good := builder.Build(&hash, randomScripts(rng, 2_000, usualKinds))
@@ -136,7 +136,7 @@ func testProbeFault(t *testing.T) {
 	rng := newRand(11)
 	for _, k := range []int{20, 100} {
 		scripts := randomScripts(rng, k, usualKinds)
-		m := filters.NewMatcher(filters.NewQuery(scripts))
+		m := newMatcher(filters.NewQuery(scripts))
 		good := filters.Filter{Block: randomHash(rng), Data: filters.Encode(randomValues(rng, 2_000))}
 		withLines(t, &good)
 		for _, part := range []func(f *filters.Filter) *[]byte{

@@ -1,14 +1,9 @@
 package filters
 
-import (
-	"fmt"
-	"sync/atomic"
-)
-
 // kernel is one implementation of the loops that take a scan's time. Kernels
 // hold no state; all give the same answers.
 type kernel interface {
-	// name is what KernelName returns.
+	// name is its name among KernelNames.
 	name() string
 
 	// lanes is how many filters the kernel likes to decode side by side.
@@ -96,24 +91,9 @@ type scratch struct {
 	sorted int
 }
 
-// forced is the kernel in use, where one was set.
-var forced atomic.Pointer[kernel]
-
-// chosen returns the kernel in use: the one that was set, or the first that this
-// processor has.
-func chosen() kernel {
-	if k := forced.Load(); k != nil {
-		return *k
-	}
-	return kernels()[0]
-}
-
-// KernelName returns the name of the kernel in use, for logs and benchmarks:
-// "portable" is plain Go, "avx2" and "avx512" need what they are called after.
-func KernelName() string { return chosen().name() }
-
 // KernelNames returns the names of all kernels that this processor can run,
-// the fastest first.
+// the fastest first: "portable" is plain Go, "avx2" and "avx512" need what they are
+// called after.
 func KernelNames() []string {
 	var names []string
 	for _, k := range kernels() {
@@ -131,18 +111,4 @@ func ProbeLimit(kernel string, n int) int {
 		}
 	}
 	return 0
-}
-
-// SetKernel makes the matchers that are created from now on use the kernel of
-// that name, instead of the fastest. All give the same answers: it is for tests
-// and measurements. The error tells that there is no such kernel, or that this
-// processor cannot run it.
-func SetKernel(name string) error {
-	for _, k := range kernels() {
-		if k.name() == name {
-			forced.Store(&k)
-			return nil
-		}
-	}
-	return fmt.Errorf("no kernel %q among %q", name, KernelNames())
 }

@@ -2,6 +2,7 @@ package filters_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -10,14 +11,27 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// useKernel makes matchers use a kernel until the test ends.
-func useKernel(tb testing.TB, name string) {
+// method is that of the tests' matchers.
+var method filters.Method
+
+func newMatcher(q *filters.Query) *filters.Matcher { return method.NewMatcher(q) }
+
+// useMethod makes the tests' matchers work by a method until the test ends.
+func useMethod(tb testing.TB, kernel, layout string) {
 	tb.Helper()
-	before := filters.KernelName()
-	if err := filters.SetKernel(name); err != nil {
+	m, err := filters.NewMethod(kernel, layout)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { filters.SetKernel(before) })
+	before := method
+	method = m
+	tb.Cleanup(func() { method = before })
+}
+
+// useKernel makes them use a kernel.
+func useKernel(tb testing.TB, name string) {
+	tb.Helper()
+	useMethod(tb, name, string(method.Layout()))
 }
 
 // eachKernel runs a test with each of the kernels.
@@ -31,20 +45,25 @@ func eachKernel(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-func TestSetKernel(t *testing.T) {
+func TestMethod(t *testing.T) {
 	names := filters.KernelNames()
-	if filters.KernelName() != names[0] || names[len(names)-1] != "portable" {
-		t.Errorf("%q chosen of %q", filters.KernelName(), names)
+	zero := filters.Method{}
+	if zero.Kernel() != names[0] || zero.Layout() != filters.LayoutAuto || names[len(names)-1] != "portable" {
+		t.Errorf("%q, %q chosen of %q", zero.Kernel(), zero.Layout(), names)
 	}
-	eachKernel(t, func(t *testing.T) {
-		t.Helper()
-		if want := t.Name()[len("TestSetKernel/"):]; filters.KernelName() != want {
-			t.Errorf("got %q, want %q", filters.KernelName(), want)
+	for _, kernel := range append(names, "") {
+		for _, layout := range append(filters.Layouts, "") {
+			m, err := filters.NewMethod(kernel, string(layout))
+			if err != nil || m.Kernel() != cmp.Or(kernel, names[0]) || m.Layout() != cmp.Or(layout, filters.LayoutAuto) {
+				t.Errorf("%q, %q: got %q, %q, %v", kernel, layout, m.Kernel(), m.Layout(), err)
+			}
 		}
-		if err := filters.SetKernel("abacus"); err == nil {
-			t.Error("an unknown kernel was accepted")
+	}
+	for _, test := range [][2]string{{"abacus", ""}, {"", "heap"}, {names[0], "heap"}} {
+		if _, err := filters.NewMethod(test[0], test[1]); err == nil {
+			t.Errorf("%q was accepted", test)
 		}
-	})
+	}
 }
 
 // TestKernelDecode decodes groups of filters as a matcher does. It takes many
@@ -61,7 +80,7 @@ func TestKernelDecode(t *testing.T) {
 				want = append(want, values)
 				all = append(all, randomTail(rng, filters.Encode(values)))
 			}
-			got, errs := filters.KernelDecode(all...)
+			got, errs := filters.KernelDecode(method, all...)
 			if err := errors.Join(errs...); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +108,7 @@ func TestKernelDecodeRuns(t *testing.T) {
 					want = append(want, values)
 					all = append(all, filters.Encode(values))
 				}
-				got, errs := filters.KernelDecode(all...)
+				got, errs := filters.KernelDecode(method, all...)
 				if err := errors.Join(errs...); err != nil || !slices.EqualFunc(got, want, slices.Equal) {
 					t.Fatalf("run of %d, turn %d: wrong values, errors %v", run, turn, err)
 				}

@@ -80,16 +80,13 @@ type Matcher struct {
 	stale   []int
 }
 
-// NewMatcher returns a matcher for the query.
-func NewMatcher(q *Query) *Matcher {
-	k := chosen()
-	return &Matcher{query: q, kernel: k, layout: chosenLayout(), lanes: make([]lane, k.lanes())}
-}
+// NewMatcher returns a matcher for the query that works by the fastest [Method].
+func NewMatcher(q *Query) *Matcher { return Method{}.NewMatcher(q) }
 
-// Reset makes the matcher one for the query as [NewMatcher] does, but keeps its
+// Reset makes the matcher one for the query that works by the method, but keeps its
 // memory.
-func (m *Matcher) Reset(q *Query) {
-	m.query, m.kernel, m.layout = q, chosen(), chosenLayout()
+func (m *Matcher) Reset(q *Query, by Method) {
+	m.query, m.kernel, m.layout = q, by.kernel(), by.Layout()
 	if n := m.kernel.lanes(); n != len(m.lanes) {
 		m.lanes = make([]lane, n)
 	}

@@ -66,7 +66,7 @@ func testMatchEveryScript(t *testing.T) {
 func checkMatch(t *testing.T, batch []filters.Filter, scripts [][]byte) {
 	t.Helper()
 	hits := make([]bool, len(batch))
-	if err := filters.NewMatcher(filters.NewQuery(scripts)).Match(batch, hits); err != nil {
+	if err := newMatcher(filters.NewQuery(scripts)).Match(batch, hits); err != nil {
 		t.Fatal(err)
 	}
 	for i, f := range batch {
@@ -95,7 +95,7 @@ func testMatchValues(t *testing.T) {
 			batch = append(batch, filters.Filter{Block: hash, Data: filters.Encode(values)})
 		}
 		hits := make([]bool, len(batch))
-		if err := filters.NewMatcher(filters.NewQuery(scripts)).Match(batch, hits); err != nil {
+		if err := newMatcher(filters.NewQuery(scripts)).Match(batch, hits); err != nil {
 			t.Fatal(err)
 		}
 		for i, f := range batch {
@@ -140,7 +140,7 @@ func testMatchDamaged(t *testing.T) {
 				batch[i].Data = data
 			}
 			hits := make([]bool, len(batch))
-			err := filters.NewMatcher(filters.NewQuery(scripts)).Match(batch, hits)
+			err := newMatcher(filters.NewQuery(scripts)).Match(batch, hits)
 			var bad *filters.BatchError
 			if !errors.As(err, &bad) || !errors.Is(err, filters.ErrBadFilter) || bad.Index != slices.Min(where) {
 				t.Fatalf("damage at %v: got %v", where, err)
@@ -185,7 +185,7 @@ func testMatchAllocatesNothing(t *testing.T) {
 	}
 	hits := make([]bool, len(batch))
 	for _, k := range []int{1, 500} {
-		m := filters.NewMatcher(filters.NewQuery(randomScripts(rng, k, usualKinds)))
+		m := newMatcher(filters.NewQuery(randomScripts(rng, k, usualKinds)))
 		allocs := testing.AllocsPerRun(10, func() { m.Match(batch, hits) })
 		if allocs != 0 {
 			t.Errorf("%d scripts: %v allocations", k, allocs)
@@ -205,7 +205,7 @@ func TestQueryIsShared(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			var hits [1]bool
-			if err := filters.NewMatcher(q).Match(batch, hits[:]); err != nil || !hits[0] {
+			if err := newMatcher(q).Match(batch, hits[:]); err != nil || !hits[0] {
 				t.Errorf("got %v and %v, want a hit", hits[0], err)
 			}
 		})

@@ -43,7 +43,7 @@ func BenchmarkModes(b *testing.B) {
 // modeTime returns the least time of matching a batch one of the ways.
 func modeTime(b *testing.B, batch []filters.Filter, query *filters.Query, search bool) time.Duration {
 	b.Helper()
-	m := filters.NewMatcher(query)
+	m := newMatcher(query)
 	m.ForceMode(search)
 	hits := make([]bool, len(batch))
 	least := time.Duration(math.MaxInt64)

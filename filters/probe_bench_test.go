@@ -23,7 +23,7 @@ func BenchmarkProbe(b *testing.B) {
 					b.Run(fmt.Sprintf("n=%d/k=%d/%s/%s", n, k, kernel, layout), func(b *testing.B) {
 						useKernel(b, kernel)
 						useLayout(b, layout)
-						benchProbe(b, batch, filters.NewMatcher(query))
+						benchProbe(b, batch, newMatcher(query))
 					})
 				}
 			}

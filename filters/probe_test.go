@@ -9,19 +9,10 @@ import (
 	"github.com/seed61375155/trawl/filters"
 )
 
-// useLayout makes matchers use a layout until the test ends.
+// useLayout makes the tests' matchers use a layout until the test ends.
 func useLayout(tb testing.TB, layout filters.Layout) {
 	tb.Helper()
-	if err := filters.SetLayout(string(layout)); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { filters.SetLayout(string(filters.LayoutAuto)) })
-}
-
-func TestSetLayout(t *testing.T) {
-	if err := filters.SetLayout("heap"); err == nil {
-		t.Error("an unknown layout was accepted")
-	}
+	useMethod(tb, method.Kernel(), string(layout))
 }
 
 // withLines gives a filter its lines and checksums, as a store does. A damaged
@@ -132,7 +123,7 @@ func testProbeDamage(t *testing.T) {
 	var builder filters.Builder
 	for _, size := range [][2]int{{1, 0}, {1, 1}, {1, 2}, {2, 3}, {3, 400}, {30, 400}, {1, 2_000}, {20, 2_000}} {
 		scripts := randomScripts(rng, size[0], usualKinds)
-		m := filters.NewMatcher(filters.NewQuery(scripts))
+		m := newMatcher(filters.NewQuery(scripts))
 		hash := randomHash(rng)
 		elements := randomScripts(rng, size[1], usualKinds)
 		for _, elements := range [][][]byte{elements, append(elements, scripts[0])} {
@@ -182,7 +173,7 @@ func TestProbeForeignLines(t *testing.T) {
 	for name, lines := range map[string][]byte{"foreign": g.Lines, "turned": turned, "zero": make([]byte, len(f.Lines)), "short": f.Lines[64:]} {
 		bad := f
 		bad.Lines = lines
-		m := filters.NewMatcher(filters.NewQuery(scripts))
+		m := newMatcher(filters.NewQuery(scripts))
 		var hits [1]bool
 		if err := m.Match([]filters.Filter{bad}, hits[:]); err != nil || !hits[0] {
 			t.Errorf("%s lines: got %v and %v, want a hit", name, hits[0], err)

@@ -37,14 +37,14 @@ func TestLayouts(t *testing.T) {
 			"cut":     func() error { return os.Truncate(path, 4096) },
 		} {
 			t.Run(string(layout)+"/"+name, func(t *testing.T) {
-				if err := filters.SetLayout(string(layout)); err != nil {
+				method, err := filters.NewMethod("", string(layout))
+				if err != nil {
 					t.Fatal(err)
 				}
-				defer filters.SetLayout(string(filters.LayoutAuto))
 				if err := damage(); err != nil {
 					t.Fatal(err)
 				}
-				result, err := r.run(t.Context(), r.spawn(options{name: t.Name()}), o)
+				result, err := r.run(t.Context(), r.spawn(options{name: t.Name(), method: method}), o)
 				r.check(t, answer{result, err}, o)
 				do(t, r.indexer, messages.VerifyIndex{})
 				r.waitProbes(t)

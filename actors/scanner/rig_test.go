@@ -118,6 +118,7 @@ type options struct {
 	fault   func(at heights) any // see hookedSource
 	reader  chainview.Reader     // default the rig's chain
 	name    string
+	method  filters.Method
 }
 
 // spawn starts a scanner.
@@ -142,6 +143,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 		current.Set(o.reader)
 	}
 	return r.sys.Spawn("scanner"+o.name, scanner.New(scanner.Config{
+		Method: o.method,
 		Source: o.source, Chain: current, Indexer: o.indexer,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: o.workers, Log: r.sys.Log,
 	}), scanner.Requests...)

@@ -65,7 +65,7 @@ func (s *scan) makePass() {
 	if !s.check || s.cfg.Fetch == nil {
 		s.scripts = nil
 	}
-	cfg := match.Config{Source: s.cfg.Source, Query: query, First: s.first, Stop: s.stop}
+	cfg := match.Config{Source: s.cfg.Source, Query: query, Method: s.cfg.Method, First: s.first, Stop: s.stop}
 	if s.check {
 		cfg.Exact = true
 		cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }

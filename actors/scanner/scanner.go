@@ -16,6 +16,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
@@ -30,6 +31,7 @@ type Config struct {
 	Indexer   *ask.Ref
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that match; at least 1
+	Method    filters.Method       // by which they do
 
 	// Spread starts a goroutine on a core that has nothing to do; nil stands for
 	// the go statement.

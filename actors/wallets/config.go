@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -44,9 +45,10 @@ type Config struct {
 	Chain     *chainview.Current
 	Fetch     chainview.Fetch // gets blocks that were pruned; nil where none are
 	Tip       *ask.Topic[messages.TipChanged]
-	Filters   match.Source // nil without the index: rescans read every block
-	Indexer   *ask.Ref     // absent without the index
-	Workers   int          // that match filters; at least 1
+	Filters   match.Source   // nil without the index: rescans read every block
+	Indexer   *ask.Ref       // absent without the index
+	Workers   int            // that match filters; at least 1
+	Method    filters.Method // by which they do
 	Now       func() time.Time
 	Directory *ask.Directory // wallets that are loaded, by name
 

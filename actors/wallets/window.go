@@ -88,10 +88,10 @@ func (w *Wallet) readAll(c actor.Context) {
 // startPass matches the filters of the window from a height on.
 func (w *Wallet) startPass(c actor.Context, from int32, scripts [][]byte) {
 	r := w.rescan
-	pin, source := r.pin, w.cfg.Filters
+	pin, source, method := r.pin, w.cfg.Filters, w.cfg.Method
 	r.spawn(c, func() any {
 		return passReady{r, match.New(match.Config{
-			Source: source, Query: filters.NewQuery(scripts), First: from, Stop: pin, Exact: true,
+			Source: source, Query: filters.NewQuery(scripts), Method: method, First: from, Stop: pin, Exact: true,
 		})}
 	})
 }

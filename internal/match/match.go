@@ -86,6 +86,7 @@ type Hit struct {
 type Config struct {
 	Source Source
 	Query  *filters.Query
+	Method filters.Method   // by which filters are matched
 	First  int32            // height
 	Stop   *chainview.Block // last block; those before it are its ancestors
 

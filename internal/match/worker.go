@@ -60,7 +60,7 @@ func newWorker(ctx context.Context, p *Pass) *worker {
 		Pass: p, ctx: ctx, view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
 		tools: toolbox.Get().(*tools),
 	}
-	w.matcher.Reset(p.Query)
+	w.matcher.Reset(p.Query, p.Method)
 	w.matchAll = func() { w.matchErr = w.matcher.Match(w.batch, w.matched) }
 	return w
 }
