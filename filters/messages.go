@@ -1,6 +1,10 @@
 package filters
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/seed61375155/trawl/internal/siphash"
+)
 
 // tileWidth is how many messages a tile holds: four AVX-512 vectors of them.
 const tileWidth = 32
@@ -24,7 +28,7 @@ func (m *messages) add(script []byte) {
 		m.tiles[at] = binary.LittleEndian.Uint64(rest)
 		at += tileWidth
 	}
-	m.tiles[at] = lastWord(script)
+	m.tiles[at] = siphash.LastWord(script)
 	m.count++
 }
 

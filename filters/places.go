@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"unsafe"
+
+	"github.com/seed61375155/trawl/internal/siphash"
 )
 
 // place is where to look for a number among the elements of a filter. Positions
@@ -172,24 +174,24 @@ func hashEachLane(dst *row, message []uint64, words int, keys *laneKeys, n int) 
 
 // hashBoth hashes a message, whose words are tileWidth apart, with two keys.
 func hashBoth(message []uint64, x, y sipKey) (hashX, hashY uint64) {
-	v0, v1, v2, v3 := x.k0^sip0, x.k1^sip1, x.k0^sip2, x.k1^sip3
-	u0, u1, u2, u3 := y.k0^sip0, y.k1^sip1, y.k0^sip2, y.k1^sip3
+	v0, v1, v2, v3 := x.k0^siphash.Init0, x.k1^siphash.Init1, x.k0^siphash.Init2, x.k1^siphash.Init3
+	u0, u1, u2, u3 := y.k0^siphash.Init0, y.k1^siphash.Init1, y.k0^siphash.Init2, y.k1^siphash.Init3
 	for at := 0; at < len(message); at += tileWidth {
 		m := message[at]
 		v3 ^= m
 		u3 ^= m
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+		v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+		u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
+		v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+		u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
 		v0 ^= m
 		u0 ^= m
 	}
 	v2 ^= 0xff
 	u2 ^= 0xff
 	for range 4 {
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+		v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+		u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
 	}
 	return v0 ^ v1 ^ v2 ^ v3, u0 ^ u1 ^ u2 ^ u3
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"unsafe"
+
+	"github.com/seed61375155/trawl/internal/siphash"
 )
 
 // portable is the kernel in plain Go.
@@ -125,29 +127,29 @@ func (portable) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
 
 // hashTwo hashes two neighbours in a tile, which begins with the first.
 func hashTwo(tile []uint64, key sipKey, limit uint64) (hashX, hashY uint64) {
-	v0, v1, v2, v3 := key.k0^sip0, key.k1^sip1, key.k0^sip2, key.k1^sip3
+	v0, v1, v2, v3 := key.k0^siphash.Init0, key.k1^siphash.Init1, key.k0^siphash.Init2, key.k1^siphash.Init3
 	u0, u1, u2, u3 := v0, v1, v2, v3
 	for at := 1; at < len(tile); at += tileWidth {
 		m, n := tile[at-1], tile[at]
 		v3 ^= m
 		u3 ^= n
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
-		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-		u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+		v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+		u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
+		v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+		u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
 		v0 ^= m
 		u0 ^= n
 	}
 	v2 ^= 0xff
 	u2 ^= 0xff
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
-	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
-	u0, u1, u2, u3 = sipRound(u0, u1, u2, u3)
+	v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+	u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
+	v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+	u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
+	v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+	u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
+	v0, v1, v2, v3 = siphash.Round(v0, v1, v2, v3)
+	u0, u1, u2, u3 = siphash.Round(u0, u1, u2, u3)
 	return reduce(v0^v1^v2^v3, limit), reduce(u0^u1^u2^u3, limit)
 }
 

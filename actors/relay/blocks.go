@@ -78,7 +78,9 @@ func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*c
 // connected drops what blocks have settled.
 func (r *Relay) connected(m connected) {
 	if n := r.orphans.spent(m.spent); n > 0 {
-		corelog.Printf(r.packages, slog.LevelDebug, "Erased %d orphan transaction(s) included or conflicted by block", n)
+		corelog.Printf(
+			r.packages, slog.LevelDebug, "Erased %d orphan transaction(s) included or conflicted by block", n,
+		)
 	}
 	for _, hash := range m.txs {
 		r.settled.add(hash)

@@ -20,7 +20,9 @@ func (r *rig) works(step string, salt uint32, p *remote) {
 	announced := false
 	for _, m := range p.got() {
 		if m, ok := m.(*wire.MsgInv); ok {
-			announced = announced || slices.ContainsFunc(m.InvList, func(v *wire.InvVect) bool { return v.Hash == tx.WitnessHash() })
+			announced = announced || slices.ContainsFunc(
+				m.InvList, func(v *wire.InvVect) bool { return v.Hash == tx.WitnessHash() },
+			)
 		}
 	}
 	if !announced {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -92,10 +93,6 @@ func (p *peer) name(tx *pooled) chainhash.Hash {
 	return tx.id
 }
 
-// invWtx is the type of a transaction named by its wtxid (BIP339), which btcd
-// does not know.
-const invWtx wire.InvType = 5
-
 // Announcing (src/net_processing.cpp).
 const (
 	inboundEvery  = 5 * time.Second
@@ -171,7 +168,7 @@ func (r *Relay) sendInv(p *peer, list []*pooled) {
 		for _, tx := range list[:n] {
 			name, kind := p.name(tx), wire.InvTypeTx
 			if p.wtxid {
-				kind = invWtx
+				kind = codec.InvWtx
 			}
 			p.known.add(name)
 			_ = inv.AddInvVect(wire.NewInvVect(kind, &name)) // no more than fit

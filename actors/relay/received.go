@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -59,7 +60,7 @@ func (r *Relay) inv(p *peer, list []*wire.InvVect) {
 	now := r.cfg.Now()
 	wanted := r.upToDate() && (!r.cfg.BlocksOnly || p.info.Permissions.Relay)
 	for _, v := range list {
-		wtxid := v.Type == invWtx
+		wtxid := v.Type == codec.InvWtx
 		if wtxid != p.wtxid {
 			continue
 		}
@@ -118,7 +119,7 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 // nameOf names an entry of an inventory as logs do.
 func nameOf(v *wire.InvVect) string {
 	switch v.Type {
-	case invWtx:
+	case codec.InvWtx:
 		return fmt.Sprintf("wtx %v", v.Hash)
 	case wire.InvTypeWitnessTx:
 		return fmt.Sprintf("witness-tx %v", v.Hash)
@@ -130,13 +131,13 @@ func nameOf(v *wire.InvVect) string {
 // find returns a transaction that a peer may ask for.
 func (r *Relay) find(p *peer, v *wire.InvVect) *pooled {
 	tx := r.pool.byID[v.Hash]
-	if v.Type == invWtx {
+	if v.Type == codec.InvWtx {
 		tx = r.pool.byWID[v.Hash]
 	}
 	if tx != nil && tx.sequence <= p.sequence {
 		return tx
 	}
-	if tx := r.pool.lately[v.Hash]; tx != nil && (v.Hash == tx.wid) == (v.Type == invWtx || tx.id == tx.wid) {
+	if tx := r.pool.lately[v.Hash]; tx != nil && (v.Hash == tx.wid) == (v.Type == codec.InvWtx || tx.id == tx.wid) {
 		return tx
 	}
 	return nil
@@ -225,7 +226,10 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 	switch {
 	case !p.info.Permissions.ForceRelay:
 	case r.pool.byWID[wid] == nil:
-		corelog.Printf(r.cfg.Log, slog.LevelInfo, "Not relaying non-mempool transaction %v (wtxid=%v) from forcerelay peer=%d", id, wid, p.info.ID)
+		corelog.Printf(
+			r.cfg.Log, slog.LevelInfo, "Not relaying non-mempool transaction %v (wtxid=%v) from forcerelay peer=%d", id,
+			wid, p.info.ID,
+		)
 	default:
 		corelog.Printf(r.cfg.Log, slog.LevelInfo, "Force relaying tx %v (wtxid=%v) from peer=%d", id, wid, p.info.ID)
 		r.announce(wid)
@@ -261,10 +265,16 @@ func (r *Relay) judged(c actor.Context, m judged) {
 	case reject.Kind == messages.TxMissingInputs && m.orphan:
 		r.orphans.waits(wid)
 	case reject.Kind == messages.TxMissingInputs:
-		corelog.Printf(r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer, reject)
+		corelog.Printf(
+			r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer,
+			reject,
+		)
 		r.missing(p, m.tx)
 	default:
-		corelog.Printf(r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer, reject)
+		corelog.Printf(
+			r.cfg.Log, slog.LevelDebug, "%v (wtxid=%v) from peer=%d was not accepted: %v", m.tx.TxHash(), wid, m.peer,
+			reject,
+		)
 		r.reject(m, reject.Kind)
 		if reject.Kind != messages.TxReconsiderable || m.orphan {
 			break
@@ -345,7 +355,10 @@ func pairOf(parent *wire.MsgTx, child *orphan) chainhash.Hash {
 // packed remembers a package that was refused, and what of it is wrong by itself.
 func (r *Relay) packed(m packed) {
 	if m.err == nil && m.result.Failed != nil {
-		r.cfg.Log.Debug("package refused", "parent", m.tx.TxHash(), "child", m.child.id, "peer", m.peer, "reason", m.result.Failed.Error())
+		r.cfg.Log.Debug(
+			"package refused", "parent", m.tx.TxHash(), "child", m.child.id, "peer", m.peer, "reason",
+			m.result.Failed.Error(),
+		)
 		r.pairs.add(pairOf(m.tx, m.child))
 		for i, tx := range []*wire.MsgTx{m.tx, m.child.tx} {
 			reject := m.result.Results[i].Rejected

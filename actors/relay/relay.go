@@ -125,8 +125,10 @@ func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
 		r := &Relay{
-			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: newMirror(), requests: newRequests(), orphans: newOrphanage(),
-			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused), settled: newRollingSet(maxSettled),
+			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: newMirror(),
+			requests: newRequests(), orphans: newOrphanage(),
+			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused),
+			settled: newRollingSet(maxSettled),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		if begun && cfg.Restarted != nil {
@@ -242,7 +244,9 @@ func (r *Relay) poolRead(m poolRead) {
 			r.pool.unbroadcast[tx.WID] = struct{}{}
 		}
 		if !r.pool.gone[tx.WID] {
-			r.pool.add(&messages.PoolChange{Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize, Sequence: tx.Sequence})
+			r.pool.add(&messages.PoolChange{
+				Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize, Sequence: tx.Sequence,
+			})
 		}
 	}
 	r.pool.gone = nil

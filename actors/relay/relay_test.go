@@ -25,8 +25,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-const invWtx wire.InvType = 5
-
 // remote is a peer whose messages the test reads.
 type remote struct {
 	r    *rig
@@ -205,7 +203,9 @@ func (r *rig) takeIn(tx *wire.MsgTx, own bool) {
 func (r *rig) join(typ p2p.ConnectionType) *remote {
 	r.t.Helper()
 	r.peers++
-	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness}}}}
+	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{
+		WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness},
+	}}}
 	r.joined = append(r.joined, p)
 	r.ref.Tell(link.Joined{Peer: p})
 	synctest.Wait()
@@ -226,7 +226,7 @@ func inv(txs ...*wire.MsgTx) *wire.MsgInv {
 	m := wire.NewMsgInv()
 	for _, tx := range txs {
 		hash := tx.WitnessHash()
-		_ = m.AddInvVect(wire.NewInvVect(invWtx, &hash))
+		_ = m.AddInvVect(wire.NewInvVect(codec.InvWtx, &hash))
 	}
 	return m
 }
@@ -262,7 +262,8 @@ func TestPassesOn(t *testing.T) {
 		other.says(getData(tx))
 		expect[*wire.MsgNotFound](other)
 		from.says(inv(tx))
-		if got := expect[*wire.MsgGetData](from); got.InvList[0].Hash != tx.WitnessHash() || got.InvList[0].Type != invWtx {
+		if got := expect[*wire.MsgGetData](from); got.InvList[0].Hash != tx.WitnessHash() ||
+			got.InvList[0].Type != codec.InvWtx {
 			t.Errorf("asked for %v", got.InvList[0])
 		}
 		from.says(tx)
@@ -310,7 +311,9 @@ func TestOrphan(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		parent := transaction(1)
 		child := transaction(2, parent)
-		r.verdict[child.TxHash()] = &messages.TxReject{Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent"}
+		r.verdict[child.TxHash()] = &messages.TxReject{
+			Kind: messages.TxMissingInputs, Reason: "bad-txns-inputs-missingorspent",
+		}
 		p.says(child)
 		time.Sleep(3 * time.Second) // by txids it is asked later
 		asked := expect[*wire.MsgGetData](p).InvList
@@ -379,7 +382,9 @@ func TestBounds(t *testing.T) {
 		p := r.join(p2p.OutboundFullRelay)
 		flood := wire.NewMsgInv()
 		for i := range 20_000 {
-			flood.InvList = append(flood.InvList, wire.NewInvVect(invWtx, &chainhash.Hash{byte(i), byte(i >> 8), 1}))
+			flood.InvList = append(
+				flood.InvList, wire.NewInvVect(codec.InvWtx, &chainhash.Hash{byte(i), byte(i >> 8), 1}),
+			)
 		}
 		p.says(flood)
 		asked := 0
@@ -439,7 +444,9 @@ func TestFeeFilter(t *testing.T) {
 			tx := transaction(uint32(r.peers))
 			id, wid := tx.TxHash(), tx.WitnessHash()
 			r.feed.Publish(messages.PoolChanged{
-				Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Added: true, Fee: test.fee, VSize: test.vsize, Sequence: 1}},
+				Changes: []messages.PoolChange{
+					{Tx: tx, ID: id, WID: wid, Added: true, Fee: test.fee, VSize: test.vsize, Sequence: 1},
+				},
 				Announce: []messages.RelayTx{{ID: id, WID: wid}},
 			})
 			time.Sleep(time.Minute)
@@ -471,7 +478,8 @@ func TestOrphanOfSeveralPeers(t *testing.T) {
 		second.quiet("another peer is asked")
 		r.ref.Tell(link.Left{ID: first.info.ID})
 		time.Sleep(3 * time.Second)
-		if got := expect[*wire.MsgGetData](second).InvList[0]; got.Hash != (chainhash.Hash{}) && got.Hash != parent.TxHash() {
+		if got := expect[*wire.MsgGetData](second).InvList[0]; got.Hash != (chainhash.Hash{}) &&
+			got.Hash != parent.TxHash() {
 			t.Errorf("asked for %v", got)
 		}
 		for _, p := range []*remote{second, third} {
@@ -527,7 +535,9 @@ func TestOrphanBounds(t *testing.T) {
 		orphan := func(p *remote, salt uint32, inputs, witness int) *wire.MsgTx {
 			tx := wire.NewMsgTx(2)
 			for i := range uint32(inputs) {
-				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{byte(p.info.ID), byte(salt), byte(salt >> 8)}, Index: i}})
+				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{
+					Hash: chainhash.Hash{byte(p.info.ID), byte(salt), byte(salt >> 8)}, Index: i,
+				}})
 			}
 			tx.TxIn[0].Witness = wire.TxWitness{make([]byte, witness)}
 			tx.AddTxOut(wire.NewTxOut(1, []byte{0x51}))

@@ -7,6 +7,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 )
 
 // Times and limits of requests (src/node/txdownloadman.h).
@@ -223,7 +225,7 @@ func (r *Relay) request(now time.Time) {
 		for _, w := range wants {
 			kind := p.txType()
 			if w.asked.wtxid {
-				kind = invWtx
+				kind = codec.InvWtx
 			}
 			_ = msg.AddInvVect(wire.NewInvVect(kind, &w.hash)) // no more than fit: see maxAnnounced
 		}

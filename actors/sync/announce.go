@@ -115,7 +115,8 @@ func (s *Sync) announceTip(p *peer, list []*chainview.Block) {
 // sayHeaders asks a peer, once it has a chain worth it, to announce blocks by
 // headers.
 func (s *Sync) sayHeaders(p *peer) {
-	if p.saidHeaders || p.info.Remote.Common < int32(wire.SendHeadersVersion) || p.best == nil || p.best.Work.Cmp(s.cfg.MinimumWork) <= 0 {
+	if p.saidHeaders || p.info.Remote.Common < int32(wire.SendHeadersVersion) || p.best == nil ||
+		p.best.Work.Cmp(s.cfg.MinimumWork) <= 0 {
 		return
 	}
 	p.Send(wire.NewMsgSendHeaders())

@@ -201,7 +201,10 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx,
 		s.askFull(p, b)
 	default:
 		s.drop(f)
-		s.debugf("Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete", p.info.ID)
+		s.debugf(
+			"Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete",
+			p.info.ID,
+		)
 	}
 	return false
 }

@@ -134,7 +134,10 @@ func (s *Sync) startHeaders(p *peer, from bool) {
 	if !s.askHeaders(p, start) {
 		return
 	}
-	s.debugf("initial getheaders (%d) to peer=%d (startheight:%d)", start.Height, p.info.ID, p.info.Remote.Version.StartHeight)
+	s.debugf(
+		"initial getheaders (%d) to peer=%d (startheight:%d)", start.Height, p.info.ID,
+		p.info.Remote.Version.StartHeight,
+	)
 	p.syncing = true
 	s.syncing++
 	spacing := s.cfg.Network.Params.TargetTimePerBlock
@@ -304,7 +307,8 @@ func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
 	if len(blocks) > 1 {
 		s.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
 	}
-	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.flights) == 0 && s.have(last.Parent) && !last.Parent.Status().Invalid() {
+	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.flights) == 0 && s.have(last.Parent) &&
+		!last.Parent.Status().Invalid() {
 		s.requestCompact(p, blocks[0])
 		return
 	}

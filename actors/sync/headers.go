@@ -52,12 +52,13 @@ func newHeader(h *wire.BlockHeader, payload []byte) header {
 
 // headersAnswer is what the chain says of headers.
 type headersAnswer struct {
-	to      *Sync // who asked: an actor that was restarted may hear of it
-	peer    int64
-	list    []header
-	full    bool                                      // the peer may have more
-	isNew   bool                                      // the last one was not known
-	synced  bool                                      // they come from a sync of low work, which asks for the next itself
+	to    *Sync // who asked: an actor that was restarted may hear of it
+	peer  int64
+	list  []header
+	full  bool // the peer may have more
+	isNew bool // the last one was not known
+	// they come from a sync of low work, which asks for the next itself
+	synced  bool
 	compact bool                                      // they come with a compact block
 	then    func(actor.Context, *peer) (pending bool) // nil: as headers
 	handled func()
@@ -110,7 +111,8 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 // new for a while. Core goes on to wait for it, a quarter of an hour at least.
 func (s *Sync) exhaust(p *peer) {
 	since := p.emptySince
-	if p.syncing && !p.exhausted && !since.IsZero() && s.cfg.Now().Sub(since) > headersWithin && s.age(s.best) >= DefaultMaxTipAge {
+	if p.syncing && !p.exhausted && !since.IsZero() && s.cfg.Now().Sub(since) > headersWithin &&
+		s.age(s.best) >= DefaultMaxTipAge {
 		p.exhausted, p.headersBy = true, time.Time{}
 		s.syncing--
 	}
@@ -168,10 +170,11 @@ func (s *Sync) accept(c actor.Context, p *peer, a headersAnswer) {
 	for i := range a.list {
 		raw[i] = a.list[i].Raw
 	}
-	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.AcceptHeaders{Headers: raw}, func(_ nodemsg.AcceptedHeaders, err error) any {
-		a.err = err
-		return a
-	})
+	ask.Then(s.ctx, c, s.cfg.Chain, nodemsg.AcceptHeaders{Headers: raw},
+		func(_ nodemsg.AcceptedHeaders, err error) any {
+			a.err = err
+			return a
+		})
 }
 
 func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
@@ -213,7 +216,9 @@ func (s *Sync) tellNew(p *peer, b *chainview.Block, how string) {
 	if s.initialDownload() {
 		log, level = log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug
 	}
-	corelog.Printf(log, level, "Saw new %sheader hash=%v height=%d %s", how, b.Hash, b.Height, p2p.PeerName(p.info.ID, p.info.LogAddr))
+	corelog.Printf(log, level, "Saw new %sheader hash=%v height=%d %s", how, b.Hash, b.Height, p2p.PeerName(
+		p.info.ID, p.info.LogAddr,
+	))
 }
 
 // tellRefused logs which header was refused, and why.
@@ -257,7 +262,10 @@ func (s *Sync) tellHeaders(last *chainview.Block) {
 // extended goes on after a peer's headers were taken.
 func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 	if a.full && !a.synced && s.askHeaders(p, last) {
-		s.debugf("more getheaders (%d) to end to peer=%d (startheight:%d)", last.Height, p.info.ID, p.info.Remote.Version.StartHeight)
+		s.debugf(
+			"more getheaders (%d) to end to peer=%d (startheight:%d)", last.Height, p.info.ID,
+			p.info.Remote.Version.StartHeight,
+		)
 	}
 	if a.isNew {
 		s.tellHeaders(last)

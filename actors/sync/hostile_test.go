@@ -44,7 +44,8 @@ func TestLowWork(t *testing.T) {
 		grow(long, 4600)
 		p := r.join(p2p.OutboundFullRelay)
 		p.serve(short)
-		if got := len(r.chain.Tips()); got != 1 || r.height() != 0 || r.chain.Lookup(&short.Active().At(1).Hash) != nil {
+		if got := len(r.chain.Tips()); got != 1 || r.height() != 0 ||
+			r.chain.Lookup(&short.Active().At(1).Hash) != nil {
 			t.Errorf("low work: %d tips at height %d", got, r.height())
 		}
 		if p.gone != "headers chain has insufficient work" && p.gone != "" {
@@ -219,7 +220,10 @@ func FuzzMessages(f *testing.F) {
 				peers = append(peers, r.join([]p2p.ConnectionType{p2p.Inbound, p2p.OutboundFullRelay, p2p.Manual}[i]))
 			}
 			for i := 0; i+2 < len(script); i += 3 {
-				say(r.t, peers[int(script[i]>>4)%3], []*chaintest.Chain{remote, side}[script[i]>>3&1], script[i]&7, script[i+1], script[i+2])
+				say(
+					r.t, peers[int(script[i]>>4)%3], []*chaintest.Chain{remote, side}[script[i]>>3&1], script[i]&7,
+					script[i+1], script[i+2],
+				)
 			}
 			for _, p := range peers {
 				if p.handled != p.told && p.gone == "" {

@@ -71,5 +71,6 @@ func (s *Sync) tellProgress(sync *headersync.State) {
 	}
 	s.toldProgress = now
 	left := float64(now.Sub(at)) / float64(s.cfg.Network.Params.TargetTimePerBlock)
-	s.printf("Pre-synchronizing blockheaders, height: %d (~%.2f%%)", height, 100*float64(height)/(float64(height)+max(left, 0)))
+	s.printf("Pre-synchronizing blockheaders, height: %d (~%.2f%%)", height, 100*float64(height)/(float64(height)+
+		max(left, 0)))
 }

@@ -26,7 +26,9 @@ func belongs(block *wire.MsgBlock, segwit bool) bool {
 	if !isCoinbase(block.Transactions[0]) {
 		// What else is wrong with the block does not matter; but a transaction of
 		// 64 bytes may be taken for two hashes of the tree.
-		return !slices.ContainsFunc(block.Transactions, func(tx *wire.MsgTx) bool { return tx.SerializeSizeStripped() == 64 })
+		return !slices.ContainsFunc(
+			block.Transactions, func(tx *wire.MsgTx) bool { return tx.SerializeSizeStripped() == 64 },
+		)
 	}
 	return witnessesBelong(block, segwit)
 }
@@ -71,7 +73,8 @@ func witnessesBelong(block *wire.MsgBlock, segwit bool) bool {
 		return true
 	}
 	coinbase := block.Transactions[0]
-	if len(coinbase.TxIn) == 0 || len(coinbase.TxIn[0].Witness) != 1 || len(coinbase.TxIn[0].Witness[0]) != chainhash.HashSize {
+	if len(coinbase.TxIn) == 0 || len(coinbase.TxIn[0].Witness) != 1 ||
+		len(coinbase.TxIn[0].Witness[0]) != chainhash.HashSize {
 		return false
 	}
 	ids := make([]chainhash.Hash, len(block.Transactions)) // the coinbase counts as zeros

@@ -39,7 +39,8 @@ const noParent = "prev-blk-not-found"
 // its header.
 func isMutated(reason string) bool {
 	switch reason {
-	case "bad-txnmrklroot", "bad-txns-duplicate", "bad-witness-merkle-match", "bad-witness-nonce-size", "unexpected-witness":
+	case "bad-txnmrklroot", "bad-txns-duplicate",
+		"bad-witness-merkle-match", "bad-witness-nonce-size", "unexpected-witness":
 		return true
 	}
 	return false

@@ -59,7 +59,8 @@ type Config struct {
 
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
-	ask.Serve[nodemsg.GetSyncState](), ask.Serve[nodemsg.GetPeerSync](), ask.Serve[nodemsg.FetchBlockFrom](), ask.Serve[nodemsg.FetchBlock](),
+	ask.Serve[nodemsg.GetSyncState](), ask.Serve[nodemsg.GetPeerSync](), ask.Serve[nodemsg.FetchBlockFrom](),
+	ask.Serve[nodemsg.FetchBlock](),
 }
 
 type (
@@ -118,7 +119,8 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		s := &Sync{
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
-			flights: make(map[chainhash.Hash][]*flight), givers: map[chainhash.Hash]giver{}, store: newStore(), asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
+			flights: make(map[chainhash.Hash][]*flight), givers: map[chainhash.Hash]giver{}, store: newStore(),
+			asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
 			pool: newPool(),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())

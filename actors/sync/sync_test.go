@@ -243,7 +243,9 @@ func TestLimitedPeer(t *testing.T) {
 	bubble(t, func(r *rig) {
 		remote := r.remote()
 		for i := range 5 {
-			remote.Mine(chaintest.Template{Solved: true, Time: time.Now().Add(time.Duration(i-60*6) * 10 * time.Minute / 6)})
+			remote.Mine(chaintest.Template{
+				Solved: true, Time: time.Now().Add(time.Duration(i-60*6) * 10 * time.Minute / 6),
+			})
 		}
 		start := r.join(p2p.OutboundFullRelay)
 		start.serve(remote)

@@ -16,7 +16,8 @@ import (
 	"log/slog"
 
 	"github.com/FastFilter/xorfilter"
-	"github.com/aead/siphash"
+
+	"github.com/seed61375155/trawl/internal/siphash"
 )
 
 // ErrBad reports bytes that are no range filter.
@@ -35,7 +36,7 @@ func (Key) GoString() string { return "[secret]" }
 func (Key) LogValue() slog.Value { return slog.StringValue("[secret]") }
 
 // Hash is what a script is in filters that are made with the key.
-func (k Key) Hash(script []byte) uint64 { return siphash.Sum64(script, (*[16]byte)(&k)) }
+func (k Key) Hash(script []byte) uint64 { return siphash.SumKey((*[16]byte)(&k), script) }
 
 // headSize is the size of what comes before the fingerprints: seed (8), length of
 // a segment (4), their number (4), little-endian.

@@ -62,7 +62,9 @@ func TestFilter(t *testing.T) {
 
 func TestKeyIsNotPrinted(t *testing.T) {
 	key := rangefilter.Key{7, 7, 7}
-	for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%v %+v %#v %s", key, key, key, key), key.LogValue().String()} {
+	for _, text := range []string{
+		fmt.Sprint(key), fmt.Sprintf("%v %+v %#v %s", key, key, key, key), key.LogValue().String(),
+	} {
 		if strings.Contains(text, "7") {
 			t.Errorf("prints as %q", text)
 		}

@@ -7,11 +7,11 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 
-	"github.com/aead/siphash"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/siphash"
 )
 
 // Key is the key of a compact block's short ids (BIP152).
@@ -26,7 +26,7 @@ func Key(m *codec.CmpctBlock) *[16]byte {
 // ID is what a compact block says of a transaction.
 func ID(key *[16]byte, wtxid *chainhash.Hash) (id codec.ShortID) {
 	var b [8]byte
-	binary.LittleEndian.PutUint64(b[:], siphash.Sum64(wtxid[:], key))
+	binary.LittleEndian.PutUint64(b[:], siphash.SumKey(key, wtxid[:]))
 	copy(id[:], b[:])
 	return id
 }
