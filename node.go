@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
@@ -20,7 +21,6 @@ import (
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/store/segment"
 )
 
 // A Node is a running node. Its methods are safe for concurrent use.
@@ -46,8 +46,8 @@ type Node struct {
 	rejoin    ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	// What a part has opened for others to read, nil where it is off.
-	store   *segment.Store // of the filters
-	filters match.Source   // that store, for scans
+	store   filter.Lookup // of the filters; nil: there is no index of them
+	filters match.Source  // that store, for scans
 	stats   *coinstats.Reader
 	txs     *tx.Reader
 }

@@ -34,8 +34,10 @@ import (
 const (
 	rangeHeader  = 96
 	rangeVersion = 1
-	rangeKeySize = 16
 )
+
+// RangeKeySize is the size of the key of a store's range filters, in bytes.
+const RangeKeySize = 16
 
 var rangeMagic = []byte("TRAWLRNG")
 
@@ -73,7 +75,7 @@ func rangePath(dir string, group int) string {
 
 // RangeKey is the secret under which range filters are made; ok is false for a
 // store that keeps none.
-func (s *Store) RangeKey() (key [rangeKeySize]byte, ok bool) { return s.rangeKey, s.ranged }
+func (s *Store) RangeKey() (key [RangeKeySize]byte, ok bool) { return s.rangeKey, s.ranged }
 
 // NextRange returns the blocks of the first range that has no filter yet: 2,048
 // of them in the order of Append. ok is false when there is none.
@@ -210,8 +212,8 @@ func (s *Store) openRanges() error {
 // made under it are worth nothing.
 func (s *Store) openRangeKey() error {
 	path := filepath.Join(s.dir, "range.key")
-	key, err := vfs.ReadFile(s.fs, path, rangeKeySize)
-	if err == nil && len(key) == rangeKeySize {
+	key, err := vfs.ReadFile(s.fs, path, RangeKeySize)
+	if err == nil && len(key) == RangeKeySize {
 		copy(s.rangeKey[:], key)
 		return s.hide(path)
 	}

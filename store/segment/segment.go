@@ -96,7 +96,7 @@ type Store struct {
 	makeLines   MakeLines
 	probesLost  chan struct{}
 	ranged      bool // keeps range filters
-	rangeKey    [rangeKeySize]byte
+	rangeKey    [RangeKeySize]byte
 
 	// rebuild is held during Rebuild, write by everything that writes, mu
 	// while what readers see changes. They are taken in this order.

@@ -57,10 +57,16 @@ func Open(cfg Config) (*segment.Store, error) {
 	return store, nil
 }
 
+// A Lookup looks single filters up, and changes nothing. A [segment.Store] is one.
+type Lookup interface {
+	ByHash(block *chainhash.Hash) (segment.Entry, error) // whole
+	Header(block *chainhash.Hash) (segment.Entry, error) // all but the filter
+}
+
 // A Reader reads single filters, and has damaged ones made again. It implements
 // chain.Filters.
 type Reader struct {
-	Store   *segment.Store
+	Store   Lookup
 	Indexer *ask.Ref // the actor that keeps the index
 }
 

@@ -12,10 +12,19 @@ import (
 	"github.com/seed61375155/trawl/store/segment"
 )
 
-// NewSource makes a source for scans of a filter store.
-func NewSource(s *segment.Store) match.Source { return source{s} }
+// Views is what scans need of a filter store: its views, and to say what of the files
+// beside the filters, which are made again, is damaged. A [segment.Store] has it.
+type Views interface {
+	View() *segment.View
+	RangeKey() (key [segment.RangeKeySize]byte, ok bool)
+	DropLines(block *chainhash.Hash)
+	DropRange(block *chainhash.Hash)
+}
 
-type source struct{ store *segment.Store }
+// NewSource makes a source for scans of a filter store.
+func NewSource(s Views) match.Source { return source{s} }
+
+type source struct{ store Views }
 
 // View implements match.Source.
 func (s source) View() match.View { return &view{View: s.store.View(), store: s.store} }
@@ -23,7 +32,7 @@ func (s source) View() match.View { return &view{View: s.store.View(), store: s.
 // view is the view of one worker.
 type view struct {
 	*segment.View
-	store *segment.Store
+	store Views
 
 	// Of the query that was narrowed last: its scripts, and their hashes under
 	// the key of the range filters.
