@@ -201,3 +201,37 @@ func TestCopyNotes(t *testing.T) {
 		t.Errorf("another one: %v at %d", got.record.Values, got.time())
 	}
 }
+
+// A coinbase that the wallet comes to know when its block leaves the chain is given
+// up at once.
+func TestLateCoinbase(t *testing.T) {
+	r := newRig(0)
+	coinbase := coinbaseOf(1, pay(50, 1))
+	block := blockOf(1, coinbase)
+	r.ConnectBlock(blockOf(0), 1)
+	r.ConnectBlock(block, 1)
+	r.owner.scripts = append(r.owner.scripts, scriptOf(1))
+	if synced := r.DisconnectBlock(block, messages.Tip{}, 1); !synced.Changed || !synced.Save {
+		t.Errorf("synced %+v", synced)
+	}
+	if at := r.txs[coinbase.TxHash()]; at == nil || at.state.kind != abandoned {
+		t.Errorf("the coinbase is %+v", at)
+	}
+}
+
+// A witness that comes later is taken over.
+func TestLateWitness(t *testing.T) {
+	r := newRig(0, scriptOf(1))
+	bare := txOf(1, []wire.OutPoint{foreign(1)}, pay(5, 1))
+	full := bare.Copy()
+	full.TxIn[0].Witness = wire.TxWitness{{1}}
+	r.AddMempoolTx(bare, 1)
+	r.log.Take()
+	if synced := r.AddMempoolTx(full, 1); !synced.Changed || len(r.log.Take()) != 1 {
+		t.Errorf("synced %+v", synced)
+	}
+	r.AddMempoolTx(bare, 1)
+	if got := r.txs[bare.TxHash()].record.Tx; got != full || len(r.log.Take()) > 0 {
+		t.Error("the witness is not taken over, or lost again")
+	}
+}

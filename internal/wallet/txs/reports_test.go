@@ -270,3 +270,25 @@ func TestReplaceable(t *testing.T) {
 		}
 	}
 }
+
+// What replaces another transaction, or is replaced, is not safe until it is mined.
+func TestSafe(t *testing.T) {
+	for note, want := range map[string]bool{"": true, noteReplaces: false, noteReplacedBy: false} {
+		r, coinbase, _, pooled := reported(0)
+		for _, tx := range []*wire.MsgTx{coinbase, pooled} {
+			record := r.txs[tx.TxHash()].record
+			record.Values = map[string]string{note: "x"}
+		}
+		trust := newTrust(r.Ledger)
+		if got := r.reports.safe(r.txs[pooled.TxHash()], trust); got != want {
+			t.Errorf("in the mempool with %q: %v, want %v", note, got, want)
+		}
+		if !r.reports.safe(r.txs[coinbase.TxHash()], trust) {
+			t.Errorf("in a block with %q: not safe", note)
+		}
+		safe := r.reports.ListUnspent(messages.ListUnspent{MaxConf: 99})
+		if (len(safe) == 2) != want {
+			t.Errorf("with %q: %d coins that are safe", note, len(safe))
+		}
+	}
+}

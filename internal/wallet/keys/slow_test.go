@@ -1,0 +1,217 @@
+package keys
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// slowRig makes a new wallet of a network whose keys are all slow, from a seed.
+func slowRig(t *testing.T, keyPool int32) *rig {
+	t.Helper()
+	qbit, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rigOf(Params{Network: qbit.Descriptors(), Kinds: qbit.Wallet(), CoinType: 1, KeyPool: keyPool}, true)
+	seed := walletfile.NewSecret(bytes.Repeat([]byte{3}, 32))
+	if err := r.importer.SetupWithKeys(t.Context(), seed, 5); err != nil {
+		t.Fatal(err)
+	}
+	r.set.ChooseDefaultTypes()
+	return r
+}
+
+// countRecords counts the records of a type among the changes.
+func countRecords(r *rig, kind string) (n int) {
+	for _, c := range r.log.Take() {
+		if bytes.HasPrefix(c.Key, walletfile.KeyPrefix(kind)) && !c.Delete {
+			n++
+		}
+	}
+	return n
+}
+
+// A new wallet of slow keys has a few of them at once, and the others in steps. Each
+// key is written once, however often it is supplied.
+func TestDeferred(t *testing.T) {
+	const pool = warmPool + 2
+	r := slowRig(t, pool)
+	if n := countRecords(r, "walletdescriptorpqckey"); n != 2*warmPool {
+		t.Errorf("%d keys at once, want %d", n, 2*warmPool)
+	}
+	receiving, change := r.set.PoolSizes()
+	if receiving != warmPool || change != warmPool || !r.pool.Deferring() || r.pool.Wanting() {
+		t.Errorf("%d and %d addresses, deferring %v, wanting %v", receiving, change, r.pool.Deferring(), r.pool.Wanting())
+	}
+	if !r.pool.FillDeferred() || !r.pool.Wanting() || len(r.pool.Jobs(0)) != 0 {
+		t.Error("the rest is not wanted")
+	}
+	jobs := r.pool.Jobs(3)
+	if len(jobs) != 2 || jobs[0].Size() != 2 || jobs[1].Size() != 1 {
+		t.Fatalf("%d jobs", len(jobs))
+	}
+	batch, err := jobs[0].Make(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := jobs[0].Make(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.log.Take()
+	if err := r.pool.Supply(batch); err != nil || !bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
+		t.Errorf("supply: %v, or the keys are not wiped", err)
+	}
+	if n := countRecords(r, "walletdescriptorpqckey"); n != 2 {
+		t.Errorf("%d keys written, want 2", n)
+	}
+	if err := r.pool.Supply(again); err != nil || len(r.log.Take()) > 0 {
+		t.Errorf("supplied again: %v", err)
+	}
+	if receiving, change := r.set.PoolSizes(); receiving != pool || change != warmPool || !r.pool.Deferring() {
+		t.Errorf("%d and %d addresses, deferring %v", receiving, change, r.pool.Deferring())
+	}
+	supply(t, r, r.pool.Jobs(100))
+	if r.pool.Deferring() || r.pool.Wanting() || r.pool.FillDeferred() {
+		t.Error("a full pool wants more")
+	}
+}
+
+// A wallet that has used up its addresses wants the next key, and says so.
+func TestWantAddress(t *testing.T) {
+	r := slowRig(t, 1)
+	request := messages.NewAddress{}
+	if r.pool.WantAddress(request) {
+		t.Error("a key is missing that is there")
+	}
+	if _, err := r.pool.NewAddress(request); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.pool.NewAddress(request); err == nil || !strings.Contains(err.Error(), "Keypool ran out") {
+		t.Errorf("without a key: %v", err)
+	}
+	for kind, want := range map[string]bool{"p2mr": true, "bech32": false, "x": false} {
+		if got := r.pool.WantAddress(messages.NewAddress{Type: kind, HasType: true}); got != want {
+			t.Errorf("the key of a %s address is missing: %v, want %v", kind, got, want)
+		}
+	}
+	supply(t, r, r.pool.Jobs(1))
+	if _, err := r.pool.NewAddress(request); err != nil {
+		t.Errorf("with the next key: %v", err)
+	}
+}
+
+// Keys that no descriptor comes for are wiped, and a locked wallet takes none.
+func TestDrop(t *testing.T) {
+	r := slowRig(t, 1)
+	other := slowRig(t, 1)
+	seed := walletfile.NewSecret(bytes.Repeat([]byte{4}, 32))
+	jobs, err := other.importer.SetupJobs(seed)
+	if err != nil || len(jobs) != 2 {
+		t.Fatal(len(jobs), err)
+	}
+	batch, err := jobs[0].Make(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.pool.Supply(batch); err != nil || bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
+		t.Errorf("keys for a descriptor that is to come: %v", err)
+	}
+	r.pool.Drop()
+	if len(r.pool.pendingKeys) > 0 || !bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
+		t.Error("keys are kept that nothing came for")
+	}
+
+	if _, err := r.pool.NewAddress(messages.NewAddress{}); err != nil {
+		t.Fatal(err)
+	}
+	r.pool.WantAddress(messages.NewAddress{})
+	jobs = r.pool.Jobs(1)
+	if batch, err = jobs[0].Make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.vault.Encrypt(walletfile.MasterKey{ID: 1}, seed)
+	r.vault.Lock()
+	r.log.Take()
+	if err := r.pool.Supply(batch); err != nil || len(r.log.Take()) > 0 || len(r.pool.Jobs(1)) > 0 || r.pool.Wanting() {
+		t.Errorf("a locked wallet takes keys: %v", err)
+	}
+	if !bytes.Equal(batch.keys[0].Secret, make([]byte, 64)) {
+		t.Error("keys for a locked wallet are not wiped")
+	}
+}
+
+// Few indices are derived by the wallet itself, and many are left to it too.
+func TestScriptJobs(t *testing.T) {
+	for _, test := range []struct {
+		first, last uint32
+		left        int64
+		want        bool
+	}{
+		{0, fewIndices - 1, maxExpanded, false},
+		{0, fewIndices, maxExpanded, true},
+		{7, 7 + fewIndices, maxExpanded, true},
+		{8, 7 + fewIndices, maxExpanded, false},
+		{0, 99, 100, true},
+		{0, 100, 100, false},
+		{0, 1_000_000, maxExpanded, false}, // one more than the longest range
+		{0, 999_999, maxExpanded, true},
+	} {
+		jobs := scriptJobs{left: test.left}
+		jobs.add(&Job{first: test.first, last: test.last})
+		if got := len(jobs.jobs) == 1; got != test.want {
+			t.Errorf("%d to %d of %d: %v, want %v", test.first, test.last, test.left, got, test.want)
+		}
+		if taken := test.left - jobs.left; test.want && taken != int64(test.last-test.first)+1 {
+			t.Errorf("%d to %d takes %d indices", test.first, test.last, taken)
+		}
+	}
+}
+
+// The extended keys of a new wallet are one, that all its active descriptors have.
+func TestHDKeys(t *testing.T) {
+	r := setUp(t, true)
+	r.importOne(t, messages.ImportItem{Desc: descriptor.AddChecksum("wpkh(" + expandingXprv + "/9/*)")})
+	for _, activeOnly := range []bool{false, true} {
+		keys, err := r.set.HDKeys(activeOnly, true)
+		want := 2
+		if activeOnly {
+			want = 1
+		}
+		if err != nil || len(keys) != want {
+			t.Fatalf("active only %v: %d keys, %v", activeOnly, len(keys), err)
+		}
+		uses := 0
+		for _, key := range keys {
+			if !key.HasPrivate || len(key.XPrv) == 0 {
+				t.Errorf("active only %v: %s without its private key", activeOnly, key.XPub)
+			}
+			for _, use := range key.Descriptors {
+				uses++
+				if use.Active != (len(key.Descriptors) == 8) {
+					t.Errorf("active only %v: %s is active: %v", activeOnly, use.Desc, use.Active)
+				}
+			}
+		}
+		if uses != want+7 {
+			t.Errorf("active only %v: %d uses, want %d", activeOnly, uses, want+7)
+		}
+	}
+	r.vault.Encrypt(walletfile.MasterKey{ID: 1}, walletfile.NewSecret(make([]byte, 32)))
+	r.vault.Lock()
+	if _, err := r.set.HDKeys(false, true); err == nil {
+		t.Error("a locked wallet shows private keys")
+	}
+	if _, err := r.set.ListDescriptors(true); err == nil {
+		t.Error("a locked wallet shows private descriptors")
+	}
+	if keys, err := r.set.HDKeys(false, false); err != nil || len(keys) != 2 || len(keys[0].XPrv) > 0 {
+		t.Errorf("public keys: %v", err)
+	}
+}
