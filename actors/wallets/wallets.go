@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/settings"
 )
 
 // Wallets is the registry's actor; make one with [New].
@@ -39,7 +40,7 @@ type Wallets struct {
 type shared struct {
 	cfg      Config
 	times    *timeline
-	settings *settings
+	settings *settings.File
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
 	begun    bool
@@ -56,7 +57,7 @@ type entry struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, times: new(timeline), settings: &settings{path: cfg.Settings}}
+	s := &shared{cfg: cfg, times: new(timeline), settings: settings.New(nil, cfg.Settings)}
 	return func() actor.Actor {
 		w := &Wallets{shared: s, loads: make(map[string]*load), entries: make(map[string]*entry), starting: -1}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -207,7 +208,7 @@ func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, 
 		return
 	}
 	w.asides.run(c, func() func() {
-		err := w.settings.Set(name, on == messages.LoadOnStartup)
+		err := w.settings.SetWallet(name, on == messages.LoadOnStartup)
 		if err == nil {
 			return func() { then(nil) }
 		}

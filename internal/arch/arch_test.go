@@ -73,6 +73,7 @@ var mayImport = map[string][]string{
 	"store/datadir":   {"internal/vfs", "store/blockfile", "store/blockrows", "store/chaindb", "store/internal", "store/segment", "store/txindex"},
 	"store/internal":  {"internal/vfs"},
 	"store/peerfile":  {"internal/corelog", "internal/p2p", "internal/vfs"},
+	"store/settings":  {"internal/vfs"},
 	"store/poolfile":  {"internal/rawtx", "internal/vfs"},
 	"store/segment":   {"store/internal", "internal/vfs"},
 	"store/blockrows": {"store/internal", "internal/vfs"},

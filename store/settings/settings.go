@@ -1,4 +1,7 @@
-package wallets
+// Package settings keeps settings.json, Bitcoin Core's file of options that change at
+// run time. Ours is one of them: which wallets are loaded at start. Whatever else is in
+// the file stays, in its order. The file is replaced as a whole, in one step.
+package settings
 
 import (
 	"bytes"
@@ -6,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,9 +18,10 @@ import (
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
 
-// settings is the file settings.json, in which the program keeps which wallets
-// to load at start. What else is in it stays. It is safe for concurrent use.
-type settings struct {
+// A File is the settings of one node; make one with [New]. It is safe for concurrent
+// use.
+type File struct {
+	fs   vfs.FS
 	path string
 	mu   sync.Mutex
 
@@ -27,11 +30,20 @@ type settings struct {
 	unnamed bool
 }
 
+// New returns the settings at path, which need not be there yet. Without a path there
+// are none (-nosettings). fs nil stands for the operating system's.
+func New(fs vfs.FS, path string) *File {
+	if fs == nil {
+		fs = vfs.OS
+	}
+	return &File{fs: fs, path: path}
+}
+
 // LoadUnnamed notes that the wallet without a name is loaded.
-func (s *settings) LoadUnnamed() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unnamed = true
+func (f *File) LoadUnnamed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unnamed = true
 }
 
 // The members of the file that are ours.
@@ -41,11 +53,11 @@ const (
 	warningText   = "The program keeps this file itself. What you change here while it runs may be ignored or lost."
 )
 
-// errNoSettings reports that nothing is kept for the next start (-nosettings).
-var errNoSettings = errors.New("there is no settings file")
+// ErrNone reports that nothing is kept for the next start (-nosettings).
+var ErrNone = errors.New("there is no settings file")
 
-// maxSettings is the longest file that is read, in bytes.
-const maxSettings = 16 << 20
+// maxFile is the longest file that is read, in bytes.
+const maxFile = 16 << 20
 
 // member is a member of the file's object, whose order is kept.
 type member struct {
@@ -54,21 +66,26 @@ type member struct {
 }
 
 // Wallets returns the names of the wallets to load at start.
-func (s *settings) Wallets() ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	members, err := s.read()
+//
+// Errors: of a file that cannot be read, or is no object of JSON.
+func (f *File) Wallets() ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	members, err := f.read()
 	if err != nil {
 		return nil, err
 	}
 	return walletsOf(members)
 }
 
-// Set enters a wallet into the list, or takes it out.
-func (s *settings) Set(name string, load bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	members, err := s.read()
+// SetWallet enters a wallet into the list of those to load at start, or takes it out.
+// After nil that is on the disk.
+//
+// Errors: [ErrNone], those of Wallets, and those of the file system.
+func (f *File) SetWallet(name string, load bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	members, err := f.read()
 	if err != nil {
 		return err
 	}
@@ -76,7 +93,7 @@ func (s *settings) Set(name string, load bool) error {
 	if err != nil {
 		return err
 	}
-	if s.unnamed && names == nil {
+	if f.unnamed && names == nil {
 		names = []string{""}
 	}
 	if slices.Contains(names, name) == load {
@@ -94,7 +111,7 @@ func (s *settings) Set(name string, load bool) error {
 	if err != nil {
 		return err
 	}
-	return s.write(withMember(members, member{walletMember, value}))
+	return f.write(withMember(members, member{walletMember, value}))
 }
 
 func walletsOf(members []member) ([]string, error) {
@@ -123,74 +140,94 @@ func withMember(members []member, m member) []member {
 }
 
 // read returns the members of the file, none if it is not there.
-func (s *settings) read() ([]member, error) {
-	if s.path == "" {
+func (f *File) read() ([]member, error) {
+	if f.path == "" {
 		return nil, nil
 	}
-	content, err := vfs.ReadFile(vfs.OS, s.path, maxSettings)
+	content, err := vfs.ReadFile(f.fs, f.path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !utf8.Valid(content) { // the decoder would change it without a word
-		return nil, fmt.Errorf("settings: %s is not UTF-8", s.path)
+	members, err := parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("settings: %s: %w", f.path, err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
+	return members, nil
+}
+
+// write replaces the file. The warning comes first.
+func (f *File) write(members []member) error {
+	if f.path == "" {
+		return ErrNone
+	}
+	text, err := format(members)
+	if err != nil {
+		return err
+	}
+	if err := vfs.MakeDir(f.fs, filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(f.fs, f.path, text, 0o600)
+}
+
+// Why a text is no file of settings.
+var (
+	errEncoding = errors.New("not UTF-8")
+	errObject   = errors.New("not an object")
+)
+
+// parse returns the members of an object.
+func parse(text []byte) ([]member, error) {
+	if !utf8.Valid(text) { // the decoder would change it without a word
+		return nil, errEncoding
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, fmt.Errorf("settings: %s is not an object", s.path)
+		return nil, errObject
 	}
 	var members []member
 	for decoder.More() {
 		var m member
 		name, err := decoder.Token()
 		if err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
+			return nil, err
 		}
 		m.name, _ = name.(string)
 		if err := decoder.Decode(&m.value); err != nil {
-			return nil, fmt.Errorf("settings: %w", err)
+			return nil, err
 		}
 		members = append(members, m)
 	}
-	if _, err := decoder.Token(); err != nil {
-		return nil, fmt.Errorf("settings: %w", err)
-	}
-	return members, nil
+	_, err := decoder.Token()
+	return members, err
 }
 
-// write replaces the file. The warning comes first.
-func (s *settings) write(members []member) error {
-	if s.path == "" {
-		return errNoSettings
-	}
+// format returns an object with the members, behind the warning.
+func format(members []member) ([]byte, error) {
 	warning, err := encode(warningText)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	members = slices.DeleteFunc(members, func(m member) bool { return m.name == warningMember })
-	members = slices.Insert(members, 0, member{warningMember, warning})
-	text := []byte("{")
-	for i, m := range members {
+	text := append([]byte(`{"`+warningMember+`":`), warning...)
+	for _, m := range members {
+		if m.name == warningMember {
+			continue
+		}
 		name, err := encode(m.name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(append(append(text, name...), ':'), m.value...)
+		text = append(append(append(append(text, ','), name...), ':'), m.value...)
 	}
 	var out bytes.Buffer
 	if err := json.Indent(&out, append(text, '}'), "", "    "); err != nil {
-		return err
+		return nil, err
 	}
 	out.WriteByte('\n')
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(vfs.OS, s.path, out.Bytes(), 0o600)
+	return out.Bytes(), nil
 }
 
 // encode is json.Marshal that leaves <, > and & as they are.
