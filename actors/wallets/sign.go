@@ -48,15 +48,9 @@ func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
 		m.Answer(messages.Signed{}, err)
 		return
 	}
-	s := &rawtx.Signing{
-		Tx: tx, Coins: w.coins(tx, m.Req.Prevs), Keys: rawtx.Keys{}, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{},
-		Trees: rawtx.Trees{}, Public: rawtx.PublicKeys{},
-		HashType: hashType, UnknownAmount: w.cfg.Network.Rules.MaxMoney,
-	}
-	if w.net.Dialect == descriptor.P2MR {
-		s.P2MR = rawtx.NewP2MR()
-		s.P2MR.Has = w.ledger.Vault().CanSign
-	}
+	s := w.cfg.Network.NewSigning(tx, w.coins(tx, m.Req.Prevs))
+	s.HashType = hashType
+	s.MaySign(w.ledger.Vault().CanSign)
 	for _, coin := range s.Coins {
 		w.addKeys(s, coin.PkScript)
 	}
@@ -81,14 +75,13 @@ func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 			m.Answer(messages.Signed{}, err)
 			return
 		}
-		s.P2MR.Reserved = reserved
-		has := make(map[slhdsa.PublicKey]bool)
+		s.Reserved(reserved)
+		s.MaySign(func(slhdsa.PublicKey) bool { return false })
 		for public := range wanted {
 			if key := w.ledger.Vault().PQCSecret(public); key != nil {
-				s.P2MR.Keys[public], has[public] = key, true
+				s.AddPQCKey(key)
 			}
 		}
-		s.P2MR.Has = func(public slhdsa.PublicKey) bool { return has[public] }
 		w.signWith(c, m, s, uses)
 	})
 }
@@ -96,11 +89,8 @@ func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 // signWith signs in a worker.
 func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
 	w.aside(c, func() func() {
-		defer s.Keys.Zero()
+		defer s.Zero()
 		failed, err := rawtx.Sign(w.ctx, s)
-		if s.P2MR != nil {
-			s.P2MR.Zero()
-		}
 		return func() {
 			if err != nil {
 				m.Answer(messages.Signed{}, err)
@@ -154,7 +144,7 @@ func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
 	if d.OutputType() == descriptor.MerkleRoot {
 		if solution, err := d.Solve(index, pkScript); err == nil {
 			for _, leaf := range solution.Leaves {
-				s.P2MR.Add(pkScript, leaf.Script, leaf.Control)
+				s.AddP2MRLeaf(pkScript, leaf.Script, leaf.Control)
 			}
 		}
 		return

@@ -19,7 +19,12 @@ func (n *Network) setBitcoinRules() {
 	n.Proves = func(header []byte) bool { return proves(n.Params, header) }
 	n.NextBits = func(parent *chainview.Block, time int64) uint32 { return nextBits(n.Params, parent, time) }
 	n.MinTime = func(parent *chainview.Block) int64 { return minTime(n.Params, parent) }
+	n.NewSigning = n.newSigning
 	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
+}
+
+func (n *Network) newSigning(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing {
+	return rawtx.NewSigning(tx, coins, n.Rules.MaxMoney, n.P2MR != nil)
 }
 
 // proves reports whether a header's hash is at most the target, and the target one

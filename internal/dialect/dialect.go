@@ -23,6 +23,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/txpool"
 )
 
@@ -78,6 +79,10 @@ type Network struct {
 	// rules for transactions that are relayed, for a block at height. The error is a
 	// [*rawtx.InputScriptError].
 	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
+
+	// NewSigning returns a transaction to be signed, with the outputs that it spends as
+	// far as they are known, and nothing known to sign with.
+	NewSigning func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing
 
 	// Standard are the forms of outputs that the memory pool takes beside Bitcoin's.
 	Standard txpool.Forms

@@ -23,6 +23,7 @@ func (n *Network) setP2MRRules() {
 	n.NextBits = work.NextBits()
 	n.MinTime = func(parent *chainview.Block) int64 { return parent.MedianTimePast() + 1 }
 	n.RollVersion = rollVersion
+	n.NewSigning = n.newSigning
 	n.Verify = n.P2MR.verify
 	n.Standard = txpool.Forms{Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard}
 	n.Scheduled = n.P2MR.scheduled()

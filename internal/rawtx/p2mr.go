@@ -56,6 +56,51 @@ func (k *P2MR) Zero() {
 	}
 }
 
+// HasP2MR reports whether outputs may be P2MR, so that keys of SLH-DSA may sign.
+func (s *Signing) HasP2MR() bool { return s.P2MR != nil }
+
+// AddP2MRLeaf adds a leaf of the tree of a P2MR output. It reports false if it is none.
+func (s *Signing) AddP2MRLeaf(pkScript, script, control []byte) bool {
+	return s.P2MR != nil && s.P2MR.Add(pkScript, script, control)
+}
+
+// AddPQCKey adds a private key of SLH-DSA, on networks that have them.
+func (s *Signing) AddPQCKey(key *slhdsa.PrivateKey) {
+	if s.P2MR != nil {
+		s.P2MR.Keys[key.Public()] = key
+		s.MaySign(func(public slhdsa.PublicKey) bool { return s.P2MR.Keys[public] != nil })
+	}
+}
+
+// MaySign says which keys of SLH-DSA are to sign, where they are not there yet.
+func (s *Signing) MaySign(has func(slhdsa.PublicKey) bool) {
+	if s.P2MR != nil {
+		s.P2MR.Has = has
+	}
+}
+
+// Reserve counts the signatures that the keys of SLH-DSA are going to make, by save,
+// before they make them: see [slhdsa.Reserve].
+func (s *Signing) Reserve(save func([]slhdsa.Use) error) error {
+	if s.P2MR == nil {
+		return nil
+	}
+	var uses []slhdsa.Use
+	for public, more := range s.PlanP2MR() {
+		uses = append(uses, slhdsa.Use{Key: public, More: more})
+	}
+	reserved, err := slhdsa.Reserve(uses, save)
+	s.Reserved(reserved)
+	return err
+}
+
+// Reserved gives the keys of SLH-DSA the right to sign.
+func (s *Signing) Reserved(r *slhdsa.Reservation) {
+	if s.P2MR != nil {
+		s.P2MR.Reserved = r
+	}
+}
+
 // PlanP2MR returns how many signatures of each key the inputs take that spend
 // P2MR outputs and can be signed. They must be counted before they are made.
 func (s *Signing) PlanP2MR() map[slhdsa.PublicKey]uint32 {

@@ -178,7 +178,7 @@ func TestCombineP2MR(t *testing.T) {
 	if _, err := rawtx.Sign(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if err := rawtx.Combine(t.Context(), []*wire.MsgTx{unsigned, s.Tx}, s.Coins, true); err != nil {
+	if err := s.Combine(t.Context(), []*wire.MsgTx{unsigned, s.Tx}); err != nil {
 		t.Fatal(err)
 	}
 	if len(unsigned.TxIn[0].Witness) != 3 {

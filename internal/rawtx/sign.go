@@ -36,6 +36,30 @@ type Signing struct {
 	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked; nil: not computed yet
 }
 
+// NewSigning returns a transaction with the outputs that it spends, as far as they are
+// known, and nothing known to sign with. unknownAmount is the value of coins whose value
+// is not known. hasP2MR says that outputs may be P2MR.
+func NewSigning(
+	tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut, unknownAmount int64, hasP2MR bool,
+) *Signing {
+	s := &Signing{
+		Tx: tx, Coins: coins, Keys: Keys{}, Scripts: Scripts{}, Leaves: Leaves{}, Trees: Trees{}, Public: PublicKeys{},
+		UnknownAmount: unknownAmount,
+	}
+	if hasP2MR {
+		s.P2MR = NewP2MR()
+	}
+	return s
+}
+
+// Zero overwrites the private keys, which cannot be used any more.
+func (s *Signing) Zero() {
+	s.Keys.Zero()
+	if s.P2MR != nil {
+		s.P2MR.Zero()
+	}
+}
+
 // An InputError is an input that is not signed completely, and why.
 type InputError struct {
 	Index int
@@ -80,17 +104,17 @@ func (s *Signing) signInput(spending *spending, index int) error {
 	return spending.verify(index)
 }
 
-// Combine puts the signatures of several copies of a transaction into the
-// first. spent is what the first one spends: all of it must be known. A copy
-// that is another transaction has no signatures that count. hasP2MR tells of a
-// network with P2MR.
+// Combine puts the signatures of several copies of a transaction into the first. The
+// coins are what the first one spends: all of it must be known. A copy that is another
+// transaction has no signatures that count.
 //
 // Errors: [ErrNoCoin], and that of ctx.
-func Combine(ctx context.Context, copies []*wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, hasP2MR bool) error {
+func (s *Signing) Combine(ctx context.Context, copies []*wire.MsgTx) error {
+	spent := s.Coins
 	merged := copies[0]
 	spendings := make([]*spending, len(copies))
 	for i, tx := range copies {
-		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx), hasP2MR)
+		spendings[i] = newSpending(tx, coinsBeside(merged, spent, tx), s.P2MR != nil)
 	}
 	for index, in := range merged.TxIn {
 		if ctx.Err() != nil {
@@ -100,9 +124,9 @@ func Combine(ctx context.Context, copies []*wire.MsgTx, spent map[wire.OutPoint]
 			return ErrNoCoin
 		}
 		data := &signatures{byKey: map[[20]byte][]byte{}}
-		for _, s := range spendings {
-			if index < len(s.tx.TxIn) && s.coins[s.tx.TxIn[index].PreviousOutPoint] != nil {
-				data.merge(s.extract(index))
+		for _, from := range spendings {
+			if index < len(from.tx.TxIn) && from.coins[from.tx.TxIn[index].PreviousOutPoint] != nil {
+				data.merge(from.extract(index))
 			}
 		}
 		p := producer{spendings[0], index, &Signing{}, data}

@@ -214,7 +214,7 @@ func TestPartialSignatures(t *testing.T) {
 	if err := execute(s); err != nil {
 		t.Errorf("one after the other: %v", err)
 	}
-	if err := rawtx.Combine(t.Context(), copies, s.Coins, false); err != nil {
+	if err := s.Combine(t.Context(), copies); err != nil {
 		t.Fatal(err)
 	}
 	s.Tx = copies[0]
@@ -236,7 +236,7 @@ func TestCombineKeepsComplete(t *testing.T) {
 		}
 		copies = append(copies, one.Tx)
 	}
-	if err := rawtx.Combine(t.Context(), copies, s.Coins, false); err != nil {
+	if err := s.Combine(t.Context(), copies); err != nil {
 		t.Fatal(err)
 	}
 	s.Tx = copies[0]
@@ -314,7 +314,7 @@ func TestContextEndsSigning(t *testing.T) {
 	if _, err := rawtx.Sign(ctx, s); !errors.Is(err, context.Canceled) {
 		t.Errorf("Sign: got %v", err)
 	}
-	if err := rawtx.Combine(ctx, []*wire.MsgTx{s.Tx}, s.Coins, false); !errors.Is(err, context.Canceled) {
+	if err := s.Combine(ctx, []*wire.MsgTx{s.Tx}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Combine: got %v", err)
 	}
 }
@@ -327,12 +327,12 @@ func TestCombineOthers(t *testing.T) {
 	for _, index := range []uint32{0, 0, 7, 7, 9} {
 		stranger.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: index}, nil, nil))
 	}
-	if err := rawtx.Combine(t.Context(), []*wire.MsgTx{s.Tx, stranger, wire.NewMsgTx(1)}, s.Coins, false); err != nil {
+	if err := s.Combine(t.Context(), []*wire.MsgTx{s.Tx, stranger, wire.NewMsgTx(1)}); err != nil {
 		t.Fatal(err)
 	}
 	delete(s.Coins, wire.OutPoint{Index: 2})
 	stranger.TxIn[2].PreviousOutPoint.Index = 0
-	err := rawtx.Combine(t.Context(), []*wire.MsgTx{s.Tx, stranger}, s.Coins, false)
+	err := s.Combine(t.Context(), []*wire.MsgTx{s.Tx, stranger})
 	if !errors.Is(err, rawtx.ErrNoCoin) {
 		t.Errorf("got %v", err)
 	}

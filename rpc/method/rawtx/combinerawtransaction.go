@@ -6,7 +6,6 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -51,7 +50,7 @@ func (m *methods) combine(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = rawtx.Combine(ctx, copies, coins, m.net.Dialect == descriptor.P2MR)
+	err = m.Network.NewSigning(copies[0], coins).Combine(ctx, copies)
 	switch {
 	case errors.Is(err, rawtx.ErrNoCoin):
 		return nil, command.Error{Code: command.VerifyError, Message: err.Error()}

@@ -140,11 +140,11 @@ var (
 )
 
 func (m *methods) checkAddressType(kind string) error {
-	hasP2MR := m.net.Dialect == descriptor.P2MR
+	types := m.Network.Wallet()
 	switch {
 	case kind == legacy, kind == p2shSegwit, kind == bech32:
 		return nil
-	case hasP2MR && (kind == bech32m || kind == p2mrType):
+	case types.Has(descriptor.MerkleRoot) && (kind == bech32m || kind == p2mrType):
 		return errMultisigP2MR
 	case kind == bech32m:
 		return errMultisigBech32m

@@ -33,7 +33,7 @@ func isPQC(text string) bool {
 
 // readPQCKey reads pqc(KEY), in which KEY is the private key itself in hex, or an
 // extended private key that it is derived from.
-func (m *methods) readPQCKey(ctx context.Context, text string, keys *rawtx.P2MR) error {
+func (m *methods) readPQCKey(ctx context.Context, text string, s *rawtx.Signing) error {
 	inner := strings.TrimSuffix(strings.TrimPrefix(text, pqcBegin), pqcEnd)
 	if raw, err := hex.DecodeString(inner); err == nil && len(raw) == slhdsa.PrivateKeySize {
 		defer clear(raw)
@@ -44,7 +44,7 @@ func (m *methods) readPQCKey(ctx context.Context, text string, keys *rawtx.P2MR)
 		if err != nil {
 			return errPQCKey
 		}
-		addPQCKey(keys, key)
+		s.AddPQCKey(key)
 		return nil
 	}
 	branches, err := descriptor.Parse("mr(pk("+text+"))", m.net, descriptor.Options{})
@@ -64,30 +64,13 @@ func (m *methods) readPQCKey(ctx context.Context, text string, keys *rawtx.P2MR)
 		if err != nil {
 			return errPQCKey
 		}
-		addPQCKey(keys, key)
+		s.AddPQCKey(key)
 	}
 	return nil
 }
 
-func addPQCKey(keys *rawtx.P2MR, key *slhdsa.PrivateKey) {
-	keys.Keys[key.Public()] = key
-	keys.Has = func(public slhdsa.PublicKey) bool { return keys.Keys[public] != nil }
-}
-
-// reserve counts the signatures. Keys that come with a request bring no count of
-// those that they have made.
-func reserve(s *rawtx.Signing) error {
-	var uses []slhdsa.Use
-	for public, more := range s.PlanP2MR() {
-		uses = append(uses, slhdsa.Use{Key: public, More: more})
-	}
-	var err error
-	s.P2MR.Reserved, err = slhdsa.Reserve(uses, func([]slhdsa.Use) error { return nil })
-	return err
-}
-
 // readP2MRLeaf reads the script that a P2MR output is to be spent by.
-func readP2MRLeaf(v *jsontree.Value, pkScript []byte, keys *rawtx.P2MR) error {
+func readP2MRLeaf(v *jsontree.Value, pkScript []byte, s *rawtx.Signing) error {
 	_, isP2MR := p2mr.ParseOutputScript(pkScript)
 	scriptValue, controlValue, versionValue := v.Get("p2mrScript"), v.Get("p2mrControlBlock"), v.Get("p2mrLeafVersion")
 	if !isP2MR {
@@ -116,7 +99,7 @@ func readP2MRLeaf(v *jsontree.Value, pkScript []byte, keys *rawtx.P2MR) error {
 	if err := checkP2MRControl(control, versionValue); err != nil {
 		return err
 	}
-	if !keys.Add(pkScript, script, control) {
+	if !s.AddP2MRLeaf(pkScript, script, control) {
 		return invalid("p2mrScript/p2mrControlBlock does not match scriptPubKey")
 	}
 	return nil

@@ -54,10 +54,10 @@ func (m *methods) readPrevTxs(list *jsontree.Value, s *rawtx.Signing) error {
 		if err := readScripts(v, coin.PkScript, s); err != nil {
 			return err
 		}
-		if s.P2MR == nil {
+		if !s.HasP2MR() {
 			continue
 		}
-		if err := readP2MRLeaf(v, coin.PkScript, s.P2MR); err != nil {
+		if err := readP2MRLeaf(v, coin.PkScript, s); err != nil {
 			return err
 		}
 	}

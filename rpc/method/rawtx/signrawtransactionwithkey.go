@@ -7,9 +7,9 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 )
@@ -47,14 +47,9 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if !ok {
 		return nil, signing.ErrDecode
 	}
-	s := &rawtx.Signing{
-		Tx: tx, Scripts: rawtx.Scripts{}, Leaves: rawtx.Leaves{}, UnknownAmount: m.Network.Rules.MaxMoney,
-	}
-	if m.net.Dialect == descriptor.P2MR {
-		s.P2MR = rawtx.NewP2MR()
-		defer s.P2MR.Zero()
-	}
-	if s.Keys, err = m.readKeys(ctx, a.Value(1), s.P2MR); err != nil {
+	s := m.Network.NewSigning(tx, nil)
+	defer s.Zero()
+	if err := m.readKeys(ctx, a.Value(1), s); err != nil {
 		return nil, err
 	}
 	if s.Coins, err = m.unspent(ctx, tx); err != nil {
@@ -66,10 +61,9 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 	if s.HashType, err = signing.HashType(a.Value(3)); err != nil {
 		return nil, err
 	}
-	if s.P2MR != nil {
-		if err := reserve(s); err != nil {
-			return nil, err
-		}
+	// Keys that come with a request bring no count of signatures that they have made.
+	if err := s.Reserve(func([]slhdsa.Use) error { return nil }); err != nil {
+		return nil, err
 	}
 	failed, err := rawtx.Sign(ctx, s)
 	if err != nil {
@@ -80,30 +74,29 @@ func (m *methods) signWithKey(ctx context.Context, a *command.Args) (any, error)
 
 // readKeys reads private keys in wallet import format, and those of P2MR where
 // the network has them.
-func (m *methods) readKeys(ctx context.Context, list *jsontree.Value, pqc *rawtx.P2MR) (rawtx.Keys, error) {
+func (m *methods) readKeys(ctx context.Context, list *jsontree.Value, s *rawtx.Signing) error {
 	if _, err := list.AsArray(); err != nil {
-		return nil, err
+		return err
 	}
-	keys := rawtx.Keys{}
 	for _, v := range list.Elements() {
 		text, err := v.AsString()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if pqc != nil && isPQC(text) {
-			if err := m.readPQCKey(ctx, text, pqc); err != nil {
-				return nil, err
+		if s.HasP2MR() && isPQC(text) {
+			if err := m.readPQCKey(ctx, text, s); err != nil {
+				return err
 			}
 			continue
 		}
 		if m.net.Restricted {
-			return nil, errNoWIF
+			return errNoWIF
 		}
-		if !keys.AddWIF(text, m.net) {
-			return nil, command.Error{Code: command.InvalidAddressOrKey, Message: "Invalid private key"}
+		if !s.Keys.AddWIF(text, m.net) {
+			return command.Error{Code: command.InvalidAddressOrKey, Message: "Invalid private key"}
 		}
 	}
-	return keys, nil
+	return nil
 }
 
 // newSignResult shows what was signed. A signature that may be worth nothing is

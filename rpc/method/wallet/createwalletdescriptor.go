@@ -3,7 +3,6 @@ package wallet
 import (
 	"context"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -88,16 +87,13 @@ func (m *methods) addDescriptors(ctx context.Context, w chosen, a *command.Args)
 
 // checkType refuses types of addresses that there are not, or not on this chain.
 func (m *methods) checkType(name string) error {
-	switch name {
-	case "legacy", "p2sh-segwit", "bech32", "bech32m":
-		if m.net.Restricted {
-			return command.Errorf(command.InvalidAddressOrKey, "address type '%s' is not available on this chain", name)
-		}
+	types := m.Network.Wallet()
+	kind, known := types.Named(name)
+	switch {
+	case known && types.Has(kind):
 		return nil
-	case "p2mr":
-		if m.net.Dialect == descriptor.P2MR {
-			return nil
-		}
+	case known:
+		return command.Errorf(command.InvalidAddressOrKey, "address type '%s' is not available on this chain", name)
 	}
 	return command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", name)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
@@ -167,7 +166,7 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 		ExternalSigner: slices.Contains(s.Flags, "external_signer"), Blank: s.Blank,
 		Birthtime: s.Birthtime, Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},
 	}
-	if m.net.Dialect == descriptor.P2MR {
+	if m.Network.Wallet().SlowKeys {
 		shown.PQC = newValidation(s.PQC)
 	}
 	if s.Encrypted {

@@ -91,7 +91,7 @@ func Commands(d Deps) []command.Command {
 		m.walletPassphrase(),
 		m.walletPassphraseChange(),
 	}
-	if net.Dialect == descriptor.P2MR {
+	if d.Network.Wallet().SlowKeys {
 		commands = append(commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus())
 	}
 	return commands
