@@ -46,10 +46,10 @@ type Node struct {
 	rejoin    ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	// What a part has opened for others to read, nil where it is off.
-	store   filter.Lookup // of the filters; nil: there is no index of them
-	filters match.Source  // that store, for scans
-	stats   *coinstats.Reader
-	txs     *tx.Reader
+	store     filter.Lookup    // of the filters; nil: there is no index of them
+	scheduler *match.Scheduler // of the searches in that store
+	stats     *coinstats.Reader
+	txs       *tx.Reader
 }
 
 // Open starts a node and returns when its chain can be read. Importing blocks

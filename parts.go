@@ -31,6 +31,7 @@ import (
 	"github.com/seed61375155/trawl/internal/index/coinstats"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
@@ -191,11 +192,16 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	if err := n.hold(ctx, locks, filterLock, missing); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
-	n.store, n.filters = store, filter.NewSource(store)
-	return n.spawn(indexerPart, indexer.New(indexer.Config{
+	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
 		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
 		PruneLocks: locks, LockName: filterLock, OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
+	n.store = store
+	n.scheduler = match.NewScheduler(match.SchedulerConfig{
+		Source: filter.NewSource(store), Method: n.method, Workers: n.cfg.Workers, Start: n.cfg.StartWorker,
+		Repair: filter.RepairBy(r.Ref), Log: n.cfg.Log,
+	})
+	return r, err
 }
 
 // startCoinStats opens the index of the sums of the unspent outputs, and starts what
@@ -251,9 +257,8 @@ func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 
 func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
-		Source: n.filters, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
-		Workers: n.cfg.Workers,
-		Method:  n.method, Spread: n.cfg.StartWorker, Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
+		Scheduler: n.scheduler, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
+		Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
 }
 
@@ -286,8 +291,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
-		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Filters: n.filters,
-		Workers: n.cfg.Workers, Method: n.method,
+		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler,
 		Fetch: n.fetch(u.LaterRef(syncPart)), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast,
 		Forget: w.Forget,
 		Now:    n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,

@@ -2,6 +2,7 @@ package scanner_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"runtime"
 	"runtime/debug"
@@ -71,8 +72,8 @@ func TestMemoryOfLongScans(t *testing.T) {
 			sought = append(sought, script(-1-i))
 		}
 		query := filters.NewQuery(sought)
-		for name, keep := range map[string]func(*chainhash.Hash) (bool, error){
-			"plain": nil, "checked": func(*chainhash.Hash) (bool, error) { return false, nil },
+		for name, keep := range map[string]func(context.Context, *chainhash.Hash) (bool, error){
+			"plain": nil, "checked": func(context.Context, *chainhash.Hash) (bool, error) { return false, nil },
 		} {
 			var taken []uint64
 			for _, c := range chains {

@@ -2,6 +2,7 @@ package scanner
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/spends"
 )
 
@@ -44,8 +46,10 @@ func (u *undisclosed) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
 }
 
 // inPruned is inBlock for a pruned block.
-func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
-	block, err := s.cfg.Fetch.Pruned(s.ctx, hash)
+func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.Hash) (bool, error) {
+	var block chainview.Fetched
+	var err error
+	match.Outside(ctx, func() { block, err = s.cfg.Fetch.Pruned(ctx, hash) })
 	if err != nil {
 		return false, err
 	}
@@ -62,8 +66,8 @@ func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	match, err := filters.Match(hash, filter, doubtful)
-	if err == nil && match {
+	hit, err := filters.Match(hash, filter, doubtful)
+	if err == nil && hit {
 		err = fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, hash, chainview.ErrPruned)
 	}
 	return false, err
@@ -71,7 +75,7 @@ func (s *scan) inPruned(q *filters.Query, hash *chainhash.Hash) (bool, error) {
 
 // filterOf reads the filter of a block of the scan.
 func (s *scan) filterOf(hash *chainhash.Hash) ([]byte, error) {
-	view := s.cfg.Source.View()
+	view := s.cfg.Scheduler.View()
 	defer view.Release()
 	one := []filters.Filter{{Block: *hash}}
 	if err := view.Filters(s.reader.Lookup(hash).Height, false, one); err != nil {

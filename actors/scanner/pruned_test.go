@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/index/filter"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -88,7 +89,8 @@ func TestPrunedBlocks(t *testing.T) {
 	}
 	sys := actortest.New(t)
 	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
-		Source: filter.NewSource(r.store), Chain: r.current, Indexer: r.indexer, Workers: 1, Log: sys.Log,
+		Scheduler: match.NewScheduler(match.SchedulerConfig{Source: filter.NewSource(r.store), Log: sys.Log}),
+		Chain:     r.current, Indexer: r.indexer, Log: sys.Log,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch,
 	}), scanner.Requests...)
 	for _, test := range []struct {

@@ -143,9 +143,11 @@ func (r *rig) spawn(o options) *ask.Ref {
 		current.Set(o.reader)
 	}
 	return r.sys.Spawn("scanner"+o.name, scanner.New(scanner.Config{
-		Method: o.method,
-		Source: o.source, Chain: current, Indexer: o.indexer,
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: o.workers, Log: r.sys.Log,
+		Scheduler: match.NewScheduler(match.SchedulerConfig{
+			Source: o.source, Method: o.method, Workers: o.workers, Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
+		}),
+		Chain: current, Indexer: o.indexer,
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Log: r.sys.Log,
 	}), scanner.Requests...)
 }
 

@@ -31,16 +31,15 @@ type scan struct {
 	undisclosed undisclosed
 
 	// Used by the actor alone.
-	ready    bool // the pass is prepared
-	running  int  // workers that have not reported their end
-	workers  []*ask.Worker
-	repaired map[chainhash.Hash]bool
+	ready   bool // the pass is prepared
+	running int  // workers that have not reported their end
+	workers []*ask.Worker
 }
 
 func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *chainview.Block) *scan {
 	s := &scan{
 		cfg: cfg, reader: reader, first: req.Start, stop: stop,
-		scripts: req.Scripts, check: req.CheckBlocks, repaired: make(map[chainhash.Hash]bool),
+		scripts: req.Scripts, check: req.CheckBlocks,
 		buffers: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -53,7 +52,7 @@ const fewScripts = 64
 
 // prepare makes the pass in a worker, for many scripts.
 func (s *scan) prepare(c actor.Context) {
-	s.spawn(c, goStatement, func() any {
+	s.spawn(c, func() any {
 		s.makePass()
 		return prepared{s}
 	})
@@ -65,16 +64,18 @@ func (s *scan) makePass() {
 	if !s.check || s.cfg.Fetch == nil {
 		s.scripts = nil
 	}
-	cfg := match.Config{Source: s.cfg.Source, Query: query, Method: s.cfg.Method, First: s.first, Stop: s.stop}
+	cfg := match.Config{Query: query, First: s.first, Stop: s.stop}
 	if s.check {
 		cfg.Exact = true
-		cfg.Keep = func(block *chainhash.Hash) (bool, error) { return s.inBlock(query, block) }
+		cfg.Keep = func(ctx context.Context, block *chainhash.Hash) (bool, error) {
+			return s.inBlock(ctx, query, block)
+		}
 	}
-	s.pass = match.New(cfg)
+	s.pass = s.cfg.Scheduler.NewPass(cfg)
 }
 
 // inBlock tells a true match from a false one.
-func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
+func (s *scan) inBlock(ctx context.Context, q *filters.Query, block *chainhash.Hash) (bool, error) {
 	buf := s.buffers.Get().(*[]byte)
 	defer s.buffers.Put(buf)
 	raw, err := chainview.RawInto(s.reader, buf, block)
@@ -83,7 +84,7 @@ func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
 		spent, err = s.reader.SpentScripts(block)
 	}
 	if errors.Is(err, chainview.ErrPruned) && s.cfg.Fetch != nil {
-		return s.inPruned(q, block)
+		return s.inPruned(ctx, q, block)
 	}
 	if err != nil {
 		return false, err
@@ -91,36 +92,21 @@ func (s *scan) inBlock(q *filters.Query, block *chainhash.Hash) (bool, error) {
 	return q.InBlock(raw, s.cfg.HeaderLen(raw), spent)
 }
 
-// startWorker starts a worker, which matches the blocks of unit, if there are
-// any, before it takes others.
-func (s *scan) startWorker(c actor.Context, start func(func()), unit match.Heights) {
-	s.spawn(c, start, func() any {
-		left, err := s.pass.Work(s.ctx, unit)
-		return workerDone{s, left, err}
-	})
+// match matches the filters in a worker, which the scheduler gives company.
+func (s *scan) match(c actor.Context) {
+	s.spawn(c, func() any { return matched{s, s.cfg.Scheduler.Run(s.ctx, s.pass)} })
 }
 
-func (s *scan) spawn(c actor.Context, start func(func()), work func() any) {
+func (s *scan) spawn(c actor.Context, work func() any) {
 	s.running++
-	s.workers = append(s.workers, ask.GoBy(start, c, work))
+	s.workers = append(s.workers, ask.Go(c, work))
 }
-
-func goStatement(work func()) { go work() }
 
 // drop waits for all workers, whose reports are lost.
 func (s *scan) drop() {
 	for _, w := range s.workers {
 		w.Drop()
 	}
-}
-
-// mayRepair reports whether a damaged filter has not been re-made before.
-func (s *scan) mayRepair(damage *match.DamagedError) bool {
-	if s.repaired[damage.Block] {
-		return false
-	}
-	s.repaired[damage.Block] = true
-	return true
 }
 
 // frontier returns the first height that has not been matched.

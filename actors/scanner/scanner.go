@@ -1,10 +1,10 @@
 // Package scanner is the actor that owns the node's one block-filter scan.
 //
 // It serves [messages.ReserveScan], [messages.ReleaseScan], [messages.RunScan],
-// [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in
-// workers, one a core, so that the actor itself answers at once whatever a scan
-// does. A damaged filter is re-made by the indexer while the scan goes on; one
-// that cannot be re-made fails the scan, which is never called complete over a
+// [messages.GetScanStatus] and [messages.AbortScan]. The matching runs in the
+// workers of the node's [match.Scheduler], so that the actor itself answers at once
+// whatever a scan does. A damaged filter is re-made by the indexer while the scan goes
+// on; one that cannot be re-made fails the scan, which is never called complete over a
 // hole.
 package scanner
 
@@ -16,7 +16,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
@@ -26,16 +25,10 @@ import (
 
 // Config is what the actor is made of.
 type Config struct {
-	Source    match.Source
+	Scheduler *match.Scheduler // matches the filters, and has damaged ones repaired
 	Chain     *chainview.Current
 	Indexer   *ask.Ref
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
-	Workers   int                  // that match; at least 1
-	Method    filters.Method       // by which they do
-
-	// Spread starts a goroutine on a core that has nothing to do; nil stands for
-	// the go statement.
-	Spread func(work func())
 
 	// Fetch gets blocks that were pruned; nil where none are.
 	Fetch chainview.Fetch
@@ -74,9 +67,6 @@ func New(cfg Config) actor.Producer {
 		s.desk = slot.New[messages.ScanResult](slot.Config{
 			Issued: &issued, Busy: messages.ErrScanBusy, Expired: messages.ErrNoSuchScan, Stop: func() { s.end(nil) },
 		})
-		if s.cfg.Spread == nil {
-			s.cfg.Spread = goStatement
-		}
 		return s
 	}
 }
@@ -92,12 +82,8 @@ func (s *Scanner) Receive(c actor.Context) {
 		}
 	case prepared:
 		s.prepared(c, m)
-	case workerDone:
-		s.workerDone(c, m)
-	case repaired:
-		if m.scan == s.scan {
-			s.repaired(c, m)
-		}
+	case matched:
+		s.matched(m)
 	case *reserve:
 		s.desk.Reserve(m.Answer)
 	case *release:
@@ -149,7 +135,7 @@ func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 // indexedAlready reports whether there is nothing to wait for: a block is on the
 // index's active chain only if it and all before it have their filters.
 func (s *Scanner) indexedAlready(stop *chainview.Block) bool {
-	view := s.cfg.Source.View()
+	view := s.cfg.Scheduler.View()
 	defer view.Release()
 	return view.Active(stop.Height, &stop.Hash)
 }
@@ -177,51 +163,23 @@ func (s *Scanner) prepared(c actor.Context, m prepared) {
 	s.match(c)
 }
 
-// match starts the workers. The last one takes the core that this runs on.
+// match starts the matching.
 func (s *Scanner) match(c actor.Context) {
 	s.scan.ready = true
-	for range s.scan.pass.Workers(s.cfg.Workers) - 1 {
-		s.scan.startWorker(c, s.cfg.Spread, match.Heights{})
-	}
-	s.scan.startWorker(c, goStatement, match.Heights{})
+	s.scan.match(c)
 }
 
-func (s *Scanner) workerDone(c actor.Context, m workerDone) {
+// matched ends the scan, unless it was ended before.
+func (s *Scanner) matched(m matched) {
 	m.scan.running--
 	if m.scan != s.scan {
 		s.forget(m.scan)
 		return
 	}
-	var damage *match.DamagedError
-	switch {
-	case errors.As(m.err, &damage):
-		s.repair(c, m.left, damage)
-	case m.err != nil:
-		s.end(m.err)
-	case s.scan.pass.Complete():
-		s.end(nil)
+	if lost, ok := errors.AsType[*match.LostError](m.err); ok {
+		m.err = &messages.FilterError{Block: lost.Block, Err: lost.Err}
 	}
-}
-
-// repair has a damaged filter re-made, once for each block. What was left
-// unmatched because of it is begun with afterwards.
-func (s *Scanner) repair(c actor.Context, left match.Heights, damage *match.DamagedError) {
-	if !s.scan.mayRepair(damage) {
-		s.end(&messages.FilterError{Block: damage.Block, Err: damage})
-		return
-	}
-	s.cfg.Log.Warn("scan met a damaged block filter", "err", damage)
-	current := s.scan
-	ask.Then(current.ctx, c, s.cfg.Indexer, messages.RepairFilter{Block: damage.Block},
-		func(_ messages.Done, err error) any { return repaired{current, left, damage, err} })
-}
-
-func (s *Scanner) repaired(c actor.Context, m repaired) {
-	if m.err != nil {
-		s.end(&messages.FilterError{Block: m.damage.Block, Err: m.err})
-		return
-	}
-	s.scan.startWorker(c, goStatement, m.left)
+	s.end(m.err)
 }
 
 // end answers the caller with what was found, tells the workers to stop, and
@@ -270,17 +228,9 @@ type (
 	}
 	// prepared says that the scripts of a scan are ready to be looked for.
 	prepared struct{ scan *scan }
-	// workerDone says that a worker has no more to do, or cannot go on.
-	workerDone struct {
+	// matched says that a scan's filters were matched, or why not all of them.
+	matched struct {
 		scan *scan
-		left match.Heights // could not be matched; empty without an error
 		err  error
-	}
-	// repaired says that a damaged filter was re-made.
-	repaired struct {
-		scan   *scan
-		left   match.Heights
-		damage *match.DamagedError
-		err    error
 	}
 )

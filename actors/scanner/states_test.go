@@ -198,7 +198,7 @@ func TestPlainRequests(t *testing.T) {
 func TestChainNotOpen(t *testing.T) {
 	sys := actortest.New(t)
 	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
-		Chain: new(chainview.Current), Workers: 1, Log: sys.Log,
+		Chain: new(chainview.Current), Log: sys.Log,
 	}))
 	slot := do(t, ref, messages.ReserveScan{})
 	if _, err := ask.Ask(t.Context(), ref, messages.RunScan{Slot: slot.ID}); !errors.Is(err, chainview.ErrNotReady) {

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -45,10 +44,8 @@ type Config struct {
 	Chain     *chainview.Current
 	Fetch     chainview.Fetch // gets blocks that were pruned; nil where none are
 	Tip       *ask.Topic[messages.TipChanged]
-	Filters   match.Source   // nil without the index: rescans read every block
-	Indexer   *ask.Ref       // absent without the index
-	Workers   int            // that match filters; at least 1
-	Method    filters.Method // by which they do
+	Scheduler *match.Scheduler // matches filters; nil without the index: rescans read every block
+	Indexer   *ask.Ref         // absent without the index
 	Now       func() time.Time
 	Directory *ask.Directory // wallets that are loaded, by name
 
@@ -105,7 +102,6 @@ func (c *Config) setDefaults() {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Workers = max(c.Workers, 1)
 	if c.window == 0 {
 		c.window = rescanWindow
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -59,9 +58,8 @@ type rescan struct {
 	pass    *match.Pass // nil: nothing is being matched
 	blind   bool        // its filters cannot be had: all blocks are read
 
-	running  int
-	workers  []*ask.Worker
-	repaired map[chainhash.Hash]bool
+	running int
+	workers []*ask.Worker
 }
 
 // result is how a rescan ended.
@@ -84,15 +82,7 @@ type (
 	passDone struct {
 		pass *match.Pass
 		of   *rescan
-		left match.Heights
 		err  error
-	}
-	passRepaired struct {
-		pass   *match.Pass
-		of     *rescan
-		left   match.Heights
-		damage *match.DamagedError
-		err    error
 	}
 	rescanRead struct {
 		rescan *rescan
@@ -128,8 +118,6 @@ func (w *Wallet) rescanning(c actor.Context) bool {
 	case passDone:
 		w.reported(m.of)
 		w.ifRunning(m.of, func() { w.passDone(c, m) })
-	case passRepaired:
-		w.ifRunning(m.of, func() { w.passRepaired(c, m) })
 	case rescanRead:
 		w.reported(m.rescan)
 		w.ifRunning(m.rescan, func() { w.scan(c, m) })
@@ -161,13 +149,12 @@ func (w *Wallet) startRescan(c actor.Context, r *rescan) {
 	r.began = time.Now()
 	r.saved = r.began
 	r.next = r.from
-	r.repaired = make(map[chainhash.Hash]bool)
 	r.ctx, r.cancel = context.WithCancel(w.ctx)
 	w.rescan = r
 	root, self := c.ActorSystem().Root, c.Self()
 	context.AfterFunc(r.ctx, func() { root.Send(self, rescanAborted{r}) })
 	variant := "slow variant inspecting all blocks"
-	if w.cfg.Filters != nil {
+	if w.cfg.Scheduler != nil {
 		variant = "fast variant using block filters"
 	}
 	reader := w.cfg.Chain.Open()

@@ -94,11 +94,17 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	if s.pool != nil {
 		pool = r.sys.Pool(s.pool)
 	}
+	var scheduler *match.Scheduler
+	if r.source != nil {
+		scheduler = match.NewScheduler(match.SchedulerConfig{
+			Source: r.source, Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
+		})
+	}
 	r.ref = r.sys.Spawn("wallets", wallets.New(wallets.WithFaults(wallets.WithWindow(wallets.Config{
 		Dir: r.dir, Settings: filepath.Join(r.dir, "..", "settings.json"), Load: s.load,
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
-		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Filters: r.source, Indexer: r.indexer,
-		Workers: 2, Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
+		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
+		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -2,7 +2,6 @@ package wallets
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -45,7 +44,7 @@ func (w *Wallet) nextWindow(c actor.Context) {
 func (w *Wallet) fillWindow(c actor.Context) {
 	r := w.rescan
 	r.scripts = len(w.ledger.Keys().Scripts())
-	if w.cfg.Filters == nil {
+	if w.cfg.Scheduler == nil {
 		w.readAll(c)
 		return
 	}
@@ -88,11 +87,12 @@ func (w *Wallet) readAll(c actor.Context) {
 // startPass matches the filters of the window from a height on.
 func (w *Wallet) startPass(c actor.Context, from int32, scripts [][]byte) {
 	r := w.rescan
-	pin, source, method := r.pin, w.cfg.Filters, w.cfg.Method
+	pin, scheduler := r.pin, w.cfg.Scheduler
 	r.spawn(c, func() any {
-		return passReady{r, match.New(match.Config{
-			Source: source, Query: filters.NewQuery(scripts), Method: method, First: from, Stop: pin, Exact: true,
-		})}
+		pass := scheduler.NewPass(match.Config{
+			Query: filters.NewQuery(scripts), First: from, Stop: pin, Exact: true,
+		})
+		return passReady{r, pass}
 	})
 }
 
@@ -105,32 +105,19 @@ func (r *rescan) spawn(c actor.Context, work func() any) {
 }
 
 func (w *Wallet) passReady(c actor.Context, pass *match.Pass) {
-	w.rescan.pass = pass
-	for range w.cfg.Workers {
-		w.startMatching(c, match.Heights{})
-	}
-}
-
-func (w *Wallet) startMatching(c actor.Context, unit match.Heights) {
-	r := w.rescan
-	pass := r.pass
-	r.spawn(c, func() any {
-		left, err := pass.Work(r.ctx, unit)
-		return passDone{pass, r, left, err}
-	})
+	r, scheduler := w.rescan, w.cfg.Scheduler
+	r.pass = pass
+	r.spawn(c, func() any { return passDone{pass, r, scheduler.Run(r.ctx, pass)} })
 }
 
 func (w *Wallet) passDone(c actor.Context, m passDone) {
 	r := w.rescan
-	if m.pass != r.pass {
+	switch {
+	case m.pass != r.pass || r.ctx.Err() != nil: // an abort has a message of its own
 		return
-	}
-	if m.err != nil {
-		w.repair(c, m)
+	case m.err != nil:
+		w.withoutFilters(c, m.err)
 		return
-	}
-	if !m.pass.Complete() {
-		return // another worker, or a repair, is at it
 	}
 	r.pass = nil
 	hits, _ := m.pass.Hits()
@@ -140,34 +127,4 @@ func (w *Wallet) passDone(c actor.Context, m passDone) {
 	slices.SortFunc(r.todo, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
 	r.todo = slices.Compact(r.todo)
 	w.read(c)
-}
-
-// repair has a damaged filter re-made, once for each block.
-func (w *Wallet) repair(c actor.Context, m passDone) {
-	r := w.rescan
-	damage, ok := asDamage(m.err)
-	if !ok || r.repaired[damage.Block] {
-		w.withoutFilters(c, m.err)
-		return
-	}
-	r.repaired[damage.Block] = true
-	w.cfg.Log.Warn("rescan met a damaged block filter", "wallet", w.label(), "err", damage)
-	ask.Then(r.ctx, c, w.cfg.Indexer, messages.RepairFilter{Block: damage.Block},
-		func(_ messages.Done, err error) any { return passRepaired{m.pass, r, m.left, damage, err} })
-}
-
-func (w *Wallet) passRepaired(c actor.Context, m passRepaired) {
-	switch {
-	case m.pass != w.rescan.pass:
-	case m.err != nil:
-		w.withoutFilters(c, m.err)
-	default:
-		w.startMatching(c, m.left)
-	}
-}
-
-func asDamage(err error) (*match.DamagedError, bool) {
-	var damage *match.DamagedError
-	ok := errors.As(err, &damage)
-	return damage, ok
 }

@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"internal/jsontree":       nil,
 	"internal/muhash":         nil,
 	"internal/options":        nil,
-	"internal/match":          {"filters", "internal/chainview"},
+	"internal/match":          {"filters", "internal/chainview", "internal/cores"},
 	"internal/p2mr":           {"internal/slhdsa"},
 	"internal/p2mr/pow":       {"internal/chainview", "internal/consensus"},
 	"internal/p2p":            {"internal/siphash"},

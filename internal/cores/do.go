@@ -13,6 +13,15 @@ import (
 // another.
 type Start func(work func())
 
+// Go starts work.
+func (s Start) Go(work func()) {
+	if s == nil {
+		go work()
+		return
+	}
+	s(work)
+}
+
 // Do calls work once with each number below n, on at most [Count] goroutines, of
 // which the caller's is one. The numbers are handed out in ascending order. After an
 // error, a panic, or the end of ctx no more of them are, and Do returns when what was
@@ -32,14 +41,11 @@ func DoIn(ctx context.Context, start Start, n, share int, work func(from, to int
 	if n <= 0 {
 		return nil
 	}
-	if start == nil {
-		start = func(work func()) { go work() }
-	}
 	d := doing{n: n, share: max(1, share), work: work}
 	var group sync.WaitGroup
 	for range min(Count(), (n-1)/d.share+1) - 1 {
 		group.Add(1)
-		start(func() {
+		start.Go(func() {
 			defer group.Done()
 			d.take(ctx)
 		})

@@ -3,9 +3,11 @@
 //
 // A [Pass] hands units of about a millisecond to whoever calls [Pass.Work], or of
 // more where nearly nothing is to be looked for, so that it ends soon when it is
-// told to and others get to run. It knows neither where filters are stored nor
-// who starts the workers: a damaged filter ends a worker with a [*DamagedError],
-// and another worker takes over when the filter has been re-made.
+// told to and others get to run. It does not know where filters are stored: a damaged
+// filter ends a worker with a [*DamagedError].
+//
+// A [Scheduler], of which a node has one, starts the workers of all passes, gives the
+// passes their turns, and has damaged filters made again.
 package match
 
 import (
@@ -84,15 +86,15 @@ type Hit struct {
 
 // Config says what a [Pass] looks for, and where.
 type Config struct {
-	Source Source
+	Source Source // this and Method are the scheduler's for a pass of [Scheduler.NewPass]
 	Query  *filters.Query
 	Method filters.Method   // by which filters are matched
 	First  int32            // height
 	Stop   *chainview.Block // last block; those before it are its ancestors
 
 	// Keep, where there is one, decides whether a block whose filter matches
-	// is a hit. It is called by the workers.
-	Keep func(block *chainhash.Hash) (bool, error)
+	// is a hit. It is called by the workers. It waits for nothing but within [Outside].
+	Keep func(ctx context.Context, block *chainhash.Hash) (bool, error)
 
 	// Exact says that hits are looked into, by Keep or afterwards, so that
 	// blocks that surely have none of the scripts need not be among them.

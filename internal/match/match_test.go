@@ -104,7 +104,8 @@ func TestPass(t *testing.T) {
 		}
 		group.Wait()
 		hits, frontier := pass.Hits()
-		if want := []int32{13, 23, 33, 43, 53, 63, 73, 83}; !slices.Equal(heights(hits), want) || frontier != 91 || !pass.Complete() {
+		if want := []int32{13, 23, 33, 43, 53, 63, 73, 83}; !slices.Equal(heights(hits), want) || frontier != 91 ||
+			!pass.Complete() {
 			t.Errorf("%d workers: found %v up to %d", workers, heights(hits), frontier)
 		}
 	}
@@ -139,13 +140,17 @@ func TestDamage(t *testing.T) {
 		}
 		return nil
 	}
-	pass := match.New(match.Config{Source: s, Query: filters.NewQuery([][]byte{script(5)}), Stop: s.chain.Active().Tip()})
+	pass := match.New(match.Config{
+		Source: s, Query: filters.NewQuery([][]byte{script(5)}), Stop: s.chain.Active().Tip(),
+	})
 	left, err := pass.Work(t.Context(), match.Heights{})
 	var damage *match.DamagedError
-	if !errors.As(err, &damage) || damage.Block != damaged || !errors.Is(err, errBroken) || left.From > 30 || left.To <= 30 {
+	if !errors.As(err, &damage) || damage.Block != damaged || !errors.Is(err, errBroken) || left.From > 30 ||
+		left.To <= 30 {
 		t.Fatalf("left %v, %v", left, err)
 	}
-	if hits, frontier := pass.Hits(); frontier != left.From || pass.Complete() || slices.Max(heights(hits)) >= frontier {
+	if hits, frontier := pass.Hits(); frontier != left.From || pass.Complete() ||
+		slices.Max(heights(hits)) >= frontier {
 		t.Errorf("found %v up to %d", heights(hits), frontier)
 	}
 	broken.Store(false)
@@ -163,7 +168,7 @@ func TestKeep(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		pass := match.New(match.Config{
 			Source: s, Query: filters.NewQuery([][]byte{script(1)}), Stop: s.chain.Active().Tip(),
-			Keep: func(block *chainhash.Hash) (bool, error) {
+			Keep: func(_ context.Context, block *chainhash.Hash) (bool, error) {
 				if fails {
 					return false, errBroken
 				}
@@ -171,7 +176,8 @@ func TestKeep(t *testing.T) {
 			},
 		})
 		_, err := pass.Work(t.Context(), match.Heights{})
-		if hits, _ := pass.Hits(); fails != errors.Is(err, errBroken) || !fails && !slices.Equal(heights(hits), []int32{21, 31}) {
+		if hits, _ := pass.Hits(); fails != errors.Is(err, errBroken) || !fails &&
+			!slices.Equal(heights(hits), []int32{21, 31}) {
 			t.Errorf("fails %v: found %v, %v", fails, heights(hits), err)
 		}
 	}

@@ -3,7 +3,6 @@ package match
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"time"
 
@@ -32,6 +31,7 @@ const (
 type worker struct {
 	*Pass
 	ctx     context.Context //nolint:containedctx // of the one call that the worker is for
+	turn    *turn           // nil outside of a Scheduler
 	view    View
 	active  bool      // the blocks are of the view's active chain
 	size    int32     // filters that take about unitTime
@@ -57,7 +57,7 @@ var toolbox = sync.Pool{New: func() any { return &tools{matcher: filters.NewMatc
 func newWorker(ctx context.Context, p *Pass) *worker {
 	view := p.Source.View()
 	w := &worker{
-		Pass: p, ctx: ctx, view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
+		Pass: p, ctx: ctx, turn: turnOf(ctx), view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
 		tools: toolbox.Get().(*tools),
 	}
 	w.matcher.Reset(p.Query, p.Method)
@@ -137,7 +137,7 @@ func (w *worker) search(unit Heights) (found []Hit, err error) {
 		now := time.Now()
 		w.size = nextSize(part.To-part.From, now.Sub(began))
 		if now.Sub(w.yielded) >= unitTime {
-			runtime.Gosched()
+			w.turn.yield(w.ctx)
 			w.yielded = time.Now()
 		}
 	}
@@ -219,7 +219,7 @@ func (w *worker) kept(from int32) ([]Hit, error) {
 			if w.ctx.Err() != nil {
 				return nil, w.ctx.Err()
 			}
-			keep, err := w.Keep(&block)
+			keep, err := w.Keep(w.ctx, &block)
 			if err != nil {
 				return nil, err
 			}

@@ -1,14 +1,17 @@
 package filter
 
 import (
+	"context"
 	"errors"
 	"hash/crc32"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/rangefilter"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -121,3 +124,14 @@ func (v *view) hash(q *filters.Query) {
 
 // Guard implements match.View.
 func (*view) Guard(read func()) error { return segment.Guard(read) }
+
+// RepairBy returns what has the indexer make damaged filters again, for
+// [match.SchedulerConfig].
+func RepairBy(indexer *ask.Ref) func(ctx context.Context, block *chainhash.Hash) error {
+	return func(ctx context.Context, block *chainhash.Hash) error {
+		// Beside the slots of its callers, as an actor asks: how many ask is bounded by
+		// the workers that match.
+		_, err := ask.Control(ctx, indexer, messages.RepairFilter{Block: *block})
+		return err
+	}
+}

@@ -1,0 +1,173 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/cores"
+)
+
+// SchedulerConfig is what a [Scheduler] is made of.
+type SchedulerConfig struct {
+	Source  Source
+	Method  filters.Method // by which filters are matched
+	Workers int            // that match at a time, of all passes together; at least 1
+
+	// Start starts a goroutine on a core that has nothing to do; nil stands for the
+	// go statement.
+	Start cores.Start
+
+	// Repair has the damaged filter of a block made again, and returns when views
+	// made from then on read the new one. Nil: no filter can be made again.
+	Repair func(ctx context.Context, block *chainhash.Hash) error
+
+	Log *slog.Logger // nil: slog's default
+}
+
+// A Scheduler runs passes, and shares the cores among those that run at the same
+// time: each gets a turn of a few milliseconds at the latest when each of the others
+// has had one. It also has damaged filters repaired while their pass goes on. It is
+// safe for concurrent use.
+type Scheduler struct {
+	cfg   SchedulerConfig
+	turns turns
+}
+
+// NewScheduler returns a scheduler without a pass.
+func NewScheduler(cfg SchedulerConfig) *Scheduler {
+	cfg.Workers = max(cfg.Workers, 1)
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	return &Scheduler{cfg: cfg, turns: turns{free: cfg.Workers}}
+}
+
+// View pins the filters that are stored now.
+func (s *Scheduler) View() View { return s.cfg.Source.View() }
+
+// NewPass returns a pass over the scheduler's filters, and by its method, of which nothing is done.
+func (s *Scheduler) NewPass(cfg Config) *Pass {
+	cfg.Source, cfg.Method = s.cfg.Source, s.cfg.Method
+	return New(cfg)
+}
+
+// LostError is a damaged filter that could not be made again.
+type LostError struct {
+	Block chainhash.Hash
+	Err   error // of the repair, or a [*DamagedError] that came after it
+}
+
+// Error implements error.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("filter of block %v cannot be made again: %v", e.Block, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// errComplete is why the last workers of a pass end.
+var errComplete = errors.New("everything was matched")
+
+// Run runs a pass, once, and returns when everything is matched, when something
+// failed, or when ctx has ended; its workers have ended then. The error is the first
+// of a worker, a [*LostError] for a filter that is damaged and stays so, or the cause
+// of ctx's end. A worker's panic, a fault of mapped memory included, becomes the
+// caller's: its value is a [*cores.Panic].
+//
+// The caller's goroutine is one of the workers.
+func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	r := &run{scheduler: s, pass: pass, end: end, repaired: make(map[chainhash.Hash]bool)}
+	var group sync.WaitGroup
+	for range pass.Workers(s.cfg.Workers) - 1 {
+		group.Add(1)
+		s.cfg.Start.Go(func() {
+			defer group.Done()
+			r.work(inner)
+		})
+	}
+	r.work(inner)
+	group.Wait()
+	if pass.Complete() {
+		return nil
+	}
+	err := context.Cause(inner)
+	if p, ok := errors.AsType[*cores.Panic](err); ok {
+		panic(p)
+	}
+	return err
+}
+
+// run is one call of [Scheduler.Run].
+type run struct {
+	scheduler *Scheduler
+	pass      *Pass
+	end       context.CancelCauseFunc // of all workers; the first cause counts
+	share     share
+
+	mu       sync.Mutex
+	repaired map[chainhash.Hash]bool
+}
+
+// work is what each goroutine of a run does.
+func (r *run) work(ctx context.Context) {
+	err := cores.Catch(func() error { return r.match(ctx) })
+	switch {
+	case err != nil:
+		r.end(err)
+	case r.pass.Complete():
+		r.end(errComplete) // nobody has to wait for a turn any more
+	}
+}
+
+// match matches unit after unit, and goes on after a repair with the unit that was
+// damaged.
+func (r *run) match(ctx context.Context) error {
+	t := newTurn(&r.scheduler.turns, &r.share)
+	t.take(ctx)
+	defer t.give()
+	var unit Heights
+	for {
+		left, err := r.pass.Work(withTurn(ctx, t), unit)
+		damage, ok := errors.AsType[*DamagedError](err)
+		if !ok {
+			return err
+		}
+		t.without(ctx, func() { err = r.repair(ctx, damage) })
+		if err != nil {
+			return err
+		}
+		unit = left
+	}
+}
+
+// repair has a damaged filter made again, once for each block.
+func (r *run) repair(ctx context.Context, damage *DamagedError) error {
+	cfg := &r.scheduler.cfg
+	if cfg.Repair == nil || !r.mayRepair(&damage.Block) {
+		return &LostError{Block: damage.Block, Err: damage}
+	}
+	cfg.Log.Warn("a block filter is damaged and is made again", "err", damage)
+	if err := cfg.Repair(ctx, &damage.Block); err != nil {
+		return &LostError{Block: damage.Block, Err: err}
+	}
+	return nil
+}
+
+// mayRepair reports whether the filter of a block was not made again before.
+func (r *run) mayRepair(block *chainhash.Hash) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.repaired[*block] {
+		return false
+	}
+	r.repaired[*block] = true
+	return true
+}
