@@ -66,7 +66,7 @@ func (r *Relay) hopeless(parents []chainhash.Hash) bool {
 		if r.refused.has(id) {
 			return true
 		}
-		if r.poor.has(id) && r.pool.byID[id] == nil {
+		if r.poor.has(id) && r.pool.ByID(id) == nil {
 			poor++
 		}
 	}

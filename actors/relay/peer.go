@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -86,11 +87,11 @@ func (p *peer) inbound() bool { return p.info.Type == p2p.Inbound }
 func (p *peer) preferred() bool { return !p.inbound() || p.info.Permissions.NoBan }
 
 // name returns the id by which the peer knows a transaction.
-func (p *peer) name(tx *pooled) chainhash.Hash {
+func (p *peer) name(tx *poolview.Tx) chainhash.Hash {
 	if p.wtxid {
-		return tx.wid
+		return tx.WID
 	}
-	return tx.id
+	return tx.ID
 }
 
 // Announcing (src/net_processing.cpp).
@@ -105,7 +106,7 @@ const (
 
 // announce has all peers told of a transaction of the pool.
 func (r *Relay) announce(wid chainhash.Hash) {
-	tx := r.pool.byWID[wid]
+	tx := r.pool.ByWID(wid)
 	if tx == nil {
 		return
 	}
@@ -126,7 +127,7 @@ func (r *Relay) flush(p *peer, now time.Time) {
 		every = inboundEvery
 	}
 	p.nextInv = now.Add(poisson(every))
-	defer func() { p.sequence = r.pool.last }() // what came until now it may ask for
+	defer func() { p.sequence = r.pool.Last() }() // what came until now it may ask for
 	if len(p.pending) == 0 {
 		return
 	}
@@ -137,10 +138,10 @@ func (r *Relay) flush(p *peer, now time.Time) {
 
 // best takes the transactions out that are to be announced first: in the order in
 // which they came into the pool, so that none comes before its parents.
-func (r *Relay) best(p *peer, most int) []*pooled {
-	var list []*pooled
+func (r *Relay) best(p *peer, most int) []*poolview.Tx {
+	var list []*poolview.Tx
 	for wid := range p.pending {
-		tx := r.pool.byWID[wid]
+		tx := r.pool.ByWID(wid)
 		if tx == nil || p.known.has(p.name(tx)) || !p.wants(tx) {
 			delete(p.pending, wid)
 			continue
@@ -150,18 +151,18 @@ func (r *Relay) best(p *peer, most int) []*pooled {
 	sortBySequence(list)
 	list = list[:min(len(list), most)]
 	for _, tx := range list {
-		delete(p.pending, tx.wid)
+		delete(p.pending, tx.WID)
 	}
 	return list
 }
 
 // wants reports whether a transaction pays what the peer asks for.
-func (p *peer) wants(tx *pooled) bool {
-	high, low := bits.Mul64(uint64(p.minFee), uint64(tx.vsize)) // the rate may be all the money there is
-	return high == 0 && low <= uint64(tx.fee)*1000
+func (p *peer) wants(tx *poolview.Tx) bool {
+	high, low := bits.Mul64(uint64(p.minFee), uint64(tx.VSize)) // the rate may be all the money there is
+	return high == 0 && low <= uint64(tx.Fee)*1000
 }
 
-func (r *Relay) sendInv(p *peer, list []*pooled) {
+func (r *Relay) sendInv(p *peer, list []*poolview.Tx) {
 	for len(list) > 0 {
 		inv := wire.NewMsgInv()
 		n := min(len(list), wire.MaxInvPerMsg)
@@ -176,7 +177,7 @@ func (r *Relay) sendInv(p *peer, list []*pooled) {
 		p.Send(inv)
 		list = list[n:]
 	}
-	p.sequence = r.pool.last
+	p.sequence = r.pool.Last()
 }
 
 // poisson returns a random time with the given mean.

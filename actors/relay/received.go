@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -84,9 +85,9 @@ func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
 		return true
 	}
 	if wtxid {
-		return r.pool.byWID[hash] != nil
+		return r.pool.ByWID(hash) != nil
 	}
-	return r.pool.byID[hash] != nil
+	return r.pool.ByID(hash) != nil
 }
 
 // getData sends the transactions that a peer asks for, of those that it was told
@@ -106,9 +107,9 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 			continue
 		}
 		r.send(p, tx, v.Type)
-		if _, own := r.pool.unbroadcast[tx.wid]; own {
-			delete(r.pool.unbroadcast, tx.wid)
-			r.cfg.Pool.Tell(nodemsg.MarkBroadcast{ID: tx.id})
+		if _, own := r.ours[tx.WID]; own {
+			delete(r.ours, tx.WID)
+			r.cfg.Pool.Tell(nodemsg.MarkBroadcast{ID: tx.ID})
 		}
 	}
 	if len(missing.InvList) > 0 {
@@ -129,27 +130,27 @@ func nameOf(v *wire.InvVect) string {
 }
 
 // find returns a transaction that a peer may ask for.
-func (r *Relay) find(p *peer, v *wire.InvVect) *pooled {
-	tx := r.pool.byID[v.Hash]
+func (r *Relay) find(p *peer, v *wire.InvVect) *poolview.Tx {
+	tx := r.pool.ByID(v.Hash)
 	if v.Type == codec.InvWtx {
-		tx = r.pool.byWID[v.Hash]
+		tx = r.pool.ByWID(v.Hash)
 	}
-	if tx != nil && tx.sequence <= p.sequence {
+	if tx != nil && tx.Order <= p.sequence {
 		return tx
 	}
-	if tx := r.pool.lately[v.Hash]; tx != nil && (v.Hash == tx.wid) == (v.Type == codec.InvWtx || tx.id == tx.wid) {
+	if tx := r.recent[v.Hash]; tx != nil && (v.Hash == tx.WID) == (v.Type == codec.InvWtx || tx.ID == tx.WID) {
 		return tx
 	}
 	return nil
 }
 
 // send sends a transaction, without its witnesses to one who asks for it so.
-func (*Relay) send(p *peer, tx *pooled, kind wire.InvType) {
-	if kind != wire.InvTypeTx || !tx.tx.HasWitness() {
-		p.Send(tx.tx)
+func (*Relay) send(p *peer, tx *poolview.Tx, kind wire.InvType) {
+	if kind != wire.InvTypeTx || !tx.Tx.HasWitness() {
+		p.Send(tx.Tx)
 		return
 	}
-	plain := tx.tx.Copy()
+	plain := tx.Tx.Copy()
 	for _, in := range plain.TxIn {
 		in.Witness = nil
 	}
@@ -161,9 +162,9 @@ func (r *Relay) wholePool(p *peer) {
 	if !p.listens {
 		return
 	}
-	var list []*pooled
-	for _, tx := range r.pool.byWID {
-		delete(p.pending, tx.wid)
+	var list []*poolview.Tx
+	for tx := range r.pool.All() {
+		delete(p.pending, tx.WID)
 		if !p.known.has(p.name(tx)) && p.wants(tx) {
 			list = append(list, tx)
 		}
@@ -172,8 +173,8 @@ func (r *Relay) wholePool(p *peer) {
 	r.sendInv(p, list)
 }
 
-func sortBySequence(list []*pooled) {
-	slices.SortFunc(list, func(a, b *pooled) int { return cmp.Compare(a.sequence, b.sequence) })
+func sortBySequence(list []*poolview.Tx) {
+	slices.SortFunc(list, func(a, b *poolview.Tx) int { return cmp.Compare(a.Order, b.Order) })
 }
 
 // judged brings what the pool says of a transaction.
@@ -195,7 +196,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 			r.requests.failed(w, p)
 		}
 	}
-	if r.pool.byWID[wid] != nil || r.pool.byID[id] != nil {
+	if r.pool.ByWID(wid) != nil || r.pool.ByID(id) != nil {
 		r.forceRelay(p, id, wid)
 		return false
 	}
@@ -225,7 +226,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 	switch {
 	case !p.info.Permissions.ForceRelay:
-	case r.pool.byWID[wid] == nil:
+	case r.pool.ByWID(wid) == nil:
 		corelog.Printf(
 			r.cfg.Log, slog.LevelInfo, "Not relaying non-mempool transaction %v (wtxid=%v) from forcerelay peer=%d", id,
 			wid, p.info.ID,

@@ -17,18 +17,19 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -79,7 +80,9 @@ type Relay struct {
 	timer    *time.Timer
 
 	peers    map[int64]*peer
-	pool     mirror
+	pool     *poolview.View
+	recent   map[chainhash.Hash]*poolview.Tx // of the last block, by both ids: peers may ask for them yet
+	ours     map[chainhash.Hash]struct{}     // by wtxid, which no peer has asked for yet
 	requests requests
 	orphans  orphanage
 	refused  *rollingSet // by wtxid, and by txid where the witness cannot help
@@ -104,10 +107,6 @@ type ClockSet struct{}
 // Messages of the actor to itself.
 type (
 	tick     struct{}
-	poolRead struct {
-		pool messages.PoolTxs
-		err  error
-	}
 	infoRead struct{ minFee, relayFee int64 } // for 1000 virtual bytes
 )
 
@@ -125,7 +124,8 @@ func New(cfg Config) actor.Producer {
 	begun := false
 	return func() actor.Actor {
 		r := &Relay{
-			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: newMirror(),
+			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: poolview.New(),
+			recent: make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
 			requests: newRequests(), orphans: newOrphanage(),
 			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused),
 			settled: newRollingSet(maxSettled),
@@ -162,7 +162,7 @@ func (r *Relay) Receive(c actor.Context) {
 		r.connected(m)
 	case messages.PoolChanged:
 		r.poolChanged(c, m)
-	case poolRead:
+	case poolview.Contents:
 		r.poolRead(m)
 	case infoRead:
 		r.fees = &m
@@ -189,10 +189,7 @@ func (r *Relay) Receive(c actor.Context) {
 
 func (r *Relay) start(c actor.Context) {
 	r.cfg.Tip.Subscribe(c)
-	r.cfg.Changes.Subscribe(c)
-	ask.Then(r.ctx, c, r.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
-		return poolRead{pool, err}
-	})
+	poolview.Join(r.ctx, c, r.cfg.Pool, r.cfg.Changes, func(m poolview.Contents) any { return m })
 	r.readInfo(c)
 	if reader := r.cfg.Chain.Open(); reader != nil {
 		r.tip = reader.Active().Tip()
@@ -222,7 +219,7 @@ func (r *Relay) doWhatIsDue(c actor.Context) {
 	now := r.cfg.Now()
 	if now.After(r.reannounce) {
 		r.reannounce = now.Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
-		for wid := range r.pool.unbroadcast {
+		for wid := range r.ours {
 			r.announce(wid)
 		}
 	}
@@ -233,55 +230,51 @@ func (r *Relay) doWhatIsDue(c actor.Context) {
 	}
 }
 
-// poolRead takes over what was in the pool before the first news of it.
-func (r *Relay) poolRead(m poolRead) {
-	if m.err != nil {
-		r.cfg.Log.Warn("relay cannot read the memory pool", "err", m.err)
-	}
-	for i := range m.pool.Txs {
-		tx := &m.pool.Txs[i]
-		if tx.Unbroadcast {
-			r.pool.unbroadcast[tx.WID] = struct{}{}
+// poolRead takes over what was in the pool before the first change of it.
+func (r *Relay) poolRead(m poolview.Contents) {
+	err := r.pool.Begin(m, func(tx *poolview.Tx, of *messages.PoolTx) {
+		if of.Unbroadcast {
+			r.ours[tx.WID] = struct{}{}
 		}
-		if !r.pool.gone[tx.WID] {
-			r.pool.add(&messages.PoolChange{
-				Tx: tx.Tx, ID: tx.ID, WID: tx.WID, Fee: tx.Fee, VSize: tx.VSize, Sequence: tx.Sequence,
-			})
-		}
+	})
+	if err != nil {
+		r.cfg.Log.Warn("relay does not know the memory pool", "err", err)
 	}
-	r.pool.gone = nil
 }
 
 // poolChanged follows the pool, and announces what is to be announced.
 func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 	if m.Reset {
-		r.pool = newMirror()
-		r.pool.gone = nil
+		r.pool.Reset()
+		clear(r.recent)
+		clear(r.ours)
 	}
-	confirmed := false
+	isConfirmed := func(change messages.PoolChange) bool { return !change.Added && change.Reason == messages.PoolBlock }
+	if slices.ContainsFunc(m.Changes, isConfirmed) {
+		clear(r.recent)
+	}
 	for i := range m.Changes {
 		change := &m.Changes[i]
-		switch {
-		case change.Added:
-			r.pool.add(change)
+		left := r.pool.Change(change)
+		if change.Added {
 			r.requests.forget(change.ID, change.WID)
 			r.orphans.remove(change.WID)
 			r.adopt(c, change.Tx)
-		case change.Reason == messages.PoolBlock:
-			if !confirmed {
-				confirmed = true
-				clear(r.pool.lately)
-			}
-			r.pool.confirm(change)
-			r.settled.add(change.ID)
-			r.settled.add(change.WID)
-		default:
-			r.pool.remove(change.WID)
+			continue
 		}
+		delete(r.ours, change.WID)
+		if !isConfirmed(*change) {
+			continue
+		}
+		if left != nil {
+			r.recent[left.ID], r.recent[left.WID] = left, left
+		}
+		r.settled.add(change.ID)
+		r.settled.add(change.WID)
 	}
 	for _, tx := range m.Announce {
 		if tx.Own {
-			r.pool.unbroadcast[tx.WID] = struct{}{}
+			r.ours[tx.WID] = struct{}{}
 		}
 		r.announce(tx.WID)
 	}
@@ -308,62 +301,4 @@ func (r *Relay) upToDate() bool {
 	tip := reader.Active().Tip()
 	r.synced = r.cfg.Now().Sub(tip.Header.Timestamp) < r.cfg.MaxTipAge
 	return r.synced
-}
-
-// mirror is what the actor knows of the pool.
-type mirror struct {
-	byWID       map[chainhash.Hash]*pooled
-	byID        map[chainhash.Hash]*pooled
-	lately      map[chainhash.Hash]*pooled // of the last block, by both ids
-	unbroadcast map[chainhash.Hash]struct{}
-	gone        map[chainhash.Hash]bool // left before the pool was read; nil afterwards
-	last        uint64
-}
-
-// pooled is a transaction of the pool.
-type pooled struct {
-	tx       *wire.MsgTx
-	id, wid  chainhash.Hash
-	fee      int64
-	vsize    int64
-	sequence uint64 // grows with every transaction; 0 for one of a block that left the chain
-}
-
-func newMirror() mirror {
-	return mirror{
-		byWID: make(map[chainhash.Hash]*pooled), byID: make(map[chainhash.Hash]*pooled),
-		lately: make(map[chainhash.Hash]*pooled), unbroadcast: make(map[chainhash.Hash]struct{}),
-		gone: make(map[chainhash.Hash]bool),
-	}
-}
-
-func (m *mirror) add(change *messages.PoolChange) {
-	if m.byWID[change.WID] != nil {
-		return
-	}
-	p := &pooled{tx: change.Tx, id: change.ID, wid: change.WID, fee: change.Fee, vsize: change.VSize}
-	if change.Sequence > 0 {
-		m.last++
-		p.sequence = m.last
-	}
-	m.byWID[p.wid], m.byID[p.id] = p, p
-}
-
-func (m *mirror) remove(wid chainhash.Hash) {
-	if p := m.byWID[wid]; p != nil {
-		delete(m.byID, p.id)
-	}
-	delete(m.byWID, wid)
-	delete(m.unbroadcast, wid)
-	if m.gone != nil {
-		m.gone[wid] = true
-	}
-}
-
-// confirm removes a transaction of a block, which peers may ask for a while yet.
-func (m *mirror) confirm(change *messages.PoolChange) {
-	if p := m.byWID[change.WID]; p != nil {
-		m.lately[p.id], m.lately[p.wid] = p, p
-	}
-	m.remove(change.WID)
 }

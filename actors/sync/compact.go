@@ -126,7 +126,7 @@ func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m annou
 		s.debugf("Peer sent us compact block we were already syncing!")
 		return false
 	}
-	part, fault := newPartial(m.CmpctBlock, s.pool.each)
+	part, fault := newPartial(m.CmpctBlock, s.pool.All())
 	switch {
 	case fault == compactInvalid:
 		s.drop(f)
@@ -154,7 +154,7 @@ func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m annou
 
 // reconstructAnyway tries to make a block that others were asked for.
 func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
-	part, fault := newPartial(m.CmpctBlock, s.pool.each)
+	part, fault := newPartial(m.CmpctBlock, s.pool.All())
 	if fault != compactFine {
 		return false
 	}

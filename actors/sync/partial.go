@@ -2,13 +2,14 @@ package sync
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/internal/poolview"
 )
 
 // maxBlockTxs is more transactions than a block can hold.
@@ -31,8 +32,8 @@ const (
 	compactUnclear              // its short ids are not clear: chance, or a trick
 )
 
-// newPartial fills in the transactions that each yields.
-func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wire.MsgTx))) (*partial, compactFault) {
+// newPartial fills in the transactions that the pool has.
+func newPartial(m *codec.CmpctBlock, pool iter.Seq[*poolview.Tx]) (*partial, compactFault) {
 	count := len(m.ShortIDs) + len(m.Prefilled)
 	if count == 0 || count > maxBlockTxs {
 		return nil, compactInvalid
@@ -56,25 +57,25 @@ func newPartial(m *codec.CmpctBlock, each func(func(wtxid chainhash.Hash, tx *wi
 	if len(places) != len(m.ShortIDs) {
 		return nil, compactUnclear
 	}
-	p.fill(compact.Key(m), places, each)
+	p.fill(compact.Key(m), places, pool)
 	return p, compactFine
 }
 
 // fill puts transactions into the places of their short ids. Where two have the same
 // one, neither is taken.
-func (p *partial) fill(key *[16]byte, places map[codec.ShortID]int, each func(func(chainhash.Hash, *wire.MsgTx))) {
-	twice := make(map[int]bool)
-	each(func(wtxid chainhash.Hash, tx *wire.MsgTx) {
-		at, ok := places[compact.ID(key, &wtxid)]
+func (p *partial) fill(key *[16]byte, places map[codec.ShortID]int, pool iter.Seq[*poolview.Tx]) {
+	ambiguous := make(map[int]bool)
+	for tx := range pool {
+		at, ok := places[compact.ID(key, &tx.WID)]
 		switch {
-		case !ok || twice[at]:
+		case !ok || ambiguous[at]:
 		case p.txs[at] != nil:
 			p.txs[at] = nil
-			twice[at] = true
+			ambiguous[at] = true
 		default:
-			p.txs[at] = tx
+			p.txs[at] = tx.Tx
 		}
-	})
+	}
 }
 
 // missing returns the places of the transactions that are not there.

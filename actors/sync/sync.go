@@ -29,6 +29,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -100,7 +101,7 @@ type Sync struct {
 	asked        map[chainhash.Hash]bool // blocks that a user asked for
 	lookups      map[chainhash.Hash]*lookup
 
-	pool   pool
+	pool   *poolview.View // of which compact blocks are made
 	chosen []*peer           // to announce compact blocks at once, the latest last
 	made   *codec.CmpctBlock // sent last
 }
@@ -121,7 +122,7 @@ func New(cfg Config) actor.Producer {
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
 			flights: make(map[chainhash.Hash][]*flight), givers: map[chainhash.Hash]giver{}, store: newStore(),
 			asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
-			pool: newPool(),
+			pool: poolview.New(),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		return s
@@ -173,11 +174,11 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		}
 	case ClockSet:
 		s.watch()
-	case poolAnswer:
-		s.pool.begin(m)
+	case poolview.Contents:
+		_ = s.pool.Begin(m, nil) // without it, compact blocks lack more
 		return
 	case messages.PoolChanged:
-		s.pool.change(m)
+		s.pool.Apply(m)
 		return
 	case importDone:
 		s.imported = m.err == nil
@@ -214,7 +215,7 @@ func (s *Sync) handle(c actor.Context, msg any) {
 
 func (s *Sync) start(c actor.Context) {
 	s.cfg.Tip.Subscribe(c)
-	s.followPool(c)
+	s.joinPool(c)
 	s.tick(c)
 	ask.Then(s.ctx, c, s.cfg.Chain, messages.WaitImported{}, func(_ messages.Done, err error) any {
 		return importDone{err}
@@ -234,6 +235,13 @@ func (s *Sync) stop(c actor.Context) {
 		p.Disconnect("sync stopped")
 	}
 	s.peers = nil
+}
+
+// joinPool begins to follow the memory pool.
+func (s *Sync) joinPool(c actor.Context) {
+	if s.cfg.Changes != nil && !s.cfg.BlocksOnly {
+		poolview.Join(s.ctx, c, s.cfg.Pool, s.cfg.Changes, func(m poolview.Contents) any { return m })
+	}
 }
 
 // tick makes the next tick come.

@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"internal/siphash":        nil,
 	"internal/scriptset":      nil,
 	"internal/rawtx":          {"descriptor", "internal/consensus", "internal/curve", "internal/p2mr", "internal/slhdsa"},
+	"internal/poolview":       {"messages", "internal/ask"},
 	"internal/slot":           {"messages"},
 	"internal/slhdsa":         {"internal/cores"},
 	"internal/spends":         nil,
@@ -101,11 +102,11 @@ var mayImport = map[string][]string{
 	"actors/mempool":         append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/notify":          actor,
 	"actors/peers":           append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
-	"actors/relay":           append([]string{"internal/corelog", "internal/p2p"}, actor...),
+	"actors/relay":           append([]string{"internal/corelog", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/scanner":         append([]string{"internal/match", "internal/slot", "internal/spends"}, actor...),
 	"actors/blockindex":      append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
-		"internal/consensus", "internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p",
+		"internal/consensus", "internal/corelog", "internal/dialect", "internal/headersync", "internal/p2p", "internal/poolview",
 	}, actor...),
 	"actors/txbuilder": append([]string{
 		"internal/rawtx",
@@ -201,7 +202,8 @@ func room(folder string) string {
 
 // mayUse lists the libraries that few may know, and who.
 var mayUse = map[string][]string{
-	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "bench"},
+	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
+		"bench"},
 	"github.com/asynkron/protoactor-go":       nil, // remote, cluster, …: the node is one process
 	"github.com/syndtr/goleveldb":             {"store"},
 	"github.com/btcsuite/btcd/blockchain":     {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},

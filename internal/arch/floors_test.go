@@ -21,7 +21,7 @@ var floors = map[string]int{
 	"internal/txjson": 1, "internal/headersync": 1, "internal/p2mr/pow": 1,
 
 	// The disk, tools of actors, sessions with peers.
-	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/p2p": 2,
+	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/poolview": 2, "internal/p2p": 2,
 
 	// What stands on the disk.
 	"internal/engine": 3, "internal/index": 3,
