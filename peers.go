@@ -98,7 +98,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
-	local, err := netsetup.OwnAddresses(p.ExternalIP, p.Discover && p.Listen, port, n.cfg.Log)
+	local, err := netsetup.LocalAddresses(p.ExternalIP, p.Discover && p.Listen, port, n.cfg.Log)
 	if err != nil {
 		return cfg, err
 	}

@@ -352,7 +352,9 @@ func TestAddrBookIsSaved(t *testing.T) {
 	}
 	due(0, false)
 	for i, q := range []messages.AddPeerAddress{
-		{Host: "1.2.3.4", Port: 1}, {Host: "1.2.3.4", Port: 1}, {Host: "1.2.3.5", Port: 1, Tried: true},
+		{Host: "1.2.3.4", Port: 1},
+		{Host: "1.2.3.4", Port: 1},
+		{Host: "1.2.3.5", Port: 1, Tried: true},
 		{Host: "name", Port: 1},
 	} {
 		if got := r.book.add(&q); got.Added != (i%2 == 0) || got.Failed != "" != (i == 1) {

@@ -109,7 +109,9 @@ func TestRouting(t *testing.T) {
 
 	hash := chainhash.Hash{1}
 	inv := &wire.MsgInv{InvList: []*wire.InvVect{
-		{Type: wire.InvTypeTx, Hash: hash}, {Type: wire.InvTypeBlock, Hash: hash}, {Type: 5, Hash: hash},
+		{Type: wire.InvTypeTx, Hash: hash},
+		{Type: wire.InvTypeBlock, Hash: hash},
+		{Type: 5, Hash: hash},
 		{Type: 77, Hash: hash},
 	}}
 	if err := errors.Join(r.Send(inv), r.Send(&wire.MsgSendHeaders{})); err != nil {

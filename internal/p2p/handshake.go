@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/transport"
 )
 
-// featuresFrom is the version of the protocol from which on peers are told of
+// featuresFrom is the version of the protocol from which on peers get
 // features that others might not expect (BIP155, BIP339).
 const featuresFrom = 70016
 

@@ -11,7 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/transport"
 )
 
-// Totals counts the bytes of several sessions, as getnettotals tells them. The
+// Totals counts the bytes of several sessions, as getnettotals shows them. The
 // zero value is ready.
 type Totals struct{ Sent, Received atomic.Uint64 }
 
@@ -104,7 +104,7 @@ func (c countedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Stats is what getpeerinfo tells of a session.
+// Stats is what getpeerinfo shows of a session.
 type Stats struct {
 	Transport transport.Kind
 	SessionID [32]byte // of v2

@@ -34,7 +34,7 @@ func (s *Session) watch() error {
 }
 
 // Tick looks at the clock now, after it was set: it ends a session of whose peer
-// too little was heard, with the error returned, and sends the ping that is due.
+// too little was received, with the error returned, and sends the ping that is due.
 func (s *Session) Tick() error {
 	now := s.cfg.Now()
 	if s.tally.connected.Add(s.cfg.PeerTimeout).Before(now) {

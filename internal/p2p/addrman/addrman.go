@@ -1,7 +1,7 @@
 // Package addrman remembers addresses of nodes and chooses whom to connect to, in
-// the way of Bitcoin Core 30.2 (src/addrman.cpp): addresses that were heard of
+// the way of Bitcoin Core 30.2 (src/addrman.cpp): addresses that are only known
 // and addresses that were reached are kept in two tables, in places that depend
-// on a secret, on the address's group and on who told it, so that nobody can fill
+// on a secret, on the address's group and on who sent it, so that nobody can fill
 // the tables with addresses of their own.
 //
 // The package is pure: time and files are the caller's. A Manager has one user at
@@ -27,7 +27,7 @@ const (
 	triedBuckets = 256
 	bucketSize   = 64
 
-	newBucketsPerSource  = 64 // for one group that tells addresses
+	newBucketsPerSource  = 64 // for one group that sends addresses
 	triedBucketsPerGroup = 8
 	maxPlaces            = 8 // of an address in the table of new ones
 )
@@ -49,7 +49,7 @@ type Manager struct {
 type entry struct {
 	addr     netaddr.Addr
 	services wire.ServiceFlag
-	seen     time.Time // last heard of
+	seen     time.Time // by some node, last
 	source   netaddr.Addr
 	tried    bool
 	places   int // in the table of new ones
@@ -60,7 +60,7 @@ type entry struct {
 	attempts    int // that failed since the last success
 }
 
-// An Address is what is told of an address.
+// An Address is an address with what is known of it.
 type Address struct {
 	Addr     netaddr.Addr
 	Services wire.ServiceFlag
@@ -89,7 +89,7 @@ func empty() *Manager {
 // When an address is worth nothing.
 const (
 	future      = 10 * time.Minute    // its time may be ahead of ours
-	horizon     = 30 * 24 * time.Hour // since it was heard of
+	horizon     = 30 * 24 * time.Hour // since it was seen
 	fewTries    = 3                   // that failed and none that did not
 	manyTries   = 10                  // that failed since the last success,
 	longAgo     = 7 * 24 * time.Hour  // which is so long ago
@@ -139,7 +139,7 @@ func cheapHash(b []byte) uint64 {
 // appendCounted appends bytes after their number, which is less than 253.
 func appendCounted(b, part []byte) []byte { return append(append(b, byte(len(part))), part...) }
 
-// place returns where an address goes in the table of new ones, told by source.
+// place returns where an address goes in the table of new ones, when source has sent it.
 func (m *Manager) place(a, source netaddr.Addr) **entry {
 	return m.placeIn(m.newBucket(a, source), a)
 }
@@ -182,8 +182,8 @@ func keyOf(a netaddr.Addr) []byte {
 	return binary.BigEndian.AppendUint16(host, a.Port())
 }
 
-// Add remembers an address that source told of, whose time is believed to be
-// that much too new. It reports whether it is new in some place.
+// Add remembers an address that source has sent. penalty is how much too new its time
+// is believed to be. It reports whether it is new in some place.
 func (m *Manager) Add(a codec.Address, source netaddr.Addr, penalty time.Duration, now time.Time) bool {
 	if !a.Addr.IsRoutable() {
 		return false

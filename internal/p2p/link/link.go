@@ -1,16 +1,16 @@
 // Package link is how actors speak of a peer that they share: the peer table
 // owns the connections, others own what is said over them.
 //
-// The actor of a connection tells [Joined] when the handshake is done, then
-// [Received] for each message that is the other actor's business, then [Left]
-// once. The table subscribes nobody by itself: node.go says which actor hears
-// which messages.
+// The actor of a connection sends [Joined] when the handshake is done, then
+// [Received] for each message that concerns the receiving actor, then [Left] once.
+// The receivers are those of peers.Config: one for headers and blocks, one for
+// transactions.
 //
-// An actor that failed has forgotten the peers. One that can do without what they
-// said to its former self publishes [Restarted], and each connection tells Joined
-// again; it passes over Joined of a peer that it has. Another disconnects them. The
-// peer whose message an actor failed over is disconnected in any case: nobody else
-// would let it be read on.
+// An actor that failed has forgotten the peers. One that can do without what they have
+// sent before publishes [Restarted], and each connection sends Joined again; Joined of a
+// peer that the actor knows is ignored. Another actor disconnects its peers when it
+// fails. The peer over whose message an actor failed is disconnected in any case: since
+// the message was never handled, the peer would not be read any more.
 package link
 
 import (
@@ -71,8 +71,8 @@ type Permissions struct {
 // Joined says that a peer has shaken hands.
 type Joined struct{ Peer Peer }
 
-// Restarted says that an actor that hears of peers has failed, begun anew, and wants
-// to hear of them again.
+// Restarted says that a receiver of these messages has failed and begun anew, and needs
+// Joined of all peers again.
 type Restarted struct{}
 
 // HeadersSent says that a peer has been given headers because it asked for them,
@@ -87,9 +87,8 @@ type HeadersSent struct {
 // nothing of the peer follows.
 type Left struct{ ID int64 }
 
-// Received hands over a message of a peer. The receiver calls Handled once,
-// when it is done with it: the peer is read on only then, so that a flood stops
-// at TCP.
+// Received hands over a message of a peer. The receiver calls Handled once, when it is
+// done with it. Only then is the peer's next message read, so that a flood stops at TCP.
 type Received struct {
 	Peer    Peer
 	Message p2p.Message

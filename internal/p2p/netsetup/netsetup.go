@@ -20,7 +20,7 @@ const (
 	// proxyPort is that of a SOCKS5 proxy which names none: Tor's.
 	proxyPort = 9050
 
-	// Scores of own addresses, as Core counts: of an interface, and named by the
+	// Scores of local addresses, as Core counts: of an interface, and named by the
 	// operator.
 	scoreInterface = 1
 	scoreManual    = 4
@@ -117,11 +117,11 @@ type Local struct {
 	Score int // how sure that is
 }
 
-// OwnAddresses returns the addresses at which the node can be reached: those that the
+// LocalAddresses returns the addresses at which the node can be reached: those that the
 // operator names and, with discover, those of its interfaces that are public.
 //
 // Errors: [messages.StartError].
-func OwnAddresses(external []string, discover bool, port uint16, log *slog.Logger) ([]Local, error) {
+func LocalAddresses(external []string, discover bool, port uint16, log *slog.Logger) ([]Local, error) {
 	var list []Local
 	for _, text := range external {
 		a, err := netaddr.Parse(text, port)
@@ -135,7 +135,7 @@ func OwnAddresses(external []string, discover bool, port uint16, log *slog.Logge
 	}
 	found, err := net.InterfaceAddrs()
 	if err != nil {
-		log.Warn("own addresses not found", "err", err)
+		log.Warn("local addresses not found", "err", err)
 		return list, nil
 	}
 	for _, at := range found {
