@@ -2,11 +2,13 @@ package wallets
 
 import (
 	"context"
+	"errors"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -17,34 +19,19 @@ const (
 	batchBytes  = 4 << 20
 )
 
-// follower brings a wallet from the last block it has seen to the active tip.
-type follower struct {
-	worker  *ask.Worker // nil: nothing is being read
-	waiting []waiter
+// chainTarget is a wallet as a follower of the chain sees it: blocks are read in the
+// worker, and taken in by the actor.
+type chainTarget struct{ w *Wallet }
+
+// unreadable reports a block that a wallet has to see.
+type unreadable struct {
+	block *chainview.Block // nil: reading was ended
+	err   error
 }
 
-// waiter is a request that is served when the wallet has seen a block, or is told
-// why it cannot see it.
-type waiter struct {
-	block *chainview.Block
-	then  func(err error)
-}
+func (u *unreadable) Error() string { return u.err.Error() }
 
-// Messages of the follower to its actor.
-type (
-	// blocksRead brings blocks that follow each other.
-	blocksRead struct {
-		blocks []*txs.Block
-		err    error
-		failed *chainview.Block // that could not be read; nil: another error, or none
-	}
-	// blocksLeft brings blocks that are not in the active chain any more, from the
-	// highest down. The last one has no transactions if it could not be read.
-	blocksLeft struct {
-		blocks []*txs.Block
-		err    error
-	}
-)
+func (u *unreadable) Unwrap() error { return u.err }
 
 // current serves a request when the wallet has seen the tip that is active now, as
 // clients expect who have just heard of a block. It refuses the request when a
@@ -63,47 +50,34 @@ func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask
 // whenCurrent calls back when the wallet has seen the tip that is active now, or
 // cannot.
 func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
-	reader := w.cfg.Chain.Open()
-	tip := reader.Active().Tip()
+	tip := w.cfg.Chain.Open().Active().Tip()
 	if tip.Hash == w.ledger.Txs().Tip().Hash {
 		then(nil)
 		return
 	}
-	w.follower.waiting = append(w.follower.waiting, waiter{tip, then})
-	w.follow(c)
+	w.follower.When(c, tip, func(err error) { then(behind(err)) })
 }
 
-// follow takes the next step towards the tip. During the rescan of a loading
-// the tip stands still: what comes meanwhile is connected afterwards.
-func (w *Wallet) follow(c actor.Context) {
-	if w.follower.worker != nil || !w.live {
-		return
+// behind says that a wallet cannot follow the chain past a block; nil for no error.
+func behind(err error) error {
+	if err == nil {
+		return nil
 	}
-	reader := w.cfg.Chain.Open()
-	active := reader.Active()
-	at := w.at(reader)
-	fork := active.Fork(at)
-	if at != fork {
-		w.readLeft(c, reader, at, fork)
-		return
+	if u, ok := errors.AsType[*unreadable](err); ok && u.block != nil {
+		return failf(codeWallet, "Error: wallet is behind: block %v (height %d) cannot be read",
+			u.block.Hash, u.block.Height)
 	}
-	if fork == active.Tip() {
-		w.takeNews(c)
-		w.serveWaiting(fork)
-		return
-	}
-	w.serveWaiting(fork)
-	var next []*chainview.Block
-	for b := active.Next(fork); b != nil && len(next) < batchBlocks; b = active.Next(b) {
-		next = append(next, b)
-	}
-	w.follower.worker = ask.Go(c, func() any {
-		blocks, err := w.readBlocks(w.ctx, reader, active, next)
-		read := blocksRead{blocks: blocks, err: err}
-		if err != nil && w.ctx.Err() == nil {
-			read.failed = next[len(blocks)]
-		}
-		return read
+	return failf(codeWallet, "Error: wallet is behind: blocks cannot be read")
+}
+
+// follow makes the follower of a wallet. During the rescan of a loading the tip stands
+// still: what comes meanwhile is connected afterwards. And where keys are wanted, the next
+// blocks may pay to them.
+func (w *Wallet) follow() *follow.Follower {
+	return follow.New(follow.Config{
+		Target: chainTarget{w}, Chain: w.cfg.Chain, Tip: w.cfg.Tip, Batch: batchBlocks,
+		Paused: func() bool { return !w.live || w.awaitsKeys },
+		Moved:  w.followed, Reached: w.takeNews,
 	})
 }
 
@@ -119,123 +93,130 @@ func (w *Wallet) at(reader chainview.Reader) *chainview.Block {
 	return genesis
 }
 
-// readLeft has the blocks read that are to be taken back, down to fork.
-func (w *Wallet) readLeft(c actor.Context, reader chainview.Reader, at, fork *chainview.Block) {
-	active := reader.Active()
-	var left []*chainview.Block
-	for b := at; b != fork && len(left) < batchBlocks; b = b.Parent {
-		left = append(left, b)
+// Position implements follow.Target.
+func (t chainTarget) Position() (at messages.Tip, ok bool) {
+	if t.w.ledger == nil {
+		return at, false
 	}
-	w.follower.worker = ask.Go(c, func() any {
-		var read blocksLeft
-		for _, b := range left {
-			block := &txs.Block{BlockRef: w.times.ref(active, b)}
-			read.blocks = append(read.blocks, block)
-			msg, err := reader.Block(&b.Hash) // peers do not have it any more
-			if err != nil {
-				read.err = err
-				break
-			}
-			block.Txs = msg.Transactions
+	return t.w.ledger.Txs().Tip(), true
+}
+
+// Reset implements follow.Target. A chain that was built anew and does not know the tip of
+// the wallet is followed from its beginning.
+func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
+	return func() error {
+		if t.w.live {
+			t.w.ledger.Txs().SetTip(messages.Tip{Hash: reader.Active().At(0).Hash})
 		}
-		return read
-	})
+		return nil
+	}, nil
+}
+
+// Advance implements follow.Target.
+func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
+	if len(s.Disconnect) > 0 {
+		blocks, err := t.readLeft(s)
+		return func() error { t.disconnect(blocks, err); return nil }, nil
+	}
+	blocks, err := t.w.readBlocks(ctx, s.Reader, s.Chain, s.Connect)
+	if err != nil {
+		u := &unreadable{err: err}
+		if ctx.Err() == nil {
+			u.block = s.Connect[len(blocks)]
+		}
+		err = u
+	}
+	return func() error { t.connect(blocks, err); return nil }, err
+}
+
+// readLeft reads the blocks that have left the chain, as far as that can be done. The last
+// one has no transactions if it could not be read.
+func (t chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
+	for _, b := range s.Disconnect {
+		block := &txs.Block{BlockRef: t.w.times.ref(s.Chain, b)}
+		read = append(read, block)
+		msg, err := s.Reader.Block(&b.Hash) // peers do not have it any more
+		if err != nil {
+			return read, err
+		}
+		block.Txs = msg.Transactions
+	}
+	return read, nil
 }
 
 // disconnect takes blocks back that were read, as far as they are still above the
 // active chain. One that cannot be read must not hold the wallet up for ever: what
 // of it the wallet does not know comes with the news of the pool, if at all.
-func (w *Wallet) disconnect(c actor.Context, m blocksLeft) {
-	w.follower.worker = nil
+func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
+	w := t.w
 	if !w.live {
 		return
 	}
-	if m.err != nil {
-		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.label(), "err", m.err)
+	if err != nil {
+		w.cfg.Log.Warn("wallet cannot read a block that has left the chain", "wallet", w.label(), "err", err)
 	}
 	reader := w.cfg.Chain.Open()
-	for _, b := range m.blocks {
+	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
-		if block == nil || block.Parent == nil || block.Hash != w.ledger.Txs().Tip().Hash || reader.Active().Contains(block) {
+		if block == nil || block.Parent == nil || block.Hash != w.ledger.Txs().Tip().Hash ||
+			reader.Active().Contains(block) {
 			break
 		}
-		w.ledger.Txs().DisconnectBlock(b, messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}, w.cfg.now())
-		if w.wantsKeys() { // the blocks below may pay to them
+		parent := messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}
+		w.ledger.Txs().DisconnectBlock(b, parent, w.cfg.now())
+		w.savesPosition = true
+		if w.awaitsKeys = w.wantsKeys(); w.awaitsKeys { // the blocks below may pay to them
 			break
 		}
 	}
-	w.saveAt(c)
-	w.whenMade(c, func() { w.follow(c) })
 }
 
 // connect takes blocks over that were read, as far as they still follow.
-func (w *Wallet) connect(c actor.Context, m blocksRead) {
-	w.follower.worker = nil
+func (t chainTarget) connect(blocks []*txs.Block, err error) {
+	w := t.w
 	if !w.live {
 		return
 	}
 	reader := w.cfg.Chain.Open()
-	save := false
-	for _, b := range m.blocks {
+	for _, b := range blocks {
 		block := reader.Lookup(&b.Hash)
-		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Txs().Tip().Hash || !reader.Active().Contains(block) {
+		if block == nil || block.Parent == nil || block.Parent.Hash != w.ledger.Txs().Tip().Hash ||
+			!reader.Active().Contains(block) {
 			break
 		}
-		save = w.ledger.Txs().ConnectBlock(b, w.cfg.now()).Save || save
-		if w.wantsKeys() { // the blocks that follow may pay to them
+		w.savesPosition = w.ledger.Txs().ConnectBlock(b, w.cfg.now()).Save || w.savesPosition
+		if w.awaitsKeys = w.wantsKeys(); w.awaitsKeys { // the blocks that follow may pay to them
 			break
 		}
 	}
-	if save {
+	if err != nil {
+		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", err)
+	}
+}
+
+// followed writes what has changed by a step, and has the keys made that the ledger wants.
+func (w *Wallet) followed(c actor.Context) {
+	if !w.live {
+		return
+	}
+	if w.savesPosition {
+		w.savesPosition = false
 		w.saveAt(c)
 	} else {
 		w.save(c, nil)
 	}
-	if m.err != nil {
-		// The chain may be about to be opened again: it announces its tip then.
-		// Else the next request tries again.
-		w.cfg.Log.Warn("wallet cannot read a block", "wallet", w.label(), "err", m.err)
-		w.serveWaiting(w.at(reader))
-		w.refuseWaiting(behind(m.failed))
-		return
+	if w.awaitsKeys {
+		w.whenMade(c, func() {
+			w.awaitsKeys = false
+			w.follower.Wake(c)
+		})
 	}
-	w.whenMade(c, func() { w.follow(c) })
 }
 
 // saveAt writes the position with what has changed.
 func (w *Wallet) saveAt(c actor.Context) {
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.save(c, nil)
-}
-
-// serveWaiting serves those whose block has been seen.
-func (w *Wallet) serveWaiting(at *chainview.Block) {
-	waiting := w.follower.waiting
-	w.follower.waiting = nil
-	for _, wait := range waiting {
-		if at.Ancestor(wait.block.Height) == wait.block {
-			wait.then(nil)
-		} else {
-			w.follower.waiting = append(w.follower.waiting, wait)
-		}
-	}
-}
-
-// refuseWaiting tells all who wait that the wallet does not get to their block.
-func (w *Wallet) refuseWaiting(err error) {
-	waiting := w.follower.waiting
-	w.follower.waiting = nil
-	for _, wait := range waiting {
-		wait.then(err)
-	}
-}
-
-// behind says that a wallet cannot follow the chain past a block.
-func behind(b *chainview.Block) error {
-	if b == nil {
-		return failf(codeWallet, "Error: wallet is behind: blocks cannot be read")
-	}
-	return failf(codeWallet, "Error: wallet is behind: block %v (height %d) cannot be read", b.Hash, b.Height)
 }
 
 // readBlocks reads blocks from the first one on, as many as fit a batch. It runs

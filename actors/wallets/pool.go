@@ -121,7 +121,7 @@ func (w *Wallet) takeNews(c actor.Context) {
 		return
 	}
 	if w.cfg.Chain.Open().Active().Tip().Hash != w.ledger.Txs().Tip().Hash {
-		w.follow(c) // which calls back
+		w.follower.Wake(c) // which calls back
 		return
 	}
 	pending, now := w.pool.pending, w.cfg.now()

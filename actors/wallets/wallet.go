@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -36,11 +37,14 @@ type Wallet struct {
 	warnings []string
 
 	live bool // loaded, and following the chain
+
+	savesPosition bool // the position is to be written after the step
+	awaitsKeys    bool // no step begins before there are the keys that the ledger wants
 	busy bool // handling a message; still set after one that it failed at
 
 	pool      pooling
 	journal   journal
-	follower  follower
+	follower  *follow.Follower
 	rescan    *rescan    // nil: none
 	importing *importing // nil: none
 	ending    []*rescan  // ended, their workers about to stop
@@ -55,6 +59,7 @@ func newWallet(h *home) actor.Producer {
 	return func() actor.Actor {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
+		w.follower = w.follow()
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
 			w.mode.Become(w.failed)
@@ -81,9 +86,11 @@ type (
 func (w *Wallet) Receive(c actor.Context) {
 	switch c.Message().(type) {
 	case *actor.Stopping:
+		w.follower.Receive(c)
 		w.stop(c, !w.busy)
 		return
 	case *actor.Restarting:
+		w.follower.Receive(c)
 		w.stop(c, false)
 		return
 	}
@@ -93,16 +100,15 @@ func (w *Wallet) Receive(c actor.Context) {
 }
 
 func (w *Wallet) handle(c actor.Context) {
+	if w.follower.Receive(c) {
+		return
+	}
 	switch m := c.Message().(type) {
 	case closedFile:
 		w.opener = nil
 		m.then(m.err)
 	case written:
 		w.wrote(c, m)
-	case blocksRead:
-		w.connect(c, m)
-	case blocksLeft:
-		w.disconnect(c, m)
 	case asideDone:
 		w.asides.done(m)
 	case relock:
@@ -117,8 +123,7 @@ func (w *Wallet) handle(c actor.Context) {
 		if m.of == w.importing && w.ledger != nil {
 			w.importMore(c, m.of)
 		}
-	case messages.TipChanged:
-		w.follow(c)
+	case messages.TipChanged: // the follower's
 	default:
 		if !w.pooled(c) && !w.rescanning(c) {
 			w.mode.Receive(c)
@@ -140,7 +145,6 @@ func (w *Wallet) failed(c actor.Context) {
 func (w *Wallet) opening(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		w.cfg.Tip.Subscribe(c)
 		open := w.reopen
 		if w.first != nil && !w.isAttached() {
 			open = w.first
@@ -204,7 +208,7 @@ func (w *Wallet) attached(c actor.Context) {
 	for _, m := range queue {
 		w.serve(c, m)
 	}
-	w.follow(c)
+	w.follower.Wake(c)
 	if w.ledger != nil {
 		w.checkKeys(c)
 		w.deferFill(c)
@@ -293,11 +297,9 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 // stop ends all workers and closes the file. What is not written yet is only
 // written when the state can be trusted.
 func (w *Wallet) stop(c actor.Context, trusted bool) {
-	w.cfg.Tip.Unsubscribe(c)
 	w.leavePool(c)
 	w.cancel()
 	w.opener.Drop()
-	w.follower.worker.Drop()
 	w.asides.drop()
 	w.maker.drop()
 	w.journal.worker.Drop()

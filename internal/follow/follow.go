@@ -85,9 +85,9 @@ type Config struct {
 	// afterwards. Nil: it is never paused.
 	Paused func() bool
 
-	// Moved is called after a step, Reached whenever the target is at the tip, and Synced
-	// before it when that is the first time, or the first since the target was reset for
-	// damage. Each may be nil.
+	// Moved is called after a step, Reached whenever the target is at the tip, before those
+	// are called back who wait for that, and Synced before it when that is the first time,
+	// or the first since the target was reset for damage. Each may be nil.
 	Moved, Reached, Synced func(actor.Context)
 
 	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
@@ -217,10 +217,8 @@ func (f *Follower) readPosition() {
 }
 
 // serve calls those back whose block was taken in, or left the chain without the target.
-func (f *Follower) serve(reader chainview.Reader) {
-	if len(f.waiting) == 0 {
-		return
-	}
+// It reports whether there were any.
+func (f *Follower) serve(reader chainview.Reader) (served bool) {
 	var at *chainview.Block
 	if f.started {
 		at = reader.Lookup(&f.at.Hash)
@@ -236,11 +234,13 @@ func (f *Follower) serve(reader chainview.Reader) {
 		switch {
 		case inStep && at.Ancestor(w.block.Height) == w.block,
 			at == active.Tip() && !active.Contains(w.block):
+			served = true
 			w.then(nil)
 		default:
 			f.waiting = append(f.waiting, w)
 		}
 	}
+	return served
 }
 
 // refuse tells all who wait why they wait in vain.

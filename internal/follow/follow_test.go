@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -200,7 +202,7 @@ func TestFailure(t *testing.T) {
 			told := make(chan error, 9)
 			r.cfg.Failed = func(err error) { told <- err }
 			ready := make(chan struct{})
-			r.disk.advance = func(*follow.Step) error { <-ready; return errBroken }
+			r.disk.advance = func(s *follow.Step) error { <-ready; s.Connect = nil; return errBroken }
 			r.start()
 			waits := r.wait()
 			close(ready)
@@ -348,5 +350,30 @@ func TestWaitingForALowerTip(t *testing.T) {
 			t.Error(err)
 		}
 		r.disk.check(t, r.chain)
+	})
+}
+
+// What is to be known at the tip is known before those are called back who wait for it.
+func TestReachedBeforeTheAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		var reached, synced int
+		r.cfg.Reached = func(actor.Context) { reached++ }
+		r.cfg.Synced = func(actor.Context) { synced++ }
+		held := make(chan struct{})
+		r.disk.advance = func(*follow.Step) error { <-held; return nil }
+		r.start()
+		answered := make(chan int, 1)
+		r.ref.Tell(func(o *owner, c actor.Context) {
+			o.f.When(c, nil, func(error) { answered <- reached })
+		})
+		close(held)
+		if n := <-answered; n != 1 {
+			t.Errorf("called back when the tip was reached %d times", n)
+		}
+		r.mine(1)
+		if reached != 2 || synced != 1 {
+			t.Errorf("reached %d times, synced %d times", reached, synced)
+		}
 	})
 }

@@ -150,6 +150,8 @@ func (o *owner) Receive(c actor.Context) {
 		m.Answer(o.f.Status(), nil)
 	case wake:
 		o.f.Wake(c)
+	case func(*owner, actor.Context):
+		m(o, c)
 	case damaged:
 		o.f.Damaged(c, m.err)
 	default:

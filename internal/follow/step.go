@@ -42,11 +42,6 @@ func (f *Follower) next(c actor.Context) {
 	}
 	f.stopTimer()
 	f.readPosition()
-	f.serve(reader)
-	if !f.free() { // those who were called back have begun something
-		return
-	}
-	f.readPosition()
 	var from *chainhash.Hash
 	var at *chainview.Block
 	why := f.damage
@@ -65,11 +60,15 @@ func (f *Follower) next(c actor.Context) {
 	}
 	step := Step{Reader: reader, Chain: reader.Active()}
 	step.Disconnect, step.Connect = Plan(step.Chain, at, f.cfg.Batch)
-	if len(step.Disconnect)+len(step.Connect) == 0 {
+	switch {
+	case len(step.Disconnect)+len(step.Connect) == 0:
 		f.reached(c)
-		return
+		f.serve(reader)
+	case f.serve(reader):
+		f.next(c) // those who were called back may have changed what the step is from
+	default:
+		f.advance(c, step, from)
 	}
-	f.advance(c, step, from)
 }
 
 // free reports whether a step may begin.
@@ -200,6 +199,9 @@ func (f *Follower) reached(c actor.Context) {
 
 func (f *Follower) failed(c actor.Context, err error) {
 	f.err = err
+	if reader := f.cfg.Chain.Open(); reader != nil {
+		f.serve(reader)
+	}
 	f.refuse(err)
 	switch {
 	case f.cfg.Failed != nil:
