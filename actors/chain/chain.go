@@ -99,8 +99,8 @@ type Chain struct {
 	engine engine.Engine // nil until opened
 	fresh  engine.Engine // what the worker that opens has made, not yet taken over
 	queue  []job
-	blocks []job       // what peers send, after the queue
-	worker *ask.Worker // nil when idle
+	blocks []job     // what peers send, after the queue
+	tasks  ask.Tasks // the job that runs, or the opening of the engine
 	tip    messages.Tip
 
 	importer *importer
@@ -115,15 +115,6 @@ type Chain struct {
 // returns runs in the actor afterwards. An error means that the engine is
 // broken.
 type job func(engine.Engine) (after func(), err error)
-
-// finished tells the actor that its worker is done.
-type finished struct {
-	after func()
-	err   error
-}
-
-// opened tells the actor that its engine is there.
-type opened struct{ err error }
 
 // New returns the producer of the chain's actor.
 func New(cfg Config) actor.Producer {
@@ -146,13 +137,9 @@ func New(cfg Config) actor.Producer {
 func (s *Chain) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
-		s.worker = ask.Go(c, s.openEngine)
+		s.openEngine(c)
 	case *actor.Stopping, *actor.Restarting:
 		s.close()
-	case opened:
-		s.open(c, m)
-	case finished:
-		s.finish(c, m)
 	case *importStatus:
 		m.Answer(s.status, nil)
 	case *waitImported:
@@ -177,20 +164,22 @@ func (s *Chain) Receive(c actor.Context) {
 	}
 }
 
-// openEngine runs in the first worker. It leaves the engine where close finds
-// it if the actor stops before it hears of it.
-func (s *Chain) openEngine() any {
-	e, err := s.cfg.Open(s.ctx)
-	if err == nil {
-		s.fresh = e
-	}
-	return opened{err}
+// openEngine opens the engine in a worker, which leaves it where close finds it if the
+// actor stops before it hears of it.
+func (s *Chain) openEngine(c actor.Context) {
+	s.tasks.Go(c, func() func() {
+		e, err := s.cfg.Open(s.ctx)
+		if err == nil {
+			s.fresh = e
+		}
+		return func() { s.opened(c, err) }
+	})
 }
 
-func (s *Chain) open(c actor.Context, m opened) {
-	s.worker = nil
-	if m.err != nil {
-		s.fail(c, m.err)
+// opened begins the actor's life with its engine.
+func (s *Chain) opened(c actor.Context, err error) {
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	s.engine, s.fresh = s.fresh, nil
@@ -235,14 +224,15 @@ func currentTip(e engine.Engine) messages.Tip {
 	return messages.Tip{Hash: tip.Hash, Height: tip.Height}
 }
 
-func (s *Chain) finish(c actor.Context, m finished) {
-	s.worker = nil
+// finish follows a job: after is what it left to be done here, err that the engine is
+// broken.
+func (s *Chain) finish(c actor.Context, after func(), err error) {
 	s.announce()
-	if m.after != nil {
-		m.after()
+	if after != nil {
+		after()
 	}
-	if m.err != nil {
-		s.fail(c, m.err)
+	if err != nil {
+		s.fail(c, err)
 		return
 	}
 	s.next(c)
@@ -251,7 +241,7 @@ func (s *Chain) finish(c actor.Context, m finished) {
 // next starts the next job, if the worker is free: a request first, then what a
 // peer sends, then a piece of an import.
 func (s *Chain) next(c actor.Context) {
-	if s.worker != nil || s.engine == nil {
+	if s.tasks.Len() > 0 || s.engine == nil {
 		return
 	}
 	var j job
@@ -266,9 +256,9 @@ func (s *Chain) next(c actor.Context) {
 		return
 	}
 	engine := s.engine
-	s.worker = ask.Go(c, func() any {
+	s.tasks.Go(c, func() func() {
 		after, err := j(engine)
-		return finished{after, err}
+		return func() { s.finish(c, after, err) }
 	})
 }
 
@@ -315,8 +305,7 @@ func (s *Chain) fail(c actor.Context, err error) {
 // open it again.
 func (s *Chain) close() {
 	s.cancel()
-	s.worker.Drop()
-	s.worker = nil
+	s.tasks.Drop()
 	s.importer.close()
 	if s.fresh != nil {
 		s.engine, s.fresh = s.fresh, nil

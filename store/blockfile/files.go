@@ -78,9 +78,9 @@ func (f *Files) ReadRecord(number int, offset int64, length, trailer int) ([]byt
 	return f.ReadRecordInto(nil, number, offset, length, trailer)
 }
 
-// ReadRecordInto is ReadRecord into the memory of buf, which grows to what is
-// needed, for who reads one record after the other. nil stands for memory of its
-// own.
+// ReadRecordInto is ReadRecord into the memory of buf, which grows to what is needed.
+// Who reads many records, one after the other, needs memory once. Where buf is nil,
+// the record has memory of its own.
 func (f *Files) ReadRecordInto(buf *[]byte, number int, offset int64, length, trailer int) ([]byte, error) {
 	record, err := f.readInto(buf, number, offset, HeaderSize+length+trailer)
 	if err != nil {

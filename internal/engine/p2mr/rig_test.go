@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -35,26 +36,40 @@ func regtest(tb testing.TB, c dialect.Choices) *dialect.Network {
 // openIn opens an engine in dir. Closing it is the caller's business.
 func openIn(tb testing.TB, dir string, net *dialect.Network, prune ...*pruning.Config) *rig {
 	tb.Helper()
-	log := slog.New(slog.DiscardHandler)
-	db, err := chaindb.Open(chaindb.Options{
-		Dir: filepath.Join(dir, "chainstate"), BlocksDir: filepath.Join(dir, "blocks"),
-		Magic: net.Magic, XOR: true, FastPrune: true, HeaderLen: net.HeaderLen, Log: log, Prunable: len(prune) > 0,
-	})
+	e, err := openOn(vfs.OS, dir, net, prune...)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	return e
+}
+
+// openOn is openIn on a disk that may fail.
+func openOn(disk vfs.FS, dir string, net *dialect.Network, prune ...*pruning.Config) (*rig, error) {
+	options := dbOptions(disk, dir, net)
+	options.Prunable = len(prune) > 0
+	db, err := chaindb.Open(options)
+	if err != nil {
+		return nil, err
 	}
 	e, err := Open(Config{
 		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock),
-		Prune: slices.Concat(prune, []*pruning.Config{nil})[0], Log: log,
+		Prune: slices.Concat(prune, []*pruning.Config{nil})[0], Log: options.Log,
 	})
 	if err != nil {
-		tb.Fatal(err)
+		return nil, err
 	}
-	tree, ok := e.Reader().(reading.Reader)
+	reader, ok := e.Reader().(reading.Reader)
 	if !ok {
-		tb.Fatal("another reader")
+		return nil, errors.Join(errors.New("another reader"), e.Close())
 	}
-	return &rig{Engine: e, net: net, tree: tree.Tree, db: db}
+	return &rig{Engine: e, net: net, tree: reader.Tree, db: db}, nil
+}
+
+func dbOptions(disk vfs.FS, dir string, net *dialect.Network) chaindb.Options {
+	return chaindb.Options{
+		Dir: filepath.Join(dir, "chainstate"), BlocksDir: filepath.Join(dir, "blocks"), FS: disk,
+		Magic: net.Magic, XOR: true, FastPrune: true, HeaderLen: net.HeaderLen, Log: slog.New(slog.DiscardHandler),
+	}
 }
 
 // A rig is an engine with what it is made of.
