@@ -8,9 +8,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
 
-// announceAtMost is how many blocks of a new chain peers are told of (Core:
+// maxAnnounced is how many blocks of a new chain peers are told of (Core:
 // MAX_BLOCKS_TO_ANNOUNCE).
-const announceAtMost = 8
+const maxAnnounced = 8
 
 // tipChanged notes what peers are to be told of a new tip.
 func (s *Sync) tipChanged() {
@@ -23,7 +23,7 @@ func (s *Sync) tipChanged() {
 	}
 	var blocks []*chainview.Block
 	fork := active.Fork(old)
-	for b := tip; b != fork && len(blocks) < announceAtMost; b = b.Parent {
+	for b := tip; b != fork && len(blocks) < maxAnnounced; b = b.Parent {
 		blocks = append([]*chainview.Block{b}, blocks...)
 	}
 	for _, p := range s.peers {
@@ -40,7 +40,7 @@ func (s *Sync) announce(p *peer) {
 	}
 	p.announcements = nil
 	s.relearn(p)
-	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > announceAtMost {
+	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > maxAnnounced {
 		s.announceTip(p, list)
 		return
 	}
@@ -50,7 +50,7 @@ func (s *Sync) announce(p *peer) {
 		s.announceTip(p, list)
 	case len(fresh) == 0:
 	case len(fresh) == 1 && p.wantsCompact && s.sendCompact(p, fresh[0]):
-		p.told = fresh[0]
+		p.bestSent = fresh[0]
 	case p.wantsHeaders:
 		s.sendHeaders(p, fresh)
 	default:
@@ -90,13 +90,13 @@ func (s *Sync) sendHeaders(p *peer, blocks []*chainview.Block) {
 	last := blocks[len(blocks)-1]
 	s.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
 	p.Send(m)
-	p.told = last
+	p.bestSent = last
 }
 
 // headersSent notes what a peer knows from the answer to its question.
 func (s *Sync) headersSent(m link.HeadersSent) {
 	if p, b := s.peer(m.ID), s.reader.Lookup(&m.Last); p != nil && b != nil {
-		p.told = b
+		p.bestSent = b
 	}
 }
 

@@ -25,9 +25,9 @@ const keepBlocks = 288
 
 // blocksAnswer is what the chain says of blocks.
 type blocksAnswer struct {
-	fed []*held
-	got nodemsg.AcceptedBlocks
-	err error
+	submitted []*pendingBlock
+	got       nodemsg.AcceptedBlocks
+	err       error
 }
 
 // block handles a block of a peer, and reports whether that goes on.
@@ -41,7 +41,7 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 	s.debugf("received block %v peer=%d", hash, p.info.ID)
-	a := arrival{raw: raw, wanted: len(s.flights[hash]) > 0, park: s.asked[hash], handled: handled}
+	a := arrival{raw: raw, wanted: len(s.inFlight[hash]) > 0, storeUnlinked: s.asked[hash], handled: handled}
 	s.dropOf(p, hash)
 	if s.fetched(p, hash, raw) && !a.wanted {
 		return false
@@ -74,39 +74,40 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 
 // An arrival is a block as it came.
 type arrival struct {
-	raw     []byte
-	wanted  bool // it was asked for
-	compact bool // it was made of a compact block
-	park    bool // it is to be stored at once
-	handled func()
+	raw           []byte
+	wanted        bool // it was asked for
+	compact       bool // it was made of a compact block
+	storeUnlinked bool // it is to be stored at once
+	handled       func()
 }
 
 // take keeps a block whose header is known, if it is worth it, and hands it to the
 // chain in its turn. It reports whether the peer is to wait for what becomes of the
 // block: always but in the download of many.
 func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pending bool) {
-	if b != nil && a.park && b.Status()&chainview.Pruned != 0 {
+	if b != nil && a.storeUnlinked && b.Status()&chainview.Pruned != 0 {
 		s.restore(c, p, a)
 		return true
 	}
-	if b == nil || s.have(b) || s.store.has(&b.Hash) || b.Status().Invalid() {
+	if b == nil || s.have(b) || s.buffer.has(&b.Hash) || b.Status().Invalid() {
 		return false
 	}
 	if !a.wanted {
 		tip := s.reader.Active().Tip()
 		// Core has connected all that came before: what is on its way counts as connected.
-		ahead := b.Height > tip.Height+keepBlocks && !s.store.isOnItsWay(&b.Parent.Hash)
-		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 || s.store.bytes > holdAtMost {
+		ahead := b.Height > tip.Height+keepBlocks && !s.buffer.isOnItsWay(&b.Parent.Hash)
+		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 || s.buffer.bytes > maxPendingBytes {
 			return false
 		}
 	}
 	// What nobody downloads in its order may wait long for its parent.
-	h := &held{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, park: a.park || !a.wanted}
-	s.store.put(h, s.have(b.Parent))
+	h := &pendingBlock{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, storeUnlinked: a.storeUnlinked ||
+		!a.wanted}
+	s.buffer.put(h, s.have(b.Parent))
 	if pending = h.ready && (!a.wanted || !s.initialDownload()); pending {
 		h.handled = a.handled
 	}
-	s.feed(c)
+	s.submit(c)
 	return pending
 }
 
@@ -136,9 +137,9 @@ func (s *Sync) have(b *chainview.Block) bool {
 	return b.Status()&chainview.HasData != 0 || s.reader.Active().Contains(b)
 }
 
-// feed hands blocks to the chain.
-func (s *Sync) feed(c actor.Context) {
-	next := s.store.next()
+// submit hands blocks to the chain.
+func (s *Sync) submit(c actor.Context) {
+	next := s.buffer.next()
 	if len(next) == 0 {
 		return
 	}
@@ -153,15 +154,15 @@ func (s *Sync) feed(c actor.Context) {
 
 // blocksAccepted goes on after the chain has looked at blocks.
 func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
-	if len(s.store.fed) == 0 || s.store.fed[0] != a.fed[0] {
+	if len(s.buffer.submitted) == 0 || s.buffer.submitted[0] != a.submitted[0] {
 		return // of a chain that was opened anew since
 	}
-	s.store.took()
-	for i, h := range a.fed {
+	s.buffer.done()
+	for i, h := range a.submitted {
 		var reject *messages.RejectError
 		switch {
 		case a.err != nil:
-			s.store.refused(h) // the chain failed, and its actor tells why
+			s.buffer.refused(h) // the chain failed, and its actor tells why
 		case a.got.Refused[i] == nil:
 			s.connected(s.peer(h.peer), h)
 		case errors.As(a.got.Refused[i], &reject):
@@ -169,10 +170,10 @@ func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
 		}
 	}
 	s.refusedLate(a.got.Late)
-	for _, h := range a.fed {
-		h.release()
+	for _, h := range a.submitted {
+		h.resumePeer()
 	}
-	s.feed(c)
+	s.submit(c)
 }
 
 // A giver is who sent a block that was taken and is not connected yet.
@@ -184,8 +185,8 @@ type giver struct {
 // maxGivers bounds the givers that are remembered.
 const maxGivers = 4096
 
-// remember notes who gave a block that may prove to break a rule later.
-func (s *Sync) remember(h *held) {
+// rememberGiver notes who gave a block that may prove to break a rule later.
+func (s *Sync) rememberGiver(h *pendingBlock) {
 	if h.block.Status()&chainview.Valid != 0 {
 		return
 	}
@@ -208,8 +209,8 @@ func (s *Sync) refusedLate(late []nodemsg.LateRefusal) {
 }
 
 // connected notes that a block was right.
-func (s *Sync) connected(p *peer, h *held) {
-	s.remember(h)
+func (s *Sync) connected(p *peer, h *pendingBlock) {
+	s.rememberGiver(h)
 	s.dropAll(h.block.Hash) // others may have been asked for it
 	if s.stallAfter > stallAfter {
 		s.stallAfter = max(stallAfter, s.stallAfter*85/100)
@@ -219,14 +220,14 @@ func (s *Sync) connected(p *peer, h *held) {
 		return
 	}
 	p.lastBlock = s.cfg.Now()
-	if !s.initialDownload() && len(s.flights) == 0 && h.block.Status()&chainview.Valid != 0 {
-		s.chooseCompact(p)
+	if !s.initialDownload() && len(s.inFlight) == 0 && h.block.Status()&chainview.Valid != 0 {
+		s.chooseHighBandwidth(p)
 	}
 }
 
 // refused leaves the peer that sent a wrong block, and what builds on it.
-func (s *Sync) refused(p *peer, h *held, reject *messages.RejectError) {
-	s.store.refused(h)
+func (s *Sync) refused(p *peer, h *pendingBlock, reject *messages.RejectError) {
+	s.buffer.refused(h)
 	s.findBest()
 	if reject.Reason == noParent {
 		return // it went with its parent

@@ -71,21 +71,21 @@ type announced struct {
 // whether the block is now with the chain.
 func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
 	if m.isNew {
-		s.tellNew(p, b, "cmpctblock ")
+		s.logNew(p, b, "cmpctblock ")
 	}
 	s.learn(p, b.Hash)
 	tip := s.reader.Active().Tip()
 	if m.isNew && b.Work.Cmp(tip.Work) > 0 {
 		p.lastAnnounced = s.cfg.Now()
 	}
-	asked := s.flightOf(p, b.Hash) != nil
+	asked := s.requestOf(p, b.Hash) != nil
 	switch {
-	case s.have(b) || s.store.has(&b.Hash):
+	case s.have(b) || s.buffer.has(&b.Hash):
 	case b.Work.Cmp(tip.Work) <= 0:
 		if asked {
 			s.askFull(p, b)
 		}
-	case len(s.flights[b.Hash]) == 0 && !s.canFetchDirectly():
+	case len(s.inFlight[b.Hash]) == 0 && !s.canFetchDirectly():
 	case b.Height <= tip.Height+compactAhead:
 		return s.reconstruct(c, p, b, m)
 	case asked:
@@ -105,7 +105,7 @@ func (*Sync) askFull(p *peer, b *chainview.Block) {
 
 // requestCompact asks for a compact block.
 func (s *Sync) requestCompact(p *peer, b *chainview.Block) {
-	s.askFor(p, b)
+	s.addRequest(p, b)
 	s.debugf("Requesting block %v from  peer=%d", b.Hash, p.info.ID)
 	m := wire.NewMsgGetDataSizeHint(1)
 	_ = m.AddInvVect(wire.NewInvVect(invCompact, &b.Hash)) // one
@@ -114,14 +114,14 @@ func (s *Sync) requestCompact(p *peer, b *chainview.Block) {
 
 // reconstruct makes a block of a compact one, or asks for what it lacks.
 func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
-	others := s.flights[b.Hash]
-	f := s.flightOf(p, b.Hash)
-	if f == nil && (len(others) >= compactAtOnce || len(p.flights) >= perPeer) {
+	others := s.inFlight[b.Hash]
+	f := s.requestOf(p, b.Hash)
+	if f == nil && (len(others) >= compactAtOnce || len(p.inFlight) >= perPeer) {
 		return s.reconstructAnyway(c, p, b, m)
 	}
 	inFlight, first := len(others), len(others) == 0 || others[0].peer == p
 	if f == nil {
-		f = s.askFor(p, b)
+		f = s.addRequest(p, b)
 	} else if f.partial != nil {
 		s.debugf("Peer sent us compact block we were already syncing!")
 		return false
@@ -144,7 +144,7 @@ func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m annou
 	switch {
 	case len(missing) == 0:
 		return s.completed(c, p, f, nil, m.handled)
-	case first || p.compactChosen && (!p.isInbound() || inFlight < compactAtOnce-1 || s.isAskedOutbound(b.Hash)):
+	case first || p.highBandwidth && (!p.isInbound() || inFlight < compactAtOnce-1 || s.isAskedOutbound(b.Hash)):
 		p.Send(&codec.GetBlockTxn{Block: b.Hash, Indexes: missing})
 	default:
 		s.drop(f)
@@ -164,7 +164,7 @@ func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m
 
 // isAskedOutbound reports whether an outbound peer was asked for a block.
 func (s *Sync) isAskedOutbound(hash chainhash.Hash) bool {
-	return slices.ContainsFunc(s.flights[hash], func(f *flight) bool { return !f.peer.isInbound() })
+	return slices.ContainsFunc(s.inFlight[hash], func(f *blockRequest) bool { return !f.peer.isInbound() })
 }
 
 // blockTxs takes the transactions that a compact block lacked.
@@ -173,7 +173,7 @@ func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn, handled fun
 		s.debugf("Unexpected blocktxn message received from peer %d", p.info.ID)
 		return false
 	}
-	f := s.flightOf(p, m.Block)
+	f := s.requestOf(p, m.Block)
 	switch {
 	case f == nil || f.partial == nil:
 		s.debugf("Peer %d sent us block transactions for block we weren't expecting", p.info.ID)
@@ -187,7 +187,7 @@ func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn, handled fun
 }
 
 // completed makes a block of a compact one whose transactions have come.
-func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx, handled func()) (pending bool) {
+func (s *Sync) completed(c actor.Context, p *peer, f *blockRequest, txs []*wire.MsgTx, handled func()) (pending bool) {
 	b := f.block
 	raw, fault := f.partial.complete(txs, s.isSegwit(b.Height))
 	switch {
@@ -197,7 +197,7 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx,
 	case fault == compactInvalid:
 		s.drop(f)
 		p.Misbehaving("invalid compact block/non-matching block transactions")
-	case s.flights[b.Hash][0] == f:
+	case s.inFlight[b.Hash][0] == f:
 		s.askFull(p, b)
 	default:
 		s.drop(f)
@@ -212,48 +212,48 @@ func (s *Sync) completed(c actor.Context, p *peer, f *flight, txs []*wire.MsgTx,
 // sendCompact announces a block by a compact one. It reports false where the block
 // cannot be read.
 func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
-	if s.made == nil || s.made.Header.BlockHash() != b.Hash {
+	if s.lastCompact == nil || s.lastCompact.Header.BlockHash() != b.Hash {
 		block, err := s.reader.Block(&b.Hash)
 		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		s.made = compact.Of(block, b.Payload)
+		s.lastCompact = compact.Of(block, b.Payload)
 	}
 	s.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
-	p.Send(s.made)
+	p.Send(s.lastCompact)
 	return true
 }
 
-// chooseCompact asks a peer that gave a new block to announce compact blocks at
+// chooseHighBandwidth asks a peer that gave a new block to announce compact blocks at
 // once, and the one to stop that did so longest ago.
-func (s *Sync) chooseCompact(p *peer) {
+func (s *Sync) chooseHighBandwidth(p *peer) {
 	if !p.speaksCompact || s.cfg.BlocksOnly {
 		return
 	}
-	if i := slices.Index(s.chosen, p); i >= 0 {
-		s.chosen = append(slices.Delete(s.chosen, i, i+1), p)
+	if i := slices.Index(s.highBandwidth, p); i >= 0 {
+		s.highBandwidth = append(slices.Delete(s.highBandwidth, i, i+1), p)
 		return
 	}
-	if len(s.chosen) >= compactPeers {
+	if len(s.highBandwidth) >= compactPeers {
 		s.keepOutbound(p)
-		last := s.chosen[0]
-		last.compactChosen = false
+		last := s.highBandwidth[0]
+		last.highBandwidth = false
 		last.Send(&codec.SendCmpct{Version: codec.CmpctVersion})
-		s.chosen = slices.Delete(s.chosen, 0, 1)
+		s.highBandwidth = slices.Delete(s.highBandwidth, 0, 1)
 	}
-	p.compactChosen = true
+	p.highBandwidth = true
 	p.Send(&codec.SendCmpct{HighBandwidth: true, Version: codec.CmpctVersion})
-	s.chosen = append(s.chosen, p)
+	s.highBandwidth = append(s.highBandwidth, p)
 }
 
 // keepOutbound sees to it that an inbound peer does not take the place of the only
 // outbound one.
 func (s *Sync) keepOutbound(p *peer) {
 	outbound := 0
-	for _, o := range s.chosen {
+	for _, o := range s.highBandwidth {
 		outbound += digit(!o.isInbound())
 	}
-	if p.isInbound() && outbound == 1 && !s.chosen[0].isInbound() {
-		s.chosen[0], s.chosen[1] = s.chosen[1], s.chosen[0]
+	if p.isInbound() && outbound == 1 && !s.highBandwidth[0].isInbound() {
+		s.highBandwidth[0], s.highBandwidth[1] = s.highBandwidth[1], s.highBandwidth[0]
 	}
 }

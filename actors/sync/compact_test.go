@@ -56,7 +56,7 @@ func (c *compactRig) pooled(txs ...*wire.MsgTx) {
 	for _, tx := range txs {
 		m.Changes = append(m.Changes, messages.PoolChange{Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Added: true})
 	}
-	c.feed.Publish(m)
+	c.changes.Publish(m)
 	synctest.Wait()
 }
 
@@ -68,8 +68,8 @@ func (c *compactRig) want(height int32, gone string) {
 	if c.source.gone != gone {
 		c.t.Errorf("peer left for %q, want %q", c.source.gone, gone)
 	}
-	if c.source.handled != c.source.told {
-		c.t.Errorf("%d of %d messages are credited", c.source.handled, c.source.told)
+	if c.source.handled != c.source.said {
+		c.t.Errorf("%d of %d messages are credited", c.source.handled, c.source.said)
 	}
 }
 

@@ -26,30 +26,30 @@ const (
 	limitedBlocks = 288 - 2
 )
 
-// A flight is a block that was asked of a peer.
-type flight struct {
+// A blockRequest is a block that was asked of a peer.
+type blockRequest struct {
 	peer    *peer
 	block   *chainview.Block
 	partial *partial // of a compact block that lacks transactions; nil: the block was asked for
 }
 
-// ask notes that a block is asked of a peer. It returns nil if it was already.
-func (s *Sync) askFor(p *peer, b *chainview.Block) *flight {
-	if s.flightOf(p, b.Hash) != nil {
+// addRequest notes that a block is asked of a peer. It returns nil if it was already.
+func (s *Sync) addRequest(p *peer, b *chainview.Block) *blockRequest {
+	if s.requestOf(p, b.Hash) != nil {
 		return nil
 	}
-	f := &flight{peer: p, block: b}
-	s.flights[b.Hash] = append(s.flights[b.Hash], f)
-	p.flights = append(p.flights, f)
-	if len(p.flights) == 1 {
+	f := &blockRequest{peer: p, block: b}
+	s.inFlight[b.Hash] = append(s.inFlight[b.Hash], f)
+	p.inFlight = append(p.inFlight, f)
+	if len(p.inFlight) == 1 {
 		p.busySince = s.cfg.Now()
 		s.downloading++
 	}
 	return f
 }
 
-func (s *Sync) flightOf(p *peer, hash chainhash.Hash) *flight {
-	for _, f := range s.flights[hash] {
+func (s *Sync) requestOf(p *peer, hash chainhash.Hash) *blockRequest {
+	for _, f := range s.inFlight[hash] {
 		if f.peer == p {
 			return f
 		}
@@ -59,29 +59,29 @@ func (s *Sync) flightOf(p *peer, hash chainhash.Hash) *flight {
 
 // dropOf forgets that a block was asked of a peer.
 func (s *Sync) dropOf(p *peer, hash chainhash.Hash) {
-	if f := s.flightOf(p, hash); f != nil {
+	if f := s.requestOf(p, hash); f != nil {
 		s.drop(f)
 	}
 }
 
 // dropAll forgets that a block was asked for.
 func (s *Sync) dropAll(hash chainhash.Hash) {
-	for len(s.flights[hash]) > 0 {
-		s.drop(s.flights[hash][0])
+	for len(s.inFlight[hash]) > 0 {
+		s.drop(s.inFlight[hash][0])
 	}
 }
 
-func (s *Sync) drop(f *flight) {
+func (s *Sync) drop(f *blockRequest) {
 	hash, p := f.block.Hash, f.peer
-	left := slices.DeleteFunc(s.flights[hash], func(o *flight) bool { return o == f })
-	if s.flights[hash] = left; len(left) == 0 {
-		delete(s.flights, hash)
+	left := slices.DeleteFunc(s.inFlight[hash], func(o *blockRequest) bool { return o == f })
+	if s.inFlight[hash] = left; len(left) == 0 {
+		delete(s.inFlight, hash)
 	}
-	if len(p.flights) > 0 && p.flights[0] == f {
+	if len(p.inFlight) > 0 && p.inFlight[0] == f {
 		p.busySince = later(p.busySince, s.cfg.Now())
 	}
-	p.flights = slices.DeleteFunc(p.flights, func(o *flight) bool { return o == f })
-	if len(p.flights) == 0 {
+	p.inFlight = slices.DeleteFunc(p.inFlight, func(o *blockRequest) bool { return o == f })
+	if len(p.inFlight) == 0 {
 		s.downloading--
 	}
 	p.stallingSince = time.Time{}
@@ -105,13 +105,13 @@ func (s *Sync) schedule() {
 	preferred, now := s.preferred(), s.cfg.Now()
 	for _, p := range s.peers {
 		from := p.isPreferred()
-		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 || len(s.flights) == 0) {
+		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 || len(s.inFlight) == 0) {
 			from = true
 		}
 		s.startHeaders(p, from)
 		s.watchChain(p, now)
 		s.announce(p)
-		if s.accepting == 0 || s.initialDownload() {
+		if s.headersInFlight == 0 || s.initialDownload() {
 			s.fetchFor(p, from)
 		}
 	}
@@ -148,17 +148,17 @@ func (s *Sync) startHeaders(p *peer, from bool) {
 // fetchFor asks a peer for blocks, when half of those asked for before have come:
 // so that one message asks for many.
 func (s *Sync) fetchFor(p *peer, from bool) {
-	budget := perPeer - len(p.flights)
+	budget := perPeer - len(p.inFlight)
 	if budget < perPeer/2 || !p.servesBlocks() || (!from || p.isLimited()) && s.initialDownload() {
 		return
 	}
-	if p.starved && s.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.flights) > 0 {
+	if p.starved && s.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.inFlight) > 0 {
 		return
 	}
 	blocks, staller := s.missing(p, budget)
 	p.starved, p.lastTriedFetch = len(blocks) < budget, s.cfg.Now()
 	s.request(p, blocks)
-	if len(p.flights) == 0 && staller != nil && staller.stallingSince.IsZero() {
+	if len(p.inFlight) == 0 && staller != nil && staller.stallingSince.IsZero() {
 		staller.stallingSince = s.cfg.Now()
 		s.debugf("Stall started peer=%d", staller.info.ID)
 	}
@@ -175,7 +175,7 @@ func (s *Sync) request(p *peer, blocks []*chainview.Block) {
 	}
 	m := wire.NewMsgGetDataSizeHint(uint(len(blocks)))
 	for _, b := range blocks {
-		s.askFor(p, b)
+		s.addRequest(p, b)
 		_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // few
 		s.debugf("Requesting block %v (%d) peer=%d", b.Hash, b.Height, p.info.ID)
 	}
@@ -206,7 +206,7 @@ func (s *Sync) missing(p *peer, count int) (blocks []*chainview.Block, staller *
 	if p.common == p.best {
 		return nil, nil
 	}
-	if s.store.bytes > holdAtMost {
+	if s.buffer.bytes > maxPendingBytes {
 		count = min(count, 1)
 	}
 	return s.walk(p, count)
@@ -216,7 +216,7 @@ func (s *Sync) missing(p *peer, count int) (blocks []*chainview.Block, staller *
 func (s *Sync) walk(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
 	end := p.common.Height + window
 	top := min(p.best.Height, end+1)
-	full := s.store.bytes > holdAtMost
+	full := s.buffer.bytes > maxPendingBytes
 	var waitingFor *peer
 	for _, b := range branch(p.best.Ancestor(top), p.common) {
 		switch {
@@ -227,14 +227,14 @@ func (s *Sync) walk(p *peer, count int) (blocks []*chainview.Block, staller *pee
 				p.common = b
 			}
 			continue
-		case s.store.has(&b.Hash):
+		case s.buffer.has(&b.Hash):
 			if full {
 				return blocks, nil // beyond the first that is missing
 			}
 			continue
-		case len(s.flights[b.Hash]) > 0:
+		case len(s.inFlight[b.Hash]) > 0:
 			if waitingFor == nil {
-				waitingFor = s.flights[b.Hash][0].peer
+				waitingFor = s.inFlight[b.Hash][0].peer
 			}
 			if full {
 				return blocks, nil
@@ -292,7 +292,7 @@ func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
 	var blocks []*chainview.Block
 	b := last
 	for ; !active.Contains(b) && len(blocks) <= perPeer; b = b.Parent {
-		if s.have(b) || s.store.has(&b.Hash) || len(s.flights[b.Hash]) > 0 ||
+		if s.have(b) || s.buffer.has(&b.Hash) || len(s.inFlight[b.Hash]) > 0 ||
 			!p.servesWitnesses() && s.cfg.Network.Active("segwit", b.Height) {
 			continue
 		}
@@ -303,11 +303,11 @@ func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
 		return
 	}
 	slices.Reverse(blocks)
-	blocks = blocks[:min(len(blocks), max(perPeer-len(p.flights), 0))]
+	blocks = blocks[:min(len(blocks), max(perPeer-len(p.inFlight), 0))]
 	if len(blocks) > 1 {
 		s.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
 	}
-	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.flights) == 0 && s.have(last.Parent) &&
+	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.inFlight) == 0 && s.have(last.Parent) &&
 		!last.Parent.Status().Invalid() {
 		s.requestCompact(p, blocks[0])
 		return

@@ -16,11 +16,11 @@ import (
 // is asked.
 const fetchWithin = 20 * time.Second
 
-// A lookup is a block that is asked of one peer after the other, for somebody who
+// A fetch is a block that is asked of one peer after the other, for somebody who
 // needs it and does not keep it.
-type lookup struct {
+type fetch struct {
 	block *chainview.Block
-	calls []*fetch
+	calls []*fetchCall
 	tried map[int64]bool
 	peer  *peer // that is asked
 	since time.Time
@@ -42,11 +42,11 @@ func (s *Sync) fetchFrom(q nodemsg.FetchBlockFrom) error {
 	case !p.servesWitnesses():
 		return nodemsg.ErrPreSegwitPeer
 	}
-	again := s.flightOf(p, q.Hash) != nil
+	again := s.requestOf(p, q.Hash) != nil
 	s.dropAll(q.Hash)
 	s.asked[q.Hash] = true
 	if again {
-		s.askFor(p, b)
+		s.addRequest(p, b)
 		return nodemsg.ErrAlreadyRequested
 	}
 	s.request(p, []*chainview.Block{b})
@@ -54,19 +54,19 @@ func (s *Sync) fetchFrom(q nodemsg.FetchBlockFrom) error {
 }
 
 // fetch asks the peers for a block, for whoever needs it.
-func (s *Sync) fetch(m *fetch) {
+func (s *Sync) fetch(m *fetchCall) {
 	b := s.reader.Lookup(&m.Req.Hash)
 	if b == nil {
 		m.Answer(nil, messages.ErrBlockNotFound)
 		return
 	}
-	l := s.lookups[b.Hash]
+	l := s.fetches[b.Hash]
 	if l == nil {
-		l = &lookup{block: b, tried: make(map[int64]bool)}
-		s.lookups[b.Hash] = l
+		l = &fetch{block: b, tried: make(map[int64]bool)}
+		s.fetches[b.Hash] = l
 		s.askNext(l)
 	}
-	if s.lookups[b.Hash] != l {
+	if s.fetches[b.Hash] != l {
 		m.Answer(nil, nodemsg.ErrNoSource)
 		return
 	}
@@ -74,8 +74,8 @@ func (s *Sync) fetch(m *fetch) {
 }
 
 // askNext asks the next peer that may have a block, or gives up.
-func (s *Sync) askNext(l *lookup) {
-	l.calls = slices.DeleteFunc(l.calls, func(c *fetch) bool { return c.Ctx.Err() != nil })
+func (s *Sync) askNext(l *fetch) {
+	l.calls = slices.DeleteFunc(l.calls, func(c *fetchCall) bool { return c.Ctx.Err() != nil })
 	for _, p := range s.peers {
 		if l.tried[p.info.ID] || !s.mayGive(p, l.block) {
 			continue
@@ -87,7 +87,7 @@ func (s *Sync) askNext(l *lookup) {
 		p.Send(m)
 		return
 	}
-	delete(s.lookups, l.block.Hash)
+	delete(s.fetches, l.block.Hash)
 	for _, c := range l.calls {
 		c.Answer(nil, nodemsg.ErrNoSource)
 	}
@@ -110,7 +110,7 @@ func (*Sync) mayGive(p *peer, b *chainview.Block) bool {
 
 // fetched hands a block to those who need it, and reports whether there are any.
 func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
-	l := s.lookups[hash]
+	l := s.fetches[hash]
 	if l == nil {
 		return false
 	}
@@ -122,7 +122,7 @@ func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
 		}
 		return true
 	}
-	delete(s.lookups, hash)
+	delete(s.fetches, hash)
 	for _, c := range l.calls {
 		c.Answer(raw, nil)
 	}
@@ -132,16 +132,16 @@ func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
 // notFound takes back what a peer does not have.
 func (s *Sync) notFound(p *peer, m *wire.MsgNotFound) {
 	for _, v := range m.InvList {
-		if l := s.lookups[v.Hash]; l != nil && l.peer == p {
+		if l := s.fetches[v.Hash]; l != nil && l.peer == p {
 			s.askNext(l)
 		}
 	}
 }
 
-// watchLookups asks other peers for what was not given in time, or whose giver has
+// watchFetches asks other peers for what was not given in time, or whose giver has
 // left.
-func (s *Sync) watchLookups() {
-	for _, l := range s.lookups {
+func (s *Sync) watchFetches() {
+	for _, l := range s.fetches {
 		if !slices.Contains(s.peers, l.peer) || s.cfg.Now().Sub(l.since) > fetchWithin {
 			s.askNext(l)
 		}

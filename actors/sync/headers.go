@@ -107,13 +107,13 @@ func (s *Sync) headers(c actor.Context, p *peer, list []header, handled func()) 
 	return true
 }
 
-// exhaust lets another peer be asked for headers where this one has had none that are
+// stopHeadersSync lets another peer be asked for headers where this one has had none that are
 // new for a while. Core goes on to wait for it, a quarter of an hour at least.
-func (s *Sync) exhaust(p *peer) {
+func (s *Sync) stopHeadersSync(p *peer) {
 	since := p.emptySince
-	if p.syncing && !p.exhausted && !since.IsZero() && s.cfg.Now().Sub(since) > headersWithin &&
+	if p.syncing && !p.headersStopped && !since.IsZero() && s.cfg.Now().Sub(since) > headersWithin &&
 		s.age(s.best) >= DefaultMaxTipAge {
-		p.exhausted, p.headersBy = true, time.Time{}
+		p.headersStopped, p.headersBy = true, time.Time{}
 		s.syncing--
 	}
 }
@@ -165,7 +165,7 @@ func (s *Sync) unconnected(p *peer, list []header) {
 func (s *Sync) accept(c actor.Context, p *peer, a headersAnswer) {
 	p.busy = true
 	a.to = s
-	s.accepting++
+	s.headersInFlight++
 	raw := make([][]byte, len(a.list))
 	for i := range a.list {
 		raw[i] = a.list[i].Raw
@@ -182,7 +182,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 		a.handled()
 		return
 	}
-	s.accepting--
+	s.headersInFlight--
 	s.findBest()
 	p := s.peer(a.peer)
 	if p == nil {
@@ -193,7 +193,7 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 	last := s.reader.Lookup(&a.list[len(a.list)-1].Hash)
 	switch {
 	case a.err != nil:
-		s.tellRefused(&a)
+		s.logRefused(&a)
 		s.punish(p, a.err, a.compact, s.headerText(&a))
 	case last == nil:
 	case a.then != nil:
@@ -202,16 +202,16 @@ func (s *Sync) headersAccepted(c actor.Context, a headersAnswer) {
 		}
 	default:
 		if a.isNew {
-			s.tellNew(p, last, "")
+			s.logNew(p, last, "")
 		}
 		s.extended(p, last, a)
 	}
 	s.done(c, p, a.handled)
 }
 
-// tellNew logs a header that was not known, with the word for how it came: who has it
+// logNew logs a header that was not known, with the word for how it came: who has it
 // when shows which nodes hold blocks back. It is an everyday line in the initial download.
-func (s *Sync) tellNew(p *peer, b *chainview.Block, how string) {
+func (s *Sync) logNew(p *peer, b *chainview.Block, how string) {
 	log, level := s.cfg.Log, slog.LevelInfo
 	if s.initialDownload() {
 		log, level = log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug
@@ -221,8 +221,8 @@ func (s *Sync) tellNew(p *peer, b *chainview.Block, how string) {
 	))
 }
 
-// tellRefused logs which header was refused, and why.
-func (s *Sync) tellRefused(a *headersAnswer) {
+// logRefused logs which header was refused, and why.
+func (s *Sync) logRefused(a *headersAnswer) {
 	var reject *messages.RejectError
 	if !errors.As(a.err, &reject) {
 		return
@@ -249,8 +249,8 @@ func (s *Sync) headerText(a *headersAnswer) string {
 	}
 }
 
-// tellHeaders logs how far the headers have come, while the chain is far behind.
-func (s *Sync) tellHeaders(last *chainview.Block) {
+// logHeaders logs how far the headers have come, while the chain is far behind.
+func (s *Sync) logHeaders(last *chainview.Block) {
 	if !s.initialDownload() {
 		return
 	}
@@ -268,7 +268,7 @@ func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 		)
 	}
 	if a.isNew {
-		s.tellHeaders(last)
+		s.logHeaders(last)
 	}
 	s.learn(p, last.Hash)
 	tip := s.reader.Active().Tip()

@@ -58,18 +58,18 @@ func (s *Sync) continueLowWork(p *peer, list []header, full bool) (pass []header
 		s.askLocated(p, append([]*chainhash.Hash{&last}, locator(p.presyncStart)...))
 		s.debugf("more getheaders (from %v) to peer=%d", last, p.info.ID)
 	}
-	s.tellProgress(sync)
+	s.logPresync(sync)
 	return pass, true
 }
 
-// tellProgress logs how far the first reading of a chain has come.
-func (s *Sync) tellProgress(sync *headersync.State) {
+// logPresync logs how far the first reading of a chain has come.
+func (s *Sync) logPresync(sync *headersync.State) {
 	height, at, ok := sync.Progress()
 	now := s.cfg.Now()
-	if !ok || now.Sub(s.toldProgress) < 250*time.Millisecond && !s.toldProgress.IsZero() {
+	if !ok || now.Sub(s.progressLogged) < 250*time.Millisecond && !s.progressLogged.IsZero() {
 		return
 	}
-	s.toldProgress = now
+	s.progressLogged = now
 	left := float64(now.Sub(at)) / float64(s.cfg.Network.Params.TargetTimePerBlock)
 	s.printf("Pre-synchronizing blockheaders, height: %d (~%.2f%%)", height, 100*float64(height)/(float64(height)+
 		max(left, 0)))

@@ -21,10 +21,10 @@ type peer struct {
 
 	info link.Info
 
-	best    *chainview.Block // the best block that it is known to have
-	unknown *chainhash.Hash  // a later one that it announced, of which we lack the header
-	common  *chainview.Block // last block that both have
-	told    *chainview.Block // best header that it was told of
+	best     *chainview.Block // the best block that it is known to have
+	unknown  *chainhash.Hash  // a later one that it announced, of which we lack the header
+	common   *chainview.Block // last block that both have
+	bestSent *chainview.Block // best header that it was told of
 
 	busy    bool            // its last message is not done with yet
 	waiting []link.Received // what came after that
@@ -33,7 +33,7 @@ type peer struct {
 	presyncStart *chainview.Block
 
 	syncing        bool      // its headers are asked for
-	exhausted      bool      // and it had none for a while, while our chain was old
+	headersStopped bool      // and it had none for a while, while our chain was old
 	emptySince     time.Time // when it first had none; zero: the last time it had some
 	headersBy      time.Time // when a first answer must have come; zero: any time
 	asked          time.Time // when headers were last asked for, if they did not come yet
@@ -45,12 +45,12 @@ type peer struct {
 	wantsHeaders   bool // it wants blocks announced by headers
 	wantsCompact   bool // … by compact blocks
 	speaksCompact  bool // it can give compact blocks
-	flights        []*flight
-	busySince      time.Time // since when the first of its flights is the first
+	inFlight       []*blockRequest
+	busySince      time.Time // since when the first of its requests is the first
 	stallingSince  time.Time // zero: it does not hold up the window
 	starved        bool      // it could be asked for more blocks, if the window were further
 	announcements  []*chainview.Block
-	compactChosen  bool // it is asked to announce compact blocks at once
+	highBandwidth  bool // it is asked to announce compact blocks at once
 	lastTriedFetch time.Time
 }
 
@@ -83,21 +83,21 @@ func (p *peer) isAutomatic() bool {
 
 // has reports whether it knows a header.
 func (p *peer) has(b *chainview.Block) bool {
-	return p.best != nil && p.best.Ancestor(b.Height) == b || p.told != nil && p.told.Ancestor(b.Height) == b
+	return p.best != nil && p.best.Ancestor(b.Height) == b || p.bestSent != nil && p.bestSent.Ancestor(b.Height) == b
 }
 
 // rebase finds its blocks in another tree.
 func (p *peer) rebase(reader chainview.Reader) {
-	for _, at := range []**chainview.Block{&p.presyncStart, &p.best, &p.common, &p.told, &p.chain.at} {
+	for _, at := range []**chainview.Block{&p.presyncStart, &p.best, &p.common, &p.bestSent, &p.chain.at} {
 		if *at != nil {
 			*at = reader.Lookup(&(*at).Hash)
 		}
 	}
-	p.flights, p.announcements, p.presync = nil, nil, nil
+	p.inFlight, p.announcements, p.presync = nil, nil, nil
 }
 
-// release lets go of what it has sent.
-func (p *peer) release() {
+// resumePeer lets go of what it has sent.
+func (p *peer) resumePeer() {
 	for _, m := range p.waiting {
 		m.Handled()
 	}
@@ -125,16 +125,16 @@ func (s *Sync) leave(id int64) {
 		return
 	}
 	s.peers = slices.DeleteFunc(s.peers, func(o *peer) bool { return o == p })
-	s.chosen = slices.DeleteFunc(s.chosen, func(o *peer) bool { return o == p })
-	p.release()
-	if p.syncing && !p.exhausted {
+	s.highBandwidth = slices.DeleteFunc(s.highBandwidth, func(o *peer) bool { return o == p })
+	p.resumePeer()
+	if p.syncing && !p.headersStopped {
 		s.syncing--
 	}
 	if p.chain.protected {
 		s.protected--
 	}
-	for len(p.flights) > 0 {
-		s.drop(p.flights[0])
+	for len(p.inFlight) > 0 {
+		s.drop(p.inFlight[0])
 	}
 }
 
@@ -186,8 +186,8 @@ func (s *Sync) peerStates() map[int64]nodemsg.PeerSync {
 	for _, p := range s.peers {
 		s.relearn(p)
 		state := nodemsg.PeerSync{
-			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.flights)),
-			LastBlock: p.lastBlock, CompactTo: p.compactChosen,
+			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.inFlight)),
+			LastBlock: p.lastBlock, CompactTo: p.highBandwidth,
 		}
 		if p.presync != nil {
 			if height, _, ok := p.presync.Progress(); ok {
@@ -200,7 +200,7 @@ func (s *Sync) peerStates() map[int64]nodemsg.PeerSync {
 		if p.common != nil {
 			state.SyncedBlocks = p.common.Height
 		}
-		for i, f := range p.flights {
+		for i, f := range p.inFlight {
 			state.InFlight[i] = f.block.Height
 		}
 		states[p.info.ID] = state

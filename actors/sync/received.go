@@ -28,7 +28,7 @@ func (s *Sync) received(c actor.Context, m link.Received) {
 // peer's headers. They stand in the tree before that peer was asked for their blocks:
 // who only mentions them must not be asked first. Blocks themselves need not wait.
 func (s *Sync) mustWait(m link.Received) bool {
-	if s.accepting == 0 {
+	if s.headersInFlight == 0 {
 		return false
 	}
 	switch m.Message.Message.(type) {
@@ -54,7 +54,7 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 	case *wire.MsgNotFound:
 		s.notFound(p, msg)
 	case *wire.MsgPing:
-		pending = s.store.after(p.info.ID, m.Handled)
+		pending = s.buffer.after(p.info.ID, m.Handled)
 	case *codec.Headers:
 		pending = s.headers(c, p, parseHeaders(msg), m.Handled)
 	case *codec.CmpctBlock:
@@ -107,7 +107,7 @@ func (s *Sync) inventory(p *peer, m *wire.MsgInv) {
 		have := known != nil
 		s.debugf("got inv: block %v  %s peer=%d", v.Hash, haveOrNew(have), p.info.ID)
 		s.learn(p, v.Hash)
-		if !have && len(s.flights[v.Hash]) == 0 {
+		if !have && len(s.inFlight[v.Hash]) == 0 {
 			last = &v.Hash
 		}
 	}

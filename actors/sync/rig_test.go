@@ -38,12 +38,12 @@ type rig struct {
 	sync  *ask.Ref
 	peers int64
 
-	parked map[chainhash.Hash][]byte // blocks before their parents
-	early  int                       // how many there ever were
-	pool   []messages.PoolTx         // what the memory pool has at first
-	feed   *ask.Feed[messages.PoolChanged]
-	reject map[chainhash.Hash]string // reasons to refuse blocks and headers
-	slow   time.Duration             // how long the chain looks at blocks
+	unlinked map[chainhash.Hash][]byte // blocks before their parents
+	early    int                       // how many there ever were
+	pool     []messages.PoolTx         // what the memory pool has at first
+	changes  *ask.Feed[messages.PoolChanged]
+	reject   map[chainhash.Hash]string // reasons to refuse blocks and headers
+	slow     time.Duration             // how long the chain looks at blocks
 }
 
 // bubble runs a test in a bubble, whose clock stands a day after the genesis block.
@@ -63,14 +63,16 @@ func newRig(t *testing.T, net *dialect.Network, configure func(*sync.Config)) *r
 	t.Helper()
 	r := &rig{
 		t: t, net: net, chain: chaintest.New(net.Params), tip: new(ask.Topic[messages.TipChanged]),
-		parked: make(map[chainhash.Hash][]byte),
-		reject: make(map[chainhash.Hash]string), feed: new(ask.Feed[messages.PoolChanged]),
+		unlinked: make(map[chainhash.Hash][]byte),
+		reject:   make(map[chainhash.Hash]string), changes: new(ask.Feed[messages.PoolChanged]),
 	}
 	sys := actortest.New(t)
 	view := new(chainview.Current)
 	view.Set(r.chain)
 	owner := sys.Spawn("chain", func() actor.Actor { return actor.ReceiveFunc(r.own) })
-	cfg := sync.Config{Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.feed}
+	cfg := sync.Config{
+		Network: net, Chain: owner, View: view, Tip: r.tip, Log: sys.Log, Pool: owner, Changes: r.changes,
+	}
 	if configure != nil {
 		configure(&cfg)
 	}
@@ -149,12 +151,12 @@ func (r *rig) addBlock(raw []byte) error {
 	return nil
 }
 
-// connect adds a block, or parks it until its parent comes.
+// connect adds a block, or keeps it until its parent comes.
 func (r *rig) connect(raw []byte) {
 	hash, parent := chainhash.DoubleHashH(raw[:80]), chainhash.Hash(raw[4:36])
-	if p := r.chain.Lookup(&parent); p == nil || p.Status()&chainview.HasData == 0 || r.parked[parent] != nil {
+	if p := r.chain.Lookup(&parent); p == nil || p.Status()&chainview.HasData == 0 || r.unlinked[parent] != nil {
 		r.early++
-		r.parked[hash] = raw
+		r.unlinked[hash] = raw
 		b := r.chain.Lookup(&hash)
 		r.chain.SetStatus(b, b.Status()|chainview.HasData)
 		return
@@ -162,9 +164,9 @@ func (r *rig) connect(raw []byte) {
 	if _, err := r.chain.Add(raw); err != nil {
 		r.t.Error(err)
 	}
-	for child, raw := range r.parked {
+	for child, raw := range r.unlinked {
 		if chainhash.Hash(raw[4:36]) == hash {
-			delete(r.parked, child)
+			delete(r.unlinked, child)
 			r.connect(raw)
 		}
 	}
@@ -191,7 +193,7 @@ type fakePeer struct {
 	sent []wire.Message
 
 	handled int // messages that it was credited
-	told    int // messages that it sent
+	said    int // messages that it sent
 }
 
 // join connects a peer.
@@ -253,7 +255,7 @@ func (p *fakePeer) say(m wire.Message) {
 	if err != nil {
 		p.r.t.Fatal(err)
 	}
-	p.told++
+	p.said++
 	p.r.sync.Tell(link.Received{
 		Peer: p, Message: p2p.Message{Message: m, Payload: payload, Received: time.Now()},
 		Handled: func() { p.handled++ },

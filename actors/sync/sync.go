@@ -68,7 +68,7 @@ type (
 	getState  = ask.Call[nodemsg.GetSyncState, nodemsg.SyncState]
 	getPeers  = ask.Call[nodemsg.GetPeerSync, map[int64]nodemsg.PeerSync]
 	fetchFrom = ask.Call[nodemsg.FetchBlockFrom, messages.Done]
-	fetch     = ask.Call[nodemsg.FetchBlock, []byte]
+	fetchCall = ask.Call[nodemsg.FetchBlock, []byte]
 )
 
 // Sync is the actor; make one with [New].
@@ -84,26 +84,26 @@ type Sync struct {
 	best     *chainview.Block // header with the most work that is not known to be invalid
 	tip      *chainview.Block // last announced
 	imported bool             // no block file is read any more
-	caughtUp bool             // once set, the node is not in initial download again
+	leftIBD  bool             // once set, the node is not in initial download again
 
-	peers      []*peer // preferred ones first, then by id
-	accepting  int     // headers of so many peers are with the chain
-	syncing    int     // peers whose headers are asked for
-	protected  int     // peers that are not left for a chain behind ours
-	lastInv    chainhash.Hash
-	stallAfter time.Duration
-	givers     map[chainhash.Hash]giver
+	peers           []*peer // preferred ones first, then by id
+	headersInFlight int     // headers of so many peers are with the chain
+	syncing         int     // peers whose headers are asked for
+	protected       int     // peers that are not left for a chain behind ours
+	lastInv         chainhash.Hash
+	stallAfter      time.Duration
+	givers          map[chainhash.Hash]giver
 
-	toldProgress time.Time // when the log was told of a sync of low work
-	flights      map[chainhash.Hash][]*flight
-	downloading  int // peers with blocks in flight
-	store        store
-	asked        map[chainhash.Hash]bool // blocks that a user asked for
-	lookups      map[chainhash.Hash]*lookup
+	progressLogged time.Time // when the log was told of a sync of low work
+	inFlight       map[chainhash.Hash][]*blockRequest
+	downloading    int // peers with blocks in flight
+	buffer         reorderBuffer
+	asked          map[chainhash.Hash]bool // blocks that a user asked for
+	fetches        map[chainhash.Hash]*fetch
 
-	pool   *poolview.View // of which compact blocks are made
-	chosen []*peer           // to announce compact blocks at once, the latest last
-	made   *codec.CmpctBlock // sent last
+	pool          *poolview.View    // of which compact blocks are made
+	highBandwidth []*peer           // to announce compact blocks at once, the latest last
+	lastCompact   *codec.CmpctBlock // sent last
 }
 
 // New returns the producer of the actor.
@@ -120,8 +120,9 @@ func New(cfg Config) actor.Producer {
 	return func() actor.Actor {
 		s := &Sync{
 			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
-			flights: make(map[chainhash.Hash][]*flight), givers: map[chainhash.Hash]giver{}, store: newStore(),
-			asked: make(map[chainhash.Hash]bool), lookups: make(map[chainhash.Hash]*lookup),
+			inFlight: make(map[chainhash.Hash][]*blockRequest), givers: map[chainhash.Hash]giver{},
+			buffer: newReorderBuffer(),
+			asked:  make(map[chainhash.Hash]bool), fetches: make(map[chainhash.Hash]*fetch),
 			pool: poolview.New(),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -169,8 +170,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	switch m := msg.(type) {
 	case tick:
 		s.watch()
-		if s.store.parkLost(func(hash *chainhash.Hash) bool { return len(s.flights[*hash]) > 0 }) {
-			s.feed(c)
+		if s.buffer.storeLost(func(hash *chainhash.Hash) bool { return len(s.inFlight[*hash]) > 0 }) {
+			s.submit(c)
 		}
 	case ClockSet:
 		s.watch()
@@ -204,7 +205,7 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
-	case *fetch:
+	case *fetchCall:
 		s.fetch(m)
 	default:
 		ask.Unhandled(c)
@@ -230,7 +231,7 @@ func (s *Sync) stop(c actor.Context) {
 	s.cancel()
 	s.ticker.Drop()
 	for _, p := range s.peers {
-		p.release()
+		p.resumePeer()
 		// Nobody tells the next instance who is there.
 		p.Disconnect("sync stopped")
 	}
@@ -271,8 +272,8 @@ func (s *Sync) follow() bool {
 		return true
 	}
 	s.reader, s.root = reader, root
-	s.store.clear()
-	s.flights = make(map[chainhash.Hash][]*flight)
+	s.buffer.clear()
+	s.inFlight = make(map[chainhash.Hash][]*blockRequest)
 	s.downloading = 0
 	for _, p := range s.peers {
 		p.rebase(reader)
@@ -299,7 +300,7 @@ func (s *Sync) findBest() {
 // initialDownload reports whether the node is on its first way to the network's
 // tip: until the tip once has the least work and is recent.
 func (s *Sync) initialDownload() bool {
-	if s.caughtUp {
+	if s.leftIBD {
 		return false
 	}
 	if !s.imported || s.reader == nil {
@@ -309,7 +310,7 @@ func (s *Sync) initialDownload() bool {
 	if tip.Work.Cmp(s.cfg.MinimumWork) < 0 || s.age(tip) > s.cfg.MaxTipAge {
 		return true
 	}
-	s.caughtUp = true
+	s.leftIBD = true
 	return false
 }
 

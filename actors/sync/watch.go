@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// stallAfter and stallAtMost are how long a peer may hold up the window
+	// stallAfter and maxStallAfter are how long a peer may hold up the window
 	// (Core: BLOCK_STALLING_TIMEOUT_DEFAULT, …_MAX). The time grows with each peer
 	// that is left for it, as the fault may be ours.
-	stallAfter  = 2 * time.Second
-	stallAtMost = 64 * time.Second
+	stallAfter    = 2 * time.Second
+	maxStallAfter = 64 * time.Second
 
 	// headersTimeout and perHeader are how long the first sync of headers may
 	// take (Core: HEADERS_DOWNLOAD_TIMEOUT_BASE, …_PER_HEADER).
@@ -39,22 +39,22 @@ type chainWatch struct {
 // watch leaves peers that are too slow.
 func (s *Sync) watch() {
 	now := s.cfg.Now()
-	s.watchLookups()
+	s.watchFetches()
 	for _, p := range s.peers {
 		switch {
 		case !p.stallingSince.IsZero() && now.Sub(p.stallingSince) > s.stallAfter:
 			s.printf("Peer is stalling block download, %s", p.info.Disconnecting())
 			p.stallingSince = time.Time{}
 			p.Disconnect("stalling block download")
-			if s.stallAfter < stallAtMost {
-				s.stallAfter = min(2*s.stallAfter, stallAtMost)
+			if s.stallAfter < maxStallAfter {
+				s.stallAfter = min(2*s.stallAfter, maxStallAfter)
 				s.debugf("Increased stalling timeout temporarily to %d seconds", int(s.stallAfter/time.Second))
 			}
-		case len(p.flights) > 0 && now.Sub(p.busySince) > s.blockTimeout():
-			s.printf("Timeout downloading block %v, %s", p.flights[0].block.Hash, p.info.Disconnecting())
+		case len(p.inFlight) > 0 && now.Sub(p.busySince) > s.blockTimeout():
+			s.printf("Timeout downloading block %v, %s", p.inFlight[0].block.Hash, p.info.Disconnecting())
 			p.Disconnect("timeout downloading block")
 		default:
-			s.exhaust(p)
+			s.stopHeadersSync(p)
 			s.watchHeaders(p, now)
 			s.sayHeaders(p)
 		}

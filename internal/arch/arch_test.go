@@ -204,17 +204,17 @@ func room(folder string) string {
 var mayUse = map[string][]string{
 	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
 		"bench"},
-	"github.com/asynkron/protoactor-go":       nil, // remote, cluster, …: the node is one process
-	"github.com/syndtr/goleveldb":             {"store"},
-	"github.com/btcsuite/btcd/blockchain":     {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},
-	"github.com/btcsuite/btcd/database":       {"internal/engine", "store/chaindb"},
-	"github.com/btcsuite/btcd/btcutil/v2":     nil, // its Hash is another type
-	"github.com/btcsuite/btcd/chainhash":      nil,
-	"github.com/stretchr/testify":             nil,
-	"pgregory.net/rapid":                      nil,
-	"go.uber.org/goleak":                      {"internal/actortest"},
-	"net/http":                                {"rpc", "cmd", "internal/load", "internal/demo", "internal/e2e"},
-	"C":                                       nil,
+	"github.com/asynkron/protoactor-go":   nil, // remote, cluster, …: the node is one process
+	"github.com/syndtr/goleveldb":         {"store"},
+	"github.com/btcsuite/btcd/blockchain": {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},
+	"github.com/btcsuite/btcd/database":   {"internal/engine", "store/chaindb"},
+	"github.com/btcsuite/btcd/btcutil/v2": nil, // its Hash is another type
+	"github.com/btcsuite/btcd/chainhash":  nil,
+	"github.com/stretchr/testify":         nil,
+	"pgregory.net/rapid":                  nil,
+	"go.uber.org/goleak":                  {"internal/actortest"},
+	"net/http":                            {"rpc", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"C":                                   nil,
 }
 
 func TestLibraries(t *testing.T) {
