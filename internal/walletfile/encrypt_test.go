@@ -45,7 +45,9 @@ func TestEncryption(t *testing.T) {
 		if rapid.Bool().Draw(rt, "uncompressed") {
 			public = private.PubKey().SerializeUncompressed()
 		}
-		key := walletfile.DescriptorCryptedKey{Public: public, Ciphertext: walletfile.EncryptKey(master, public, walletfile.NewSecret(private.Serialize()))}
+		key := walletfile.DescriptorCryptedKey{Public: public, Ciphertext: walletfile.EncryptKey(
+			master, public, walletfile.NewSecret(private.Serialize()),
+		)}
 		if err := walletfile.CheckMaster(master, []walletfile.DescriptorCryptedKey{key}); err != nil {
 			rt.Fatal(err)
 		}
@@ -62,13 +64,19 @@ func TestCheckMasterOfDamagedKeys(t *testing.T) {
 	master := walletfile.NewSecret(make([]byte, 32))
 	private := secp256k1.PrivKeyFromBytes([]byte{7})
 	public := walletfile.PublicKey(private.PubKey().SerializeCompressed())
-	good := walletfile.DescriptorCryptedKey{Public: public, Ciphertext: walletfile.EncryptKey(master, public, walletfile.NewSecret(private.Serialize()))}
+	good := walletfile.DescriptorCryptedKey{
+		Public: public, Ciphertext: walletfile.EncryptKey(master, public, walletfile.NewSecret(private.Serialize())),
+	}
 	for _, ciphertext := range [][]byte{nil, {1}, make([]byte, 48), good.Ciphertext[:32]} {
 		bad := walletfile.DescriptorCryptedKey{Public: public, Ciphertext: ciphertext}
-		if err := walletfile.CheckMaster(master, []walletfile.DescriptorCryptedKey{bad, good}); !errors.Is(err, walletfile.ErrPassphrase) {
+		if err := walletfile.CheckMaster(
+			master, []walletfile.DescriptorCryptedKey{bad, good},
+		); !errors.Is(err, walletfile.ErrPassphrase) {
 			t.Errorf("%x first: %v", ciphertext, err)
 		}
-		if err := walletfile.CheckMaster(master, []walletfile.DescriptorCryptedKey{good, bad}); !errors.Is(err, walletfile.ErrSomeKeys) {
+		if err := walletfile.CheckMaster(
+			master, []walletfile.DescriptorCryptedKey{good, bad},
+		); !errors.Is(err, walletfile.ErrSomeKeys) {
 			t.Errorf("%x last: %v", ciphertext, err)
 		}
 	}
@@ -90,7 +98,10 @@ func TestUnlockRefuses(t *testing.T) {
 		{"salt", t.Context(), func(m *walletfile.MasterKey) { m.Salt = nil }, walletfile.ErrMethod},
 		{"no iterations", t.Context(), func(m *walletfile.MasterKey) { m.Iterations = 0 }, walletfile.ErrMethod},
 		{"no ciphertext", t.Context(), func(m *walletfile.MasterKey) { m.Ciphertext = nil }, walletfile.ErrPassphrase},
-		{"iterations without end", ended, func(m *walletfile.MasterKey) { m.Iterations = math.MaxUint32 }, context.Canceled},
+		{
+			"iterations without end", ended, func(m *walletfile.MasterKey) { m.Iterations = math.MaxUint32 },
+			context.Canceled,
+		},
 	}
 	for _, test := range tests {
 		record := masterRecord()

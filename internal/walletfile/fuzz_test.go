@@ -34,7 +34,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%T: %x: %x: %v", entry, written.Key, written.Value, err)
 		}
-		if second := walletfile.RecordOf(again); !bytes.Equal(second.Key, written.Key) || !bytes.Equal(second.Value, written.Value) {
+		if second := walletfile.RecordOf(again); !bytes.Equal(second.Key, written.Key) ||
+			!bytes.Equal(second.Value, written.Value) {
 			t.Fatalf("%T: %x: %x written as %x: %x", entry, written.Key, written.Value, second.Key, second.Value)
 		}
 	})
@@ -75,7 +76,8 @@ func smallWallet(tb testing.TB) []walletfile.Record {
 // FuzzLoad loads a wallet with one of its records changed and two records added.
 func FuzzLoad(f *testing.F) {
 	wallet := smallWallet(f)
-	if small, severity, err := load(wallet); severity != walletfile.OK || len(small.Active) != 1 || len(small.Txs) != 1 {
+	if small, severity, err := load(wallet); severity != walletfile.OK || len(small.Active) != 1 ||
+		len(small.Txs) != 1 {
 		f.Fatalf("severity %d: %v", severity, err)
 	}
 	for i, r := range wallet {

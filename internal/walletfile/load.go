@@ -46,7 +46,8 @@ var legacyTypes = []string{
 // ErrCorrupt.
 func Load(records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error) {
 	l := loader{opts: opts, records: make(map[string][]Record), wallet: &Wallet{
-		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address), MasterKeys: make(map[uint32]MasterKey),
+		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address),
+		MasterKeys: make(map[uint32]MasterKey),
 	}}
 	l.collect(records)
 	l.load()

@@ -82,12 +82,22 @@ func TestLoadSeverity(t *testing.T) {
 		{"unknown types", add(record(t, "kit", "", "")), walletfile.OK, nil},
 		{"no flags", remove("flags"), walletfile.Corrupt, walletfile.ErrCorrupt},
 		{"short flags", change("flags", cut), walletfile.Corrupt, walletfile.ErrCorrupt},
-		{"flags of a later version", change("flags", constant((walletfile.Descriptors | 1<<60).Value())), walletfile.TooNew, walletfile.ErrTooNew},
-		{"flags of a legacy wallet", change("flags", constant(walletfile.AvoidReuse.Value())), walletfile.LegacyWallet, walletfile.ErrLegacyWallet},
-		{"flags that are tolerated", change("flags", constant((walletfile.Descriptors | 1<<20).Value())), walletfile.OK, nil},
+		{"flags of a later version", change(
+			"flags", constant((walletfile.Descriptors | 1<<60).Value()),
+		), walletfile.TooNew, walletfile.ErrTooNew},
+		{"flags of a legacy wallet", change(
+			"flags", constant(walletfile.AvoidReuse.Value()),
+		), walletfile.LegacyWallet, walletfile.ErrLegacyWallet},
+		{"flags that are tolerated", change(
+			"flags", constant((walletfile.Descriptors | 1<<20).Value()),
+		), walletfile.OK, nil},
 		{"short version", change("version", cut), walletfile.OK, nil},
-		{"legacy record", add(record(t, "keymeta", "", "")), walletfile.UnexpectedLegacy, walletfile.ErrUnexpectedLegacy},
-		{"short descriptor", change("walletdescriptor", cut), walletfile.UnknownDescriptor, walletfile.ErrUnknownDescriptor},
+		{"legacy record", add(record(
+			t, "keymeta", "", "",
+		)), walletfile.UnexpectedLegacy, walletfile.ErrUnexpectedLegacy},
+		{"short descriptor", change(
+			"walletdescriptor", cut,
+		), walletfile.UnknownDescriptor, walletfile.ErrUnknownDescriptor},
 		{"short descriptor key", add(record(t, "walletdescriptor", "11", "")), walletfile.Corrupt, walletfile.ErrCorrupt},
 		{"descriptor under another id", add(walletfile.RecordOf(walletfile.DescriptorRecord{Text: parse(t, watched).String()})), walletfile.Corrupt, walletfile.ErrCorrupt},
 		{
@@ -99,7 +109,9 @@ func TestLoadSeverity(t *testing.T) {
 			walletfile.Corrupt, walletfile.ErrCorrupt,
 		},
 		{"short private key", change("walletdescriptorkey", cut), walletfile.Corrupt, walletfile.ErrCorrupt},
-		{"cache without key", change("walletdescriptorcache", constant(bytes.Repeat([]byte{0xff}, 75))), walletfile.Corrupt, walletfile.ErrCorrupt},
+		{"cache without key", change(
+			"walletdescriptorcache", constant(bytes.Repeat([]byte{0xff}, 75)),
+		), walletfile.Corrupt, walletfile.ErrCorrupt},
 		{"no cache", remove("walletdescriptorcache"), walletfile.Corrupt, walletfile.ErrCorrupt},
 		{"no last hardened cache", remove("walletdescriptorlhcache"), walletfile.OK, nil},
 		{"orphans are not read", add(record(t, "walletdescriptorkey", id, "00")), walletfile.OK, nil},
@@ -136,7 +148,9 @@ func TestLoadSeverity(t *testing.T) {
 
 // TestLoadTxs files a transaction under another id, and twice under one.
 func TestLoadTxs(t *testing.T) {
-	records := slices.DeleteFunc(coreRecords(t)["unconfirmed"], func(r walletfile.Record) bool { return !hasType("tx")(r) })
+	records := slices.DeleteFunc(
+		coreRecords(t)["unconfirmed"], func(r walletfile.Record) bool { return !hasType("tx")(r) },
+	)
 	flags := walletfile.RecordOf(walletfile.Descriptors)
 	other := walletfile.Record{Key: slices.Clone(records[0].Key), Value: records[0].Value}
 	other.Key[5] ^= 1
@@ -169,7 +183,8 @@ func TestLoadOrder(t *testing.T) {
 				t.Errorf("descriptor %d: %v", i, d.ID)
 			}
 		}
-		if len(got.Active) != 8 || len(got.Addresses) != len(want.Addresses) || !slices.Equal(got.BestBlock, want.BestBlock) {
+		if len(got.Active) != 8 || len(got.Addresses) != len(want.Addresses) ||
+			!slices.Equal(got.BestBlock, want.BestBlock) {
 			t.Errorf("got %v", got)
 		}
 	}
@@ -181,7 +196,9 @@ func TestLoadKeepsLocator(t *testing.T) {
 	flags := walletfile.RecordOf(walletfile.Descriptors)
 	plain := walletfile.RecordOf(walletfile.BestBlockNoMerkle(second))
 	for _, test := range []struct{ merkle, want walletfile.Locator }{{first, first}, {nil, second}} {
-		wallet, _, err := load([]walletfile.Record{flags, plain, walletfile.RecordOf(walletfile.BestBlock(test.merkle))})
+		wallet, _, err := load([]walletfile.Record{
+			flags, plain, walletfile.RecordOf(walletfile.BestBlock(test.merkle)),
+		})
 		if err != nil || !slices.Equal(wallet.BestBlock, test.want) {
 			t.Errorf("got %v (%v), want %v", wallet.BestBlock, err, test.want)
 		}
@@ -199,7 +216,8 @@ func TestActiveForBothUses(t *testing.T) {
 		records = append(records, walletfile.RecordOf(walletfile.Active{Slot: slot, ID: id}))
 	}
 	wallet, _, err := load(records)
-	if err != nil || len(wallet.Active) != 1 || wallet.Active[walletfile.Slot{Type: walletfile.Bech32, Internal: true}] != id {
+	if err != nil || len(wallet.Active) != 1 ||
+		wallet.Active[walletfile.Slot{Type: walletfile.Bech32, Internal: true}] != id {
 		t.Errorf("got %v (%v)", wallet, err)
 	}
 }

@@ -8,15 +8,19 @@ import (
 // The constant parts of the encoding of private keys (ECPrivateKey of SEC 1,
 // C.4, with the parameters of secp256k1 written out).
 var (
-	derBegin      = mustHex("3081d30201010420")
-	derBeginLong  = mustHex("308201130201010420")
-	derField      = mustHex("022100fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f")
-	derOrder      = mustHex("022100fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141020101")
-	derPoint      = mustHex("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798")
-	derPointY     = mustHex("483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8")
-	derCurve      = slices.Concat(mustHex("020101302c06072a8648ce3d0101"), derField, mustHex("300604010004010704"))
-	derMiddle     = slices.Concat(mustHex("a08185308182"), derCurve, mustHex("2102"), derPoint, derOrder, mustHex("a124032200"))
-	derMiddleLong = slices.Concat(mustHex("a081a53081a2"), derCurve, mustHex("4104"), derPoint, derPointY, derOrder, mustHex("a144034200"))
+	derBegin     = mustHex("3081d30201010420")
+	derBeginLong = mustHex("308201130201010420")
+	derField     = mustHex("022100fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f")
+	derOrder     = mustHex("022100fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141020101")
+	derPoint     = mustHex("79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798")
+	derPointY    = mustHex("483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8")
+	derCurve     = slices.Concat(mustHex("020101302c06072a8648ce3d0101"), derField, mustHex("300604010004010704"))
+	derMiddle    = slices.Concat(
+		mustHex("a08185308182"), derCurve, mustHex("2102"), derPoint, derOrder, mustHex("a124032200"),
+	)
+	derMiddleLong = slices.Concat(
+		mustHex("a081a53081a2"), derCurve, mustHex("4104"), derPoint, derPointY, derOrder, mustHex("a144034200"),
+	)
 )
 
 func mustHex(text string) []byte {

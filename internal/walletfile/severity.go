@@ -55,17 +55,23 @@ func (s Severity) Message(file, client string) string {
 	case NeedRewrite:
 		return fmt.Sprintf("Wallet needed to be rewritten: restart %s to complete", client)
 	case ExternalSignerUnsupported:
-		return fmt.Sprintf("Error loading %s: External signer wallet being loaded without external signer support compiled", file)
+		return fmt.Sprintf(
+			"Error loading %s: External signer wallet being loaded without external signer support compiled", file,
+		)
 	case NonCritical:
-		return fmt.Sprintf("Error reading %s! All keys read correctly, but transaction data or address metadata may be missing or incorrect.", file)
+		return fmt.Sprintf("Error reading %s! All keys read correctly, but transaction data or address metadata may "+
+			"be missing or incorrect.", file)
 	case TooNew:
 		return fmt.Sprintf("Error loading %s: Wallet requires newer version of %s", file, client)
 	case UnknownDescriptor:
-		return fmt.Sprintf("Unrecognized descriptor found. Loading wallet %s\n\nThe wallet might have been created on a newer version.\nPlease try running the latest software version.\n", file)
+		return fmt.Sprintf("Unrecognized descriptor found. Loading wallet %s\n\nThe wallet might have been created "+
+			"on a newer version.\nPlease try running the latest software version.\n", file)
 	case UnexpectedLegacy:
-		return fmt.Sprintf("Unexpected legacy entry in descriptor wallet found. Loading wallet %s\n\nThe wallet might have been tampered with or created with malicious intent.\n", file)
+		return fmt.Sprintf("Unexpected legacy entry in descriptor wallet found. Loading wallet %s\n\nThe wallet "+
+			"might have been tampered with or created with malicious intent.\n", file)
 	case LegacyWallet:
-		return fmt.Sprintf("Error loading %s: Wallet is a legacy wallet. Please migrate to a descriptor wallet using the migration tool (migratewallet RPC).", file)
+		return fmt.Sprintf("Error loading %s: Wallet is a legacy wallet. Please migrate to a descriptor wallet using "+
+			"the migration tool (migratewallet RPC).", file)
 	case Corrupt:
 		return fmt.Sprintf("Error loading %s: Wallet corrupted", file)
 	case LoadFail:

@@ -94,9 +94,11 @@ func TestTxRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := rapid.StringN(0, 300, 300)
 		want := &walletfile.Tx{
-			ID:           chainhash.Hash{rapid.Byte().Draw(rt, "id")},
-			Tx:           paying(rapid.Int64().Draw(rt, "amount")),
-			State:        walletfile.TxState{Block: chainhash.Hash{rapid.Byte().Draw(rt, "block")}, Index: rapid.Int32().Draw(rt, "index")},
+			ID: chainhash.Hash{rapid.Byte().Draw(rt, "id")},
+			Tx: paying(rapid.Int64().Draw(rt, "amount")),
+			State: walletfile.TxState{
+				Block: chainhash.Hash{rapid.Byte().Draw(rt, "block")}, Index: rapid.Int32().Draw(rt, "index"),
+			},
 			OrderPos:     rapid.Int64().Draw(rt, "pos"),
 			TimeSmart:    rapid.Uint32().Draw(rt, "smart"),
 			TimeReceived: rapid.Uint32().Draw(rt, "received"),
