@@ -83,15 +83,16 @@ type Config struct {
 	Cache       int64 // bytes for unspent outputs in memory, default DefaultCache
 	MaxCalls    int   // unanswered requests an actor takes on, default DefaultMaxCalls
 
-	// Workers is the number of goroutines that match and build filters, the
-	// number of processors by default. Where that is GOMAXPROCS too, what comes
+	// Workers is the number of goroutines that match filters for all searches together,
+	// and of those that build them, the number of processors by default. Where that is GOMAXPROCS too, what comes
 	// from the network while they work may wait for 10 ms, the time after which
 	// Go looks at it in any case: a higher GOMAXPROCS spares it that.
 	Workers int
 
 	// StartWorker starts a goroutine that computes for long, of which there are up to
 	// Workers at a time, better than the go statement would: on a core that is idle.
-	// Default: the go statement.
+	// Default: the go statement, and no thread of the program is bound to a core. The
+	// daemon, which has the machine to itself, binds one to each.
 	StartWorker func(work func())
 
 	// AllowNoOutputs lets createrawtransaction make a transaction without

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -94,14 +93,14 @@ type Ref struct {
 	root  *actor.RootContext // nil: absent
 	pid   *actor.PID
 	slots chan struct{} // one token per call that a caller waits for
-	gone  chan struct{} // closed once the actor has stopped for good
+	done  chan struct{} // closed once the actor has stopped for good
 	serve map[reflect.Type]func(*Ref, any, *actor.PID) call
 
-	mu     sync.Mutex
-	held   map[call]struct{}                   // delivered, not answered
-	queued map[*actor.MessageEnvelope]struct{} // plain requests, posted and not delivered
-	over   bool                                // Stopping was seen: nothing is served any more
-	dead   bool                                // everyone has been told ErrStopped
+	mu       sync.Mutex
+	pending  map[call]struct{}                   // delivered, not answered
+	queued   map[*actor.MessageEnvelope]struct{} // plain requests, posted and not delivered
+	stopping bool                                // Stopping was seen: nothing is served any more
+	stopped  bool                                // everyone has been told ErrStopped
 }
 
 // Absent returns the Ref of an actor that the program runs without: a request to it is
@@ -153,20 +152,20 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 	producer actor.Producer, served []Served, opts ...actor.PropsOption,
 ) (*Ref, error) {
 	r := &Ref{
-		name:   name,
-		root:   in.ActorSystem().Root,
-		slots:  make(chan struct{}, limit),
-		gone:   make(chan struct{}),
-		serve:  make(map[reflect.Type]func(*Ref, any, *actor.PID) call),
-		held:   make(map[call]struct{}),
-		queued: make(map[*actor.MessageEnvelope]struct{}),
+		name:    name,
+		root:    in.ActorSystem().Root,
+		slots:   make(chan struct{}, limit),
+		done:    make(chan struct{}),
+		serve:   make(map[reflect.Type]func(*Ref, any, *actor.PID) call),
+		pending: make(map[call]struct{}),
+		queued:  make(map[*actor.MessageEnvelope]struct{}),
 	}
 	for _, s := range served {
 		s(r.serve)
 	}
 	opts = append([]actor.PropsOption{
 		actor.WithReceiverMiddleware(r.guard(log)),
-		actor.WithMailbox(actor.Unbounded(postbox{r})),
+		actor.WithMailbox(actor.Unbounded(mailboxHook{r})),
 	}, opts...)
 	pid, err := in.SpawnNamed(actor.PropsFromProducer(producer, opts...), name)
 	if err != nil {
@@ -186,7 +185,7 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 	case <-ctx.Done():
 		var zero R
 		return zero, fmt.Errorf("ask %s: %w", to.name, context.Cause(ctx))
-	case <-to.gone:
+	case <-to.done:
 		var zero R
 		return zero, fmt.Errorf("ask %s: %w", to.name, ErrStopped)
 	}
@@ -214,7 +213,7 @@ func send[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, e
 		return res.val, res.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-to.gone:
+	case <-to.done:
 		err = ErrStopped
 	}
 	if !c.settle() { // the answer came in the same moment: it counts
@@ -262,7 +261,7 @@ func (r *Ref) Done() <-chan struct{} {
 	if r.IsAbsent() {
 		return nil
 	}
-	return r.gone
+	return r.done
 }
 
 // Tell sends a message that has no answer.
@@ -279,13 +278,13 @@ func (r *Ref) Stop(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-r.gone:
+	case <-r.done:
 		return nil
 	default:
 		r.root.Poison(r.pid)
 	}
 	select {
-	case <-r.gone:
+	case <-r.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("stop %s: %w", r.name, context.Cause(ctx))
@@ -305,137 +304,5 @@ func Unhandled(c actor.Context) {
 			return
 		}
 		c.Logger().Error("message dropped", "actor", c.Self().Id, "type", fmt.Sprintf("%T", m))
-	}
-}
-
-// guard keeps the promise of the package comment from inside the actor.
-func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
-	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
-		return func(c actor.ReceiverContext, env *actor.MessageEnvelope) {
-			env, ok := r.admit(env)
-			if !ok {
-				return
-			}
-			defer r.settle(log, env)
-			if w, ok := env.Message.(wrapped); ok {
-				if env = (&actor.MessageEnvelope{Message: w.make()}); env.Message == nil {
-					return
-				}
-			}
-			next(c, env)
-		}
-	}
-}
-
-// admit notes what is about to be handled. It reports false for what must not
-// reach the actor: a call that nobody waits for, and everything but the last
-// words once the actor is stopping. protoactor would restart an actor that
-// panics between Stopping and Stopped, and even one that has stopped.
-func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
-	r.mu.Lock()
-	delete(r.queued, env)
-	if env.Sender != nil {
-		if wrap, ok := r.serve[reflect.TypeOf(env.Message)]; ok {
-			env = &actor.MessageEnvelope{Header: env.Header, Message: wrap(r, env.Message, env.Sender)}
-		}
-	}
-	m, isCall := env.Message.(call)
-	over := r.over
-	switch env.Message.(type) {
-	case *actor.Stopping:
-		r.over = true
-		over = false
-	case *actor.Stopped, *actor.Terminated:
-		over = false
-	}
-	skip := over || isCall && (m.done() || m.left() != nil)
-	if isCall && !skip {
-		r.held[m] = struct{}{}
-	}
-	r.mu.Unlock()
-	if skip && isCall {
-		why := m.left() // which the caller may not have noticed yet
-		if why == nil {
-			why = ErrStopped
-		}
-		m.fail(fmt.Errorf("ask %s: %w", r.name, why)) // no effect when it was settled
-	}
-	return env, !skip
-}
-
-// settle runs after every message, panicked or not.
-func (r *Ref) settle(log *slog.Logger, env *actor.MessageEnvelope) {
-	p := recover()
-	r.mu.Lock()
-	over := r.over
-	r.mu.Unlock()
-	if p != nil {
-		log.Error("actor panicked", "actor", r.name, "panic", p,
-			"message", fmt.Sprintf("%T", env.Message), "stack", string(debug.Stack()))
-		if !over {
-			r.failHeld(ErrRestarted)
-		}
-	}
-	if _, ok := env.Message.(*actor.Stopped); ok {
-		r.failHeld(ErrStopped)
-		select {
-		case <-r.gone:
-		default:
-			close(r.gone)
-		}
-		return
-	}
-	if p != nil && !over {
-		panic(p) // supervision decides
-	}
-}
-
-func (r *Ref) forget(c call) { r.mu.Lock(); delete(r.held, c); r.mu.Unlock() }
-
-func (r *Ref) failHeld(err error) {
-	err = fmt.Errorf("ask %s: %w", r.name, err)
-	r.mu.Lock()
-	held := make([]call, 0, len(r.held))
-	for c := range r.held {
-		held = append(held, c)
-	}
-	var senders []*actor.PID
-	if errors.Is(err, ErrStopped) {
-		r.dead = true
-		for env := range r.queued {
-			senders = append(senders, env.Sender)
-		}
-		clear(r.queued)
-	}
-	r.mu.Unlock()
-	for _, c := range held {
-		c.fail(err)
-	}
-	for _, s := range senders {
-		r.root.Send(s, err)
-	}
-}
-
-// postbox sees every message before the mailbox does, so that a plain request
-// which is still queued when the actor stops is answered too.
-type postbox struct{ r *Ref }
-
-func (postbox) MailboxStarted()     {}
-func (postbox) MessageReceived(any) {}
-func (postbox) MailboxEmpty()       {}
-
-func (p postbox) MessagePosted(msg any) {
-	env, ok := msg.(*actor.MessageEnvelope)
-	if !ok || env.Sender == nil {
-		return
-	}
-	p.r.mu.Lock()
-	late := p.r.dead
-	if !late {
-		p.r.queued[env] = struct{}{}
-	}
-	p.r.mu.Unlock()
-	if late {
-		p.r.root.Send(env.Sender, fmt.Errorf("ask %s: %w", p.r.name, ErrStopped))
 	}
 }

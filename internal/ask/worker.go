@@ -29,14 +29,9 @@ func (p WorkerPanic) String() string { return fmt.Sprintf("worker: %v\n%s", p.Va
 // panic of the actor, so that its callers are answered and supervision decides;
 // so does a fault of mapped memory, say of a file that was cut short.
 func Go(c actor.Context, work func() any) *Worker {
-	return GoBy(func(f func()) { go f() }, c, work)
-}
-
-// GoBy is [Go] with another way to start a goroutine than the go statement.
-func GoBy(start func(func()), c actor.Context, work func() any) *Worker {
 	w := &Worker{done: make(chan struct{})}
 	self, root := c.Self(), c.ActorSystem().Root
-	start(func() {
+	go func() {
 		// The message is sent before done is closed, so that whoever waited
 		// finds nothing of the worker left.
 		defer close(w.done)
@@ -54,7 +49,7 @@ func GoBy(start func(func()), c actor.Context, work func() any) *Worker {
 			}
 			return result
 		}})
-	})
+	}()
 	return w
 }
 

@@ -39,13 +39,13 @@ type View interface {
 	// they have. An error is a [*DamagedError] where the filter can be re-made.
 	Filters(from int32, active bool, dst []filters.Filter) error
 
-	// Narrow returns the scripts of a query that may occur in the blocks of the
+	// Restrict returns the scripts of a query that may occur in the blocks of the
 	// active chain from a height on, and up to which height, not included, that
 	// holds: q itself, and any height, where nothing is known. Scripts that a filter matches but no
 	// block has may be missing.
-	Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32)
+	Restrict(height int32, q *filters.Query) (sub *filters.Query, to int32)
 
-	// RangeEnd returns the height up to which what Narrow says of a height holds;
+	// RangeEnd returns the height up to which what Restrict says of a height holds;
 	// the height itself where it says nothing.
 	RangeEnd(height int32) int32
 
@@ -105,10 +105,10 @@ type Config struct {
 type Pass struct {
 	Config
 
-	mu   sync.Mutex
-	next int32     // first height that was given to no worker
-	busy []Heights // given to a worker, and not done
-	hits []Hit     // in the order they were found
+	mu       sync.Mutex
+	next     int32     // first height that was given to no worker
+	inFlight []Heights // given to a worker, and not done
+	hits     []Hit     // in the order they were found
 }
 
 // New returns a pass, of which nothing is done.
@@ -140,7 +140,7 @@ func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 		return Heights{}
 	}
 	p.next = r.To
-	p.busy = append(p.busy, r)
+	p.inFlight = append(p.inFlight, r)
 	return r
 }
 
@@ -148,8 +148,8 @@ func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 func (p *Pass) done(r Heights, hits []Hit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := slices.Index(p.busy, r)
-	p.busy = slices.Delete(p.busy, at, at+1)
+	at := slices.Index(p.inFlight, r)
+	p.inFlight = slices.Delete(p.inFlight, at, at+1)
 	p.hits = append(p.hits, hits...)
 }
 
@@ -164,7 +164,7 @@ func (p *Pass) Frontier() int32 {
 // frontier is Frontier for callers that hold mu.
 func (p *Pass) frontier() int32 {
 	f := p.next
-	for _, r := range p.busy {
+	for _, r := range p.inFlight {
 		f = min(f, r.From)
 	}
 	return f

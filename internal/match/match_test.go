@@ -71,7 +71,7 @@ func (v *view) Filters(from int32, _ bool, dst []filters.Filter) error {
 
 func (*view) Active(int32, *chainhash.Hash) bool { return false }
 func (*view) RangeEnd(height int32) int32        { return height + 1 }
-func (*view) Narrow(height int32, q *filters.Query) (*filters.Query, int32) {
+func (*view) Restrict(height int32, q *filters.Query) (*filters.Query, int32) {
 	return q, height + 1
 }
 func (*view) Stale(*chainhash.Hash) {}

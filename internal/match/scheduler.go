@@ -84,7 +84,7 @@ var errComplete = errors.New("everything was matched")
 func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	r := &run{scheduler: s, pass: pass, end: end, repaired: make(map[chainhash.Hash]bool)}
+	r := &run{scheduler: s, pass: pass, end: end}
 	var group sync.WaitGroup
 	for range pass.Workers(s.cfg.Workers) - 1 {
 		group.Add(1)
@@ -167,6 +167,9 @@ func (r *run) mayRepair(block *chainhash.Hash) bool {
 	defer r.mu.Unlock()
 	if r.repaired[*block] {
 		return false
+	}
+	if r.repaired == nil {
+		r.repaired = make(map[chainhash.Hash]bool)
 	}
 	r.repaired[*block] = true
 	return true

@@ -19,9 +19,9 @@ const (
 	// the processor's cache, and that the last worker is not long alone.
 	maxUnit = 256
 
-	// minNarrowed is from how many scripts on it pays to read what is known of a
+	// minRestricted is from how many scripts on it pays to read what is known of a
 	// range first.
-	minNarrowed = 16
+	minRestricted = 16
 
 	// firstUnit is the size of a worker's first unit, before its speed is known.
 	firstUnit = 16
@@ -36,40 +36,40 @@ type worker struct {
 	active  bool      // the blocks are of the view's active chain
 	size    int32     // filters that take about unitTime
 	yielded time.Time // when others were let run
-	*tools
+	*buffers
 
 	matchAll func() // matches the batch; made once, not for each
 	matchErr error  // of the matcher
 }
 
-// tools are the memory that a worker needs. Filters of a batch are overwritten by
+// buffers are the memory that a worker needs. Filters of a batch are overwritten by
 // the next.
-type tools struct {
+type buffers struct {
 	matcher *filters.Matcher
 	batch   []filters.Filter
 	matched []bool
 }
 
-// toolbox keeps tools for the workers to come: to make and to clear them takes as
+// bufferPool keeps buffers for the workers to come: to make and to clear them takes as
 // long as to look a script up in a thousand filters.
-var toolbox = sync.Pool{New: func() any { return &tools{matcher: filters.NewMatcher(filters.NewQuery(nil))} }}
+var bufferPool = sync.Pool{New: func() any { return &buffers{matcher: filters.NewMatcher(filters.NewQuery(nil))} }}
 
 func newWorker(ctx context.Context, p *Pass) *worker {
 	view := p.Source.View()
 	w := &worker{
 		Pass: p, ctx: ctx, turn: turnOf(ctx), view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
-		tools: toolbox.Get().(*tools),
+		buffers: bufferPool.Get().(*buffers),
 	}
 	w.matcher.Reset(p.Query, p.Method)
 	w.matchAll = func() { w.matchErr = w.matcher.Match(w.batch, w.matched) }
 	return w
 }
 
-// release gives the tools back. It is not called after a panic.
+// release gives the buffers back. It is not called after a panic.
 func (w *worker) release() {
 	clear(w.batch[:cap(w.batch)]) // no pointer into what is not mapped any more
-	toolbox.Put(w.tools)
-	w.tools = nil
+	bufferPool.Put(w.buffers)
+	w.buffers = nil
 }
 
 // run is [Pass.Work].
@@ -95,11 +95,11 @@ func (w *worker) searchAll(unit Heights) (left Heights, err error) {
 	return Heights{}, nil
 }
 
-// next takes the next unit: where the query may be narrowed, all for which that
+// next takes the next unit: where the query may be restricted, all for which that
 // holds.
 func (w *worker) next() Heights {
 	return w.takeUpTo(func(from int32) int32 {
-		if w.narrows() {
+		if w.restricts() {
 			if known := w.view.RangeEnd(from); known > from {
 				return known
 			}
@@ -108,13 +108,13 @@ func (w *worker) next() Heights {
 	})
 }
 
-// narrows reports whether to look for those scripts alone that a range may have.
-func (w *worker) narrows() bool { return w.Exact && w.active && w.Query.Len() >= minNarrowed }
+// restricts reports whether to look for those scripts alone that a range may have.
+func (w *worker) restricts() bool { return w.Exact && w.active && w.Query.Len() >= minRestricted }
 
 // search returns the hits of a unit, in parts of about unitTime.
 func (w *worker) search(unit Heights) (found []Hit, err error) {
-	if w.narrows() {
-		sub, to := w.view.Narrow(unit.From, w.Query)
+	if w.restricts() {
+		sub, to := w.view.Restrict(unit.From, w.Query)
 		if to < unit.To {
 			sub = w.Query // nothing is known, or the unit is of another view
 		}

@@ -37,7 +37,7 @@ type view struct {
 	*segment.View
 	store Views
 
-	// Of the query that was narrowed last: its scripts, and their hashes under
+	// Of the query that was restricted last: its scripts, and their hashes under
 	// the key of the range filters.
 	query   *filters.Query
 	scripts [][]byte
@@ -77,8 +77,8 @@ func (v *view) RangeEnd(height int32) int32 {
 	return to
 }
 
-// Narrow implements match.View, by the range filter around the height.
-func (v *view) Narrow(height int32, q *filters.Query) (sub *filters.Query, to int32) {
+// Restrict implements match.View, by the range filter around the height.
+func (v *view) Restrict(height int32, q *filters.Query) (sub *filters.Query, to int32) {
 	r, to, ok := v.Range(height)
 	if !ok {
 		return q, to
@@ -108,7 +108,7 @@ func (v *view) Narrow(height int32, q *filters.Query) (sub *filters.Query, to in
 	return filters.NewQuery(may), to
 }
 
-// hash makes the view ready to narrow a query.
+// hash makes the view ready to restrict a query.
 func (v *view) hash(q *filters.Query) {
 	if v.query == q {
 		return

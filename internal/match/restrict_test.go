@@ -11,36 +11,36 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 )
 
-// narrowSource has views of the active chain that know which scripts are not in a
+// restrictSource has views of the active chain that know which scripts are not in a
 // range of blocks: of each view another range.
-type narrowSource struct {
+type restrictSource struct {
 	*source
 	ends []int32 // of each view, in the order they are made: nothing of the query is below
 }
 
-func (s *narrowSource) View() match.View {
+func (s *restrictSource) View() match.View {
 	end := s.ends[0]
 	s.ends = s.ends[1:]
-	return &narrowView{view: view{source: s.source}, end: end}
+	return &restrictView{view: view{source: s.source}, end: end}
 }
 
-type narrowView struct {
+type restrictView struct {
 	view
 	end int32
 }
 
-func (*narrowView) Active(int32, *chainhash.Hash) bool { return true }
+func (*restrictView) Active(int32, *chainhash.Hash) bool { return true }
 
-func (v *narrowView) RangeEnd(height int32) int32 { return max(height, v.end) }
+func (v *restrictView) RangeEnd(height int32) int32 { return max(height, v.end) }
 
-func (v *narrowView) Narrow(height int32, q *filters.Query) (*filters.Query, int32) {
+func (v *restrictView) Restrict(height int32, q *filters.Query) (*filters.Query, int32) {
 	if height >= v.end {
 		return q, height + 1
 	}
 	return filters.NewQuery(nil), v.end
 }
 
-func (v *narrowView) Filters(from int32, active bool, dst []filters.Filter) error {
+func (v *restrictView) Filters(from int32, active bool, dst []filters.Filter) error {
 	for i := range dst {
 		dst[i].Block = v.chain.Active().At(from + int32(i)).Hash
 	}
@@ -49,7 +49,7 @@ func (v *narrowView) Filters(from int32, active bool, dst []filters.Filter) erro
 
 // What a view knows of a range says nothing of the blocks behind it: a unit that
 // another view had may be longer.
-func TestNarrowedByAnotherView(t *testing.T) {
+func TestRestrictedByAnotherView(t *testing.T) {
 	s := newSource(60)
 	scripts := make([][]byte, 0, 20)
 	for n := range int32(20) {
@@ -63,7 +63,7 @@ func TestNarrowedByAnotherView(t *testing.T) {
 		}
 		return nil
 	}
-	source := &narrowSource{source: s, ends: []int32{20, 15, 20}}
+	source := &restrictSource{source: s, ends: []int32{20, 15, 20}}
 	pass := match.New(match.Config{
 		Source: source, Query: filters.NewQuery(scripts), First: 14, Stop: s.chain.Active().At(60), Exact: true,
 	})
