@@ -165,7 +165,7 @@ func (t chainTarget) disconnect(blocks []*txs.Block, err error) {
 		parent := messages.Tip{Hash: block.Parent.Hash, Height: block.Parent.Height}
 		w.ledger.Txs().DisconnectBlock(b, parent, w.cfg.now())
 		w.savesPosition = true
-		if w.awaitsKeys = w.wantsKeys(); w.awaitsKeys { // the blocks below may pay to them
+		if w.awaitsKeys = w.keygen.needsKeys(); w.awaitsKeys { // the blocks below may pay to them
 			break
 		}
 	}
@@ -185,7 +185,7 @@ func (t chainTarget) connect(blocks []*txs.Block, err error) {
 			break
 		}
 		w.savesPosition = w.ledger.Txs().ConnectBlock(b, w.cfg.now()).Save || w.savesPosition
-		if w.awaitsKeys = w.wantsKeys(); w.awaitsKeys { // the blocks that follow may pay to them
+		if w.awaitsKeys = w.keygen.needsKeys(); w.awaitsKeys { // the blocks that follow may pay to them
 			break
 		}
 	}
@@ -206,7 +206,7 @@ func (w *Wallet) followed(c actor.Context) {
 		w.save(c, nil)
 	}
 	if w.awaitsKeys {
-		w.whenMade(c, func() {
+		w.keygen.after(c, func() {
 			w.awaitsKeys = false
 			w.follower.Wake(c)
 		})

@@ -40,10 +40,10 @@ func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
 		return
 	}
 	w.aside(c, func() func() {
-		batches, err := w.makeAll(jobs)
+		batches, err := makeAll(w.ctx, jobs)
 		return func() {
 			if err == nil {
-				err = w.supply(batches)
+				err = supply(w.ledger.Pool(), batches)
 			}
 			defer w.ledger.Pool().Drop()
 			if err == nil {
@@ -85,7 +85,7 @@ func (w *Wallet) importMore(c actor.Context, i *importing) {
 // imported answers, after a rescan if one is needed.
 func (w *Wallet) imported(c actor.Context, i *importing, err error) {
 	w.importing = nil
-	defer w.lockLate(c)
+	defer w.unlocker.lockLate(c)
 	if err == nil {
 		w.ledger.Importer().EndImport()
 	}

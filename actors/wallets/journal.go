@@ -28,7 +28,7 @@ type written struct{ err error }
 // save writes what the ledger has changed, and then calls back: at once if there
 // is nothing to wait for. A nil callback is not called.
 func (w *Wallet) save(c actor.Context, then func(error)) {
-	w.makeKeys(c)
+	w.keygen.makeNext(c)
 	j := &w.journal
 	j.changes = append(j.changes, w.ledger.TakeChanges()...)
 	if j.worker == nil && len(j.changes) == 0 && !j.replace {

@@ -221,9 +221,9 @@ func (w *Wallet) scan(c actor.Context, m rescanRead) {
 		r.todo = r.todo[1:]
 		w.publishAgain(w.ledger.Txs().ScanBlock(b, w.cfg.now()))
 		r.next = block.Height + 1
-		if w.wantsKeys() {
+		if w.keygen.needsKeys() {
 			w.save(c, nil)
-			w.whenMade(c, func() { w.ifRunning(r, func() { w.scanOn(c) }) })
+			w.keygen.after(c, func() { w.ifRunning(r, func() { w.scanOn(c) }) })
 			return
 		}
 		if w.testAgain(c) {
@@ -316,7 +316,7 @@ func (w *Wallet) endRescan(c actor.Context) {
 	if !r.loading {
 		w.saveAt(c)
 	}
-	w.lockLate(c)
+	w.unlocker.lockLate(c)
 	if r.loading || r.stop != nil {
 		r.done(res)
 		return

@@ -69,13 +69,13 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *keypoolRefill:
 		whenWritable(c, w, m, func() { w.refill(c, m) })
 	case *encryptWallet:
-		whenWritable(c, w, m, func() { w.encrypt(c, m) })
+		whenWritable(c, w, m, func() { w.unlocker.encrypt(c, m) })
 	case *unlockWallet:
-		w.unlock(c, m)
+		w.unlocker.unlock(c, m, func() { w.keygen.deferFill(c) })
 	case *lockWallet:
-		w.lock(c, m)
+		w.unlocker.lock(c, m)
 	case *changePassphrase:
-		whenWritable(c, w, m, func() { w.changePassphrase(c, m) })
+		whenWritable(c, w, m, func() { w.unlocker.changePassphrase(c, m) })
 	case *signWithWallet:
 		w.sign(c, m)
 	default:
@@ -121,7 +121,7 @@ func changing[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *as
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
 	if info.Encrypted && !w.ledger.Vault().Locked() {
-		info.UnlockedUntil = w.keys.until
+		info.UnlockedUntil = w.unlocker.until
 	}
 	if r := w.rescan; r != nil {
 		info.Scanning = true

@@ -24,7 +24,7 @@ func (w *Wallets) start(c actor.Context) {
 		return
 	}
 	w.begun = true
-	w.asides.run(c, func() func() {
+	w.tasks.Go(c, func() func() {
 		walletdb.RemoveStale(w.cfg.Dir)
 		var names []string
 		if !w.cfg.NoStartup {

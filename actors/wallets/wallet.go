@@ -48,9 +48,9 @@ type Wallet struct {
 	rescan    *rescan    // nil: none
 	importing *importing // nil: none
 	ending    []*rescan  // ended, their workers about to stop
-	asides    asides
-	keys      keyring
-	maker     maker
+	tasks     ask.Tasks
+	unlocker  unlocker
+	keygen    keygen
 }
 
 // newWallet returns the producer of a wallet's actor.
@@ -60,6 +60,8 @@ func newWallet(h *home) actor.Producer {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		w.follower = w.follow()
+		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
+		w.unlocker = unlocker{home: h, of: w, ctx: w.ctx}
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
 			w.mode.Become(w.failed)
@@ -109,16 +111,14 @@ func (w *Wallet) handle(c actor.Context) {
 		m.then(m.err)
 	case written:
 		w.wrote(c, m)
-	case asideDone:
-		w.asides.done(m)
-	case relock:
-		w.relock(c, m)
+	case lockTimer:
+		w.unlocker.lockTimer(c, m)
 	case keysMade:
-		w.made(c, m)
+		w.keygen.made(c, m)
 	case keysChecked:
-		w.checked(c, m)
+		w.keygen.checked(c, m)
 	case fillDeferred:
-		w.fill(c, m)
+		w.keygen.fill(c, m)
 	case importNext:
 		if m.of == w.importing && w.ledger != nil {
 			w.importMore(c, m.of)
@@ -139,6 +139,25 @@ func (w *Wallet) failed(c actor.Context) {
 		return
 	}
 	ask.Unhandled(c)
+}
+
+// open returns the wallet in memory, nil when it is closed.
+func (w *Wallet) open() *wallet.Wallet { return w.ledger }
+
+// rewrite has the next write leave nothing in the file of what it deletes.
+func (w *Wallet) rewrite() { w.journal.replace = true }
+
+// aside runs work in a worker, and what it returns in the actor. When the wallet has
+// been closed meanwhile nothing is left to do: callers are answered as the actor stops.
+func (w *Wallet) aside(c actor.Context, work func() (then func())) {
+	w.tasks.Go(c, func() func() {
+		then := work()
+		return func() {
+			if w.ledger != nil {
+				then()
+			}
+		}
+	})
 }
 
 // opening waits for the file, and for the blocks that the wallet has missed.
@@ -210,9 +229,9 @@ func (w *Wallet) attached(c actor.Context) {
 	}
 	w.follower.Wake(c)
 	if w.ledger != nil {
-		w.checkKeys(c)
-		w.deferFill(c)
-		w.makeKeys(c)
+		w.keygen.checkKeys(c)
+		w.keygen.deferFill(c)
+		w.keygen.makeNext(c)
 	}
 }
 
@@ -249,8 +268,8 @@ func (w *Wallet) release(c actor.Context, then func(error)) {
 // forget wipes the secrets.
 func (w *Wallet) forget() {
 	w.live = false
-	w.keys.stop()
-	w.maker.stop()
+	w.unlocker.stop()
+	w.keygen.stop()
 	if w.ledger != nil {
 		w.ledger.Close()
 	}
@@ -300,8 +319,8 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.leavePool(c)
 	w.cancel()
 	w.opener.Drop()
-	w.asides.drop()
-	w.maker.drop()
+	w.tasks.Drop()
+	w.keygen.drop()
 	w.journal.worker.Drop()
 	if w.rescan != nil {
 		w.rescan.drop()

@@ -25,7 +25,7 @@ type Wallets struct {
 
 	ctx    context.Context //nolint:containedctx // ends what is asked of children when the actor stops
 	cancel context.CancelFunc
-	asides asides
+	tasks  ask.Tasks
 
 	loads   map[string]*load // waiting or under way, by name
 	queue   []*load          // waiting
@@ -74,8 +74,6 @@ func (w *Wallets) Receive(c actor.Context) {
 		w.close()
 	case *actor.Terminated:
 		w.terminated(c, m.Who)
-	case asideDone:
-		w.asides.done(m)
 	case arrived:
 		w.arrived(c, m)
 	case refused:
@@ -110,7 +108,7 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 	case *abortRestore:
 		m.Answer(w.abort(c, m.Req.Name), nil)
 	case *listWalletDir:
-		w.asides.run(c, func() func() {
+		w.tasks.Go(c, func() func() {
 			found := listDir(w.cfg.Dir, w.cfg.Network.Magic, w.cfg.Log)
 			return func() { m.Answer(found, nil) }
 		})
@@ -207,7 +205,7 @@ func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, 
 		then(nil)
 		return
 	}
-	w.asides.run(c, func() func() {
+	w.tasks.Go(c, func() func() {
 		err := w.settings.SetWallet(name, on == messages.LoadOnStartup)
 		if err == nil {
 			return func() { then(nil) }
@@ -226,7 +224,7 @@ func (w *Wallets) remember(c actor.Context, name string, on messages.OnStartup, 
 // close lets go of everything. The children stop after this.
 func (w *Wallets) close() {
 	w.cancel()
-	w.asides.drop()
+	w.tasks.Drop()
 	for name := range w.entries {
 		w.cfg.Directory.Remove(name)
 	}

@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"time"
 
@@ -16,76 +17,84 @@ import (
 // maxUnlock is the longest time that a wallet stays unlocked, as in Core.
 const maxUnlock = 100_000_000 * time.Second
 
-// keyring is how long the keys stay available.
-type keyring struct {
+// locked is what the locking of a wallet needs of it.
+type locked interface {
+	open() *wallet.Wallet // nil: it is closed
+	usesKeys() bool       // by an import or a rescan, which would be disturbed
+	aside(c actor.Context, work func() (then func()))
+	save(c actor.Context, then func(error))
+	rewrite() // what is deleted must not stay in the file
+}
+
+// unlocker locks and unlocks the keys of a wallet, and encrypts them.
+type unlocker struct {
+	*home
+	of  locked
+	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
+
 	until time.Time
 	timer *time.Timer // nil: none
 	turn  int         // of the timer; one that fires for an earlier turn is late
 	late  bool        // the time is over, and a rescan needs the keys yet
 }
 
-// relock says that the time of an unlocked wallet is over.
-type relock struct{ turn int }
+// lockTimer says that the time of an unlocked wallet is over.
+type lockTimer struct{ turn int }
 
-func (k *keyring) stop() {
-	if k.timer != nil {
-		k.timer.Stop()
+func (u *unlocker) stop() {
+	if u.timer != nil {
+		u.timer.Stop()
 	}
-	k.turn++
-	k.until, k.timer, k.late = time.Time{}, nil, false
+	u.turn++
+	u.until, u.timer, u.late = time.Time{}, nil, false
 }
 
 // start has the wallet locked after a time.
-func (k *keyring) start(c actor.Context, now time.Time, after time.Duration) {
-	k.stop()
-	root, self, turn := c.ActorSystem().Root, c.Self(), k.turn
-	k.until = now.Add(after)
-	k.timer = time.AfterFunc(after, func() { root.Send(self, relock{turn}) })
+func (u *unlocker) start(c actor.Context, now time.Time, after time.Duration) {
+	u.stop()
+	root, self, turn := c.ActorSystem().Root, c.Self(), u.turn
+	u.until = now.Add(after)
+	u.timer = time.AfterFunc(after, func() { root.Send(self, lockTimer{turn}) })
 }
 
-// relock locks the wallet, unless a rescan needs its keys: then after that.
-func (w *Wallet) relock(c actor.Context, m relock) {
-	if m.turn != w.keys.turn || w.ledger == nil {
+// lockTimer locks the wallet, unless a rescan needs its keys: then after that.
+func (u *unlocker) lockTimer(c actor.Context, m lockTimer) {
+	if m.turn != u.turn || u.of.open() == nil {
 		return
 	}
-	if w.usesKeys() {
-		w.keys.late = true
+	if u.of.usesKeys() {
+		u.late = true
 		return
 	}
-	w.keys.stop()
-	w.ledger.Vault().Lock()
-	w.forgetSecrets(c, func() {})
+	u.stop()
+	u.of.open().Vault().Lock()
+	u.forgetSecrets(c, func() {})
 }
 
 // forgetSecrets has the memory of secrets that nobody uses any more made unreadable,
 // and calls back.
-func (w *Wallet) forgetSecrets(c actor.Context, then func()) {
-	w.aside(c, func() func() {
-		w.cfg.Forget()
+func (u *unlocker) forgetSecrets(c actor.Context, then func()) {
+	u.of.aside(c, func() func() {
+		u.cfg.Forget()
 		return then
 	})
 }
 
-// usesKeys reports whether descriptors are being imported, or a rescan is running
-// that tops up the key pool.
-func (w *Wallet) usesKeys() bool {
-	return w.importing != nil || w.rescan != nil && w.rescan.private
-}
-
 // lockLate locks the wallet if its time was over before what needed the keys was
 // done.
-func (w *Wallet) lockLate(c actor.Context) {
-	if w.keys.late && !w.usesKeys() && w.ledger != nil {
-		w.keys.stop()
-		w.ledger.Vault().Lock()
-		w.forgetSecrets(c, func() {})
+func (u *unlocker) lockLate(c actor.Context) {
+	if u.late && !u.of.usesKeys() && u.of.open() != nil {
+		u.stop()
+		u.of.open().Vault().Lock()
+		u.forgetSecrets(c, func() {})
 	}
 }
 
-func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
+// unlock makes the keys available for a time, and calls back where they are.
+func (u *unlocker) unlock(c actor.Context, m *unlockWallet, then func()) {
 	defer m.Req.Passphrase.Wipe()
 	switch {
-	case !w.ledger.Vault().Encrypted():
+	case !u.of.open().Vault().Encrypted():
 		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called."))
 		return
 	case m.Req.For < 0:
@@ -100,19 +109,19 @@ func (w *Wallet) unlock(c actor.Context, m *unlockWallet) {
 			"If the passphrase was set with a version of this software prior to 25.0, "+
 			"please try again with only the characters up to — but not including — the first null character. "+
 			"If this is successful, please set a new passphrase to avoid this issue in the future.")
-	w.masters(c, m.Req.Passphrase, nil, func(masters []candidate) {
-		if _, err := w.unlockWith(masters); err != nil {
-			m.Answer(messages.Done{}, orWrong(err, wrong))
+	u.masters(c, m.Req.Passphrase, nil, func(masters []candidate) {
+		if _, err := u.unlockWith(masters); err != nil {
+			m.Answer(messages.Done{}, passphraseError(err, wrong))
 			return
 		}
-		w.keys.start(c, w.cfg.Now(), min(m.Req.For, maxUnlock))
-		if w.fault.present() { // signing needs no file
+		u.start(c, u.cfg.Now(), min(m.Req.For, maxUnlock))
+		if u.fault.present() { // signing needs no file
 			m.Answer(messages.Done{}, nil)
 			return
 		}
-		_ = w.ledger.Pool().Refill(0) // as far as it goes
-		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
-		w.deferFill(c)
+		_ = u.of.open().Pool().Refill(0) // as far as it goes
+		u.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+		then()
 	})
 }
 
@@ -125,8 +134,8 @@ func wrongPassphrase(passphrase []byte, withZero string) error {
 	return errPassphrase
 }
 
-// orWrong is the answer when no master key opens the wallet.
-func orWrong(err, wrong error) error {
+// passphraseError is the answer when no master key opens the wallet.
+func passphraseError(err, wrong error) error {
 	if errors.Is(err, walletfile.ErrSomeKeys) {
 		return failf(codeMisc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
 	}
@@ -142,13 +151,13 @@ type candidate struct {
 // masters derives the wallet's master keys from a passphrase, which takes long,
 // and has each looked at by the worker, unless look is nil. The keys are wiped
 // when then has returned.
-func (w *Wallet) masters(c actor.Context, passphrase []byte, look func(*candidate) error, then func([]candidate)) {
-	records, phrase := w.ledger.Vault().MasterKeys(), walletfile.NewSecret(passphrase)
-	w.aside(c, func() func() {
+func (u *unlocker) masters(c actor.Context, passphrase []byte, look func(*candidate) error, then func([]candidate)) {
+	records, phrase := u.of.open().Vault().MasterKeys(), walletfile.NewSecret(passphrase)
+	u.of.aside(c, func() func() {
 		defer phrase.Zero()
 		var found []candidate
 		for _, record := range records {
-			master, err := record.Unlock(w.ctx, phrase)
+			master, err := record.Unlock(u.ctx, phrase)
 			if err != nil {
 				continue
 			}
@@ -173,10 +182,10 @@ func wipe(keys []candidate) {
 }
 
 // unlockWith unlocks the wallet with the master key that is right.
-func (w *Wallet) unlockWith(masters []candidate) (candidate, error) {
+func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
 	err := walletfile.ErrPassphrase
 	for _, k := range masters {
-		if err = w.ledger.Unlock(k.master); err == nil {
+		if err = u.of.open().Unlock(k.master); err == nil {
 			return k, nil
 		}
 		if errors.Is(err, walletfile.ErrSomeKeys) {
@@ -186,16 +195,16 @@ func (w *Wallet) unlockWith(masters []candidate) (candidate, error) {
 	return candidate{}, err
 }
 
-func (w *Wallet) lock(c actor.Context, m *lockWallet) {
+func (u *unlocker) lock(c actor.Context, m *lockWallet) {
 	switch {
-	case !w.ledger.Vault().Encrypted():
+	case !u.of.open().Vault().Encrypted():
 		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
-	case w.usesKeys():
+	case u.of.usesKeys():
 		m.Answer(messages.Done{}, inUse("locking the wallet"))
 	default:
-		w.keys.stop()
-		w.ledger.Vault().Lock()
-		w.forgetSecrets(c, func() { m.Answer(messages.Done{}, nil) })
+		u.stop()
+		u.of.open().Vault().Lock()
+		u.forgetSecrets(c, func() { m.Answer(messages.Done{}, nil) })
 	}
 }
 
@@ -203,23 +212,23 @@ func inUse(doing string) error {
 	return failf(codeWallet, "Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call `abortrescan` before %s.", doing)
 }
 
-func (w *Wallet) encrypt(c actor.Context, m *encryptWallet) {
+func (u *unlocker) encrypt(c actor.Context, m *encryptWallet) {
 	defer m.Req.Passphrase.Wipe()
-	err := w.ledger.CheckEncryptable()
+	err := u.of.open().CheckEncryptable()
 	switch {
 	case err != nil:
-	case w.usesKeys():
+	case u.of.usesKeys():
 		err = inUse("encrypting the wallet")
 	default:
-		err = w.ledger.Vault().CheckEncrypting()
+		err = u.of.open().Vault().CheckEncrypting()
 	}
 	if err == nil && len(m.Req.Passphrase) == 0 {
 		err = errEmptyPhrase
 	}
 	seed := newSeed()
 	var jobs []*keys.Job
-	if err == nil && !w.ledger.Flags().Has(walletfile.Blank) {
-		jobs, err = w.ledger.Importer().SetupJobs(seed)
+	if err == nil && !u.of.open().Flags().Has(walletfile.Blank) {
+		jobs, err = u.of.open().Importer().SetupJobs(seed)
 	}
 	if err != nil {
 		seed.Zero()
@@ -227,48 +236,48 @@ func (w *Wallet) encrypt(c actor.Context, m *encryptWallet) {
 		return
 	}
 	phrase := walletfile.NewSecret(m.Req.Passphrase)
-	w.aside(c, func() func() {
-		encryption, batches, err := w.encryptionOf(phrase, jobs)
+	u.of.aside(c, func() func() {
+		encryption, batches, err := encryptionOf(u.ctx, phrase, jobs)
 		return func() {
 			defer seed.Zero()
-			w.encryptWith(c, m, encryption, seed, batches, err)
+			u.encryptWith(c, m, encryption, seed, batches, err)
 		}
 	})
 }
 
-func (w *Wallet) encryptWith(
+func (u *unlocker) encryptWith(
 	c actor.Context, m *encryptWallet, e wallet.Encryption, seed *walletfile.Secret, batches []*keys.Batch, err error,
 ) {
 	defer e.Master.Zero()
-	defer w.ledger.Pool().Drop()
+	defer u.of.open().Pool().Drop()
 	if err == nil {
-		err = w.ledger.CheckEncryptable() // another request may have been faster
+		err = u.of.open().CheckEncryptable() // another request may have been faster
 	}
-	if err == nil && w.usesKeys() {
+	if err == nil && u.of.usesKeys() {
 		err = inUse("encrypting the wallet")
 	}
 	if err == nil {
-		err = w.supply(batches)
+		err = supply(u.of.open().Pool(), batches)
 	}
 	if err == nil {
-		err = w.ledger.Encrypt(e, seed, w.cfg.now())
-		w.journal.replace = true
+		err = u.of.open().Encrypt(e, seed, u.cfg.now())
+		u.of.rewrite()
 	}
 	if err != nil && !isAnswer(err) {
-		w.cfg.Log.Error("wallet not encrypted", "wallet", w.label(), "err", err)
+		u.cfg.Log.Error("wallet not encrypted", "wallet", u.label(), "err", err)
 		err = failf(codeEncryptionFailed, "Error: Failed to encrypt the wallet.")
 	}
-	w.save(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
+	u.of.save(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
 }
 
-func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
+func (u *unlocker) changePassphrase(c actor.Context, m *changePassphrase) {
 	defer m.Req.Old.Wipe()
 	defer m.Req.New.Wipe()
 	var err error
 	switch {
-	case !w.ledger.Vault().Encrypted():
+	case !u.of.open().Vault().Encrypted():
 		err = failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
-	case w.usesKeys():
+	case u.of.usesKeys():
 		err = inUse("changing the passphrase")
 	case len(m.Req.Old) == 0 || len(m.Req.New) == 0:
 		err = errEmptyPhrase
@@ -283,26 +292,40 @@ func (w *Wallet) changePassphrase(c actor.Context, m *changePassphrase) {
 			"please try again with only the characters up to — but not including — the first null character.")
 	fresh := walletfile.NewSecret(m.Req.New)
 	relabel := func(k *candidate) (err error) {
-		k.record, err = lockMaster(w.ctx, k.record, fresh, k.master)
+		k.record, err = lockMaster(u.ctx, k.record, fresh, k.master)
 		return err
 	}
-	w.masters(c, m.Req.Old, relabel, func(masters []candidate) {
+	u.masters(c, m.Req.Old, relabel, func(masters []candidate) {
 		fresh.Zero()
-		locked := w.ledger.Vault().Locked()
-		right, err := w.unlockWith(masters)
+		locked := u.of.open().Vault().Locked()
+		right, err := u.unlockWith(masters)
 		switch {
 		case err != nil: // as in Core: a wrong passphrase locks
-			w.keys.stop()
-			w.ledger.Vault().Lock()
+			u.stop()
+			u.of.open().Vault().Lock()
 		case locked:
-			w.ledger.Vault().Lock()
+			u.of.open().Vault().Lock()
 		}
 		if err != nil {
-			m.Answer(messages.Done{}, orWrong(err, wrong))
+			m.Answer(messages.Done{}, passphraseError(err, wrong))
 			return
 		}
-		w.ledger.Vault().SetMasterKey(right.record)
-		w.journal.replace = true
-		w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+		u.of.open().Vault().SetMasterKey(right.record)
+		u.of.rewrite()
+		u.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 	})
+}
+
+// encryptionOf makes a master key, and the keys of the descriptors that an
+// encrypted wallet gets, in a worker.
+func encryptionOf(
+	ctx context.Context, phrase *walletfile.Secret, jobs []*keys.Job,
+) (wallet.Encryption, []*keys.Batch, error) {
+	defer phrase.Zero()
+	encryption, err := newEncryption(ctx, phrase)
+	if err != nil {
+		return encryption, nil, err
+	}
+	batches, err := makeAll(ctx, jobs)
+	return encryption, batches, err
 }

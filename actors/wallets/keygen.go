@@ -1,0 +1,228 @@
+package wallets
+
+import (
+	"context"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/vault"
+)
+
+const (
+	// keysAtOnce is how many keys of P2MR a worker makes before the wallet has
+	// them: some tenths of a second.
+	keysAtOnce = 32
+
+	// checksAtOnce is how many keys a worker checks before the wallet is told.
+	checksAtOnce = 16
+
+	// DefaultDeferFill is how long a new wallet puts off filling its key pool up.
+	DefaultDeferFill = 30 * time.Second
+)
+
+// keyed is what the making of keys needs of its wallet.
+type keyed interface {
+	open() *wallet.Wallet // nil: it is closed
+	save(c actor.Context, then func(error))
+}
+
+// keygen has keys of P2MR made that the wallet wants, and checked that the file
+// brought. Both take milliseconds for each key.
+type keygen struct {
+	*home
+	of  keyed
+	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
+
+	worker  *ask.Worker // nil: no keys are being made
+	waiting []func()    // to be called when the ledger has what it wants
+	broken  bool        // no keys can be made: those who wait get what there is
+	timer   *time.Timer // until deferred key pools are filled up; nil: none
+	filling bool        // deferred key pools are being filled up
+	checker *ask.Worker // nil: no keys are being checked
+}
+
+// Messages of the key generation to its actor.
+type (
+	keysMade struct {
+		batches []*keys.Batch
+		err     error
+	}
+	keysChecked struct {
+		keys  []*vault.Unchecked
+		valid []bool
+	}
+	fillDeferred struct{ of *time.Timer }
+)
+
+// drop waits for the workers, whose keys are lost.
+func (k *keygen) drop() {
+	k.worker.Drop()
+	k.checker.Drop()
+	k.stop()
+}
+
+// stop forgets what was put off.
+func (k *keygen) stop() {
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.timer, k.filling = nil, false
+}
+
+// needsKeys reports whether keys are wanted that can be made.
+func (k *keygen) needsKeys() bool { return !k.broken && k.of.open().Pool().Wanting() }
+
+// after calls back when the ledger has the keys that it wants, or they cannot
+// be made: at once if it has.
+func (k *keygen) after(c actor.Context, then func()) {
+	if !k.needsKeys() {
+		then()
+		return
+	}
+	k.waiting = append(k.waiting, then)
+	k.makeNext(c)
+}
+
+// makeNext has the next keys made that the ledger wants.
+func (k *keygen) makeNext(c actor.Context) {
+	if k.worker != nil || k.of.open() == nil {
+		return
+	}
+	var jobs []*keys.Job
+	if !k.broken {
+		jobs = k.of.open().Pool().Jobs(keysAtOnce)
+	}
+	if len(jobs) > 0 {
+		k.worker = ask.Go(c, func() any {
+			var done keysMade
+			for _, job := range jobs {
+				b, err := job.Make(k.ctx)
+				if err != nil {
+					done.err = err
+					break
+				}
+				done.batches = append(done.batches, b)
+			}
+			return done
+		})
+		return
+	}
+	waiting := k.waiting
+	k.waiting = nil
+	for _, then := range waiting {
+		then()
+	}
+}
+
+// made hands keys to the ledger.
+func (k *keygen) made(c actor.Context, m keysMade) {
+	k.worker = nil
+	if k.of.open() == nil {
+		for _, b := range m.batches {
+			b.Zero()
+		}
+		return
+	}
+	err := m.err
+	for _, b := range m.batches {
+		if failed := k.of.open().Pool().Supply(b); failed != nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		k.broken = true
+		k.cfg.Log.Error("wallet cannot make keys", "wallet", k.label(), "err", err)
+	}
+	k.of.save(c, nil)
+	if k.filling && !k.needsKeys() {
+		k.filling = !k.broken && k.of.open().Pool().FillDeferred()
+	}
+	k.makeNext(c)
+}
+
+// supply hands keys to a pool that a request has had made.
+func supply(pool *keys.Pool, batches []*keys.Batch) error {
+	for i, b := range batches {
+		if err := pool.Supply(b); err != nil {
+			for _, left := range batches[i+1:] {
+				left.Zero()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// makeAll makes keys in the worker of a request.
+func makeAll(ctx context.Context, jobs []*keys.Job) ([]*keys.Batch, error) {
+	batches := make([]*keys.Batch, 0, len(jobs))
+	for _, job := range jobs {
+		b, err := job.Make(ctx)
+		if err != nil {
+			for _, done := range batches {
+				done.Zero()
+			}
+			return nil, err
+		}
+		batches = append(batches, b)
+	}
+	return batches, nil
+}
+
+// deferFill has deferred key pools filled up after a while.
+func (k *keygen) deferFill(c actor.Context) {
+	if k.timer != nil || k.filling || !k.of.open().Pool().Deferring() {
+		return
+	}
+	root, self := c.ActorSystem().Root, c.Self()
+	set := make(chan *time.Timer, 1)
+	k.timer = time.AfterFunc(k.cfg.DeferFill, func() { root.Send(self, fillDeferred{<-set}) })
+	set <- k.timer
+}
+
+// fill fills deferred key pools up, step by step.
+func (k *keygen) fill(c actor.Context, m fillDeferred) {
+	if m.of != k.timer || k.of.open() == nil {
+		return
+	}
+	k.timer = nil
+	k.filling = k.of.open().Pool().FillDeferred()
+	k.of.save(c, nil)
+}
+
+// checkKeys has keys checked that the file brought.
+func (k *keygen) checkKeys(c actor.Context) {
+	if k.checker != nil || k.of.open() == nil {
+		return
+	}
+	unchecked := k.of.open().Vault().UncheckedKeys(checksAtOnce)
+	if len(unchecked) == 0 {
+		return
+	}
+	k.checker = ask.Go(c, func() any {
+		valid := make([]bool, len(unchecked))
+		for i, key := range unchecked {
+			valid[i] = k.ctx.Err() == nil && key.Check()
+		}
+		return keysChecked{unchecked, valid}
+	})
+}
+
+// checked tells the ledger what was found.
+func (k *keygen) checked(c actor.Context, m keysChecked) {
+	k.checker = nil
+	if k.of.open() == nil {
+		return
+	}
+	for i, key := range m.keys {
+		k.of.open().Vault().Checked(key, m.valid[i])
+		if !m.valid[i] {
+			k.cfg.Log.Error("private key of the wallet does not belong to its public key", "wallet", k.label())
+		}
+	}
+	k.checkKeys(c)
+}
