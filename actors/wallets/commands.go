@@ -17,7 +17,7 @@ func (r *rescan) duration() time.Duration { return time.Since(r.began) }
 // backup copies the file, with the last block that the wallet has seen in it.
 func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 	w.ledger.Txs().SaveBestBlock(w.position())
-	file := w.file
+	file := w.writer.file
 	w.save(c, func(err error) {
 		if err != nil && !w.fault.present() {
 			m.Answer(messages.Done{}, err)

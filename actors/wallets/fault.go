@@ -98,33 +98,10 @@ func (f *fault) take() *walletdb.DB {
 	return file
 }
 
-// notWritten tells those who waited that the file could not be written. The first
-// time the actor fails, and its next instance has what is in the file. Later there
-// is nothing but what comes of the chain and the pool, and that is kept.
-func (w *Wallet) notWritten(c actor.Context, told []func(error), unwritten []records.Change, err error) {
-	j := &w.journal
-	first := w.fault.begin(err, time.Now()) || !w.isAttached()
-	if first {
-		told, j.tell = append(told, j.tell...), nil
-	}
-	w.warn(warningOf(w.name, err))
-	for _, tell := range told {
-		tell(notWritten(err))
-	}
-	if first {
-		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
-		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
-	}
-	j.changes = latest(append(unwritten, j.changes...))
-	if len(j.tell) > 0 {
-		w.flush(c)
-	}
-}
-
 // warn tells the operator what the wallet needs, empty: nothing.
-func (w *Wallet) warn(text string) {
-	if w.cfg.Warned != nil {
-		w.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", w.name), Text: text})
+func (h *home) warn(text string) {
+	if h.cfg.Warned != nil {
+		h.cfg.Warned.Publish(nodemsg.WarningChanged{Of: fmt.Sprintf("wallet %q", h.name), Text: text})
 	}
 }
 

@@ -77,7 +77,7 @@ func (w *Wallet) follow() *follow.Follower {
 	return follow.New(follow.Config{
 		Target: chainTarget{w}, Chain: w.cfg.Chain, Tip: w.cfg.Tip, Batch: batchBlocks,
 		Paused: func() bool { return !w.live || w.awaitsKeys },
-		Moved:  w.followed, Reached: w.takeNews,
+		Moved:  w.followed, Reached: w.pool.apply,
 	})
 }
 

@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"context"
 	"math/rand/v2"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -23,8 +25,21 @@ const (
 	resendAge = 5 * 60
 )
 
-// pooling is what a wallet hears of the pool of unconfirmed transactions.
-type pooling struct {
+// pooled is what following the memory pool needs of a wallet.
+type pooled interface {
+	open() *wallet.Wallet // nil: it is closed
+	isLoaded() bool       // and so follows the chain
+	wake(c actor.Context) // has the wallet follow the chain
+	whenCurrent(c actor.Context, then func(err error))
+	save(c actor.Context, then func(error))
+}
+
+// poolState is what a wallet knows of the pool of unconfirmed transactions.
+type poolState struct {
+	*home
+	of  pooled
+	ctx context.Context //nolint:containedctx // ends what was asked when the actor stops
+
 	joined  bool // the wallet knows what is in the pool
 	pending []messages.PoolChanged
 	scans   int         // of the pool that are under way: news have to wait for them
@@ -34,8 +49,8 @@ type pooling struct {
 
 // Messages of a wallet to itself.
 type (
-	// handedOver says that a transaction was offered to the pool.
-	handedOver struct {
+	// submitted says that a transaction was offered to the pool.
+	submitted struct {
 		rest  []*wire.MsgTx
 		relay bool
 		then  func()
@@ -56,176 +71,180 @@ type (
 	resend struct{}
 )
 
-// joinPool hands the wallet's unconfirmed transactions to the pool, takes over
+// sync hands the wallet's unconfirmed transactions to the pool, takes over
 // what is there, and calls back. From then on the wallet hears every change.
-func (w *Wallet) joinPool(c actor.Context, then func()) {
-	if w.cfg.Pool.IsAbsent() {
-		w.pool.joined = true
+func (p *poolState) sync(c actor.Context, then func()) {
+	if p.cfg.Pool.IsAbsent() {
+		p.joined = true
 		then()
 		return
 	}
-	w.cfg.Changes.Subscribe(c)
-	w.handOver(c, w.ledger.Txs().Unconfirmed(), false, func() {
-		ask.Then(w.ctx, c, w.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+	p.cfg.Changes.Subscribe(c)
+	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func() {
+		ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
 			return poolRead{pool, err, then}
 		})
 	})
 }
 
-// handOver offers transactions to the pool, one after the other.
-func (w *Wallet) handOver(c actor.Context, txs []*wire.MsgTx, relay bool, then func()) {
-	if len(txs) == 0 || w.cfg.NoBroadcast {
+// submit offers transactions to the pool, one after the other.
+func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func()) {
+	if len(txs) == 0 || p.cfg.NoBroadcast {
 		then()
 		return
 	}
 	q := messages.SubmitTx{Tx: txs[0], MaxFee: maxResendFee, Quietly: !relay}
-	ask.Then(w.ctx, c, w.cfg.Pool, q, func(_ messages.Done, err error) any {
+	ask.Then(p.ctx, c, p.cfg.Pool, q, func(_ messages.Done, err error) any {
 		if err != nil {
-			w.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
+			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
 		}
-		return handedOver{txs[1:], relay, then}
+		return submitted{txs[1:], relay, then}
 	})
 }
 
-// pooled takes the messages about the pool. It reports false for others.
-func (w *Wallet) pooled(c actor.Context) bool {
+// handle takes the messages about the pool. It reports false for others.
+func (p *poolState) handle(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case messages.PoolChanged:
-		w.pool.pending = append(w.pool.pending, m)
-		w.takeNews(c)
-	case handedOver:
-		w.handOver(c, m.rest, m.relay, m.then)
+		p.pending = append(p.pending, m)
+		p.apply(c)
+	case submitted:
+		p.submit(c, m.rest, m.relay, m.then)
 	case poolRead:
-		w.poolRead(c, m)
+		p.read(c, m)
 	case poolScanned:
-		w.poolScanned(c, m)
+		p.scanned(c, m)
 	case resend:
-		w.resend(c)
+		p.resend(c)
 	default:
 		return false
 	}
 	return true
 }
 
-func (w *Wallet) poolRead(c actor.Context, m poolRead) {
-	w.addPool(m.pool, m.err)
-	w.pool.joined = true
-	w.setResend(c)
+func (p *poolState) read(c actor.Context, m poolRead) {
+	p.add(m.pool, m.err)
+	p.joined = true
+	p.setResend(c)
 	m.then()
 }
 
-// takeNews applies what changed in the pool, once the wallet has seen the blocks
+// apply applies what changed in the pool, once the wallet has seen the blocks
 // that it was changed by.
-func (w *Wallet) takeNews(c actor.Context) {
-	if !w.live || !w.pool.joined || w.pool.scans > 0 || len(w.pool.pending) == 0 {
+func (p *poolState) apply(c actor.Context) {
+	if !p.of.isLoaded() || !p.joined || p.scans > 0 || len(p.pending) == 0 {
 		return
 	}
-	if w.cfg.Chain.Open().Active().Tip().Hash != w.ledger.Txs().Tip().Hash {
-		w.follower.Wake(c) // which calls back
+	if p.cfg.Chain.Open().Active().Tip().Hash != p.of.open().Txs().Tip().Hash {
+		p.of.wake(c) // which calls back
 		return
 	}
-	pending, now := w.pool.pending, w.cfg.now()
-	w.pool.pending = nil
+	pending, now := p.pending, p.cfg.now()
+	p.pending = nil
 	for _, news := range pending {
 		if news.Reset {
-			w.ledger.Txs().ClearMempool()
+			p.of.open().Txs().ClearMempool()
 		}
 		for _, change := range news.Changes {
 			switch {
 			case change.Added:
-				w.ledger.Txs().AddMempoolTx(change.Tx, now)
+				p.of.open().Txs().AddMempoolTx(change.Tx, now)
 			case change.Reason != messages.PoolBlock:
-				w.ledger.Txs().RemoveMempoolTx(change.Tx)
+				p.of.open().Txs().RemoveMempoolTx(change.Tx)
 			}
 		}
 	}
-	w.save(c, nil)
+	p.of.save(c, nil)
 }
 
 // seePool answers when all that the wallet has heard of the pool until now is on
 // disk. News that are yet to come in were published after the request was made.
-func (w *Wallet) seePool(c actor.Context, m *seePool) {
-	current(c, w, m, func() {
-		w.takeNews(c)
+func (p *poolState) seePool(c actor.Context, m *seePool) {
+	p.of.whenCurrent(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Done{}, err)
+			return
+		}
+		p.apply(c)
 		switch {
-		case w.pool.scans > 0:
-			w.pool.after = append(w.pool.after, func() { w.seePool(c, m) })
-		case len(w.pool.pending) > 0: // the tip has moved on meanwhile
-			w.seePool(c, m)
+		case p.scans > 0:
+			p.after = append(p.after, func() { p.seePool(c, m) })
+		case len(p.pending) > 0: // the tip has moved on meanwhile
+			p.seePool(c, m)
 		default:
-			w.save(c, func(err error) { m.Answer(messages.Done{}, err) })
+			p.of.save(c, func(err error) { m.Answer(messages.Done{}, err) })
 		}
 	})
 }
 
-// scanPool takes over what is in the pool, for scripts that have become the wallet's,
+// scan takes over what is in the pool, for scripts that have become the wallet's,
 // and calls back.
-func (w *Wallet) scanPool(c actor.Context, then func()) {
-	if w.cfg.Pool.IsAbsent() {
+func (p *poolState) scan(c actor.Context, then func()) {
+	if p.cfg.Pool.IsAbsent() {
 		then()
 		return
 	}
-	w.pool.scans++
-	ask.Then(w.ctx, c, w.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
+	p.scans++
+	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
 		return poolScanned{pool, err, then}
 	})
 }
 
-func (w *Wallet) poolScanned(c actor.Context, m poolScanned) {
-	if w.ledger == nil {
+func (p *poolState) scanned(c actor.Context, m poolScanned) {
+	if p.of.open() == nil {
 		return // callers are answered as the actor stops
 	}
-	w.pool.scans--
-	w.addPool(m.pool, m.err)
+	p.scans--
+	p.add(m.pool, m.err)
 	m.then()
-	if w.pool.scans > 0 || w.ledger == nil {
+	if p.scans > 0 || p.of.open() == nil {
 		return
 	}
-	w.takeNews(c)
-	after := w.pool.after
-	w.pool.after = nil
+	p.apply(c)
+	after := p.after
+	p.after = nil
 	for _, then := range after {
 		then()
 	}
 }
 
-// addPool tells the ledger what is in the pool. Of what left it since then, news
+// add tells the ledger what is in the pool. Of what left it since then, news
 // are on the way.
-func (w *Wallet) addPool(pool messages.PoolTxs, err error) {
+func (p *poolState) add(pool messages.PoolTxs, err error) {
 	if err != nil {
-		w.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", w.label(), "err", err)
+		p.cfg.Log.Warn("wallet cannot read the memory pool", "wallet", p.label(), "err", err)
 	}
-	now := w.cfg.now()
+	now := p.cfg.now()
 	for i := range pool.Txs {
-		w.ledger.Txs().AddMempoolTx(pool.Txs[i].Tx, now)
+		p.of.open().Txs().AddMempoolTx(pool.Txs[i].Tx, now)
 	}
 }
 
 // setResend sets the time to send transactions again.
-func (w *Wallet) setResend(c actor.Context) {
+func (p *poolState) setResend(c actor.Context) {
 	after := minResend + rand.N(maxResend-minResend) //nolint:gosec // nothing depends on it
 	root, self := c.ActorSystem().Root, c.Self()
-	w.pool.timer = time.AfterFunc(after, func() { root.Send(self, resend{}) })
+	p.timer = time.AfterFunc(after, func() { root.Send(self, resend{}) })
 }
 
 // resend offers transactions again that no block has taken up.
-func (w *Wallet) resend(c actor.Context) {
-	w.setResend(c)
-	if !w.live {
+func (p *poolState) resend(c actor.Context) {
+	p.setResend(c)
+	if !p.of.isLoaded() {
 		return
 	}
-	reader := w.cfg.Chain.Open()
+	reader := p.cfg.Chain.Open()
 	before := reader.Active().Tip().Header.Timestamp.Unix() - resendAge
-	w.handOver(c, w.ledger.Txs().UnconfirmedBefore(before), true, func() {})
+	p.submit(c, p.of.open().Txs().UnconfirmedBefore(before), true, func() {})
 }
 
-// leavePool ends what joinPool began.
-func (w *Wallet) leavePool(c actor.Context) {
-	if w.cfg.Pool.IsAbsent() {
+// leave ends what sync began.
+func (p *poolState) leave(c actor.Context) {
+	if p.cfg.Pool.IsAbsent() {
 		return
 	}
-	w.cfg.Changes.Unsubscribe(c)
-	if w.pool.timer != nil {
-		w.pool.timer.Stop()
+	p.cfg.Changes.Unsubscribe(c)
+	if p.timer != nil {
+		p.timer.Stop()
 	}
 }

@@ -321,5 +321,5 @@ func (w *Wallet) endRescan(c actor.Context) {
 		r.done(res)
 		return
 	}
-	w.scanPool(c, func() { r.done(res) })
+	w.pool.scan(c, func() { r.done(res) })
 }

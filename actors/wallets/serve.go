@@ -25,7 +25,7 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *importDescriptors:
 		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importDescriptors(c, m) }) })
 	case *seePool:
-		w.seePool(c, m)
+		w.pool.seePool(c, m)
 	case *abortRescan:
 		m.Answer(w.rescan != nil && w.rescan.abort(), nil)
 	default:

@@ -11,7 +11,6 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/walletdb"
 )
 
 // Wallet is the actor of one wallet. It owns the ledger and the open file.
@@ -32,7 +31,6 @@ type Wallet struct {
 	fresh  *opened     // what the opener has made, not yet taken over
 	queue  []any       // requests that came before the wallet was ready
 
-	file     *walletdb.DB
 	ledger   *wallet.Wallet
 	warnings []string
 
@@ -40,10 +38,10 @@ type Wallet struct {
 
 	savesPosition bool // the position is to be written after the step
 	awaitsKeys    bool // no step begins before there are the keys that the ledger wants
-	busy bool // handling a message; still set after one that it failed at
+	busy          bool // handling a message; still set after one that it failed at
 
-	pool      pooling
-	journal   journal
+	pool      poolState
+	writer    writer
 	follower  *follow.Follower
 	rescan    *rescan    // nil: none
 	importing *importing // nil: none
@@ -59,9 +57,11 @@ func newWallet(h *home) actor.Producer {
 	return func() actor.Actor {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
-		w.follower = w.follow()
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
+		w.writer = writer{home: h, publish: w.publish}
+		w.pool = poolState{home: h, of: w, ctx: w.ctx}
 		w.unlocker = unlocker{home: h, of: w, ctx: w.ctx}
+		w.follower = w.follow()
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
 			w.mode.Become(w.failed)
@@ -110,7 +110,7 @@ func (w *Wallet) handle(c actor.Context) {
 		w.opener = nil
 		m.then(m.err)
 	case written:
-		w.wrote(c, m)
+		w.writer.wrote(c, m)
 	case lockTimer:
 		w.unlocker.lockTimer(c, m)
 	case keysMade:
@@ -125,7 +125,7 @@ func (w *Wallet) handle(c actor.Context) {
 		}
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pooled(c) && !w.rescanning(c) {
+		if !w.pool.handle(c) && !w.rescanning(c) {
 			w.mode.Receive(c)
 		}
 	}
@@ -144,8 +144,21 @@ func (w *Wallet) failed(c actor.Context) {
 // open returns the wallet in memory, nil when it is closed.
 func (w *Wallet) open() *wallet.Wallet { return w.ledger }
 
+// isLoaded reports whether the wallet is loaded, and follows the chain.
+func (w *Wallet) isLoaded() bool { return w.live }
+
+// save writes what has changed, and then calls back: at once if there is nothing to
+// wait for. A nil callback is not called.
+func (w *Wallet) save(c actor.Context, then func(error)) {
+	w.keygen.makeNext(c)
+	w.writer.add(c, w.ledger.TakeChanges(), then)
+}
+
+// wake has the wallet follow the chain.
+func (w *Wallet) wake(c actor.Context) { w.follower.Wake(c) }
+
 // rewrite has the next write leave nothing in the file of what it deletes.
-func (w *Wallet) rewrite() { w.journal.replace = true }
+func (w *Wallet) rewrite() { w.writer.replace = true }
 
 // aside runs work in a worker, and what it returns in the actor. When the wallet has
 // been closed meanwhile nothing is left to do: callers are answered as the actor stops.
@@ -178,7 +191,7 @@ func (w *Wallet) opening(c actor.Context) {
 	case attached:
 		w.opener = nil
 		w.settle(true)
-		w.joinPool(c, func() { w.attached(c) })
+		w.pool.sync(c, func() { w.attached(c) })
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
 	case *abortRescan:
@@ -198,8 +211,8 @@ func (w *Wallet) opened(c actor.Context, err error) {
 	}
 	o := w.fresh
 	w.fresh = nil
-	w.file, w.ledger, w.warnings = o.file, o.ledger, o.warnings
-	w.journal.changes = o.unwritten
+	w.writer.file, w.ledger, w.warnings = o.file, o.ledger, o.warnings
+	w.writer.changes = o.unwritten
 	if !o.catchUp.scan {
 		w.attach(c)
 		return
@@ -223,7 +236,7 @@ func (w *Wallet) attached(c actor.Context) {
 	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+max(info.KeypoolSizeInternal, 0))
 	queue := w.queue
 	w.queue = nil
-	w.takeNews(c)
+	w.pool.apply(c)
 	for _, m := range queue {
 		w.serve(c, m)
 	}
@@ -253,7 +266,7 @@ func (w *Wallet) refuse(c actor.Context, err error) {
 // release closes the file in a worker, and takes back what was begun for a
 // wallet that is not loaded.
 func (w *Wallet) release(c actor.Context, then func(error)) {
-	file, undo := w.file, w.settle(false)
+	file, undo := w.writer.file, w.settle(false)
 	w.forget()
 	w.opener = ask.Go(c, func() any {
 		var err error
@@ -273,7 +286,7 @@ func (w *Wallet) forget() {
 	if w.ledger != nil {
 		w.ledger.Close()
 	}
-	w.file, w.ledger = nil, nil
+	w.writer.file, w.ledger = nil, nil
 }
 
 func (*Wallet) tellRegistry(c actor.Context, msg any) {
@@ -303,7 +316,7 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 	w.ledger.Txs().SaveBestBlock(w.position())
 	w.mode.Become(w.closed)
 	w.cfg.Tip.Unsubscribe(c)
-	w.leavePool(c)
+	w.pool.leave(c)
 	w.save(c, func(err error) {
 		if w.fault.present() { // what is not in the file comes from the chain again
 			w.cfg.Log.Warn("wallet unloaded without its last changes", "wallet", w.label(), "err", err)
@@ -316,12 +329,12 @@ func (w *Wallet) unload(c actor.Context, m *closeWallet) {
 // stop ends all workers and closes the file. What is not written yet is only
 // written when the state can be trusted.
 func (w *Wallet) stop(c actor.Context, trusted bool) {
-	w.leavePool(c)
+	w.pool.leave(c)
 	w.cancel()
 	w.opener.Drop()
 	w.tasks.Drop()
 	w.keygen.drop()
-	w.journal.worker.Drop()
+	w.writer.worker.Drop()
 	if w.rescan != nil {
 		w.rescan.drop()
 	}
@@ -332,14 +345,14 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	// to its tip yet.
 	if trusted && (w.live || w.rescan != nil) && !w.undoable() {
 		w.ledger.Txs().SaveBestBlock(w.position())
-		if err := w.journal.rest(w.file, w.ledger.TakeChanges()); err != nil {
+		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
 			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
 		}
 	}
 	if w.fresh != nil {
-		w.file, w.ledger, w.fresh = w.fresh.file, w.fresh.ledger, nil
+		w.writer.file, w.ledger, w.fresh = w.fresh.file, w.fresh.ledger, nil
 	}
-	file := w.file
+	file := w.writer.file
 	w.forget()
 	_, restarting := c.Message().(*actor.Restarting)
 	if restarting && w.isAttached() && w.fault.present() {

@@ -1,0 +1,125 @@
+package wallets
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/records"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+// writer is what of a wallet is on its way to the disk. While one transaction
+// is written, what changes meanwhile gathers for the next: many requests at a
+// time wait for the disk once.
+type writer struct {
+	*home
+	file    *walletdb.DB           // nil: it is closed
+	publish func([]records.Change) // called with what was written
+
+	worker   *ask.Worker      // nil: nothing is being written
+	inFlight []records.Change // being written
+	called   []func(error)    // by what becomes of that
+	changes  []records.Change // to be written next
+	calls    []func(error)    // by what becomes of those
+	replace  bool             // what is deleted must not stay in any file
+}
+
+// written says that a transaction is on disk, or failed.
+type written struct{ err error }
+
+// add has changes written, and calls back then: at once if there is nothing to wait
+// for. A nil callback is not called.
+func (w *writer) add(c actor.Context, changes []records.Change, then func(error)) {
+	w.changes = append(w.changes, changes...)
+	if w.worker == nil && len(w.changes) == 0 && !w.replace {
+		if then != nil {
+			then(nil)
+		}
+		return
+	}
+	if then != nil {
+		w.calls = append(w.calls, then)
+	}
+	w.flush(c)
+}
+
+// flush begins the next transaction, if the file is free.
+func (w *writer) flush(c actor.Context) {
+	if w.worker != nil || len(w.changes)+len(w.calls) == 0 {
+		return
+	}
+	if !w.fault.mayTry(time.Now(), w.cfg.retryAfter) {
+		called := w.calls
+		w.calls = nil
+		for _, call := range called {
+			call(w.fault.answer())
+		}
+		return
+	}
+	file, replace := w.file, w.replace
+	w.inFlight, w.called = w.changes, w.calls
+	w.changes, w.calls, w.replace = nil, nil, false
+	changes := w.inFlight
+	w.worker = ask.Go(c, func() any {
+		if err := w.cfg.fail(); err != nil {
+			return written{err}
+		}
+		if replace {
+			return written{file.Replace(func(b *walletdb.Batch) error { return apply(b, changes) })}
+		}
+		return written{write(file, changes)}
+	})
+}
+
+// wrote calls those back who waited.
+func (w *writer) wrote(c actor.Context, m written) {
+	called, inFlight := w.called, w.inFlight
+	w.worker, w.inFlight, w.called = nil, nil, nil
+	if m.err != nil {
+		w.notWritten(c, called, inFlight, m.err)
+		return
+	}
+	if len(inFlight) > 0 && w.fault.end() {
+		w.cfg.Log.Info("wallet can be written again", "wallet", w.label())
+		w.warn("")
+	}
+	w.publish(inFlight)
+	for _, call := range called {
+		call(nil)
+	}
+	if w.file != nil {
+		w.flush(c)
+	}
+}
+
+// rest writes what is left when the actor stops. A transaction that the worker
+// has written is written again, which changes nothing.
+func (w *writer) rest(changes []records.Change) error {
+	all := append(append(w.inFlight, w.changes...), changes...)
+	return write(w.file, all)
+}
+
+// notWritten tells those who waited that the file could not be written. The first
+// time the actor fails, and its next instance has what is in the file. Later there
+// is nothing but what comes of the chain and the pool, and that is kept.
+func (w *writer) notWritten(c actor.Context, called []func(error), unwritten []records.Change, err error) {
+	first := w.fault.begin(err, time.Now()) || !w.isAttached()
+	if first {
+		called, w.calls = append(called, w.calls...), nil
+	}
+	w.warn(warningOf(w.name, err))
+	for _, call := range called {
+		call(notWritten(err))
+	}
+	if first {
+		w.cfg.Log.Error("wallet cannot be written, and is only read until it can", "wallet", w.label(), "err", err)
+		panic(fmt.Errorf("wallet %s: %w", w.label(), err))
+	}
+	w.changes = latest(append(unwritten, w.changes...))
+	if len(w.calls) > 0 {
+		w.flush(c)
+	}
+}
