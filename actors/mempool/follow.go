@@ -202,7 +202,7 @@ func (m *Mempool) resubmit(c actor.Context) bool {
 		return true
 	}
 	coins, now := gone.task.coins, m.moment()
-	m.work(c, func() func(actor.Context) {
+	m.lend(c, func() func(actor.Context) {
 		slices.Reverse(gone.txs)
 		m.pool.Return(gone.txs, coins, now)
 		return func(actor.Context) { m.disconnected = nil }

@@ -75,16 +75,13 @@ type Mempool struct {
 	disconnected  *disconnected    // transactions of blocks that left the chain; nil: none
 	unreadableTip *chainview.Block // tip that the pool cannot get to; nil: it can to all
 
-	worker *ask.Worker // nil when idle
-	queue  []*task
-	reads  []func()
+	work  ask.Tasks // at most one, which has the pool
+	queue []*task
+	reads []func()
 
 	last *messages.BlockSize // that was chosen for last; nil: none was
 	file poolFile
 }
-
-// finished tells the actor that its worker is done.
-type finished struct{ then func(actor.Context) }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
@@ -95,7 +92,7 @@ func New(cfg Config) actor.Producer {
 		m.file.m = m
 		m.follower = follow.New(follow.Config{
 			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks,
-			Paused: func() bool { return m.worker != nil }, // which has the pool
+			Paused: func() bool { return m.work.Len() > 0 }, // which has the pool
 		})
 		if begun {
 			cfg.Feed.Publish(messages.PoolChanged{Reset: true})
@@ -123,11 +120,6 @@ func (m *Mempool) Receive(c actor.Context) {
 	case messages.TipChanged:
 		m.unreadableTip = nil
 		m.next(c)
-	case finished:
-		m.worker = nil
-		m.publish(nil)
-		msg.then(c)
-		m.next(c)
 	case coinsFound:
 		m.found(c, msg)
 	case imported:
@@ -152,7 +144,7 @@ func (m *Mempool) moment() txpool.Now { return txpool.Now{Tip: m.at, Time: m.now
 // next goes on with what comes first: the chain, what is only read, then the
 // tasks in the order in which they came.
 func (m *Mempool) next(c actor.Context) {
-	for m.worker == nil && m.current(c) {
+	for m.work.Len() == 0 && m.current(c) {
 		switch {
 		case len(m.reads) > 0:
 			reads := m.reads
@@ -195,15 +187,22 @@ func (m *Mempool) logEvictions(changes []messages.PoolChange) {
 	}
 }
 
-// work gives the pool to a worker. What the work returns runs in the actor.
-func (m *Mempool) work(c actor.Context, work func() func(actor.Context)) {
-	m.worker = ask.Go(c, func() any { return finished{work()} })
+// lend gives the pool to a worker. What the work returns runs in the actor, when the
+// listeners have been told what has changed.
+func (m *Mempool) lend(c actor.Context, work func() func(actor.Context)) {
+	m.work.Go(c, func() func() {
+		then := work()
+		return func() {
+			m.publish(nil)
+			then(c)
+			m.next(c)
+		}
+	})
 }
 
 // close ends the workers. The follower has ended before.
 func (m *Mempool) close() {
 	m.cancel()
-	m.worker.Drop()
-	m.worker = nil
+	m.work.Drop()
 	m.file.close()
 }

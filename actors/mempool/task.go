@@ -102,6 +102,6 @@ func (m *Mempool) begin(c actor.Context, t *task) bool {
 		return true
 	}
 	now := m.moment()
-	m.work(c, func() func(actor.Context) { return t.run(t.coins, now) })
+	m.lend(c, func() func(actor.Context) { return t.run(t.coins, now) })
 	return true
 }
