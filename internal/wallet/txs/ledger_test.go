@@ -150,6 +150,9 @@ func TestAbandoned(t *testing.T) {
 	if got := r.Unconfirmed(); len(got) > 0 {
 		t.Errorf("%d may be mined yet", len(got))
 	}
+	if len(r.states.byBlock) > 0 || len(r.states.pool) > 0 {
+		t.Errorf("%d blocks and %d transactions are remembered", len(r.states.byBlock), len(r.states.pool))
+	}
 }
 
 func TestLocks(t *testing.T) {

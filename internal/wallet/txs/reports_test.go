@@ -292,3 +292,38 @@ func TestSafe(t *testing.T) {
 		}
 	}
 }
+
+// Coins of a coinbase are listed when they can be spent, or where they are asked for,
+// and what just came into a block is as safe as what is deep in it.
+func TestYoungCoins(t *testing.T) {
+	r := newRig(0, scriptOf(1))
+	replacing := txOf(2, []wire.OutPoint{foreign(2)}, pay(7, 1))
+	r.ConnectBlock(blockOf(0), 1)
+	r.ConnectBlock(blockOf(1, coinbaseOf(1, pay(50, 1)), replacing), 1)
+	r.txs[replacing.TxHash()].record.Values[noteReplaces] = "x"
+	for _, immature := range []bool{false, true} {
+		got := r.reports.ListUnspent(messages.ListUnspent{MaxConf: 99, IncludeImmature: immature})
+		if want := 1 + len(got)/2; len(got) != want || immature != (len(got) == 2) || !got[0].Safe {
+			t.Errorf("immature %v: %d coins", immature, len(got))
+		}
+	}
+	inactive := txOf(3, []wire.OutPoint{foreign(3)}, pay(9, 1))
+	r.AddMempoolTx(inactive, 1)
+	r.RemoveMempoolTx(inactive)
+	got := r.reports.ListUnspent(messages.ListUnspent{MaxConf: 99, IncludeUnsafe: true})
+	if len(got) != 1 {
+		t.Errorf("%d coins with what is nowhere", len(got))
+	}
+}
+
+func TestHashNote(t *testing.T) {
+	id := chainhash.Hash{1, 2}
+	for text, want := range map[string]*chainhash.Hash{
+		"": nil, "x": nil, id.String(): &id, id.String() + "00": nil,
+	} {
+		got := hashNote(text)
+		if (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

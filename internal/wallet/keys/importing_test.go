@@ -1,0 +1,53 @@
+package keys
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A locked wallet takes no descriptors.
+func TestLockedImport(t *testing.T) {
+	r := setUp(t, true)
+	r.vault.Encrypt(walletfile.MasterKey{ID: 1}, walletfile.NewSecret(make([]byte, 32)))
+	r.vault.Lock()
+	item := messages.ImportItem{Desc: descriptor.AddChecksum("wpkh(" + expandingXprv + "/9)")}
+	seed := walletfile.NewSecret(make([]byte, 32))
+	for name, err := range map[string]error{
+		"import": errorOf(r.importer.Import([]messages.ImportItem{item}, ImportTimes{})),
+		"setup":  r.importer.Setup(seed, 1),
+		"create": errorOf(r.importer.CreateDescriptor(messages.CreateWalletDescriptor{Type: "bech32"}, 1)),
+		"refill": r.pool.Refill(1000),
+	} {
+		var refused *messages.WalletError
+		if !errors.As(err, &refused) || refused.Code != codes.UnlockNeeded {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if r.set.Len() != 8 {
+		t.Errorf("%d descriptors, want 8", r.set.Len())
+	}
+}
+
+// What is behind an address of a script hash is told.
+func TestBehindScriptHash(t *testing.T) {
+	r := newRig(false)
+	text := "sh(wpkh(" + expandingXpub + "/0/*))"
+	r.importOne(t, messages.ImportItem{Desc: descriptor.AddChecksum(text), Range: &[2]int64{0, 0}})
+	own := expandOf(t, text, 1)[0]
+	info := r.set.AddressInfo(own)
+	if len(info.Redeem) != 22 || info.Witness != nil || len(info.PubKey) != 33 || !info.HasPath ||
+		info.KeyPath != "m/0/0" {
+		t.Errorf("info %+v", info)
+	}
+	if d, index, ok := r.set.SigningDescriptor(own); !ok || index != 0 || d == nil || d.HasPrivateKeys() {
+		t.Errorf("descriptor to sign with: %v, %d, %v", d, index, ok)
+	}
+	if d, index, ok := r.set.SigningDescriptor([]byte{1}); ok || index != 0 || d != nil {
+		t.Error("a foreign script has a descriptor to sign with")
+	}
+}
