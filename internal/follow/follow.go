@@ -121,6 +121,9 @@ type Follower struct {
 	damage    error     // to be mended by the next step
 	resetting bool      // the target was reset for damage, and has yet to reach the tip
 	durable   time.Time // of the last sync
+
+	wanted  int32 // height of the prune lock
+	locking bool  // it is being set
 }
 
 // waiter is who wants to know when a block was taken in.
@@ -164,6 +167,11 @@ func (f *Follower) Receive(c actor.Context) bool {
 		if m.of == f {
 			f.err = nil
 			f.next(c)
+		}
+		return m.of == f || m.of.ctx.Err() != nil
+	case locked:
+		if m.of == f {
+			f.locked(c, m.height)
 		}
 		return m.of == f || m.of.ctx.Err() != nil
 	}

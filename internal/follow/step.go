@@ -22,6 +22,11 @@ type (
 	}
 	// retry says that the time for another attempt has come.
 	retry struct{ of *Follower }
+	// locked says that the prune lock was set.
+	locked struct {
+		of     *Follower
+		height int32
+	}
 )
 
 // outcome is what the worker of a step returns.
@@ -215,13 +220,25 @@ func (f *Follower) failed(c actor.Context, err error) {
 	}
 }
 
-// lock says up to which height blocks are no longer needed.
+// lock says up to which height blocks are no longer needed. One request is under way at a
+// time, since two may overtake each other.
 func (f *Follower) lock(c actor.Context, height int32) {
 	if f.cfg.PruneLocks.IsAbsent() {
 		return
 	}
+	if f.wanted = height; f.locking {
+		return
+	}
+	f.locking = true
 	ask.Then(f.ctx, c, f.cfg.PruneLocks, nodemsg.SetPruneLock{Name: f.cfg.Name, Height: height},
-		func(messages.Done, error) any { return nil })
+		func(messages.Done, error) any { return locked{f, height} })
+}
+
+// locked sets the lock again where it was to be moved meanwhile.
+func (f *Follower) locked(c actor.Context, height int32) {
+	if f.locking = false; f.wanted != height {
+		f.lock(c, f.wanted)
+	}
 }
 
 func (f *Follower) retryLater(c actor.Context) {
