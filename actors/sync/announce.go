@@ -14,11 +14,11 @@ const maxAnnounced = 8
 
 // tipChanged notes what peers are to be told of a new tip.
 func (s *Sync) tipChanged() {
-	s.findBest()
-	active := s.reader.Active()
-	old, tip := s.tip, active.Tip()
-	s.tip = tip
-	if s.initialDownload() || old == nil || old == tip {
+	s.chain.findBest()
+	active := s.chain.reader.Active()
+	old, tip := s.chain.tip, active.Tip()
+	s.chain.tip = tip
+	if s.chain.initialDownload() || old == nil || old == tip {
 		return
 	}
 	var blocks []*chainview.Block
@@ -26,42 +26,54 @@ func (s *Sync) tipChanged() {
 	for b := tip; b != fork && len(blocks) < maxAnnounced; b = b.Parent {
 		blocks = append([]*chainview.Block{b}, blocks...)
 	}
-	for _, p := range s.peers {
+	for _, p := range s.peers.list {
 		p.announcements = append(p.announcements, blocks...)
 	}
 }
 
+// A blockAnnouncer announces a block by a compact one, or reports that it cannot.
+type blockAnnouncer interface {
+	announce(p *peer, b *chainview.Block) bool
+}
+
+// An announcer tells peers of new blocks.
+type announcer struct {
+	log     logger
+	chain   *chainState
+	compact blockAnnouncer
+}
+
 // announce tells a peer of new blocks: by a compact block or by headers, where it
 // asked for them and they connect to what it knows, and else by the hash of the tip.
-func (s *Sync) announce(p *peer) {
+func (a *announcer) announce(p *peer) {
 	list := p.announcements
 	if len(list) == 0 {
 		return
 	}
 	p.announcements = nil
-	s.relearn(p)
+	a.chain.relearn(p)
 	if !p.wantsHeaders && (!p.wantsCompact || len(list) > 1) || len(list) > maxAnnounced {
-		s.announceTip(p, list)
+		a.announceTip(p, list)
 		return
 	}
-	fresh, ok := s.unknownTo(p, list)
+	fresh, ok := a.unknownTo(p, list)
 	switch {
 	case !ok:
-		s.announceTip(p, list)
+		a.announceTip(p, list)
 	case len(fresh) == 0:
-	case len(fresh) == 1 && p.wantsCompact && s.sendCompact(p, fresh[0]):
+	case len(fresh) == 1 && p.wantsCompact && a.compact.announce(p, fresh[0]):
 		p.bestSent = fresh[0]
 	case p.wantsHeaders:
-		s.sendHeaders(p, fresh)
+		a.sendHeaders(p, fresh)
 	default:
-		s.announceTip(p, list)
+		a.announceTip(p, list)
 	}
 }
 
 // unknownTo returns the blocks of a list that a peer does not know, which begin
 // after one that it knows. It reports false where that cannot be said.
-func (s *Sync) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainview.Block, ok bool) {
-	active := s.reader.Active()
+func (a *announcer) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainview.Block, ok bool) {
+	active := a.chain.reader.Active()
 	var last *chainview.Block
 	for _, b := range list {
 		if !active.Contains(b) || last != nil && b.Parent != last {
@@ -81,32 +93,32 @@ func (s *Sync) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainview.B
 	return fresh, true
 }
 
-func (s *Sync) sendHeaders(p *peer, blocks []*chainview.Block) {
+func (a *announcer) sendHeaders(p *peer, blocks []*chainview.Block) {
 	m := &codec.Headers{List: make([]wire.BlockHeader, len(blocks))}
 	for i, b := range blocks {
 		m.List[i] = b.Header
 		m.Payloads = append(m.Payloads, b.Payload)
 	}
 	last := blocks[len(blocks)-1]
-	s.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
+	a.log.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
 	p.Send(m)
 	p.bestSent = last
 }
 
 // headersSent notes what a peer knows from the answer to its question.
 func (s *Sync) headersSent(m link.HeadersSent) {
-	if p, b := s.peer(m.ID), s.reader.Lookup(&m.Last); p != nil && b != nil {
+	if p, b := s.peers.byID(m.ID), s.chain.reader.Lookup(&m.Last); p != nil && b != nil {
 		p.bestSent = b
 	}
 }
 
 // announceTip tells a peer the hash of the last block.
-func (s *Sync) announceTip(p *peer, list []*chainview.Block) {
+func (a *announcer) announceTip(p *peer, list []*chainview.Block) {
 	b := list[len(list)-1]
 	if p.has(b) {
 		return
 	}
-	s.debugf("SendMessages: sending inv peer=%d hash=%v", p.info.ID, b.Hash)
+	a.log.debugf("SendMessages: sending inv peer=%d hash=%v", p.info.ID, b.Hash)
 	m := wire.NewMsgInvSizeHint(1)
 	_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeBlock, &b.Hash)) // one
 	p.Send(m)
@@ -114,9 +126,9 @@ func (s *Sync) announceTip(p *peer, list []*chainview.Block) {
 
 // sayHeaders asks a peer, once it has a chain worth it, to announce blocks by
 // headers.
-func (s *Sync) sayHeaders(p *peer) {
+func (h *headersSync) sayHeaders(p *peer) {
 	if p.saidHeaders || p.info.Remote.Common < int32(wire.SendHeadersVersion) || p.best == nil ||
-		p.best.Work.Cmp(s.cfg.MinimumWork) <= 0 {
+		p.best.Work.Cmp(h.cfg.MinimumWork) <= 0 {
 		return
 	}
 	p.Send(wire.NewMsgSendHeaders())

@@ -3,9 +3,7 @@ package sync
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"math/big"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -14,7 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -32,21 +29,23 @@ type blocksAnswer struct {
 
 // block handles a block of a peer, and reports whether that goes on.
 func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pending bool) {
-	if !s.imported {
-		s.debugf("Unexpected block message received from peer %d", p.info.ID)
+	if !s.chain.imported {
+		s.log.debugf("Unexpected block message received from peer %d", p.info.ID)
 		return false
 	}
 	if len(raw) < wire.MaxBlockHeaderPayload {
 		return false // the session would not have it
 	}
 	hash := chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
-	s.debugf("received block %v peer=%d", hash, p.info.ID)
-	a := arrival{raw: raw, wanted: len(s.inFlight[hash]) > 0, storeUnlinked: s.asked[hash], handled: handled}
-	s.dropOf(p, hash)
-	if s.fetched(p, hash, raw) && !a.wanted {
+	s.log.debugf("received block %v peer=%d", hash, p.info.ID)
+	a := arrival{
+		raw: raw, wanted: len(s.download.inFlight[hash]) > 0, storeUnlinked: s.download.asked[hash], handled: handled,
+	}
+	s.download.dropOf(p, hash)
+	if s.fetches.received(p, hash, raw) && !a.wanted {
 		return false
 	}
-	if known := s.reader.Lookup(&hash); known != nil && !known.Status().Invalid() {
+	if known := s.chain.reader.Lookup(&hash); known != nil && !known.Status().Invalid() {
 		return s.take(c, p, known, a)
 	}
 	var h wire.BlockHeader
@@ -54,19 +53,20 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	if h.Deserialize(bytes.NewReader(raw)) != nil || end < 0 || end > len(raw) {
 		return false
 	}
-	parent := s.reader.Lookup(&h.PrevBlock)
+	parent := s.chain.reader.Lookup(&h.PrevBlock)
 	if parent != nil && !a.wanted {
 		work := new(big.Int).Add(parent.Work, target.Work(h.Bits))
-		if work.Cmp(s.leastWork()) < 0 {
-			corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug,
-				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash)
+		if work.Cmp(s.chain.leastWork()) < 0 {
+			s.log.validationf(
+				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash,
+			)
 			return false
 		}
 	}
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{{BlockHeader: h, Hash: hash, Raw: raw[:end]}}, handled: handled,
 		then: func(c actor.Context, p *peer) bool {
-			return s.take(c, p, s.reader.Lookup(&hash), a)
+			return s.take(c, p, s.chain.reader.Lookup(&hash), a)
 		},
 	})
 	return true
@@ -89,22 +89,23 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 		s.restore(c, p, a)
 		return true
 	}
-	if b == nil || s.have(b) || s.buffer.has(&b.Hash) || b.Status().Invalid() {
+	if b == nil || s.chain.have(b) || s.download.buffer.has(&b.Hash) || b.Status().Invalid() {
 		return false
 	}
 	if !a.wanted {
-		tip := s.reader.Active().Tip()
+		tip := s.chain.reader.Active().Tip()
 		// Core has connected all that came before: what is on its way counts as connected.
-		ahead := b.Height > tip.Height+keepBlocks && !s.buffer.isOnItsWay(&b.Parent.Hash)
-		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 || s.buffer.bytes > maxPendingBytes {
+		ahead := b.Height > tip.Height+keepBlocks && !s.download.buffer.isOnItsWay(&b.Parent.Hash)
+		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
+			s.download.buffer.bytes > maxPendingBytes {
 			return false
 		}
 	}
 	// What nobody downloads in its order may wait long for its parent.
 	h := &pendingBlock{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, storeUnlinked: a.storeUnlinked ||
 		!a.wanted}
-	s.buffer.put(h, s.have(b.Parent))
-	if pending = h.ready && (!a.wanted || !s.initialDownload()); pending {
+	s.download.buffer.put(h, s.chain.have(b.Parent))
+	if pending = h.ready && (!a.wanted || !s.chain.initialDownload()); pending {
 		h.handled = a.handled
 	}
 	s.submit(c)
@@ -126,20 +127,15 @@ type restored struct {
 }
 
 func (s *Sync) restored(m restored) {
-	if p := s.peer(m.peer); p != nil && m.err != nil {
-		s.punish(p, m.err, false, "mutated block")
+	if p := s.peers.byID(m.peer); p != nil && m.err != nil {
+		punish(p, m.err, false, "mutated block")
 	}
 	m.handled()
 }
 
-// have reports whether the node has a block, or had it.
-func (s *Sync) have(b *chainview.Block) bool {
-	return b.Status()&chainview.HasData != 0 || s.reader.Active().Contains(b)
-}
-
 // submit hands blocks to the chain.
 func (s *Sync) submit(c actor.Context) {
-	next := s.buffer.next()
+	next := s.download.buffer.next()
 	if len(next) == 0 {
 		return
 	}
@@ -154,19 +150,19 @@ func (s *Sync) submit(c actor.Context) {
 
 // blocksAccepted goes on after the chain has looked at blocks.
 func (s *Sync) blocksAccepted(c actor.Context, a blocksAnswer) {
-	if len(s.buffer.submitted) == 0 || s.buffer.submitted[0] != a.submitted[0] {
+	if len(s.download.buffer.submitted) == 0 || s.download.buffer.submitted[0] != a.submitted[0] {
 		return // of a chain that was opened anew since
 	}
-	s.buffer.done()
+	s.download.buffer.done()
 	for i, h := range a.submitted {
 		var reject *messages.RejectError
 		switch {
 		case a.err != nil:
-			s.buffer.refused(h) // the chain failed, and its actor tells why
+			s.download.buffer.refused(h) // the chain failed, and its actor tells why
 		case a.got.Refused[i] == nil:
-			s.connected(s.peer(h.peer), h)
+			s.connected(s.peers.byID(h.peer), h)
 		case errors.As(a.got.Refused[i], &reject):
-			s.refused(s.peer(h.peer), h, reject)
+			s.refused(s.peers.byID(h.peer), h, reject)
 		}
 	}
 	s.refusedLate(a.got.Late)
@@ -199,11 +195,11 @@ func (s *Sync) rememberGiver(h *pendingBlock) {
 // refusedLate leaves the peers that sent blocks which proved to be wrong.
 func (s *Sync) refusedLate(late []nodemsg.LateRefusal) {
 	for _, l := range late {
-		s.findBest()
+		s.chain.findBest()
 		from, ok := s.givers[l.Hash]
 		delete(s.givers, l.Hash)
-		if p := s.peer(from.peer); ok && p != nil {
-			s.punish(p, l.Reason, from.compact, l.Reason.Error())
+		if p := s.peers.byID(from.peer); ok && p != nil {
+			punish(p, l.Reason, from.compact, l.Reason.Error())
 		}
 	}
 }
@@ -211,24 +207,20 @@ func (s *Sync) refusedLate(late []nodemsg.LateRefusal) {
 // connected notes that a block was right.
 func (s *Sync) connected(p *peer, h *pendingBlock) {
 	s.rememberGiver(h)
-	s.dropAll(h.block.Hash) // others may have been asked for it
-	if s.stallAfter > stallAfter {
-		s.stallAfter = max(stallAfter, s.stallAfter*85/100)
-		s.debugf("Decreased stalling timeout to %d seconds", int(s.stallAfter/time.Second))
-	}
+	s.download.received(h.block.Hash)
 	if p == nil {
 		return
 	}
 	p.lastBlock = s.cfg.Now()
-	if !s.initialDownload() && len(s.inFlight) == 0 && h.block.Status()&chainview.Valid != 0 {
-		s.chooseHighBandwidth(p)
+	if !s.chain.initialDownload() && len(s.download.inFlight) == 0 && h.block.Status()&chainview.Valid != 0 {
+		s.compact.choose(p)
 	}
 }
 
 // refused leaves the peer that sent a wrong block, and what builds on it.
 func (s *Sync) refused(p *peer, h *pendingBlock, reject *messages.RejectError) {
-	s.buffer.refused(h)
-	s.findBest()
+	s.download.buffer.refused(h)
+	s.chain.findBest()
 	if reject.Reason == noParent {
 		return // it went with its parent
 	}
@@ -237,9 +229,9 @@ func (s *Sync) refused(p *peer, h *pendingBlock, reject *messages.RejectError) {
 	}
 	text := reject.Error()
 	if isMutated(reject.Reason) {
-		corelog.Printf(s.cfg.Log.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug, "Block mutated: %v", reject)
-		s.debugf("Received mutated block from peer=%d", p.info.ID)
+		s.log.validationf("Block mutated: %v", reject)
+		s.log.debugf("Received mutated block from peer=%d", p.info.ID)
 		text = "mutated block"
 	}
-	s.punish(p, reject, h.compact, text)
+	punish(p, reject, h.compact, text)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
+	"github.com/seed61375155/trawl/internal/poolview"
 )
 
 const (
@@ -31,29 +32,55 @@ const (
 	invCompact wire.InvType = 4
 )
 
-// compact handles a compact block, and reports whether that goes on.
-func (s *Sync) compact(c actor.Context, p *peer, m *codec.CmpctBlock, handled func()) (pending bool) {
-	if !s.imported {
-		s.debugf("Unexpected cmpctblock message received from peer %d", p.info.ID)
+// blockRequests is what compact blocks need of the download.
+type blockRequests interface {
+	requestsOf(hash chainhash.Hash) []*blockRequest
+	requestOf(p *peer, hash chainhash.Hash) *blockRequest
+	addRequest(p *peer, b *chainview.Block) *blockRequest
+	drop(r *blockRequest)
+}
+
+// compactBlocks makes blocks of compact ones and of the pool, announces blocks by compact
+// ones, and chooses who announces them so to us (BIP152).
+type compactBlocks struct {
+	cfg      *Config
+	log      logger
+	chain    *chainState
+	requests blockRequests
+
+	pool          *poolview.View    // of which blocks are made
+	highBandwidth []*peer           // to announce compact blocks at once, the latest last
+	lastCompact   *codec.CmpctBlock // sent last
+}
+
+// forget forgets a peer that has left.
+func (cb *compactBlocks) forget(p *peer) {
+	cb.highBandwidth = slices.DeleteFunc(cb.highBandwidth, func(o *peer) bool { return o == p })
+}
+
+// compactReceived handles a compact block, and reports whether that goes on.
+func (s *Sync) compactReceived(c actor.Context, p *peer, m *codec.CmpctBlock, handled func()) (pending bool) {
+	if !s.chain.imported {
+		s.log.debugf("Unexpected cmpctblock message received from peer %d", p.info.ID)
 		return false
 	}
-	parent := s.reader.Lookup(&m.Header.PrevBlock)
+	parent := s.chain.reader.Lookup(&m.Header.PrevBlock)
 	if parent == nil {
-		if !s.initialDownload() {
-			s.askHeaders(p, s.best)
+		if !s.chain.initialDownload() {
+			s.headers.ask(p, s.chain.best)
 		}
 		return false
 	}
-	if new(big.Int).Add(parent.Work, target.Work(m.Header.Bits)).Cmp(s.leastWork()) < 0 {
-		s.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
+	if new(big.Int).Add(parent.Work, target.Work(m.Header.Bits)).Cmp(s.chain.leastWork()) < 0 {
+		s.log.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
 		return false
 	}
 	h := newHeader(&m.Header, m.Payload)
-	isNew := s.reader.Lookup(&h.Hash) == nil
+	isNew := s.chain.reader.Lookup(&h.Hash) == nil
 	s.accept(c, p, headersAnswer{
 		peer: p.info.ID, list: []header{h}, isNew: isNew, compact: true, handled: handled,
 		then: func(c actor.Context, p *peer) bool {
-			return s.compactKnown(c, p, s.reader.Lookup(&h.Hash), announced{m, isNew, handled})
+			return s.compactKnown(c, p, s.chain.reader.Lookup(&h.Hash), announced{m, isNew, handled})
 		},
 	})
 	return true
@@ -71,25 +98,25 @@ type announced struct {
 // whether the block is now with the chain.
 func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
 	if m.isNew {
-		s.logNew(p, b, "cmpctblock ")
+		s.headers.logNew(p, b, "cmpctblock ")
 	}
-	s.learn(p, b.Hash)
-	tip := s.reader.Active().Tip()
+	s.chain.learn(p, b.Hash)
+	tip := s.chain.reader.Active().Tip()
 	if m.isNew && b.Work.Cmp(tip.Work) > 0 {
 		p.lastAnnounced = s.cfg.Now()
 	}
-	asked := s.requestOf(p, b.Hash) != nil
+	asked := s.download.requestOf(p, b.Hash) != nil
 	switch {
-	case s.have(b) || s.buffer.has(&b.Hash):
+	case s.chain.have(b) || s.download.buffer.has(&b.Hash):
 	case b.Work.Cmp(tip.Work) <= 0:
 		if asked {
-			s.askFull(p, b)
+			askFull(p, b)
 		}
-	case len(s.inFlight[b.Hash]) == 0 && !s.canFetchDirectly():
+	case len(s.download.inFlight[b.Hash]) == 0 && !s.chain.canFetchDirectly():
 	case b.Height <= tip.Height+compactAhead:
-		return s.reconstruct(c, p, b, m)
+		return s.takeCompact(c, p, b, s.compact.received(p, b, m.CmpctBlock), m.handled)
 	case asked:
-		s.askFull(p, b)
+		askFull(p, b)
 	default:
 		s.extended(p, b, headersAnswer{isNew: m.isNew, compact: true})
 	}
@@ -97,163 +124,177 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m anno
 }
 
 // askFull asks for a block that is in flight in another way.
-func (*Sync) askFull(p *peer, b *chainview.Block) {
+func askFull(p *peer, b *chainview.Block) {
 	m := wire.NewMsgGetDataSizeHint(1)
 	_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // one
 	p.Send(m)
 }
 
 // requestCompact asks for a compact block.
-func (s *Sync) requestCompact(p *peer, b *chainview.Block) {
-	s.addRequest(p, b)
-	s.debugf("Requesting block %v from  peer=%d", b.Hash, p.info.ID)
+func (d *download) requestCompact(p *peer, b *chainview.Block) {
+	d.addRequest(p, b)
+	d.log.debugf("Requesting block %v from  peer=%d", b.Hash, p.info.ID)
 	m := wire.NewMsgGetDataSizeHint(1)
 	_ = m.AddInvVect(wire.NewInvVect(invCompact, &b.Hash)) // one
 	p.Send(m)
 }
 
-// reconstruct makes a block of a compact one, or asks for what it lacks.
-func (s *Sync) reconstruct(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
-	others := s.inFlight[b.Hash]
-	f := s.requestOf(p, b.Hash)
+// received makes a block of a compact one, or asks for what it lacks: then it returns nil.
+func (cb *compactBlocks) received(p *peer, b *chainview.Block, m *codec.CmpctBlock) (raw []byte) {
+	others := cb.requests.requestsOf(b.Hash)
+	f := cb.requests.requestOf(p, b.Hash)
 	if f == nil && (len(others) >= compactAtOnce || len(p.inFlight) >= perPeer) {
-		return s.reconstructAnyway(c, p, b, m)
+		return cb.reconstruct(b, m)
 	}
 	inFlight, first := len(others), len(others) == 0 || others[0].peer == p
 	if f == nil {
-		f = s.addRequest(p, b)
+		f = cb.requests.addRequest(p, b)
 	} else if f.partial != nil {
-		s.debugf("Peer sent us compact block we were already syncing!")
-		return false
+		cb.log.debugf("Peer sent us compact block we were already syncing!")
+		return nil
 	}
-	part, fault := newPartial(m.CmpctBlock, s.pool.All())
+	part, fault := newPartial(m, cb.pool.All())
 	switch {
 	case fault == compactInvalid:
-		s.drop(f)
+		cb.requests.drop(f)
 		p.Misbehaving("invalid compact block")
-		return false
+		return nil
 	case fault == compactUnclear && first:
-		s.askFull(p, b)
-		return false
+		askFull(p, b)
+		return nil
 	case fault == compactUnclear:
-		s.drop(f)
-		return false
+		cb.requests.drop(f)
+		return nil
 	}
 	f.partial = part
 	missing := part.missing()
 	switch {
 	case len(missing) == 0:
-		return s.completed(c, p, f, nil, m.handled)
-	case first || p.highBandwidth && (!p.isInbound() || inFlight < compactAtOnce-1 || s.isAskedOutbound(b.Hash)):
+		return cb.completed(p, f, nil)
+	case first || p.highBandwidth && (!p.isInbound() || inFlight < compactAtOnce-1 || cb.isAskedOutbound(b.Hash)):
 		p.Send(&codec.GetBlockTxn{Block: b.Hash, Indexes: missing})
 	default:
-		s.drop(f)
+		cb.requests.drop(f)
 	}
-	return false
+	return nil
 }
 
-// reconstructAnyway tries to make a block that others were asked for.
-func (s *Sync) reconstructAnyway(c actor.Context, p *peer, b *chainview.Block, m announced) (pending bool) {
-	part, fault := newPartial(m.CmpctBlock, s.pool.All())
+// reconstruct makes a block of a compact one, if the pool has all of it.
+func (cb *compactBlocks) reconstruct(b *chainview.Block, m *codec.CmpctBlock) (raw []byte) {
+	part, fault := newPartial(m, cb.pool.All())
 	if fault != compactFine {
-		return false
+		return nil
 	}
-	raw, fault := part.complete(nil, s.isSegwit(b.Height))
-	return fault == compactFine && s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true, handled: m.handled})
+	if raw, fault = part.complete(nil, cb.chain.isSegwit(b.Height)); fault != compactFine {
+		return nil
+	}
+	return raw
 }
 
 // isAskedOutbound reports whether an outbound peer was asked for a block.
-func (s *Sync) isAskedOutbound(hash chainhash.Hash) bool {
-	return slices.ContainsFunc(s.inFlight[hash], func(f *blockRequest) bool { return !f.peer.isInbound() })
+func (cb *compactBlocks) isAskedOutbound(hash chainhash.Hash) bool {
+	return slices.ContainsFunc(cb.requests.requestsOf(hash), func(f *blockRequest) bool { return !f.peer.isInbound() })
 }
 
 // blockTxs takes the transactions that a compact block lacked.
 func (s *Sync) blockTxs(c actor.Context, p *peer, m *codec.BlockTxn, handled func()) (pending bool) {
-	if !s.imported {
-		s.debugf("Unexpected blocktxn message received from peer %d", p.info.ID)
+	if !s.chain.imported {
+		s.log.debugf("Unexpected blocktxn message received from peer %d", p.info.ID)
 		return false
 	}
-	f := s.requestOf(p, m.Block)
+	b, raw := s.compact.missing(p, m)
+	return s.takeCompact(c, p, b, raw, handled)
+}
+
+// takeCompact takes a block that was made of a compact one; raw is nil while there is none.
+func (s *Sync) takeCompact(c actor.Context, p *peer, b *chainview.Block, raw []byte, handled func()) (pending bool) {
+	return raw != nil && s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true, handled: handled})
+}
+
+// missing takes the transactions that a compact block lacked. raw is nil where they make
+// no block.
+func (cb *compactBlocks) missing(p *peer, m *codec.BlockTxn) (b *chainview.Block, raw []byte) {
+	f := cb.requests.requestOf(p, m.Block)
 	switch {
 	case f == nil || f.partial == nil:
-		s.debugf("Peer %d sent us block transactions for block we weren't expecting", p.info.ID)
+		cb.log.debugf("Peer %d sent us block transactions for block we weren't expecting", p.info.ID)
 	case f.partial.spent:
-		s.drop(f)
+		cb.requests.drop(f)
 		p.Misbehaving("previous compact block reconstruction attempt failed")
 	default:
-		return s.completed(c, p, f, m.Txs, handled)
+		return f.block, cb.completed(p, f, m.Txs)
 	}
-	return false
+	return nil, nil
 }
 
 // completed makes a block of a compact one whose transactions have come.
-func (s *Sync) completed(c actor.Context, p *peer, f *blockRequest, txs []*wire.MsgTx, handled func()) (pending bool) {
+func (cb *compactBlocks) completed(p *peer, f *blockRequest, txs []*wire.MsgTx) []byte {
 	b := f.block
-	raw, fault := f.partial.complete(txs, s.isSegwit(b.Height))
+	raw, fault := f.partial.complete(txs, cb.chain.isSegwit(b.Height))
 	switch {
 	case fault == compactFine:
-		s.drop(f)
-		return s.take(c, p, b, arrival{raw: raw, wanted: true, compact: true, handled: handled})
+		cb.requests.drop(f)
+		return raw
 	case fault == compactInvalid:
-		s.drop(f)
+		cb.requests.drop(f)
 		p.Misbehaving("invalid compact block/non-matching block transactions")
-	case s.inFlight[b.Hash][0] == f:
-		s.askFull(p, b)
+	case cb.requests.requestsOf(b.Hash)[0] == f:
+		askFull(p, b)
 	default:
-		s.drop(f)
-		s.debugf(
+		cb.requests.drop(f)
+		cb.log.debugf(
 			"Peer %d sent us a compact block but it failed to reconstruct, waiting on first download to complete",
 			p.info.ID,
 		)
 	}
-	return false
+	return nil
 }
 
-// sendCompact announces a block by a compact one. It reports false where the block
+// announce announces a block by a compact one. It reports false where the block
 // cannot be read.
-func (s *Sync) sendCompact(p *peer, b *chainview.Block) bool {
-	if s.lastCompact == nil || s.lastCompact.Header.BlockHash() != b.Hash {
-		block, err := s.reader.Block(&b.Hash)
+func (cb *compactBlocks) announce(p *peer, b *chainview.Block) bool {
+	if cb.lastCompact == nil || cb.lastCompact.Header.BlockHash() != b.Hash {
+		block, err := cb.chain.reader.Block(&b.Hash)
 		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		s.lastCompact = compact.Of(block, b.Payload)
+		cb.lastCompact = compact.Of(block, b.Payload)
 	}
-	s.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
-	p.Send(s.lastCompact)
+	cb.log.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
+	p.Send(cb.lastCompact)
 	return true
 }
 
-// chooseHighBandwidth asks a peer that gave a new block to announce compact blocks at
+// choose asks a peer that gave a new block to announce compact blocks at
 // once, and the one to stop that did so longest ago.
-func (s *Sync) chooseHighBandwidth(p *peer) {
-	if !p.speaksCompact || s.cfg.BlocksOnly {
+func (cb *compactBlocks) choose(p *peer) {
+	if !p.speaksCompact || cb.cfg.BlocksOnly {
 		return
 	}
-	if i := slices.Index(s.highBandwidth, p); i >= 0 {
-		s.highBandwidth = append(slices.Delete(s.highBandwidth, i, i+1), p)
+	if i := slices.Index(cb.highBandwidth, p); i >= 0 {
+		cb.highBandwidth = append(slices.Delete(cb.highBandwidth, i, i+1), p)
 		return
 	}
-	if len(s.highBandwidth) >= compactPeers {
-		s.keepOutbound(p)
-		last := s.highBandwidth[0]
+	if len(cb.highBandwidth) >= compactPeers {
+		cb.keepOutbound(p)
+		last := cb.highBandwidth[0]
 		last.highBandwidth = false
 		last.Send(&codec.SendCmpct{Version: codec.CmpctVersion})
-		s.highBandwidth = slices.Delete(s.highBandwidth, 0, 1)
+		cb.highBandwidth = slices.Delete(cb.highBandwidth, 0, 1)
 	}
 	p.highBandwidth = true
 	p.Send(&codec.SendCmpct{HighBandwidth: true, Version: codec.CmpctVersion})
-	s.highBandwidth = append(s.highBandwidth, p)
+	cb.highBandwidth = append(cb.highBandwidth, p)
 }
 
 // keepOutbound sees to it that an inbound peer does not take the place of the only
 // outbound one.
-func (s *Sync) keepOutbound(p *peer) {
+func (cb *compactBlocks) keepOutbound(p *peer) {
 	outbound := 0
-	for _, o := range s.highBandwidth {
+	for _, o := range cb.highBandwidth {
 		outbound += digit(!o.isInbound())
 	}
-	if p.isInbound() && outbound == 1 && !s.highBandwidth[0].isInbound() {
-		s.highBandwidth[0], s.highBandwidth[1] = s.highBandwidth[1], s.highBandwidth[0]
+	if p.isInbound() && outbound == 1 && !cb.highBandwidth[0].isInbound() {
+		cb.highBandwidth[0], cb.highBandwidth[1] = cb.highBandwidth[1], cb.highBandwidth[0]
 	}
 }

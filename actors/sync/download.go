@@ -8,7 +8,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/p2p"
 )
 
 const (
@@ -33,23 +32,65 @@ type blockRequest struct {
 	partial *partial // of a compact block that lacks transactions; nil: the block was asked for
 }
 
+// A download is the blocks that peers were asked for, and those that have come and wait
+// for the chain.
+type download struct {
+	cfg   *Config
+	log   logger
+	chain *chainState
+
+	inFlight    map[chainhash.Hash][]*blockRequest
+	downloading int                     // peers with blocks in flight
+	asked       map[chainhash.Hash]bool // blocks that a user asked for
+	buffer      reorderBuffer
+	stallAfter  time.Duration // how long a peer may hold up the window
+}
+
+func newDownload(cfg *Config, log logger, chain *chainState) *download {
+	return &download{
+		cfg: cfg, log: log, chain: chain, inFlight: make(map[chainhash.Hash][]*blockRequest),
+		asked: make(map[chainhash.Hash]bool), buffer: newReorderBuffer(), stallAfter: stallAfter,
+	}
+}
+
+// clear forgets all requests and blocks: they are of another chain. The peers' own
+// requests are forgotten with what else is known of their chains.
+func (d *download) clear() {
+	d.buffer.clear()
+	clear(d.inFlight)
+	d.downloading = 0
+}
+
+// forget forgets a peer that has left.
+func (d *download) forget(p *peer) {
+	for len(p.inFlight) > 0 {
+		d.drop(p.inFlight[0])
+	}
+}
+
+// isWanted reports whether somebody was asked for a block.
+func (d *download) isWanted(hash chainhash.Hash) bool { return len(d.inFlight[hash]) > 0 }
+
+// requestsOf returns the requests for a block, the first one first.
+func (d *download) requestsOf(hash chainhash.Hash) []*blockRequest { return d.inFlight[hash] }
+
 // addRequest notes that a block is asked of a peer. It returns nil if it was already.
-func (s *Sync) addRequest(p *peer, b *chainview.Block) *blockRequest {
-	if s.requestOf(p, b.Hash) != nil {
+func (d *download) addRequest(p *peer, b *chainview.Block) *blockRequest {
+	if d.requestOf(p, b.Hash) != nil {
 		return nil
 	}
 	f := &blockRequest{peer: p, block: b}
-	s.inFlight[b.Hash] = append(s.inFlight[b.Hash], f)
+	d.inFlight[b.Hash] = append(d.inFlight[b.Hash], f)
 	p.inFlight = append(p.inFlight, f)
 	if len(p.inFlight) == 1 {
-		p.busySince = s.cfg.Now()
-		s.downloading++
+		p.busySince = d.cfg.Now()
+		d.downloading++
 	}
 	return f
 }
 
-func (s *Sync) requestOf(p *peer, hash chainhash.Hash) *blockRequest {
-	for _, f := range s.inFlight[hash] {
+func (d *download) requestOf(p *peer, hash chainhash.Hash) *blockRequest {
+	for _, f := range d.inFlight[hash] {
 		if f.peer == p {
 			return f
 		}
@@ -58,35 +99,35 @@ func (s *Sync) requestOf(p *peer, hash chainhash.Hash) *blockRequest {
 }
 
 // dropOf forgets that a block was asked of a peer.
-func (s *Sync) dropOf(p *peer, hash chainhash.Hash) {
-	if f := s.requestOf(p, hash); f != nil {
-		s.drop(f)
+func (d *download) dropOf(p *peer, hash chainhash.Hash) {
+	if f := d.requestOf(p, hash); f != nil {
+		d.drop(f)
 	}
 }
 
 // dropAll forgets that a block was asked for.
-func (s *Sync) dropAll(hash chainhash.Hash) {
-	for len(s.inFlight[hash]) > 0 {
-		s.drop(s.inFlight[hash][0])
+func (d *download) dropAll(hash chainhash.Hash) {
+	for len(d.inFlight[hash]) > 0 {
+		d.drop(d.inFlight[hash][0])
 	}
 }
 
-func (s *Sync) drop(f *blockRequest) {
+func (d *download) drop(f *blockRequest) {
 	hash, p := f.block.Hash, f.peer
-	left := slices.DeleteFunc(s.inFlight[hash], func(o *blockRequest) bool { return o == f })
-	if s.inFlight[hash] = left; len(left) == 0 {
-		delete(s.inFlight, hash)
+	left := slices.DeleteFunc(d.inFlight[hash], func(o *blockRequest) bool { return o == f })
+	if d.inFlight[hash] = left; len(left) == 0 {
+		delete(d.inFlight, hash)
 	}
 	if len(p.inFlight) > 0 && p.inFlight[0] == f {
-		p.busySince = later(p.busySince, s.cfg.Now())
+		p.busySince = later(p.busySince, d.cfg.Now())
 	}
 	p.inFlight = slices.DeleteFunc(p.inFlight, func(o *blockRequest) bool { return o == f })
 	if len(p.inFlight) == 0 {
-		s.downloading--
+		d.downloading--
 	}
 	p.stallingSince = time.Time{}
 	if len(left) == 0 {
-		delete(s.asked, hash)
+		delete(d.asked, hash)
 	}
 }
 
@@ -97,70 +138,22 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// schedule asks peers for the headers and blocks that are missing.
-func (s *Sync) schedule() {
-	if s.reader == nil || !s.imported {
-		return
-	}
-	preferred, now := s.preferred(), s.cfg.Now()
-	for _, p := range s.peers {
-		from := p.isPreferred()
-		if !from && p.servesBlocks() && p.info.Type != p2p.AddrFetch && (preferred == 0 || len(s.inFlight) == 0) {
-			from = true
-		}
-		s.startHeaders(p, from)
-		s.watchChain(p, now)
-		s.announce(p)
-		if s.headersInFlight == 0 || s.initialDownload() {
-			s.fetchFor(p, from)
-		}
-	}
-}
-
-// startHeaders begins to sync headers with a peer: with one, until the best header
-// is recent.
-func (s *Sync) startHeaders(p *peer, from bool) {
-	if p.syncing || !p.servesBlocks() {
-		return
-	}
-	if (s.syncing > 0 || !from) && s.age(s.best) >= DefaultMaxTipAge {
-		return
-	}
-	s.findBest() // headers come from elsewhere too
-	start := s.best
-	if start.Parent != nil {
-		start = start.Parent // so that the answer is not empty
-	}
-	if !s.askHeaders(p, start) {
-		return
-	}
-	s.debugf(
-		"initial getheaders (%d) to peer=%d (startheight:%d)", start.Height, p.info.ID,
-		p.info.Remote.Version.StartHeight,
-	)
-	p.syncing = true
-	s.syncing++
-	spacing := s.cfg.Network.Params.TargetTimePerBlock
-	headers := int64(s.age(s.best) / spacing)
-	p.headersBy = s.cfg.Now().Add(headersTimeout + time.Duration(headers)*perHeader)
-}
-
 // fetchFor asks a peer for blocks, when half of those asked for before have come:
 // so that one message asks for many.
-func (s *Sync) fetchFor(p *peer, from bool) {
+func (d *download) fetchFor(p *peer, from bool) {
 	budget := perPeer - len(p.inFlight)
-	if budget < perPeer/2 || !p.servesBlocks() || (!from || p.isLimited()) && s.initialDownload() {
+	if budget < perPeer/2 || !p.servesBlocks() || (!from || p.isLimited()) && d.chain.initialDownload() {
 		return
 	}
-	if p.starved && s.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.inFlight) > 0 {
+	if p.starved && d.cfg.Now().Sub(p.lastTriedFetch) < retryFetch && len(p.inFlight) > 0 {
 		return
 	}
-	blocks, staller := s.missing(p, budget)
-	p.starved, p.lastTriedFetch = len(blocks) < budget, s.cfg.Now()
-	s.request(p, blocks)
+	blocks, staller := d.missing(p, budget)
+	p.starved, p.lastTriedFetch = len(blocks) < budget, d.cfg.Now()
+	d.request(p, blocks)
 	if len(p.inFlight) == 0 && staller != nil && staller.stallingSince.IsZero() {
-		staller.stallingSince = s.cfg.Now()
-		s.debugf("Stall started peer=%d", staller.info.ID)
+		staller.stallingSince = d.cfg.Now()
+		d.log.debugf("Stall started peer=%d", staller.info.ID)
 	}
 }
 
@@ -169,15 +162,15 @@ func (s *Sync) fetchFor(p *peer, from bool) {
 const retryFetch = 20 * time.Millisecond
 
 // request asks a peer for blocks.
-func (s *Sync) request(p *peer, blocks []*chainview.Block) {
+func (d *download) request(p *peer, blocks []*chainview.Block) {
 	if len(blocks) == 0 {
 		return
 	}
 	m := wire.NewMsgGetDataSizeHint(uint(len(blocks)))
 	for _, b := range blocks {
-		s.addRequest(p, b)
+		d.addRequest(p, b)
 		_ = m.AddInvVect(wire.NewInvVect(blockType(p), &b.Hash)) // few
-		s.debugf("Requesting block %v (%d) peer=%d", b.Hash, b.Height, p.info.ID)
+		d.log.debugf("Requesting block %v (%d) peer=%d", b.Hash, b.Height, p.info.ID)
 	}
 	p.Send(m)
 }
@@ -191,10 +184,10 @@ func blockType(p *peer) wire.InvType {
 
 // missing returns blocks that a peer has and the node lacks, lowest first. staller
 // is who holds up the window, where there are none only because of its end.
-func (s *Sync) missing(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
-	s.relearn(p)
-	active := s.reader.Active()
-	if p.best == nil || p.best.Work.Cmp(active.Tip().Work) < 0 || p.best.Work.Cmp(s.cfg.MinimumWork) < 0 {
+func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
+	d.chain.relearn(p)
+	active := d.chain.reader.Active()
+	if p.best == nil || p.best.Work.Cmp(active.Tip().Work) < 0 || p.best.Work.Cmp(d.cfg.MinimumWork) < 0 {
 		return nil, nil
 	}
 	if p.common == nil {
@@ -206,35 +199,35 @@ func (s *Sync) missing(p *peer, count int) (blocks []*chainview.Block, staller *
 	if p.common == p.best {
 		return nil, nil
 	}
-	if s.buffer.bytes > maxPendingBytes {
+	if d.buffer.bytes > maxPendingBytes {
 		count = min(count, 1)
 	}
-	return s.walk(p, count)
+	return d.walk(p, count)
 }
 
 // walk looks for missing blocks within the window.
-func (s *Sync) walk(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
+func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
 	end := p.common.Height + window
 	top := min(p.best.Height, end+1)
-	full := s.buffer.bytes > maxPendingBytes
+	full := d.buffer.bytes > maxPendingBytes
 	var waitingFor *peer
 	for _, b := range branch(p.best.Ancestor(top), p.common) {
 		switch {
-		case b.Status().Invalid(), !p.servesWitnesses() && s.cfg.Network.Active("segwit", b.Height):
+		case b.Status().Invalid(), !p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height):
 			return blocks, nil
-		case s.have(b):
+		case d.chain.have(b):
 			if p.common.Height == b.Height-1 {
 				p.common = b
 			}
 			continue
-		case s.buffer.has(&b.Hash):
+		case d.buffer.has(&b.Hash):
 			if full {
 				return blocks, nil // beyond the first that is missing
 			}
 			continue
-		case len(s.inFlight[b.Hash]) > 0:
+		case len(d.inFlight[b.Hash]) > 0:
 			if waitingFor == nil {
-				waitingFor = s.inFlight[b.Hash][0].peer
+				waitingFor = d.inFlight[b.Hash][0].peer
 			}
 			if full {
 				return blocks, nil
@@ -276,41 +269,35 @@ func commonBlock(a, b *chainview.Block) *chainview.Block {
 	return a
 }
 
-// canFetchDirectly reports whether the tip is so recent that a new block is
-// probably the next one.
-func (s *Sync) canFetchDirectly() bool {
-	return s.age(s.reader.Active().Tip()) < 20*s.cfg.Network.Params.TargetTimePerBlock
-}
-
 // fetchDirectly asks a peer for the blocks of a chain that it has just announced,
 // where the node is close to it.
-func (s *Sync) fetchDirectly(p *peer, last *chainview.Block) {
-	active := s.reader.Active()
-	if !s.canFetchDirectly() || last.Status().Invalid() || active.Tip().Work.Cmp(last.Work) > 0 {
+func (d *download) fetchDirectly(p *peer, last *chainview.Block) {
+	active := d.chain.reader.Active()
+	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().Work.Cmp(last.Work) > 0 {
 		return
 	}
 	var blocks []*chainview.Block
 	b := last
 	for ; !active.Contains(b) && len(blocks) <= perPeer; b = b.Parent {
-		if s.have(b) || s.buffer.has(&b.Hash) || len(s.inFlight[b.Hash]) > 0 ||
-			!p.servesWitnesses() && s.cfg.Network.Active("segwit", b.Height) {
+		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 ||
+			!p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height) {
 			continue
 		}
 		blocks = append(blocks, b)
 	}
 	if !active.Contains(b) {
-		s.debugf("Large reorg, won't direct fetch to %v (%d)", last.Hash, last.Height)
+		d.log.debugf("Large reorg, won't direct fetch to %v (%d)", last.Hash, last.Height)
 		return
 	}
 	slices.Reverse(blocks)
 	blocks = blocks[:min(len(blocks), max(perPeer-len(p.inFlight), 0))]
 	if len(blocks) > 1 {
-		s.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
+		d.log.debugf("Downloading blocks toward %v (%d) via headers direct fetch", last.Hash, last.Height)
 	}
-	if len(blocks) == 1 && p.speaksCompact && !s.cfg.BlocksOnly && len(s.inFlight) == 0 && s.have(last.Parent) &&
+	if len(blocks) == 1 && p.speaksCompact && !d.cfg.BlocksOnly && len(d.inFlight) == 0 && d.chain.have(last.Parent) &&
 		!last.Parent.Status().Invalid() {
-		s.requestCompact(p, blocks[0])
+		d.requestCompact(p, blocks[0])
 		return
 	}
-	s.request(p, blocks)
+	d.request(p, blocks)
 }

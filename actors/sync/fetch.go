@@ -26,75 +26,60 @@ type fetch struct {
 	since time.Time
 }
 
-// fetchFrom asks a peer for a block, for a user.
-func (s *Sync) fetchFrom(q nodemsg.FetchBlockFrom) error {
-	if !s.imported {
-		return nodemsg.ErrImporting
-	}
-	b := s.reader.Lookup(&q.Hash)
-	if b == nil {
-		return messages.ErrBlockNotFound
-	}
-	p := s.peer(q.Peer)
-	switch {
-	case p == nil:
-		return nodemsg.ErrNoPeer
-	case !p.servesWitnesses():
-		return nodemsg.ErrPreSegwitPeer
-	}
-	again := s.requestOf(p, q.Hash) != nil
-	s.dropAll(q.Hash)
-	s.asked[q.Hash] = true
-	if again {
-		s.addRequest(p, b)
-		return nodemsg.ErrAlreadyRequested
-	}
-	s.request(p, []*chainview.Block{b})
-	return nil
+// fetches are the blocks that are fetched so.
+type fetches struct {
+	cfg   *Config
+	chain *chainState
+	peers *peerSet
+	open  map[chainhash.Hash]*fetch
 }
 
-// fetch asks the peers for a block, for whoever needs it.
-func (s *Sync) fetch(m *fetchCall) {
-	b := s.reader.Lookup(&m.Req.Hash)
+func newFetches(cfg *Config, chain *chainState, peers *peerSet) *fetches {
+	return &fetches{cfg: cfg, chain: chain, peers: peers, open: make(map[chainhash.Hash]*fetch)}
+}
+
+// add asks the peers for a block, for whoever needs it.
+func (fs *fetches) add(m *fetchCall) {
+	b := fs.chain.reader.Lookup(&m.Req.Hash)
 	if b == nil {
 		m.Answer(nil, messages.ErrBlockNotFound)
 		return
 	}
-	l := s.fetches[b.Hash]
-	if l == nil {
-		l = &fetch{block: b, tried: make(map[int64]bool)}
-		s.fetches[b.Hash] = l
-		s.askNext(l)
+	f := fs.open[b.Hash]
+	if f == nil {
+		f = &fetch{block: b, tried: make(map[int64]bool)}
+		fs.open[b.Hash] = f
+		fs.askNext(f)
 	}
-	if s.fetches[b.Hash] != l {
+	if fs.open[b.Hash] != f {
 		m.Answer(nil, nodemsg.ErrNoSource)
 		return
 	}
-	l.calls = append(l.calls, m)
+	f.calls = append(f.calls, m)
 }
 
 // askNext asks the next peer that may have a block, or gives up.
-func (s *Sync) askNext(l *fetch) {
-	l.calls = slices.DeleteFunc(l.calls, func(c *fetchCall) bool { return c.Ctx.Err() != nil })
-	for _, p := range s.peers {
-		if l.tried[p.info.ID] || !s.mayGive(p, l.block) {
+func (fs *fetches) askNext(f *fetch) {
+	f.calls = slices.DeleteFunc(f.calls, func(c *fetchCall) bool { return c.Ctx.Err() != nil })
+	for _, p := range fs.peers.list {
+		if f.tried[p.info.ID] || !fs.mayGive(p, f.block) {
 			continue
 		}
-		l.tried[p.info.ID] = true
-		l.peer, l.since = p, s.cfg.Now()
+		f.tried[p.info.ID] = true
+		f.peer, f.since = p, fs.cfg.Now()
 		m := wire.NewMsgGetDataSizeHint(1)
-		_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeWitnessBlock, &l.block.Hash)) // one
+		_ = m.AddInvVect(wire.NewInvVect(wire.InvTypeWitnessBlock, &f.block.Hash)) // one
 		p.Send(m)
 		return
 	}
-	delete(s.fetches, l.block.Hash)
-	for _, c := range l.calls {
+	delete(fs.open, f.block.Hash)
+	for _, c := range f.calls {
 		c.Answer(nil, nodemsg.ErrNoSource)
 	}
 }
 
 // mayGive reports whether a peer probably has a block.
-func (*Sync) mayGive(p *peer, b *chainview.Block) bool {
+func (*fetches) mayGive(p *peer, b *chainview.Block) bool {
 	if !p.servesBlocks() || !p.servesWitnesses() {
 		return false
 	}
@@ -108,42 +93,42 @@ func (*Sync) mayGive(p *peer, b *chainview.Block) bool {
 	return height >= b.Height && (!p.isLimited() || height-b.Height < limitedBlocks)
 }
 
-// fetched hands a block to those who need it, and reports whether there are any.
-func (s *Sync) fetched(p *peer, hash chainhash.Hash, raw []byte) bool {
-	l := s.fetches[hash]
-	if l == nil {
+// received hands a block to those who need it, and reports whether there are any.
+func (fs *fetches) received(p *peer, hash chainhash.Hash, raw []byte) bool {
+	f := fs.open[hash]
+	if f == nil {
 		return false
 	}
-	block, _, err := s.cfg.Network.ReadBlock(raw)
-	if err != nil || !belongs(block, s.isSegwit(l.block.Height)) {
+	block, _, err := fs.cfg.Network.ReadBlock(raw)
+	if err != nil || !belongs(block, fs.chain.isSegwit(f.block.Height)) {
 		p.Misbehaving("mutated block")
-		if l.peer == p {
-			s.askNext(l)
+		if f.peer == p {
+			fs.askNext(f)
 		}
 		return true
 	}
-	delete(s.fetches, hash)
-	for _, c := range l.calls {
+	delete(fs.open, hash)
+	for _, c := range f.calls {
 		c.Answer(raw, nil)
 	}
 	return true
 }
 
 // notFound takes back what a peer does not have.
-func (s *Sync) notFound(p *peer, m *wire.MsgNotFound) {
+func (fs *fetches) notFound(p *peer, m *wire.MsgNotFound) {
 	for _, v := range m.InvList {
-		if l := s.fetches[v.Hash]; l != nil && l.peer == p {
-			s.askNext(l)
+		if f := fs.open[v.Hash]; f != nil && f.peer == p {
+			fs.askNext(f)
 		}
 	}
 }
 
-// watchFetches asks other peers for what was not given in time, or whose giver has
+// tick asks other peers for what was not given in time, or whose giver has
 // left.
-func (s *Sync) watchFetches() {
-	for _, l := range s.fetches {
-		if !slices.Contains(s.peers, l.peer) || s.cfg.Now().Sub(l.since) > fetchWithin {
-			s.askNext(l)
+func (fs *fetches) tick() {
+	for _, f := range fs.open {
+		if !fs.peers.has(f.peer) || fs.cfg.Now().Sub(f.since) > fetchWithin {
+			fs.askNext(f)
 		}
 	}
 }

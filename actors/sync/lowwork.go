@@ -13,33 +13,33 @@ import (
 
 // isLowWork reports whether headers are too little work to be kept. Where there
 // may be more behind them, a sync begins that finds out how much.
-func (s *Sync) isLowWork(p *peer, start *chainview.Block, list []header, full bool) bool {
+func (h *headersSync) isLowWork(p *peer, start *chainview.Block, list []header, full bool) bool {
 	total := new(big.Int).Set(start.Work)
 	for i := range list {
 		total.Add(total, target.Work(list[i].Bits))
 	}
-	least := s.leastWork()
+	least := h.chain.leastWork()
 	if total.Cmp(least) >= 0 {
 		return false
 	}
 	if !full {
-		s.debugf("Ignoring low-work chain (height=%d) from peer=%d", int(start.Height)+len(list), p.info.ID)
+		h.log.debugf("Ignoring low-work chain (height=%d) from peer=%d", int(start.Height)+len(list), p.info.ID)
 		return true
 	}
 	p.presyncStart = start
-	p.presync = headersync.New(s.cfg.Network.Params, headersync.Start{
+	p.presync = headersync.New(h.cfg.Network.Params, headersync.Start{
 		Hash: start.Hash, Height: start.Height, Bits: start.Header.Bits, Work: start.Work,
 		Time: time.Unix(start.MedianTimePast(), 0),
-	}, least, s.cfg.Now())
-	s.debugf("Initial headers sync started with peer=%d: height=%d, max_commitments=%d, min_work=%064x",
+	}, least, h.cfg.Now())
+	h.log.debugf("Initial headers sync started with peer=%d: height=%d, max_commitments=%d, min_work=%064x",
 		p.info.ID, start.Height, p.presync.Limit(), least)
-	s.continueLowWork(p, list, full)
+	h.continueLowWork(p, list, full)
 	return true
 }
 
 // continueLowWork hands headers to the sync of low work, if there is one. It
 // returns those that may be kept, and whether their work is proven.
-func (s *Sync) continueLowWork(p *peer, list []header, full bool) (pass []header, proven bool) {
+func (h *headersSync) continueLowWork(p *peer, list []header, full bool) (pass []header, proven bool) {
 	if p.presync == nil {
 		return list, false
 	}
@@ -49,28 +49,28 @@ func (s *Sync) continueLowWork(p *peer, list []header, full bool) (pass []header
 		p.presync = nil
 	}
 	if !ok {
-		s.debugf("Initial headers sync aborted with peer=%d", p.info.ID)
+		h.log.debugf("Initial headers sync aborted with peer=%d", p.info.ID)
 		return list, false
 	}
 	p.asked = time.Time{}
 	if more {
 		last := sync.Last()
-		s.askLocated(p, append([]*chainhash.Hash{&last}, locator(p.presyncStart)...))
-		s.debugf("more getheaders (from %v) to peer=%d", last, p.info.ID)
+		h.askLocated(p, append([]*chainhash.Hash{&last}, locator(p.presyncStart)...))
+		h.log.debugf("more getheaders (from %v) to peer=%d", last, p.info.ID)
 	}
-	s.logPresync(sync)
+	h.logPresync(sync)
 	return pass, true
 }
 
 // logPresync logs how far the first reading of a chain has come.
-func (s *Sync) logPresync(sync *headersync.State) {
+func (h *headersSync) logPresync(sync *headersync.State) {
 	height, at, ok := sync.Progress()
-	now := s.cfg.Now()
-	if !ok || now.Sub(s.progressLogged) < 250*time.Millisecond && !s.progressLogged.IsZero() {
+	now := h.cfg.Now()
+	if !ok || now.Sub(h.progressLogged) < 250*time.Millisecond && !h.progressLogged.IsZero() {
 		return
 	}
-	s.progressLogged = now
-	left := float64(now.Sub(at)) / float64(s.cfg.Network.Params.TargetTimePerBlock)
-	s.printf("Pre-synchronizing blockheaders, height: %d (~%.2f%%)", height, 100*float64(height)/(float64(height)+
+	h.progressLogged = now
+	left := float64(now.Sub(at)) / float64(h.cfg.Network.Params.TargetTimePerBlock)
+	h.log.printf("Pre-synchronizing blockheaders, height: %d (~%.2f%%)", height, 100*float64(height)/(float64(height)+
 		max(left, 0)))
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus"
 )
 
 // belongs reports whether the transactions of a block are those that its header
@@ -23,7 +25,7 @@ func belongs(block *wire.MsgBlock, segwit bool) bool {
 	if ambiguous || root != block.Header.MerkleRoot {
 		return false
 	}
-	if !isCoinbase(block.Transactions[0]) {
+	if !consensus.IsCoinbase(block.Transactions[0]) {
 		// What else is wrong with the block does not matter; but a transaction of
 		// 64 bytes may be taken for two hashes of the tree.
 		return !slices.ContainsFunc(
@@ -31,10 +33,6 @@ func belongs(block *wire.MsgBlock, segwit bool) bool {
 		)
 	}
 	return witnessesBelong(block, segwit)
-}
-
-func isCoinbase(tx *wire.MsgTx) bool {
-	return len(tx.TxIn) == 1 && tx.TxIn[0].PreviousOutPoint == wire.OutPoint{Index: wire.MaxPrevOutIndex}
 }
 
 // merkleRoot also reports whether another list of hashes has the same root
@@ -97,6 +95,3 @@ func commitmentOf(coinbase *wire.MsgTx) []byte {
 	}
 	return nil
 }
-
-// isSegwit reports whether blocks at a height may have witnesses.
-func (s *Sync) isSegwit(height int32) bool { return s.cfg.Network.Active("segwit", height) }

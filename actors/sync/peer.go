@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/headersync"
-	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 )
@@ -104,10 +103,12 @@ func (p *peer) resumePeer() {
 	p.waiting = nil
 }
 
-func (s *Sync) join(l link.Peer) {
-	p := &peer{Peer: l, info: l.Info()}
-	s.peers = append(s.peers, p)
-	slices.SortStableFunc(s.peers, func(a, b *peer) int {
+// A peerSet is the connected peers.
+type peerSet struct{ list []*peer } // preferred ones first, then by id
+
+func (ps *peerSet) add(p *peer) {
+	ps.list = append(ps.list, p)
+	slices.SortStableFunc(ps.list, func(a, b *peer) int {
 		return cmp.Or(cmp.Compare(digit(b.isPreferred()), digit(a.isPreferred())), cmp.Compare(a.info.ID, b.info.ID))
 	})
 }
@@ -119,28 +120,15 @@ func digit(b bool) int {
 	return 0
 }
 
-func (s *Sync) leave(id int64) {
-	p := s.peer(id)
-	if p == nil {
-		return
-	}
-	s.peers = slices.DeleteFunc(s.peers, func(o *peer) bool { return o == p })
-	s.highBandwidth = slices.DeleteFunc(s.highBandwidth, func(o *peer) bool { return o == p })
-	p.resumePeer()
-	if p.syncing && !p.headersStopped {
-		s.syncing--
-	}
-	if p.chain.protected {
-		s.protected--
-	}
-	for len(p.inFlight) > 0 {
-		s.drop(p.inFlight[0])
-	}
+func (ps *peerSet) remove(p *peer) {
+	ps.list = slices.DeleteFunc(ps.list, func(o *peer) bool { return o == p })
 }
 
-// peer returns a connected peer, nil when it is gone.
-func (s *Sync) peer(id int64) *peer {
-	for _, p := range s.peers {
+func (ps *peerSet) has(p *peer) bool { return slices.Contains(ps.list, p) }
+
+// byID returns a connected peer, nil when it is gone.
+func (ps *peerSet) byID(id int64) *peer {
+	for _, p := range ps.list {
 		if p.info.ID == id {
 			return p
 		}
@@ -149,61 +137,10 @@ func (s *Sync) peer(id int64) *peer {
 }
 
 // preferred counts the preferred peers.
-func (s *Sync) preferred() int {
+func (ps *peerSet) preferred() int {
 	n := 0
-	for _, p := range s.peers {
+	for _, p := range ps.list {
 		n += digit(p.isPreferred())
 	}
 	return n
-}
-
-// learn notes that a peer has a block.
-func (s *Sync) learn(p *peer, hash chainhash.Hash) {
-	s.relearn(p)
-	if b := s.reader.Lookup(&hash); b == nil {
-		p.unknown = &hash
-	} else if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
-		p.best = b
-	}
-}
-
-// relearn looks whether the header of a peer's announcement has come.
-func (s *Sync) relearn(p *peer) {
-	if p.unknown == nil {
-		return
-	}
-	if b := s.reader.Lookup(p.unknown); b != nil {
-		if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
-			p.best = b
-		}
-		p.unknown = nil
-	}
-}
-
-// peerStates is what getpeerinfo tells of the peers' chains.
-func (s *Sync) peerStates() map[int64]nodemsg.PeerSync {
-	states := make(map[int64]nodemsg.PeerSync, len(s.peers))
-	for _, p := range s.peers {
-		s.relearn(p)
-		state := nodemsg.PeerSync{
-			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.inFlight)),
-			LastBlock: p.lastBlock, CompactTo: p.highBandwidth,
-		}
-		if p.presync != nil {
-			if height, _, ok := p.presync.Progress(); ok {
-				state.PresyncedHeaders = height
-			}
-		}
-		if p.best != nil {
-			state.SyncedHeaders = p.best.Height
-		}
-		if p.common != nil {
-			state.SyncedBlocks = p.common.Height
-		}
-		for i, f := range p.inFlight {
-			state.InFlight[i] = f.block.Height
-		}
-		states[p.info.ID] = state
-	}
-	return states
 }

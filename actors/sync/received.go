@@ -13,7 +13,7 @@ import (
 
 // received takes a message of a peer, in its turn.
 func (s *Sync) received(c actor.Context, m link.Received) {
-	p := s.peer(m.Peer.Info().ID)
+	p := s.peers.byID(m.Peer.Info().ID)
 	switch {
 	case p == nil:
 		m.Handled()
@@ -52,13 +52,13 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 	case *wire.MsgInv:
 		s.inventory(p, msg)
 	case *wire.MsgNotFound:
-		s.notFound(p, msg)
+		s.fetches.notFound(p, msg)
 	case *wire.MsgPing:
-		pending = s.buffer.after(p.info.ID, m.Handled)
+		pending = s.download.buffer.after(p.info.ID, m.Handled)
 	case *codec.Headers:
-		pending = s.headers(c, p, parseHeaders(msg), m.Handled)
+		pending = s.headersReceived(c, p, parseHeaders(msg), m.Handled)
 	case *codec.CmpctBlock:
-		pending = s.compact(c, p, msg, m.Handled)
+		pending = s.compactReceived(c, p, msg, m.Handled)
 	case *codec.BlockTxn:
 		pending = s.blockTxs(c, p, msg, m.Handled)
 	case *codec.Block:
@@ -83,7 +83,7 @@ func (s *Sync) done(c actor.Context, p *peer, handled func()) {
 
 // resume handles what has waited.
 func (s *Sync) resume(c actor.Context) {
-	for _, p := range slices.Clone(s.peers) {
+	for _, p := range slices.Clone(s.peers.list) {
 		for len(p.waiting) > 0 && !p.busy && !s.mustWait(p.waiting[0]) {
 			m := p.waiting[0]
 			p.waiting = p.waiting[1:]
@@ -95,7 +95,7 @@ func (s *Sync) resume(c actor.Context) {
 // inventory looks at the blocks that a peer announces. Headers of them are asked
 // for: the last one is the highest.
 func (s *Sync) inventory(p *peer, m *wire.MsgInv) {
-	if !s.imported {
+	if !s.chain.imported {
 		return
 	}
 	var last *chainhash.Hash
@@ -103,23 +103,23 @@ func (s *Sync) inventory(p *peer, m *wire.MsgInv) {
 		if v.Type != wire.InvTypeBlock && v.Type != wire.InvTypeWitnessBlock {
 			continue
 		}
-		known := s.reader.Lookup(&v.Hash)
+		known := s.chain.reader.Lookup(&v.Hash)
 		have := known != nil
-		s.debugf("got inv: block %v  %s peer=%d", v.Hash, haveOrNew(have), p.info.ID)
-		s.learn(p, v.Hash)
-		if !have && len(s.inFlight[v.Hash]) == 0 {
+		s.log.debugf("got inv: block %v  %s peer=%d", v.Hash, haveOrNew(have), p.info.ID)
+		s.chain.learn(p, v.Hash)
+		if !have && len(s.download.inFlight[v.Hash]) == 0 {
 			last = &v.Hash
 		}
 	}
-	if last == nil || !p.syncing && (p.invAsked || *last == s.lastInv) {
+	if last == nil || !p.syncing && (p.invAsked || *last == s.headers.lastInv) {
 		return
 	}
-	if s.askHeaders(p, s.best) {
-		s.debugf("getheaders (%d) %v to peer=%d", s.best.Height, last, p.info.ID)
+	if s.headers.ask(p, s.chain.best) {
+		s.log.debugf("getheaders (%d) %v to peer=%d", s.chain.best.Height, last, p.info.ID)
 	}
 	if !p.syncing {
 		p.invAsked = true
-		s.lastInv = *last
+		s.headers.lastInv = *last
 	}
 }
 

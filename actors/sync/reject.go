@@ -1,9 +1,11 @@
 package sync
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // fault is what a reject reason says of the peer that sent the block.
@@ -47,3 +49,25 @@ func isMutated(reason string) bool {
 }
 
 func (p *peer) isInbound() bool { return p.info.Type == p2p.Inbound }
+
+// punish leaves a peer that sent what breaks a rule, where no honest peer would
+// have sent it.
+func punish(p *peer, err error, compact bool, text string) {
+	var reject *messages.RejectError
+	if !errors.As(err, &reject) {
+		return // it was the chain that failed
+	}
+	switch kind(reject.Reason) {
+	case harmless:
+	case cached:
+		if !compact && !p.isInbound() {
+			p.Misbehaving(text)
+		}
+	case badBody:
+		if !compact {
+			p.Misbehaving(text)
+		}
+	case badHeader:
+		p.Misbehaving(text)
+	}
+}

@@ -11,6 +11,10 @@
 //
 // What a peer sends is handled in its order: while the chain looks at a peer's
 // headers, what the peer sent after them waits, and the peer is not read.
+//
+// [Sync] receives and asks; what it does of that is decided by types with one job each,
+// which know no actors: headersSync, download with its reorderBuffer, compactBlocks,
+// fetches and announcer.
 package sync
 
 import (
@@ -24,10 +28,8 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/messages"
@@ -73,37 +75,22 @@ type (
 
 // Sync is the actor; make one with [New].
 type Sync struct {
-	cfg    Config
-	log    *slog.Logger
+	cfg    *Config
+	log    logger
 	ctx    context.Context //nolint:containedctx // ends what was asked of the chain when the actor stops
 	cancel context.CancelFunc
 	ticker *ask.Worker
 
-	reader   chainview.Reader // that the blocks below are of
-	root     *chainview.Block // its genesis block
-	best     *chainview.Block // header with the most work that is not known to be invalid
-	tip      *chainview.Block // last announced
-	imported bool             // no block file is read any more
-	leftIBD  bool             // once set, the node is not in initial download again
+	chain     *chainState
+	peers     *peerSet
+	fetches   *fetches
+	compact   *compactBlocks
+	download  *download
+	headers   *headersSync
+	announcer *announcer
 
-	peers           []*peer // preferred ones first, then by id
-	headersInFlight int     // headers of so many peers are with the chain
-	syncing         int     // peers whose headers are asked for
-	protected       int     // peers that are not left for a chain behind ours
-	lastInv         chainhash.Hash
-	stallAfter      time.Duration
+	headersInFlight int // headers of so many peers are with the chain
 	givers          map[chainhash.Hash]giver
-
-	progressLogged time.Time // when the log was told of a sync of low work
-	inFlight       map[chainhash.Hash][]*blockRequest
-	downloading    int // peers with blocks in flight
-	buffer         reorderBuffer
-	asked          map[chainhash.Hash]bool // blocks that a user asked for
-	fetches        map[chainhash.Hash]*fetch
-
-	pool          *poolview.View    // of which compact blocks are made
-	highBandwidth []*peer           // to announce compact blocks at once, the latest last
-	lastCompact   *codec.CmpctBlock // sent last
 }
 
 // New returns the producer of the actor.
@@ -118,12 +105,15 @@ func New(cfg Config) actor.Producer {
 		cfg.Now = time.Now
 	}
 	return func() actor.Actor {
+		log, chain, peers := newLogger(cfg.Log), &chainState{cfg: &cfg}, new(peerSet)
+		download := newDownload(&cfg, log, chain)
+		compact := &compactBlocks{cfg: &cfg, log: log, chain: chain, requests: download, pool: poolview.New()}
 		s := &Sync{
-			cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")), stallAfter: stallAfter,
-			inFlight: make(map[chainhash.Hash][]*blockRequest), givers: map[chainhash.Hash]giver{},
-			buffer: newReorderBuffer(),
-			asked:  make(map[chainhash.Hash]bool), fetches: make(map[chainhash.Hash]*fetch),
-			pool: poolview.New(),
+			cfg: &cfg, log: log, chain: chain, peers: peers, download: download, compact: compact,
+			headers:   &headersSync{cfg: &cfg, log: log, chain: chain, peers: peers},
+			fetches:   newFetches(&cfg, chain, peers),
+			announcer: &announcer{log: log, chain: chain, compact: compact},
+			givers:    make(map[chainhash.Hash]giver),
 		}
 		s.ctx, s.cancel = context.WithCancel(context.Background())
 		return s
@@ -170,19 +160,19 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	switch m := msg.(type) {
 	case tick:
 		s.watch()
-		if s.buffer.storeLost(func(hash *chainhash.Hash) bool { return len(s.inFlight[*hash]) > 0 }) {
+		if s.download.buffer.storeLost(func(hash *chainhash.Hash) bool { return len(s.download.inFlight[*hash]) > 0 }) {
 			s.submit(c)
 		}
 	case ClockSet:
 		s.watch()
 	case poolview.Contents:
-		_ = s.pool.Begin(m, nil) // without it, compact blocks lack more
+		_ = s.compact.pool.Begin(m, nil) // without it, compact blocks lack more
 		return
 	case messages.PoolChanged:
-		s.pool.Apply(m)
+		s.compact.pool.Apply(m)
 		return
 	case importDone:
-		s.imported = m.err == nil
+		s.chain.imported = m.err == nil
 	case link.Joined:
 		s.join(m.Peer)
 	case link.Left:
@@ -200,13 +190,13 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	case messages.TipChanged:
 		s.tipChanged()
 	case *getState:
-		m.Answer(nodemsg.SyncState{InitialDownload: s.initialDownload()}, nil)
+		m.Answer(nodemsg.SyncState{InitialDownload: s.chain.initialDownload()}, nil)
 	case *getPeers:
 		m.Answer(s.peerStates(), nil)
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
 	case *fetchCall:
-		s.fetch(m)
+		s.fetches.add(m)
 	default:
 		ask.Unhandled(c)
 		return
@@ -230,12 +220,12 @@ func (s *Sync) stop(c actor.Context) {
 	}
 	s.cancel()
 	s.ticker.Drop()
-	for _, p := range s.peers {
+	for _, p := range s.peers.list {
 		p.resumePeer()
 		// Nobody tells the next instance who is there.
 		p.Disconnect("sync stopped")
 	}
-	s.peers = nil
+	s.peers.list = nil
 }
 
 // joinPool begins to follow the memory pool.
@@ -263,66 +253,54 @@ func (s *Sync) tick(c actor.Context) {
 // follow takes over the chain's present view. A chain that was opened anew has
 // other blocks. It reports false while there is none.
 func (s *Sync) follow() bool {
-	reader := s.cfg.View.Open()
-	if reader == nil {
-		return false
-	}
-	root := reader.Active().At(0)
-	if s.reader != nil && s.root == root {
-		return true
-	}
-	s.reader, s.root = reader, root
-	s.buffer.clear()
-	s.inFlight = make(map[chainhash.Hash][]*blockRequest)
-	s.downloading = 0
-	for _, p := range s.peers {
-		p.rebase(reader)
-	}
-	s.tip = reader.Active().Tip()
-	s.findBest()
-	return true
-}
-
-// findBest finds the best header.
-func (s *Sync) findBest() {
-	best := s.reader.Active().Tip()
-	for _, b := range s.reader.Tips() {
-		for b.Status().Invalid() {
-			b = b.Parent
-		}
-		if b.Work.Cmp(best.Work) > 0 {
-			best = b
+	changed, ok := s.chain.open()
+	if changed {
+		s.download.clear()
+		for _, p := range s.peers.list {
+			p.rebase(s.chain.reader)
 		}
 	}
-	s.best = best
+	return ok
 }
 
-// initialDownload reports whether the node is on its first way to the network's
-// tip: until the tip once has the least work and is recent.
-func (s *Sync) initialDownload() bool {
-	if s.leftIBD {
-		return false
+func (s *Sync) join(l link.Peer) { s.peers.add(&peer{Peer: l, info: l.Info()}) }
+
+func (s *Sync) leave(id int64) {
+	p := s.peers.byID(id)
+	if p == nil {
+		return
 	}
-	if !s.imported || s.reader == nil {
-		return true
-	}
-	tip := s.reader.Active().Tip()
-	if tip.Work.Cmp(s.cfg.MinimumWork) < 0 || s.age(tip) > s.cfg.MaxTipAge {
-		return true
-	}
-	s.leftIBD = true
-	return false
+	s.peers.remove(p)
+	p.resumePeer()
+	s.compact.forget(p)
+	s.headers.forget(p)
+	s.download.forget(p)
 }
 
-// age is how old the time in a block is.
-func (s *Sync) age(b *chainview.Block) time.Duration { return s.cfg.Now().Sub(b.Header.Timestamp) }
-
-// debugf writes a line of Core's category net.
-func (s *Sync) debugf(format string, args ...any) {
-	corelog.Printf(s.log, slog.LevelDebug, format, args...)
-}
-
-// printf writes a line of Core's that everyone sees.
-func (s *Sync) printf(format string, args ...any) {
-	corelog.Printf(s.cfg.Log, slog.LevelInfo, format, args...)
+// peerStates is what getpeerinfo tells of the peers' chains.
+func (s *Sync) peerStates() map[int64]nodemsg.PeerSync {
+	states := make(map[int64]nodemsg.PeerSync, len(s.peers.list))
+	for _, p := range s.peers.list {
+		s.chain.relearn(p)
+		state := nodemsg.PeerSync{
+			PresyncedHeaders: -1, SyncedHeaders: -1, SyncedBlocks: -1, InFlight: make([]int32, len(p.inFlight)),
+			LastBlock: p.lastBlock, CompactTo: p.highBandwidth,
+		}
+		if p.presync != nil {
+			if height, _, ok := p.presync.Progress(); ok {
+				state.PresyncedHeaders = height
+			}
+		}
+		if p.best != nil {
+			state.SyncedHeaders = p.best.Height
+		}
+		if p.common != nil {
+			state.SyncedBlocks = p.common.Height
+		}
+		for i, f := range p.inFlight {
+			state.InFlight[i] = f.block.Height
+		}
+		states[p.info.ID] = state
+	}
+	return states
 }

@@ -3,6 +3,8 @@ package sync
 import (
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/p2p"
 )
@@ -36,74 +38,80 @@ type chainWatch struct {
 	protected bool             // is not watched
 }
 
-// watch leaves peers that are too slow.
-func (s *Sync) watch() {
-	now := s.cfg.Now()
-	s.watchFetches()
-	for _, p := range s.peers {
-		switch {
-		case !p.stallingSince.IsZero() && now.Sub(p.stallingSince) > s.stallAfter:
-			s.printf("Peer is stalling block download, %s", p.info.Disconnecting())
-			p.stallingSince = time.Time{}
-			p.Disconnect("stalling block download")
-			if s.stallAfter < maxStallAfter {
-				s.stallAfter = min(2*s.stallAfter, maxStallAfter)
-				s.debugf("Increased stalling timeout temporarily to %d seconds", int(s.stallAfter/time.Second))
-			}
-		case len(p.inFlight) > 0 && now.Sub(p.busySince) > s.blockTimeout():
-			s.printf("Timeout downloading block %v, %s", p.inFlight[0].block.Hash, p.info.Disconnecting())
-			p.Disconnect("timeout downloading block")
-		default:
-			s.stopHeadersSync(p)
-			s.watchHeaders(p, now)
-			s.sayHeaders(p)
+// tick leaves a peer that stalls the window, or whose block takes too long. It reports
+// whether it did.
+func (d *download) tick(p *peer, now time.Time) (left bool) {
+	switch {
+	case !p.stallingSince.IsZero() && now.Sub(p.stallingSince) > d.stallAfter:
+		d.log.printf("Peer is stalling block download, %s", p.info.Disconnecting())
+		p.stallingSince = time.Time{}
+		p.Disconnect("stalling block download")
+		if d.stallAfter < maxStallAfter {
+			d.stallAfter = min(2*d.stallAfter, maxStallAfter)
+			d.log.debugf("Increased stalling timeout temporarily to %d seconds", int(d.stallAfter/time.Second))
 		}
+	case len(p.inFlight) > 0 && now.Sub(p.busySince) > d.blockTimeout():
+		d.log.printf("Timeout downloading block %v, %s", p.inFlight[0].block.Hash, p.info.Disconnecting())
+		p.Disconnect("timeout downloading block")
+	default:
+		return false
+	}
+	return true
+}
+
+// received notes that a block was right: whoever else was asked for it need not give it,
+// and the time that peers have grows less again.
+func (d *download) received(hash chainhash.Hash) {
+	d.dropAll(hash)
+	if d.stallAfter > stallAfter {
+		d.stallAfter = max(stallAfter, d.stallAfter*85/100)
+		d.log.debugf("Decreased stalling timeout to %d seconds", int(d.stallAfter/time.Second))
 	}
 }
 
 // blockTimeout is how long a block may take, by how many peers share the line.
-func (s *Sync) blockTimeout() time.Duration {
-	spacing := s.cfg.Network.Params.TargetTimePerBlock
-	return spacing + spacing/2*time.Duration(max(s.downloading-1, 0))
+func (d *download) blockTimeout() time.Duration {
+	spacing := d.cfg.Network.Params.TargetTimePerBlock
+	return spacing + spacing/2*time.Duration(max(d.downloading-1, 0))
 }
 
-// watchHeaders leaves the one peer whose headers are asked for, if it is slow and
+// watchTimeout leaves the one peer whose headers are asked for, if it is slow and
 // there are others.
-func (s *Sync) watchHeaders(p *peer, now time.Time) {
+func (h *headersSync) watchTimeout(p *peer, now time.Time) {
 	if !p.syncing || p.headersBy.IsZero() {
 		return
 	}
-	if s.age(s.best) < DefaultMaxTipAge {
+	if h.chain.age(h.chain.best) < DefaultMaxTipAge {
 		p.headersBy = time.Time{}
 		return
 	}
-	if now.Before(p.headersBy) || s.syncing != 1 || s.preferred()-digit(p.isPreferred()) < 1 {
+	if now.Before(p.headersBy) || h.syncing != 1 || h.peers.preferred()-digit(p.isPreferred()) < 1 {
 		return
 	}
 	if p.info.Permissions.NoBan {
-		s.printf("Timeout downloading headers from noban peer, not %s", p.info.Disconnecting())
+		h.log.printf("Timeout downloading headers from noban peer, not %s", p.info.Disconnecting())
 		p.syncing, p.headersBy = false, time.Time{}
-		s.syncing--
+		h.syncing--
 		return
 	}
-	s.printf("Timeout downloading headers, %s", p.info.Disconnecting())
+	h.log.printf("Timeout downloading headers, %s", p.info.Disconnecting())
 	p.Disconnect("timeout downloading headers")
 }
 
 // protect keeps a few outbound peers with good chains from being watched.
-func (s *Sync) protect(p *peer) {
-	if p.info.Type != p2p.OutboundFullRelay || p.best == nil || p.chain.protected || s.protected >= maxProtected ||
-		p.best.Work.Cmp(s.reader.Active().Tip().Work) < 0 {
+func (h *headersSync) protect(p *peer) {
+	if p.info.Type != p2p.OutboundFullRelay || p.best == nil || p.chain.protected || h.protected >= maxProtected ||
+		p.best.Work.Cmp(h.chain.reader.Active().Tip().Work) < 0 {
 		return
 	}
-	s.debugf("Protecting outbound peer=%d from eviction", p.info.ID)
+	h.log.debugf("Protecting outbound peer=%d from eviction", p.info.ID)
 	p.chain.protected = true
-	s.protected++
+	h.protected++
 }
 
 // watchChain leaves an outbound peer that stays behind our chain.
-func (s *Sync) watchChain(p *peer, now time.Time) {
-	w, tip := &p.chain, s.reader.Active().Tip()
+func (h *headersSync) watchChain(p *peer, now time.Time) {
+	w, tip := &p.chain, h.chain.reader.Active().Tip()
 	switch {
 	case w.protected || !p.isAutomatic() || !p.syncing:
 	case p.best != nil && p.best.Work.Cmp(tip.Work) >= 0:
@@ -116,13 +124,13 @@ func (s *Sync) watchChain(p *peer, now time.Time) {
 		if p.best != nil {
 			best = p.best.Hash.String()
 		}
-		s.printf("Outbound peer has old chain, best known block = %s, %s", best, p.info.Disconnecting())
+		h.log.printf("Outbound peer has old chain, best known block = %s, %s", best, p.info.Disconnecting())
 		p.Disconnect("outbound peer has old chain")
 	default:
 		if w.at != nil && w.at.Parent != nil {
-			s.askHeaders(p, w.at.Parent)
+			h.ask(p, w.at.Parent)
 		}
-		s.debugf("sending getheaders to outbound peer=%d to verify chain work", p.info.ID)
+		h.log.debugf("sending getheaders to outbound peer=%d to verify chain work", p.info.ID)
 		w.asked = true
 		w.until = now.Add(headersWithin)
 	}

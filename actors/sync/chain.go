@@ -1,0 +1,158 @@
+package sync
+
+import (
+	"log/slog"
+	"math/big"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
+	"github.com/seed61375155/trawl/internal/corelog"
+)
+
+// nearTip is how many blocks a chain may leave ours before our tip and still be taken in
+// whatever its work.
+const nearTip = 144
+
+// A chainState is the chain as all parts of the actor see it. Sync alone moves it.
+type chainState struct {
+	cfg *Config
+
+	reader   chainview.Reader // that the blocks below are of
+	root     *chainview.Block // its genesis block
+	best     *chainview.Block // header with the most work that is not known to be invalid
+	tip      *chainview.Block // last announced
+	imported bool             // no block file is read any more
+	leftIBD  bool             // once set, the node is not in initial download again
+}
+
+// open takes over the chain's present view. changed says that it is another chain than
+// before, ok that there is one.
+func (cs *chainState) open() (changed, ok bool) {
+	reader := cs.cfg.View.Open()
+	if reader == nil {
+		return false, false
+	}
+	root := reader.Active().At(0)
+	if cs.reader != nil && cs.root == root {
+		return false, true
+	}
+	cs.reader, cs.root, cs.tip = reader, root, reader.Active().Tip()
+	cs.findBest()
+	return true, true
+}
+
+// findBest finds the best header.
+func (cs *chainState) findBest() {
+	best := cs.reader.Active().Tip()
+	for _, b := range cs.reader.Tips() {
+		for b.Status().Invalid() {
+			b = b.Parent
+		}
+		if b.Work.Cmp(best.Work) > 0 {
+			best = b
+		}
+	}
+	cs.best = best
+}
+
+// initialDownload reports whether the node is on its first way to the network's
+// tip: until the tip once has the least work and is recent.
+func (cs *chainState) initialDownload() bool {
+	if cs.leftIBD {
+		return false
+	}
+	if !cs.imported || cs.reader == nil {
+		return true
+	}
+	tip := cs.reader.Active().Tip()
+	if tip.Work.Cmp(cs.cfg.MinimumWork) < 0 || cs.age(tip) > cs.cfg.MaxTipAge {
+		return true
+	}
+	cs.leftIBD = true
+	return false
+}
+
+// age is how old the time in a block is.
+func (cs *chainState) age(b *chainview.Block) time.Duration {
+	return cs.cfg.Now().Sub(b.Header.Timestamp)
+}
+
+// isOnBest reports whether a header is part of the best chain of headers, or of
+// blocks.
+func (cs *chainState) isOnBest(b *chainview.Block) bool {
+	return cs.best.Ancestor(b.Height) == b || cs.reader.Active().Contains(b)
+}
+
+// leastWork is the work that a chain must have before its headers are kept.
+func (cs *chainState) leastWork() *big.Int {
+	tip := cs.reader.Active().Tip()
+	near := target.Work(tip.Header.Bits)
+	near.Mul(near, big.NewInt(nearTip))
+	near.Sub(tip.Work, near)
+	if near.Cmp(cs.cfg.MinimumWork) < 0 {
+		return cs.cfg.MinimumWork
+	}
+	return near
+}
+
+// have reports whether the node has a block, or had it.
+func (cs *chainState) have(b *chainview.Block) bool {
+	return b.Status()&chainview.HasData != 0 || cs.reader.Active().Contains(b)
+}
+
+// canFetchDirectly reports whether the tip is so recent that a new block is
+// probably the next one.
+func (cs *chainState) canFetchDirectly() bool {
+	return cs.age(cs.reader.Active().Tip()) < 20*cs.cfg.Network.Params.TargetTimePerBlock
+}
+
+// isSegwit reports whether blocks at a height may have witnesses.
+func (cs *chainState) isSegwit(height int32) bool { return cs.cfg.Network.Active("segwit", height) }
+
+// learn notes that a peer has a block.
+func (cs *chainState) learn(p *peer, hash chainhash.Hash) {
+	cs.relearn(p)
+	if b := cs.reader.Lookup(&hash); b == nil {
+		p.unknown = &hash
+	} else if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
+		p.best = b
+	}
+}
+
+// relearn looks whether the header of a peer's announcement has come.
+func (cs *chainState) relearn(p *peer) {
+	if p.unknown == nil {
+		return
+	}
+	if b := cs.reader.Lookup(p.unknown); b != nil {
+		if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
+			p.best = b
+		}
+		p.unknown = nil
+	}
+}
+
+// A logger writes lines in Core's form.
+type logger struct{ all, net *slog.Logger }
+
+func newLogger(log *slog.Logger) logger {
+	return logger{all: log, net: log.With(slog.String(corelog.CategoryKey, "net"))}
+}
+
+// debugf writes a line of Core's category net.
+func (l logger) debugf(format string, args ...any) {
+	corelog.Printf(l.net, slog.LevelDebug, format, args...)
+}
+
+// printf writes a line of Core's that everyone sees.
+func (l logger) printf(format string, args ...any) {
+	corelog.Printf(l.all, slog.LevelInfo, format, args...)
+}
+
+// validationf writes a line of Core's category validation.
+func (l logger) validationf(format string, args ...any) {
+	corelog.Printf(l.all.With(slog.String(corelog.CategoryKey, "validation")), slog.LevelDebug, format, args...)
+}
