@@ -130,6 +130,10 @@ func (n *Node) Descriptors() *descriptor.Network { return n.net.Descriptors() }
 // messages/chain.go.
 func (n *Node) Chain() *Ref { return n.set.Ref(chainPart) }
 
+// Coins returns the actor that reads the set of unspent outputs. It serves the requests
+// of messages/coins.go, but for [messages.SnapshotCoins], which Chain serves.
+func (n *Node) Coins() *Ref { return n.set.Ref(coinsPart) }
+
 // TxBuilder returns the actor that builds transactions. It serves the requests of
 // messages/tx.go.
 func (n *Node) TxBuilder() *Ref { return n.set.Ref(txbuilderPart) }
@@ -142,7 +146,7 @@ func (n *Node) Mempool() *Ref { return n.set.Ref(mempoolPart) }
 // the node keeps none. It serves the requests of messages/wallets.go.
 func (n *Node) Wallets() *Ref { return n.set.Ref(walletsPart) }
 
-// Wallet returns the actor of a loaded wallet, nil when it is not loaded. It
+// Wallet returns the actor of a loaded wallet, nil (which is absent) when it is not loaded. It
 // serves the requests of messages/wallet.go and messages/wallettx.go.
 func (n *Node) Wallet(name string) *Ref {
 	return n.walletDir.Lookup(name)

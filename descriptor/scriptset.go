@@ -28,17 +28,17 @@ type Payment struct {
 // ScriptSet expands a descriptor, all its branches, at the indexes from first to last,
 // both included; where it is not ranged, once. Memory and time grow with the range, which
 // has a million indexes at most. It derives on one core; [Descriptor.ExpandRange] can do
-// that on several, and can be ended.
+// that on several.
 //
 // Errors: [*ParseError], and those of [Descriptor.ExpandRange].
-func ScriptSet(text string, net *Network, first, last uint32) (*Scripts, error) {
+func ScriptSet(ctx context.Context, text string, net *Network, first, last uint32) (*Scripts, error) {
 	branches, err := Parse(text, net, Options{})
 	if err != nil {
 		return nil, err
 	}
 	s := &Scripts{index: make(map[string]uint32)}
 	for _, branch := range branches {
-		err := branch.ExpandRange(context.Background(), first, last, 1, func(index uint32, scripts [][]byte) error {
+		err := branch.ExpandRange(ctx, first, last, 1, func(index uint32, scripts [][]byte) error {
 			for _, script := range scripts {
 				s.add(script, index)
 			}

@@ -18,7 +18,7 @@ const setText = "wpkh(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbm
 // The outputs of random blocks, held against a look at each output and each script.
 func TestScriptSetOutputs(t *testing.T) {
 	net := descriptor.NetworkOf(&chaincfg.MainNetParams)
-	set, err := descriptor.ScriptSet(setText, net, 3, 12)
+	set, err := descriptor.ScriptSet(t.Context(), setText, net, 3, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestScriptSet(t *testing.T) {
 		{"wsh(pk(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbmJbZRkrgZw4koxb5JaHWkY4ALHY2grBGRjaDMzQLcgJvLJuZZvRcEL/*))", 5},
 		{"combo(02e493dbf1c10d80f3581e4904930b1404cc6c13900ee0758474fa94abe8c4cd13)", 4},
 	} {
-		set, err := descriptor.ScriptSet(test.text, net, 0, 4)
+		set, err := descriptor.ScriptSet(t.Context(), test.text, net, 0, 4)
 		if err != nil || len(set.List()) != test.scripts {
 			t.Errorf("%s: %v, %v", test.text, set, err)
 			continue
@@ -87,14 +87,16 @@ func TestScriptSet(t *testing.T) {
 			t.Errorf("%s: a script of nobody's", test.text)
 		}
 	}
-	if _, err := descriptor.ScriptSet("pk(", net, 0, 0); !errors.As(err, new(*descriptor.ParseError)) {
+	if _, err := descriptor.ScriptSet(t.Context(), "pk(", net, 0, 0); !errors.As(err, new(*descriptor.ParseError)) {
 		t.Error(err)
 	}
-	if _, err := descriptor.ScriptSet(setText, net, 5, 4); err == nil {
+	if _, err := descriptor.ScriptSet(t.Context(), setText, net, 5, 4); err == nil {
 		t.Error("a range that ends before it begins")
 	}
-	hardened := "wpkh(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbmJbZRkrgZw4koxb5JaHWkY4ALHY2grBGRjaDMzQLcgJvLJuZZvRcEL/*h)"
-	if _, err := descriptor.ScriptSet(hardened, net, 0, 0); !errors.Is(err, descriptor.ErrNeedsPrivateKey) {
+	hardened := "wpkh(xpub6ERApfZwUNrhLCkDtcHTcxd75RbzS1ed54G1LkBUHQVHQKqhMkhgbmJbZRkrgZw4koxb5JaHWkY4ALHY2grBGRjaDMzQLcgJvLJuZZvRcEL" +
+		"/*h)"
+	_, err := descriptor.ScriptSet(t.Context(), hardened, net, 0, 0)
+	if !errors.Is(err, descriptor.ErrNeedsPrivateKey) {
 		t.Error(err)
 	}
 }

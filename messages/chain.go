@@ -174,10 +174,10 @@ type SetMockTime struct {
 }
 
 // WaitImported is answered when the block files named at start have been read.
-type WaitImported struct{ Asks[Done] }
+type WaitImported struct{ Control[Done] }
 
 // GetImportStatus asks how far the reading of block files has come.
-type GetImportStatus struct{ Asks[ImportStatus] }
+type GetImportStatus struct{ Control[ImportStatus] }
 
 // ImportStatus is the answer to [GetImportStatus].
 type ImportStatus struct {
@@ -225,16 +225,15 @@ type Coins struct {
 }
 
 // WaitOpen is answered when the chain is open and can be read.
-type WaitOpen struct{ Asks[Tip] }
+type WaitOpen struct{ Control[Tip] }
 
 // GetTip asks for the last block of the active chain.
 type GetTip struct{ Asks[Tip] }
 
 // WaitTip is answered when the tip of the active chain is as the fields ask, at
-// once where it already is. It may wait for ever: send it with ask.Control, so
-// that it takes no call slot, and with a context that ends.
+// once where it already is. It may wait for ever: send it with a context that ends.
 type WaitTip struct {
-	Asks[Tip]
+	Control[Tip]
 
 	Not    *chainhash.Hash // any tip but this one
 	Is     *chainhash.Hash // this tip

@@ -62,7 +62,7 @@ type ReserveCoinScan struct{ Asks[ScanSlot] }
 // ReleaseCoinScan gives a slot back without a scan. A slot that was released
 // before is left alone.
 type ReleaseCoinScan struct {
-	Asks[Done]
+	Control[Done]
 
 	Slot uint64
 }
@@ -97,7 +97,7 @@ type FoundCoin struct {
 }
 
 // GetCoinScanStatus asks how far the running scan of unspent outputs has come.
-type GetCoinScanStatus struct{ Asks[CoinScanStatus] }
+type GetCoinScanStatus struct{ Control[CoinScanStatus] }
 
 // CoinScanStatus is the answer to [GetCoinScanStatus]. The zero value means that
 // no scan is running.
@@ -108,7 +108,7 @@ type CoinScanStatus struct {
 
 // AbortCoinScan ends the running scan of unspent outputs; the answer is false
 // when there was none.
-type AbortCoinScan struct{ Asks[bool] }
+type AbortCoinScan struct{ Control[bool] }
 
 // SumCoins counts the set of unspent outputs and hashes it. It takes minutes for
 // a large set; it ends with the context of its caller.

@@ -8,7 +8,7 @@ import (
 var ErrIndexDisabled = refusal("block filter index is not enabled")
 
 // GetIndexStatus asks how far the block filter index has come.
-type GetIndexStatus struct{ Asks[IndexStatus] }
+type GetIndexStatus struct{ Control[IndexStatus] }
 
 // IndexStatus is the answer to [GetIndexStatus].
 type IndexStatus struct {
@@ -23,14 +23,14 @@ type IndexStatus struct {
 //
 // Errors: [ErrBlockNotFound]; what building the filter answered.
 type WaitIndexed struct {
-	Asks[Done]
+	Control[Done]
 
 	Block chainhash.Hash
 }
 
 // WaitIndexIdle is answered when the index has followed every change of the
 // chain that was announced before, provided that it had been in step.
-type WaitIndexIdle struct{ Asks[Done] }
+type WaitIndexIdle struct{ Control[Done] }
 
 // RepairFilter reports a filter that turned out to be damaged and asks for its
 // segment to be re-made from the chain.

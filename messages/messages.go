@@ -14,7 +14,15 @@ type Asks[R any] struct{}
 
 func (Asks[R]) answeredWith(R) {}
 
-// A Request is any message that embeds Asks[R].
+// Control is [Asks] for a request that is served at any load: one that ends something, asks
+// how far something has come, or waits for something that may never come. It takes none of
+// the places of those who wait for an answer, of which an actor has a limited number.
+type Control[R any] struct{ Asks[R] }
+
+// AtAnyLoad marks the request.
+func (Control[R]) AtAnyLoad() {}
+
+// A Request is any message that embeds Asks[R] or Control[R].
 type Request[R any] interface{ answeredWith(R) }
 
 // Done is the answer of a request that has nothing to tell but that it was

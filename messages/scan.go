@@ -49,7 +49,7 @@ type ScanSlot struct {
 // ReleaseScan gives a slot back without a scan. A slot that was released
 // before is left alone.
 type ReleaseScan struct {
-	Asks[Done]
+	Control[Done]
 
 	Slot uint64
 }
@@ -82,7 +82,7 @@ type ScanResult struct {
 }
 
 // GetScanStatus asks how far the running scan has come.
-type GetScanStatus struct{ Asks[ScanStatus] }
+type GetScanStatus struct{ Control[ScanStatus] }
 
 // ScanStatus is the answer to [GetScanStatus]. The zero value means that no
 // scan is running.
@@ -93,4 +93,4 @@ type ScanStatus struct {
 }
 
 // AbortScan ends the running scan; the answer is false when there was none.
-type AbortScan struct{ Asks[bool] }
+type AbortScan struct{ Control[bool] }

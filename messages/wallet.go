@@ -256,7 +256,7 @@ type Rescanned struct {
 }
 
 // AbortRescan ends the wallet's rescan; the answer is false when there was none.
-type AbortRescan struct{ Asks[bool] }
+type AbortRescan struct{ Control[bool] }
 
 // SignWithWallet signs what it can of a transaction.
 type SignWithWallet struct {

@@ -99,7 +99,7 @@ type RestoreWallet struct {
 // AbortRestore ends the rescan of a wallet that is being restored or loaded, which
 // fails then. The answer is false when there is none of that name.
 type AbortRestore struct {
-	Asks[bool]
+	Control[bool]
 
 	Name string
 }
@@ -115,7 +115,7 @@ type WalletDirEntry struct {
 }
 
 // GetLoading asks which wallets are being loaded, and how far that has come.
-type GetLoading struct{ Asks[[]WalletLoading] }
+type GetLoading struct{ Control[[]WalletLoading] }
 
 // WalletLoading is a wallet that is being loaded.
 type WalletLoading struct {
@@ -136,7 +136,7 @@ type SyncWallets struct{ Asks[Done] }
 // WaitWallets is answered when the wallets that are to be loaded at start have
 // been, or have failed. The error is a [StartError] where one could not be that Core
 // does not pass over.
-type WaitWallets struct{ Asks[Done] }
+type WaitWallets struct{ Control[Done] }
 
 // A Secret is text that must not be printed: a passphrase, or a private key. Whoever has used it
 // wipes it.

@@ -175,9 +175,9 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 	return r, nil
 }
 
-// Ask sends q and waits for its answer.
+// Ask sends q and waits for its answer. A [messages.Control] is sent as by [Control].
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
-	if to.IsAbsent() {
+	if _, control := any(q).(interface{ AtAnyLoad() }); control || to.IsAbsent() {
 		return send(ctx, to, q)
 	}
 	select {
