@@ -24,7 +24,7 @@ const (
 	MinimalIf                                            // conditions in witness scripts of version 0 are empty or 1
 	NullFail                                             // signatures that fail are empty
 	WitnessPubKeyType                                    // keys in witness scripts of version 0 are compressed
-	// no OP_CODESEPARATOR, and nothing to delete, in legacy scripts
+	// ConstScriptCode: no OP_CODESEPARATOR, and nothing to delete, in legacy scripts.
 	ConstScriptCode
 	Taproot                            // BIP341 and BIP342
 	DiscourageUpgradableTaprootVersion // leaf versions without a meaning fail

@@ -33,7 +33,9 @@ func (e *Engine) Submit(raw []byte) error {
 	if err != nil {
 		return badBlock(err)
 	}
-	if e.mayLackNonce(b) && mining.FillWitnessNonce(b.List[0]) {
+	parent := e.tree.Lookup(&b.PrevBlock)
+	mayLack := parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
+	if mayLack && mining.FillWitnessNonce(b.List[0]) {
 		if b, err = e.readBlock(b.serialize()); err != nil {
 			return badBlock(err)
 		}
@@ -52,13 +54,6 @@ func (e *Engine) Submit(raw []byte) error {
 		return reject("inconclusive", "not on the chain with the most work")
 	}
 	return nil
-}
-
-// mayLackNonce reports whether a block has a coinbase and is one of those that commit
-// to witnesses.
-func (e *Engine) mayLackNonce(b *block) bool {
-	parent := e.tree.Lookup(&b.PrevBlock)
-	return parent != nil && len(b.List) > 0 && e.net.Active("segwit", parent.Height+1)
 }
 
 // acceptBlock stores a block and moves to the best chain (Core's ProcessNewBlock).

@@ -42,7 +42,7 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 		}
 		e.log.Info("InvalidChainFound: invalid block", "hash", wanting.Hash, "height", wanting.Height, "reason", reason)
 		e.choice.Fail(wanting, e.tip)
-		e.refusedLate(wanting, reason)
+		e.late.add(wanting, reason)
 		best = e.choice.Best(e.tip)
 	}
 	return e.commit()
@@ -51,11 +51,14 @@ func (e *Engine) activate(best *chainview.Block, found verdicts) error {
 // maxLate is how many late refusals are remembered.
 const maxLate = 1000
 
-// refusedLate notes that a block proved to break a rule.
-func (e *Engine) refusedLate(b *chainview.Block, reason error) {
+// lateRefusals are stored blocks that proved to break a rule.
+type lateRefusals []nodemsg.LateRefusal
+
+// add notes a block and the rule.
+func (l *lateRefusals) add(b *chainview.Block, reason error) {
 	var rejected *messages.RejectError
-	if errors.As(reason, &rejected) && len(e.late) < maxLate {
-		e.late = append(e.late, nodemsg.LateRefusal{Hash: b.Hash, Reason: rejected})
+	if errors.As(reason, &rejected) && len(*l) < maxLate {
+		*l = append(*l, nodemsg.LateRefusal{Hash: b.Hash, Reason: rejected})
 	}
 }
 
@@ -120,10 +123,17 @@ func (e *Engine) saveLarge() error {
 	return nil
 }
 
-// count notes that the chain up to the tip has so many transactions more.
-func (e *Engine) count(more int) {
-	if e.kind.Counts {
-		e.txs += uint64(more) // also of a negative number
+// A txCount is the number of transactions of the chain up to the tip, 0 where they are
+// not counted.
+type txCount struct {
+	counts bool
+	n      uint64
+}
+
+// add notes that there are so many more.
+func (t *txCount) add(more int) {
+	if t.counts {
+		t.n += uint64(more) // also of a negative number
 	}
 }
 
@@ -133,24 +143,27 @@ func (e *Engine) undone(last step) {
 	e.steps = e.steps[:len(e.steps)-1]
 	if last.back {
 		e.tip = last.block
-		e.count(last.txs)
+		e.txs.add(last.txs)
 	} else {
 		e.tip = last.block.Parent
-		e.count(-last.txs)
+		e.txs.add(-last.txs)
 	}
 }
 
-// lastStep returns the last step since the last commit, if it is of that kind.
-func (e *Engine) lastStep(back bool) (step, bool) {
-	if n := len(e.steps); n > 0 && e.steps[n-1].back == back {
-		return e.steps[n-1], true
+// steps are those since the last commit.
+type steps []step
+
+// last returns the last step, if it is of that kind.
+func (s steps) last(back bool) (step, bool) {
+	if n := len(s); n > 0 && s[n-1].back == back {
+		return s[n-1], true
 	}
 	return step{}, false
 }
 
 // disconnectTip takes the tip back from the unspent outputs.
 func (e *Engine) disconnectTip() error {
-	if last, ok := e.lastStep(false); ok {
+	if last, ok := e.steps.last(false); ok {
 		e.undone(last)
 		return nil
 	}
@@ -165,13 +178,13 @@ func (e *Engine) disconnectTip() error {
 	}
 	e.steps = append(e.steps, s)
 	e.tip = at.Parent
-	e.count(-s.txs)
+	e.txs.add(-s.txs)
 	return nil
 }
 
 // connectTip connects a block on the tip.
 func (e *Engine) connectTip(at *chainview.Block) error {
-	if last, ok := e.lastStep(true); ok && last.block == at {
+	if last, ok := e.steps.last(true); ok && last.block == at {
 		e.undone(last)
 		return nil
 	}
@@ -191,7 +204,7 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 	e.mark(at, at.Status()|chainview.Valid)
 	e.steps = append(e.steps, s)
 	e.tip = at
-	e.count(s.txs)
+	e.txs.add(s.txs)
 	return nil
 }
 
@@ -224,7 +237,7 @@ func (e *Engine) disconnect(at *chainview.Block, b *block) error {
 	for i := len(b.List) - 1; i >= 0; i-- {
 		tx, out := b.List[i], wire.OutPoint{Hash: b.IDs[i]}
 		for n, o := range tx.TxOut {
-			if out.Index = uint32(n); consensus.Unspendable(o.PkScript) || e.isOdd(o.PkScript) {
+			if out.Index = uint32(n); consensus.Unspendable(o.PkScript) || e.odd.is(o.PkScript) {
 				continue
 			}
 			key = appendKey(key[:0], &out)
@@ -238,7 +251,7 @@ func (e *Engine) disconnect(at *chainview.Block, b *block) error {
 		}
 		for n, in := range tx.TxIn {
 			coin := undo[i-1][n]
-			if e.isOdd(coin.Script) {
+			if e.odd.is(coin.Script) {
 				continue
 			}
 			key = appendKey(key[:0], &in.PreviousOutPoint)

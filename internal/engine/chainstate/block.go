@@ -9,9 +9,17 @@ import (
 
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/signet"
 	"github.com/seed61375155/trawl/messages"
 )
+
+// checks are the rules of blocks but for what they spend.
+type checks struct {
+	net   *dialect.Network
+	kind  Kind
+	rules *consensus.Rules
+}
 
 // A block is a block with what is computed of it once.
 type block struct {
@@ -26,8 +34,8 @@ type block struct {
 var errTrailing = errors.New("bytes after the end of the block")
 
 // readBlock reads a serialized block and nothing after it.
-func (e *Engine) readBlock(raw []byte) (*block, error) {
-	h, start, err := e.kind.Headers.Read(raw)
+func (c *checks) readBlock(raw []byte) (*block, error) {
+	h, start, err := c.kind.Headers.Read(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +78,7 @@ func badBlock(err error) error { return reject("bad-block", err.Error()) }
 
 // check checks what of a block depends on nothing else (Core's CheckBlock), but for
 // its proof of work.
-func (e *Engine) check(b *block) error {
+func (c *checks) check(b *block) error {
 	root, repeated := consensus.MerkleRoot(b.IDs)
 	if root != b.MerkleRoot {
 		return reject("bad-txnmrklroot", "hashMerkleRoot mismatch")
@@ -78,7 +86,7 @@ func (e *Engine) check(b *block) error {
 	if repeated {
 		return reject("bad-txns-duplicate", "duplicate transaction")
 	}
-	limit, scale := e.rules.MaxWeight, e.rules.WitnessScale
+	limit, scale := c.rules.MaxWeight, c.rules.WitnessScale
 	size := int64(b.start + b.Stripped)
 	if len(b.List) == 0 || int64(len(b.List))*scale > limit || size*scale > limit {
 		return reject("bad-blk-length", "size limits failed")
@@ -90,25 +98,26 @@ func (e *Engine) check(b *block) error {
 		return reject("bad-cb-multiple", "more than one coinbase")
 	}
 	for i, tx := range b.List {
-		if v := e.rules.CheckTx(tx); v != nil {
+		if v := c.rules.CheckTx(tx); v != nil {
 			return reject(v.Reason, "Transaction check failed (tx hash "+b.IDs[i].String()+") "+v.Debug)
 		}
 	}
-	if int64(b.legacySigOps())*scale > e.rules.MaxSigOps {
+	if int64(b.legacySigOps())*scale > c.rules.MaxSigOps {
 		return reject("bad-blk-sigops", "out-of-bounds SigOpCount")
 	}
 	return nil
 }
 
 // checkSolved is check with the proof of work, or the signature of a signet.
-func (e *Engine) checkSolved(b *block) error {
-	if err := e.kind.Headers.CheckWork(b.Header); err != nil {
+func (c *checks) checkSolved(b *block) error {
+	if err := c.kind.Headers.CheckWork(b.Header); err != nil {
 		return err
 	}
-	if c := e.net.SignetChallenge; c != nil && b.Hash != *e.net.Params.GenesisHash && !signet.Signed(b.message(), c) {
+	challenge := c.net.SignetChallenge
+	if challenge != nil && b.Hash != *c.net.Params.GenesisHash && !signet.Signed(b.message(), challenge) {
 		return reject("bad-signet-blksig", "signet block signature validation failure")
 	}
-	return e.check(b)
+	return c.check(b)
 }
 
 // legacySigOps counts the signature operations in the transactions' own scripts.

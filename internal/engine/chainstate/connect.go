@@ -177,7 +177,7 @@ func (c *connecting) add(coin consensus.Coin) {
 
 // findOdd takes over an output that is not in the set although it was not spent.
 func (c *connecting) findOdd(out *wire.OutPoint) error {
-	coin, err := c.oddCoin(out, c.at)
+	coin, err := c.odd.find(out, c.at)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (c *connecting) create(tx *wire.MsgTx, i int) {
 		out.Index = uint32(n)
 		switch {
 		case consensus.Unspendable(o.PkScript):
-		case c.isOdd(o.PkScript):
+		case c.odd.is(o.PkScript):
 			c.odd.add(out, oddOutput{of: c.at, coinbase: i == 0, value: o.Value, script: o.PkScript})
 		default:
 			coin.Amount, coin.Script = o.Value, o.PkScript
@@ -262,7 +262,7 @@ func (e *Engine) coin(out *wire.OutPoint, at *chainview.Block) (*consensus.Coin,
 		return nil, err
 	}
 	if value == nil {
-		return e.oddCoin(out, at)
+		return e.odd.find(out, at)
 	}
 	u, err := blockfile.ParseUnspent(value)
 	if err != nil {

@@ -33,7 +33,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/clock"
-	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
@@ -41,7 +40,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
-	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -61,9 +59,7 @@ type Config struct {
 type Engine struct {
 	*pruning.Pruner
 
-	net     *dialect.Network
-	kind    Kind
-	rules   *consensus.Rules
+	checks
 	minWork *big.Int // of a chain whose assumed-valid block is believed
 	db      *chaindb.DB
 	disk    disk // db, but in tests of failing writes
@@ -74,11 +70,11 @@ type Engine struct {
 
 	coins   *coincache.Cache
 	tip     *chainview.Block // that coins are at: the active chain's but while it moves
-	txs     uint64           // transactions of the chain up to tip
-	steps   []step           // from the last commit to tip
+	txs     txCount
+	steps   steps // from the last commit to tip
 	pending pending
 	odd     oddOutputs
-	late    []nodemsg.LateRefusal
+	late    lateRefusals
 
 	flushed time.Time // when the unspent outputs were written last
 	scripts bool      // whether those of the last block were checked
@@ -102,12 +98,12 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 		}
 	}()
 	e := &Engine{
-		net: cfg.Network, kind: kind, rules: &cfg.Network.Rules, db: cfg.DB, disk: cfg.DB, clock: cfg.Clock,
-		log:     cfg.Log,
-		flushed: time.Now(), scripts: true,
+		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
+		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
+		txs: txCount{counts: kind.Counts}, flushed: time.Now(), scripts: true,
 	}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
-	if err := e.load(cfg); err != nil {
+	if err := (loader{e}).load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)
 	}
 	if e.net.AssumeValid == (chainhash.Hash{}) {
@@ -121,34 +117,6 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 	return e, nil
 }
 
-func (e *Engine) load(cfg Config) error {
-	if err := e.create(); err != nil {
-		return err
-	}
-	if err := e.loadTree(); err != nil {
-		return err
-	}
-	var err error
-	e.Pruner, err = pruning.New(pruning.Chain{
-		DB: e.db, Tree: e.tree, Log: e.log, Now: e.clock.Now, Flush: e.flush,
-	}, cfg.Prune)
-	if err != nil {
-		return err
-	}
-	store, err := e.db.CoinStore()
-	if err != nil {
-		return err
-	}
-	e.coins = coincache.New(store, cfg.Cache)
-	if err := e.loadOdd(); err != nil {
-		return err
-	}
-	if err := e.recover(); err != nil {
-		return err
-	}
-	return e.activate(e.choice.Best(e.tip), nil)
-}
-
 // Reader returns the readers' side of the chain. It stays valid until Close.
 func (e *Engine) Reader() chainview.Reader {
 	return reading.Reader{Tree: e.tree, DB: e.db, Net: e.net}
@@ -160,7 +128,7 @@ func (e *Engine) Totals() engine.Totals {
 		return engine.Totals{}
 	}
 	size, coins := e.coins.Size()
-	return engine.Totals{Txs: e.txs, CachedBytes: int64(size), CachedCoins: coins}
+	return engine.Totals{Txs: e.txs.n, CachedBytes: int64(size), CachedCoins: coins}
 }
 
 // Coin returns an output of the active chain that is not spent. The error is

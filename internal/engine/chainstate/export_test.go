@@ -11,7 +11,7 @@ import (
 
 // FailWrites has before asked before each write of an engine that was just opened;
 // the write fails with its error.
-func (e *Engine) FailWrites(limit int64, before func() error) error {
+func FailWrites(e *Engine, limit int64, before func() error) error {
 	store, err := e.db.CoinStore()
 	if err != nil {
 		return err
@@ -56,4 +56,4 @@ func (f failingCoins) WriteCoins(
 }
 
 // ScriptFlags returns the rules of scripts in a block.
-func (e *Engine) ScriptFlags(at *chainview.Block) script.Flags { return e.kind.Scripts.Flags(at) }
+func ScriptFlags(e *Engine, at *chainview.Block) script.Flags { return e.kind.Scripts.Flags(at) }

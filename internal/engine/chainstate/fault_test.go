@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -91,7 +92,7 @@ func TestEveryWriteFails(t *testing.T) {
 		must(t, e.Close())
 		e = open(t, dir, network(t, "regtest"))
 		left, failed := n, false
-		must(t, e.FailWrites(8<<20, func() error {
+		must(t, chainstate.FailWrites(e, 8<<20, func() error {
 			if left--; left < 0 && !failed {
 				failed = true
 				return syscall.ENOSPC

@@ -40,10 +40,14 @@ type oddOutput struct {
 	script   []byte
 }
 
-// oddOutputs are those of blocks that were connected since the last commit.
+// oddOutputs are those of the kinds of chain that keep them apart.
 type oddOutputs struct {
-	fresh map[wire.OutPoint][]oddOutput
-	any   bool // some may be stored
+	kept bool // they are
+	db   *chaindb.DB
+	tree *chainview.Tree
+
+	fresh map[wire.OutPoint][]oddOutput // of blocks that were connected since the last commit
+	any   bool                          // some may be stored
 }
 
 func (o *oddOutputs) add(out wire.OutPoint, odd oddOutput) {
@@ -54,38 +58,38 @@ func (o *oddOutputs) add(out wire.OutPoint, odd oddOutput) {
 	o.fresh[out] = append(o.fresh[out], odd)
 }
 
-// isOdd reports whether an output with a script is kept apart.
-func (e *Engine) isOdd(script []byte) bool { return e.kind.Unparsable && !consensus.Parses(script) }
+// is reports whether an output with a script is kept apart.
+func (o *oddOutputs) is(script []byte) bool { return o.kept && !consensus.Parses(script) }
 
-// putOdd adds the rows of outputs that are not stored.
-func (e *Engine) putOdd() {
-	for out, list := range e.odd.fresh {
-		for _, o := range list {
-			if o.of.Hash == (chainhash.Hash{}) {
+// put adds the rows of outputs that are not stored.
+func (o *oddOutputs) put(p *pending) {
+	for out, list := range o.fresh {
+		for _, one := range list {
+			if one.of.Hash == (chainhash.Hash{}) {
 				continue // of a block that was only tried
 			}
 			key := binary.BigEndian.AppendUint32(bytes.Clone(out.Hash[:]), out.Index)
 			value := []byte{0}
-			if o.coinbase {
+			if one.coinbase {
 				value[0] = 1
 			}
-			value = binary.LittleEndian.AppendUint64(value, uint64(o.value))
-			e.pending.put(chaindb.Row{
-				Bucket: unparsableName, Key: append(key, o.of.Hash[:]...), Value: append(value, o.script...),
+			value = binary.LittleEndian.AppendUint64(value, uint64(one.value))
+			p.put(chaindb.Row{
+				Bucket: unparsableName, Key: append(key, one.of.Hash[:]...), Value: append(value, one.script...),
 			})
-			e.odd.any = true
+			o.any = true
 		}
 	}
-	e.odd.fresh = nil
+	o.fresh = nil
 }
 
-// loadOdd finds out whether any are stored.
-func (e *Engine) loadOdd() error {
-	if !e.kind.Unparsable {
+// load finds out whether any are stored.
+func (o *oddOutputs) load() error {
+	if !o.kept {
 		return nil
 	}
-	return e.db.BTCD().View(func(tx database.Tx) error {
-		e.odd.any = tx.Metadata().Bucket([]byte(unparsableName)).Cursor().First()
+	return o.db.BTCD().View(func(tx database.Tx) error {
+		o.any = tx.Metadata().Bucket([]byte(unparsableName)).Cursor().First()
 		return nil
 	})
 }
@@ -120,20 +124,21 @@ func ancestor(tip, b *chainview.Block) *chainview.Block {
 	return b
 }
 
-// oddCoin looks for an output whose script does not parse in the chain that ends in
+// find looks for an output whose script does not parse in the chain that ends in
 // tip, nil where there is none.
-func (e *Engine) oddCoin(out *wire.OutPoint, tip *chainview.Block) (coin *consensus.Coin, err error) {
-	for _, o := range e.odd.fresh[*out] {
-		if ancestor(tip, o.of) != nil {
-			return &consensus.Coin{Height: o.of.Height, Coinbase: o.coinbase, Value: o.value, Script: o.script}, nil
+func (o *oddOutputs) find(out *wire.OutPoint, tip *chainview.Block) (coin *consensus.Coin, err error) {
+	for _, one := range o.fresh[*out] {
+		if ancestor(tip, one.of) != nil {
+			return &consensus.Coin{Height: one.of.Height, Coinbase: one.coinbase, Value: one.value, Script: one.script},
+				nil
 		}
 	}
-	if !e.odd.any {
+	if !o.any {
 		return nil, nil
 	}
-	at := func(hash *chainhash.Hash) *chainview.Block { return ancestor(tip, e.tree.Lookup(hash)) }
+	at := func(hash *chainhash.Hash) *chainview.Block { return ancestor(tip, o.tree.Lookup(hash)) }
 	prefix := binary.BigEndian.AppendUint32(bytes.Clone(out.Hash[:]), out.Index)
-	err = e.db.BTCD().View(func(tx database.Tx) error {
+	err = o.db.BTCD().View(func(tx database.Tx) error {
 		cursor := tx.Metadata().Bucket([]byte(unparsableName)).Cursor()
 		for more := cursor.Seek(prefix); more && bytes.HasPrefix(cursor.Key(), prefix); more = cursor.Next() {
 			c, script, ok, err := parseUnparsable(cursor.Key(), cursor.Value(), at)

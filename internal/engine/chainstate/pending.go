@@ -91,8 +91,13 @@ func (e *Engine) save() error {
 	for b, wasHeaderOnly := range p.rows {
 		p.put(e.kind.Rows.Status(b, forkchoice.Linked(b), wasHeaderOnly)...)
 	}
-	e.putMoves()
-	e.putOdd()
+	for _, s := range e.steps {
+		p.put(e.kind.Rows.Move(s.block, s.back)...)
+	}
+	if len(e.steps) > 0 {
+		p.put(chaindb.Row{Key: []byte(stateKey), Value: stateRow(e.tip, e.txs.n)})
+	}
+	e.odd.put(&e.pending)
 	if len(p.change.Blocks)+len(p.change.Undo)+len(p.change.Rows) > 0 {
 		if err := e.guard(e.disk.Commit(&p.change)); err != nil {
 			return fmt.Errorf("commit change of the chain: %w", err)
@@ -101,15 +106,4 @@ func (e *Engine) save() error {
 	e.coins.Forget()
 	e.pending, e.steps = pending{}, e.steps[:0]
 	return nil
-}
-
-// putMoves adds the rows that a move of the tip changes.
-func (e *Engine) putMoves() {
-	if len(e.steps) == 0 {
-		return
-	}
-	for _, s := range e.steps {
-		e.pending.put(e.kind.Rows.Move(s.block, s.back)...)
-	}
-	e.pending.put(chaindb.Row{Key: []byte(stateKey), Value: stateRow(e.tip, e.txs)})
 }

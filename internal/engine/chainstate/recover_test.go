@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
@@ -94,7 +95,8 @@ func TestOutputsOfStaleBlock(t *testing.T) {
 	for _, b := range branch {
 		must(t, e.Accept(b.raw))
 	}
-	must(t, e.FailWrites(8<<20, func() error { return errors.New("the end") })) // as a kill: nothing is flushed
+	// as a kill: nothing is flushed
+	must(t, chainstate.FailWrites(e, 8<<20, func() error { return errors.New("the end") }))
 	_ = e.Close()
 
 	e = open(t, dir, network(t, "regtest"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 )
 
 // P2SH, witnesses and taproot hold for all blocks but three, the other rules from
@@ -37,7 +38,9 @@ func TestScriptRules(t *testing.T) {
 		{"regtest", "01", 1, script.Mandatory},
 	} {
 		e := open(t, t.TempDir(), network(t, test.chain))
-		if got := e.ScriptFlags(&chainview.Block{Hash: hashOf(test.hash), Height: test.height}); got != test.want {
+		if got := chainstate.ScriptFlags(
+			e, &chainview.Block{Hash: hashOf(test.hash), Height: test.height},
+		); got != test.want {
 			t.Errorf("%s, block %s at height %d: %b, want %b", test.chain, test.hash, test.height, got, test.want)
 		}
 		must(t, e.Close())

@@ -63,7 +63,7 @@ func (o *Opener) Open(context.Context) (engine.Engine, error) {
 	}
 	var e engine.Engine
 	// What reads through btcd's interface panics over damage.
-	err := cores.Catch(func() (err error) { //nolint:contextcheck // an engine opens as a whole
+	err := cores.Catch(func() (err error) {
 		e, err = o.engine(options)
 		return err
 	})
@@ -78,7 +78,7 @@ func (o *Opener) Open(context.Context) (engine.Engine, error) {
 	if err := chaindb.Rebuild(options); err != nil {
 		return nil, err
 	}
-	return o.engine(options) //nolint:contextcheck // as above
+	return o.engine(options)
 }
 
 func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {

@@ -60,7 +60,7 @@ func (b *block) root() chainhash.Hash { return mining.Root(b.list()) }
 // serialize returns the block as it is stored and sent.
 func (b *block) serialize() []byte {
 	var out bytes.Buffer // takes everything
-	_ = b.BlockHeader.Serialize(&out)
+	_ = b.Serialize(&out)
 	out.Write(b.Payload)
 	_ = wire.WriteVarInt(&out, 0, uint64(len(b.txs)))
 	for _, tx := range b.txs {

@@ -23,7 +23,6 @@ type proof struct {
 	coinbaseIndex            int32
 	coinbaseBranch, branch   int // lengths
 	chainIndex               int32
-	parentBits               uint32
 	wrongRoot, unsolved, cut bool
 }
 

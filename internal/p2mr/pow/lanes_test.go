@@ -21,7 +21,7 @@ func golden(tb testing.TB, name string, to any) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer packed.Close() //nolint:errcheck // only read
+	defer packed.Close()
 	text, err := gzip.NewReader(packed)
 	if err != nil {
 		tb.Fatal(err)
