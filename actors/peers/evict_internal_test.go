@@ -1,6 +1,8 @@
 package peers
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -43,5 +45,76 @@ func TestEvict(t *testing.T) {
 	}
 	if _, ok := chooseEvicted(inbound[:4]); ok {
 		t.Error("few inbound are all spared")
+	}
+}
+
+// slowEvict says who is evicted, rule by rule, for peers no two of which are alike.
+func slowEvict(peers []inboundPeer) (id int64, ok bool) {
+	left := slices.Clone(peers)
+	// Of the best n those that fit are safe.
+	rule := func(n int, better func(a, b inboundPeer) bool, fits func(inboundPeer) bool) {
+		rest := slices.Clone(left)
+		for ; n > 0 && len(rest) > 0; n-- {
+			best := rest[0]
+			for _, p := range rest[1:] {
+				if !better(best, p) {
+					best = p
+				}
+			}
+			is := func(p inboundPeer) bool { return p.id == best.id }
+			rest = slices.DeleteFunc(rest, is)
+			if fits(best) {
+				left = slices.DeleteFunc(left, is)
+			}
+		}
+	}
+	all := func(inboundPeer) bool { return true }
+	rule(4, func(a, b inboundPeer) bool { return a.group > b.group }, all)
+	rule(8, func(a, b inboundPeer) bool { return a.ping != 0 && (b.ping == 0 || a.ping < b.ping) }, all)
+	rule(4, func(a, b inboundPeer) bool { return a.lastTx.After(b.lastTx) }, all)
+	byBlock := func(a, b inboundPeer) bool { return a.lastBlock.After(b.lastBlock) }
+	rule(8, byBlock, func(p inboundPeer) bool { return p.blocksOnly })
+	rule(4, byBlock, all)
+	rule(len(left)/2, func(a, b inboundPeer) bool { return a.since.Before(b.since) }, all)
+	bad := slices.DeleteFunc(slices.Clone(left), func(p inboundPeer) bool { return !p.discouraged })
+	if len(bad) > 0 {
+		left = bad
+	}
+	size := map[uint64]int{}
+	for _, p := range left {
+		size[p.group]++
+	}
+	var chosen *inboundPeer
+	for i, p := range left {
+		if chosen == nil || size[p.group] > size[chosen.group] ||
+			size[p.group] == size[chosen.group] && p.since.After(chosen.since) {
+			chosen = &left[i]
+		}
+	}
+	if chosen == nil {
+		return 0, false
+	}
+	return chosen.id, true
+}
+
+// Whoever is there, the same one is evicted as by slow rules.
+func TestEvictBySlowRules(t *testing.T) {
+	at := func(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0) }
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		n := rnd.IntN(80)
+		since, ping, tx, block := rnd.Perm(n), rnd.Perm(n), rnd.Perm(n), rnd.Perm(n)
+		var peers []inboundPeer
+		for i := range n {
+			peers = append(peers, inboundPeer{
+				id: int64(i), group: rnd.Uint64N(1 + uint64(n)/4), since: at(since[i]), ping: time.Duration(ping[i]),
+				lastTx: at(tx[i]), lastBlock: at(block[i]),
+				blocksOnly: rnd.IntN(3) == 0, discouraged: seed%3 == 0 && rnd.IntN(8) == 0,
+			})
+		}
+		got, ok := chooseEvicted(peers)
+		if want, some := slowEvict(peers); got != want || ok != some {
+			t.Fatalf("seed %d: of %d peers %d is evicted (%v), want %d (%v)", seed, n, got, ok, want, some)
+		}
 	}
 }

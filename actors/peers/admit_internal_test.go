@@ -1,0 +1,113 @@
+package peers
+
+import (
+	"log/slog"
+	"net"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/access"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// newTable makes a table that is no actor.
+func newTable(t *testing.T, wish func(*Config)) *Table {
+	t.Helper()
+	network, err := dialect.Bitcoin("regtest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{
+		Network: network, Log: slog.New(slog.DiscardHandler), Relay: ask.Absent("relay"), Sync: ask.Absent("sync"),
+	}
+	wish(&cfg)
+	return New(cfg)().(*Table)
+}
+
+// enter puts inbound connections into the table that nobody runs.
+func (t *Table) enter(count int) {
+	for range count {
+		here, _ := net.Pipe()
+		e := &entry{typ: p2p.Inbound}
+		e.conn = newConnection(t.base, t.self, e)
+		e.session = p2p.New(here, p2p.Config{}, e.conn)
+		e.conn.session = e.session
+		t.peers = append(t.peers, e)
+	}
+}
+
+// Who is let in, by what is known of the address and how many are there.
+func TestAdmits(t *testing.T) {
+	const limit = 3
+	for _, test := range []struct {
+		name                              string
+		banned, discouraged, noBan, noNet bool
+		inbound                           int
+		full                              bool // one was evicted for it, as far as possible
+		want                              bool
+	}{
+		{name: "first", want: true},
+		{name: "last", inbound: limit - 1, want: true},
+		{name: "one too many", inbound: limit},
+		{name: "after an eviction", inbound: limit - 1, full: true, want: true},
+		{name: "without network", noNet: true},
+		{name: "banned", banned: true},
+		{name: "banned, with permission", banned: true, noBan: true, want: true},
+		{name: "discouraged, room for two", discouraged: true, inbound: limit - 2, want: true},
+		{name: "discouraged, room for one", discouraged: true, inbound: limit - 1},
+		{name: "discouraged, after an eviction", discouraged: true, inbound: limit - 2, full: true},
+		{name: "discouraged, with permission", discouraged: true, noBan: true, inbound: limit - 1, want: true},
+	} {
+		table := newTable(t, func(c *Config) { c.MaxPeers, c.Inactive = 11+limit, test.noNet })
+		addr := address(t, "9.9.9.9:1")
+		if test.banned {
+			if _, err := table.bans.add(&messages.SetBan{Subnet: "9.9.9.9"}, table.cfg.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.discouraged {
+			table.bans.discourage(addr)
+		}
+		table.enter(test.inbound)
+		e := &entry{typ: p2p.Inbound, addr: addr, allowed: link.Permissions{NoBan: test.noBan}}
+		if got := table.admits(e, test.full); got != test.want || e.discouraged != test.discouraged {
+			t.Errorf("%s: admitted %v, discouraged %v", test.name, got, e.discouraged)
+		}
+	}
+}
+
+// What a peer may do depends on its address and the direction of its connection.
+func TestPermissions(t *testing.T) {
+	subnet, err := netaddr.ParseSubnet("9.9.0.0/16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := link.Permissions{Download: true}, link.Permissions{Mempool: true}
+	table := newTable(t, func(c *Config) {
+		c.Whitelist = []access.Whitelisted{
+			{Subnet: subnet, Grant: access.Grant{Permissions: in, In: true}},
+			{Subnet: subnet, Grant: access.Grant{Permissions: out, Out: true}},
+		}
+	})
+	for _, test := range []struct {
+		addr  string
+		typ   p2p.ConnectionType
+		onion bool
+		want  link.Permissions
+	}{
+		{"9.9.1.1:1", p2p.Inbound, false, in},
+		{"9.9.1.1:1", p2p.Manual, false, out},
+		{"9.9.1.1:1", p2p.OutboundFullRelay, false, out},
+		{"9.8.1.1:1", p2p.Inbound, false, link.Permissions{}},
+		{"9.9.1.1:1", p2p.Inbound, true, link.Permissions{}}, // that is the proxy's address
+	} {
+		e := &entry{addr: address(t, test.addr), typ: test.typ, onion: test.onion}
+		if got := table.permissions(e); got != test.want {
+			t.Errorf("%+v: got %+v", test, got)
+		}
+	}
+}
