@@ -47,7 +47,7 @@ func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 // mayRescan refuses a rescan while there is one, or while the key pool cannot
 // be topped up.
 func (w *Wallet) mayRescan() error {
-	if w.rescan != nil || w.importing != nil {
+	if w.rescans.running() || w.importing != nil {
 		return errRescanning
 	}
 	if w.ledger.Vault().Locked() {
@@ -74,7 +74,7 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 		m.Answer(messages.Rescanned{}, err)
 		return
 	}
-	w.startRescan(c, &rescan{from: m.Req.Start, stop: m.Req.Stop, private: true, done: func(res result) {
+	w.rescans.start(c, &rescan{from: m.Req.Start, stop: m.Req.Stop, private: true, done: func(res result) {
 		w.save(c, func(err error) {
 			switch {
 			case err != nil:
@@ -105,7 +105,7 @@ func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error
 		return
 	}
 	corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last %d blocks", w.label(), tip-first+1)
-	w.startRescan(c, &rescan{from: first, private: true, done: func(res result) {
+	w.rescans.start(c, &rescan{from: first, private: true, done: func(res result) {
 		w.save(c, func(err error) { done(res, err) })
 	}})
 	w.saveAt(c)

@@ -67,5 +67,5 @@ func (w *Wallet) createDescriptor(c actor.Context, m *createDescriptor) {
 // usesKeys reports whether descriptors are being imported, or a rescan is running
 // that tops up the key pool.
 func (w *Wallet) usesKeys() bool {
-	return w.importing != nil || w.rescan != nil && w.rescan.private
+	return w.importing != nil || w.rescans.running() && w.rescans.now.private
 }

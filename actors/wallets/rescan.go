@@ -62,6 +62,45 @@ type rescan struct {
 	workers []*ask.Worker
 }
 
+// scanned is what a rescan needs of its wallet.
+type scanned interface {
+	scripts() [][]byte                           // all it has, those derived later behind the others
+	at(reader chainview.Reader) *chainview.Block // the last block it has seen
+	scan(b *txs.Block)                           // looks for what concerns the wallet
+	saveScan(c actor.Context, position bool)     // writes what was found, and how far the rescan is
+
+	// awaitKeys calls back when the keys have been made that a block made the wallet
+	// want, and writes what it has until then. It reports false when it wants none.
+	awaitKeys(c actor.Context, then func()) bool
+}
+
+// rescans are a wallet's rescan, and those that have ended whose workers are about to.
+type rescans struct {
+	*home
+	of    scanned
+	ctx   context.Context //nolint:containedctx // ends the workers when the actor stops
+	ended func(c actor.Context, r *rescan, res result)
+
+	now    *rescan // nil: none
+	ending []*rescan
+}
+
+// running reports whether there is a rescan.
+func (s *rescans) running() bool { return s.now != nil }
+
+// abort tells the rescan to end; false when there is none, or it was told before.
+func (s *rescans) abort() bool { return s.now != nil && s.now.abort() }
+
+// drop ends all workers.
+func (s *rescans) drop() {
+	if s.now != nil {
+		s.now.drop()
+	}
+	for _, r := range s.ending {
+		r.drop()
+	}
+}
+
 // result is how a rescan ended.
 type result struct {
 	last    *int32 // height of the last block that was looked at
@@ -107,176 +146,150 @@ func (r *rescan) abort() bool {
 	return first
 }
 
-// rescanning takes the messages of rescans. It reports false for others.
-func (w *Wallet) rescanning(c actor.Context) bool {
+// handle takes the messages of rescans. It reports false for others.
+func (s *rescans) handle(c actor.Context) bool {
 	switch m := c.Message().(type) {
 	case windowReady:
-		w.ifRunning(m.rescan, func() { w.windowReady(c, m.err) })
+		s.ifRunning(m.rescan, func() { s.windowReady(c, m.err) })
 	case passReady:
-		w.reported(m.rescan)
-		w.ifRunning(m.rescan, func() { w.passReady(c, m.pass) })
+		s.reported(m.rescan)
+		s.ifRunning(m.rescan, func() { s.passReady(c, m.pass) })
 	case passDone:
-		w.reported(m.of)
-		w.ifRunning(m.of, func() { w.passDone(c, m) })
+		s.reported(m.of)
+		s.ifRunning(m.of, func() { s.passDone(c, m) })
 	case rescanRead:
-		w.reported(m.rescan)
-		w.ifRunning(m.rescan, func() { w.scan(c, m) })
+		s.reported(m.rescan)
+		s.ifRunning(m.rescan, func() { s.scan(c, m) })
 	case rescanAborted:
-		w.ifRunning(m.rescan, func() { w.endRescan(c) })
+		s.ifRunning(m.rescan, func() { s.end(c) })
 	default:
 		return false
 	}
 	return true
 }
 
-func (w *Wallet) ifRunning(r *rescan, do func()) {
-	if r == w.rescan {
+func (s *rescans) ifRunning(r *rescan, do func()) {
+	if r == s.now {
 		do()
 	}
 }
 
 // reported notes that a worker has ended. Of a rescan that has ended before,
 // nothing is left with the last of them.
-func (w *Wallet) reported(r *rescan) {
+func (s *rescans) reported(r *rescan) {
 	r.running--
 	if r.running == 0 {
-		w.ending = slices.DeleteFunc(w.ending, func(e *rescan) bool { return e == r })
+		s.ending = slices.DeleteFunc(s.ending, func(e *rescan) bool { return e == r })
 	}
 }
 
-// startRescan begins a rescan; there must be none.
-func (w *Wallet) startRescan(c actor.Context, r *rescan) {
+// start begins a rescan; there must be none.
+func (s *rescans) start(c actor.Context, r *rescan) {
 	r.began = time.Now()
 	r.saved = r.began
 	r.next = r.from
-	r.ctx, r.cancel = context.WithCancel(w.ctx)
-	w.rescan = r
+	r.ctx, r.cancel = context.WithCancel(s.ctx)
+	s.now = r
 	root, self := c.ActorSystem().Root, c.Self()
 	context.AfterFunc(r.ctx, func() { root.Send(self, rescanAborted{r}) })
 	variant := "slow variant inspecting all blocks"
-	if w.cfg.Scheduler != nil {
+	if s.cfg.Scheduler != nil {
 		variant = "fast variant using block filters"
 	}
-	reader := w.cfg.Chain.Open()
+	reader := s.cfg.Chain.Open()
 	if b := reader.Active().At(r.from); b != nil {
-		corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescan started from block %v... (%s)", w.label(), b.Hash, variant)
+		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan started from block %v... (%s)", s.label(), b.Hash, variant)
 	}
-	w.nextWindow(c)
-}
-
-// catchUp rescans what a wallet that is being loaded has missed.
-func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
-	corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescanning last %d blocks (from block %d)...",
-		w.label(), plan.tip.Height-plan.from, plan.from)
-	r := &rescan{from: plan.from, loading: true, done: func(res result) {
-		if res.aborted || res.failed != nil {
-			reason := errRescan
-			if res.failed != nil && isPruned(res.failed) {
-				reason = errPruned
-			}
-			w.refuse(c, reason)
-			return
-		}
-		w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
-		w.save(c, func(err error) {
-			if err == nil || w.isAttached() && w.fault.present() {
-				w.attach(c)
-			}
-		})
-	}}
-	w.startRescan(c, r)
-	w.onAbort(r.cancel)
+	s.nextWindow(c)
 }
 
 // read has the next blocks of the window read, or ends the window.
-func (w *Wallet) read(c actor.Context) {
-	r := w.rescan
+func (s *rescans) read(c actor.Context) {
+	r := s.now
 	if len(r.todo) == 0 {
 		r.next = r.pin.Height + 1
-		w.nextWindow(c)
+		s.nextWindow(c)
 		return
 	}
 	reader, active, wanted := r.reader, r.active, r.todo[:min(len(r.todo), batchBlocks)]
 	r.spawn(c, func() any {
-		blocks, err := w.readBlocks(r.ctx, reader, active, wanted)
+		blocks, err := s.readBlocks(r.ctx, reader, active, wanted)
 		return rescanRead{r, blocks, err}
 	})
 }
 
 // scan hands blocks to the ledger.
-func (w *Wallet) scan(c actor.Context, m rescanRead) {
-	r := w.rescan
+func (s *rescans) scan(c actor.Context, m rescanRead) {
+	r := s.now
 	if r.ctx.Err() != nil {
-		w.endRescan(c)
+		s.end(c)
 		return
 	}
-	tip := w.at(r.reader)
+	tip := s.of.at(r.reader)
 	for _, b := range m.blocks {
 		block := r.todo[0]
 		if tip.Ancestor(block.Height) != block {
-			w.save(c, nil)
-			w.nextWindow(c) // the chain that the window is pinned to was left
+			s.of.saveScan(c, false)
+			s.nextWindow(c) // the chain that the window is pinned to was left
 			return
 		}
 		r.todo = r.todo[1:]
-		w.publishAgain(w.ledger.Txs().ScanBlock(b, w.cfg.now()))
+		s.of.scan(b)
 		r.next = block.Height + 1
-		if w.keygen.needsKeys() {
-			w.save(c, nil)
-			w.keygen.after(c, func() { w.ifRunning(r, func() { w.scanOn(c) }) })
+		if s.of.awaitKeys(c, func() { s.ifRunning(r, func() { s.scanOn(c) }) }) {
 			return
 		}
-		if w.testAgain(c) {
-			w.save(c, nil)
+		if s.testAgain(c) {
+			s.of.saveScan(c, false)
 			return
 		}
 	}
-	w.save(c, nil)
+	s.of.saveScan(c, false)
 	if m.err != nil { // as Core: the others are looked at all the same
-		w.cfg.Log.Error("rescan cannot read a block", "wallet", w.label(), "err", m.err)
+		s.cfg.Log.Error("rescan cannot read a block", "wallet", s.label(), "err", m.err)
 		r.failed = r.todo[0]
 		r.todo = r.todo[1:]
 		r.next = r.failed.Height + 1
 	}
-	w.report(c)
-	w.read(c)
+	s.report(c)
+	s.read(c)
 }
 
 // scanOn goes on with a window when the keys have been made that one of its blocks
 // made the wallet want.
-func (w *Wallet) scanOn(c actor.Context) {
+func (s *rescans) scanOn(c actor.Context) {
 	switch {
-	case w.rescan.ctx.Err() != nil:
-		w.endRescan(c)
-	case !w.testAgain(c):
-		w.read(c)
+	case s.now.ctx.Err() != nil:
+		s.end(c)
+	case !s.testAgain(c):
+		s.read(c)
 	}
 }
 
 // testAgain matches what is left of the window with the scripts that the wallet
 // has now and had not when it was matched, if there are any.
-func (w *Wallet) testAgain(c actor.Context) bool {
-	r := w.rescan
-	scripts := w.ledger.Keys().Scripts()
+func (s *rescans) testAgain(c actor.Context) bool {
+	r := s.now
+	scripts := s.of.scripts()
 	fresh := scripts[r.scripts:]
 	r.scripts = len(scripts)
 	if len(fresh) == 0 || r.blind || r.next > r.pin.Height {
 		return false
 	}
-	w.startPass(c, r.next, fresh)
+	s.startPass(c, r.next, fresh)
 	return true
 }
 
 // report tells how far the rescan has come, and saves that now and then.
-func (w *Wallet) report(c actor.Context) {
-	r := w.rescan
-	w.step("Rescanning…", r.progress())
+func (s *rescans) report(c actor.Context) {
+	r := s.now
+	s.step("Rescanning…", r.progress())
 	if time.Since(r.saved) < reportEvery {
 		return
 	}
 	r.saved = time.Now()
-	corelog.Printf(w.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f", w.label(), r.next, r.progress())
-	w.saveAt(c)
+	corelog.Printf(s.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f", s.label(), r.next, r.progress())
+	s.of.saveScan(c, true)
 }
 
 // progress is the part that is done, 0 to 1.
@@ -291,35 +304,29 @@ func (r *rescan) progress() float64 {
 	return min(float64(done-r.from)/float64(r.last-r.from+1), 1)
 }
 
-// endRescan tells whoever waits for the rescan how it went.
-func (w *Wallet) endRescan(c actor.Context) {
-	r := w.rescan
+// end tells the wallet how the rescan went.
+func (s *rescans) end(c actor.Context) {
+	r := s.now
 	aborted := r.ctx.Err() != nil
-	w.rescan = nil
+	s.now = nil
 	r.cancel()
 	if r.running > 0 {
-		w.ending = append(w.ending, r)
+		s.ending = append(s.ending, r)
 	}
 	if r.stop == nil && !r.loading {
-		corelog.Printf(w.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", w.label())
+		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Scanning current mempool transactions.", s.label())
 	}
 	if aborted {
-		corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescan aborted at block %d. Progress=%f", w.label(), r.next, r.progress())
+		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan aborted at block %d. Progress=%f",
+			s.label(), r.next, r.progress())
 	} else {
-		corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescan completed in %15dms", w.label(), time.Since(r.began).Milliseconds())
+		corelog.Printf(s.cfg.Log, infoLevel, "[%s] Rescan completed in %15dms",
+			s.label(), time.Since(r.began).Milliseconds())
 	}
 	res := result{failed: r.failed, aborted: aborted}
 	if r.next > r.from {
 		last := r.next - 1
 		res.last = &last
 	}
-	if !r.loading {
-		w.saveAt(c)
-	}
-	w.unlocker.lockLate(c)
-	if r.loading || r.stop != nil {
-		r.done(res)
-		return
-	}
-	w.pool.scan(c, func() { r.done(res) })
+	s.ended(c, r, res)
 }

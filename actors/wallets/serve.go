@@ -27,7 +27,7 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *seePool:
 		w.pool.seePool(c, m)
 	case *abortRescan:
-		m.Answer(w.rescan != nil && w.rescan.abort(), nil)
+		m.Answer(w.rescans.abort(), nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -123,7 +123,7 @@ func (w *Wallet) info() messages.WalletInfo {
 	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.unlocker.until
 	}
-	if r := w.rescan; r != nil {
+	if r := w.rescans.now; r != nil {
 		info.Scanning = true
 		info.ScanDuration = r.duration()
 		info.ScanProgress = r.progress()

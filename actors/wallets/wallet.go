@@ -43,9 +43,8 @@ type Wallet struct {
 	pool      poolState
 	writer    writer
 	follower  *follow.Follower
-	rescan    *rescan    // nil: none
+	rescans   rescans
 	importing *importing // nil: none
-	ending    []*rescan  // ended, their workers about to stop
 	tasks     ask.Tasks
 	unlocker  unlocker
 	keygen    keygen
@@ -60,6 +59,7 @@ func newWallet(h *home) actor.Producer {
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
 		w.writer = writer{home: h, publish: w.publish}
 		w.pool = poolState{home: h, of: w, ctx: w.ctx}
+		w.rescans = rescans{home: h, of: w, ctx: w.ctx, ended: w.rescanEnded}
 		w.unlocker = unlocker{home: h, of: w, ctx: w.ctx}
 		w.follower = w.follow()
 		w.mode.Become(w.opening)
@@ -125,7 +125,7 @@ func (w *Wallet) handle(c actor.Context) {
 		}
 	case messages.TipChanged: // the follower's
 	default:
-		if !w.pool.handle(c) && !w.rescanning(c) {
+		if !w.pool.handle(c) && !w.rescans.handle(c) {
 			w.mode.Receive(c)
 		}
 	}
@@ -195,7 +195,7 @@ func (w *Wallet) opening(c actor.Context) {
 	case *closeWallet:
 		m.Answer(messages.Done{}, errLoading)
 	case *abortRescan:
-		m.Answer(w.rescan != nil && w.rescan.abort(), nil)
+		m.Answer(w.rescans.abort(), nil)
 	case actor.AutoReceiveMessage, actor.SystemMessage:
 	default:
 		w.queue = append(w.queue, c.Message())
@@ -309,7 +309,7 @@ func (*Wallet) closed(actor.Context) {}
 
 // unload writes what is in memory, closes the file and answers.
 func (w *Wallet) unload(c actor.Context, m *closeWallet) {
-	if w.rescan != nil || w.importing != nil {
+	if w.rescans.running() || w.importing != nil {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	}
@@ -335,15 +335,10 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.tasks.Drop()
 	w.keygen.drop()
 	w.writer.worker.Drop()
-	if w.rescan != nil {
-		w.rescan.drop()
-	}
-	for _, r := range w.ending {
-		r.drop()
-	}
+	w.rescans.drop()
 	// A ledger that is neither live nor rescanning has not seen the blocks up
 	// to its tip yet.
-	if trusted && (w.live || w.rescan != nil) && !w.undoable() {
+	if trusted && (w.live || w.rescans.running()) && !w.undoable() {
 		w.ledger.Txs().SaveBestBlock(w.position())
 		if err := w.writer.rest(w.ledger.TakeChanges()); err != nil {
 			w.cfg.Log.Error("wallet not written", "wallet", w.label(), "err", err)
@@ -387,8 +382,8 @@ func (w *Wallet) position() walletfile.Locator {
 	if block == nil {
 		return w.ledger.Txs().BestBlock()
 	}
-	if w.rescan != nil {
-		block = block.Ancestor(min(w.rescan.next-1, block.Height))
+	if w.rescans.running() {
+		block = block.Ancestor(min(w.rescans.now.next-1, block.Height))
 	}
 	return locatorOf(block)
 }

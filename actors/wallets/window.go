@@ -14,10 +14,10 @@ import (
 )
 
 // nextWindow pins the next window, or ends the rescan.
-func (w *Wallet) nextWindow(c actor.Context) {
-	r := w.rescan
-	r.reader = w.cfg.Chain.Open()
-	tip := w.at(r.reader)
+func (s *rescans) nextWindow(c actor.Context) {
+	r := s.now
+	r.reader = s.cfg.Chain.Open()
+	tip := s.of.at(r.reader)
 	if r.pin != nil && tip.Ancestor(r.pin.Height) != r.pin {
 		b := r.pin
 		for tip.Ancestor(b.Height) != b {
@@ -30,64 +30,64 @@ func (w *Wallet) nextWindow(c actor.Context) {
 		r.last = min(r.last, *r.stop)
 	}
 	if r.next > r.last || r.ctx.Err() != nil {
-		w.endRescan(c)
+		s.end(c)
 		return
 	}
-	r.pin = tip.Ancestor(min(r.next+w.cfg.window-1, r.last))
+	r.pin = tip.Ancestor(min(r.next+s.cfg.window-1, r.last))
 	r.active = r.reader.Active()
 	r.todo, r.blind = nil, false
-	w.report(c)
-	w.fillWindow(c)
+	s.report(c)
+	s.fillWindow(c)
 }
 
 // fillWindow finds the blocks of a window that are to be read.
-func (w *Wallet) fillWindow(c actor.Context) {
-	r := w.rescan
-	r.scripts = len(w.ledger.Keys().Scripts())
-	if w.cfg.Scheduler == nil {
-		w.readAll(c)
+func (s *rescans) fillWindow(c actor.Context) {
+	r := s.now
+	r.scripts = len(s.of.scripts())
+	if s.cfg.Scheduler == nil {
+		s.readAll(c)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, indexWait)
-	ask.Then(ctx, c, w.cfg.Indexer, messages.WaitIndexed{Block: r.pin.Hash},
+	ask.Then(ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: r.pin.Hash},
 		func(_ messages.Done, err error) any {
 			cancel()
 			return windowReady{r, err}
 		})
 }
 
-func (w *Wallet) windowReady(c actor.Context, err error) {
+func (s *rescans) windowReady(c actor.Context, err error) {
 	if err != nil {
-		w.withoutFilters(c, err)
+		s.withoutFilters(c, err)
 		return
 	}
-	r := w.rescan
-	r.scripts = len(w.ledger.Keys().Scripts())
-	w.startPass(c, r.next, w.ledger.Keys().Scripts())
+	r := s.now
+	r.scripts = len(s.of.scripts())
+	s.startPass(c, r.next, s.of.scripts())
 }
 
 // withoutFilters reads what is left of a window block by block.
-func (w *Wallet) withoutFilters(c actor.Context, err error) {
-	w.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", w.label(), "err", err)
-	w.rescan.pass = nil
-	w.readAll(c)
+func (s *rescans) withoutFilters(c actor.Context, err error) {
+	s.cfg.Log.Info("block filters missing, rescan reads the blocks", "wallet", s.label(), "err", err)
+	s.now.pass = nil
+	s.readAll(c)
 }
 
 // readAll has all blocks of a window read, from the next on.
-func (w *Wallet) readAll(c actor.Context) {
-	r := w.rescan
+func (s *rescans) readAll(c actor.Context) {
+	r := s.now
 	r.blind = true
 	r.todo = make([]*chainview.Block, max(r.pin.Height-r.next+1, 0))
 	for b, i := r.pin, len(r.todo)-1; i >= 0; b, i = b.Parent, i-1 {
 		r.todo[i] = b
 	}
-	w.read(c)
+	s.read(c)
 }
 
 // startPass matches the filters of the window from a height on.
-func (w *Wallet) startPass(c actor.Context, from int32, scripts [][]byte) {
-	r := w.rescan
-	pin, scheduler := r.pin, w.cfg.Scheduler
+func (s *rescans) startPass(c actor.Context, from int32, scripts [][]byte) {
+	r := s.now
+	pin, scheduler := r.pin, s.cfg.Scheduler
 	r.spawn(c, func() any {
 		pass := scheduler.NewPass(match.Config{
 			Query: filters.NewQuery(scripts), First: from, Stop: pin, Exact: true,
@@ -104,19 +104,19 @@ func (r *rescan) spawn(c actor.Context, work func() any) {
 	r.workers = append(r.workers, ask.Go(c, work))
 }
 
-func (w *Wallet) passReady(c actor.Context, pass *match.Pass) {
-	r, scheduler := w.rescan, w.cfg.Scheduler
+func (s *rescans) passReady(c actor.Context, pass *match.Pass) {
+	r, scheduler := s.now, s.cfg.Scheduler
 	r.pass = pass
 	r.spawn(c, func() any { return passDone{pass, r, scheduler.Run(r.ctx, pass)} })
 }
 
-func (w *Wallet) passDone(c actor.Context, m passDone) {
-	r := w.rescan
+func (s *rescans) passDone(c actor.Context, m passDone) {
+	r := s.now
 	switch {
 	case m.pass != r.pass || r.ctx.Err() != nil: // an abort has a message of its own
 		return
 	case m.err != nil:
-		w.withoutFilters(c, m.err)
+		s.withoutFilters(c, m.err)
 		return
 	}
 	r.pass = nil
@@ -126,5 +126,5 @@ func (w *Wallet) passDone(c actor.Context, m passDone) {
 	}
 	slices.SortFunc(r.todo, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
 	r.todo = slices.Compact(r.todo)
-	w.read(c)
+	s.read(c)
 }

@@ -1,0 +1,70 @@
+package wallets
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
+)
+
+// catchUp rescans what a wallet that is being loaded has missed.
+func (w *Wallet) catchUp(c actor.Context, plan catchUp) {
+	corelog.Printf(w.cfg.Log, infoLevel, "[%s] Rescanning last %d blocks (from block %d)...",
+		w.label(), plan.tip.Height-plan.from, plan.from)
+	r := &rescan{from: plan.from, loading: true, done: func(res result) {
+		if res.aborted || res.failed != nil {
+			reason := errRescan
+			if res.failed != nil && isPruned(res.failed) {
+				reason = errPruned
+			}
+			w.refuse(c, reason)
+			return
+		}
+		w.ledger.Txs().SaveBestBlock(locatorOf(plan.tip))
+		w.save(c, func(err error) {
+			if err == nil || w.isAttached() && w.fault.present() {
+				w.attach(c)
+			}
+		})
+	}}
+	w.rescans.start(c, r)
+	w.onAbort(r.cancel)
+}
+
+// rescanEnded tells whoever waits for a rescan how it went.
+func (w *Wallet) rescanEnded(c actor.Context, r *rescan, res result) {
+	if !r.loading {
+		w.saveAt(c)
+	}
+	w.unlocker.lockLate(c)
+	if r.loading || r.stop != nil {
+		r.done(res)
+		return
+	}
+	w.pool.scan(c, func() { r.done(res) })
+}
+
+// scripts implements scanned.
+func (w *Wallet) scripts() [][]byte { return w.ledger.Keys().Scripts() }
+
+// scan implements scanned.
+func (w *Wallet) scan(b *txs.Block) { w.publishAgain(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
+
+// saveScan implements scanned.
+func (w *Wallet) saveScan(c actor.Context, position bool) {
+	if position {
+		w.saveAt(c)
+		return
+	}
+	w.save(c, nil)
+}
+
+// awaitKeys implements scanned.
+func (w *Wallet) awaitKeys(c actor.Context, then func()) bool {
+	if !w.keygen.needsKeys() {
+		return false
+	}
+	w.save(c, nil)
+	w.keygen.after(c, then)
+	return true
+}
