@@ -20,10 +20,16 @@ const fetchWithin = 20 * time.Second
 // needs it and does not keep it.
 type fetch struct {
 	block *chainview.Block
-	calls []*fetchCall
+	calls []fetchCaller
 	tried map[int64]bool
 	peer  *peer // that is asked
 	since time.Time
+}
+
+// A fetchCaller is who needs a block.
+type fetchCaller struct {
+	gone   func() bool // it does not wait any more
+	answer func(raw []byte, err error)
 }
 
 // fetches are the blocks that are fetched so.
@@ -39,10 +45,10 @@ func newFetches(cfg *Config, chain *chainState, peers *peerSet) *fetches {
 }
 
 // add asks the peers for a block, for whoever needs it.
-func (fs *fetches) add(m *fetchCall) {
-	b := fs.chain.reader.Lookup(&m.Req.Hash)
+func (fs *fetches) add(hash chainhash.Hash, m fetchCaller) {
+	b := fs.chain.reader.Lookup(&hash)
 	if b == nil {
-		m.Answer(nil, messages.ErrBlockNotFound)
+		m.answer(nil, messages.ErrBlockNotFound)
 		return
 	}
 	f := fs.open[b.Hash]
@@ -52,7 +58,7 @@ func (fs *fetches) add(m *fetchCall) {
 		fs.askNext(f)
 	}
 	if fs.open[b.Hash] != f {
-		m.Answer(nil, nodemsg.ErrNoSource)
+		m.answer(nil, nodemsg.ErrNoSource)
 		return
 	}
 	f.calls = append(f.calls, m)
@@ -60,7 +66,7 @@ func (fs *fetches) add(m *fetchCall) {
 
 // askNext asks the next peer that may have a block, or gives up.
 func (fs *fetches) askNext(f *fetch) {
-	f.calls = slices.DeleteFunc(f.calls, func(c *fetchCall) bool { return c.Ctx.Err() != nil })
+	f.calls = slices.DeleteFunc(f.calls, func(c fetchCaller) bool { return c.gone() })
 	for _, p := range fs.peers.list {
 		if f.tried[p.info.ID] || !fs.mayGive(p, f.block) {
 			continue
@@ -74,7 +80,7 @@ func (fs *fetches) askNext(f *fetch) {
 	}
 	delete(fs.open, f.block.Hash)
 	for _, c := range f.calls {
-		c.Answer(nil, nodemsg.ErrNoSource)
+		c.answer(nil, nodemsg.ErrNoSource)
 	}
 }
 
@@ -109,7 +115,7 @@ func (fs *fetches) received(p *peer, hash chainhash.Hash, raw []byte) bool {
 	}
 	delete(fs.open, hash)
 	for _, c := range f.calls {
-		c.Answer(raw, nil)
+		c.answer(raw, nil)
 	}
 	return true
 }

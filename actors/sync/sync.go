@@ -196,7 +196,10 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	case *fetchFrom:
 		m.Answer(messages.Done{}, s.fetchFrom(m.Req))
 	case *fetchCall:
-		s.fetches.add(m)
+		s.fetches.add(m.Req.Hash, fetchCaller{
+			gone:   func() bool { return m.Ctx.Err() != nil },
+			answer: func(raw []byte, err error) { m.Answer(raw, err) },
+		})
 	default:
 		ask.Unhandled(c)
 		return

@@ -1,0 +1,250 @@
+package sync
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/p2p"
+)
+
+// Whatever is asked, given and forgotten in whatever order: the requests by block, those
+// by peer, and the count of busy peers say the same as a plain list of pairs.
+func TestRequestsAgree(t *testing.T) {
+	b := newBench(t, 1)
+	top := b.extend(8)
+	blocks := branch(top, b.chain.tip)
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		d, peers := newDownload(b.chain.cfg, b.download.log, b.chain), make([]*peer, 4)
+		for i := range peers {
+			peers[i], _ = b.join(p2p.Inbound)
+		}
+		type pair struct {
+			peer  *peer
+			block *chainview.Block
+		}
+		var want []pair
+		for step := range 200 {
+			p, at := peers[rng.IntN(len(peers))], blocks[rng.IntN(len(blocks))]
+			switch rng.IntN(8) {
+			case 0:
+				d.dropOf(p, at.Hash)
+				want = slices.DeleteFunc(want, func(w pair) bool { return w == pair{p, at} })
+			case 1:
+				d.received(at.Hash)
+				want = slices.DeleteFunc(want, func(w pair) bool { return w.block == at })
+			case 2:
+				d.forget(p)
+				want = slices.DeleteFunc(want, func(w pair) bool { return w.peer == p })
+			default:
+				isNew := !slices.Contains(want, pair{p, at})
+				if got := d.addRequest(p, at); (got != nil) != isNew {
+					t.Fatalf("seed %d, step %d: new: %v, want %v", seed, step, got != nil, isNew)
+				}
+				if isNew {
+					want = append(want, pair{p, at})
+				}
+			}
+			var byPeer []pair
+			busy, blocksAsked := 0, map[chainhash.Hash]bool{}
+			for _, p := range peers {
+				for _, r := range p.inFlight {
+					byPeer = append(byPeer, pair{p, r.block})
+				}
+				busy += digit(len(p.inFlight) > 0)
+			}
+			for _, w := range want {
+				blocksAsked[w.block.Hash] = true
+				if !slices.Contains(byPeer, w) || d.requestOf(w.peer, w.block.Hash) == nil {
+					t.Fatalf("seed %d, step %d: a request is lost", seed, step)
+				}
+			}
+			if len(byPeer) != len(want) || d.downloading != busy || len(d.inFlight) != len(blocksAsked) {
+				t.Fatalf("seed %d, step %d: %d requests, %d busy peers, %d blocks; want %d, %d, %d",
+					seed, step, len(byPeer), d.downloading, len(d.inFlight), len(want), busy, len(blocksAsked))
+			}
+		}
+	}
+}
+
+// What is asked of peers: 16 blocks of each, within the window, none twice; who holds the
+// window up is named once it is all that is left.
+func TestWindow(t *testing.T) {
+	b := newBench(t, 1)
+	top := b.extend(window + 40)
+	first, firstWire := b.join(p2p.OutboundFullRelay)
+	second, secondWire := b.join(p2p.OutboundFullRelay)
+	for _, p := range []*peer{first, second} {
+		p.best = top
+	}
+	heights := func(from, to int32) (list []int32) {
+		for h := from; h <= to; h++ {
+			list = append(list, h)
+		}
+		return list
+	}
+	b.download.fetchFor(first, true)
+	if got := b.asked(firstWire); !slices.Equal(got, heights(2, 17)) {
+		t.Fatalf("the first peer is asked for %v", got)
+	}
+	b.download.fetchFor(second, true)
+	if got := b.asked(secondWire); !slices.Equal(got, heights(18, 33)) {
+		t.Fatalf("the second peer is asked for %v", got)
+	}
+	// All but what the first peer owes is there.
+	for h := int32(18); h <= 1+window; h++ {
+		at := top.Ancestor(h)
+		b.node.SetStatus(at, at.Status()|chainview.HasData)
+		b.download.received(at.Hash)
+	}
+	b.download.fetchFor(second, true)
+	if got := b.asked(secondWire); len(got) > 0 {
+		t.Errorf("beyond the window: %v", got)
+	}
+	if first.stallingSince != b.now || !second.stallingSince.IsZero() {
+		t.Errorf("stalling since %v and %v", first.stallingSince, second.stallingSince)
+	}
+	// A block of it moves the window on.
+	at := top.Ancestor(2)
+	b.node.SetStatus(at, at.Status()|chainview.HasData)
+	b.download.received(at.Hash)
+	if !first.stallingSince.IsZero() {
+		t.Error("a peer that gave a block is still stalling")
+	}
+	b.download.fetchFor(second, true) // finds that the window has moved
+	b.download.fetchFor(second, true)
+	if got := b.asked(secondWire); !slices.Equal(got, []int32{window + 2}) {
+		t.Errorf("after the window has moved by one: %v", got)
+	}
+}
+
+// A peer that stalls is left after the time that peers have, which doubles up to a limit
+// and shrinks with each block; one whose block takes too long is left, later where more
+// peers share the line.
+func TestTimeouts(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		stalls   bool
+		others   int
+		after    time.Duration
+		left     string
+		stallFor time.Duration
+	}{
+		{"stalls for a while", true, 0, stallAfter, "", stallAfter},
+		{"stalls too long", true, 0, stallAfter + 1, "stalling block download", 2 * stallAfter},
+		{"is slow", false, 0, 10 * time.Minute, "", stallAfter},
+		{"is too slow", false, 0, 10*time.Minute + 1, "timeout downloading block", stallAfter},
+		{"shares the line", false, 2, 20 * time.Minute, "", stallAfter},
+		{"shares the line too long", false, 2, 20*time.Minute + 1, "timeout downloading block", stallAfter},
+	} {
+		b := newBench(t, 1)
+		top := b.extend(1)
+		p, w := b.join(p2p.OutboundFullRelay)
+		b.download.addRequest(p, top)
+		for range test.others {
+			other, _ := b.join(p2p.Inbound)
+			b.download.addRequest(other, top)
+		}
+		if test.stalls {
+			p.stallingSince = b.now
+		}
+		b.now = b.now.Add(test.after)
+		left := b.download.tick(p, b.now)
+		if w.left != test.left || left != (test.left != "") || b.download.stallAfter != test.stallFor {
+			t.Errorf("%s: left %v for %q, others may stall for %v", test.name, left, w.left, b.download.stallAfter)
+		}
+	}
+	b := newBench(t, 1)
+	p, _ := b.join(p2p.OutboundFullRelay)
+	for range 10 {
+		p.stallingSince = b.now.Add(-time.Hour)
+		b.download.tick(p, b.now)
+	}
+	if got := b.download.stallAfter; got != maxStallAfter {
+		t.Errorf("after many stalls: %v", got)
+	}
+	for range 100 {
+		b.download.received(chainhash.Hash{1})
+	}
+	if got := b.download.stallAfter; got != stallAfter {
+		t.Errorf("after many blocks: %v", got)
+	}
+}
+
+// In whatever order blocks come and the chain takes them: each is handed to the chain
+// once, after its parent or as one to be stored without it, and nothing is left over.
+func TestReorderBuffer(t *testing.T) {
+	b := newBench(t, 1)
+	root := b.chain.tip
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		blocks := []*chainview.Block{root}
+		for range 12 {
+			blocks = append(blocks, b.node.AddHeader(blocks[rng.IntN(len(blocks))]))
+		}
+		buffer, handed := newReorderBuffer(), map[*chainview.Block]bool{root: true}
+		resumed, waiting := 0, 0
+		submit := func() {
+			next := slices.Clone(buffer.next())
+			buffer.done()
+			for i, h := range next {
+				before := slices.ContainsFunc(next[:i], func(o *pendingBlock) bool { return o.block == h.block.Parent })
+				if !handed[h.block.Parent] && !h.storeUnlinked && !before {
+					t.Fatalf("seed %d: %d comes before its parent", seed, h.block.Height)
+				}
+				if handed[h.block] {
+					t.Fatalf("seed %d: a block comes twice", seed)
+				}
+				handed[h.block] = true
+				if rng.IntN(8) == 0 {
+					delete(handed, h.block)
+					buffer.refused(h)
+				}
+				h.resumePeer()
+			}
+		}
+		order := rng.Perm(len(blocks) - 1)
+		for _, i := range order {
+			h := &pendingBlock{
+				block: blocks[i+1], raw: make([]byte, 1+rng.IntN(100)), peer: 1, storeUnlinked: rng.IntN(6) == 0,
+			}
+			waiting++
+			h.handled = func() { resumed++ }
+			buffer.put(h, handed[h.block.Parent])
+			if !buffer.has(&h.block.Hash) {
+				t.Fatalf("seed %d: a block is lost", seed)
+			}
+			if rng.IntN(3) == 0 {
+				submit()
+			}
+		}
+		for range 2 * len(blocks) {
+			submit()
+			buffer.storeLost(func(*chainhash.Hash) bool { return true })
+		}
+		// What is left waits for a block that was refused, of which nobody is asked again.
+		for len(buffer.blocks) > 0 {
+			before := len(buffer.blocks)
+			for range storeUnlinkedAfter {
+				buffer.storeLost(func(*chainhash.Hash) bool { return false })
+			}
+			for _, h := range buffer.ready {
+				h.storeUnlinked = true
+			}
+			submit()
+			if len(buffer.blocks) == before {
+				t.Fatalf("seed %d: %d blocks wait for ever", seed, before)
+			}
+		}
+		if buffer.bytes != 0 || len(buffer.blocks)+len(buffer.children)+len(buffer.ready) > 0 || resumed != waiting {
+			t.Fatalf("seed %d: left over: %d bytes, %s; %d of %d peers are read on", seed, buffer.bytes,
+				fmt.Sprint(len(buffer.blocks), len(buffer.children), len(buffer.ready)), resumed, waiting)
+		}
+	}
+}
