@@ -99,7 +99,9 @@ func readBlocks(tb testing.TB, name string) []*wire.MsgBlock {
 		tb.Fatal(err)
 	}
 	var blocks []*wire.MsgBlock
-	s := blockfile.NewScanner(bytes.NewReader(raw), int64(len(raw)), regtestMagic, blockfile.Key{}, blockfile.MaxBlockSize)
+	s := blockfile.NewScanner(
+		bytes.NewReader(raw), int64(len(raw)), regtestMagic, blockfile.Key{}, blockfile.MaxBlockSize,
+	)
 	for {
 		record, err := s.Next()
 		if errors.Is(err, io.EOF) {

@@ -77,7 +77,9 @@ func (c *Coins) Visit(ctx context.Context, first, last byte, visit func(*Coin) e
 // Beside calls visit with the items of another root bucket, as of the same
 // moment, whose keys begin with a byte from first to last. A bucket that is not
 // there has none. Key and value are valid only while they are visited.
-func (c *Coins) Beside(ctx context.Context, bucket string, first, last byte, visit func(key, value []byte) error) error {
+func (c *Coins) Beside(
+	ctx context.Context, bucket string, first, last byte, visit func(key, value []byte) error,
+) error {
 	id, ok := c.dir.child(0, []byte(bucket))
 	if !ok {
 		return nil

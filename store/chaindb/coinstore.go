@@ -47,7 +47,9 @@ const smallFlush = 1 << 20
 // WriteCoins makes changes of the set, of about size bytes, and notes that the set
 // has all blocks up to tip: all of it or nothing. A nil value deletes. What the
 // changes rest on is durable before, so that the set is never ahead of the blocks.
-func (s *CoinStore) WriteCoins(tip *chainhash.Hash, size int, changes func(put func(key, value []byte) error) error) error {
+func (s *CoinStore) WriteCoins(
+	tip *chainhash.Hash, size int, changes func(put func(key, value []byte) error) error,
+) error {
 	if err := s.db.Sync(); err != nil {
 		return err
 	}

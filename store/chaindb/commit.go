@@ -64,7 +64,9 @@ func (t *tx) commit() error {
 	}
 	t.addPending(w.batch)
 	if err := w.finish(t); err != nil {
-		return database.Error{ErrorCode: database.ErrDriverSpecific, Description: "commit", Err: fromLevelDB(t.db.seen(err))}
+		return database.Error{
+			ErrorCode: database.ErrDriverSpecific, Description: "commit", Err: fromLevelDB(t.db.seen(err)),
+		}
 	}
 	return nil
 }

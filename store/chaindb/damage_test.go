@@ -135,7 +135,9 @@ func TestDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(ldb.Delete(numberKey(prefixCommit, db.seq-1), nil), ldb.Close(), folder.Close()); err != nil {
+			if err := errors.Join(
+				ldb.Delete(numberKey(prefixCommit, db.seq-1), nil), ldb.Close(), folder.Close(),
+			); err != nil {
 				t.Fatal(err)
 			}
 		}},

@@ -59,7 +59,8 @@ func fromLevelDB(err error) error {
 // [ErrCorrupt] and [ErrDamaged].
 type tableError struct{ err error }
 
-const damagedText = "chain database is damaged (it is checked at the next start and built anew from the block files if need be; " +
+const damagedText = "chain database is damaged (it is checked at the next start and built anew from the block files " +
+	"if need be; " +
 	"-reindex-chainstate does so at once)"
 
 func (e *tableError) Error() string { return damagedText + ": " + e.err.Error() }

@@ -67,7 +67,10 @@ type use struct {
 // writes are the uses that need a writable transaction.
 func writes() []use {
 	return []use{
-		{"StoreBlock", func(tx database.Tx, _ database.Bucket, _ database.Cursor) error { return tx.StoreBlock(genesis()) }},
+		{
+			"StoreBlock",
+			func(tx database.Tx, _ database.Bucket, _ database.Cursor) error { return tx.StoreBlock(genesis()) },
+		},
 		{"PruneBlocks", func(tx database.Tx, _ database.Bucket, _ database.Cursor) error {
 			_, err := tx.PruneBlocks(0)
 			return err
@@ -80,7 +83,10 @@ func writes() []use {
 			_, err := b.CreateBucketIfNotExists([]byte("n"))
 			return err
 		}},
-		{"DeleteBucket", func(_ database.Tx, b database.Bucket, _ database.Cursor) error { return b.DeleteBucket([]byte("n")) }},
+		{
+			"DeleteBucket",
+			func(_ database.Tx, b database.Bucket, _ database.Cursor) error { return b.DeleteBucket([]byte("n")) },
+		},
 		{"Put", func(_ database.Tx, b database.Bucket, _ database.Cursor) error { return b.Put([]byte("k"), nil) }},
 		{"Delete", func(_ database.Tx, b database.Bucket, _ database.Cursor) error { return b.Delete([]byte("k")) }},
 		{"Cursor.Delete", func(_ database.Tx, _ database.Bucket, c database.Cursor) error { return c.Delete() }},
@@ -175,7 +181,8 @@ func TestClosed(t *testing.T) {
 		if b.Get([]byte("k")) != nil || b.Bucket([]byte("n")) != nil {
 			t.Error("a closed transaction reads")
 		}
-		if c.First() || c.Last() || c.Next() || c.Prev() || c.Seek(nil) || c.Key() != nil || c.Value() != nil || c.Bucket() != nil {
+		if c.First() || c.Last() || c.Next() || c.Prev() || c.Seek(nil) || c.Key() != nil || c.Value() != nil ||
+			c.Bucket() != nil {
 			t.Error("a cursor of a closed transaction moves")
 		}
 		if b.Cursor().First() {
@@ -254,7 +261,8 @@ func TestBlockErrors(t *testing.T) {
 			}
 		}
 		unknown := chainhash.Hash{1}
-		if has, err := tx.HasBlocks([]chainhash.Hash{*pending.Hash(), unknown, *genesis().Hash()}); err != nil || !has[0] || has[1] || !has[2] {
+		if has, err := tx.HasBlocks([]chainhash.Hash{*pending.Hash(), unknown, *genesis().Hash()}); err != nil ||
+			!has[0] || has[1] || !has[2] {
 			t.Errorf("HasBlocks: %v, %v", has, err)
 		}
 		_, err := tx.FetchBlock(&unknown)

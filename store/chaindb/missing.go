@@ -20,7 +20,8 @@ var ErrMissing = errors.New("block files are missing")
 // loadFile takes over how far a file is used. A file may be longer, when a write was
 // not committed; a shorter one has lost blocks. Missing is whether there is none.
 func (db *DB) loadFile(number int, ends fileEnds) (missing bool, err error) {
-	if _, err := db.o.FS.Stat(blockfile.Blocks.Path(db.o.BlocksDir, number)); ends.blk > 0 && errors.Is(err, os.ErrNotExist) {
+	if _, err := db.o.FS.Stat(blockfile.Blocks.Path(db.o.BlocksDir, number)); ends.blk > 0 &&
+		errors.Is(err, os.ErrNotExist) {
 		return true, nil
 	}
 	err = errors.Join(checkSize(db.blocks, number, ends.blk), checkSize(db.undo, number, ends.rev))

@@ -28,7 +28,8 @@ func TestMissingFiles(t *testing.T) {
 		if err := os.Rename(take.from, take.to); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(o); !errors.Is(err, ErrMissing) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "-reindex") {
+		if _, err := Open(o); !errors.Is(err, ErrMissing) || errors.Is(err, ErrDamaged) ||
+			!strings.Contains(err.Error(), "-reindex") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := errors.Join(os.RemoveAll(take.from), os.Rename(take.to, take.from)); err != nil {

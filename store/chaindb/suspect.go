@@ -92,7 +92,9 @@ func (db *DB) checkKey() error {
 			continue
 		}
 		looked++
-		if _, err := db.blocks.ReadRecord(int(l.file), int64(l.offset), int(l.length), 0); !errors.Is(err, blockfile.ErrCorrupt) {
+		if _, err := db.blocks.ReadRecord(
+			int(l.file), int64(l.offset), int(l.length), 0,
+		); !errors.Is(err, blockfile.ErrCorrupt) {
 			return it.Error() // there, or missing for another reason
 		}
 	}

@@ -131,7 +131,8 @@ func TestOtherKey(t *testing.T) {
 	if err := os.WriteFile(path, key, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(o); !errors.Is(err, ErrKey) || errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "xor.dat") {
+	if _, err := Open(o); !errors.Is(err, ErrKey) || errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), "xor.dat") {
 		t.Errorf("got %v", err)
 	}
 	for i := range key {

@@ -54,7 +54,9 @@ func (db *DB) newTx(writable bool) (*tx, error) {
 	snap, err := db.ldb.GetSnapshot()
 	if err != nil {
 		db.gate.leave()
-		return nil, database.Error{ErrorCode: database.ErrDriverSpecific, Description: "begin transaction", Err: fromLevelDB(err)}
+		return nil, database.Error{
+			ErrorCode: database.ErrDriverSpecific, Description: "begin transaction", Err: fromLevelDB(err),
+		}
 	}
 	return &tx{db: db, snap: snap, dir: db.dir, writable: writable}, nil
 }
