@@ -2,6 +2,7 @@ package keys
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -49,5 +50,30 @@ func TestBehindScriptHash(t *testing.T) {
 	}
 	if d, index, ok := r.set.SigningDescriptor([]byte{1}); ok || index != 0 || d != nil {
 		t.Error("a foreign script has a descriptor to sign with")
+	}
+}
+
+// The second branch of a descriptor with two is for change, and the label of all is
+// refused before anything else is looked at.
+func TestBranchesAndLabels(t *testing.T) {
+	r := newRig(false)
+	text := "wpkh(" + expandingXpub + "/<0;1>/*)"
+	r.importOne(t, messages.ImportItem{Desc: descriptor.AddChecksum(text), Range: &[2]int64{0, 0}, Active: true})
+	r.set.ChooseDefaultTypes()
+	for branch, change := range []bool{false, true} {
+		got, err := r.pool.NewAddress(messages.NewAddress{Change: change})
+		own := expandOf(t, "wpkh("+expandingXpub+"/"+strconv.Itoa(branch)+"/*)", 1)[0]
+		if want, _ := descriptor.AddressOf(own, testParams().Network); err != nil || got != want {
+			t.Errorf("change %v: %s, %v, want %s", change, got, err, want)
+		}
+		if listed := r.set.listed(own); listed == change {
+			t.Errorf("change %v: the address is in the book: %v", change, listed)
+		}
+	}
+	all, text := "*", "no descriptor"
+	done, err := r.importer.Import([]messages.ImportItem{{Desc: text, Label: &all}, {Desc: text}}, ImportTimes{})
+	if err != nil || done.Rescan || done.Results[0].Err.Code != codes.Label ||
+		done.Results[1].Err.Code != codes.AddressOrKey {
+		t.Errorf("%+v, %v", done, err)
 	}
 }
