@@ -47,6 +47,16 @@ func TestPrune(t *testing.T) {
 			t.Errorf("not back at the tip: %v", err)
 		}
 		if round > 0 {
+			block := chainBlocks(t)[22]
+			if err := e.Restore(block); err != nil {
+				t.Fatal(err)
+			}
+			if raw, err := r.Raw(&old.Hash); err != nil || string(raw) != string(block) {
+				t.Errorf("block 22 is not stored again: %v", err)
+			}
+			if got := reason(t, e.Restore(block)); got != "duplicate" {
+				t.Errorf("block 22 once more: %q", got)
+			}
 			break
 		}
 		if err := e.Close(); err != nil {
