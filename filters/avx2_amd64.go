@@ -2,14 +2,21 @@ package filters
 
 import "runtime"
 
-// avx2 is the kernel for processors with AVX2, BMI2 and LZCNT: it hashes in
+// avx2 has the parts of the kernel for processors with AVX2, BMI2 and LZCNT: it hashes in
 // vectors. It decodes by scalar instructions, for without AVX-512 there is none
 // that counts the leading bits of each number in a vector.
 type avx2 struct{ lookups }
 
-func (avx2) name() string { return "avx2" }
-
-func (avx2) lanes() int { return scalarLanes }
+func avx2Kernel() *kernel {
+	var k avx2
+	return &kernel{
+		name: "avx2", decoder: k, hasher: k, lineReader: k, codeReader: k,
+		tuning: tuning{
+			lanes: scalarLanes, sumsParts: true, searches: searchesValues,
+			probeLimit: func(n int) int { return n/9 + 10 }, // BenchmarkModes of package bench
+		},
+	}
+}
 
 // scalarLanes is how many filters decodeFour decodes side by side.
 const scalarLanes = 4
@@ -75,7 +82,7 @@ func (avx2) mark(e *elements) {
 	e.finish()
 }
 
-func (k avx2) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
+func (k avx2) hashAndTest(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
 	k.hash(dst, tiles, words, key, limit)
 	return now.sift(dst)
 }
@@ -87,10 +94,7 @@ func (avx2) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, n 
 	clear(dst[8*eights:]) // what was there is of other filters, and lines are looked at for all
 }
 
-// probeLimit is by BenchmarkModes of package bench.
-func (avx2) probeLimit(n int) int { return n/9 + 10 }
-
-func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, group, q, s) }
+func (k avx2) search(group []lane, q *Query, s *scratch) { searchValues(k, k, group, q, s) }
 
 //go:noescape
 func hashTile256(dst, tile *uint64, eights, words int, k0, k1, limit uint64)

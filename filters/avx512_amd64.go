@@ -5,13 +5,17 @@ import (
 	"slices"
 )
 
-// avx512 is the kernel for processors with AVX-512 (F, BW, CD, DQ, VL): it
+// avx512 has the parts of the kernel for processors with AVX-512 (F, BW, CD, DQ, VL): it
 // decodes 32 filters side by side, one in each lane of four vectors.
 type avx512 struct{ lookups }
 
-func (avx512) name() string { return "avx512" }
-
-func (avx512) lanes() int { return vectorLanes }
+func avx512Kernel() *kernel {
+	var k avx512
+	return &kernel{
+		name: "avx512", decoder: k, hasher: k, lineReader: k, codeReader: k,
+		tuning: tuning{lanes: vectorLanes, sumsParts: true, probeLimit: probeLimit512, searches: searches512},
+	}
+}
 
 func (avx512) decode(group []lane) {
 	if len(group) < minLanes {
@@ -34,7 +38,7 @@ func (avx512) hash(dst, tiles []uint64, words int, key sipKey, limit uint64) {
 
 func (avx512) mark(e *elements) { avx2{}.mark(e) }
 
-func (avx512) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, ahead *elements) int {
+func (avx512) hashAndTest(dst, tiles []uint64, words int, key sipKey, limit uint64, now, ahead *elements) int {
 	if tileCount(dst, tiles, words) == 0 {
 		return 0
 	}
@@ -46,22 +50,22 @@ func (avx512) hashAcross(dst *row, message []uint64, words int, keys *laneKeys, 
 	hashLanes512(&dst[0], &message[0], words, keys)
 }
 
-// probeLimit is by BenchmarkProbe, for more filters than a cache holds: from memory
+// probeLimit512 is by BenchmarkProbe, for more filters than a cache holds: from memory
 // decoding catches up at 300 scripts for 2,000 elements and at 740 for 5,000. In a
 // cache it does later (BenchmarkModes of package bench).
-func (avx512) probeLimit(n int) int { return n/7 + 10 }
+func probeLimit512(n int) int { return n/7 + 10 }
 
 // maxSorted is the most scripts whose hashes are sorted: their rows of 32 take
 // half of a second-level cache of 1 MB.
 const maxSorted = 2_048
 
-// searches is true where to hash and sort the scripts for all lanes, which takes
+// searches512 is true where to hash and sort the scripts for all lanes, which takes
 // in proportion to k*log(k)^2, is faster than to make bitmaps of the elements
 // (BenchmarkModes: up to about 55 scripts for 20 elements, 60 for 200, 280 for
 // 2,000, 800 for 8,000).
-func (avx512) searches(group, n, k int) bool {
+func searches512(group, n, k int) bool {
 	if group < minLanes {
-		return portable{}.searches(group, n, k)
+		return searchesValues(group, n, k)
 	}
 	log := bits.Len(uint(k))
 	return k <= maxSorted && k*log*log <= 10*n+1_900
@@ -71,7 +75,7 @@ func (avx512) searches(group, n, k int) bool {
 // lane, and merges them with the elements as these are decoded.
 func (k avx512) search(group []lane, q *Query, s *scratch) {
 	if len(group) < minLanes {
-		searchValues(k, group, q, s)
+		searchValues(k, k, group, q, s)
 		return
 	}
 	hashRows(group, q, s)

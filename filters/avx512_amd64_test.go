@@ -32,7 +32,7 @@ func TestSortingNetwork(t *testing.T) {
 
 // TestHashRows holds the hashes of all lanes against those of one script.
 func TestHashRows(t *testing.T) {
-	if !slices.Contains(KernelNames(), avx512{}.name()) {
+	if !slices.Contains(KernelNames(), avx512Kernel().name) {
 		t.Skip("needs AVX-512")
 	}
 	rng := rand.New(rand.NewPCG(4, 158))

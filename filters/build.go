@@ -37,7 +37,9 @@ type entry struct {
 //
 // The block is as for [EachOutputScript]; blockHash, which is trusted, keys the
 // filter. The error wraps [ErrBadBlock].
-func (b *Builder) BuildBlock(blockHash *chainhash.Hash, rawBlock []byte, headerLen int, spent [][]byte) ([]byte, error) {
+func (b *Builder) BuildBlock(
+	blockHash *chainhash.Hash, rawBlock []byte, headerLen int, spent [][]byte,
+) ([]byte, error) {
 	defer func() { // keep no reference to the block
 		clear(b.elements)
 		b.elements = b.elements[:0]

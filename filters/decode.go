@@ -35,7 +35,7 @@ type lane struct {
 	pos    uint64 // bits of code consumed
 	last   uint64 // the last decoded element, 0 before the first
 	err    error
-	hit    bool // set by kernel.search
+	hit    bool // set by decoder.search
 }
 
 // limit is what every element must be less than: N*M. It cannot overflow: N is

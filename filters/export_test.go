@@ -37,27 +37,23 @@ func KernelDecode(by Method, all ...[]byte) (values [][]uint64, errs []error) {
 	return values, errs
 }
 
-// forcedMode is a kernel that always, or never, searches.
-type forcedMode struct {
-	kernel
-	way bool
-}
-
-func (f forcedMode) searches(_, _, _ int) bool { return f.way }
-
 // Searches reports whether a kernel looks each of k scripts up, in groups of so many
 // filters of n elements, and makes no bitmap of the elements.
 func Searches(kernel string, group, n, k int) bool {
-	for _, known := range kernels() {
-		if known.name() == kernel {
-			return known.searches(min(group, known.lanes()), n, k)
+	for _, known := range kernels {
+		if known.name == kernel {
+			return known.searches(min(group, known.lanes), n, k)
 		}
 	}
 	return false
 }
 
 // ForceMode makes a matcher search for scripts, or not, whatever their number.
-func (m *Matcher) ForceMode(search bool) { m.kernel = forcedMode{m.kernel, search} }
+func (m *Matcher) ForceMode(search bool) {
+	forced := *m.kernel
+	forced.searches = func(int, int, int) bool { return search }
+	m.kernel = &forced
+}
 
 // SignLines gives the lines of a filter the checksums of lines, whatever they say.
 func SignLines(f *Filter) {

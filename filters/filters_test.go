@@ -110,7 +110,9 @@ func TestKnownCollision(t *testing.T) {
 	if hit, err := filters.Match(&hash, filter, [][]byte{script}); !hit || err != nil {
 		t.Errorf("got %v and %v, want a hit", hit, err)
 	}
-	if found, err := filters.NewQuery([][]byte{script}).InBlock(coinbaseBlock([][]byte{genesis}), filters.HeaderLen, nil); found || err != nil {
+	if found, err := filters.NewQuery([][]byte{script}).InBlock(
+		coinbaseBlock([][]byte{genesis}), filters.HeaderLen, nil,
+	); found || err != nil {
 		t.Errorf("got %v and %v, want none", found, err)
 	}
 }

@@ -128,7 +128,8 @@ func FuzzLines(f *testing.F) {
 			useKernel(t, name)
 			checkHits(t, name, newMatcher(filters.NewQuery(scripts)), []filters.Filter{one}, want, -1)
 			for _, k := range []int{1, 20, 40} {
-				newMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{other}, make([]bool, 1)) // must not panic
+				// must not panic
+				newMatcher(filters.NewQuery(scripts[:k])).Match([]filters.Filter{other}, make([]bool, 1))
 			}
 		}
 	})

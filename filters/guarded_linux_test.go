@@ -14,7 +14,10 @@ const (
 // guardMemory is slots, each before a page that may not be read; nil where there
 // can be none.
 var guardMemory = sync.OnceValue(func() []byte {
-	mem, err := syscall.Mmap(-1, 0, guardSlots*(guardSlot+guardPage), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(
+		-1, 0, guardSlots*(guardSlot+guardPage), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE,
+	)
 	if err != nil {
 		return nil
 	}

@@ -43,15 +43,15 @@ func FuzzKernelParts(f *testing.F) {
 func checkParts(t *testing.T, rng *rand.Rand, count int) {
 	t.Helper()
 	state := rng.Uint64()
-	for _, k := range kernels() {
-		for _, check := range []func(*testing.T, kernel, *rand.Rand, int){checkHash, checkSeek, checkProbe} {
+	for _, k := range kernels {
+		for _, check := range []func(*testing.T, *kernel, *rand.Rand, int){checkHash, checkHashAndTest, checkProbe} {
 			check(t, k, rand.New(rand.NewPCG(state, 158)), count)
 		}
 	}
 }
 
 // checkHash holds a kernel's hash against the hash of one script.
-func checkHash(t *testing.T, k kernel, rng *rand.Rand, count int) {
+func checkHash(t *testing.T, k *kernel, rng *rand.Rand, count int) {
 	t.Helper()
 	scripts, m := randomMessages(rng, count)
 	key := sipKey{rng.Uint64(), rng.Uint64()}
@@ -60,14 +60,14 @@ func checkHash(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	k.hash(got, m.tiles, m.words, key, limit)
 	for i, script := range scripts {
 		if want := reduce(sipHash(key, script), limit); got[i] != want {
-			t.Fatalf("%s: message %d of %d: got %d, want %d", k.name(), i, count, got[i], want)
+			t.Fatalf("%s: message %d of %d: got %d, want %d", k.name, i, count, got[i], want)
 		}
 	}
 }
 
-// checkSeek looks messages up in elements, and looks that the elements ahead are
+// checkHashAndTest looks messages up in elements, and looks that the elements ahead are
 // marked as they should be.
-func checkSeek(t *testing.T, k kernel, rng *rand.Rand, count int) {
+func checkHashAndTest(t *testing.T, k *kernel, rng *rand.Rand, count int) {
 	t.Helper()
 	scripts, m := randomMessages(rng, count)
 	key := sipKey{rng.Uint64(), rng.Uint64()}
@@ -87,7 +87,7 @@ func checkSeek(t *testing.T, k kernel, rng *rand.Rand, count int) {
 		if _, found := slices.BinarySearch(slots, h>>slotShift); found {
 			want = append(want, h)
 			if _, found := slices.BinarySearch(now.values, h); now.containsAny([]uint64{h}) != found {
-				t.Fatalf("%s: contains %d: got %v", k.name(), h, !found)
+				t.Fatalf("%s: contains %d: got %v", k.name, h, !found)
 			}
 		}
 	}
@@ -97,11 +97,11 @@ func checkSeek(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	}
 	behind := slices.Clone(memory[tileCeil(count):])
 	hashes := memory[:count:tileCeil(count)]
-	got := hashes[:k.seek(hashes, m.tiles, m.words, key, limit, &now, &ahead)]
+	got := hashes[:k.hashAndTest(hashes, m.tiles, m.words, key, limit, &now, &ahead)]
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) || !slices.Equal(memory[tileCeil(count):], behind) {
-		t.Fatalf("%s: %d hashes: got %d, want %d", k.name(), count, got, want)
+		t.Fatalf("%s: %d hashes: got %d, want %d", k.name, count, got, want)
 	}
 	k.mark(&ahead)
 	checkMarked(t, k, &ahead)
@@ -123,7 +123,7 @@ func ascending(rng *rand.Rand, n int) []uint64 {
 
 // checkMarked compares the cells with those of a simple way, and looks that all
 // values are found.
-func checkMarked(t *testing.T, k kernel, e *elements) {
+func checkMarked(t *testing.T, k *kernel, e *elements) {
 	t.Helper()
 	want := make([]uint64, len(e.cells))
 	for i, v := range e.values {
@@ -134,11 +134,11 @@ func checkMarked(t *testing.T, k kernel, e *elements) {
 		*cell |= 1 << (v >> slotShift % 32)
 	}
 	if !slices.Equal(e.cells, want) || e.done != len(e.values) {
-		t.Fatalf("%s: %d of %d values are marked, or wrongly", k.name(), e.done, len(e.values))
+		t.Fatalf("%s: %d of %d values are marked, or wrongly", k.name, e.done, len(e.values))
 	}
 	for _, v := range e.values {
 		if !e.containsAny([]uint64{v}) {
-			t.Fatalf("%s: %d of %d values is not found", k.name(), v, len(e.values))
+			t.Fatalf("%s: %d of %d values is not found", k.name, v, len(e.values))
 		}
 	}
 }

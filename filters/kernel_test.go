@@ -54,7 +54,8 @@ func TestMethod(t *testing.T) {
 	for _, kernel := range append(names, "") {
 		for _, layout := range append(filters.Layouts, "") {
 			m, err := filters.NewMethod(kernel, string(layout))
-			if err != nil || m.Kernel() != cmp.Or(kernel, names[0]) || m.Layout() != cmp.Or(layout, filters.LayoutAuto) {
+			if err != nil || m.Kernel() != cmp.Or(kernel, names[0]) ||
+				m.Layout() != cmp.Or(layout, filters.LayoutAuto) {
 				t.Errorf("%q, %q: got %q, %q, %v", kernel, layout, m.Kernel(), m.Layout(), err)
 			}
 		}

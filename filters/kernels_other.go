@@ -2,5 +2,5 @@
 
 package filters
 
-// kernels returns the kernels that this processor can run, the fastest first.
-func kernels() []kernel { return []kernel{portable{}} }
+// runnable returns the kernels that this processor can run, the fastest first.
+func runnable() []*kernel { return []*kernel{portableKernel()} }

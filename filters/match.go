@@ -69,7 +69,7 @@ func Match(block *chainhash.Hash, filter []byte, scripts [][]byte) (bool, error)
 // concurrent use.
 type Matcher struct {
 	query   *Query
-	kernel  kernel
+	kernel  *kernel
 	order   []uint64 // filters of the batch by N: N<<32 | index
 	lanes   []lane
 	values  []uint64 // of all lanes
@@ -87,7 +87,7 @@ func NewMatcher(q *Query) *Matcher { return Method{}.NewMatcher(q) }
 // memory.
 func (m *Matcher) Reset(q *Query, by Method) {
 	m.query, m.kernel, m.layout = q, by.kernel(), by.Layout()
-	if n := m.kernel.lanes(); n != len(m.lanes) {
+	if n := m.kernel.lanes; n != len(m.lanes) {
 		m.lanes = make([]lane, n)
 	}
 }
@@ -218,12 +218,12 @@ func (m *Matcher) match(lanes []lane) {
 		return
 	}
 	m.kernel.decode(lanes)
-	m.seek(lanes)
+	m.lookUp(lanes)
 }
 
-// seek sets hit of lanes that are decoded. While the scripts are looked up in one
+// lookUp sets hit of lanes that are decoded. While the scripts are looked up in one
 // of them, the next is made ready.
-func (m *Matcher) seek(lanes []lane) {
+func (m *Matcher) lookUp(lanes []lane) {
 	now, ahead := &m.marked[0], &m.marked[1]
 	var current *lane
 	for i := range lanes {
@@ -251,7 +251,7 @@ func (m *Matcher) holdsAny(l *lane, now, ahead *elements) bool {
 		g := &m.query.groups[i]
 		for at := 0; at < g.count; at += chunk {
 			hashes := m.scratch.hashes[:min(chunk, g.count-at)]
-			kept := m.kernel.seek(hashes, g.tiles[tileAt(at, g.words):], g.words, l.key, l.limit(), now, ahead)
+			kept := m.kernel.hashAndTest(hashes, g.tiles[tileAt(at, g.words):], g.words, l.key, l.limit(), now, ahead)
 			if now.containsAny(hashes[:kept]) {
 				return true
 			}

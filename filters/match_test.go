@@ -130,10 +130,14 @@ func testMatchDamaged(t *testing.T) {
 	good := make([]filters.Filter, 8)
 	for i := range good {
 		hash := randomHash(rng)
-		good[i] = filters.Filter{Block: hash, Data: builder.Build(&hash, append(randomScripts(rng, 50, usualKinds), scripts[0]))}
+		good[i] = filters.Filter{
+			Block: hash, Data: builder.Build(&hash, append(randomScripts(rng, 50, usualKinds), scripts[0])),
+		}
 	}
 	last := len(good[0].Data) - 1
-	for _, data := range [][]byte{nil, {1}, {0, 0}, good[0].Data[:last], good[0].Data[:last/2], append(good[0].Data[:last+1:last+1], 0)} {
+	for _, data := range [][]byte{
+		nil, {1}, {0, 0}, good[0].Data[:last], good[0].Data[:last/2], append(good[0].Data[:last+1:last+1], 0),
+	} {
 		for _, where := range [][]int{{0}, {7}, {3, 4}, {6, 2}, {0, 1, 2, 3, 4, 5, 6, 7}} {
 			batch := slices.Clone(good)
 			for _, i := range where {

@@ -52,12 +52,12 @@ func tileCount(dst, tiles []uint64, words int) int {
 // eachHash calls f with the hashes of the query's scripts under a key, reduced to
 // below limit, chunk by chunk, until f returns true; it returns whether it did. f
 // may overwrite the hashes.
-func (q *Query) eachHash(k kernel, key sipKey, limit uint64, s *scratch, f func(hashes []uint64) bool) bool {
+func (q *Query) eachHash(by hasher, key sipKey, limit uint64, s *scratch, f func(hashes []uint64) bool) bool {
 	for i := range q.groups {
 		m := &q.groups[i]
 		for at := 0; at < m.count; at += chunk {
 			hashes := s.hashes[:min(chunk, m.count-at)]
-			k.hash(hashes, m.tiles[tileAt(at, m.words):], m.words, key, limit)
+			by.hash(hashes, m.tiles[tileAt(at, m.words):], m.words, key, limit)
 			if f(hashes) {
 				return true
 			}

@@ -10,8 +10,8 @@ import (
 // and by which layout. All methods give the same answers; the zero value is the
 // fastest, the others are for tests and measurements, and for who keeps no probe lines.
 type Method struct {
-	chosen kernel // nil: the fastest
-	layout Layout // empty: LayoutAuto
+	chosen *kernel // nil: the fastest
+	layout Layout  // empty: LayoutAuto
 }
 
 // NewMethod returns the method of a kernel, one of [KernelNames], and a layout, one of
@@ -26,8 +26,8 @@ func NewMethod(kernel, layout string) (m Method, err error) {
 	if kernel == "" {
 		return m, nil
 	}
-	for _, k := range kernels() {
-		if k.name() == kernel {
+	for _, k := range kernels {
+		if k.name == kernel {
 			m.chosen = k
 			return m, nil
 		}
@@ -36,16 +36,16 @@ func NewMethod(kernel, layout string) (m Method, err error) {
 }
 
 // Kernel returns the name of the kernel.
-func (m Method) Kernel() string { return m.kernel().name() }
+func (m Method) Kernel() string { return m.kernel().name }
 
 // Layout returns the layout.
 func (m Method) Layout() Layout { return cmp.Or(m.layout, LayoutAuto) }
 
-func (m Method) kernel() kernel {
+func (m Method) kernel() *kernel {
 	if m.chosen != nil {
 		return m.chosen
 	}
-	return kernels()[0]
+	return kernels[0]
 }
 
 // NewMatcher returns a matcher for the query that works by the method.

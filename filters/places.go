@@ -62,7 +62,7 @@ func (p *place) find(code []byte) bool {
 }
 
 // walk is find for a place from whose end on some bytes can be read, as for
-// kernel.walk.
+// codeReader.walk.
 func (p *place) walk(code []byte) bool {
 	start := unsafe.Pointer(&code[0])
 	pos, end, last := uint64(p.pos), uint64(p.end), p.last
@@ -164,7 +164,9 @@ func findEach(places []place, which []uint32, all []probe) {
 func hashEachLane(dst *row, message []uint64, words int, keys *laneKeys, n int) {
 	for i := 0; i < n; i += 2 {
 		j := min(i+1, vectorLanes-1)
-		dst[i], dst[j] = hashBoth(message[:(words-1)*tileWidth+1], sipKey{keys.k0[i], keys.k1[i]}, sipKey{keys.k0[j], keys.k1[j]})
+		dst[i], dst[j] = hashBoth(
+			message[:(words-1)*tileWidth+1], sipKey{keys.k0[i], keys.k1[i]}, sipKey{keys.k0[j], keys.k1[j]},
+		)
 		dst[i] = reduce(dst[i], keys.limit[i])
 		if j > i {
 			dst[j] = reduce(dst[j], keys.limit[j])

@@ -8,13 +8,21 @@ import (
 	"github.com/seed61375155/trawl/internal/siphash"
 )
 
-// portable is the kernel in plain Go.
+// portable has the parts of the kernel in plain Go.
 type portable struct{}
 
-func (portable) name() string { return "portable" }
-
-// lanes is 2: a third lane gains 3 % and costs half the code again.
-func (portable) lanes() int { return 2 }
+func portableKernel() *kernel {
+	var k portable
+	return &kernel{
+		name: "portable", decoder: k, hasher: k, lineReader: k, codeReader: k,
+		tuning: tuning{
+			lanes:      2,                                   // a third gains 3 % and costs half the code again
+			sumsParts:  false,                               // crc32 takes its time for a few bytes
+			probeLimit: func(n int) int { return n/12 + 6 }, // BenchmarkModes of package bench
+			searches:   searchesValues,
+		},
+	}
+}
 
 func (portable) decode(group []lane) {
 	for ; len(group) >= 2; group = group[2:] {
@@ -155,7 +163,7 @@ func hashTwo(tile []uint64, key sipKey, limit uint64) (hashX, hashY uint64) {
 
 func (portable) mark(e *elements) { e.finish() }
 
-func (k portable) seek(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
+func (k portable) hashAndTest(dst, tiles []uint64, words int, key sipKey, limit uint64, now, _ *elements) int {
 	k.hash(dst, tiles, words, key, limit)
 	return now.sift(dst)
 }
@@ -167,9 +175,6 @@ func (portable) hashAcross(dst *row, message []uint64, words int, keys *laneKeys
 func (portable) fetchLines(hashes *row, g *probeGroup) { touchLines(hashes, g) }
 
 func (portable) fetch(_ []byte) {}
-
-// sumsParts is false: crc32 takes its time for a few bytes.
-func (portable) sumsParts() bool { return false }
 
 func (portable) lookAcross(hashes *row, g *probeGroup) uint32 { return foundEach(hashes, g) }
 
@@ -185,24 +190,21 @@ func (portable) sumParts(sums []uint32, places []place, which []uint32, all []pr
 	sumEach(sums, places, which, all)
 }
 
-// probeLimit is by BenchmarkModes of package bench.
-func (portable) probeLimit(n int) int { return n/12 + 6 }
-
 func (portable) walk(places []place, which []uint32, all []probe) { walkEach(places, which, all) }
 
-// searches is true where looking up each script among the values, which takes
+// searchesValues is true where looking up each script among the values, which takes
 // some sqrt(n) steps, is faster than to make a bitmap of them (BenchmarkModes:
 // the same number at 200, 2,000 and 8,000 elements, with AVX2 too).
-func (portable) searches(_, n, k int) bool { return uint64(k)*uint64(k) <= 9*uint64(n) }
+func searchesValues(_, n, k int) bool { return uint64(k)*uint64(k) <= 9*uint64(n) }
 
-func (k portable) search(group []lane, q *Query, s *scratch) { searchValues(k, group, q, s) }
+func (k portable) search(group []lane, q *Query, s *scratch) { searchValues(k, k, group, q, s) }
 
 // searchValues is search by decoding all values, and looking up each hash.
-func searchValues(k kernel, group []lane, q *Query, s *scratch) {
-	k.decode(group)
+func searchValues(d decoder, h hasher, group []lane, q *Query, s *scratch) {
+	d.decode(group)
 	for i := range group {
 		l := &group[i]
-		l.hit = l.err == nil && len(l.values) > 0 && q.eachHash(k, l.key, l.limit(), s, func(hashes []uint64) bool {
+		l.hit = l.err == nil && len(l.values) > 0 && q.eachHash(h, l.key, l.limit(), s, func(hashes []uint64) bool {
 			return slices.ContainsFunc(hashes, l.contains)
 		})
 	}

@@ -81,7 +81,7 @@ func (p *prober) add(index int, f *Filter) bool {
 
 // run looks the scripts of a query up in all filters that were added. It does each
 // step for many of them, and meanwhile the memory sends what the next step needs.
-func (p *prober) run(k kernel, q *Query) {
+func (p *prober) run(k *kernel, q *Query) {
 	if len(p.all) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (p *prober) list(q *Query) {
 }
 
 // hash hashes a script for a group, and asks the memory for what that leads to.
-func (p *prober) hash(k kernel, at int) {
+func (p *prober) hash(k *kernel, at int) {
 	g, m := p.group(at), &p.scripts[at%len(p.scripts)]
 	hashes := &p.rows[at%lagRows]
 	k.hashAcross(hashes, m.tile, m.words, &g.keys, g.count)
@@ -131,7 +131,7 @@ func (p *prober) group(at int) *probeGroup { return &p.groups[at/len(p.scripts)]
 
 // fetchAhead asks the memory, in the rows of one group, for all lines of the next,
 // and for all code where most of it will be needed.
-func (p *prober) fetchAhead(k kernel, at int) {
+func (p *prober) fetchAhead(k *kernel, at int) {
 	scripts := len(p.scripts)
 	if at/scripts+1 == len(p.groups) {
 		return
@@ -168,7 +168,7 @@ func (p *prober) plan(g *probeGroup) {
 }
 
 // look looks at the lines of a row, and asks the memory for what these point to.
-func (p *prober) look(k kernel, at int) {
+func (p *prober) look(k *kernel, at int) {
 	g, hashes := p.group(at), &p.rows[at%lagRows]
 	if len(p.scripts) >= g.most {
 		p.check(k, g)
@@ -183,12 +183,12 @@ func (p *prober) look(k kernel, at int) {
 
 // check checks all lines of a group, and all code where the kernel is faster at
 // that than at the parts, unless that was done.
-func (p *prober) check(k kernel, g *probeGroup) {
+func (p *prober) check(k *kernel, g *probeGroup) {
 	if g.sure {
 		return
 	}
 	g.check(k)
-	if !g.denseCode(len(p.scripts)) || k.sumsParts() {
+	if !g.denseCode(len(p.scripts)) || k.sumsParts {
 		return
 	}
 	for i := range g.count {
@@ -199,7 +199,7 @@ func (p *prober) check(k kernel, g *probeGroup) {
 }
 
 // settle looks at the places that were the newer ones when it was called before.
-func (p *prober) settle(k kernel) {
+func (p *prober) settle(k *kernel) {
 	places := p.older
 	p.older, p.newer = p.newer, places[:0]
 	if len(places) == 0 {
@@ -215,7 +215,7 @@ func (p *prober) settle(k kernel) {
 }
 
 // sumParts checks parts of code.
-func (p *prober) sumParts(k kernel, places []place, which []uint32) {
+func (p *prober) sumParts(k *kernel, places []place, which []uint32) {
 	sums := p.sums[:len(which)]
 	k.sumParts(sums, places, which, p.all)
 	for i, at := range which {

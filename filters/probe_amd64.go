@@ -30,8 +30,6 @@ func (lookups) placesAcross(dst []place, hashes *row, g *probeGroup, found uint3
 	}
 }
 
-func (lookups) sumsParts() bool { return true }
-
 // sumParts does fours: the last place is as good as any.
 func (lookups) sumParts(sums []uint32, places []place, which []uint32, all []probe) {
 	if len(which) == 0 {

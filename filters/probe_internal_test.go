@@ -9,7 +9,7 @@ import (
 
 // checkProbe looks numbers up in up to 32 filters by a kernel's steps, and holds
 // each step against what it is to do.
-func checkProbe(t *testing.T, k kernel, rng *rand.Rand, count int) {
+func checkProbe(t *testing.T, k *kernel, rng *rand.Rand, count int) {
 	t.Helper()
 	n := 1 + count%vectorLanes
 	var p prober
@@ -48,13 +48,13 @@ func checkProbe(t *testing.T, k kernel, rng *rand.Rand, count int) {
 	for _, i := range which {
 		f := places[i].filter
 		if _, want := slices.BinarySearch(all[f], places[i].want); p.all[f].hit != want {
-			t.Fatalf("%s: place %d of %d: got %v, want %v", k.name(), i, len(which), p.all[f].hit, want)
+			t.Fatalf("%s: place %d of %d: got %v, want %v", k.name, i, len(which), p.all[f].hit, want)
 		}
 	}
 }
 
 // checkAcross hashes a script with the keys of a group.
-func checkAcross(t *testing.T, k kernel, rng *rand.Rand, g *probeGroup) *row {
+func checkAcross(t *testing.T, k *kernel, rng *rand.Rand, g *probeGroup) *row {
 	t.Helper()
 	scripts, m := randomMessages(rng, 1+rng.IntN(3*tileWidth))
 	at := rng.IntN(len(scripts))
@@ -62,12 +62,12 @@ func checkAcross(t *testing.T, k kernel, rng *rand.Rand, g *probeGroup) *row {
 	k.hashAcross(&hashes, m.tiles[tileAt(at, m.words):], m.words, &g.keys, g.count)
 	for i, got := range hashes[:g.count] {
 		if want := reduce(sipHash(sipKey{g.keys.k0[i], g.keys.k1[i]}, scripts[at]), g.keys.limit[i]); got != want {
-			t.Fatalf("%s: key %d of %d: got %d, want %d", k.name(), i, g.count, got, want)
+			t.Fatalf("%s: key %d of %d: got %d, want %d", k.name, i, g.count, got, want)
 		}
 	}
 	for i, v := range hashes[g.count:] {
-		if _, ok := k.(portable); !ok && v >= g.keys.limit[g.count+i] {
-			t.Fatalf("%s: %d keys: hash %d is %d", k.name(), g.count, g.count+i, v)
+		if _, ok := k.hasher.(portable); !ok && v >= g.keys.limit[g.count+i] {
+			t.Fatalf("%s: %d keys: hash %d is %d", k.name, g.count, g.count+i, v)
 		}
 	}
 	return &hashes
@@ -75,33 +75,33 @@ func checkAcross(t *testing.T, k kernel, rng *rand.Rand, g *probeGroup) *row {
 
 // checkLook looks at the lines of hashes, of which some are damaged, and returns
 // for which of them there is something to find.
-func checkLook(t *testing.T, k kernel, hashes *row, g *probeGroup) (found uint32) {
+func checkLook(t *testing.T, k *kernel, hashes *row, g *probeGroup) (found uint32) {
 	t.Helper()
 	k.fetchLines(hashes, g)
 	found, bad := k.lookAcross(hashes, g), k.checkAcross(hashes, g)
 	if (found|bad)>>g.count != 0 && g.count < vectorLanes {
-		t.Fatalf("%s: found %b and bad %b of %d", k.name(), found, bad, g.count)
+		t.Fatalf("%s: found %b and bad %b of %d", k.name, found, bad, g.count)
 	}
 	for i, v := range hashes[:g.count] {
 		line := g.line(i, v)
 		bit := v >> slotBits % (64 * lineChunks)
 		if got, want := found>>i&1 != 0, line[bit/8]>>(bit%8)&1 != 0; got != want {
-			t.Fatalf("%s: line %d of %d: got %v, want %v", k.name(), i, g.count, got, want)
+			t.Fatalf("%s: line %d of %d: got %v, want %v", k.name, i, g.count, got, want)
 		}
 		if got, want := bad>>i&1 == 0, lineIntact(line, g.seeds[i], int(v>>lineBits)); got != want {
-			t.Fatalf("%s: line %d of %d: intact %v, want %v", k.name(), i, g.count, got, want)
+			t.Fatalf("%s: line %d of %d: intact %v, want %v", k.name, i, g.count, got, want)
 		}
 		lines := g.all(i)
 		k.fetch(lines)
 		if got, want := k.intactLines(lines, g.seeds[i]), intactLines(lines, g.seeds[i]); got != want {
-			t.Fatalf("%s: lines %d of %d: intact %v, want %v", k.name(), i, g.count, got, want)
+			t.Fatalf("%s: lines %d of %d: intact %v, want %v", k.name, i, g.count, got, want)
 		}
 	}
 	return found &^ bad
 }
 
 // checkPlaces makes the places of hashes.
-func checkPlaces(t *testing.T, k kernel, hashes *row, g *probeGroup, found uint32, p *prober) []place {
+func checkPlaces(t *testing.T, k *kernel, hashes *row, g *probeGroup, found uint32, p *prober) []place {
 	t.Helper()
 	places := make([]place, bits.OnesCount32(found))
 	k.placesAcross(places, hashes, g, found, p.all)
@@ -109,7 +109,7 @@ func checkPlaces(t *testing.T, k kernel, hashes *row, g *probeGroup, found uint3
 		i := bits.TrailingZeros32(found)
 		found &= found - 1
 		if want := placeOf(g.line(i, hashes[i]), hashes[i], uint32(i)); got != want {
-			t.Fatalf("%s: got %+v, want %+v", k.name(), got, want)
+			t.Fatalf("%s: got %+v, want %+v", k.name, got, want)
 		}
 	}
 	return places
@@ -117,7 +117,7 @@ func checkPlaces(t *testing.T, k kernel, hashes *row, g *probeGroup, found uint3
 
 // checkSums sums the parts of code of places, and returns those that a kernel may
 // walk from.
-func checkSums(t *testing.T, k kernel, places []place, p *prober) (walkable []uint32) {
+func checkSums(t *testing.T, k *kernel, places []place, p *prober) (walkable []uint32) {
 	t.Helper()
 	var summed []uint32
 	for i := range places {
@@ -133,7 +133,7 @@ func checkSums(t *testing.T, k kernel, places []place, p *prober) (walkable []ui
 	k.sumParts(sums, places, summed, p.all)
 	for i, at := range summed {
 		if sums[i] != places[at].sum {
-			t.Fatalf("%s: part %d of %d: got sum %x, want %x", k.name(), i, len(summed), sums[i], places[at].sum)
+			t.Fatalf("%s: part %d of %d: got sum %x, want %x", k.name, i, len(summed), sums[i], places[at].sum)
 		}
 	}
 	return walkable

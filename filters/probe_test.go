@@ -170,7 +170,9 @@ func TestProbeForeignLines(t *testing.T) {
 	withLines(t, &f)
 	withLines(t, &g)
 	turned := slices.Concat(f.Lines[64:], f.Lines[:64])
-	for name, lines := range map[string][]byte{"foreign": g.Lines, "turned": turned, "zero": make([]byte, len(f.Lines)), "short": f.Lines[64:]} {
+	for name, lines := range map[string][]byte{
+		"foreign": g.Lines, "turned": turned, "zero": make([]byte, len(f.Lines)), "short": f.Lines[64:],
+	} {
 		bad := f
 		bad.Lines = lines
 		m := newMatcher(filters.NewQuery(scripts))

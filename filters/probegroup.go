@@ -98,10 +98,10 @@ func (g *probeGroup) dense(scripts int) bool { return 2*scripts >= g.most }
 func (g *probeGroup) denseCode(scripts int) bool { return 2*scripts >= 3*g.most }
 
 // check checks all lines of a group.
-func (g *probeGroup) check(k kernel) {
+func (g *probeGroup) check(r lineReader) {
 	g.sure = true
 	for i := range g.count {
-		if !k.intactLines(g.all(i), g.seeds[i]) {
+		if !r.intactLines(g.all(i), g.seeds[i]) {
 			g.bad |= 1 << i
 		}
 	}
