@@ -26,7 +26,7 @@ type connected struct {
 // tipChanged follows the chain: what was refused may be right after the block, and what
 // a block holds or spends is asked for no more.
 func (r *Relay) tipChanged(c actor.Context) {
-	r.refused.clear()
+	r.rejected.clear()
 	r.poor.clear()
 	r.pairs.clear()
 	reader := r.cfg.Chain.Open()
@@ -41,7 +41,7 @@ func (r *Relay) tipChanged(c actor.Context) {
 	}
 	fork := active.Fork(before)
 	if fork != before {
-		r.settled.clear()
+		r.confirmed.clear()
 	}
 	var blocks []*chainview.Block
 	for b := r.tip; b != fork && len(blocks) < maxBlocksRead; b = b.Parent {
@@ -75,7 +75,7 @@ func (r *Relay) readBlocks(c actor.Context, reader chainview.Reader, blocks []*c
 	})
 }
 
-// connected drops what blocks have settled.
+// connected drops what blocks have confirmed.
 func (r *Relay) connected(m connected) {
 	if n := r.orphans.spent(m.spent); n > 0 {
 		corelog.Printf(
@@ -83,7 +83,7 @@ func (r *Relay) connected(m connected) {
 		)
 	}
 	for _, hash := range m.txs {
-		r.settled.add(hash)
+		r.confirmed.add(hash)
 		r.requests.forget(hash)
 	}
 }

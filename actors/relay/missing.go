@@ -18,7 +18,7 @@ func parentsOf(tx *wire.MsgTx) []chainhash.Hash {
 	seen := make(map[chainhash.Hash]struct{}, len(tx.TxIn))
 	for _, in := range tx.TxIn {
 		id := in.PreviousOutPoint.Hash
-		if _, twice := seen[id]; !twice {
+		if _, duplicate := seen[id]; !duplicate {
 			seen[id] = struct{}{}
 			parents = append(parents, id)
 		}
@@ -30,15 +30,15 @@ func parentsOf(tx *wire.MsgTx) []chainhash.Hash {
 // have announced it.
 func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 	id, wid := tx.TxHash(), tx.WitnessHash()
-	if r.refused.has(wid) {
+	if r.rejected.has(wid) {
 		return
 	}
 	parents := parentsOf(tx)
 	if r.hopeless(parents) {
 		log := r.cfg.Log.With(corelog.CategoryKey, "mempool")
 		corelog.Printf(log, slog.LevelDebug, "not keeping orphan with rejected parents %v (wtxid=%v)", id, wid)
-		r.refused.add(id) // whatever its witness is
-		r.refused.add(wid)
+		r.rejected.add(id) // whatever its witness is
+		r.rejected.add(wid)
 		r.requests.forget(id, wid)
 		return
 	}
@@ -63,7 +63,7 @@ func (r *Relay) missing(p *peer, tx *wire.MsgTx) {
 func (r *Relay) hopeless(parents []chainhash.Hash) bool {
 	poor := 0
 	for _, id := range parents {
-		if r.refused.has(id) {
+		if r.rejected.has(id) {
 			return true
 		}
 		if r.poor.has(id) && r.pool.ByID(id) == nil {
@@ -100,6 +100,6 @@ func (r *Relay) announcedOrphan(p *peer, wid chainhash.Hash, now time.Time) {
 // pool.
 func (r *Relay) adopt(c actor.Context, tx *wire.MsgTx) {
 	for one, peer := range r.orphans.reconsider(tx) {
-		r.offerOrphan(c, one.tx, peer)
+		r.submitOrphan(c, one.tx, peer)
 	}
 }

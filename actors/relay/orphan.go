@@ -25,7 +25,7 @@ const (
 type orphanage struct {
 	byWID  map[chainhash.Hash]*orphan
 	spends map[wire.OutPoint]map[*orphan]struct{}
-	peers  map[int64]*announcer
+	peers  map[int64]*orphanPeer
 
 	weight  int // of all orphans
 	latency int // that their inputs add
@@ -49,8 +49,8 @@ type announcement struct {
 	again bool // the orphan is judged again on behalf of this peer
 }
 
-// An announcer is a peer with orphans.
-type announcer struct {
+// An orphanPeer is a peer with orphans.
+type orphanPeer struct {
 	list            []*announcement // oldest first
 	weight, latency int
 }
@@ -58,7 +58,7 @@ type announcer struct {
 func newOrphanage() orphanage {
 	return orphanage{
 		byWID: make(map[chainhash.Hash]*orphan), spends: make(map[wire.OutPoint]map[*orphan]struct{}),
-		peers: make(map[int64]*announcer),
+		peers: make(map[int64]*orphanPeer),
 	}
 }
 
@@ -92,7 +92,7 @@ func (o *orphanage) add(tx *wire.MsgTx, peer int64) {
 	one.from[peer] = a
 	by := o.peers[peer]
 	if by == nil {
-		by = new(announcer)
+		by = new(orphanPeer)
 		o.peers[peer] = by
 	}
 	by.list = append(by.list, a)
@@ -126,15 +126,15 @@ func (o *orphanage) limit() {
 		return
 	}
 	share := float64(maxLatency / max(1, len(o.peers)))
-	score := func(by *announcer) float64 {
+	score := func(by *orphanPeer) float64 {
 		return max(float64(by.latency)/share, float64(by.weight)/peerOrphans)
 	}
 	for o.full() {
 		var worst int64
-		most, next := -1.0, 1.0
+		highest, next := -1.0, 1.0
 		for id, by := range o.peers {
-			if s := score(by); s > most {
-				worst, most, next = id, s, max(next, most)
+			if s := score(by); s > highest {
+				worst, highest, next = id, s, max(next, highest)
 			} else {
 				next = max(next, s)
 			}
@@ -148,7 +148,7 @@ func (o *orphanage) limit() {
 
 // oldest returns the oldest announcement, of those that are judged again only if there
 // is no other.
-func (by *announcer) oldest() *announcement {
+func (by *orphanPeer) oldest() *announcement {
 	if i := slices.IndexFunc(by.list, func(a *announcement) bool { return !a.again }); i >= 0 {
 		return by.list[i]
 	}

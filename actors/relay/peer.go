@@ -33,7 +33,7 @@ type peer struct {
 	minFee   int64  // that it wants, for 1000 virtual bytes
 	lastTx   time.Time
 
-	announced map[chainhash.Hash]*want // by it
+	announced map[chainhash.Hash]*txRequest // by it
 	inFlight  int
 
 	filterSent int64 // -1: none
@@ -50,7 +50,7 @@ func (r *Relay) join(c actor.Context, remote link.Peer) {
 	p := &peer{
 		Peer: remote, info: info, wtxid: info.Remote.WtxidRelay,
 		known: newRollingSet(maxKnown), pending: make(map[chainhash.Hash]struct{}),
-		announced: make(map[chainhash.Hash]*want), filterSent: -1,
+		announced: make(map[chainhash.Hash]*txRequest), filterSent: -1,
 	}
 	switch info.Type {
 	case p2p.BlockRelayOnly, p2p.Feeler:
@@ -100,7 +100,7 @@ const (
 	outboundEvery = 2 * time.Second
 
 	announceTarget = 70 // at a time; more if there is much to announce
-	announceMost   = 1000
+	maxAnnounce    = 1000
 	maxPending     = 300_000 // of one peer; who reads nothing misses some
 )
 
@@ -131,38 +131,38 @@ func (r *Relay) flush(p *peer, now time.Time) {
 	if len(p.pending) == 0 {
 		return
 	}
-	most := announceTarget + len(p.pending)/1000*5
-	list := r.best(p, min(most, announceMost))
-	r.sendInv(p, list)
+	limit := announceTarget + len(p.pending)/1000*5
+	list := p.best(r.pool, min(limit, maxAnnounce))
+	p.sendInv(list)
 }
 
 // best takes the transactions out that are to be announced first: in the order in
 // which they came into the pool, so that none comes before its parents.
-func (r *Relay) best(p *peer, most int) []*poolview.Tx {
+func (p *peer) best(pool *poolview.View, limit int) []*poolview.Tx {
 	var list []*poolview.Tx
 	for wid := range p.pending {
-		tx := r.pool.ByWID(wid)
-		if tx == nil || p.known.has(p.name(tx)) || !p.wants(tx) {
+		tx := pool.ByWID(wid)
+		if tx == nil || p.known.has(p.name(tx)) || !p.accepts(tx) {
 			delete(p.pending, wid)
 			continue
 		}
 		list = append(list, tx)
 	}
 	sortBySequence(list)
-	list = list[:min(len(list), most)]
+	list = list[:min(len(list), limit)]
 	for _, tx := range list {
 		delete(p.pending, tx.WID)
 	}
 	return list
 }
 
-// wants reports whether a transaction pays what the peer asks for.
-func (p *peer) wants(tx *poolview.Tx) bool {
+// accepts reports whether a transaction pays what the peer asks for.
+func (p *peer) accepts(tx *poolview.Tx) bool {
 	high, low := bits.Mul64(uint64(p.minFee), uint64(tx.VSize)) // the rate may be all the money there is
 	return high == 0 && low <= uint64(tx.Fee)*1000
 }
 
-func (r *Relay) sendInv(p *peer, list []*poolview.Tx) {
+func (p *peer) sendInv(list []*poolview.Tx) {
 	for len(list) > 0 {
 		inv := wire.NewMsgInv()
 		n := min(len(list), wire.MaxInvPerMsg)
@@ -177,7 +177,6 @@ func (r *Relay) sendInv(p *peer, list []*poolview.Tx) {
 		p.Send(inv)
 		list = list[n:]
 	}
-	p.sequence = r.pool.Last()
 }
 
 // poisson returns a random time with the given mean.

@@ -81,7 +81,7 @@ func (r *Relay) inv(p *peer, list []*wire.InvVect) {
 // without witness is known by its txid too, which is its wtxid. Others are not: another
 // witness may be the right one.
 func (r *Relay) knows(hash chainhash.Hash, wtxid bool) bool {
-	if r.refused.has(hash) || r.settled.has(hash) || r.orphans.has(hash) {
+	if r.rejected.has(hash) || r.confirmed.has(hash) || r.orphans.has(hash) {
 		return true
 	}
 	if wtxid {
@@ -106,8 +106,8 @@ func (r *Relay) getData(p *peer, list []*wire.InvVect) {
 			_ = missing.AddInvVect(v) // no more than were asked for
 			continue
 		}
-		r.send(p, tx, v.Type)
-		if _, own := r.ours[tx.WID]; own {
+		sendTx(p, tx, v.Type)
+		if _, isOurs := r.ours[tx.WID]; isOurs {
 			delete(r.ours, tx.WID)
 			r.cfg.Pool.Tell(nodemsg.MarkBroadcast{ID: tx.ID})
 		}
@@ -144,8 +144,8 @@ func (r *Relay) find(p *peer, v *wire.InvVect) *poolview.Tx {
 	return nil
 }
 
-// send sends a transaction, without its witnesses to one who asks for it so.
-func (*Relay) send(p *peer, tx *poolview.Tx, kind wire.InvType) {
+// sendTx sends a transaction, without its witnesses to one who asks for it so.
+func sendTx(p *peer, tx *poolview.Tx, kind wire.InvType) {
 	if kind != wire.InvTypeTx || !tx.Tx.HasWitness() {
 		p.Send(tx.Tx)
 		return
@@ -165,12 +165,13 @@ func (r *Relay) wholePool(p *peer) {
 	var list []*poolview.Tx
 	for tx := range r.pool.All() {
 		delete(p.pending, tx.WID)
-		if !p.known.has(p.name(tx)) && p.wants(tx) {
+		if !p.known.has(p.name(tx)) && p.accepts(tx) {
 			list = append(list, tx)
 		}
 	}
 	sortBySequence(list)
-	r.sendInv(p, list)
+	p.sendInv(list)
+	p.sequence = r.pool.Last()
 }
 
 func sortBySequence(list []*poolview.Tx) {
@@ -217,7 +218,7 @@ func (r *Relay) tx(c actor.Context, p *peer, tx *wire.MsgTx, handled func()) boo
 		return false
 	}
 	p.done = handled
-	r.offer(c, tx, p.info.ID, handled)
+	r.submit(c, tx, p.info.ID, handled)
 	return true
 }
 
@@ -237,15 +238,15 @@ func (r *Relay) forceRelay(p *peer, id, wid chainhash.Hash) {
 	}
 }
 
-// offer has the pool judge a transaction.
-func (r *Relay) offer(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
+// submit has the pool judge a transaction.
+func (r *Relay) submit(c actor.Context, tx *wire.MsgTx, peer int64, handled func()) {
 	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
 		return judged{tx, peer, err, handled, false}
 	})
 }
 
-// offerOrphan has the pool judge a transaction that had waited for its parents.
-func (r *Relay) offerOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
+// submitOrphan has the pool judge a transaction that had waited for its parents.
+func (r *Relay) submitOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
 	ask.Then(r.ctx, c, r.cfg.Pool, nodemsg.OfferTx{Tx: tx}, func(_ messages.Done, err error) any {
 		return judged{tx: tx, peer: peer, err: err, orphan: true}
 	})
@@ -253,7 +254,7 @@ func (r *Relay) offerOrphan(c actor.Context, tx *wire.MsgTx, peer int64) {
 
 func (r *Relay) judged(c actor.Context, m judged) {
 	p := r.peers[m.peer]
-	reject, refused := errors.AsType[*messages.TxReject](m.err)
+	reject, isReject := errors.AsType[*messages.TxReject](m.err)
 	wid := m.tx.WitnessHash()
 	switch {
 	case m.err == nil:
@@ -261,7 +262,7 @@ func (r *Relay) judged(c actor.Context, m judged) {
 			p.lastTx = r.cfg.Now()
 		}
 		r.requests.forget(m.tx.TxHash(), wid)
-	case !refused:
+	case !isReject:
 		r.cfg.Log.Debug("transaction not judged", "txid", m.tx.TxHash(), "err", m.err)
 	case reject.Kind == messages.TxMissingInputs && m.orphan:
 		r.orphans.waits(wid)
@@ -314,15 +315,15 @@ func (r *Relay) reject(m judged, kind messages.TxRejectKind) {
 		r.requests.forget(wid)
 		return
 	case messages.TxInputsNotStandard:
-		r.refused.add(id)
+		r.rejected.add(id)
 		r.requests.forget(id)
 	}
-	r.refused.add(wid)
+	r.rejected.add(wid)
 	r.requests.forget(wid)
 }
 
-// packed brings what the pool says of a parent with its child.
-type packed struct {
+// packageResult brings what the pool says of a parent with its child.
+type packageResult struct {
 	judged
 
 	child  *orphan
@@ -335,12 +336,12 @@ type packed struct {
 // witness must not do them harm. It reports false where there is no such child.
 func (r *Relay) together(c actor.Context, m judged) bool {
 	for _, child := range r.orphans.children(m.tx.TxHash(), m.peer) {
-		if r.pairs.has(pairOf(m.tx, child)) || r.refused.has(child.id) {
+		if r.pairs.has(pairOf(m.tx, child)) || r.rejected.has(child.id) {
 			continue
 		}
 		q := nodemsg.OfferPackage{Txs: []*wire.MsgTx{m.tx, child.tx}}
 		ask.Then(r.ctx, c, r.cfg.Pool, q, func(result messages.PackageResult, err error) any {
-			return packed{m, child, result, err}
+			return packageResult{m, child, result, err}
 		})
 		return true
 	}
@@ -353,8 +354,8 @@ func pairOf(parent *wire.MsgTx, child *orphan) chainhash.Hash {
 	return chainhash.HashH(append(wid[:], child.wid[:]...))
 }
 
-// packed remembers a package that was refused, and what of it is wrong by itself.
-func (r *Relay) packed(m packed) {
+// packageDone remembers a package that was refused, and what of it is wrong by itself.
+func (r *Relay) packageDone(m packageResult) {
 	if m.err == nil && m.result.Failed != nil {
 		r.cfg.Log.Debug(
 			"package refused", "parent", m.tx.TxHash(), "child", m.child.id, "peer", m.peer, "reason",

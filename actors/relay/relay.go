@@ -79,17 +79,17 @@ type Relay struct {
 	cancel   context.CancelFunc
 	timer    *time.Timer
 
-	peers    map[int64]*peer
-	pool     *poolview.View
-	recent   map[chainhash.Hash]*poolview.Tx // of the last block, by both ids: peers may ask for them yet
-	ours     map[chainhash.Hash]struct{}     // by wtxid, which no peer has asked for yet
-	requests requests
-	orphans  orphanage
-	refused  *rollingSet // by wtxid, and by txid where the witness cannot help
-	poor     *rollingSet // pay too little by themselves
-	pairs    *rollingSet // parents with their children that were refused together
-	settled  *rollingSet // confirmed lately, by both ids
-	synced   bool        // the chain was up to date once
+	peers     map[int64]*peer
+	pool      *poolview.View
+	recent    map[chainhash.Hash]*poolview.Tx // of the last block, by both ids: peers may ask for them yet
+	ours      map[chainhash.Hash]struct{}     // by wtxid, which no peer has asked for yet
+	requests  requests
+	orphans   orphanage
+	rejected  *rollingSet // by wtxid, and by txid where the witness cannot help
+	poor      *rollingSet // pay too little by themselves
+	pairs     *rollingSet // parents with their children that were refused together
+	confirmed *rollingSet // confirmed lately, by both ids
+	synced    bool        // the chain was up to date once
 
 	tip     *chainview.Block // that was seen last; nil: none
 	reading *ask.Worker      // of blocks
@@ -127,8 +127,8 @@ func New(cfg Config) actor.Producer {
 			cfg: cfg, net: netLog, packages: packages, peers: make(map[int64]*peer), pool: poolview.New(),
 			recent: make(map[chainhash.Hash]*poolview.Tx), ours: make(map[chainhash.Hash]struct{}),
 			requests: newRequests(), orphans: newOrphanage(),
-			refused: newRollingSet(maxRefused), poor: newRollingSet(maxRefused), pairs: newRollingSet(maxRefused),
-			settled: newRollingSet(maxSettled),
+			rejected: newRollingSet(maxRejected), poor: newRollingSet(maxRejected), pairs: newRollingSet(maxRejected),
+			confirmed: newRollingSet(maxConfirmed),
 		}
 		r.ctx, r.cancel = context.WithCancel(context.Background())
 		if begun && cfg.Restarted != nil {
@@ -176,8 +176,8 @@ func (r *Relay) Receive(c actor.Context) {
 		r.inHand = nil
 	case judged:
 		r.judged(c, m)
-	case packed:
-		r.packed(m)
+	case packageResult:
+		r.packageDone(m)
 	case *getPeerRelay:
 		m.Answer(r.describe(), nil)
 	case *getOrphans:
@@ -269,8 +269,8 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 		if left != nil {
 			r.recent[left.ID], r.recent[left.WID] = left, left
 		}
-		r.settled.add(change.ID)
-		r.settled.add(change.WID)
+		r.confirmed.add(change.ID)
+		r.confirmed.add(change.WID)
 	}
 	for _, tx := range m.Announce {
 		if tx.Own {
@@ -282,11 +282,11 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 
 // describe tells of the peers.
 func (r *Relay) describe() map[int64]nodemsg.PeerRelay {
-	told := make(map[int64]nodemsg.PeerRelay, len(r.peers))
+	states := make(map[int64]nodemsg.PeerRelay, len(r.peers))
 	for id, p := range r.peers {
-		told[id] = nodemsg.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
+		states[id] = nodemsg.PeerRelay{LastTx: p.lastTx, MinFeeFilter: btcutil.Amount(p.minFee)}
 	}
-	return told
+	return states
 }
 
 // upToDate reports whether the chain is so young that transactions can be judged.

@@ -24,51 +24,51 @@ const (
 // requests are the transactions that peers have announced and that are wanted. Each
 // is asked of one peer at a time.
 type requests struct {
-	wants map[chainhash.Hash]*want
-	queue wantQueue // by the time of what is next
-	count uint64
+	byHash map[chainhash.Hash]*txRequest
+	queue  requestQueue // by the time of what is next
+	count  uint64
 }
 
-// A want is one transaction by one of its ids, which may be both of them.
-type want struct {
+// A txRequest is one transaction by one of its ids, which may be both of them.
+type txRequest struct {
 	hash  chainhash.Hash
-	from  []*offer
-	asked *offer    // in flight; nil: none
-	due   time.Time // something is to be done
-	order uint64    // in which they came
-	place int       // in the queue; -1: none
+	from  []*announcer
+	asked *announcer // in flight; nil: none
+	due   time.Time  // something is to be done
+	order uint64     // in which they came
+	place int        // in the queue; -1: none
 }
 
-// An offer is a peer that has announced a transaction.
-type offer struct {
+// An announcer is a peer that has announced a transaction.
+type announcer struct {
 	peer  *peer
 	wtxid bool      // it names the transaction by its wtxid
 	ready time.Time // it may be asked
 }
 
-func newRequests() requests { return requests{wants: make(map[chainhash.Hash]*want)} }
+func newRequests() requests { return requests{byHash: make(map[chainhash.Hash]*txRequest)} }
 
 // announced notes what a peer has announced.
 func (q *requests) announced(p *peer, hash chainhash.Hash, wtxid bool, ready time.Time) {
-	if _, twice := p.announced[hash]; twice {
+	if _, duplicate := p.announced[hash]; duplicate {
 		return
 	}
 	if len(p.announced) >= maxAnnounced && !p.info.Permissions.Relay {
 		return
 	}
-	w := q.wants[hash]
+	w := q.byHash[hash]
 	if w == nil {
 		q.count++
-		w = &want{hash: hash, place: -1, order: q.count}
-		q.wants[hash] = w
+		w = &txRequest{hash: hash, place: -1, order: q.count}
+		q.byHash[hash] = w
 	}
-	w.from = append(w.from, &offer{p, wtxid, ready})
+	w.from = append(w.from, &announcer{p, wtxid, ready})
 	p.announced[hash] = w
 	q.plan(w)
 }
 
-// plan puts a want where it belongs in the queue.
-func (q *requests) plan(w *want) {
+// plan puts a request where it belongs in the queue.
+func (q *requests) plan(w *txRequest) {
 	switch {
 	case len(w.from) == 0:
 		q.remove(w)
@@ -88,7 +88,7 @@ func (q *requests) plan(w *want) {
 	heap.Fix(&q.queue, w.place)
 }
 
-func (q *requests) remove(w *want) {
+func (q *requests) remove(w *txRequest) {
 	if w.asked != nil {
 		w.asked.peer.inFlight--
 		w.asked = nil
@@ -100,7 +100,7 @@ func (q *requests) remove(w *want) {
 	if w.place >= 0 {
 		heap.Remove(&q.queue, w.place)
 	}
-	delete(q.wants, w.hash)
+	delete(q.byHash, w.hash)
 }
 
 // peersOf returns a peer, unless it is nil, and all others that announce a transaction
@@ -111,7 +111,7 @@ func (q *requests) peersOf(p *peer, hashes ...chainhash.Hash) []*peer {
 		list = append(list, p)
 	}
 	for _, hash := range hashes {
-		w := q.wants[hash]
+		w := q.byHash[hash]
 		if w == nil {
 			continue
 		}
@@ -127,15 +127,15 @@ func (q *requests) peersOf(p *peer, hashes ...chainhash.Hash) []*peer {
 // forget ends the search for a transaction that is there now.
 func (q *requests) forget(hashes ...chainhash.Hash) {
 	for _, hash := range hashes {
-		if w := q.wants[hash]; w != nil {
+		if w := q.byHash[hash]; w != nil {
 			q.remove(w)
 		}
 	}
 }
 
-// failed takes a peer off a want: it does not have the transaction, or was too
+// failed takes a peer off a request: it does not have the transaction, or was too
 // slow.
-func (q *requests) failed(w *want, p *peer) {
+func (q *requests) failed(w *txRequest, p *peer) {
 	delete(p.announced, w.hash)
 	if w.asked != nil && w.asked.peer == p {
 		p.inFlight--
@@ -158,8 +158,8 @@ func (q *requests) drop(p *peer) {
 }
 
 // next returns what is to be asked of peers now.
-func (q *requests) next(now time.Time) map[*peer][]*want {
-	asks := make(map[*peer][]*want)
+func (q *requests) next(now time.Time) map[*peer][]*txRequest {
+	asks := make(map[*peer][]*txRequest)
 	for len(q.queue) > 0 && !q.queue[0].due.After(now) {
 		w := q.queue[0]
 		if w.asked != nil {
@@ -176,8 +176,8 @@ func (q *requests) next(now time.Time) map[*peer][]*want {
 }
 
 // choose returns the first peer that may be asked, a preferred one if there is any.
-func (w *want) choose(now time.Time) *offer {
-	var best *offer
+func (w *txRequest) choose(now time.Time) *announcer {
+	var best *announcer
 	for _, o := range w.from {
 		if !o.ready.After(now) && (best == nil || !best.peer.preferred() && o.peer.preferred()) {
 			best = o
@@ -186,30 +186,30 @@ func (w *want) choose(now time.Time) *offer {
 	return best
 }
 
-// wantQueue is a heap of wants by time.
-type wantQueue []*want //nolint:recvcheck // heap.Interface wants both
+// requestQueue is a heap of requests by time.
+type requestQueue []*txRequest //nolint:recvcheck // heap.Interface wants both
 
-func (v wantQueue) Len() int { return len(v) }
+func (v requestQueue) Len() int { return len(v) }
 
-func (v wantQueue) Less(i, j int) bool {
+func (v requestQueue) Less(i, j int) bool {
 	if order := v[i].due.Compare(v[j].due); order != 0 {
 		return order < 0
 	}
 	return v[i].order < v[j].order
 }
 
-func (v wantQueue) Swap(i, j int) {
+func (v requestQueue) Swap(i, j int) {
 	v[i], v[j] = v[j], v[i]
 	v[i].place, v[j].place = i, j
 }
 
-func (v *wantQueue) Push(x any) {
-	w := x.(*want)
+func (v *requestQueue) Push(x any) {
+	w := x.(*txRequest)
 	w.place = len(*v)
 	*v = append(*v, w)
 }
 
-func (v *wantQueue) Pop() any {
+func (v *requestQueue) Pop() any {
 	last := len(*v) - 1
 	w := (*v)[last]
 	(*v)[last] = nil
@@ -220,9 +220,9 @@ func (v *wantQueue) Pop() any {
 
 // request asks peers for what is due.
 func (r *Relay) request(now time.Time) {
-	for p, wants := range r.requests.next(now) {
+	for p, list := range r.requests.next(now) {
 		msg := wire.NewMsgGetData()
-		for _, w := range wants {
+		for _, w := range list {
 			kind := p.txType()
 			if w.asked.wtxid {
 				kind = codec.InvWtx
@@ -238,7 +238,7 @@ func (r *Relay) readyAt(p *peer, wtxid bool, now time.Time) time.Time {
 	if !p.preferred() {
 		now = now.Add(inboundDelay)
 	}
-	if !wtxid && r.anyWtxid() {
+	if !wtxid && anyWtxid(r.peers) {
 		now = now.Add(txidDelay)
 	}
 	if p.inFlight >= maxInFlight && !p.info.Permissions.Relay {
@@ -247,8 +247,8 @@ func (r *Relay) readyAt(p *peer, wtxid bool, now time.Time) time.Time {
 	return now
 }
 
-func (r *Relay) anyWtxid() bool {
-	for _, p := range r.peers {
+func anyWtxid(peers map[int64]*peer) bool {
+	for _, p := range peers {
 		if p.wtxid {
 			return true
 		}

@@ -52,20 +52,20 @@ func newTestPeer(id int64) *peer {
 	if id%2 == 0 {
 		typ = p2p.OutboundFullRelay
 	}
-	return &peer{info: link.Info{ID: id, Type: typ}, announced: make(map[chainhash.Hash]*want)}
+	return &peer{info: link.Info{ID: id, Type: typ}, announced: make(map[chainhash.Hash]*txRequest)}
 }
 
 // check compares what is kept in several places.
 func (q *requests) check(peers []*peer) error {
 	flights := make(map[*peer]int)
-	offers := make(map[*peer]int)
-	for hash, w := range q.wants {
+	announcers := make(map[*peer]int)
+	for hash, w := range q.byHash {
 		if len(w.from) == 0 || w.place < 0 || q.queue[w.place] != w {
 			return fmt.Errorf("%v is wanted of nobody, or not in the queue", hash)
 		}
 		asked := w.asked == nil
 		for _, o := range w.from {
-			offers[o.peer]++
+			announcers[o.peer]++
 			asked = asked || o == w.asked
 			if o.peer.announced[hash] != w {
 				return fmt.Errorf("%v: peer %d does not know of its offer", hash, o.peer.info.ID)
@@ -78,13 +78,13 @@ func (q *requests) check(peers []*peer) error {
 			flights[w.asked.peer]++
 		}
 	}
-	if len(q.queue) != len(q.wants) {
-		return fmt.Errorf("%d in the queue, %d wanted", len(q.queue), len(q.wants))
+	if len(q.queue) != len(q.byHash) {
+		return fmt.Errorf("%d in the queue, %d wanted", len(q.queue), len(q.byHash))
 	}
 	for _, p := range peers {
-		if p.inFlight != flights[p] || len(p.announced) != offers[p] {
+		if p.inFlight != flights[p] || len(p.announced) != announcers[p] {
 			return fmt.Errorf("peer %d: %d in flight and %d offers, want %d and %d",
-				p.info.ID, p.inFlight, len(p.announced), flights[p], offers[p])
+				p.info.ID, p.inFlight, len(p.announced), flights[p], announcers[p])
 		}
 	}
 	return nil

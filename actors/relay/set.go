@@ -4,9 +4,9 @@ import "github.com/btcsuite/btcd/chaincfg/chainhash"
 
 // Sizes of what is remembered.
 const (
-	maxRefused = 60_000
-	maxSettled = 48_000
-	maxKnown   = 50_000 // of a peer
+	maxRejected  = 60_000
+	maxConfirmed = 48_000
+	maxKnown     = 50_000 // of a peer
 )
 
 // A rollingSet holds the hashes that were added last: at least limit/2 and at most

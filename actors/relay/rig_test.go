@@ -1,0 +1,235 @@
+package relay_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/internal/p2p/link"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// remote is a peer whose messages the test reads.
+type remote struct {
+	r    *rig
+	info link.Info
+
+	mu      sync.Mutex
+	sent    []wire.Message
+	filters []int64 // fee rates that it was told
+	handled int
+	left    string                    // why it was disconnected
+	fails   func(m wire.Message) bool // sending panics; nil: never
+}
+
+func (p *remote) Info() link.Info  { return p.info }
+func (*remote) CanWrite() bool     { return true }
+func (*remote) Misbehaving(string) {}
+
+func (p *remote) Disconnect(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = reason
+}
+
+func (p *remote) Send(m wire.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fails != nil && p.fails(m) {
+		panic("boom")
+	}
+	if m, ok := m.(*wire.MsgFeeFilter); ok {
+		p.filters = append(p.filters, m.MinFee)
+		return
+	}
+	p.sent = append(p.sent, m)
+}
+
+// says has the peer send a message, and waits for what follows at once.
+func (p *remote) says(m wire.Message) {
+	p.r.ref.Tell(link.Received{Peer: p, Message: p2p.Message{Message: m}, Handled: func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.handled++
+	}})
+	synctest.Wait()
+}
+
+// got returns what was sent to the peer since it was asked last.
+func (p *remote) got() []wire.Message {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent := p.sent
+	p.sent = nil
+	return sent
+}
+
+// expect returns the only message that was sent to the peer.
+func expect[M wire.Message](p *remote) M {
+	p.r.t.Helper()
+	got := p.got()
+	if len(got) == 1 {
+		if m, ok := got[0].(M); ok {
+			return m
+		}
+	}
+	p.r.t.Fatalf("peer %d was sent %v, want one %T", p.info.ID, got, *new(M))
+	panic("unreachable")
+}
+
+func (p *remote) quiet(step string) {
+	p.r.t.Helper()
+	if got := p.got(); len(got) > 0 {
+		p.r.t.Errorf("%s: peer %d was sent %T", step, p.info.ID, got[0])
+	}
+}
+
+// rig is the actor with a pool that the test answers for.
+type rig struct {
+	chain *chaintest.Chain
+	tip   ask.Topic[messages.TipChanged]
+	t     *testing.T
+	ref   *ask.Ref
+	feed  ask.Feed[messages.PoolChanged]
+
+	restarted ask.Topic[link.Restarted]
+
+	verdict  map[chainhash.Hash]error
+	offered  []chainhash.Hash
+	packages []chainhash.Hash // offered together
+	peers    int64
+	holds    bool // nothing is judged
+	joined   []*remote
+	ahead    atomic.Int64 // of the clock, in nanoseconds
+}
+
+// connections plays the actors of the connections.
+func (r *rig) connections(c actor.Context) {
+	switch c.Message().(type) {
+	case *actor.Started:
+		r.restarted.Subscribe(c)
+	case link.Restarted:
+		for _, p := range r.joined {
+			r.ref.Tell(link.Joined{Peer: p})
+		}
+	}
+}
+
+func bubble(t *testing.T, test func(r *rig)) {
+	t.Helper()
+	bubbleOf(t, 0, test)
+}
+
+// bubbleOf is bubble with a tip of that age.
+func bubbleOf(t *testing.T, age time.Duration, test func(r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(newRig(t, age)) })
+}
+
+// newRig starts the actor over a tip of that age.
+func newRig(t *testing.T, age time.Duration) *rig {
+	t.Helper()
+	actortest.InBubble(t)
+	r := &rig{t: t, verdict: make(map[chainhash.Hash]error)}
+	sys := actortest.New(t)
+	pool := sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.pool) })
+	r.chain = chaintest.New(&chaincfg.RegressionNetParams)
+	r.chain.Mine(chaintest.Template{Time: time.Now().Add(-age)})
+	view := new(chainview.Current)
+	view.Set(r.chain)
+	sys.Spawn("connections", func() actor.Actor { return actor.ReceiveFunc(r.connections) })
+	r.ref = sys.Spawn("relay", relay.New(relay.Config{
+		Restarted: &r.restarted, Pool: pool, Changes: &r.feed, Chain: view, Tip: &r.tip, Log: sys.Log,
+		Now: func() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) },
+	}), relay.Requests...)
+	synctest.Wait()
+	return r
+}
+
+// pool plays the pool: what has no verdict is taken in.
+func (r *rig) pool(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
+		m.Answer(messages.PoolTxs{}, nil)
+	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
+		m.Answer(messages.PoolInfo{MinFee: 100, MinRelayFee: 100}, nil)
+	case *ask.Call[nodemsg.OfferTx, messages.Done]:
+		id := m.Req.Tx.TxHash()
+		r.offered = append(r.offered, id)
+		if r.holds {
+			return // the answer never comes
+		}
+		err := r.verdict[id]
+		if err == nil {
+			r.takeIn(m.Req.Tx, false)
+		}
+		m.Answer(messages.Done{}, err)
+	case *ask.Call[nodemsg.OfferPackage, messages.PackageResult]:
+		for _, tx := range m.Req.Txs {
+			r.packages = append(r.packages, tx.TxHash())
+		}
+		m.Answer(messages.PackageResult{Results: make([]messages.TxResult, len(m.Req.Txs))}, nil)
+	case nodemsg.MarkBroadcast:
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (r *rig) takeIn(tx *wire.MsgTx, isOurs bool) {
+	id, wid := tx.TxHash(), tx.WitnessHash()
+	r.feed.Publish(messages.PoolChanged{
+		Changes:  []messages.PoolChange{{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1}},
+		Announce: []messages.RelayTx{{ID: id, WID: wid, Own: isOurs}},
+	})
+}
+
+func (r *rig) join(typ p2p.ConnectionType) *remote {
+	r.t.Helper()
+	r.peers++
+	p := &remote{r: r, info: link.Info{ID: r.peers, Type: typ, Remote: p2p.Remote{
+		WtxidRelay: true, Version: codec.Version{Services: wire.SFNodeWitness},
+	}}}
+	r.joined = append(r.joined, p)
+	r.ref.Tell(link.Joined{Peer: p})
+	synctest.Wait()
+	return p
+}
+
+func transaction(salt uint32, from ...*wire.MsgTx) *wire.MsgTx {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Index: salt}, Witness: wire.TxWitness{{1}}})
+	for _, parent := range from {
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: parent.TxHash()}})
+	}
+	tx.AddTxOut(wire.NewTxOut(1, []byte{0x51}))
+	return tx
+}
+
+func inv(txs ...*wire.MsgTx) *wire.MsgInv {
+	m := wire.NewMsgInv()
+	for _, tx := range txs {
+		hash := tx.WitnessHash()
+		_ = m.AddInvVect(wire.NewInvVect(codec.InvWtx, &hash))
+	}
+	return m
+}
+
+func getData(txs ...*wire.MsgTx) *wire.MsgGetData {
+	return &wire.MsgGetData{InvList: inv(txs...).InvList}
+}
