@@ -201,13 +201,10 @@ func (f *Follower) Damaged(c actor.Context, err error) {
 // is left in it, or the chain and the target have left the block; the active tip for nil.
 // It calls back with an error when that cannot be.
 func (f *Follower) When(c actor.Context, b *chainview.Block, then func(error)) {
-	f.waiting = append(f.waiting, waiter{b, then})
-	if f.Busy() {
-		if reader := f.cfg.Chain.Open(); reader != nil {
-			f.serve(reader)
-		}
-		return
+	if reader := f.cfg.Chain.Open(); b == nil && reader != nil {
+		b = reader.Active().Tip()
 	}
+	f.waiting = append(f.waiting, waiter{b, then})
 	f.next(c)
 }
 

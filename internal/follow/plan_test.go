@@ -112,6 +112,9 @@ func TestHold(t *testing.T) {
 			t.Error(err)
 		}
 		r.disk.blocks = nil
+		if from, err := follow.Next(r.chain, r.disk); from != 0 || err != nil {
+			t.Errorf("an empty target begins at height %d, %v", from, err)
+		}
 		if err := hold(ref); !errors.Is(err, chainview.ErrPruned) {
 			t.Error(err)
 		}

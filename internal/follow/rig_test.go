@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -155,6 +156,9 @@ func (o *owner) Receive(c actor.Context) {
 	case damaged:
 		o.f.Damaged(c, m.err)
 	default:
+		if strings.HasPrefix(fmt.Sprintf("%T", m), "follow.") {
+			panic("the follower has left a message of its own")
+		}
 		ask.Unhandled(c)
 	}
 }
