@@ -201,7 +201,9 @@ func TestFollow(t *testing.T) {
 	}
 	unknown := chainhash.Hash{1}
 	never := func(messages.ChainStep) error { t.Error("called"); return nil }
-	if err := node.Follow(t.Context(), messages.BlockID{Hash: unknown}, never); !errors.Is(err, messages.ErrBlockNotFound) {
+	if err := node.Follow(
+		t.Context(), messages.BlockID{Hash: unknown}, never,
+	); !errors.Is(err, messages.ErrBlockNotFound) {
 		t.Error(err)
 	}
 	if _, err := node.Blocks().Read(t.Context(), unknown); !errors.Is(err, messages.ErrBlockNotFound) {

@@ -67,7 +67,9 @@ func TestCallIsRPC(t *testing.T) {
 	node := open(t, cfg)
 	overHTTP := serve(t, node)
 	generate(t, node, []byte{0x51}, 3)
-	if _, err := trawl.Ask(t.Context(), node.Indexer(), messages.WaitIndexed{Block: node.Blocks().Tip().Hash}); err != nil {
+	if _, err := trawl.Ask(
+		t.Context(), node.Indexer(), messages.WaitIndexed{Block: node.Blocks().Tip().Hash},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := node.Call(t.Context(), "createwallet", map[string]any{"wallet_name": "one"}); err != nil {
@@ -162,4 +164,23 @@ func TestCallEnds(t *testing.T) {
 	if told, ok := errors.AsType[trawl.CallError](err); !ok || told.Code != -9 || !errors.Is(err, trawl.ErrStopped) {
 		t.Error(err)
 	}
+}
+
+// unmarshal calls a method and reads its result.
+func unmarshal(t *testing.T, node *trawl.Node, result any, method string, params ...any) error {
+	t.Helper()
+	answer, err := node.Call(t.Context(), method, params)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer, result)
+}
+
+// callText calls a method whose result is a text.
+func callText(t *testing.T, node *trawl.Node, method string, params ...any) (text string) {
+	t.Helper()
+	if err := unmarshal(t, node, &text, method, params...); err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -186,9 +186,10 @@ type WalletConfig struct {
 	AddressType string   // of new addresses: legacy, p2sh-segwit, bech32 or bech32m; default bech32
 	ChangeType  string   // of addresses for change; default AddressType
 	AnyChain    bool     // take wallets that have seen another chain
-	Forget      func()   // called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
-	NoBroadcast bool     // do not hand the wallets' transactions to the memory pool
-	NoSync      bool     // do not wait for the disk: what is acknowledged may be lost
+	// called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
+	Forget      func()
+	NoBroadcast bool // do not hand the wallets' transactions to the memory pool
+	NoSync      bool // do not wait for the disk: what is acknowledged may be lost
 }
 
 // network checks what is required and returns the chain's values.

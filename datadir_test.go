@@ -91,7 +91,8 @@ func TestOpenOtherNetwork(t *testing.T) {
 	cfg := trawl.Config{Dir: t.TempDir(), Chain: "regtest", SmallFiles: true}
 	shut(t, open(t, cfg))
 	cfg.Chain = "signet"
-	if _, err := trawl.Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "belongs to regtest (bitcoin), not to signet (bitcoin)") {
+	if _, err := trawl.Open(t.Context(), cfg); err == nil ||
+		!strings.Contains(err.Error(), "belongs to regtest (bitcoin), not to signet (bitcoin)") {
 		t.Errorf("got %v", err)
 	}
 }

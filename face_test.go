@@ -3,9 +3,6 @@ package trawl
 import (
 	"context"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -56,9 +53,7 @@ func TestRequestsAreServed(t *testing.T) {
 // requests returns the types of package messages that are requests.
 func requests(t *testing.T) (names []string) {
 	t.Helper()
-	packages, err := parser.ParseDir(token.NewFileSet(), "messages", func(f fs.FileInfo) bool { //nolint:staticcheck // no build tags
-		return !strings.HasSuffix(f.Name(), "_test.go")
-	}, parser.SkipObjectResolution)
+	packages, err := sources("messages")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,8 @@ func TestMergeMinedBlocks(t *testing.T) {
 	}
 	var tx struct{ BlockHash, Hex string }
 	for _, args := range [][]any{{id, 1, merged}, {id, 1}} { // read from the block, looked up in the index
-		if method(t, table, &tx, "getrawtransaction", args...); tx.BlockHash != merged || tx.Hex != hex.EncodeToString(serialized(t, spend)) {
+		if method(t, table, &tx, "getrawtransaction", args...); tx.BlockHash != merged ||
+			tx.Hex != hex.EncodeToString(serialized(t, spend)) {
 			t.Errorf("transaction: %+v", tx)
 		}
 	}
@@ -187,7 +188,8 @@ func TestMergeMinedBlocks(t *testing.T) {
 	var activity struct {
 		Activity []struct{ Type, BlockHash string }
 	}
-	method(t, table, &activity, "getdescriptoractivity", []any{merged}, []any{"raw(" + hex.EncodeToString(paid.PkScript) + ")"}, false)
+	method(t, table, &activity, "getdescriptoractivity", []any{merged}, []any{"raw(" +
+		hex.EncodeToString(paid.PkScript) + ")"}, false)
 	if len(activity.Activity) != 3 { // the coinbase, what the transaction spends, and what it pays
 		t.Errorf("activity: %+v", activity)
 	}
@@ -195,7 +197,8 @@ func TestMergeMinedBlocks(t *testing.T) {
 		BlockHash     string
 		Confirmations int
 	}
-	if method(t, table, &confirmed, "gettransaction", id); confirmed.BlockHash != merged || confirmed.Confirmations != 3 {
+	if method(t, table, &confirmed, "gettransaction", id); confirmed.BlockHash != merged ||
+		confirmed.Confirmations != 3 {
 		t.Errorf("the wallet's transaction: %+v", confirmed)
 	}
 }

@@ -91,7 +91,8 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		}),
 		chain.Commands(n.chainMethods(expansions)),
 		mempool.Commands(mempool.Deps{
-			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart), Wallets: wallet.Written(ref(walletsPart), n.walletDir),
+			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart),
+			Wallets: wallet.Written(ref(walletsPart), n.walletDir),
 		}),
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now,

@@ -43,7 +43,12 @@ type Node struct {
 	warned    ask.Feed[nodemsg.WarningChanged]
 	walletTxs ask.Feed[messages.WalletTxChanged]
 	walletDir *ask.Directory
-	rejoin    ask.Topic[link.Restarted] // relay is to hear of the peers again
+
+	walletsLoaded ask.Feed[messages.WalletChanged]
+	scans         ask.Feed[messages.ScanChanged]
+	peersJoined   ask.Feed[messages.PeerChanged]
+
+	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
 	// What a part has opened for others to read, nil where it is off.
 	store     filter.Lookup    // of the filters; nil: there is no index of them
@@ -70,11 +75,15 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, net: net, method: method, clock: new(clock.Clock), view: new(chainview.Current),
-		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]), walletDir: new(ask.Directory),
+		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
+		walletDir: new(ask.Directory),
 	}
 	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
 		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
 	})
+	n.walletDir.Changed = func(name string, loaded bool) {
+		n.walletsLoaded.Publish(messages.WalletChanged{Name: name, Loaded: loaded})
+	}
 	if n.set, err = part.Open(ctx, parts{n}.table()); err != nil {
 		return nil, err
 	}
@@ -121,6 +130,14 @@ var (
 // answer, or an error.
 func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, error) {
 	return ask.Ask(ctx, to, q)
+}
+
+// Subscribe returns what happens from now on, of some kinds or of all: for what cannot be
+// read later, as [Node.Follow] reads blocks. Whoever does not read is cut off after some
+// 1,000 events, with [messages.ErrLagged], and costs nobody else anything. It ends with
+// [ErrStopped] when the node is closed, or with its Close.
+func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (messages.Subscription, error) {
+	return ask.Ask(ctx, n.set.Ref(eventsPart), nodemsg.Subscribe{Kinds: kinds})
 }
 
 // Descriptors returns what descriptors and addresses of the node's network look like.

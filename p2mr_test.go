@@ -43,7 +43,9 @@ func fundedChain(t *testing.T) string {
 	t.Helper()
 	content := unpack(t, "internal/engine/p2mr/testdata/chain.dat.gz")
 	magic := [4]byte(content)
-	scanner := blockfile.NewScanner(bytes.NewReader(content), int64(len(content)), magic, blockfile.Key{}, blockfile.MaxBlockSize)
+	scanner := blockfile.NewScanner(
+		bytes.NewReader(content), int64(len(content)), magic, blockfile.Key{}, blockfile.MaxBlockSize,
+	)
 	end := 0
 	for range fundingHeight + 1 {
 		record, err := scanner.Next()

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/actors/blockindex"
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/coins"
+	"github.com/seed61375155/trawl/actors/events"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/notify"
@@ -54,6 +55,7 @@ const (
 	pruningPart   = "pruning"
 	scannerPart   = "scanner"
 	notifyPart    = "notify"
+	eventsPart    = "events"
 	walletsPart   = "wallets"
 	syncPart      = "sync"
 	relayPart     = "relay"
@@ -82,6 +84,7 @@ func (n parts) table() []part.Part {
 		{Name: scannerPart, Needs: names{
 			indexerPart,
 		}, Later: names{syncPart}, Off: !c.BlockFilterIndex, Start: n.startScanner},
+		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
 		{Name: walletsPart, Needs: names{
 			mempoolPart, indexerPart,
@@ -108,16 +111,6 @@ func (n parts) spawn(
 	return part.Running{Ref: ref, Close: closing}, nil
 }
 
-// ready waits until an actor that was just started has done what q asks for. Where it
-// has not, it is stopped.
-func ready[Q messages.Request[R], R any](ctx context.Context, r part.Running, q Q) (part.Running, error) {
-	_, err := ask.Ask(ctx, r.Ref, q)
-	if err == nil {
-		return r, nil
-	}
-	return part.Running{}, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
-}
-
 // startChain starts what owns the chain, and returns when that can be read.
 func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, error) {
 	files := make([]chain.BlockFile, len(n.cfg.LoadBlock))
@@ -137,7 +130,7 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	if err != nil {
 		return r, err
 	}
-	return ready(ctx, r, messages.WaitOpen{})
+	return part.Ready(ctx, r, messages.WaitOpen{})
 }
 
 func (n parts) opener() *opener.Opener {
@@ -189,7 +182,7 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
 	missing := n.view.Open().Active().First(func(b *chainview.Block) bool { return !store.Has(&b.Hash) })
-	if err := n.hold(ctx, locks, filterLock, missing); err != nil {
+	if err := index.Hold(ctx, locks, n.view.Open(), filterLock, missing); err != nil {
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
@@ -215,7 +208,7 @@ func (n parts) startCoinStats(ctx context.Context, u *part.Uses) (part.Running, 
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
 	target := n.indexTarget(coinstats.Name, x)
-	if err := n.holdTarget(ctx, locks, coinstats.Name, target); err != nil {
+	if err := index.HoldTarget(ctx, locks, n.view.Open(), coinstats.Name, target); err != nil {
 		return part.Running{}, errors.Join(err, x.Close())
 	}
 	r, err := n.startBlockIndex(u, target, locks, x.Close)
@@ -257,9 +250,18 @@ func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 
 func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
+		News:      &n.scans,
 		Scheduler: n.scheduler, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
 		Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
+}
+
+func (n parts) startEvents(_ context.Context, u *part.Uses) (part.Running, error) {
+	return n.spawn(eventsPart, events.New(events.Config{
+		Tip: n.tip, Pool: n.pool, Wallets: &n.walletsLoaded, WalletTxs: &n.walletTxs, Scans: &n.scans,
+		Peers:   &n.peersJoined,
+		Scanner: u.Ref(scannerPart),
+	}), events.Requests, nil)
 }
 
 func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
@@ -299,7 +301,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	if err != nil {
 		return r, err
 	}
-	return ready(ctx, r, messages.WaitWallets{})
+	return part.Ready(ctx, r, messages.WaitWallets{})
 }
 
 // startSync starts what follows the chains of the peers.

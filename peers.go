@@ -110,6 +110,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	cfg = peers.Config{
+		News:  &n.peersJoined,
 		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds,
 		SeedNodes: p.SeedNodes,
 		Dir:       n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,

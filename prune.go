@@ -1,15 +1,9 @@
 package trawl
 
 import (
-	"context"
-	"errors"
-	"fmt"
-
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
-	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/part"
 )
 
@@ -27,13 +21,6 @@ type PruneConfig struct {
 
 // filterLock is the name of the filter index among the prune locks, and in texts.
 const filterLock = "basic block filter index"
-
-// beyondPruned reports that an index lacks blocks that were deleted.
-func beyondPruned(index string) StartError {
-	return StartError(index + " best block of the index goes beyond pruned data. " +
-		"Please disable the index or reindex (which will download the whole blockchain again)\n" +
-		"Error: A fatal internal error occurred, see debug.log for details: Failed to start indexes, shutting down…")
-}
 
 // pruning returns what the engine is told of pruning; nil: it keeps all blocks.
 func (c *Config) pruning(net *dialect.Network) *pruning.Config {
@@ -54,29 +41,4 @@ func (n parts) pruneLocks(u *part.Uses) *Ref {
 		return locks
 	}
 	return ask.Absent(pruningPart)
-}
-
-// hold keeps the blocks that an index has yet to read, from a height on. The error is a
-// StartError where some of them are gone.
-func (n parts) hold(ctx context.Context, locks *Ref, index string, from int32) error {
-	err := follow.Hold(ctx, locks, n.view.Open(), index, from)
-	switch {
-	case errors.Is(err, chainview.ErrPruned):
-		return beyondPruned(index)
-	case err != nil:
-		return fmt.Errorf("trawl: %w", err)
-	}
-	return nil
-}
-
-// holdTarget keeps the blocks that a target has yet to read.
-func (n parts) holdTarget(ctx context.Context, locks *Ref, index string, target follow.Target) error {
-	if locks.IsAbsent() {
-		return nil
-	}
-	from, err := follow.Next(n.view.Open(), target)
-	if err != nil {
-		return fmt.Errorf("trawl: %s: %w", index, err)
-	}
-	return n.hold(ctx, locks, index, from)
 }

@@ -32,9 +32,7 @@ func TestRecordedAPI(t *testing.T) {
 // exported returns the exported declarations of a package, sorted, without comments.
 func exported(t *testing.T, dir string) string {
 	t.Helper()
-	packages, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool { //nolint:staticcheck // few build tags
-		return !strings.HasSuffix(f.Name(), "_test.go")
-	}, parser.SkipObjectResolution)
+	packages, err := sources(dir)
 	if err != nil || len(packages) != 1 {
 		t.Fatalf("%s: %d packages, %v", dir, len(packages), err)
 	}
@@ -51,6 +49,13 @@ func exported(t *testing.T, dir string) string {
 	}
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), "\n") + "\n"
+}
+
+// sources parses the files of a package but for tests, whatever system they are for.
+func sources(dir string) (map[string]*ast.Package, error) { //nolint:staticcheck // as below
+	code := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	//nolint:staticcheck // as above
+	return parser.ParseDir(token.NewFileSet(), dir, code, parser.SkipObjectResolution)
 }
 
 // shown returns a declaration on as few lines as it has without comments.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -100,6 +101,9 @@ type Config struct {
 	RecvLimit   int           // likewise
 
 	Source Source // default: TCP
+
+	// News is where peers that have joined or left are announced; nil: nowhere.
+	News *ask.Feed[messages.PeerChanged]
 
 	// Restarted announces that Relay has failed and begun anew: all peers are
 	// introduced to it again. May be nil.

@@ -66,6 +66,16 @@ func (t *Table) joined(m joined) {
 		unlimited: e.allowed.Addr, v2: e.remote.AddrV2, since: e.conn.info.Since,
 	})
 	t.reached(e)
+	t.announce(e, true)
+}
+
+// announce says that a peer has joined or left.
+func (t *Table) announce(e *entry, connected bool) {
+	if t.cfg.News != nil && e.established {
+		t.cfg.News.Publish(messages.PeerChanged{
+			ID: e.id, Addr: e.name, Inbound: e.typ == p2p.Inbound, Connected: connected,
+		})
+	}
 }
 
 // reached notes that a node was reached.
@@ -85,6 +95,7 @@ func (t *Table) ended(c actor.Context, who *actor.PID) {
 	e.session.Close(nil) // an actor that failed too often left it
 	t.peers = t.peers.without(e)
 	t.addrs.leave(e.id)
+	t.announce(e, false)
 	why := e.conn.reason
 	if errors.Is(why, p2p.ErrSelf) {
 		t.printf("connected to self at %s, disconnecting", e.name)

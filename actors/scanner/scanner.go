@@ -30,6 +30,9 @@ type Config struct {
 	Indexer   *ask.Ref
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 
+	// News is where the beginning and the end of a scan are announced; nil: nowhere.
+	News *ask.Feed[messages.ScanChanged]
+
 	// Fetch gets blocks that were pruned; nil where none are.
 	Fetch chainview.Fetch
 
@@ -123,6 +126,7 @@ func (s *Scanner) begin(c actor.Context, req *messages.RunScan) {
 		return
 	}
 	s.scan = newScan(&s.cfg, reader, req, stop)
+	s.announce(messages.ScanChanged{ScanStatus: s.scan.status()})
 	if s.indexedAlready(stop) {
 		s.indexed(c, nil)
 		return
@@ -188,13 +192,20 @@ func (s *Scanner) end(err error) {
 	ended := s.scan
 	s.scan = nil
 	ended.cancel()
-	if err != nil {
-		s.desk.End(messages.ScanResult{}, err)
-	} else {
-		s.desk.End(ended.result(), nil)
+	var result messages.ScanResult
+	if err == nil {
+		result = ended.result()
 	}
+	s.announce(messages.ScanChanged{Completed: result.Completed})
+	s.desk.End(result, err)
 	s.draining = append(s.draining, ended)
 	s.forget(ended)
+}
+
+func (s *Scanner) announce(news messages.ScanChanged) {
+	if s.cfg.News != nil {
+		s.cfg.News.Publish(news)
+	}
 }
 
 // forget lets go of an ended scan once its last worker has stopped.
@@ -209,6 +220,7 @@ func (s *Scanner) close() {
 	if s.scan != nil {
 		s.draining = append(s.draining, s.scan)
 		s.scan = nil
+		s.announce(messages.ScanChanged{})
 	}
 	for _, e := range s.draining {
 		e.cancel()

@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 
 	// Who owns what. No actor knows another.
 	"internal/ask":    {"messages"},
-	"internal/part":   {"internal/ask"},
+	"internal/part":   {"messages", "internal/ask"},
 	"internal/follow": {"messages", "internal/nodemsg", "internal/ask", "internal/chainview"},
 
 	// What indexes are of, and how they are read.
@@ -98,6 +98,7 @@ var mayImport = map[string][]string{
 	"actors/alerts":          append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/chain":           append([]string{"internal/corelog", "internal/dialect", "internal/engine"}, actor...),
 	"actors/coins":           append([]string{"internal/coinstats", "internal/slot"}, actor...),
+	"actors/events":          actor,
 	"actors/indexer":         append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":         append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/notify":          actor,

@@ -9,6 +9,9 @@ import (
 // can ask them. It keeps the order in which they came. The zero value is empty
 // and ready; it is safe for concurrent use.
 type Directory struct {
+	// Changed is told of every change, in order; it must not use the directory. nil: nobody is.
+	Changed func(name string, there bool)
+
 	mu    sync.RWMutex
 	names []string
 	refs  map[string]*Ref
@@ -27,6 +30,9 @@ func (d *Directory) Add(name string, ref *Ref) bool {
 	}
 	d.refs[name] = ref
 	d.names = append(d.names, name)
+	if d.Changed != nil {
+		d.Changed(name, true)
+	}
 	return true
 }
 
@@ -34,6 +40,9 @@ func (d *Directory) Add(name string, ref *Ref) bool {
 func (d *Directory) Remove(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, there := d.refs[name]; there && d.Changed != nil {
+		d.Changed(name, false)
+	}
 	delete(d.refs, name)
 	d.names = slices.DeleteFunc(d.names, func(n string) bool { return n == name })
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // StopTime is how long the actor of one part may take to stop.
@@ -48,6 +49,16 @@ func (r Running) Stop(ctx context.Context) error {
 		err = errors.Join(err, r.Close())
 	}
 	return err
+}
+
+// Ready waits until an actor that was just started has done what q asks for. Where it
+// has not, it is stopped.
+func Ready[Q messages.Request[R], R any](ctx context.Context, r Running, q Q) (Running, error) {
+	_, err := ask.Ask(ctx, r.Ref, q)
+	if err == nil {
+		return r, nil
+	}
+	return Running{}, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
 }
 
 // Uses is how a part that is being started gets the parts that its row names.

@@ -1,0 +1,179 @@
+// Package events is the actor by which news leave the node: it numbers what the parts of the
+// node announce, and hands it to subscribers, each of which reads at its own speed.
+//
+// It serves [nodemsg.Subscribe]. A subscriber that leaves too many events unread is cut off,
+// and costs nobody else anything. When the actor fails, all are: what was announced before its
+// restart is lost.
+package events
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// scanInterval is how often a scan that runs is asked how far it is.
+const scanInterval = time.Second
+
+// Config is what the actor is made of: where news come from.
+type Config struct {
+	Tip       *ask.Topic[messages.TipChanged]
+	Pool      *ask.Feed[messages.PoolChanged]
+	Wallets   *ask.Feed[messages.WalletChanged]
+	WalletTxs *ask.Feed[messages.WalletTxChanged]
+	Scans     *ask.Feed[messages.ScanChanged]
+	Peers     *ask.Feed[messages.PeerChanged]
+	Scanner   *ask.Ref
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{ask.Serve[nodemsg.Subscribe]()}
+
+type subscribe = ask.Call[nodemsg.Subscribe, messages.Subscription]
+
+// Events is the actor; make one with [New].
+type Events struct {
+	cfg     Config
+	last    *atomic.Uint64 // id of an event, of all instances
+	readers []*reader
+
+	ctx      context.Context //nolint:containedctx // ends when the actor stops
+	cancel   context.CancelFunc
+	scanning bool // a scan runs, and is looked at now and then
+	progress int  // that was told last
+	timer    *time.Timer
+}
+
+// Messages of the actor to itself.
+type (
+	look   struct{}
+	looked struct {
+		status messages.ScanStatus
+		err    error
+		first  bool // of this instance
+	}
+)
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	last := new(atomic.Uint64)
+	return func() actor.Actor {
+		e := &Events{cfg: cfg, last: last}
+		e.ctx, e.cancel = context.WithCancel(context.Background())
+		return e
+	}
+}
+
+// Receive implements actor.Actor.
+func (e *Events) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		e.listen(c)
+		e.look(c, true) // one may run already
+	case *actor.Stopping:
+		e.stop(c, ask.ErrStopped)
+	case *actor.Restarting:
+		e.stop(c, messages.ErrLagged)
+	case *subscribe:
+		r := newReader(m.Req.Kinds)
+		if m.Answer(r, nil) {
+			e.readers = append(e.readers, r)
+		}
+	case messages.PoolChanged:
+		e.pool(m)
+	case messages.ScanChanged:
+		e.scan(c, m)
+	case messages.News:
+		e.publish(m)
+	case look:
+		e.look(c, false)
+	case looked:
+		e.looked(c, m)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+func (e *Events) listen(c actor.Context) {
+	e.cfg.Tip.Subscribe(c)
+	e.cfg.Pool.Subscribe(c)
+	e.cfg.Wallets.Subscribe(c)
+	e.cfg.WalletTxs.Subscribe(c)
+	e.cfg.Scans.Subscribe(c)
+	e.cfg.Peers.Subscribe(c)
+}
+
+// stop lets all readers go with a reason.
+func (e *Events) stop(c actor.Context, why error) {
+	e.cfg.Tip.Unsubscribe(c)
+	e.cfg.Pool.Unsubscribe(c)
+	e.cfg.Wallets.Unsubscribe(c)
+	e.cfg.WalletTxs.Unsubscribe(c)
+	e.cfg.Scans.Unsubscribe(c)
+	e.cfg.Peers.Unsubscribe(c)
+	e.cancel()
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	for _, r := range e.readers {
+		r.end(why)
+	}
+}
+
+// publish numbers an event and offers it to all readers.
+func (e *Events) publish(news messages.News) {
+	event := messages.Event{ID: e.last.Add(1), News: news}
+	e.readers = slices.DeleteFunc(e.readers, func(r *reader) bool { return !r.offer(event) })
+}
+
+func (e *Events) pool(m messages.PoolChanged) {
+	if m.Reset {
+		e.publish(messages.PoolReset{})
+	}
+	for _, change := range m.Changes {
+		e.publish(change)
+	}
+}
+
+// scan tells of the beginning or the end of a scan.
+func (e *Events) scan(c actor.Context, m messages.ScanChanged) {
+	began := m.Running && !e.scanning
+	e.scanning, e.progress = m.Running, m.Progress
+	e.publish(m)
+	if began {
+		e.lookLater(c)
+	}
+}
+
+func (e *Events) lookLater(c actor.Context) {
+	self, root := c.Self(), c.ActorSystem().Root
+	e.timer = time.AfterFunc(scanInterval, func() { root.Send(self, look{}) })
+}
+
+// look asks how far the scan is.
+func (e *Events) look(c actor.Context, first bool) {
+	ask.Then(e.ctx, c, e.cfg.Scanner, messages.GetScanStatus{}, func(s messages.ScanStatus, err error) any {
+		return looked{s, err, first}
+	})
+}
+
+// looked tells how far the scan is, where that is news, and looks again while it runs.
+func (e *Events) looked(c actor.Context, m looked) {
+	if m.err != nil || !m.status.Running || !e.scanning && !m.first {
+		e.scanning = false // what it was at the end is told by the scanner, or was
+		return
+	}
+	if m.status.Progress != e.progress {
+		e.progress = m.status.Progress
+		e.publish(messages.ScanChanged{ScanStatus: m.status})
+	}
+	e.scanning = true
+	e.lookLater(c)
+}
