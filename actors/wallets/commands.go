@@ -47,7 +47,7 @@ func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 // mayRescan refuses a rescan while there is one, or while the key pool cannot
 // be topped up.
 func (w *Wallet) mayRescan() error {
-	if w.rescans.running() || w.importing != nil {
+	if w.rescans.running() || w.imports.running() {
 		return errRescanning
 	}
 	if w.ledger.Vault().Locked() {
@@ -109,32 +109,6 @@ func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error
 		w.save(c, func(err error) { done(res, err) })
 	}})
 	w.saveAt(c)
-}
-
-// notScanned puts errors in the place of results whose blocks were not all read.
-func (w *Wallet) notScanned(items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64) {
-	why := " This error could potentially caused by data corruption. If " +
-		"the issue persists you may want to reindex (see -reindex option)."
-	if isPruned(failed) {
-		why = " This error could be caused by pruning or data corruption " +
-			"(see bitcoind log for details) and could be dealt with by downloading and " +
-			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
-	}
-	read := w.times.ref(w.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
-	for i, item := range items {
-		at := item.Timestamp
-		if at == messages.NowTimestamp {
-			at = median
-		}
-		if read <= at || results[i].Err != nil {
-			continue
-		}
-		results[i] = messages.ImportResult{Err: failf(codeMisc, "Rescan failed for descriptor with timestamp %d. There "+
-			"was an error reading a block from time %d, which is after or within %d seconds "+
-			"of key creation, and could contain transactions pertaining to the desc. As a "+
-			"result, transactions and coins using this desc may not appear in the wallet.%s",
-			at, read-timestampWindow-1, timestampWindow, why)}
-	}
 }
 
 // sinceBlock finds out what the chain knows of a block, and answers from memory.

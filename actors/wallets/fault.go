@@ -129,21 +129,30 @@ func latest(changes []records.Change) []records.Change {
 	return kept
 }
 
-// whenWritable serves a request that changes the wallet, unless the file cannot be
-// written.
-func whenWritable[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
+// writable calls back when the file can be written, or with the reason why it cannot.
+// When the wallet has been closed meanwhile, callers are answered as the actor stops.
+func (w *Wallet) writable(c actor.Context, then func(error)) {
 	if !w.fault.present() {
-		serve()
+		then(nil)
 		return
 	}
 	w.ledger.Txs().SaveBestBlock(w.position()) // so that there is something to write
 	w.save(c, func(err error) {
-		switch {
-		case err != nil:
+		if err != nil || w.ledger != nil {
+			then(err)
+		}
+	})
+}
+
+// whenWritable serves a request that changes the wallet, unless the file cannot be
+// written.
+func whenWritable[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
+	w.writable(c, func(err error) {
+		if err != nil {
 			var none R
 			call.Answer(none, err)
-		case w.ledger != nil: // else it is answered as the actor stops
-			serve()
+			return
 		}
+		serve()
 	})
 }

@@ -1,10 +1,13 @@
 package wallets
 
 import (
+	"context"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -20,49 +23,73 @@ type importing struct {
 	got   keys.Imported // so far
 }
 
+// imported is what imports need of a wallet.
+type imported interface {
+	open() *wallet.Wallet // nil: it is closed
+	aside(c actor.Context, work func() (then func()))
+	save(c actor.Context, then func(error))
+	importTimes() keys.ImportTimes
+	rescanFrom(c actor.Context, from int64, done func(result, error))
+}
+
+// imports adds descriptors to a wallet.
+type imports struct {
+	*home
+	of    imported
+	ctx   context.Context //nolint:containedctx // ends the workers when the actor stops
+	ended func(c actor.Context)
+
+	now *importing // nil: none
+}
+
+// running reports whether descriptors are being added.
+func (d *imports) running() bool { return d.now != nil }
+
+// next adds more descriptors, after others have been served.
+func (d *imports) next(c actor.Context, m importNext) {
+	if m.of == d.now && d.of.open() != nil {
+		d.more(c, m.of)
+	}
+}
+
 // importNext says that others have been served since the last descriptor.
 type importNext struct{ of *importing }
 
-// importDescriptors adds descriptors and looks for what concerns them.
-func (w *Wallet) importDescriptors(c actor.Context, m *importDescriptors) {
-	if err := w.mayRescan(); err != nil {
-		m.Answer(nil, err)
+// start adds descriptors and looks for what concerns them, unless there is a reason not
+// to.
+func (d *imports) start(c actor.Context, m *importDescriptors, refused error) {
+	if refused != nil {
+		m.Answer(nil, refused)
 		return
 	}
 	i := &importing{call: m}
-	w.importing = i
-	jobs := w.ledger.Importer().ImportJobs(m.Req.Items)
+	d.now = i
+	jobs := d.of.open().Importer().ImportJobs(m.Req.Items)
 	if len(jobs) == 0 {
 		i.got.Results = make([]messages.ImportResult, 0, len(m.Req.Items))
-		i.times = w.importTimes()
+		i.times = d.of.importTimes()
 		i.got.From = i.times.Tip
-		w.importMore(c, i)
+		d.more(c, i)
 		return
 	}
-	w.aside(c, func() func() {
-		batches, err := makeAll(w.ctx, jobs)
+	d.of.aside(c, func() func() {
+		batches, err := makeAll(d.ctx, jobs)
 		return func() {
 			if err == nil {
-				err = supply(w.ledger.Pool(), batches)
+				err = supply(d.of.open().Pool(), batches)
 			}
-			defer w.ledger.Pool().Drop()
+			defer d.of.open().Pool().Drop()
 			if err == nil {
-				i.times = w.importTimes()
-				i.got, err = w.ledger.Importer().Import(m.Req.Items, i.times)
+				i.times = d.of.importTimes()
+				i.got, err = d.of.open().Importer().Import(m.Req.Items, i.times)
 			}
-			w.imported(c, i, err)
+			d.done(c, i, err)
 		}
 	})
 }
 
-// importTimes are the times of the last block that the wallet has seen.
-func (w *Wallet) importTimes() keys.ImportTimes {
-	tip := w.at(w.cfg.Chain.Open())
-	return keys.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
-}
-
-// importMore adds descriptors, one by one, and lets others be served in between.
-func (w *Wallet) importMore(c actor.Context, i *importing) {
+// more adds descriptors, one by one, and lets others be served in between.
+func (d *imports) more(c actor.Context, i *importing) {
 	items := i.call.Req.Items
 	for began := time.Now(); len(i.got.Results) < len(items); {
 		if time.Since(began) > importTime {
@@ -70,27 +97,27 @@ func (w *Wallet) importMore(c actor.Context, i *importing) {
 			return
 		}
 		n := len(i.got.Results)
-		one, err := w.ledger.Importer().Import(items[n:n+1], i.times)
+		one, err := d.of.open().Importer().Import(items[n:n+1], i.times)
 		if err != nil {
-			w.imported(c, i, err)
+			d.done(c, i, err)
 			return
 		}
 		i.got.Results = append(i.got.Results, one.Results...)
 		i.got.Rescan = i.got.Rescan || one.Rescan
 		i.got.From = min(i.got.From, one.From)
 	}
-	w.imported(c, i, nil)
+	d.done(c, i, nil)
 }
 
-// imported answers, after a rescan if one is needed.
-func (w *Wallet) imported(c actor.Context, i *importing, err error) {
-	w.importing = nil
-	defer w.unlocker.lockLate(c)
+// done answers, after a rescan if one is needed.
+func (d *imports) done(c actor.Context, i *importing, err error) {
+	d.now = nil
+	defer d.ended(c)
 	if err == nil {
-		w.ledger.Importer().EndImport()
+		d.of.open().Importer().EndImport()
 	}
 	if err != nil || !i.got.Rescan {
-		w.save(c, func(failed error) {
+		d.of.save(c, func(failed error) {
 			if failed != nil {
 				err = failed
 			}
@@ -98,14 +125,40 @@ func (w *Wallet) imported(c actor.Context, i *importing, err error) {
 		})
 		return
 	}
-	w.rescanFrom(c, i.got.From, func(res result, err error) {
+	d.of.rescanFrom(c, i.got.From, func(res result, err error) {
 		switch {
 		case err != nil:
 		case res.aborted:
 			err = failf(codeMisc, "Rescan aborted by user.")
 		case res.failed != nil:
-			w.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
+			d.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
 		}
 		i.call.Answer(i.got.Results, err)
 	})
+}
+
+// notScanned puts errors in the place of results whose blocks were not all read.
+func (d *imports) notScanned(items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64) {
+	why := " This error could potentially caused by data corruption. If " +
+		"the issue persists you may want to reindex (see -reindex option)."
+	if isPruned(failed) {
+		why = " This error could be caused by pruning or data corruption " +
+			"(see bitcoind log for details) and could be dealt with by downloading and " +
+			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
+	}
+	read := d.times.ref(d.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
+	for i, item := range items {
+		at := item.Timestamp
+		if at == messages.NowTimestamp {
+			at = median
+		}
+		if read <= at || results[i].Err != nil {
+			continue
+		}
+		results[i] = messages.ImportResult{Err: failf(codeMisc, "Rescan failed for descriptor with timestamp %d. There "+
+			"was an error reading a block from time %d, which is after or within %d seconds "+
+			"of key creation, and could contain transactions pertaining to the desc. As a "+
+			"result, transactions and coins using this desc may not appear in the wallet.%s",
+			at, read-timestampWindow-1, timestampWindow, why)}
+	}
 }

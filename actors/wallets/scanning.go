@@ -4,6 +4,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 )
 
@@ -48,7 +49,7 @@ func (w *Wallet) rescanEnded(c actor.Context, r *rescan, res result) {
 func (w *Wallet) scripts() [][]byte { return w.ledger.Keys().Scripts() }
 
 // scan implements scanned.
-func (w *Wallet) scan(b *txs.Block) { w.publishAgain(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
+func (w *Wallet) scan(b *txs.Block) { w.publisher.again(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
 
 // saveScan implements scanned.
 func (w *Wallet) saveScan(c actor.Context, position bool) {
@@ -67,4 +68,16 @@ func (w *Wallet) awaitKeys(c actor.Context, then func()) bool {
 	w.save(c, nil)
 	w.keygen.after(c, then)
 	return true
+}
+
+// usesKeys reports whether descriptors are being imported, or a rescan is running
+// that tops up the key pool.
+func (w *Wallet) usesKeys() bool {
+	return w.imports.running() || w.rescans.running() && w.rescans.now.private
+}
+
+// importTimes are the times of the last block that the wallet has seen.
+func (w *Wallet) importTimes() keys.ImportTimes {
+	tip := w.at(w.cfg.Chain.Open())
+	return keys.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
 }

@@ -23,7 +23,7 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *rescanChain:
 		current(c, w, m, func() { whenWritable(c, w, m, func() { w.rescanChain(c, m) }) })
 	case *importDescriptors:
-		current(c, w, m, func() { whenWritable(c, w, m, func() { w.importDescriptors(c, m) }) })
+		current(c, w, m, func() { whenWritable(c, w, m, func() { w.imports.start(c, m, w.mayRescan()) }) })
 	case *seePool:
 		w.pool.seePool(c, m)
 	case *abortRescan:
@@ -65,9 +65,9 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *getHDKeys:
 		m.Answer(w.ledger.Keys().HDKeys(m.Req.ActiveOnly, m.Req.Private))
 	case *createDescriptor:
-		whenWritable(c, w, m, func() { w.createDescriptor(c, m) })
+		whenWritable(c, w, m, func() { w.keygen.createDescriptor(c, m) })
 	case *keypoolRefill:
-		whenWritable(c, w, m, func() { w.refill(c, m) })
+		whenWritable(c, w, m, func() { w.keygen.refill(c, m) })
 	case *encryptWallet:
 		whenWritable(c, w, m, func() { w.unlocker.encrypt(c, m) })
 	case *unlockWallet:
@@ -77,7 +77,7 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 	case *changePassphrase:
 		whenWritable(c, w, m, func() { w.unlocker.changePassphrase(c, m) })
 	case *signWithWallet:
-		w.sign(c, m)
+		w.signer.sign(c, m)
 	default:
 		return false
 	}
@@ -88,7 +88,7 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *newAddress:
-		whenWritable(c, w, m, func() { w.newAddress(c, m) })
+		whenWritable(c, w, m, func() { w.keygen.newAddress(c, m) })
 	case *getAddressInfo:
 		m.Answer(w.ledger.Keys().AddressInfo(m.Req.Script), nil)
 	case *setLabel:
@@ -105,9 +105,16 @@ func (w *Wallet) serveAddresses(c actor.Context, msg any) bool {
 	return true
 }
 
+// saver writes what has changed, and calls back.
+type saver interface {
+	save(c actor.Context, then func(error))
+}
+
 // changing carries out a request that changes the wallet, and answers it when
 // the change is on disk.
-func changing[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], change func() (R, error)) {
+func changing[Q messages.Request[R], R any](
+	c actor.Context, w saver, call *ask.Call[Q, R], change func() (R, error),
+) {
 	got, err := change()
 	w.save(c, func(failed error) {
 		if failed != nil {

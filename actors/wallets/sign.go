@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
+	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -29,75 +31,96 @@ var hashTypes = map[string]txscript.SigHashType{
 	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
 }
 
+// signing is what signing needs of a wallet.
+type signing interface {
+	open() *wallet.Wallet // nil: it is closed
+	aside(c actor.Context, work func() (then func()))
+	save(c actor.Context, then func(error))
+	writable(c actor.Context, then func(error)) // tries where the file could not be written
+}
+
+// signer signs transactions with the keys of a wallet.
+type signer struct {
+	*home
+	of  signing
+	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
+}
+
 // sign signs the inputs of a transaction that spend what is the wallet's.
-func (w *Wallet) sign(c actor.Context, m *signWithWallet) {
+func (g *signer) sign(c actor.Context, m *signWithWallet) {
 	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.WitnessForm)
 	hashType, known := hashTypes[m.Req.HashType]
 	var err error
 	switch {
-	case w.ledger.Vault().Locked():
+	case g.of.open().Vault().Locked():
 		err = errLocked
 	case !ok:
 		err = failf(codeDecode, "TX decode failed. Make sure the tx has at least one input.")
 	case !known:
 		err = failf(codeParameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
 	default:
-		err = w.ledger.Vault().CheckSigning()
+		err = g.of.open().Vault().CheckSigning()
 	}
 	if err != nil {
 		m.Answer(messages.Signed{}, err)
 		return
 	}
-	s := w.cfg.Network.NewSigning(tx, w.coins(tx, m.Req.Prevs))
+	s := g.cfg.Network.NewSigning(tx, g.coins(tx, m.Req.Prevs))
 	s.HashType = hashType
-	s.MaySign(w.ledger.Vault().CanSign)
+	s.MaySign(g.of.open().Vault().CanSign)
 	for _, coin := range s.Coins {
-		w.addKeys(s, coin.PkScript)
+		g.addKeys(s, coin.PkScript)
 	}
 	wanted := s.PlanP2MR()
 	if len(wanted) == 0 {
-		w.signWith(c, m, s, nil)
+		g.signWith(c, m, s, nil)
 		return
 	}
-	whenWritable(c, w, m, func() { w.signP2MR(c, m, s, wanted) })
+	g.of.writable(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Signed{}, err)
+			return
+		}
+		g.signP2MR(c, m, s, wanted)
+	})
 }
 
 // signP2MR signs with keys that count their signatures: no signature is made
 // before its count is on disk.
-func (w *Wallet) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
-	uses, reserved, err := w.ledger.Vault().ReserveSignatures(wanted)
+func (g *signer) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
+	uses, reserved, err := g.of.open().Vault().ReserveSignatures(wanted)
 	if err != nil {
 		m.Answer(messages.Signed{}, failf(codeWallet, "%v", err))
 		return
 	}
-	w.save(c, func(err error) {
-		if err != nil || w.ledger == nil {
+	g.of.save(c, func(err error) {
+		if err != nil || g.of.open() == nil {
 			m.Answer(messages.Signed{}, err)
 			return
 		}
 		s.Reserved(reserved)
 		s.MaySign(func(slhdsa.PublicKey) bool { return false })
 		for public := range wanted {
-			if key := w.ledger.Vault().PQCSecret(public); key != nil {
+			if key := g.of.open().Vault().PQCSecret(public); key != nil {
 				s.AddPQCKey(key)
 			}
 		}
-		w.signWith(c, m, s, uses)
+		g.signWith(c, m, s, uses)
 	})
 }
 
 // signWith signs in a worker.
-func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
-	w.aside(c, func() func() {
+func (g *signer) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
+	g.of.aside(c, func() func() {
 		defer s.Zero()
-		failed, err := rawtx.Sign(w.ctx, s)
+		failed, err := rawtx.Sign(g.ctx, s)
 		return func() {
 			if err != nil {
 				m.Answer(messages.Signed{}, err)
 				return
 			}
 			got, err := signed(s, failed)
-			if w.ledger.Keys().Len() == 0 { // as in Core, where nobody tries then
+			if g.of.open().Keys().Len() == 0 { // as in Core, where nobody tries then
 				got.Complete, got.Errors = false, nil
 			}
 			got.PQCKeys = uses
@@ -108,10 +131,10 @@ func (w *Wallet) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 
 // coins are the outputs that a transaction spends: those that the request brings
 // and those of the wallet's own transactions.
-func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
+func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {
 	coins := make(map[wire.OutPoint]*wire.TxOut)
 	for _, prev := range prevs {
-		amount := w.cfg.Network.Rules.MaxMoney
+		amount := g.cfg.Network.Rules.MaxMoney
 		if prev.Amount != nil {
 			amount = int64(*prev.Amount)
 		}
@@ -122,7 +145,7 @@ func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 		if coins[at] != nil {
 			continue
 		}
-		own, err := w.ledger.Reports().Transaction(&at.Hash)
+		own, err := g.of.open().Reports().Transaction(&at.Hash)
 		if err != nil {
 			continue
 		}
@@ -136,8 +159,8 @@ func (w *Wallet) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 
 // addKeys adds what the wallet knows of a script: its private keys, and the
 // scripts that it stands for.
-func (w *Wallet) addKeys(s *rawtx.Signing, pkScript []byte) {
-	d, index, ok := w.ledger.Keys().SigningDescriptor(pkScript)
+func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) {
+	d, index, ok := g.of.open().Keys().SigningDescriptor(pkScript)
 	if !ok {
 		return
 	}

@@ -44,7 +44,9 @@ type Wallet struct {
 	writer    writer
 	follower  *follow.Follower
 	rescans   rescans
-	importing *importing // nil: none
+	imports   imports
+	signer    signer
+	publisher publisher
 	tasks     ask.Tasks
 	unlocker  unlocker
 	keygen    keygen
@@ -56,10 +58,13 @@ func newWallet(h *home) actor.Producer {
 	return func() actor.Actor {
 		w := &Wallet{home: h, mode: actor.NewBehavior()}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
+		w.publisher = publisher{home: h, of: w}
+		w.signer = signer{home: h, of: w, ctx: w.ctx}
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
-		w.writer = writer{home: h, publish: w.publish}
+		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: w, ctx: w.ctx}
 		w.rescans = rescans{home: h, of: w, ctx: w.ctx, ended: w.rescanEnded}
+		w.imports = imports{home: h, of: w, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) }}
 		w.unlocker = unlocker{home: h, of: w, ctx: w.ctx}
 		w.follower = w.follow()
 		w.mode.Become(w.opening)
@@ -120,9 +125,7 @@ func (w *Wallet) handle(c actor.Context) {
 	case fillDeferred:
 		w.keygen.fill(c, m)
 	case importNext:
-		if m.of == w.importing && w.ledger != nil {
-			w.importMore(c, m.of)
-		}
+		w.imports.next(c, m)
 	case messages.TipChanged: // the follower's
 	default:
 		if !w.pool.handle(c) && !w.rescans.handle(c) {
@@ -309,7 +312,7 @@ func (*Wallet) closed(actor.Context) {}
 
 // unload writes what is in memory, closes the file and answers.
 func (w *Wallet) unload(c actor.Context, m *closeWallet) {
-	if w.rescans.running() || w.importing != nil {
+	if w.rescans.running() || w.imports.running() {
 		m.Answer(messages.Done{}, errRescanning)
 		return
 	}
