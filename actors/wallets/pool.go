@@ -34,6 +34,15 @@ type pooled interface {
 	save(c actor.Context, then func(error))
 }
 
+// A poolView is a wallet as what follows the pool sees it.
+type poolView struct{ *Wallet }
+
+// isLoaded reports whether the wallet is loaded, and follows the chain.
+func (w poolView) isLoaded() bool { return w.live }
+
+// wake has the wallet follow the chain.
+func (w poolView) wake(c actor.Context) { w.follower.Wake(c) }
+
 // poolState is what a wallet knows of the pool of unconfirmed transactions.
 type poolState struct {
 	*home

@@ -45,14 +45,17 @@ func (w *Wallet) rescanEnded(c actor.Context, r *rescan, res result) {
 	w.pool.scan(c, func() { r.done(res) })
 }
 
+// A scanView is a wallet as its rescans see it.
+type scanView struct{ *Wallet }
+
 // scripts implements scanned.
-func (w *Wallet) scripts() [][]byte { return w.ledger.Keys().Scripts() }
+func (w scanView) scripts() [][]byte { return w.ledger.Keys().Scripts() }
 
 // scan implements scanned.
-func (w *Wallet) scan(b *txs.Block) { w.publisher.again(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
+func (w scanView) scan(b *txs.Block) { w.publisher.again(w.ledger.Txs().ScanBlock(b, w.cfg.now())) }
 
 // saveScan implements scanned.
-func (w *Wallet) saveScan(c actor.Context, position bool) {
+func (w scanView) saveScan(c actor.Context, position bool) {
 	if position {
 		w.saveAt(c)
 		return
@@ -61,7 +64,7 @@ func (w *Wallet) saveScan(c actor.Context, position bool) {
 }
 
 // awaitKeys implements scanned.
-func (w *Wallet) awaitKeys(c actor.Context, then func()) bool {
+func (w scanView) awaitKeys(c actor.Context, then func()) bool {
 	if !w.keygen.needsKeys() {
 		return false
 	}
@@ -76,8 +79,11 @@ func (w *Wallet) usesKeys() bool {
 	return w.imports.running() || w.rescans.running() && w.rescans.now.private
 }
 
+// An importView is a wallet as imports see it.
+type importView struct{ *Wallet }
+
 // importTimes are the times of the last block that the wallet has seen.
-func (w *Wallet) importTimes() keys.ImportTimes {
+func (w importView) importTimes() keys.ImportTimes {
 	tip := w.at(w.cfg.Chain.Open())
 	return keys.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
 }

@@ -26,6 +26,12 @@ type locked interface {
 	rewrite() // what is deleted must not stay in the file
 }
 
+// A lockView is a wallet as what locks it sees it.
+type lockView struct{ *Wallet }
+
+// rewrite has the next write leave nothing in the file of what it deletes.
+func (w lockView) rewrite() { w.writer.replace = true }
+
 // unlocker locks and unlocks the keys of a wallet, and encrypts them.
 type unlocker struct {
 	*home

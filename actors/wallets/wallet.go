@@ -62,10 +62,10 @@ func newWallet(h *home) actor.Producer {
 		w.signer = signer{home: h, of: w, ctx: w.ctx}
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
 		w.writer = writer{home: h, publish: w.publisher.publish}
-		w.pool = poolState{home: h, of: w, ctx: w.ctx}
-		w.rescans = rescans{home: h, of: w, ctx: w.ctx, ended: w.rescanEnded}
-		w.imports = imports{home: h, of: w, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) }}
-		w.unlocker = unlocker{home: h, of: w, ctx: w.ctx}
+		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx}
+		w.rescans = rescans{home: h, of: scanView{w}, ctx: w.ctx, ended: w.rescanEnded}
+		w.imports = imports{home: h, of: importView{w}, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) }}
+		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
 		w.mode.Become(w.opening)
 		if begun && !h.isAttached() {
@@ -147,21 +147,12 @@ func (w *Wallet) failed(c actor.Context) {
 // open returns the wallet in memory, nil when it is closed.
 func (w *Wallet) open() *wallet.Wallet { return w.ledger }
 
-// isLoaded reports whether the wallet is loaded, and follows the chain.
-func (w *Wallet) isLoaded() bool { return w.live }
-
 // save writes what has changed, and then calls back: at once if there is nothing to
 // wait for. A nil callback is not called.
 func (w *Wallet) save(c actor.Context, then func(error)) {
 	w.keygen.makeNext(c)
 	w.writer.add(c, w.ledger.TakeChanges(), then)
 }
-
-// wake has the wallet follow the chain.
-func (w *Wallet) wake(c actor.Context) { w.follower.Wake(c) }
-
-// rewrite has the next write leave nothing in the file of what it deletes.
-func (w *Wallet) rewrite() { w.writer.replace = true }
 
 // aside runs work in a worker, and what it returns in the actor. When the wallet has
 // been closed meanwhile nothing is left to do: callers are answered as the actor stops.
