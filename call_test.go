@@ -62,8 +62,8 @@ func serve(t *testing.T, node *trawl.Node) func(wallet, method, params string) (
 // What a method answers in the process it answers over HTTP: results, errors, checks of
 // arguments, wallets.
 func TestCallIsRPC(t *testing.T) {
-	cfg := regtest(t.TempDir())
-	cfg.Wallets = &trawl.WalletConfig{KeyPool: 1}
+	cfg := follower(t)
+	cfg.BlockFilterIndex, cfg.Wallets = true, &trawl.WalletConfig{KeyPool: 1}
 	node := open(t, cfg)
 	overHTTP := serve(t, node)
 	generate(t, node, []byte{0x51}, 3)
@@ -127,7 +127,9 @@ func TestCallIsRPC(t *testing.T) {
 
 // A scan that is started in the process is seen, and aborted, by others.
 func TestCallScan(t *testing.T) {
-	node := open(t, regtest(t.TempDir()))
+	cfg := follower(t)
+	cfg.BlockFilterIndex = true
+	node := open(t, cfg)
 	slot, err := trawl.Ask(t.Context(), node.Scanner(), messages.ReserveScan{})
 	if err != nil {
 		t.Fatal(err)
@@ -139,12 +141,18 @@ func TestCallScan(t *testing.T) {
 	if got, err := node.Call(t.Context(), "scanblocks", []any{"abort"}); err != nil || string(got) != "true" {
 		t.Error(string(got), err)
 	}
-	_ = slot
+	// Aborted before it began, it ends at once.
+	found, err := trawl.Ask(t.Context(), node.Scanner(), messages.RunScan{
+		Slot: slot.ID, Scripts: [][]byte{{0x51}}, Stop: node.Blocks().Tip().Hash,
+	})
+	if err != nil || found.Completed {
+		t.Error(found, err)
+	}
 }
 
 // A call ends with its context, and after Close with what clients are told.
 func TestCallEnds(t *testing.T) {
-	node := open(t, regtest(t.TempDir()))
+	node := open(t, follower(t))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	ended := make(chan error, 1)

@@ -43,6 +43,7 @@ type Events struct {
 	cfg     Config
 	last    *atomic.Uint64 // id of an event, of all instances
 	readers []*reader
+	again   bool // it is not the first instance
 
 	ctx      context.Context //nolint:containedctx // ends when the actor stops
 	cancel   context.CancelFunc
@@ -63,9 +64,9 @@ type (
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
-	last := new(atomic.Uint64)
+	last, made := new(atomic.Uint64), new(atomic.Bool)
 	return func() actor.Actor {
-		e := &Events{cfg: cfg, last: last}
+		e := &Events{cfg: cfg, last: last, again: made.Swap(true)}
 		e.ctx, e.cancel = context.WithCancel(context.Background())
 		return e
 	}
@@ -76,7 +77,9 @@ func (e *Events) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		e.listen(c)
-		e.look(c, true) // one may run already
+		if e.again {
+			e.look(c, true) // one may run already
+		}
 	case *actor.Stopping:
 		e.stop(c, ask.ErrStopped)
 	case *actor.Restarting:

@@ -3,6 +3,7 @@ package events_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,21 +22,22 @@ type rig struct {
 	t    *testing.T
 	cfg  events.Config
 	ref  *ask.Ref
-	scan *messages.ScanStatus // what the scanner answers
+	scan atomic.Pointer[messages.ScanStatus] // what the scanner answers
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	sys := actortest.New(t)
-	r := &rig{t: t, scan: new(messages.ScanStatus), cfg: events.Config{
+	r := &rig{t: t, cfg: events.Config{
 		Tip: new(ask.Topic[messages.TipChanged]), Pool: new(ask.Feed[messages.PoolChanged]),
 		Wallets: new(ask.Feed[messages.WalletChanged]), WalletTxs: new(ask.Feed[messages.WalletTxChanged]),
 		Scans: new(ask.Feed[messages.ScanChanged]), Peers: new(ask.Feed[messages.PeerChanged]),
 	}}
+	r.scan.Store(new(messages.ScanStatus))
 	r.cfg.Scanner = sys.Spawn("scanner", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			if call, ok := c.Message().(*ask.Call[messages.GetScanStatus, messages.ScanStatus]); ok {
-				call.Answer(*r.scan, nil)
+				call.Answer(*r.scan.Load(), nil)
 				return
 			}
 			ask.Unhandled(c)
@@ -162,6 +164,37 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
+// An actor that failed while a scan ran tells of it again.
+func TestScanAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		lost := r.subscribe()
+		r.scan.Store(&messages.ScanStatus{Running: true, Progress: 30})
+		r.cfg.Pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{}}})
+		r.ref.Tell(failing{})
+		synctest.Wait()
+		if _, err := r.next(lost); err != nil {
+			t.Error(err)
+		}
+		if e, err := r.next(lost); !errors.Is(err, messages.ErrLagged) {
+			t.Error(e, err)
+		}
+		s := r.subscribe(messages.EventScan)
+		r.scan.Store(&messages.ScanStatus{Running: true, Progress: 50})
+		e, err := s.Next(t.Context())
+		want := messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Progress: 50}}
+		if err != nil || e.News != want || e.ID < 2 {
+			t.Errorf("%+v, %v", e, err)
+		}
+	})
+}
+
+// failing is news that the actor panics over.
+type failing struct{}
+
+// Kind implements messages.News.
+func (failing) Kind() messages.EventKind { panic("broken") }
+
 // A scan is told of from its beginning to its end, and in between when it has come further.
 func TestScan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,13 +209,16 @@ func TestScan(t *testing.T) {
 		running := func(progress int) messages.ScanChanged {
 			return messages.ScanChanged{ScanStatus: messages.ScanStatus{Running: true, Progress: progress}}
 		}
-		*r.scan = running(0).ScanStatus
+		set := func(progress int, runs bool) {
+			r.scan.Store(&messages.ScanStatus{Running: runs, Progress: progress})
+		}
+		set(0, true)
 		r.cfg.Scans.Publish(running(0))
 		want(running(0))
 		time.Sleep(3 * time.Second)
-		*r.scan = running(40).ScanStatus
+		set(40, true)
 		want(running(40))
-		*r.scan = messages.ScanStatus{}
+		set(0, false)
 		r.cfg.Scans.Publish(messages.ScanChanged{Completed: true})
 		want(messages.ScanChanged{Completed: true})
 		time.Sleep(time.Minute)
