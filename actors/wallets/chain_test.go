@@ -36,7 +36,7 @@ var genesis = chaincfg.RegressionNetParams.GenesisBlock.Header.Timestamp
 // with the scripts that it may pay to: by descriptor, beyond its range too.
 func maker(tb testing.TB, keyPool int32) (path string, scripts [][][]byte) {
 	tb.Helper()
-	r := newRig(tb, newChain(), setup{blind: true, keyPool: keyPool, now: genesis})
+	r := newRig(tb, newChain(), setup{noFilters: true, keyPool: keyPool, now: genesis})
 	do(tb, r.ref, messages.CreateWallet{Name: "made"})
 	ref := r.wallet(tb, "made")
 	net := descriptor.NetworkOf(&chaincfg.RegressionNetParams)
@@ -224,7 +224,7 @@ func (noBlocks) Find(*chainhash.Hash) (txs.BlockRef, bool) { return txs.BlockRef
 // fresh restores the wallet anew over a chain, without filters.
 func fresh(tb testing.TB, chain *chaintest.Chain, path string, keyPool int32) *ask.Ref {
 	tb.Helper()
-	r := newRig(tb, chain, setup{blind: true, keyPool: keyPool, now: genesis})
+	r := newRig(tb, chain, setup{noFilters: true, keyPool: keyPool, now: genesis})
 	do(tb, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
 	return r.wallet(tb, "w")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -23,7 +24,7 @@ func (w *Wallet) backup(c actor.Context, m *backupWallet) {
 			m.Answer(messages.Done{}, err)
 			return
 		}
-		w.aside(c, func() func() {
+		w.beside(c, func() func() {
 			var err error
 			if m.Req.Path == "" {
 				// SQLite takes no name for a database that goes away when it
@@ -63,12 +64,12 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 	switch stop := m.Req.Stop; {
 	case err != nil:
 	case m.Req.Start < 0 || m.Req.Start > tip:
-		err = failf(codeParameter, "Invalid start_height")
+		err = codes.Errorf(codes.Parameter, "Invalid start_height")
 	case stop == nil:
 	case *stop < 0 || *stop > tip:
-		err = failf(codeParameter, "Invalid stop_height")
+		err = codes.Errorf(codes.Parameter, "Invalid stop_height")
 	case *stop < m.Req.Start:
-		err = failf(codeParameter, "stop_height must be greater than start_height")
+		err = codes.Errorf(codes.Parameter, "stop_height must be greater than start_height")
 	}
 	if err != nil {
 		m.Answer(messages.Rescanned{}, err)
@@ -79,11 +80,11 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 			switch {
 			case err != nil:
 			case res.aborted:
-				err = failf(codeMisc, "Rescan aborted.")
+				err = codes.Errorf(codes.Misc, "Rescan aborted.")
 			case res.failed != nil && isPruned(res.failed):
-				err = failf(codeMisc, "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
+				err = codes.Errorf(codes.Misc, "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
 			case res.failed != nil:
-				err = failf(codeMisc, "Rescan failed. Potentially corrupted data files.")
+				err = codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
 			}
 			m.Answer(messages.Rescanned{Start: m.Req.Start, Stop: res.last}, err)
 		})
@@ -124,7 +125,7 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 	}
 	given := reader.Lookup(m.Req.Block)
 	if given == nil {
-		m.Answer(messages.SinceBlock{}, failf(codeAddressOrKey, "Block not found"))
+		m.Answer(messages.SinceBlock{}, codes.Errorf(codes.AddressOrKey, "Block not found"))
 		return
 	}
 	fork := given
@@ -136,13 +137,13 @@ func (w *Wallet) sinceBlock(c actor.Context, m *listSinceBlock) {
 		m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)
 		return
 	}
-	w.aside(c, func() func() {
+	w.beside(c, func() func() {
 		var err error
 		since.Removed, err = transactionsOf(reader, given, fork)
 		return func() {
 			if err != nil {
 				w.cfg.Log.Error("wallet cannot read a block", "wallet", w.label(), "err", err)
-				m.Answer(messages.SinceBlock{}, failf(codeInternal, "Can't read block from disk"))
+				m.Answer(messages.SinceBlock{}, codes.Errorf(codes.Internal, "Can't read block from disk"))
 				return
 			}
 			m.Answer(w.ledger.Reports().SinceBlock(m.Req, since), nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -30,13 +31,13 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	n.step("Creating wallet…", 0)
 	defer n.req.Passphrase.Wipe()
 	if len(n.req.Passphrase) > 0 && n.req.DisablePrivateKeys {
-		return nil, failf(codeWallet, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
+		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
 	}
 	if err := n.checkPath(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(n.file); err == nil {
-		return nil, failf(codeWallet, "Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir)
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir)
 	}
 	reader := n.cfg.Chain.Open()
 	if reader == nil {
@@ -44,7 +45,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	made, err := makeDir(n.dir)
 	if err != nil {
-		return nil, failf(codeWallet, "Wallet file verification failed. %s", fileSystemText("cannot create directories", err, n.dir))
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText("cannot create directories", err, n.dir))
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {
@@ -58,7 +59,7 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, error) {
 	ledger, err := n.ledger(ctx)
 	if err != nil {
-		return nil, failf(codeWallet, "Wallet creation failed. %v", err)
+		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
 	ledger.Txs().SetTip(messages.Tip{Hash: tip.Hash, Height: tip.Height})
 	ledger.Txs().SaveBestBlock(locatorOf(tip))
@@ -69,9 +70,9 @@ func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, er
 		ledger.Close()
 		var refused *walletdb.Error
 		if errors.As(err, &refused) {
-			return nil, failf(codeWallet, "Wallet file verification failed. %s", refused.Text)
+			return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", refused.Text)
 		}
-		return nil, failf(codeWallet, "Wallet creation failed. %v", err)
+		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
 	return &opened{file: file, ledger: ledger, catchUp: catchUp{tip: tip}}, nil
 }

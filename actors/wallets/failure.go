@@ -7,55 +7,32 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-// Core's codes of JSON-RPC errors (src/rpc/protocol.h) as far as the actors
-// decide on them.
-const (
-	codeMisc             = -1
-	codeType             = -3
-	codeWallet           = -4
-	codeAddressOrKey     = -5
-	codeParameter        = -8
-	codeUnlockNeeded     = -13
-	codePassphrase       = -14
-	codeWrongEncryption  = -15
-	codeEncryptionFailed = -16
-	codeNotFound         = -18
-	codeDatabase         = -20
-	codeDecode           = -22
-	codeLoaded           = -35
-	codeExists           = -36
-	codeInternal         = -32603
-)
-
-func failf(code int, format string, args ...any) *messages.WalletError {
-	return &messages.WalletError{Code: code, Text: fmt.Sprintf(format, args...)}
-}
-
 var (
-	errLoading     = failf(codeWallet, "Wallet already loading.")
-	errRescanning  = failf(codeWallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
-	errRescan      = failf(codeWallet, "Wallet loading failed. Failed to rescan the wallet during initialization")
-	errOtherChain  = failf(codeWallet, "Wallet loading failed. Wallet files should not be reused across chains. Restart bitcoind with -walletcrosschain to override.")
-	errPruned      = failf(codeWallet, "Wallet loading failed. Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
-	errBackup      = failf(codeWallet, "Error: Wallet backup failed!")
-	errPassphrase  = failf(codePassphrase, "Error: The wallet passphrase entered was incorrect.")
-	errLocked      = failf(codeUnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")
-	errEmptyPhrase = failf(codeParameter, "passphrase cannot be empty")
+	errLoading     = codes.Errorf(codes.Wallet, "Wallet already loading.")
+	errRescanning  = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errRescan      = codes.Errorf(codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization")
+	errOtherChain  = codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across chains. Restart bitcoind with -walletcrosschain to override.")
+	errPruned      = codes.Errorf(codes.Wallet, "Wallet loading failed. Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
+	errBackup      = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
+	errPassphrase  = codes.Errorf(codes.Passphrase, "Error: The wallet passphrase entered was incorrect.")
+	errLocked      = codes.Errorf(codes.UnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 )
 
 // unexpected is what Core says of a failure that it has no words for.
 func unexpected(err error) *messages.WalletError {
-	return failf(codeWallet, "Unexpected exception: %v", err)
+	return codes.Errorf(codes.Wallet, "Unexpected exception: %v", err)
 }
 
 // fileSystem is what Core says of an error of the file system that it does not expect.
 func fileSystem(operation string, err error, paths ...string) *messages.WalletError {
-	return failf(codeWallet, "Unexpected exception: %s", fileSystemText(operation, err, paths...))
+	return codes.Errorf(codes.Wallet, "Unexpected exception: %s", fileSystemText(operation, err, paths...))
 }
 
 // fileSystemText puts an error of the file system into the words of Core's library.
@@ -85,21 +62,21 @@ func missing(err error) bool {
 func refusedFile(err error) *messages.WalletError {
 	var refused *walletdb.Error
 	if !errors.As(err, &refused) {
-		return failf(codeWallet, "Wallet loading failed. %v", err)
+		return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", err)
 	}
-	code := codeWallet
+	code := codes.Wallet
 	for _, kind := range []error{walletdb.ErrFormat, walletdb.ErrLegacy, walletdb.ErrNotFound} {
 		if errors.Is(err, kind) {
-			code = codeNotFound
+			code = codes.NotFound
 		}
 	}
 	if errors.Is(err, walletdb.ErrSchema) {
-		return failf(code, "%s", refused.Text)
+		return codes.Errorf(code, "%s", refused.Text)
 	}
-	return failf(code, "Wallet file verification failed. %s", refused.Text)
+	return codes.Errorf(code, "Wallet file verification failed. %s", refused.Text)
 }
 
 // refusedRecords puts a refusal of a wallet's records into Core's words.
 func (h *home) refusedRecords(severity walletfile.Severity) *messages.WalletError {
-	return failf(codeWallet, "Wallet loading failed. %s", severity.Message(h.file, h.cfg.Client))
+	return codes.Errorf(codes.Wallet, "Wallet loading failed. %s", severity.Message(h.file, h.cfg.Client))
 }

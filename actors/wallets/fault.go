@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -76,10 +77,10 @@ func (f *fault) answer() error {
 // notWritten says that a wallet cannot be written, and why.
 func notWritten(err error) error {
 	if errors.Is(err, walletdb.ErrMoved) {
-		return failf(codeDatabase, "Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
+		return codes.Errorf(codes.Database, "Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
 			"was loaded. Save it to another place with backupwallet before it is unloaded.")
 	}
-	return failf(codeDatabase, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.", walletdb.Reason(err))
+	return codes.Errorf(codes.Database, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.", walletdb.Reason(err))
 }
 
 // keep hands the open file to the next instance.

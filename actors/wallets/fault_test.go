@@ -92,7 +92,7 @@ func TestDiskIsFull(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
 	var full atomic.Bool
-	r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis, fail: func() error {
+	r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis, fail: func() error {
 		if full.Load() {
 			return errors.New("no space left on device")
 		}
@@ -147,7 +147,7 @@ func TestDiskIsFull(t *testing.T) {
 func TestBlockCannotBeRead(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
-	r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis})
+	r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))

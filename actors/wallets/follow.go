@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -64,10 +65,10 @@ func behind(err error) error {
 		return nil
 	}
 	if u, ok := errors.AsType[*unreadable](err); ok && u.block != nil {
-		return failf(codeWallet, "Error: wallet is behind: block %v (height %d) cannot be read",
+		return codes.Errorf(codes.Wallet, "Error: wallet is behind: block %v (height %d) cannot be read",
 			u.block.Hash, u.block.Height)
 	}
-	return failf(codeWallet, "Error: wallet is behind: blocks cannot be read")
+	return codes.Errorf(codes.Wallet, "Error: wallet is behind: blocks cannot be read")
 }
 
 // follow makes the follower of a wallet. During the rescan of a loading the tip stands

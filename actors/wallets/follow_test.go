@@ -36,7 +36,7 @@ func TestLeavingBlockPaysNewScript(t *testing.T) {
 	paid := spend(chain, fork, foreignScript)
 	chain.Mine(chaintest.Template{Script: foreignScript, Txs: []*wire.MsgTx{paid}})
 	chain.MineN(30) // of ten minutes each: the import looks at the last two hours
-	r := newRig(t, chain, setup{blind: true})
+	r := newRig(t, chain, setup{noFilters: true})
 	do(t, r.ref, messages.CreateWallet{Name: "w", DisablePrivateKeys: true, Blank: true})
 	ref := r.wallet(t, "w")
 	items := []messages.ImportItem{{Desc: foreignKey, Timestamp: messages.NowTimestamp}}
@@ -63,7 +63,7 @@ func TestLeavingBlockPaysNewScript(t *testing.T) {
 func TestLeavingBlockCannotBeRead(t *testing.T) {
 	chain := newChain()
 	fork := chain.MineN(4)
-	r := newRig(t, chain, setup{blind: true, now: genesis})
+	r := newRig(t, chain, setup{noFilters: true, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))
@@ -103,7 +103,7 @@ func (s slowChain) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
 func TestBlockThatDoesNotFollow(t *testing.T) {
 	chain := newChain()
 	fork := chain.MineN(4)
-	r := newRig(t, chain, setup{blind: true, now: genesis})
+	r := newRig(t, chain, setup{noFilters: true, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))

@@ -105,12 +105,12 @@ func TestRecordings(t *testing.T) {
 // as many transactions as Core does. What is left behind is the wallet alone.
 func restoreBackups(t *testing.T, reader chainview.Reader) {
 	t.Helper()
-	for name, s := range map[string]setup{"with filters": {}, "without filters": {blind: true}} {
+	for name, s := range map[string]setup{"with filters": {}, "without filters": {noFilters: true}} {
 		t.Run(name, func(t *testing.T) {
 			s.keyPool = 1000
 			r := newRig(t, reader, s)
 			for name, fact := range readFacts(t).Wallets {
-				if raceEnabled && name != "one-key" || s.blind && !slices.Contains(sample, name) {
+				if raceEnabled && name != "one-key" || s.noFilters && !slices.Contains(sample, name) {
 					continue
 				}
 				source := backup(t, "backups", name)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -18,7 +19,7 @@ import (
 type home struct {
 	cfg   *Config
 	net   *descriptor.Network
-	times *timeline
+	times *maxTimes
 	name  string
 	dir   string // as Core names it in texts
 	file  string
@@ -39,7 +40,7 @@ type home struct {
 
 // newHome returns the home of a wallet by its name, which is a path relative to
 // the wallets directory.
-func newHome(cfg *Config, times *timeline, name string) *home {
+func newHome(cfg *Config, times *maxTimes, name string) *home {
 	dir := wholePath(cfg.Dir, name)
 	return &home{
 		cfg: cfg, net: cfg.Network.Descriptors(), times: times, name: name, dir: dir, file: withFile(dir),
@@ -146,7 +147,7 @@ func (h *home) checkPath() error {
 	if err != nil || broken == nil && to.IsDir() || link.Mode().IsRegular() && filepath.Base(h.name) == h.name {
 		return nil //nolint:nilerr // what is not there may be made
 	}
-	return failf(codeWallet, "Wallet file verification failed. Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
+	return codes.Errorf(codes.Wallet, "Wallet file verification failed. Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
 		"database/log.?????????? files can be stored, a location where such a directory could be created, "+
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
 }

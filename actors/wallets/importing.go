@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -26,7 +27,7 @@ type importing struct {
 // imported is what imports need of a wallet.
 type imported interface {
 	open() *wallet.Wallet // nil: it is closed
-	aside(c actor.Context, work func() (then func()))
+	beside(c actor.Context, work func() (then func()))
 	save(c actor.Context, then func(error))
 	importTimes() keys.ImportTimes
 	rescanFrom(c actor.Context, from int64, done func(result, error))
@@ -72,7 +73,7 @@ func (d *imports) start(c actor.Context, m *importDescriptors, refused error) {
 		d.more(c, i)
 		return
 	}
-	d.of.aside(c, func() func() {
+	d.of.beside(c, func() func() {
 		batches, err := makeAll(d.ctx, jobs)
 		return func() {
 			if err == nil {
@@ -129,7 +130,7 @@ func (d *imports) done(c actor.Context, i *importing, err error) {
 		switch {
 		case err != nil:
 		case res.aborted:
-			err = failf(codeMisc, "Rescan aborted by user.")
+			err = codes.Errorf(codes.Misc, "Rescan aborted by user.")
 		case res.failed != nil:
 			d.notScanned(i.call.Req.Items, i.got.Results, res.failed, i.times.Median)
 		}
@@ -155,7 +156,7 @@ func (d *imports) notScanned(items []messages.ImportItem, results []messages.Imp
 		if read <= at || results[i].Err != nil {
 			continue
 		}
-		results[i] = messages.ImportResult{Err: failf(codeMisc, "Rescan failed for descriptor with timestamp %d. There "+
+		results[i] = messages.ImportResult{Err: codes.Errorf(codes.Misc, "Rescan failed for descriptor with timestamp %d. There "+
 			"was an error reading a block from time %d, which is after or within %d seconds "+
 			"of key creation, and could contain transactions pertaining to the desc. As a "+
 			"result, transactions and coins using this desc may not appear in the wallet.%s",

@@ -27,7 +27,7 @@ const (
 // keyed is what the making of keys needs of its wallet.
 type keyed interface {
 	open() *wallet.Wallet // nil: it is closed
-	aside(c actor.Context, work func() (then func()))
+	beside(c actor.Context, work func() (then func()))
 	save(c actor.Context, then func(error))
 }
 

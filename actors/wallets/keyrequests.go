@@ -25,7 +25,7 @@ func (k *keygen) refill(c actor.Context, m *keypoolRefill) {
 		k.refillWith(c, m)
 		return
 	}
-	k.of.aside(c, func() func() {
+	k.of.beside(c, func() func() {
 		batches, err := makeAll(k.ctx, jobs)
 		return func() {
 			if err == nil {

@@ -36,7 +36,7 @@ func TestRestoreChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs in a process of its own")
 	}
-	r := newRig(t, killChain(), setup{dir: dir, blind: true, keyPool: 4, now: genesis})
+	r := newRig(t, killChain(), setup{dir: dir, noFilters: true, keyPool: 4, now: genesis})
 	fmt.Println("ready")
 	for {
 		do(t, r.ref, messages.RestoreWallet{Name: "w/inner", Backup: os.Getenv(childBackup)})
@@ -85,7 +85,7 @@ func TestKillWhileRestoring(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r := newRig(t, killChain(), setup{dir: dir, blind: true, keyPool: 4, now: genesis})
+			r := newRig(t, killChain(), setup{dir: dir, noFilters: true, keyPool: 4, now: genesis})
 			_, err := try(t, r.ref, messages.RestoreWallet{Name: "w/inner", Backup: path})
 			if err != nil && !afterwards(t, dir) {
 				t.Fatalf("second try: %v, beside %q", err, files(t, dir))

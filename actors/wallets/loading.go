@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -64,7 +65,7 @@ func (w *Wallets) arrived(c actor.Context, m arrived) {
 	name := m.home.name
 	if !w.cfg.Directory.Add(name, l.ref) {
 		c.Stop(l.ref.PID())
-		w.end(c, l, failf(codeLoaded, "Wallet \"%s\" is already loaded.", name))
+		w.end(c, l, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", name))
 		return
 	}
 	w.entries[name] = &entry{name: name, home: l.home, ref: l.ref}
@@ -95,7 +96,7 @@ func (w *Wallets) lost(c actor.Context, l *load) {
 			w.cfg.Log.Error("beginnings of a wallet stay", "wallet", l.home.name, "err", err)
 		}
 		return func() {
-			w.end(c, l, failf(codeWallet, "Wallet loading failed. %v", ask.ErrStopped))
+			w.end(c, l, codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrStopped))
 		}
 	})
 }

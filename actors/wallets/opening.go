@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -91,7 +92,7 @@ const unrecognized = "Data is not in recognized format."
 // for one whose wallet is unreadable.
 func (h *home) notOpened(err error) error {
 	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
-		return failf(codeNotFound, "Wallet file verification failed. Failed to load database path '%s'. "+unrecognized, h.dir)
+		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to load database path '%s'. "+unrecognized, h.dir)
 	}
 	return refusedFile(err)
 }
@@ -138,7 +139,7 @@ func (h *home) prepare(ctx context.Context, o *opened, chain activeChain, everyt
 		seed := newSeed()
 		defer seed.Zero()
 		if err := o.ledger.Importer().SetupWithKeys(ctx, seed, h.cfg.now()); err != nil {
-			return failf(codeWallet, "Wallet loading failed. %v", err)
+			return codes.Errorf(codes.Wallet, "Wallet loading failed. %v", err)
 		}
 	}
 	changes := o.ledger.TakeChanges()

@@ -30,7 +30,7 @@ func p2mrRig(tb testing.TB, s setup) *rig {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s.network, s.blind, s.now = network, true, genesis
+	s.network, s.noFilters, s.now = network, true, genesis
 	chain := chaintest.New(network.Params)
 	chain.MineN(3)
 	return newRig(tb, chain, s)

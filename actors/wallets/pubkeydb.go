@@ -3,6 +3,7 @@ package wallets
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
@@ -52,7 +53,7 @@ func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
 		switch {
 		case err != nil:
 		case res.aborted:
-			err = failf(codeMisc, "Rescan aborted by user.")
+			err = codes.Errorf(codes.Misc, "Rescan aborted by user.")
 		case res.failed != nil:
 			err = notScannedFor(got, w.times.ref(w.cfg.Chain.Open().Active(), res.failed))
 		}
@@ -67,7 +68,7 @@ func notScannedFor(got keys.PubKeysImported, failed txs.BlockRef) error {
 	if read <= got.From {
 		return nil
 	}
-	return failf(codeMisc, "Rescan failed for imported pubkeys with timestamp %d. There "+
+	return codes.Errorf(codes.Misc, "Rescan failed for imported pubkeys with timestamp %d. There "+
 		"was an error reading a block from time %d, which is after or within %d seconds "+
 		"of key creation, and could contain transactions pertaining to the imported pubkeys. As a "+
 		"result, related transactions and coins may not appear in the wallet."+

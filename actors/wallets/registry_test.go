@@ -20,7 +20,7 @@ func small(tb testing.TB, s setup) *rig {
 	tb.Helper()
 	chain := newChain()
 	chain.MineN(5)
-	s.blind, s.now = true, genesis
+	s.noFilters, s.now = true, genesis
 	if s.keyPool == 0 {
 		s.keyPool = 2
 	}

@@ -50,13 +50,13 @@ type rescan struct {
 	aborted bool
 
 	// The window.
-	reader  chainview.Reader
-	active  *chainview.Chain
-	pin     *chainview.Block // its last block; nil: no window
-	todo    []*chainview.Block
-	scripts int         // of the ledger, that its filters were matched with
-	pass    *match.Pass // nil: nothing is being matched
-	blind   bool        // its filters cannot be had: all blocks are read
+	reader         chainview.Reader
+	active         *chainview.Chain
+	end            *chainview.Block // its last block; nil: no window
+	candidates     []*chainview.Block
+	scripts        int         // of the ledger, that its filters were matched with
+	pass           *match.Pass // nil: nothing is being matched
+	withoutFilters bool        // its filters cannot be had: all blocks are read
 
 	running int
 	workers []*ask.Worker
@@ -206,12 +206,12 @@ func (s *rescans) start(c actor.Context, r *rescan) {
 // read has the next blocks of the window read, or ends the window.
 func (s *rescans) read(c actor.Context) {
 	r := s.now
-	if len(r.todo) == 0 {
-		r.next = r.pin.Height + 1
+	if len(r.candidates) == 0 {
+		r.next = r.end.Height + 1
 		s.nextWindow(c)
 		return
 	}
-	reader, active, wanted := r.reader, r.active, r.todo[:min(len(r.todo), batchBlocks)]
+	reader, active, wanted := r.reader, r.active, r.candidates[:min(len(r.candidates), batchBlocks)]
 	r.spawn(c, func() any {
 		blocks, err := s.readBlocks(r.ctx, reader, active, wanted)
 		return rescanRead{r, blocks, err}
@@ -227,13 +227,13 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 	}
 	tip := s.of.at(r.reader)
 	for _, b := range m.blocks {
-		block := r.todo[0]
+		block := r.candidates[0]
 		if tip.Ancestor(block.Height) != block {
 			s.of.saveScan(c, false)
 			s.nextWindow(c) // the chain that the window is pinned to was left
 			return
 		}
-		r.todo = r.todo[1:]
+		r.candidates = r.candidates[1:]
 		s.of.scan(b)
 		r.next = block.Height + 1
 		if s.of.awaitKeys(c, func() { s.ifRunning(r, func() { s.scanOn(c) }) }) {
@@ -247,8 +247,8 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 	s.of.saveScan(c, false)
 	if m.err != nil { // as Core: the others are looked at all the same
 		s.cfg.Log.Error("rescan cannot read a block", "wallet", s.label(), "err", m.err)
-		r.failed = r.todo[0]
-		r.todo = r.todo[1:]
+		r.failed = r.candidates[0]
+		r.candidates = r.candidates[1:]
 		r.next = r.failed.Height + 1
 	}
 	s.report(c)
@@ -273,7 +273,7 @@ func (s *rescans) testAgain(c actor.Context) bool {
 	scripts := s.of.scripts()
 	fresh := scripts[r.scripts:]
 	r.scripts = len(scripts)
-	if len(fresh) == 0 || r.blind || r.next > r.pin.Height {
+	if len(fresh) == 0 || r.withoutFilters || r.next > r.end.Height {
 		return false
 	}
 	s.startPass(c, r.next, fresh)

@@ -51,8 +51,8 @@ func TestRescanAgreesWithFullScan(t *testing.T) {
 			w.mine(chain, chain.Active().Tip(), 10+w.IntN(60))
 			want := fullScan(t, path, chain, keyPool)
 			window := int32(1 + w.IntN(80))
-			for _, blind := range []bool{false, true} {
-				r := newRig(t, chain, setup{blind: blind, keyPool: keyPool, window: window, now: genesis})
+			for _, noFilters := range []bool{false, true} {
+				r := newRig(t, chain, setup{noFilters: noFilters, keyPool: keyPool, window: window, now: genesis})
 				do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
 				same(t, stateOf(t, r.wallet(t, "w")), want)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
@@ -40,7 +41,7 @@ func (r *restoration) run(ctx context.Context) (*opened, error) {
 	info, err := os.Stat(r.source)
 	switch {
 	case err != nil && missing(err):
-		return nil, failf(codeParameter, "Backup file does not exist")
+		return nil, codes.Errorf(codes.Parameter, "Backup file does not exist")
 	case err != nil:
 		return nil, fileSystem("status", err, r.source)
 	}
@@ -66,7 +67,7 @@ func (r *restoration) isFree() (bool, error) {
 	case err != nil:
 		return false, fileSystem("status", err, r.dir)
 	case !info.IsDir():
-		return false, failf(codeExists, "Failed to restore wallet. Database file exists '%s'.", r.dir)
+		return false, codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists '%s'.", r.dir)
 	}
 	if _, err := os.Stat(r.file); err != nil {
 		if missing(err) {
@@ -82,7 +83,7 @@ func (r *restoration) isFree() (bool, error) {
 			return false, nil
 		}
 	}
-	return false, failf(codeExists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
+	return false, codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
 }
 
 // copy makes the wallet's file.
@@ -94,7 +95,7 @@ func (r *restoration) copy(source os.FileInfo) error {
 	if source.Mode().IsRegular() {
 		err = walletdb.Restore(r.source, r.file, r.check)
 	} else {
-		err = failf(codeWallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]", r.source, r.file)
+		err = codes.Errorf(codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]", r.source, r.file)
 	}
 	if err != nil {
 		_ = os.Remove(r.mark()) // no file of ours is beside it
@@ -114,7 +115,7 @@ func (r *restoration) notCopied(err error) error {
 	case isAnswer(err):
 		return err
 	case errors.Is(err, walletdb.ErrExists):
-		return failf(codeExists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
+		return codes.Errorf(codes.Exists, "Failed to restore wallet. Database file exists in '%s'.", r.file)
 	case errors.As(err, &path):
 		return fileSystem("cannot copy file", err, r.source, r.file)
 	}

@@ -43,24 +43,24 @@ type rig struct {
 
 // setup is what a test changes of a rig.
 type setup struct {
-	blind   bool // no filters
-	source  func(match.Source) match.Source
-	dir     string // default: a new one
-	load    []string
-	keyPool int32 // default 20
-	loading int
-	wait    bool // for the wallets of the start
-	window  int32
-	now     time.Time
-	network *dialect.Network // default: Bitcoin's regtest
-	fill    time.Duration
-	types   keys.AddressTypes
-	fail    func() error             // faults of the disk
-	pool    func() []messages.PoolTx // nil: there is none
+	noFilters bool // no filters
+	source    func(match.Source) match.Source
+	dir       string // default: a new one
+	load      []string
+	keyPool   int32 // default 20
+	loading   int
+	wait      bool // for the wallets of the start
+	window    int32
+	now       time.Time
+	network   *dialect.Network // default: Bitcoin's regtest
+	fill      time.Duration
+	types     keys.AddressTypes
+	fail      func() error             // faults of the disk
+	pool      func() []messages.PoolTx // nil: there is none
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
-// the setup is blind.
+// the setup is noFilters.
 func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	tb.Helper()
 	r := &rig{
@@ -77,7 +77,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	if s.keyPool == 0 {
 		s.keyPool = 20
 	}
-	if !s.blind {
+	if !s.noFilters {
 		r.index(tb)
 	}
 	if s.network == nil {

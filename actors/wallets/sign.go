@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -34,7 +35,7 @@ var hashTypes = map[string]txscript.SigHashType{
 // signing is what signing needs of a wallet.
 type signing interface {
 	open() *wallet.Wallet // nil: it is closed
-	aside(c actor.Context, work func() (then func()))
+	beside(c actor.Context, work func() (then func()))
 	save(c actor.Context, then func(error))
 	writable(c actor.Context, then func(error)) // tries where the file could not be written
 }
@@ -55,9 +56,9 @@ func (g *signer) sign(c actor.Context, m *signWithWallet) {
 	case g.of.open().Vault().Locked():
 		err = errLocked
 	case !ok:
-		err = failf(codeDecode, "TX decode failed. Make sure the tx has at least one input.")
+		err = codes.Errorf(codes.Decode, "TX decode failed. Make sure the tx has at least one input.")
 	case !known:
-		err = failf(codeParameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
+		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
 	default:
 		err = g.of.open().Vault().CheckSigning()
 	}
@@ -90,7 +91,7 @@ func (g *signer) sign(c actor.Context, m *signWithWallet) {
 func (g *signer) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
 	uses, reserved, err := g.of.open().Vault().ReserveSignatures(wanted)
 	if err != nil {
-		m.Answer(messages.Signed{}, failf(codeWallet, "%v", err))
+		m.Answer(messages.Signed{}, codes.Errorf(codes.Wallet, "%v", err))
 		return
 	}
 	g.of.save(c, func(err error) {
@@ -111,7 +112,7 @@ func (g *signer) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 
 // signWith signs in a worker.
 func (g *signer) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
-	g.of.aside(c, func() func() {
+	g.of.beside(c, func() func() {
 		defer s.Zero()
 		failed, err := rawtx.Sign(g.ctx, s)
 		return func() {
@@ -197,7 +198,7 @@ func signed(s *rawtx.Signing, failed []rawtx.InputError) (messages.Signed, error
 	for _, f := range failed {
 		in := s.Tx.TxIn[f.Index]
 		if errors.Is(f.Err, rawtx.ErrNoAmount) {
-			return messages.Signed{}, failf(codeType, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
+			return messages.Signed{}, codes.Errorf(codes.Type, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
 		}
 		got.Errors = append(got.Errors, messages.SignError{
 			TxID: in.PreviousOutPoint.Hash, Index: in.PreviousOutPoint.Index, Witness: in.Witness,

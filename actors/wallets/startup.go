@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -62,7 +63,7 @@ func (w *Wallets) refuseStart(err error) {
 	text := err.Error()
 	if failure, ok := errors.AsType[*messages.WalletError](err); ok {
 		text = strings.TrimPrefix(strings.TrimPrefix(failure.Text, "Wallet file verification failed. "), "Wallet loading failed. ")
-		if failure.Code == codeNotFound && !strings.HasSuffix(text, unrecognized) {
+		if failure.Code == codes.NotFound && !strings.HasSuffix(text, unrecognized) {
 			corelog.Printf(w.cfg.Log, slog.LevelWarn, "Skipping -wallet path that doesn't exist. %s", text)
 			return
 		}

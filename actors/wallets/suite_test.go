@@ -53,7 +53,7 @@ func TestWalletSuite(t *testing.T) {
 		t.Helper()
 		chain := newChain()
 		chain.MineN(5)
-		r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis})
+		r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})
 		check := r.keeps(t)
 		return &actortest.Subject{
 			Ref: r.wallet(t, "w"), Served: wallets.WalletRequests, Check: check,

@@ -25,7 +25,7 @@ func TestDefaultTypes(t *testing.T) {
 		{keys.AddressTypes{Receive: "p2sh-segwit", Change: "bech32"}, p2sh, bech32},
 	} {
 		t.Run(test.types.Receive+"/"+test.types.Change, func(t *testing.T) {
-			r := newRig(t, newChain(), setup{blind: true, keyPool: 2, types: test.types})
+			r := newRig(t, newChain(), setup{noFilters: true, keyPool: 2, types: test.types})
 			do(t, r.ref, messages.CreateWallet{Name: "w"})
 			begins := func(q messages.NewAddress, want string) {
 				t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
@@ -21,7 +22,7 @@ const maxUnlock = 100_000_000 * time.Second
 type locked interface {
 	open() *wallet.Wallet // nil: it is closed
 	usesKeys() bool       // by an import or a rescan, which would be disturbed
-	aside(c actor.Context, work func() (then func()))
+	beside(c actor.Context, work func() (then func()))
 	save(c actor.Context, then func(error))
 	rewrite() // what is deleted must not stay in the file
 }
@@ -80,7 +81,7 @@ func (u *unlocker) lockTimer(c actor.Context, m lockTimer) {
 // forgetSecrets has the memory of secrets that nobody uses any more made unreadable,
 // and calls back.
 func (u *unlocker) forgetSecrets(c actor.Context, then func()) {
-	u.of.aside(c, func() func() {
+	u.of.beside(c, func() func() {
 		u.cfg.Forget()
 		return then
 	})
@@ -101,10 +102,10 @@ func (u *unlocker) unlock(c actor.Context, m *unlockWallet, then func()) {
 	defer m.Req.Passphrase.Wipe()
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called."))
+		m.Answer(messages.Done{}, codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called."))
 		return
 	case m.Req.For < 0:
-		m.Answer(messages.Done{}, failf(codeParameter, "Timeout cannot be negative."))
+		m.Answer(messages.Done{}, codes.Errorf(codes.Parameter, "Timeout cannot be negative."))
 		return
 	case len(m.Req.Passphrase) == 0:
 		m.Answer(messages.Done{}, errEmptyPhrase)
@@ -135,7 +136,7 @@ func (u *unlocker) unlock(c actor.Context, m *unlockWallet, then func()) {
 // only up to a zero byte.
 func wrongPassphrase(passphrase []byte, withZero string) error {
 	if bytes.IndexByte(passphrase, 0) >= 0 {
-		return failf(codePassphrase, "%s", withZero)
+		return codes.Errorf(codes.Passphrase, "%s", withZero)
 	}
 	return errPassphrase
 }
@@ -143,7 +144,7 @@ func wrongPassphrase(passphrase []byte, withZero string) error {
 // passphraseError is the answer when no master key opens the wallet.
 func passphraseError(err, wrong error) error {
 	if errors.Is(err, walletfile.ErrSomeKeys) {
-		return failf(codeMisc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
+		return codes.Errorf(codes.Misc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
 	}
 	return wrong
 }
@@ -159,7 +160,7 @@ type candidate struct {
 // when then has returned.
 func (u *unlocker) masters(c actor.Context, passphrase []byte, look func(*candidate) error, then func([]candidate)) {
 	records, phrase := u.of.open().Vault().MasterKeys(), walletfile.NewSecret(passphrase)
-	u.of.aside(c, func() func() {
+	u.of.beside(c, func() func() {
 		defer phrase.Zero()
 		var found []candidate
 		for _, record := range records {
@@ -204,7 +205,7 @@ func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
 func (u *unlocker) lock(c actor.Context, m *lockWallet) {
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
+		m.Answer(messages.Done{}, codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
 	case u.of.usesKeys():
 		m.Answer(messages.Done{}, inUse("locking the wallet"))
 	default:
@@ -215,7 +216,7 @@ func (u *unlocker) lock(c actor.Context, m *lockWallet) {
 }
 
 func inUse(doing string) error {
-	return failf(codeWallet, "Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call `abortrescan` before %s.", doing)
+	return codes.Errorf(codes.Wallet, "Error: the wallet is currently being used to rescan the blockchain for related transactions. Please call `abortrescan` before %s.", doing)
 }
 
 func (u *unlocker) encrypt(c actor.Context, m *encryptWallet) {
@@ -242,7 +243,7 @@ func (u *unlocker) encrypt(c actor.Context, m *encryptWallet) {
 		return
 	}
 	phrase := walletfile.NewSecret(m.Req.Passphrase)
-	u.of.aside(c, func() func() {
+	u.of.beside(c, func() func() {
 		encryption, batches, err := encryptionOf(u.ctx, phrase, jobs)
 		return func() {
 			defer seed.Zero()
@@ -271,7 +272,7 @@ func (u *unlocker) encryptWith(
 	}
 	if err != nil && !isAnswer(err) {
 		u.cfg.Log.Error("wallet not encrypted", "wallet", u.label(), "err", err)
-		err = failf(codeEncryptionFailed, "Error: Failed to encrypt the wallet.")
+		err = codes.Errorf(codes.EncryptionFailed, "Error: Failed to encrypt the wallet.")
 	}
 	u.of.save(c, func(failed error) { m.Answer(messages.Done{}, errors.Join(err, failed)) })
 }
@@ -282,7 +283,7 @@ func (u *unlocker) changePassphrase(c actor.Context, m *changePassphrase) {
 	var err error
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		err = failf(codeWrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
+		err = codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
 	case u.of.usesKeys():
 		err = inUse("changing the passphrase")
 	case len(m.Req.Old) == 0 || len(m.Req.New) == 0:

@@ -9,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -138,7 +139,7 @@ func (w *Wallet) handle(c actor.Context) {
 // wallet was loaded: whoever waits for the wallet is told.
 func (w *Wallet) failed(c actor.Context) {
 	if _, ok := c.Message().(*actor.Started); ok {
-		w.refuse(c, failf(codeWallet, "Wallet loading failed. %v", ask.ErrRestarted))
+		w.refuse(c, codes.Errorf(codes.Wallet, "Wallet loading failed. %v", ask.ErrRestarted))
 		return
 	}
 	ask.Unhandled(c)
@@ -154,9 +155,9 @@ func (w *Wallet) save(c actor.Context, then func(error)) {
 	w.writer.add(c, w.ledger.TakeChanges(), then)
 }
 
-// aside runs work in a worker, and what it returns in the actor. When the wallet has
+// beside runs work in a worker, and what it returns in the actor. When the wallet has
 // been closed meanwhile nothing is left to do: callers are answered as the actor stops.
-func (w *Wallet) aside(c actor.Context, work func() (then func())) {
+func (w *Wallet) beside(c actor.Context, work func() (then func())) {
 	w.tasks.Go(c, func() func() {
 		then := work()
 		return func() {
@@ -246,7 +247,7 @@ func (w *Wallet) attached(c actor.Context) {
 // told of it, stops the actor.
 func (w *Wallet) refuse(c actor.Context, err error) {
 	if !isAnswer(err) {
-		err = failf(codeWallet, "Wallet loading failed. %v", err)
+		err = codes.Errorf(codes.Wallet, "Wallet loading failed. %v", err)
 	}
 	w.mode.Become(w.closed)
 	w.release(c, func(failed error) {

@@ -29,7 +29,7 @@ import (
 func TestFollowsTheChain(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
-	r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis})
+	r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))
@@ -126,7 +126,7 @@ func TestWalletFails(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
 	var clumsy atomic.Int32
-	r := newRig(t, clumsyReader{chain, &clumsy}, setup{blind: true, keyPool: 2, now: genesis})
+	r := newRig(t, clumsyReader{chain, &clumsy}, setup{noFilters: true, keyPool: 2, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	do(t, ref, messages.NewAddress{Label: "kept"})
@@ -159,7 +159,7 @@ func TestWalletFailsTooOften(t *testing.T) {
 	chain := newChain()
 	chain.MineN(5)
 	var clumsy atomic.Int32
-	r := newRig(t, clumsyReader{chain, &clumsy}, setup{blind: true, keyPool: 2, now: genesis})
+	r := newRig(t, clumsyReader{chain, &clumsy}, setup{noFilters: true, keyPool: 2, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	do(t, r.ref, messages.CreateWallet{Name: "other"})
 	ref := r.wallet(t, "w")
@@ -257,7 +257,7 @@ func TestBackup(t *testing.T) {
 // What is the wallet's is signed, of every type.
 func TestSign(t *testing.T) {
 	chain := newChain()
-	r := newRig(t, chain, setup{blind: true, keyPool: 2, now: genesis})
+	r := newRig(t, chain, setup{noFilters: true, keyPool: 2, now: genesis})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	tx := wire.NewMsgTx(2)

@@ -15,6 +15,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/settings"
 )
@@ -39,7 +40,7 @@ type Wallets struct {
 // shared is what the instances of the registry have in common.
 type shared struct {
 	cfg      Config
-	times    *timeline
+	times    *maxTimes
 	settings *settings.File
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
@@ -57,7 +58,7 @@ type entry struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, times: new(timeline), settings: settings.New(nil, cfg.Settings)}
+	s := &shared{cfg: cfg, times: new(maxTimes), settings: settings.New(nil, cfg.Settings)}
 	return func() actor.Actor {
 		w := &Wallets{shared: s, loads: make(map[string]*load), entries: make(map[string]*entry), starting: -1}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -95,7 +96,7 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *loadWallet:
 		if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
-			m.Answer(messages.WalletLoaded{}, failf(codeLoaded, "Wallet \"%s\" is already loaded.", m.Req.Name))
+			m.Answer(messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name))
 			return
 		}
 		w.enqueue(c, &load{home: newHome(&w.cfg, w.times, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})

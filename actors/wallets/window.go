@@ -18,8 +18,8 @@ func (s *rescans) nextWindow(c actor.Context) {
 	r := s.now
 	r.reader = s.cfg.Chain.Open()
 	tip := s.of.at(r.reader)
-	if r.pin != nil && tip.Ancestor(r.pin.Height) != r.pin {
-		b := r.pin
+	if r.end != nil && tip.Ancestor(r.end.Height) != r.end {
+		b := r.end
 		for tip.Ancestor(b.Height) != b {
 			b = b.Parent
 		}
@@ -33,9 +33,9 @@ func (s *rescans) nextWindow(c actor.Context) {
 		s.end(c)
 		return
 	}
-	r.pin = tip.Ancestor(min(r.next+s.cfg.window-1, r.last))
+	r.end = tip.Ancestor(min(r.next+s.cfg.window-1, r.last))
 	r.active = r.reader.Active()
-	r.todo, r.blind = nil, false
+	r.candidates, r.withoutFilters = nil, false
 	s.report(c)
 	s.fillWindow(c)
 }
@@ -49,7 +49,7 @@ func (s *rescans) fillWindow(c actor.Context) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, indexWait)
-	ask.Then(ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: r.pin.Hash},
+	ask.Then(ctx, c, s.cfg.Indexer, messages.WaitIndexed{Block: r.end.Hash},
 		func(_ messages.Done, err error) any {
 			cancel()
 			return windowReady{r, err}
@@ -76,10 +76,10 @@ func (s *rescans) withoutFilters(c actor.Context, err error) {
 // readAll has all blocks of a window read, from the next on.
 func (s *rescans) readAll(c actor.Context) {
 	r := s.now
-	r.blind = true
-	r.todo = make([]*chainview.Block, max(r.pin.Height-r.next+1, 0))
-	for b, i := r.pin, len(r.todo)-1; i >= 0; b, i = b.Parent, i-1 {
-		r.todo[i] = b
+	r.withoutFilters = true
+	r.candidates = make([]*chainview.Block, max(r.end.Height-r.next+1, 0))
+	for b, i := r.end, len(r.candidates)-1; i >= 0; b, i = b.Parent, i-1 {
+		r.candidates[i] = b
 	}
 	s.read(c)
 }
@@ -87,10 +87,10 @@ func (s *rescans) readAll(c actor.Context) {
 // startPass matches the filters of the window from a height on.
 func (s *rescans) startPass(c actor.Context, from int32, scripts [][]byte) {
 	r := s.now
-	pin, scheduler := r.pin, s.cfg.Scheduler
+	end, scheduler := r.end, s.cfg.Scheduler
 	r.spawn(c, func() any {
 		pass := scheduler.NewPass(match.Config{
-			Query: filters.NewQuery(scripts), First: from, Stop: pin, Exact: true,
+			Query: filters.NewQuery(scripts), First: from, Stop: end, Exact: true,
 		})
 		return passReady{r, pass}
 	})
@@ -122,9 +122,9 @@ func (s *rescans) passDone(c actor.Context, m passDone) {
 	r.pass = nil
 	hits, _ := m.pass.Hits()
 	for _, hit := range hits {
-		r.todo = append(r.todo, r.pin.Ancestor(hit.Height))
+		r.candidates = append(r.candidates, r.end.Ancestor(hit.Height))
 	}
-	slices.SortFunc(r.todo, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
-	r.todo = slices.Compact(r.todo)
+	slices.SortFunc(r.candidates, func(a, b *chainview.Block) int { return int(a.Height - b.Height) })
+	r.candidates = slices.Compact(r.candidates)
 	s.read(c)
 }

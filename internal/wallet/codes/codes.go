@@ -11,14 +11,22 @@ import (
 // on them.
 const (
 	Misc             = -1
+	Type             = -3
 	Wallet           = -4
 	AddressOrKey     = -5
 	Parameter        = -8
 	Label            = -11
 	Keypool          = -12
 	UnlockNeeded     = -13
+	Passphrase       = -14
 	WrongEncryption  = -15
 	EncryptionFailed = -16
+	NotFound         = -18
+	Database         = -20
+	Decode           = -22
+	Loaded           = -35
+	Exists           = -36
+	Internal         = -32603
 )
 
 // Errorf returns an error with a code and its text.

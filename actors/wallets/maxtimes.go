@@ -11,16 +11,16 @@ import (
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
-// A timeline knows the highest time of the chain up to each block, by which Core
+// maxTimes knows the highest time of the chain up to each block, by which Core
 // finds the block that a time belongs to. It is safe for concurrent use.
-type timeline struct {
+type maxTimes struct {
 	mu    sync.Mutex
 	chain *chainview.Chain // that highest is for
 	upTo  []uint32         // by height, in seconds since 1970
 }
 
-// follow brings the timeline up to a chain. The caller holds mu.
-func (t *timeline) follow(chain *chainview.Chain) {
+// follow brings it up to a chain. The caller holds mu.
+func (t *maxTimes) follow(chain *chainview.Chain) {
 	if t.chain == chain {
 		return
 	}
@@ -39,7 +39,7 @@ func (t *timeline) follow(chain *chainview.Chain) {
 }
 
 // ref describes a block for the ledger. It may be on any branch.
-func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) txs.BlockRef {
+func (t *maxTimes) ref(active *chainview.Chain, b *chainview.Block) txs.BlockRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.follow(active)
@@ -56,7 +56,7 @@ func (t *timeline) ref(active *chainview.Chain, b *chainview.Block) txs.BlockRef
 
 // first returns the first block from a height on where the highest time so far
 // is at least the given one.
-func (t *timeline) first(active *chainview.Chain, from int32, time int64) (height int32, ok bool) {
+func (t *maxTimes) first(active *chainview.Chain, from int32, time int64) (height int32, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.follow(active)
@@ -69,7 +69,7 @@ func (t *timeline) first(active *chainview.Chain, from int32, time int64) (heigh
 type activeChain struct {
 	reader chainview.Reader
 	active *chainview.Chain
-	times  *timeline
+	times  *maxTimes
 }
 
 // Find implements txs.Chain.
