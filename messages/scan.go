@@ -76,9 +76,10 @@ type RunScan struct {
 // ScanResult lists the blocks whose filter matched. Without CheckBlocks a match
 // may be false, with a probability of 1/784931 for each script and block.
 type ScanResult struct {
-	From, To  int32            // heights matched, both included
-	Blocks    []chainhash.Hash // ascending height
-	Completed bool             // false when the scan was aborted; then To is the last height before which nothing is left out
+	From, To int32            // heights matched, both included
+	Blocks   []chainhash.Hash // ascending height
+	// false when the scan was aborted; then To is the last height before which nothing is left out
+	Completed bool
 }
 
 // GetScanStatus asks how far the running scan has come.

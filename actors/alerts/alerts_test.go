@@ -65,7 +65,9 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 	r := &rig{t: t, chain: chaintest.New(net.Params)}
 	r.view.Set(reader{r.chain, &r.broken})
 	r.at(0)
-	r.initial = chainview.NewInitialDownload(&r.view, "", 0, func() time.Time { return time.Unix(r.now.Load(), 0) }, func() { r.left.Store(true) })
+	r.initial = chainview.NewInitialDownload(
+		&r.view, "", 0, func() time.Time { return time.Unix(r.now.Load(), 0) }, func() { r.left.Store(true) },
+	)
 	r.hearer = sys.Probe("hearer")
 	sys.Spawn("listener", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
@@ -77,7 +79,10 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 			}
 		})
 	})
-	cfg := alerts.Config{Network: net, View: &r.view, Tip: &r.tip, Initial: r.initial, Changed: &r.changed, Raised: &r.raised, Log: sys.Log}
+	cfg := alerts.Config{
+		Network: net, View: &r.view, Tip: &r.tip, Initial: r.initial, Changed: &r.changed, Raised: &r.raised,
+		Log: sys.Log,
+	}
 	for _, c := range change {
 		c(&cfg)
 	}

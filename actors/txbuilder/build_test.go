@@ -58,17 +58,35 @@ func TestFirstError(t *testing.T) {
 	}{
 		{"version before all", messages.BuildTx{Outputs: pay(wrong), Unread: unread}, messages.ErrTxVersion, ""},
 		{"version too large", messages.BuildTx{Version: 4}, messages.ErrTxVersion, ""},
-		{"address before what was not read", messages.BuildTx{Version: 1, Outputs: pay(lower, wrong), Unread: unread}, messages.ErrTxAddress, wrong},
+		{"address before what was not read", messages.BuildTx{
+			Version: 1, Outputs: pay(lower, wrong), Unread: unread,
+		}, messages.ErrTxAddress, wrong},
 		{"no address", messages.BuildTx{Version: 1, Outputs: pay("")}, messages.ErrTxAddress, ""},
-		{"address twice", messages.BuildTx{Version: 1, Outputs: pay(lower, other, lower)}, messages.ErrTxAddressTwice, lower},
-		{"destination twice", messages.BuildTx{Version: 1, Outputs: pay(lower, upper)}, messages.ErrTxAddressTwice, upper},
-		{"first of two bad addresses", messages.BuildTx{Version: 1, Outputs: pay(lower, lower, wrong)}, messages.ErrTxAddressTwice, lower},
+		{"address twice", messages.BuildTx{
+			Version: 1, Outputs: pay(lower, other, lower),
+		}, messages.ErrTxAddressTwice, lower},
+		{"destination twice", messages.BuildTx{
+			Version: 1, Outputs: pay(lower, upper),
+		}, messages.ErrTxAddressTwice, upper},
+		{"first of two bad addresses", messages.BuildTx{
+			Version: 1, Outputs: pay(lower, lower, wrong),
+		}, messages.ErrTxAddressTwice, lower},
 		{"not read before no outputs", messages.BuildTx{Version: 1, Unread: unread}, unread, ""},
-		{"no outputs before replaceable", messages.BuildTx{Version: 1, Inputs: inputs(wire.MaxTxInSequenceNum), Replaceable: new(true)}, messages.ErrNoTxOutputs, ""},
-		{"not replaceable", messages.BuildTx{Version: 3, Inputs: inputs(0xfffffffe, 0xffffffff), Outputs: pay(lower), Replaceable: new(true)}, messages.ErrTxReplaceable, ""},
-		{"one replaceable input suffices", messages.BuildTx{Version: 3, Inputs: inputs(0xfffffffd, 0xffffffff), Outputs: pay(lower), Replaceable: new(true)}, nil, ""},
-		{"replaceable without inputs", messages.BuildTx{Version: 2, Outputs: pay(lower), Replaceable: new(true)}, nil, ""},
-		{"not asked to be replaceable", messages.BuildTx{Version: 2, Inputs: inputs(0xffffffff), Outputs: pay(lower)}, nil, ""},
+		{"no outputs before replaceable", messages.BuildTx{
+			Version: 1, Inputs: inputs(wire.MaxTxInSequenceNum), Replaceable: new(true),
+		}, messages.ErrNoTxOutputs, ""},
+		{"not replaceable", messages.BuildTx{
+			Version: 3, Inputs: inputs(0xfffffffe, 0xffffffff), Outputs: pay(lower), Replaceable: new(true),
+		}, messages.ErrTxReplaceable, ""},
+		{"one replaceable input suffices", messages.BuildTx{
+			Version: 3, Inputs: inputs(0xfffffffd, 0xffffffff), Outputs: pay(lower), Replaceable: new(true),
+		}, nil, ""},
+		{"replaceable without inputs", messages.BuildTx{
+			Version: 2, Outputs: pay(lower), Replaceable: new(true),
+		}, nil, ""},
+		{"not asked to be replaceable", messages.BuildTx{
+			Version: 2, Inputs: inputs(0xffffffff), Outputs: pay(lower),
+		}, nil, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -126,7 +144,9 @@ func TestSequence(t *testing.T) {
 // Whatever data an output carries, a script that is read as pushes has it.
 func TestDataScript(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		size := rapid.OneOf(rapid.IntRange(1, 80), rapid.IntRange(250, 260), rapid.IntRange(65_530, 65_540)).Draw(t, "size")
+		size := rapid.OneOf(rapid.IntRange(1, 80), rapid.IntRange(250, 260), rapid.IntRange(65_530, 65_540)).Draw(
+			t, "size",
+		)
 		data := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, size)
 		script := dataScript(data)
 		tokens := txscript.MakeScriptTokenizer(0, script)
@@ -141,7 +161,9 @@ func TestDataScript(t *testing.T) {
 func TestContextEndsBuilding(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := build(ctx, config(false), &messages.BuildTx{Version: 2, Outputs: pay(lower)}); !errors.Is(err, context.Canceled) {
+	if _, err := build(
+		ctx, config(false), &messages.BuildTx{Version: 2, Outputs: pay(lower)},
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -74,7 +74,8 @@ func TestSuite(t *testing.T) {
 		return &actortest.Subject{
 			Ref: ref, Served: Requests,
 			Requests: []actortest.Request{
-				actortest.Sample(small), actortest.Sample(messages.BuildTx{Version: 2, Outputs: manyOutputs(10 * smallTx)}),
+				actortest.Sample(small),
+				actortest.Sample(messages.BuildTx{Version: 2, Outputs: manyOutputs(10 * smallTx)}),
 			},
 			Check: func() {
 				if tx, err := ask.Ask(t.Context(), ref, small); err != nil || len(tx.TxOut) != 1 {
@@ -90,7 +91,9 @@ func TestSuite(t *testing.T) {
 func TestPanic(t *testing.T) {
 	ref := actortest.New(t).Spawn("txbuilder", New(Config{AllowNoOutputs: true})) // addresses cannot be read
 	for _, n := range []int{1, 10 * smallTx} {
-		if _, err := ask.Ask(t.Context(), ref, messages.BuildTx{Version: 2, Outputs: manyOutputs(n)}); !errors.Is(err, ask.ErrRestarted) {
+		if _, err := ask.Ask(
+			t.Context(), ref, messages.BuildTx{Version: 2, Outputs: manyOutputs(n)},
+		); !errors.Is(err, ask.ErrRestarted) {
 			t.Errorf("%d outputs: got %v", n, err)
 		}
 		if _, err := ask.Ask(t.Context(), ref, messages.BuildTx{Version: 2}); err != nil {

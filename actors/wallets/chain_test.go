@@ -71,7 +71,9 @@ type walk struct {
 }
 
 func newWalk(seed uint64, scripts [][][]byte) *walk {
-	return &walk{Rand: rand.New(rand.NewPCG(seed, 7)), scripts: scripts, used: make([]int, len(scripts)), limit: len(scripts[0]), n: uint32(seed) << 16}
+	return &walk{Rand: rand.New(rand.NewPCG(seed, 7)), scripts: scripts, used: make(
+		[]int, len(scripts),
+	), limit: len(scripts[0]), n: uint32(seed) << 16}
 }
 
 // mine puts blocks on any block and returns the last.
@@ -136,7 +138,9 @@ func (s *state) text(tb testing.TB) string {
 		delete(s.Txs[i].Tx.Values, "timesmart")
 	}
 	slices.SortFunc(s.Txs, func(a, b messages.TxEntry) int {
-		return cmp.Or(slices.Compare(a.Tx.TxID[:], b.Tx.TxID[:]), cmp.Compare(a.Vout, b.Vout), cmp.Compare(a.Category, b.Category))
+		return cmp.Or(slices.Compare(
+			a.Tx.TxID[:], b.Tx.TxID[:],
+		), cmp.Compare(a.Vout, b.Vout), cmp.Compare(a.Category, b.Category))
 	})
 	for i := range s.Received {
 		slices.SortFunc(s.Received[i].TxIDs, func(a, b chainhash.Hash) int { return slices.Compare(a[:], b[:]) })

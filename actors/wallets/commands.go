@@ -82,7 +82,10 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 			case res.aborted:
 				err = codes.Errorf(codes.Misc, "Rescan aborted.")
 			case res.failed != nil && isPruned(res.failed):
-				err = codes.Errorf(codes.Misc, "Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.")
+				err = codes.Errorf(
+					codes.Misc,
+					"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.",
+				)
 			case res.failed != nil:
 				err = codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
 			}

@@ -31,13 +31,17 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	n.step("Creating wallet…", 0)
 	defer n.req.Passphrase.Wipe()
 	if len(n.req.Passphrase) > 0 && n.req.DisablePrivateKeys {
-		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
+		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is "+
+			"only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
 	}
 	if err := n.checkPath(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(n.file); err == nil {
-		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir)
+		return nil, codes.Errorf(
+			codes.Wallet,
+			"Wallet file verification failed. Failed to create database path '%s'. Database already exists.", n.dir,
+		)
 	}
 	reader := n.cfg.Chain.Open()
 	if reader == nil {
@@ -45,7 +49,9 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 	}
 	made, err := makeDir(n.dir)
 	if err != nil {
-		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText("cannot create directories", err, n.dir))
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", fileSystemText(
+			"cannot create directories", err, n.dir,
+		))
 	}
 	o, err := n.write(ctx, reader.Active().Tip())
 	if err != nil {
@@ -116,7 +122,9 @@ func newEncryption(ctx context.Context, passphrase *walletfile.Secret) (wallet.E
 
 // lockMaster puts a master key under a passphrase, with as many iterations as
 // this machine does in the time that Core allows.
-func lockMaster(ctx context.Context, record walletfile.MasterKey, passphrase, master *walletfile.Secret) (walletfile.MasterKey, error) {
+func lockMaster(
+	ctx context.Context, record walletfile.MasterKey, passphrase, master *walletfile.Secret,
+) (walletfile.MasterKey, error) {
 	var failed error
 	record.Iterations = walletfile.TuneIterations(func(iterations uint32) time.Duration {
 		trial := record

@@ -14,14 +14,20 @@ import (
 )
 
 var (
-	errLoading     = codes.Errorf(codes.Wallet, "Wallet already loading.")
-	errRescanning  = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
-	errRescan      = codes.Errorf(codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization")
-	errOtherChain  = codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across chains. Restart bitcoind with -walletcrosschain to override.")
-	errPruned      = codes.Errorf(codes.Wallet, "Wallet loading failed. Prune: last wallet synchronisation goes beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
-	errBackup      = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
-	errPassphrase  = codes.Errorf(codes.Passphrase, "Error: The wallet passphrase entered was incorrect.")
-	errLocked      = codes.Errorf(codes.UnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+	errLoading    = codes.Errorf(codes.Wallet, "Wallet already loading.")
+	errRescanning = codes.Errorf(codes.Wallet, "Wallet is currently rescanning. Abort existing rescan or wait.")
+	errRescan     = codes.Errorf(
+		codes.Wallet, "Wallet loading failed. Failed to rescan the wallet during initialization",
+	)
+	errOtherChain = codes.Errorf(codes.Wallet, "Wallet loading failed. Wallet files should not be reused across "+
+		"chains. Restart bitcoind with -walletcrosschain to override.")
+	errPruned = codes.Errorf(codes.Wallet, "Wallet loading failed. Prune: last wallet synchronisation goes "+
+		"beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
+	errBackup     = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
+	errPassphrase = codes.Errorf(codes.Passphrase, "Error: The wallet passphrase entered was incorrect.")
+	errLocked     = codes.Errorf(
+		codes.UnlockNeeded, "Error: Please enter the wallet passphrase with walletpassphrase first.",
+	)
 	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 )
 
@@ -42,7 +48,9 @@ func fileSystemText(operation string, err error, paths ...string) string {
 	if errors.As(err, &number) {
 		reason = number
 	}
-	return fmt.Sprintf("filesystem error: %s: %s [%s]", operation, upperFirst(reason.Error()), strings.Join(paths, "] ["))
+	return fmt.Sprintf(
+		"filesystem error: %s: %s [%s]", operation, upperFirst(reason.Error()), strings.Join(paths, "] ["),
+	)
 }
 
 func upperFirst(text string) string {

@@ -77,10 +77,14 @@ func (f *fault) answer() error {
 // notWritten says that a wallet cannot be written, and why.
 func notWritten(err error) error {
 	if errors.Is(err, walletdb.ErrMoved) {
-		return codes.Errorf(codes.Database, "Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
-			"was loaded. Save it to another place with backupwallet before it is unloaded.")
+		return codes.Errorf(codes.Database,
+			"Error: The wallet could not be written to disk: its file was moved or deleted while the wallet "+
+				"was loaded. Save it to another place with backupwallet before it is unloaded.")
 	}
-	return codes.Errorf(codes.Database, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.", walletdb.Reason(err))
+	return codes.Errorf(
+		codes.Database, "Error: The wallet could not be written to disk: %s. It stays loaded for reading.",
+		walletdb.Reason(err),
+	)
 }
 
 // keep hands the open file to the next instance.
@@ -112,7 +116,9 @@ func warningOf(name string, err error) string {
 		return fmt.Sprintf("The file of wallet %q was moved or deleted while the wallet was loaded. "+
 			"Save the wallet to another place with backupwallet before it is unloaded or the node stops.", name)
 	}
-	return fmt.Sprintf("Wallet %q could not be written to disk: %s. It is only read until it can be.", name, walletdb.Reason(err))
+	return fmt.Sprintf(
+		"Wallet %q could not be written to disk: %s. It is only read until it can be.", name, walletdb.Reason(err),
+	)
 }
 
 // latest leaves the last change of each record.

@@ -249,7 +249,9 @@ func mastersOf(tb testing.TB, dir string) [][]byte {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		tb.Fatal(err)
 	}
-	db, err := walletdb.Open(filepath.Join(copied, walletdb.FileName), walletdb.Options{Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}})
+	db, err := walletdb.Open(
+		filepath.Join(copied, walletdb.FileName), walletdb.Options{Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda}},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

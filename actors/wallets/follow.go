@@ -222,7 +222,9 @@ func (w *Wallet) saveAt(c actor.Context) {
 
 // readBlocks reads blocks from the first one on, as many as fit a batch. It runs
 // in workers.
-func (h *home) readBlocks(ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block) ([]*txs.Block, error) {
+func (h *home) readBlocks(
+	ctx context.Context, reader chainview.Reader, active *chainview.Chain, wanted []*chainview.Block,
+) ([]*txs.Block, error) {
 	var blocks []*txs.Block
 	size := 0
 	for _, b := range wanted {

@@ -137,15 +137,18 @@ func TestRescanGoesBackToTheFork(t *testing.T) {
 	fork := chain.MineN(4)
 	chain.MineN(40)
 	gate := newGate()
-	r := newRig(t, chain, setup{window: 16, now: genesis.Add(10 * 365 * 24 * time.Hour), source: func(s match.Source) match.Source {
-		return faulty{s, func(from int32, _ []filters.Filter) error {
-			if from >= 16 {
-				gate.once.Do(func() { close(gate.reached) })
-				<-gate.open
-			}
-			return nil
-		}}
-	}})
+	r := newRig(t, chain, setup{
+		window: 16, now: genesis.Add(10 * 365 * 24 * time.Hour),
+		source: func(s match.Source) match.Source {
+			return faulty{s, func(from int32, _ []filters.Filter) error {
+				if from >= 16 {
+					gate.once.Do(func() { close(gate.reached) })
+					<-gate.open
+				}
+				return nil
+			}}
+		},
+	})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))

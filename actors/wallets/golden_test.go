@@ -62,7 +62,10 @@ func recorded(tb testing.TB) chainview.Reader {
 		}
 	})
 	content := unzip(tb, recordedChain)
-	blocks := blockfile.NewScanner(bytes.NewReader(content), int64(len(content)), enginetest.Regtest(tb).Magic, blockfile.Key{}, blockfile.MaxBlockSize)
+	blocks := blockfile.NewScanner(
+		bytes.NewReader(content), int64(len(content)), enginetest.Regtest(tb).Magic, blockfile.Key{},
+		blockfile.MaxBlockSize,
+	)
 	for first := true; ; first = false {
 		record, err := blocks.Next()
 		if err != nil {

@@ -147,7 +147,8 @@ func (h *home) checkPath() error {
 	if err != nil || broken == nil && to.IsDir() || link.Mode().IsRegular() && filepath.Base(h.name) == h.name {
 		return nil //nolint:nilerr // what is not there may be made
 	}
-	return codes.Errorf(codes.Wallet, "Wallet file verification failed. Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
+	return codes.Errorf(codes.Wallet, "Wallet file verification failed. Invalid -wallet path '%s'. -wallet path "+
+		"should point to a directory where wallet.dat and "+
 		"database/log.?????????? files can be stored, a location where such a directory could be created, "+
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
 }

@@ -139,7 +139,9 @@ func (d *imports) done(c actor.Context, i *importing, err error) {
 }
 
 // notScanned puts errors in the place of results whose blocks were not all read.
-func (d *imports) notScanned(items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64) {
+func (d *imports) notScanned(
+	items []messages.ImportItem, results []messages.ImportResult, failed *chainview.Block, median int64,
+) {
 	why := " This error could potentially caused by data corruption. If " +
 		"the issue persists you may want to reindex (see -reindex option)."
 	if isPruned(failed) {
@@ -156,10 +158,11 @@ func (d *imports) notScanned(items []messages.ImportItem, results []messages.Imp
 		if read <= at || results[i].Err != nil {
 			continue
 		}
-		results[i] = messages.ImportResult{Err: codes.Errorf(codes.Misc, "Rescan failed for descriptor with timestamp %d. There "+
-			"was an error reading a block from time %d, which is after or within %d seconds "+
-			"of key creation, and could contain transactions pertaining to the desc. As a "+
-			"result, transactions and coins using this desc may not appear in the wallet.%s",
+		results[i] = messages.ImportResult{Err: codes.Errorf(codes.Misc,
+			"Rescan failed for descriptor with timestamp %d. There "+
+				"was an error reading a block from time %d, which is after or within %d seconds "+
+				"of key creation, and could contain transactions pertaining to the desc. As a "+
+				"result, transactions and coins using this desc may not appear in the wallet.%s",
 			at, read-timestampWindow-1, timestampWindow, why)}
 	}
 }

@@ -23,7 +23,9 @@ func TestImportLetsOthersBeServed(t *testing.T) {
 	for i := range items {
 		scripts[i] = binary.BigEndian.AppendUint32(append([]byte{0, 20}, make([]byte, 16)...), uint32(i))
 		address, _ := descriptor.AddressOf(scripts[i], descriptor.NetworkOf(&chaincfg.RegressionNetParams))
-		items[i] = messages.ImportItem{Desc: descriptor.AddChecksum("addr(" + address + ")"), Timestamp: messages.NowTimestamp}
+		items[i] = messages.ImportItem{
+			Desc: descriptor.AddChecksum("addr(" + address + ")"), Timestamp: messages.NowTimestamp,
+		}
 	}
 	has := func(n int) bool { return do(t, ref, messages.GetAddressInfo{Script: scripts[n]}).IsMine }
 	items[count/2].Desc = "nothing"

@@ -44,7 +44,9 @@ func (k *keygen) refill(c actor.Context, m *keypoolRefill) {
 func (k *keygen) refillWith(c actor.Context, m *keypoolRefill) {
 	_ = k.of.open().Pool().Refill(m.Req.Size) // it wants keys; whether it has them is told below
 	k.after(c, func() {
-		changing(c, k.of, m, func() (messages.Done, error) { return messages.Done{}, k.of.open().Pool().Refill(m.Req.Size) })
+		changing(
+			c, k.of, m, func() (messages.Done, error) { return messages.Done{}, k.of.open().Pool().Refill(m.Req.Size) },
+		)
 	})
 }
 

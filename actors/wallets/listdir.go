@@ -11,7 +11,8 @@ import (
 	"github.com/seed61375155/trawl/store/walletdb"
 )
 
-const legacyWarning = "This wallet is a legacy wallet and will need to be migrated with migratewallet before it can be loaded"
+const legacyWarning = "This wallet is a legacy wallet and will need to be migrated with migratewallet before it can " +
+	"be loaded"
 
 // listDir returns the wallets below a directory, as Core's listwalletdir finds
 // them. What cannot be looked into is passed over.

@@ -81,7 +81,9 @@ func (h *home) open(ctx context.Context) (*opened, error) {
 		return nil, err
 	}
 	kept = true
-	corelog.Printf(h.cfg.Log, infoLevel, "[%s] Wallet completed loading in %15dms", h.label(), time.Since(began).Milliseconds())
+	corelog.Printf(
+		h.cfg.Log, infoLevel, "[%s] Wallet completed loading in %15dms", h.label(), time.Since(began).Milliseconds(),
+	)
 	return o, nil
 }
 
@@ -92,7 +94,8 @@ const unrecognized = "Data is not in recognized format."
 // for one whose wallet is unreadable.
 func (h *home) notOpened(err error) error {
 	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
-		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to load database path '%s'. "+unrecognized, h.dir)
+		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to load database path '%s'. "+
+			unrecognized, h.dir)
 	}
 	return refusedFile(err)
 }
@@ -104,7 +107,9 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		return nil, refusedFile(err)
 	}
 	net := h.cfg.params(h.name)
-	content, severity, err := walletfile.Load(slices.Values(records), net.LoadOptions()) //nolint:contextcheck // as above
+	content, severity, err := walletfile.Load(
+		slices.Values(records), net.LoadOptions(),
+	) //nolint:contextcheck // as above
 	if err != nil {
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(severity)

@@ -76,7 +76,8 @@ func made(tb testing.TB, r *rig, name string) (sum uint32) {
 		tb.Fatal(err)
 	}
 	loaded, severity, err := walletdb.Verify(
-		path, walletdb.Options{Magic: network.Magic}, walletfile.LoadOptions{Network: network.Descriptors(), MerkleRoots: true})
+		path, walletdb.Options{Magic: network.Magic},
+		walletfile.LoadOptions{Network: network.Descriptors(), MerkleRoots: true})
 	if err != nil || severity != walletfile.OK {
 		tb.Fatalf("severity %d: %v", severity, err)
 	}

@@ -85,7 +85,9 @@ func TestScansThePool(t *testing.T) {
 	do(t, r.ref, messages.CreateWallet{Name: "w", DisablePrivateKeys: true, Blank: true})
 	ref := r.wallet(t, "w")
 	pool.Store(in)
-	results := do(t, ref, messages.ImportDescriptors{Items: []messages.ImportItem{{Desc: desc, Timestamp: genesis.Unix()}}})
+	results := do(
+		t, ref, messages.ImportDescriptors{Items: []messages.ImportItem{{Desc: desc, Timestamp: genesis.Unix()}}},
+	)
 	if results[0].Err != nil {
 		t.Fatal(results[0].Err)
 	}

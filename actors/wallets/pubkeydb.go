@@ -73,5 +73,6 @@ func notScannedFor(got keys.PubKeysImported, failed txs.BlockRef) error {
 		"of key creation, and could contain transactions pertaining to the imported pubkeys. As a "+
 		"result, related transactions and coins may not appear in the wallet."+
 		" This error could potentially caused by data corruption. If "+
-		"the issue persists you may want to reindex (see -reindex option).", got.From, read-timestampWindow-1, timestampWindow)
+		"the issue persists you may want to reindex (see -reindex option).", got.From, read-timestampWindow-1,
+		timestampWindow)
 }

@@ -288,7 +288,9 @@ func (s *rescans) report(c actor.Context) {
 		return
 	}
 	r.saved = time.Now()
-	corelog.Printf(s.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f", s.label(), r.next, r.progress())
+	corelog.Printf(
+		s.cfg.Log, infoLevel, "[%s] Still rescanning. At block %d. Progress=%f", s.label(), r.next, r.progress(),
+	)
 	s.of.saveScan(c, true)
 }
 

@@ -90,7 +90,9 @@ func (v heldView) Filters(from int32, active bool, dst []filters.Filter) error {
 // hold makes a setup whose rescans wait at the gate.
 func hold(keyPool int32) (setup, *gate) {
 	g := newGate()
-	return setup{keyPool: keyPool, now: genesis, window: 16, source: func(s match.Source) match.Source { return held{s, g} }}, g
+	return setup{
+		keyPool: keyPool, now: genesis, window: 16, source: func(s match.Source) match.Source { return held{s, g} },
+	}, g
 }
 
 // Blocks that come, and a reorganisation, during a rescan are neither lost nor
@@ -163,7 +165,8 @@ func TestAbort(t *testing.T) {
 			done <- err
 		}()
 		<-g.reached
-		if all := do(t, r.ref, messages.GetLoading{}); len(all) != 1 || all[0].Name != "w" || all[0].Step != "Rescanning…" {
+		if all := do(t, r.ref, messages.GetLoading{}); len(all) != 1 || all[0].Name != "w" ||
+			all[0].Step != "Rescanning…" {
 			t.Errorf("loading: %+v", all)
 		}
 		if do(t, r.ref, messages.AbortRestore{Name: "other"}) || !do(t, r.ref, messages.AbortRestore{Name: "w"}) {
@@ -257,7 +260,10 @@ func TestRescanOverDamage(t *testing.T) {
 		"unknown": func(int32, []filters.Filter) error { return errBroken },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, chain, setup{keyPool: keyPool, window: 25, now: genesis, source: func(s match.Source) match.Source { return faulty{s, fault} }})
+			r := newRig(t, chain, setup{
+				keyPool: keyPool, window: 25, now: genesis,
+				source: func(s match.Source) match.Source { return faulty{s, fault} },
+			})
 			do(t, r.ref, messages.RestoreWallet{Name: "w", Backup: path})
 			same(t, stateOf(t, r.wallet(t, "w")), want)
 		})

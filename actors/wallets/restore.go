@@ -95,7 +95,10 @@ func (r *restoration) copy(source os.FileInfo) error {
 	if source.Mode().IsRegular() {
 		err = walletdb.Restore(r.source, r.file, r.check)
 	} else {
-		err = codes.Errorf(codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]", r.source, r.file)
+		err = codes.Errorf(
+			codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]",
+			r.source, r.file,
+		)
 	}
 	if err != nil {
 		_ = os.Remove(r.mark()) // no file of ours is beside it

@@ -123,7 +123,8 @@ func (r *rig) index(tb testing.TB) {
 	r.source = filter.NewSource(store)
 	r.indexer = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: store, Chain: r.current, Tip: r.tip,
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log, OnFailed: func(err error) { tb.Error(err) },
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Workers: 2, Log: r.sys.Log,
+		OnFailed: func(err error) { tb.Error(err) },
 	}), indexer.Requests...)
 	do(tb, r.indexer, messages.WaitIndexed{Block: r.current.Open().Active().Tip().Hash})
 }

@@ -198,7 +198,8 @@ func signed(s *rawtx.Signing, failed []rawtx.InputError) (messages.Signed, error
 	for _, f := range failed {
 		in := s.Tx.TxIn[f.Index]
 		if errors.Is(f.Err, rawtx.ErrNoAmount) {
-			return messages.Signed{}, codes.Errorf(codes.Type, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
+			return messages.Signed{},
+				codes.Errorf(codes.Type, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
 		}
 		got.Errors = append(got.Errors, messages.SignError{
 			TxID: in.PreviousOutPoint.Hash, Index: in.PreviousOutPoint.Index, Witness: in.Witness,

@@ -35,7 +35,9 @@ func addSigningKeys(to rawtx.Keys, d *descriptor.Descriptor, index uint32) {
 }
 
 // addDerivedKeys adds the keys that an extended key leads to.
-func addDerivedKeys(to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.PrivateKey, wanted []descriptor.DerivedKey) {
+func addDerivedKeys(
+	to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.PrivateKey, wanted []descriptor.DerivedKey,
+) {
 	for _, k := range wanted {
 		// The path may begin above the root, with the steps of its origin.
 		for skip := range len(k.Path) {
@@ -48,7 +50,9 @@ func addDerivedKeys(to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.Pr
 
 // addDerived adds the private key at the end of a path, if it belongs to a public
 // key.
-func addDerived(to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.PrivateKey, path []uint32, public []byte) bool {
+func addDerived(
+	to rawtx.Keys, xpub *descriptor.XPub, private *descriptor.PrivateKey, path []uint32, public []byte,
+) bool {
 	key, ok := descriptor.DeriveKey(xpub, &private.Scalar, path)
 	defer clear(key.Scalar[:])
 	return ok && sameX(key.PublicKey(), public) && to.AddScalar(&key.Scalar, true)

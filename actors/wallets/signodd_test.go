@@ -33,7 +33,8 @@ func TestSignOddKeys(t *testing.T) {
 	for _, keys := range [][]string{odd, even} {
 		for _, desc := range []string{
 			"tr(" + keys[0] + ")", "rawtr(" + keys[1] + ")", "tr(" + keys[2] + ",pk(" + even[0] + "))",
-			"tr(" + extended + "/1/0)", "tr(" + extended + "/1/1)", "tr(" + extended + "/1/2)", "tr(" + extended + "/1/3)",
+			"tr(" + extended + "/1/0)", "tr(" + extended + "/1/1)", "tr(" + extended + "/1/2)",
+			"tr(" + extended + "/1/3)",
 		} {
 			t.Run(desc[:strings.IndexByte(desc, '(')+9], func(t *testing.T) { signs(t, net, desc) })
 		}

@@ -30,7 +30,8 @@ func TestDefaultTypes(t *testing.T) {
 			begins := func(q messages.NewAddress, want string) {
 				t.Helper()
 				got := do(t, r.wallet(t, "w"), q)
-				if want == legacy && !strings.ContainsAny(got[:1], want) || want != legacy && !strings.HasPrefix(got, want) {
+				if want == legacy && !strings.ContainsAny(got[:1], want) || want != legacy &&
+					!strings.HasPrefix(got, want) {
 					t.Errorf("%+v: %s, want one that begins with %s", q, got, want)
 				}
 			}

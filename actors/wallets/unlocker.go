@@ -102,7 +102,9 @@ func (u *unlocker) unlock(c actor.Context, m *unlockWallet, then func()) {
 	defer m.Req.Passphrase.Wipe()
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called."))
+		m.Answer(messages.Done{}, codes.Errorf(
+			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrase was called.",
+		))
 		return
 	case m.Req.For < 0:
 		m.Answer(messages.Done{}, codes.Errorf(codes.Parameter, "Timeout cannot be negative."))
@@ -144,7 +146,9 @@ func wrongPassphrase(passphrase []byte, withZero string) error {
 // passphraseError is the answer when no master key opens the wallet.
 func passphraseError(err, wrong error) error {
 	if errors.Is(err, walletfile.ErrSomeKeys) {
-		return codes.Errorf(codes.Misc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
+		return codes.Errorf(
+			codes.Misc, "Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.",
+		)
 	}
 	return wrong
 }
@@ -205,7 +209,9 @@ func (u *unlocker) unlockWith(masters []candidate) (candidate, error) {
 func (u *unlocker) lock(c actor.Context, m *lockWallet) {
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		m.Answer(messages.Done{}, codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called."))
+		m.Answer(messages.Done{}, codes.Errorf(
+			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletlock was called.",
+		))
 	case u.of.usesKeys():
 		m.Answer(messages.Done{}, inUse("locking the wallet"))
 	default:
@@ -283,7 +289,9 @@ func (u *unlocker) changePassphrase(c actor.Context, m *changePassphrase) {
 	var err error
 	switch {
 	case !u.of.open().Vault().Encrypted():
-		err = codes.Errorf(codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.")
+		err = codes.Errorf(
+			codes.WrongEncryption, "Error: running with an unencrypted wallet, but walletpassphrasechange was called.",
+		)
 	case u.of.usesKeys():
 		err = inUse("changing the passphrase")
 	case len(m.Req.Old) == 0 || len(m.Req.New) == 0:

@@ -65,7 +65,9 @@ func newWallet(h *home) actor.Producer {
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx}
 		w.rescans = rescans{home: h, of: scanView{w}, ctx: w.ctx, ended: w.rescanEnded}
-		w.imports = imports{home: h, of: importView{w}, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) }}
+		w.imports = imports{
+			home: h, of: importView{w}, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) },
+		}
 		w.unlocker = unlocker{home: h, of: lockView{w}, ctx: w.ctx}
 		w.follower = w.follow()
 		w.mode.Become(w.opening)
@@ -228,7 +230,8 @@ func (w *Wallet) attached(c actor.Context) {
 	w.mode.Become(w.ready)
 	w.tellRegistry(c, arrived{w.home, w.warnings})
 	info := w.ledger.Info()
-	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+max(info.KeypoolSizeInternal, 0))
+	w.cfg.Log.Info("wallet loaded", "wallet", w.label(), "transactions", info.TxCount, "keypool", info.KeypoolSize+
+		max(info.KeypoolSizeInternal, 0))
 	queue := w.queue
 	w.queue = nil
 	w.pool.apply(c)

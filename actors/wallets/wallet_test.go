@@ -245,7 +245,9 @@ func TestBackup(t *testing.T) {
 	do(t, ref, messages.KeypoolRefill{}) // as loading does
 	dir := t.TempDir()
 	do(t, ref, messages.BackupWallet{Path: filepath.Join(dir, "copy.dat")})
-	for _, path := range []string{filepath.Join(r.dir, "w", "wallet.dat"), dir, filepath.Join(dir, "no", "such", "dir")} {
+	for _, path := range []string{
+		filepath.Join(r.dir, "w", "wallet.dat"), dir, filepath.Join(dir, "no", "such", "dir"),
+	} {
 		_, err := try(t, ref, messages.BackupWallet{Path: path})
 		refusal(t, err, -4, "Error: Wallet backup failed!")
 	}
@@ -286,7 +288,9 @@ func TestSign(t *testing.T) {
 	hashes := txscript.NewTxSigHashes(&signed, coins)
 	for i, in := range signed.TxIn {
 		coin := coins.FetchPrevOutput(in.PreviousOutPoint)
-		vm, err := txscript.NewEngine(coin.PkScript, &signed, i, txscript.StandardVerifyFlags, nil, hashes, coin.Value, coins)
+		vm, err := txscript.NewEngine(
+			coin.PkScript, &signed, i, txscript.StandardVerifyFlags, nil, hashes, coin.Value, coins,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

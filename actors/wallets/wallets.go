@@ -96,7 +96,9 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *loadWallet:
 		if w.entries[m.Req.Name] != nil && w.entries[m.Req.Name].unload == nil {
-			m.Answer(messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name))
+			m.Answer(
+				messages.WalletLoaded{}, codes.Errorf(codes.Loaded, "Wallet \"%s\" is already loaded.", m.Req.Name),
+			)
 			return
 		}
 		w.enqueue(c, &load{home: newHome(&w.cfg, w.times, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
@@ -125,7 +127,9 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 	}
 }
 
-func answerTo[Q messages.Request[messages.WalletLoaded]](call *ask.Call[Q, messages.WalletLoaded]) func(messages.WalletLoaded, error) {
+func answerTo[Q messages.Request[messages.WalletLoaded]](
+	call *ask.Call[Q, messages.WalletLoaded],
+) func(messages.WalletLoaded, error) {
 	return func(got messages.WalletLoaded, err error) { call.Answer(got, err) }
 }
 

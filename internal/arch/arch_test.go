@@ -203,8 +203,10 @@ func room(folder string) string {
 
 // mayUse lists the libraries that few may know, and who.
 var mayUse = map[string][]string{
-	"github.com/asynkron/protoactor-go/actor": {".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
-		"bench"},
+	"github.com/asynkron/protoactor-go/actor": {
+		".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
+		"bench",
+	},
 	"github.com/asynkron/protoactor-go":   nil, // remote, cluster, …: the node is one process
 	"github.com/syndtr/goleveldb":         {"store"},
 	"github.com/btcsuite/btcd/blockchain": {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},

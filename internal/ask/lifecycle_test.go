@@ -26,7 +26,9 @@ func system(log *slog.Logger) *actor.ActorSystem {
 		actor.WithDeadLetterThrottleInterval(time.Nanosecond))
 }
 
-func start(t *testing.T, in ask.Spawner, log *slog.Logger, name string, limit int, p actor.Producer, s ...ask.Served) *ask.Ref {
+func start(
+	t *testing.T, in ask.Spawner, log *slog.Logger, name string, limit int, p actor.Producer, s ...ask.Served,
+) *ask.Ref {
 	t.Helper()
 	r, err := ask.Spawn(in, log, name, limit, p, s)
 	if err != nil {

@@ -109,7 +109,8 @@ func TestWorkerPanic(t *testing.T) {
 	if got != "well" || err != nil {
 		t.Errorf("after the restart: %q, %v", got, err)
 	}
-	if logged := out.String(); !strings.Contains(logged, "clumsy worker") || !strings.Contains(logged, "worker_test.go") {
+	if logged := out.String(); !strings.Contains(logged, "clumsy worker") ||
+		!strings.Contains(logged, "worker_test.go") {
 		t.Errorf("log lacks the panic or its place: %s", logged)
 	}
 }

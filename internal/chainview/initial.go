@@ -24,7 +24,9 @@ type InitialDownload struct {
 
 // NewInitialDownload returns that of a chain. leastWork is a number in hex; maxAge is
 // how old a tip may be, 24 hours where it is 0. ended is called once.
-func NewInitialDownload(chain *Current, leastWork string, maxAge time.Duration, now func() time.Time, ended func()) *InitialDownload {
+func NewInitialDownload(
+	chain *Current, leastWork string, maxAge time.Duration, now func() time.Time, ended func(),
+) *InitialDownload {
 	if maxAge == 0 {
 		maxAge = defaultMaxTipAge
 	}

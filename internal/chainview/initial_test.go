@@ -34,7 +34,9 @@ func TestInitialDownload(t *testing.T) {
 		var current chainview.Current
 		ended := 0
 		at := now.Add(time.Duration(test.age) * time.Second)
-		d := chainview.NewInitialDownload(&current, test.leastWork, test.maxAge, func() time.Time { return at }, func() { ended++ })
+		d := chainview.NewInitialDownload(
+			&current, test.leastWork, test.maxAge, func() time.Time { return at }, func() { ended++ },
+		)
 		current.SetImporting(test.importing)
 		if got := d.Lasts(tip); got != test.want {
 			t.Errorf("%s: lasts: %v", test.name, got)

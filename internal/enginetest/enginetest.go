@@ -59,7 +59,9 @@ func Open(dir string) (*bitcoin.Engine, error) {
 // folder of the recordings.
 func Unzip(tb testing.TB, name string) []byte {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join(moduleDir(tb), "internal/e2e/testdata/golden", name)) //nolint:gosec // named by a test
+	packed, err := os.ReadFile(filepath.Join(
+		moduleDir(tb), "internal/e2e/testdata/golden", name,
+	)) //nolint:gosec // named by a test
 	if err != nil {
 		tb.Fatal(err)
 	}

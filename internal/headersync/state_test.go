@@ -51,7 +51,9 @@ func newState(least *big.Int) *headersync.State {
 const message = 2000
 
 // play gives headers to a state, from the place where it asks, until it is over.
-func play(t *testing.T, s *headersync.State, read func(again bool) []headersync.Header) (pass []headersync.Header, ok bool) {
+func play(
+	t *testing.T, s *headersync.State, read func(again bool) []headersync.Header,
+) (pass []headersync.Header, ok bool) {
 	t.Helper()
 	for !s.Over() {
 		_, _, first := s.Progress()

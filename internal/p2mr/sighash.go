@@ -83,7 +83,8 @@ func (h *SigHasher) Hash(hashType txscript.SigHashType, spend *Spend) (Hash, err
 func (h *SigHasher) message(hashType txscript.SigHashType, spend *Spend) ([]byte, error) {
 	const sigHashMask = txscript.SigHashAll | txscript.SigHashNone | txscript.SigHashSingle
 	outputs, anyone := hashType&sigHashMask, hashType&txscript.SigHashAnyOneCanPay != 0
-	valid := hashType == txscript.SigHashDefault || outputs != 0 && hashType&^(sigHashMask|txscript.SigHashAnyOneCanPay) == 0
+	valid := hashType == txscript.SigHashDefault || outputs != 0 &&
+		hashType&^(sigHashMask|txscript.SigHashAnyOneCanPay) == 0
 	single := outputs == txscript.SigHashSingle
 	if !valid || single && spend.Input >= len(h.tx.TxOut) {
 		return nil, fmt.Errorf("type 0x%02x of input %d: %w", uint32(hashType), spend.Input, ErrSigHashType)

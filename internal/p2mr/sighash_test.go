@@ -114,10 +114,12 @@ func TestControlBlockVectors(t *testing.T) {
 			continue
 		}
 		control, err := ParseControlBlock(witness[len(witness)-1])
-		if got, want := errors.Is(err, ErrControlSize), strings.Contains(v.Block, "Invalid P2MR control block size"); got != want {
+		if got, want := errors.Is(err, ErrControlSize),
+			strings.Contains(v.Block, "Invalid P2MR control block size"); got != want {
 			t.Errorf("%s: %v, recorded: %s", v.Name, err, v.Block)
 		}
-		if got, want := errors.Is(err, ErrControlBit), strings.Contains(v.Block, "P2MR control byte bit 0"); got != want {
+		if got, want := errors.Is(err, ErrControlBit),
+			strings.Contains(v.Block, "P2MR control byte bit 0"); got != want {
 			t.Errorf("%s: %v, recorded: %s", v.Name, err, v.Block)
 		}
 		if err != nil {
@@ -148,7 +150,8 @@ func TestSigHashTypes(t *testing.T) {
 			defined := kind <= 3 || kind >= 0x81 && kind <= 0x83
 			single := kind&3 == 3
 			hash, err := hasher.Hash(txscript.SigHashType(kind), &Spend{Input: input, CodeSeparator: NoCodeSeparator})
-			if valid := defined && (!single || input == 0); valid != (err == nil) || !valid && !errors.Is(err, ErrSigHashType) {
+			if valid := defined && (!single || input == 0); valid != (err == nil) || !valid &&
+				!errors.Is(err, ErrSigHashType) {
 				t.Errorf("type 0x%02x of input %d: %v", kind, input, err)
 			}
 			if other, ok := seen[hash]; ok && err == nil {

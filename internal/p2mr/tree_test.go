@@ -27,7 +27,8 @@ func TestLeavesProveTheRoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if root, hash := control.Root(leaf.Script); root != tree.Root() || hash != LeafHash(ScriptVersion, leaf.Script) {
+			if root, hash := control.Root(leaf.Script); root != tree.Root() ||
+				hash != LeafHash(ScriptVersion, leaf.Script) {
 				t.Fatalf("leaf %d proves %v with leaf %v, want %v", i, root, hash, tree.Root())
 			}
 			raw[rapid.IntRange(0, len(raw)-1).Draw(t, "flipped")] ^= 1 << rapid.IntRange(1, 7).Draw(t, "bit")
@@ -96,7 +97,9 @@ func TestOutputScript(t *testing.T) {
 	if got, ok := ParseOutputScript(script); !ok || got != root {
 		t.Errorf("ParseOutputScript(%x) = %v, %v", script, got, ok)
 	}
-	for _, other := range [][]byte{nil, script[:33], append(slices.Clone(script), 0), append([]byte{0x51}, script[1:]...), append([]byte{0x52, 0x1f}, script[2:]...)} {
+	for _, other := range [][]byte{nil, script[:33], append(
+		slices.Clone(script), 0,
+	), append([]byte{0x51}, script[1:]...), append([]byte{0x52, 0x1f}, script[2:]...)} {
 		if _, ok := ParseOutputScript(other); ok {
 			t.Errorf("%x is taken for P2MR", other)
 		}

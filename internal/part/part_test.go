@@ -43,7 +43,9 @@ func (r *rig) part(name string, needs ...string) part.Part {
 		}
 		r.log = append(r.log, "start "+name)
 		stopping := func() { r.log = append(r.log, "stop "+name) }
-		ref, err := ask.Spawn(r.system.Root, slog.New(slog.DiscardHandler), name, 4, func() actor.Actor { return idle{stopping} }, nil)
+		ref, err := ask.Spawn(
+			r.system.Root, slog.New(slog.DiscardHandler), name, 4, func() actor.Actor { return idle{stopping} }, nil,
+		)
 		return part.Running{Ref: ref, Close: func() error { r.log = append(r.log, "close "+name); return nil }}, err
 	}}
 }
@@ -85,7 +87,8 @@ func TestFailedStart(t *testing.T) {
 		u.Fail(broken)
 		return part.Running{}, ask.ErrStopped
 	}}
-	if _, err := part.Open(t.Context(), []part.Part{r.part("a"), bad, r.part("c")}); !errors.Is(err, broken) || errors.Is(err, ask.ErrStopped) {
+	if _, err := part.Open(t.Context(), []part.Part{r.part("a"), bad, r.part("c")}); !errors.Is(err, broken) ||
+		errors.Is(err, ask.ErrStopped) {
 		t.Error(err)
 	}
 	if want := []string{"start a", "stop a", "close a"}; !slices.Equal(r.log, want) {
@@ -145,7 +148,9 @@ func TestCloseTellsAll(t *testing.T) {
 func TestLater(t *testing.T) {
 	r := newRig()
 	var later func() *ask.Ref
-	early := part.Part{Name: "a", Later: []string{"b"}, Start: func(_ context.Context, u *part.Uses) (part.Running, error) {
+	early := part.Part{Name: "a", Later: []string{
+		"b",
+	}, Start: func(_ context.Context, u *part.Uses) (part.Running, error) {
 		later = u.LaterRef("b")
 		if !later().IsAbsent() {
 			t.Error("b is there before it has started")
@@ -223,7 +228,9 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	if text := part.Text([]part.Part{{Name: "a", Later: []string{"b"}}, {Name: "b", Needs: []string{"a", "x"}}}); text != "| a |  | b |\n| b | a, x |  |\n" {
+	if text := part.Text([]part.Part{{Name: "a", Later: []string{
+		"b",
+	}}, {Name: "b", Needs: []string{"a", "x"}}}); text != "| a |  | b |\n| b | a, x |  |\n" {
 		t.Error(text)
 	}
 }

@@ -145,7 +145,8 @@ func TestSignSchnorr(t *testing.T) {
 			t.Errorf("key %v: %x, want %x", secret, got, want.Serialize())
 		}
 		for _, root := range [][]byte{nil, hash[:]} {
-			if got, want := tweak(private, root), txscript.TweakTaprootPrivKey(*private, root); !got.Key.Equals(&want.Key) {
+			if got, want := tweak(private, root),
+				txscript.TweakTaprootPrivKey(*private, root); !got.Key.Equals(&want.Key) {
 				t.Errorf("key %v, root %x: %v, want %v", secret, root, got.Key, want.Key)
 			}
 		}

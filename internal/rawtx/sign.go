@@ -137,7 +137,9 @@ func (s *Signing) Combine(ctx context.Context, copies []*wire.MsgTx) error {
 
 // coinsBeside returns the coins of merged for the inputs of tx: as in Core they
 // go by the places of the inputs, not by what these spend.
-func coinsBeside(merged *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, tx *wire.MsgTx) map[wire.OutPoint]*wire.TxOut {
+func coinsBeside(
+	merged *wire.MsgTx, spent map[wire.OutPoint]*wire.TxOut, tx *wire.MsgTx,
+) map[wire.OutPoint]*wire.TxOut {
 	beside := make(map[wire.OutPoint]*wire.TxOut, len(tx.TxIn))
 	for i, in := range tx.TxIn {
 		if i < len(merged.TxIn) {

@@ -80,7 +80,10 @@ type output struct {
 func outputs(tb testing.TB) []output {
 	tb.Helper()
 	pubKey := script(tb, public(0), txscript.OP_CHECKSIG)
-	pubKeyHash := script(tb, txscript.OP_DUP, txscript.OP_HASH160, btcutil.Hash160(public(1)), txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG)
+	pubKeyHash := script(
+		tb, txscript.OP_DUP, txscript.OP_HASH160, btcutil.Hash160(public(1)), txscript.OP_EQUALVERIFY,
+		txscript.OP_CHECKSIG,
+	)
 	multisig := script(tb, txscript.OP_2, public(2), public(3), public(4), txscript.OP_3, txscript.OP_CHECKMULTISIG)
 	keyHash := rawtx.WitnessKeyHash(btcutil.Hash160(public(5)))
 	scriptHash := rawtx.WitnessScriptHash(multisig)
@@ -100,7 +103,10 @@ func outputs(tb testing.TB) []output {
 		{"taproot internal key", script(tb, txscript.OP_1, schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(keys[7].PubKey()))), nil, nil, []int{7}},
 		tapOutput(tb, "tapscript key", script(tb, x(8), txscript.OP_CHECKSIG), 8),
 		tapOutput(tb, "tapscript multi_a",
-			script(tb, x(8), txscript.OP_CHECKSIG, x(9), txscript.OP_CHECKSIGADD, x(10), txscript.OP_CHECKSIGADD, txscript.OP_2, txscript.OP_NUMEQUAL), 8, 10),
+			script(
+				tb, x(8), txscript.OP_CHECKSIG, x(9), txscript.OP_CHECKSIGADD, x(10), txscript.OP_CHECKSIGADD,
+				txscript.OP_2, txscript.OP_NUMEQUAL,
+			), 8, 10),
 	}
 	return all
 }
@@ -258,7 +264,9 @@ func TestInputErrors(t *testing.T) {
 	}{
 		{"signed", []output{keyHash}, func(*rawtx.Signing) {}, nil},
 		{"no coin", []output{keyHash}, func(s *rawtx.Signing) { delete(s.Coins, at) }, rawtx.ErrNoCoin},
-		{"no amount", []output{keyHash}, func(s *rawtx.Signing) { s.Coins[at].Value = unknownAmount }, rawtx.ErrNoAmount},
+		{"no amount", []output{
+			keyHash,
+		}, func(s *rawtx.Signing) { s.Coins[at].Value = unknownAmount }, rawtx.ErrNoAmount},
 		{
 			"no key",
 			[]output{keyHash},

@@ -29,7 +29,8 @@ type Unknown struct {
 // NewUnknown returns an Unknown for the chains of a network.
 func NewUnknown(net *dialect.Network) *Unknown {
 	u := &Unknown{
-		net: net, period: unknownPeriod, threshold: unknownThreshold, states: make(map[chainhash.Hash]*[signalBits]State),
+		net: net, period: unknownPeriod, threshold: unknownThreshold,
+		states: make(map[chainhash.Hash]*[signalBits]State),
 	}
 	if net.ForTests {
 		u.period = int32(net.Params.TargetTimespan / net.Params.TargetTimePerBlock)

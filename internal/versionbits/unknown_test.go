@@ -33,7 +33,8 @@ func (h *headers) add(n int, version int32) {
 	h.t.Helper()
 	for range n {
 		header := wire.BlockHeader{
-			Version: version, PrevBlock: h.tip.Hash, Timestamp: h.tip.Header.Timestamp.Add(time.Minute), Nonce: uint32(h.tip.Height),
+			Version: version, PrevBlock: h.tip.Hash, Timestamp: h.tip.Header.Timestamp.Add(time.Minute),
+			Nonce: uint32(h.tip.Height),
 		}
 		var err error
 		if h.tip, err = h.tree.Add(&header, big.NewInt(1), 0); err != nil {

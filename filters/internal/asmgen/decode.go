@@ -39,7 +39,9 @@ type set struct {
 func sets() []set {
 	all := make([]set, lanes/8)
 	for i := range all {
-		all[i] = set{i: i, pos: z(i), last: z(4 + i), value: z(8 + i), runs: z(12 + i), newPos: z(16 + i), first: z(20 + i)}
+		all[i] = set{
+			i: i, pos: z(i), last: z(4 + i), value: z(8 + i), runs: z(12 + i), newPos: z(16 + i), first: z(20 + i),
+		}
 	}
 	return all
 }
@@ -106,7 +108,8 @@ func (d decoder) save() {
 // most CX. 2^8 are enough for four elements, which take four windows of 57 bits at
 // most.
 func (d decoder) room(shift int) {
-	d.note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the bits are.", 1<<shift)
+	d.note("Room: the least distance of any lane to its end, in steps of %d bits: no step reads beyond, whatever the "+
+		"bits are.", 1<<shift)
 	d.over("VMOVDQU64", func(s set) []any { return []any{field("end", s.i), s.value} })
 	d.over("VPSUBQ", func(s set) []any { return []any{s.pos, s.value, s.value} })
 	d.op("VPMINUQ", "Z8", "Z9", "Z8")

@@ -21,7 +21,9 @@ var foldBegin = [32]uint64{8: 0xffffffff}
 // foldParts sums parts of code by products without carry.
 func foldParts(a *file) {
 	a.function("foldParts(dst *uint32, places *place, which *uint32, count int, all *probe)", 0, 40,
-		"foldParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, each of 8 bytes or more. A part is the polynomial of its bits: what its first bytes leave over is a product, which is added to later bytes.")
+		"foldParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, each of "+
+			"8 bytes or more. A part is the polynomial of its bits: what its first bytes leave over is a product, "+
+			"which is added to later bytes.")
 	a.load("dst", 0, "R10", "places", 8, "DI", "which", 16, "SI", "count", 24, "CX", "all", 32, "R9")
 	a.op("LEAQ", "foldBegin<>(SB)", "R11")
 	a.op("VMOVDQU64", "foldFar<>(SB)", "Z16")
@@ -43,7 +45,8 @@ func foldParts(a *file) {
 	a.op("SHRQ", 3, "R13")
 	a.op("ADDQ", "BX", "R12")
 	a.op("ADDQ", "BX", "R13")
-	a.note("The first AX bytes, 1 to 64, leave a multiple of 64. They go to the end of the register; zeros before do nothing. The ones at the beginning may reach into the next 64 bytes.")
+	a.note("The first AX bytes, 1 to 64, leave a multiple of 64. They go to the end of the register; zeros before do " +
+		"nothing. The ones at the beginning may reach into the next 64 bytes.")
 	a.op("LEAQ", "-1(R13)", "AX")
 	a.op("SUBQ", "R12", "AX")
 	a.op("ANDL", 63, "AX")

@@ -13,7 +13,9 @@ func align(a *file) {
 func decodeLanes(a *file) {
 	const block = 8 // elements of a lane that are stored at a time
 	a.function("decodeLanes(l *lanes32, blocks int) (done int)", 256*(1+block)+64, 24,
-		"decodeLanes decodes blocks of 8 elements of every lane to where its out points, and returns how many. It ends early where a lane has no room for a block left or a quotient fits no window, and leaves all lanes after the last whole block.")
+		"decodeLanes decodes blocks of 8 elements of every lane to where its out points, and returns how many. It "+
+			"ends early where a lane has no room for a block left or a quotient fits no window, and leaves all lanes "+
+			"after the last whole block.")
 	d := decoder{a, sets(), "DI"}
 	a.load("l", 0, "SI", "blocks", 8, "CX")
 	align(a)
@@ -59,7 +61,10 @@ func decodeLanes(a *file) {
 // transpose stores the 8 rows of a set as 8 elements of each lane. R12 is the
 // offset from out.
 func transpose(a *file, s set) {
-	a.note("Rows to columns for lanes %d to %d: numbers of neighbouring rows, then their pairs, then fours.", 8*s.i, 8*s.i+7)
+	a.note(
+		"Rows to columns for lanes %d to %d: numbers of neighbouring rows, then their pairs, then fours.", 8*s.i,
+		8*s.i+7,
+	)
 	row := func(i int) string { return mem("R8", 8*lanes*(1+i)+64*s.i) }
 	for i := range 4 {
 		a.op("VMOVDQA64", row(2*i), z(8+i))
@@ -86,7 +91,10 @@ func transpose(a *file, s set) {
 // mergeLanes looks for hashes while it decodes.
 func mergeLanes(a *file) {
 	a.function("mergeLanes(l *lanes32, fours int, hashes *uint64) (done int)", 256*5+64, 32,
-		"mergeLanes decodes elements of every lane, four at a time, and returns how many. It sets the bits in found of those lanes that hold one of their hashes: hashes are rows of one number for each lane, ascending in each lane, the last all ones. next is the index of a lane's current hash, the first that is not less than all its elements before. It ends early as decodeLanes does.")
+		"mergeLanes decodes elements of every lane, four at a time, and returns how many. It sets the bits in found "+
+			"of those lanes that hold one of their hashes: hashes are rows of one number for each lane, ascending in "+
+			"each lane, the last all ones. next is the index of a lane's current hash, the first that is not less "+
+			"than all its elements before. It ends early as decodeLanes does.")
 	d := decoder{a, sets(), "BX"}
 	a.load("l", 0, "SI", "fours", 8, "CX", "hashes", 16, "DI")
 	align(a)

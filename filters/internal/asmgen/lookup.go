@@ -3,7 +3,8 @@ package main
 // exchange512 is what sorting networks are made of.
 func exchange512(a *file) {
 	a.function("exchange512(rows *uint64, pairs *[2]uint32, count int)", 0, 24,
-		"exchange512 puts, for each pair of rows of 32 numbers, the lesser of each two into the first row and the greater into the second.")
+		"exchange512 puts, for each pair of rows of 32 numbers, the lesser of each two into the first row and the "+
+			"greater into the second.")
 	a.load("rows", 0, "DI", "pairs", 8, "SI", "count", 16, "CX")
 
 	a.label("pair", "For each pair of rows: AX and BX are their addresses.")

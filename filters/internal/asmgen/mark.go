@@ -5,7 +5,8 @@ import "fmt"
 // markGroup is how many values are marked at a time.
 const markGroup = 8
 
-// Registers of marking: where the next value is, its index in the upper half, the last cell and its number, and where the cells are.
+// Registers of marking: where the next value is, its index in the upper half, the last cell and its number, and where
+// the cells are.
 const (
 	rValue = "CX"
 	rIndex = "R8"

@@ -20,7 +20,8 @@ func fours(a *file, result string, four func()) {
 // fetchLines prefetches the lines of 32 hashes.
 func fetchLines(a *file) {
 	a.function("fetchLines(hashes *uint64, lines **byte)", 0, 16,
-		"fetchLines asks the memory for the line of each of 32 hashes, of filters whose lines begin at the address of the same index. As all prefetches it goes to the second-level cache: the first takes few at a time.")
+		"fetchLines asks the memory for the line of each of 32 hashes, of filters whose lines begin at the address "+
+			"of the same index. As all prefetches it goes to the second-level cache: the first takes few at a time.")
 	a.load("hashes", 0, "SI", "lines", 8, "DI")
 	for i := range lanes {
 		at := sources[i%4]
@@ -50,7 +51,8 @@ func fetchBytes(a *file) {
 // lookLines looks at one bit of each of 32 filters.
 func lookLines(a *file) {
 	a.function("lookLines(hashes *uint64, lines **byte) (found uint32)", 0, 20,
-		"lookLines returns for which of 32 hashes the bit is set in the probe lines of its filter, which begin at the address of the same index. A gather takes longer.")
+		"lookLines returns for which of 32 hashes the bit is set in the probe lines of its filter, which begin at "+
+			"the address of the same index. A gather takes longer.")
 	a.load("hashes", 0, "SI", "lines", 8, "DI")
 	fours(a, "R13", func() {
 		for i := 3; i >= 0; i-- {
@@ -74,7 +76,8 @@ func lookLines(a *file) {
 // placeLines makes the places of hashes.
 func placeLines(a *file) {
 	a.function("placeLines(dst *place, hashes *uint64, lines **byte, group *probe, first, found uint32)", 0, 40,
-		"placeLines makes the place of each of 32 hashes whose bit is set in found, and asks the memory for its part of the code. first is the index of the group's first filter.")
+		"placeLines makes the place of each of 32 hashes whose bit is set in found, and asks the memory for its part "+
+			"of the code. first is the index of the group's first filter.")
 	a.load("dst", 0, "R8", "hashes", 8, "SI", "lines", 16, "DI", "group", 24, "R9")
 	a.op("MOVL", "first+32(FP)", "R10")
 	a.op("MOVL", "found+36(FP)", "DX")

@@ -10,7 +10,9 @@ const scalarLanes = 4
 // LZCNT.
 func decodeFour(a *file) {
 	a.function("decodeFour(l *lanes4, pairs int) (turns int)", 0, 24,
-		"decodeFour decodes pairs of elements of four lanes in turn, to where out ends, and returns how many turns it has made: it ends early with a turn whose quotients fit no window, and leaves that lane as it was. Each lane must have room for the pairs.")
+		"decodeFour decodes pairs of elements of four lanes in turn, to where out ends, and returns how many turns "+
+			"it has made: it ends early with a turn whose quotients fit no window, and leaves that lane as it was. "+
+			"Each lane must have room for the pairs.")
 	a.load("l", 0, "SI", "pairs", 8, "CX")
 	a.note("CX counts the bytes of each lane up to zero.")
 	a.op("SHLQ", 4, "CX")
@@ -76,7 +78,9 @@ func turn(a *file, i int) {
 	a.op("JHI", fmt.Sprint("slow", i))
 	a.op("SHLXQ", "DI", "AX", "AX")
 	a.op("LEAQ", fmt.Sprintf("(2*const_minBits)(%s)(DX*1)", pos), pos)
-	a.label(fmt.Sprint("second", i), fmt.Sprintf("Lane %d: AX begins with the remainder of the second element, DI is its quotient.", i))
+	a.label(fmt.Sprint(
+		"second", i,
+	), fmt.Sprintf("Lane %d: AX begins with the remainder of the second element, DI is its quotient.", i))
 	a.op("SHRQ", "$(64-const_minBits)", "AX")
 	a.op("SHLQ", "$const_P", "DI")
 	a.op("ADDQ", "BX", "AX")
@@ -105,7 +109,9 @@ func scalarWindow(a *file, pos string) {
 // slowTurn decodes the second element of a pair in a window of its own.
 func slowTurn(a *file, i int) {
 	pos := lanePos(i)
-	a.label(fmt.Sprint("slow", i), fmt.Sprintf("Lane %d: the second element in a window of its own. The first is right unless its quotient is too long.", i))
+	a.label(fmt.Sprint("slow", i), fmt.Sprintf(
+		"Lane %d: the second element in a window of its own. The first is right unless its quotient is too long.", i,
+	))
 	a.op("SUBQ", "DI", "DX")
 	a.op("CMPQ", "DX", "$const_maxRun")
 	a.op("JHI", fmt.Sprint("long", i))

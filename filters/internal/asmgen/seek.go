@@ -25,8 +25,10 @@ const places = 8
 // instructions of hashing leave room for scalar ones, which look up the hashes of
 // the tile before, and mark the values of the next filter.
 func seek512(a *file) {
-	a.function("seek512(dst, tiles *uint64, count, words int, k0, k1, limit uint64, cells *uint64, ahead *elements) (kept int)", 24, 80,
-		"seek512 hashes count messages as hashTiles512 does, and moves those hashes whose bit is set in the cells to the front. Meanwhile it marks values of other elements, in whole groups.")
+	a.function("seek512(dst, tiles *uint64, count, words int, k0, k1, limit uint64, cells *uint64, ahead *elements) "+
+		"(kept int)", 24, 80,
+		"seek512 hashes count messages as hashTiles512 does, and moves those hashes whose bit is set in the cells to "+
+			"the front. Meanwhile it marks values of other elements, in whole groups.")
 	a.load("dst", 0, "DI", "tiles", 8, "SI", "k0", 32, "AX", "k1", 40, "BX", "limit", 48, "DX")
 	hashLoop(a, tilesLeft, func() { seekStart(a) }, seekPlaces(a), func() {
 		a.note("This tile is the one before now. Nothing was kept of zeros.")

@@ -36,9 +36,10 @@ func round512(a *file, states []state) {
 		each(states, func(_ int, v state) { a.op("VPXORQ", v[from], v[to], v[to]) })
 	}
 	rotate := func(by, at int) { rotate512(a, states, by, at, at) }
-	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of four registers of 8 states, Z0 to Z3 and so on.", func() {
-		sipHalf1(add, xor, rotate)
-	})
+	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of four registers of 8 states, Z0 to Z3 and so on.",
+		func() {
+			sipHalf1(add, xor, rotate)
+		})
 	a.macro("sipHalf2", "sipHalf2 is the second half.", func() {
 		sipHalf2(add, xor, rotate)
 	})

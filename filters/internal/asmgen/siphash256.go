@@ -32,7 +32,9 @@ func round256(a *file, states []state) {
 			}
 		})
 	}
-	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of two registers of 4 states, Y0 to Y3 and Y4 to Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and Y9 are overwritten, Y15 is rotate16.", func() {
+	a.macro("sipHalf1", "sipHalf1 is the first half of a SipRound of two registers of 4 states, Y0 to Y3 and Y4 to "+
+		"Y7. AVX2 has no rotation: by 32 and 16 it is a shuffle, else two shifts. Y8 and Y9 are overwritten, Y15 is "+
+		"rotate16.", func() {
 		sipHalf1(add, xor, rotate)
 	})
 	a.macro("sipHalf2", "sipHalf2 is the second half.", func() {
@@ -45,7 +47,10 @@ func hashTile256(a *file) {
 	a.function("hashTile256(dst, tile *uint64, eights, words int, k0, k1, limit uint64)", 64, 56,
 		"hashTile256 hashes the first messages of a tile, eights times 8 of them, with one key.")
 	states := states256()
-	a.load("dst", 0, "DI", "tile", 8, "SI", "eights", 16, "CX", "words", 24, "R8", "k0", 32, "AX", "k1", 40, "BX", "limit", 48, "R11")
+	a.load(
+		"dst", 0, "DI", "tile", 8, "SI", "eights", 16, "CX", "words", 24, "R8", "k0", 32, "AX", "k1", 40, "BX", "limit",
+		48, "R11",
+	)
 	a.note("The state at the start: the key and constants.")
 	for i, c := range sip {
 		a.op("MOVQ", fmt.Sprintf("$%#x", c), "R9")

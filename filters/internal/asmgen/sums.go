@@ -81,7 +81,8 @@ func checkAllLines(a *file) {
 // sumParts sums parts of code, four at a time.
 func sumParts(a *file) {
 	a.function("sumParts(dst *uint32, places *place, which *uint32, fours int, all *probe)", 32, 40,
-		"sumParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, fours times four of them, each of 8 bytes or more.")
+		"sumParts sets dst to the CRC-32C of the parts of code of those places whose indices are in which, fours "+
+			"times four of them, each of 8 bytes or more.")
 	crcs := [4]string{"R12", "R13", "R14", "R15"}
 	a.op("MOVQ", "which+16(FP)", "SI")
 
@@ -105,7 +106,8 @@ func sumParts(a *file) {
 		a.op("SHRQ", 3, "CX")
 		a.op("SUBQ", p, "CX")
 		a.op("ADDQ", "probe_code(BX)", p)
-		a.note("The bytes that make no word come first, as the end of one; zeros before do nothing. The sum begins with ones, which are put into the first bytes.")
+		a.note("The bytes that make no word come first, as the end of one; zeros before do nothing. The sum begins " +
+			"with ones, which are put into the first bytes.")
 		a.op("MOVQ", "CX", "AX")
 		a.op("ANDL", 7, "AX")
 		a.op("MOVQ", mem(p, 0), "BX")

@@ -13,8 +13,13 @@ const (
 
 // walkPlaces walks from 32 places side by side.
 func walkPlaces(a *file) {
-	a.function("walkPlaces(places *place, which *uint32, all *probe, passed int) (found uint32, stuck uint64)", walkFrame+64, 48,
-		"walkPlaces walks from the 32 places whose indices are in which, four elements at a time, until each is at its number, beyond, or at the place's end. In as many fours as passed says no number can be. It returns which have met their number, which may have been after the end; and something else than zero when it gives up, because a quotient fits no window. 256 bits from the end of each place on, 8 bytes must be readable.")
+	a.function("walkPlaces(places *place, which *uint32, all *probe, passed int) (found uint32, stuck uint64)",
+		walkFrame+64, 48,
+		"walkPlaces walks from the 32 places whose indices are in which, four elements at a time, until each is at "+
+			"its number, beyond, or at the place's end. In as many fours as passed says no number can be. It returns "+
+			"which have met their number, which may have been after the end; and something else than zero when it "+
+			"gives up, because a quotient fits no window. 256 bits from the end of each place on, 8 bytes must be "+
+			"readable.")
 	d := decoder{a, sets(), "DI"}
 	align(a)
 	a.load("places", 0, "DI", "which", 8, "SI", "all", 16, "R9")

@@ -18,7 +18,8 @@ func (d decoder) firstWindows() {
 // secondWindows puts the bits of the next 8 bytes after what is left of the first
 // ones: 64 bits that are not yet decoded.
 func (d decoder) secondWindows() {
-	d.note("Windows: load the next 8 bytes, and put them after the bits that are left, whose number is %s less pos and quotients.", zRest)
+	d.note("Windows: load the next 8 bytes, and put them after the bits that are left, whose number is %s less pos "+
+		"and quotients.", zRest)
 	for _, s := range d.sets {
 		d.load8(s, 8, s.newPos)
 	}

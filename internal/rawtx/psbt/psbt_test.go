@@ -103,7 +103,8 @@ func tapDerivation(leaves uint64) string {
 // A count that nothing backs is an error, however large it is.
 func TestCountsAreBounded(t *testing.T) {
 	for _, leaves := range []uint64{1 << 32, 1 << 59, 1<<64 - 1} {
-		if _, err := psbt.Decode(tapDerivation(leaves)); err == nil || !strings.Contains(err.Error(), "ReadCompactSize(): size too large") {
+		if _, err := psbt.Decode(tapDerivation(leaves)); err == nil ||
+			!strings.Contains(err.Error(), "ReadCompactSize(): size too large") {
 			t.Errorf("%d leaves: %v", leaves, err)
 		}
 	}

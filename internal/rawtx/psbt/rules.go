@@ -102,7 +102,9 @@ var (
 
 // single is the rule of a type that has nothing else in its key.
 func single(duplicate, size string, value func([]byte) error) rule {
-	return rule{sizes: onlyType, size: size, duplicate: "Duplicate Key, " + duplicate + " already provided", value: value}
+	return rule{
+		sizes: onlyType, size: size, duplicate: "Duplicate Key, " + duplicate + " already provided", value: value,
+	}
 }
 
 // singleRead is single, for a value that is read where it lies.
@@ -153,7 +155,9 @@ func musigParticipants(maps string) rule {
 }
 
 func tapInternalKey(maps string) rule {
-	return singleRead(lower(maps)+" Taproot internal key", maps+" Taproot internal key key is more than one byte type", exactly(32))
+	return singleRead(
+		lower(maps)+" Taproot internal key", maps+" Taproot internal key key is more than one byte type", exactly(32),
+	)
 }
 
 // lower is the name of a map inside a sentence.
@@ -162,7 +166,8 @@ func lower(maps string) string { return string(maps[0]|0x20) + maps[1:] }
 // versionRule: there is one version, whatever stands behind the type in its key.
 var versionRule = rule{
 	sizes: onlyType, size: "Global version key is more than one byte type",
-	duplicate: "Duplicate Key, version already provided", same: func(key []byte) []byte { return key[:1] }, read: readVersion,
+	duplicate: "Duplicate Key, version already provided", same: func(key []byte) []byte { return key[:1] },
+	read: readVersion,
 }
 
 var globalRules = ruleSet{"the global map", map[uint64]rule{
@@ -179,7 +184,8 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 	NonWitnessUTXO: singleRead("input non-witness utxo", "Non-witness utxo key is more than one byte type", readTx),
 	WitnessUTXO:    singleRead("input witness utxo", "Witness utxo key is more than one byte type", readOutput),
 	PartialSig: {
-		sizes: withKey, size: "Size of key was not the expected size for the type partial signature pubkey", pubKey: true,
+		sizes: withKey, size: "Size of key was not the expected size for the type partial signature pubkey",
+		pubKey:    true,
 		duplicate: "Duplicate Key, input partial signature for pubkey already provided", value: checkSigEncoding,
 	},
 	SigHash:        singleRead("input sighash type", "Sighash type key is more than one byte type", exactly(4)),
@@ -187,11 +193,13 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 	WitnessScript:  single("input witnessScript", "Input witnessScript key is more than one byte type", nil),
 	Derivation:     derivationRule,
 	FinalScriptSig: single("input final scriptSig", "Final scriptSig key is more than one byte type", nil),
-	FinalWitness:   singleRead("input final scriptWitness", "Final scriptWitness key is more than one byte type", readWitness),
-	Ripemd160:      preimage("ripemd160", 20),
-	Sha256:         preimage("sha256", 32),
-	Hash160:        preimage("hash160", 20),
-	Hash256:        preimage("hash256", 32),
+	FinalWitness: singleRead(
+		"input final scriptWitness", "Final scriptWitness key is more than one byte type", readWitness,
+	),
+	Ripemd160: preimage("ripemd160", 20),
+	Sha256:    preimage("sha256", 32),
+	Hash160:   preimage("hash160", 20),
+	Hash256:   preimage("hash256", 32),
 	TapKeySig: single("input Taproot key signature", "Input Taproot key signature key is more than one byte type",
 		schnorrSize("Input Taproot key path signature")),
 	TapScriptSig: {
@@ -200,7 +208,8 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 		value:     schnorrSize("Input Taproot script path signature"),
 	},
 	TapLeaf: {
-		key: checkControlBlock, duplicate: "Duplicate Key, input Taproot leaf script already provided", value: checkLeaf,
+		key: checkControlBlock, duplicate: "Duplicate Key, input Taproot leaf script already provided",
+		value: checkLeaf,
 	},
 	TapDerivation:  tapDerivation("Input"),
 	TapInternalKey: tapInternalKey("Input"),
@@ -219,11 +228,13 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 }}
 
 var outputRules = ruleSet{"an output map", map[uint64]rule{
-	OutRedeemScript:      single("output redeemScript", "Output redeemScript key is more than one byte type", nil),
-	OutWitnessScript:     single("output witnessScript", "Output witnessScript key is more than one byte type", nil),
-	OutDerivation:        derivationRule,
-	OutTapInternalKey:    tapInternalKey("Output"),
-	OutTapTree:           single("output Taproot tree", "Output Taproot tree key is more than one byte type", checkTapTree),
+	OutRedeemScript:   single("output redeemScript", "Output redeemScript key is more than one byte type", nil),
+	OutWitnessScript:  single("output witnessScript", "Output witnessScript key is more than one byte type", nil),
+	OutDerivation:     derivationRule,
+	OutTapInternalKey: tapInternalKey("Output"),
+	OutTapTree: single(
+		"output Taproot tree", "Output Taproot tree key is more than one byte type", checkTapTree,
+	),
 	OutTapDerivation:     tapDerivation("Output"),
 	OutMusigParticipants: musigParticipants("Output"),
 	Proprietary:          proprietaryRule,

@@ -81,7 +81,8 @@ func TestDifficulty(t *testing.T) {
 
 func TestBlockErrors(t *testing.T) {
 	r := newRig(t, "regtest")
-	pruned, broken, header := r.chain.Mine(chaintest.Template{}), r.chain.Mine(chaintest.Template{}), r.chain.AddHeader(r.chain.Active().Tip())
+	pruned, broken, header := r.chain.Mine(chaintest.Template{}), r.chain.Mine(chaintest.Template{}),
+		r.chain.AddHeader(r.chain.Active().Tip())
 	undone := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(pruned, 1)}})
 	r.chain.Fail(pruned, chainview.ErrPruned)
 	r.chain.Fail(broken, chainview.ErrUnreadable)
@@ -108,7 +109,8 @@ func TestBlockErrors(t *testing.T) {
 		{`[3]`, `-1 Can't read undo data from disk`},
 		{`[0, ["txs", "zz", "aa"]]`, `-8 Invalid selected statistic 'aa'`},
 	})
-	if got := r.call("getblockheader", `[`+quoted(header)+`]`); !strings.Contains(got, `"confirmations":-1,`) || !strings.Contains(got, `"nTx":0,`) {
+	if got := r.call("getblockheader", `[`+quoted(header)+`]`); !strings.Contains(got, `"confirmations":-1,`) ||
+		!strings.Contains(got, `"nTx":0,`) {
 		t.Errorf("of a header alone: got %s", got)
 	}
 }
@@ -117,11 +119,13 @@ func TestBlockErrors(t *testing.T) {
 func TestBlockWithoutUndo(t *testing.T) {
 	r := newRig(t, "regtest")
 	b := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(r.chain.MineN(1), 700)}})
-	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); !strings.Contains(got, `"fee":0.00000700`) || !strings.Contains(got, `"prevout":{"generated":true,"height":1,`) {
+	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); !strings.Contains(got, `"fee":0.00000700`) ||
+		!strings.Contains(got, `"prevout":{"generated":true,"height":1,`) {
 		t.Errorf("got %s", got)
 	}
 	r.chain.FailUndo(b, chainview.ErrNotFound)
-	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); strings.Contains(got, "fee") || !strings.Contains(got, `"vin"`) {
+	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); strings.Contains(got, "fee") ||
+		!strings.Contains(got, `"vin"`) {
 		t.Errorf("without undo data: got %s", got)
 	}
 }
@@ -172,11 +176,13 @@ func TestChainTips(t *testing.T) {
 	}
 	for i, w := range want {
 		got := tips.At(i)
-		if got.Get("hash").Text() != w.tip.Hash.String() || got.Get("branchlen").Text() != w.branchLen || got.Get("status").Text() != w.status {
+		if got.Get("hash").Text() != w.tip.Hash.String() || got.Get("branchlen").Text() != w.branchLen ||
+			got.Get("status").Text() != w.status {
 			t.Errorf("got %v, want %v %+v", got, w.tip.Hash, w)
 		}
 	}
-	if got := parse(t, r.call("getblockchaininfo", `[]`)); got.Get("headers").Text() != "7" || got.Get("blocks").Text() != "7" {
+	if got := parse(t, r.call("getblockchaininfo", `[]`)); got.Get("headers").Text() != "7" ||
+		got.Get("blocks").Text() != "7" {
 		t.Errorf("an invalid block counts as best header: %v", got)
 	}
 }

@@ -91,12 +91,15 @@ func (d *Deps) indexedStats(block *chainview.Block, hash messages.CoinHash) (any
 		Height: block.Height, BestBlock: block.Hash, Outputs: totals.Outputs, BogoSize: totals.BogoSize,
 		Total: jsontree.Amount(totals.Amount), Unspendable: jsontree.Amount(totals.Unspendable),
 		Block: blockAmounts{
-			Spent: jsontree.Amount(totals.Spent - before.Spent), Coinbase: jsontree.Amount(totals.Coinbase - before.Coinbase),
+			Spent:       jsontree.Amount(totals.Spent - before.Spent),
+			Coinbase:    jsontree.Amount(totals.Coinbase - before.Coinbase),
 			Others:      jsontree.Amount(totals.Others - before.Others),
 			Unspendable: jsontree.Amount(totals.Unspendable - before.Unspendable),
 			Kinds: unspendableAmounts{
-				Genesis: jsontree.Amount(totals.Genesis - before.Genesis), BIP30: jsontree.Amount(totals.BIP30 - before.BIP30),
-				Scripts: jsontree.Amount(totals.Scripts - before.Scripts), Unclaimed: jsontree.Amount(totals.Unclaimed - before.Unclaimed),
+				Genesis:   jsontree.Amount(totals.Genesis - before.Genesis),
+				BIP30:     jsontree.Amount(totals.BIP30 - before.BIP30),
+				Scripts:   jsontree.Amount(totals.Scripts - before.Scripts),
+				Unclaimed: jsontree.Amount(totals.Unclaimed - before.Unclaimed),
 			},
 		},
 	}

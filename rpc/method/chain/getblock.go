@@ -64,22 +64,29 @@ func getBlockResults() []command.Result {
 		{Type: command.Object, When: "for verbosity = 1", Inner: members},
 		{Type: command.Object, When: "for verbosity = 2", Inner: txs(
 			command.Result{Type: command.Elision, Help: "the transaction as decoderawtransaction shows it"},
-			command.Result{Type: command.Amount, Key: "fee", Optional: true, Help: "fee, where undo data is there; not for the coinbase"},
+			command.Result{Type: command.Amount, Key: "fee", Optional: true, Help: "fee, where undo data is there; " +
+				"not for the coinbase"},
 			command.Result{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
 		)},
 		{Type: command.Object, When: "for verbosity = 3", Inner: txs(
 			command.Result{Type: command.Elision, Help: "as for verbosity = 2"},
-			command.Result{Type: command.Array, Key: "vin", Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
-				{Type: command.Elision, Help: "as for verbosity = 2"},
-				{Type: command.Object, Key: "prevout", Optional: true, Help: "the output spent, where undo data is there", Inner: []command.Result{
-					{Type: command.Bool, Key: "generated", Help: "whether a coinbase created it"},
-					{Type: command.Number, Key: "height", Help: "height of the block that created it"},
-					{Type: command.Amount, Key: "value", Help: "its value"},
-					{Type: command.Object, Key: "scriptPubKey", Help: "its script", Inner: []command.Result{
-						{Type: command.Elision, Help: "as in outputs"},
-					}},
-				}},
-			}}}},
+			command.Result{Type: command.Array, Key: "vin", Inner: []command.Result{{
+				Type: command.Object,
+				Inner: []command.Result{
+					{Type: command.Elision, Help: "as for verbosity = 2"},
+					{
+						Type: command.Object, Key: "prevout", Optional: true,
+						Help: "the output spent, where undo data is there", Inner: []command.Result{
+							{Type: command.Bool, Key: "generated", Help: "whether a coinbase created it"},
+							{Type: command.Number, Key: "height", Help: "height of the block that created it"},
+							{Type: command.Amount, Key: "value", Help: "its value"},
+							{Type: command.Object, Key: "scriptPubKey", Help: "its script", Inner: []command.Result{
+								{Type: command.Elision, Help: "as in outputs"},
+							}},
+						},
+					},
+				},
+			}}},
 		)},
 	}
 }

@@ -27,16 +27,35 @@ func getBlockchainInfo(d *Deps) command.Command {
 			{Type: command.Number, Key: "difficulty", Help: "difficulty of the tip"},
 			{Type: command.Timestamp, Key: "time", Help: "time of the tip"},
 			{Type: command.Timestamp, Key: "mediantime", Help: "median time of the tip and the ten before it"},
-			{Type: command.Number, Key: "verificationprogress", Help: "estimate of the share of all transactions that is validated, 0 to 1"},
-			{Type: command.Bool, Key: "initialblockdownload", Help: "whether the node seems to be behind the network since its start"},
+			{
+				Type: command.Number, Key: "verificationprogress",
+				Help: "estimate of the share of all transactions that is validated, 0 to 1",
+			},
+			{
+				Type: command.Bool, Key: "initialblockdownload",
+				Help: "whether the node seems to be behind the network since its start",
+			},
 			{Type: command.Hex, Key: "chainwork", Help: "expected number of hashes in the active chain"},
 			{Type: command.Number, Key: "size_on_disk", Help: "bytes that blocks and undo data take"},
 			{Type: command.Bool, Key: "pruned", Help: "whether old blocks are deleted"},
-			{Type: command.Number, Key: "pruneheight", Optional: true, Help: "height of the first block that is there, if pruned"},
-			{Type: command.Bool, Key: "automatic_pruning", Optional: true, Help: "whether blocks are deleted without request, if pruned"},
-			{Type: command.Number, Key: "prune_target_size", Optional: true, Help: "bytes that block files may take, if so"},
-			{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that blocks of a signet must solve"},
-			{Type: command.Object, Key: "p2mr_validation_weight", Optional: true, Help: "on chains that pay to P2MR outputs: what a signature takes of a spend's budget", Inner: []command.Result{
+			{
+				Type: command.Number, Key: "pruneheight", Optional: true,
+				Help: "height of the first block that is there, if pruned",
+			},
+			{
+				Type: command.Bool, Key: "automatic_pruning", Optional: true,
+				Help: "whether blocks are deleted without request, if pruned",
+			},
+			{
+				Type: command.Number, Key: "prune_target_size", Optional: true,
+				Help: "bytes that block files may take, if so",
+			},
+			{
+				Type: command.Hex, Key: "signet_challenge", Optional: true,
+				Help: "script that blocks of a signet must solve",
+			},
+			{Type: command.Object, Key: "p2mr_validation_weight", Optional: true, Help: "on chains that pay to P2MR " +
+				"outputs: what a signature takes of a spend's budget", Inner: []command.Result{
 				{Type: command.Number, Key: "legacy_per_sigop", Help: "before the second version of the rule"},
 				{Type: command.Number, Key: "v2_per_sigop", Help: "from then on"},
 				{Type: command.Number, Key: "activation_height", Help: "first block of the second version"},
@@ -44,19 +63,28 @@ func getBlockchainInfo(d *Deps) command.Command {
 				{Type: command.Bool, Key: "active_for_next_block", Help: "whether the next block is"},
 				{Type: command.Number, Key: "blocks_remaining", Help: "blocks before it, from the next one on"},
 			}},
-			{Type: command.Object, Key: "future_block_time", Optional: true, Help: "on such chains: how far the time of a block may be ahead", Inner: []command.Result{
-				{Type: command.Number, Key: "legacy_limit_seconds", Help: "before the second version of the rule"},
-				{Type: command.Number, Key: "v2_limit_seconds", Help: "from then on"},
-				{Type: command.Number, Key: "activation_height", Help: "first block of the second version"},
-				{Type: command.Bool, Key: "active_for_tip", Help: "whether the tip is under it"},
-				{Type: command.Bool, Key: "active_for_next_block", Help: "whether the next block is"},
-				{Type: command.Number, Key: "tip_limit_seconds", Help: "limit of the tip"},
-				{Type: command.Number, Key: "next_block_limit_seconds", Help: "limit of the next block"},
-				{Type: command.Number, Key: "blocks_remaining", Help: "blocks before the second version, from the next one on"},
-				{Type: command.Timestamp, Key: "next_block_min_time", Help: "least time of the next block"},
-				{Type: command.Timestamp, Key: "next_block_max_time", Help: "greatest time of the next block, if it is made now"},
-				{Type: command.Number, Key: "next_block_time_headroom_seconds", Help: "seconds between the two"},
-			}},
+			{
+				Type: command.Object, Key: "future_block_time", Optional: true,
+				Help: "on such chains: how far the time of a block may be ahead", Inner: []command.Result{
+					{Type: command.Number, Key: "legacy_limit_seconds", Help: "before the second version of the rule"},
+					{Type: command.Number, Key: "v2_limit_seconds", Help: "from then on"},
+					{Type: command.Number, Key: "activation_height", Help: "first block of the second version"},
+					{Type: command.Bool, Key: "active_for_tip", Help: "whether the tip is under it"},
+					{Type: command.Bool, Key: "active_for_next_block", Help: "whether the next block is"},
+					{Type: command.Number, Key: "tip_limit_seconds", Help: "limit of the tip"},
+					{Type: command.Number, Key: "next_block_limit_seconds", Help: "limit of the next block"},
+					{
+						Type: command.Number, Key: "blocks_remaining",
+						Help: "blocks before the second version, from the next one on",
+					},
+					{Type: command.Timestamp, Key: "next_block_min_time", Help: "least time of the next block"},
+					{
+						Type: command.Timestamp, Key: "next_block_max_time",
+						Help: "greatest time of the next block, if it is made now",
+					},
+					{Type: command.Number, Key: "next_block_time_headroom_seconds", Help: "seconds between the two"},
+				},
+			},
 			{Type: command.Array, Key: "warnings", Help: "what the operator should know", Inner: []command.Result{
 				{Type: command.String, Help: "a warning"},
 			}},

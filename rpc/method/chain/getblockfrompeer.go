@@ -50,8 +50,9 @@ func (d *Deps) blockFromPeer(ctx context.Context, hash *chainhash.Hash, peer int
 		return command.Error{Code: command.MiscError, Message: "Block header missing"}
 	case d.Pruning != nil && b.Height > reader.Active().Height():
 		return command.Error{
-			Code:    command.MiscError,
-			Message: "In prune mode, only blocks that the node has already synced previously can be fetched from a peer",
+			Code: command.MiscError,
+			Message: "In prune mode, only blocks that the node has already synced previously can be fetched from a " +
+				"peer",
 		}
 	case b.Status()&chainview.HasData != 0 && b.Status()&chainview.Pruned == 0:
 		return command.Error{Code: command.MiscError, Message: "Block already downloaded"}

@@ -18,7 +18,10 @@ func getBlockHeader(d *Deps) command.Command {
 		Summary:  "Returns the header of a block of any branch: its members, or as it is serialized.",
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
-			{Name: "verbose", Type: command.Bool, Default: "true", Help: "true for an object, false for the 80 bytes in hexadecimal"},
+			{
+				Name: "verbose", Type: command.Bool, Default: "true",
+				Help: "true for an object, false for the 80 bytes in hexadecimal",
+			},
 		},
 		Results: []command.Result{
 			{Type: command.Object, When: "for verbose = true", Inner: headerResults},

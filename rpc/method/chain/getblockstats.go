@@ -23,7 +23,8 @@ func getBlockStats(d *Deps) command.Command {
 				Help: "hash of the block, or its height on the active chain",
 			},
 			{
-				Name: "stats", Type: command.Array, Default: "all values", Usage: "stats", Help: "the figures to return",
+				Name: "stats", Type: command.Array, Default: "all values", Usage: "stats",
+				Help:  "the figures to return",
 				Inner: []command.Param{{Name: "name", Type: command.String, Optional: true, Help: "name of a figure"}},
 			},
 		},

@@ -21,7 +21,10 @@ func getChainTips(d *Deps) command.Command {
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.Number, Key: "height", Help: "height of the tip"},
 				{Type: command.Hex, Key: "hash", Help: "hash of the tip"},
-				{Type: command.Number, Key: "branchlen", Help: "blocks from the active chain to the tip, 0 for its own"},
+				{
+					Type: command.Number, Key: "branchlen",
+					Help: "blocks from the active chain to the tip, 0 for its own",
+				},
 				{
 					Type: command.String, Key: "status",
 					Help: "\"active\": the active chain\n" +

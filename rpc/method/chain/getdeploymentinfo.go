@@ -38,23 +38,35 @@ var deploymentResults = []command.Result{
 	{Type: command.String, Key: "type", Help: `"buried" or "bip9"`},
 	{Type: command.Number, Key: "height", Optional: true, Help: "first block under the rules, if that is known"},
 	{Type: command.Bool, Key: "active", Help: "whether the rules hold for the next block"},
-	{Type: command.Object, Key: "bip9", Optional: true, Help: "of a change that miners decide (BIP9)", Inner: []command.Result{
-		{Type: command.Number, Key: "bit", Optional: true, Help: "bit of the block version that signals, while that matters"},
-		{Type: command.Timestamp, Key: "start_time", Help: "median time at which signalling begins"},
-		{Type: command.Timestamp, Key: "timeout", Help: "median time at which the change fails"},
-		{Type: command.Number, Key: "min_activation_height", Help: "least height at which the rules can hold"},
-		{Type: command.String, Key: "status", Help: `at the block: "defined", "started", "locked_in", "active" or "failed"`},
-		{Type: command.Number, Key: "since", Help: "first block with this status"},
-		{Type: command.String, Key: "status_next", Help: "status at the next block"},
-		{Type: command.Object, Key: "statistics", Optional: true, Help: "of signalling in the block's period", Inner: []command.Result{
-			{Type: command.Number, Key: "period", Help: "blocks of a period"},
-			{Type: command.Number, Key: "elapsed", Help: "blocks of the period so far"},
-			{Type: command.Number, Key: "count", Help: "those that signal"},
-			{Type: command.Number, Key: "threshold", Optional: true, Help: "how many must signal"},
-			{Type: command.Bool, Key: "possible", Optional: true, Help: "whether enough still can"},
-		}},
-		{Type: command.String, Key: "signalling", Optional: true, Help: "a # for each block that signals, a - for others"},
-	}},
+	{
+		Type: command.Object, Key: "bip9", Optional: true, Help: "of a change that miners decide (BIP9)",
+		Inner: []command.Result{
+			{
+				Type: command.Number, Key: "bit", Optional: true,
+				Help: "bit of the block version that signals, while that matters",
+			},
+			{Type: command.Timestamp, Key: "start_time", Help: "median time at which signalling begins"},
+			{Type: command.Timestamp, Key: "timeout", Help: "median time at which the change fails"},
+			{Type: command.Number, Key: "min_activation_height", Help: "least height at which the rules can hold"},
+			{Type: command.String, Key: "status", Help: `at the block: "defined", "started", "locked_in", "active" or "failed"`},
+			{Type: command.Number, Key: "since", Help: "first block with this status"},
+			{Type: command.String, Key: "status_next", Help: "status at the next block"},
+			{
+				Type: command.Object, Key: "statistics", Optional: true, Help: "of signalling in the block's period",
+				Inner: []command.Result{
+					{Type: command.Number, Key: "period", Help: "blocks of a period"},
+					{Type: command.Number, Key: "elapsed", Help: "blocks of the period so far"},
+					{Type: command.Number, Key: "count", Help: "those that signal"},
+					{Type: command.Number, Key: "threshold", Optional: true, Help: "how many must signal"},
+					{Type: command.Bool, Key: "possible", Optional: true, Help: "whether enough still can"},
+				},
+			},
+			{
+				Type: command.String, Key: "signalling", Optional: true,
+				Help: "a # for each block that signals, a - for others",
+			},
+		},
+	},
 }
 
 // deploymentsResult is what getdeploymentinfo returns.

@@ -24,7 +24,8 @@ func getDescriptorActivity(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getdescriptoractivity",
 		Category: command.Blockchain,
-		Summary: "Returns what a set of output scripts received and spent in some blocks, for instance in those that scanblocks found.\n" +
+		Summary: "Returns what a set of output scripts received and spent in some blocks, for instance in those that " +
+			"scanblocks found.\n" +
 			"Over many blocks this takes minutes: let the client wait that long.",
 		Params: []command.Param{
 			{
@@ -46,28 +47,31 @@ func getDescriptorActivity(d *Deps) command.Command {
 }
 
 var activityResults = []command.Result{{Type: command.Object, Inner: []command.Result{
-	{Type: command.Array, Key: "activity", Help: "in the order of the blocks, those of the mempool last", Inner: []command.Result{
-		{Type: command.Object, Help: "an output was spent", Inner: []command.Result{
-			{Type: command.String, Key: "type", Help: "spend"},
-			{Type: command.Amount, Key: "amount", Help: "value of the output"},
-			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "block of the spend; not in the mempool"},
-			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
-			{Type: command.Hex, Key: "spend_txid", Help: "transaction that spends it"},
-			{Type: command.Number, Key: "spend_vin", Help: "index of the input"},
-			{Type: command.Hex, Key: "prevout_txid", Help: "transaction that created it"},
-			{Type: command.Number, Key: "prevout_vout", Help: "index of the output"},
-			{Type: command.Object, Key: "prevout_spk", Help: "its script", Inner: scriptResults},
-		}},
-		{Type: command.Object, Help: "an output was received", Inner: []command.Result{
-			{Type: command.String, Key: "type", Help: "receive"},
-			{Type: command.Amount, Key: "amount", Help: "value of the output"},
-			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "its block; not in the mempool"},
-			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
-			{Type: command.Hex, Key: "txid", Help: "its transaction"},
-			{Type: command.Number, Key: "vout", Help: "index of the output"},
-			{Type: command.Object, Key: "output_spk", Help: "its script", Inner: scriptResults},
-		}},
-	}},
+	{
+		Type: command.Array, Key: "activity", Help: "in the order of the blocks, those of the mempool last",
+		Inner: []command.Result{
+			{Type: command.Object, Help: "an output was spent", Inner: []command.Result{
+				{Type: command.String, Key: "type", Help: "spend"},
+				{Type: command.Amount, Key: "amount", Help: "value of the output"},
+				{Type: command.Hex, Key: "blockhash", Optional: true, Help: "block of the spend; not in the mempool"},
+				{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+				{Type: command.Hex, Key: "spend_txid", Help: "transaction that spends it"},
+				{Type: command.Number, Key: "spend_vin", Help: "index of the input"},
+				{Type: command.Hex, Key: "prevout_txid", Help: "transaction that created it"},
+				{Type: command.Number, Key: "prevout_vout", Help: "index of the output"},
+				{Type: command.Object, Key: "prevout_spk", Help: "its script", Inner: scriptResults},
+			}},
+			{Type: command.Object, Help: "an output was received", Inner: []command.Result{
+				{Type: command.String, Key: "type", Help: "receive"},
+				{Type: command.Amount, Key: "amount", Help: "value of the output"},
+				{Type: command.Hex, Key: "blockhash", Optional: true, Help: "its block; not in the mempool"},
+				{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+				{Type: command.Hex, Key: "txid", Help: "its transaction"},
+				{Type: command.Number, Key: "vout", Help: "index of the output"},
+				{Type: command.Object, Key: "output_spk", Help: "its script", Inner: scriptResults},
+			}},
+		},
+	},
 }}}
 
 // spendEvent is an output that was spent.

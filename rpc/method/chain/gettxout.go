@@ -82,7 +82,8 @@ func (d *Deps) txOut(ctx context.Context, p *txjson.Printer, a *command.Args) (a
 	}
 	result := txOutResult{
 		BestBlock: coin.Tip.Hash, Confirmations: coin.Tip.Height - coin.Height + 1,
-		Value: jsontree.Amount(coin.Output.Value), Script: p.ScriptPubKey(coin.Output.PkScript), Coinbase: coin.Coinbase,
+		Value: jsontree.Amount(coin.Output.Value), Script: p.ScriptPubKey(coin.Output.PkScript),
+		Coinbase: coin.Coinbase,
 	}
 	if coin.Height == messages.PoolHeight {
 		result.Confirmations = 0

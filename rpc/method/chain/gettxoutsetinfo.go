@@ -30,7 +30,10 @@ func getTxOutSetInfo(d *Deps) command.Command {
 			{Type: command.Hex, Key: "bestblock", Help: "hash of that block"},
 			{Type: command.Number, Key: "txouts", Help: "number of unspent outputs"},
 			{Type: command.Number, Key: "bogosize", Help: "a size of the set that no database has"},
-			{Type: command.Hex, Key: "hash_serialized_3", Optional: true, Help: "hash of the set in order, if asked for"},
+			{
+				Type: command.Hex, Key: "hash_serialized_3", Optional: true,
+				Help: "hash of the set in order, if asked for",
+			},
 			{Type: command.Hex, Key: "muhash", Optional: true, Help: "hash of the set without order, if asked for"},
 			{Type: command.Amount, Key: "total_amount", Help: "sum of the values"},
 			{Type: command.Number, Key: "transactions", Help: "number of transactions with unspent outputs"},

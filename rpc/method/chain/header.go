@@ -34,7 +34,10 @@ type header struct {
 // headerResults documents a header.
 var headerResults = []command.Result{
 	{Type: command.Hex, Key: "hash", Help: "hash of the block"},
-	{Type: command.Number, Key: "confirmations", Help: "blocks from this one to the tip, both counted; -1 on a stale branch"},
+	{
+		Type: command.Number, Key: "confirmations",
+		Help: "blocks from this one to the tip, both counted; -1 on a stale branch",
+	},
 	{Type: command.Number, Key: "height", Help: "height of the block"},
 	{Type: command.Number, Key: "version", Help: "block version"},
 	{Type: command.Hex, Key: "versionHex", Help: "block version in hexadecimal"},

@@ -30,7 +30,9 @@ func invalidateBlock(d *Deps) command.Command {
 }
 
 // blockOrder is the body of a method that orders something of one block.
-func blockOrder(carryOut func(context.Context, chainhash.Hash) error) func(context.Context, *command.Args) (any, error) {
+func blockOrder(
+	carryOut func(context.Context, chainhash.Hash) error,
+) func(context.Context, *command.Args) (any, error) {
 	return func(ctx context.Context, a *command.Args) (any, error) {
 		hash, err := arg.Hash(a.Value(0), "blockhash")
 		if err != nil {

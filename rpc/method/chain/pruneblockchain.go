@@ -39,7 +39,9 @@ func pruneBlockchain(d *Deps) command.Command {
 			Name: "height", Type: command.Number,
 			Help: "height of the last block to delete, or a time: then blocks go that are two hours older",
 		}},
-		Results:  []command.Result{{Type: command.Number, Help: "height of the last block that is deleted, -1 if none is"}},
+		Results: []command.Result{
+			{Type: command.Number, Help: "height of the last block that is deleted, -1 if none is"},
+		},
 		Examples: []string{`[1000]`},
 		Run:      d.prune,
 	}
@@ -79,7 +81,9 @@ func (d *Deps) prune(ctx context.Context, a *command.Args) (any, error) {
 	}
 	_, err = ask.Ask(ctx, d.Actor, messages.PruneBlocks{Height: height})
 	if errors.Is(err, messages.ErrNotPruning) {
-		return nil, command.Error{Code: command.MiscError, Message: "Cannot prune blocks because node is not in prune mode."}
+		return nil, command.Error{
+			Code: command.MiscError, Message: "Cannot prune blocks because node is not in prune mode.",
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -56,7 +56,9 @@ func newRig(t *testing.T, network string) *rig {
 		Index:      &chain.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
 		Now:        func() time.Time { return r.now },
 		SizeOnDisk: func() (int64, error) { return 1234, nil },
-		Initial:    chainview.NewInitialDownload(current, net.MinimumChainWork, 0, func() time.Time { return r.now }, func() {}),
+		Initial: chainview.NewInitialDownload(
+			current, net.MinimumChainWork, 0, func() time.Time { return r.now }, func() {},
+		),
 	}
 	r.build()
 	return r

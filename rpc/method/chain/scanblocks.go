@@ -18,7 +18,8 @@ func scanBlocks(d *Deps) command.Command {
 	return command.Command{
 		Name:     "scanblocks",
 		Category: command.Blockchain,
-		Summary: "Returns the blocks whose compact filter matches a set of output scripts (needs the block filter index).\n" +
+		Summary: "Returns the blocks whose compact filter matches a set of output scripts (needs the block filter " +
+			"index).\n" +
 			"Over a whole chain this takes minutes: let the client wait that long.",
 		Params:  scanParams,
 		Results: scanResults,
@@ -54,10 +55,13 @@ var scanParams = []command.Param{
 		Help: "what to look for, needed to start: descriptors, alone or in an object",
 		Inner: []command.Param{
 			{Name: "descriptor", Type: command.String, Optional: true, Help: "an output descriptor"},
-			{Type: command.Object, Optional: true, Help: "a descriptor with the indices to derive", Inner: []command.Param{
-				{Name: "desc", Type: command.String, Help: "an output descriptor"},
-				{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
-			}},
+			{
+				Type: command.Object, Optional: true, Help: "a descriptor with the indices to derive",
+				Inner: []command.Param{
+					{Name: "desc", Type: command.String, Help: "an output descriptor"},
+					{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
+				},
+			},
 		},
 	},
 	{Name: "start_height", Type: command.Number, Default: "0", Help: "height of the first block"},

@@ -77,7 +77,8 @@ func TestScanStart(t *testing.T) {
 			r.reserve(nil)
 			call := actortest.Expect[*runScan](r.scanner)
 			got, want := call.Req, test.want
-			if got.Slot != slot || got.Start != want.Start || got.Stop != want.Stop || got.CheckBlocks != want.CheckBlocks ||
+			if got.Slot != slot || got.Start != want.Start || got.Stop != want.Stop ||
+				got.CheckBlocks != want.CheckBlocks ||
 				!slices.EqualFunc(got.Scripts, want.Scripts, bytes.Equal) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}

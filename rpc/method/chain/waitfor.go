@@ -33,7 +33,10 @@ func waitForNewBlock(d *Deps) command.Command {
 		Summary:  "Waits until the active chain has another tip.\n" + waitNote,
 		Params: []command.Param{
 			timeoutParam(),
-			{Name: "current_tip", Type: command.Hex, Optional: true, Help: "tip to differ from, instead of the present one"},
+			{
+				Name: "current_tip", Type: command.Hex, Optional: true,
+				Help: "tip to differ from, instead of the present one",
+			},
 		},
 		Results:  waitResults,
 		Waits:    always,

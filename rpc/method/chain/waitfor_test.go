@@ -62,7 +62,8 @@ func TestLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range chain.Commands(chain.Deps{Network: network}) {
-		waits, looks := strings.HasPrefix(c.Name, "waitfor"), slices.Contains([]string{"getblockcount", "getbestblockhash", "getblockchaininfo"}, c.Name)
+		waits, looks := strings.HasPrefix(c.Name, "waitfor"),
+			slices.Contains([]string{"getblockcount", "getbestblockhash", "getblockchaininfo"}, c.Name)
 		if (c.Waits != nil) != waits {
 			t.Errorf("%s: waits is %v", c.Name, !waits)
 		}

@@ -197,7 +197,8 @@ var feesResult = command.Result{
 			Help: "the rate it was judged by, for 1000 virtual bytes",
 		},
 		{
-			Type: command.Array, Key: "effective-includes", Optional: true, Help: "the transactions that the rate is of",
+			Type: command.Array, Key: "effective-includes", Optional: true,
+			Help: "the transactions that the rate is of",
 			Inner: []command.Result{
 				{Type: command.Hex, Help: "witness id"},
 			},

@@ -72,7 +72,9 @@ func generateToDescriptor(d *Deps) command.Command {
 		Name:     "generatetodescriptor",
 		Category: command.Generating,
 		Summary:  "Makes blocks whose coins go to a descriptor.",
-		Params:   minedParams("num_blocks", command.Param{Name: "descriptor", Type: command.String, Help: "the descriptor", Secret: true}),
+		Params: minedParams("num_blocks", command.Param{
+			Name: "descriptor", Type: command.String, Help: "the descriptor", Secret: true,
+		}),
 		Results:  minedResults,
 		Examples: []string{`[11, "mydesc"]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {

@@ -30,12 +30,16 @@ func generateBlock(d *Deps) command.Command {
 			{Name: "output", Type: command.String, Help: "the address or the descriptor", Secret: true},
 			{
 				Name: "transactions", Type: command.Array,
-				Help: "the transactions after the coinbase in the order of the block: serialized, or by the id of one in the mempool",
+				Help: "the transactions after the coinbase in the order of the block: serialized, or by the id of " +
+					"one in the mempool",
 				Inner: []command.Param{
 					{Name: "rawtx/txid", Type: command.Hex, Optional: true, Help: "a transaction or its id"},
 				},
 			},
-			{Name: "submit", Type: command.Bool, Default: "true", Help: "whether it becomes part of the chain, or is only returned"},
+			{
+				Name: "submit", Type: command.Bool, Default: "true",
+				Help: "whether it becomes part of the chain, or is only returned",
+			},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Hex, Key: "hash", Help: "hash of the block"},

@@ -27,14 +27,23 @@ func getBlockTemplate(d *Deps) command.Command {
 			Name: "template_request", Type: command.Object, Help: "what is asked for",
 			Inner: []command.Param{
 				{Name: "mode", Type: command.String, Optional: true, Help: `"template", which is the default, or "proposal"`},
-				{Name: "capabilities", Type: command.Array, Optional: true, Help: "what the client can do", Inner: []command.Param{
-					{Name: "str", Type: command.String, Optional: true, Help: "\"longpoll\", \"coinbasevalue\", \"proposal\", \"serverlist\" or \"workid\""},
-				}},
+				{
+					Name: "capabilities", Type: command.Array, Optional: true, Help: "what the client can do",
+					Inner: []command.Param{
+						{
+							Name: "str", Type: command.String, Optional: true,
+							Help: "\"longpoll\", \"coinbasevalue\", \"proposal\", \"serverlist\" or \"workid\"",
+						},
+					},
+				},
 				{Name: "rules", Type: command.Array, Help: "rules that the client knows", Inner: []command.Param{
 					{Name: "segwit", Type: command.String, Help: "the word itself, which must be there"},
 					{Name: "str", Type: command.String, Optional: true, Help: "another rule"},
 				}},
-				{Name: "longpollid", Type: command.String, Optional: true, Help: "that of an earlier template: the reply waits until it would be another"},
+				{
+					Name: "longpollid", Type: command.String, Optional: true,
+					Help: "that of an earlier template: the reply waits until it would be another",
+				},
 				{Name: "data", Type: command.Hex, Optional: true, Help: "the block that is proposed, serialized"},
 			},
 		}},

@@ -41,14 +41,21 @@ func getMiningInfo(d *Deps) command.Command {
 		Summary:  "Returns what a miner wants to know of the chain.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "blocks", Help: "height of the tip"},
-			{Type: command.Number, Key: "currentblockweight", Optional: true, Help: "weight of the last block that was put together here, with what was reserved for its header and its coinbase"},
-			{Type: command.Number, Key: "currentblocktx", Optional: true, Help: "transactions of the last block that was put together here, without its coinbase"},
+			{Type: command.Number, Key: "currentblockweight", Optional: true, Help: "weight of the last block that " +
+				"was put together here, with what was reserved for its header and its coinbase"},
+			{
+				Type: command.Number, Key: "currentblocktx", Optional: true,
+				Help: "transactions of the last block that was put together here, without its coinbase",
+			},
 			{Type: command.Hex, Key: "bits", Help: "target of the tip in compact form"},
 			{Type: command.Number, Key: "difficulty", Help: "difficulty of the tip"},
 			{Type: command.Hex, Key: "target", Help: "target of the tip"},
 			{Type: command.Number, Key: "networkhashps", Help: "hashes per second that the network computes"},
 			{Type: command.Number, Key: "pooledtx", Help: "transactions in the mempool"},
-			{Type: command.Amount, Key: "blockmintxfee", Help: "least fee of transactions in a block made here, for 1000 virtual bytes"},
+			{
+				Type: command.Amount, Key: "blockmintxfee",
+				Help: "least fee of transactions in a block made here, for 1000 virtual bytes",
+			},
 			{Type: command.String, Key: "chain", Help: "name of the network"},
 			{Type: command.Object, Key: "next", Help: "a block made now", Inner: []command.Result{
 				{Type: command.Number, Key: "height", Help: "its height"},

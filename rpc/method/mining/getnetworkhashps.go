@@ -18,7 +18,10 @@ func getNetworkHashPS(d *Deps) command.Command {
 		Category: command.Mining,
 		Summary:  "Estimates how many hashes the network computes in a second, from the blocks before the tip.",
 		Params: []command.Param{
-			{Name: "nblocks", Type: command.Number, Default: "120", Help: "number of blocks to measure; -1: those since the last change of difficulty"},
+			{
+				Name: "nblocks", Type: command.Number, Default: "120",
+				Help: "number of blocks to measure; -1: those since the last change of difficulty",
+			},
 			{Name: "height", Type: command.Number, Default: "-1", Help: "last block to measure; -1: the tip"},
 		},
 		Results:  []command.Result{{Type: command.Number, Help: "hashes per second"}},

@@ -47,7 +47,9 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 		t.Fatal(err)
 	}
 	sys := actortest.New(t)
-	r := &rig{t: t, chain: sys.Probe("chain"), pool: func() messages.PoolInfo { return messages.PoolInfo{Loaded: true} }}
+	r := &rig{
+		t: t, chain: sys.Probe("chain"), pool: func() messages.PoolInfo { return messages.PoolInfo{Loaded: true} },
+	}
 	r.table, err = command.NewTable(mining.Commands(mining.Deps{
 		Network: network,
 		Chain:   chainOf(t, network, times...),

@@ -20,7 +20,10 @@ func submitBlock(d *Deps) command.Command {
 		Summary:  "Hands a block to the node, which validates it and makes it part of the chain (BIP22).",
 		Params: []command.Param{
 			{Name: "hexdata", Type: command.Hex, Help: "the serialized block"},
-			{Name: "dummy", Type: command.String, Default: "ignored", Help: "there because BIP22 has a second parameter"},
+			{
+				Name: "dummy", Type: command.String, Default: "ignored",
+				Help: "there because BIP22 has a second parameter",
+			},
 		},
 		Results: []command.Result{
 			{Type: command.Null, When: "if the block was accepted"},

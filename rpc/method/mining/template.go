@@ -90,7 +90,9 @@ func (d *Deps) mayMine(ctx context.Context) error {
 		return err
 	}
 	if d.Initial.Lasts(active.Tip()) {
-		return command.Errorf(command.ClientInInitialSync, "%s is in initial sync and waiting for blocks...", d.Network.Software.Name)
+		return command.Errorf(
+			command.ClientInInitialSync, "%s is in initial sync and waiting for blocks...", d.Network.Software.Name,
+		)
 	}
 	return nil
 }

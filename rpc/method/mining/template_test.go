@@ -97,7 +97,9 @@ func (r *templateRig) template(q *messages.MakeTemplate) ([]byte, error) {
 	coinbase.AddTxOut(wire.NewTxOut(50e8+q.Fees, q.Script))
 	coinbase.AddTxOut(wire.NewTxOut(0, append([]byte{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed}, make([]byte, 32)...)))
 	block := wire.MsgBlock{
-		Header:       wire.BlockHeader{Version: 0x20000000, PrevBlock: tip.Hash, Timestamp: r.now, Bits: tip.Header.Bits},
+		Header: wire.BlockHeader{
+			Version: 0x20000000, PrevBlock: tip.Hash, Timestamp: r.now, Bits: tip.Header.Bits,
+		},
 		Transactions: []*wire.MsgTx{coinbase},
 	}
 	for _, raw := range q.Txs {
@@ -185,14 +187,18 @@ const ask4 = `[{"rules":["segwit"]}]`
 
 // The members are Core's, in its order.
 func TestTemplate(t *testing.T) {
-	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9})
+	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{
+		MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9,
+	})
 	parent := wire.NewMsgTx(2)
 	parent.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{1}}})
 	parent.AddTxOut(wire.NewTxOut(5, nil))
 	child := wire.NewMsgTx(2)
 	child.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: parent.TxHash()}, Witness: wire.TxWitness{{1}}})
 	child.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{2}}})
-	r.txs = []messages.BlockTx{{Tx: parent, Fee: 3, SigOps: 8, Weight: 240}, {Tx: child, Fee: 4, SigOps: 1, Weight: 300}}
+	r.txs = []messages.BlockTx{
+		{Tx: parent, Fee: 3, SigOps: 8, Weight: 240}, {Tx: child, Fee: 4, SigOps: 1, Weight: 300},
+	}
 	tip := r.tree.Active().Tip()
 	want := `{"capabilities":["proposal"],"version":536870912,"rules":["csv","!segwit","taproot"],"vbavailable":{},"vbrequired":0,` +
 		`"previousblockhash":"` + tip.Hash.String() + `","transactions":[{"data":"` + hexOfTx(t, parent) + `","txid":"` + parent.TxHash().String() +
@@ -213,7 +219,9 @@ func TestTemplate(t *testing.T) {
 
 // Chains that pay to P2MR outputs say what their miners must know beside.
 func TestTemplateOfP2MR(t *testing.T) {
-	n, err := dialect.Named(dialect.NameQbit, "regtest", dialect.Choices{Activation: map[string]int32{"p2mrweightv2": 5}})
+	n, err := dialect.Named(
+		dialect.NameQbit, "regtest", dialect.Choices{Activation: map[string]int32{"p2mrweightv2": 5}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +266,9 @@ func TestTemplateBeforeSegwit(t *testing.T) {
 
 // A rule that can be voted for is shown, and voted for once it is locked in.
 func TestTemplateVotes(t *testing.T) {
-	n := regtest(t, dialect.Choices{VersionBits: map[string]dialect.VersionBits{"taproot": {Timeout: dialect.NoTimeout}}})
+	n := regtest(
+		t, dialect.Choices{VersionBits: map[string]dialect.VersionBits{"taproot": {Timeout: dialect.NoTimeout}}},
+	)
 	for i := range n.Deployments {
 		n.Deployments[i].Period, n.Deployments[i].Threshold = 2, 0 // locked in with the second period after the start
 	}
@@ -343,7 +353,9 @@ func TestTemplateRefusals(t *testing.T) {
 		{main, ask4, `{"code":-9,"message":"Bitcoin Core is not connected!"}`},
 		{signet, ask4, `{"code":-8,"message":"getblocktemplate must be called with the signet rule set (call with {\"rules\": [\"segwit\", \"signet\"]})"}`},
 	} {
-		if got := newTemplateRig(t, test.network, mining.Blocks{}).call("getblocktemplate", test.params); got != test.want {
+		if got := newTemplateRig(t, test.network, mining.Blocks{}).call(
+			"getblocktemplate", test.params,
+		); got != test.want {
 			t.Errorf("%s %s:\ngot  %s\nwant %s", test.network.Name, test.params, got, test.want)
 		}
 	}

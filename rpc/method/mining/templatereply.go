@@ -69,16 +69,22 @@ var templateResults = []command.Result{
 		{Type: command.Number, Key: "rulename", Help: "bit of the version that votes for the rule"},
 	}},
 	{Type: command.Number, Key: "vbrequired", Help: "bits of the version that must be set"},
-	{Type: command.Hex, Key: "versionrollingmask", Optional: true, Help: "on chains that pay to P2MR outputs: bits of the version that a miner may count with"},
+	{
+		Type: command.Hex, Key: "versionrollingmask", Optional: true,
+		Help: "on chains that pay to P2MR outputs: bits of the version that a miner may count with",
+	},
 	{Type: command.Hex, Key: "previousblockhash", Help: "hash of the tip"},
 	{Type: command.Array, Key: "transactions", Help: "those after the coinbase", Inner: []command.Result{
 		{Type: command.Object, Inner: []command.Result{
 			{Type: command.Hex, Key: "data", Help: "the transaction, serialized"},
 			{Type: command.Hex, Key: "txid", Help: "its id"},
 			{Type: command.Hex, Key: "hash", Help: "its witness id"},
-			{Type: command.Array, Key: "depends", Help: "transactions of this list that it spends from", Inner: []command.Result{
-				{Type: command.Number, Help: "place in the list, from 1 on"},
-			}},
+			{
+				Type: command.Array, Key: "depends", Help: "transactions of this list that it spends from",
+				Inner: []command.Result{
+					{Type: command.Number, Help: "place in the list, from 1 on"},
+				},
+			},
 			{Type: command.Number, Key: "fee", Help: "what it pays, in satoshis"},
 			{Type: command.Number, Key: "sigops", Help: "cost of its signature operations"},
 			{Type: command.Number, Key: "weight", Help: "its weight"},
@@ -111,14 +117,18 @@ var templateResults = []command.Result{
 	},
 	{
 		Type: command.Object, Key: "future_block_time", Optional: true,
-		Help: "on chains that pay to P2MR outputs: how far the block may be ahead of the clock", Inner: []command.Result{
+		Help: "on chains that pay to P2MR outputs: how far the block may be ahead of the clock",
+		Inner: []command.Result{
 			{Type: command.Number, Key: "limit_seconds", Help: "for this block"},
 			{Type: command.Bool, Key: "v2_active", Help: "whether the second version of the rule holds"},
 			{Type: command.Number, Key: "v2_activation_height", Help: "first block that it holds for"},
 		},
 	},
 	{Type: command.Hex, Key: "signet_challenge", Optional: true, Help: "script that signs blocks, on a signet"},
-	{Type: command.Hex, Key: "default_witness_commitment", Optional: true, Help: "commitment to the witnesses of the template as it is"},
+	{
+		Type: command.Hex, Key: "default_witness_commitment", Optional: true,
+		Help: "commitment to the witnesses of the template as it is",
+	},
 }
 
 // templateReply writes a template.

@@ -39,7 +39,10 @@ func buildParams() []command.Param {
 				"An address may be paid once, and at most one output may carry data.",
 			Inner: []command.Param{
 				{Type: command.UserKeys, Optional: true, Inner: []command.Param{
-					{Name: "address", Type: command.Amount, Help: "the member's name is an address, its value the amount"},
+					{
+						Name: "address", Type: command.Amount,
+						Help: "the member's name is an address, its value the amount",
+					},
 				}},
 				{Type: command.Object, Optional: true, Inner: []command.Param{
 					{Name: "data", Type: command.Hex, Help: "bytes for an output that cannot be spent"},
@@ -48,7 +51,8 @@ func buildParams() []command.Param {
 		},
 		{
 			Name: "locktime", Type: command.Number, Default: "0",
-			Help: "height or time before which the transaction is not valid; other than 0, it takes effect through the sequence numbers",
+			Help: "height or time before which the transaction is not valid; other than 0, it takes effect through " +
+				"the sequence numbers",
 		},
 		{
 			Name: "replaceable", Type: command.Bool, Default: "true",
@@ -153,7 +157,9 @@ func readInput(v *jsontree.Value) (messages.TxInput, error) {
 		return input, err
 	}
 	if index < 0 {
-		return input, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, vout cannot be negative"}
+		return input, command.Error{
+			Code: command.InvalidParameter, Message: "Invalid parameter, vout cannot be negative",
+		}
 	}
 	input.OutPoint = wire.OutPoint{Hash: txid, Index: uint32(index)}
 	// As in Core, a sequence that is no number counts as none.
@@ -199,7 +205,9 @@ func readOutputs(v *jsontree.Value, maximum jsontree.Amount) ([]messages.TxOutpu
 			value, first[member.key] = member.value, member.value
 		}
 		if again && member.key == dataKey {
-			return outputs, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, duplicate key: data"}
+			return outputs, command.Error{
+				Code: command.InvalidParameter, Message: "Invalid parameter, duplicate key: data",
+			}
 		}
 		output, err := readOutput(member.key, value, maximum)
 		if err != nil {
@@ -238,7 +246,9 @@ type outputMember struct {
 // array that have one each.
 func outputMembers(v *jsontree.Value) ([]outputMember, error) {
 	if v.IsNull() {
-		return nil, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, output argument must be non-null"}
+		return nil, command.Error{
+			Code: command.InvalidParameter, Message: "Invalid parameter, output argument must be non-null",
+		}
 	}
 	var members []outputMember
 	if v.Kind() == jsontree.Object {
@@ -255,7 +265,8 @@ func outputMembers(v *jsontree.Value) ([]outputMember, error) {
 		}
 		if pair.Len() != 1 {
 			return nil, command.Error{
-				Code: command.InvalidParameter, Message: "Invalid parameter, key-value pair must contain exactly one key",
+				Code:    command.InvalidParameter,
+				Message: "Invalid parameter, key-value pair must contain exactly one key",
 			}
 		}
 		members = appendMembers(members, pair)

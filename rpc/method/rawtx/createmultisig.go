@@ -39,9 +39,12 @@ func (m *methods) createMultisig() command.Command {
 			{Type: command.String, Key: "address", Help: "the address"},
 			{Type: command.Hex, Key: "redeemScript", Help: "the script it pays to"},
 			{Type: command.String, Key: "descriptor", Help: "the descriptor of both"},
-			{Type: command.Array, Key: "warnings", Optional: true, Help: "what may not be as wanted", Inner: []command.Result{
-				{Type: command.String, Help: "a warning"},
-			}},
+			{
+				Type: command.Array, Key: "warnings", Optional: true, Help: "what may not be as wanted",
+				Inner: []command.Result{
+					{Type: command.String, Help: "a warning"},
+				},
+			},
 		}}},
 		Examples: []string{
 			`[2, ["03789ed0bb717d88f7d321a368d905e7430207ebbd82bd342cf11ae157a7ace5fd","03dbc6764b8884a92e871274b87583e6d5c2a58819473e17e107ef3f6aa5a61626"]]`,
@@ -163,7 +166,9 @@ func checkMultisig(required, keys int) error {
 	case keys < required:
 		return invalid("not enough keys supplied (got %d keys, but need at least %d to redeem)", keys, required)
 	case keys > maxMultisigKeys:
-		return invalid("Number of keys involved in the multisignature address creation > %d\nReduce the number", maxMultisigKeys)
+		return invalid(
+			"Number of keys involved in the multisignature address creation > %d\nReduce the number", maxMultisigKeys,
+		)
 	default:
 		return nil
 	}

@@ -15,7 +15,9 @@ func (m *methods) decodePSBT() command.Command {
 		Name:     "decodepsbt",
 		Category: command.RawTransactions,
 		Summary:  "Shows a partially signed transaction (BIP174) as an object.",
-		Params:   []command.Param{{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"}},
+		Params: []command.Param{
+			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
+		},
 		Results:  psbtjson.Results(scriptResults()),
 		Examples: []string{`["psbt"]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {

@@ -71,24 +71,36 @@ func txResults() []command.Result {
 		{Type: command.Number, Key: "vsize", Help: "virtual bytes (BIP141)"},
 		{Type: command.Number, Key: "weight", Help: "weight (BIP141)"},
 		{Type: command.Timestamp, Key: "locktime", Help: "height or time before which it is not valid"},
-		{Type: command.Array, Key: "vin", Help: "inputs", Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
-			{Type: command.Hex, Key: "coinbase", Optional: true, Help: "script of a coinbase, which has none of the next three"},
-			{Type: command.Hex, Key: "txid", Optional: true, Help: "id of the transaction whose output is spent"},
-			{Type: command.Number, Key: "vout", Optional: true, Help: "number of the output"},
-			{Type: command.Object, Key: "scriptSig", Optional: true, Help: "script of the input", Inner: []command.Result{
-				{Type: command.String, Key: "asm", Help: "as words"},
-				{Type: command.Hex, Key: "hex", Help: "as bytes"},
-			}},
-			{Type: command.Array, Key: "txinwitness", Optional: true, Help: "witness", Inner: []command.Result{
-				{Type: command.Hex, Help: "an item"},
-			}},
-			{Type: command.Number, Key: "sequence", Help: "sequence number"},
-		}}}},
-		{Type: command.Array, Key: "vout", Help: "outputs", Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
-			{Type: command.Amount, Key: "value", Help: "value"},
-			{Type: command.Number, Key: "n", Help: "number"},
-			{Type: command.Object, Key: "scriptPubKey", Help: "script", Inner: scriptResults()},
-		}}}},
+		{Type: command.Array, Key: "vin", Help: "inputs", Inner: []command.Result{{
+			Type: command.Object,
+			Inner: []command.Result{
+				{
+					Type: command.Hex, Key: "coinbase", Optional: true,
+					Help: "script of a coinbase, which has none of the next three",
+				},
+				{Type: command.Hex, Key: "txid", Optional: true, Help: "id of the transaction whose output is spent"},
+				{Type: command.Number, Key: "vout", Optional: true, Help: "number of the output"},
+				{
+					Type: command.Object, Key: "scriptSig", Optional: true, Help: "script of the input",
+					Inner: []command.Result{
+						{Type: command.String, Key: "asm", Help: "as words"},
+						{Type: command.Hex, Key: "hex", Help: "as bytes"},
+					},
+				},
+				{Type: command.Array, Key: "txinwitness", Optional: true, Help: "witness", Inner: []command.Result{
+					{Type: command.Hex, Help: "an item"},
+				}},
+				{Type: command.Number, Key: "sequence", Help: "sequence number"},
+			},
+		}}},
+		{Type: command.Array, Key: "vout", Help: "outputs", Inner: []command.Result{{
+			Type: command.Object,
+			Inner: []command.Result{
+				{Type: command.Amount, Key: "value", Help: "value"},
+				{Type: command.Number, Key: "n", Help: "number"},
+				{Type: command.Object, Key: "scriptPubKey", Help: "script", Inner: scriptResults()},
+			},
+		}}},
 	}
 }
 

@@ -36,12 +36,17 @@ func (m *methods) decodeScript() command.Command {
 			{Type: command.String, Key: "desc", Help: "descriptor"},
 			{Type: command.String, Key: "address", Optional: true, Help: "address, if it has one"},
 			{Type: command.String, Key: "type", Help: "form, such as pubkeyhash"},
-			{Type: command.String, Key: "p2sh", Optional: true, Help: "address that pays to its hash, unless nobody should use that"},
+			{
+				Type: command.String, Key: "p2sh", Optional: true,
+				Help: "address that pays to its hash, unless nobody should use that",
+			},
 			{
 				Type: command.Object, Key: "segwit", Optional: true,
 				Help: "output that pays to its hash and takes a witness, unless nobody should use that",
 				Inner: append(scriptResults(),
-					command.Result{Type: command.String, Key: "p2sh-segwit", Help: "address that pays to the hash of that output"}),
+					command.Result{
+						Type: command.String, Key: "p2sh-segwit", Help: "address that pays to the hash of that output",
+					}),
 			},
 		}}},
 		Examples: []string{`["hexstring"]`},

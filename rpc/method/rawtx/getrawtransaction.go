@@ -80,12 +80,14 @@ func (m *methods) getRawTransaction() command.Command {
 
 func getRawTransactionResults() []command.Result {
 	members := append([]command.Result{
-		{Type: command.Bool, Key: "in_active_chain", Optional: true, Help: "whether the block is in the active chain; only with blockhash"},
+		{Type: command.Bool, Key: "in_active_chain", Optional: true, Help: "whether the block is in the active " +
+			"chain; only with blockhash"},
 	}, txResults()...)
 	members = append(members,
 		command.Result{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
 		command.Result{Type: command.Hex, Key: "blockhash", Optional: true, Help: "hash of the block"},
-		command.Result{Type: command.Number, Key: "confirmations", Optional: true, Help: "blocks from it to the tip; 0 outside the active chain"},
+		command.Result{Type: command.Number, Key: "confirmations", Optional: true, Help: "blocks from it to the tip; " +
+			"0 outside the active chain"},
 		command.Result{Type: command.Timestamp, Key: "time", Optional: true, Help: "as blocktime"},
 		command.Result{Type: command.Timestamp, Key: "blocktime", Optional: true, Help: "time of the block"},
 	)
@@ -94,17 +96,23 @@ func getRawTransactionResults() []command.Result {
 		{Type: command.Object, When: "for verbosity = 1", Inner: members},
 		{Type: command.Object, When: "for verbosity = 2", Inner: []command.Result{
 			{Type: command.Elision, Help: "as for verbosity = 1"},
-			{Type: command.Amount, Key: "fee", Optional: true, Help: "fee, where undo data is there; not for a coinbase"},
+			{
+				Type: command.Amount, Key: "fee", Optional: true,
+				Help: "fee, where undo data is there; not for a coinbase",
+			},
 			{Type: command.Array, Key: "vin", Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
 				{Type: command.Elision, Help: "as for verbosity = 1"},
-				{Type: command.Object, Key: "prevout", Optional: true, Help: "the output spent, where undo data is there", Inner: []command.Result{
-					{Type: command.Bool, Key: "generated", Help: "whether a coinbase created it"},
-					{Type: command.Number, Key: "height", Help: "height of the block that created it"},
-					{Type: command.Amount, Key: "value", Help: "its value"},
-					{Type: command.Object, Key: "scriptPubKey", Help: "its script", Inner: []command.Result{
-						{Type: command.Elision, Help: "as in outputs"},
-					}},
-				}},
+				{
+					Type: command.Object, Key: "prevout", Optional: true,
+					Help: "the output spent, where undo data is there", Inner: []command.Result{
+						{Type: command.Bool, Key: "generated", Help: "whether a coinbase created it"},
+						{Type: command.Number, Key: "height", Help: "height of the block that created it"},
+						{Type: command.Amount, Key: "value", Help: "its value"},
+						{Type: command.Object, Key: "scriptPubKey", Help: "its script", Inner: []command.Result{
+							{Type: command.Elision, Help: "as in outputs"},
+						}},
+					},
+				},
 			}}}},
 		}},
 	}

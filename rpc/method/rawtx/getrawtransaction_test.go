@@ -32,7 +32,9 @@ func TestGetRawTransactionBlocks(t *testing.T) {
 	header := chain.AddHeader(root)
 
 	ask := func(block *chainview.Block, verbosity int) (string, string) {
-		return call(t, table, "getrawtransaction", parse(t, fmt.Sprintf(`[%q,%d,%q]`, tx.TxHash(), verbosity, block.Hash)))
+		return call(
+			t, table, "getrawtransaction", parse(t, fmt.Sprintf(`[%q,%d,%q]`, tx.TxHash(), verbosity, block.Hash)),
+		)
 	}
 	tests := []struct {
 		name      string

@@ -56,7 +56,9 @@ func rig(tb testing.TB, chain string, allowNoOutputs bool, change ...func(*rawtx
 	builder := sys.Spawn("txbuilder", txbuilder.New(txbuilder.Config{
 		Net: descriptor.NetworkOf(network.Params), AllowNoOutputs: allowNoOutputs,
 	}))
-	deps := rawtx.Deps{Network: network, Chain: new(chainview.Current), Builder: builder, Pool: sys.EmptyPool(), Currency: "Bitcoin"}
+	deps := rawtx.Deps{
+		Network: network, Chain: new(chainview.Current), Builder: builder, Pool: sys.EmptyPool(), Currency: "Bitcoin",
+	}
 	for _, c := range change {
 		c(&deps)
 	}

@@ -82,7 +82,10 @@ func FuzzP2MRLeaf(f *testing.F) {
 		params := parse(f, string(c.Request.Params))
 		if key := params.At(1).At(0); c.Request.Method == "signrawtransactionwithkey" && params.At(2).Len() > 0 {
 			coin := params.At(2).At(0)
-			f.Add(key.Text(), coin.Get("scriptPubKey").Text(), coin.Get("p2mrScript").Text(), coin.Get("p2mrControlBlock").Text())
+			f.Add(
+				key.Text(), coin.Get("scriptPubKey").Text(), coin.Get("p2mrScript").Text(),
+				coin.Get("p2mrControlBlock").Text(),
+			)
 		}
 	}
 	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})

@@ -15,11 +15,17 @@ import (
 // prevTxParams are the members of an output that a client brings.
 func prevTxParams() []command.Param {
 	return append(signing.PrevOutParams(),
-		command.Param{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the script to spend it by"},
-		command.Param{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not in Core) the proof for leafScript"},
-		command.Param{Name: "p2mrScript", Type: command.Hex, Optional: true, Help: "(for P2MR, on networks that have it) the script to spend it by"},
-		command.Param{Name: "p2mrControlBlock", Type: command.Hex, Optional: true, Help: "(with p2mrScript) the proof for it"},
-		command.Param{Name: "p2mrLeafVersion", Type: command.Number, Optional: true, Help: "(with p2mrScript) its version"},
+		command.Param{Name: "leafScript", Type: command.Hex, Optional: true, Help: "(for a taproot script path; not " +
+			"in Core) the script to spend it by"},
+		command.Param{Name: "controlBlock", Type: command.Hex, Optional: true, Help: "(for a taproot script path; " +
+			"not in Core) the proof for leafScript"},
+		command.Param{Name: "p2mrScript", Type: command.Hex, Optional: true, Help: "(for P2MR, on networks that have " +
+			"it) the script to spend it by"},
+		command.Param{Name: "p2mrControlBlock", Type: command.Hex, Optional: true, Help: "(with p2mrScript) the " +
+			"proof for it"},
+		command.Param{
+			Name: "p2mrLeafVersion", Type: command.Number, Optional: true, Help: "(with p2mrScript) its version",
+		},
 	)
 }
 
@@ -130,7 +136,9 @@ func checkRedeemScript(redeem, witness *jsontree.Value, wrapped []byte) error {
 		return err
 	}
 	if !bytes.Equal(script, wrapped) {
-		return command.Error{Code: command.InvalidParameter, Message: "redeemScript does not correspond to witnessScript"}
+		return command.Error{
+			Code: command.InvalidParameter, Message: "redeemScript does not correspond to witnessScript",
+		}
 	}
 	return nil
 }

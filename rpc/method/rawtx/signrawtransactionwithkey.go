@@ -23,7 +23,10 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.String, Help: "the serialized transaction"},
 			{Name: "privkeys", Type: command.Array, Help: "private keys", Secret: true, Inner: []command.Param{
-				{Name: "privatekey", Type: command.Hex, Optional: true, Help: "a private key in wallet import format, or pqc(KEY) on networks that pay to P2MR"},
+				{
+					Name: "privatekey", Type: command.Hex, Optional: true,
+					Help: "a private key in wallet import format, or pqc(KEY) on networks that pay to P2MR",
+				},
 			}},
 			{
 				Name: "prevtxs", Type: command.Array, Optional: true,
@@ -106,7 +109,9 @@ func newSignResult(s *rawtx.Signing, failed []rawtx.InputError) (any, error) {
 	for _, f := range failed {
 		in := s.Tx.TxIn[f.Index]
 		if errors.Is(f.Err, rawtx.ErrNoAmount) {
-			return nil, command.Errorf(command.TypeError, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]))
+			return nil, command.Errorf(
+				command.TypeError, "Missing amount for %s", outputText(s.Coins[in.PreviousOutPoint]),
+			)
 		}
 		result.Errors = append(result.Errors, newInputError(in, f.Err))
 	}

@@ -40,7 +40,10 @@ type multisig struct {
 }
 
 var addressKeysResults = []command.Result{
-	{Type: command.String, Key: "script", Optional: true, Help: "form of the script behind the address, where it is known"},
+	{
+		Type: command.String, Key: "script", Optional: true,
+		Help: "form of the script behind the address, where it is known",
+	},
 	{Type: command.Hex, Key: "hex", Optional: true, Help: "that script"},
 	{
 		Type: command.Array, Key: "pubkeys", Optional: true, Help: "its keys, if it is multisig",
@@ -50,7 +53,9 @@ var addressKeysResults = []command.Result{
 	{Type: command.Hex, Key: "pubkey", Optional: true, Help: "key of an address with one key"},
 	{
 		Type: command.Object, Key: "embedded", Optional: true, Help: "the address behind the address",
-		Inner: []command.Result{{Type: command.Elision, Help: "members as here, but for those about the wallet and the key's origin"}},
+		Inner: []command.Result{
+			{Type: command.Elision, Help: "members as here, but for those about the wallet and the key's origin"},
+		},
 	},
 	{Type: command.Bool, Key: "iscompressed", Optional: true, Help: "whether the key is compressed"},
 }

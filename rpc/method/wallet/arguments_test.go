@@ -43,7 +43,10 @@ func TestRefused(t *testing.T) {
 			if c.Wallet != nil {
 				path = *c.Wallet
 			}
-			t.Errorf("%s: %s %s\ngot  %d %s\nwant %d %s", path, c.Method, c.Params, got.Code, got.Message, c.Error.Code, c.Error.Message)
+			t.Errorf(
+				"%s: %s %s\ngot  %d %s\nwant %d %s", path, c.Method, c.Params, got.Code, got.Message, c.Error.Code,
+				c.Error.Message,
+			)
 		}
 	}
 }

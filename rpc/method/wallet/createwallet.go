@@ -44,14 +44,23 @@ func (m *methods) createWallet() command.Command {
 				Help: "whether the wallet is never to hold private keys, only to watch",
 			},
 			{Name: "blank", Type: command.Bool, Default: "false", Help: "whether the wallet begins without keys"},
-			{Name: "passphrase", Type: command.String, Optional: true, Help: "what to encrypt the private keys with", Secret: true},
+			{
+				Name: "passphrase", Type: command.String, Optional: true, Help: "what to encrypt the private keys with",
+				Secret: true,
+			},
 			{
 				Name: "avoid_reuse", Type: command.Bool, Default: "false",
 				Help: "whether coins on addresses that were spent from are told from others",
 			},
-			{Name: "descriptors", Type: command.Bool, Default: "true", Help: "must be true: there are no other wallets"},
+			{
+				Name: "descriptors", Type: command.Bool, Default: "true",
+				Help: "must be true: there are no other wallets",
+			},
 			onStartupParam,
-			{Name: "external_signer", Type: command.Bool, Default: "false", Help: "must be false: signing devices are not supported"},
+			{
+				Name: "external_signer", Type: command.Bool, Default: "false",
+				Help: "must be false: signing devices are not supported",
+			},
 		},
 		Results:  loadedResults,
 		Examples: []string{`["testwallet"]`, `{"wallet_name": "savings", "avoid_reuse": true, "load_on_startup": true}`},

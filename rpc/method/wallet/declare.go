@@ -33,7 +33,8 @@ var (
 		Name: "include_watchonly", Type: command.Bool, Default: "false", Help: "(DEPRECATED) has no effect",
 	}
 	minConfParam = command.Param{
-		Name: "minconf", Type: command.Number, Default: "1", Help: "least number of confirmations of payments that count",
+		Name: "minconf", Type: command.Number, Default: "1",
+		Help: "least number of confirmations of payments that count",
 	}
 	immatureParam = command.Param{
 		Name: "include_immature_coinbase", Type: command.Bool, Default: "false",

@@ -26,12 +26,16 @@ func (m *methods) encryptWallet() command.Command {
 	return command.Command{
 		Name:     "encryptwallet",
 		Category: command.Wallet,
-		Summary: "Encrypts the private keys of a wallet for the first time. From then on walletpassphrase has to come\n" +
+		Summary: "Encrypts the private keys of a wallet for the first time. From then on walletpassphrase has to " +
+			"come\n" +
 			"before whatever needs them; walletpassphrasechange changes the passphrase.\n" +
 			"A new seed and new active descriptors are made, since copies of the old ones may lie about without\n" +
 			"encryption: make a new backup afterwards.",
 		Params: []command.Param{
-			{Name: "passphrase", Type: command.String, Help: "the passphrase: at least one character, better a long text", Secret: true},
+			{
+				Name: "passphrase", Type: command.String,
+				Help: "the passphrase: at least one character, better a long text", Secret: true,
+			},
 		},
 		Results:  []command.Result{{Type: command.String, Help: "what is to be done now"}},
 		Examples: []string{`["my pass phrase"]`},

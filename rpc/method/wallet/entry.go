@@ -116,9 +116,15 @@ var entryResults = []command.Result{
 
 // txResults declares what is known of a transaction.
 var txResults = []command.Result{
-	{Type: command.Number, Key: "confirmations", Help: "its confirmations, negative when a block that deep conflicts with it"},
+	{
+		Type: command.Number, Key: "confirmations",
+		Help: "its confirmations, negative when a block that deep conflicts with it",
+	},
 	{Type: command.Bool, Key: "generated", Optional: true, Help: "true, for a coinbase"},
-	{Type: command.Bool, Key: "trusted", Optional: true, Help: "(unconfirmed ones only) whether its outputs are safe to spend"},
+	{
+		Type: command.Bool, Key: "trusted", Optional: true,
+		Help: "(unconfirmed ones only) whether its outputs are safe to spend",
+	},
 	{Type: command.Hex, Key: "blockhash", Optional: true, Help: "hash of its block"},
 	{Type: command.Number, Key: "blockheight", Optional: true, Help: "height of its block"},
 	{Type: command.Number, Key: "blockindex", Optional: true, Help: "its position in the block"},

@@ -34,7 +34,12 @@ func TestFailures(t *testing.T) {
 	wrong := error(&messages.WalletError{Code: -4, Text: "no"})
 	for name, set := range map[string]func(w *double){
 		"request": func(w *double) { failAll(w, wrong) },
-		"state":   func(w *double) { failAll(w, wrong); gives[messages.GetWalletInfo](w, messages.WalletInfo{}, wrong) },
+		"state": func(
+			w *double,
+		) {
+			failAll(w, wrong)
+			gives[messages.GetWalletInfo](w, messages.WalletInfo{}, wrong)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -191,7 +196,9 @@ func TestUnloadedMeanwhile(t *testing.T) {
 // A node that stops is not a wallet that was unloaded.
 func TestStopping(t *testing.T) {
 	r := newRig(t)
-	r.table.Know(command.KnownError{Err: ask.ErrStopped, As: command.Error{Code: command.ClientNotConnected, Message: "Shutting down"}})
+	r.table.Know(command.KnownError{Err: ask.ErrStopped, As: command.Error{
+		Code: command.ClientNotConnected, Message: "Shutting down",
+	}})
 	w := r.load("a", plain)
 	gives[messages.GetBalances](w, messages.Balances{}, ask.ErrStopped)
 	if got := r.call(nil, "getbalance", `[]`); got != `{"code":-9,"message":"Shutting down"}` {
@@ -258,7 +265,9 @@ func TestTextsOfTransaction(t *testing.T) {
 	r := newRig(t)
 	w := r.load("a", plain)
 	gives[messages.ListTransactions](w, []messages.TxEntry{{
-		Category: "receive", Tx: messages.WalletTx{Replaceable: "no", Values: map[string]string{"to": "b", "comment": "a", "txid": "x"}},
+		Category: "receive", Tx: messages.WalletTx{
+			Replaceable: "no", Values: map[string]string{"to": "b", "comment": "a", "txid": "x"},
+		},
 	}}, nil)
 	got := r.call(nil, "listtransactions", `[]`)
 	if !strings.Contains(got, `"txid":"x","wtxid"`) || !strings.HasSuffix(got, `"bip125-replaceable":"no","comment":"a","to":"b"}]`) {
@@ -268,7 +277,9 @@ func TestTextsOfTransaction(t *testing.T) {
 
 func TestBrokenTransaction(t *testing.T) {
 	r := newRig(t)
-	r.table.Know(command.KnownError{Err: chainview.ErrNotReady, As: command.Error{Code: command.InWarmup, Message: "warming up"}})
+	r.table.Know(command.KnownError{Err: chainview.ErrNotReady, As: command.Error{
+		Code: command.InWarmup, Message: "warming up",
+	}})
 	w := r.load("a", plain)
 	gives[messages.GetTransaction](w, messages.TxDetails{Tx: messages.WalletTx{Raw: []byte{1}}}, nil)
 	params, _ := jsontree.Parse([]byte(`["` + strings.Repeat("0", 64) + `", null, true]`))

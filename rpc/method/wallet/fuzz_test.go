@@ -46,7 +46,8 @@ func FuzzImport(f *testing.F) {
 			if item.NoDesc && (item.Range != nil || item.Label != nil || item.Internal != nil) {
 				t.Errorf("item %d has more than a time: %+v", i, item)
 			}
-			if r := item.Range; r != nil && item.RangeErr == nil && (r[0] < 0 || r[0] > r[1] || r[1] > descriptor.MaxIndex) {
+			if r := item.Range; r != nil && item.RangeErr == nil && (r[0] < 0 || r[0] > r[1] ||
+				r[1] > descriptor.MaxIndex) {
 				t.Errorf("item %d has the range %v", i, *r)
 			}
 		}

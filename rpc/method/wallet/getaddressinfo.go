@@ -54,13 +54,16 @@ func addressInfoResults() []command.Result {
 		{Type: command.String, Key: "address", Help: "the address in its usual form"},
 		{Type: command.Hex, Key: "scriptPubKey", Help: "its script"},
 		{Type: command.Bool, Key: "ismine", Help: "whether it is the wallet's"},
-		{Type: command.Bool, Key: "solvable", Help: "whether the wallet could spend what is paid to it, had it the private keys"},
-		{Type: command.String, Key: "desc", Optional: true, Help: "descriptor of this address alone, if it is solvable"},
+		{Type: command.Bool, Key: "solvable", Help: "whether the wallet could spend what is paid to it, had it the " +
+			"private keys"},
+		{Type: command.String, Key: "desc", Optional: true, Help: "descriptor of this address alone, if it is " +
+			"solvable"},
 		{Type: command.String, Key: "parent_desc", Optional: true, Help: "descriptor of the wallet that it comes from"},
 		{Type: command.Bool, Key: "iswatchonly", Help: "(DEPRECATED) always false"},
 	}, address.DetailResults, addressKeysResults, []command.Result{
 		{Type: command.Bool, Key: "ischange", Help: "whether it is an address of the wallet without a label"},
-		{Type: command.Timestamp, Key: "timestamp", Optional: true, Help: "time from which on it may have been paid to"},
+		{Type: command.Timestamp, Key: "timestamp", Optional: true, Help: "time from which on it may have been paid " +
+			"to"},
 		{Type: command.String, Key: "hdkeypath", Optional: true, Help: "path of its key from the master key"},
 		{Type: command.Hex, Key: "hdseedid", Optional: true, Help: "always zeros"},
 		{Type: command.Hex, Key: "hdmasterfingerprint", Optional: true, Help: "fingerprint of the master key"},

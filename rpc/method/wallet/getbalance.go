@@ -25,11 +25,15 @@ func (m *methods) getBalance() command.Command {
 		Summary:  "Returns how much the wallet has that can be spent now.",
 		Params: []command.Param{
 			{Name: "dummy", Type: command.String, Optional: true, Help: `must be "*" or left out`},
-			{Name: "minconf", Type: command.Number, Default: "0", Help: "least number of confirmations of coins that count"},
+			{
+				Name: "minconf", Type: command.Number, Default: "0",
+				Help: "least number of confirmations of coins that count",
+			},
 			{Name: "include_watchonly", Type: command.Bool, Default: "false", Help: "has no effect"},
 			{
 				Name: "avoid_reuse", Type: command.Bool, Default: "true",
-				Help: "(only for wallets with this feature) whether coins on addresses that were spent from do not count",
+				Help: "(only for wallets with this feature) whether coins on addresses that were spent from do not " +
+					"count",
 			},
 		},
 		Results:  []command.Result{{Type: command.Amount, Help: "the balance"}},

@@ -53,7 +53,10 @@ func (m *methods) getHDKeys() command.Command {
 		Params: []command.Param{{
 			Name: "options", Type: command.NamedOptions, Optional: true, Help: "what is shown",
 			Inner: []command.Param{
-				{Name: "active_only", Type: command.Bool, Default: "false", Help: "whether only active descriptors are looked at"},
+				{
+					Name: "active_only", Type: command.Bool, Default: "false",
+					Help: "whether only active descriptors are looked at",
+				},
 				{Name: "private", Type: command.Bool, Default: "false", Help: "whether private keys are shown"},
 			},
 		}},
@@ -61,13 +64,19 @@ func (m *methods) getHDKeys() command.Command {
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.String, Key: "xpub", Help: "the extended public key"},
 				{Type: command.Bool, Key: "has_private", Help: "whether the wallet has the private key"},
-				{Type: command.String, Key: "xprv", Optional: true, Help: "the extended private key, if it was asked for", Secret: true},
-				{Type: command.Array, Key: "descriptors", Help: "the descriptors with this key", Inner: []command.Result{
-					{Type: command.Object, Inner: []command.Result{
-						{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
-						{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
-					}},
-				}},
+				{
+					Type: command.String, Key: "xprv", Optional: true,
+					Help: "the extended private key, if it was asked for", Secret: true,
+				},
+				{
+					Type: command.Array, Key: "descriptors", Help: "the descriptors with this key",
+					Inner: []command.Result{
+						{Type: command.Object, Inner: []command.Result{
+							{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
+							{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
+						}},
+					},
+				},
 			}},
 		}}},
 		Examples: []string{`[]`, `{"active_only": true, "private": true}`},

@@ -15,7 +15,8 @@ func (m *methods) getNewAddress() command.Command {
 		Summary:  "Returns a new address to be paid at, and gives it a label.",
 		Params: []command.Param{
 			{Name: "label", Type: command.String, Default: `""`, Help: "label of the address; it need not be in use yet"},
-			{Name: "address_type", Type: command.String, Default: "set by -addresstype", Help: "type of the address: " + addressTypes},
+			{Name: "address_type", Type: command.String, Default: "set by -addresstype", Help: "type of the address: " +
+				addressTypes},
 		},
 		Results:  []command.Result{{Type: command.String, Help: "the address"}},
 		Examples: []string{`[]`},

@@ -13,7 +13,8 @@ func (m *methods) getRawChangeAddress() command.Command {
 		Category: command.Wallet,
 		Summary:  "Returns a new address for change of a transaction that the client builds.",
 		Params: []command.Param{
-			{Name: "address_type", Type: command.String, Default: "set by -changetype", Help: "type of the address: " + addressTypes},
+			{Name: "address_type", Type: command.String, Default: "set by -changetype", Help: "type of the address: " +
+				addressTypes},
 		},
 		Results:  []command.Result{{Type: command.String, Help: "the address"}},
 		Examples: []string{`[]`},

@@ -27,14 +27,16 @@ func (m *methods) getTransaction() command.Command {
 		},
 		Results: []command.Result{{Type: command.Object, Inner: slices.Concat([]command.Result{
 			{Type: command.Amount, Key: "amount", Help: "what the wallet gained by it, the fee left out"},
-			{Type: command.Amount, Key: "fee", Optional: true, Help: "(only when the wallet sent it) the fee, negative"},
+			{Type: command.Amount, Key: "fee", Optional: true, Help: "(only when the wallet sent it) the fee, " +
+				"negative"},
 		}, txResults, []command.Result{
 			{Type: command.Array, Key: "details", Help: "the payments in it", Inner: []command.Result{
 				{Type: command.Object, Inner: entryResults},
 			}},
 			{Type: command.Hex, Key: "hex", Help: "the serialized transaction"},
 			{
-				Type: command.Object, Key: "decoded", Optional: true, Help: "the transaction as decoderawtransaction shows it",
+				Type: command.Object, Key: "decoded", Optional: true,
+				Help:  "the transaction as decoderawtransaction shows it",
 				Inner: []command.Result{{Type: command.Elision, Help: "members as there"}},
 			},
 			lastBlockResult,

@@ -89,11 +89,14 @@ func (m *methods) getWalletInfo() command.Command {
 		Summary:  "Returns the state of the wallet. For one that is being loaded or restored it tells how far that is.",
 		Results: []command.Result{
 			{Type: command.Object, Inner: walletInfoResults},
-			{Type: command.Object, When: "for a wallet that the path names and that is being loaded", Inner: []command.Result{
-				{Type: command.String, Key: "walletname", Help: "name of the wallet"},
-				{Type: command.String, Key: "loading", Help: "what is being done"},
-				scanningResult,
-			}},
+			{
+				Type: command.Object, When: "for a wallet that the path names and that is being loaded",
+				Inner: []command.Result{
+					{Type: command.String, Key: "walletname", Help: "name of the wallet"},
+					{Type: command.String, Key: "loading", Help: "what is being done"},
+					scanningResult,
+				},
+			},
 		},
 		Examples: []string{`[]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
@@ -121,14 +124,20 @@ var walletInfoResults = []command.Result{
 	{Type: command.String, Key: "format", Help: "format of its file: sqlite"},
 	{Type: command.Number, Key: "txcount", Help: "how many transactions it has"},
 	{Type: command.Number, Key: "keypoolsize", Help: "how many addresses are derived ahead"},
-	{Type: command.Number, Key: "keypoolsize_hd_internal", Optional: true, Help: "how many addresses for change are derived ahead"},
+	{
+		Type: command.Number, Key: "keypoolsize_hd_internal", Optional: true,
+		Help: "how many addresses for change are derived ahead",
+	},
 	{
 		Type: command.Timestamp, Key: "unlocked_until", Optional: true,
 		Help: "(encrypted wallets only) until when it is unlocked, 0 when it is locked",
 	},
 	{Type: command.Amount, Key: "paytxfee", Help: "always 0"},
 	{Type: command.Bool, Key: "private_keys_enabled", Help: "false when it is made only to watch"},
-	{Type: command.Bool, Key: "avoid_reuse", Help: "whether coins on addresses that were spent from are told from others"},
+	{
+		Type: command.Bool, Key: "avoid_reuse",
+		Help: "whether coins on addresses that were spent from are told from others",
+	},
 	scanningResult,
 	{Type: command.Bool, Key: "descriptors", Help: "always true"},
 	{

@@ -34,7 +34,9 @@ func TestImportItems(t *testing.T) {
 		want       item
 	}{
 		{"no descriptor", `{"timestamp": 5, "active": 5}`, item{Timestamp: 5, NoDesc: true}},
-		{"now", `{"timestamp": "now", "desc": "` + fixedDesc + `"}`, item{Timestamp: messages.NowTimestamp, Desc: fixedDesc}},
+		{"now", `{"timestamp": "now", "desc": "` + fixedDesc + `"}`, item{
+			Timestamp: messages.NowTimestamp, Desc: fixedDesc,
+		}},
 		{"negative time", `{"timestamp": -5, "desc": "` + fixedDesc + `"}`, item{Timestamp: -5, Desc: fixedDesc}},
 		{
 			"does not parse", `{"timestamp": 0, "desc": "x", "active": true, "label": "l", "internal": 5, "range": 1.5, "next_index": "x"}`,

@@ -40,7 +40,8 @@ func (m *methods) importDescriptors() command.Command {
 				{
 					Name: "timestamp", Type: command.Number, TypeText: "integer / string",
 					Help: "time, in seconds since 1970, before which nobody paid to it: from two hours before it on\n" +
-						"the chain is scanned. \"now\" is the time of the tip: nothing is scanned. 0 is the whole chain.",
+						"the chain is scanned. \"now\" is the time of the tip: nothing is scanned. 0 is the whole " +
+						"chain.",
 				},
 				{
 					Name: "internal", Type: command.Bool, Default: "false",
@@ -52,22 +53,25 @@ func (m *methods) importDescriptors() command.Command {
 				},
 			}}},
 		}},
-		Results: []command.Result{{Type: command.Array, Help: "one element for each descriptor, in order", Inner: []command.Result{
-			{Type: command.Object, Inner: []command.Result{
-				{Type: command.Bool, Key: "success", Help: "whether it was added"},
-				{
-					Type: command.Array, Key: "warnings", Optional: true, Help: "what a person should know",
-					Inner: []command.Result{{Type: command.String, Help: "a warning"}},
-				},
-				{
-					Type: command.Object, Key: "error", Optional: true, Help: "why it was not added",
-					Inner: []command.Result{
-						{Type: command.Number, Key: "code", Help: "code of the error"},
-						{Type: command.String, Key: "message", Help: "text of the error"},
+		Results: []command.Result{{
+			Type: command.Array, Help: "one element for each descriptor, in order",
+			Inner: []command.Result{
+				{Type: command.Object, Inner: []command.Result{
+					{Type: command.Bool, Key: "success", Help: "whether it was added"},
+					{
+						Type: command.Array, Key: "warnings", Optional: true, Help: "what a person should know",
+						Inner: []command.Result{{Type: command.String, Help: "a warning"}},
 					},
-				},
-			}},
-		}}},
+					{
+						Type: command.Object, Key: "error", Optional: true, Help: "why it was not added",
+						Inner: []command.Result{
+							{Type: command.Number, Key: "code", Help: "code of the error"},
+							{Type: command.String, Key: "message", Help: "text of the error"},
+						},
+					},
+				}},
+			},
+		}},
 		Examples: []string{
 			`[[{"desc": "<my descriptor>", "timestamp": 1455191478, "internal": true}, ` +
 				`{"desc": "<my descriptor 2>", "label": "example 2", "timestamp": 1455191480}]]`,

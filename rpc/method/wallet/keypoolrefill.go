@@ -18,7 +18,10 @@ func (m *methods) keypoolRefill() command.Command {
 		Category: command.Wallet,
 		Summary:  "Derives addresses ahead for each active descriptor. The wallet must be unlocked.",
 		Params: []command.Param{
-			{Name: "newsize", Type: command.Number, Default: "1000, or as set by -keypool", Help: "how many addresses there are to be"},
+			{
+				Name: "newsize", Type: command.Number, Default: "1000, or as set by -keypool",
+				Help: "how many addresses there are to be",
+			},
 		},
 		Results:  noResult,
 		Examples: []string{`[]`},

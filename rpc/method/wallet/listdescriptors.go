@@ -17,7 +17,8 @@ type descriptorList struct {
 
 // notExported warns that descriptors are not shown: see
 // [messages.WalletDescriptor].
-const notExported = "Omitted P2MR descriptors that use BIP32 extended public keys because they are not a SPHINCS+/P2MR " +
+const notExported = "Omitted P2MR descriptors that use BIP32 extended public keys because they are not a " +
+	"SPHINCS+/P2MR " +
 	"public derivation interface. Use exportpubkeydb for watch-only P2MR tracking."
 
 var notExportedResult = command.Result{
@@ -56,31 +57,43 @@ func (m *methods) listDescriptors() command.Command {
 		Category: command.Wallet,
 		Summary:  "Returns the descriptors of the wallet.",
 		Params: []command.Param{
-			{Name: "private", Type: command.Bool, Default: "false", Help: "whether they are shown with their private keys"},
+			{
+				Name: "private", Type: command.Bool, Default: "false",
+				Help: "whether they are shown with their private keys",
+			},
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "wallet_name", Help: "name of the wallet"},
-			{Type: command.Array, Key: "descriptors", Help: "the descriptors, in the order of their texts", Inner: []command.Result{
-				{Type: command.Object, Inner: []command.Result{
-					{Type: command.String, Key: "desc", Help: "the descriptor", Secret: true},
-					{Type: command.Number, Key: "timestamp", Help: "time from which on it may have been paid to"},
-					{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
-					{
-						Type: command.Bool, Key: "internal", Optional: true,
-						Help: "(active ones only) whether these are addresses for change",
-					},
-					{
-						Type: command.Array, Key: "range", Optional: true,
-						Help: "(ranged ones only) the indices that are watched: the first and the last",
-						Inner: []command.Result{
-							{Type: command.Number, Help: "the first index"},
-							{Type: command.Number, Help: "the last index"},
+			{
+				Type: command.Array, Key: "descriptors", Help: "the descriptors, in the order of their texts",
+				Inner: []command.Result{
+					{Type: command.Object, Inner: []command.Result{
+						{Type: command.String, Key: "desc", Help: "the descriptor", Secret: true},
+						{Type: command.Number, Key: "timestamp", Help: "time from which on it may have been paid to"},
+						{Type: command.Bool, Key: "active", Help: "whether new addresses are taken from it"},
+						{
+							Type: command.Bool, Key: "internal", Optional: true,
+							Help: "(active ones only) whether these are addresses for change",
 						},
-					},
-					{Type: command.Number, Key: "next", Optional: true, Help: "(ranged ones only) the same as next_index"},
-					{Type: command.Number, Key: "next_index", Optional: true, Help: "(ranged ones only) index of the next new address"},
-				}},
-			}},
+						{
+							Type: command.Array, Key: "range", Optional: true,
+							Help: "(ranged ones only) the indices that are watched: the first and the last",
+							Inner: []command.Result{
+								{Type: command.Number, Help: "the first index"},
+								{Type: command.Number, Help: "the last index"},
+							},
+						},
+						{
+							Type: command.Number, Key: "next", Optional: true,
+							Help: "(ranged ones only) the same as next_index",
+						},
+						{
+							Type: command.Number, Key: "next_index", Optional: true,
+							Help: "(ranged ones only) index of the next new address",
+						},
+					}},
+				},
+			},
 			notExportedResult,
 		}}},
 		Examples: []string{`[]`, `[true]`},

@@ -20,9 +20,12 @@ func (m *methods) listLabels() command.Command {
 		Summary:  "Returns the labels in use, sorted.",
 		Params: []command.Param{{
 			Name: "purpose", Type: command.String, Optional: true,
-			Help: "whose labels: \"receive\" for the wallet's own addresses, \"send\" for those it pays to; empty for all",
+			Help: "whose labels: \"receive\" for the wallet's own addresses, \"send\" for those it pays to; empty " +
+				"for all",
 		}},
-		Results:  []command.Result{{Type: command.Array, Inner: []command.Result{{Type: command.String, Help: "a label"}}}},
+		Results: []command.Result{
+			{Type: command.Array, Inner: []command.Result{{Type: command.String, Help: "a label"}}},
+		},
 		Examples: []string{`[]`, `["receive"]`, `["send"]`},
 		Run: m.on(func(ctx context.Context, w chosen, a *command.Args) (any, error) {
 			purpose, err := a.StringOr(0, "")

@@ -30,19 +30,29 @@ func (m *methods) listReceivedByAddress() command.Command {
 		Summary:  "Returns what each address of the wallet that has a label has received. The label may be empty.",
 		Params: []command.Param{
 			minConfParam,
-			{Name: "include_empty", Type: command.Bool, Default: "false", Help: "whether addresses are listed that received nothing"},
+			{
+				Name: "include_empty", Type: command.Bool, Default: "false",
+				Help: "whether addresses are listed that received nothing",
+			},
 			noWatchOnlyParam,
-			{Name: "address_filter", Type: command.String, Optional: true, Help: "the only address to list; empty for all"},
+			{
+				Name: "address_filter", Type: command.String, Optional: true,
+				Help: "the only address to list; empty for all",
+			},
 			immatureParam,
 		},
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.String, Key: "address", Help: "the address"},
 				{Type: command.Amount, Key: "amount", Help: "what it received"},
-				{Type: command.Number, Key: "confirmations", Help: "confirmations of the newest transaction that counts"},
+				{
+					Type: command.Number, Key: "confirmations",
+					Help: "confirmations of the newest transaction that counts",
+				},
 				{Type: command.String, Key: "label", Help: "its label"},
 				{
-					Type: command.Array, Key: "txids", Help: "the transactions, one of them once for each output to the address",
+					Type: command.Array, Key: "txids",
+					Help:  "the transactions, one of them once for each output to the address",
 					Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}},
 				},
 			}},

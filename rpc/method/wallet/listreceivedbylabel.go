@@ -23,14 +23,20 @@ func (m *methods) listReceivedByLabel() command.Command {
 		Summary:  "Returns what the wallet's addresses have received, by their labels.",
 		Params: []command.Param{
 			minConfParam,
-			{Name: "include_empty", Type: command.Bool, Default: "false", Help: "whether labels are listed that received nothing"},
+			{
+				Name: "include_empty", Type: command.Bool, Default: "false",
+				Help: "whether labels are listed that received nothing",
+			},
 			noWatchOnlyParam,
 			immatureParam,
 		},
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.Amount, Key: "amount", Help: "what the addresses with this label received"},
-				{Type: command.Number, Key: "confirmations", Help: "confirmations of the newest transaction that counts"},
+				{
+					Type: command.Number, Key: "confirmations",
+					Help: "confirmations of the newest transaction that counts",
+				},
 				{Type: command.String, Key: "label", Help: "the label"},
 			}},
 		}}},

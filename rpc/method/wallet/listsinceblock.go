@@ -32,7 +32,10 @@ func (m *methods) listSinceBlock() command.Command {
 		Summary: "Returns the payments from and to the wallet in blocks after a given one, and unconfirmed ones.\n" +
 			"If the block is not in the chain any more, that is from where its branch left the chain on.",
 		Params: []command.Param{
-			{Name: "blockhash", Type: command.String, Optional: true, Help: "the block; without it all payments are returned"},
+			{
+				Name: "blockhash", Type: command.String, Optional: true,
+				Help: "the block; without it all payments are returned",
+			},
 			{
 				Name: "target_confirmations", Type: command.Number, Default: "1",
 				Help: "how deep the block is that is returned as lastblock, 1 for the tip; nothing else depends on it",

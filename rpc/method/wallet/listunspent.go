@@ -47,7 +47,9 @@ func (m *methods) listUnspent() command.Command {
 		Category: command.Wallet,
 		Summary:  "Returns the wallet's coins.",
 		Params:   unspentParams,
-		Results:  []command.Result{{Type: command.Array, Inner: []command.Result{{Type: command.Object, Inner: unspentResults}}}},
+		Results: []command.Result{
+			{Type: command.Array, Inner: []command.Result{{Type: command.Object, Inner: unspentResults}}},
+		},
 		Examples: []string{
 			`[]`, `[6, 9999999, ["` + exampleAddress + `"]]`, `[6, 9999999, [], true, {"minimumAmount": 0.005}]`,
 		},
@@ -115,11 +117,15 @@ var unspentParams = []command.Param{
 		Help: "whether coins are listed that are not safe to spend, see \"safe\" below",
 	},
 	{
-		Name: "query_options", Type: command.NamedOptions, Optional: true, Usage: "query_options", Help: "further limits",
+		Name: "query_options", Type: command.NamedOptions, Optional: true, Usage: "query_options",
+		Help: "further limits",
 		Inner: []command.Param{
 			{Name: "minimumAmount", Type: command.Amount, Default: "0.00", Help: "least value of a coin"},
 			{Name: "maximumAmount", Type: command.Amount, Default: "unlimited", Help: "greatest value of a coin"},
-			{Name: "maximumCount", Type: command.Number, Default: "unlimited", Help: "how many coins are listed at most"},
+			{
+				Name: "maximumCount", Type: command.Number, Default: "unlimited",
+				Help: "how many coins are listed at most",
+			},
 			{
 				Name: "minimumSumAmount", Type: command.Amount, Default: "unlimited",
 				Help: "value of all coins together from which on no more are listed",
@@ -147,7 +153,10 @@ var unspentResults = []command.Result{
 		Help: "(in the mempool) how many unconfirmed transactions it depends on, its own included",
 	},
 	{Type: command.Number, Key: "ancestorsize", Optional: true, Help: "(in the mempool) virtual size of those"},
-	{Type: command.Number, Key: "ancestorfees", Optional: true, Help: "(in the mempool) fees of those, in the smallest unit"},
+	{
+		Type: command.Number, Key: "ancestorfees", Optional: true,
+		Help: "(in the mempool) fees of those, in the smallest unit",
+	},
 	{Type: command.Bool, Key: "spendable", Help: "(DEPRECATED) always true"},
 	{Type: command.Bool, Key: "solvable", Help: "whether the wallet could spend it, had it the private keys"},
 	{Type: command.String, Key: "desc", Optional: true, Help: "(solvable ones) descriptor of this script alone"},

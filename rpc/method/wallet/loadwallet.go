@@ -14,7 +14,10 @@ func (m *methods) loadWallet() command.Command {
 		Category: command.Wallet,
 		Summary:  "Loads a wallet, and scans the blocks that came while it was not loaded.",
 		Params: []command.Param{
-			{Name: "filename", Type: command.String, Help: "name of the wallet: its folder, absolute or below the wallets directory"},
+			{
+				Name: "filename", Type: command.String,
+				Help: "name of the wallet: its folder, absolute or below the wallets directory",
+			},
 			onStartupParam,
 		},
 		Results:  loadedResults,

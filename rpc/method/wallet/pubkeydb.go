@@ -127,7 +127,10 @@ func (m *methods) listPubKeyDBStatus() command.Command {
 				{Type: command.Object, Inner: []command.Result{
 					{Type: command.Number, Key: "account", Help: "the account"},
 					{Type: command.Bool, Key: "internal", Help: "whether they are for change"},
-					{Type: command.Number, Key: "next_index", Help: "index of the next key; behind the highest if there is none"},
+					{
+						Type: command.Number, Key: "next_index",
+						Help: "index of the next key; behind the highest if there is none",
+					},
 					{Type: command.Number, Key: "highest_imported_index", Help: "the highest index"},
 					{Type: command.Number, Key: "remaining", Help: "how many can be given out"},
 					{Type: command.Number, Key: "low_watermark", Help: "how many should be left"},
@@ -143,7 +146,9 @@ func (m *methods) listPubKeyDBStatus() command.Command {
 			}
 			shown := make([]pubKeyPool, len(pools))
 			for i, p := range pools {
-				shown[i] = pubKeyPool{p.Account, p.Internal, p.Next, p.Highest, p.Remaining, lowWatermark, p.Remaining <= lowWatermark}
+				shown[i] = pubKeyPool{
+					p.Account, p.Internal, p.Next, p.Highest, p.Remaining, lowWatermark, p.Remaining <= lowWatermark,
+				}
 			}
 			return struct {
 				Chains []pubKeyPool `json:"chains"`
@@ -159,15 +164,21 @@ func (m *methods) importPubKeyDB() command.Command {
 		Summary: "Adds public keys of P2MR to a wallet without private keys, and looks for what they were paid.\n" +
 			"Those with an index are given out by getnextpubkeydbaddress.",
 		Params: []command.Param{
-			{Name: "pubkeys", Type: command.Array, Help: "the keys, as exportpubkeydb returns them", Inner: []command.Param{
-				{Type: command.Object, Optional: true, Inner: []command.Param{
-					{Name: "pubkey", Type: command.Hex, Help: "the public key"},
-					{Name: "account", Type: command.Number, Optional: true, Help: "its account"},
-					{Name: "change", Type: command.Bool, Optional: true, Help: "whether it is for change"},
-					{Name: "index", Type: command.Number, Optional: true, Help: "its index"},
-				}},
-			}},
-			{Name: "internal", Type: command.Bool, Default: "false", Help: "whether keys are for change that do not tell"},
+			{
+				Name: "pubkeys", Type: command.Array, Help: "the keys, as exportpubkeydb returns them",
+				Inner: []command.Param{
+					{Type: command.Object, Optional: true, Inner: []command.Param{
+						{Name: "pubkey", Type: command.Hex, Help: "the public key"},
+						{Name: "account", Type: command.Number, Optional: true, Help: "its account"},
+						{Name: "change", Type: command.Bool, Optional: true, Help: "whether it is for change"},
+						{Name: "index", Type: command.Number, Optional: true, Help: "its index"},
+					}},
+				},
+			},
+			{
+				Name: "internal", Type: command.Bool, Default: "false",
+				Help: "whether keys are for change that do not tell",
+			},
 			{
 				Name: "timestamp", Type: command.Number, Optional: true, AnyType: true,
 				Help: "time from which on they may have been paid to, or \"now\", which is the default",

@@ -53,7 +53,9 @@ func TestRecorded(t *testing.T) {
 }
 
 // replay makes one call over wallets that answer as recorded.
-func replay(tb testing.TB, sys *actortest.System, name *string, method string, params, response *jsontree.Value) string {
+func replay(
+	tb testing.TB, sys *actortest.System, name *string, method string, params, response *jsontree.Value,
+) string {
 	tb.Helper()
 	r := newRigIn(tb, sys)
 	fault := response.Get("error")

@@ -113,7 +113,9 @@ func TestWalletRequests(t *testing.T) {
 	})
 	check[messages.SetLabel](t, r, w, nil, []request{
 		{"setlabel", `["BCRT1QD0M6Z476PGC4W0K06M5YNMDDMPH2X0EN7R9VL3", ""]`, messages.SetLabel{Address: own, Script: ownScript}},
-		{"setlabel", `["` + foreign + `", "l"]`, messages.SetLabel{Address: foreign, Script: foreignScript, Label: "l"}},
+		{"setlabel", `["` + foreign + `", "l"]`, messages.SetLabel{
+			Address: foreign, Script: foreignScript, Label: "l",
+		}},
 	})
 	check[messages.ListLabels](t, r, w, nil, []request{
 		{"listlabels", `[""]`, messages.ListLabels{}}, {"listlabels", `["send"]`, messages.ListLabels{Purpose: "send"}},
@@ -143,9 +145,13 @@ func TestHistoryRequests(t *testing.T) {
 	})
 	check[messages.GetReceived](t, r, w, nil, []request{
 		{"getreceivedbyaddress", `["` + own + `"]`, messages.GetReceived{Script: ownScript, MinConf: 1}},
-		{"getreceivedbyaddress", `["` + own + `", 0, true]`, messages.GetReceived{Script: ownScript, IncludeImmature: true}},
+		{"getreceivedbyaddress", `["` + own + `", 0, true]`, messages.GetReceived{
+			Script: ownScript, IncludeImmature: true,
+		}},
 		{"getreceivedbylabel", `[""]`, messages.GetReceived{Label: new(""), MinConf: 1}},
-		{"getreceivedbylabel", `["l", -3, true]`, messages.GetReceived{Label: new("l"), MinConf: -3, IncludeImmature: true}},
+		{"getreceivedbylabel", `["l", -3, true]`, messages.GetReceived{
+			Label: new("l"), MinConf: -3, IncludeImmature: true,
+		}},
 	})
 	check[messages.ListReceived](t, r, w, nil, []request{
 		{"listreceivedbyaddress", `[]`, messages.ListReceived{MinConf: 1}},
@@ -177,7 +183,8 @@ func TestHistoryRequests(t *testing.T) {
 			MaxConf: 5, Scripts: [][]byte{ownScript, foreignScript}, MaxAmount: most,
 		}},
 		{"listunspent", `{"minimumAmount": "0.5", "maximumAmount": 2, "minimumSumAmount": 3, "maximumCount": 4, "include_immature_coinbase": true}`, m{
-			MinConf: 1, MaxConf: 9999999, IncludeUnsafe: true, MinAmount: 5e7, MaxAmount: 2e8, MinSum: 3e8, MaxCount: 4, IncludeImmature: true,
+			MinConf: 1, MaxConf: 9999999, IncludeUnsafe: true, MinAmount: 5e7, MaxAmount: 2e8, MinSum: 3e8, MaxCount: 4,
+			IncludeImmature: true,
 		}},
 		{"listunspent", `{"minimumSumAmount": 0, "maximumCount": -1}`, m{
 			MinConf: 1, MaxConf: 9999999, IncludeUnsafe: true, MaxAmount: most, MinSum: 1,
@@ -196,7 +203,9 @@ func TestKeyRequests(t *testing.T) {
 		}},
 	})
 	check[messages.ChangePassphrase](t, r, w, nil, []request{
-		{"walletpassphrasechange", `["a", "b"]`, messages.ChangePassphrase{Old: messages.Secret("a"), New: messages.Secret("b")}},
+		{"walletpassphrasechange", `["a", "b"]`, messages.ChangePassphrase{
+			Old: messages.Secret("a"), New: messages.Secret("b"),
+		}},
 	})
 	check[messages.LockWallet](t, r, w, nil, []request{{"walletlock", `[]`, messages.LockWallet{}}})
 	r.directory.Remove("a")
@@ -235,7 +244,9 @@ func TestSignRequests(t *testing.T) {
 	priced.Amount = new(btcutil.Amount(1e8))
 	type m = messages.SignWithWallet
 	check[messages.SignWithWallet](t, r, w, nil, []request{
-		{"signrawtransactionwithwallet", `["` + spendTx + `"]`, m{RawTx: fromHex(spendTx), Prevs: []messages.PrevOut{ofChain}}},
+		{"signrawtransactionwithwallet", `["` + spendTx + `"]`, m{
+			RawTx: fromHex(spendTx), Prevs: []messages.PrevOut{ofChain},
+		}},
 		{"signrawtransactionwithwallet", `["` + spendTx + `", [` + prev(hashB, "") + `], "ALL"]`, m{
 			RawTx: fromHex(spendTx), Prevs: []messages.PrevOut{ofChain, brought}, HashType: "ALL",
 		}},

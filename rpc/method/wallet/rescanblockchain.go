@@ -31,7 +31,10 @@ func (m *methods) rescanBlockchain() command.Command {
 		},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "start_height", Help: "height of the first block"},
-			{Type: command.Number, Key: "stop_height", Help: "height of the last block that was looked at, null where none was"},
+			{
+				Type: command.Number, Key: "stop_height",
+				Help: "height of the last block that was looked at, null where none was",
+			},
 		}}},
 		Examples: []string{`[100000, 120000]`},
 		Run:      m.on(rescan),

@@ -61,8 +61,9 @@ func (s *state) needNoRescan(before string) error {
 	if !s.Scanning {
 		return nil
 	}
-	return command.Errorf(command.WalletError, "Error: the wallet is currently being used to rescan the blockchain for "+
-		"related transactions. Please call `abortrescan` before %s.", before)
+	return command.Errorf(command.WalletError,
+		"Error: the wallet is currently being used to rescan the blockchain for "+
+			"related transactions. Please call `abortrescan` before %s.", before)
 }
 
 // readSecret takes a passphrase out of an argument. Whoever the secret is handed

@@ -107,8 +107,9 @@ func (s shown) tip() messages.Tip {
 
 func descriptorOf(s shown) messages.WalletDescriptor {
 	d := messages.WalletDescriptor{
-		Desc: messages.Secret(s.text("desc")), Timestamp: s.number("timestamp"), Active: s.isTrue("active"), Internal: s.isTrue("internal"),
-		Ranged: s.has("range"), Next: int32(s.number("next")),
+		Desc: messages.Secret(s.text("desc")), Timestamp: s.number("timestamp"), Active: s.isTrue("active"),
+		Internal: s.isTrue("internal"),
+		Ranged:   s.has("range"), Next: int32(s.number("next")),
 	}
 	if d.Ranged {
 		d.First, _ = s.v.Get("range").At(0).AsInt32()
@@ -167,11 +168,14 @@ var ownTxMembers = map[string]bool{
 
 func txOf(s shown) messages.WalletTx {
 	tx := messages.WalletTx{
-		TxID: s.hash("txid"), WTxID: s.hash("wtxid"), Raw: s.bytes("hex"), Confirmations: int32(s.number("confirmations")),
-		Coinbase: s.has("generated"), Trusted: s.isTrue("trusted"), BlockHash: s.hash("blockhash"),
-		BlockHeight: int32(s.number("blockheight")), BlockIndex: int(s.number("blockindex")), BlockTime: s.number("blocktime"),
-		Time: s.number("time"), TimeReceived: s.number("timereceived"), Conflicts: s.hashes("walletconflicts"),
-		MempoolConflicts: s.hashes("mempoolconflicts"), Replaceable: s.text("bip125-replaceable"), Values: map[string]string{},
+		TxID: s.hash("txid"), WTxID: s.hash("wtxid"), Raw: s.bytes("hex"),
+		Confirmations: int32(s.number("confirmations")),
+		Coinbase:      s.has("generated"), Trusted: s.isTrue("trusted"), BlockHash: s.hash("blockhash"),
+		BlockHeight: int32(s.number("blockheight")), BlockIndex: int(s.number("blockindex")),
+		BlockTime: s.number("blocktime"),
+		Time:      s.number("time"), TimeReceived: s.number("timereceived"), Conflicts: s.hashes("walletconflicts"),
+		MempoolConflicts: s.hashes("mempoolconflicts"), Replaceable: s.text("bip125-replaceable"),
+		Values: map[string]string{},
 	}
 	for key, v := range s.v.Members() {
 		if !ownTxMembers[key] {
@@ -206,16 +210,19 @@ func unspentOf(s shown) messages.Unspent {
 		Label: s.text("label"), HasLabel: s.has("label"), Amount: s.amount("amount"),
 		Confirmations: int32(s.number("confirmations")), RedeemScript: s.bytes("redeemScript"),
 		WitnessScript: s.bytes("witnessScript"), Spendable: s.isTrue("spendable"), Solvable: s.isTrue("solvable"),
-		Desc: s.text("desc"), ParentDescs: s.texts("parent_descs"), Reused: s.isTrue("reused"), HasReused: s.has("reused"),
-		Safe: s.isTrue("safe"), AncestorCount: int(s.number("ancestorcount")), AncestorSize: int(s.number("ancestorsize")),
+		Desc: s.text("desc"), ParentDescs: s.texts("parent_descs"), Reused: s.isTrue("reused"),
+		HasReused: s.has("reused"),
+		Safe:      s.isTrue("safe"), AncestorCount: int(s.number("ancestorcount")),
+		AncestorSize: int(s.number("ancestorsize")),
 		AncestorFees: btcutil.Amount(s.number("ancestorfees")), HasAncestors: s.has("ancestorcount"),
 	}
 }
 
 func addressInfoOf(s shown) messages.AddressInfo {
 	info := messages.AddressInfo{
-		IsMine: s.isTrue("ismine"), Solvable: s.isTrue("solvable"), Desc: s.text("desc"), ParentDesc: s.text("parent_desc"),
-		IsChange: s.isTrue("ischange"), Timestamp: s.number("timestamp"), HasPath: s.has("hdkeypath"),
+		IsMine: s.isTrue("ismine"), Solvable: s.isTrue("solvable"), Desc: s.text("desc"),
+		ParentDesc: s.text("parent_desc"),
+		IsChange:   s.isTrue("ischange"), Timestamp: s.number("timestamp"), HasPath: s.has("hdkeypath"),
 		KeyPath: s.text("hdkeypath"), SeedID: s.text("hdseedid"), MasterFP: s.text("hdmasterfingerprint"),
 		Labels: s.texts("labels"), Redeem: s.bytes("hex"),
 	}

@@ -92,7 +92,9 @@ func Commands(d Deps) []command.Command {
 		m.walletPassphraseChange(),
 	}
 	if d.Network.Wallet().SlowKeys {
-		commands = append(commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus())
+		commands = append(
+			commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus(),
+		)
 	}
 	return commands
 }

@@ -14,7 +14,8 @@ const maxUnlock = 100_000_000
 
 var errNegativeTimeout = command.Error{Code: command.InvalidParameter, Message: "Timeout cannot be negative."}
 
-const passphraseNULText = "Error: The wallet passphrase entered is incorrect. It contains a null character (ie - a zero byte). " +
+const passphraseNULText = "Error: The wallet passphrase entered is incorrect. It contains a null character (ie - a " +
+	"zero byte). " +
 	"If the passphrase was set with a version of this software prior to 25.0, " +
 	"please try again with only the characters up to — but not including — the first null character. " +
 	"If this is successful, please set a new passphrase to avoid this issue in the future."
@@ -27,7 +28,10 @@ func (m *methods) walletPassphrase() command.Command {
 			"For a wallet that is unlocked already the time begins anew.",
 		Params: []command.Param{
 			{Name: "passphrase", Type: command.String, Help: "the passphrase", Secret: true},
-			{Name: "timeout", Type: command.Number, Help: "seconds until the wallet is locked again, at most 100000000"},
+			{
+				Name: "timeout", Type: command.Number,
+				Help: "seconds until the wallet is locked again, at most 100000000",
+			},
 		},
 		Results:  noResult,
 		Examples: []string{`["my pass phrase", 60]`},

@@ -76,7 +76,9 @@ func showUnknown(m psbt.Map, known []uint64) jsontree.Members {
 	var unknown jsontree.Members
 	for _, e := range m {
 		if !slices.Contains(known, e.Type) {
-			unknown = append(unknown, jsontree.Member{Key: hex.EncodeToString(e.Key), Value: hex.EncodeToString(e.Value)})
+			unknown = append(
+				unknown, jsontree.Member{Key: hex.EncodeToString(e.Key), Value: hex.EncodeToString(e.Value)},
+			)
 		}
 	}
 	return unknown
@@ -135,7 +137,9 @@ func showScript(p *txjson.Printer, from psbt.Map, kind uint64) *scriptText {
 func showXPubs(global psbt.Map) []xpubEntry {
 	entries := global.Of(psbt.XPub)
 	slices.SortFunc(entries, func(a, b psbt.Entry) int {
-		return cmp.Or(compareOrigins(a.Value, b.Value), bytes.Compare(publicKey(a), publicKey(b)), bytes.Compare(chainCode(a), chainCode(b)))
+		return cmp.Or(compareOrigins(
+			a.Value, b.Value,
+		), bytes.Compare(publicKey(a), publicKey(b)), bytes.Compare(chainCode(a), chainCode(b)))
 	})
 	var xpubs []xpubEntry
 	for _, e := range entries {

@@ -9,14 +9,16 @@ func Results(script []command.Result) []command.Result {
 			Type: command.Elision, Help: "as decoderawtransaction shows it",
 		}),
 		list("global_xpubs", "extended public keys",
-			text("xpub", "an extended public key"), hexText("master_fingerprint", "fingerprint of the key it comes from"),
+			text("xpub", "an extended public key"),
+			hexText("master_fingerprint", "fingerprint of the key it comes from"),
 			text("path", "path from that key")),
 		command.Result{Type: command.Number, Key: "psbt_version", Help: "version of the format"},
 		proprietaryResults(),
 		pairs("unknown", "fields of unknown types"),
 		list("inputs", "what is known of each input", inputResults(script)...),
 		list("outputs", "what is known of each output", outputResults()...),
-		optional(command.Result{Type: command.Amount, Key: "fee", Help: "the fee, if it is known what all inputs spend"}),
+		optional(command.Result{Type: command.Amount, Key: "fee", Help: "the fee, if it is known what all inputs " +
+			"spend"}),
 	)}
 }
 
@@ -40,7 +42,8 @@ func inputResults(script []command.Result) []command.Result {
 		pairs("hash256_preimages", "preimages by double SHA256 hashes"),
 		hexText("taproot_key_path_sig", "signature by the output key"),
 		list("taproot_script_path_sigs", "signatures for leaves",
-			hexText("pubkey", "x-only public key"), hexText("leaf_hash", "hash of the leaf"), hexText("sig", "signature")),
+			hexText("pubkey", "x-only public key"), hexText("leaf_hash", "hash of the leaf"),
+			hexText("sig", "signature")),
 		list("taproot_scripts", "leaves", hexText("script", "script"),
 			command.Result{Type: command.Number, Key: "leaf_ver", Help: "version"},
 			texts("control_blocks", "proofs that the output commits to it")),
@@ -48,7 +51,9 @@ func inputResults(script []command.Result) []command.Result {
 		hexText("taproot_internal_key", "x-only internal key"),
 		hexText("taproot_merkle_root", "root of the tree of leaves"),
 		participants(),
-		list("musig2_pubnonces", "nonces of keys that sign together", append(musigResults(), hexText("pubnonce", "nonce"))...),
+		list("musig2_pubnonces", "nonces of keys that sign together", append(
+			musigResults(), hexText("pubnonce", "nonce"),
+		)...),
 		list("musig2_partial_sigs", "signatures of keys that sign together",
 			append(musigResults(), hexText("partial_sig", "signature"))...),
 		proprietaryResults(),
@@ -118,15 +123,21 @@ func object(key, help string, members ...command.Result) command.Result {
 
 // list is an array of objects.
 func list(key, help string, members ...command.Result) command.Result {
-	return command.Result{Type: command.Array, Key: key, Help: help, Inner: []command.Result{object("", "", members...)}}
+	return command.Result{
+		Type: command.Array, Key: key, Help: help, Inner: []command.Result{object("", "", members...)},
+	}
 }
 
 func texts(key, help string) command.Result {
-	return command.Result{Type: command.Array, Key: key, Help: help, Inner: []command.Result{{Type: command.Hex, Help: "one"}}}
+	return command.Result{
+		Type: command.Array, Key: key, Help: help, Inner: []command.Result{{Type: command.Hex, Help: "one"}},
+	}
 }
 
 func pairs(key, help string) command.Result {
-	return command.Result{Type: command.UserKeys, Key: key, Help: help, Inner: []command.Result{hexText("key", "the value")}}
+	return command.Result{
+		Type: command.UserKeys, Key: key, Help: help, Inner: []command.Result{hexText("key", "the value")},
+	}
 }
 
 func text(key, help string) command.Result {
