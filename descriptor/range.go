@@ -14,8 +14,8 @@ const (
 // client as they are.
 var (
 	// ErrRangeOrder reports a range whose end lies before its begin.
-	ErrRangeOrder = errors.New("Range specified as [begin,end] must not have begin after " +
-		"end") //nolint:staticcheck // Core's text
+	ErrRangeOrder = errors.New( //nolint:staticcheck // Core's text
+		"Range specified as [begin,end] must not have begin after end")
 
 	// ErrRangeNegative reports a range that begins below zero.
 	ErrRangeNegative = errors.New("Range should be greater or equal than 0") //nolint:staticcheck // Core's text

@@ -12,10 +12,8 @@ import (
 // Every error of this package says that it is about the request: an actor that does
 // not know it would take it for the end of what it works with.
 func TestEveryErrorIsARefusal(t *testing.T) {
-	packages, err := parser.ParseDir(token.NewFileSet(), ".",
-		func(f fs.FileInfo) bool { //nolint:staticcheck // no build tags here
-			return !strings.HasSuffix(f.Name(), "_test.go")
-		}, 0)
+	isCode := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
+	packages, err := parser.ParseDir(token.NewFileSet(), ".", isCode, 0) //nolint:staticcheck // no build tags here
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,9 +107,8 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		return nil, refusedFile(err)
 	}
 	net := h.cfg.params(h.name)
-	content, severity, err := walletfile.Load(
-		slices.Values(records), net.LoadOptions(),
-	) //nolint:contextcheck // as above
+	options := net.LoadOptions()
+	content, severity, err := walletfile.Load(slices.Values(records), options) //nolint:contextcheck // as above
 	if err != nil {
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(severity)

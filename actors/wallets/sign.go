@@ -139,7 +139,7 @@ func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 		if prev.Amount != nil {
 			amount = int64(*prev.Amount)
 		}
-		coins[wire.OutPoint{Hash: prev.TxID, Index: prev.Index}] = wire.NewTxOut(int64(amount), prev.Script)
+		coins[wire.OutPoint{Hash: prev.TxID, Index: prev.Index}] = wire.NewTxOut(amount, prev.Script)
 	}
 	for _, in := range tx.TxIn {
 		at := in.PreviousOutPoint

@@ -80,9 +80,8 @@ func lockDirs(dirs ...string) ([]*os.File, error) {
 }
 
 func lockDir(dir string) (*os.File, error) {
-	file, err := os.OpenFile(
-		filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600,
-	) //nolint:gosec // our own folder
+	path := filepath.Join(dir, lockName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // our own folder
 	if err != nil {
 		return nil, refuse("Cannot write to directory '%s'; check permissions.", dir)
 	}

@@ -119,11 +119,9 @@ func lines(t *testing.T, found tally, f *folder) {
 			continue
 		}
 		for i, line := range readLines(t, name) {
-			if columns(line) <= maxLineColumns || strings.HasSuffix(name, "_test.go") &&
-				columns(withoutTexts(line)) <= 90 {
-				continue
+			if tooLong(line, strings.HasSuffix(name, "_test.go")) {
+				found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns", columns(line))
 			}
-			found.add("long-lines", f, positions.File(file.Pos()).LineStart(i+1), "%d columns", columns(line))
 		}
 	}
 }

@@ -26,7 +26,8 @@ const (
 // TestRecordDirectories makes the recorded directories with a trawld of another
 // revision, and skips without one:
 //
-//	TRAWL_RECORD_PROGRAM=/path/to/trawld TRAWL_RECORD_REVISION=9dfadae go test -run TestRecordDirectories ./internal/e2e
+//	TRAWL_RECORD_PROGRAM=/path/to/trawld TRAWL_RECORD_REVISION=9dfadae \
+//	  go test -run TestRecordDirectories ./internal/e2e
 func TestRecordDirectories(t *testing.T) {
 	r := recorder{program: os.Getenv("TRAWL_RECORD_PROGRAM"), revision: os.Getenv("TRAWL_RECORD_REVISION")}
 	if r.program == "" || r.revision == "" {

@@ -59,9 +59,8 @@ func Open(dir string) (*bitcoin.Engine, error) {
 // folder of the recordings.
 func Unzip(tb testing.TB, name string) []byte {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join(
-		moduleDir(tb), "internal/e2e/testdata/golden", name,
-	)) //nolint:gosec // named by a test
+	path := filepath.Join(moduleDir(tb), "internal/e2e/testdata/golden", name)
+	packed, err := os.ReadFile(path) //nolint:gosec // named by a test
 	if err != nil {
 		tb.Fatal(err)
 	}

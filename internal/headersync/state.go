@@ -79,8 +79,8 @@ func New(params *chaincfg.Params, start Start, least *big.Int, now time.Time) *S
 	seconds := now.Add(maxAhead).Sub(start.Time) / time.Second
 	s := &State{
 		params: params, start: start, least: least, seed: maphash.MakeSeed(),
-		offset: rand.Int32N(period),
-		limit:  int(max(seconds, 0))*perSecond/period + 1, //nolint:gosec // need not be secret
+		offset: rand.Int32N(period), //nolint:gosec // need not be secret
+		limit:  int(max(seconds, 0))*perSecond/period + 1,
 	}
 	s.rewind()
 	return s

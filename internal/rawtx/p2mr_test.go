@@ -94,7 +94,10 @@ func count(tb testing.TB, s *rawtx.Signing) (sum uint32) {
 
 // TestSignP2MR signs with the leaf that takes the least, in every way of hashing.
 func TestSignP2MR(t *testing.T) {
-	const all, none, single, any = txscript.SigHashAll, txscript.SigHashNone, txscript.SigHashSingle, txscript.SigHashAnyOneCanPay
+	const (
+		all, none   = txscript.SigHashAll, txscript.SigHashNone
+		single, any = txscript.SigHashSingle, txscript.SigHashAnyOneCanPay
+	)
 	empty := []string{"Witness program was passed an empty witness"}
 	tree := newPQCTree(t)
 	for name, test := range map[string]struct {

@@ -20,8 +20,8 @@ const maxKeyFile = 4096
 
 // ErrKeyStored reports an attempt to switch obfuscation off over files that
 // are obfuscated already.
-var ErrKeyStored = errors.New("The blocksdir XOR-key can not be disabled when a random key was already " +
-	"stored") //nolint:staticcheck // Core's words
+var ErrKeyStored = errors.New( //nolint:staticcheck // Core's words
+	"The blocksdir XOR-key can not be disabled when a random key was already stored")
 
 // A Key obfuscates the files of one directory, so that other programs (virus
 // scanners) find no patterns in them. The zero Key does nothing.
