@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -88,10 +89,9 @@ func (p *poolState) sync(c actor.Context, then func()) {
 		then()
 		return
 	}
-	p.cfg.Changes.Subscribe(c)
 	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func() {
-		ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolTxs{}, func(pool messages.PoolTxs, err error) any {
-			return poolRead{pool, err, then}
+		poolview.Join(p.ctx, c, p.cfg.Pool, p.cfg.Changes, func(m poolview.Contents) any {
+			return poolRead{m.Pool, m.Err, then}
 		})
 	})
 }

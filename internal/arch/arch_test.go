@@ -114,7 +114,7 @@ var mayImport = map[string][]string{
 	}, actor...),
 	"actors/wallets": append([]string{
 		"internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx", "internal/slhdsa",
-		"internal/wallet", "internal/walletfile",
+		"internal/poolview", "internal/wallet", "internal/walletfile",
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
