@@ -164,15 +164,15 @@ func TestConversionSuitsDaemon(t *testing.T) {
 		for place, p := range m.Params {
 			for _, name := range append(p.Aliases, p.Name) {
 				if !p.Schema.suits(formOfName(m.Name, name)) {
-					t.Errorf("%s %s is not converted as %s", m.Name, name, p.Schema.Type)
+					t.Errorf("%s %s is not converted as %s: see its line in parameters.go", m.Name, name, p.Schema.Type)
 				}
 			}
 			if !p.Schema.suits(formOf(m.Name, place)) {
-				t.Errorf("%s argument %d is not converted as %s", m.Name, place+1, p.Schema.Type)
+				t.Errorf("%s argument %d is not converted as %s: see its line in parameters.go", m.Name, place+1, p.Schema.Type)
 			}
 			for name, inner := range p.Schema.Properties {
 				if p.Schema.ByName && !inner.suits(formOfName(m.Name, name)) {
-					t.Errorf("%s %s is not converted as %s", m.Name, name, inner.Type)
+					t.Errorf("%s %s is not converted as %s: see its line in parameters.go", m.Name, name, inner.Type)
 				}
 			}
 		}
