@@ -12,7 +12,7 @@ import (
 )
 
 // texts are what newcomers read. What they name is there.
-var texts = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"}
+var texts = []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/how-to-add.md"}
 
 // notOurs are names in the texts that look like paths of the module and are none.
 var notOurs = map[string]string{
