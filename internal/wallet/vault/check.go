@@ -83,28 +83,26 @@ func (v *Vault) Checked(u *Unchecked, valid bool) {
 //
 // Errors: [*messages.WalletError].
 func (v *Vault) CheckSigning() error {
-	switch found := v.Validation(); {
-	case found.Pending > 0:
-		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation is still in progress. "+
-			"Check getwalletinfo.pqc_key_validation before signing or sending.")
-	case found.Failed > 0:
-		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation failed. "+
-			"Wallet signing is disabled until the wallet is restored or repaired.")
-	}
-	return nil
+	return v.refuseUnchecked("Check getwalletinfo.pqc_key_validation before signing or sending.", "signing")
 }
 
 // CheckEncrypting refuses to encrypt keys that are not checked.
 //
 // Errors: [*messages.WalletError].
 func (v *Vault) CheckEncrypting() error {
+	return v.refuseUnchecked("Try encryptwallet again after validation completes.", "encryption")
+}
+
+// refuseUnchecked says what to do while keys are unchecked, or what is disabled since some
+// are not what they should be.
+func (v *Vault) refuseUnchecked(whilePending, disabled string) error {
+	const about = "Error: plaintext PQC wallet key validation "
 	switch found := v.Validation(); {
 	case found.Pending > 0:
-		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation is still in progress. "+
-			"Try encryptwallet again after validation completes.")
+		return codes.Errorf(codes.Wallet, "%sis still in progress. %s", about, whilePending)
 	case found.Failed > 0:
-		return codes.Errorf(codes.Wallet, "Error: plaintext PQC wallet key validation failed. "+
-			"Wallet encryption is disabled until the wallet is restored or repaired.")
+		return codes.Errorf(codes.Wallet, "%sfailed. Wallet %s is disabled until the wallet is restored or repaired.",
+			about, disabled)
 	}
 	return nil
 }
