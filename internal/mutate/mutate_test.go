@@ -30,6 +30,20 @@ func (Unused) String() string { return "a" + "b" }
 type Unused struct{}
 `
 
+// sampleOfRoom has places of one name, and values that nobody looks at.
+const sampleOfRoom = `package sample
+
+var errSame error
+
+func Two(a, b int) ([]int, error) {
+	if a == b || b == a {
+		return make([]int, 1), errSame
+	}
+	m := make(map[int]int, 7)
+	return make([]int, len(m)+2, 5), nil
+}
+`
+
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,14 +56,15 @@ func write(t *testing.T, files map[string]string) string {
 }
 
 func TestPlaces(t *testing.T) {
-	dir := write(t, map[string]string{"sample.go": sample})
-	places, source, err := placesOf(filepath.Join(dir, "sample.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, p := range places {
-		got = append(got, p.name(source))
+	for _, text := range []string{sample, sampleOfRoom} {
+		places, source, err := placesOf(filepath.Join(write(t, map[string]string{"sample.go": text}), "sample.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range places {
+			got = append(got, p.name(source))
+		}
 	}
 	slices.Sort(got)
 	want := []string{
@@ -59,6 +74,12 @@ func TestPlaces(t *testing.T) {
 		"Sum: if i == 3 {: == becomes !=",
 		"Sum: if i == 3 {: the condition is never met",
 		"Sum: n += i: left out",
+		"Two: if a == b || b == a {: == becomes !=",
+		"Two: if a == b || b == a {: == becomes != (2)",
+		"Two: if a == b || b == a {: the condition is never met",
+		"Two: if a == b || b == a {: || becomes &&",
+		"Two: return make([]int, len(m)+2, 5), nil: + becomes -",
+		"Two: return make([]int, len(m)+2, 5), nil: 2 becomes 3",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -17,11 +17,16 @@ type place struct {
 	text     string // by this
 	what     string // for a person, as in `< becomes <=`
 	function string
+	nth      int // of those of the function with this line and change, from 1
 }
 
-// name says which place it is, without the line, which moves.
+// name says which place it is, without the number of the line, which moves.
 func (p *place) name(source []byte) string {
-	return p.function + ": " + strings.TrimSpace(lineAt(source, p.from)) + ": " + p.what
+	name := p.function + ": " + strings.TrimSpace(lineAt(source, p.from)) + ": " + p.what
+	if p.nth > 1 {
+		name += " (" + strconv.Itoa(p.nth) + ")"
+	}
+	return name
 }
 
 // lineAt returns the line of a text that a byte is in.
@@ -62,7 +67,18 @@ func placesOf(file string) (places []place, source []byte, err error) {
 		ast.Inspect(fn.Body, w.visit)
 		places = append(places, w.found...)
 	}
+	number(places, source)
 	return places, source, nil
+}
+
+// number tells places apart that would have one name.
+func number(places []place, source []byte) {
+	seen := make(map[string]int)
+	for i := range places {
+		name := places[i].name(source)
+		seen[name]++
+		places[i].nth = seen[name]
+	}
 }
 
 type walker struct {
@@ -111,10 +127,22 @@ func (w *walker) visit(n ast.Node) bool {
 		for _, s := range n.Body {
 			w.statement(s)
 		}
+	case *ast.ReturnStmt:
+		return !returnsError(n) // nobody may look at the values beside it
 	case *ast.CallExpr:
+		if isMake(n) && len(n.Args) > 1 { // how much room there is decides nothing, the length does
+			w.visitAll(lengthOf(n))
+			return false
+		}
 		return !isLog(n) // what is logged decides nothing
 	}
 	return true
+}
+
+func (w *walker) visitAll(n ast.Node) {
+	if n != nil {
+		ast.Inspect(n, w.visit)
+	}
 }
 
 // statement adds the places where a statement is left out.
@@ -156,7 +184,41 @@ func isLog(call *ast.CallExpr) bool {
 	return false
 }
 
-func isPanic(call *ast.CallExpr) bool {
-	name, ok := call.Fun.(*ast.Ident)
-	return ok && name.Name == "panic"
+// returnsError reports whether values are returned beside an error that is made or
+// named there.
+func returnsError(s *ast.ReturnStmt) bool {
+	if len(s.Results) < 2 {
+		return false
+	}
+	switch last := s.Results[len(s.Results)-1].(type) {
+	case *ast.Ident:
+		return isErrorName(last.Name)
+	case *ast.SelectorExpr:
+		return isErrorName(last.Sel.Name)
+	case *ast.CallExpr:
+		fn, ok := last.Fun.(*ast.SelectorExpr)
+		return ok && (fn.Sel.Name == "Errorf" || fn.Sel.Name == "New" && isNamed(fn.X, "errors"))
+	}
+	return false
+}
+
+func isErrorName(name string) bool {
+	return strings.HasPrefix(name, "err") || strings.HasPrefix(name, "Err")
+}
+
+func isMake(call *ast.CallExpr) bool { return isNamed(call.Fun, "make") }
+
+func isPanic(call *ast.CallExpr) bool { return isNamed(call.Fun, "panic") }
+
+func isNamed(n ast.Expr, name string) bool {
+	id, ok := n.(*ast.Ident)
+	return ok && id.Name == name
+}
+
+// lengthOf returns the length that a slice is made with, nil for a map.
+func lengthOf(call *ast.CallExpr) ast.Node {
+	if _, ok := call.Args[0].(*ast.MapType); ok {
+		return nil
+	}
+	return call.Args[1]
 }
