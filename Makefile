@@ -23,7 +23,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -48,8 +48,9 @@ large: ## the tests that are too slow under the race detector
 	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
 	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory)$$' -timeout=5m ./store/chaindb ./internal/rangefilter
 
-vet: ## go vet
+vet: ## go vet, of the assembly for ARM too
 	$(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./filters
 
 lint: $(LINT) ## golangci-lint, see .golangci.yml
 	$(LINT) run ./...
@@ -63,6 +64,9 @@ $(LINT):
 
 tidy: ## fail when go.mod is not tidy
 	$(GO) mod tidy -diff
+
+arm64: ## the tests of scans as a processor of ARM runs them; needs qemu-aarch64 (Debian: qemu-user)
+	GOARCH=arm64 $(GO) test -exec=qemu-aarch64 -timeout=20m ./filters ./internal/match ./internal/siphash ./actors/scanner
 
 fuzz: ## run every fuzz target for FUZZ
 	@for pkg in $$($(GO) list ./...); do \

@@ -17,8 +17,8 @@
 // certain. [Query.InBlock] tells a wrong match from a right one by the block.
 //
 // The inner loops are a kernel, by default the fastest that the processor has: plain
-// Go, or assembly for AVX2 or AVX-512; see [Method]. By the number of scripts against that of elements, a kernel looks
-// each script up among the elements, or tests all scripts on a bitmap of the elements. The
+// Go, or assembly for AVX2, AVX-512 or NEON; see [Method]. By the number of scripts against that of elements, a kernel
+// looks each script up among the elements, or tests all scripts on a bitmap of the elements. The
 // assembly is written by internal/asmgen.
 //
 // # Damage

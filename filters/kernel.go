@@ -117,7 +117,7 @@ type scratch struct {
 
 // KernelNames returns the names of all kernels that this processor can run,
 // the fastest first: "portable" is plain Go, "avx2" and "avx512" need what they are
-// called after.
+// called after, and "neon" is for ARM's of 64 bits.
 func KernelNames() []string {
 	var names []string
 	for _, k := range kernels {

@@ -24,7 +24,7 @@ var notOurs = map[string]string{
 var (
 	quoted     = regexp.MustCompile("`([^`\n]+)`")
 	pathLike   = regexp.MustCompile(`^[\w.…*-]+(/[\w.…*-]+)*/?$`)
-	makeTarget = regexp.MustCompile("`make ([a-z-]+)")
+	makeTarget = regexp.MustCompile("`make ([a-z0-9-]+)")
 	namedType  = regexp.MustCompile("`(messages|nodemsg|ask|cores|filters|chaindb|chainview|trawl)\\.([A-Z]\\w+)")
 	typeOf     = regexp.MustCompile(`^((?:actors|internal|rpc|store)/[\w/]+)\.([A-Z]\w+)$`)
 	linked     = regexp.MustCompile(`\]\(([^)#:]+)\)`)

@@ -1,4 +1,4 @@
-// Command asmgen writes the assembly of package filters, the files named avx*.s,
+// Command asmgen writes the assembly of package filters, the files named *_amd64.s and *_arm64.s,
 // into the folder it is run in. It always writes the same bytes, and a test holds
 // the files to them.
 //
@@ -25,6 +25,7 @@ var files = map[string]func() []byte{
 	"avx512_merge_amd64.s":  avx512Merge,
 	"avx512_walk_amd64.s":   avx512Walk,
 	"avx512_fold_amd64.s":   avx512Fold,
+	"neon_hash_arm64.s":     neonHash,
 }
 
 func main() {

@@ -42,7 +42,7 @@ var debugging = []options.Option{
 		"emptyoutputs has createrawtransaction and createpsbt make transactions without outputs; may be repeated"},
 	{Name: "fastprune", Flags: debug, Help: "Use small block files, for tests of pruning"},
 	{Name: "filterkernel", Arg: "<name>", Flags: debug, Help: "Match block filters with this kernel, one of " +
-		"portable, avx2 and avx512, and not the fastest that the processor has"},
+		"portable, avx2, avx512 and neon, and not the fastest that the processor has"},
 	{Name: "help-debug", Help: "Show this help with the options for developers, and exit"},
 	{
 		Name: "limitancestorcount", Arg: "<n>", Flags: debug,
