@@ -14,11 +14,12 @@ import (
 
 // A contender is one of those that a benchmark measures in turn.
 type contender struct {
-	run   func() error
-	calls int             // of run in each round, of which it has the mean; 0 is 1
-	cold  bool            // it is known that the first round is not slower
-	wall  []time.Duration // of each round
-	cpu   time.Duration   // of this process, all rounds together
+	run    func() error
+	before func() error    // of each call, if not nil; its time is not counted
+	calls  int             // of run in each round, of which it has the mean; 0 is 1
+	cold   bool            // it is known that the first round is not slower
+	wall   []time.Duration // of each round
+	cpu    time.Duration   // of this process, all rounds together
 }
 
 // compete lets all run once a round. The first of them is whose time the
@@ -58,6 +59,9 @@ func reportLoad(b *testing.B) {
 
 func (c *contender) measure() error {
 	calls := max(c.calls, 1)
+	if c.before != nil {
+		return c.measureApart(calls)
+	}
 	cpu, began := cpuTime(), time.Now()
 	for range calls {
 		if err := c.run(); err != nil {
@@ -66,6 +70,25 @@ func (c *contender) measure() error {
 	}
 	c.wall = append(c.wall, time.Since(began)/time.Duration(calls))
 	c.cpu += (cpuTime() - cpu) / time.Duration(calls)
+	return nil
+}
+
+// measureApart measures calls that have something else before each.
+func (c *contender) measureApart(calls int) error {
+	var wall, used time.Duration
+	for range calls {
+		if err := c.before(); err != nil {
+			return err
+		}
+		cpu, began := cpuTime(), time.Now()
+		if err := c.run(); err != nil {
+			return err
+		}
+		wall += time.Since(began)
+		used += cpuTime() - cpu
+	}
+	c.wall = append(c.wall, wall/time.Duration(calls))
+	c.cpu += used / time.Duration(calls)
 	return nil
 }
 
@@ -83,7 +106,7 @@ const (
 func measureRounds(b *testing.B, all []*contender) {
 	b.Helper()
 	for _, c := range all {
-		if c.cold {
+		if c.cold || c.before != nil {
 			continue
 		}
 		began := time.Now()

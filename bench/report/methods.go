@@ -20,7 +20,9 @@ process on all cores. The first row of a call is what the node chooses; the othe
 -filterkernel and -filterlayout as named, which is what a machine without AVX-512, or AVX2, and without probe lines
 does. Bitcoin Core, a program of its own, is called in the same rounds, in turn with all rows of the same call.
 Every answer is compared with that of btcutil's ZipMatchAny, for ffp=on (filter_false_positives) with the blocks
-that really pay to the scripts. A round is the mean of as many calls as take about 20 ms, at least one.`,
+that really pay to the scripts. A round is the mean of as many calls as take about 20 ms, at least one, back to back:
+the processor's caches hold what the last call left in them. after-ms is the mean of five such calls (Core: one) with
+the work of another program before each, which goes over 128 MiB on every core.`,
 
 	"Import": `A program is started on an empty data directory with -loadblock and -blockfilterindex, and watched
 every 10 ms until its filter index has the last block; every script is executed. Core does the same in turn, without
