@@ -27,10 +27,11 @@ type CoinSet interface {
 	Tip() Tip
 
 	// Visit calls visit with every output of a transaction whose id begins
-	// with a byte from first to last, both included. Ids ascend in internal
-	// byte order; outputs of one transaction come together, in no promised
-	// order. It ends early with ctx or with an error of visit, and returns it.
-	Visit(ctx context.Context, first, last byte, visit func(*SetCoin) error) error
+	// with two bytes from first to last, both included, read as a big-endian
+	// number. Ids ascend in internal byte order; outputs of one transaction come
+	// together, in no promised order. It ends early with ctx or with an error of
+	// visit, and returns it.
+	Visit(ctx context.Context, first, last uint16, visit func(*SetCoin) error) error
 
 	// Pack returns the forms in which the set may store a script.
 	Pack(script []byte) [][]byte
@@ -45,8 +46,7 @@ type CoinSet interface {
 	Release()
 }
 
-// SnapshotCoins asks for the set of unspent outputs at the present tip. The
-// chain writes out what it holds in memory first.
+// SnapshotCoins asks for the set of unspent outputs at the present tip.
 //
 // Who gets the set releases it, also when it leaves early: until then the chain can
 // neither stop nor start again after a failure, for which it has to close its

@@ -109,6 +109,7 @@ type Chain struct {
 	waiting  []*waitImported
 	opening  []*waitOpen // to be answered when the engine is there
 	tips     []*waitTip  // to be answered when the tip is as they ask
+	timer    *time.Timer // of idle; nil until opened
 }
 
 // A job is a piece of work on the engine. It runs in the worker; what it
@@ -151,6 +152,8 @@ func (s *Chain) Receive(c actor.Context) {
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()
+	case idle:
+		s.idle(c)
 	case *acceptBlocks, *headers, *restoreBlock:
 		s.blocks = append(s.blocks, s.peerJob(m))
 		s.next(c)
@@ -198,6 +201,7 @@ func (s *Chain) opened(c actor.Context, err error) {
 		call.Answer(s.tip, nil)
 	}
 	s.opening = nil
+	s.idleLater(c)
 	s.next(c)
 }
 
@@ -305,6 +309,9 @@ func (s *Chain) fail(c actor.Context, err error) {
 // open it again.
 func (s *Chain) close() {
 	s.cancel()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
 	s.tasks.Drop()
 	s.importer.close()
 	if s.fresh != nil {

@@ -125,7 +125,7 @@ func (p *coinScan) read() error {
 		if shard >= shards {
 			return nil
 		}
-		if err := p.set.Visit(p.ctx, byte(shard), byte(shard), visit); err != nil {
+		if err := p.set.Visit(p.ctx, uint16(shard)<<8, uint16(shard)<<8|0xff, visit); err != nil {
 			return err
 		}
 		p.done.Add(1)

@@ -35,20 +35,20 @@ func (s *coinSet) Pack(script []byte) [][]byte          { return [][]byte{pack(1
 func pack(form byte, script []byte) []byte              { return append([]byte{form}, script...) }
 func (s *coinSet) Unpack(dst, p []byte) ([]byte, error) { return append(dst, p[1:]...), nil }
 
-func (s *coinSet) Visit(ctx context.Context, first, last byte, visit func(*messages.SetCoin) error) error {
+func (s *coinSet) Visit(ctx context.Context, first, last uint16, visit func(*messages.SetCoin) error) error {
 	if s.hook != nil {
-		if err := s.hook(first); err != nil {
+		if err := s.hook(byte(first >> 8)); err != nil {
 			return err
 		}
 	}
 	from, _ := slices.BinarySearchFunc(
-		s.coins, first, func(c messages.SetCoin, b byte) int { return int(c.Out.Hash[0]) - int(b) },
+		s.coins, first, func(c messages.SetCoin, b uint16) int { return int(front(c)) - int(b) },
 	)
 	for _, c := range s.coins[from:] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if c.Out.Hash[0] > last {
+		if front(c) > last {
 			break
 		}
 		c.Packed = bytes.Clone(c.Packed)
@@ -59,6 +59,9 @@ func (s *coinSet) Visit(ctx context.Context, first, last byte, visit func(*messa
 	}
 	return nil
 }
+
+// front is what the range of a visit is told by.
+func front(c messages.SetCoin) uint16 { return binary.BigEndian.Uint16(c.Out.Hash[:]) }
 
 func script(n int) []byte { return binary.BigEndian.AppendUint32([]byte{0x51}, uint32(n)) }
 

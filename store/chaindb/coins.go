@@ -2,6 +2,7 @@ package chaindb
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -21,7 +22,7 @@ const (
 	coinsTipName = "utxostateconsistency"
 )
 
-// A Coin is an unspent output. Packed is valid only while the coin is visited.
+// A Coin is an unspent output. Packed is a part of what it was parsed from.
 type Coin struct {
 	Out wire.OutPoint
 	blockfile.Unspent
@@ -61,24 +62,19 @@ func (db *DB) Coins() (*Coins, error) {
 // Release gives up the set.
 func (c *Coins) Release() { c.release.Do(c.snap.Release) }
 
-// Visit calls visit with every output of a transaction whose id begins with a
-// byte from first to last, ascending by id. It ends with ctx or with an error of
-// visit, and returns it. An entry that cannot be read is [ErrCorrupt].
-func (c *Coins) Visit(ctx context.Context, first, last byte, visit func(*Coin) error) error {
-	var coin Coin
-	return c.items(ctx, c.prefix, first, last, func(key, value []byte) error {
-		if err := coin.parse(key, value); err != nil {
-			return err
-		}
-		return visit(&coin)
-	})
+// Visit calls visit with the row of every output of a transaction whose id begins with
+// two bytes from first to last, read as big-endian numbers, in the order of their keys.
+// It ends with ctx or with an error of visit, and returns it. Key and value are valid
+// only while they are visited; [Coin.Parse] reads them.
+func (c *Coins) Visit(ctx context.Context, first, last uint16, visit func(key, value []byte) error) error {
+	return c.items(ctx, c.prefix, first, last, visit)
 }
 
 // Beside calls visit with the items of another root bucket, as of the same
-// moment, whose keys begin with a byte from first to last. A bucket that is not
+// moment, whose keys begin with two bytes from first to last. A bucket that is not
 // there has none. Key and value are valid only while they are visited.
 func (c *Coins) Beside(
-	ctx context.Context, bucket string, first, last byte, visit func(key, value []byte) error,
+	ctx context.Context, bucket string, first, last uint16, visit func(key, value []byte) error,
 ) error {
 	id, ok := c.dir.child(0, []byte(bucket))
 	if !ok {
@@ -88,7 +84,9 @@ func (c *Coins) Beside(
 }
 
 // items visits the items of a bucket in the order of their keys.
-func (c *Coins) items(ctx context.Context, prefix []byte, first, last byte, visit func(key, value []byte) error) error {
+func (c *Coins) items(
+	ctx context.Context, prefix []byte, first, last uint16, visit func(key, value []byte) error,
+) error {
 	if err := c.db.gate.enter(); err != nil {
 		return err
 	}
@@ -109,17 +107,18 @@ func (c *Coins) items(ctx context.Context, prefix []byte, first, last byte, visi
 	return nil
 }
 
-// keyRange returns the range of keys in which a byte from first to last follows
-// the prefix.
-func keyRange(prefix []byte, first, last byte) *util.Range {
+// keyRange returns the range of keys in which two bytes from first to last follow the
+// prefix.
+func keyRange(prefix []byte, first, last uint16) *util.Range {
 	n := len(prefix)
-	r := util.BytesPrefix(append(prefix[:n:n], last))
-	r.Start = append(prefix[:n:n], first)
+	r := util.BytesPrefix(binary.BigEndian.AppendUint16(prefix[:n:n], last))
+	r.Start = binary.BigEndian.AppendUint16(prefix[:n:n], first)
 	return r
 }
 
-// parse reads a row of the set: the key is id and index of the output.
-func (c *Coin) parse(key, value []byte) (err error) {
+// Parse reads a row of the set: the key is id and index of the output. A row that cannot
+// be read is [ErrCorrupt].
+func (c *Coin) Parse(key, value []byte) (err error) {
 	if len(key) <= chainhash.HashSize {
 		return fmt.Errorf("%w: unspent output with key %x", ErrCorrupt, key)
 	}
@@ -139,7 +138,7 @@ func (c *Coins) DiskSize() (int64, error) {
 		return 0, err
 	}
 	defer c.db.gate.leave()
-	sizes, err := c.db.ldb.SizeOf([]util.Range{*keyRange(c.prefix, 0, 0xff)})
+	sizes, err := c.db.ldb.SizeOf([]util.Range{*keyRange(c.prefix, 0, 0xffff)})
 	if err != nil {
 		return 0, fmt.Errorf("size of unspent outputs: %w", fromLevelDB(err))
 	}

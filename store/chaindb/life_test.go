@@ -265,7 +265,7 @@ func (l *life) checkCoins(t *testing.T, db *DB, least int) {
 	case err == nil:
 		defer set.Release()
 		n = int(set.Tip[0])
-		if err := set.items(t.Context(), set.prefix, 0, 0xff, func(key, value []byte) error {
+		if err := set.items(t.Context(), set.prefix, 0, 0xffff, func(key, value []byte) error {
 			got[string(key)] = string(value)
 			return nil
 		}); err != nil {

@@ -67,7 +67,10 @@ func readAll(t *testing.T, db *DB) (err error) {
 			return err
 		}
 	}
-	return coins.Visit(t.Context(), 0, 0xff, func(*Coin) error { return nil })
+	return coins.Visit(t.Context(), 0, 0xffff, func(key, value []byte) error {
+		var coin Coin
+		return coin.Parse(key, value)
+	})
 }
 
 // A table that turns out to be damaged while the node runs is noted: the next start

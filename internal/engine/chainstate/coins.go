@@ -3,46 +3,55 @@ package chainstate
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
 
-// Coins returns the set of unspent outputs at the tip.
+// Coins returns the set of unspent outputs at the tip: those that are stored, with the
+// changes laid over them that are not. Nothing is written for it.
 func (e *Engine) Coins() (messages.CoinSet, error) {
-	if err := e.flush(); err != nil {
-		return nil, err
+	if e.broken != nil {
+		return nil, e.broken
 	}
 	coins, err := e.db.Coins()
 	if err != nil {
 		return nil, err
 	}
-	tip := e.tree.Lookup(&coins.Tip)
-	if tip == nil {
-		coins.Release()
-		return nil, fmt.Errorf("unspent outputs as of block %v, which is not in the tree", coins.Tip)
-	}
-	return &coinSet{coins, e.tree, tip}, nil
+	return &coinSet{coins, e.coins.Changes(), e.tree, e.tip}, nil
 }
 
-// coinSet is the database's set as messages carry it, completed by the outputs
-// that are not among them.
+// coinSet is the database's set as messages carry it, with its changes, completed by
+// the outputs that are not among them.
 type coinSet struct {
-	*chaindb.Coins
-	tree *chainview.Tree
-	tip  *chainview.Block
+	stored  *chaindb.Coins
+	changes *coincache.Changes
+	tree    *chainview.Tree
+	tip     *chainview.Block
+}
+
+// Release implements messages.CoinSet.
+func (s *coinSet) Release() {
+	s.stored.Release()
+	s.changes.Release()
+}
+
+// DiskSize implements messages.CoinSet. What is to be written counts as if it were.
+func (s *coinSet) DiskSize() (int64, error) {
+	size, err := s.stored.DiskSize()
+	return size + int64(s.changes.Size), err
 }
 
 // Tip implements messages.CoinSet.
 func (s *coinSet) Tip() messages.Tip { return messages.Tip{Hash: s.tip.Hash, Height: s.tip.Height} }
 
 // Visit implements messages.CoinSet.
-func (s *coinSet) Visit(ctx context.Context, first, last byte, visit func(*messages.SetCoin) error) error {
+func (s *coinSet) Visit(ctx context.Context, first, last uint16, visit func(*messages.SetCoin) error) error {
 	others, err := s.unparsable(ctx, first, last)
 	if err != nil {
 		return err
@@ -59,12 +68,23 @@ func (s *coinSet) Visit(ctx context.Context, first, last byte, visit func(*messa
 		return nil
 	}
 	var shown messages.SetCoin
-	err = s.Coins.Visit(ctx, first, last, func(c *chaindb.Coin) error {
-		if err := before(&c.Out.Hash); err != nil {
+	var coin chaindb.Coin
+	n := 0
+	err = s.changes.Merge(first, last, func(next func(key, value []byte) error) error {
+		return s.stored.Visit(ctx, first, last, next)
+	}, func(key, value []byte) error {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n++
+		if err := coin.Parse(key, value); err != nil {
+			return err
+		}
+		if err := before(&coin.Out.Hash); err != nil {
 			return err
 		}
 		shown = messages.SetCoin{
-			Out: c.Out, Height: c.Height, Coinbase: c.Coinbase, Amount: c.Amount, Packed: c.Packed,
+			Out: coin.Out, Height: coin.Height, Coinbase: coin.Coinbase, Amount: coin.Amount, Packed: coin.Packed,
 		}
 		return visit(&shown)
 	})

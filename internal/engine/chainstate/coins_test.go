@@ -21,7 +21,7 @@ func sum(t *testing.T, set messages.CoinSet, mode coinstats.Mode) (*coinstats.Su
 	total := coinstats.New(mode)
 	var last chainhash.Hash
 	for part := range 256 {
-		err := set.Visit(t.Context(), byte(part), byte(part), func(c *messages.SetCoin) error {
+		err := set.Visit(t.Context(), uint16(part)<<8, uint16(part)<<8|0xff, func(c *messages.SetCoin) error {
 			if bytes.Compare(c.Out.Hash[:], last[:]) < 0 || c.Out.Hash[0] != byte(part) {
 				t.Fatalf("output %v after %v", c.Out, last)
 			}
@@ -121,7 +121,7 @@ func TestCoinOfSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Release()
-	err = set.Visit(context.Background(), 0, 0xff, func(c *messages.SetCoin) error {
+	err = set.Visit(context.Background(), 0, 0xffff, func(c *messages.SetCoin) error {
 		script, err := set.Unpack(nil, c.Packed)
 		if err != nil {
 			return err

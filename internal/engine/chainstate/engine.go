@@ -77,6 +77,7 @@ type Engine struct {
 	late    lateRefusals
 
 	flushed time.Time // when the unspent outputs were written last
+	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
 	broken  error     // of a write that failed: nothing in memory may be written
 }
@@ -100,7 +101,8 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 	e := &Engine{
 		checks: checks{net: cfg.Network, kind: kind, rules: &cfg.Network.Rules},
 		db:     cfg.DB, disk: cfg.DB, clock: cfg.Clock, log: cfg.Log,
-		txs: txCount{counts: kind.Counts}, flushed: time.Now(), scripts: true,
+		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
+		scripts: true,
 	}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	if err := (loader{e}).load(cfg); err != nil {
@@ -163,10 +165,20 @@ func (e *Engine) Unread() (blocks iter.Seq2[blockfile.Record, error], done func(
 // more: what was not is connected again after a kill.
 const flushEvery = 10 * time.Minute
 
-// Sync makes everything that was accepted so far survive a loss of power.
+// restAfter is how long after the last move of the tip the memory of unspent outputs
+// is given back.
+const restAfter = 3 * time.Minute
+
+// Sync makes everything that was accepted so far survive a loss of power. When the tip
+// has not moved for some minutes it gives memory back.
 func (e *Engine) Sync() error {
 	if e.broken != nil {
 		return e.broken
+	}
+	if time.Since(e.moved) > restAfter {
+		if err := Rest(e); err != nil {
+			return err
+		}
 	}
 	if time.Since(e.flushed) > flushEvery {
 		if err := e.flush(); err != nil {
@@ -174,6 +186,16 @@ func (e *Engine) Sync() error {
 		}
 	}
 	return e.guard(e.disk.Sync())
+}
+
+// Rest has an engine write its unspent outputs and give back what memory they take, but
+// for the newest.
+func Rest(e *Engine) error {
+	if e.broken != nil {
+		return e.broken
+	}
+	e.flushed = time.Now()
+	return e.guard(e.coins.Rest(&e.tip.Hash, e.tip.Height))
 }
 
 // flush writes the unspent outputs, which are at a tip that is committed.

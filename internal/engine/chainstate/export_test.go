@@ -57,3 +57,12 @@ func (f failingCoins) WriteCoins(
 
 // ScriptFlags returns the rules of scripts in a block.
 func ScriptFlags(e *Engine, at *chainview.Block) script.Flags { return e.kind.Scripts.Flags(at) }
+
+// Idle makes the last move of the tip as old as it has to be for the cache to rest.
+func Idle(e *Engine) { e.moved = e.moved.Add(-restAfter) }
+
+// CacheSize returns the memory of the cache.
+func CacheSize(e *Engine) (bytes, pending int) {
+	bytes, _ = e.coins.Size()
+	return bytes, e.coins.Pending()
+}

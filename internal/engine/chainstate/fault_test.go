@@ -35,7 +35,7 @@ func session(e *bitcoin.Engine, blocks []*made) error {
 		func() error { return accept(other) },
 		func() error { return accept(rest...) },
 		func() error { return e.Invalidate(&rest[1].hash) },
-		func() error { set, err := e.Coins(); release(set); return err },
+		func() error { return chainstate.Rest(e) },
 		func() error { return e.Reconsider(&rest[1].hash) },
 		e.Sync,
 	} {
@@ -46,19 +46,13 @@ func session(e *bitcoin.Engine, blocks []*made) error {
 	return nil
 }
 
-func release(set messages.CoinSet) {
-	if set != nil {
-		set.Release()
-	}
-}
-
 // unspent is the whole set in words.
 func unspent(tb testing.TB, e *bitcoin.Engine) (text string) {
 	tb.Helper()
 	set, err := e.Coins()
 	must(tb, err)
 	defer set.Release()
-	must(tb, set.Visit(context.Background(), 0, 255, func(c *messages.SetCoin) error {
+	must(tb, set.Visit(context.Background(), 0, 0xffff, func(c *messages.SetCoin) error {
 		text += fmt.Sprintf("%v %d %v %d %x\n", c.Out, c.Height, c.Coinbase, c.Amount, c.Packed)
 		return nil
 	}))

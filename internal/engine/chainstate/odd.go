@@ -157,10 +157,10 @@ func (o *oddOutputs) find(out *wire.OutPoint, tip *chainview.Block) (coin *conse
 }
 
 // unparsable returns the outputs that are not in the set, ascending by id.
-func (s *coinSet) unparsable(ctx context.Context, first, last byte) ([]messages.SetCoin, error) {
+func (s *coinSet) unparsable(ctx context.Context, first, last uint16) ([]messages.SetCoin, error) {
 	var coins []messages.SetCoin
 	at := func(hash *chainhash.Hash) *chainview.Block { return ancestor(s.tip, s.tree.Lookup(hash)) }
-	err := s.Beside(ctx, unparsableName, first, last, func(key, value []byte) error {
+	err := s.stored.Beside(ctx, unparsableName, first, last, func(key, value []byte) error {
 		c, script, ok, err := parseUnparsable(key, value, at)
 		if err == nil && ok {
 			forms := blockfile.PackScript(script)

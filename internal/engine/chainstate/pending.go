@@ -2,6 +2,7 @@ package chainstate
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -95,6 +96,7 @@ func (e *Engine) save() error {
 		p.put(e.kind.Rows.Move(s.block, s.back)...)
 	}
 	if len(e.steps) > 0 {
+		e.moved = time.Now()
 		p.put(chaindb.Row{Key: []byte(stateKey), Value: stateRow(e.tip, e.txs.n)})
 	}
 	e.odd.put(&e.pending)

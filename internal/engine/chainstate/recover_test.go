@@ -84,9 +84,7 @@ func TestOutputsOfStaleBlock(t *testing.T) {
 	more := stale.on([]*wire.MsgTx{spending(stale.txs[1], trueScript, 1000), spending(main[1].txs[0], trueScript, 5)})
 	must(t, e.Accept(stale.raw))
 	must(t, e.Accept(more.raw))
-	set, err := e.Coins() // which writes them
-	must(t, err)
-	set.Release()
+	must(t, chainstate.Rest(e)) // which writes them
 	// From now on nothing of them is written.
 	must(t, e.Close())
 	e = open(t, dir, network(t, "regtest"))

@@ -31,6 +31,7 @@ type Cache struct {
 	table   *table
 	limit   int
 	dirt    int    // bytes of records that are to be written
+	dirties int    // how many there are
 	journal []byte // what the changes replaced, see note
 }
 
@@ -86,6 +87,9 @@ func (c *Cache) Put(key, value []byte, isNew bool) {
 	c.add(key, flags, value)
 }
 
+// idSize is how many bytes of a key are the transaction's id.
+const idSize = chainhash.HashSize
+
 // coinRoom is about what a record takes beyond its bytes.
 const coinRoom = 16
 
@@ -93,12 +97,14 @@ func (c *Cache) add(key []byte, flags byte, value []byte) {
 	c.table.put(key, flags, value)
 	if flags&dirty != 0 {
 		c.dirt += len(key) + len(value) + coinRoom
+		c.dirties++
 	}
 }
 
 func (c *Cache) drop(r record) {
 	if r.flags()&dirty != 0 {
 		c.dirt -= len(r.key()) + r.valueLen() + coinRoom
+		c.dirties--
 	}
 	c.table.remove(r)
 }
@@ -151,8 +157,9 @@ func (c *Cache) Forget() {
 	}
 }
 
-// Full reports whether the cache takes as much memory as it may.
-func (c *Cache) Full() bool { return c.table.size() > c.limit }
+// Full reports whether the cache takes as much memory as it may, what a flush needs
+// included.
+func (c *Cache) Full() bool { return c.table.size()+c.dirties*orderSize+cap(c.journal) > c.limit }
 
 // Size returns how much memory the cache takes, in bytes, and how many records it holds.
 func (c *Cache) Size() (bytes, records int) { return c.table.size(), c.table.live }
@@ -179,9 +186,10 @@ func (c *Cache) Flush(tip *chainhash.Hash, height int32) error {
 	if err != nil {
 		return fmt.Errorf("write unspent outputs: %w", err)
 	}
-	c.dirt = 0
-	if c.Full() {
-		c.keepNewest(height)
+	full := c.Full()
+	c.dirt, c.dirties = 0, 0
+	if full {
+		c.keepNewest(height, int(float64(c.limit)*keepShare))
 		return nil
 	}
 	var gone [][]byte
@@ -197,9 +205,26 @@ func (c *Cache) Flush(tip *chainhash.Hash, height int32) error {
 	return nil
 }
 
-// keepNewest drops all but the newest coins, which are all clean, and gives the rest
-// of the memory back.
-func (c *Cache) keepNewest(height int32) {
+// restSize is about how many bytes of coins are kept at rest.
+const restSize = 8 << 20
+
+// Rest writes the changes as Flush does, and gives back all memory but that of the
+// newest coins.
+func (c *Cache) Rest(tip *chainhash.Hash, height int32) error {
+	if c.dirties > 0 {
+		if err := c.Flush(tip, height); err != nil {
+			return err
+		}
+	}
+	if c.table.size() > 2*restSize {
+		c.keepNewest(height, min(restSize, int(float64(c.limit)*keepShare)))
+	}
+	return nil
+}
+
+// keepNewest drops all but the newest coins that fit into room bytes, and gives the rest
+// of the memory back. All coins are clean.
+func (c *Cache) keepNewest(height int32, room int) {
 	const ages = 4096
 	var byAge [ages]int // bytes by age in blocks
 	age := func(r record) int {
@@ -214,7 +239,7 @@ func (c *Cache) keepNewest(height int32) {
 			byAge[age(r)] += r.size() + coinRoom
 		}
 	})
-	oldest, room := -1, int(float64(c.limit)*keepShare)
+	oldest := -1
 	for room -= byAge[0]; room >= 0 && oldest < ages-2; room -= byAge[oldest+1] {
 		oldest++
 	}
@@ -226,12 +251,11 @@ func (c *Cache) keepNewest(height int32) {
 		}
 	})
 	next := newTable(max(minSlots, uint(bits.Len(uint(kept*2)))))
-	c.table.each(func(_ uint32, r record) {
+	c.table.drain(func(r record) {
 		if wanted(r) {
 			next.put(r.key(), 0, r.value())
 		}
 	})
-	c.table.close()
 	c.table = next
 }
 

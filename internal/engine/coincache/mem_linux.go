@@ -32,3 +32,16 @@ func freeSlots(s []uint64) {
 		freeBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*8))
 	}
 }
+
+func allocOrders(n int) []order {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*order)(unsafe.Pointer(unsafe.SliceData(allocBytes(n*orderSize)))), n)
+}
+
+func freeOrders(s []order) {
+	if s != nil {
+		freeBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*orderSize))
+	}
+}

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
+	"sync/atomic"
 )
 
 // The flags of a record.
@@ -30,20 +30,27 @@ const (
 // bits of the key's hash, from which its place follows, and the reference of the
 // record.
 type table struct {
-	k0, k1 uint64 // secrets of the hash, so that nobody can choose collisions
-	slots  []uint64
-	shift  uint // of a hash to a slot
-	live   int
-	dead   int // tombstones
-	chunks [][]byte
-	at     uint64           // next unused byte of the arena
-	free   map[int][]uint32 // records that were removed, by size
+	k0, k1  uint64 // secrets of the hash, so that nobody can choose collisions
+	slots   []uint64
+	shift   uint // of a hash to a slot
+	live    int
+	dead    int // tombstones
+	chunks  [][]byte
+	at      uint64           // next unused byte of the arena
+	free    map[int][]uint32 // records that were removed, by size
+	unfreed []uint32         // removed ones that somebody may still read
+
+	// users are who may read records: the cache, and the changes that were handed out.
+	// As long as there are others than the cache, nothing of a record but its flags
+	// changes.
+	users atomic.Int32
 }
 
 func newTable(logSlots uint) *table {
 	// The operating system seeds it, and nobody sees a number of it.
 	t := &table{k0: rand.Uint64(), k1: rand.Uint64() | 1, //nolint:gosec // see above
 		free: map[int][]uint32{}, at: firstSlot * unit}
+	t.users.Store(1)
 	t.makeSlots(logSlots)
 	return t
 }
@@ -86,9 +93,11 @@ func (r record) value() []byte {
 	return r.raw[at : at+r.valueLen() : at+r.valueLen()]
 }
 
-func (t *table) recordAt(ref uint32) []byte {
+func (t *table) recordAt(ref uint32) []byte { return recordOf(t.chunks, ref).raw }
+
+func recordOf(chunks [][]byte, ref uint32) record {
 	at := uint64(ref) * unit
-	return t.chunks[at>>chunkBits][at&(chunkSize-1):]
+	return record{raw: chunks[at>>chunkBits][at&(chunkSize-1):]}
 }
 
 func (t *table) get(key []byte) record {
@@ -133,6 +142,9 @@ func class(size int) int { return (size + unit - 1) / unit }
 
 func (t *table) alloc(size int) uint32 {
 	c := class(size)
+	if len(t.unfreed) > 0 && t.users.Load() == 1 {
+		t.reuse()
+	}
 	if list := t.free[c]; len(list) > 0 {
 		t.free[c] = list[:len(list)-1]
 		return list[len(list)-1]
@@ -151,8 +163,12 @@ func (t *table) alloc(size int) uint32 {
 
 func (t *table) remove(r record) {
 	ref := uint32(t.slots[r.slot])
-	c := class(r.size())
-	t.free[c] = append(t.free[c], ref)
+	if t.users.Load() > 1 {
+		t.unfreed = append(t.unfreed, ref)
+	} else {
+		c := class(r.size())
+		t.free[c] = append(t.free[c], ref)
+	}
 	r.setFlags(removed)
 	if mask := uint32(len(t.slots) - 1); t.slots[(r.slot+1)&mask] == 0 {
 		t.slots[r.slot] = 0
@@ -188,79 +204,95 @@ func (t *table) grow() {
 // each visits all records in the order in which they lie in memory. It may change
 // their flags, and nothing else.
 func (t *table) each(visit func(ref uint32, r record)) {
-	for i, chunk := range t.chunks {
-		at, base := uint64(0), uint64(i)<<chunkBits
-		if i == 0 {
-			at = firstSlot * unit
-		}
-		for at+header <= chunkSize && base+at < t.at {
-			r := record{raw: chunk[at:]}
-			if r.raw[0] == 0 {
-				break // the rest of the chunk was never used
-			}
-			size := uint64(class(r.size()) * unit)
-			if r.flags()&removed == 0 {
-				visit(uint32((base+at)/unit), r)
-			}
-			at += size
-		}
+	for i := range t.chunks {
+		t.eachOf(i, visit)
 	}
 }
 
-// order is what records are sorted by: the front of the transaction's id, that of
-// the output's index.
-type order struct {
-	id    uint64
-	index uint32
-	ref   uint32
+// eachOf visits the records of a chunk.
+func (t *table) eachOf(i int, visit func(ref uint32, r record)) {
+	at, base := uint64(0), uint64(i)<<chunkBits
+	if i == 0 {
+		at = firstSlot * unit
+	}
+	for at+header <= chunkSize && base+at < t.at {
+		r := record{raw: t.chunks[i][at:]}
+		if r.raw[0] == 0 {
+			break // the rest of the chunk was never used
+		}
+		size := uint64(class(r.size()) * unit)
+		if r.flags()&removed == 0 {
+			visit(uint32((base+at)/unit), r)
+		}
+		at += size
+	}
 }
 
-// sorted calls visit with every record that wanted names, ascending by key as far as
-// the front of the id tells keys apart.
+// drain visits all records a last time and closes the table, whose memory goes back
+// piece by piece, so that there is never both all that was and all that is kept of it.
+func (t *table) drain(visit func(r record)) {
+	freeSlots(t.slots)
+	t.slots = nil
+	for i := range t.chunks {
+		t.eachOf(i, func(_ uint32, r record) { visit(r) })
+		if t.users.Load() == 1 {
+			freeBytes(t.chunks[i])
+			t.chunks[i] = nil
+		}
+	}
+	t.leave()
+}
+
+// sorted calls visit with every record that wanted names, ascending by key.
 func (t *table) sorted(wanted func(record) bool, visit func(record) error) error {
-	var all []order
 	n := 0
 	t.each(func(_ uint32, r record) {
 		if wanted(r) {
 			n++
 		}
 	})
-	all = make([]order, 0, n)
+	all := allocOrders(n)[:0]
+	defer func() { freeOrders(all[:n]) }()
 	t.each(func(ref uint32, r record) {
 		if !wanted(r) {
 			return
 		}
-		var index [4]byte
-		key := r.key()
-		copy(index[:], key[32:])
-		all = append(all, order{binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(index[:]), ref})
+		all = append(all, orderOf(r, ref))
 	})
-	slices.SortFunc(all, func(x, y order) int {
-		switch {
-		case x.id < y.id:
-			return -1
-		case x.id > y.id:
-			return 1
-		case x.index < y.index:
-			return -1
-		case x.index > y.index:
-			return 1
-		}
-		return 0
-	})
+	sortOrders(all, func(ref uint32) record { return recordOf(t.chunks, ref) })
 	for i := range all {
-		if err := visit(record{raw: t.recordAt(all[i].ref)}); err != nil {
+		if err := visit(recordOf(t.chunks, all[i].ref)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// close gives the memory back.
+// reuse frees the records that nobody reads any more.
+func (t *table) reuse() {
+	for _, ref := range t.unfreed {
+		c := class(recordOf(t.chunks, ref).size())
+		t.free[c] = append(t.free[c], ref)
+	}
+	t.unfreed = nil
+}
+
+// close gives the memory back, but for what somebody else reads.
 func (t *table) close() {
 	freeSlots(t.slots)
-	for _, c := range t.chunks {
-		freeBytes(c)
+	t.slots = nil
+	t.leave()
+}
+
+// leave gives the records up, whose memory goes back with the last user.
+func (t *table) leave() {
+	if t.users.Add(-1) > 0 {
+		return
 	}
-	t.slots, t.chunks = nil, nil
+	for _, c := range t.chunks {
+		if c != nil {
+			freeBytes(c)
+		}
+	}
+	t.chunks = nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 	"github.com/seed61375155/trawl/messages"
@@ -66,13 +67,7 @@ func (s *session) live(e *rig) error {
 	for _, step := range []func() error{
 		func() error { return accept(s.blocks[:10]) }, sync,
 		func() error { return accept(s.blocks[10:]) }, sync,
-		func() error {
-			set, err := e.Coins() // which writes the unspent outputs
-			if err == nil {
-				set.Release()
-			}
-			return err
-		},
+		func() error { return chainstate.Rest(e.Engine) },
 		func() error { return accept(s.branch) }, sync, e.Close,
 	} {
 		if err := step(); err != nil {

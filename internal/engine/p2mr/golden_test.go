@@ -118,7 +118,7 @@ func unspent(tb testing.TB, e *rig) (count int, total int64, hash chainhash.Hash
 		tb.Errorf("outputs as of %v", at)
 	}
 	var all bytes.Buffer
-	err = set.Visit(tb.Context(), 0, 0xff, func(c *messages.SetCoin) error {
+	err = set.Visit(tb.Context(), 0, 0xffff, func(c *messages.SetCoin) error {
 		script, err := set.Unpack(nil, c.Packed)
 		count++
 		total += c.Amount
