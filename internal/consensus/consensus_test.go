@@ -76,6 +76,8 @@ func TestCheckTx(t *testing.T) {
 		{"all money in two", paying(maxMoney-1, 1), ""},
 		{"more in two", paying(maxMoney, 1), "bad-txns-txouttotal-toolarge"},
 		{"few inputs", inputs(16, false), ""},
+		{"one of 16 twice", inputs(15, true), "bad-txns-inputs-duplicate"},
+		{"one of 17 twice", inputs(16, true), "bad-txns-inputs-duplicate"},
 		{"one twice", inputs(3, true), "bad-txns-inputs-duplicate"},
 		{"many inputs", inputs(100, false), ""},
 		{"one of many twice", inputs(100, true), "bad-txns-inputs-duplicate"},

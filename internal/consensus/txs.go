@@ -68,10 +68,9 @@ func (r *reader) size() int {
 		if b = r.take(4); b != nil {
 			n, least = uint64(binary.LittleEndian.Uint32(b)), 1<<16
 		}
-	case 0xff:
-		if b = r.take(8); b != nil {
-			n, least = binary.LittleEndian.Uint64(b), 1<<32
-		}
+	case 0xff: // 4 GiB at least
+		r.failed = true
+		return 0
 	}
 	if n < least || n > uint64(len(r.raw)) {
 		r.failed = true
