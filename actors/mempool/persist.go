@@ -49,7 +49,13 @@ type poolFile struct {
 
 // start reads the pool's file when the chain is complete.
 func (f *poolFile) start(c actor.Context) {
-	ask.Then(f.m.ctx, c, f.m.cfg.Chain, messages.WaitImported{}, func(messages.Done, error) any { return imported{} })
+	ctx := f.m.ctx
+	ask.Then(ctx, c, f.m.cfg.Chain, messages.WaitImported{}, func(messages.Done, error) any {
+		if ctx.Err() != nil {
+			return nil // an instance before this one asked
+		}
+		return imported{}
+	})
 }
 
 func (f *poolFile) close() {

@@ -308,11 +308,12 @@ func TestSurvivesAPanic(t *testing.T) {
 		remote := r.remote()
 		grow(remote, 30)
 		p := r.join(p2p.OutboundFullRelay)
-		blow = true
+		blow, r.failing = true, 2
 		p.sayHeaders(remote, 1, 30)
 		if p.gone != "sync stopped" {
 			t.Errorf("peer left for %q", p.gone)
 		}
+		time.Sleep(2 * time.Second) // the chain fails too, and is asked again
 		r.join(p2p.OutboundFullRelay).serve(remote)
 		if r.height() != 30 {
 			t.Errorf("at height %d", r.height())

@@ -44,6 +44,7 @@ type rig struct {
 	changes  *ask.Feed[messages.PoolChanged]
 	reject   map[chainhash.Hash]string // reasons to refuse blocks and headers
 	slow     time.Duration             // how long the chain looks at blocks
+	failing  int                       // how often the chain fails before it says that block files are read
 }
 
 // bubble runs a test in a bubble, whose clock stands a day after the genesis block.
@@ -93,6 +94,11 @@ func (r *rig) own(c actor.Context) {
 	case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
 		m.Answer(messages.PoolTxs{Txs: r.pool}, nil)
 	case *waitImported:
+		if r.failing > 0 {
+			r.failing--
+			m.Answer(messages.Done{}, ask.ErrRestarted)
+			return
+		}
 		m.Answer(messages.Done{}, nil)
 	case *acceptHeaders:
 		for _, raw := range m.Req.Headers {

@@ -89,7 +89,8 @@ type Sync struct {
 	headers   *headersSync
 	announcer *announcer
 
-	headersInFlight int // headers of so many peers are with the chain
+	headersInFlight int  // headers of so many peers are with the chain
+	askImported     bool // the chain failed before it could say that the block files are read
 	givers          map[chainhash.Hash]giver
 }
 
@@ -160,6 +161,9 @@ func (s *Sync) handle(c actor.Context, msg any) {
 	switch m := msg.(type) {
 	case tick:
 		s.watch()
+		if s.askImported {
+			s.awaitImport(c)
+		}
 		if s.download.buffer.storeLost(func(hash *chainhash.Hash) bool { return len(s.download.inFlight[*hash]) > 0 }) {
 			s.submit(c)
 		}
@@ -172,7 +176,8 @@ func (s *Sync) handle(c actor.Context, msg any) {
 		s.compact.pool.Apply(m)
 		return
 	case importDone:
-		s.chain.imported = m.err == nil
+		s.chain.imported = s.chain.imported || m.err == nil
+		s.askImported = !s.chain.imported
 	case link.Joined:
 		s.join(m.Peer)
 	case link.Left:
@@ -211,7 +216,17 @@ func (s *Sync) start(c actor.Context) {
 	s.cfg.Tip.Subscribe(c)
 	s.joinPool(c)
 	s.tick(c)
-	ask.Then(s.ctx, c, s.cfg.Chain, messages.WaitImported{}, func(_ messages.Done, err error) any {
+	s.awaitImport(c)
+}
+
+// awaitImport asks the chain to tell when the block files are read.
+func (s *Sync) awaitImport(c actor.Context) {
+	s.askImported = false
+	ctx := s.ctx
+	ask.Then(ctx, c, s.cfg.Chain, messages.WaitImported{}, func(_ messages.Done, err error) any {
+		if ctx.Err() != nil {
+			return nil // an instance before this one asked
+		}
 		return importDone{err}
 	})
 }
