@@ -20,7 +20,7 @@ func share(dir string) (release func()) {
 	if err != nil {
 		return func() {}
 	}
-	return func() { _ = d.Close() }
+	return func() { unlock(d) }
 }
 
 // exclude reports whether nobody makes files in a directory, and keeps them from
@@ -33,7 +33,7 @@ func exclude(dir string) (release func(), ok bool) {
 	case err != nil:
 		return func() {}, true
 	}
-	return func() { _ = d.Close() }, true
+	return func() { unlock(d) }, true
 }
 
 func lock(dir string, how int) (*os.File, error) {
@@ -45,4 +45,11 @@ func lock(dir string, how int) (*os.File, error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// unlock takes the lock back. To close the directory is not enough: a program that is
+// being started has a copy of it for a moment.
+func unlock(d *os.File) {
+	_ = syscall.Flock(int(d.Fd()), syscall.LOCK_UN)
+	_ = d.Close()
 }

@@ -56,6 +56,7 @@ func (d *Storage) Close() error {
 	if d.lock == nil {
 		return nil
 	}
+	unlock(d.lock)
 	return d.lock.Close()
 }
 
