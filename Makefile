@@ -23,7 +23,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-memory bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -100,6 +100,9 @@ bench-rpc: ## measure scans over RPC alone; ROUNDS, BLOCKS, OUTPUTS, BITCOIND
 
 bench-sync: ## measure the import of blocks from files beside Core, CHAINS short or long; ROUNDS, BITCOIND
 	$(GO) run ./bench/report -name sync-$(CHAINS) -bench '^BenchmarkImport$$' -rounds $(ROUNDS) -chains $(CHAINS)
+
+bench-memory: ## measure memory at rest, at most, and after a peak, and what 900,000 blocks cost, beside Core; CHAINS, BITCOIND
+	$(GO) run ./bench/report -name memory -bench '^Benchmark(Memory|Many)$$' -rounds 1 -chains $(CHAINS)
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)

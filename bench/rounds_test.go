@@ -175,7 +175,7 @@ func (c *contender) reportRatio(b *testing.B, rival *contender, unit string) {
 }
 
 // median returns the middle one, of an even number the mean of the two.
-func median(times []time.Duration) time.Duration {
+func median[T time.Duration | float64](times []T) T {
 	sorted := slices.Sorted(slices.Values(times))
 	half := len(sorted) / 2
 	if len(sorted)%2 == 1 {

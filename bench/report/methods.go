@@ -32,6 +32,15 @@ else. spends: blocks of 2,600 transactions with two inputs and two outputs, some
 signatures: 1,000 such transactions, whose inputs are P2WPKH, taproot by key, taproot by script and 2-of-3 multisig
 in turn, each with keys of its own.`,
 
+	"Memory": `A program is started on an empty data directory, first without and then with -loadblock, with the default
+cache and -blockfilterindex. Memory is what is resident (VmRSS; the peak VmHWM), pages of mapped files included. The
+chains are those of BenchmarkImport. Core does the same in turn.`,
+
+	"Many": `A chain of 900,000 blocks with one output each, imported once with -blockfilterindex into a directory that
+stays. Then, in turn with Core: start, until calls are answered and the filter index has the last block; 15 s of rest;
+stop; start, kill -9, start. Memory is what is resident: all of it, and without pages of files (RssAnon), in which the
+cache of unspent outputs is almost empty.`,
+
 	"Store": `A store in the node's format of filters of 5,000 elements each, whose differences are random as those
 of real filters are, with probe lines and, for each 2,048 of them, a range filter of as many random hashes. It lies
 on the disk and, after the first pass, in the page cache. A pass is what the scanner does once a call is understood:

@@ -8,6 +8,7 @@
 package synth
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"iter"
@@ -24,6 +25,10 @@ type Chain struct {
 	Seed    uint64
 	Blocks  int // above the genesis block
 	Outputs int // of each block; at most about 100,000 fit into one
+
+	// Interval is the time between blocks; 0: ten minutes, of which some 800,000 fit
+	// between the first block of regtest and now.
+	Interval time.Duration
 }
 
 // A Block is one block of a chain.
@@ -74,9 +79,10 @@ func (c Chain) All() iter.Seq[Block] {
 	return func(yield func(Block) bool) {
 		genesis := chaincfg.RegressionNetParams.GenesisBlock.Header
 		prev, began := genesis.BlockHash(), genesis.Timestamp
+		interval := cmp.Or(c.Interval, 10*time.Minute)
 		var raw []byte
 		for height := 1; height <= c.Blocks; height++ {
-			raw = c.appendBlock(raw[:0], height, prev, began.Add(time.Duration(height)*10*time.Minute))
+			raw = c.appendBlock(raw[:0], height, prev, began.Add(time.Duration(height)*interval))
 			prev = chainhash.DoubleHashH(raw[:wire.MaxBlockHeaderPayload])
 			if !yield(Block{height, prev, raw}) {
 				return

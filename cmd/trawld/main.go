@@ -44,7 +44,7 @@ func run(args []string, std streams, start starter) int {
 	}
 	ctx, release := s.watchSignals()
 	defer release()
-	defer keepMemorySmall(s.settings)()
+	defer keepMemorySmall(s.settings, s.log)()
 	if err := start(ctx, s); err != nil {
 		s.fail(err)
 		status = exitFailure

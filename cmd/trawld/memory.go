@@ -1,6 +1,8 @@
 package main
 
 import (
+	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
@@ -15,20 +17,68 @@ const (
 	// before garbage is collected at shorter intervals.
 	workMemory = 2 << 30
 
-	// idleMemory is how much memory without use is worth giving back, and quietly
-	// how much may be asked for meanwhile without that being a time of work.
-	idleMemory = 96 << 20
+	// leastCache and leastWork are what cache and program have whatever is asked for.
+	leastCache = 4 << 20
+	leastWork  = 64 << 20
+
+	// idleMemory is how much memory is worth a look, and quietly how much may be asked
+	// for meanwhile without that being a time of work.
+	idleMemory = 24 << 20
 	quietly    = 32 << 20
 
 	memoryPause = 5 * time.Second
 )
 
+// A memoryPlan shares out what memory there is. The cache lies outside of the heap, so
+// that the runtime's limit is about the rest.
+type memoryPlan struct {
+	cache int64 // bytes for unspent outputs
+	work  int64 // the runtime's limit
+	bound int64 // that the process has to keep to, 0: none
+}
+
+// planMemory shares out memory, where a cache was asked for and the process may be
+// bound: half of the bound is for the cache at most, and a sixteenth is for what neither
+// of them counts.
+func planMemory(cache, bound int64) memoryPlan {
+	p := memoryPlan{cache: max(cache, leastCache), work: workMemory, bound: bound}
+	if bound > 0 {
+		p.cache = max(min(p.cache, bound/2), leastCache)
+		p.work = max(min(p.work, bound-bound/16-p.cache), leastWork)
+	}
+	return p
+}
+
+// settledMemory returns the plan for this process: by -dbcache, GOMEMLIMIT and the
+// limit of its container.
+func settledMemory(o *options.Settings) memoryPlan {
+	bound := containerMemory(os.DirFS("/"))
+	if limit := givenLimit(); limit > 0 && (bound == 0 || limit < bound) {
+		bound = limit
+	}
+	return planMemory(askedCache(o), bound)
+}
+
+// startLimit is GOMEMLIMIT as the runtime has read it, before anybody changes the limit.
+var startLimit = debug.SetMemoryLimit(-1)
+
+// givenLimit is GOMEMLIMIT, 0 where there is none.
+func givenLimit() int64 {
+	if startLimit == math.MaxInt64 {
+		return 0
+	}
+	return startLimit
+}
+
 // keepMemorySmall bounds the garbage of times of work, and gives memory back to
 // the system soon after them. The function it returns ends that.
-func keepMemorySmall(o *options.Settings) (end func()) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(workMemory + cacheSize(o))
+func keepMemorySmall(o *options.Settings, log *slog.Logger) (end func()) {
+	plan := settledMemory(o)
+	if asked := askedCache(o); plan.cache < asked {
+		log.Warn("The cache of unspent outputs is smaller than -dbcache, to keep to the limit of memory",
+			"limit_mib", plan.bound>>20, "cache_mib", plan.cache>>20, "dbcache_mib", asked>>20)
 	}
+	debug.SetMemoryLimit(plan.work)
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -47,21 +97,21 @@ func keepMemorySmall(o *options.Settings) (end func()) {
 	return func() { close(ended); <-done }
 }
 
-// cacheSize is the value of -dbcache in bytes.
-func cacheSize(o *options.Settings) int64 {
-	return max(o.Int("dbcache", trawl.DefaultCache>>20), 4) << 20
+// askedCache is the value of -dbcache in bytes.
+func askedCache(o *options.Settings) int64 {
+	const most = 1 << 20 // MiB, so that it fits
+	return min(max(o.Int("dbcache", trawl.DefaultCache>>20), leastCache>>20), most) << 20
 }
 
 // memory is what the runtime says of it, in bytes.
 type memory struct {
 	asked uint64 // by the program, ever
 	held  uint64 // of the system, for objects
-	live  uint64 // in use when garbage was last looked for
 }
 
 func readMemory() memory {
 	names := [...]string{
-		"/gc/heap/allocs:bytes", "/gc/heap/live:bytes",
+		"/gc/heap/allocs:bytes",
 		"/memory/classes/heap/objects:bytes", "/memory/classes/heap/free:bytes", "/memory/classes/heap/unused:bytes",
 	}
 	var samples [len(names)]metrics.Sample
@@ -75,11 +125,11 @@ func readMemory() memory {
 		}
 		return samples[i].Value.Uint64()
 	}
-	return memory{asked: value(0), live: value(1), held: value(2) + value(3) + value(4)}
+	return memory{asked: value(0), held: value(1) + value(2) + value(3)}
 }
 
-// A memoryWatch has memory given back when there is much of it without use and
-// the program does little. It does so once after each time of work.
+// A memoryWatch has memory given back when the program does little, once after each
+// time of work. What of it is garbage is not known before it is looked for.
 type memoryWatch struct {
 	free   func()
 	before memory
@@ -92,7 +142,7 @@ func (w *memoryWatch) look(now memory) {
 	switch {
 	case !quiet:
 		w.rested = false
-	case !w.rested && now.held > now.live+idleMemory:
+	case !w.rested && now.held > idleMemory:
 		w.rested = true
 		w.free()
 	}

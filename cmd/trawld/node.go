@@ -234,7 +234,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
-		Cache: cacheSize(o), Workers: workers(o), Log: s.log,
+		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
 	}, nil
 }
 
