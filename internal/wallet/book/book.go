@@ -25,16 +25,16 @@ type Book struct {
 	net     *descriptor.Network
 	log     *records.Log
 	entries map[Destination]*Entry
-	funded  map[Destination]bool // own ones that were paid to, with or without an entry
-	labels  shelf                // entries with a label: all but change
-	paid    shelf                // those of them that are funded
+	payees  map[Destination]int // numbers of own ones that were paid to, with or without an entry
+	labels  shelf               // entries with a label: all but change
+	paid    shelf               // those of them that were paid to
 }
 
 // New returns an empty address book, whose changes go into the log.
 func New(net *descriptor.Network, log *records.Log) *Book {
 	return &Book{
 		net: net, log: log,
-		entries: make(map[Destination]*Entry), funded: make(map[Destination]bool),
+		entries: make(map[Destination]*Entry), payees: make(map[Destination]int),
 	}
 }
 
@@ -76,12 +76,13 @@ func (b *Book) SetLabel(pkScript []byte, label, purpose string) {
 	b.log.Put(walletfile.Name{Address: e.address, Label: label})
 }
 
-// MarkPaid notes that an address is the wallet's and was paid to.
-func (b *Book) MarkPaid(d Destination) {
-	if d == "" || b.funded[d] {
+// MarkPaid notes that an address is the wallet's and was paid to, and the number
+// by which the payments to it are found, which is not 0.
+func (b *Book) MarkPaid(d Destination, payee int) {
+	if d == "" || b.payees[d] != 0 {
 		return
 	}
-	b.funded[d] = true
+	b.payees[d] = payee
 	if e := b.entries[d]; e != nil {
 		b.place(e)
 	}
@@ -120,8 +121,8 @@ func (b *Book) place(e *Entry) {
 		e.onLabels = true
 		b.labels.add(e)
 	}
-	if !e.onPaid && b.funded[e.dest] {
-		e.onPaid = true
+	if payee := b.payees[e.dest]; payee != e.payee {
+		e.payee = payee
 		b.paid.add(e)
 	}
 }

@@ -159,9 +159,9 @@ func load(b *book.Book, m *model, random *rand.Rand) {
 		}
 	}
 	b.Load(file)
-	for _, pkScript := range addresses {
+	for i, pkScript := range addresses {
 		if random.IntN(4) == 0 {
-			b.MarkPaid(book.DestinationOf(net, pkScript))
+			b.MarkPaid(book.DestinationOf(net, pkScript), i+1)
 			m.paid[string(pkScript)] = true
 		}
 	}
@@ -170,7 +170,8 @@ func load(b *book.Book, m *model, random *rand.Rand) {
 
 func step(t *testing.T, b *book.Book, m *model, random *rand.Rand) {
 	t.Helper()
-	pkScript := addresses[random.IntN(len(addresses))]
+	number := random.IntN(len(addresses))
+	pkScript := addresses[number]
 	switch at := string(pkScript); random.IntN(3) {
 	case 0:
 		label := string('a' + rune(random.IntN(3)))
@@ -178,7 +179,7 @@ func step(t *testing.T, b *book.Book, m *model, random *rand.Rand) {
 		b.SetLabel(pkScript, label, purpose)
 		m.labels[at], m.purposes[at] = label, purpose
 	case 1:
-		b.MarkPaid(book.DestinationOf(net, pkScript))
+		b.MarkPaid(book.DestinationOf(net, pkScript), number+1)
 		m.paid[at] = true
 	case 2:
 		if fresh := b.MarkUsed(pkScript); fresh == m.used[at] {
@@ -198,6 +199,15 @@ func check(t *testing.T, b *book.Book, m *model) {
 	}
 	if got, want := texts(b.Paid()), m.listed(true); !slices.Equal(got, want) {
 		t.Errorf("paid: got %q, want %q", got, want)
+	}
+	for i, pkScript := range addresses {
+		want := 0
+		if m.paid[string(pkScript)] {
+			want = i + 1
+		}
+		if e := b.Find(book.DestinationOf(net, pkScript)); e != nil && e.Payee() != want {
+			t.Errorf("payee of %x: got %d, want %d", pkScript, e.Payee(), want)
+		}
 	}
 	byPurpose := map[string]map[string]bool{"": {}, book.PurposeReceive: {}, book.PurposeSend: {}}
 	for _, pkScript := range addresses {
@@ -238,7 +248,7 @@ func TestChanges(t *testing.T) {
 	b.SetLabel(addresses[0], "a", book.PurposeReceive)
 	b.MarkUsed(addresses[0])
 	b.MarkUsed(addresses[0])
-	b.MarkPaid(book.DestinationOf(net, addresses[0]))
+	b.MarkPaid(book.DestinationOf(net, addresses[0]), 1)
 	var got, want []string
 	for _, c := range log.Take() {
 		got = append(got, fmt.Sprintf("%x %x", c.Key, c.Value))
@@ -261,7 +271,7 @@ func TestNoAddress(t *testing.T) {
 	b := book.New(net, &log)
 	label := "x"
 	b.Load(map[string]*walletfile.Address{"no address": {Label: &label}, "another one": {Label: &label}})
-	b.MarkPaid("")
+	b.MarkPaid("", 1)
 	b.EndLoading()
 	if got := texts(b.Labelled()); !slices.Equal(got, []string{" x"}) || len(b.Paid()) > 0 || b.Used("") {
 		t.Errorf("got %q, paid %q", got, texts(b.Paid()))

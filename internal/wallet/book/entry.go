@@ -14,7 +14,8 @@ type Entry struct {
 	purpose  string  // empty: none that is known
 	spent    bool    // it was spent from, in a wallet that avoids reuse
 
-	onLabels, onPaid bool
+	onLabels bool
+	payee    int // as [Book.MarkPaid] was told, once the entry is among those paid
 }
 
 // Address returns the text of the address.
@@ -30,6 +31,9 @@ func (e *Entry) Label() string {
 	}
 	return *e.label
 }
+
+// Payee returns the number that [Book.MarkPaid] was told; 0 before that.
+func (e *Entry) Payee() int { return e.payee }
 
 // shelf holds entries in the order of their destinations.
 type shelf struct {

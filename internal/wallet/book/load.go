@@ -72,7 +72,7 @@ func (b *Book) Verify() error {
 			continue
 		}
 		labels++
-		if b.funded[e.dest] {
+		if b.payees[e.dest] != 0 {
 			paid++
 		}
 	}

@@ -46,7 +46,7 @@ type Owner interface {
 type Book interface {
 	Used(d book.Destination) bool
 	MarkUsed(pkScript []byte) bool
-	MarkPaid(d book.Destination)
+	MarkPaid(d book.Destination, payee int)
 }
 
 // Config says whose transactions a ledger has.

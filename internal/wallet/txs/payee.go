@@ -7,6 +7,7 @@ import (
 
 // payee is an output script that a transaction of the wallet pays to.
 type payee struct {
+	number   int // its place in the list of payees
 	pkScript []byte
 	dest     book.Destination
 	mine     bool // it is the wallet's
@@ -19,18 +20,26 @@ type payees struct {
 	owner    Owner
 	book     Book
 	byScript map[string]*payee
+	list     []*payee // the first is nil: nobody has the number 0
 }
 
 func newPayees(cfg Config) payees {
-	return payees{net: cfg.Network, owner: cfg.Owner, book: cfg.Book, byScript: make(map[string]*payee)}
+	return payees{
+		net: cfg.Network, owner: cfg.Owner, book: cfg.Book,
+		byScript: make(map[string]*payee), list: []*payee{nil},
+	}
 }
 
 // of returns what is known of an output script, which is noted from now on.
 func (x *payees) of(pkScript []byte) *payee {
 	p := x.byScript[string(pkScript)]
 	if p == nil {
-		p = &payee{pkScript: pkScript, dest: book.DestinationOf(x.net, pkScript), mine: x.owner.IsMine(pkScript)}
+		p = &payee{
+			number: len(x.list), pkScript: pkScript,
+			dest: book.DestinationOf(x.net, pkScript), mine: x.owner.IsMine(pkScript),
+		}
 		x.byScript[string(pkScript)] = p
+		x.list = append(x.list, p)
 	}
 	return p
 }
@@ -38,7 +47,7 @@ func (x *payees) of(pkScript []byte) *payee {
 // notePaid tells the address book of an own script that was paid to.
 func (x *payees) notePaid(p *payee) {
 	if p.mine && len(p.outs) > 0 {
-		x.book.MarkPaid(p.dest)
+		x.book.MarkPaid(p.dest, p.number)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type tally struct {
 	amount btcutil.Amount
 	depth  int32 // of the least deep transaction; math.MaxInt32: none
-	ids    []chainhash.Hash
+	count  int   // of payments
 }
 
 func newTally() tally { return tally{depth: math.MaxInt32} }
@@ -46,20 +46,22 @@ func (rs *Reports) counts(t *tx, r receipts) bool {
 	return !t.coinbase() || depth >= 1 && (r.immature || !rs.ledger.at.immature(t))
 }
 
-// tally sums up what a script received.
-func (rs *Reports) tally(p *payee, r receipts) tally {
+// tally sums up what a script received, and appends the ids of the transactions to
+// those given.
+func (rs *Reports) tally(p *payee, r receipts, ids []chainhash.Hash) (tally, []chainhash.Hash) {
 	sum := newTally()
 	if p == nil || !p.mine {
-		return sum
+		return sum, ids
 	}
 	for _, out := range p.outs {
 		if rs.counts(out.tx, r) {
 			sum.amount += out.amount
 			sum.depth = min(sum.depth, rs.ledger.at.depth(out.tx))
-			sum.ids = append(sum.ids, out.tx.record.ID)
+			sum.count++
+			ids = append(ids, out.tx.record.ID)
 		}
 	}
-	return sum
+	return sum, ids
 }
 
 // ListReceived lists what addresses received that have a label: in the order of
@@ -81,12 +83,15 @@ func (rs *Reports) ListReceived(r messages.ListReceived) []messages.Received {
 		return rs.receivedByLabel(entries, counted, r.IncludeEmpty)
 	}
 	list := make([]messages.Received, 0, len(entries))
+	// Most addresses are paid to once: one allocation holds the ids of all.
+	ids := make([]chainhash.Hash, 0, min(len(entries), len(rs.labels.Paid())))
 	for _, e := range entries {
-		sum := rs.tally(rs.payee(e.Script()), counted)
-		if len(sum.ids) > 0 || r.IncludeEmpty {
+		var sum tally
+		sum, ids = rs.tally(rs.ledger.payees.list[e.Payee()], counted, ids)
+		if sum.count > 0 || r.IncludeEmpty {
 			list = append(list, messages.Received{
 				Address: e.Address(), Label: e.Label(), Amount: sum.amount,
-				Confirmations: sum.confirmations(), TxIDs: sum.ids,
+				Confirmations: sum.confirmations(), TxIDs: slices.Clip(ids[len(ids)-sum.count:]),
 			})
 		}
 	}
@@ -96,9 +101,11 @@ func (rs *Reports) ListReceived(r messages.ListReceived) []messages.Received {
 // receivedByLabel sums up by label, in the order of the labels.
 func (rs *Reports) receivedByLabel(entries []*book.Entry, r receipts, includeEmpty bool) []messages.Received {
 	sums := make(map[string]tally)
+	var ids []chainhash.Hash // that nobody asks for
 	for _, e := range entries {
-		sum := rs.tally(rs.payee(e.Script()), r)
-		if len(sum.ids) == 0 && !includeEmpty {
+		var sum tally
+		sum, ids = rs.tally(rs.ledger.payees.list[e.Payee()], r, ids[:0])
+		if sum.count == 0 && !includeEmpty {
 			continue
 		}
 		label, ok := sums[e.Label()]
@@ -130,7 +137,7 @@ func (rs *Reports) Received(r messages.GetReceived) (btcutil.Amount, error) {
 	}
 	var total btcutil.Amount
 	for _, pkScript := range scripts {
-		sum := rs.tally(rs.payee(pkScript), receipts{minConf: r.MinConf, immature: r.IncludeImmature})
+		sum, _ := rs.tally(rs.payee(pkScript), receipts{minConf: r.MinConf, immature: r.IncludeImmature}, nil)
 		total += sum.amount
 	}
 	return total, nil
