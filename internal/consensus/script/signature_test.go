@@ -2,6 +2,7 @@ package script
 
 import (
 	"crypto/sha256"
+	"math/big"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
@@ -23,12 +24,8 @@ func TestLargeX(t *testing.T) {
 	e.SetBytes(&hash)
 	found := 0
 	for i := uint32(1); found < 3; i++ {
-		var x [32]byte
-		x[31], x[30] = byte(i), byte(i>>8)
+		x := [32]byte(new(big.Int).Add(secp256k1.S256().N, big.NewInt(int64(i))).Bytes())
 		r := new(secp256k1.ModNScalar).SetInt(i)
-		if !addOrder(&x) {
-			t.Fatal("no room above the order")
-		}
 		var point, sum, base secp256k1.JacobianPoint
 		if point.X.SetByteSlice(x[:]) || !secp256k1.DecompressY(&point.X, false, &point.Y) {
 			continue
@@ -56,6 +53,25 @@ func TestLargeX(t *testing.T) {
 		other := ecdsa.NewSignature(new(secp256k1.ModNScalar).SetInt(i+1), &s).Serialize()
 		if VerifyECDSA(key.SerializeCompressed(), other, &hash) {
 			t.Errorf("R %d is taken for %d", i+1, i)
+		}
+	}
+}
+
+// The order is added to all that leaves room for it, with what is carried.
+func TestAddOrder(t *testing.T) {
+	order, limit := secp256k1.S256().N, new(big.Int).Lsh(big.NewInt(1), 256)
+	most := new(big.Int).Sub(limit, order)
+	for _, n := range []*big.Int{
+		big.NewInt(0), big.NewInt(1), big.NewInt(0xbf), big.NewInt(0xffff), new(big.Int).Rsh(most, 1),
+		new(big.Int).Sub(most, big.NewInt(1)), most, new(big.Int).Add(most, big.NewInt(1)), order,
+		new(big.Int).Sub(limit, big.NewInt(1)),
+	} {
+		var got, want [32]byte
+		n.FillBytes(got[:])
+		fits := addOrder(&got)
+		sum := new(big.Int).Add(n, order)
+		if sum.Mod(sum, limit).FillBytes(want[:]); got != want || fits != (n.Cmp(most) < 0) {
+			t.Errorf("%x: %x, %t", n, got, fits)
 		}
 	}
 }
