@@ -43,7 +43,8 @@ func TestShortestPush(t *testing.T) {
 		{[]byte{17}, 1}, {[]byte{0x80}, 1}, {[]byte{0x82}, 1}, {[]byte{0xff}, 1},
 		{[]byte{1, 1}, 2}, {[]byte{0x81, 0x81}, 2},
 		{filled(74, 1), 74}, {filled(75, 1), 75},
-		{filled(76, 1), opPushData1}, {filled(77, 1), opPushData1}, {filled(254, 1), opPushData1}, {filled(255, 1), opPushData1},
+		{filled(76, 1), opPushData1}, {filled(77, 1), opPushData1}, {filled(254, 1), opPushData1},
+		{filled(255, 1), opPushData1},
 		{filled(256, 1), opPushData2}, {filled(257, 1), opPushData2}, {filled(520, 1), opPushData2},
 		{filled(0xffff, 1), opPushData2},
 	} {
@@ -68,7 +69,8 @@ func TestShortestPush(t *testing.T) {
 		}
 	}
 	large := filled(0x10000, 1)
-	if pushed := appendPush(nil, large); pushed[0] != opPushData4 || !isPushOf(pushed, large) || !shortest(opPushData4, large) {
+	if pushed := appendPush(nil, large); pushed[0] != opPushData4 || !isPushOf(pushed, large) ||
+		!shortest(opPushData4, large) {
 		t.Errorf("64 KiB are pushed by %#x", pushed[0])
 	}
 }

@@ -9,7 +9,6 @@ package forkchoice
 
 import (
 	"bytes"
-	"math"
 	"math/big"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -264,8 +263,6 @@ func (c *Choice) Prefer(b, tip *chainview.Block) bool {
 	if Linked(b) {
 		b.Order = c.precious
 	}
-	if c.precious > math.MinInt32 {
-		c.precious--
-	}
+	c.precious--
 	return true
 }

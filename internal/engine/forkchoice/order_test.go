@@ -1,0 +1,76 @@
+package forkchoice_test
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/forkchoice"
+)
+
+// Of equal work the active chain goes first, what was loaded beside it next, and what
+// comes afterwards last; those that were loaded lie in the same order each time.
+func TestOrderAfterLoad(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		tree := chainview.NewTree(&wire.BlockHeader{Version: 1}, big.NewInt(1))
+		root := tree.Active().Tip()
+		choice := forkchoice.New(tree, root, tree.SetStatus)
+		add := func(nonce uint32) *chainview.Block {
+			b, err := tree.Add(&wire.BlockHeader{PrevBlock: root.Hash, Nonce: nonce}, big.NewInt(1), chainview.HasData)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		loaded := []*chainview.Block{add(1), add(2), add(3)}
+		for _, b := range loaded {
+			if !choice.Load(b) {
+				t.Fatal("a block on the root is not linked")
+			}
+		}
+		slices.SortFunc(loaded, func(a, b *chainview.Block) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
+		active := loaded[2]
+		choice.Loaded(active)
+		late := add(4)
+		choice.Received(late)
+		for _, want := range []*chainview.Block{active, loaded[0], loaded[1], late} {
+			if got := choice.Best(root); got != want {
+				t.Errorf("the best is %d, want %d", got.Header.Nonce, want.Header.Nonce)
+			}
+			if got := choice.Better(want, []*chainview.Block{late}); got != want {
+				t.Errorf("what came last is better than %d", want.Header.Nonce)
+			}
+			choice.Fail(want, root)
+		}
+	}
+}
+
+// Nothing is kept of a block that no longer waits for one before it.
+func TestNothingWaits(t *testing.T) {
+	t.Parallel()
+	tree := chainview.NewTree(&wire.BlockHeader{Version: 1}, big.NewInt(1))
+	at := tree.Active().Tip()
+	choice := forkchoice.New(tree, at, tree.SetStatus)
+	var blocks []*chainview.Block
+	for nonce := range uint32(20) {
+		b, err := tree.Add(&wire.BlockHeader{PrevBlock: at.Hash, Nonce: nonce}, big.NewInt(1), chainview.HasData)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, at = append(blocks, b), b
+	}
+	for i, b := range slices.Backward(blocks) {
+		linked := choice.Received(b)
+		if want := i; i > 0 && (len(linked) != 0 || choice.Waiting() != len(blocks)-want) {
+			t.Fatalf("block %d: %d are linked, %d wait", i, len(linked), choice.Waiting())
+		}
+		if i == 0 && (!slices.Equal(linked, blocks) || choice.Waiting() != 0) {
+			t.Errorf("at the end %d are linked, %d wait", len(linked), choice.Waiting())
+		}
+	}
+}
