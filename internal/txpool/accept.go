@@ -144,11 +144,8 @@ func (v *verdict) candidate(tx *wire.MsgTx) *candidate {
 		at = v.now.Time
 	}
 	e := &Entry{
-		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: v.now.Tip.Height, Sequence: v.sequence,
+		Tx: tx, ID: tx.TxHash(), WID: tx.WitnessHash(), Time: at, Height: v.now.Tip.Height,
 		Weight: int64(tx.SerializeSizeStripped())*(v.rules.WitnessScale-1) + int64(tx.SerializeSize()),
-	}
-	if v.Bypass {
-		e.Sequence = 0
 	}
 	return &candidate{entry: e, conflicts: make(map[*Entry]struct{})}
 }

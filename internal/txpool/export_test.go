@@ -83,3 +83,9 @@ func (p *Pool) Unspent() []wire.OutPoint {
 	}
 	return outs
 }
+
+// Above exports above.
+func Above(a, b []FeeRate) bool { return above(a, b) }
+
+// SaturatingAdd exports saturatingAdd.
+func SaturatingAdd(a, b int64) int64 { return saturatingAdd(a, b) }

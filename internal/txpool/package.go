@@ -85,7 +85,6 @@ func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) 
 			settled[wid] = result
 		case len(txs) == 1 || r.Kind != messages.TxReconsiderable && r.Kind != messages.TxMissingInputs:
 			quit = true
-			last.failed = refuse(messages.TxPolicy, partFailed, "")
 			alone[wid] = result
 		default:
 			alone[wid] = result
@@ -93,17 +92,10 @@ func (p *Pool) Submit(txs []*wire.MsgTx, chain Coins, now Now, maxRate FeeRate) 
 		}
 	}
 	switch {
-	case quit || len(rest) == 0:
-	case len(rest) == 1:
-		one := m
-		one.packageFees, one.carveOut, one.sibling = false, false, true
-		result := p.accept(rest[0], chain, one)
-		last.results = map[chainhash.Hash]messages.TxResult{rest[0].WitnessHash(): result}
-		if result.Rejected != nil {
-			last.failed = refuse(messages.TxPolicy, partFailed, "")
-		}
-	default:
+	case len(rest) > 1 && !quit:
 		last = p.newVerdict(m, chain).jointly(rest)
+	case len(alone) > 0: // one that is left has been refused already
+		last.failed = refuse(messages.TxPolicy, partFailed, "")
 	}
 	p.Limit(now.Time)
 	return p.finish(txs, last, settled, alone)

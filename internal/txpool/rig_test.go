@@ -22,6 +22,7 @@ var anyone = append([]byte{0x00, 0x20}, make([]byte, 32)...)
 // rig is a pool over coins that exist as long as nobody takes them away.
 type rig struct {
 	t     *testing.T
+	rules txpool.Rules
 	pool  *txpool.Pool
 	coins txpool.Coins
 	now   txpool.Now
@@ -41,7 +42,7 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 		c(&policy)
 	}
 	r := &rig{t: t, coins: make(txpool.Coins), fails: make(map[chainhash.Hash]error)}
-	r.pool = txpool.New(txpool.Rules{
+	r.rules = txpool.Rules{
 		Rules: consensus.Rules{
 			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
 		},
@@ -51,7 +52,8 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 			}
 			return r.fails[tx.TxHash()]
 		},
-	}, policy)
+	}
+	r.pool = txpool.New(r.rules, policy)
 	header := wire.BlockHeader{Timestamp: time.Unix(startTime, 0)}
 	tree := chainview.NewTree(&header, big.NewInt(1))
 	tip := tree.Active().Tip()

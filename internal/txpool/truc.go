@@ -75,7 +75,8 @@ func (v *verdict) checkSibling(c *candidate, parent *Entry) *messages.TxReject {
 	return trucViolation("tx %v would exceed descendant count limit", parent)
 }
 
-// checkPackageTRUC applies the rules to a transaction of a package.
+// checkPackageTRUC applies the rules to a transaction of a package, after checkTRUC has
+// with regard to the pool.
 func checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
 	e := c.entry
 	var parents []*wire.MsgTx
@@ -98,10 +99,9 @@ func checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
 	}
 	var id, wid chainhash.Hash
 	var version int32
-	hasChild := false
 	if len(ancestors) > 0 {
 		a := ancestors[0]
-		id, wid, version, hasChild = a.ID, a.WID, a.Tx.Version, a.Descendants.Count > 1
+		id, wid, version = a.ID, a.WID, a.Tx.Version
 	} else {
 		id, wid, version = parents[0].TxHash(), parents[0].WitnessHash(), parents[0].Version
 	}
@@ -122,19 +122,11 @@ func checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
 			}
 		}
 	}
-	if hasChild {
-		return trucViolation("tx %s would exceed descendant count limit", named(&id, &wid))
-	}
 	return nil
 }
 
 // checkNotTRUC keeps other transactions from spending from restricted ones.
 func checkNotTRUC(c *candidate, parents []*wire.MsgTx) *messages.TxReject {
-	for _, a := range sorted(c.ancestors) {
-		if a.Tx.Version == trucVersion {
-			return trucViolation("non-version=3 tx %v cannot spend from version=3 tx %v", c.entry, a)
-		}
-	}
 	for _, parent := range parents {
 		if parent.Version == trucVersion {
 			id, wid := parent.TxHash(), parent.WitnessHash()
