@@ -29,6 +29,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -107,9 +108,10 @@ type Chain struct {
 	status   messages.ImportStatus
 	synced   time.Time // when blocks of peers were made sure of; the worker's
 	waiting  []*waitImported
-	opening  []*waitOpen // to be answered when the engine is there
-	tips     []*waitTip  // to be answered when the tip is as they ask
-	timer    *time.Timer // of idle; nil until opened
+	opening  []*waitOpen    // to be answered when the engine is there
+	tips     []*waitTip     // to be answered when the tip is as they ask
+	timer    *time.Timer    // of idle; nil until opened
+	pruning  *pruning.State // of the engine before, to be resumed by this one
 }
 
 // A job is a piece of work on the engine. It runs in the worker; what it
@@ -122,8 +124,9 @@ func New(cfg Config) actor.Producer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	pruned := new(pruning.State) // handed on from instance to instance
 	return func() actor.Actor {
-		c := &Chain{cfg: cfg}
+		c := &Chain{cfg: cfg, pruning: pruned}
 		c.ctx, c.cancel = context.WithCancel(context.Background())
 		c.importer = newImporter(cfg.Log)
 		for _, f := range cfg.Files {
@@ -173,7 +176,7 @@ func (s *Chain) openEngine(c actor.Context) {
 	s.tasks.Go(c, func() func() {
 		e, err := s.cfg.Open(s.ctx)
 		if err == nil {
-			s.fresh = e
+			s.fresh, err = e, e.ResumePruning(*s.pruning)
 		}
 		return func() { s.opened(c, err) }
 	})
@@ -320,6 +323,7 @@ func (s *Chain) close() {
 	if s.engine == nil {
 		return
 	}
+	*s.pruning = s.engine.PruneState()
 	if err := s.engine.Close(); err != nil {
 		s.cfg.Log.Error("chain not closed cleanly", "err", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 	"testing/synctest"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -46,6 +48,45 @@ func TestPanic(t *testing.T) {
 				t.Errorf("opened %d times", f.opened)
 			}
 		})
+	}
+}
+
+// What is to be kept from pruning, and that pruning has begun, is known to the engine
+// that is opened after a panic, whether or not the one before came to be used.
+func TestPruningAfterPanic(t *testing.T) {
+	f := spawn(t)
+	f.generate(t, 3)
+	do(t, f, nodemsg.SetPruneLock{Name: "index", Height: 2})
+	do(t, f, nodemsg.SetPruneLock{Name: "other", Height: 3})
+	do(t, f, nodemsg.StartPruning{})
+	want, first := f.engine.PruneState(), f.engine
+	opening := 0
+	f.onCall(func(method string) error {
+		switch {
+		case method == "Mine":
+			panic("boom")
+		case method == "Open":
+			if opening++; opening == 1 {
+				panic("while it is opened")
+			}
+		case method == "Reader" && opening == 2:
+			opening++
+			panic("when it is taken over")
+		}
+		return nil
+	})
+	_, err := ask.Ask(t.Context(), f.Ref, messages.Generate{Script: trueScript, Count: 1, Tries: many})
+	if !errors.Is(err, ask.ErrRestarted) {
+		t.Fatal(err)
+	}
+	for opened := false; !opened; { // each panic answers those who wait
+		_, err := ask.Ask(t.Context(), f.Ref, messages.WaitOpen{})
+		if opened = err == nil; !opened && !errors.Is(err, ask.ErrRestarted) {
+			t.Fatal(err)
+		}
+	}
+	if got := f.engine.PruneState(); f.engine == first || opening != 4 || !reflect.DeepEqual(got, want) {
+		t.Errorf("opening %d: %+v, want %+v", opening, got, want)
 	}
 }
 

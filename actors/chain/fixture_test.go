@@ -93,6 +93,7 @@ type fixture struct {
 	hook   func(method string) error
 	failed []error
 	opened int
+	engine *bitcoin.Engine // that was opened last
 }
 
 // spawn starts the actor over an engine in a new folder, to read files.
@@ -151,6 +152,9 @@ func (f *fixture) open(context.Context) (engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	f.engine = e
+	f.mu.Unlock()
 	net, blocks := [4]byte{0xfa, 0xbf, 0xb5, 0xda}, filepath.Join(f.dir, "blocks")
 	key, err := blockfile.LoadKey(vfs.OS, blocks)
 	return &hooked{e, blockfile.NewFiles(vfs.OS, blocks, blockfile.Blocks, net, key), f.run}, err

@@ -12,6 +12,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -82,6 +83,11 @@ type Validator interface {
 	Prune(height int32) error
 	StartPruning() error
 	SetPruneLock(name string, height int32)
+
+	// PruneState is what StartPruning and SetPruneLock have told it, to be handed to the
+	// engine that opens the chain again after this one. ResumePruning takes it over.
+	PruneState() pruning.State
+	ResumePruning(s pruning.State) error
 
 	// Sync makes what was accepted survive a loss of power.
 	Sync() error

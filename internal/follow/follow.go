@@ -171,7 +171,7 @@ func (f *Follower) Receive(c actor.Context) bool {
 		return m.of == f || m.of.ctx.Err() != nil
 	case locked:
 		if m.of == f {
-			f.locked(c, m.height)
+			f.locked(c, m)
 		}
 		return m.of == f || m.of.ctx.Err() != nil
 	}

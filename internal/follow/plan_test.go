@@ -59,6 +59,7 @@ func TestPlan(t *testing.T) {
 type lockKeeper struct {
 	locks []nodemsg.SetPruneLock
 	held  chan struct{} // nil: it answers at once
+	fails int           // so many times it panics instead of taking a lock
 }
 
 func (k *lockKeeper) Receive(c actor.Context) {
@@ -66,6 +67,10 @@ func (k *lockKeeper) Receive(c actor.Context) {
 	case *ask.Call[nodemsg.SetPruneLock, messages.Done]:
 		if k.held != nil {
 			<-k.held
+		}
+		if k.fails > 0 {
+			k.fails--
+			panic("boom")
 		}
 		k.locks = append(k.locks, m.Req)
 		m.Answer(messages.Done{}, nil)
@@ -152,6 +157,27 @@ func TestPruneLocksInOrder(t *testing.T) {
 		if !slices.Equal(heights, []int32{12, 14}) {
 			t.Errorf("locks at %v", heights)
 		}
+	})
+}
+
+// A lock that its keeper has lost is set again.
+func TestPruneLockIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 12)
+		keeper := &lockKeeper{fails: 3}
+		r.cfg.PruneLocks = r.sys.Spawn("keeper", func() actor.Actor { return keeper })
+		r.cfg.Target, r.cfg.SyncAtTip = durableDisk{r.disk}, true
+		r.start()
+		if want := (nodemsg.SetPruneLock{Name: "test", Height: 12}); !slices.Equal(
+			keeper.locks, []nodemsg.SetPruneLock{want},
+		) || keeper.fails != 0 {
+			t.Errorf("locks %v, %d failures to come", keeper.locks, keeper.fails)
+		}
+		if err := r.cfg.PruneLocks.Stop(t.Context()); err != nil { // and no keeper is asked for ever
+			t.Fatal(err)
+		}
+		r.mine(1)
+		r.disk.check(t, r.chain)
 	})
 }
 

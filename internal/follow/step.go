@@ -22,10 +22,11 @@ type (
 	}
 	// retry says that the time for another attempt has come.
 	retry struct{ of *Follower }
-	// locked says that the prune lock was set.
+	// locked says that the prune lock was set, or why not.
 	locked struct {
 		of     *Follower
 		height int32
+		err    error
 	}
 )
 
@@ -231,12 +232,13 @@ func (f *Follower) lock(c actor.Context, height int32) {
 	}
 	f.locking = true
 	ask.Then(f.ctx, c, f.cfg.PruneLocks, nodemsg.SetPruneLock{Name: f.cfg.Name, Height: height},
-		func(messages.Done, error) any { return locked{f, height} })
+		func(_ messages.Done, err error) any { return locked{f, height, err} })
 }
 
-// locked sets the lock again where it was to be moved meanwhile.
-func (f *Follower) locked(c actor.Context, height int32) {
-	if f.locking = false; f.wanted != height {
+// locked sets the lock again where it was to be moved meanwhile, or was lost because its
+// keeper was restarted.
+func (f *Follower) locked(c actor.Context, m locked) {
+	if f.locking = false; f.wanted != m.height || errors.Is(m.err, ask.ErrRestarted) {
 		f.lock(c, f.wanted)
 	}
 }
