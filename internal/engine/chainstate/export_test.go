@@ -2,6 +2,7 @@ package chainstate
 
 import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/script"
@@ -66,3 +67,63 @@ func CacheSize(e *Engine) (bytes, pending int) {
 	bytes, _ = e.coins.Size()
 	return bytes, e.coins.Pending()
 }
+
+// Recover runs what opening does with unspent outputs that are of another block than the
+// tip, and returns what is left that could be taken back.
+func Recover(e *Engine) (left int, err error) {
+	err = loader{e}.recover()
+	return int(e.coins.Mark()), err
+}
+
+// FailReads has before asked before each read of a stored unspent output, which fails
+// with its error.
+func FailReads(e *Engine, before func() error) error {
+	store, err := e.db.CoinStore()
+	if err != nil {
+		return err
+	}
+	e.coins.Close()
+	e.coins = coincache.New(unreadable{store, before}, 8<<20)
+	return nil
+}
+
+type unreadable struct {
+	coincache.Store
+	before func() error
+}
+
+func (u unreadable) Coin(key []byte) ([]byte, error) {
+	if err := u.before(); err != nil {
+		return nil, err
+	}
+	return u.Store.Coin(key)
+}
+
+// OnVerify has a function called for every input whose scripts are executed.
+func OnVerify(e *Engine, called func(tx *wire.MsgTx, input int, spent []*wire.TxOut)) {
+	e.kind.Scripts = watched{e.kind.Scripts, called}
+}
+
+type watched struct {
+	Scripts
+	called func(*wire.MsgTx, int, []*wire.TxOut)
+}
+
+func (w watched) Spend(tx *wire.MsgTx, spent []*wire.TxOut, at *chainview.Block) Spend {
+	return watchedSpend{w, tx, spent, w.Scripts.Spend(tx, spent, at)}
+}
+
+type watchedSpend struct {
+	watched
+	tx    *wire.MsgTx
+	spent []*wire.TxOut
+	spend Spend
+}
+
+func (w watchedSpend) VerifyInput(i int, flags script.Flags) error {
+	w.called(w.tx, i, w.spent)
+	return w.spend.VerifyInput(i, flags)
+}
+
+// OddInMemory returns how many outputs that do not parse are to be stored.
+func OddInMemory(e *Engine) int { return len(e.odd.fresh) }
