@@ -98,7 +98,7 @@ func TestReadTxs(t *testing.T) {
 		if again, _, err := ReadTxs(raw, at); err != nil || !bytes.Equal(serialized(t, again.List...), list) {
 			t.Fatal("what was appended to a transaction was written over another")
 		}
-		for n := range len(list) {
+		for n := range list {
 			if _, _, err := ReadTxs(raw[:at+n], at); !errors.Is(err, ErrMalformed) {
 				t.Fatalf("%d bytes of %d are read: %v", n, len(list), err)
 			}
@@ -114,7 +114,16 @@ func TestSizes(t *testing.T) {
 			binary.LittleEndian.AppendUint64([]byte{0xff}, uint64(n)))
 	}
 	for _, test := range []struct{ size, form int }{
-		{0, 0}, {1, 0}, {0xfc, 0}, {0xfd, 1}, {0xfe, 1}, {0xff, 1}, {0x100, 1}, {0xfffe, 1}, {0xffff, 1}, {0x10000, 2},
+		{0, 0},
+		{1, 0},
+		{0xfc, 0},
+		{0xfd, 1},
+		{0xfe, 1},
+		{0xff, 1},
+		{0x100, 1},
+		{0xfffe, 1},
+		{0xffff, 1},
+		{0x10000, 2},
 		{0x10001, 2},
 	} {
 		for i, form := range forms(test.size) {

@@ -24,7 +24,7 @@ func TestLargeX(t *testing.T) {
 	e.SetBytes(&hash)
 	found := 0
 	for i := uint32(1); found < 3; i++ {
-		x := [32]byte(new(big.Int).Add(secp256k1.S256().N, big.NewInt(int64(i))).Bytes())
+		x := [32]byte(new(big.Int).Add(secp256k1.Params().N, big.NewInt(int64(i))).Bytes())
 		r := new(secp256k1.ModNScalar).SetInt(i)
 		var point, sum, base secp256k1.JacobianPoint
 		if point.X.SetByteSlice(x[:]) || !secp256k1.DecompressY(&point.X, false, &point.Y) {
@@ -59,7 +59,7 @@ func TestLargeX(t *testing.T) {
 
 // The order is added to all that leaves room for it, with what is carried.
 func TestAddOrder(t *testing.T) {
-	order, limit := secp256k1.S256().N, new(big.Int).Lsh(big.NewInt(1), 256)
+	order, limit := secp256k1.Params().N, new(big.Int).Lsh(big.NewInt(1), 256)
 	most := new(big.Int).Sub(limit, order)
 	for _, n := range []*big.Int{
 		big.NewInt(0), big.NewInt(1), big.NewInt(0xbf), big.NewInt(0xffff), new(big.Int).Rsh(most, 1),
