@@ -297,3 +297,24 @@ func TestReturnLimits(t *testing.T) {
 		r.holds(fmt.Sprintf("%+v", test), append(all[:test.stay], lone)...)
 	}
 }
+
+// The search ends when the block is nearly full, and more than a thousand in a row did
+// not fit.
+func TestChooseGivesUp(t *testing.T) {
+	for _, test := range []struct {
+		misses int
+		room   int64 // weight that is left beside the first
+		want   int
+	}{{1, 3999, 2}, {1000, 3999, 2}, {1001, 3999, 1}, {1001, 4000, 2}} {
+		r := newRig(t)
+		first := r.must(r.tx(90_000, 1, r.coin()))
+		for range test.misses {
+			r.must(sized(r.tx(200_000, 1, r.coin()), 2000))
+		}
+		r.must(r.tx(100, 1, r.coin()))
+		weight := r.pool.Lookup(new(first.TxHash())).Weight
+		if got := r.pool.Choose(8000+weight+test.room, 8000, txpool.FeeRate{}); len(got) != test.want {
+			t.Errorf("%+v: %d transactions", test, len(got))
+		}
+	}
+}

@@ -210,6 +210,28 @@ func TestEdges(t *testing.T) {
 			}
 			return r.tx(1000, 1, out(parent, uint32(n)))
 		}, "too-long-mempool-chain"},
+		{"virtual size of the exception", 10_000, func(r *rig, n int64) *wire.MsgTx {
+			parent := r.must(r.tx(1000, 30, r.coin()))
+			for i := range uint32(24) {
+				r.must(r.tx(1000, 1, out(parent, i)))
+			}
+			return sized(r.tx(20_000, 1, out(parent, 25)), int(n)-2) // and 2 of the witness
+		}, "too-long-mempool-chain"},
+		{"legacy signature operations of outputs", 2500, func(r *rig, n int64) *wire.MsgTx {
+			tx := wire.NewMsgTx(2)
+			for n > 0 {
+				ops := min(n, 3)
+				n -= ops
+				script := []byte{txscript.OP_1}
+				for range ops {
+					script = slices.Concat(script, []byte{33, 2}, make([]byte, 32))
+				}
+				at := r.paying(append(script, txscript.OP_1+byte(ops)-1, txscript.OP_CHECKMULTISIG))
+				tx.AddTxIn(&wire.TxIn{PreviousOutPoint: at, Sequence: wire.MaxTxInSequenceNum})
+			}
+			tx.AddTxOut(wire.NewTxOut(coinValue, anyone))
+			return tx
+		}, "bad-txns-nonstandard-inputs"},
 		{"virtual size of ancestors", 101_000, func(r *rig, n int64) *wire.MsgTx {
 			parent := r.must(sized(r.tx(100_000, 1, r.coin()), 90_000))
 			return sized(r.tx(50_000, 1, out(parent, 0)), int(n)-r.entry(parent)-2) // and 2 of the witness

@@ -127,9 +127,8 @@ func unspendable(script []byte) bool {
 // cost much to check.
 func (k *checks) checkStandardInputs(tx *wire.MsgTx, spent []*wire.TxOut) *messages.TxReject {
 	bad := refuse(messages.TxInputsNotStandard, "bad-txns-nonstandard-inputs", "")
-	sigOps := 0
+	sigOps := 0 // there is none in what pushes alone
 	for i, in := range tx.TxIn {
-		sigOps += script.SigOps(in.SignatureScript, true)
 		if pkScript := spent[i].PkScript; script.IsPayToScriptHash(pkScript) {
 			sigOps += script.P2SHSigOps(in.SignatureScript, pkScript)
 		} else {
