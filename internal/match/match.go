@@ -128,7 +128,8 @@ func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error)
 }
 
 // takeUpTo gives a worker the next blocks to match, up to the height, not
-// included, that end returns for the first of them; none when nothing is left.
+// included, that end returns for the first of them, which is above it; none when
+// nothing is left.
 func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,9 +137,6 @@ func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 		return Heights{}
 	}
 	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
-	if r.Empty() {
-		return Heights{}
-	}
 	p.next = r.To
 	p.inFlight = append(p.inFlight, r)
 	return r

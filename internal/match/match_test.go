@@ -172,12 +172,13 @@ func TestKeep(t *testing.T) {
 				if fails {
 					return false, errBroken
 				}
-				return s.chain.Lookup(block).Height > 20, nil
+				height := s.chain.Lookup(block).Height
+				return height == 11 || height == 31, nil
 			},
 		})
 		_, err := pass.Work(t.Context(), match.Heights{})
 		if hits, _ := pass.Hits(); fails != errors.Is(err, errBroken) || !fails &&
-			!slices.Equal(heights(hits), []int32{21, 31}) {
+			!slices.Equal(heights(hits), []int32{11, 31}) {
 			t.Errorf("fails %v: found %v, %v", fails, heights(hits), err)
 		}
 	}
@@ -191,5 +192,62 @@ func TestEnd(t *testing.T) {
 	pass := match.New(match.Config{Source: s, Query: filters.NewQuery(nil), Stop: s.chain.Active().Tip()})
 	if _, err := pass.Work(ctx, match.Heights{}); err != nil || pass.Complete() {
 		t.Errorf("complete %v, %v", pass.Complete(), err)
+	}
+}
+
+// A pass that ends while Keep decides asks it nothing more.
+func TestKeepEnds(t *testing.T) {
+	s := newSource(15)
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	pass := match.New(match.Config{
+		Source: s, Query: filters.NewQuery([][]byte{script(1), script(2), script(3)}), Stop: s.chain.Active().Tip(),
+		Keep: func(context.Context, *chainhash.Hash) (bool, error) {
+			asked++
+			cancel()
+			return true, nil
+		},
+	})
+	left, err := pass.Work(ctx, match.Heights{})
+	if hits, _ := pass.Hits(); !errors.Is(err, context.Canceled) || left.Empty() || asked != 1 || len(hits) > 0 {
+		t.Errorf("asked %d times, left %v, found %v: %v", asked, left, heights(hits), err)
+	}
+}
+
+// Hits are given below the frontier alone, in order, whatever has ended first.
+func TestHitsBelowTheFrontier(t *testing.T) {
+	s := newSource(60)
+	entered, release := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	s.fault = func(height int32) error {
+		if height == 16 { // where the second unit begins
+			first.Do(func() {
+				close(entered)
+				<-release
+			})
+		}
+		return nil
+	}
+	pass := match.New(match.Config{
+		Source: s, Query: filters.NewQuery([][]byte{script(5), script(6)}), Stop: s.chain.Active().Tip(),
+	})
+	work := func() {
+		if _, err := pass.Work(t.Context(), match.Heights{}); err != nil {
+			t.Error(err)
+		}
+	}
+	var group sync.WaitGroup
+	group.Go(work)
+	<-entered
+	work()
+	hits, frontier := pass.Hits()
+	if frontier != 16 || !slices.Equal(heights(hits), []int32{5, 6, 15}) || pass.Complete() {
+		t.Errorf("found %v up to %d", heights(hits), frontier)
+	}
+	close(release)
+	group.Wait()
+	hits, _ = pass.Hits()
+	if want := []int32{5, 6, 15, 16, 25, 26, 35, 36, 45, 46, 55, 56}; !slices.Equal(heights(hits), want) {
+		t.Errorf("found %v", heights(hits))
 	}
 }

@@ -82,3 +82,79 @@ func TestRestrictedByAnotherView(t *testing.T) {
 		t.Errorf("found %v up to %d", heights(hits), frontier)
 	}
 }
+
+// knowingView knows that of a query's scripts the blocks below a height have one at most.
+type knowingView struct {
+	restrictView
+	active bool
+	only   []byte
+	reads  *[]match.Heights
+	asked  *int
+}
+
+func (v *knowingView) View() match.View { return v }
+
+func (v *knowingView) Active(int32, *chainhash.Hash) bool { return v.active }
+
+func (v *knowingView) Restrict(height int32, q *filters.Query) (*filters.Query, int32) {
+	*v.asked++
+	if height >= v.end {
+		return q, height + 1
+	}
+	if v.only == nil {
+		return filters.NewQuery(nil), v.end
+	}
+	return filters.NewQuery([][]byte{v.only}), v.end
+}
+
+func (v *knowingView) Filters(from int32, active bool, dst []filters.Filter) error {
+	*v.reads = append(*v.reads, match.Heights{From: from, To: from + int32(len(dst))})
+	return v.restrictView.Filters(from, active, dst)
+}
+
+// What a view knows is used where hits are looked into, on the active chain, for
+// queries of sixteen scripts and more; blocks that have none of them are not read.
+func TestRestrict(t *testing.T) {
+	s := newSource(60)
+	for _, test := range []struct {
+		what          string
+		exact, active bool
+		scripts       int // that no block has, beside two that some do
+		only          []byte
+		want          []int32
+		asked, read   bool // whether the view was, and the blocks below
+	}{
+		{"all", true, true, 14, script(3), []int32{3, 13, 23, 33, 34, 43, 44, 53, 54}, true, true},
+		{"nothing below", true, true, 14, nil, []int32{33, 34, 43, 44, 53, 54}, true, false},
+		{"few scripts", true, true, 13, nil, []int32{3, 4, 13, 14, 23, 24, 33, 34, 43, 44, 53, 54}, false, true},
+		{"not exact", false, true, 14, nil, []int32{3, 4, 13, 14, 23, 24, 33, 34, 43, 44, 53, 54}, false, true},
+		{"another chain", true, false, 14, nil, []int32{3, 4, 13, 14, 23, 24, 33, 34, 43, 44, 53, 54}, false, true},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			scripts := [][]byte{script(3), script(4)}
+			for n := range int32(test.scripts) {
+				scripts = append(scripts, script(1000+n))
+			}
+			var reads []match.Heights
+			asked := 0
+			v := &knowingView{
+				restrictView: restrictView{view: view{source: s}, end: 30}, active: test.active, only: test.only,
+				reads: &reads, asked: &asked,
+			}
+			s.views.Store(1)
+			pass := match.New(match.Config{
+				Source: v, Query: filters.NewQuery(scripts), First: 1, Stop: s.chain.Active().Tip(), Exact: test.exact,
+			})
+			if left, err := pass.Work(t.Context(), match.Heights{}); err != nil || !left.Empty() {
+				t.Fatalf("left %v, %v", left, err)
+			}
+			if hits, _ := pass.Hits(); !slices.Equal(heights(hits), test.want) || asked > 0 != test.asked {
+				t.Errorf("found %v, asked %d times", heights(hits), asked)
+			}
+			below := func(h match.Heights) bool { return h.From < 30 }
+			if read := slices.ContainsFunc(reads, below); read != test.read {
+				t.Errorf("read %v", reads)
+			}
+		})
+	}
+}

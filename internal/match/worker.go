@@ -199,7 +199,7 @@ func (w *worker) matchBatch() error {
 func (w *worker) stripLines() {
 	for i := range w.batch {
 		f := &w.batch[i]
-		sound := false
+		var sound bool
 		if err := w.view.Guard(func() { sound = f.LinesSound() }); err != nil || !sound {
 			w.view.Stale(&f.Block)
 		}
@@ -239,7 +239,7 @@ func (w *worker) locate(fault error) error {
 	for i := range w.batch {
 		f := &w.batch[i]
 		lines = lines || len(f.Lines) > 0
-		sound := false
+		var sound bool
 		if err := w.view.Guard(func() { sound = f.Sound() }); err != nil {
 			return &DamagedError{Block: f.Block, Err: err}
 		}
