@@ -57,11 +57,47 @@ func prunedRig(t *testing.T) (r *rig, raws map[chainhash.Hash][]byte) {
 	return r, raws
 }
 
+// byChance returns a script that a block has not, although its filter matches.
+func (r *rig) byChance(t *testing.T, height int32) []byte {
+	t.Helper()
+	hash := r.chain.Active().At(height).Hash
+	raw, err := r.chain.Raw(&hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spent, err := r.chain.SpentScripts(&hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built, err := new(filters.Builder).BuildBlock(&hash, raw, filters.HeaderLen, spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; ; {
+		var some [][]byte
+		for range 20_000 {
+			n++
+			some = append(some, script(n<<8))
+		}
+		for hit, _ := filters.Match(&hash, built, some); hit && len(some) > 1; {
+			if half, _ := filters.Match(&hash, built, some[:len(some)/2]); half {
+				some = some[:len(some)/2]
+			} else {
+				some = some[len(some)/2:]
+			}
+		}
+		if len(some) == 1 {
+			return some[0]
+		}
+	}
+}
+
 // Blocks that were pruned are fetched for filter_false_positives: what they show
 // decides, and what they cannot show fails the scan.
 func TestPrunedBlocks(t *testing.T) {
 	r, raws := prunedRig(t)
 	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	chance := r.byChance(t, 4)
 	for h := range r.chain.Active().Height() + 1 {
 		b := r.chain.Active().At(h)
 		raw, err := r.chain.Raw(&b.Hash)
@@ -95,21 +131,23 @@ func TestPrunedBlocks(t *testing.T) {
 	}), scanner.Requests...)
 	for _, test := range []struct {
 		name    string
-		script  []byte
+		scripts [][]byte
 		heights []int32
 		fails   error
 		missing int32
 	}{
-		{"received", script(5), []int32{5}, nil, 0},
-		{"received and spent, shown", segwit(1), []int32{1, 3}, nil, 0},
-		{"spent, not shown", taproot(2), nil, chainview.ErrPruned, 0},
-		{"nowhere", segwit(9), nil, nil, 0},
-		{"no peer has it", script(5), nil, chainview.ErrPruned, 5},
+		{"received", [][]byte{script(5)}, []int32{5}, nil, 0},
+		{"received and spent, shown", [][]byte{segwit(1)}, []int32{1, 3}, nil, 0},
+		{"spent, not shown", [][]byte{taproot(2)}, nil, chainview.ErrPruned, 0},
+		{"nowhere", [][]byte{segwit(9)}, nil, nil, 0},
+		{"no peer has it", [][]byte{script(5)}, nil, chainview.ErrPruned, 5},
+		{"one by chance", [][]byte{chance}, nil, nil, 0},
+		{"one by chance, beside one that need not be shown", [][]byte{chance, taproot(9)}, nil, nil, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clear(missing)
 			missing[test.missing] = test.missing > 0
-			o := order{scripts: [][]byte{test.script}, to: r.chain.Active().Height(), checkBlocks: true}
+			o := order{scripts: test.scripts, to: r.chain.Active().Height(), checkBlocks: true}
 			got, err := r.run(t.Context(), ref, o)
 			if !errors.Is(err, test.fails) {
 				t.Fatalf("got %v, want %v", err, test.fails)

@@ -107,6 +107,14 @@ func (v *knowingView) Restrict(height int32, q *filters.Query) (*filters.Query, 
 	return filters.NewQuery([][]byte{v.only}), v.end
 }
 
+// RangeEnd is asked for blocks of the pass alone.
+func (v *knowingView) RangeEnd(height int32) int32 {
+	if height > v.chain.Active().Height() {
+		panic("asked for what is behind the last block")
+	}
+	return v.restrictView.RangeEnd(height)
+}
+
 func (v *knowingView) Filters(from int32, active bool, dst []filters.Filter) error {
 	*v.reads = append(*v.reads, match.Heights{From: from, To: from + int32(len(dst))})
 	return v.restrictView.Filters(from, active, dst)

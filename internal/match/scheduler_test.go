@@ -341,3 +341,49 @@ func TestSchedulerPanic(t *testing.T) {
 		}
 	}
 }
+
+// countingContext counts what waits for its end.
+type countingContext struct {
+	context.Context
+	waiting atomic.Int32
+}
+
+func (c *countingContext) AfterFunc(f func()) (stop func() bool) {
+	c.waiting.Add(1)
+	stopped := context.AfterFunc(c.Context, f)
+	return func() bool {
+		c.waiting.Add(-1)
+		return stopped()
+	}
+}
+
+// Done has contexts below this one use AfterFunc.
+func (c *countingContext) Done() <-chan struct{} { return c.Context.Done() }
+
+// A pass leaves nothing in its context, which may last as long as the node.
+func TestRunLeavesNothingInItsContext(t *testing.T) {
+	source := &slowSource{}
+	s := source.scheduler(2)
+	inner, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ctx := &countingContext{Context: inner}
+	if err := s.Run(ctx, s.NewPass(upTo(100))); err != nil {
+		t.Error(err)
+	}
+	if n := ctx.waiting.Load(); n != 0 {
+		t.Errorf("%d still wait for its end", n)
+	}
+}
+
+// A pass needs no scheduler, however long its units take.
+func TestWorkAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &slowSource{each: 5 * time.Millisecond}
+		cfg := upTo(50)
+		cfg.Source = source
+		pass := match.New(cfg)
+		if left, err := pass.Work(t.Context(), match.Heights{}); err != nil || !left.Empty() || !pass.Complete() {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}

@@ -28,6 +28,7 @@ func TestPackageLimits(t *testing.T) {
 			"parents", func(l *txpool.Limits) { l.Ancestors = 2 }, 1,
 			"too many unconfirmed parents [limit: 2]",
 		},
+		{"parents fit", func(l *txpool.Limits) { l.Ancestors = 3 }, 1, ""},
 		{
 			"descendants", func(l *txpool.Limits) { l.Descendants = 2 }, 1,
 			"possibly too many descendants for tx ID [limit: 2]",
@@ -74,6 +75,29 @@ func TestPackageLimits(t *testing.T) {
 				t.Errorf("got %v, want %q", got.Failed, test.want)
 			}
 		})
+	}
+}
+
+// A transaction may not depend on more of the pool than the limits allow, and the limit
+// is named that it meets first.
+func TestChainTexts(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		tx   func(r *rig) *wire.MsgTx
+		want string
+	}{
+		{"parents", func(r *rig) *wire.MsgTx {
+			return r.tx(1000, 1, r.chain(1, r.coin()), r.chain(1, r.coin()), r.chain(1, r.coin()))
+		}, "too many unconfirmed parents [limit: 3]"},
+		{"ancestors", func(r *rig) *wire.MsgTx {
+			return r.tx(1000, 1, r.chain(1, r.coin()), r.chain(2, r.coin()))
+		}, "too many unconfirmed ancestors [limit: 3]"},
+	} {
+		r := newRig(t, func(p *txpool.Policy) { p.Limits.Ancestors = 3 })
+		tx := test.tx(r)
+		if got := r.accept(tx); got == nil || got.Debug != test.want {
+			t.Errorf("%s: got %v, want %s", test.what, got, test.want)
+		}
 	}
 }
 
