@@ -18,8 +18,13 @@ import (
 // that cannot be taken back from, are [chaindb.ErrDamaged].
 func (l loader) recover() error {
 	stored, err := l.coinsTip()
-	if err != nil || stored == l.e.tip {
+	switch {
+	case err != nil:
 		return err
+	case stored == nil: // of before they were collected in memory: they are at the tip
+		return l.e.flush()
+	case stored == l.e.tip:
+		return nil
 	}
 	fork := chainview.Fork(stored, l.e.tip)
 	corelog.Printf(
@@ -55,7 +60,8 @@ func (l loader) recover() error {
 	return l.e.flush()
 }
 
-// coinsTip returns the block that the stored unspent outputs are at.
+// coinsTip returns the block that the stored unspent outputs are at, nil where the
+// database does not say it.
 func (l loader) coinsTip() (*chainview.Block, error) {
 	var row []byte
 	err := l.e.db.BTCD().View(func(tx database.Tx) error {
@@ -66,7 +72,7 @@ func (l loader) coinsTip() (*chainview.Block, error) {
 	case err != nil:
 		return nil, err
 	case row == nil:
-		return l.e.tip, nil // of before they were collected in memory
+		return nil, nil
 	case len(row) != chainhash.HashSize:
 		return nil, ErrRow
 	}
