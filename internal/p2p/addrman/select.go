@@ -31,14 +31,16 @@ func (m *Manager) Select(newOnly bool, fits func(netaddr.Network) bool, now time
 }
 
 // choose returns a random address of a table, from a random bucket first: the
-// buckets bound how many are of one hand.
+// buckets bound how many are of one hand. Empty ones are passed over in a random order, so
+// that no bucket is chosen less often for the full one before it.
 func (m *Manager) choose(table [][bucketSize]*entry, fits func(netaddr.Network) bool, now time.Time) *entry {
 	factor := 1.0
 	for range 50 { // after so many, one that was tried before is as good
 		var found *entry
-		start := m.rand.IntN(len(table))
+		at, step := m.rand.IntN(len(table)), 2*m.rand.IntN(len(table)/2)+1 // odd: it meets all of a power of two
 		for i := 0; i < len(table) && found == nil; i++ {
-			found = m.inBucket(&table[(start+i)%len(table)], fits)
+			found = m.inBucket(&table[at], fits)
+			at = (at + step) % len(table)
 		}
 		if found == nil {
 			return nil

@@ -1,0 +1,33 @@
+package addrman
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+)
+
+// Each of few buckets is chosen as often as the others, also where they lie side by side.
+func TestChoosesAmongNeighbors(t *testing.T) {
+	m := New()
+	address := func(i int) netaddr.Addr {
+		return netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(i)}), 8333))
+	}
+	all := func(netaddr.Network) bool { return true }
+	for _, table := range [][][bucketSize]*entry{m.fresh[:], m.tried[:]} {
+		for i := range 3 {
+			table[len(table)-2+i-len(table)*(i/2)][7*i] = &entry{addr: address(i)} // the last two and the first
+		}
+		const times = 3_000
+		got := make(map[netaddr.Addr]int)
+		for range times {
+			got[m.choose(table, all, time.Now()).addr]++
+		}
+		for i := range 3 {
+			if n := got[address(i)]; n < times/5 || n > times/2 {
+				t.Errorf("of %d buckets, address %d: chosen %d of %d times", len(table), i, n, times)
+			}
+		}
+	}
+}
