@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
@@ -115,6 +116,17 @@ func (m *model) listed(paidOnly bool) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// labelled returns the addresses with one label.
+func (m *model) labelled(label string) (found []messages.LabelledAddress) {
+	for _, line := range m.listed(false) {
+		text, at, _ := strings.Cut(line, " ")
+		if pkScript, err := descriptor.ScriptOfAddress(text, net); err == nil && at == label {
+			found = append(found, messages.LabelledAddress{Address: text, Purpose: m.purposes[string(pkScript)]})
+		}
+	}
+	return found
 }
 
 func texts(entries []*book.Entry) (texts []string) {
@@ -234,8 +246,8 @@ func check(t *testing.T, b *book.Book, m *model) {
 		}
 		for _, label := range got {
 			found, err := b.AddressesByLabel(label)
-			if !want[label] || err != nil || len(found) == 0 {
-				t.Errorf("label %q of %q: %v, %v", label, purpose, found, err)
+			if !want[label] || err != nil || !slices.Equal(found, m.labelled(label)) {
+				t.Errorf("label %q of %q: %v, %v, want %v", label, purpose, found, err, m.labelled(label))
 			}
 		}
 	}
@@ -278,6 +290,26 @@ func TestNoAddress(t *testing.T) {
 	}
 	if e := b.Find(""); e == nil || e.Script() != nil {
 		t.Errorf("entry without address: %v", e)
+	}
+}
+
+// Where two texts are one entry, the one whose record comes later in the file decides:
+// records are in the order of their lengths first.
+func TestLoadOrder(t *testing.T) {
+	for _, later := range []string{"aaa", "zzz", "zza"} {
+		first, last := "of the first", "of the last"
+		b := book.New(net, new(records.Log))
+		b.Load(map[string]*walletfile.Address{
+			"zz": {Label: &first}, "aa0": {Label: &first}, later: {Label: &last, Purpose: "unheard of"},
+		})
+		b.EndLoading()
+		if got := b.Label(""); got == nil || *got != last {
+			t.Errorf("%s: label %v, want %q", later, got, last)
+		}
+		found, err := b.AddressesByLabel(last)
+		if err != nil || len(found) != 1 || found[0].Purpose != "unknown" {
+			t.Errorf("%s: %v, %v", later, found, err)
+		}
 	}
 }
 

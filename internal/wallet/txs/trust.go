@@ -18,19 +18,22 @@ func (t *trust) trusted(subject *tx) bool {
 	default:
 		return false
 	}
-	if known, ok := t.known[subject]; ok {
-		return known
+	known, ok := t.known[subject]
+	if !ok {
+		known = t.spendsTrusted(subject)
+		t.known[subject] = known
 	}
-	t.known[subject] = false
-	if !t.ledger.fromMe(subject.record.Tx) {
-		return false
-	}
+	return known
+}
+
+// spendsTrusted reports whether all that a transaction spends is the wallet's, and
+// can be relied on.
+func (t *trust) spendsTrusted(subject *tx) bool {
 	for _, in := range subject.record.Tx.TxIn {
 		spent := t.ledger.ownOutput(in.PreviousOutPoint)
 		if spent == nil || !t.trusted(spent.tx) {
 			return false
 		}
 	}
-	t.known[subject] = true
 	return true
 }

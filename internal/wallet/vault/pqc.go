@@ -43,9 +43,12 @@ func (s *secrets) loadPQC(d *walletfile.Descriptor) {
 	}
 }
 
+// pqcEncrypted reports whether any key is encrypted.
 func (s *secrets) pqcEncrypted() bool {
 	for _, key := range s.pqc {
-		return key.encrypted()
+		if key.encrypted() {
+			return true
+		}
 	}
 	return false
 }
