@@ -238,3 +238,27 @@ func TestLateWitness(t *testing.T) {
 		t.Error("the witness is not taken over, or lost again")
 	}
 }
+
+// Coins that the file says are locked are unlocked there too.
+func TestLoadedLocks(t *testing.T) {
+	r := newRig(0, scriptOf(1))
+	r.Load(&walletfile.Wallet{Locked: []wire.OutPoint{foreign(1)}}, nil)
+	r.log.Take()
+	if !r.Locks().Has(foreign(1)) || r.Locks().Has(foreign(2)) {
+		t.Errorf("locked: %v", r.Locks().List())
+	}
+	r.Locks().Lock(foreign(2), false)
+	r.Locks().Unlock(foreign(2))
+	if changes := r.log.Take(); len(changes) != 0 {
+		t.Errorf("%d records of a lock that is not kept", len(changes))
+	}
+	r.Locks().Unlock(foreign(1))
+	changes := r.log.Take()
+	key := string(walletfile.LockedOutput(foreign(1)).Key())
+	if len(changes) != 1 || !changes[0].Delete || string(changes[0].Key) != key {
+		t.Errorf("unlocked: %v", changes)
+	}
+	if r.Locks().Has(foreign(1)) || len(r.Locks().List()) > 0 {
+		t.Error("still locked")
+	}
+}

@@ -27,6 +27,10 @@ func TestTrustOfManyPaths(t *testing.T) {
 		if trusted := b.Trusted == 100; trusted != own || b.Trusted+b.Pending != 100 {
 			t.Errorf("%s: %+v", name, b)
 		}
+		got, err := r.reports.Transaction(hashOf(last)) // it asks all ancestors whether they may be replaced
+		if err != nil || got.Tx.Replaceable != "no" {
+			t.Errorf("%s: replaceable: %q, %v", name, got.Tx.Replaceable, err)
+		}
 	}
 }
 
