@@ -1,6 +1,7 @@
 package pruning_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math/big"
@@ -107,7 +108,19 @@ type rig struct {
 	files *files
 	calls []string
 	flush error
+	later time.Duration // of the clock, after the blocks
+	lines []string      // of the log
 }
+
+// Enabled, Handle, WithAttrs and WithGroup keep what is logged.
+func (*rig) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r *rig) Handle(_ context.Context, record slog.Record) error {
+	r.lines = append(r.lines, record.Message)
+	return nil
+}
+func (r *rig) WithAttrs([]slog.Attr) slog.Handler { return r }
+func (r *rig) WithGroup(string) slog.Handler      { return r }
 
 func newRig(t *testing.T, height int32, config *pruning.Config, change func(*files)) *rig {
 	t.Helper()
@@ -118,7 +131,7 @@ func newRig(t *testing.T, height int32, config *pruning.Config, change func(*fil
 	}
 	var err error
 	r.Pruner, err = pruning.New(pruning.Chain{
-		DB: r.files, Tree: r.files.tree, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+		DB: r.files, Tree: r.files.tree, Log: slog.New(r), Now: func() time.Time { return now.Add(r.later) },
 		Flush: func() error { r.calls = append(r.calls, "flush"); return r.flush },
 	}, config)
 	if err != nil {
@@ -291,38 +304,5 @@ func TestRemovedBefore(t *testing.T) {
 	}
 	if got := len(r.files.removed) - 1; got != 589 { // moved back to the fork at 600
 		t.Errorf("pruned up to %d", got)
-	}
-}
-
-// A branch can be moved to when none of its blocks was pruned; that of the active chain
-// below it counts for nothing. Other marks of blocks do not either.
-func TestWholeBranch(t *testing.T) {
-	r := newRig(t, 10, nil, nil)
-	active := r.files.tree.Active()
-	grow(r.files.tree, active.At(5), 3, 7) // a branch, which is not the active chain afterwards
-	branch := r.files.tree.Active().Tip()
-	r.files.tree.SetActive(active.Tip())
-	set := func(b *chainview.Block, status chainview.Status) { r.files.tree.SetStatus(b, b.Status()|status) }
-	set(active.At(4), chainview.Pruned)
-	set(branch.Parent, chainview.HasData)
-	if !r.WholeBranch(branch) || !r.WholeBranch(active.At(4)) {
-		t.Error("what was pruned below the branch counts")
-	}
-	set(branch.Parent, chainview.Pruned)
-	if r.WholeBranch(branch) || !r.WholeBranch(branch.Parent.Parent) {
-		t.Error("a block of the branch that was pruned does not count")
-	}
-	if r.WholeAbove(active.At(4)) || !r.WholeAbove(active.At(5)) || !r.WholeAbove(branch) {
-		t.Error("above: only blocks of the active chain from the fork on count")
-	}
-}
-
-// Nothing is flushed where all that may go has gone before.
-func TestNothingToRemove(t *testing.T) {
-	r := newRig(t, 1000, &pruning.Config{}, nil)
-	for _, height := range []int32{500, 500, 400} {
-		if err := r.Prune(height); err != nil || len(r.calls) != 2 {
-			t.Errorf("up to %d: %v, %v", height, r.calls, err)
-		}
 	}
 }
