@@ -103,10 +103,10 @@ func (f *framing) passHead(dst, data []byte) (out, rest []byte) {
 	kept := len(f.line)
 	f.line = append(f.line, data[:min(len(data), maxHead+1-kept)]...)
 	end := headEnd(f.line, from)
-	if end < 0 {
-		if len(f.line) > maxHead {
-			return f.refuse(dst, headRefused), nil
-		}
+	switch {
+	case end > maxHead, end < 0 && len(f.line) > maxHead:
+		return f.refuse(dst, headRefused), nil
+	case end < 0:
 		return dst, nil
 	}
 	mended, length, ok := mendHead(f.line[:end])

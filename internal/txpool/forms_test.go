@@ -300,3 +300,49 @@ func TestDustPaysNothing(t *testing.T) {
 		t.Errorf("one without dust: %v", err)
 	}
 }
+
+// A redeem script may be any small number.
+func TestNumbersAsRedeemScripts(t *testing.T) {
+	r := newRig(t)
+	p2sh := slices.Concat([]byte{txscript.OP_HASH160, 20}, make([]byte, 20), []byte{txscript.OP_EQUAL})
+	for op := byte(txscript.OP_1); op <= txscript.OP_16; op++ {
+		tx := r.tx(1000, 1, r.paying(p2sh))
+		tx.TxIn[0].SignatureScript, tx.TxIn[0].Witness = []byte{op}, nil
+		r.must(tx)
+	}
+}
+
+// A transaction is replaceable if it says so, or one that it depends on does.
+func TestReplaceable(t *testing.T) {
+	r := newRig(t)
+	for sequence, want := range map[uint32]bool{
+		wire.MaxTxInSequenceNum: false, wire.MaxTxInSequenceNum - 1: false, wire.MaxTxInSequenceNum - 2: true,
+	} {
+		tx := r.tx(1000, 1, r.coin(), r.coin())
+		tx.TxIn[1].Sequence = sequence
+		at := out(r.must(tx), 0)
+		for generation := range 3 {
+			e := r.pool.Lookup(&at.Hash)
+			if got := e.Replaceable(); got != want {
+				t.Errorf("%x, generation %d: %v", sequence, generation, got)
+			}
+			at = r.chain(1, at)
+		}
+	}
+}
+
+// What may come again in a package says what it pays by itself.
+func TestRateOfTheRefused(t *testing.T) {
+	r := full(t, 2)
+	tx := r.tx(960, 1, r.coin())
+	got := r.pool.Accept(tx, r.coins, r.now, txpool.Options{})
+	if reasonOf(got.Rejected) != "mempool full" || got.Rate != 10_000 ||
+		!slices.Equal(got.RateOf, []chainhash.Hash{tx.WitnessHash()}) {
+		t.Errorf("got %+v", got)
+	}
+	tx = r.tx(9, 1, r.coin())
+	got = r.pool.Accept(tx, r.coins, r.now, txpool.Options{})
+	if got.Rejected.Kind != messages.TxPolicy || got.Rate != 0 || got.RateOf != nil {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -198,11 +198,8 @@ func (k *checks) standardWitness(in *wire.TxIn, script []byte) bool {
 		return false
 	}
 	nested := txscript.IsPayToScriptHash(script)
-	if nested {
-		var ok bool
-		if script, ok = lastPush(in.SignatureScript); !ok {
-			return false
-		}
+	if nested { // with a redeem script, or its form of input had been refused
+		script, _ = lastPush(in.SignatureScript)
 	}
 	switch {
 	case !txscript.IsWitnessProgram(script):
