@@ -10,3 +10,23 @@ func (db *DB) Setting(name string) (value string, err error) {
 
 // Share is what says that files are being made in a directory.
 var Share = share
+
+// EmptyJournal is what opening does to the journal beside a file.
+var EmptyJournal = emptyJournal
+
+// GiveName is how a new file gets its name.
+var GiveName = giveName
+
+// Sever ends the connection without a word to the DB.
+func (db *DB) Sever() error { return db.conn.Close() }
+
+// Checks are what Open looks at, one after the other.
+func (db *DB) Checks() []func() error {
+	return []func() error{db.verify, db.verifyVersion, db.verifyPages, db.verifySchema}
+}
+
+// Initialize makes the schema.
+func (db *DB) Initialize() error { return db.initialize([4]byte{}) }
+
+// Lock is what connect does with a connection.
+func (db *DB) Lock() error { return db.lock(Options{}) }

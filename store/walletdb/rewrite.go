@@ -63,7 +63,7 @@ func (db *DB) rewrite() error {
 // a full disk, is removed when the wallet is opened again.
 func (db *DB) removeTraces() {
 	removeStale(filepath.Dir(db.path), filepath.Base(db.path))
-	_ = emptyJournal(db.path + "-journal")
+	emptyJournal(db.path + "-journal")
 	mark := db.mark()
 	if _, err := os.Lstat(mark); err == nil && db.rewrite() == nil {
 		_ = removeMark(mark)
@@ -92,22 +92,21 @@ func removeMark(path string) error {
 
 // emptyJournal cuts off the content of a journal that has ended: its head is
 // zeros then. SQLite keeps such files, in the mode in which it has one user.
-func emptyJournal(path string) error {
+func emptyJournal(path string) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return nil
+	if err != nil || !info.Mode().IsRegular() {
+		return
 	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return err
+		return
 	}
 	defer file.Close()
 	var head [8]byte
-	if _, err := io.ReadFull(file, head[:]); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
+	if _, err := io.ReadFull(file, head[:]); err != nil || head != [8]byte{} {
+		return
 	}
-	if head != [8]byte{} {
-		return nil
+	if file.Truncate(0) == nil {
+		_ = file.Sync()
 	}
-	return errors.Join(file.Truncate(0), file.Sync())
 }
