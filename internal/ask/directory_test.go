@@ -1,6 +1,7 @@
 package ask_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -33,5 +34,21 @@ func TestDirectory(t *testing.T) {
 	}
 	if !d.Add("a", refs["a"]) || d.Lookup("a") != refs["a"] || d.Lookup("b") != refs["b"] {
 		t.Error("a name that was given back is not given again")
+	}
+}
+
+// Every change is told of, and nothing else.
+func TestDirectoryTellsOfChanges(t *testing.T) {
+	var told []string
+	d := ask.Directory{Changed: func(name string, there bool) { told = append(told, fmt.Sprint(name, " ", there)) }}
+	ref := ask.Absent("a")
+	d.Add("a", ref)
+	d.Add("a", ref)
+	d.Remove("b")
+	d.Remove("a")
+	d.Remove("a")
+	d.Add("a", ref)
+	if want := []string{"a true", "a false", "a true"}; !slices.Equal(told, want) {
+		t.Errorf("told of %q, want %q", told, want)
 	}
 }

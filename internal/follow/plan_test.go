@@ -135,6 +135,43 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// What the chain does not know is reset before, and an error where that does not help.
+func TestNextOfUnknown(t *testing.T) {
+	r := newRig(t, 9)
+	r.disk.blocks = []chainhash.Hash{{1}}
+	if from, err := follow.Next(r.chain, r.disk); from != 0 || err != nil || len(r.disk.resets) != 1 ||
+		!errors.Is(r.disk.resets[0], follow.ErrUnknown) {
+		t.Errorf("emptied: from %d, %v, after %v", from, err, r.disk.resets)
+	}
+	r.disk.blocks = []chainhash.Hash{{1}}
+	r.disk.reset = func(error) error { return errBroken }
+	if _, err := follow.Next(r.chain, r.disk); !errors.Is(err, errBroken) {
+		t.Errorf("not reset: %v", err)
+	}
+	r.disk.reset = func(error) error { return nil }
+	if _, err := follow.Next(r.chain, r.disk); !errors.Is(err, follow.ErrUnknown) {
+		t.Errorf("as before: %v", err)
+	}
+	applied := appliedReset{r.disk, nil}
+	if from, err := follow.Next(r.chain, &applied); from != 0 || err != nil {
+		t.Errorf("applied: from %d, %v", from, err)
+	}
+	r.disk.blocks, applied.err = []chainhash.Hash{{1}}, errBroken
+	if _, err := follow.Next(r.chain, &applied); !errors.Is(err, errBroken) {
+		t.Errorf("not applied: %v", err)
+	}
+}
+
+// appliedReset is a disk that is emptied in the actor.
+type appliedReset struct {
+	*disk
+	err error
+}
+
+func (d *appliedReset) Reset(chainview.Reader, error) (func() error, error) {
+	return func() error { d.blocks = nil; return d.err }, nil
+}
+
 func byHeight(a, b nodemsg.SetPruneLock) int { return int(a.Height - b.Height) }
 
 // A lock that is moved while it is being set is set again: requests do not overtake each

@@ -120,9 +120,6 @@ func (f *Follower) stepped(c actor.Context, m stepped) {
 			err = applyErr
 		}
 	}
-	if f.ctx.Err() != nil {
-		return
-	}
 	if f.damage != nil { // a reader has found it meanwhile: what was done is gone
 		f.next(c)
 		return
