@@ -1,0 +1,434 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/syndtr/goleveldb/leveldb"
+	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+	"github.com/syndtr/goleveldb/leveldb/util"
+
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+)
+
+// A pair is a ledger's own by its key and what that may have for a value.
+func TestOwns(t *testing.T) {
+	number := "12345678"
+	for _, test := range []struct {
+		key, value string
+		deleted    bool
+		want       bool
+	}{
+		{key: "V", value: "12345", want: true},
+		{key: "V", deleted: true, want: true},
+		{key: "V", value: "1234"},
+		{key: "V", value: ""},
+		{key: "V1", value: "12345"},
+		{key: "S", value: number, want: true},
+		{key: "S", deleted: true, want: true},
+		{key: "S", value: number + "9"},
+		{key: "S", value: ""},
+		{key: "S1", value: number},
+		{key: "P", value: "anything", want: true},
+		{key: "P", value: "", want: true},
+		{key: "P", deleted: true, want: true},
+		{key: "P1", value: "anything"},
+		{key: "C" + number, value: "", want: true},
+		{key: "C" + number, deleted: true, want: true},
+		{key: "C" + number, value: "x"},
+		{key: "C", value: ""},
+		{key: "C" + number + "9", value: ""},
+		{key: "M" + number, value: "anything", want: true},
+		{key: "M" + number, deleted: true, want: true},
+		{key: "M", value: "anything"},
+		{key: "M" + number + "9", value: "anything"},
+		{key: "", value: ""},
+		{key: "X" + number, value: ""},
+	} {
+		value := []byte(test.value)
+		if test.deleted {
+			value = nil
+		}
+		if got := Owns([]byte(test.key), value); got != test.want {
+			t.Errorf("%q: %q (deleted: %v): %v", test.key, test.value, test.deleted, got)
+		}
+	}
+}
+
+// Each key of a ledger is its own, at any time.
+func TestOwnsItsKeys(t *testing.T) {
+	o := options(t, t.TempDir())
+	l, _ := mustOpen(t, o)
+	for n := uint64(1); n <= 30; n++ {
+		if err := commit(l, n); err != nil {
+			t.Fatal(err)
+		}
+		if n%7 == 0 {
+			if err := l.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for pair, err := range l.Range(nil) {
+			if ours := Owns(pair.Key, pair.Value); err != nil || ours == (pair.Key[0] == 'k') {
+				t.Fatalf("after %d commits: %q is its own: %v (%v)", n, pair.Key, ours, err)
+			}
+		}
+	}
+	mustClose(t, l)
+}
+
+// What goleveldb says is damage, a file that is missing, or something of the disk's.
+func TestErrors(t *testing.T) {
+	missing := &fs.PathError{Op: "open", Path: "000001.ldb", Err: syscall.ENOENT}
+	full := &fs.PathError{Op: "write", Path: "000001.ldb", Err: syscall.ENOSPC}
+	unreadable := &fs.PathError{Op: "read", Path: "000001.ldb", Err: syscall.EIO}
+	corrupted := ldberrors.NewErrCorrupted(storage.FileDesc{}, errors.New("bits"))
+	corruptedMissing := ldberrors.NewErrCorrupted(storage.FileDesc{}, os.ErrNotExist)
+	for _, test := range []struct {
+		err, want, read error
+	}{
+		{nil, nil, nil},
+		{missing, ErrDamaged, ErrDamaged},
+		{fmt.Errorf("open: %w", missing), ErrDamaged, ErrDamaged},
+		{corrupted, ErrDamaged, ErrDamaged},
+		{corruptedMissing, ErrDamaged, ErrDamaged},
+		{os.ErrNotExist, errMissing, errMissing},
+		{leveldb.ErrNotFound, ErrNotFound, ErrNotFound},
+		{leveldb.ErrClosed, ErrClosed, ErrClosed},
+		{full, full, full},
+		{unreadable, unreadable, ErrDamaged},
+		{syscall.EINVAL, syscall.EINVAL, syscall.EINVAL},
+	} {
+		sentinels := []error{ErrDamaged, errMissing, ErrNotFound, ErrClosed}
+		for i, got := range []error{fromLevelDB(test.err), fromRead(test.err)} {
+			want := []error{test.want, test.read}[i]
+			if !errors.Is(got, want) {
+				t.Errorf("%v (read: %d): %v, want %v", test.err, i, got, want)
+			}
+			for _, other := range sentinels {
+				if other != want && errors.Is(got, other) { //nolint:errorlint // the sentinel itself
+					t.Errorf("%v (read: %d): is %v too", test.err, i, other)
+				}
+			}
+		}
+	}
+}
+
+// The folder is its owner's alone, and one that cannot be made is told.
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, filepath.Join(dir, "a", "b"))
+	l, _ := mustOpen(t, o)
+	if info, err := os.Stat(o.Dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info, err)
+	}
+	mustClose(t, l)
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(options(t, filepath.Join(file, "b"))); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
+// A folder that is looked at before is refused, and not changed, for what its pairs are
+// and for what its format is.
+func TestRefusedByItsPairs(t *testing.T) {
+	dir := t.TempDir()
+	o := options(t, dir)
+	l, _ := mustOpen(t, o)
+	for n := uint64(1); n <= 3; n++ {
+		if err := commit(l, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, l)
+	ours := func(key, value []byte) bool { return Owns(key, value) || strings.HasPrefix(string(key), "k") }
+	refused(t, "newer", dir, func(o *Options) { o.Version, o.Owns = 1, ours }, ErrNewer)
+	refused(t, "network", dir, func(o *Options) { o.Network[0]++; o.Owns = ours }, ErrForeign)
+	refused(t, "pairs", dir, func(o *Options) { o.Owns = func(_, _ []byte) bool { return false } }, ErrForeign)
+	o.Owns = ours
+	l, at := mustOpen(t, o)
+	if at != 3 {
+		t.Errorf("at %d", at)
+	}
+	mustClose(t, l)
+}
+
+// Closing makes sure of all that was committed.
+func TestCloseSyncs(t *testing.T) {
+	dir, disk := t.TempDir(), faultfs.New()
+	o := options(t, dir)
+	o.FS, o.WriteBuffer = disk, 4<<20
+	l, _ := mustOpen(t, o)
+	for n := uint64(1); n <= 20; n++ {
+		if err := commit(l, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, l)
+	if err := disk.PowerLoss(rand.New(rand.NewPCG(1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	l, at := mustOpen(t, options(t, dir))
+	if at != 20 {
+		t.Errorf("at %d after the loss", at)
+	}
+	check(t, l, at)
+	mustClose(t, l)
+}
+
+// keys are those of the ledger's own that begin with a prefix.
+func keys(t *testing.T, l *Ledger, prefix []byte) (n []uint64) {
+	t.Helper()
+	for pair, err := range l.Range(prefix) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, err := keyNumber(pair.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = append(n, number)
+	}
+	return n
+}
+
+// As many marks are kept as wanted, and at least one; a commit is remembered until it is
+// durable.
+func TestMarksAreKept(t *testing.T) {
+	for wanted, want := range [][]uint64{{12}, {12}, {10, 12}, {8, 10, 12}} {
+		o := options(t, t.TempDir())
+		o.Marks = wanted
+		l, _ := mustOpen(t, o)
+		for n := uint64(1); n <= 13; n++ {
+			if err := commit(l, n); err != nil {
+				t.Fatal(err)
+			}
+			if n%2 == 0 {
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := keys(t, l, markPrefix); !slices.Equal(got, want) {
+			t.Errorf("%d marks wanted: %v, want %v", wanted, got, want)
+		}
+		if got := keys(t, l, commitPrefix); !slices.Equal(got, []uint64{13}) {
+			t.Errorf("commits %v", got)
+		}
+		var offered []uint64
+		if _, err := l.Rewind(func(p []byte) bool { offered = append(offered, number(p)); return false }); err != nil {
+			t.Fatal(err)
+		}
+		if slices.Reverse(offered); !slices.Equal(offered, want) {
+			t.Errorf("offered %v, want %v", offered, want)
+		}
+		mustClose(t, l)
+	}
+}
+
+// A ledger that has gone back to what is sure has no commit left that is not, and goes on
+// from there.
+func TestAfterAHole(t *testing.T) {
+	for _, synced := range []uint64{0, 3} {
+		o := options(t, t.TempDir())
+		l, _ := mustOpen(t, o)
+		for n := uint64(1); n <= 9; n++ {
+			if err := commit(l, n); err != nil {
+				t.Fatal(err)
+			}
+			if n == synced {
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		hole := new(Batch)
+		hole.Delete(numberKey(commitPrefix, 6))
+		if err := errors.Join(l.db.Write(hole, nil), l.shut(), l.disk.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, at := mustOpen(t, o)
+		if left := keys(t, l, commitPrefix); at != synced || len(left) != 0 {
+			t.Errorf("at %d, want %d; commits %v are left", at, synced, left)
+		}
+		if _, err := l.Get(positionKey); errors.Is(err, ErrNotFound) != (synced == 0) {
+			t.Errorf("the position: %v", err)
+		}
+		for n := at + 1; n <= at+3; n++ {
+			if err := commit(l, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(l.shut(), l.disk.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, again := mustOpen(t, o)
+		if again != at+3 {
+			t.Errorf("at %d, want %d", again, at+3)
+		}
+		check(t, l, again)
+		mustClose(t, l)
+	}
+}
+
+// A record of the ledger's own that cannot be is damage: it begins empty.
+func TestOddRecords(t *testing.T) {
+	for name, harm := range map[string]func(*Batch){
+		"no number of the last sync": func(b *Batch) { b.Delete(syncedKey) },
+		"a short number":             func(b *Batch) { b.Put(syncedKey, []byte{1}) },
+		"a mark of no number":        func(b *Batch) { b.Put([]byte("M1"), nil) },
+		"a commit of no number":      func(b *Batch) { b.Put([]byte("C1"), nil) },
+		"a long format":              func(b *Batch) { b.Put(formatKey, make([]byte, 6)) },
+		"an older format":            func(b *Batch) { b.Put(formatKey, []byte{1, 1, 2, 3, 4}) },
+		"no mark to go back to":      func(b *Batch) { b.Delete(numberKey(markPrefix, 5)); b.Put(numberKey(commitPrefix, 9), nil) },
+		"another mark than what is sure": func(b *Batch) {
+			b.Put(syncedKey, position(4))
+			b.Put(numberKey(commitPrefix, 9), nil)
+		},
+	} {
+		o := options(t, t.TempDir())
+		l, _ := mustOpen(t, o)
+		for n := uint64(1); n <= 5; n++ {
+			if err := commit(l, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		b := new(Batch)
+		harm(b)
+		if err := errors.Join(l.db.Write(b, nil), l.shut(), l.disk.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, at := mustOpen(t, o)
+		if _, err := l.Get([]byte(rows(1)[0])); at != 0 || !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: at %d, %v", name, at, err)
+		}
+		mustClose(t, l)
+	}
+}
+
+// Last is the last key of a prefix, and after the end nothing is read.
+func TestLast(t *testing.T) {
+	l, _ := mustOpen(t, options(t, t.TempDir()))
+	b := new(Batch)
+	for _, key := range []string{"a1", "a3", "a2", "b0"} {
+		b.Put([]byte(key), nil)
+	}
+	if err := l.Commit(b, position(1)); err != nil {
+		t.Fatal(err)
+	}
+	for prefix, want := range map[string]string{"a": "a3", "a1": "a1", "b": "b0", "c": ""} {
+		got, err := l.Last([]byte(prefix))
+		if string(got) != want || errors.Is(err, ErrNotFound) != (want == "") || err != nil && want != "" {
+			t.Errorf("%s: %q, %v", prefix, got, err)
+		}
+	}
+	n := 0
+	for range l.Range([]byte("a")) {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("%d pairs after a break", n)
+	}
+	mustClose(t, l)
+	if _, err := l.Last([]byte("a")); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+	for _, err := range l.Range(nil) {
+		if n++; !errors.Is(err, ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	}
+	if n != 2 {
+		t.Error("a closed ledger says nothing")
+	}
+}
+
+// What was read keeps no table on the disk.
+func TestReadsKeepNothing(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // goleveldb lets go of what is collected
+	o := options(t, t.TempDir())
+	l, _ := mustOpen(t, o)
+	tables := func() int {
+		paths, err := filepath.Glob(filepath.Join(o.Dir, "*.ldb"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(paths)
+	}
+	round := func(from uint64) {
+		for n := from; n < from+60; n++ {
+			if err := commit(l, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range l.Range([]byte("k")) {
+			break
+		}
+		if _, err := l.Last([]byte("k")); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.db.CompactRange(util.Range{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range uint64(4) {
+		round(1 + 60*i)
+	}
+	if n := tables(); n > 3 {
+		t.Errorf("%d tables", n)
+	}
+	mustClose(t, l)
+}
+
+// After a wipe there is nothing, and what failed before is forgotten; one that fails
+// itself is told.
+func TestWipeAfterFailure(t *testing.T) {
+	disk := faultfs.New()
+	o := options(t, t.TempDir())
+	o.FS = disk
+	l, _ := mustOpen(t, o)
+	if err := commit(l, 1); err != nil {
+		t.Fatal(err)
+	}
+	disk.Inject(faultfs.From(0, syscall.EIO))
+	if err := commit(l, 2); !errors.Is(err, syscall.EIO) {
+		t.Fatal(err)
+	}
+	if err := l.Wipe(); err == nil {
+		t.Error("wiped though nothing can be written")
+	}
+	if _, err := l.Get([]byte(rows(1)[0])); !errors.Is(err, ErrClosed) {
+		t.Errorf("after a wipe that failed: %v", err)
+	}
+	if err := commit(l, 2); !errors.Is(err, ErrClosed) {
+		t.Errorf("after a wipe that failed: %v", err)
+	}
+	disk.Inject(nil)
+	if err := l.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Get([]byte(rows(1)[0])); !errors.Is(err, ErrNotFound) {
+		t.Errorf("after a wipe: %v", err)
+	}
+	if err := commit(l, 1); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, l)
+}
