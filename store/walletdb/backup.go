@@ -70,9 +70,7 @@ func (db *DB) copyInto(path string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := backup.Step(-1); err != nil {
-			return errors.Join(err, backup.Finish())
-		}
-		return backup.Finish()
+		_, err = backup.Step(-1)
+		return errors.Join(err, backup.Finish())
 	})
 }

@@ -169,6 +169,9 @@ func TestNameTakenMeanwhile(t *testing.T) {
 	if got := files(t, path); len(got) != 1 {
 		t.Errorf("files left: %q", got)
 	}
+	if err := walletdb.GiveName(filepath.Join(dir, "none"), path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v", err)
+	}
 	// Where a name cannot be added to a file, it is moved.
 	folder, moved := filepath.Join(dir, "folder"), filepath.Join(dir, "moved")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -324,5 +327,52 @@ func TestWords(t *testing.T) {
 		if got := walletdb.Reason(err); got != "unknown error" {
 			t.Errorf("%v: %q", err, got)
 		}
+	}
+}
+
+// A change that can be neither made nor undone is told, and nothing is done with the
+// connection afterwards.
+func TestUndoFails(t *testing.T) {
+	failure := errors.New("no")
+	path := place(t, "backups", "base")
+	db, err := walletdb.Open(path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(b *walletdb.Batch) error {
+		return errors.Join(b.PutEntry(walletfile.Version(7)), db.Sever(), failure)
+	})
+	if !errors.Is(err, failure) || !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), "ROLLBACK") {
+		t.Errorf("got %v", err)
+	}
+	_, recordsErr := db.Records()
+	for _, err := range []error{recordsErr, db.Rewrite(), db.Update(func(*walletdb.Batch) error { return nil })} {
+		if !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), "ROLLBACK") {
+			t.Errorf("afterwards %v", err)
+		}
+	}
+	_ = db.Close()
+	want := records(t, open(t, place(t, "backups", "base")))
+	if got := records(t, open(t, path)); !sameRecords(got, want) {
+		t.Error("the records have changed")
+	}
+}
+
+// One fault of the pages is enough.
+func TestOneComplaint(t *testing.T) {
+	path := place(t, "backups", "blank")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[39]++ // the number of free pages
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = walletdb.Open(path, options)
+	const head = "Failed to verify database\n"
+	if !errors.Is(err, walletdb.ErrIntegrity) || !strings.HasPrefix(err.Error(), head) ||
+		!strings.HasSuffix(err.Error(), "Freelist: size is 0 but should be 1\n") {
+		t.Errorf("got %v", err)
 	}
 }

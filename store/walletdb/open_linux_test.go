@@ -78,6 +78,9 @@ func TestRestoreOfUnreadable(t *testing.T) {
 	if err == nil {
 		t.Error("restored")
 	}
+	if err := walletdb.Restore("/dev/null", path, func(string) error { return nil }); err == nil {
+		t.Error("restored from a device")
+	}
 	if got := files(t, path); len(got) != 0 {
 		t.Errorf("files left: %q", got)
 	}
