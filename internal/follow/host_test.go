@@ -181,7 +181,9 @@ func TestHostReads(t *testing.T) {
 		t.Errorf("a header: %v", err)
 	}
 	for fails, want := range map[error]error{
-		chainview.ErrPruned: messages.ErrBlockPruned, chainview.ErrNotYet: messages.ErrBlockNotYet, errBroken: errBroken,
+		chainview.ErrPruned: messages.ErrBlockPruned,
+		chainview.ErrNotYet: messages.ErrBlockNotYet,
+		errBroken:           errBroken,
 	} {
 		h.chain.Fail(h.chain.Active().At(3), fails)
 		if _, err := h.Read(t.Context(), &hash); !errors.Is(err, want) || !errors.Is(err, fails) {

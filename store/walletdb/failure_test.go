@@ -82,7 +82,8 @@ func TestLongPath(t *testing.T) {
 	}
 	path := filepath.Join(dir, walletdb.FileName)
 	const want = "SQLiteDatabase: Failed to open database: unable to open database file\n"
-	if _, err := walletdb.Create(path, options, nil); !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), want) {
+	_, err := walletdb.Create(path, options, nil)
+	if !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), want) {
 		t.Errorf("made: %v", err)
 	}
 	if left := files(t, path); len(left) != 0 {
