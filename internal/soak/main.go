@@ -45,6 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	kills := flags.Int("kills", 200, "how often a process is killed, and a fifth of it how often a disk loses power")
 	flips := flags.Int("flips", 10_000, "how many bits flip")
 	cases := flags.Int("cases", 100_000, "how many cases each comparison and each model tries")
+	signatures := flags.Int("signatures", 10_000_000, "how many signatures are tried, and a hundredth of it at edges")
 	names := flags.String("steps", "", "names of steps, separated by commas (default all)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -61,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	s := &soak{out: out, isolated: isolates(ctx), env: append(os.Environ(),
 		"TMPDIR="+dir, // all files of a run, so that none stay after an interruption
 		"TRAWL_SOAK="+strconv.Itoa(*kills), "TRAWL_CHAINDB_KILLS="+strconv.Itoa(*kills),
-		"TRAWL_FLIPS="+strconv.Itoa(*flips),
+		"TRAWL_FLIPS="+strconv.Itoa(*flips), "TRAWL_SIGNATURES="+strconv.Itoa(*signatures),
 		"TRAWL_WALLET_CASES="+strconv.Itoa(*cases), "DIFFER_CASES="+strconv.Itoa(*cases))}
 	return s.all(ctx, chosen)
 }

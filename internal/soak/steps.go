@@ -17,11 +17,16 @@ var steps = []step{
 	{
 		name: "models",
 		what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
+		skip: signatures,
 		packages: []string{
 			"./internal/engine/chainstate", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
+	},
+	{
+		name: "signatures", what: "verdicts on signatures, by chance and at the edges of all numbers, beside decred's",
+		run: signatures, packages: []string{"./internal/consensus/script"},
 	},
 	{
 		name: "disks", what: "losses of power and full disks under a running node, on an ext4 of its own",
@@ -89,6 +94,9 @@ const (
 	live     = "Live$"
 	recorded = "Golden"
 )
+
+// signatures are tests of internal/consensus/script that have a step of their own.
+const signatures = "BesideDecred"
 
 // missing says what a step lacks here; empty: nothing.
 func (s *step) missing(bitcoind string, mayMount bool) string {

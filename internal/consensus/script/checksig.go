@@ -121,7 +121,7 @@ func (m *machine) checkSchnorr(sig, key []byte) Error {
 	if !ok {
 		return ErrSchnorrSigHashType
 	}
-	if !verifySchnorr(key, sig[:64], &hash) {
+	if !verifySchnorr(key, sig[:64], hash[:]) {
 		return ErrSchnorrSig
 	}
 	return none

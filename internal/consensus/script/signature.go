@@ -47,7 +47,7 @@ func addOrder(n *[32]byte) bool {
 
 // verifySchnorr checks a signature of 64 bytes by a key of which only the x
 // coordinate is known (BIP340).
-func verifySchnorr(key, sig []byte, hash *[32]byte) bool {
+func verifySchnorr(key, sig, message []byte) bool {
 	var public curve.Point
 	var s, e secp256k1.ModNScalar
 	if !public.SetX((*[32]byte)(key)) || s.SetByteSlice(sig[32:]) {
@@ -58,7 +58,7 @@ func verifySchnorr(key, sig []byte, hash *[32]byte) bool {
 	d.bytes(tagChallenge[:])
 	d.bytes(sig[:32])
 	d.bytes(key)
-	d.bytes(hash[:])
+	d.bytes(message)
 	challenge := d.sum()
 	e.SetBytes(&challenge)
 	sum := curve.Combine(&s, e.Negate(), &public)

@@ -174,12 +174,12 @@ func TestVerifySchnorr(t *testing.T) {
 			t.Fatal(err)
 		}
 		key, sig := schnorr.SerializePubKey(private.PubKey()), signed.Serialize()
-		if !verifySchnorr(key, sig, &hash) {
+		if !verifySchnorr(key, sig, hash[:]) {
 			t.Fatalf("%s: a right signature is refused", name)
 		}
 		for i := range sig {
 			wrong := append([]byte(nil), sig...)
-			if wrong[i] ^= 1; verifySchnorr(key, wrong, &hash) {
+			if wrong[i] ^= 1; verifySchnorr(key, wrong, hash[:]) {
 				t.Errorf("byte %d is not looked at", i)
 			}
 		}
@@ -193,11 +193,11 @@ func TestVerifySchnorr(t *testing.T) {
 			append(fill33()[3:], sig[32:]...),
 			make([]byte, 64),
 		} {
-			if verifySchnorr(key, wrong, &hash) {
+			if verifySchnorr(key, wrong, hash[:]) {
 				t.Errorf("%x is taken", wrong)
 			}
 		}
-		if verifySchnorr(order[:], sig, &hash) || verifySchnorr(fill33()[3:], sig, &hash) {
+		if verifySchnorr(order[:], sig, hash[:]) || verifySchnorr(fill33()[3:], sig, hash[:]) {
 			t.Error("another key is taken")
 		}
 	}

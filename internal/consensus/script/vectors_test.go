@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -67,9 +68,10 @@ func fill(f Flags) Flags {
 	return f
 }
 
-func read(tb testing.TB, name string, into any) {
+// unpack returns a packed file of testdata.
+func unpack(tb testing.TB, name string) []byte {
 	tb.Helper()
-	file, err := os.Open("testdata/" + name + ".json.gz")
+	file, err := os.Open("testdata/" + name + ".gz")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -78,7 +80,16 @@ func read(tb testing.TB, name string, into any) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := json.NewDecoder(unpacked).Decode(into); err != nil {
+	text, err := io.ReadAll(unpacked)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+func read(tb testing.TB, name string, into any) {
+	tb.Helper()
+	if err := json.Unmarshal(unpack(tb, name+".json"), into); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -1,0 +1,486 @@
+package script
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+
+	"github.com/seed61375155/trawl/internal/curve"
+)
+
+type scalar = secp256k1.ModNScalar
+
+// A trial is a signature, by ECDSA or by Schnorr, with what it is checked against.
+type trial struct {
+	schnorr    bool
+	key        []byte
+	r, s, hash [32]byte
+	der        []byte // of ECDSA; nil: r and s in their strict form
+}
+
+func (t *trial) String() string {
+	return fmt.Sprintf("Schnorr %t, key %x, r %x, s %x, hash %x, DER %x", t.schnorr, t.key, t.r, t.s, t.hash, t.der)
+}
+
+// verdict is ours.
+func (t *trial) verdict() bool {
+	if t.schnorr {
+		return len(t.key) == 32 && verifySchnorr(t.key, append(t.r[:], t.s[:]...), t.hash[:])
+	}
+	if t.der != nil {
+		return strictDER(append(t.der[:len(t.der):len(t.der)], 1)) && VerifyECDSA(t.key, t.der, &t.hash)
+	}
+	return VerifyECDSA(t.key, strictly(&t.r, &t.s), &t.hash)
+}
+
+// decreds is that of decred's package, and of btcec's on top of it for Schnorr.
+func (t *trial) decreds() bool {
+	if t.schnorr {
+		key, err := schnorr.ParsePubKey(t.key)
+		if err != nil {
+			return false
+		}
+		sig, err := schnorr.ParseSignature(append(t.r[:], t.s[:]...))
+		return err == nil && sig.Verify(t.hash[:], key)
+	}
+	key, err := secp256k1.ParsePubKey(t.key)
+	if err != nil {
+		return false
+	}
+	if t.der != nil {
+		sig, err := ecdsa.ParseDERSignature(t.der)
+		return err == nil && sig.Verify(t.hash[:], key)
+	}
+	var r, s scalar
+	if r.SetBytes(&t.r) != 0 || s.SetBytes(&t.s) != 0 {
+		return false
+	}
+	return ecdsa.NewSignature(&r, &s).Verify(t.hash[:], key)
+}
+
+// strictly writes a signature in its strict form, whatever the numbers are.
+func strictly(r, s *[32]byte) []byte {
+	sig := []byte{0x30, 0}
+	for _, n := range [][]byte{r[:], s[:]} {
+		for len(n) > 1 && n[0] == 0 {
+			n = n[1:]
+		}
+		if n[0]&0x80 != 0 {
+			n = append([]byte{0}, n...)
+		}
+		sig = append(append(sig, 2, byte(len(n))), n...)
+	}
+	sig[1] = byte(len(sig) - 2)
+	return sig
+}
+
+func product(a, b *scalar) *scalar { return new(scalar).Mul2(a, b) }
+
+// base returns n·G, of a number that is not 0.
+func base(n *scalar) *secp256k1.PublicKey { return secp256k1.NewPrivateKey(n).PubKey() }
+
+// form writes a key in one of the forms that consensus allows.
+func form(key *secp256k1.PublicKey, which uint) []byte {
+	switch b := key.SerializeUncompressed(); which % 4 {
+	case 0:
+		return b
+	case 1:
+		b[0] = 6 + b[64]&1
+		return b
+	}
+	return key.SerializeCompressed()
+}
+
+// signed returns a right signature by ECDSA for which the verifier computes
+// u1·G + u2·Q, Q being secret·G; one that is wrong where that is at infinity, for
+// any R. u2 and secret are not 0.
+func signed(secret, u1, u2 *scalar, which uint) *trial {
+	t := &trial{key: form(base(secret), which)}
+	r := new(scalar).SetInt(uint32(which) + 1)
+	if nonce := product(u2, secret).Add(u1); !nonce.IsZero() {
+		x := base(nonce).X().FillBytes(make([]byte, 32))
+		r.SetByteSlice(x)
+	}
+	s := product(r, new(scalar).InverseValNonConst(u2))
+	t.r, t.s, t.hash = r.Bytes(), s.Bytes(), product(u1, s).Bytes()
+	if which&16 != 0 {
+		if above := t.hash; addOrder(&above) {
+			t.hash = above
+		}
+	}
+	return t
+}
+
+// signedSchnorr returns a right signature of which R is nonce·G; with the other y
+// where that is kept, and one with any R for which the sum is at infinity where
+// there is no nonce.
+func signedSchnorr(secret, nonce *scalar, hash [32]byte, keep bool) *trial {
+	t := &trial{schnorr: true, hash: hash}
+	public := base(secret)
+	t.key = public.SerializeCompressed()[1:]
+	d, k := *secret, *nonce
+	if public.SerializeCompressed()[0] == 3 {
+		d.Negate()
+	}
+	if k.IsZero() {
+		copy(t.r[:], t.key)
+	} else {
+		point := base(&k).SerializeCompressed()
+		copy(t.r[:], point[1:])
+		if point[0] == 3 && !keep {
+			k.Negate()
+		}
+	}
+	digest := newDigest()
+	defer digest.release()
+	for _, part := range [][]byte{tagChallenge[:], t.r[:], t.key, hash[:]} {
+		digest.bytes(part)
+	}
+	sum := digest.sum()
+	var e scalar
+	e.SetBytes(&sum)
+	t.s = e.Mul(&d).Add(&k).Bytes()
+	return t
+}
+
+// edges are numbers at the edges of scalars, of their halves, and of digits.
+var edges = sync.OnceValue(func() (all []scalar) {
+	add := func(n scalar) { all = append(all, n, *new(scalar).NegateVal(&n)) }
+	for i := range uint32(20) {
+		add(*new(scalar).SetInt(i))
+	}
+	two := new(scalar).SetInt(2)
+	power := *new(scalar).SetInt(1)
+	for i := range 256 {
+		if i%8 < 2 || i > 120 && i < 136 || i > 250 {
+			add(power)
+			add(*new(scalar).SetInt(1).Add(&power))
+			add(*new(scalar).SetInt(1).Negate().Add(&power))
+		}
+		power.Mul(two)
+	}
+	add(*new(scalar).InverseValNonConst(two))
+	var lambda scalar
+	b := [32]byte(unhexed("5363ad4cc05c30e0a5261c028812645a122e22ea20816678df02967c1b23bd72"))
+	lambda.SetBytes(&b)
+	add(lambda)
+	add(*new(scalar).Set(&lambda).Square())
+	for i := range uint32(8) {
+		add(*product(&lambda, new(scalar).SetInt(i+2)))
+		add(*new(scalar).SetInt(i).Add(&lambda))
+	}
+	return all
+})
+
+// odd are numbers that are no coordinate or no scalar, or just one.
+var odd = []string{
+	"0000000000000000000000000000000000000000000000000000000000000000",
+	"0000000000000000000000000000000000000000000000000000000000000001",
+	"0000000000000000000000000000000000000000000000000000000000000005", // no x of a point
+	"fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364140", // order - 1
+	"fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141",
+	"fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364142",
+	"7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0", // half of it
+	"7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a1",
+	"fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2e", // p - 1
+	"fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f",
+	"fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc30",
+	"ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+}
+
+func unhexed(text string) []byte {
+	b := make([]byte, 0, len(text)/2)
+	for i := 0; i < len(text); i += 2 {
+		n, err := strconv.ParseUint(text[i:i+2], 16, 8)
+		if err != nil {
+			panic(err)
+		}
+		b = append(b, byte(n))
+	}
+	return b
+}
+
+// spoil changes a trial in one place, or leaves it as it is.
+func (t *trial) spoil(rng *rand.Rand) {
+	bit := func(b []byte) { b[rng.IntN(len(b))] ^= 1 << rng.IntN(8) }
+	number := func() [32]byte { return [32]byte(unhexed(odd[rng.IntN(len(odd))])) }
+	switch rng.IntN(16) {
+	case 0:
+		bit(t.r[:])
+	case 1:
+		bit(t.s[:])
+	case 2:
+		bit(t.hash[:])
+	case 3:
+		bit(t.key)
+	case 4:
+		t.r = number()
+	case 5:
+		t.s = number()
+	case 6:
+		t.hash = number()
+	case 7: // high where it was low
+		var s scalar
+		s.SetBytes(&t.s)
+		t.s = s.Negate().Bytes()
+	case 8:
+		n := number()
+		copy(t.key[len(t.key)%32:], n[:])
+	case 9:
+		t.key = append(t.key, 0)[:max(1, len(t.key)+rng.IntN(3)-1)]
+	case 10:
+		t.key[0] = byte(rng.IntN(9))
+	case 11, 12:
+		if !t.schnorr {
+			t.spoilForm(rng)
+		}
+	}
+}
+
+// spoilForm changes how a signature by ECDSA is written.
+func (t *trial) spoilForm(rng *rand.Rand) {
+	t.der = strictly(&t.r, &t.s)
+	at := rng.IntN(len(t.der))
+	switch rng.IntN(4) {
+	case 0:
+		t.der[at] ^= 1 << rng.IntN(8)
+	case 1: // a byte more
+		t.der = append(t.der[:at:at], append([]byte{byte(rng.IntN(2) * 0x80)}, t.der[at:]...)...)
+	case 2:
+		t.der = append(t.der[:at:at], t.der[at+1:]...)
+	case 3: // lengths, tags and first bytes
+		places := []int{0, 1, 2, 3, 4, 4 + int(t.der[3]), 5 + int(t.der[3]), 6 + int(t.der[3])}
+		t.der[places[rng.IntN(len(places))]] += byte(1 + rng.IntN(255))
+	}
+}
+
+// A source makes the trials with a number, always the same ones.
+type source func(number uint64) []*trial
+
+// besideDecred holds so many trials against decred's verdict, on all cores.
+func besideDecred(t *testing.T, count int, from source) {
+	t.Helper()
+	var next, done, right atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for !t.Failed() && done.Load() < int64(count) {
+				for _, trial := range from(uint64(next.Add(1))) {
+					want := trial.decreds()
+					if got := trial.verdict(); got != want {
+						t.Errorf("%t, and decred says %t: %v", got, want, trial)
+					}
+					if want {
+						right.Add(1)
+					}
+					done.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d signatures, %d of them right", done.Load(), right.Load())
+	if n := done.Load(); right.Load() < n/4 || right.Load() > n*7/8 {
+		t.Error("nearly all the same")
+	}
+}
+
+// trials is how many are made: a sample, or as many as TRAWL_SIGNATURES says,
+// divided.
+func trials(sample, divisor int) int {
+	if n, err := strconv.Atoi(os.Getenv("TRAWL_SIGNATURES")); err == nil {
+		return n / divisor
+	}
+	return sample
+}
+
+func random(rng *rand.Rand) (s scalar) {
+	var b [32]byte
+	for i := 0; i < len(b); i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], rng.Uint64())
+	}
+	s.SetBytes(&b)
+	return s
+}
+
+// TestSignaturesBesideDecred tries signatures by chance, half of them spoiled.
+func TestSignaturesBesideDecred(t *testing.T) {
+	const batch = 64
+	besideDecred(t, trials(1500, 1), func(number uint64) []*trial {
+		rng := rand.New(rand.NewPCG(1, number))
+		scalars := make([]curve.Scalar, 2*batch) // secrets, and nonces
+		for i := range scalars {
+			n := random(rng)
+			scalars[i] = n.Bytes()
+		}
+		points := make([]curve.Point, len(scalars))
+		var adder curve.Adder
+		adder.AddBase(points, scalars)
+		made := make([]*trial, batch)
+		for i := range made {
+			made[i] = byChance(rng, scalars[i], scalars[batch+i], &points[i], &points[batch+i])
+		}
+		return made
+	})
+}
+
+// byChance signs with a secret and a nonce, whose points are known.
+func byChance(rng *rand.Rand, secret, nonce curve.Scalar, public, point *curve.Point) *trial {
+	var d, k, r scalar
+	d.SetBytes(&secret)
+	k.SetBytes(&nonce)
+	hash := random(rng)
+	t := &trial{hash: hash.Bytes(), schnorr: rng.IntN(2) == 0, key: public.Uncompressed(), r: point.X()}
+	if t.schnorr {
+		if t.key = t.key[1:33]; public.OddY() {
+			d.Negate()
+		}
+		if point.OddY() {
+			k.Negate()
+		}
+		digest := newDigest()
+		defer digest.release()
+		for _, part := range [][]byte{tagChallenge[:], t.r[:], t.key, t.hash[:]} {
+			digest.bytes(part)
+		}
+		sum := digest.sum()
+		var e scalar
+		e.SetBytes(&sum)
+		t.s = e.Mul(&d).Add(&k).Bytes()
+	} else {
+		r.SetBytes(&t.r)
+		t.r = r.Bytes()
+		t.s = product(&r, &d).Add(&hash).Mul(k.InverseNonConst()).Bytes()
+		switch rng.IntN(4) {
+		case 0:
+			t.key[0] = 6 + t.key[64]&1
+		case 1, 2:
+			var short [curve.Size]byte
+			public.PutCompressed(&short)
+			t.key = short[:]
+		}
+	}
+	if rng.IntN(2) == 0 {
+		t.spoil(rng)
+	}
+	return t
+}
+
+// TestEdgesBesideDecred tries signatures whose numbers are at edges: sums at
+// infinity or of equal points on the way, an R above the order, keys and numbers that
+// are none.
+func TestEdgesBesideDecred(t *testing.T) {
+	besideDecred(t, trials(1000, 100), func(number uint64) []*trial {
+		rng := rand.New(rand.NewPCG(2, number))
+		return []*trial{atEdges(rng)}
+	})
+}
+
+func atEdges(rng *rand.Rand) *trial {
+	pick := func() *scalar {
+		if rng.IntN(8) == 0 {
+			n := random(rng)
+			return &n
+		}
+		n := edges()[rng.IntN(len(edges()))]
+		return &n
+	}
+	notZero := func() *scalar {
+		for {
+			if n := pick(); !n.IsZero() {
+				return n
+			}
+		}
+	}
+	secret, u2 := notZero(), notZero()
+	var made *trial
+	switch rng.IntN(8) {
+	case 0, 1, 2:
+		made = signed(secret, pick(), u2, uint(rng.Uint32()))
+	case 3: // at infinity
+		made = signed(secret, product(u2, secret).Negate(), u2, uint(rng.Uint32()))
+	case 4:
+		made = aboveOrder(rng, notZero(), pick())
+	case 5, 6:
+		made = signedSchnorr(secret, pick(), pick().Bytes(), rng.IntN(8) == 0)
+	default: // any numbers
+		made = &trial{key: form(base(secret), uint(rng.Uint32())), r: pick().Bytes(), s: pick().Bytes(), hash: pick().Bytes()}
+	}
+	if rng.IntN(3) == 0 {
+		made.spoil(rng)
+	}
+	return made
+}
+
+// aboveOrder returns a signature whose R is the x of a point less the order, of the
+// only key for which any s is right: (s·R - e·G) / r.
+func aboveOrder(rng *rand.Rand, s, e *scalar) *trial {
+	for {
+		small := uint32(1 + rng.IntN(1<<20))
+		x := new(scalar).SetInt(small).Bytes()
+		r := new(scalar).SetInt(small)
+		addOrder(&x)
+		var point, sum, other secp256k1.JacobianPoint
+		if point.X.SetByteSlice(x[:]) || !secp256k1.DecompressY(&point.X, rng.IntN(2) == 0, &point.Y) {
+			continue
+		}
+		point.Y.Normalize()
+		point.Z.SetInt(1)
+		inverse := new(scalar).InverseValNonConst(r)
+		secp256k1.ScalarMultNonConst(product(s, inverse), &point, &sum)
+		secp256k1.ScalarBaseMultNonConst(product(e, inverse).Negate(), &other)
+		secp256k1.AddNonConst(&sum, &other, &sum)
+		if sum.Z.IsZero() || sum.X.IsZero() && sum.Y.IsZero() {
+			continue
+		}
+		sum.ToAffine()
+		key := secp256k1.NewPublicKey(&sum.X, &sum.Y)
+		return &trial{key: form(key, uint(rng.Uint32())), r: r.Bytes(), s: s.Bytes(), hash: e.Bytes()}
+	}
+}
+
+// FuzzSignature holds verdicts against decred's: of a signature made from any
+// secret for any multiples, and spoiled by any byte.
+func FuzzSignature(f *testing.F) {
+	few := edges()
+	for i := range uint64(16) {
+		a, b, c := few[11*i%40].Bytes(), few[7*i+40].Bytes(), few[13*i].Bytes()
+		f.Add(a[:], b[:], c[:], byte(i), i)
+	}
+	f.Fuzz(func(t *testing.T, secret, first, second []byte, kind byte, seed uint64) {
+		number := func(b []byte) (n scalar) {
+			n.SetByteSlice(b)
+			return n
+		}
+		d, u1, u2 := number(secret), number(first), number(second)
+		if d.IsZero() || u2.IsZero() {
+			return
+		}
+		var made *trial
+		if kind&1 == 0 {
+			made = signed(&d, &u1, &u2, uint(kind>>1))
+		} else {
+			made = signedSchnorr(&d, &u1, u2.Bytes(), kind&2 != 0)
+		}
+		if kind&64 != 0 {
+			made.spoil(rand.New(rand.NewPCG(3, seed)))
+		}
+		if got, want := made.verdict(), made.decreds(); got != want {
+			t.Errorf("%t, and decred says %t: %v", got, want, made)
+		}
+		made.r, made.s, made.hash = u1.Bytes(), u2.Bytes(), d.Bytes()
+		if got, want := made.verdict(), made.decreds(); got != want {
+			t.Errorf("%t, and decred says %t: %v", got, want, made)
+		}
+	})
+}
