@@ -74,7 +74,9 @@ func TestKeysAtEdges(t *testing.T) {
 		kind, digits, _ := strings.Cut(strings.TrimSpace(line), " ")
 		key := unhex(t, digits)
 		whole, x, odd := kind == "point", kind != "none", key[63]&1 == 1
-		for first, want := range map[byte]bool{4: whole, 6: whole && !odd, 7: whole && odd, 0: false, 2: false, 3: false, 5: false} {
+		for first, want := range map[byte]bool{
+			4: whole, 6: whole && !odd, 7: whole && odd, 0: false, 2: false, 3: false, 5: false,
+		} {
 			if is(first, key) != want {
 				t.Errorf("%x of %s: %t", first, line, !want)
 			}
