@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/blockchain"
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -213,7 +211,7 @@ func TestSizeOfLastBlock(t *testing.T) {
 	if err := r.submit(tx); err != nil {
 		t.Fatal(err)
 	}
-	weight := blockchain.GetTransactionWeight(btcutil.NewTx(tx))
+	weight := int64(3*tx.SerializeSizeStripped() + tx.SerializeSize())
 	for _, test := range []struct {
 		ask  messages.SelectTxs
 		want messages.BlockSize

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -20,6 +19,8 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p"
@@ -128,7 +129,7 @@ func (r *rig) addHeader(raw []byte) error {
 	if reason := r.reject[h.BlockHash()]; reason != "" && reason[:4] != "body" {
 		return &messages.RejectError{Reason: reason}
 	}
-	_, err := r.chain.Tree.Add(&h, blockchain.CalcWork(h.Bits), 0)
+	_, err := r.chain.Tree.Add(&h, target.Work(h.Bits), 0)
 	if errors.Is(err, chainview.ErrOrphan) {
 		return &messages.RejectError{Reason: "prev-blk-not-found"}
 	}
@@ -146,7 +147,11 @@ func (r *rig) addBlock(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if blockchain.CalcMerkleRoot(block.Transactions(), false) != block.MsgBlock().Header.MerkleRoot {
+	ids := make([]chainhash.Hash, len(block.Transactions()))
+	for i, tx := range block.Transactions() {
+		ids[i] = *tx.Hash()
+	}
+	if root, _ := consensus.MerkleRoot(ids); root != block.MsgBlock().Header.MerkleRoot {
 		return &messages.RejectError{Reason: "bad-txnmrklroot"}
 	}
 	before := r.chain.Active().Tip()

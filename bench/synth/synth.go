@@ -14,10 +14,11 @@ import (
 	"iter"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/consensus/target"
 )
 
 // Chain chooses a chain.
@@ -114,7 +115,7 @@ func solve(header []byte) {
 	for nonce := uint32(0); ; nonce++ {
 		binary.LittleEndian.PutUint32(header[76:], nonce)
 		hash := chainhash.DoubleHashH(header)
-		if blockchain.HashToBig(&hash).Cmp(limit) <= 0 {
+		if target.Number(&hash).Cmp(limit) <= 0 {
 			return
 		}
 	}

@@ -120,7 +120,7 @@ var mayImport = map[string][]string{
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc":                 {"rpc/command", "internal/cores", "internal/jsontree", "internal/vfs"},
 	"rpc/command":         {"internal/jsontree"},
-	"rpc/method/internal": {"rpc/command", "descriptor", "internal/jsontree"},
+	"rpc/method/internal": {"rpc/command", "descriptor", "internal/consensus/target", "internal/jsontree"},
 	"rpc/method/chain":    method,
 	"rpc/method/control":  method,
 	"rpc/method/mempool":  method,
@@ -151,7 +151,7 @@ var mayImport = map[string][]string{
 	// Help for tests.
 	"internal/actortest":  {"messages", "internal/ask"},
 	"internal/arch":       nil,
-	"internal/chaintest":  {"internal/chainview", "internal/dialect"},
+	"internal/chaintest":  {"internal/chainview", "internal/consensus", "internal/dialect"},
 	"internal/differ":     {"descriptor", "filters", "internal/consensus", "internal/e2e"},
 	"internal/e2e":        {"filters", "internal/jsontree"},
 	"internal/enginetest": {"store", "internal/clock", "internal/dialect", "internal/engine"},
@@ -209,7 +209,7 @@ var mayUse = map[string][]string{
 	},
 	"github.com/asynkron/protoactor-go":   nil, // remote, cluster, …: the node is one process
 	"github.com/syndtr/goleveldb":         {"store"},
-	"github.com/btcsuite/btcd/blockchain": {"internal/engine", "internal/chaintest", "internal/versionbits", "rpc", "bench"},
+	"github.com/btcsuite/btcd/blockchain": nil, // tests hold ours against it
 	"github.com/btcsuite/btcd/database":   {"internal/engine", "store/chaindb"},
 	"github.com/btcsuite/btcd/btcutil/v2": nil, // its Hash is another type
 	"github.com/btcsuite/btcd/chainhash":  nil,

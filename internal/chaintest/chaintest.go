@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -19,6 +18,8 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -67,7 +68,7 @@ type Template struct {
 // New returns a chain of the genesis block alone.
 func New(params *chaincfg.Params) *Chain {
 	c := &Chain{
-		Tree:   chainview.NewTree(&params.GenesisBlock.Header, blockchain.CalcWork(params.GenesisBlock.Header.Bits)),
+		Tree:   chainview.NewTree(&params.GenesisBlock.Header, target.Work(params.GenesisBlock.Header.Bits)),
 		params: params,
 		blocks: map[chainhash.Hash]*stored{},
 		coins:  map[wire.OutPoint][]creation{},
@@ -112,7 +113,7 @@ func (c *Chain) MineOn(parent *chainview.Block, t Template) *chainview.Block {
 // AddHeader puts a header without its block on any block.
 func (c *Chain) AddHeader(parent *chainview.Block) *chainview.Block {
 	header := c.build(parent, Template{}).Header
-	b, err := c.Tree.Add(&header, blockchain.CalcWork(header.Bits), 0)
+	b, err := c.Tree.Add(&header, target.Work(header.Bits), 0)
 	if err != nil {
 		panic(err) // the parent is of another chain
 	}
@@ -127,7 +128,7 @@ func (c *Chain) Add(raw []byte) (*chainview.Block, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, err := c.AddWithPayload(&block.Header, payload, blockchain.CalcWork(block.Header.Bits), chainview.HasData)
+	b, err := c.AddWithPayload(&block.Header, payload, target.Work(block.Header.Bits), chainview.HasData)
 	if err != nil {
 		return nil, err
 	}
@@ -248,11 +249,11 @@ func (c *Chain) build(parent *chainview.Block, t Template) *wire.MsgBlock {
 		Version: t.Version, PrevBlock: parent.Hash, Timestamp: t.Time, Bits: c.params.PowLimitBits,
 	})
 	block.Transactions = append([]*wire.MsgTx{coinbase}, t.Txs...)
-	txs := make([]*btcutil.Tx, len(block.Transactions))
+	ids := make([]chainhash.Hash, len(block.Transactions))
 	for i, tx := range block.Transactions {
-		txs[i] = btcutil.NewTx(tx)
+		ids[i] = tx.TxHash()
 	}
-	block.Header.MerkleRoot = blockchain.CalcMerkleRoot(txs, false)
+	block.Header.MerkleRoot, _ = consensus.MerkleRoot(ids)
 	for t.Solved && !solved(block) || c.Lookup(new(block.BlockHash())) != nil { // a twin of another block
 		block.Header.Nonce++
 	}
@@ -261,7 +262,7 @@ func (c *Chain) build(parent *chainview.Block, t Template) *wire.MsgBlock {
 
 func solved(block *wire.MsgBlock) bool {
 	hash := block.BlockHash()
-	return blockchain.HashToBig(&hash).Cmp(blockchain.CompactToBig(block.Header.Bits)) <= 0
+	return target.Number(&hash).Cmp(target.Of(block.Header.Bits)) <= 0
 }
 
 // connect records what a block creates and returns what it spends.

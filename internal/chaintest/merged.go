@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 )
 
@@ -42,8 +42,8 @@ func auxPoW(header *wire.BlockHeader) []byte {
 	}, SignatureScript: commitment})
 	coinbase.AddTxOut(wire.NewTxOut(0, []byte{0x51}))
 	parent := wire.BlockHeader{Version: 1, MerkleRoot: coinbase.TxHash(), Bits: header.Bits}
-	target := blockchain.CompactToBig(header.Bits)
-	for hash := parent.BlockHash(); blockchain.HashToBig(&hash).Cmp(target) > 0; hash = parent.BlockHash() {
+	limit := target.Of(header.Bits)
+	for hash := parent.BlockHash(); target.Number(&hash).Cmp(limit) > 0; hash = parent.BlockHash() {
 		parent.Nonce++
 	}
 	var payload bytes.Buffer

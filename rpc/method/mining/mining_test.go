@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/blockchain"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
@@ -94,7 +94,7 @@ func chainOf(t *testing.T, network *dialect.Network, times ...int) *chainview.Cu
 	t.Helper()
 	header := network.Params.GenesisBlock.Header
 	began := header.Timestamp
-	work := blockchain.CalcWork(header.Bits)
+	work := target.Work(header.Bits)
 	tree := chainview.NewTree(&header, work)
 	for _, seconds := range times {
 		header.PrevBlock = header.BlockHash()

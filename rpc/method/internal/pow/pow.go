@@ -4,7 +4,7 @@ package pow
 import (
 	"fmt"
 
-	"github.com/btcsuite/btcd/blockchain"
+	"github.com/seed61375155/trawl/internal/consensus/target"
 )
 
 // Bits writes a target in its compact form, as in block headers.
@@ -12,7 +12,7 @@ func Bits(bits uint32) string { return fmt.Sprintf("%08x", bits) }
 
 // Target writes the number that a block's hash must not exceed, from its
 // compact form.
-func Target(bits uint32) string { return fmt.Sprintf("%064x", blockchain.CompactToBig(bits)) }
+func Target(bits uint32) string { return fmt.Sprintf("%064x", target.Of(bits)) }
 
 // Difficulty returns how many times harder than the least a target is to meet.
 // The least is that of exponent 29 and mantissa 0xffff on every network. The
