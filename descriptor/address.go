@@ -18,7 +18,7 @@ func AddressOf(script []byte, net *Network) (string, bool) {
 	case typeScriptHash:
 		return encodeBase58Check([]byte{net.ScriptHashID}, s.data[0]), true
 	case typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot, typeWitnessP2MR, typeAnchor, typeWitnessUnknown:
-		return encodeSegwit(net.Bech32HRP, s.version, s.data[0])
+		return encodeSegwit(net.Bech32HRP, s.version, s.data[0]), true
 	}
 	return "", false
 }
@@ -64,21 +64,6 @@ func scriptOfAddress(address string, net *Network) ([]byte, error) {
 		return payToScriptHash(payload[1:]), nil
 	}
 	return nil, ErrAddress
-}
-
-// encodeSegwit writes a witness program as BIP173 and BIP350 say.
-func encodeSegwit(hrp string, version int, program []byte) (string, bool) {
-	groups, err := bech32.ConvertBits(program, 8, 5, true)
-	if err != nil {
-		return "", false
-	}
-	groups = append([]byte{byte(version)}, groups...)
-	encode := bech32.EncodeM
-	if version == 0 {
-		encode = bech32.Encode
-	}
-	address, err := encode(hrp, groups)
-	return address, err == nil
 }
 
 func decodeSegwit(address, wantHRP string) ([]byte, error) {

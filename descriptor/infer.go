@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // what scripts use
 
 	"github.com/seed61375155/trawl/descriptor/internal/miniscript"
+	"github.com/seed61375155/trawl/internal/curve"
 )
 
 // Infer describes an output script by a descriptor with checksum, as Bitcoin
@@ -269,6 +270,5 @@ func multiAOf(script []byte) (threshold int, keys [][]byte, ok bool) {
 
 // onCurve reports whether 32 bytes are the x coordinate of a point.
 func onCurve(xOnly []byte) bool {
-	_, err := secp256k1.ParsePubKey(append([]byte{secp256k1.PubKeyFormatCompressedEven}, xOnly...))
-	return err == nil
+	return new(curve.Point).SetX((*[32]byte)(xOnly))
 }

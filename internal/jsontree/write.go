@@ -1,5 +1,10 @@
 package jsontree
 
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
 // String returns v as compact JSON.
 func (v *Value) String() string { return string(v.AppendJSON(nil)) }
 
@@ -80,15 +85,13 @@ func appendSpaces(dst []byte, n int) []byte {
 
 // AppendString appends s in quotes with Core's escapes: the quote, the
 // backslash, control characters and DEL; everything else goes out raw.
-func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
+func AppendString[S ~string | ~[]byte](dst []byte, text S) []byte {
+	s := *(*string)(unsafe.Pointer(&text)) // a slice begins as a string does; nobody keeps it
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0
-	for i := range len(s) {
+	for i := plain(s, 0); i < len(s); i = plain(s, i+1) {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
-			continue
-		}
 		dst = append(append(dst, s[from:i]...), '\\')
 		from = i + 1
 		switch c {
@@ -109,4 +112,25 @@ func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
 		}
 	}
 	return append(append(dst, s[from:]...), '"')
+}
+
+// plain returns the index of the first byte from an index on that has to be escaped, or
+// the length of s. It looks at eight bytes at a time.
+func plain(s string, from int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	// hasZero is not 0 if a byte of x is 0, and then only.
+	hasZero := func(x uint64) uint64 { return (x - ones) &^ x & tops }
+	for b := unsafe.Slice(unsafe.StringData(s), len(s)); from+8 <= len(b); from += 8 {
+		x := binary.LittleEndian.Uint64(b[from:])
+		control := (x - ' '*ones) &^ x & tops
+		if control|hasZero(x^'"'*ones)|hasZero(x^'\\'*ones)|hasZero(x^0x7f*ones) != 0 {
+			break
+		}
+	}
+	for ; from < len(s); from++ {
+		if c := s[from]; c < ' ' || c == '"' || c == '\\' || c == 0x7f {
+			break
+		}
+	}
+	return from
 }
