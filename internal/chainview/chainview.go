@@ -103,6 +103,32 @@ func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	return r.Raw(hash)
 }
 
+// A TxReader is a Reader that finds a transaction without parsing its whole block.
+type TxReader interface {
+	Reader
+
+	// Tx returns the transaction of a block with an id and its place there, nil when
+	// there is none. Where it is likely to be is looked at first; -1 is no place.
+	Tx(block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error)
+}
+
+// Tx returns the transaction of a block with an id as TxReader does.
+func Tx(r Reader, block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error) {
+	if r, ok := r.(TxReader); ok {
+		return r.Tx(block, id, likely)
+	}
+	parsed, err := r.Block(block)
+	if err != nil {
+		return nil, 0, err
+	}
+	for place, tx := range parsed.Transactions {
+		if tx.TxHash() == *id {
+			return tx, place, nil
+		}
+	}
+	return nil, 0, nil
+}
+
 // Current is the Reader that a node uses at this moment: the engine behind it
 // may be opened again, its users keep the same Current. The zero value answers
 // as a chain that is not open yet: only Open may be called then.

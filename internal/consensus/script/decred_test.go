@@ -165,8 +165,8 @@ func atEdges(rng *rand.Rand) *trial {
 	case 5, 6:
 		made = signedSchnorr(secret, pick(), pick().Bytes(), rng.IntN(8) == 0)
 	default: // any numbers
-		made = &trial{key: form(base(secret), uint(rng.Uint32())),
-			r: pick().Bytes(), s: pick().Bytes(), hash: pick().Bytes()}
+		key := form(base(secret), uint(rng.Uint32()))
+		made = &trial{key: key, r: pick().Bytes(), s: pick().Bytes(), hash: pick().Bytes()}
 	}
 	if rng.IntN(3) == 0 {
 		made.spoil(rng)

@@ -5,12 +5,14 @@ package reading
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -22,7 +24,13 @@ type Reader struct {
 	Net *dialect.Network
 }
 
-var _ chainview.RawIntoReader = Reader{}
+var (
+	_ chainview.RawIntoReader = Reader{}
+	_ chainview.TxReader      = Reader{}
+)
+
+// buffers are for blocks of which only a part is kept.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
@@ -41,6 +49,20 @@ func (r Reader) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
 		return nil, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 	}
 	return block, nil
+}
+
+// Tx implements chainview.TxReader.
+func (r Reader) Tx(block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	raw, err := r.RawInto(buf, block)
+	if err != nil {
+		return nil, 0, err
+	}
+	if tx, place, err = consensus.FindTx(raw, r.Net.HeaderLen(raw), id, likely); err != nil {
+		return nil, 0, fmt.Errorf("block %v: %w: %w", block, chainview.ErrUnreadable, err)
+	}
+	return tx, place, nil
 }
 
 // RawInto implements chainview.RawIntoReader.

@@ -3,7 +3,6 @@ package rawtx
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -155,15 +154,16 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 	if block == nil {
 		return nil, errNoSuchBlock
 	}
-	return m.transactionOf(reader, block, &txid, verbosity, true)
+	return m.transactionOf(reader, block, &txid, -1, verbosity, true)
 }
 
-// transactionOf returns a transaction of a block. named says that the caller named
-// the block, and so wants to know whether it is part of the active chain.
+// transactionOf returns a transaction of a block, which is likely to be at a place; -1 is
+// none. named says that the caller named the block, and so wants to know whether it is
+// part of the active chain.
 func (m *methods) transactionOf(
-	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, verbosity int32, named bool,
+	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, likely int, verbosity int32, named bool,
 ) (any, error) {
-	tx, index, err := findTx(reader, &block.Hash, txid)
+	tx, index, err := findTx(reader, &block.Hash, txid, likely)
 	if err != nil {
 		return nil, err
 	}
@@ -220,25 +220,19 @@ func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, v
 	if block == nil {
 		return nil, errNowhere
 	}
-	return m.transactionOf(reader, block, &txid, verbosity, false)
+	return m.transactionOf(reader, block, &txid, index, verbosity, false)
 }
 
-// findTx returns a transaction of a block and its place there.
-func findTx(reader chainview.Reader, hash, txid *chainhash.Hash) (*wire.MsgTx, int, error) {
-	block, err := reader.Block(hash)
+// findTx returns a transaction of a block and its place there, which is likely, or -1.
+func findTx(reader chainview.Reader, hash, txid *chainhash.Hash, likely int) (*wire.MsgTx, int, error) {
+	tx, index, err := chainview.Tx(reader, hash, txid, likely)
 	switch {
-	case errors.Is(err, chainview.ErrUnreadable):
+	case errors.Is(err, chainview.ErrUnreadable), err == nil && tx == nil:
 		return nil, 0, errNotInBlock // as Core says it
 	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
 		return nil, 0, errBlockUnavailable
-	case err != nil:
-		return nil, 0, err
 	}
-	index := slices.IndexFunc(block.Transactions, func(tx *wire.MsgTx) bool { return tx.TxHash() == *txid })
-	if index < 0 {
-		return nil, 0, errNotInBlock
-	}
-	return block.Transactions[index], index, nil
+	return tx, index, err
 }
 
 // spentBy returns what the transaction at index spends. As in Core it is an error

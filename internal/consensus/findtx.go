@@ -1,0 +1,114 @@
+package consensus
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// FindTx returns a transaction of those that stand in raw from at on, after their
+// count, and its place among them. The place guess is looked at first, where it is not
+// below 0, without hashing what comes before. It returns nil when no transaction has
+// that id; bytes that are no transactions, as far as they were read, are
+// [ErrMalformed]. Nothing of raw is kept.
+func FindTx(raw []byte, at int, id *chainhash.Hash, guess int) (tx *wire.MsgTx, place int, err error) {
+	if tx = txAt(raw, at, id, guess); tx != nil {
+		return tx, guess, nil
+	}
+	r := reader{raw: raw, at: at}
+	var base []byte
+	for place = range r.size() {
+		s := r.span()
+		if r.failed {
+			break
+		}
+		if base = s.appendBase(base[:0], raw); doubleHash(base) == *id {
+			return s.read(raw), place, nil
+		}
+	}
+	if r.failed {
+		return nil, 0, ErrMalformed
+	}
+	return nil, 0, nil
+}
+
+// txAt returns the transaction at a place, if it has an id.
+func txAt(raw []byte, at int, id *chainhash.Hash, place int) *wire.MsgTx {
+	r := reader{raw: raw, at: at}
+	if n := r.size(); place < 0 || place >= n {
+		return nil
+	}
+	for n := 0; n < place && !r.failed; n++ {
+		r.span()
+	}
+	s := r.span()
+	if r.failed || doubleHash(s.appendBase(nil, raw)) != *id {
+		return nil
+	}
+	return s.read(raw)
+}
+
+// A span is where a transaction stands: where it starts and ends, and the inputs and
+// outputs between.
+type span struct{ start, body, tail, end int }
+
+// span reads past a transaction.
+func (r *reader) span() (s span) {
+	s.start = r.at
+	r.take(4)
+	s.body = r.at
+	inputs := r.size()
+	witness := false
+	if inputs == 0 {
+		flag := r.take(1)
+		if r.failed || flag[0] > 1 {
+			r.failed = true
+			return s
+		}
+		if witness = flag[0] == 1; witness {
+			s.body = r.at
+			inputs = r.size()
+		}
+	}
+	if inputs > 0 || witness {
+		r.passBody(inputs)
+	}
+	s.tail = r.at
+	for n := 0; witness && n < inputs && !r.failed; n++ {
+		for items := r.size(); items > 0 && !r.failed; items-- {
+			r.take(r.size())
+		}
+	}
+	r.take(4)
+	s.end = r.at
+	return s
+}
+
+// passBody reads past inputs and outputs.
+func (r *reader) passBody(inputs int) {
+	for ; inputs > 0 && !r.failed; inputs-- {
+		r.take(chainhash.HashSize + 4)
+		r.take(r.size())
+		r.take(4)
+	}
+	for outputs := r.size(); outputs > 0 && !r.failed; outputs-- {
+		r.take(8)
+		r.take(r.size())
+	}
+}
+
+// appendBase appends the transaction without its witnesses.
+func (s span) appendBase(dst, raw []byte) []byte {
+	dst = append(dst, raw[s.start:s.start+4]...)
+	dst = append(dst, raw[s.body:s.tail]...)
+	return append(dst, raw[s.end-4:s.end]...)
+}
+
+// read returns the transaction, nil if it is none.
+func (s span) read(raw []byte) *wire.MsgTx {
+	one := append(make([]byte, 0, 1+s.end-s.start), 1)
+	txs, _, err := ReadTxs(append(one, raw[s.start:s.end]...), 0)
+	if err != nil {
+		return nil
+	}
+	return txs.List[0]
+}

@@ -1,0 +1,50 @@
+package chainstate_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+)
+
+// Single transactions are read as they stand in their blocks, by several at once.
+func TestReadTx(t *testing.T) {
+	chain := genesis(t).chainOn(110)
+	first := spending(chain[0].txs[0], trueScript, 1)
+	second := spending(first, trueScript, 1)
+	chain = append(chain, chain[109].on([]*wire.MsgTx{first, second, spending(chain[1].txs[0], trueScript, 1)}))
+	r := opened(t, quick(t), chain...).Reader()
+	reader, ok := r.(chainview.TxReader)
+	if !ok {
+		t.Fatal("it reads whole blocks alone")
+	}
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for _, b := range chain[100:] {
+				for place, tx := range b.txs {
+					id := tx.TxHash()
+					for _, likely := range []int{-1, place, 0, len(b.txs)} {
+						got, at, err := reader.Tx(&b.hash, &id, likely)
+						if err != nil || got == nil || at != place || got.WitnessHash() != tx.WitnessHash() {
+							t.Errorf("height %d, transaction %d, looked for at %d: %v at %d, %v",
+								b.height, place, likely, got, at, err)
+						}
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	tip, id := &chain[110].hash, chain[0].txs[0].TxHash()
+	if tx, _, err := reader.Tx(tip, &id, 1); tx != nil || err != nil {
+		t.Errorf("a transaction of another block: %v, %v", tx, err)
+	}
+	if _, _, err := reader.Tx(new(chainhash.Hash), &id, 0); !errors.Is(err, chainview.ErrNotFound) {
+		t.Errorf("of no block: %v", err)
+	}
+}
