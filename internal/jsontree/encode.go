@@ -51,18 +51,21 @@ func Append(dst []byte, v any) ([]byte, error) {
 }
 
 func appendReflect(dst []byte, v reflect.Value) ([]byte, error) {
+	return appendAs(dst, v, formOf(v.Type()))
+}
+
+// appendAs appends a value of a type in its form.
+func appendAs(dst []byte, v reflect.Value, as form) ([]byte, error) {
 	if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 		return append(dst, "null"...), nil
 	}
-	if t := v.Type(); t.PkgPath() != "" || t.Kind() == reflect.Pointer { // may have methods
-		switch special := v.Interface().(type) {
-		case Value:
-			return special.AppendJSON(dst), nil
-		case Appender:
-			return special.AppendJSON(dst), nil
-		case Members:
-			return appendMembers(dst, special)
-		}
+	switch as {
+	case asAppender:
+		return pointed(v).(Appender).AppendJSON(dst), nil
+	case asText:
+		return AppendString(dst, pointed(v).(fmt.Stringer).String()), nil
+	case asMembers:
+		return appendMembers(dst, v.Interface().(Members))
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
@@ -98,19 +101,18 @@ func appendFloat(dst []byte, f float64) ([]byte, error) {
 }
 
 func appendList(dst []byte, v reflect.Value) ([]byte, error) {
-	if v.Type().Elem().Kind() == reflect.Uint8 {
-		if s, ok := v.Interface().(fmt.Stringer); ok && v.Kind() == reflect.Array {
-			return AppendString(dst, s.String()), nil
-		}
+	of := v.Type().Elem()
+	if of.Kind() == reflect.Uint8 {
 		return dst, fmt.Errorf("bytes %v: %w", v.Type(), ErrUnsupported)
 	}
 	dst = append(dst, '[')
+	as := formOf(of)
 	for i := range v.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = appendReflect(dst, v.Index(i)); err != nil {
+		if dst, err = appendAs(dst, v.Index(i), as); err != nil {
 			return dst, err
 		}
 	}

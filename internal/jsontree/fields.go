@@ -12,6 +12,7 @@ type field struct {
 	key       []byte // in quotes, with the colon
 	omitEmpty bool
 	embedded  bool // its own fields take its place
+	as        form
 }
 
 // plans holds the []field of every struct type written so far.
@@ -43,6 +44,7 @@ func makePlan(t reflect.Type) []field {
 				index:     i,
 				key:       append(AppendString(nil, name), ':'),
 				omitEmpty: options == "omitempty",
+				as:        formOf(f.Type),
 			})
 		}
 	}
@@ -84,7 +86,7 @@ func appendFields(dst []byte, v reflect.Value, from int) ([]byte, error) {
 			if len(dst) > from {
 				dst = append(dst, ',')
 			}
-			dst, err = appendReflect(append(dst, f.key...), value)
+			dst, err = appendAs(append(dst, f.key...), value, f.as)
 		}
 		if err != nil {
 			return dst, err
