@@ -23,7 +23,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-sync bench-memory bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-sync bench-memory bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -106,6 +106,12 @@ bench-memory: ## measure memory at rest, at most, and after a peak, and what 900
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-full: ## measure scans of a store of the main chain's size from the disk and from memory (makes 17 GB); ROUNDS
+	$(GO) run ./bench/report -name full -bench '^BenchmarkFull$$' -rounds $(ROUNDS) -elements 4600000000
+
+bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHAINS, BITCOIND
+	$(GO) run ./bench/report -name calls -bench '^BenchmarkMixed$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 vuln: ## known weaknesses of the dependencies that the code reaches (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...

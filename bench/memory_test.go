@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 type daemon struct {
 	*peer
 	program *exec.Cmd
+	addr    string
 	began   time.Time
 }
 
@@ -34,12 +36,12 @@ func startDaemon(b *testing.B, binary, dir string, more ...string) *daemon {
 	if filepath.Base(binary) == "bitcoind" {
 		args = append(args, "-checkblockindex=0", "-checkmempool=0") // slow checks that are on in a regtest
 	}
-	d := &daemon{program: exec.Command(binary, args...), began: time.Now()}
+	d := &daemon{program: exec.Command(binary, args...), addr: net.JoinHostPort("127.0.0.1", port), began: time.Now()}
 	if err := d.program.Start(); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = d.program.Process.Kill() })
-	d.peer = &peer{Client: jsonrpc.New("127.0.0.1:"+port, login)}
+	d.peer = &peer{Client: jsonrpc.New(d.addr, login)}
 	return d
 }
 

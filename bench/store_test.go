@@ -202,18 +202,30 @@ func passWith(b *testing.B, pass *match.Pass, threads int) error {
 	return nil
 }
 
-// generatedStore opens the store, which is made the first time.
-func generatedStore(b *testing.B) *segment.Store {
+// storeDir is the folder of the store.
+func storeDir(b *testing.B) string {
 	b.Helper()
 	dir, err := filepath.Abs(filepath.Join(*flagData, fmt.Sprintf("store-%d", *flagElements)))
 	if err != nil {
 		b.Fatal(err)
 	}
+	return dir
+}
+
+func openStore(b *testing.B, dir string) *segment.Store {
+	b.Helper()
 	store, err := segment.Open(segment.Options{Dir: dir, MakeLines: filters.AppendLines, RangeFilters: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { store.Close() })
+	return store
+}
+
+// generatedStore opens the store, which is made the first time.
+func generatedStore(b *testing.B) *segment.Store {
+	b.Helper()
+	store := openStore(b, storeDir(b))
 	blocks := max(*flagElements/storeItems, 1)
 	for store.Len() < blocks {
 		if store.Len()%(16*1_024) == 0 {

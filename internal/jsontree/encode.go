@@ -66,6 +66,7 @@ func appendAs(dst []byte, v reflect.Value, as form) ([]byte, error) {
 		return AppendString(dst, pointed(v).(fmt.Stringer).String()), nil
 	case asMembers:
 		return appendMembers(dst, v.Interface().(Members))
+	case asKind:
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

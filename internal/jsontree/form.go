@@ -26,9 +26,8 @@ func formOf(t reflect.Type) form {
 	if as, ok := forms.Load(t); ok {
 		return as.(form)
 	}
-	as := findForm(t)
-	forms.Store(t, as)
-	return as
+	as, _ := forms.LoadOrStore(t, findForm(t))
+	return as.(form)
 }
 
 func findForm(t reflect.Type) form {
