@@ -62,7 +62,7 @@ func (s *Sync) message(c actor.Context, p *peer, m link.Received) {
 	case *codec.BlockTxn:
 		pending = s.blockTxs(c, p, msg, m.Handled)
 	case *codec.Block:
-		pending = s.block(c, p, blockBytes(m.Message.Payload, msg.SerializeSize()), m.Handled)
+		pending = s.block(c, p, msg.Raw, m.Handled)
 	case *wire.MsgBlock:
 		pending = s.block(c, p, blockBytes(m.Message.Payload, msg.SerializeSize()), m.Handled)
 	}

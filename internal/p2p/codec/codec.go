@@ -118,7 +118,7 @@ func New(command string) wire.Message {
 
 // Decode reads payload into m, an empty message such as New returns. version is
 // the version of the protocol that both peers speak. The message does not share
-// memory with payload.
+// memory with payload, but for a [Block].
 //
 // Errors: ErrMalformed, ErrMisbehaving and ErrLocator, with Core's words.
 func Decode(m wire.Message, payload []byte, version uint32) error {

@@ -70,21 +70,26 @@ func (m *Headers) decode(c *cursor) {
 	}
 }
 
-// header reads a header and a copy of what follows it.
-func (c *cursor) header(length HeaderLen) (h wire.BlockHeader, payload []byte) {
+// skipHeader returns the bytes of a header with what follows it, nil after a failure.
+func (c *cursor) skipHeader(length HeaderLen) []byte {
 	size := wire.MaxBlockHeaderPayload
 	if length != nil {
 		if size = length(c.b); size < wire.MaxBlockHeaderPayload {
 			c.fail(errEnd)
-			return h, nil
+			return nil
 		}
 	}
-	raw := c.next(size)
+	return c.next(size)
+}
+
+// header reads a header and a copy of what follows it.
+func (c *cursor) header(length HeaderLen) (h wire.BlockHeader, payload []byte) {
+	raw := c.skipHeader(length)
 	if c.err != nil {
 		return h, nil
 	}
 	_ = h.Deserialize(bytes.NewReader(raw)) // any 80 bytes are a header
-	if size > wire.MaxBlockHeaderPayload {
+	if len(raw) > wire.MaxBlockHeaderPayload {
 		payload = bytes.Clone(raw[wire.MaxBlockHeaderPayload:])
 	}
 	return h, payload

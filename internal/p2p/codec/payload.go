@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"io"
 
 	"github.com/btcsuite/btcd/wire"
@@ -23,17 +22,21 @@ func NewWith(length HeaderLen) func(command string) wire.Message {
 	}
 }
 
-// A Block is a block with what follows its header, on networks where something
-// does.
+// A Block is a block as it came: it has the form of a block, and nothing of it was
+// read into structures of its own.
 type Block struct {
-	wire.MsgBlock
-	Payload []byte
+	// Raw is the serialized block with what follows its header, and without anything
+	// that followed it. It is a part of the payload that it was decoded from.
+	Raw []byte
 
 	headerLen HeaderLen
 }
 
-// SerializeSize returns the bytes that the block takes, with its payload.
-func (m *Block) SerializeSize() int { return m.MsgBlock.SerializeSize() + len(m.Payload) }
+// Command implements wire.Message.
+func (*Block) Command() string { return wire.CmdBlock }
+
+// MaxPayloadLength implements wire.Message.
+func (*Block) MaxPayloadLength(uint32) uint32 { return MaxPayload }
 
 // BtcDecode implements wire.Message.
 func (m *Block) BtcDecode(r io.Reader, _ uint32, _ wire.MessageEncoding) error {
@@ -41,24 +44,19 @@ func (m *Block) BtcDecode(r io.Reader, _ uint32, _ wire.MessageEncoding) error {
 }
 
 func (m *Block) decode(c *cursor) {
-	header, payload := c.header(m.headerLen)
-	*m = Block{MsgBlock: wire.MsgBlock{Header: header}, Payload: payload, headerLen: m.headerLen}
-	for range c.count(minTx) {
-		m.Transactions = append(m.Transactions, c.tx())
+	whole := c.b
+	c.skipHeader(m.headerLen)
+	for n := c.count(minTx); n > 0 && c.err == nil; n-- {
+		c.skipTx()
+	}
+	if c.err == nil {
+		end := len(whole) - len(c.b)
+		m.Raw = whole[:end:end]
 	}
 }
 
 // BtcEncode implements wire.Message.
-func (m *Block) BtcEncode(to io.Writer, version uint32, enc wire.MessageEncoding) error {
-	var whole bytes.Buffer
-	if err := m.MsgBlock.BtcEncode(&whole, version, enc); err != nil {
-		return err
-	}
-	raw := whole.Bytes()
-	var w writer
-	w.Write(raw[:wire.MaxBlockHeaderPayload])
-	w.Write(m.Payload)
-	w.Write(raw[wire.MaxBlockHeaderPayload:])
-	_, err := w.WriteTo(to)
+func (m *Block) BtcEncode(to io.Writer, _ uint32, _ wire.MessageEncoding) error {
+	_, err := to.Write(m.Raw)
 	return err
 }

@@ -90,3 +90,56 @@ func (c *cursor) txs() []*wire.MsgTx {
 	}
 	return list
 }
+
+// skipTx passes over a transaction, and fails where tx does.
+func (c *cursor) skipTx() {
+	c.next(4)
+	flags := uint8(0)
+	inputs := c.skipInputs()
+	if inputs > 0 {
+		c.skipOutputs()
+	} else if flags = c.uint8(); flags != 0 {
+		inputs = c.skipInputs()
+		c.skipOutputs()
+	}
+	if flags&1 != 0 {
+		c.skipWitnesses(inputs)
+	}
+	if flags > 1 {
+		c.fail(errUnknownOptional)
+	}
+	c.next(4)
+}
+
+func (c *cursor) skipInputs() int {
+	count := c.count(41)
+	for n := count; n > 0 && c.err == nil; n-- {
+		c.next(36)
+		c.skipBytes()
+		c.next(4)
+	}
+	return count
+}
+
+func (c *cursor) skipOutputs() {
+	for n := c.count(9); n > 0 && c.err == nil; n-- {
+		c.next(8)
+		c.skipBytes()
+	}
+}
+
+func (c *cursor) skipWitnesses(inputs int) {
+	some := false
+	for ; inputs > 0 && c.err == nil; inputs-- {
+		items := c.count(1)
+		some = some || items > 0
+		for ; items > 0 && c.err == nil; items-- {
+			c.skipBytes()
+		}
+	}
+	if !some {
+		c.fail(errSuperfluousWitness)
+	}
+}
+
+func (c *cursor) skipBytes() { c.next(int(c.size())) }
