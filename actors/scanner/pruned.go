@@ -73,15 +73,23 @@ func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.H
 	return false, err
 }
 
-// filterOf reads the filter of a block of the scan.
+// filterOf reads the filter of a block of the scan. The error of one that is not what
+// was stored is a [*match.DamagedError].
 func (s *scan) filterOf(hash *chainhash.Hash) ([]byte, error) {
 	view := s.cfg.Scheduler.View()
 	defer view.Release()
-	one := []filters.Filter{{Block: *hash}}
-	if err := view.Filters(s.reader.Lookup(hash).Height, false, one); err != nil {
+	var one [1]filters.Filter
+	one[0].Block = *hash
+	if err := view.Filters(s.reader.Lookup(hash).Height, false, one[:]); err != nil {
 		return nil, err
 	}
-	var filter []byte
-	err := view.Guard(func() { filter = bytes.Clone(one[0].Data) })
-	return filter, err
+	f := &one[0]
+	err := view.Guard(func() { f.Data = bytes.Clone(f.Data) })
+	if err == nil && !f.Sound() {
+		err = fmt.Errorf("%w: checksum mismatch", filters.ErrBadFilter)
+	}
+	if err != nil {
+		return nil, &match.DamagedError{Block: *hash, Err: err}
+	}
+	return f.Data, nil
 }

@@ -1,8 +1,11 @@
 package scanner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -13,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/actors/scanner"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -92,12 +96,12 @@ func (r *rig) byChance(t *testing.T, height int32) []byte {
 	}
 }
 
-// Blocks that were pruned are fetched for filter_false_positives: what they show
-// decides, and what they cannot show fails the scan.
-func TestPrunedBlocks(t *testing.T) {
-	r, raws := prunedRig(t)
-	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
-	chance := r.byChance(t, 4)
+// spawnPruned prunes all blocks, and starts a scanner that fetches those that are not
+// missing, counted.
+func (r *rig) spawnPruned(
+	t *testing.T, raws map[chainhash.Hash][]byte, missing map[int32]bool, cfg match.SchedulerConfig,
+) (ref *ask.Ref, fetches *atomic.Int32) {
+	t.Helper()
 	for h := range r.chain.Active().Height() + 1 {
 		b := r.chain.Active().At(h)
 		raw, err := r.chain.Raw(&b.Hash)
@@ -112,10 +116,9 @@ func TestPrunedBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fetches := 0
-	missing := map[int32]bool{}
+	fetches = new(atomic.Int32)
 	fetch := func(_ context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		fetches++
+		fetches.Add(1)
 		if missing[r.chain.Lookup(hash).Height] {
 			return got, nodemsg.ErrNoSource
 		}
@@ -124,11 +127,21 @@ func TestPrunedBlocks(t *testing.T) {
 		return got, err
 	}
 	sys := actortest.New(t)
-	ref := sys.Spawn("scanner", scanner.New(scanner.Config{
-		Scheduler: match.NewScheduler(match.SchedulerConfig{Source: filter.NewSource(r.store), Log: sys.Log}),
-		Chain:     r.current, Indexer: r.indexer, Log: sys.Log,
+	cfg.Log = sys.Log
+	return sys.Spawn("scanner", scanner.New(scanner.Config{
+		Scheduler: match.NewScheduler(cfg), Chain: r.current, Indexer: r.indexer, Log: sys.Log,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Fetch: fetch,
-	}), scanner.Requests...)
+	}), scanner.Requests...), fetches
+}
+
+// Blocks that were pruned are fetched for filter_false_positives: what they show
+// decides, and what they cannot show fails the scan.
+func TestPrunedBlocks(t *testing.T) {
+	r, raws := prunedRig(t)
+	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	chance := r.byChance(t, 4)
+	missing := map[int32]bool{}
+	ref, fetches := r.spawnPruned(t, raws, missing, match.SchedulerConfig{Source: filter.NewSource(r.store)})
 	for _, test := range []struct {
 		name    string
 		scripts [][]byte
@@ -165,7 +178,61 @@ func TestPrunedBlocks(t *testing.T) {
 			}
 		})
 	}
-	if fetches == 0 {
+	if fetches.Load() == 0 {
 		t.Error("nothing was fetched")
+	}
+}
+
+// The filter of a block that cannot tell is made again where it is damaged: no answer
+// rests on it as it is.
+func TestPrunedBlockOfADamagedFilter(t *testing.T) {
+	r, raws := prunedRig(t)
+	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	chance := r.byChance(t, 4)
+	var fault any
+	var repairs []int32
+	var repair error
+	var held atomic.Int32
+	ref, _ := r.spawnPruned(t, raws, nil, match.SchedulerConfig{
+		Source: hookedSource{Source: countedSource{filter.NewSource(r.store), &held}, fault: func(at heights) any {
+			if at.to-at.from == 1 { // not of the matching
+				return fault
+			}
+			return nil
+		}},
+		Repair: func(_ context.Context, block *chainhash.Hash) error {
+			fault, repairs = nil, append(repairs, r.chain.Lookup(block).Height)
+			return repair
+		},
+	})
+	for _, test := range []struct {
+		name   string
+		fault  any
+		repair error
+	}{
+		{"unreadable", error(&match.DamagedError{Block: r.chain.Active().At(4).Hash, Err: errBroken}), nil},
+		{"in memory that fails", guardFault{errBroken}, nil},
+		{"not what was stored", func(batch []filters.Filter) {
+			batch[0].Data = bytes.Clone(batch[0].Data)
+			batch[0].Data[len(batch[0].Data)-2] ^= 1
+		}, nil},
+		{"that cannot be made again", guardFault{errBroken}, chainview.ErrPruned},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			fault, repair, repairs = test.fault, test.repair, nil
+			o := order{scripts: [][]byte{chance, taproot(9)}, to: r.chain.Active().Height(), checkBlocks: true}
+			got, err := r.run(t.Context(), ref, o)
+			if !errors.Is(err, test.repair) || !slices.Equal(repairs, []int32{4}) {
+				t.Errorf("got %v after repairs of %v", err, repairs)
+			}
+			if n := held.Load(); n != 0 {
+				t.Errorf("%d views are held", n)
+			}
+			var failed *messages.FilterError
+			if test.repair == nil && (!got.Completed || len(got.Blocks) > 0) ||
+				test.repair != nil && (!errors.As(err, &failed) || failed.Block != r.chain.Active().At(4).Hash) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
 	}
 }

@@ -113,7 +113,8 @@ func (r *rig) block(tb rapid.TB, height int) *wire.MsgBlock {
 type options struct {
 	workers int                  // default 2
 	source  match.Source         // default the rig's store
-	indexer *ask.Ref             // default the rig's
+	indexer *ask.Ref             // default the rig's; another has no active chain yet
+	indexed bool                 // but has it
 	hook    func(at heights)     // called before filters are read
 	fault   func(at heights) any // see hookedSource
 	reader  chainview.Reader     // default the rig's chain
@@ -134,7 +135,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 	}
 	if o.indexer == nil {
 		o.indexer = r.indexer
-	} else {
+	} else if !o.indexed {
 		o.source = laggingSource{o.source}
 	}
 	current := r.current

@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -295,3 +296,20 @@ func TestCheckBlocks(t *testing.T) {
 }
 
 var errBroken = errors.New("disk is gone")
+
+// A scan of blocks that have their filters waits for no indexer, and holds no filters
+// afterwards.
+func TestScanOfIndexedBlocks(t *testing.T) {
+	r := newRig(t, 40)
+	var held atomic.Int32
+	busy := r.sys.Probe("busy indexer")
+	ref := r.spawn(options{
+		indexer: busy.Ref, indexed: true, source: countedSource{filter.NewSource(r.store), &held},
+	})
+	o := order{scripts: [][]byte{script(7)}, to: 40}
+	got, err := r.run(t.Context(), ref, o)
+	r.check(t, answer{got, err}, o)
+	if n := held.Load(); n != 0 {
+		t.Errorf("%d views are held", n)
+	}
+}

@@ -111,6 +111,18 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// How far a scan is, in percent of the blocks after its first.
+func TestProgressAtTheBeginning(t *testing.T) {
+	r := newRig(t, 40)
+	for _, test := range []struct{ from, to, progress int32 }{{0, 40, 0}, {39, 40, 0}, {20, 20, 100}, {0, 0, 100}} {
+		ref, _ := r.in(t, waiting, order{from: test.from, to: test.to})
+		want := messages.ScanStatus{Running: true, Height: test.from, Progress: int(test.progress)}
+		if got := do(t, ref, messages.GetScanStatus{}); got != want {
+			t.Errorf("%d to %d: %+v, want %+v", test.from, test.to, got, want)
+		}
+	}
+}
+
 // in starts a scanner that stays in a state until it is asked something.
 func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
 	t.Helper()
