@@ -37,6 +37,9 @@ func testMatchReadsNoFurther(t *testing.T) {
 	var builder filters.Builder
 	hash := randomHash(rng)
 	complete := [][]byte{heavyFilter(100)}
+	for run := uint64(17); run < 24; run++ { // two elements in 8 bytes, more than one window holds
+		complete = append(complete, filters.Encode([]uint64{1 << filters.P, (1 + run) << filters.P}))
+	}
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 10, 100, 1_000} {
 		complete = append(complete, builder.Build(&hash, randomScripts(rng, n, usualKinds)))
 	}

@@ -127,6 +127,26 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// A run starts as many goroutines as there are to match beside its caller's.
+func TestRunStarts(t *testing.T) {
+	for _, test := range []struct{ workers, last, want int32 }{
+		{1, 100, 0}, {3, 100, 2}, {8, 100, 6}, {3, 20, 1}, {3, 5, 0},
+	} {
+		source := &slowSource{}
+		var started atomic.Int32
+		s := match.NewScheduler(match.SchedulerConfig{
+			Source: source, Workers: int(test.workers), Start: func(work func()) {
+				started.Add(1)
+				go work()
+			},
+		})
+		if err := s.Run(t.Context(), s.NewPass(upTo(test.last))); err != nil || started.Load() != test.want {
+			t.Errorf("%d workers for %d blocks: %d started, want %d, %v",
+				test.workers, test.last+1, started.Load(), test.want, err)
+		}
+	}
+}
+
 // A worker that meets damage gives its unit back, which counts as not done until
 // another takes it.
 func TestDamage(t *testing.T) {
