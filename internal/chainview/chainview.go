@@ -107,13 +107,27 @@ func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 type TxReader interface {
 	Reader
 
-	// Tx returns the transaction of a block with an id and its place there, nil when
-	// there is none. Where it is likely to be is looked at first; -1 is no place.
-	Tx(block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error)
+	// Tx returns the transaction of a block with an id and its index there, nil when
+	// there is none. Where it is likely to be is looked at first.
+	Tx(block, id *chainhash.Hash, likely TxPlace) (tx *wire.MsgTx, index int, err error)
+
+	// Txs returns the ids of a block's transactions, and their places.
+	Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []TxPlace, err error)
 }
 
+// A TxPlace is where in a block a transaction stands.
+type TxPlace struct {
+	Index  int // among the block's transactions; -1: not known
+	Offset int // in bytes of the serialized block; 0: not known
+
+	Sum uint32 // CRC-32C of the serialized transaction, where the offset is known
+}
+
+// Nowhere is the place of a transaction that is not known.
+var Nowhere = TxPlace{Index: -1}
+
 // Tx returns the transaction of a block with an id as TxReader does.
-func Tx(r Reader, block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error) {
+func Tx(r Reader, block, id *chainhash.Hash, likely TxPlace) (tx *wire.MsgTx, index int, err error) {
 	if r, ok := r.(TxReader); ok {
 		return r.Tx(block, id, likely)
 	}
@@ -121,12 +135,28 @@ func Tx(r Reader, block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place 
 	if err != nil {
 		return nil, 0, err
 	}
-	for place, tx := range parsed.Transactions {
+	for index, tx := range parsed.Transactions {
 		if tx.TxHash() == *id {
-			return tx, place, nil
+			return tx, index, nil
 		}
 	}
 	return nil, 0, nil
+}
+
+// Txs returns the ids of a block's transactions and their places as TxReader does; no
+// places where offsets are not known.
+func Txs(r Reader, block *chainhash.Hash) (ids []chainhash.Hash, places []TxPlace, err error) {
+	if r, ok := r.(TxReader); ok {
+		return r.Txs(block)
+	}
+	parsed, err := r.Block(block)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, tx := range parsed.Transactions {
+		ids = append(ids, tx.TxHash())
+	}
+	return ids, nil, nil
 }
 
 // Current is the Reader that a node uses at this moment: the engine behind it

@@ -14,7 +14,7 @@ func FindTx(raw []byte, at int, id *chainhash.Hash, guess int) (tx *wire.MsgTx, 
 	if tx = txAt(raw, at, id, guess); tx != nil {
 		return tx, guess, nil
 	}
-	r := reader{raw: raw, at: at}
+	r := readerAt(raw, at)
 	var base []byte
 	for place = range r.size() {
 		s := r.span()
@@ -31,9 +31,42 @@ func FindTx(raw []byte, at int, id *chainhash.Hash, guess int) (tx *wire.MsgTx, 
 	return nil, 0, nil
 }
 
+// ReadTx returns the transaction that raw begins with, if it has an id, and its size in
+// bytes; else nil. Nothing of raw is kept.
+func ReadTx(raw []byte, id *chainhash.Hash) (tx *wire.MsgTx, size int) {
+	r := readerAt(raw, 0)
+	s := r.span()
+	if r.failed || doubleHash(s.appendBase(nil, raw)) != *id {
+		return nil, 0
+	}
+	return s.read(raw), s.end
+}
+
+// ListTxs returns the ids of the transactions that stand in raw from at on, after their
+// count, and where they begin in raw; one offset more is where the last one ends. What
+// cannot be read is [ErrMalformed].
+func ListTxs(raw []byte, at int) (ids []chainhash.Hash, offsets []int, err error) {
+	r := readerAt(raw, at)
+	n := r.size()
+	if r.failed || n > (len(raw)-r.at)/minTxSize {
+		return nil, nil, ErrMalformed
+	}
+	ids, offsets = make([]chainhash.Hash, n), make([]int, n+1)
+	var base []byte
+	for i := range n {
+		s := r.span()
+		if r.failed {
+			return nil, nil, ErrMalformed
+		}
+		base = s.appendBase(base[:0], raw)
+		ids[i], offsets[i], offsets[i+1] = doubleHash(base), s.start, s.end
+	}
+	return ids, offsets, nil
+}
+
 // txAt returns the transaction at a place, if it has an id.
 func txAt(raw []byte, at int, id *chainhash.Hash, place int) *wire.MsgTx {
-	r := reader{raw: raw, at: at}
+	r := readerAt(raw, at)
 	if n := r.size(); place < 0 || place >= n {
 		return nil
 	}
@@ -45,6 +78,11 @@ func txAt(raw []byte, at int, id *chainhash.Hash, place int) *wire.MsgTx {
 		return nil
 	}
 	return s.read(raw)
+}
+
+// readerAt reads from at on, which need not lie within raw.
+func readerAt(raw []byte, at int) reader {
+	return reader{raw: raw, at: max(at, 0), failed: at < 0 || at > len(raw)}
 }
 
 // A span is where a transaction stands: where it starts and ends, and the inputs and

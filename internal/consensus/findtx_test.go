@@ -37,6 +37,36 @@ func TestFindTx(t *testing.T) {
 	}
 }
 
+// A place outside of the bytes has no transactions, and an id none at another place.
+func TestNoTxThere(t *testing.T) {
+	txs := []*wire.MsgTx{someTx(rand.New(rand.NewPCG(1, 6))), someTx(rand.New(rand.NewPCG(1, 7)))}
+	raw, id := serialized(t, txs...), txs[0].TxHash()
+	for _, at := range []int{-1, len(raw), len(raw) + 1} {
+		if _, _, err := FindTx(raw, at, &id, 0); !errors.Is(err, ErrMalformed) {
+			t.Errorf("at %d: %v", at, err)
+		}
+		if _, _, err := ListTxs(raw, at); !errors.Is(err, ErrMalformed) {
+			t.Errorf("at %d: %v", at, err)
+		}
+	}
+	_, offsets, err := ListTxs(raw, 0)
+	if err != nil || len(offsets) != 3 {
+		t.Fatal(offsets, err)
+	}
+	for n := range raw {
+		whole := n >= offsets[0] && n < offsets[1]
+		if tx, size := ReadTx(raw[n:], &id); tx != nil && (n != offsets[0] || size != offsets[1]-offsets[0]) {
+			t.Errorf("read at %d", n)
+		}
+		if tx, _ := ReadTx(raw[offsets[0]:max(offsets[0], n)], &id); tx != nil && whole {
+			t.Errorf("read of %d bytes", n-offsets[0])
+		}
+		if _, _, err := ListTxs(raw[:n], 0); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%d of %d bytes listed: %v", n, len(raw), err)
+		}
+	}
+}
+
 // What is found does not change with the bytes that it was found in.
 func TestFoundTxIsApart(t *testing.T) {
 	tx := someTx(rand.New(rand.NewPCG(1, 4)))
@@ -63,7 +93,11 @@ func FuzzFindTx(f *testing.F) {
 	f.Add([]byte{1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}, -1)
 	f.Add([]byte{0xfd, 1, 0}, 7)
 	f.Fuzz(func(t *testing.T, raw []byte, guess int) {
-		txs, _, err := ReadTxs(raw, 0)
+		txs, end, err := ReadTxs(raw, 0)
+		ids, offsets, listErr := ListTxs(raw, 0)
+		if listErr != nil && (err == nil || !errors.Is(listErr, ErrMalformed)) {
+			t.Fatalf("not listed: %v", listErr)
+		}
 		if err != nil {
 			tx, _, err := FindTx(raw, 0, &chainhash.Hash{}, guess)
 			if tx != nil || err != nil && !errors.Is(err, ErrMalformed) {
@@ -71,7 +105,13 @@ func FuzzFindTx(f *testing.F) {
 			}
 			return
 		}
+		if !slices.Equal(ids, txs.IDs) || len(ids) > 0 && offsets[len(ids)] != end {
+			t.Fatalf("%d of %d transactions at %d to %d", len(ids), len(txs.IDs), offsets, end)
+		}
 		for i, id := range txs.IDs {
+			if tx, size := ReadTx(raw[offsets[i]:], &id); tx == nil || size != offsets[i+1]-offsets[i] {
+				t.Fatalf("transaction %d is not read: %d bytes", i, size)
+			}
 			tx, place, err := FindTx(raw, 0, &id, guess)
 			if err != nil || tx == nil || txs.IDs[place] != id || place != slices.Index(txs.IDs, id) && place != guess {
 				t.Fatalf("transaction %d: %v at %d, %v", i, tx, place, err)

@@ -60,17 +60,18 @@ func (db *DB) BlockSize(hash *chainhash.Hash) (int, error) {
 	})
 }
 
-// BlockStart returns the first n bytes of a stored block, or fewer where it is
-// shorter, without reading and checking the whole of it. Errors: [ErrNotFound],
-// [ErrCorrupt].
-func (db *DB) BlockStart(hash *chainhash.Hash, n int) ([]byte, error) {
+// BlockPart returns n bytes of a stored block, or fewer where it ends, from an offset on,
+// without reading and checking the whole of it. Errors: [ErrNotFound], [ErrCorrupt].
+func (db *DB) BlockPart(hash *chainhash.Hash, offset, n int) ([]byte, error) {
 	return read(db, hash, func() ([]byte, error) {
 		l, err := findLocation(db.ldb, hash)
 		if err != nil {
 			return nil, err
 		}
-		start, err := db.blocks.Read(int(l.file), int64(l.offset)+blockfile.HeaderSize, min(n, int(l.length)))
-		return start, db.orPruned(l, err)
+		offset = min(max(offset, 0), int(l.length))
+		n = min(max(n, 0), int(l.length)-offset)
+		part, err := db.blocks.Read(int(l.file), int64(l.offset)+blockfile.HeaderSize+int64(offset), n)
+		return part, db.orPruned(l, err)
 	})
 }
 

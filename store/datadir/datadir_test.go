@@ -324,7 +324,7 @@ func TestOwnDatabases(t *testing.T) {
 	}
 	for height := range int32(40) {
 		block := chainhash.HashH(fmt.Append(nil, "block", height))
-		if err := store.Add(&block, height, txs); err != nil {
+		if err := store.Add(&block, height, txs, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ func TestDamagedTable(t *testing.T) {
 		for i := range uint32(400) {
 			ids = append(ids, hash('t', n<<16|i))
 		}
-		if err := s.Add(block(n), int32(n), ids); err != nil {
+		if err := s.Add(block(n), int32(n), ids, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -120,6 +120,65 @@ func TestVersion1(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// A folder of version 2 is taken over: what is added from then on has offsets too.
+func TestVersion2(t *testing.T) {
+	o := options(t.TempDir())
+	s := open(t, o)
+	for n := range uint32(30) {
+		if err := s.Add(block(n), int32(n), txs(n), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := leveldb.OpenFile(o.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := func(change byte) {
+		t.Helper()
+		format, err := db.Get([]byte("V"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		format[0] -= change
+		if err := db.Put([]byte("V"), format, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version(1)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for n := range int32(3) { // opened again and again
+		s := open(t, o)
+		if best, height, ok := s.Best(); !ok || height != 29+n || best != *block(29 + uint32(n)) {
+			t.Fatalf("best %v at %d", best, height)
+		}
+		add(t, s, 30+uint32(n))
+		check(t, s, 30+n)
+		id := txs(30 + uint32(n))[0]
+		if _, at, err := s.Find(&id); err != nil || at != place(30+uint32(n), 0) {
+			t.Errorf("found at %v, %v", at, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if db, err = leveldb.OpenFile(o.Dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	version(2)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, o)
+	if _, _, ok := s.Best(); ok {
+		t.Error("one of a version that never had a record of it is not emptied")
 	}
 }
 

@@ -24,8 +24,9 @@ func owns(key, value []byte) bool {
 	case prefixBlock[0]:
 		return len(key) == 1+4 && (deleted || len(value) == chainhash.HashSize)
 	case prefixTx[0]:
-		// Numbers of a block and in it are small; Core's value has no zeros there.
-		return len(key) == 1+chainhash.HashSize && (deleted || len(value) == rowSize && value[3] == 0 && value[7] == 0)
+		// Numbers are small; Core's value has no zeros there.
+		return len(key) == 1+chainhash.HashSize && (deleted || len(value) >= oldRowSize && value[3]|value[7] == 0 &&
+			(len(value) == oldRowSize || len(value) == rowSize && value[11] == 0))
 	}
 	return ledger.Owns(key, value)
 }

@@ -30,8 +30,9 @@ var (
 	ErrForeign, ErrNewer = ledger.ErrForeign, ledger.ErrNewer
 )
 
-// formatVersion is that of the keys. In version 1 there was no record of it.
-const formatVersion = 2
+// formatVersion is that of the keys. In version 1 there was no record of it; in version
+// 2 no row had an offset, and rows of that time have none.
+const formatVersion, withoutOffsets = 3, 2
 
 // The key spaces.
 var (
@@ -43,7 +44,8 @@ var (
 const (
 	positionSize = chainhash.HashSize + 4
 	oldBestSize  = positionSize + 4
-	rowSize      = 4 + 4
+	oldRowSize   = 4 + 4
+	rowSize      = oldRowSize + 4 + 4
 )
 
 // keptMarks is how many earlier states one may go back to: more than a chain loses
@@ -74,7 +76,8 @@ type Store struct {
 // Errors: [ErrForeign], [ErrNewer], and those of the file system.
 func Open(o Options) (*Store, error) {
 	l, position, err := ledger.Open(ledger.Options{
-		FS: o.FS, Dir: o.Dir, Name: "txindex", Version: formatVersion, Network: o.Network, Owns: owns, Adopt: adopt,
+		FS: o.FS, Dir: o.Dir, Name: "txindex", Version: formatVersion, Oldest: withoutOffsets,
+		Network: o.Network, Owns: owns, Adopt: adopt,
 		Marks: keptMarks,
 		Cache: 8 << 20, WriteBuffer: 8 << 20, Bloom: true, Log: o.Log,
 	})
@@ -156,8 +159,17 @@ func (s *Store) Best() (hash chainhash.Hash, height int32, ok bool) {
 	return s.best, s.height, s.height >= 0
 }
 
+// A Place is where in a block a transaction stands.
+type Place struct {
+	Index  int // among the block's transactions
+	Offset int // in bytes of the serialized block; 0: not known
+
+	Sum uint32 // CRC-32C of the serialized transaction
+}
+
 // Add adds the transactions of a block, in their order, and makes it the best one.
-func (s *Store) Add(block *chainhash.Hash, height int32, txs []chainhash.Hash) error {
+// places are where they stand, in that order too, or nil where offsets are not known.
+func (s *Store) Add(block *chainhash.Hash, height int32, txs []chainhash.Hash, places []Place) error {
 	if s.turned {
 		// Rows of blocks that left the chain are overwritten from here on. After a
 		// loss of power these must not be the best ones again.
@@ -170,7 +182,12 @@ func (s *Store) Add(block *chainhash.Hash, height int32, txs []chainhash.Hash) e
 	batch.Put(blockKey(s.next), block[:])
 	for i := range txs {
 		row := binary.LittleEndian.AppendUint32(make([]byte, 0, rowSize), s.next)
-		batch.Put(txKey(&txs[i]), binary.LittleEndian.AppendUint32(row, uint32(i)))
+		row = binary.LittleEndian.AppendUint32(row, uint32(i))
+		if places != nil {
+			row = binary.LittleEndian.AppendUint32(row, uint32(places[i].Offset))
+			row = binary.LittleEndian.AppendUint32(row, places[i].Sum)
+		}
+		batch.Put(txKey(&txs[i]), row)
 	}
 	if err := s.commit(batch, block, height); err != nil {
 		return err
@@ -220,12 +237,12 @@ func (s *Store) Wipe() error {
 // Find returns the block that a transaction came in last, and its place there.
 //
 // Errors: [ErrNotFound], [ErrDamaged].
-func (s *Store) Find(tx *chainhash.Hash) (block chainhash.Hash, index int, err error) {
+func (s *Store) Find(tx *chainhash.Hash) (block chainhash.Hash, at Place, err error) {
 	row, err := s.ledger.Get(txKey(tx))
 	if errors.Is(err, ledger.ErrNotFound) {
-		return block, 0, ErrNotFound
+		return block, at, ErrNotFound
 	}
-	if err == nil && len(row) != rowSize {
+	if err == nil && len(row) != rowSize && len(row) != oldRowSize {
 		err = ErrDamaged
 	}
 	var hash []byte
@@ -236,9 +253,14 @@ func (s *Store) Find(tx *chainhash.Hash) (block chainhash.Hash, index int, err e
 		err = ErrDamaged
 	}
 	if err != nil {
-		return block, 0, fmt.Errorf("transaction %v: %w", tx, err)
+		return block, at, fmt.Errorf("transaction %v: %w", tx, err)
 	}
-	return chainhash.Hash(hash), int(binary.LittleEndian.Uint32(row[4:])), nil
+	at.Index = int(binary.LittleEndian.Uint32(row[4:]))
+	if len(row) == rowSize {
+		at.Offset = int(binary.LittleEndian.Uint32(row[oldRowSize:]))
+		at.Sum = binary.LittleEndian.Uint32(row[oldRowSize+4:])
+	}
+	return chainhash.Hash(hash), at, nil
 }
 
 // Close closes the index.

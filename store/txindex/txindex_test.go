@@ -43,9 +43,21 @@ func txs(n uint32) (ids []chainhash.Hash) {
 	return ids
 }
 
+// places are where they are.
+func places(n uint32) (list []txindex.Place) {
+	for i := range txs(n) {
+		list = append(list, place(n, i))
+	}
+	return list
+}
+
+func place(n uint32, i int) txindex.Place {
+	return txindex.Place{Index: i, Offset: 81 + 100*i, Sum: n * 0x01020304}
+}
+
 func add(t *testing.T, s *txindex.Store, n uint32) {
 	t.Helper()
-	if err := s.Add(block(n), int32(n), txs(n)); err != nil {
+	if err := s.Add(block(n), int32(n), txs(n), places(n)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -55,7 +67,8 @@ func check(t *testing.T, s *txindex.Store, upTo int32) {
 	t.Helper()
 	for n := range uint32(upTo + 1) {
 		for i, id := range txs(n) {
-			if got, at, err := s.Find(&id); err != nil || got != *block(n) || at != i {
+			got, at, err := s.Find(&id)
+			if err != nil || got != *block(n) || at != place(n, i) && at != (txindex.Place{Index: i}) {
 				t.Fatalf("best is %d: transaction %d of block %d: in %v at %d, %v", upTo, i, n, got, at, err)
 			}
 		}
@@ -70,10 +83,10 @@ func TestStore(t *testing.T) {
 	}
 	tx := func(n uint32) chainhash.Hash { return hash('x', n) }
 	for _, step := range []func() error{
-		func() error { return s.Add(block(1), 0, []chainhash.Hash{tx(1)}) },
-		func() error { return s.Add(block(2), 1, []chainhash.Hash{tx(2), tx(3), tx(4)}) },
+		func() error { return s.Add(block(1), 0, []chainhash.Hash{tx(1)}, nil) },
+		func() error { return s.Add(block(2), 1, []chainhash.Hash{tx(2), tx(3), tx(4)}, places(2)) },
 		func() error { return s.Back(block(1), 0) },
-		func() error { return s.Add(block(5), 1, []chainhash.Hash{tx(5), tx(4)}) },
+		func() error { return s.Add(block(5), 1, []chainhash.Hash{tx(5), tx(4)}, places(5)) },
 	} {
 		if err := step(); err != nil {
 			t.Fatal(err)
@@ -87,9 +100,12 @@ func TestStore(t *testing.T) {
 			1: {1, 0}, 2: {2, 0}, 3: {2, 1}, 4: {5, 1}, 5: {5, 0},
 		} {
 			id := tx(n)
-			got, index, err := s.Find(&id)
-			if err != nil || got != *block(want.block) || index != int(want.index) {
-				t.Errorf("transaction %d: block %v, index %d, %v", n, got, index, err)
+			at := place(want.block, int(want.index))
+			if want.block == 1 {
+				at = txindex.Place{Index: int(want.index)} // its offset was not known
+			}
+			if got, found, err := s.Find(&id); err != nil || got != *block(want.block) || found != at {
+				t.Errorf("transaction %d: block %v at %v, %v", n, got, found, err)
 			}
 		}
 		if _, _, err := s.Find(&chainhash.Hash{9}); !errors.Is(err, txindex.ErrNotFound) {
@@ -138,14 +154,14 @@ func TestTornJournal(t *testing.T) {
 	// Another chain follows. What is left of blocks that were lost is never said to
 	// be in one of its blocks.
 	for n := range uint32(100) {
-		if err := s.Add(block(1000+n), int32(51+n), txs(1000+n)); err != nil {
+		if err := s.Add(block(1000+n), int32(51+n), txs(1000+n), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for n := range uint32(400) {
 		for i, id := range txs(n) {
 			got, at, err := s.Find(&id)
-			if !errors.Is(err, txindex.ErrNotFound) && (err != nil || got != *block(n) || at != i) {
+			if !errors.Is(err, txindex.ErrNotFound) && (err != nil || got != *block(n) || at.Index != i) {
 				t.Fatalf("transaction %d of block %d: in %v at %d, %v", i, n, got, at, err)
 			}
 		}
@@ -189,7 +205,7 @@ func TestTornJournalAfterReorganisation(t *testing.T) {
 	for n := range uint32(51) {
 		add(t, s, n)
 	}
-	if err := errors.Join(s.Sync(), s.Back(block(49), 49), s.Add(block(1050), 50, txs(50))); err != nil {
+	if err := errors.Join(s.Sync(), s.Back(block(49), 49), s.Add(block(1050), 50, txs(50), nil)); err != nil {
 		t.Fatal(err)
 	}
 	for n := uint32(51); n < 400; n++ {
@@ -229,7 +245,7 @@ func TestPowerLoss(t *testing.T) {
 			}
 			id++
 			if err := s.Add(
-				block(id), int32(len(chain)), []chainhash.Hash{hash('x', uint32(len(chain))), hash('y', id)},
+				block(id), int32(len(chain)), []chainhash.Hash{hash('x', uint32(len(chain))), hash('y', id)}, nil,
 			); err != nil {
 				t.Fatal(err)
 			}

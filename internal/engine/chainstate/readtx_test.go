@@ -26,12 +26,28 @@ func TestReadTx(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for _, b := range chain[100:] {
+				ids, places, err := reader.Txs(&b.hash)
+				if err != nil || len(ids) != len(b.txs) || len(places) != len(ids) {
+					t.Errorf("height %d: %d ids, %d places, %v", b.height, len(ids), len(places), err)
+					return
+				}
 				for place, tx := range b.txs {
 					id := tx.TxHash()
-					for _, likely := range []int{-1, place, 0, len(b.txs)} {
+					if ids[place] != id || places[place].Index != place {
+						t.Errorf("height %d, transaction %d: %v at %v", b.height, place, ids[place], places[place])
+					}
+					for _, likely := range []chainview.TxPlace{
+						chainview.Nowhere, places[place],
+						{Index: place},
+						{Index: 0},
+						{Index: len(b.txs)},
+						{Index: place, Offset: places[place].Offset + 1, Sum: places[place].Sum},
+						{Index: place, Offset: places[place].Offset, Sum: places[place].Sum + 1},
+						{Index: place, Offset: 1 << 30},
+					} {
 						got, at, err := reader.Tx(&b.hash, &id, likely)
 						if err != nil || got == nil || at != place || got.WitnessHash() != tx.WitnessHash() {
-							t.Errorf("height %d, transaction %d, looked for at %d: %v at %d, %v",
+							t.Errorf("height %d, transaction %d, looked for at %v: %v at %d, %v",
 								b.height, place, likely, got, at, err)
 						}
 					}
@@ -41,10 +57,10 @@ func TestReadTx(t *testing.T) {
 	}
 	group.Wait()
 	tip, id := &chain[110].hash, chain[0].txs[0].TxHash()
-	if tx, _, err := reader.Tx(tip, &id, 1); tx != nil || err != nil {
+	if tx, _, err := reader.Tx(tip, &id, chainview.TxPlace{Index: 1}); tx != nil || err != nil {
 		t.Errorf("a transaction of another block: %v, %v", tx, err)
 	}
-	if _, _, err := reader.Tx(new(chainhash.Hash), &id, 0); !errors.Is(err, chainview.ErrNotFound) {
+	if _, _, err := reader.Tx(new(chainhash.Hash), &id, chainview.Nowhere); !errors.Is(err, chainview.ErrNotFound) {
 		t.Errorf("of no block: %v", err)
 	}
 }

@@ -5,6 +5,8 @@ package reading
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"sync"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -52,17 +54,63 @@ func (r Reader) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
 }
 
 // Tx implements chainview.TxReader.
-func (r Reader) Tx(block, id *chainhash.Hash, likely int) (tx *wire.MsgTx, place int, err error) {
+func (r Reader) Tx(block, id *chainhash.Hash, likely chainview.TxPlace) (tx *wire.MsgTx, index int, err error) {
+	if likely.Offset > 0 {
+		if tx := r.txAt(block, id, likely); tx != nil {
+			return tx, likely.Index, nil
+		}
+	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	raw, err := r.RawInto(buf, block)
 	if err != nil {
 		return nil, 0, err
 	}
-	if tx, place, err = consensus.FindTx(raw, r.Net.HeaderLen(raw), id, likely); err != nil {
+	if tx, index, err = consensus.FindTx(raw, r.Net.HeaderLen(raw), id, likely.Index); err != nil {
 		return nil, 0, fmt.Errorf("block %v: %w: %w", block, chainview.ErrUnreadable, err)
 	}
-	return tx, place, nil
+	return tx, index, nil
+}
+
+// mostTxs is what most transactions fit into, in bytes: as much is read first.
+const mostTxs = 4 << 10
+
+// txAt returns the transaction at an offset of a block, if it has an id and the checksum
+// that it should have: for the block's own is of all its bytes.
+func (r Reader) txAt(block, id *chainhash.Hash, at chainview.TxPlace) *wire.MsgTx {
+	for _, n := range []int{mostTxs, math.MaxInt32} {
+		part, err := r.DB.BlockPart(block, at.Offset, n)
+		if err != nil {
+			return nil
+		}
+		if tx, size := consensus.ReadTx(part, id); tx != nil && checksum(part[:size]) == at.Sum {
+			return tx
+		}
+	}
+	return nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(tx []byte) uint32 { return crc32.Checksum(tx, castagnoli) }
+
+// Txs implements chainview.TxReader.
+func (r Reader) Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []chainview.TxPlace, err error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	raw, err := r.RawInto(buf, block)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, offsets, err := consensus.ListTxs(raw, r.Net.HeaderLen(raw))
+	if err != nil {
+		return nil, nil, fmt.Errorf("block %v: %w: %w", block, chainview.ErrUnreadable, err)
+	}
+	places = make([]chainview.TxPlace, len(ids))
+	for i := range places {
+		places[i] = chainview.TxPlace{Index: i, Offset: offsets[i], Sum: checksum(raw[offsets[i]:offsets[i+1]])}
+	}
+	return ids, places, nil
 }
 
 // RawInto implements chainview.RawIntoReader.

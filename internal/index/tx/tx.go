@@ -46,17 +46,17 @@ func (x *Index) Best() (hash chainhash.Hash, height int32, ok bool) { return x.s
 // block is left out.
 func (x *Index) Connect(reader chainview.Reader, b *chainview.Block) error {
 	if b.Height == 0 {
-		return damage(x.store.Add(&b.Hash, 0, nil))
+		return damage(x.store.Add(&b.Hash, 0, nil, nil))
 	}
-	block, err := reader.Block(&b.Hash)
+	ids, known, err := chainview.Txs(reader, &b.Hash)
 	if err != nil {
 		return err
 	}
-	ids := make([]chainhash.Hash, len(block.Transactions))
-	for i, tx := range block.Transactions {
-		ids[i] = tx.TxHash()
+	var places []txindex.Place
+	for _, place := range known {
+		places = append(places, txindex.Place(place))
 	}
-	return damage(x.store.Add(&b.Hash, b.Height, ids))
+	return damage(x.store.Add(&b.Hash, b.Height, ids, places))
 }
 
 // Disconnect implements index.Blocks.
@@ -81,20 +81,23 @@ type Reader struct {
 	Keeper *ask.Ref // the actor that keeps the index
 }
 
-// Find returns the block that a transaction came in last, and its place there, -1 when
-// it is not known. synced reports whether the index has once been in step with the
+// Find returns the block that a transaction came in last, and its place there, nowhere
+// when it is not known. synced reports whether the index has once been in step with the
 // chain; then it is so now.
-func (r *Reader) Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at int, synced bool, err error) {
+func (r *Reader) Find(
+	ctx context.Context, tx *chainhash.Hash,
+) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error) {
 	status, err := index.Status(ctx, r.Keeper)
+	var place txindex.Place
 	if err == nil {
-		block, at, err = r.Index.store.Find(tx)
+		block, place, err = r.Index.store.Find(tx)
 	}
 	switch err = damage(err); {
 	case errors.Is(err, index.ErrDamaged):
 		r.Keeper.Tell(index.Damaged{Err: err})
-		return chainhash.Hash{}, -1, false, nil // it is being built
+		return chainhash.Hash{}, chainview.Nowhere, false, nil // it is being built
 	case errors.Is(err, txindex.ErrNotFound):
-		return chainhash.Hash{}, -1, status.Synced, nil
+		return chainhash.Hash{}, chainview.Nowhere, status.Synced, nil
 	}
-	return block, at, status.Synced, err
+	return block, chainview.TxPlace(place), status.Synced, err
 }

@@ -154,14 +154,15 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 	if block == nil {
 		return nil, errNoSuchBlock
 	}
-	return m.transactionOf(reader, block, &txid, -1, verbosity, true)
+	return m.transactionOf(reader, block, &txid, chainview.Nowhere, verbosity, true)
 }
 
-// transactionOf returns a transaction of a block, which is likely to be at a place; -1 is
-// none. named says that the caller named the block, and so wants to know whether it is
+// transactionOf returns a transaction of a block, which is likely to be at a
+// place. named says that the caller named the block, and so wants to know whether it is
 // part of the active chain.
 func (m *methods) transactionOf(
-	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, likely int, verbosity int32, named bool,
+	reader chainview.Reader, block *chainview.Block, txid *chainhash.Hash, likely chainview.TxPlace,
+	verbosity int32, named bool,
 ) (any, error) {
 	tx, index, err := findTx(reader, &block.Hash, txid, likely)
 	if err != nil {
@@ -203,13 +204,13 @@ func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, v
 	if m.Txs == nil {
 		return nil, errNotInMempool
 	}
-	hash, index, synced, err := m.Txs.Find(ctx, &txid)
+	hash, at, synced, err := m.Txs.Find(ctx, &txid)
 	switch {
 	case err != nil:
 		return nil, err
-	case index < 0 && !synced:
+	case at.Index < 0 && !synced:
 		return nil, errStillIndexing
-	case index < 0:
+	case at.Index < 0:
 		return nil, errNowhere
 	}
 	reader := m.Chain.Open()
@@ -220,11 +221,13 @@ func (m *methods) indexedTransaction(ctx context.Context, txid chainhash.Hash, v
 	if block == nil {
 		return nil, errNowhere
 	}
-	return m.transactionOf(reader, block, &txid, index, verbosity, false)
+	return m.transactionOf(reader, block, &txid, at, verbosity, false)
 }
 
-// findTx returns a transaction of a block and its place there, which is likely, or -1.
-func findTx(reader chainview.Reader, hash, txid *chainhash.Hash, likely int) (*wire.MsgTx, int, error) {
+// findTx returns a transaction of a block, which is likely to be at a place, and its index.
+func findTx(
+	reader chainview.Reader, hash, txid *chainhash.Hash, likely chainview.TxPlace,
+) (*wire.MsgTx, int, error) {
 	tx, index, err := chainview.Tx(reader, hash, txid, likely)
 	switch {
 	case errors.Is(err, chainview.ErrUnreadable), err == nil && tx == nil:

@@ -44,9 +44,9 @@ type Deps struct {
 // TxIndex is the index of all transactions of the chain.
 type TxIndex interface {
 	// Find returns the block that a transaction came in last, and its place there,
-	// -1 when it is not known. synced reports whether the index has once been in
+	// nowhere when it is not known. synced reports whether the index has once been in
 	// step with the chain; then it is so now.
-	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, index int, synced bool, err error)
+	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error)
 }
 
 // methods is Deps with what is made of them once.

@@ -36,7 +36,8 @@ type Options struct {
 	Dir  string // a folder of its own; made when missing
 	Name string // of the store, in logs and errors
 
-	Version byte    // of the store's keys and values; another one is no longer read
+	Version byte    // of the store's keys and values; those before Oldest are no longer read
+	Oldest  byte    // version from which on a store is taken over as it is; 0: none but Version
 	Network [4]byte // as it appears on the wire
 
 	// Owns reports whether a pair can be the store's own; the value of a deleted key is

@@ -20,6 +20,10 @@ func (l *Ledger) checkFormat(r Reader, change *Batch) (fresh bool, err error) {
 		return false, err
 	case bytes.Equal(format, l.o.format()):
 		return false, nil
+	case len(format) == len(l.o.format()) && bytes.Equal(format[1:], l.o.Network[:]) &&
+		l.o.Oldest > 0 && l.o.Oldest <= format[0] && format[0] < l.o.Version:
+		change.Put(formatKey, l.o.format())
+		return false, nil
 	case len(format) != len(l.o.format()), format[0] < l.o.Version:
 		return false, fmt.Errorf("%w: format %x", ErrDamaged, format)
 	case format[0] > l.o.Version:
@@ -61,6 +65,8 @@ func (l *Ledger) restore() error {
 	if fresh {
 		first.Put(syncedKey, make([]byte, 8))
 		first.Put(formatKey, l.o.format())
+	}
+	if first.Len() > 0 {
 		if err := l.write(first); err != nil {
 			return err
 		}
