@@ -143,6 +143,7 @@ func TestLargeQueriesAreMadeOutside(t *testing.T) {
 		if n := w.prepared(); n != want {
 			t.Errorf("%d scripts: prepared %d times outside, want %d", scripts, n, want)
 		}
+		w.settles(t, ref, "a whole scan")
 	}
 }
 

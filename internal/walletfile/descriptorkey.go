@@ -24,8 +24,12 @@ func (k DescriptorKey) Value() []byte {
 	der := encodePrivateKey(k.Secret, k.Public.Compressed())
 	defer clear(der)
 	sum := keySum(k.Public, der)
-	return append(appendBytes(nil, der), sum[:]...)
+	return append(appendBytes(withRoom(len(der)), der), sum[:]...)
 }
+
+// withRoom returns an empty slice with room for a secret of a record and what follows it,
+// so that no part of the secret is left where it would have grown.
+func withRoom(secret int) []byte { return make([]byte, 0, 3+secret+chainhash.HashSize+4) }
 
 func parseDescriptorKey(key, value *cursor) Entry {
 	k := DescriptorKey{Descriptor: key.hash(), Public: key.publicKey()}

@@ -31,7 +31,8 @@ func (k PQCKey) Key() []byte {
 // Value returns the value of the record, which shows the private key.
 func (k PQCKey) Value() []byte {
 	sum := k.sum()
-	value := append(appendBytes(nil, k.Secret.Bytes()), sum[:]...)
+	secret := k.Secret.Bytes()
+	value := append(appendBytes(withRoom(len(secret)), secret), sum[:]...)
 	if k.Counter != nil {
 		value = appendUint32(value, *k.Counter)
 	}
@@ -40,10 +41,11 @@ func (k PQCKey) Value() []byte {
 
 // sum is the checksum of the record.
 func (k PQCKey) sum() chainhash.Hash {
-	joined := slices.Concat(k.Public[:], k.Secret.Bytes())
+	var counter []byte
 	if k.Counter != nil {
-		joined = appendUint32(joined, *k.Counter)
+		counter = appendUint32(nil, *k.Counter)
 	}
+	joined := slices.Concat(k.Public[:], k.Secret.Bytes(), counter)
 	defer clear(joined)
 	return chainhash.DoubleHashH(joined)
 }

@@ -93,7 +93,7 @@ func (v *Vault) PrivateKeys(id chainhash.Hash) []descriptor.PrivateKey {
 	for keyID, key := range s.crypted {
 		publics[keyID] = key.Public
 	}
-	var keys []descriptor.PrivateKey
+	keys := make([]descriptor.PrivateKey, 0, len(publics)) // nothing is left where it would have grown
 	for _, keyID := range slices.SortedFunc(maps.Keys(publics), compareKeyIDs) {
 		secret := v.Secret(id, keyID)
 		if secret == nil {
