@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -63,12 +64,9 @@ func TestUnixSocketPlace(t *testing.T) {
 	for path, works := range map[string]bool{
 		stale: true, file: false, filepath.Join(dir, "no", "folder"): false, dir: false,
 	} {
-		s, err := NewServer(Config{Unix: path})
-		if (err == nil) != works {
-			t.Errorf("%s: %v", path, err)
-		}
-		if err == nil {
-			s.Shutdown(context.Background())
+		_, log, err := start(t, Config{Unix: path})
+		if (err == nil) != works || works == strings.Contains(log, "Unable to bind RPC on socket "+path+": ") {
+			t.Errorf("%s: %v, logged %s", path, err, log)
 		}
 	}
 	if text, err := os.ReadFile(file); string(text) != "mine" {
