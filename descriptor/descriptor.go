@@ -86,19 +86,22 @@ func (d *Descriptor) String() string {
 }
 
 // PrivateText returns the canonical text with the private keys that the
-// descriptor holds, and with checksum, for the caller to overwrite. complete reports
-// whether all its key expressions have their private key. It is false for addr() and
-// raw(), as in Core.
+// descriptor holds, and with checksum, for the caller to overwrite. complete is
+// [Descriptor.TextIsPrivate].
 func (d *Descriptor) PrivateText() (text []byte, complete bool) {
-	given, opaque := d.root.(*fixed)
-	complete = !opaque || given.name == "rawmr"
-	for _, k := range d.keys {
-		complete = complete && k.private()
-	}
 	// No private key is longer than twice the public one, so that there is one copy.
 	public := d.root.appendText(nil, form{net: d.net, branch: d.branch})
 	text = make([]byte, 0, 2*len(public)+checksumLen+1)
-	return appendChecksum(d.root.appendText(text, form{net: d.net, branch: d.branch, private: true})), complete
+	return appendChecksum(d.root.appendText(text, form{net: d.net, branch: d.branch, private: true})), d.TextIsPrivate()
+}
+
+// TextIsPrivate reports whether all key expressions of [Descriptor.PrivateText] have their
+// private key. It is false for addr() and raw(), as in Core.
+func (d *Descriptor) TextIsPrivate() bool {
+	if given, opaque := d.root.(*fixed); opaque && given.name != "rawmr" {
+		return false
+	}
+	return !slices.ContainsFunc(d.keys, func(k *key) bool { return !k.private() })
 }
 
 // IsRanged reports whether the scripts depend on an index.

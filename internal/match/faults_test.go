@@ -109,6 +109,7 @@ func TestFaults(t *testing.T) {
 		{"nothing in particular, without lines", none, nil, []int{match1}, nil, 1},
 		{"nothing in particular, lines of one", map[int32]bool{2: true}, nil, []int{match1}, []int32{}, 0},
 		{"a filter that is not what was stored", nil, unsure(9), []int{match1}, nil, 9},
+		{"such a filter without lines", none, unsure(9), []int{match1}, nil, 9},
 		{"the second time too", nil, nil, []int{match1, again}, nil, 1},
 	} {
 		t.Run(test.what, func(t *testing.T) {

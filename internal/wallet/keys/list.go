@@ -29,7 +29,6 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 			text, ok = s.privateText(m)
 		}
 		if !ok {
-			clear(text)
 			for i := range list {
 				list[i].Desc.Wipe()
 			}
@@ -56,6 +55,9 @@ func (s *Set) privateText(m *descriptorManager) ([]byte, bool) {
 		return nil, false
 	}
 	defer full.Wipe()
+	if !full.TextIsPrivate() {
+		return nil, false
+	}
 	return full.PrivateText()
 }
 

@@ -42,6 +42,9 @@ func countRecords(r *rig, kind string) (n int) {
 func TestDeferred(t *testing.T) {
 	const pool = warmPool + 2
 	r := slowRig(t, pool)
+	if len(r.pool.pendingKeys) > 0 || len(r.pool.pendingScripts) > 0 {
+		t.Error("keys wait for a descriptor that has them")
+	}
 	if n := countRecords(r, "walletdescriptorpqckey"); n != 2*warmPool {
 		t.Errorf("%d keys at once, want %d", n, 2*warmPool)
 	}
@@ -104,6 +107,19 @@ func TestWantAddress(t *testing.T) {
 	supply(t, r, r.pool.Jobs(1))
 	if _, err := r.pool.NewAddress(request); err != nil {
 		t.Errorf("with the next key: %v", err)
+	}
+}
+
+// Without an active descriptor for receiving addresses, the type of a request that names
+// none is one that the network may not have.
+func TestDefaultTypeThatThereIsNot(t *testing.T) {
+	r := slowRig(t, 1)
+	delete(r.set.active, walletfile.Slot{Type: walletfile.MerkleRoot})
+	r.set.ChooseDefaultTypes()
+	_, err := r.pool.NewAddress(messages.NewAddress{Change: true})
+	checkText(t, "change", err, "Output type 'bech32' is not available on this chain")
+	if _, err := r.pool.NewAddress(messages.NewAddress{Change: true, Type: "p2mr", HasType: true}); err != nil {
+		t.Error(err)
 	}
 }
 
