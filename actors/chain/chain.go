@@ -8,7 +8,8 @@
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
-// reading of block files goes on between them.
+// blocks of peers and the reading of block files go on between them. What of a block
+// can be checked without the chain is checked on other cores, before its turn.
 //
 // Readers do not ask this actor: they use the [chainview.Current] that it sets.
 package chain
@@ -102,6 +103,7 @@ type Chain struct {
 	queue  []job
 	blocks []job     // what peers send, after the queue
 	tasks  ask.Tasks // the job that runs, or the opening of the engine
+	batch  *batch    // blocks of peers that were begun with; the worker's
 	tip    messages.Tip
 
 	importer *importer
@@ -317,6 +319,9 @@ func (s *Chain) close() {
 	}
 	s.tasks.Drop()
 	s.importer.close()
+	if s.batch != nil {
+		s.batch.end()
+	}
 	if s.fresh != nil {
 		s.engine, s.fresh = s.fresh, nil
 	}

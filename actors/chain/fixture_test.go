@@ -43,6 +43,19 @@ func (e *hooked) Accept(raw []byte) error {
 	return e.Engine.Accept(raw)
 }
 
+func (e *hooked) Prepare(raw []byte) func() error {
+	if err := e.hook("Prepare"); err != nil {
+		panic(err)
+	}
+	accept := e.Engine.Prepare(raw)
+	return func() error {
+		if err := e.hook("Accept"); err != nil {
+			return err
+		}
+		return accept()
+	}
+}
+
 func (e *hooked) Mine(
 	ctx context.Context, script []byte, txs [][]byte, fees btcutil.Amount, tries *uint64,
 ) ([]byte, error) {

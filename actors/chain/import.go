@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -37,7 +38,8 @@ const (
 type importer struct {
 	sources []source // the first one is being read
 	log     *slog.Logger
-	opened  bool // the first source
+	opened  bool                    // the first source
+	ahead   *cores.Ahead[readBlock] // reads the first source; nil: it is not open
 
 	// Blocks whose parents have not been seen yet, by the parent.
 	orphans map[chainhash.Hash][]position
@@ -116,7 +118,7 @@ func (i *importer) step(e engine.Engine, stop <-chan struct{}) error {
 			return nil
 		default:
 		}
-		if err := i.readBlock(e); err != nil {
+		if err := i.next(e, stop); err != nil {
 			return err
 		}
 	}
@@ -140,8 +142,9 @@ func (i *importer) progress(e engine.Engine) {
 		"height", e.Reader().Active().Height())
 }
 
-// readBlock takes the next block of the present source, or opens it.
-func (i *importer) readBlock(e engine.Engine) error {
+// next takes the next block of the present source, or opens it. It returns early when
+// stop is closed.
+func (i *importer) next(e engine.Engine, stop <-chan struct{}) error {
 	src := i.sources[0]
 	if !i.opened {
 		i.opened = true
@@ -151,14 +154,19 @@ func (i *importer) readBlock(e engine.Engine) error {
 			return nil
 		}
 		i.log.Info("Importing blocks file", "file", src.name(), "bytes", src.size())
+		i.ahead = readAhead(e, src)
 		return nil
 	}
-	rec, err := src.next()
+	b, ok := i.ahead.Take(stop)
+	if !ok {
+		return nil
+	}
+	err := b.err
 	switch {
 	case err == nil:
-		at := position{rec.File, rec.Offset, len(rec.Block)}
+		at := position{b.File, b.Offset, len(b.Block)}
 		src.took(at)
-		return i.take(e, src, at, rec.Block)
+		return i.take(e, src, at, b)
 	case errors.Is(err, io.EOF):
 		i.log.Info("Loaded blocks from external file", "file", src.name(), "blocks", i.blocks)
 		if err = src.done(); err == nil && src.isEngine() {
@@ -175,11 +183,11 @@ func (i *importer) readBlock(e engine.Engine) error {
 }
 
 // take gives a block to the engine, and then those that waited for it.
-func (i *importer) take(e engine.Engine, src source, at position, raw []byte) error {
-	if err := i.accept(e, at, raw); err != nil {
+func (i *importer) take(e engine.Engine, src source, at position, b readBlock) error {
+	if err := i.accept(e, at, b.Block, b.accept); err != nil {
 		return err
 	}
-	waiting := i.adopt(e, raw)
+	waiting := i.adopt(e, b.Block)
 	for len(waiting) > 0 {
 		last := len(waiting) - 1
 		at, waiting = waiting[last], waiting[:last]
@@ -189,7 +197,7 @@ func (i *importer) take(e engine.Engine, src source, at position, raw []byte) er
 			continue
 		}
 		i.reindexf("LoadExternalBlockFile: Processing out of order child %v of %v", hashOf(raw), parentOf(raw))
-		if err := i.accept(e, at, raw); err != nil {
+		if err := i.accept(e, at, raw, e.Prepare(raw)); err != nil {
 			return err
 		}
 		waiting = append(waiting, i.adopt(e, raw)...)
@@ -198,7 +206,7 @@ func (i *importer) take(e engine.Engine, src source, at position, raw []byte) er
 }
 
 // accept gives one block to the engine, or remembers it for later.
-func (i *importer) accept(e engine.Engine, at position, raw []byte) error {
+func (i *importer) accept(e engine.Engine, at position, raw []byte, accept func() error) error {
 	parent := parentOf(raw)
 	isGenesis := parent == (chainhash.Hash{})
 	if !isGenesis && e.Reader().Lookup(&parent) == nil {
@@ -206,7 +214,7 @@ func (i *importer) accept(e engine.Engine, at position, raw []byte) error {
 		i.remember(parent, at)
 		return nil
 	}
-	err := e.Accept(raw)
+	err := accept()
 	var reject *messages.RejectError
 	switch {
 	case err == nil:
@@ -270,13 +278,23 @@ func (i *importer) end() {
 		i.log.Warn("Blocks without known parents were left out", "file", src.name(), "blocks", i.held)
 	}
 	i.done += src.size()
+	i.stopReading()
 	src.close()
 	i.sources = i.sources[1:]
 	i.opened, i.orphans, i.held, i.lost = false, nil, 0, false
 }
 
+// stopReading ends the reading ahead, which uses the source.
+func (i *importer) stopReading() {
+	if i.ahead != nil {
+		i.ahead.Close()
+		i.ahead = nil
+	}
+}
+
 // close leaves everything as it is.
 func (i *importer) close() {
+	i.stopReading()
 	if i.opened && len(i.sources) > 0 {
 		i.sources[0].close()
 	}

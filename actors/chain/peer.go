@@ -16,10 +16,7 @@ const peerSyncEvery = 5 * time.Second
 func (s *Chain) peerJob(msg any) job {
 	switch m := msg.(type) {
 	case *acceptBlocks:
-		return s.written(func(e engine.Engine) (func(), error) {
-			accepted, err := acceptAll(e, m.Req.Raw)
-			return func() { m.Answer(accepted, err) }, err
-		}, m.Ctx.Done())
+		return (&batch{chain: s, call: m}).step
 	case *restoreBlock:
 		return s.written(func(e engine.Engine) (func(), error) {
 			err := restore(e, m.Req.Raw)
@@ -48,26 +45,17 @@ func (s *Chain) written(work func(engine.Engine) (answer func(), err error), gon
 		if err != nil && !rejected(err) {
 			return answer, err
 		}
-		if time.Since(s.synced) < peerSyncEvery {
-			return answer, nil
-		}
-		s.synced = time.Now()
-		return answer, e.Sync()
+		return answer, s.syncSometimes(e)
 	}
 }
 
-// acceptAll hands blocks to the engine. The error is the engine's.
-func acceptAll(e engine.Engine, blocks [][]byte) (nodemsg.AcceptedBlocks, error) {
-	e.Late() // of earlier requests
-	a := nodemsg.AcceptedBlocks{Refused: make([]error, len(blocks))}
-	for i, raw := range blocks {
-		a.Refused[i] = e.Accept(raw)
-		if a.Refused[i] != nil && !rejected(a.Refused[i]) {
-			return nodemsg.AcceptedBlocks{}, a.Refused[i]
-		}
+// syncSometimes makes what peers sent survive a loss of power, if it is time to.
+func (s *Chain) syncSometimes(e engine.Engine) error {
+	if time.Since(s.synced) < peerSyncEvery {
+		return nil
 	}
-	a.Late = e.Late()
-	return a, nil
+	s.synced = time.Now()
+	return e.Sync()
 }
 
 // restore stores a block again, where the engine prunes.

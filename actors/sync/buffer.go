@@ -13,14 +13,18 @@ const (
 	// parents before no more are asked for than the one that all wait for.
 	maxPendingBytes = 96 << 20
 
+	// maxReadyBytes is the same for the blocks that wait for nothing but the chain: where
+	// that is slower than the peers, more of them would only take memory.
+	maxReadyBytes = 32 << 20
+
 	// storeUnlinkedFrom is how many bytes wait before those that lack their parents go to
 	// the disk.
 	storeUnlinkedFrom = 48 << 20
 
 	// maxSubmitted and maxSubmittedBytes are how many blocks the chain has at a time, and how
 	// many bytes of more than one.
-	maxSubmitted      = 16
-	maxSubmittedBytes = 2 << 20
+	maxSubmitted      = 64
+	maxSubmittedBytes = 8 << 20
 )
 
 // A pendingBlock is one that the chain has not taken yet.
@@ -61,7 +65,8 @@ type reorderBuffer struct {
 	children  map[chainhash.Hash][]*pendingBlock // those that wait for their parents, by these
 	ready     []*pendingBlock                    // those whose parents were there or went before, in order
 	submitted []*pendingBlock                    // those that the chain is looking at
-	bytes     int
+	bytes     int                                // of all blocks
+	waiting   int                                // of those that are ready or submitted
 }
 
 func newReorderBuffer() reorderBuffer {
@@ -99,7 +104,12 @@ func (s *reorderBuffer) put(h *pendingBlock, haveParent bool) {
 func (s *reorderBuffer) enqueue(h *pendingBlock) {
 	h.ready = true
 	s.ready = append(s.ready, h)
+	s.waiting += len(h.raw)
 }
+
+// isFull reports whether so much waits that no more is asked for than the block that all
+// wait for.
+func (s *reorderBuffer) isFull() bool { return s.bytes > maxPendingBytes || s.waiting > maxReadyBytes }
 
 // adopt makes ready what waited for a block that is.
 func (s *reorderBuffer) adopt(h *pendingBlock) {
@@ -191,6 +201,9 @@ func (s *reorderBuffer) forget(h *pendingBlock) {
 	if s.blocks[h.block.Hash] == h {
 		delete(s.blocks, h.block.Hash)
 		s.bytes -= len(h.raw)
+		if h.ready {
+			s.waiting -= len(h.raw)
+		}
 	}
 }
 

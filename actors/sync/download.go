@@ -199,7 +199,7 @@ func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, stall
 	if p.common == p.best {
 		return nil, nil
 	}
-	if d.buffer.bytes > maxPendingBytes {
+	if d.buffer.isFull() {
 		count = min(count, 1)
 	}
 	return d.walk(p, count)
@@ -209,7 +209,7 @@ func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, stall
 func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
 	end := p.common.Height + window
 	top := min(p.best.Height, end+1)
-	full := d.buffer.bytes > maxPendingBytes
+	full := d.buffer.isFull()
 	var waitingFor *peer
 	for _, b := range branch(p.best.Ancestor(top), p.common) {
 		switch {

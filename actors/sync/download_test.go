@@ -242,9 +242,62 @@ func TestReorderBuffer(t *testing.T) {
 				t.Fatalf("seed %d: %d blocks wait for ever", seed, before)
 			}
 		}
-		if buffer.bytes != 0 || len(buffer.blocks)+len(buffer.children)+len(buffer.ready) > 0 || resumed != waiting {
+		if buffer.bytes != 0 || buffer.waiting != 0 || resumed != waiting ||
+			len(buffer.blocks)+len(buffer.children)+len(buffer.ready) > 0 {
 			t.Fatalf("seed %d: left over: %d bytes, %s; %d of %d peers are read on", seed, buffer.bytes,
 				fmt.Sprint(len(buffer.blocks), len(buffer.children), len(buffer.ready)), resumed, waiting)
 		}
+	}
+}
+
+// Where the chain is slower than the peers, they are not asked for more; what was asked for
+// comes in order and nothing stalls.
+func TestNoMoreThanTheChainTakes(t *testing.T) {
+	b := newBench(t, 1)
+	top := b.extend(200)
+	p, w := b.join(p2p.OutboundFullRelay)
+	b.chain.learn(p, top.Hash)
+	b.chain.findBest()
+	d := b.download
+	const size = 1 << 20
+	held, most := 0, 0
+	for at := b.chain.tip.Height; at < 150; {
+		d.fetchFor(p, true)
+		asked := b.asked(w)
+		if d.buffer.waiting > maxReadyBytes && len(asked) > 0 {
+			t.Fatalf("%d blocks asked for while %d bytes wait", len(asked), d.buffer.waiting)
+		}
+		for _, height := range asked {
+			block := top.Ancestor(height)
+			d.dropOf(p, block.Hash)
+			d.buffer.put(&pendingBlock{block: block, raw: make([]byte, size), peer: 1}, b.chain.have(block.Parent))
+			held++
+		}
+		most = max(most, held)
+		if len(asked) > 0 {
+			continue // the chain has not taken any yet
+		}
+		taken := d.buffer.next()
+		if len(taken) == 0 {
+			t.Fatal("nothing is asked for, and nothing is there for the chain")
+		}
+		for _, h := range taken {
+			if at++; h.block.Height != at {
+				t.Fatalf("block %d comes when %d is due", h.block.Height, at)
+			}
+			b.node.SetStatus(h.block, h.block.Status()|chainview.HasData)
+			held--
+		}
+		d.buffer.done()
+	}
+	if want := maxReadyBytes/size + perPeer; most > want || most < maxReadyBytes/size {
+		t.Errorf("%d blocks of 1 MiB were held, at most %d are to be", most, want)
+	}
+	if p.stallingSince != (time.Time{}) || w.left != "" {
+		t.Errorf("the peer counts as slow: %v %q", p.stallingSince, w.left)
+	}
+	d.buffer.clear()
+	if d.buffer.waiting != 0 {
+		t.Errorf("%d bytes are left over", d.buffer.waiting)
 	}
 }

@@ -96,7 +96,7 @@ var mayImport = map[string][]string{
 	"internal/p2p/netsetup":  {"messages", "internal/p2p"},
 	"internal/engine":        {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":          append([]string{"internal/dialect", "internal/versionbits"}, actor...),
-	"actors/chain":           append([]string{"internal/corelog", "internal/dialect", "internal/engine"}, actor...),
+	"actors/chain":           append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
 	"actors/coins":           append([]string{"internal/coinstats", "internal/slot"}, actor...),
 	"actors/events":          actor,
 	"actors/indexer":         append([]string{"internal/cores", "internal/rangefilter"}, actor...),

@@ -18,6 +18,9 @@ type Txs struct {
 	Stripped   int  // size in bytes without witnesses, the count of transactions included
 	Inputs     int  // of all of them
 	HasWitness bool // whether any has a witness
+
+	judged     bool // JudgeWitnesses was called
+	commitment *Violation
 }
 
 // ErrMalformed reports bytes that are no list of transactions.

@@ -39,6 +39,11 @@ type Validator interface {
 	// chain with the most work.
 	Accept(raw []byte) error
 
+	// Prepare does what Accept does first and what depends on the block alone. The
+	// rest is left to what it returns, to be called once. Prepare may be called by
+	// anybody at any time, also while another one uses the Validator.
+	Prepare(raw []byte) (accept func() error)
+
 	// Late returns the blocks that Accept took and that proved to break a rule
 	// since the last call.
 	Late() []nodemsg.LateRefusal

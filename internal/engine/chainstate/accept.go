@@ -17,13 +17,7 @@ import (
 // the active chain when it ends the chain with the most work. The error is a
 // [*messages.RejectError] for a block that is refused; any other error means
 // that the engine cannot go on.
-func (e *Engine) Accept(raw []byte) error {
-	b, err := e.readBlock(raw)
-	if err != nil {
-		return badBlock(err)
-	}
-	return e.acceptBlock(b, verdicts{})
-}
+func (e *Engine) Accept(raw []byte) error { return e.Prepare(raw)() }
 
 // Submit is Accept for a block that a miner sends: where its coinbase commits to
 // witnesses and lacks the nonce, the nonce of zeros is filled in (BIP22 clients
@@ -61,7 +55,7 @@ func (e *Engine) acceptBlock(b *block, found verdicts) error {
 	if e.broken != nil {
 		return e.broken
 	}
-	if err := e.checkSolved(b); err != nil {
+	if err := e.solved(b); err != nil {
 		return err
 	}
 	linked, err := e.addBlock(b)

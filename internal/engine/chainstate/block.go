@@ -29,6 +29,9 @@ type block struct {
 	raw    []byte
 	start  int   // where the transactions begin in raw
 	sigOps []int // legacy ones, by transaction; nil: not counted yet
+
+	judged  bool  // checkSolved was done
+	verdict error // of it
 }
 
 var errTrailing = errors.New("bytes after the end of the block")

@@ -24,7 +24,7 @@ func (e *Engine) connect(at *chainview.Block, b *block) (undo []byte, err error)
 		}
 	}
 	mark := e.coins.Mark()
-	c := e.connecting(at, b, possible)
+	c := newConnecting(e, at, b, possible)
 	err = c.run()
 	if err == nil {
 		return c.undo, nil
@@ -80,7 +80,7 @@ type connecting struct {
 	cost  int64 // of signature operations
 }
 
-func (e *Engine) connecting(at *chainview.Block, b *block, checked bool) *connecting {
+func newConnecting(e *Engine, at *chainview.Block, b *block, checked bool) *connecting {
 	c := &connecting{
 		Engine: e, at: at, b: b, flags: e.kind.Scripts.Flags(at), csv: e.net.Active("csv", at.Height),
 		fresh: checked || e.net.Active("bip34", 1),
