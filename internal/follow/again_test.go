@@ -186,3 +186,61 @@ func TestAwayAtTheRetry(t *testing.T) {
 		r.disk.check(t, r.chain)
 	})
 }
+
+// An attempt that another event brought about takes the place of the one that the timer
+// was to bring: that does not come too.
+func TestNoAttemptTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3)
+		reached := 0
+		r.cfg.Reached = func(actor.Context) { reached++ }
+		r.disk.advance = func(s *follow.Step) error { s.Connect = nil; return errBroken }
+		r.start()
+		r.disk.advance = nil
+		r.ref.Tell(wake{})
+		synctest.Wait()
+		r.disk.check(t, r.chain)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if reached != 1 {
+			t.Errorf("the tip was reached %d times", reached)
+		}
+	})
+}
+
+// A step that took nothing, since its blocks have left the chain or the chain is away, is no
+// failure.
+func TestNothingTakenOfAChainThatChanges(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 3)
+			held, first := make(chan struct{}), true
+			r.disk.advance = func(s *follow.Step) error {
+				if first {
+					<-held
+					first, s.Connect = false, nil
+				}
+				return nil
+			}
+			var errs []error
+			r.cfg.Failed = func(err error) { errs = append(errs, err) }
+			r.start()
+			if r.chain.MineN(1); away {
+				r.cfg.Chain.Set(nil)
+			}
+			close(held)
+			synctest.Wait()
+			if away {
+				if status := r.status(); status.Started || status.Err != nil {
+					t.Errorf("status %+v", status)
+				}
+				r.cfg.Chain.Set(r.chain)
+				r.publish()
+			}
+			r.disk.check(t, r.chain)
+			if len(errs) != 0 {
+				t.Error(errs)
+			}
+		})
+	}
+}
