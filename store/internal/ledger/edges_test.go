@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -234,5 +236,52 @@ func TestMarksAreKept(t *testing.T) {
 			t.Errorf("offered %v, want %v", offered, want)
 		}
 		mustClose(t, l)
+	}
+}
+
+// What a ledger begins with is durable, names of files included.
+func TestOrderOfOpen(t *testing.T) {
+	disk := faultfs.New()
+	o := options(t, t.TempDir())
+	o.FS = disk
+	var calls []faultfs.Kind
+	disk.Inject(func(op faultfs.Op) error { calls = append(calls, op.Kind); return nil })
+	l, _ := mustOpen(t, o)
+	want := []faultfs.Kind{faultfs.Write, faultfs.Sync, faultfs.SyncDir}
+	if !slices.Equal(calls[len(calls)-3:], want) {
+		t.Errorf("calls %v, want %v at the end", calls, want)
+	}
+	mustClose(t, l)
+}
+
+// What had to be mended is told of in the log, if there is one.
+func TestLog(t *testing.T) {
+	harm := map[string]func(*Batch){
+		"going back": func(b *Batch) { b.Delete(numberKey(commitPrefix, 1)) },
+		"damaged":    func(b *Batch) { b.Put(syncedKey, nil) },
+	}
+	for text, harm := range harm {
+		for _, logs := range []bool{true, false} {
+			o := options(t, t.TempDir())
+			l, _ := mustOpen(t, o)
+			if err := errors.Join(commit(l, 1), commit(l, 2)); err != nil {
+				t.Fatal(err)
+			}
+			b := new(Batch)
+			harm(b)
+			if err := errors.Join(l.db.Write(b, nil), l.shut(), l.disk.Close()); err != nil {
+				t.Fatal(err)
+			}
+			var lines bytes.Buffer
+			if o.Log = nil; logs {
+				o.Log = slog.New(slog.NewTextHandler(&lines, nil))
+			}
+			l, at := mustOpen(t, o)
+			told := strings.Contains(lines.String(), text) && strings.Contains(lines.String(), "index=test")
+			if at != 0 || told != logs {
+				t.Errorf("at %d, the log says %q", at, &lines)
+			}
+			mustClose(t, l)
+		}
 	}
 }

@@ -66,10 +66,8 @@ func (l *Ledger) restore() error {
 		first.Put(syncedKey, make([]byte, 8))
 		first.Put(formatKey, l.o.format())
 	}
-	if first.Len() > 0 {
-		if err := l.write(first); err != nil {
-			return err
-		}
+	if err := l.write(first); err != nil {
+		return err
 	}
 	synced, err := l.Get(syncedKey)
 	if err != nil || len(synced) != 8 {
