@@ -278,10 +278,47 @@ func TestLog(t *testing.T) {
 			}
 			l, at := mustOpen(t, o)
 			told := strings.Contains(lines.String(), text) && strings.Contains(lines.String(), "index=test")
-			if at != 0 || told != logs {
+			if at != 0 || told != logs || strings.Count(lines.String(), "level=WARN") > 1 {
 				t.Errorf("at %d, the log says %q", at, &lines)
 			}
 			mustClose(t, l)
 		}
+	}
+}
+
+// Whichever call of a sync fails: it says so, nothing is taken afterwards, and nothing
+// of what was committed is lost.
+func TestEveryCallOfSyncFails(t *testing.T) {
+	for n, all := 0, 1; n < all; n++ {
+		disk := faultfs.New()
+		o := options(t, t.TempDir())
+		o.FS, o.WriteBuffer = disk, 4<<20
+		l, _ := mustOpen(t, o)
+		if err := errors.Join(commit(l, 1), l.Sync(), commit(l, 2)); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			all = 0
+			disk.Inject(func(faultfs.Op) error { all++; return nil })
+			if err := errors.Join(l.Sync(), commit(l, 3)); err != nil || all < 5 {
+				t.Fatal(all, err)
+			}
+			all-- // the commit's
+		}
+		disk.Inject(faultfs.Nth(n, syscall.EIO))
+		if err := l.Sync(); !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), "sync test") {
+			t.Errorf("call %d: %v", n, err)
+		}
+		if err := errors.Join(commit(l, 9), l.Sync()); !errors.Is(err, ErrFailed) || !errors.Is(err, syscall.EIO) {
+			t.Errorf("call %d: afterwards: %v", n, err)
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("call %d: close: %v", n, err)
+		}
+		l, at := mustOpen(t, o)
+		if check(t, l, at); at < 2 || at > 3 {
+			t.Errorf("call %d: at %d", n, at)
+		}
+		mustClose(t, l)
 	}
 }
