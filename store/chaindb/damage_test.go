@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/blockchain"
@@ -261,24 +262,21 @@ func TestReloadInterrupted(t *testing.T) {
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	db, blocks := loaded(t, 300)
-	for height, damage := range map[int]func(*location){
-		10: func(l *location) { // in the magic
-			corrupt(t, blockfile.Blocks.Path(db.o.BlocksDir, int(l.file)), int64(l.offset), 1, 2)
-		},
-		20: func(l *location) { // in the header
-			corrupt(t, blockfile.Blocks.Path(db.o.BlocksDir, int(l.file)), int64(l.offset)+20, 1, 2)
-		},
-		30: func(l *location) { // in a transaction
-			corrupt(t, blockfile.Blocks.Path(db.o.BlocksDir, int(l.file)), int64(l.offset+l.length), 1, 2)
-		},
+	for height, harm := range map[int]struct {
+		at   func(*location) uint32
+		told string
+	}{
+		10: {func(l *location) uint32 { return l.offset }, ""}, // in the magic
+		20: {func(l *location) uint32 { return l.offset + 20 }, "block hash doesn't match index"},
+		30: {func(l *location) uint32 { return l.offset + l.length }, "block checksum mismatch"}, // in a transaction
 	} {
 		hash := blocks[height].BlockHash()
 		l, err := findLocation(db.ldb, &hash)
 		if err != nil {
 			t.Fatal(err)
 		}
-		damage(l)
-		if _, err := db.Block(&hash); !errors.Is(err, ErrCorrupt) {
+		corrupt(t, blockfile.Blocks.Path(db.o.BlocksDir, int(l.file)), int64(harm.at(l)), 1, 2)
+		if _, err := db.Block(&hash); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), harm.told) {
 			t.Errorf("block %d: %v", height, err)
 		}
 		if _, err := db.BlockHeader(&hash); err != nil {

@@ -1,10 +1,14 @@
 package chaindb
 
 import (
+	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -55,6 +59,65 @@ func TestMissingUnsyncedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Open(o); !errors.Is(err, ErrDamaged) || errors.Is(err, ErrMissing) {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// Where the list of blocks cannot be read on, that is what is told: it is not known which
+// of them are missing.
+func TestMissingByAListThatIsDamaged(t *testing.T) {
+	t.Parallel()
+	l := newLife(t)
+	o := l.options(vfs.OS)
+	o.writeBuffer = 0 // all goes into one table
+	db := open(t, o)
+	if err := l.makeBuckets(db); err != nil {
+		t.Fatal(err)
+	}
+	// The last file has one block, with enough of others before it in the list to be read up to
+	// there.
+	for last, before := -1, 0; before < 35; {
+		last, before = db.current, 0
+		if err := l.commit(1)(db); err != nil {
+			t.Fatal(err)
+		}
+		newest := l.order[len(l.order)-1]
+		for _, hash := range l.order {
+			if db.current != last && bytes.Compare(hash[:], newest[:]) < 0 {
+				before++
+			}
+		}
+	}
+	if err := errors.Join(db.Sync(), db.ldb.CompactRange(util.Range{})); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(o.Dir, "*.ldb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmed := 0
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := bytes.Index(content, l.order[len(l.order)-1][6:26]); at >= 0 {
+			corrupt(t, path, int64(at), 1, 2, 3)
+			harmed++
+		}
+	}
+	if harmed == 0 {
+		t.Fatal("no table has the block")
+	}
+	path, _ := lastOf(t, o, blockfile.Blocks)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	var table *tableError
+	if _, err = Open(o); !errors.Is(err, ErrDamaged) || !errors.As(err, &table) {
 		t.Errorf("Open: %v", err)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
+	"github.com/syndtr/goleveldb/leveldb/util"
+
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
@@ -321,4 +323,38 @@ func TestEveryCallOfSyncFails(t *testing.T) {
 		}
 		mustClose(t, l)
 	}
+}
+
+// Keys that cannot be read are damage, not another program's, where the record of the
+// format is gone as well.
+func TestUnreadableWithoutFormat(t *testing.T) {
+	o := options(t, t.TempDir())
+	l, _ := mustOpen(t, o)
+	b := new(Batch)
+	for n := range 2000 { // before the ledger's own
+		b.Put(fmt.Appendf(nil, "A%06d", n), value(uint64(n)))
+	}
+	b.Delete(formatKey)
+	if err := errors.Join(l.db.Write(b, nil), l.db.CompactRange(util.Range{}), l.shut(), l.disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := filepath.Glob(filepath.Join(o.Dir, "*.ldb"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	for _, path := range tables {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[20] ^= 0xff
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, at := mustOpen(t, o)
+	if _, err := l.Get([]byte("A001999")); at != 0 || !errors.Is(err, ErrNotFound) {
+		t.Errorf("at %d, %v", at, err)
+	}
+	mustClose(t, l)
 }
