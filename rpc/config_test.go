@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -158,6 +159,41 @@ func TestCookie(t *testing.T) {
 		for _, file := range []string{path, path + ".tmp"} {
 			if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%q: %s is still there", perms, file)
+			}
+		}
+	}
+}
+
+// The log tells which logins there are.
+func TestLoginsInTheLog(t *testing.T) {
+	const password, auth = "Using rpcuser/rpcpassword authentication.", "Using rpcauth authentication."
+	const cookie, none = "Using random cookie authentication.", "RPC authentication cookie file generation is disabled."
+	all := []string{password, auth, cookie, none, "Generated RPC authentication cookie"}
+	path := filepath.Join(t.TempDir(), ".cookie")
+	entry := "a:s$" + hashPassword("s", "p")
+	for name, test := range map[string]struct {
+		c    Config
+		want []string
+	}{
+		"password": {Config{User: "u", Password: "p", CookieFile: path}, all[:1]},
+		"both":     {Config{User: "u", Password: "p", Auth: []string{entry}}, all[:2]},
+		"auth":     {Config{Auth: []string{entry}}, []string{auth, none}},
+		"cookie":   {Config{CookieFile: path}, []string{cookie, all[4] + " " + path}},
+		"nothing":  {Config{}, []string{none}},
+	} {
+		_, log, err := start(t, test.c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range test.want {
+			if !strings.Contains(log, line) {
+				t.Errorf("%s: logged %s, want %s", name, log, line)
+			}
+		}
+		for _, line := range all {
+			wanted := slices.ContainsFunc(test.want, func(w string) bool { return strings.HasPrefix(w, line) })
+			if strings.Contains(log, line) != wanted {
+				t.Errorf("%s: logged %s", name, log)
 			}
 		}
 	}

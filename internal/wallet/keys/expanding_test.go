@@ -2,6 +2,8 @@ package keys
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -30,6 +32,30 @@ func supply(tb testing.TB, r *rig, jobs []*Job) (indices int) {
 		indices += job.Size()
 	}
 	return indices
+}
+
+// Where scripts cannot be derived, or are not any more, none are handed over.
+func TestNothingExpanded(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for text, test := range map[string]struct {
+		ctx  context.Context
+		want int
+		err  error
+	}{
+		"wpkh(" + expandingXpub + "/0/*)":  {t.Context(), 40, nil},
+		"wpkh(" + expandingXpub + "/0h/*)": {t.Context(), 0, nil},
+		"pkh(" + expandingXpub + "/0/*)":   {ended, 0, context.Canceled},
+	} {
+		branches, err := descriptor.Parse(text, testParams().Network, descriptor.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := (&Job{desc: branches[0], first: 3, last: 42}).Make(test.ctx)
+		if !errors.Is(err, test.err) || len(b.scripts) != test.want || (b.scripts != nil) != (test.want > 0) || b.first != 3 {
+			t.Errorf("%s: %d scripts from %d, %v", text, len(b.scripts), b.first, err)
+		}
+	}
 }
 
 // Scripts that were derived before are the ones that a wallet derives itself, in

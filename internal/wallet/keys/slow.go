@@ -105,17 +105,26 @@ func (p *Pool) takeKeys(m *descriptorManager, b *Batch) error {
 	return nil
 }
 
+// takePending takes the keys that have waited for a descriptor. They wait no more, even
+// if some cannot be taken: they are wiped then, and must not be taken later.
+func (p *Pool) takePending(m *descriptorManager) (err error) {
+	batches := p.pendingKeys[m.id()]
+	delete(p.pendingKeys, m.id())
+	for _, b := range batches {
+		if err == nil {
+			err = p.takeKeys(m, b)
+		}
+		b.Zero()
+	}
+	return err
+}
+
 // topUpSlow derives scripts as far as there are keys, and notes that further ones
 // are wanted up to end.
 func (p *Pool) topUpSlow(m *descriptorManager, end int32) error {
-	for _, b := range p.pendingKeys[m.id()] {
-		err := p.takeKeys(m, b)
-		b.Zero()
-		if err != nil {
-			return err
-		}
+	if err := p.takePending(m); err != nil {
+		return err
 	}
-	delete(p.pendingKeys, m.id())
 	first := m.lastDerived + 1
 	have := first
 	for have < end && m.derivable(have) {

@@ -42,9 +42,6 @@ func countRecords(r *rig, kind string) (n int) {
 func TestDeferred(t *testing.T) {
 	const pool = warmPool + 2
 	r := slowRig(t, pool)
-	if len(r.pool.pendingKeys) > 0 || len(r.pool.pendingScripts) > 0 {
-		t.Error("keys wait for a descriptor that has them")
-	}
 	if n := countRecords(r, "walletdescriptorpqckey"); n != 2*warmPool {
 		t.Errorf("%d keys at once, want %d", n, 2*warmPool)
 	}
@@ -120,6 +117,54 @@ func TestDefaultTypeThatThereIsNot(t *testing.T) {
 	checkText(t, "change", err, "Output type 'bech32' is not available on this chain")
 	if _, err := r.pool.NewAddress(messages.NewAddress{Change: true, Type: "p2mr", HasType: true}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Keys that waited for a descriptor wait no more when it has come, whether it could take
+// them or not, and are wiped.
+func TestPendingKeys(t *testing.T) {
+	for _, wrong := range []bool{false, true} {
+		of := slowRig(t, 1)
+		r := rigOf(of.set.params, true)
+		seed := walletfile.NewSecret(bytes.Repeat([]byte{4}, 32))
+		jobs, err := r.importer.SetupJobs(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batches []*Batch
+		for _, job := range jobs {
+			b, err := job.Make(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wrong { // a second batch, of which the first key has two public halves
+				other := *b
+				other.keys = append([]descriptor.P2MRKey{b.keys[0]}, b.keys...)
+				other.keys[0].Public[0] ^= 1
+				batches = append(batches, &other)
+			}
+			batches = append(batches, b)
+		}
+		for _, b := range batches {
+			if err := r.pool.Supply(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.importer.Setup(seed, 5); (err != nil) != wrong {
+			t.Errorf("wrong %v: %v", wrong, err)
+		}
+		waiting := len(r.pool.pendingKeys)
+		if !wrong && waiting > 0 || wrong && waiting != len(jobs)-1 {
+			t.Errorf("wrong %v: keys of %d descriptors wait", wrong, waiting)
+		}
+		r.pool.Drop()
+		for _, b := range batches {
+			for _, key := range b.keys {
+				if !bytes.Equal(key.Secret, make([]byte, len(key.Secret))) {
+					t.Errorf("wrong %v: a key is not wiped", wrong)
+				}
+			}
+		}
 	}
 }
 
