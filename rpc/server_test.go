@@ -378,6 +378,7 @@ func TestHeadIsMended(t *testing.T) {
 		"no end\r\n": "",
 		strings.Repeat("x", 3*maxHead) + "\r\n\r\n":                                           refused,
 		"GET / HTTP/1.1\r\nHost\x00: x\r\n\r\n":                                               refused,
+		"GET / HTTP/1.1\r\n\x00A: x\r\n\r\n":                                                  refused,
 		"GET / HTTP/1.1\r\nno colon\r\n\r\n":                                                  refused,
 		"GET / HTTP/1.1\r\n folded: a\r\n\r\n":                                                refused,
 		"GET / HTTP/1.1\r\nA: b\rc\r\n\r\n":                                                   refused,

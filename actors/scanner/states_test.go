@@ -123,6 +123,31 @@ func TestProgressAtTheBeginning(t *testing.T) {
 	}
 }
 
+// What is behind the frontier counts.
+func TestProgress(t *testing.T) {
+	r := newRig(t, 64)
+	for _, test := range []struct{ from, to, height, progress int32 }{
+		{0, 16, 15, 93}, {0, 20, 15, 75}, {0, 64, 15, 23}, {40, 64, 55, 62}, {48, 64, 63, 93},
+	} {
+		r := &rig{r.chain, r.current, r.store, r.indexer, actortest.New(t), r.dir}
+		reached, held := make(chan struct{}), make(chan struct{})
+		ref := r.spawn(options{workers: 1, hook: func(at heights) {
+			if at.from == test.from+16 { // the second unit
+				close(reached)
+				<-held
+			}
+		}})
+		answers := r.begin(t.Context(), t, ref, order{from: test.from, to: test.to})
+		<-reached
+		want := messages.ScanStatus{Running: true, Height: test.height, Progress: int(test.progress)}
+		if got := do(t, ref, messages.GetScanStatus{}); got != want {
+			t.Errorf("%d to %d: %+v, want %+v", test.from, test.to, got, want)
+		}
+		close(held)
+		<-answers
+	}
+}
+
 // in starts a scanner that stays in a state until it is asked something.
 func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
 	t.Helper()

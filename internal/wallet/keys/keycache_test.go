@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
 func TestKeyCache(t *testing.T) {
@@ -35,5 +36,37 @@ func TestKeyCache(t *testing.T) {
 	}
 	if key, ok := c.LastHardened(1); !ok || key != (descriptor.XPub{1}) {
 		t.Error("the key of the cache is replaced")
+	}
+}
+
+// A file whose descriptors have ranges that cannot be derived from what it holds is
+// damaged.
+func TestLoadRanges(t *testing.T) {
+	for text, test := range map[string]struct {
+		begin, end int32
+		want       error
+		scripts    int
+	}{
+		"wpkh(" + expandingXpub + "/0/*)":  {3, 8, nil, 5},
+		"pkh(" + expandingXpub + "/1/*)":   {3, 3, nil, 0},
+		"pkh(" + expandingXpub + "/2/*)":   {0, maxIndices + 1, walletfile.ErrCorrupt, 0},
+		"wpkh(" + expandingXpub + "/0h/*)": {0, 5, walletfile.ErrCorrupt, 0},
+		"wpkh(" + expandingXpub + "/1h/*)": {5, 5, nil, 0},
+	} {
+		r := newRig(false)
+		branches, err := descriptor.Parse(text, r.set.params.Network, descriptor.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &walletfile.Descriptor{Parsed: branches[0]}
+		d.ID, d.Text = walletfile.DescriptorID(branches[0]), branches[0].String()
+		d.RangeStart, d.RangeEnd = test.begin, test.end
+		file := walletfile.Wallet{Descriptors: []*walletfile.Descriptor{d}}
+		if err := r.pool.Load(&file); !errors.Is(err, test.want) {
+			t.Errorf("%s, %d to %d: %v", text, test.begin, test.end, err)
+		}
+		if len(r.owned) != test.scripts || len(r.set.scripts) != test.scripts {
+			t.Errorf("%s: %d scripts, want %d", text, len(r.set.scripts), test.scripts)
+		}
 	}
 }

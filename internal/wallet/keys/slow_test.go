@@ -107,6 +107,34 @@ func TestWantAddress(t *testing.T) {
 	}
 }
 
+// Descriptors that look as if addresses could be derived from them are not shown with
+// their scripts; others are.
+func TestParents(t *testing.T) {
+	r := slowRig(t, 1)
+	for _, pkScript := range r.owned {
+		if parents := r.set.Parents(pkScript); parents == nil || len(parents) > 0 {
+			t.Errorf("%q is shown", parents)
+		}
+		if info := r.set.AddressInfo(pkScript); !info.IsMine || info.ParentDesc != "" {
+			t.Errorf("%q is shown", info.ParentDesc)
+		}
+	}
+	list, err := r.set.ListDescriptors(false)
+	if err != nil || len(list) != 2 || !list[0].NotExported {
+		t.Errorf("%+v, %v", list, err)
+	}
+	bitcoin := setUp(t, true)
+	for _, pkScript := range bitcoin.owned[:3] {
+		if parents := bitcoin.set.Parents(pkScript); len(parents) != 1 ||
+			bitcoin.set.AddressInfo(pkScript).ParentDesc != parents[0] {
+			t.Errorf("of %q", parents)
+		}
+	}
+	if parents := bitcoin.set.Parents([]byte{1}); parents == nil || len(parents) > 0 {
+		t.Errorf("a script of nobody is of %q", parents)
+	}
+}
+
 // Without an active descriptor for receiving addresses, the type of a request that names
 // none is one that the network may not have.
 func TestDefaultTypeThatThereIsNot(t *testing.T) {
