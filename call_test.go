@@ -174,6 +174,39 @@ func TestCallEnds(t *testing.T) {
 	}
 }
 
+// After Close nobody is told that a block or a transaction is damaged or missing: its
+// files are only not read any more.
+func TestCallsOfBlocksAfterClose(t *testing.T) {
+	cfg := follower(t)
+	cfg.TxIndex = true
+	node := open(t, cfg)
+	var mined []string
+	if err := unmarshal(t, node, &mined, "generatetodescriptor", 2, "raw(51)"); err != nil {
+		t.Fatal(err)
+	}
+	var block struct{ Tx []string }
+	if err := unmarshal(t, node, &block, "getblock", mined[0]); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, node)
+	for _, call := range []struct {
+		method string
+		params []any
+	}{
+		{"getblock", []any{mined[0], 0}},
+		{"getblock", []any{mined[0], 2}},
+		{"getblockstats", []any{1}},
+		{"getdescriptoractivity", []any{mined, []string{"raw(51)"}, false}},
+		{"getrawtransaction", []any{block.Tx[0], 0, mined[0]}},
+		{"getrawtransaction", []any{block.Tx[0]}},
+	} {
+		_, err := node.Call(t.Context(), call.method, call.params)
+		if told, ok := errors.AsType[trawl.CallError](err); !ok || told.Code != -9 || told.Message != "Shutting down" {
+			t.Errorf("%s %v: %v", call.method, call.params, err)
+		}
+	}
+}
+
 // unmarshal calls a method and reads its result.
 func unmarshal(t *testing.T, node *trawl.Node, result any, method string, params ...any) error {
 	t.Helper()

@@ -3,6 +3,7 @@ package trawl
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,12 @@ import (
 // expansionMemory is how many bytes the scripts of descriptors may take that
 // methods keep for the next call, of some 300,000 keys.
 const expansionMemory = 32 << 20
+
+// What callers are told while there is no chain to read.
+var (
+	loading = command.Error{Code: command.InWarmup, Message: "Loading block index…"}
+	stopped = command.Error{Code: command.ClientNotConnected, Message: "Shutting down"}
+)
 
 // A CallError is what a method says of its failure: Bitcoin Core's code and words. Every
 // error of [Node.Call] wraps one, but that of a context.
@@ -61,7 +68,11 @@ func (n *Node) Call(ctx context.Context, method string, params any, opts ...Call
 	for _, opt := range opts {
 		opt(&caller)
 	}
-	return table.Do(ctx, caller, method, text)
+	result, err := table.Do(ctx, caller, method, text)
+	if errors.Is(err, chainview.ErrClosed) && n.set.Err() != nil {
+		err = fmt.Errorf("%w: %s: %w", stopped, method, n.set.Err()) // it is not opened again
+	}
+	return result, err
 }
 
 // A Host is what the methods about the program itself need to know of it.
@@ -125,12 +136,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		return nil, err
 	}
 	return t.Know(
-		command.KnownError{Err: chainview.ErrNotReady, As: command.Error{
-			Code: command.InWarmup, Message: "Loading block index…",
-		}},
-		command.KnownError{Err: ask.ErrStopped, As: command.Error{
-			Code: command.ClientNotConnected, Message: "Shutting down",
-		}},
+		command.KnownError{Err: chainview.ErrNotReady, As: loading},
+		command.KnownError{Err: chainview.ErrClosed, As: loading}, // until its actor has opened it again
+		command.KnownError{Err: ask.ErrStopped, As: stopped},
 	), nil
 }
 

@@ -175,7 +175,7 @@ func readError(hash *chainhash.Hash, err error) error {
 	case errors.Is(err, chaindb.ErrNotFound):
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
 	case errors.Is(err, chaindb.ErrClosed):
-		return fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, chainview.ErrClosed)
+		return fmt.Errorf("block %v: %w", hash, chainview.ErrClosed) // nothing is wrong with the block
 	default:
 		return fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 	}

@@ -159,6 +159,8 @@ func txObjects(
 	switch {
 	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
 		spent = nil
+	case errors.Is(err, chainview.ErrClosed):
+		return nil, err
 	case err != nil:
 		return nil, command.Error{
 			Code: command.InternalError,

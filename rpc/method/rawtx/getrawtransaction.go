@@ -242,7 +242,10 @@ func findTx(
 // if that is not there because the block was never connected.
 func spentBy(reader chainview.Reader, hash *chainhash.Hash, index int) ([]chainview.Coin, error) {
 	spent, err := reader.Spent(hash)
-	if err != nil || index > len(spent) {
+	switch {
+	case errors.Is(err, chainview.ErrClosed):
+		return nil, err
+	case err != nil, index > len(spent):
 		return nil, errUndoUnreadable
 	}
 	return spent[index-1], nil

@@ -51,6 +51,8 @@ func TestGetRawTransactionBlocks(t *testing.T) {
 		{"only a header", header, 0, nil, nil, `{"code":-1,"message":"Block not available"}`},
 		{"pruned", active, 0, chainview.ErrPruned, nil, `{"code":-1,"message":"Block not available"}`},
 		{"damaged", active, 0, chainview.ErrUnreadable, nil, `"No such transaction found in the provided block.`},
+		{"away", active, 0, chainview.ErrClosed, nil, `"Internal error"`}, // the node has words for it
+		{"undo away", active, 2, nil, chainview.ErrClosed, `"Internal error"`},
 		{"undo damaged, not asked for", active, 1, nil, chainview.ErrUnreadable, `"confirmations":2`},
 		{"undo damaged", active, 2, nil, chainview.ErrUnreadable, `{"code":-32603,"message":"Undo data expected but can't be read.`},
 		{"never connected", active, 2, nil, chainview.ErrNotFound, `{"code":-32603,"message":"Undo data expected but can't be read.`},
