@@ -179,6 +179,13 @@ func TestNothingAfterFailedWrite(t *testing.T) {
 		}
 	}
 	wantTip(t, e, "what readers see", chain[1])
+	other := chain[1].on(nil)
+	if _, _, err := e.AcceptHeaders([][]byte{other.raw[:80]}); !errors.Is(err, full) {
+		t.Errorf("another header: %v", err)
+	}
+	if e.Reader().Lookup(&other.hash) != nil {
+		t.Error("readers see a header that was not taken")
+	}
 	must(t, e.Close())
 }
 

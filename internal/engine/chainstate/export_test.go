@@ -62,6 +62,9 @@ func ScriptFlags(e *Engine, at *chainview.Block) script.Flags { return e.kind.Sc
 // Idle makes the last move of the tip as old as it has to be for the cache to rest.
 func Idle(e *Engine) { e.moved = e.moved.Add(-restAfter) }
 
+// Stale makes the last write of unspent outputs as old as it has to be for the next one.
+func Stale(e *Engine) { e.flushed = e.flushed.Add(-flushEvery) }
+
 // CacheSize returns the memory of the cache.
 func CacheSize(e *Engine) (bytes, pending int) {
 	bytes, _ = e.coins.Size()

@@ -1,6 +1,7 @@
 package chainstate_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript"
@@ -15,6 +16,43 @@ func wide(b *wire.MsgBlock) {
 	for range 7000 {
 		b.Transactions[0].AddTxOut(wire.NewTxOut(0, append([]byte{txscript.OP_DATA_75}, make([]byte, 75)...)))
 	}
+}
+
+// A sync writes the unspent outputs when that was long ago, and makes sure of all that
+// was written each time; one that fails says so.
+func TestSyncAfterWrite(t *testing.T) {
+	e := open(t, t.TempDir(), quick(t))
+	calls, fails := 0, -1
+	broken := errors.New("input/output error")
+	must(t, chainstate.FailWrites(e, 8<<20, func() error {
+		if calls++; calls == fails {
+			return broken
+		}
+		return nil
+	}))
+	chain := genesis(t).chainOn(3)
+	sync := func(stale bool, fail int) (writes int, err error) {
+		if stale {
+			chainstate.Stale(e)
+		}
+		calls, fails = 0, fail
+		err = e.Sync()
+		return calls, err
+	}
+	must(t, e.Accept(chain[0].raw))
+	plain, err := sync(false, -1)
+	must(t, err)
+	must(t, e.Accept(chain[1].raw))
+	written, err := sync(true, -1)
+	must(t, err)
+	if _, pending := chainstate.CacheSize(e); pending != 0 || written <= plain || plain == 0 {
+		t.Errorf("%d pending after %d writes, %d without unspent outputs", pending, written, plain)
+	}
+	must(t, e.Accept(chain[2].raw))
+	if _, err := sync(true, 1); !errors.Is(err, broken) {
+		t.Errorf("the first write fails: %v", err)
+	}
+	must(t, e.Close())
 }
 
 // When the tip has not moved for a while a sync writes the unspent outputs and gives

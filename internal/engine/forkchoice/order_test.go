@@ -50,6 +50,38 @@ func TestOrderAfterLoad(t *testing.T) {
 	}
 }
 
+// Of headers with as much work as the tip the tip's own is the best, and only one with
+// more takes its place.
+func TestHeaderOfTheTip(t *testing.T) {
+	t.Parallel()
+	tree := chainview.NewTree(&wire.BlockHeader{Version: 1}, big.NewInt(1))
+	root := tree.Active().Tip()
+	choice := forkchoice.New(tree, root, tree.SetStatus)
+	add := func(parent *chainview.Block, nonce uint32) *chainview.Block {
+		b, err := tree.Add(&wire.BlockHeader{PrevBlock: parent.Hash, Nonce: nonce}, big.NewInt(1), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		choice.AddHeader(b)
+		return b
+	}
+	var branches []*chainview.Block
+	for nonce := range uint32(8) {
+		branches = append(branches, add(root, nonce))
+	}
+	for _, tip := range branches {
+		if choice.Reconsider(tip, tip); choice.Header() != tip {
+			t.Errorf("the header is %d of the tip %d", choice.Header().Header.Nonce, tip.Header.Nonce)
+		}
+	}
+	longer := add(branches[3], 100)
+	for _, tip := range branches {
+		if choice.Reconsider(tip, tip); choice.Header() != longer {
+			t.Errorf("the header is %d, and one has more work", choice.Header().Header.Nonce)
+		}
+	}
+}
+
 // Nothing is kept of a block that no longer waits for one before it.
 func TestNothingWaits(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,18 @@ func TestLocksAreResumed(t *testing.T) {
 	}
 }
 
+// Where blocks were lost, what has a lock may have lost them too: it holds from there.
+func TestLocksOfLostBlocks(t *testing.T) {
+	first := newRig(t, 1000, &pruning.Config{}, nil)
+	first.SetPruneLock("index", 600)
+	shorter := tree(550)
+	r := resume(t, first.PruneState(), shorter, &pruning.Config{})
+	grow(shorter, shorter.Active().Tip(), 450, 3)
+	if err := r.Prune(1000); err != nil || r.files.last(t) != 539 {
+		t.Errorf("pruned up to %d (%v)", r.files.last(t), err)
+	}
+}
+
 // A pruner that had begun goes on at once, and one that had not waits to be started.
 func TestBeginningIsResumed(t *testing.T) {
 	for _, started := range []bool{false, true} {
