@@ -84,10 +84,11 @@ func BenchmarkImport(b *testing.B) {
 			b.Run("chain="+chain.name+"/cache="+cache, func(b *testing.B) {
 				path := chain.file(b)
 				var runs, coreRuns []importRun
+				args := append(cacheArgs(cache), "-connect=0", "-loadblock="+path)
 				for b.Loop() {
-					runs = append(runs, importProcess(b, own, path, cache, chain.blocks))
+					runs = append(runs, importProcess(b, own, chain.blocks, args...))
 					if core != "" {
-						coreRuns = append(coreRuns, importProcess(b, core, path, cache, chain.blocks))
+						coreRuns = append(coreRuns, importProcess(b, core, chain.blocks, args...))
 					}
 				}
 				reportImports(b, chain.blocks, runs, coreRuns)
@@ -131,17 +132,23 @@ func medianRun(runs []importRun) (m importRun) {
 	return importRun{median(wall), median(cpu), median(stop), int64(median(peak))}
 }
 
-// importProcess times a program from its start to the last block in its index.
-func importProcess(b *testing.B, binary, path, cache string, blocks int) importRun {
+// cacheArgs asks for a cache of so many MiB.
+func cacheArgs(cache string) []string {
+	if cache == "default" {
+		return nil
+	}
+	return []string{"-dbcache=" + cache}
+}
+
+// importProcess times a program from its start to the last block in its index. more says
+// where the blocks come from.
+func importProcess(b *testing.B, binary string, blocks int, more ...string) importRun {
 	b.Helper()
 	port := freePort(b)
-	args := []string{
+	args := append([]string{
 		"-regtest", "-datadir=" + b.TempDir(), "-rpcport=" + port, "-rpcuser=bench", "-rpcpassword=bench",
-		"-blockfilterindex=1", "-listen=0", "-connect=0", "-dnsseed=0", "-printtoconsole=0", "-loadblock=" + path,
-	}
-	if cache != "default" {
-		args = append(args, "-dbcache="+cache)
-	}
+		"-blockfilterindex=1", "-listen=0", "-dnsseed=0", "-printtoconsole=0",
+	}, more...)
 	if filepath.Base(binary) == "bitcoind" {
 		args = append(args, "-checkblockindex=0", "-checkmempool=0") // slow checks that are on in a regtest
 	}
@@ -156,7 +163,7 @@ func importProcess(b *testing.B, binary, path, cache string, blocks int) importR
 	defer ticker.Stop()
 	for p.indexHeight(b) < blocks {
 		if <-ticker.C; time.Since(began) > loadPatience {
-			b.Fatalf("%s does not import %s", binary, path)
+			b.Fatalf("%s does not import %v", binary, more)
 		}
 	}
 	r := importRun{wall: time.Since(began)}

@@ -24,6 +24,10 @@ that really pay to the scripts. A round is the mean of as many calls as take abo
 the processor's caches hold what the last call left in them. after-ms is the mean of five such calls (Core: one) with
 the work of another program before each, which goes over 128 MiB on every core.`,
 
+	"Download": `A program is started on an empty data directory with -connect to a peer on this machine that has the
+chain, and -blockfilterindex, and watched as in the benchmark Import until its filter index has the last block; the node
+also imports the same chain from a file in each round. Peers are the node and Core. Core does the same from the same
+peer, in turn. The peer's work is not in cpu-ms, but takes its share of the cores.`,
 	"Import": `A program is started on an empty data directory with -loadblock and -blockfilterindex, and watched
 every 10 ms until its filter index has the last block; every script is executed. Core does the same in turn, without
 the checks of its own state that are on in a regtest. Processor time is the system's for the process, with that of

@@ -51,6 +51,8 @@ var units = []struct{ name, meaning string }{
 	{"x-core-best", "the same by the fastest rounds of both"},
 	{"x-core-cpu", "times as fast as Bitcoin Core's one thread, for each core that worked"},
 	{"x-core-net", "times as fast as Bitcoin Core, fixed-ms taken off both"},
+	{"import-ms", "the same chain from a file, in the same rounds"},
+	{"of-import", "import-ms divided by ms: how fast the download is, the import being 1"},
 	{"stop-ms", "from the request to stop until the process has ended"},
 	{"core-stop-ms", "the same for Bitcoin Core"},
 	{"core-peak-MB", "most memory that Bitcoin Core had resident, megabytes"},
