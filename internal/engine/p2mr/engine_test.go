@@ -1,11 +1,14 @@
 package p2mr
 
 import (
+	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
@@ -327,24 +330,48 @@ func TestAnyOutput(t *testing.T) {
 		return e.Submit(raw)
 	}
 	b := &builder{tb: t, e: e}
+	wrong := []byte{txscript.OP_0} // a script that fails
+	wrongHash := sha256.Sum256(wrong)
 	for _, script := range [][]byte{
 		{txscript.OP_TRUE},
 		{txscript.OP_FALSE},
 		{p2mr.OpCheckSigPQC, txscript.OP_TRUE},
 		{0x53, 2, 1, 1},
 		{txscript.OP_0, txscript.OP_IF, p2mr.OpCheckSigPQC, txscript.OP_ELSE, txscript.OP_1, txscript.OP_ENDIF},
+		slices.Concat([]byte{txscript.OP_HASH160, 20}, btcutil.Hash160(wrong), []byte{txscript.OP_EQUAL}),
+		slices.Concat([]byte{txscript.OP_0, 32}, wrongHash[:]),
+		slices.Concat([]byte{txscript.OP_1, 32}, wrongHash[:]),
+		{txscript.OP_1, txscript.OP_CHECKLOCKTIMEVERIFY},
+		{txscript.OP_1, txscript.OP_CHECKSEQUENCEVERIFY},
+		{0, 1, 0x30, txscript.OP_1, 1, 2, txscript.OP_1, txscript.OP_CHECKMULTISIG, txscript.OP_NOT},
+		{1, 1, 0, 0, txscript.OP_CHECKMULTISIG},
 	} {
 		if err := mine(script); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for height, want := range map[int32]string{
-		1: "", 2: "block-script-verify-flag-failed (Script evaluated without error but finished with a false/empty top stack element)",
-		3: "block-script-verify-flag-failed (Opcode missing or not understood)", 4: "", 5: "",
+		1: "", 2: "Script evaluated without error but finished with a false/empty top stack element",
+		3: "Opcode missing or not understood", 4: "", 5: "",
+		6:  "Script evaluated without error but finished with a false/empty top stack element",
+		7:  "Script evaluated without error but finished with a false/empty top stack element",
+		8:  "Witness program was passed an empty witness",
+		9:  "Locktime requirement not satisfied",
+		10: "Locktime requirement not satisfied",
+		11: "Non-canonical DER signature",
+		12: "Dummy CHECKMULTISIG argument must be zero",
 	} {
 		out, value := b.coinbaseOf(e.tree.Active().At(height))
 		tx := spend(out, value)
-		tx.TxIn[0].Witness = nil
+		switch tx.TxIn[0].Witness = nil; height {
+		case 6:
+			tx.TxIn[0].SignatureScript = append([]byte{1}, wrong...)
+		case 7:
+			tx.TxIn[0].Witness = wire.TxWitness{wrong}
+		}
+		if want != "" {
+			want = "block-script-verify-flag-failed (" + want + ")"
+		}
 		if got := reason(t, mine(anyoneScript(), serialized(t, tx))); got != want {
 			t.Errorf("output of block %d: %q, want %q", height, got, want)
 		}
