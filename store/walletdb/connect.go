@@ -51,7 +51,8 @@ func openError(err error) error {
 	}
 }
 
-// lock takes the file for this connection until it is closed.
+// lock takes the file for this connection until it is closed. After an error nothing is to
+// be done but that.
 func (db *DB) lock(opts Options) error {
 	synchronous := "FULL"
 	if opts.UnsafeSync {
@@ -74,7 +75,6 @@ func (db *DB) lock(opts Options) error {
 	// The lock outlives the transaction because of the locking mode. A file
 	// that is opened for reading only is read here, not locked.
 	if err := db.exec("BEGIN EXCLUSIVE TRANSACTION", "SELECT count(*) FROM sqlite_master"); err != nil {
-		_ = db.exec("ROLLBACK")
 		return lockError(err, opts)
 	}
 	settings = []string{

@@ -30,3 +30,6 @@ func (db *DB) Initialize() error { return db.initialize([4]byte{}) }
 
 // Lock is what connect does with a connection.
 func (db *DB) Lock() error { return db.lock(Options{}) }
+
+// Exec runs statements, in the transaction that runs.
+func (db *DB) Exec(statements ...string) error { return db.exec(statements...) }

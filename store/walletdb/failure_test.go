@@ -197,6 +197,7 @@ func TestNotStaleWhileMade(t *testing.T) {
 		_, err := os.Lstat(staged)
 		return err
 	}
+	walletdb.RemoveStale(filepath.Join(dir, "none")) // does nothing
 	stale := filepath.Join(dir, ".restored.dat.1.tmp")
 	if err := os.WriteFile(stale, []byte("keys"), 0o600); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -222,5 +223,46 @@ func TestConcurrentUse(t *testing.T) {
 	value, _, err := db.Get(key)
 	if err != nil || binary.LittleEndian.Uint64(value) != workers*rounds {
 		t.Errorf("counted %x (%v)", value, err)
+	}
+}
+
+// A transaction that cannot be committed is told and undone; the wallet goes on as it was.
+func TestCommitFails(t *testing.T) {
+	db := create(t)
+	if err := db.Exec("PRAGMA foreign_keys = ON", "CREATE TABLE a(b PRIMARY KEY)",
+		"CREATE TABLE c(d REFERENCES a DEFERRABLE INITIALLY DEFERRED)"); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Update(func(b *walletdb.Batch) error {
+		return errors.Join(b.PutEntry(walletfile.Version(1)), db.Exec("INSERT INTO c VALUES(1)"))
+	})
+	if !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), "COMMIT") {
+		t.Errorf("got %v", err)
+	}
+	if got := records(t, db); len(got) != 0 {
+		t.Errorf("records %v", got)
+	}
+	if err := db.Update(func(b *walletdb.Batch) error { return b.PutEntry(walletfile.Version(1)) }); err != nil {
+		t.Error(err)
+	}
+	if got := records(t, db); len(got) != 1 {
+		t.Errorf("records %v", got)
+	}
+}
+
+// Records that cannot be read to the end are not told as all there are.
+func TestRecordsEndEarly(t *testing.T) {
+	db := create(t)
+	if err := db.Update(func(b *walletdb.Batch) error {
+		return errors.Join(b.Put(walletfile.Record{Key: []byte{1}}), b.Put(walletfile.Record{Key: []byte{2}}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Exec("ALTER TABLE main RENAME TO whole", "CREATE VIEW main AS SELECT key, "+
+		"CASE key WHEN x'02' THEN abs(-9223372036854775808) ELSE value END AS value FROM whole"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Records(); !errors.Is(err, walletdb.ErrIO) || !strings.Contains(err.Error(), "records of") {
+		t.Errorf("got %v, %v", got, err)
 	}
 }
