@@ -142,6 +142,19 @@ func TestDamaged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
+		{"location lost", func(t *testing.T, o Options) {
+			t.Helper()
+			o.FS = vfs.OS
+			ldb, folder, err := openLevelDB(&o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(
+				ldb.Delete(hashKey(prefixBlock, &tip), nil), ldb.Close(), folder.Close(),
+			); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{"sync record lost", func(t *testing.T, o Options) {
 			t.Helper()
 			o.FS = vfs.OS

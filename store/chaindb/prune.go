@@ -195,7 +195,7 @@ func (db *DB) Pruned(visit func(*chainhash.Hash)) error {
 		hash := chainhash.Hash(it.Key()[1:])
 		visit(&hash)
 	}
-	return fromLevelDB(it.Error())
+	return fromLevelDB(db.seen(it.Error()))
 }
 
 // TxCount returns how many transactions a block has that is, or was, stored. Of a
