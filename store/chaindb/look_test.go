@@ -23,6 +23,7 @@ func TestLook(t *testing.T) {
 	if err := errors.Join(other.makeBuckets(db), other.commit(8)(db), db.Close()); err != nil {
 		t.Fatal(err)
 	}
+	whole := Finding{Whose: dbfiles.Own, Magic: regtestMagic, HasMagic: true}
 	for _, tc := range []struct {
 		dir     string
 		details bool
@@ -30,13 +31,10 @@ func TestLook(t *testing.T) {
 		want    Finding
 		fits    bool
 	}{
-		{own.Dir, true, own.BlocksDir, Finding{Whose: dbfiles.Own, Magic: regtestMagic, HasMagic: true}, true},
-		{own.Dir, true, otherOptions.BlocksDir, Finding{Whose: dbfiles.Own, Magic: regtestMagic, HasMagic: true}, false},
+		{own.Dir, true, own.BlocksDir, whole, true},
+		{own.Dir, true, otherOptions.BlocksDir, whole, false},
 		{own.Dir, false, own.BlocksDir, Finding{Whose: dbfiles.Own}, false},
-		{
-			otherOptions.Dir, true, otherOptions.BlocksDir,
-			Finding{Whose: dbfiles.Own, Magic: regtestMagic, HasMagic: true}, true,
-		},
+		{otherOptions.Dir, true, otherOptions.BlocksDir, whole, true},
 		{own.BlocksDir + ".none", true, own.BlocksDir, Finding{Whose: dbfiles.Empty}, false},
 	} {
 		got, err := Look(tc.dir, tc.details)

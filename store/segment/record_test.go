@@ -1,6 +1,13 @@
 package segment
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+)
 
 // A record that can be true of a segment, and those that cannot, at the bounds.
 func TestValidRecord(t *testing.T) {
@@ -27,6 +34,39 @@ func TestValidRecord(t *testing.T) {
 		r := least
 		if tc.change(&r); r.valid() != tc.want {
 			t.Errorf("%s: %v", name, r.valid())
+		}
+	}
+}
+
+// What is too much in a file is cut, or the store is not opened.
+func TestCutFails(t *testing.T) {
+	s, entries := newStore(t, 25)
+	mustClose(t, s)
+	infos := s.Segments()
+	for _, info := range infos[len(infos)-2:] {
+		for n := range 3 {
+			mustWriteAt(t, info.Path, []byte("more"), info.Size)
+			disk := faultfs.New()
+			nth := faultfs.Nth(n, syscall.EIO)
+			disk.Inject(func(op faultfs.Op) error {
+				if op.Kind == faultfs.Truncate {
+					return nth(op)
+				}
+				return nil
+			})
+			again, err := Open(Options{FS: disk, Dir: s.dir, SegmentSize: testSegment})
+			if errors.Is(err, syscall.EIO) != (n < 2) || err != nil && n == 2 {
+				t.Errorf("%s, cut %d: %v", info.Path, n, err)
+			}
+			if err == nil {
+				mustClose(t, again)
+			}
+			again = mustOpen(t, s.dir)
+			checkActive(t, again, entries)
+			mustClose(t, again)
+			if stat, err := os.Stat(info.Path); err != nil || stat.Size() != info.Size {
+				t.Errorf("%s has %d bytes, want %d: %v", info.Path, stat.Size(), info.Size, err)
+			}
 		}
 	}
 }

@@ -5,9 +5,13 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"github.com/syndtr/goleveldb/leveldb"
+
 	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
 )
 
 // panicky is a disk whose n-th opening of a manifest panics, as goleveldb does over some
@@ -47,4 +51,58 @@ func TestPanicIsDamage(t *testing.T) {
 		}
 		mustClose(t, l)
 	}
+}
+
+// Whichever call fails when a ledger is opened: that is told, or nothing has come of it, and
+// nothing is lost.
+func TestEveryCallOfOpenFails(t *testing.T) {
+	for n := 0; ; n++ {
+		o := options(t, t.TempDir())
+		o.WriteBuffer = 4 << 20
+		l, _ := mustOpen(t, o)
+		for n := uint64(1); n <= 3; n++ {
+			if err := errors.Join(l.Sync(), commit(l, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(l.shut(), l.disk.Close()); err != nil {
+			t.Fatal(err)
+		}
+		disk, calls := faultfs.New(), 0
+		nth := faultfs.Nth(n, syscall.EIO)
+		disk.Inject(func(op faultfs.Op) error { calls++; return nth(op) })
+		o.FS = disk
+		l, at, err := Open(o)
+		switch {
+		case err == nil:
+			if number(at) != 3 {
+				t.Errorf("call %d: at %d", n, number(at))
+			}
+			_ = l.Close()
+		case !errors.Is(err, syscall.EIO):
+			t.Errorf("call %d: %v", n, err)
+		}
+		o.FS = nil
+		l, found := mustOpen(t, o)
+		if check(t, l, 3); found != 3 {
+			t.Errorf("call %d: then at %d", n, found)
+		}
+		mustClose(t, l)
+		if calls <= n {
+			return
+		}
+	}
+}
+
+// What was opened before a wipe is closed.
+func TestWipeCloses(t *testing.T) {
+	l, _ := mustOpen(t, options(t, t.TempDir()))
+	old := l.db
+	if err := l.Wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Get(formatKey, nil); !errors.Is(err, leveldb.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	mustClose(t, l)
 }
