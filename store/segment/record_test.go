@@ -3,6 +3,7 @@ package segment
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -67,6 +68,29 @@ func TestCutFails(t *testing.T) {
 			if stat, err := os.Stat(info.Path); err != nil || stat.Size() != info.Size {
 				t.Errorf("%s has %d bytes, want %d: %v", info.Path, stat.Size(), info.Size, err)
 			}
+		}
+	}
+}
+
+// Records that cannot be read on are not cut in part.
+func TestCutOfDamagedKeys(t *testing.T) {
+	s, entries := newStore(t, 400)
+	for range 2 { // goleveldb makes tables of its journal when it is opened
+		mustClose(t, s)
+		s = mustOpen(t, s.dir)
+	}
+	tables, err := filepath.Glob(filepath.Join(s.dir, "db", "*.ldb"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	content := mustRead(t, tables[0])
+	mustWriteAt(t, tables[0], []byte{^content[len(content)/2]}, int64(len(content)/2))
+	if err := s.keys.cut(position{}); err == nil {
+		t.Error("no error")
+	}
+	for _, e := range []Entry{entries[0], entries[10]} {
+		if _, err := s.ByHash(&e.Block); err != nil {
+			t.Errorf("the filter at height %d: %v", e.Height, err)
 		}
 	}
 }

@@ -20,16 +20,17 @@ func (l *Ledger) checkFormat(r Reader, change *Batch) (fresh bool, err error) {
 		return false, err
 	case bytes.Equal(format, l.o.format()):
 		return false, nil
-	case len(format) == len(l.o.format()) && bytes.Equal(format[1:], l.o.Network[:]) &&
-		l.o.Oldest > 0 && l.o.Oldest <= format[0] && format[0] < l.o.Version:
-		change.Put(formatKey, l.o.format())
-		return false, nil
-	case len(format) != len(l.o.format()), format[0] < l.o.Version:
+	case len(format) != len(l.o.format()):
 		return false, fmt.Errorf("%w: format %x", ErrDamaged, format)
+	case !bytes.Equal(format[1:], l.o.Network[:]):
+		return false, fmt.Errorf("%w: network %x", ErrForeign, format[1:])
 	case format[0] > l.o.Version:
 		return false, fmt.Errorf("%w: format %d, this one writes %d", ErrNewer, format[0], l.o.Version)
+	case l.o.Oldest > 0 && l.o.Oldest <= format[0]:
+		change.Put(formatKey, l.o.format())
+		return false, nil
 	default:
-		return false, fmt.Errorf("%w: network %x", ErrForeign, format[1:])
+		return false, fmt.Errorf("%w: format %d, those before %d are no longer read", ErrDamaged, format[0], l.o.Oldest)
 	}
 	for _, err := range r.Range(nil) {
 		if err != nil {

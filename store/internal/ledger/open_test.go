@@ -106,3 +106,52 @@ func TestWipeCloses(t *testing.T) {
 	}
 	mustClose(t, l)
 }
+
+// A store of an older version is taken over as it is, from the oldest on that can be; an older
+// one is made anew. That of a later version, or of another network, is left as it was.
+func TestVersions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		written, oldest byte
+		network         byte
+		want            error
+		at              uint64
+	}{
+		"the same":                        {written: 4, oldest: 2, at: 3},
+		"the same, none older":            {written: 4, at: 3},
+		"older":                           {written: 3, oldest: 2, at: 3},
+		"the oldest":                      {written: 2, oldest: 2, at: 3},
+		"too old":                         {written: 1, oldest: 2},
+		"older, none is read":             {written: 3},
+		"newer":                           {written: 5, oldest: 2, want: ErrNewer},
+		"another network's":               {written: 4, oldest: 2, network: 9, want: ErrForeign},
+		"another network's, older":        {written: 3, oldest: 2, network: 9, want: ErrForeign},
+		"another network's, too old":      {written: 1, oldest: 2, network: 9, want: ErrForeign},
+		"another network's, none is read": {written: 3, network: 9, want: ErrForeign},
+	} {
+		o := options(t, t.TempDir())
+		o.Version = tc.written
+		o.Network[3] += tc.network
+		l, _ := mustOpen(t, o)
+		if err := errors.Join(commit(l, 1), commit(l, 2), commit(l, 3), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before := contents(t, o.Dir)
+		now := options(t, o.Dir)
+		now.Version, now.Oldest = 4, tc.oldest
+		l, position, err := Open(now)
+		if !errors.Is(err, tc.want) || err == nil && number(position) != tc.at {
+			t.Errorf("%s: at %d, %v", name, number(position), err)
+		}
+		if err != nil {
+			if contents(t, o.Dir) != before {
+				t.Errorf("%s: the folder has changed", name)
+			}
+			continue
+		}
+		check(t, l, tc.at)
+		if format, err := l.Get(formatKey); err != nil || string(format) != string(now.format()) {
+			t.Errorf("%s: format %x, %v", name, format, err)
+		}
+		mustClose(t, l)
+	}
+}
