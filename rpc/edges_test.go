@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -143,6 +144,26 @@ func TestFramingBounds(t *testing.T) {
 		passAll(t, &f, []byte(chunks+line))
 		if f.state != want {
 			t.Errorf("%q: state %v, want %v", line, f.state, want)
+		}
+	}
+}
+
+// Requests that come one behind the other are the same wherever what is sent is cut.
+func TestEveryCut(t *testing.T) {
+	const first = "POST / HTTP/1.1\r\nHost:\r\nContent-Length: 4\r\n\r\nbody"
+	const second = "POST / HTTP/1.1\r\nHost:\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+	const sent = first + second + first
+	for cut := range len(sent) {
+		ours, theirs := net.Pipe()
+		go func() {
+			_, _ = theirs.Write([]byte(sent[:cut]))
+			_, _ = theirs.Write([]byte(sent[cut:]))
+			_ = theirs.Close()
+		}()
+		got, err := io.ReadAll(&headConn{Conn: ours})
+		_ = ours.Close()
+		if err != nil || string(got) != sent {
+			t.Errorf("cut at %d: got %q, %v", cut, got, err)
 		}
 	}
 }
