@@ -27,7 +27,9 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("%s: got %v", addr, got)
 		}
 	}
-	for _, entry := range []string{"", "x", "1.2.3", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "::1/255.0.0.0", "1.2.3.4:80"} {
+	for _, entry := range []string{
+		"", "x", "1.2.3", "1.2.3.4/33", "1.2.3.4/255.0.255.0", "1.2.3.4/x", "1.2.3.4/ffff::", "::1/255.0.0.0", "1.2.3.4:80",
+	} {
 		_, err := parseAllowed([]string{entry}, true)
 		if _, ok := errors.AsType[StartError](err); !ok ||
 			!strings.HasPrefix(err.Error(), "Invalid -rpcallowip subnet specification: "+entry+". ") {

@@ -234,6 +234,23 @@ func TestTimeForTheRefused(t *testing.T) {
 	})
 }
 
+// A body may have 32 MiB.
+func TestLongestBody(t *testing.T) {
+	s := &Server{timeout: time.Minute, allowed: alwaysAllowed}
+	for length, want := range map[int64]int{
+		0: http.StatusUnauthorized, maxBody: http.StatusUnauthorized, maxBody + 1: http.StatusRequestEntityTooLarge,
+	} {
+		w := &timedWriter{}
+		s.ServeHTTP(w, &http.Request{
+			Method: http.MethodPost, RequestURI: "/", RemoteAddr: "127.0.0.1:1", Header: http.Header{},
+			ContentLength: length,
+		})
+		if w.status != want {
+			t.Errorf("%d bytes: %d, want %d", length, w.status, want)
+		}
+	}
+}
+
 // After what cannot be read a connection is at its end, although its client stays.
 func TestRefusedConnectionEnds(t *testing.T) {
 	for sent, want := range map[string]string{

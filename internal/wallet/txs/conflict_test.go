@@ -60,6 +60,31 @@ func TestMempoolConflict(t *testing.T) {
 	}
 }
 
+// All that descends from a coinbase that left the chain is abandoned with it, also beside
+// what spends two of its outputs.
+func TestAbandonedWithItsCoinbase(t *testing.T) {
+	r := newRig(0, scriptOf(1))
+	coinbase := coinbaseOf(1, pay(5, 1), pay(6, 1), pay(7, 1), pay(8, 1))
+	one := txOf(2, []wire.OutPoint{outOf(coinbase, 0)}, pay(4, 1))
+	both := txOf(3, []wire.OutPoint{outOf(coinbase, 1), outOf(coinbase, 2)}, pay(9, 1), pay(2, 1))
+	last := txOf(4, []wire.OutPoint{outOf(coinbase, 3), outOf(both, 0)}, pay(3, 1))
+	child := txOf(5, []wire.OutPoint{outOf(one, 0), outOf(both, 1)}, pay(3, 1))
+	r.ConnectBlock(blockOf(0), 1)
+	r.ConnectBlock(blockOf(1, coinbase), 1)
+	for _, tx := range []*wire.MsgTx{one, both, last, child} {
+		r.AddMempoolTx(tx, 1)
+	}
+	r.DisconnectBlock(blockOf(1, coinbase), messages.Tip{Hash: blockOf(0).Hash}, 1)
+	for i, tx := range []*wire.MsgTx{coinbase, one, both, last, child} {
+		if kind := r.txs[tx.TxHash()].state.kind; kind != abandoned {
+			t.Errorf("transaction %d is not abandoned: %v", i+1, kind)
+		}
+	}
+	if err := r.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
 // What stood in blocks that left the chain is listed even where it is in conflict with
 // the chain now; elsewhere that is not listed.
 func TestRemovedConflict(t *testing.T) {

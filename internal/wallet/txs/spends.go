@@ -67,16 +67,11 @@ func (s spends) conflictsOf(t *tx) []chainhash.Hash {
 }
 
 // descend changes a transaction and, where that changed it, all that spends its
-// outputs.
+// outputs. A second change of the same one must not change it.
 func (s spends) descend(first *tx, change func(*tx) bool) {
-	done := make(map[*tx]bool)
 	for todo := []*tx{first}; len(todo) > 0; {
 		t := todo[0]
 		todo = todo[1:]
-		if done[t] {
-			continue
-		}
-		done[t] = true
 		if change(t) {
 			s.spenders(t, func(spender *tx) { todo = append(todo, spender) })
 		}
