@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // serve has a server answer for the node, and returns what calls it.
@@ -174,11 +175,11 @@ func TestCallEnds(t *testing.T) {
 	}
 }
 
-// After Close nobody is told that a block or a transaction is damaged or missing: its
-// files are only not read any more.
-func TestCallsOfBlocksAfterClose(t *testing.T) {
+// After Close nobody is told that there are no wallets, or that a block or a transaction
+// is damaged or missing: its files are only not read any more.
+func TestCallsAfterClose(t *testing.T) {
 	cfg := follower(t)
-	cfg.TxIndex = true
+	cfg.TxIndex, cfg.Wallets = true, new(trawl.WalletConfig)
 	node := open(t, cfg)
 	var mined []string
 	if err := unmarshal(t, node, &mined, "generatetodescriptor", 2, "raw(51)"); err != nil {
@@ -188,11 +189,16 @@ func TestCallsOfBlocksAfterClose(t *testing.T) {
 	if err := unmarshal(t, node, &block, "getblock", mined[0]); err != nil {
 		t.Fatal(err)
 	}
+	table, err := node.Methods(trawl.Host{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	shut(t, node)
 	for _, call := range []struct {
 		method string
 		params []any
 	}{
+		{"listwallets", nil},
 		{"getblock", []any{mined[0], 0}},
 		{"getblock", []any{mined[0], 2}},
 		{"getblockstats", []any{1}},
@@ -201,7 +207,20 @@ func TestCallsOfBlocksAfterClose(t *testing.T) {
 		{"getrawtransaction", []any{block.Tx[0]}},
 	} {
 		_, err := node.Call(t.Context(), call.method, call.params)
-		if told, ok := errors.AsType[trawl.CallError](err); !ok || told.Code != -9 || told.Message != "Shutting down" {
+		told, ok := errors.AsType[trawl.CallError](err)
+		if !ok || told.Code != -9 || told.Message != "Shutting down" || !errors.Is(err, trawl.ErrClosed) {
+			t.Errorf("%s %v: %v", call.method, call.params, err)
+		}
+		if call.method == "listwallets" {
+			continue
+		}
+		// A server may outlive the chain, which is opened again after a failure.
+		params, err := json.Marshal(call.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = table.Do(t.Context(), command.Caller{}, call.method, params)
+		if told, ok := errors.AsType[trawl.CallError](err); !ok || told.Code != -28 && told.Code != -9 {
 			t.Errorf("%s %v: %v", call.method, call.params, err)
 		}
 	}

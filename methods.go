@@ -54,7 +54,7 @@ func ForWallet(name string) CallOption {
 // The result is JSON as a client would get it. The call ends with ctx.
 //
 // An error wraps a [CallError], and what was behind it, for errors.Is. `stop` is refused:
-// a node is closed by [Node.Close].
+// a node is closed by [Node.Close], after which all calls are refused with [ErrClosed].
 func (n *Node) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
 	table, err := n.table()
 	if err != nil {
@@ -68,9 +68,12 @@ func (n *Node) Call(ctx context.Context, method string, params any, opts ...Call
 	for _, opt := range opts {
 		opt(&caller)
 	}
+	if ended := n.set.Err(); ended != nil { // what is left would answer for a node without wallets
+		return nil, fmt.Errorf("%w: %s: %w: %w", stopped, method, ErrStopped, ended)
+	}
 	result, err := table.Do(ctx, caller, method, text)
-	if errors.Is(err, chainview.ErrClosed) && n.set.Err() != nil {
-		err = fmt.Errorf("%w: %s: %w", stopped, method, n.set.Err()) // it is not opened again
+	if ended := n.set.Err(); ended != nil && errors.Is(err, chainview.ErrClosed) {
+		err = fmt.Errorf("%w: %s: %w", stopped, method, ended) // it is not opened again
 	}
 	return result, err
 }
