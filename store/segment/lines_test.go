@@ -251,3 +251,24 @@ func TestLostLines(t *testing.T) {
 		t.Errorf("after Close: got %v", err)
 	}
 }
+
+// Where all filters have their lines there is nothing to add.
+func TestNothingToAdd(t *testing.T) {
+	for _, n := range []int{0, 1, 50, groupSize - 1, groupSize, groupSize + 1} {
+		s := openLaid(t, t.TempDir(), testLines)
+		entries := testChain(n)
+		if n > 0 {
+			mustAppend(t, s, entries)
+		}
+		if steps := addAllProbes(t, s); steps != (n+groupSize-1)/groupSize {
+			t.Errorf("%d filters: made in %d steps", n, steps)
+		}
+		for range 2 {
+			if left, err := s.AddProbes(t.Context()); left != 0 || err != nil {
+				t.Errorf("%d filters: %d are left, %v", n, left, err)
+			}
+		}
+		checkLaid(t, s, entries)
+		mustClose(t, s)
+	}
+}
