@@ -25,7 +25,7 @@ func TestUndoOfJournal(t *testing.T) {
 	if again, err := fromUndo(undo); err != nil || !bytes.Equal(again, run) {
 		t.Errorf("%x, want %x: %v", again, run, err)
 	}
-	for n := range len(run) {
+	for n := range run {
 		for inputs := range 3 {
 			_, err := toUndo(run[:n], make([]int, inputs))
 			if whole := n == 0; (err == nil) != whole || err != nil && !errors.Is(err, ErrCorrupt) {

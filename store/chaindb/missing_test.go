@@ -76,8 +76,9 @@ func TestMissingByAListThatIsDamaged(t *testing.T) {
 	}
 	// The last file has one block, with enough of others before it in the list to be read up to
 	// there.
-	for last, before := -1, 0; before < 35; {
-		last, before = db.current, 0
+	for before := 0; before < 35; {
+		last := db.current
+		before = 0
 		if err := l.commit(1)(db); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/syndtr/goleveldb/leveldb"
 	ldberrors "github.com/syndtr/goleveldb/leveldb/errors"
 	"github.com/syndtr/goleveldb/leveldb/storage"
-
 	"github.com/syndtr/goleveldb/leveldb/util"
 
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
