@@ -155,3 +155,33 @@ func TestVersions(t *testing.T) {
 		mustClose(t, l)
 	}
 }
+
+// What was taken over is what a ledger goes back to before its first sync.
+func TestHoleAfterAdoption(t *testing.T) {
+	o := options(t, t.TempDir())
+	db, err := leveldb.OpenFile(o.Dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Put([]byte("old"), []byte("row"), nil), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.Adopt = func(Reader, *Batch) ([]byte, error) { return position(7), nil }
+	l, at := mustOpen(t, o)
+	if at != 7 {
+		t.Errorf("at %d", at)
+	}
+	if err := errors.Join(commit(l, 8), commit(l, 9)); err != nil {
+		t.Fatal(err)
+	}
+	hole := new(Batch)
+	hole.Delete(numberKey(commitPrefix, 1))
+	if err := errors.Join(l.db.Write(hole, nil), l.shut(), l.disk.Close()); err != nil {
+		t.Fatal(err)
+	}
+	l, at = mustOpen(t, o)
+	if row, err := l.Get([]byte("old")); at != 7 || string(row) != "row" {
+		t.Errorf("at %d, %q, %v", at, row, err)
+	}
+	mustClose(t, l)
+}
