@@ -30,11 +30,13 @@ func (s *Sync) headersReceived(c actor.Context, p *peer, list []header, handled 
 		return false
 	}
 	a, ok := s.headers.received(p, list)
-	if ok {
-		a.handled = handled
-		s.accept(c, p, a)
+	if !ok {
+		s.headers.askForInv(p)
+		return false
 	}
-	return ok
+	a.handled = handled
+	s.accept(c, p, a)
+	return true
 }
 
 // accept asks the chain to take headers.
@@ -97,6 +99,7 @@ func (s *Sync) extended(p *peer, last *chainview.Block, a headersAnswer) {
 		s.headers.logHeaders(last)
 	}
 	s.chain.learn(p, last.Hash)
+	s.headers.askForInv(p)
 	tip := s.chain.reader.Active().Tip()
 	if a.isNew && last.Work.Cmp(tip.Work) > 0 {
 		p.lastAnnounced = s.cfg.Now()

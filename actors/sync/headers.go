@@ -219,6 +219,18 @@ func (h *headersSync) ask(p *peer, from *chainview.Block) bool {
 	return h.askLocated(p, locator(from))
 }
 
+// askForInv asks for the headers of a block that a peer has announced while it was asked
+// for others: those that came may be from before the announcement.
+func (h *headersSync) askForInv(p *peer) {
+	if p.unknown == nil || h.chain.reader.Lookup(p.unknown) != nil {
+		p.invWaits = false
+	}
+	if p.invWaits && h.ask(p, h.chain.best) {
+		h.log.debugf("getheaders (%d) %v to peer=%d", h.chain.best.Height, p.unknown, p.info.ID)
+		p.invWaits = false
+	}
+}
+
 func (h *headersSync) askLocated(p *peer, locator []*chainhash.Hash) bool {
 	now := h.cfg.Now()
 	if !p.asked.IsZero() && now.Sub(p.asked) <= headersWithin {

@@ -116,6 +116,8 @@ func (s *Sync) inventory(p *peer, m *wire.MsgInv) {
 	}
 	if s.headers.ask(p, s.chain.best) {
 		s.log.debugf("getheaders (%d) %v to peer=%d", s.chain.best.Height, last, p.info.ID)
+	} else {
+		p.invWaits = true
 	}
 	if !p.syncing {
 		p.invAsked = true

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -37,6 +38,13 @@ func (n *trawlNode) best(testing.TB) (hash string) {
 
 func (n *trawlNode) mine(_ testing.TB, count int) {
 	n.Get(nil, "generatetodescriptor", count, "raw(51)")
+}
+
+// shown returns what a method without parameters answers.
+func (n *trawlNode) shown(method string) string {
+	var result json.RawMessage
+	n.Get(&result, method)
+	return string(result)
 }
 
 // connect connects to a peer.
@@ -83,6 +91,13 @@ func (n btcdNode) mine(tb testing.TB, count int) {
 // agree waits until all nodes have the tip of the first.
 func agree(t *testing.T, what string, nodes ...follower) {
 	t.Helper()
+	defer func() {
+		for _, n := range nodes {
+			if d, ok := n.(*trawlNode); ok && t.Failed() {
+				t.Logf("tips of %s: %s\npeers: %s", d.peer, d.shown("getchaintips"), d.shown("getpeerinfo"))
+			}
+		}
+	}()
 	e2e.Eventually(t, syncLimit, "one tip: "+what, func() bool {
 		for _, n := range nodes[1:] {
 			if n.best(t) != nodes[0].best(t) {
