@@ -51,7 +51,7 @@ func TestAbort(t *testing.T) {
 	held, turn := make(chan struct{}), make(chan struct{})
 	var stuck atomic.Bool
 	ref := r.spawn(options{workers: 3, hook: func(at heights) {
-		if at.from > 150 || stuck.Load() {
+		if at.to > 150 || stuck.Load() {
 			stuck.Store(true)
 			<-held
 			return
