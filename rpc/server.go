@@ -274,7 +274,9 @@ func (s *Server) errorf(format string, args ...any) { s.logf(s.log, slog.LevelEr
 
 // debugf is for the category of calls.
 func (s *Server) debugf(format string, args ...any) {
-	s.logf(s.log.With("category", "rpc"), slog.LevelDebug, format, args)
+	if s.log.Enabled(s.ctx, slog.LevelDebug) { // of all levels the one that every call asks for
+		s.logf(s.log.With("category", "rpc"), slog.LevelDebug, format, args)
+	}
 }
 
 func (s *Server) logf(log *slog.Logger, level slog.Level, format string, args []any) {

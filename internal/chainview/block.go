@@ -33,6 +33,7 @@ type Block struct {
 
 	skip   *Block // an ancestor far back, so that Ancestor takes few hops
 	status atomic.Uint32
+	txs    atomic.Uint32 // how many transactions it has; 0: not asked yet
 }
 
 // Status is what is known of a block beyond its header.
@@ -55,6 +56,20 @@ func (s Status) Invalid() bool { return s&invalidStatuses != 0 }
 func (b *Block) Status() Status { return Status(b.status.Load()) }
 
 func (b *Block) setStatus(s Status) { b.status.Store(uint32(s)) }
+
+// TxCount returns how many transactions a block has, pruned or not. It is read once for
+// each block; a hash stands for one number for ever. Errors: as of [Reader].
+func (b *Block) TxCount(r Reader) (int, error) {
+	if n := b.txs.Load(); n > 0 {
+		return int(n), nil
+	}
+	_, n, err := r.Size(&b.Hash)
+	if err != nil {
+		return 0, err
+	}
+	b.txs.Store(uint32(n))
+	return n, nil
+}
 
 // Ancestor returns the block at height on the chain that ends in b: b itself
 // at its own height, nil outside 0..b.Height. It takes O(log n) steps.

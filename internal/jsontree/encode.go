@@ -107,17 +107,33 @@ func appendList(dst []byte, v reflect.Value) ([]byte, error) {
 		return dst, fmt.Errorf("bytes %v: %w", v.Type(), ErrUnsupported)
 	}
 	dst = append(dst, '[')
-	as := formOf(of)
+	as, from := formOf(of), len(dst)
 	for i := range v.Len() {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
+		dst = growFor(dst, from, i, v.Len())
 		var err error
 		if dst, err = appendAs(dst, v.Index(i), as); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, ']'), nil
+}
+
+// growFor makes room for the rest of a long list, of which the first elements take what
+// is behind from: by their size, but no more than what is there already. To grow by
+// quarters, as append does, copies a large text four times.
+func growFor(dst []byte, from, done, all int) []byte {
+	const often, large = 64, 64 << 10
+	if done == 0 || done%often != 0 || len(dst) < large {
+		return dst
+	}
+	need := (len(dst) - from) / done * (all - done)
+	if free := cap(dst) - len(dst); free >= need || free > len(dst)/often {
+		return dst
+	}
+	return slices.Grow(dst, min(need+need/8, len(dst)))
 }
 
 func appendMembers(dst []byte, members Members) ([]byte, error) {

@@ -108,7 +108,7 @@ func TestScriptSig(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := txjson.NewScriptSig(unhex(t, test.script))
-			if got.Asm != test.want || got.Hex != test.script {
+			if got.Asm != test.want || got.Hex.String() != test.script {
 				t.Errorf("got  %+v\nwant %s", got, test.want)
 			}
 		})
@@ -144,7 +144,7 @@ func FuzzScript(f *testing.F) {
 	}
 	p := printer(&chaincfg.MainNetParams)
 	f.Fuzz(func(t *testing.T, script []byte) {
-		if got := p.ScriptPubKey(script); *got.Hex != hex.EncodeToString(script) || got.Desc == "" {
+		if got := p.ScriptPubKey(script); got.Hex.String() != hex.EncodeToString(script) || got.Desc == "" {
 			t.Errorf("%+v", got)
 		}
 		txjson.NewScriptSig(script)

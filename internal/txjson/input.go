@@ -1,8 +1,6 @@
 package txjson
 
 import (
-	"encoding/hex"
-
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -13,11 +11,11 @@ import (
 // An Input is one input of a transaction as shown. It is either that of a
 // coinbase, with its script as hex, or it spends an output.
 type Input struct {
-	Coinbase *string `json:"coinbase,omitempty"`
+	Coinbase *jsontree.Hex `json:"coinbase,omitempty"`
 	*Spend
-	Witness  []string `json:"txinwitness,omitempty"`
-	Prevout  *Prevout `json:"prevout,omitempty"`
-	Sequence uint32   `json:"sequence"`
+	Witness  []jsontree.Hex `json:"txinwitness,omitempty"`
+	Prevout  *Prevout       `json:"prevout,omitempty"`
+	Sequence uint32         `json:"sequence"`
 }
 
 // A Spend says which output an input spends, and by which script.
@@ -38,13 +36,16 @@ type Prevout struct {
 func newInput(in *wire.TxIn, coinbase bool) Input {
 	shown := Input{Sequence: in.Sequence}
 	if coinbase {
-		shown.Coinbase = new(hex.EncodeToString(in.SignatureScript))
+		shown.Coinbase = new(jsontree.Hex(in.SignatureScript))
 	} else {
 		previous := &in.PreviousOutPoint
 		shown.Spend = &Spend{previous.Hash, previous.Index, NewScriptSig(in.SignatureScript)}
 	}
-	for _, item := range in.Witness {
-		shown.Witness = append(shown.Witness, hex.EncodeToString(item))
+	if len(in.Witness) > 0 {
+		shown.Witness = make([]jsontree.Hex, len(in.Witness))
+	}
+	for i, item := range in.Witness {
+		shown.Witness[i] = item
 	}
 	return shown
 }

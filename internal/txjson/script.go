@@ -1,31 +1,30 @@
 package txjson
 
 import (
-	"encoding/hex"
-
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
 // A ScriptSig is the script of an input as shown.
 type ScriptSig struct {
-	Asm string `json:"asm"`
-	Hex string `json:"hex"`
+	Asm string       `json:"asm"`
+	Hex jsontree.Hex `json:"hex"`
 }
 
 // NewScriptSig prints the script of an input. The last byte of a signature is
 // shown by its name.
 func NewScriptSig(script []byte) ScriptSig {
-	return ScriptSig{asm(script, true), hex.EncodeToString(script)}
+	return ScriptSig{asm(script, true), script}
 }
 
 // A ScriptPubKey is an output script as shown. Members that are not shown are
 // zero: a method that shows fewer than all clears them.
 type ScriptPubKey struct {
-	Asm     string  `json:"asm"`
-	Desc    string  `json:"desc,omitempty"`
-	Hex     *string `json:"hex,omitempty"`
-	Address string  `json:"address,omitempty"`
-	Type    string  `json:"type"`
+	Asm     string        `json:"asm"`
+	Desc    string        `json:"desc,omitempty"`
+	Hex     *jsontree.Hex `json:"hex,omitempty"`
+	Address string        `json:"address,omitempty"`
+	Type    string        `json:"type"`
 }
 
 // ScriptPubKey prints an output script with all members. Scripts that have no
@@ -38,7 +37,7 @@ func (p *Printer) ScriptPubKey(script []byte) ScriptPubKey {
 	return ScriptPubKey{
 		Asm:     Asm(script),
 		Desc:    descriptor.Infer(script, p.Net),
-		Hex:     new(hex.EncodeToString(script)),
+		Hex:     new(jsontree.Hex(script)),
 		Address: address,
 		Type:    p.Net.ScriptType(script),
 	}

@@ -11,8 +11,8 @@
 package txjson
 
 import (
-	"encoding/hex"
-	"strings"
+	"bytes"
+	"crypto/sha256"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -55,7 +55,7 @@ type Tx struct {
 	Outputs   []Output         `json:"vout"`
 	Fee       *jsontree.Amount `json:"fee,omitempty"`
 	BlockHash *chainhash.Hash  `json:"blockhash,omitempty"`
-	Hex       string           `json:"hex,omitempty"`
+	Hex       jsontree.Hex     `json:"hex,omitempty"`
 }
 
 // An Output is one output of a transaction as shown.
@@ -71,11 +71,13 @@ func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
 	if coinbase || len(opts.Spent) != len(tx.TxIn) {
 		opts.Spent = nil
 	}
-	size := tx.SerializeSize()
-	weight := tx.SerializeSizeStripped()*(p.WitnessScale-1) + size
+	raw := serialized(tx)
+	size, stripped := len(raw), tx.SerializeSizeStripped()
+	weight := stripped*(p.WitnessScale-1) + size
+	id, hash := hashes(raw, stripped)
 	shown := Tx{
-		TxID:      tx.TxHash(),
-		Hash:      tx.WitnessHash(),
+		TxID:      id,
+		Hash:      hash,
 		Version:   uint32(tx.Version),
 		Size:      size,
 		VSize:     (weight + p.WitnessScale - 1) / p.WitnessScale,
@@ -98,7 +100,7 @@ func (p *Printer) Tx(tx *wire.MsgTx, opts Options) Tx {
 		shown.Fee = fee(tx, opts.Spent)
 	}
 	if opts.Hex {
-		shown.Hex = txHex(tx, size)
+		shown.Hex = raw
 	}
 	return shown
 }
@@ -115,10 +117,24 @@ func fee(tx *wire.MsgTx, spent []chainview.Coin) *jsontree.Amount {
 	return &sum
 }
 
-func txHex(tx *wire.MsgTx, size int) string {
-	var text strings.Builder
-	text.Grow(2 * size)
-	// Neither the encoder nor the builder can fail.
-	_ = tx.Serialize(hex.NewEncoder(&text))
-	return text.String()
+func serialized(tx *wire.MsgTx) []byte {
+	raw := bytes.NewBuffer(make([]byte, 0, tx.SerializeSize()))
+	_ = tx.Serialize(raw) // a buffer cannot fail
+	return raw.Bytes()
+}
+
+// hashes returns the id of a serialized transaction, and the hash of all of it. Without
+// its witnesses, and what tells of them, it has the given size.
+func hashes(raw []byte, stripped int) (id, hash chainhash.Hash) {
+	hash = chainhash.DoubleHashH(raw)
+	if len(raw) == stripped {
+		return hash, hash
+	}
+	const version, lockTime, mark = 4, 4, 2
+	body := raw[version+mark:][:stripped-version-lockTime]
+	h := sha256.New()
+	h.Write(raw[:version])
+	h.Write(body)
+	h.Write(raw[len(raw)-lockTime:])
+	return sha256.Sum256(h.Sum(id[:0])), hash
 }

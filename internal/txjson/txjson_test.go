@@ -190,7 +190,7 @@ func TestWitness(t *testing.T) {
 		t.Errorf("size %d, weight %d, vsize %d, locktime %d", got.Size, got.Weight, got.VSize, got.LockTime)
 	}
 	if first, second := got.Inputs[0].Witness, got.Inputs[1].Witness; first != nil || len(second) != 2 ||
-		second[1] != "025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee6357" {
+		second[1].String() != "025476c2e83188368da1ff3e292e7acafcdb3566bb0ad253f62fc70f07aeee6357" {
 		t.Errorf("witnesses %v, %v", first, second)
 	}
 	if asm := got.Inputs[0].Script.Asm; !strings.HasSuffix(asm, "ed[ALL]") {
@@ -266,11 +266,14 @@ func FuzzTx(f *testing.F) {
 		}
 		spent := make([]chainview.Coin, len(tx.TxIn))
 		shown := p.Tx(&tx, txjson.Options{Spent: spent, ShowSpent: true, Hex: true})
+		if shown.TxID != tx.TxHash() || shown.Hash != tx.WitnessHash() || shown.Size != tx.SerializeSize() {
+			t.Errorf("txid %v, hash %v, size %d", shown.TxID, shown.Hash, shown.Size)
+		}
 		if _, err := jsontree.Parse([]byte(text(t, shown))); err != nil {
 			t.Errorf("%v: %s", err, text(t, shown))
 		}
-		if len(tx.TxIn) > 0 && parseTx(t, shown.Hex).WitnessHash() != tx.WitnessHash() {
-			t.Errorf("hex is another transaction: %s", shown.Hex)
+		if len(tx.TxIn) > 0 && parseTx(t, shown.Hex.String()).WitnessHash() != tx.WitnessHash() {
+			t.Errorf("hex is another transaction: %v", shown.Hex)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (rs *Reports) txOf(t *tx, trust *trust) messages.WalletTx {
 	record := t.record
 	shown := messages.WalletTx{
 		TxID:             record.ID,
-		WTxID:            record.Tx.WitnessHash(),
+		WTxID:            t.witnessHash(),
 		Raw:              serialized(record.Tx),
 		Confirmations:    rs.ledger.at.depth(t),
 		Coinbase:         t.coinbase(),
@@ -71,8 +71,8 @@ func (rs *Reports) txOf(t *tx, trust *trust) messages.WalletTx {
 }
 
 func serialized(t *wire.MsgTx) []byte {
-	var raw bytes.Buffer
-	_ = t.Serialize(&raw) // a buffer does not fail
+	raw := bytes.NewBuffer(make([]byte, 0, t.SerializeSize()))
+	_ = t.Serialize(raw) // a buffer does not fail
 	return raw.Bytes()
 }
 

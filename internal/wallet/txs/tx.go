@@ -16,6 +16,11 @@ type tx struct {
 	state  state
 	outs   []*output
 
+	// hashed is the form of the transaction whose hash with its witnesses is known: as often
+	// as it is listed, it is hashed once.
+	hashed *wire.MsgTx
+	wtxid  chainhash.Hash
+
 	// conflicts are transactions in the mempool that spend what this one, or
 	// one that it descends from, spends too.
 	conflicts map[chainhash.Hash]bool
@@ -31,6 +36,14 @@ type output struct {
 }
 
 func (o *output) point() wire.OutPoint { return wire.OutPoint{Hash: o.tx.record.ID, Index: o.index} }
+
+// witnessHash returns the hash of a transaction with its witnesses.
+func (t *tx) witnessHash() chainhash.Hash {
+	if t.hashed != t.record.Tx {
+		t.hashed, t.wtxid = t.record.Tx, t.record.Tx.WitnessHash()
+	}
+	return t.wtxid
+}
 
 // addTx takes in a transaction that is not there yet, with its record.
 func (l *Ledger) addTx(record *walletfile.Tx, s state) *tx {

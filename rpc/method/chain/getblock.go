@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -97,7 +98,7 @@ type blockResult struct {
 	StrippedSize int `json:"strippedsize"`
 	Size         int `json:"size"`
 	Weight       int `json:"weight"`
-	Txs          any `json:"tx"` // []chainhash.Hash or []txjson.Tx
+	Txs          any `json:"tx"` // []chainhash.Hash or []blockTx
 }
 
 func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
@@ -154,7 +155,7 @@ func txIDs(block *wire.MsgBlock) []chainhash.Hash {
 // that is known.
 func txObjects(
 	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
-) ([]txjson.Tx, error) {
+) ([]blockTx, error) {
 	spent, err := reader.Spent(hash)
 	switch {
 	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
@@ -168,13 +169,29 @@ func txObjects(
 				"This could be due to disk corruption or a conflict with a pruning event.",
 		}
 	}
-	txs := make([]txjson.Tx, len(block.Transactions))
+	txs := make([]blockTx, len(block.Transactions))
 	for i, tx := range block.Transactions {
-		opts := txjson.Options{Hex: true, ShowSpent: showSpent}
+		txs[i] = blockTx{printer: p, tx: tx, opts: txjson.Options{Hex: true, ShowSpent: showSpent}}
 		if i > 0 && i <= len(spent) {
-			opts.Spent = spent[i-1]
+			txs[i].opts.Spent = spent[i-1]
 		}
-		txs[i] = p.Tx(tx, opts)
 	}
 	return txs, nil
+}
+
+// blockTx is a transaction that is printed when its turn has come, so that no more than
+// one of a block is there in pieces.
+type blockTx struct {
+	printer *txjson.Printer
+	tx      *wire.MsgTx
+	opts    txjson.Options
+}
+
+// AppendJSON implements [jsontree.Appender].
+func (t blockTx) AppendJSON(dst []byte) []byte {
+	dst, err := jsontree.Append(dst, t.printer.Tx(t.tx, t.opts))
+	if err != nil {
+		panic(err) // what a printer makes has a form
+	}
+	return dst
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -10,6 +9,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -46,7 +46,7 @@ func getBlockFilter(d *Deps) command.Command {
 
 // filterResult is what getblockfilter returns.
 type filterResult struct {
-	Filter string         `json:"filter"`
+	Filter jsontree.Hex   `json:"filter"`
 	Header chainhash.Hash `json:"header"`
 }
 
@@ -73,7 +73,7 @@ func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return filterResult{hex.EncodeToString(filter), header}, nil
+	return filterResult{filter, header}, nil
 }
 
 // errIndexOff answers calls that need the index on a node without one.

@@ -52,7 +52,7 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 	if !verbose {
 		return headerHex(b), nil
 	}
-	_, txs, err := reader.Size(&hash)
+	txs, err := b.TxCount(reader)
 	if err != nil && !errors.Is(err, chainview.ErrNotFound) { // 0 for a header alone
 		return nil, blockTexts.failure(err)
 	}

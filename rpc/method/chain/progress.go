@@ -63,7 +63,7 @@ func (t *txCounter) within(active *chainview.Chain) bool {
 }
 
 func (t *txCounter) add(reader chainview.Reader, b *chainview.Block, sign int64) error {
-	_, txs, err := reader.Size(&b.Hash)
+	txs, err := b.TxCount(reader)
 	if err != nil {
 		return err
 	}

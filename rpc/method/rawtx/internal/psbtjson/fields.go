@@ -129,7 +129,7 @@ func showScript(p *txjson.Printer, from psbt.Map, kind uint64) *scriptText {
 		return nil
 	}
 	shown := p.ScriptPubKey(script)
-	return &scriptText{txjson.Asm(script), *shown.Hex, shown.Type}
+	return &scriptText{txjson.Asm(script), shown.Hex.String(), shown.Type}
 }
 
 // showXPubs shows extended keys in the order of where they come from, then of
