@@ -12,6 +12,7 @@ ELEMENTS ?= 500000000
 KILLS    ?= 200
 FLIPS    ?= 10000
 CASES    ?= 100000
+COINS    ?= 165000000
 STEPS    ?=
 CHAINS   ?= short
 PLACES   ?= 20
@@ -23,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-sync bench-memory bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-sync bench-memory bench-coins bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -103,6 +104,9 @@ bench-sync: ## measure the import of blocks from files and their download from a
 
 bench-memory: ## measure memory at rest, at most, and after a peak, and what 900,000 blocks cost, beside Core; CHAINS, BITCOIND
 	$(GO) run ./bench/report -name memory -bench '^Benchmark(Memory|Many)$$' -rounds 1 -chains $(CHAINS)
+
+bench-coins: ## measure blocks that spend old coins of a set of COINS on the disk beside Core (makes 11 GB for each); ROUNDS, CHAINS, BITCOIND
+	$(GO) run ./bench/report -name coins -bench '^BenchmarkAged$$' -rounds $(ROUNDS) -chains $(CHAINS) -coins $(COINS)
 
 bench-store: ## measure scans of a generated store of ELEMENTS elements on the disk; ROUNDS
 	$(GO) run ./bench/report -name store -bench '^BenchmarkStore$$' -rounds $(ROUNDS) $(SIZE)

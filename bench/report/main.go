@@ -25,13 +25,16 @@ import (
 
 // options are the command line.
 type options struct {
-	blocks, outputs, rounds, elements int
-	bench                             string // as go test takes it
-	packages                          string // folders, by commas
-	chains                            string // to import: short or long
-	dir, name                         string
-	timeout                           time.Duration // of each package; 0 for none
+	blocks, outputs, rounds, elements, coins int
+	bench                                    string // as go test takes it
+	packages                                 string // folders, by commas
+	chains                                   string // to import: short or long
+	dir, name                                string
+	timeout                                  time.Duration // of each package; 0 for none
 }
+
+// defaultCoins is a set that fits into the cache.
+const defaultCoins = 2_000_000
 
 func main() {
 	var o options
@@ -39,6 +42,7 @@ func main() {
 	flag.IntVar(&o.outputs, "outputs", 2_000, "outputs of each block")
 	flag.IntVar(&o.rounds, "rounds", 7, "rounds of each benchmark")
 	flag.IntVar(&o.elements, "elements", 500_000_000, "elements of the generated store")
+	flag.IntVar(&o.coins, "coins", defaultCoins, "coins of the set that old coins are spent from")
 	flag.StringVar(&o.chains, "chains", "short", "chains to import: short or long")
 	flag.StringVar(&o.bench, "bench", ".", "pattern of the benchmarks to run")
 	flag.StringVar(&o.packages, "packages", ownPackage, "folders of the packages that have them, with commas between")
@@ -103,8 +107,7 @@ func measure(o options, folder string) (lines []line, err error) {
 	}
 	if folder == ownPackage {
 		args = append(args, "-blocks="+strconv.Itoa(o.blocks), "-outputs="+strconv.Itoa(o.outputs),
-			"-elements="+strconv.Itoa(o.elements),
-			"-chains="+o.chains)
+			"-elements="+strconv.Itoa(o.elements), "-coins="+strconv.Itoa(o.coins), "-chains="+o.chains)
 	}
 	test := exec.Command(program, args...)
 	test.Dir, test.Stderr = folder, os.Stderr
@@ -130,6 +133,9 @@ func (o options) command() string {
 	}
 	if o.chains != "short" {
 		packages += " -chains " + o.chains
+	}
+	if o.coins != defaultCoins {
+		packages += " -coins " + strconv.Itoa(o.coins)
 	}
 	return fmt.Sprintf("go run ./bench/report -name %s -bench '%s'%s -blocks %d -outputs %d -elements %d -rounds %d",
 		o.name, o.bench, packages, o.blocks, o.outputs, o.elements, o.rounds)

@@ -45,6 +45,12 @@ stays. Then, in turn with Core: start, until calls are answered and the filter i
 stop; start, kill -9, start. Memory is what is resident: all of it, and without pages of files (RssAnon), in which the
 cache of unspent outputs is almost empty.`,
 
+	"Aged": `A program has a set of coins of 8.25 million transactions for each 165 million, made by blocks of 1,400
+transactions with 20 outputs. Its directory is dropped from the page cache; then it reads blocks of 2,600 transactions
+that spend two coins each, of any age and in no order, and make two, from a file. No script needs a signature, blocks
+are pruned, there is no index. Between two rounds the set stays. While the blocks are connected, getblockcount is called
+every 5 ms. Core does the same in turn, on a set of its own that was made by the same blocks.`,
+
 	"Store": `A store in the node's format of filters of 5,000 elements each, whose differences are random as those
 of real filters are, with probe lines and, for each 2,048 of them, a range filter of as many random hashes. It lies
 on the disk and, after the first pass, in the page cache. A pass is what the scanner does once a call is understood:

@@ -77,18 +77,9 @@ const perOutput, rest = 1000, 900
 
 func (c Spending) coinbase(height int) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
-	heightScript := []byte{3, byte(height), byte(height >> 8), byte(height >> 16)}
-	switch { // the shortest form of the number (BIP34)
-	case height <= 16:
-		heightScript = []byte{byte(0x50 + height), 0}
-	case height < 0x80:
-		heightScript = []byte{1, byte(height)}
-	case height < 0x8000:
-		heightScript = []byte{2, byte(height), byte(height >> 8)}
-	}
 	tx.AddTxIn(&wire.TxIn{
 		PreviousOutPoint: wire.OutPoint{Index: wire.MaxPrevOutIndex}, Sequence: wire.MaxTxInSequenceNum,
-		SignatureScript: heightScript, Witness: wire.TxWitness{make([]byte, 32)},
+		SignatureScript: heightScript(height), Witness: wire.TxWitness{make([]byte, 32)},
 	})
 	for n := range 2 * c.Txs {
 		tx.AddTxOut(wire.NewTxOut(perOutput, c.output(height, n)))
@@ -126,6 +117,11 @@ func root(txs []*wire.MsgTx, hash func(*wire.MsgTx) chainhash.Hash) chainhash.Ha
 	for i, tx := range txs {
 		hashes[i] = hash(tx)
 	}
+	return merkle(hashes)
+}
+
+// merkle returns the root over hashes, which it overwrites.
+func merkle(hashes []chainhash.Hash) chainhash.Hash {
 	for len(hashes) > 1 {
 		if len(hashes)%2 == 1 {
 			hashes = append(hashes, hashes[len(hashes)-1])

@@ -38,12 +38,22 @@ func Do(ctx context.Context, n int, work func(i int) error) error {
 // DoIn is [Do] with another way to start goroutines, for work on ranges [from, to)
 // of share numbers each; the last may have fewer.
 func DoIn(ctx context.Context, start Start, n, share int, work func(from, to int) error) error {
+	return doIn(ctx, start, Count(), n, share, work)
+}
+
+// Wait is [DoIn] on up to most goroutines, however many cores there are: for work that
+// waits for something else than a core, as a disk that serves many at once.
+func Wait(ctx context.Context, most, n, share int, work func(from, to int) error) error {
+	return doIn(ctx, nil, most, n, share, work)
+}
+
+func doIn(ctx context.Context, start Start, most, n, share int, work func(from, to int) error) error {
 	if n <= 0 {
 		return nil
 	}
 	d := doing{n: n, share: max(1, share), work: work}
 	var group sync.WaitGroup
-	for range min(Count(), (n-1)/d.share+1) - 1 {
+	for range min(most, (n-1)/d.share+1) - 1 {
 		group.Add(1)
 		start.Go(func() {
 			defer group.Done()

@@ -41,6 +41,31 @@ func TestDoIn(t *testing.T) {
 	}
 }
 
+// What waits is begun as often as is allowed, whatever the number of cores.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct{ most, n, share, want int }{{40, 1000, 3, 40}, {40, 9, 3, 3}, {1, 9, 3, 1}} {
+			var working atomic.Int32
+			release, ended := make(chan struct{}), make(chan error)
+			go func() {
+				ended <- Wait(t.Context(), test.most, test.n, test.share, func(int, int) error {
+					working.Add(1)
+					<-release
+					return nil
+				})
+			}()
+			synctest.Wait()
+			if got := int(working.Load()); got != test.want {
+				t.Errorf("%+v: %d at a time", test, got)
+			}
+			close(release)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // As many work at a time as there are cores, no more.
 func TestDoAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -93,6 +94,9 @@ func newConnecting(e *Engine, at *chainview.Block, b *block, checked bool) *conn
 
 func (c *connecting) run() error {
 	c.b.legacySigOps()
+	if err := c.fetch(); err != nil {
+		return err
+	}
 	c.undo = blockfile.AppendCount(c.undo, len(c.b.List)-1)
 	for i, tx := range c.b.List {
 		if v := c.rules.CheckOutputs(tx, c.at.Height); v != nil {
@@ -120,6 +124,39 @@ func (c *connecting) run() error {
 		return reject("bad-cb-amount", fmt.Sprintf("coinbase pays too much (actual=%d vs limit=%d)", paid, limit))
 	}
 	return c.runScripts()
+}
+
+// minFetched is from how many coins on it pays to read them all at once.
+const minFetched = 64
+
+// fetch reads those coins that the block spends and the cache does not have, before they
+// are looked for one by one.
+func (c *connecting) fetch() error {
+	var missing []*wire.OutPoint
+	for _, tx := range c.b.List[1:] {
+		for _, in := range tx.TxIn {
+			c.key = appendKey(c.key[:0], &in.PreviousOutPoint)
+			if !c.Engine.coins.Has(c.key) {
+				missing = append(missing, &in.PreviousOutPoint)
+			}
+		}
+	}
+	if len(missing) < minFetched {
+		return nil
+	}
+	own := make(map[chainhash.Hash]struct{}, len(c.b.IDs)) // whose outputs are not stored
+	for _, id := range c.b.IDs {
+		own[id] = struct{}{}
+	}
+	keys, bytes := make([][]byte, 0, len(missing)), make([]byte, 0, maxKey*len(missing))
+	for _, out := range missing {
+		if _, ok := own[out.Hash]; !ok {
+			from := len(bytes)
+			bytes = appendKey(bytes, out)
+			keys = append(keys, bytes[from:len(bytes):len(bytes)])
+		}
+	}
+	return c.Engine.coins.Fetch(keys)
 }
 
 // judge checks what a transaction spends.
@@ -248,6 +285,9 @@ func (c *connecting) create(tx *wire.MsgTx, i int) {
 		}
 	}
 }
+
+// maxKey is the size of the longest key.
+const maxKey = chainhash.HashSize + 5
 
 // appendKey appends the key of an output in the set.
 func appendKey(dst []byte, out *wire.OutPoint) []byte {

@@ -81,6 +81,11 @@ func Recover(e *Engine) (left int, err error) {
 // FailReads has before asked before each read of a stored unspent output, which fails
 // with its error.
 func FailReads(e *Engine, before func() error) error {
+	return WatchReads(e, func([]byte) error { return before() })
+}
+
+// WatchReads is FailReads with the key that is read. The engine has no output in its cache.
+func WatchReads(e *Engine, before func(key []byte) error) error {
 	store, err := e.db.CoinStore()
 	if err != nil {
 		return err
@@ -92,11 +97,11 @@ func FailReads(e *Engine, before func() error) error {
 
 type unreadable struct {
 	coincache.Store
-	before func() error
+	before func(key []byte) error
 }
 
 func (u unreadable) Coin(key []byte) ([]byte, error) {
-	if err := u.before(); err != nil {
+	if err := u.before(key); err != nil {
 		return nil, err
 	}
 	return u.Store.Coin(key)
@@ -130,3 +135,6 @@ func (w watchedSpend) VerifyInput(i int, flags script.Flags) error {
 
 // OddInMemory returns how many outputs that do not parse are to be stored.
 func OddInMemory(e *Engine) int { return len(e.odd.fresh) }
+
+// MinFetched is from how many inputs on a block's outputs are read at once.
+const MinFetched = minFetched

@@ -17,7 +17,8 @@ import (
 
 // A Store has the unspent outputs up to a block.
 type Store interface {
-	// Coin returns the value that is stored under a key, nil when there is none.
+	// Coin returns the value that is stored under a key, nil when there is none. It is
+	// safe for concurrent use.
 	Coin(key []byte) ([]byte, error)
 
 	// WriteCoins makes changes and the block up to which they lead durable in one

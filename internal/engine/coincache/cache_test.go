@@ -79,6 +79,15 @@ func TestModel(t *testing.T) {
 					delete(model, string(key))
 				}
 			},
+			"fetch": func(t *rapid.T) {
+				var keys [][]byte
+				for range rapid.IntRange(0, 100).Draw(t, "keys") {
+					keys = append(keys, keyOf(rapid.IntRange(0, 200).Draw(t, "key")))
+				}
+				if err := c.Fetch(keys); err != nil {
+					t.Fatal(err)
+				}
+			},
 			"mark": func(*rapid.T) { marks = append(marks, saved{c.Mark(), maps.Clone(model)}) },
 			"rollback": func(*rapid.T) {
 				if n := len(marks); n > 0 {
