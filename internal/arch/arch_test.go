@@ -94,6 +94,7 @@ var mayImport = map[string][]string{
 
 	"internal/engine/opener": {"messages", "store", "internal/clock", "internal/cores", "internal/dialect", "internal/engine"},
 	"internal/p2p/netsetup":  {"messages", "internal/p2p"},
+	"internal/corenode":      {"internal/options"},
 	"internal/engine":        {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
 	"actors/alerts":          append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/chain":           append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
@@ -216,7 +217,7 @@ var mayUse = map[string][]string{
 	"github.com/stretchr/testify":         nil,
 	"pgregory.net/rapid":                  nil,
 	"go.uber.org/goleak":                  {"internal/actortest"},
-	"net/http":                            {"rpc", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"net/http":                            {"rpc", "internal/corenode", "cmd", "internal/load", "internal/demo", "internal/e2e"},
 	"C":                                   nil,
 }
 

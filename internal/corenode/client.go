@@ -1,0 +1,252 @@
+package corenode
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// MaxReply bounds the bytes of a reply.
+const MaxReply = 64 << 20
+
+// Defaults of a Config.
+const (
+	DefaultTimeout = time.Minute
+	DefaultConns   = 8  // half of the threads that Core has for calls by default
+	forwardConns   = 64 // Core refuses what is beyond its queue
+)
+
+// Config says where Core is and how to log in there.
+type Config struct {
+	Address  Address
+	Cookie   string        // path of Core's cookie file
+	Login    string        // path of a file with user:password and mode 0600; goes before Cookie
+	User     string        // of Core's own configuration, with Password; only without files
+	Password string        //
+	CA       []byte        // PEM: who vouches for an https address; empty: the system's
+	Insecure bool          // a login may go over plain HTTP to another machine
+	Timeout  time.Duration // of a call of the node itself; 0: DefaultTimeout
+	Conns    int           // connections for such calls; 0: DefaultConns
+}
+
+// A Client calls one Core.
+type Client struct {
+	base     string // scheme://host:port
+	login    *loginFile
+	fixed    []byte // user:password instead
+	timeout  time.Duration
+	own      *http.Client // for calls of the node
+	forward  *http.Client // for what is passed on
+	requests atomic.Int64
+	news     atomic.Int32 // how the tip is waited for: see news.go
+}
+
+// New returns a client. It does not connect. The error is in words for the operator and
+// wraps [ErrPlain] or tells of CA.
+func New(c Config) (*Client, error) {
+	if !c.Address.TLS && !c.Address.Local() && !c.Insecure {
+		return nil, ErrPlain
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Conns == 0 {
+		c.Conns = DefaultConns
+	}
+	client := &Client{base: c.Address.String(), timeout: c.Timeout}
+	switch {
+	case c.Login != "":
+		client.login = &loginFile{path: c.Login, private: true}
+	case c.Cookie != "":
+		client.login = &loginFile{path: c.Cookie}
+	case c.User != "" || c.Password != "":
+		client.fixed = []byte(c.User + ":" + c.Password)
+	}
+	var pool *x509.CertPool
+	if len(c.CA) > 0 {
+		pool = x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(c.CA) {
+			return nil, errors.New("there is no certificate in PEM form in the file of -attachca")
+		}
+	}
+	client.own = newHTTP(c, pool, c.Conns)
+	client.forward = newHTTP(c, pool, forwardConns)
+	return client, nil
+}
+
+func newHTTP(c Config, pool *x509.CertPool, conns int) *http.Client {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
+	dial := dialer.DialContext
+	if !c.Address.TLS && !c.Insecure {
+		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkDialed(conn.RemoteAddr()); err != nil {
+				_ = conn.Close()
+				return nil, err
+			}
+			return conn, nil
+		}
+	}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dial,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool},
+			TLSHandshakeTimeout:    10 * time.Second,
+			MaxConnsPerHost:        conns,
+			MaxIdleConnsPerHost:    conns,
+			IdleConnTimeout:        20 * time.Second, // Core closes after 30 by default
+			DisableCompression:     true,
+			MaxResponseHeaderBytes: 64 << 10,
+			ReadBufferSize:         64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Address returns where Core is, as a URL without a login.
+func (c *Client) Address() string { return c.base }
+
+// Requests returns how many HTTP requests were sent.
+func (c *Client) Requests() int64 { return c.requests.Load() }
+
+// Close closes the connections that are idle. The client can be used after it.
+func (c *Client) Close() {
+	c.own.CloseIdleConnections()
+	c.forward.CloseIdleConnections()
+}
+
+// A Reply is what Core answers an HTTP request with.
+type Reply struct {
+	Status int
+	Body   []byte
+}
+
+// Forward sends the body of a JSON-RPC request to a path with the value of an
+// Authorization header, and returns the reply whatever its status is. The error is
+// [ErrAway], that of the context, or [ErrReply].
+func (c *Client) Forward(ctx context.Context, path, authorization string, body []byte) (Reply, error) {
+	return c.send(ctx, c.forward, http.MethodPost, path, authorization, body)
+}
+
+// ForwardOwn is [Client.Forward] with the client's own login.
+func (c *Client) ForwardOwn(ctx context.Context, path string, body []byte) (Reply, error) {
+	return c.sendOwn(ctx, c.forward, path, body)
+}
+
+// sendOwn sends with the client's own login, which is read again when Core refuses it.
+func (c *Client) sendOwn(ctx context.Context, by *http.Client, path string, body []byte) (Reply, error) {
+	var refused []byte
+	for {
+		login, err := c.ownLogin(refused)
+		if err != nil {
+			return Reply{}, err
+		}
+		header := "Basic " + base64.StdEncoding.EncodeToString(login)
+		reply, err := c.send(ctx, by, http.MethodPost, path, header, body)
+		switch {
+		case err != nil:
+			return Reply{}, err
+		case reply.Status != http.StatusUnauthorized:
+			return reply, nil
+		case refused != nil || c.login == nil:
+			return Reply{}, away("%w", ErrLogin)
+		}
+		refused = login
+	}
+}
+
+func (c *Client) ownLogin(refused []byte) ([]byte, error) {
+	switch {
+	case c.login != nil:
+		return c.login.get(refused)
+	case c.fixed != nil:
+		return c.fixed, nil
+	default:
+		return nil, away("%w: there is none", ErrLogin)
+	}
+}
+
+// send sends one request and reads the reply. body is read until it returns.
+func (c *Client) send(
+	ctx context.Context, by *http.Client, verb, path, authorization string, body []byte,
+) (Reply, error) {
+	req, err := http.NewRequestWithContext(ctx, verb, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return Reply{}, fmt.Errorf("%w: path", ErrReply) // of a wallet that no URL can name
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	if verb == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	c.requests.Add(1)
+	resp, err := by.Do(req)
+	if err != nil {
+		return Reply{}, failed(ctx, err)
+	}
+	defer resp.Body.Close()
+	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return Reply{}, fmt.Errorf("%w: it is compressed", ErrReply)
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		return Reply{}, fmt.Errorf("%w: it leads elsewhere (HTTP status %d)", ErrReply, resp.StatusCode)
+	}
+	read, err := readBody(resp)
+	if errors.Is(err, ErrTooLarge) {
+		return Reply{}, err
+	}
+	if err != nil {
+		return Reply{}, failed(ctx, err)
+	}
+	return Reply{Status: resp.StatusCode, Body: read}, nil
+}
+
+// failed makes an error of the transport one of this package. The end of the caller's own
+// context is no fault of Core's.
+func failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, errTimeout) {
+			return away("%w", cause)
+		}
+		return context.Cause(ctx)
+	}
+	return away("%w", err)
+}
+
+// readBody reads a body of up to MaxReply bytes. Memory grows with what arrives.
+func readBody(resp *http.Response) ([]byte, error) {
+	if resp.ContentLength > MaxReply {
+		return nil, ErrTooLarge
+	}
+	const first = 1 << 20 // trusted unseen
+	size := min(max(resp.ContentLength, 0), first)
+	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, MaxReply+1)); err != nil {
+		return nil, err
+	}
+	if body.Len() > MaxReply {
+		return nil, ErrTooLarge
+	}
+	return body.Bytes(), nil
+}
+
+var errTimeout = errors.New("no reply in time")
+
+// limit gives a call of the node its time.
+func (c *Client) limit(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, c.timeout+more, errTimeout)
+}

@@ -1,0 +1,117 @@
+package corenode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+// A Hash is a block hash that is text in JSON, most significant byte first.
+type Hash chainhash.Hash
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(text []byte) error {
+	if len(text) != 2*chainhash.HashSize {
+		return errors.New("a hash has 64 digits")
+	}
+	return chainhash.Decode((*chainhash.Hash)(h), string(text))
+}
+
+// How the tip is waited for. Core is asked again after it was away, for it may be another
+// version then.
+const (
+	newsUnknown int32 = iota
+	newsLongPoll
+	newsPoll
+)
+
+const (
+	// pollEvery is how often a Core is asked that does not tell by itself.
+	pollEvery = time.Second
+	// maxWait bounds one long poll, so that a connection that was lost without a word is
+	// noticed.
+	maxWait = 60 * time.Second
+)
+
+// BestBlock returns the hash of Core's tip.
+func (c *Client) BestBlock(ctx context.Context) (chainhash.Hash, error) {
+	var hash Hash
+	if err := c.Call(ctx, &hash, "getbestblockhash"); err != nil {
+		return chainhash.Hash{}, err
+	}
+	return chainhash.Hash(hash), nil
+}
+
+// WaitNewBlock returns the hash of Core's tip once it is not have, or have after a time of
+// silence, at most one minute: ask again then. It is one long poll where Core is of
+// version 30 or later and allows it, and else one question a second.
+func (c *Client) WaitNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
+	tip, err := c.waitNewBlock(ctx, have, min(atMost, maxWait))
+	if errors.Is(err, ErrAway) {
+		c.news.Store(newsUnknown)
+	}
+	return tip, err
+}
+
+func (c *Client) waitNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
+	if c.news.Load() == newsUnknown {
+		tip, err := c.BestBlock(ctx) // at once, and from every Core
+		if err != nil || tip != *have {
+			return tip, err
+		}
+		if err := c.chooseNews(ctx); err != nil {
+			return chainhash.Hash{}, err
+		}
+	}
+	if c.news.Load() == newsPoll {
+		return c.pollNewBlock(ctx, have, atMost)
+	}
+	var tip struct{ Hash Hash }
+	err := c.callWithin(ctx, atMost, &tip, "waitfornewblock", []any{atMost.Milliseconds(), have.String()})
+	if unknown(err) {
+		c.news.Store(newsPoll)
+		return c.pollNewBlock(ctx, have, atMost)
+	}
+	if err == nil && tip.Hash == (Hash{}) {
+		err = fmt.Errorf("waitfornewblock: %w", ErrReply)
+	}
+	return chainhash.Hash(tip.Hash), err
+}
+
+// chooseNews finds out whether Core's long poll knows what the caller has.
+func (c *Client) chooseNews(ctx context.Context) error {
+	var network struct{ Version int }
+	switch err := c.Call(ctx, &network, "getnetworkinfo"); {
+	case err == nil && network.Version >= sinceSpent:
+		c.news.Store(newsLongPoll)
+	case err == nil, unknown(err):
+		c.news.Store(newsPoll)
+	default:
+		return err
+	}
+	return nil
+}
+
+func (c *Client) pollNewBlock(ctx context.Context, have *chainhash.Hash, atMost time.Duration) (chainhash.Hash, error) {
+	end := time.Now().Add(atMost)
+	for {
+		tip, err := c.BestBlock(ctx)
+		if err != nil || tip != *have {
+			return tip, err
+		}
+		wait := min(pollEvery, time.Until(end))
+		if wait <= 0 {
+			return tip, nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return chainhash.Hash{}, context.Cause(ctx)
+		}
+	}
+}
