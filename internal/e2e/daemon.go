@@ -134,9 +134,15 @@ func (d *Daemon) launch(args []string, cookie string) {
 // time, whether it answers by then or not.
 func (d *Daemon) KillStarting(after time.Duration) {
 	d.tb.Helper()
-	d.launch(d.args(nil), filepath.Join(d.NetDir, ".cookie"))
+	d.EndStarting(after, d.Kill)
+}
+
+// EndStarting does the same by what end does. The blocks are loaded if they are named.
+func (d *Daemon) EndStarting(after time.Duration, end func(), blocks ...string) {
+	d.tb.Helper()
+	d.launch(d.args(blocks), filepath.Join(d.NetDir, ".cookie"))
 	<-time.After(after)
-	d.Kill()
+	end()
 }
 
 // answers reports whether the daemon has come up, and keeps its client.
