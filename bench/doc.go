@@ -9,6 +9,7 @@
 //	make bench-rpc BLOCKS=20000 OUTPUTS=5000              # scans over RPC alone, of a large chain
 //	make bench-sync                                       # import of blocks from files and from a peer, beside Core
 //	make bench-full                                       # scans of a store of the main chain's size, from the disk
+//	make bench-coinset                                    # gettxoutsetinfo, beside Core
 //	make bench-calls                                      # calls of 64 callers that read, beside Core
 //	go test -run='^$' -bench=Match -benchtime=5x ./bench  # one of them, on a small chain
 //

@@ -91,30 +91,45 @@ func methodNames() (names []string) {
 func mixedNode(b *testing.B, binary, prefix string) (*daemon, []*readBlock) {
 	b.Helper()
 	chain := importedChains()[1]
-	dir, err := filepath.Abs(filepath.Join(*flagData, prefix+"mixed-"+chain.name))
-	if err != nil {
-		b.Fatal(err)
-	}
 	args := []string{"-txindex=1", "-coinstatsindex=1", "-wallet=mixed", "-rpcworkqueue=256"}
-	mark := filepath.Join(dir, "loaded")
-	if _, err := os.Stat(mark); err != nil {
-		progress("loading %d blocks into %s", chain.blocks, dir)
-		d := startDaemon(b, binary, dir, "-loadblock="+chain.file(b), args[0], args[1])
-		d.waitHeight(b, chain.blocks)
+	dir := loadedDir(b, binary, prefix+"mixed-"+chain.name, &chain, func(d *daemon) {
 		d.makeWatching(b, d.readBlocks(b, chain.blocks-20, chain.blocks))
-		d.stopped(b)
-		if err := os.WriteFile(mark, nil, 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
+	}, args[:2]...)
 	d := startDaemon(b, binary, dir, args...)
 	d.waitHeight(b, chain.blocks)
-	d.waitIndexes(b, chain.blocks)
+	d.waitIndexes(b, chain.blocks, 3)
 	return d, d.readBlocks(b, chain.blocks-200, chain.blocks)
 }
 
-// waitIndexes waits until all indexes have the last block.
-func (d *daemon) waitIndexes(b *testing.B, blocks int) {
+// loadedDir returns a data directory in the folder data that has a chain. The first time a
+// program makes it, with more arguments, and prepare has it do something else then.
+func loadedDir(
+	b *testing.B, binary, name string, chain *importedChain, prepare func(d *daemon), args ...string,
+) string {
+	b.Helper()
+	dir, err := filepath.Abs(filepath.Join(*flagData, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	mark := filepath.Join(dir, "loaded")
+	if _, err := os.Stat(mark); err == nil {
+		return dir
+	}
+	progress("loading %d blocks into %s", chain.blocks, dir)
+	d := startDaemon(b, binary, dir, append([]string{"-loadblock=" + chain.file(b)}, args...)...)
+	d.waitHeight(b, chain.blocks)
+	if prepare != nil {
+		prepare(d)
+	}
+	d.stopped(b)
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return dir
+}
+
+// waitIndexes waits until there are so many indexes and all have the last block.
+func (d *daemon) waitIndexes(b *testing.B, blocks, indexes int) {
 	b.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -123,7 +138,7 @@ func (d *daemon) waitIndexes(b *testing.B, blocks int) {
 			Height int `json:"best_block_height"`
 		}
 		d.must(b, &state, "getindexinfo")
-		behind := len(state) < 3
+		behind := len(state) < indexes
 		for _, index := range state {
 			behind = behind || index.Height < blocks
 		}

@@ -68,6 +68,11 @@ read for both (read_bytes of /proc/self/io) is then read again, dropped before, 
 of the same store that has been scanned before: in memory as far as that reaches. For fewer than 100 scripts range
 filters are not asked.`,
 
+	"CoinSet": `A program has the chain outputs of the benchmark Import and the index of the sums over unspent
+outputs, and is started anew for each call of gettxoutsetinfo: index=false counts and hashes all of them, index=true
+may take the sums of the last block from the index. One caller asks for getblockcount meanwhile, a millisecond after
+each answer. Core answers the same calls, in turn; all answers are compared, disk_size apart.`,
+
 	"Mixed": `A program has the chain spends of the benchmark Import with all indexes and a wallet that watches 100 of its
 outputs. 64 callers of one other process, each on a connection that is kept, ask for the last 200 blocks and what is in
 them, each the next call as soon as it has read the last answer, for 5 seconds. mix: of 100 calls 40 getblockheader,

@@ -81,6 +81,13 @@ type Reader struct {
 	Keeper *ask.Ref // the actor that keeps the index
 }
 
+// Present returns the block that a transaction came in last, as far as the index has come,
+// and its place there. It waits for nothing; false means nothing.
+func (r *Reader) Present(tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, ok bool) {
+	block, place, err := r.Index.store.Find(tx)
+	return block, chainview.TxPlace(place), err == nil // Find tells of damage
+}
+
 // Find returns the block that a transaction came in last, and its place there, nowhere
 // when it is not known. synced reports whether the index has once been in step with the
 // chain; then it is so now.

@@ -130,6 +130,30 @@ func TestBlockWithoutUndo(t *testing.T) {
 	}
 }
 
+// A block of many transactions shows each of them, in their order.
+func TestBlockOfMany(t *testing.T) {
+	r := newRig(t, "regtest")
+	var txs []*wire.MsgTx
+	for i := range 100 {
+		tx := r.spend(r.chain.MineN(1), int64(i))
+		for range i % 7 {
+			tx.AddTxOut(wire.NewTxOut(1, make([]byte, i*3)))
+		}
+		txs = append(txs, tx)
+	}
+	b := r.chain.Mine(chaintest.Template{Txs: txs})
+	shown := parse(t, r.call("getblock", `[`+quoted(b)+`, 2]`)).Get("tx")
+	if shown.Len() != 101 {
+		t.Fatalf("%d transactions", shown.Len())
+	}
+	for i, tx := range txs {
+		one := shown.At(i + 1)
+		if one.Get("txid").Text() != tx.TxHash().String() || one.Get("vout").Len() != len(tx.TxOut) {
+			t.Errorf("transaction %d: got %v", i, one)
+		}
+	}
+}
+
 func TestBlockStats(t *testing.T) {
 	r := newRig(t, "regtest")
 	first, second := r.chain.MineN(1), r.chain.MineN(1)

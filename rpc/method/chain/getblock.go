@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -98,7 +99,7 @@ type blockResult struct {
 	StrippedSize int `json:"strippedsize"`
 	Size         int `json:"size"`
 	Weight       int `json:"weight"`
-	Txs          any `json:"tx"` // []chainhash.Hash or []blockTx
+	Txs          any `json:"tx"` // []chainhash.Hash or blockTxs
 }
 
 func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
@@ -155,7 +156,7 @@ func txIDs(block *wire.MsgBlock) []chainhash.Hash {
 // that is known.
 func txObjects(
 	p *txjson.Printer, reader chainview.Reader, hash *chainhash.Hash, block *wire.MsgBlock, showSpent bool,
-) ([]blockTx, error) {
+) (blockTxs, error) {
 	spent, err := reader.Spent(hash)
 	switch {
 	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
@@ -169,7 +170,7 @@ func txObjects(
 				"This could be due to disk corruption or a conflict with a pruning event.",
 		}
 	}
-	txs := make([]blockTx, len(block.Transactions))
+	txs := make(blockTxs, len(block.Transactions))
 	for i, tx := range block.Transactions {
 		txs[i] = blockTx{printer: p, tx: tx, opts: txjson.Options{Hex: true, ShowSpent: showSpent}}
 		if i > 0 && i <= len(spent) {
@@ -179,16 +180,43 @@ func txObjects(
 	return txs, nil
 }
 
-// blockTx is a transaction that is printed when its turn has come, so that no more than
-// one of a block is there in pieces.
+// blockTxs are the transactions of a block. They are printed when they are written, one
+// after the other, so that no more than one of them is there in pieces.
+type blockTxs []blockTx
+
 type blockTx struct {
 	printer *txjson.Printer
 	tx      *wire.MsgTx
 	opts    txjson.Options
 }
 
-// AppendJSON implements [jsontree.Appender].
-func (t blockTx) AppendJSON(dst []byte) []byte {
+// mostOften is how many times as long as a transaction its text is at most, as a rule.
+const mostOften = 16
+
+// AppendJSON implements [jsontree.Appender]. The length of the first texts, beside that of
+// their transactions, tells how much room all will take.
+func (txs blockTxs) AppendJSON(dst []byte) []byte {
+	const first = 32
+	dst = append(dst, '[')
+	from, read, all := len(dst), 0, 0
+	for i := range txs {
+		all += txs[i].tx.SerializeSize()
+	}
+	for i := range txs {
+		if i == first {
+			need := float64(len(dst)-from) / float64(read) * float64(all-read)
+			dst = slices.Grow(dst, int(min(need*1.05, mostOften*float64(all))))
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = txs[i].append(dst)
+		read += txs[i].tx.SerializeSize()
+	}
+	return append(dst, ']')
+}
+
+func (t *blockTx) append(dst []byte) []byte {
 	dst, err := jsontree.Append(dst, t.printer.Tx(t.tx, t.opts))
 	if err != nil {
 		panic(err) // what a printer makes has a form

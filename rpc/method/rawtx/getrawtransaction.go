@@ -140,6 +140,9 @@ func (m *methods) rawTransaction(ctx context.Context, a *command.Args) (any, err
 		return nil, err
 	}
 	if !a.Has(2) {
+		if reader, block, at := m.connected(&txid); block != nil {
+			return m.transactionOf(reader, block, &txid, at, verbosity, false)
+		}
 		return m.poolTransaction(ctx, txid, verbosity)
 	}
 	hash, err := arg.Hash(a.Value(2), "parameter 3")
@@ -183,6 +186,28 @@ func (m *methods) transactionOf(
 		shown.InActiveChain = nil
 	}
 	return shown, nil
+}
+
+// connected returns the block of the active chain that the index knows a transaction of,
+// and its place there; nil where it is of none. What is in a block is not in the pool, so
+// that nobody has to be asked.
+func (m *methods) connected(txid *chainhash.Hash) (chainview.Reader, *chainview.Block, chainview.TxPlace) {
+	if m.Txs == nil {
+		return nil, nil, chainview.Nowhere
+	}
+	hash, at, ok := m.Txs.Present(txid)
+	if !ok {
+		return nil, nil, chainview.Nowhere
+	}
+	reader := m.Chain.Open()
+	if reader == nil {
+		return nil, nil, chainview.Nowhere
+	}
+	block := reader.Lookup(&hash)
+	if block == nil || !reader.Active().Contains(block) {
+		return nil, nil, chainview.Nowhere
+	}
+	return reader, block, at
 }
 
 // poolTransaction returns a transaction of the pool.

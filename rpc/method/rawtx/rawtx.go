@@ -43,6 +43,10 @@ type Deps struct {
 
 // TxIndex is the index of all transactions of the chain.
 type TxIndex interface {
+	// Present returns the block that a transaction came in last, as far as the index has
+	// come, and its place there. It waits for nothing; false means nothing.
+	Present(tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, ok bool)
+
 	// Find returns the block that a transaction came in last, and its place there,
 	// nowhere when it is not known. synced reports whether the index has once been in
 	// step with the chain; then it is so now.
