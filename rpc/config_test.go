@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/corenode/access"
 )
 
 func TestAllowed(t *testing.T) {
@@ -149,7 +152,7 @@ func TestCookie(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%q: mode %v, %v", perms, info.Mode(), err)
 		}
-		if user, ok := login(s.credentials, basic(string(contents))); user != cookieUser || !ok {
+		if user, ok := access.Login(s.credentials, basic(string(contents))); user != cookieUser || !ok {
 			t.Errorf("%q: the cookie does not log in", perms)
 		}
 		if secret := strings.TrimPrefix(string(contents), cookieUser+":"); strings.Contains(log, secret) {
@@ -172,7 +175,7 @@ func TestLoginsInTheLog(t *testing.T) {
 	const cookie, none = "Using random cookie authentication.", "RPC authentication cookie file generation is disabled."
 	all := []string{password, auth, cookie, none, "Generated RPC authentication cookie"}
 	path := filepath.Join(t.TempDir(), ".cookie")
-	entry := "a:s$" + hashPassword("s", "p")
+	entry := "a:s$" + access.Hash("s", "p")
 	for name, test := range map[string]struct {
 		c    Config
 		want []string
@@ -224,7 +227,7 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || strings.Contains(log, "p:w") {
 		t.Fatal(err, log)
 	}
-	if _, ok := login(s.credentials, basic("u:p:w")); !ok {
+	if _, ok := access.Login(s.credentials, basic("u:p:w")); !ok {
 		t.Error("the password does not log in")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -234,7 +237,9 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || !strings.Contains(log, "RPC authentication cookie file generation is disabled.") {
 		t.Error(err, log)
 	}
-	if _, ok := login(s.credentials, basic(":")); ok {
+	if _, ok := access.Login(s.credentials, basic(":")); ok {
 		t.Error("nobody can log in")
 	}
 }
+
+func basic(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }

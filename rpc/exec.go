@@ -13,6 +13,16 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
+// rights are what a caller may call.
+type rights interface {
+	// Limited reports whether there are methods that are refused.
+	Limited() bool
+	// Any is false for a caller who may call nothing.
+	Any() bool
+	// Allows reports whether a method may be called.
+	Allows(method string) bool
+}
+
 // A job is a request on its way to its reply: read, and either prepared or
 // refused.
 type job struct {
@@ -67,12 +77,12 @@ func (s *Server) parse(body []byte) (*jsontree.Value, error) {
 
 // answer replies to a body of a caller who may use what it asks for. ctx ends
 // with the client.
-func (s *Server) answer(ctx context.Context, who command.Caller, list whitelist, body []byte) response {
+func (s *Server) answer(ctx context.Context, who command.Caller, list rights, body []byte) response {
 	v, err := s.parse(body)
 	if err != nil {
 		return s.refusal(command.Error{Code: command.ParseError, Message: "Parse error"})
 	}
-	if !list.any() {
+	if !list.Any() {
 		s.warnf("RPC User %s not allowed to call any methods", shown(who.User))
 		return response{status: http.StatusForbidden}
 	}
@@ -91,7 +101,7 @@ func (s *Server) refusal(e command.Error) response {
 	return s.envelope(noHeader.status(&e), noHeader.appendError(nil, e), false)
 }
 
-func (s *Server) answerOne(ctx context.Context, who command.Caller, list whitelist, v *jsontree.Value) response {
+func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights, v *jsontree.Value) response {
 	j := read(v, noHeader)
 	defer j.wipe(v)
 	if j.err != nil { // answered even if it looks like a notification
@@ -123,7 +133,7 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list whiteli
 
 // answerBatch runs the requests of a batch one after the other, with one
 // worker for all of them. Only a few control calls need none.
-func (s *Server) answerBatch(ctx context.Context, who command.Caller, list whitelist, batch *jsontree.Value) response {
+func (s *Server) answerBatch(ctx context.Context, who command.Caller, list rights, batch *jsontree.Value) response {
 	if batch.Len() > maxBatch {
 		return s.refusal(command.Errorf(command.InvalidRequest, "A batch may have %d requests", maxBatch))
 	}
@@ -219,8 +229,8 @@ func (s *Server) addReply(ctx context.Context, b *batchReply, j *job) {
 
 // refuseBatch applies a whitelist to a batch before any of it runs: one
 // refused method refuses all. nil lets the batch pass.
-func (s *Server) refuseBatch(who command.Caller, list whitelist, batch *jsontree.Value) *response {
-	if !list.limited {
+func (s *Server) refuseBatch(who command.Caller, list rights, batch *jsontree.Value) *response {
+	if !list.Limited() {
 		return nil
 	}
 	for _, v := range batch.Elements() {
@@ -240,8 +250,8 @@ func (s *Server) refuseBatch(who command.Caller, list whitelist, batch *jsontree
 	return nil
 }
 
-func (s *Server) mayCall(who command.Caller, list whitelist, method string) bool {
-	if list.allows(method) {
+func (s *Server) mayCall(who command.Caller, list rights, method string) bool {
+	if list.Allows(method) {
 		return true
 	}
 	s.warnf("RPC User %s not allowed to call method %s", shown(who.User), shown(method))

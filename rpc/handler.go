@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -82,7 +83,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	defer connOf(r).forget()
 	defer clear(body)
 	who := command.Caller{User: user, WalletPath: wallet, Addr: r.RemoteAddr}
-	s.reply(w, s.answer(r.Context(), who, s.whitelists.of(user), body))
+	s.reply(w, s.answer(r.Context(), who, s.whitelists.Of(user), body))
 }
 
 // authorize returns who logged in, or what to refuse the request with. A wrong
@@ -96,7 +97,7 @@ func (s *Server) authorize(r *http.Request) (user string, refused *response) {
 	}
 	from := clientOf(r)
 	full := s.guesses.full(from)
-	user, ok := login(s.credentials, headers[0])
+	user, ok := access.Login(s.credentials, headers[0])
 	switch {
 	case ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)):
 		s.guesses.remember(user, from)

@@ -41,6 +41,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -54,9 +55,9 @@ const maxHead = 8192
 type Server struct {
 	log         *slog.Logger
 	allowed     []netip.Prefix
-	credentials []credential
+	credentials []access.Credential
 	cookie      *cookie // nil when there is none
-	whitelists  whitelists
+	whitelists  access.Whitelists
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
@@ -90,7 +91,7 @@ func NewServer(c Config) (*Server, error) {
 	c.setDefaults()
 	s := &Server{
 		log:        c.Log,
-		whitelists: parseWhitelists(c.Whitelist, c.WhitelistDefault),
+		whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault),
 		workers:    newWorkers(c.Threads, c.WorkQueue),
 		timeout:    c.Timeout,
 
@@ -148,7 +149,7 @@ func (s *Server) setLogins(c *Config) error {
 	switch {
 	case c.Password != "":
 		s.infof("Using rpcuser/rpcpassword authentication.")
-		s.credentials = append(s.credentials, newCredential(c.User, c.Password))
+		s.credentials = append(s.credentials, access.New(c.User, c.Password))
 	default:
 		if err := s.setCookie(c); err != nil {
 			return err
@@ -158,7 +159,7 @@ func (s *Server) setLogins(c *Config) error {
 		s.infof("Using rpcauth authentication.")
 	}
 	for _, entry := range c.Auth {
-		login, ok := parseCredential(entry)
+		login, ok := access.Parse(entry)
 		if !ok {
 			s.warnf("Invalid -rpcauth argument.")
 			return ErrStart
@@ -186,7 +187,7 @@ func (s *Server) setCookie(c *Config) error {
 		s.errorf("Unable to write the authentication cookie: %v", err)
 		return ErrStart
 	}
-	s.credentials = append(s.credentials, newCredential(cookieUser, s.cookie.password))
+	s.credentials = append(s.credentials, access.New(cookieUser, s.cookie.password))
 	s.infof("Generated RPC authentication cookie %s", c.CookieFile)
 	s.infof("Using random cookie authentication.")
 	return nil

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -297,7 +298,7 @@ func TestCallerReachesTheMethod(t *testing.T) {
 
 func TestWhitelistOverHTTP(t *testing.T) {
 	s := startServer(t, Config{
-		Auth:      []string{"other:s$" + hashPassword("s", "p")},
+		Auth:      []string{"other:s$" + access.Hash("s", "p")},
 		User:      "u",
 		Password:  "p",
 		Whitelist: []string{"u:quick,status"},
@@ -439,7 +440,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	s.Ready(table)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := s.answer(t.Context(), command.Caller{}, whitelist{}, body)
+		r := s.answer(t.Context(), command.Caller{}, access.Whitelist{}, body)
 		defer r.held.release()
 		if r.length() == 0 {
 			if r.status != http.StatusNoContent {

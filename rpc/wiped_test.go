@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -57,24 +58,24 @@ func texts(v *jsontree.Value) (list []string) {
 // replies, stay.
 func TestRequestsAreWiped(t *testing.T) {
 	const who = "caller"
-	limited := whitelist{limited: true, methods: map[string]bool{"status": true}}
+	limited := access.ParseWhitelists([]string{":status"}, nil).Of("")
 	for _, test := range []struct {
 		what, body string
-		list       whitelist
+		list       rights
 		busy       bool
 	}{
-		{"a call", `{"method":"take","params":["secret"],"id":"an id"}`, whitelist{}, false},
-		{"what nobody reads", `{"method":"take","params":["secret"],"more":["secret"]}`, whitelist{}, false},
-		{"a notification", `{"jsonrpc":"2.0","method":"take","params":["secret"]}`, whitelist{}, false},
-		{"a failure", `{"method":"refuse","params":["secret"],"id":"an id"}`, whitelist{}, false},
-		{"names of parameters", `{"method":"take","params":{"key":"secret"}}`, whitelist{}, false},
-		{"a request that cannot be read", `{"method":7,"params":["secret"]}`, whitelist{}, false},
-		{"a method that there is not", `{"method":"none","params":["secret"]}`, whitelist{}, false},
+		{"a call", `{"method":"take","params":["secret"],"id":"an id"}`, access.Whitelist{}, false},
+		{"what nobody reads", `{"method":"take","params":["secret"],"more":["secret"]}`, access.Whitelist{}, false},
+		{"a notification", `{"jsonrpc":"2.0","method":"take","params":["secret"]}`, access.Whitelist{}, false},
+		{"a failure", `{"method":"refuse","params":["secret"],"id":"an id"}`, access.Whitelist{}, false},
+		{"names of parameters", `{"method":"take","params":{"key":"secret"}}`, access.Whitelist{}, false},
+		{"a request that cannot be read", `{"method":7,"params":["secret"]}`, access.Whitelist{}, false},
+		{"a method that there is not", `{"method":"none","params":["secret"]}`, access.Whitelist{}, false},
 		{"a method that is not allowed", `{"method":"take","params":["secret"]}`, limited, false},
-		{"no worker", `{"method":"take","params":["secret"]}`, whitelist{}, true},
-		{"a batch", `[{"method":"take","params":["secret"],"id":"an id"},"secret"]`, whitelist{}, false},
+		{"no worker", `{"method":"take","params":["secret"]}`, access.Whitelist{}, true},
+		{"a batch", `[{"method":"take","params":["secret"],"id":"an id"},"secret"]`, access.Whitelist{}, false},
 		{"a batch that is not allowed", `[{"method":"take","params":["secret"]}]`, limited, false},
-		{"a batch without a worker", `[{"method":"take","params":["secret"]}]`, whitelist{}, true},
+		{"a batch without a worker", `[{"method":"take","params":["secret"]}]`, access.Whitelist{}, true},
 		{"a batch of what is no request", `["secret",["secret"],{"params":"secret"}]`, limited, false},
 	} {
 		t.Run(test.what, func(t *testing.T) {

@@ -24,7 +24,7 @@ var floors = map[string]int{
 	"store": 2, "internal/ask": 2, "internal/follow": 2, "internal/part": 2, "internal/poolview": 2, "internal/p2p": 2,
 
 	// What stands on the disk, or on another program.
-	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3,
+	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3, "internal/corenode/access": 0,
 
 	// Who owns what, and how the outside asks.
 	"actors": 4, "rpc": 4,

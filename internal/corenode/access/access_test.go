@@ -1,4 +1,4 @@
-package rpc
+package access
 
 import (
 	"encoding/base64"
@@ -9,19 +9,19 @@ func basic(text string) string { return "Basic " + base64.StdEncoding.EncodeToSt
 
 // The hashes were made with Python: hmac.new(salt, password, "sha256").
 func TestLogin(t *testing.T) {
-	var credentials []credential
+	var credentials []Credential
 	for _, entry := range []string{
 		"alice:7d9ba5ae63c3d4dc30583ff4fe65a67e$405d89d7e4b67e1741b8d72e933ddf58cd25cd48e6bbd5ec18c0f4a2c7b27065",
 		"bob:s$f41748e835f4867cb52ecf83327f47aa210de33ab672889a45fda95776ea9d43",
-		"bob:s$" + hashPassword("s", "second"),
+		"bob:s$" + Hash("s", "second"),
 	} {
-		c, ok := parseCredential(entry)
+		c, ok := Parse(entry)
 		if !ok {
 			t.Fatal(entry)
 		}
 		credentials = append(credentials, c)
 	}
-	credentials = append(credentials, newCredential("plain", "a:b"))
+	credentials = append(credentials, New("plain", "a:b"))
 	tests := []struct {
 		header, user string
 		ok           bool
@@ -42,7 +42,7 @@ func TestLogin(t *testing.T) {
 		{"Bearer x", "", false},
 	}
 	for _, test := range tests {
-		if user, ok := login(credentials, test.header); ok != test.ok || ok && user != test.user {
+		if user, ok := Login(credentials, test.header); ok != test.ok || ok && user != test.user {
 			t.Errorf("%q: got %q, %v", test.header, user, ok)
 		}
 	}
@@ -50,7 +50,7 @@ func TestLogin(t *testing.T) {
 
 func TestParseCredentialRefuses(t *testing.T) {
 	for _, entry := range []string{"", "a", "a:b", "a:b$c$d", "a:b:c$d", "a$b", ":"} {
-		if c, ok := parseCredential(entry); ok {
+		if c, ok := Parse(entry); ok {
 			t.Errorf("%q: got %v", entry, c)
 		}
 	}
@@ -63,12 +63,12 @@ func TestWhitelists(t *testing.T) {
 		user, method string
 		any, allowed bool
 	}
-	check := func(w whitelists, asks []ask) {
+	check := func(w Whitelists, asks []ask) {
 		t.Helper()
 		for _, a := range asks {
-			list := w.of(a.user)
-			if list.any() != a.any || list.allows(a.method) != a.allowed {
-				t.Errorf("%s calls %s: got %v, %v", a.user, a.method, list.any(), list.allows(a.method))
+			list := w.Of(a.user)
+			if list.Any() != a.any || list.Allows(a.method) != a.allowed {
+				t.Errorf("%s calls %s: got %v, %v", a.user, a.method, list.Any(), list.Allows(a.method))
 			}
 		}
 	}
@@ -83,9 +83,9 @@ func TestWhitelists(t *testing.T) {
 		{"empty", "a", true, false},
 		{"kept", "a", true, true},
 	}
-	check(parseWhitelists(entries, nil), append(listed, ask{"other", "a", false, false}))
-	check(parseWhitelists(entries, &yes), append(listed, ask{"other", "a", false, false}))
-	check(parseWhitelists(entries, &no), append(listed, ask{"other", "a", true, true}))
-	check(parseWhitelists(nil, nil), []ask{{"other", "a", true, true}})
-	check(parseWhitelists(nil, &yes), []ask{{"other", "a", false, false}})
+	check(ParseWhitelists(entries, nil), append(listed, ask{"other", "a", false, false}))
+	check(ParseWhitelists(entries, &yes), append(listed, ask{"other", "a", false, false}))
+	check(ParseWhitelists(entries, &no), append(listed, ask{"other", "a", true, true}))
+	check(ParseWhitelists(nil, nil), []ask{{"other", "a", true, true}})
+	check(ParseWhitelists(nil, &yes), []ask{{"other", "a", false, false}})
 }
