@@ -51,6 +51,12 @@ that spend two coins each, of any age and in no order, and make two, from a file
 are pruned, there is no index. Between two rounds the set stays. While the blocks are connected, getblockcount is called
 every 5 ms. Core does the same in turn, on a set of its own that was made by the same blocks.`,
 
+	"IndexCost": `A program reads the chains of the benchmark Import from a file, with -blockfilterindex and without, in turn.`,
+
+	"Beside": `A program that has 3,000 blocks of 2,000 outputs and their filters scans them for k scripts, ten times, with
+nothing else to do; then, in a copy of the directory, again and again while it reads 3,000 further blocks from a file,
+with the filter index.`,
+
 	"Store": `A store in the node's format of filters of 5,000 elements each, whose differences are random as those
 of real filters are, with probe lines and, for each 2,048 of them, a range filter of as many random hashes. It lies
 on the disk and, after the first pass, in the page cache. A pass is what the scanner does once a call is understood:
