@@ -57,6 +57,7 @@ func BenchmarkBeside(b *testing.B) {
 	dir := b.TempDir()
 	d := startDaemon(b, own, dir, "-loadblock="+first.file(b))
 	d.waitHeight(b, blocks)
+	d.stopped(b)
 	for _, k := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprintf("k=%d", k), func(b *testing.B) {
 			objects := raw(chain.Queries(k))
@@ -67,7 +68,6 @@ func BenchmarkBeside(b *testing.B) {
 			}
 			var alone, beside []time.Duration
 			for b.Loop() {
-				d.stopped(b)
 				d = startDaemon(b, own, dir)
 				d.waitHeight(b, blocks)
 				scan() // from the disk, perhaps
@@ -84,8 +84,6 @@ func BenchmarkBeside(b *testing.B) {
 					beside = append(beside, scan())
 				}
 				d.stopped(b)
-				d = startDaemon(b, own, dir)
-				d.waitHeight(b, blocks)
 			}
 			slices.Sort(beside)
 			b.ReportMetric(0, "ns/op")
@@ -96,5 +94,4 @@ func BenchmarkBeside(b *testing.B) {
 			reportLoad(b)
 		})
 	}
-	d.stopped(b)
 }
