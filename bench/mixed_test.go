@@ -57,11 +57,13 @@ func BenchmarkMixed(b *testing.B) {
 					d, blocks := mixedNode(b, binary, prefix)
 					d.callMixed(b, requests(b, method, blocks[:8]), time.Second) // to warm it
 					bodies := requests(b, method, blocks)
+					before, _ := processUse(d.program.Process.Pid)
 					times := d.callMixed(b, bodies, fairnessLasts)
-					_, peak := processUse(d.program.Process.Pid)
+					after, peak := processUse(d.program.Process.Pid)
 					d.stopped(b)
 					for name, value := range map[string]float64{
 						"calls/s": float64(len(times)) / fairnessLasts.Seconds(),
+						"cpu-us":  float64((after - before).Microseconds()) / float64(max(len(times), 1)),
 						"p50-ms":  milliseconds(quantile(times, 0.5)),
 						"p99-ms":  milliseconds(quantile(times, 0.99)),
 						"peak-MB": float64(peak) / 1e6,
@@ -73,6 +75,7 @@ func BenchmarkMixed(b *testing.B) {
 			reportFigures(b, figures)
 			if rival := figures["core-calls/s"]; len(rival) > 0 {
 				b.ReportMetric(median(figures["calls/s"])/median(rival), "x-calls")
+				b.ReportMetric(median(figures["core-cpu-us"])/median(figures["cpu-us"]), "x-cpu-core")
 				b.ReportMetric(median(figures["p99-ms"])/median(figures["core-p99-ms"]), "p99-of-core's")
 			}
 		})
