@@ -43,6 +43,8 @@ type Config struct {
 	Whitelist        []string // -rpcwhitelist
 	WhitelistDefault *bool    // -rpcwhitelistdefault; nil: as Whitelist suggests
 
+	Logins Logins // who else may log in; nil: nobody
+
 	Threads   int           // -rpcthreads, 0: default, negative: 1
 	WorkQueue int           // -rpcworkqueue, 0: default, negative: 1
 	Timeout   time.Duration // -rpcservertimeout, 0: default

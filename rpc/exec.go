@@ -30,7 +30,8 @@ type job struct {
 	call *command.Call
 	err  error // why there is no call
 
-	abandoned bool // the call may go on without us
+	abandoned bool            // the call may go on without us
+	refused   command.Refused // not 0: another node refuses the request
 }
 
 // works reports whether the job is work that takes a worker. Refusals, control
@@ -56,12 +57,17 @@ func (s *Server) prepare(who command.Caller, j *job) {
 		return
 	}
 	j.call, j.err = table.Prepare(who, j.method, j.params)
+	j.refused, _ = errors.AsType[command.Refused](j.err)
 	if !errors.Is(j.err, command.ErrMethodNotFound) { // a name that is none of ours may be anything, a key too
 		peer := ""
 		if s.logIPs {
 			peer = " peeraddr=" + who.Addr
 		}
-		s.debugf("ThreadRPCServer method=%s user=%s%s", j.method, who.User, peer)
+		name := j.method
+		if j.call != nil {
+			name = j.call.Name()
+		}
+		s.debugf("ThreadRPCServer method=%s user=%s%s", name, who.User, peer)
 	}
 }
 
@@ -125,6 +131,9 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 		defer s.workers.waited()
 	}
 	reply, failure := s.run(ctx, j, nil)
+	if j.refused != 0 {
+		return response{status: int(j.refused)}
+	}
 	if j.notification() {
 		return response{status: http.StatusNoContent}
 	}
@@ -294,6 +303,7 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 	if err != nil {
 		e, known := j.call.Reveal(err)
 		j.abandoned = ctx.Err() != nil || !known || e.Code == command.ClientNotConnected
+		j.refused, _ = errors.AsType[command.Refused](err)
 		return nil, err
 	}
 	if j.call.ShowsSecrets() {
@@ -307,6 +317,9 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 func (s *Server) reveal(method string, err error) command.Error {
 	if e, ok := errors.AsType[command.Error](err); ok {
 		return e
+	}
+	if r, ok := errors.AsType[command.Refused](err); ok {
+		return r.Told()
 	}
 	e := command.Error{Code: command.InternalError, Message: "Internal error"}
 	known := false

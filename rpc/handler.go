@@ -62,7 +62,7 @@ func isKnownVerb(verb string) bool {
 
 // post answers a POST on a path that exists.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
-	user, refused := s.authorize(r)
+	who, refused := s.authorize(r)
 	if refused != nil {
 		if refused.status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
@@ -82,41 +82,64 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	}
 	defer connOf(r).forget()
 	defer clear(body)
-	who := command.Caller{User: user, WalletPath: wallet, Addr: r.RemoteAddr}
-	s.reply(w, s.answer(r.Context(), who, s.whitelists.Of(user), body))
+	who.WalletPath = wallet
+	s.reply(w, s.answer(r.Context(), who, rightsOf(s.whitelists, who), body))
 }
 
 // authorize returns who logged in, or what to refuse the request with. A wrong
 // login is logged and waits for its turn, without a worker, so that guessing is
-// slow and hurts nobody else.
-func (s *Server) authorize(r *http.Request) (user string, refused *response) {
+// slow and hurts nobody else. Where another node judges logins, it is asked after that
+// turn, so that no guess reaches it faster.
+func (s *Server) authorize(r *http.Request) (who command.Caller, refused *response) {
 	unauthorized := &response{status: http.StatusUnauthorized}
 	headers := r.Header.Values("Authorization")
 	if len(headers) == 0 {
-		return "", unauthorized
+		return who, unauthorized
 	}
 	from := clientOf(r)
 	full := s.guesses.full(from)
 	user, ok := access.Login(s.credentials, headers[0])
-	switch {
-	case ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)):
+	who = command.Caller{User: user, Addr: r.RemoteAddr}
+	if ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)) {
 		s.guesses.remember(user, from)
-		return user, nil
-	case full:
-		return "", &tooManyGuesses
+		return who, nil
 	}
-	wait, full := s.guesses.enter(from)
+	if !ok {
+		if who.Login = s.elsewhere.known(r.Context(), headers[0], from, full); who.Login != nil {
+			return who, nil
+		}
+	}
+	wait := time.Duration(0)
+	if !full {
+		wait, full = s.guesses.enter(from)
+	}
 	if full {
-		return "", &tooManyGuesses
+		return who, &tooManyGuesses
 	}
-	s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
-	delay := time.NewTimer(wait)
-	defer delay.Stop()
-	select {
-	case <-delay.C:
-	case <-s.ctx.Done():
+	if s.elsewhere.logins == nil || s.ctx.Err() != nil {
+		s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
+		pause(s.ctx, wait)
+		return who, unauthorized
 	}
-	return "", unauthorized
+	pause(s.ctx, wait)
+	login, err := s.elsewhere.ask(r.Context(), headers[0], from)
+	switch {
+	case err != nil:
+		return who, &cannotJudge
+	case login == nil:
+		s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
+		return who, unauthorized
+	}
+	who.Login = login
+	return who, nil
+}
+
+// rightsOf returns what a caller may call.
+func rightsOf(own access.Whitelists, who command.Caller) rights {
+	if who.Login != nil {
+		return who.Login
+	}
+	return own.Of(who.User)
 }
 
 // walletPath reads the request's target: "/" or "/wallet/<name>". Nothing

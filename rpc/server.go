@@ -58,6 +58,7 @@ type Server struct {
 	credentials []access.Credential
 	cookie      *cookie // nil when there is none
 	whitelists  access.Whitelists
+	elsewhere   otherNode
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
@@ -102,6 +103,7 @@ func NewServer(c Config) (*Server, error) {
 		replies: budget{limit: maxReplies},
 		batch:   maxBatchReply,
 	}
+	s.elsewhere = otherNode{c.Logins, &s.guesses}
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{

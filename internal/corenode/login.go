@@ -53,6 +53,9 @@ func readLogin(path string, private bool) ([]byte, error) {
 	return text, nil
 }
 
+// ReadCookie reads the login in Core's cookie file, as user:password.
+func ReadCookie(path string) ([]byte, error) { return readLogin(path, false) }
+
 var (
 	errNotRegular = errors.New("it is no regular file")
 	errReadable   = errors.New("others may read it: its mode has to be 0600")

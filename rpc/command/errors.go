@@ -92,6 +92,9 @@ func (t *Table) Reveal(err error) (Error, bool) {
 	if e, ok := errors.AsType[Error](err); ok {
 		return e, true
 	}
+	if r, ok := errors.AsType[Refused](err); ok {
+		return r.Told(), true
+	}
 	for _, k := range t.known {
 		if !errors.Is(err, k.Err) {
 			continue

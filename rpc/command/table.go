@@ -22,6 +22,8 @@ type Table struct {
 	known  []KnownError
 	list   func() string // the help text that lists all; made once
 
+	forwarder Forwarder // nil: there is none
+
 	mu     sync.Mutex
 	active []*Call // in the order they began
 }
@@ -69,6 +71,7 @@ type Caller struct {
 	User       string
 	WalletPath *string // see [Args]
 	Addr       string  // host:port that the call comes from
+	Login      Login   // nil: a login of the server's own
 }
 
 // A Call is a command with checked arguments, ready to run.
@@ -83,6 +86,15 @@ type Call struct {
 // parameters, their number, their types. The error is an [Error].
 func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*Call, error) {
 	c, ok := t.byName[method]
+	if t.forwarder != nil {
+		forwarded, err := t.forwarder.Forwards(caller, method, ok)
+		if err != nil {
+			return nil, err
+		}
+		if forwarded {
+			return t.forwardedCall(caller, method, params), nil
+		}
+	}
 	if !ok {
 		return nil, ErrMethodNotFound
 	}
@@ -99,6 +111,9 @@ func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*
 	args := &Args{User: caller.User, WalletPath: caller.WalletPath, Table: t, values: values}
 	return &Call{command: c, args: args}, nil
 }
+
+// Name returns the method, or what stands for one that may be anything.
+func (c *Call) Name() string { return c.command.Name }
 
 // Control reports whether the call may pass calls that wait.
 func (c *Call) Control() bool { return c.command.Control != nil && c.command.Control(c.args) }

@@ -1,0 +1,237 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Config is what a [Forwarder] needs.
+type Config struct {
+	Core *corenode.Client
+	// Configured is what Core's configuration says, nil where it cannot be read: then
+	// its whitelists are not known.
+	Configured *corenode.Configured
+	Mode       Mode
+	// ServeFew leaves all but scans, filters and the like to Core.
+	ServeFew bool
+	// OwnWallet reports whether a wallet of this node has the name, or, for nil, whether
+	// any is loaded; nil: the node has no wallets.
+	OwnWallet func(name *string) bool
+	// Moved returns when the node has followed Core to its tip, or cannot. It is called
+	// after each method that may have moved that. nil: there is nothing to do.
+	Moved func(context.Context)
+}
+
+// A Forwarder passes calls on. It implements command.Forwarder and, by
+// [Forwarder.Logins], rpc.Logins. It is safe for concurrent use.
+type Forwarder struct {
+	Config
+	logins *logins
+	own    atomic.Pointer[map[string]string] // category by method of the node
+}
+
+// New returns a forwarder.
+func New(c Config) *Forwarder {
+	f := &Forwarder{Config: c}
+	f.own.Store(&map[string]string{})
+	f.logins = newLogins(c.Core, c.Configured, f.mayPass)
+	return f
+}
+
+// Serve has the calls of a table passed on that are Core's.
+func (f *Forwarder) Serve(t *command.Table) *command.Table {
+	own := map[string]string{}
+	for _, c := range t.Commands() {
+		own[c.Name] = c.Category
+	}
+	f.own.Store(&own)
+	return t.Forward(f)
+}
+
+// category returns the category of a method of the node.
+func (f *Forwarder) category(method string) (category string, known bool) {
+	category, known = (*f.own.Load())[method]
+	return category, known
+}
+
+// Logins returns what judges the logins of Core's users.
+func (f *Forwarder) Logins() interface {
+	Known(ctx context.Context, authorization string) command.Login
+	Ask(ctx context.Context, authorization string) (command.Login, error)
+} {
+	return f.logins
+}
+
+// answersAlways reports whether Core answers a method, whatever wallets there are.
+func (f *Forwarder) answersAlways(method string) bool {
+	switch {
+	case always[method] || ownOnly[method] || walletRegistry[method] && f.OwnWallet != nil:
+		return false
+	case f.ServeFew:
+		return !few[method]
+	}
+	return state[method]
+}
+
+// isWallet reports whether a method is about wallets of this node.
+func (f *Forwarder) isWallet(method string) bool {
+	category, _ := f.category(method)
+	return f.OwnWallet != nil && (walletRegistry[method] || category == command.Wallet)
+}
+
+// mayPass reports whether Core answers a method, if the wallet that the call is about is
+// none of this node's.
+func (f *Forwarder) mayPass(method string) bool {
+	if always[method] || ownOnly[method] || f.OwnWallet != nil && walletRegistry[method] {
+		return false
+	}
+	_, known := f.category(method)
+	return !known || f.isWallet(method) || f.answersAlways(method)
+}
+
+// Forwards implements command.Forwarder.
+func (f *Forwarder) Forwards(caller command.Caller, method string, known bool) (bool, error) {
+	login, fromCore := caller.Login.(coreLogin)
+	if f.keeps(caller, method, known) {
+		if fromCore && f.isWallet(method) && !login.mayUseWallets() {
+			return false, command.Refused(http.StatusForbidden)
+		}
+		return false, nil
+	}
+	if !f.Mode.lends(method, fromCore) {
+		return false, refusal(method, known || state[method] || reads[method])
+	}
+	return true, nil
+}
+
+// keeps reports whether the node answers a call itself.
+func (f *Forwarder) keeps(caller command.Caller, method string, known bool) bool {
+	switch {
+	case always[method] || ownOnly[method]:
+		return true
+	case f.isWallet(method):
+		return walletRegistry[method] || f.OwnWallet(caller.WalletPath)
+	case f.answersAlways(method):
+		return false
+	case !known && caller.WalletPath != nil && f.OwnWallet != nil:
+		return f.OwnWallet(caller.WalletPath) // of a method that wallets here do not have
+	default:
+		return known
+	}
+}
+
+// refusal answers a call that is not passed on.
+func refusal(method string, named bool) error {
+	if !named {
+		return command.ErrMethodNotFound
+	}
+	return command.Errorf(command.MiscError,
+		"%s is answered by Bitcoin Core, and this node passes it on for no such login (see -attachforward)", method)
+}
+
+// Public implements command.Forwarder.
+func (f *Forwarder) Public(method string) bool { return reads[method] || state[method] }
+
+// Forward implements command.Forwarder.
+func (f *Forwarder) Forward(
+	ctx context.Context, caller command.Caller, method string, params *jsontree.Value,
+) (any, error) {
+	body := request(method, params)
+	defer clear(body)
+	path := "/"
+	if caller.WalletPath != nil {
+		path = "/wallet/" + url.PathEscape(*caller.WalletPath)
+	}
+	reply, err := f.send(ctx, caller, path, body)
+	if err == nil && moves[method] && f.Moved != nil {
+		f.Moved(ctx)
+	}
+	if err != nil {
+		return nil, told(ctx, err)
+	}
+	return f.answer(method, reply)
+}
+
+func (f *Forwarder) send(ctx context.Context, caller command.Caller, path string, body []byte) (corenode.Reply, error) {
+	login, fromCore := caller.Login.(coreLogin)
+	if !fromCore {
+		return f.Core.ForwardOwn(ctx, path, body)
+	}
+	reply, err := f.Core.Forward(ctx, path, login.header, body)
+	if err == nil && reply.Status == http.StatusUnauthorized {
+		f.logins.forget(login.header)
+	}
+	return reply, err
+}
+
+// request returns the body of a call. Where it grows, what it was in before is
+// overwritten.
+func request(method string, params *jsontree.Value) []byte {
+	body := append([]byte(`{"jsonrpc":"2.0","id":0,"method":`), jsontree.AppendString(nil, method)...)
+	if !params.IsNull() {
+		text := params.AppendJSON(nil)
+		whole := make([]byte, 0, len(body)+len(text)+16)
+		body = append(append(append(whole, body...), `,"params":`...), text...)
+		clear(text)
+	}
+	return append(body, '}')
+}
+
+// answer returns the result of a reply, or the error that it tells.
+func (f *Forwarder) answer(method string, reply corenode.Reply) (any, error) {
+	switch {
+	case reply.Status == http.StatusUnauthorized, reply.Status == http.StatusForbidden,
+		reply.Status == http.StatusServiceUnavailable:
+		return nil, command.Refused(reply.Status)
+	case reply.Status == http.StatusNotFound && len(reply.Body) == 0: // a Core without wallets
+		return nil, command.ErrMethodNotFound
+	}
+	answer, err := corenode.ParseReply(reply.Body)
+	switch {
+	case err != nil:
+		return nil, errReply
+	case answer.Err != nil:
+		return nil, command.Error{Code: command.Code(answer.Err.Code), Message: answer.Err.Message}
+	case f.Public(method):
+		return result(answer.Result), nil
+	}
+	return secretResult{result(answer.Result)}, nil
+}
+
+// What clients are told of a Core that gives no answer.
+var (
+	errAway  = command.Error{Code: command.ClientNotConnected, Message: "Bitcoin Core does not answer"}
+	errReply = command.Error{Code: command.MiscError, Message: "The reply of Bitcoin Core cannot be read"}
+	errLarge = command.Error{Code: command.OutOfMemory, Message: "The reply of Bitcoin Core is too large"}
+)
+
+func told(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, corenode.ErrTooLarge):
+		return errLarge
+	case errors.Is(err, corenode.ErrReply):
+		return errReply
+	}
+	return errAway
+}
+
+// A result is JSON that goes out as it came.
+type result []byte
+
+// AppendJSON implements jsontree.Appender.
+func (r result) AppendJSON(dst []byte) []byte { return append(dst, r...) }
+
+// A secretResult is overwritten when it is out.
+type secretResult struct{ result }
+
+// Secrets implements command.Teller.
+func (r secretResult) Secrets() []command.Secret { return []command.Secret{command.Secret(r.result)} }

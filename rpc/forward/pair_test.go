@@ -1,0 +1,210 @@
+package forward_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/forward"
+)
+
+// Passwords that may be seen nowhere.
+const (
+	cookieSecret = "core-cookie-secret-1"
+	userSecret   = "core-user-secret-2"
+	guess        = "a-wrong-guess-3"
+	ownSecret    = "own-secret-4"
+)
+
+// A core answers as Core does: who may log in, one user with a whitelist, replies by
+// method.
+type core struct {
+	*httptest.Server
+	mu      sync.Mutex
+	seen    []string // user and body of each request that was let in
+	paths   []string
+	wrong   []time.Time
+	replies map[string]string
+}
+
+func newCore(t testing.TB) *core {
+	t.Helper()
+	c := &core{replies: map[string]string{
+		"getmempoolinfo": `{"jsonrpc":"2.0","result":{"size": 1.00000000,"b":"\u00e9"},"id":0}`,
+		"getchaintips":   `{"jsonrpc":"2.0","error":{"code":-5,"message":"no ☃"},"id":0}`,
+		"warm":           `{"jsonrpc":"2.0","error":{"code":-28,"message":"Verifying blocks…"},"id":0}`,
+		"generate":       `{"jsonrpc":"2.0","result":[],"id":0}`,
+		"broken":         `{"jsonrpc":"2.0","result":{"a":,"id":0}`,
+		"sendmany":       `{"jsonrpc":"2.0","result":"txid","id":0}`,
+	}}
+	c.Server = httptest.NewServer(c)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	user, password, _ := r.BasicAuth()
+	body, _ := io.ReadAll(r.Body)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case user == "__cookie__" && password == cookieSecret, user == "alice" && password == userSecret,
+		user == "listed" && password == userSecret:
+	default:
+		c.wrong = append(c.wrong, time.Now())
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	var call struct{ Method string }
+	if json.Unmarshal(body, &call) != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	if user == "listed" && call.Method != "getmempoolinfo" {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	if call.Method == "busy" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	c.seen, c.paths = append(c.seen, user+" "+string(body)), append(c.paths, r.URL.EscapedPath())
+	reply, ok := c.replies[call.Method]
+	if !ok {
+		reply = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":0}`
+	}
+	_, _ = io.WriteString(w, reply)
+}
+
+// A pair is a server before a Core.
+type pair struct {
+	url   string
+	core  *core
+	log   *logBuffer
+	moved atomic.Int64
+}
+
+func newPair(t testing.TB, change func(*forward.Config)) *pair {
+	t.Helper()
+	p := &pair{core: newCore(t), log: new(logBuffer)}
+	cookie := filepath.Join(t.TempDir(), ".cookie")
+	if err := os.WriteFile(cookie, []byte("__cookie__:"+cookieSecret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address, err := corenode.ParseAddress(p.core.URL, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := corenode.New(corenode.Config{Address: address, Cookie: cookie})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	config := forward.Config{
+		Core:       client,
+		Configured: &corenode.Configured{Cookie: cookie, Whitelists: access.ParseWhitelists(nil, nil)},
+		Moved:      func(context.Context) { p.moved.Add(1) },
+	}
+	if change != nil {
+		change(&config)
+	}
+	f := forward.New(config)
+	table, err := command.NewTable([]command.Command{
+		own("getblockcount", func() (any, error) { return 7, nil }),
+		own("getmempoolinfo", func() (any, error) { panic("ours") }),
+		own("stop", func() (any, error) { return "stopping", nil }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug})
+	server, err := rpc.NewServer(rpc.Config{
+		Log: slog.New(handler), User: "own", Password: ownSecret, Logins: f.Logins(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Ready(f.Serve(table))
+	done := make(chan error, 1)
+	go func() { done <- server.Serve() }()
+	t.Cleanup(func() {
+		if err := server.Shutdown(context.Background()); err != nil { //nolint:usetesting // it is over
+			t.Error(err)
+		}
+		<-done
+		for _, secret := range []string{cookieSecret, userSecret, guess, ownSecret, "argument"} {
+			if strings.Contains(p.log.String(), secret) {
+				t.Errorf("%s is in the log", secret)
+			}
+		}
+	})
+	p.url = "http://" + server.Addrs()[0].String()
+	return p
+}
+
+func own(name string, run func() (any, error)) command.Command {
+	return command.Command{
+		Name: name, Category: command.Blockchain,
+		Run: func(context.Context, *command.Args) (any, error) { return run() },
+	}
+}
+
+// A logBuffer keeps what is logged.
+type logBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (p *pair) post(t testing.TB, login, path, body string) (status int, reply string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(login)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+const (
+	asCookie = "__cookie__:" + cookieSecret
+	asAlice  = "alice:" + userSecret
+	asListed = "listed:" + userSecret
+	asOwn    = "own:" + ownSecret
+)
