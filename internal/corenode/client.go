@@ -45,6 +45,7 @@ type Client struct {
 	login    *loginFile
 	fixed    []byte // user:password instead
 	timeout  time.Duration
+	maxReply int64
 	own      *http.Client // for calls of the node
 	forward  *http.Client // for what is passed on
 	requests atomic.Int64
@@ -63,7 +64,7 @@ func New(c Config) (*Client, error) {
 	if c.Conns == 0 {
 		c.Conns = DefaultConns
 	}
-	client := &Client{base: c.Address.String(), timeout: c.Timeout}
+	client := &Client{base: c.Address.String(), timeout: c.Timeout, maxReply: MaxReply}
 	switch {
 	case c.Login != "":
 		client.login = &loginFile{path: c.Login, private: true}
@@ -205,7 +206,7 @@ func (c *Client) send(
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		return Reply{}, fmt.Errorf("%w: it leads elsewhere (HTTP status %d)", ErrReply, resp.StatusCode)
 	}
-	read, err := readBody(resp)
+	read, err := readBody(resp, c.maxReply)
 	if errors.Is(err, ErrTooLarge) {
 		return Reply{}, err
 	}
@@ -227,18 +228,18 @@ func failed(ctx context.Context, err error) error {
 	return away("%w", err)
 }
 
-// readBody reads a body of up to MaxReply bytes. Memory grows with what arrives.
-func readBody(resp *http.Response) ([]byte, error) {
-	if resp.ContentLength > MaxReply {
+// readBody reads a body of up to limit bytes. Memory grows with what arrives.
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
+	if resp.ContentLength > limit {
 		return nil, ErrTooLarge
 	}
 	const first = 1 << 20 // trusted unseen
 	size := min(max(resp.ContentLength, 0), first)
 	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := body.ReadFrom(io.LimitReader(resp.Body, MaxReply+1)); err != nil {
+	if _, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
 		return nil, err
 	}
-	if body.Len() > MaxReply {
+	if int64(body.Len()) > limit {
 		return nil, ErrTooLarge
 	}
 	return body.Bytes(), nil

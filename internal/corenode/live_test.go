@@ -45,7 +45,8 @@ func startLive(t *testing.T, args ...string) *liveCore {
 
 func (l *liveCore) start(t *testing.T, args ...string) {
 	t.Helper()
-	l.cmd = exec.Command(os.Getenv("BITCOIND"), append([]string{"-datadir=" + l.dir}, args...)...) //nolint:noctx // killed
+	args = append([]string{"-datadir=" + l.dir}, args...)
+	l.cmd = exec.Command(os.Getenv("BITCOIND"), args...) //nolint:noctx // killed
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

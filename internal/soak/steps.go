@@ -59,6 +59,10 @@ var steps = []step{
 		run:  live, packages: []string{"./internal/e2e"}, core: true,
 	},
 	{
+		name: "attached", what: "calls of a Bitcoin Core, and calls that are passed on to it, across its restarts",
+		run: "^TestLive", packages: []string{"./internal/corenode", "./rpc/forward"}, core: true,
+	},
+	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
 		packages: []string{"./internal/differ/arguments"}, core: true,
 	},

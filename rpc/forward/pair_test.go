@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -208,3 +209,9 @@ const (
 	asListed = "listed:" + userSecret
 	asOwn    = "own:" + ownSecret
 )
+
+// middle returns the median.
+func middle(took []time.Duration) time.Duration {
+	slices.Sort(took)
+	return took[len(took)/2]
+}
