@@ -22,7 +22,7 @@ type Tree struct {
 	active atomic.Pointer[Chain]
 
 	mu     sync.RWMutex
-	blocks map[chainhash.Hash]*Block
+	blocks *hashIndex
 	tips   map[*Block]struct{} // blocks without children
 }
 
@@ -30,10 +30,8 @@ type Tree struct {
 func NewTree(genesis *wire.BlockHeader, work *big.Int) *Tree {
 	b := &Block{Hash: genesis.BlockHash(), Header: *genesis, Work: work}
 	b.setStatus(HasData | Valid)
-	t := &Tree{
-		blocks: map[chainhash.Hash]*Block{b.Hash: b},
-		tips:   map[*Block]struct{}{b: {}},
-	}
+	t := &Tree{blocks: newHashIndex(), tips: map[*Block]struct{}{b: {}}}
+	t.blocks.add(b)
 	t.active.Store(&Chain{blocks: []*Block{b}})
 	return t
 }
@@ -49,11 +47,11 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	hash := header.BlockHash()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if b, ok := t.blocks[hash]; ok {
+	if b := t.blocks.find(&hash); b != nil {
 		return b, nil
 	}
-	parent, ok := t.blocks[header.PrevBlock]
-	if !ok {
+	parent := t.blocks.find(&header.PrevBlock)
+	if parent == nil {
 		return nil, fmt.Errorf("%w: %v", ErrOrphan, header.PrevBlock)
 	}
 	b := &Block{
@@ -62,7 +60,7 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	}
 	b.skip = parent.Ancestor(skipHeight(b.Height))
 	b.setStatus(status)
-	t.blocks[hash] = b
+	t.blocks.add(b)
 	delete(t.tips, parent)
 	t.tips[b] = struct{}{}
 	return b, nil
@@ -112,7 +110,7 @@ func (t *Tree) Active() *Chain { return t.active.Load() }
 func (t *Tree) Lookup(hash *chainhash.Hash) *Block {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.blocks[*hash]
+	return t.blocks.find(hash)
 }
 
 // Tips returns the blocks that nothing builds on, in no order.
