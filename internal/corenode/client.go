@@ -30,6 +30,7 @@ const (
 type Config struct {
 	Address  Address
 	Cookie   string        // path of Core's cookie file
+	Below    string        // directory that links may not lead out of on the way to Cookie; empty: any may
 	Login    string        // path of a file with user:password and mode 0600; goes before Cookie
 	User     string        // of Core's own configuration, with Password; only without files
 	Password string        //
@@ -69,7 +70,7 @@ func New(c Config) (*Client, error) {
 	case c.Login != "":
 		client.login = &loginFile{path: c.Login, private: true}
 	case c.Cookie != "":
-		client.login = &loginFile{path: c.Cookie}
+		client.login = &loginFile{path: c.Cookie, below: c.Below}
 	case c.User != "" || c.Password != "":
 		client.fixed = []byte(c.User + ":" + c.Password)
 	}

@@ -43,6 +43,7 @@ type Configured struct {
 	Chain       string // as -chain has it
 	Address     Address
 	Cookie      string // path of the cookie file; empty: Core makes none
+	CookieBelow string // directory that no link to the cookie may leave; empty: it lies elsewhere
 	User        string // instead of the cookie, with Password
 	Password    string
 	Credentials []access.Credential // of rpcauth, rpcuser and rpcpassword; the cookie is not among them
@@ -161,6 +162,9 @@ func configured(s *options.Settings) (Configured, error) {
 		c.Credentials = append(c.Credentials, access.New(c.User, password))
 	} else {
 		c.Cookie = s.CookieFile()
+		if name, err := filepath.Rel(c.DataDir, c.Cookie); err == nil && filepath.IsLocal(name) {
+			c.CookieBelow = c.DataDir
+		}
 	}
 	for _, entry := range s.Strings("rpcauth") {
 		if login, ok := access.Parse(entry); ok {

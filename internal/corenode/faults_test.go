@@ -241,7 +241,7 @@ func TestLoginFile(t *testing.T) {
 		"not there":  {filepath.Join(dir, "x"), os.ErrNotExist},
 		"empty user": {write("user", ":"+secret, 0o600), ErrLogin},
 	} {
-		login, err := readLogin(test.path, true)
+		login, err := (&loginFile{path: test.path, private: true}).readLogin()
 		if !errors.Is(err, test.want) || err != nil && !errors.Is(err, ErrAway) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
@@ -295,4 +295,25 @@ func FuzzFilter(f *testing.F) {
 			t.Errorf("%x of %x", filter, body)
 		}
 	})
+}
+
+// A link below Core's directory leads to no file outside of it.
+func TestCookieLink(t *testing.T) {
+	outside := cookie(t, "user:"+secret)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "inside"), []byte("user:"+secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{outside: false, "inside": true, "../x": false} {
+		link := filepath.Join(dir, ".cookie")
+		_ = os.Remove(link)
+		if err := os.Symlink(target, link); err != nil {
+			t.Skip(err)
+		}
+		login, err := (&Configured{Cookie: link, CookieBelow: dir}).ReadCookie()
+		if (err == nil) != want || want && string(login) != "user:"+secret {
+			t.Errorf("%s: %v", target, err)
+		}
+		noSecret(t, err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 )
@@ -17,7 +18,8 @@ const maxLogin = 4096
 // A loginFile is where a login stands, as user:password.
 type loginFile struct {
 	path    string
-	private bool // nobody but its owner may read it
+	below   string // directory that no link leads out of on the way to it; empty: any may
+	private bool   // nobody but its owner may read it
 
 	mu   sync.Mutex
 	read []byte // user:password; nil: not read yet
@@ -31,7 +33,7 @@ func (f *loginFile) get(refused []byte) ([]byte, error) {
 	if f.read != nil && (refused == nil || !bytes.Equal(refused, f.read)) {
 		return f.read, nil
 	}
-	login, err := readLogin(f.path, f.private)
+	login, err := f.readLogin()
 	if err != nil {
 		return nil, err
 	}
@@ -39,22 +41,25 @@ func (f *loginFile) get(refused []byte) ([]byte, error) {
 	return login, nil
 }
 
-// readLogin reads a login. Errors name the file, never what is in it.
-func readLogin(path string, private bool) ([]byte, error) {
-	text, err := readSmall(path, private)
+// readLogin reads the login. Errors name the file, never what is in it.
+func (f *loginFile) readLogin() ([]byte, error) {
+	text, err := f.readSmall()
 	if err != nil {
 		return nil, away("%w: %w", ErrLogin, err)
 	}
 	text = bytes.TrimRight(text, "\r\n")
 	if user, _, ok := bytes.Cut(text, []byte{':'}); !ok || len(user) == 0 || bytes.ContainsAny(text, "\x00\r\n") {
 		clear(text)
-		return nil, away("%w: %s does not hold one line user:password", ErrLogin, path)
+		return nil, away("%w: %s does not hold one line user:password", ErrLogin, f.path)
 	}
 	return text, nil
 }
 
-// ReadCookie reads the login in Core's cookie file, as user:password.
-func ReadCookie(path string) ([]byte, error) { return readLogin(path, false) }
+// ReadCookie reads the login in the cookie file of a Core with such a configuration, as
+// user:password.
+func (c *Configured) ReadCookie() ([]byte, error) {
+	return (&loginFile{path: c.Cookie, below: c.CookieBelow}).readLogin()
+}
 
 var (
 	errNotRegular = errors.New("it is no regular file")
@@ -63,27 +68,39 @@ var (
 )
 
 // readSmall reads a small regular file and does not wait for one that is something else.
-func readSmall(path string, private bool) ([]byte, error) {
-	refused := func(err error) error { return &fs.PathError{Op: "read", Path: path, Err: err} }
-	info, err := os.Stat(path)
+func (f *loginFile) readSmall() ([]byte, error) {
+	refused := func(err error) error { return &fs.PathError{Op: "read", Path: f.path, Err: err} }
+	stat, open, name := os.Stat, os.Open, f.path
+	if f.below != "" {
+		root, err := os.OpenRoot(f.below)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		stat, open = root.Stat, root.Open
+		if name, err = filepath.Rel(f.below, f.path); err != nil {
+			return nil, refused(err)
+		}
+	}
+	info, err := stat(name)
 	switch {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular(): // opening a pipe would wait for who writes
 		return nil, refused(errNotRegular)
 	}
-	f, err := os.Open(path) //nolint:gosec // the operator or Core's configuration names it
+	file, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	switch info, err = f.Stat(); {
+	defer file.Close()
+	switch info, err = file.Stat(); {
 	case err != nil:
 		return nil, err
-	case private && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+	case f.private && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, refused(errReadable)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxLogin+1))
+	text, err := io.ReadAll(io.LimitReader(file, maxLogin+1))
 	if err == nil && len(text) > maxLogin {
 		err = refused(errLarge)
 	}

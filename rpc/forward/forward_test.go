@@ -222,3 +222,15 @@ func BenchmarkForward(b *testing.B) {
 		})
 	}
 }
+
+// A panic while the node follows costs the one call.
+func TestPanic(t *testing.T) {
+	p := newPair(t, func(c *forward.Config) { c.Moved = func(context.Context) { panic("follow") } })
+	if status, reply := p.post(t, asAlice, "/", `{"method":"generate","id":1}`); status != 500 ||
+		!strings.Contains(reply, `"code":-32603`) {
+		t.Errorf("%d %s", status, reply)
+	}
+	if status, _ := p.post(t, asAlice, "/", `{"method":"getmempoolinfo","id":1}`); status != 200 {
+		t.Errorf("after it: %d", status)
+	}
+}

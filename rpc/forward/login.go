@@ -126,7 +126,7 @@ func (l *logins) proven(authorization string) bool {
 	if !ok || l.configured.Cookie == "" || user != "__cookie__" {
 		return false
 	}
-	cookie, err := corenode.ReadCookie(l.configured.Cookie)
+	cookie, err := l.configured.ReadCookie()
 	if err != nil {
 		return false
 	}
