@@ -118,10 +118,10 @@ func (s *Server) authorize(r *http.Request) (who command.Caller, refused *respon
 	}
 	if s.elsewhere.logins == nil || s.ctx.Err() != nil {
 		s.warnf("ThreadRPCServer incorrect password attempt from %s", r.RemoteAddr)
-		pause(s.ctx, wait)
+		pause(s.ctx, wait) //nolint:contextcheck // a guess takes its turn although nobody waits for it
 		return who, unauthorized
 	}
-	pause(s.ctx, wait)
+	pause(s.ctx, wait) //nolint:contextcheck // the same
 	login, err := s.elsewhere.ask(r.Context(), headers[0], from)
 	switch {
 	case err != nil:

@@ -53,7 +53,7 @@ func TestReplies(t *testing.T) {
 		if e, _ := errors.AsType[*Error](err); test.code != 0 && (e == nil || e.Code != test.code) {
 			t.Errorf("%s: %v, want code %d", test.method, err, test.code)
 		}
-		if errors.Is(err, ErrAway) != (test.want == ErrAway) {
+		if errors.Is(err, ErrAway) != errors.Is(test.want, ErrAway) {
 			t.Errorf("%s: away: %v", test.method, err)
 		}
 		noSecret(t, err)

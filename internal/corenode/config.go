@@ -24,13 +24,29 @@ const maxConfig = 1 << 20
 // table has those options of Core's that this package reads. All values are treated as
 // secrets.
 var table = []options.Option{
-	{Name: "conf"}, {Name: "includeconf"}, {Name: "datadir"}, {Name: "blocksdir"},
-	{Name: "chain"}, {Name: "regtest"}, {Name: "signet"}, {Name: "testnet"}, {Name: "testnet4"},
-	{Name: "rpcport", Flags: options.NetworkOnly}, {Name: "rpcbind", Flags: options.NetworkOnly},
-	{Name: "rpcallowip"}, {Name: "rpccookiefile"},
-	{Name: "rpcuser", Flags: options.Sensitive}, {Name: "rpcpassword", Flags: options.Sensitive},
-	{Name: "rpcauth", Flags: options.Sensitive}, {Name: "rpcwhitelist"}, {Name: "rpcwhitelistdefault"},
-	{Name: "rest"}, {Name: "blockfilterindex"}, {Name: "prune"}, {Name: "server"}, {Name: "disablewallet"},
+	{Name: "conf"},
+	{Name: "includeconf"},
+	{Name: "datadir"},
+	{Name: "blocksdir"},
+	{Name: "chain"},
+	{Name: "regtest"},
+	{Name: "signet"},
+	{Name: "testnet"},
+	{Name: "testnet4"},
+	{Name: "rpcport", Flags: options.NetworkOnly},
+	{Name: "rpcbind", Flags: options.NetworkOnly},
+	{Name: "rpcallowip"},
+	{Name: "rpccookiefile"},
+	{Name: "rpcuser", Flags: options.Sensitive},
+	{Name: "rpcpassword", Flags: options.Sensitive},
+	{Name: "rpcauth", Flags: options.Sensitive},
+	{Name: "rpcwhitelist"},
+	{Name: "rpcwhitelistdefault"},
+	{Name: "rest"},
+	{Name: "blockfilterindex"},
+	{Name: "prune"},
+	{Name: "server"},
+	{Name: "disablewallet"},
 }
 
 // Configured is what Core's configuration file says. What the command line of a running
@@ -232,9 +248,9 @@ type configFiles struct {
 
 // ReadFile implements options.Files.
 func (c configFiles) ReadFile(path string) ([]byte, error) {
-	open, stat, name := c.root.Open, c.root.Stat, ""
-	var err error
-	if name, err = filepath.Rel(c.dir, path); err != nil || !filepath.IsLocal(name) {
+	open, stat := c.root.Open, c.root.Stat
+	name, err := filepath.Rel(c.dir, path)
+	if err != nil || !filepath.IsLocal(name) {
 		open, stat, name = os.Open, os.Stat, path
 	}
 	info, err := stat(name)

@@ -9,15 +9,15 @@ import (
 var (
 	// ErrAway reports that Core does not answer now, and may later: nobody listens, it
 	// is busy, it starts or stops, it has no cookie or refuses the one it wrote.
-	ErrAway = errors.New("Bitcoin Core does not answer") //nolint:revive,staticcheck // a name
+	ErrAway = errors.New("Bitcoin Core does not answer") //nolint:staticcheck // a name
 	// ErrLogin reports that Core refuses the login, or that there is none. It comes
 	// with ErrAway, for a cookie may be written any time.
 	ErrLogin = errors.New("it refuses the login")
 	// ErrForbidden reports a method that Core's whitelist keeps from this login.
-	ErrForbidden = errors.New("Bitcoin Core does not allow this login to call it") //nolint:revive,staticcheck // a name
+	ErrForbidden = errors.New("Bitcoin Core does not allow this login to call it") //nolint:staticcheck // a name
 	// ErrNoREST reports that Core does not serve the path: -rest is off, or this
 	// version knows it not.
-	ErrNoREST = errors.New("Bitcoin Core does not serve this by REST") //nolint:revive,staticcheck // a name
+	ErrNoREST = errors.New("Bitcoin Core does not serve this by REST") //nolint:staticcheck // a name
 	// ErrReply reports an answer that is none of Core's.
 	ErrReply = errors.New("the reply is none of Bitcoin Core's")
 	// ErrTooLarge reports a reply beyond [MaxReply].

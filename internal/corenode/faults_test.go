@@ -6,14 +6,15 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -191,7 +192,7 @@ func TestTLS(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{"result":1,"error":null,"id":0}`)
 	}))
-	server.Config.ErrorLog = quiet
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	defer server.Close()
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -235,7 +236,7 @@ func TestLoginFile(t *testing.T) {
 		"others":     {write("others", "user:"+secret, 0o604), errReadable},
 		"no colon":   {write("none", secret, 0o600), ErrLogin},
 		"two lines":  {write("two", "user:"+secret+"\nx:y", 0o600), ErrLogin},
-		"large":      {write("large", "user:"+fmt.Sprint(make([]byte, maxLogin)), 0o600), errLarge},
+		"large":      {write("large", "user:"+strings.Repeat("x", maxLogin), 0o600), errLarge},
 		"a folder":   {dir, errNotRegular},
 		"a device":   {os.DevNull, errNotRegular},
 		"not there":  {filepath.Join(dir, "x"), os.ErrNotExist},

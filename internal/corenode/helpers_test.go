@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/hex"
 	"io"
-	"log"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -14,8 +13,6 @@ import (
 type chainHash = chainhash.Hash
 
 func bufReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
-
-var quiet = log.New(io.Discard, "", 0)
 
 func hexOf(b []byte) string { return hex.EncodeToString(b) }
 

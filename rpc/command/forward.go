@@ -36,7 +36,7 @@ type Refused int
 
 // Error implements error.
 func (r Refused) Error() string {
-	return fmt.Sprintf("the other node refuses the call: %s", http.StatusText(int(r)))
+	return "the other node refuses the call: " + http.StatusText(int(r))
 }
 
 // Told returns what a request of a batch is told, which has no status of its own.

@@ -137,7 +137,7 @@ func refusal(method string, named bool) error {
 }
 
 // Public implements command.Forwarder.
-func (f *Forwarder) Public(method string) bool { return reads[method] || state[method] }
+func (*Forwarder) Public(method string) bool { return reads[method] || state[method] }
 
 // Forward implements command.Forwarder.
 func (f *Forwarder) Forward(

@@ -1,7 +1,6 @@
 package forward_test
 
 import (
-	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -184,7 +183,7 @@ func TestLiveMethods(t *testing.T) {
 	}
 	var help string
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if err = c.Call(context.Background(), &help, "help"); err == nil { //nolint:usetesting // as the daemon
+		if err = c.Call(t.Context(), &help, "help"); err == nil {
 			break
 		}
 		if time.Now().After(end) {

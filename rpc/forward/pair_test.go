@@ -44,8 +44,8 @@ type core struct {
 	replies map[string]string
 }
 
-func newCore(t testing.TB) *core {
-	t.Helper()
+func newCore(tb testing.TB) *core {
+	tb.Helper()
 	c := &core{replies: map[string]string{
 		"getmempoolinfo": `{"jsonrpc":"2.0","result":{"size": 1.00000000,"b":"\u00e9"},"id":0}`,
 		"getchaintips":   `{"jsonrpc":"2.0","error":{"code":-5,"message":"no ☃"},"id":0}`,
@@ -55,7 +55,7 @@ func newCore(t testing.TB) *core {
 		"sendmany":       `{"jsonrpc":"2.0","result":"txid","id":0}`,
 	}}
 	c.Server = httptest.NewServer(c)
-	t.Cleanup(c.Close)
+	tb.Cleanup(c.Close)
 	return c
 }
 
@@ -101,22 +101,22 @@ type pair struct {
 	moved atomic.Int64
 }
 
-func newPair(t testing.TB, change func(*forward.Config)) *pair {
-	t.Helper()
-	p := &pair{core: newCore(t), log: new(logBuffer)}
-	cookie := filepath.Join(t.TempDir(), ".cookie")
+func newPair(tb testing.TB, change func(*forward.Config)) *pair {
+	tb.Helper()
+	p := &pair{core: newCore(tb), log: new(logBuffer)}
+	cookie := filepath.Join(tb.TempDir(), ".cookie")
 	if err := os.WriteFile(cookie, []byte("__cookie__:"+cookieSecret), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	address, err := corenode.ParseAddress(p.core.URL, 0)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	client, err := corenode.New(corenode.Config{Address: address, Cookie: cookie})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(client.Close)
+	tb.Cleanup(client.Close)
 	config := forward.Config{
 		Core:       client,
 		Configured: &corenode.Configured{Cookie: cookie, Whitelists: access.ParseWhitelists(nil, nil)},
@@ -132,26 +132,26 @@ func newPair(t testing.TB, change func(*forward.Config)) *pair {
 		own("stop", func() (any, error) { return "stopping", nil }),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	handler := slog.NewTextHandler(p.log, &slog.HandlerOptions{Level: slog.LevelDebug})
 	server, err := rpc.NewServer(rpc.Config{
 		Log: slog.New(handler), User: "own", Password: ownSecret, Logins: f.Logins(),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	server.Ready(f.Serve(table))
 	done := make(chan error, 1)
 	go func() { done <- server.Serve() }()
-	t.Cleanup(func() {
-		if err := server.Shutdown(context.Background()); err != nil { //nolint:usetesting // it is over
-			t.Error(err)
+	tb.Cleanup(func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			tb.Error(err)
 		}
 		<-done
 		for _, secret := range []string{cookieSecret, userSecret, guess, ownSecret, "argument"} {
 			if strings.Contains(p.log.String(), secret) {
-				t.Errorf("%s is in the log", secret)
+				tb.Errorf("%s is in the log", secret)
 			}
 		}
 	})
@@ -184,21 +184,21 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
-func (p *pair) post(t testing.TB, login, path, body string) (status int, reply string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+path, strings.NewReader(body))
+func (p *pair) post(tb testing.TB, login, path, body string) (status int, reply string) {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, p.url+path, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(login)))
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return resp.StatusCode, string(text)
 }
