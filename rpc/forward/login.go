@@ -75,10 +75,11 @@ func (l *logins) hash(header string) (sum [sha256.Size]byte) {
 // which is no guess.
 func (l *logins) Known(ctx context.Context, authorization string) command.Login {
 	proven := l.proven(authorization)
-	if found, ok := l.recall(authorization); ok {
+	found, fresh, known := l.recall(authorization)
+	if fresh {
 		return l.login(authorization, found, proven)
 	}
-	if !proven {
+	if !proven && !known { // what Core has accepted once is no guess either
 		return nil
 	}
 	found, err := l.ask(ctx, authorization)
@@ -172,11 +173,13 @@ func (l *logins) remember(authorization string, found verdict) {
 	l.ok[l.hash(authorization)] = accepted{found, l.now().Add(remembered)}
 }
 
-func (l *logins) recall(authorization string) (verdict, bool) {
+// recall returns what Core has said of a login, if it is known, and whether it counts
+// without asking again.
+func (l *logins) recall(authorization string) (found verdict, fresh, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a, ok := l.ok[l.hash(authorization)]
-	return a.verdict, ok && l.now().Before(a.until)
+	a, known := l.ok[l.hash(authorization)]
+	return a.verdict, known && l.now().Before(a.until), known
 }
 
 // forget has a login asked about again that Core has refused.
