@@ -52,7 +52,7 @@ func (b Blocks) Header(hash chainhash.Hash) (Header, error) {
 		return Header{}, fmt.Errorf("block %v: %w", hash, messages.ErrBlockNotFound)
 	}
 	return Header{
-		BlockID: follow.ID(block), BlockHeader: block.Header, Active: reader.Active().Contains(block),
+		BlockID: follow.ID(block), BlockHeader: block.Header(), Active: reader.Active().Contains(block),
 		Stored: block.Status()&(chainview.HasData|chainview.Pruned) == chainview.HasData,
 	}, nil
 }

@@ -93,7 +93,7 @@ func newRig(t *testing.T, change ...func(*alerts.Config)) *rig {
 
 // at sets the clock to so many seconds after the tip.
 func (r *rig) at(seconds int64) {
-	r.now.Store(r.chain.Active().Tip().Header.Timestamp.Unix() + seconds)
+	r.now.Store(r.chain.Active().Tip().Time().Unix() + seconds)
 }
 
 // mine adds blocks, of which the actor hears.

@@ -16,11 +16,11 @@ import (
 func (s *Chain) tellTip(reader chainview.Reader, totals engine.Totals) {
 	active := reader.Active()
 	tip := active.Tip()
-	work, _ := new(big.Float).SetInt(tip.Work).Float64()
+	work, _ := new(big.Float).SetInt(tip.Work()).Float64()
 	corelog.Printf(s.cfg.Log, slog.LevelInfo,
 		"UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f%s date='%s'%s",
-		tip.Hash, tip.Height, uint32(tip.Header.Version), math.Log2(work), countText(totals),
-		tip.Header.Timestamp.UTC().Format("2006-01-02T15:04:05Z"), s.progressText(reader, active, totals))
+		tip.Hash, tip.Height, uint32(tip.Version()), math.Log2(work), countText(totals),
+		tip.Time().UTC().Format("2006-01-02T15:04:05Z"), s.progressText(reader, active, totals))
 }
 
 func countText(t engine.Totals) string {
@@ -38,6 +38,6 @@ func (s *Chain) progressText(reader chainview.Reader, active *chainview.Chain, t
 	tip := active.Tip()
 	ahead := func() int32 { return chainview.BestHeader(reader, active).Height - tip.Height }
 	return fmt.Sprintf(" progress=%f cache=%.1fMiB(%dtxo)",
-		s.cfg.Network.Progress(int64(t.Txs), tip.Header.Timestamp, s.cfg.Now(), ahead), float64(t.CachedBytes)/(1<<20),
+		s.cfg.Network.Progress(int64(t.Txs), tip.Time(), s.cfg.Now(), ahead), float64(t.CachedBytes)/(1<<20),
 		t.CachedCoins)
 }

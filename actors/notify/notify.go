@@ -142,7 +142,7 @@ func (n *Notify) blocks(c actor.Context) {
 		n.block(c, n.best)
 	}
 	for b := active.Next(fork); b != nil && b.Height <= n.best.Height; b = active.Next(b) {
-		if b.Work.Cmp(before.Work) > 0 || b == n.best {
+		if b.CompareWork(before) > 0 || b == n.best {
 			n.block(c, b)
 		}
 	}

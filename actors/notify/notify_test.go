@@ -52,7 +52,7 @@ func newRig(t *testing.T) *rig {
 	sys := actortest.New(t)
 	r := &rig{t: t, chain: chaintest.New(net.Params)}
 	r.view.Set(r.chain)
-	now := func() time.Time { return r.chain.Active().Tip().Header.Timestamp }
+	now := func() time.Time { return r.chain.Active().Tip().Time() }
 	r.ref = sys.Spawn("notify", notify.New(notify.Config{
 		Block: "block %s", Wallet: "tx %s %w %b %h", Alert: "alert %s", Run: r.run,
 		View: &r.view, Tip: &r.tip, Initial: chainview.NewInitialDownload(&r.view, "", 0, now, func() {}),

@@ -153,7 +153,7 @@ func (b *base) desirable(offered wire.ServiceFlag) wire.ServiceFlag {
 	if reader == nil {
 		return fullNode
 	}
-	behind := b.cfg.Now().Sub(reader.Active().Tip().Header.Timestamp)
+	behind := b.cfg.Now().Sub(reader.Active().Tip().Time())
 	if behind >= recentBlocks*b.cfg.Network.Params.TargetTimePerBlock {
 		return fullNode
 	}

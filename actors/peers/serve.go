@@ -111,7 +111,7 @@ const maxHeaders = codec.MaxHeaders
 // headers answers getheaders.
 func (s *server) headers(m *wire.MsgGetHeaders) {
 	active := s.chain.Active()
-	if active.Tip().Work.Cmp(s.cfg.MinimumWork) < 0 && !s.info.Permissions.Download {
+	if active.Tip().Work().Cmp(s.cfg.MinimumWork) < 0 && !s.info.Permissions.Download {
 		s.debugf(
 			"Ignoring getheaders from peer=%d because active chain has too little work; sending empty response",
 			s.info.ID,
@@ -136,7 +136,7 @@ func (s *server) headers(m *wire.MsgGetHeaders) {
 	answer := new(codec.Headers)
 	known := active.Tip()
 	for b := next; b != nil; b = active.Next(b) {
-		answer.List, answer.Payloads = append(answer.List, b.Header), append(answer.Payloads, b.Payload)
+		answer.List, answer.Payloads = append(answer.List, b.Header()), append(answer.Payloads, b.Payload())
 		if len(answer.List) == maxHeaders || b.Hash == m.HashStop {
 			known = b
 			break
@@ -217,13 +217,13 @@ func (s *server) mayHave(b *chainview.Block) bool {
 	}
 	tip := active.Tip()
 	if b.Status()&chainview.Valid == 0 || b.Status().Invalid() ||
-		tip.Header.Timestamp.Unix()-b.Header.Timestamp.Unix() >= staleAge || tip.Parent == nil {
+		tip.Time().Unix()-b.Time().Unix() >= staleAge || tip.Parent == nil {
 		return false
 	}
 	// The time that the network needs for the difference in work.
-	age := new(big.Int).Sub(tip.Work, b.Work)
+	age := new(big.Int).Sub(tip.Work(), b.Work())
 	age.Mul(age, big.NewInt(int64(s.cfg.Network.Params.TargetTimePerBlock.Seconds())))
-	perBlock := new(big.Int).Sub(tip.Work, tip.Parent.Work)
+	perBlock := new(big.Int).Sub(tip.Work(), tip.Parent.Work())
 	return perBlock.Sign() > 0 && age.Cmp(perBlock.Mul(perBlock, big.NewInt(staleAge))) < 0
 }
 

@@ -82,13 +82,13 @@ func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, 
 		if err != nil {
 			return nil, err
 		}
-		return withoutWitness(block, b.Payload)
+		return withoutWitness(block, b.Payload())
 	case typ == codec.InvCmpctBlock:
 		block, err := s.chain.Block(&b.Hash)
 		if err != nil {
 			return nil, err
 		}
-		return compact.Of(block, b.Payload), nil
+		return compact.Of(block, b.Payload()), nil
 	default:
 		return nil, nil
 	}

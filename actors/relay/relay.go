@@ -299,6 +299,6 @@ func (r *Relay) upToDate() bool {
 		return false
 	}
 	tip := reader.Active().Tip()
-	r.synced = r.cfg.Now().Sub(tip.Header.Timestamp) < r.cfg.MaxTipAge
+	r.synced = r.cfg.Now().Sub(tip.Time()) < r.cfg.MaxTipAge
 	return r.synced
 }

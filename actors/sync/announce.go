@@ -96,8 +96,8 @@ func (a *announcer) unknownTo(p *peer, list []*chainview.Block) (fresh []*chainv
 func (a *announcer) sendHeaders(p *peer, blocks []*chainview.Block) {
 	m := &codec.Headers{List: make([]wire.BlockHeader, len(blocks))}
 	for i, b := range blocks {
-		m.List[i] = b.Header
-		m.Payloads = append(m.Payloads, b.Payload)
+		m.List[i] = b.Header()
+		m.Payloads = append(m.Payloads, b.Payload())
 	}
 	last := blocks[len(blocks)-1]
 	a.log.debugf("SendMessages: sending header %v to peer=%d", last.Hash, p.info.ID)
@@ -128,7 +128,7 @@ func (a *announcer) announceTip(p *peer, list []*chainview.Block) {
 // headers.
 func (h *headersSync) sayHeaders(p *peer) {
 	if p.saidHeaders || p.info.Remote.Common < int32(wire.SendHeadersVersion) || p.best == nil ||
-		p.best.Work.Cmp(h.cfg.MinimumWork) <= 0 {
+		p.best.Work().Cmp(h.cfg.MinimumWork) <= 0 {
 		return
 	}
 	p.Send(wire.NewMsgSendHeaders())

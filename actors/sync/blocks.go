@@ -55,7 +55,7 @@ func (s *Sync) block(c actor.Context, p *peer, raw []byte, handled func()) (pend
 	}
 	parent := s.chain.reader.Lookup(&h.PrevBlock)
 	if parent != nil && !a.wanted {
-		work := new(big.Int).Add(parent.Work, target.Work(h.Bits))
+		work := new(big.Int).Add(parent.Work(), target.Work(h.Bits))
 		if work.Cmp(s.chain.leastWork()) < 0 {
 			s.log.validationf(
 				"AcceptBlockHeader: not adding new block header %v, missing anti-dos proof-of-work validation", hash,
@@ -96,7 +96,7 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 		tip := s.chain.reader.Active().Tip()
 		// Core has connected all that came before: what is on its way counts as connected.
 		ahead := b.Height > tip.Height+keepBlocks && !s.download.buffer.isOnItsWay(&b.Parent.Hash)
-		if b.Work.Cmp(tip.Work) < 0 || ahead || b.Work.Cmp(s.cfg.MinimumWork) < 0 ||
+		if b.CompareWork(tip) < 0 || ahead || b.Work().Cmp(s.cfg.MinimumWork) < 0 ||
 			s.download.buffer.bytes > maxPendingBytes {
 			return false
 		}

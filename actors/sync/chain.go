@@ -51,7 +51,7 @@ func (cs *chainState) findBest() {
 		for b.Status().Invalid() {
 			b = b.Parent
 		}
-		if b.Work.Cmp(best.Work) > 0 {
+		if b.CompareWork(best) > 0 {
 			best = b
 		}
 	}
@@ -68,7 +68,7 @@ func (cs *chainState) initialDownload() bool {
 		return true
 	}
 	tip := cs.reader.Active().Tip()
-	if tip.Work.Cmp(cs.cfg.MinimumWork) < 0 || cs.age(tip) > cs.cfg.MaxTipAge {
+	if tip.Work().Cmp(cs.cfg.MinimumWork) < 0 || cs.age(tip) > cs.cfg.MaxTipAge {
 		return true
 	}
 	cs.leftIBD = true
@@ -77,7 +77,7 @@ func (cs *chainState) initialDownload() bool {
 
 // age is how old the time in a block is.
 func (cs *chainState) age(b *chainview.Block) time.Duration {
-	return cs.cfg.Now().Sub(b.Header.Timestamp)
+	return cs.cfg.Now().Sub(b.Time())
 }
 
 // isOnBest reports whether a header is part of the best chain of headers, or of
@@ -89,9 +89,9 @@ func (cs *chainState) isOnBest(b *chainview.Block) bool {
 // leastWork is the work that a chain must have before its headers are kept.
 func (cs *chainState) leastWork() *big.Int {
 	tip := cs.reader.Active().Tip()
-	near := target.Work(tip.Header.Bits)
+	near := target.Work(tip.Bits())
 	near.Mul(near, big.NewInt(nearTip))
-	near.Sub(tip.Work, near)
+	near.Sub(tip.Work(), near)
 	if near.Cmp(cs.cfg.MinimumWork) < 0 {
 		return cs.cfg.MinimumWork
 	}
@@ -117,7 +117,7 @@ func (cs *chainState) learn(p *peer, hash chainhash.Hash) {
 	cs.relearn(p)
 	if b := cs.reader.Lookup(&hash); b == nil {
 		p.unknown = &hash
-	} else if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
+	} else if p.best == nil || b.CompareWork(p.best) >= 0 {
 		p.best = b
 	}
 }
@@ -128,7 +128,7 @@ func (cs *chainState) relearn(p *peer) {
 		return
 	}
 	if b := cs.reader.Lookup(p.unknown); b != nil {
-		if p.best == nil || b.Work.Cmp(p.best.Work) >= 0 {
+		if p.best == nil || b.CompareWork(p.best) >= 0 {
 			p.best = b
 		}
 		p.unknown = nil

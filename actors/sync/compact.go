@@ -71,7 +71,7 @@ func (s *Sync) compactReceived(c actor.Context, p *peer, m *codec.CmpctBlock, ha
 		}
 		return false
 	}
-	if new(big.Int).Add(parent.Work, target.Work(m.Header.Bits)).Cmp(s.chain.leastWork()) < 0 {
+	if new(big.Int).Add(parent.Work(), target.Work(m.Header.Bits)).Cmp(s.chain.leastWork()) < 0 {
 		s.log.debugf("Ignoring low-work compact block from peer %d", p.info.ID)
 		return false
 	}
@@ -102,13 +102,13 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m anno
 	}
 	s.chain.learn(p, b.Hash)
 	tip := s.chain.reader.Active().Tip()
-	if m.isNew && b.Work.Cmp(tip.Work) > 0 {
+	if m.isNew && b.CompareWork(tip) > 0 {
 		p.lastAnnounced = s.cfg.Now()
 	}
 	asked := s.download.requestOf(p, b.Hash) != nil
 	switch {
 	case s.chain.have(b) || s.download.buffer.has(&b.Hash):
-	case b.Work.Cmp(tip.Work) <= 0:
+	case b.CompareWork(tip) <= 0:
 		if asked {
 			askFull(p, b)
 		}
@@ -258,7 +258,7 @@ func (cb *compactBlocks) announce(p *peer, b *chainview.Block) bool {
 		if err != nil || len(block.Transactions) == 0 {
 			return false
 		}
-		cb.lastCompact = compact.Of(block, b.Payload)
+		cb.lastCompact = compact.Of(block, b.Payload())
 	}
 	cb.log.debugf("SendMessages sending header-and-ids %v to peer=%d", b.Hash, p.info.ID)
 	p.Send(cb.lastCompact)

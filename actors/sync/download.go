@@ -187,7 +187,7 @@ func blockType(p *peer) wire.InvType {
 func (d *download) missing(p *peer, count int) (blocks []*chainview.Block, staller *peer) {
 	d.chain.relearn(p)
 	active := d.chain.reader.Active()
-	if p.best == nil || p.best.Work.Cmp(active.Tip().Work) < 0 || p.best.Work.Cmp(d.cfg.MinimumWork) < 0 {
+	if p.best == nil || p.best.CompareWork(active.Tip()) < 0 || p.best.Work().Cmp(d.cfg.MinimumWork) < 0 {
 		return nil, nil
 	}
 	if p.common == nil {
@@ -273,7 +273,7 @@ func commonBlock(a, b *chainview.Block) *chainview.Block {
 // where the node is close to it.
 func (d *download) fetchDirectly(p *peer, last *chainview.Block) {
 	active := d.chain.reader.Active()
-	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().Work.Cmp(last.Work) > 0 {
+	if !d.chain.canFetchDirectly() || last.Status().Invalid() || active.Tip().CompareWork(last) > 0 {
 		return
 	}
 	var blocks []*chainview.Block

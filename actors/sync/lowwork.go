@@ -14,7 +14,7 @@ import (
 // isLowWork reports whether headers are too little work to be kept. Where there
 // may be more behind them, a sync begins that finds out how much.
 func (h *headersSync) isLowWork(p *peer, start *chainview.Block, list []header, full bool) bool {
-	total := new(big.Int).Set(start.Work)
+	total := new(big.Int).Set(start.Work())
 	for i := range list {
 		total.Add(total, target.Work(list[i].Bits))
 	}
@@ -28,7 +28,7 @@ func (h *headersSync) isLowWork(p *peer, start *chainview.Block, list []header, 
 	}
 	p.presyncStart = start
 	p.presync = headersync.New(h.cfg.Network.Params, headersync.Start{
-		Hash: start.Hash, Height: start.Height, Bits: start.Header.Bits, Work: start.Work,
+		Hash: start.Hash, Height: start.Height, Bits: start.Bits(), Work: start.Work(),
 		Time: time.Unix(start.MedianTimePast(), 0),
 	}, least, h.cfg.Now())
 	h.log.debugf("Initial headers sync started with peer=%d: height=%d, max_commitments=%d, min_work=%064x",

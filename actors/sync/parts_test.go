@@ -177,7 +177,7 @@ func TestCompactBlocksAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, _ := other.node.Raw(&next.Hash)
-	at, err := b.node.Tree.Add(&block.Header, next.Work, 0)
+	at, err := b.node.Tree.Add(&block.Header, next.Work(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,8 @@ func TestHeadersReceived(t *testing.T) {
 	remote := newBench(t, 30)
 	headers := func(from, to int32) (list []header) {
 		for h := from; h <= to; h++ {
-			list = append(list, newHeader(&remote.node.Active().At(h).Header, nil))
+			at := remote.node.Active().At(h).Header()
+			list = append(list, newHeader(&at, nil))
 		}
 		return list
 	}

@@ -43,7 +43,7 @@ func newBench(t *testing.T, height int) *bench {
 	for range height {
 		b.node.Mine(chaintest.Template{Solved: true})
 	}
-	b.now = b.node.Active().Tip().Header.Timestamp.Add(time.Minute)
+	b.now = b.node.Active().Tip().Time().Add(time.Minute)
 	view := new(chainview.Current)
 	view.Set(b.node)
 	cfg := &Config{

@@ -279,7 +279,7 @@ func (p *fakePeer) sayHeaders(c *chaintest.Chain, from, to int32) {
 	p.r.t.Helper()
 	m := new(codec.Headers)
 	for h := from; h <= to; h++ {
-		m.List = append(m.List, c.Active().At(h).Header)
+		m.List = append(m.List, c.Active().At(h).Header())
 	}
 	p.say(m)
 }
@@ -379,7 +379,7 @@ type headersMsg = codec.Headers
 func headersMessage(c *chaintest.Chain, from, to int32) *codec.Headers {
 	m := new(codec.Headers)
 	for h := from; h <= to; h++ {
-		m.List = append(m.List, c.Active().At(h).Header)
+		m.List = append(m.List, c.Active().At(h).Header())
 	}
 	return m
 }

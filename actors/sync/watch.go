@@ -101,7 +101,7 @@ func (h *headersSync) watchTimeout(p *peer, now time.Time) {
 // protect keeps a few outbound peers with good chains from being watched.
 func (h *headersSync) protect(p *peer) {
 	if p.info.Type != p2p.OutboundFullRelay || p.best == nil || p.chain.protected || h.protected >= maxProtected ||
-		p.best.Work.Cmp(h.chain.reader.Active().Tip().Work) < 0 {
+		p.best.CompareWork(h.chain.reader.Active().Tip()) < 0 {
 		return
 	}
 	h.log.debugf("Protecting outbound peer=%d from eviction", p.info.ID)
@@ -114,9 +114,9 @@ func (h *headersSync) watchChain(p *peer, now time.Time) {
 	w, tip := &p.chain, h.chain.reader.Active().Tip()
 	switch {
 	case w.protected || !p.isAutomatic() || !p.syncing:
-	case p.best != nil && p.best.Work.Cmp(tip.Work) >= 0:
+	case p.best != nil && p.best.CompareWork(tip) >= 0:
 		*w = chainWatch{}
-	case w.until.IsZero() || w.at != nil && p.best != nil && p.best.Work.Cmp(w.at.Work) >= 0:
+	case w.until.IsZero() || w.at != nil && p.best != nil && p.best.CompareWork(w.at) >= 0:
 		*w = chainWatch{until: now.Add(chainTimeout), at: tip}
 	case !now.After(w.until):
 	case w.asked:

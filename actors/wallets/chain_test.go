@@ -202,7 +202,7 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 	ledger.Txs().SetTip(messages.Tip{Hash: active.Tip().Hash, Height: active.Height()})
 	for h := range active.Height() + 1 {
 		b := active.At(h)
-		at := b.Header.Timestamp.Unix()
+		at := b.Time().Unix()
 		ledger.Txs().ScanBlock(&txs.Block{
 			BlockRef: txs.BlockRef{Hash: b.Hash, Height: h, Time: at, MaxTime: at},
 			Txs:      blockOf(chain, b).Transactions,

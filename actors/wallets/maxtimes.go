@@ -30,7 +30,7 @@ func (t *maxTimes) follow(chain *chainview.Chain) {
 	}
 	t.chain, t.upTo = chain, t.upTo[:keep]
 	for h := keep; h <= chain.Height(); h++ {
-		at := uint32(chain.At(h).Header.Timestamp.Unix())
+		at := uint32(chain.At(h).Time().Unix())
 		if h > 0 {
 			at = max(at, t.upTo[h-1])
 		}
@@ -46,12 +46,12 @@ func (t *maxTimes) ref(active *chainview.Chain, b *chainview.Block) txs.BlockRef
 	var highest int64
 	at := b
 	for ; at != nil && !active.Contains(at); at = at.Parent {
-		highest = max(highest, at.Header.Timestamp.Unix())
+		highest = max(highest, at.Time().Unix())
 	}
 	if at != nil {
 		highest = max(highest, int64(t.upTo[at.Height]))
 	}
-	return txs.BlockRef{Hash: b.Hash, Height: b.Height, Time: b.Header.Timestamp.Unix(), MaxTime: highest}
+	return txs.BlockRef{Hash: b.Hash, Height: b.Height, Time: b.Time().Unix(), MaxTime: highest}
 }
 
 // first returns the first block from a height on where the highest time so far

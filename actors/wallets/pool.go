@@ -243,7 +243,7 @@ func (p *poolState) resend(c actor.Context) {
 		return
 	}
 	reader := p.cfg.Chain.Open()
-	before := reader.Active().Tip().Header.Timestamp.Unix() - resendAge
+	before := reader.Active().Tip().Time().Unix() - resendAge
 	p.submit(c, p.of.open().Txs().UnconfirmedBefore(before), true, func() {})
 }
 

@@ -85,5 +85,5 @@ type importView struct{ *Wallet }
 // importTimes are the times of the last block that the wallet has seen.
 func (w importView) importTimes() keys.ImportTimes {
 	tip := w.at(w.cfg.Chain.Open())
-	return keys.ImportTimes{Tip: tip.Header.Timestamp.Unix(), Median: tip.MedianTimePast()}
+	return keys.ImportTimes{Tip: tip.Time().Unix(), Median: tip.MedianTimePast()}
 }

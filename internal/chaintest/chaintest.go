@@ -138,7 +138,7 @@ func (c *Chain) Add(raw []byte) (*chainview.Block, error) {
 	}
 	c.SetStatus(b, b.Status()|chainview.HasData) // its header may have come before it
 	c.blocks[b.Hash] = &stored{raw: raw, block: block, spent: spent}
-	if b.Work.Cmp(c.Active().Tip().Work) > 0 {
+	if b.CompareWork(c.Active().Tip()) > 0 {
 		c.activate(b)
 	}
 	return b, nil
@@ -232,7 +232,7 @@ func (c *Chain) build(parent *chainview.Block, t Template) *wire.MsgBlock {
 		t.Version = 0x20000000
 	}
 	if t.Time.IsZero() {
-		t.Time = parent.Header.Timestamp.Add(10 * time.Minute)
+		t.Time = parent.Time().Add(10 * time.Minute)
 	}
 	if t.Script == nil {
 		t.Script = []byte{txscript.OP_TRUE}

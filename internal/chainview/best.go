@@ -8,7 +8,7 @@ func BestHeader(reader Reader, active *Chain) *Block {
 		for b.Status().Invalid() {
 			b = b.Parent
 		}
-		if b.Work.Cmp(best.Work) > 0 {
+		if b.CompareWork(best) > 0 {
 			best = b
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -13,28 +14,87 @@ import (
 const medianTimeBlocks = 11
 
 // A Block is one header's place in the block tree. All but its status and order is
-// immutable, so that a Block may be kept and read from any goroutine.
+// immutable, so that a Block may be kept and read from any goroutine. A node keeps one
+// for each header for ever, a million of them: so it holds no byte twice.
 type Block struct {
 	Hash   chainhash.Hash
 	Parent *Block // nil for the genesis block
 	Height int32
-	Header wire.BlockHeader
-	Work   *big.Int // of the chain that ends here; must not be written to
 
-	// Payload is what follows the header wherever that is serialized: the proof
-	// of work of a merge-mined block. Nil on Bitcoin's chains; not to be written
-	// to.
-	Payload []byte
+	version     int32
+	merkleRoot  chainhash.Hash
+	time        uint32
+	bits, nonce uint32
+	status      atomic.Uint32
+	txs         atomic.Uint32 // how many transactions it has; 0: not asked yet
+
+	work    work
+	skip    *Block  // an ancestor far back, so that Ancestor takes few hops
+	payload *[]byte // nil for none
 
 	// Order is when the block came, among those with the same work: the lower goes
 	// before. It is 0 while the block or one before it is not stored. It is the
 	// engine's alone.
 	Order int64
-
-	skip   *Block // an ancestor far back, so that Ancestor takes few hops
-	status atomic.Uint32
-	txs    atomic.Uint32 // how many transactions it has; 0: not asked yet
 }
+
+// NewBlock returns a block that is in no tree, on top of parent, nil for a block that
+// begins a chain. Its work is that of its parent and what it adds. The previous hash of
+// the header is the parent's.
+func NewBlock(parent *Block, header *wire.BlockHeader, adds *big.Int) *Block {
+	return newBlock(parent, header, header.BlockHash(), adds)
+}
+
+func newBlock(parent *Block, header *wire.BlockHeader, hash chainhash.Hash, adds *big.Int) *Block {
+	b := &Block{
+		Hash: hash, version: header.Version, merkleRoot: header.MerkleRoot,
+		time: uint32(header.Timestamp.Unix()), bits: header.Bits, nonce: header.Nonce,
+		work: workOf(adds),
+	}
+	if parent != nil {
+		b.Parent, b.Height = parent, parent.Height+1
+		b.work = b.work.plus(&parent.work)
+		b.skip = parent.Ancestor(skipHeight(b.Height))
+	}
+	return b
+}
+
+// Header returns the header of 80 bytes.
+func (b *Block) Header() wire.BlockHeader {
+	h := wire.BlockHeader{
+		Version: b.version, MerkleRoot: b.merkleRoot, Timestamp: time.Unix(int64(b.time), 0),
+		Bits: b.bits, Nonce: b.nonce,
+	}
+	if b.Parent != nil {
+		h.PrevBlock = b.Parent.Hash
+	}
+	return h
+}
+
+// Time returns the time that the header tells.
+func (b *Block) Time() time.Time { return time.Unix(int64(b.time), 0) }
+
+// Version returns the version that the header tells.
+func (b *Block) Version() int32 { return b.version }
+
+// Bits returns the target that the header tells, in its compact form.
+func (b *Block) Bits() uint32 { return b.bits }
+
+// Payload is what follows the header wherever that is serialized: the proof of work of a
+// merge-mined block. Nil on Bitcoin's chains; not to be written to.
+func (b *Block) Payload() []byte {
+	if b.payload == nil {
+		return nil
+	}
+	return *b.payload
+}
+
+// Work returns the work of the chain that ends here.
+func (b *Block) Work() *big.Int { return b.work.big() }
+
+// CompareWork compares the work of the chains that end in two blocks: -1 where b has
+// less, 0 where both have the same, +1 where b has more.
+func (b *Block) CompareWork(other *Block) int { return b.work.compare(&other.work) }
 
 // Status is what is known of a block beyond its header.
 type Status uint32
@@ -92,7 +152,7 @@ func (b *Block) Ancestor(height int32) *Block {
 func (b *Block) MedianTimePast() int64 {
 	times := make([]int64, 0, medianTimeBlocks)
 	for at := b; at != nil && len(times) < medianTimeBlocks; at = at.Parent {
-		times = append(times, at.Header.Timestamp.Unix())
+		times = append(times, int64(at.time))
 	}
 	slices.Sort(times)
 	return times[len(times)/2]

@@ -41,7 +41,7 @@ func (d *InitialDownload) Lasts(tip *Block) bool {
 	if d.over.Load() {
 		return false
 	}
-	if d.chain.Importing() || tip.Work.Cmp(d.leastWork) < 0 || tip.Header.Timestamp.Unix() < d.now().Unix()-d.maxAge {
+	if d.chain.Importing() || tip.Work().Cmp(d.leastWork) < 0 || tip.Time().Unix() < d.now().Unix()-d.maxAge {
 		return true
 	}
 	if d.over.CompareAndSwap(false, true) {

@@ -28,7 +28,7 @@ type Tree struct {
 
 // NewTree returns a tree that holds the genesis block alone, as active chain.
 func NewTree(genesis *wire.BlockHeader, work *big.Int) *Tree {
-	b := &Block{Hash: genesis.BlockHash(), Header: *genesis, Work: work}
+	b := NewBlock(nil, genesis, work)
 	b.setStatus(HasData | Valid)
 	t := &Tree{blocks: newHashIndex(), tips: map[*Block]struct{}{b: {}}}
 	t.blocks.add(b)
@@ -54,11 +54,10 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	if parent == nil {
 		return nil, fmt.Errorf("%w: %v", ErrOrphan, header.PrevBlock)
 	}
-	b := &Block{
-		Hash: hash, Parent: parent, Height: parent.Height + 1, Header: *header, Payload: payload,
-		Work: sum(parent.Work, work),
+	b := newBlock(parent, header, hash, work)
+	if payload != nil {
+		b.payload = &payload
 	}
-	b.skip = parent.Ancestor(skipHeight(b.Height))
 	b.setStatus(status)
 	t.blocks.add(b)
 	delete(t.tips, parent)
@@ -66,19 +65,10 @@ func (t *Tree) AddWithPayload(header *wire.BlockHeader, payload []byte, work *bi
 	return b, nil
 }
 
-// sum adds numbers into no more memory than the result needs: big.Int's own has room
-// to grow, for each header of the tree in vain.
-func sum(a, b *big.Int) *big.Int {
-	bits := new(big.Int).Add(a, b).Bits()
-	return new(big.Int).SetBits(append(make([]big.Word, 0, len(bits)), bits...))
-}
-
 // NewChild returns a block on top of another that is in no tree: one that is to be
 // tried. It has no hash and no work of its own.
 func NewChild(parent *Block, header *wire.BlockHeader) *Block {
-	b := &Block{Parent: parent, Height: parent.Height + 1, Header: *header, Work: parent.Work}
-	b.skip = parent.Ancestor(skipHeight(b.Height))
-	return b
+	return newBlock(parent, header, chainhash.Hash{}, new(big.Int))
 }
 
 // SetStatus changes what is known of a block.

@@ -3,6 +3,7 @@ package consensus
 import (
 	"bytes"
 	"math"
+	"math/big"
 	"testing"
 	"time"
 
@@ -158,9 +159,9 @@ func TestFinal(t *testing.T) {
 func spaced(tb testing.TB, height int32) *chainview.Block {
 	tb.Helper()
 	header := wire.BlockHeader{Timestamp: time.Unix(1_000_000, 0)}
-	at := chainview.NewTree(&header, nil).Active().Tip()
+	at := chainview.NewTree(&header, new(big.Int)).Active().Tip()
 	for at.Height < height {
-		next := wire.BlockHeader{Timestamp: at.Header.Timestamp.Add(512 * time.Second)}
+		next := wire.BlockHeader{Timestamp: at.Time().Add(512 * time.Second)}
 		at = chainview.NewChild(at, &next)
 	}
 	return at

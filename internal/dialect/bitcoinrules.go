@@ -57,13 +57,13 @@ const maxTimewarp = 600
 // (BIP94), on the networks that have it.
 func (n *Network) TooEarly(parent *chainview.Block, time int64) bool {
 	return n.Params.EnforceBIP94 && (parent.Height+1)%period(n.Params) == 0 &&
-		time < parent.Header.Timestamp.Unix()-maxTimewarp
+		time < parent.Time().Unix()-maxTimewarp
 }
 
 func minTime(p *chaincfg.Params, parent *chainview.Block) int64 {
 	earliest := parent.MedianTimePast() + 1
 	if (parent.Height+1)%period(p) == 0 {
-		earliest = max(earliest, parent.Header.Timestamp.Unix()-maxTimewarp)
+		earliest = max(earliest, parent.Time().Unix()-maxTimewarp)
 	}
 	return earliest
 }
@@ -75,18 +75,18 @@ func nextBits(p *chaincfg.Params, parent *chainview.Block, at int64) uint32 {
 		return retarget(p, parent)
 	}
 	if !p.ReduceMinDifficulty {
-		return parent.Header.Bits
+		return parent.Bits()
 	}
 	// Testnets: a block that comes late may have the least difficulty; the next one
 	// that does not has that of the last real one.
-	if at > parent.Header.Timestamp.Unix()+2*int64(p.TargetTimePerBlock/time.Second) {
+	if at > parent.Time().Unix()+2*int64(p.TargetTimePerBlock/time.Second) {
 		return p.PowLimitBits
 	}
 	last := parent
-	for last.Parent != nil && last.Height%period(p) != 0 && last.Header.Bits == p.PowLimitBits {
+	for last.Parent != nil && last.Height%period(p) != 0 && last.Bits() == p.PowLimitBits {
 		last = last.Parent
 	}
-	return last.Header.Bits
+	return last.Bits()
 }
 
 // maxAdjustment is by what factor the difficulty changes at most.
@@ -95,15 +95,15 @@ const maxAdjustment = 4
 // retarget returns the compact target of the period that begins after last.
 func retarget(p *chaincfg.Params, last *chainview.Block) uint32 {
 	if p.PoWNoRetargeting {
-		return last.Header.Bits
+		return last.Bits()
 	}
 	first := last.Ancestor(last.Height - (period(p) - 1))
 	wanted := int64(p.TargetTimespan / time.Second)
-	took := last.Header.Timestamp.Unix() - first.Header.Timestamp.Unix()
+	took := last.Time().Unix() - first.Time().Unix()
 	took = min(max(took, wanted/maxAdjustment), wanted*maxAdjustment)
-	bits := last.Header.Bits
+	bits := last.Bits()
 	if p.EnforceBIP94 {
-		bits = first.Header.Bits // which no late block of the period has changed
+		bits = first.Bits() // which no late block of the period has changed
 	}
 	next := target.Of(bits)
 	next.Mul(next, big.NewInt(took))

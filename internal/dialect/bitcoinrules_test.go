@@ -13,10 +13,9 @@ import (
 
 // extend returns a block after parent, or a first block at a height.
 func extend(parent *chainview.Block, height int32, seconds int64, bits uint32) *chainview.Block {
-	return &chainview.Block{
-		Parent: parent, Height: height, Work: new(big.Int),
-		Header: wire.BlockHeader{Timestamp: time.Unix(seconds, 0), Bits: bits},
-	}
+	b := chainview.NewBlock(nil, &wire.BlockHeader{Timestamp: time.Unix(seconds, 0), Bits: bits}, new(big.Int))
+	b.Parent, b.Height = parent, height
+	return b
 }
 
 // Periods of the main chain, and two at the limits.
@@ -91,9 +90,12 @@ func TestRetargetFromFirst(t *testing.T) {
 		if height == 2016 {
 			bits = hard
 		}
-		b = extend(b, height, int64(height)*600, bits)
+		seconds := int64(height) * 600
+		if height == 2*2016-1 {
+			seconds = 2016*600 + 14*24*3600
+		}
+		b = extend(b, height, seconds, bits)
 	}
-	b.Header.Timestamp = time.Unix(2016*600+14*24*3600, 0)
 	if got := nextBits(&chaincfg.TestNet4Params, b, 0); got != hard {
 		t.Errorf("testnet4: got %08x, want %08x", got, hard)
 	}

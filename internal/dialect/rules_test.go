@@ -61,12 +61,12 @@ func TestMinTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &chainview.Block{Work: new(big.Int), Header: wire.BlockHeader{Timestamp: time.Unix(1e9, 0)}}
+		early, late := &wire.BlockHeader{Timestamp: time.Unix(1e9, 0)}, &wire.BlockHeader{Timestamp: time.Unix(2e9, 0)}
+		b := chainview.NewBlock(nil, early, new(big.Int))
 		for b.Height < test.height-1 {
-			b = &chainview.Block{Parent: b, Height: b.Height + 1, Work: b.Work, Header: b.Header}
+			b = chainview.NewChild(b, early)
 		}
-		late := wire.BlockHeader{Timestamp: time.Unix(2e9, 0)}
-		b = &chainview.Block{Parent: b, Height: b.Height + 1, Work: b.Work, Header: late}
+		b = chainview.NewChild(b, late)
 		want := int64(1e9 + 1)
 		if !test.early {
 			want = 2e9 - 600

@@ -98,10 +98,10 @@ func (u *Unknown) step(before *[signalBits]State, last *chainview.Block) *[signa
 func (u *Unknown) count(last *chainview.Block) (counts [signalBits]int32) {
 	known := expected{net: u.net}
 	for b, i := last, int32(0); b != nil && i < u.period && b.Height >= u.net.SignalsFrom; b, i = b.Parent, i+1 {
-		if uint32(b.Header.Version)&topMask != topBits {
+		if uint32(b.Version())&topMask != topBits {
 			continue
 		}
-		votes := uint32(b.Header.Version) &^ topMask
+		votes := uint32(b.Version()) &^ topMask
 		if votes != 0 {
 			votes &^= known.votes(b.Parent)
 		}

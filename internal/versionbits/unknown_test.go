@@ -33,7 +33,7 @@ func (h *headers) add(n int, version int32) {
 	h.t.Helper()
 	for range n {
 		header := wire.BlockHeader{
-			Version: version, PrevBlock: h.tip.Hash, Timestamp: h.tip.Header.Timestamp.Add(time.Minute),
+			Version: version, PrevBlock: h.tip.Hash, Timestamp: h.tip.Time().Add(time.Minute),
 			Nonce: uint32(h.tip.Height),
 		}
 		var err error

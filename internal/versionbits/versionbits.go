@@ -101,7 +101,7 @@ func step(d *dialect.Deployment, state State, last *chainview.Block) State {
 func Count(d *dialect.Deployment, last *chainview.Block, first int32) int32 {
 	var n int32
 	for b := last; b != nil && b.Height >= first; b = b.Parent {
-		if Signals(b.Header.Version, d.Bit) {
+		if Signals(b.Version(), d.Bit) {
 			n++
 		}
 	}

@@ -103,7 +103,8 @@ const indexRowSize = wire.MaxBlockHeaderPayload + 1
 // indexRow is the header and the status.
 func indexRow(b *chainview.Block) []byte {
 	row := bytes.NewBuffer(make([]byte, 0, indexRowSize))
-	_ = b.Header.Serialize(row) // to memory
+	header := b.Header()
+	_ = header.Serialize(row) // to memory
 	row.WriteByte(chainstate.RowFlags(b.Status()))
 	return row.Bytes()
 }

@@ -69,7 +69,7 @@ func RowStatus(flags byte) (s chainview.Status) {
 // stateRow is the hash of the tip, its height, the number of transactions up to it
 // and the work of its chain.
 func stateRow(tip *chainview.Block, txs uint64) []byte {
-	work := tip.Work.Bytes()
+	work := tip.Work().Bytes()
 	row := binary.LittleEndian.AppendUint32(slices.Clone(tip.Hash[:]), uint32(tip.Height))
 	row = binary.LittleEndian.AppendUint64(row, txs)
 	return append(binary.LittleEndian.AppendUint32(row, uint32(len(work))), work...)

@@ -85,7 +85,7 @@ func (c *connecting) assumedValid() bool {
 	}
 	assumed, best := c.tree.Lookup(&c.net.AssumeValid), c.choice.Header()
 	if assumed == nil || assumed.Ancestor(c.at.Height) != c.at || best.Ancestor(c.at.Height) != c.at ||
-		best.Work.Cmp(c.minWork) < 0 {
+		best.Work().Cmp(c.minWork) < 0 {
 		return false
 	}
 	return equivalentTime(best, c.at, c.net.Params.TargetTimePerBlock) > assumedLag
@@ -94,9 +94,9 @@ func (c *connecting) assumedValid() bool {
 // equivalentTime is how long the work from one block to a later one takes at the
 // difficulty of the later.
 func equivalentTime(to, from *chainview.Block, spacing time.Duration) time.Duration {
-	work := new(big.Int).Sub(to.Work, from.Work)
+	work := new(big.Int).Sub(to.Work(), from.Work())
 	work.Mul(work, big.NewInt(int64(spacing/time.Second)))
-	work.Div(work, target.Work(to.Header.Bits))
+	work.Div(work, target.Work(to.Bits()))
 	if !work.IsInt64() || work.Int64() > math.MaxInt64/int64(time.Second) {
 		return math.MaxInt64
 	}

@@ -84,7 +84,7 @@ func Linked(b *chainview.Block) bool { return b.Order != 0 }
 
 // AddHeader takes a new header.
 func (c *Choice) AddHeader(b *chainview.Block) {
-	if !b.Status().Invalid() && b.Work.Cmp(c.header.Work) > 0 {
+	if !b.Status().Invalid() && b.CompareWork(c.header) > 0 {
 		c.header = b
 	}
 }
@@ -121,7 +121,7 @@ func (c *Choice) addUnlinked(b *chainview.Block) {
 
 // before reports whether a goes before b.
 func before(a, b *chainview.Block) bool {
-	if more := a.Work.Cmp(b.Work); more != 0 {
+	if more := a.CompareWork(b); more != 0 {
 		return more > 0
 	}
 	if a.Order != b.Order {
@@ -150,7 +150,7 @@ func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
 		best = best.Parent
 	}
 	for _, leaf := range c.tree.Tips() {
-		if leaf.Work.Cmp(best.Work) < 0 {
+		if leaf.CompareWork(best) < 0 {
 			continue
 		}
 		if b := usable(tip, leaf); b != nil && before(b, best) {
@@ -244,7 +244,7 @@ func (c *Choice) findHeader(tip *chainview.Block) {
 		for leaf.Status().Invalid() {
 			leaf = leaf.Parent
 		}
-		if leaf.Work.Cmp(c.header.Work) > 0 {
+		if leaf.CompareWork(c.header) > 0 {
 			c.header = leaf
 		}
 	}
@@ -253,13 +253,13 @@ func (c *Choice) findHeader(tip *chainview.Block) {
 // Prefer has a block count as if it had come before all others, where it has as much
 // work as the tip. It reports whether the tip is to be chosen anew.
 func (c *Choice) Prefer(b, tip *chainview.Block) bool {
-	if b.Work.Cmp(tip.Work) < 0 {
+	if b.CompareWork(tip) < 0 {
 		return false
 	}
-	if tip.Work.Cmp(c.preferAt) > 0 {
+	if tip.Work().Cmp(c.preferAt) > 0 {
 		c.precious = preciousOrder // the chain has grown since
 	}
-	c.preferAt = tip.Work
+	c.preferAt = tip.Work()
 	if Linked(b) {
 		b.Order = c.precious
 	}

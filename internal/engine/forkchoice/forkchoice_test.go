@@ -180,8 +180,8 @@ func (w *world) moveTo(tip *chainview.Block) {
 			), n.block.Status(), n.block.Order, n.bad, w.log)
 		}
 	}
-	if h := w.choice.Header(); h.Work.Int64() != w.header() || h.Status().Invalid() {
-		w.t.Fatalf("the best header has work %v, want %d\n%v", h.Work, w.header(), w.log)
+	if h := w.choice.Header(); h.Work().Int64() != w.header() || h.Status().Invalid() {
+		w.t.Fatalf("the best header has work %v, want %d\n%v", h.Work(), w.header(), w.log)
 	}
 }
 

@@ -40,10 +40,10 @@ func TestOrderAfterLoad(t *testing.T) {
 		choice.Received(late)
 		for _, want := range []*chainview.Block{active, loaded[0], loaded[1], late} {
 			if got := choice.Best(root); got != want {
-				t.Errorf("the best is %d, want %d", got.Header.Nonce, want.Header.Nonce)
+				t.Errorf("the best is %d, want %d", got.Header().Nonce, want.Header().Nonce)
 			}
 			if got := choice.Better(want, []*chainview.Block{late}); got != want {
-				t.Errorf("what came last is better than %d", want.Header.Nonce)
+				t.Errorf("what came last is better than %d", want.Header().Nonce)
 			}
 			choice.Fail(want, root)
 		}
@@ -71,13 +71,13 @@ func TestHeaderOfTheTip(t *testing.T) {
 	}
 	for _, tip := range branches {
 		if choice.Reconsider(tip, tip); choice.Header() != tip {
-			t.Errorf("the header is %d of the tip %d", choice.Header().Header.Nonce, tip.Header.Nonce)
+			t.Errorf("the header is %d of the tip %d", choice.Header().Header().Nonce, tip.Header().Nonce)
 		}
 	}
 	longer := add(branches[3], 100)
 	for _, tip := range branches {
 		if choice.Reconsider(tip, tip); choice.Header() != longer {
-			t.Errorf("the header is %d, and one has more work", choice.Header().Header.Nonce)
+			t.Errorf("the header is %d, and one has more work", choice.Header().Header().Nonce)
 		}
 	}
 }

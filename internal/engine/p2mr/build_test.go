@@ -80,8 +80,8 @@ type builder struct {
 func (b *builder) build(parent *chainview.Block, txs []*wire.MsgTx, change func(*block)) []byte {
 	b.tb.Helper()
 	made := &block{Header: &pow.Header{BlockHeader: wire.BlockHeader{
-		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Header.Bits,
-		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Header.Timestamp.Unix())+1, 0),
+		Version: 0x20000000, PrevBlock: parent.Hash, Bits: parent.Bits(),
+		Timestamp: time.Unix(max(parent.MedianTimePast(), parent.Time().Unix())+1, 0),
 	}}}
 	coinbase := mining.Coinbase(b.e.net, parent.Height+1, anyoneScript(), 0)
 	b.number++

@@ -41,7 +41,7 @@ func TestBranchesLeaveNothingBehind(t *testing.T) {
 			}
 		}
 		known = append(known, b.add(parent, txs...))
-		if best := heaviest(known); best.Work.Cmp(e.tree.Active().Tip().Work) != 0 {
+		if best := heaviest(known); best.CompareWork(e.tree.Active().Tip()) != 0 {
 			t.Fatalf("tip at height %d, best at %d", e.tree.Active().Height(), best.Height)
 		}
 	}
@@ -66,7 +66,7 @@ func TestBranchesLeaveNothingBehind(t *testing.T) {
 	if err := e.Reconsider(&tip.Hash); err != nil {
 		t.Fatal(err)
 	}
-	if now := e.tree.Active().Tip(); now.Work.Cmp(tip.Work) != 0 {
+	if now := e.tree.Active().Tip(); now.CompareWork(tip) != 0 {
 		t.Errorf("back at height %d, want %d", now.Height, tip.Height)
 	}
 	compare(t, e)
@@ -80,7 +80,7 @@ func TestBranchesLeaveNothingBehind(t *testing.T) {
 func heaviest(blocks []*chainview.Block) *chainview.Block {
 	best := blocks[0]
 	for _, b := range blocks {
-		if b.Work.Cmp(best.Work) > 0 {
+		if b.CompareWork(best) > 0 {
 			best = b
 		}
 	}

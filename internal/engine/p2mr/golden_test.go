@@ -42,8 +42,8 @@ func TestRecordedChain(t *testing.T) {
 	tried := refuse(t, e, true)
 	feed(t, e, blocks[fundingHeight+1:])
 	tip := e.Reader().Active().Tip()
-	if tip.Hash.String() != want.Tip || fmt.Sprintf("%064x", tip.Work) != want.ChainWork {
-		t.Errorf("tip %v, work %064x", tip.Hash, tip.Work)
+	if tip.Hash.String() != want.Tip || fmt.Sprintf("%064x", tip.Work()) != want.ChainWork {
+		t.Errorf("tip %v, work %064x", tip.Hash, tip.Work())
 	}
 	count, total, hash := unspent(t, e)
 	if hash.String() != want.TxOutSet.Hash || count != want.TxOutSet.TxOuts ||
@@ -151,7 +151,7 @@ func TestFirstTargets(t *testing.T) {
 		tip := e.tree.Active().Tip()
 		place := pow.Place{}.After(tip, pow.Permissionless)
 		for of, bits := range want {
-			if got := net.P2MR.Bits(tip, &place, pow.Lane(of), tip.Header.Timestamp.Unix()+1); got != bits {
+			if got := net.P2MR.Bits(tip, &place, pow.Lane(of), tip.Time().Unix()+1); got != bits {
 				t.Errorf("%s: %08x, want %08x", chain, got, bits)
 			}
 		}
@@ -176,8 +176,8 @@ func TestReadersSeePayloads(t *testing.T) {
 		if err != nil || size != len(raw) || txs != 1 {
 			t.Errorf("block %d: %d bytes, %d transactions, %v", height, size, txs, err)
 		}
-		if start := e.net.HeaderLen(raw) - wire.MaxBlockHeaderPayload; len(b.Payload) != start {
-			t.Errorf("block %d: payload of %d bytes, want %d", height, len(b.Payload), start)
+		if start := e.net.HeaderLen(raw) - wire.MaxBlockHeaderPayload; len(b.Payload()) != start {
+			t.Errorf("block %d: payload of %d bytes, want %d", height, len(b.Payload()), start)
 		}
 		if _, err := r.Spent(&b.Hash); err != nil {
 			t.Error(err)

@@ -24,7 +24,7 @@ func TestPrune(t *testing.T) {
 	for round := range 2 {
 		r := e.Reader()
 		old, recent := r.Active().At(22), r.Active().At(1010)
-		if old.Status()&chainview.Pruned == 0 || len(old.Payload) == 0 {
+		if old.Status()&chainview.Pruned == 0 || len(old.Payload()) == 0 {
 			t.Errorf("block 22 has status %b", old.Status())
 		}
 		if _, err := r.Raw(&old.Hash); !errors.Is(err, chainview.ErrPruned) {

@@ -46,10 +46,11 @@ func (rows) Load(
 
 // Status implements chainstate.Rows. One bucket has all blocks.
 func (rows) Status(b *chainview.Block, _, _ bool) []chaindb.Row {
-	row := bytes.NewBuffer(make([]byte, 0, 1+wire.MaxBlockHeaderPayload+len(b.Payload)))
+	row := bytes.NewBuffer(make([]byte, 0, 1+wire.MaxBlockHeaderPayload+len(b.Payload())))
 	row.WriteByte(chainstate.RowFlags(b.Status()))
-	_ = b.Header.Serialize(row) // to memory
-	row.Write(b.Payload)
+	header := b.Header()
+	_ = header.Serialize(row) // to memory
+	row.Write(b.Payload())
 	return []chaindb.Row{{Bucket: indexBucket, Key: chainstate.IndexKey(b), Value: row.Bytes()}}
 }
 

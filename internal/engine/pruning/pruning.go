@@ -190,11 +190,11 @@ func (p *Pruner) lastHeight(f chaindb.BlockFile) (last int32) {
 // blocksToCome returns how many blocks are known by their headers alone, while the
 // chain is being downloaded.
 func (p *Pruner) blocksToCome(tip *chainview.Block) (n int64) {
-	if p.chain.Now().Sub(tip.Header.Timestamp) < behindTip {
+	if p.chain.Now().Sub(tip.Time()) < behindTip {
 		return 0
 	}
 	for _, b := range p.chain.Tree.Tips() {
-		if !b.Status().Invalid() && b.Work.Cmp(tip.Work) > 0 {
+		if !b.Status().Invalid() && b.CompareWork(tip) > 0 {
 			n = max(n, int64(b.Height-tip.Height))
 		}
 	}

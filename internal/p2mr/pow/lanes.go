@@ -61,9 +61,9 @@ func (p *Params) required(
 	parent *chainview.Block, of Lane, time int64, last *chainview.Block, merged int32,
 ) uint32 {
 	if p.Difficulty == FixedDifficulty {
-		return parent.Header.Bits
+		return parent.Bits()
 	}
-	if p.MinDifficulty && time > parent.Header.Timestamp.Unix()+2*spacings[of] {
+	if p.MinDifficulty && time > parent.Time().Unix()+2*spacings[of] {
 		return p.LimitBits
 	}
 	anchor := p.Anchors.Permissionless
@@ -77,7 +77,7 @@ func (p *Params) required(
 	if of == Permissionless {
 		done = last.Height - merged
 	}
-	return asert(anchor, last.Header.Timestamp.Unix()-p.Start, int64(done), spacings[of], p.Limit)
+	return asert(anchor, last.Time().Unix()-p.Start, int64(done), spacings[of], p.Limit)
 }
 
 // NextBits returns a function that tells readers the compact target of a
@@ -93,7 +93,7 @@ func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
 			if at == known {
 				return merged + counted
 			}
-			if IsAuxPoW(&at.Header) {
+			if auxPoWVersion(uint32(at.Version())) {
 				merged++
 			}
 		}
@@ -104,7 +104,7 @@ func (p *Params) NextBits() func(parent *chainview.Block, time int64) uint32 {
 		defer mu.Unlock()
 		known, counted = parent, count(parent)
 		last, merged := parent, counted
-		for IsAuxPoW(&last.Header) { // the genesis block is not
+		for auxPoWVersion(uint32(last.Version())) { // the genesis block is not
 			last = last.Parent
 			merged--
 		}

@@ -146,7 +146,7 @@ func (s *blockStats) members() jsontree.Members {
 		{Key: "swtotal_size", Value: s.witnessSize},
 		{Key: "swtotal_weight", Value: s.witnessWeight},
 		{Key: "swtxs", Value: s.witnessTxs},
-		{Key: "time", Value: s.block.Header.Timestamp.Unix()},
+		{Key: "time", Value: s.block.Time().Unix()},
 		{Key: "total_out", Value: s.totalOut},
 		{Key: "total_size", Value: s.totalSize},
 		{Key: "total_weight", Value: s.totalWeight},

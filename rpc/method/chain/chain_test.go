@@ -261,7 +261,7 @@ func (r *rig) infoMember(key string) string {
 
 func TestInitialBlockDownload(t *testing.T) {
 	r := newRig(t, "regtest")
-	tip := r.chain.MineN(3).Header.Timestamp
+	tip := r.chain.MineN(3).Time()
 	steps := []struct {
 		name  string
 		now   time.Time
@@ -290,7 +290,7 @@ func TestVerificationProgress(t *testing.T) {
 	r := newRig(t, "regtest")
 	fork := r.chain.MineN(10)
 	r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(fork, 0)}})
-	tip := r.chain.Active().Tip().Header.Timestamp
+	tip := r.chain.Active().Tip().Time()
 	r.now = tip.Add(48 * time.Hour)
 
 	// 13 transactions, and one more in 1000 seconds since.
@@ -299,11 +299,11 @@ func TestVerificationProgress(t *testing.T) {
 	}
 	// Another branch, where the transaction is not.
 	r.chain.MineOn(r.chain.MineOn(fork, chaintest.Template{}), chaintest.Template{})
-	r.now = r.chain.Active().Tip().Header.Timestamp.Add(1000 * 1000 * time.Second)
+	r.now = r.chain.Active().Tip().Time().Add(1000 * 1000 * time.Second)
 	if got, want := r.infoMember("verificationprogress"), strconv.FormatFloat(13./(13+1000), 'g', 16, 64); got != want {
 		t.Errorf("after a reorganisation: got %s, want %s", got, want)
 	}
-	r.now = r.chain.Active().Tip().Header.Timestamp.Add(time.Hour)
+	r.now = r.chain.Active().Tip().Time().Add(time.Hour)
 	if got := r.infoMember("verificationprogress"); got != "1" {
 		t.Errorf("at a recent tip: got %s, want 1", got)
 	}

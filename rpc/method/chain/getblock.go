@@ -132,8 +132,8 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 	}
 	result := blockResult{
 		header:       newHeader(reader.Active(), b, len(block.Transactions)),
-		StrippedSize: block.SerializeSizeStripped() + len(b.Payload),
-		Size:         block.SerializeSize() + len(b.Payload),
+		StrippedSize: block.SerializeSizeStripped() + len(b.Payload()),
+		Size:         block.SerializeSize() + len(b.Payload()),
 	}
 	result.Weight = result.StrippedSize*(int(d.Network.Rules.WitnessScale)-1) + result.Size
 	if verbosity == withTxIDs {

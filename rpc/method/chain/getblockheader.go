@@ -62,6 +62,7 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 // headerHex is the header as it is sent, with what follows it.
 func headerHex(b *chainview.Block) string {
 	var text strings.Builder
-	_ = b.Header.Serialize(hex.NewEncoder(&text)) // which cannot fail
-	return text.String() + hex.EncodeToString(b.Payload)
+	header := b.Header()
+	_ = header.Serialize(hex.NewEncoder(&text)) // which cannot fail
+	return text.String() + hex.EncodeToString(b.Payload())
 }

@@ -202,7 +202,7 @@ func signalling(d *dialect.Deployment, b *chainview.Block) string {
 	marks := make([]byte, elapsed(d, b))
 	for i := len(marks) - 1; i >= 0; i-- {
 		marks[i] = '-'
-		if versionbits.Signals(b.Header.Version, d.Bit) {
+		if versionbits.Signals(b.Version(), d.Bit) {
 			marks[i] = '#'
 		}
 		b = b.Parent

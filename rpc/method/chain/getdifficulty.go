@@ -19,7 +19,7 @@ func getDifficulty(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return pow.Difficulty(active.Tip().Header.Bits), nil
+			return pow.Difficulty(active.Tip().Bits()), nil
 		},
 	}
 }

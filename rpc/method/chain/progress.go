@@ -21,7 +21,7 @@ func (p *progress) verified(reader chainview.Reader, active *chainview.Chain, be
 	}
 	tip := active.Tip()
 	ahead := func() int32 { return best.Height - tip.Height }
-	return p.deps.Network.Progress(count, tip.Header.Timestamp, p.deps.Now(), ahead)
+	return p.deps.Network.Progress(count, tip.Time(), p.deps.Now(), ahead)
 }
 
 // txCounter counts the transactions of the active chain. It remembers the last

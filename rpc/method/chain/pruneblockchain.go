@@ -100,7 +100,7 @@ func (d *Deps) prune(ctx context.Context, a *command.Args) (any, error) {
 func earliest(active *chainview.Chain, seconds int64) (int32, error) {
 	greatest := make([]int64, active.Height()+1)
 	for h := range greatest {
-		greatest[h] = active.At(int32(h)).Header.Timestamp.Unix()
+		greatest[h] = active.At(int32(h)).Time().Unix()
 		if h > 0 {
 			greatest[h] = max(greatest[h], greatest[h-1])
 		}

@@ -47,7 +47,7 @@ func newRig(t *testing.T, network string) *rig {
 		t: t, sys: sys, net: net, chain: chaintest.New(net.Params),
 		actor: sys.Probe("chain"), indexer: sys.Probe("indexer"), scanner: sys.Probe("scanner"),
 	}
-	r.now = r.chain.Active().Tip().Header.Timestamp.AddDate(10, 0, 0) // in initial download
+	r.now = r.chain.Active().Tip().Time().AddDate(10, 0, 0) // in initial download
 	r.filters = &filterIndex{chain: r.chain, headerLen: net.HeaderLen, made: map[chainhash.Hash]madeFilter{}}
 	current := new(chainview.Current)
 	current.Set(r.chain)

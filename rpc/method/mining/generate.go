@@ -161,7 +161,7 @@ func (d *Deps) triesOf(made []chainhash.Hash) uint64 {
 	reader, n := d.Chain.Open(), uint64(0)
 	for i := range made {
 		if b := reader.Lookup(&made[i]); b != nil {
-			n += uint64(b.Header.Nonce)
+			n += uint64(b.Header().Nonce)
 		}
 	}
 	return n

@@ -84,7 +84,7 @@ func getMiningInfo(d *Deps) command.Command {
 				return nil, err
 			}
 			tip := active.Tip()
-			bits, next := tip.Header.Bits, d.nextBits(tip)
+			bits, next := tip.Bits(), d.nextBits(tip)
 			info := miningInfo{
 				Blocks:          tip.Height,
 				Bits:            pow.Bits(bits),

@@ -66,17 +66,17 @@ func hashRate(last *chainview.Block, blocks, period int32) float64 {
 		blocks = last.Height%period + 1
 	}
 	first := last
-	earliest := last.Header.Timestamp.Unix()
+	earliest := last.Time().Unix()
 	latest := earliest
 	for range min(blocks, last.Height) {
 		first = first.Parent
-		seconds := first.Header.Timestamp.Unix()
+		seconds := first.Time().Unix()
 		earliest, latest = min(earliest, seconds), max(latest, seconds)
 	}
 	if earliest == latest {
 		return 0
 	}
-	return workFloat(new(big.Int).Sub(last.Work, first.Work)) / float64(latest-earliest)
+	return workFloat(new(big.Int).Sub(last.Work(), first.Work())) / float64(latest-earliest)
 }
 
 // workFloat adds up the number from its 32-bit digits, the lowest first, as

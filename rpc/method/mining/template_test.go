@@ -98,7 +98,7 @@ func (r *templateRig) template(q *messages.MakeTemplate) ([]byte, error) {
 	coinbase.AddTxOut(wire.NewTxOut(0, append([]byte{0x6a, 0x24, 0xaa, 0x21, 0xa9, 0xed}, make([]byte, 32)...)))
 	block := wire.MsgBlock{
 		Header: wire.BlockHeader{
-			Version: 0x20000000, PrevBlock: tip.Hash, Timestamp: r.now, Bits: tip.Header.Bits,
+			Version: 0x20000000, PrevBlock: tip.Hash, Timestamp: r.now, Bits: tip.Bits(),
 		},
 		Transactions: []*wire.MsgTx{coinbase},
 	}
@@ -142,9 +142,9 @@ func (r *templateRig) peersActor(c actor.Context) {
 func (r *templateRig) grow() {
 	r.t.Helper()
 	tip := r.tree.Active().Tip()
-	header := tip.Header
+	header := tip.Header()
 	header.PrevBlock, header.Timestamp = tip.Hash, header.Timestamp.Add(10*time.Minute)
-	b, err := r.tree.Add(&header, tip.Work, chainview.HasData|chainview.Valid)
+	b, err := r.tree.Add(&header, tip.Work(), chainview.HasData|chainview.Valid)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -395,7 +395,7 @@ func TestProposal(t *testing.T) {
 	if err := block.Deserialize(bytes.NewReader(raw)); err != nil {
 		t.Fatal(err)
 	}
-	b, err := r.tree.Add(&block.Header, r.tree.Active().Tip().Work, chainview.HasData)
+	b, err := r.tree.Add(&block.Header, r.tree.Active().Tip().Work(), chainview.HasData)
 	if err != nil {
 		t.Fatal(err)
 	}

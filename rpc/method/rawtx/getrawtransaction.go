@@ -280,7 +280,7 @@ func newBlockTx(tx txjson.Tx, active *chainview.Chain, block *chainview.Block) b
 	isActive := active.Contains(block)
 	shown := blockTx{InActiveChain: &isActive, Tx: tx, BlockHash: block.Hash}
 	if isActive {
-		time := block.Header.Timestamp.Unix()
+		time := block.Time().Unix()
 		shown.Confirmations = active.Tip().Height - block.Height + 1
 		shown.Time, shown.BlockTime = &time, &time
 	}
