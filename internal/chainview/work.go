@@ -21,12 +21,12 @@ func workOf(n *big.Int) (w work) {
 
 var workMask = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 
-func (w work) plus(other *work) work {
+func (w *work) plus(other *work) (sum work) {
 	var carry uint64
 	for i := range w {
-		w[i], carry = bits.Add64(w[i], other[i], carry)
+		sum[i], carry = bits.Add64(w[i], other[i], carry)
 	}
-	return w
+	return sum
 }
 
 func (w *work) compare(other *work) int {
