@@ -51,10 +51,10 @@ func (m *maker) spends(from *block, fee int64) *wire.MsgTx {
 	return tx
 }
 
-// old returns a block whose coinbase may be spent, and was not.
+// old returns a block whose coinbase may be spent, was not, and is worth any fee.
 func (m *maker) old(parent *block) *block {
 	for at := coinbaseOf(parent, 100+m.IntN(5)); ; at = at.parent {
-		if !m.spent[at.outs[0].point] {
+		if o := at.outs[0]; !m.spent[o.point] && o.value > 1e6 {
 			return at
 		}
 	}
