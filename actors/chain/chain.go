@@ -5,6 +5,7 @@
 // [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
 // [messages.PruneBlocks], [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
+// [nodemsg.FollowNode], [messages.GetAttachState],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
 // one worker at a time; requests are carried out in the order they came, and the
@@ -64,6 +65,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.GetCoins](),
 	ask.Serve[messages.PruneBlocks](),
 	ask.Serve[nodemsg.SetPruneLock](), ask.Serve[nodemsg.StartPruning](),
+	ask.Serve[nodemsg.FollowNode](), ask.Serve[messages.GetAttachState](),
 }
 
 type (
@@ -90,6 +92,8 @@ type (
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
 	pruneLock    = ask.Call[nodemsg.SetPruneLock, messages.Done]
 	startPruning = ask.Call[nodemsg.StartPruning, messages.Done]
+	followNode   = ask.Call[nodemsg.FollowNode, messages.Tip]
+	attachState  = ask.Call[messages.GetAttachState, messages.AttachState]
 )
 
 // Chain is the actor; make one with [New].
@@ -154,6 +158,8 @@ func (s *Chain) Receive(c actor.Context) {
 		s.waitOpen(m)
 	case *getTip:
 		s.getTip(m)
+	case *attachState:
+		s.attachState(m)
 	case *waitTip:
 		s.tips = append(s.tips, m)
 		s.answerTips()

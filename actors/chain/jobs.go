@@ -44,6 +44,8 @@ func (s *Chain) jobFor(msg any) job {
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Precious(&m.Req.Hash)
 		})
+	case *followNode:
+		return s.follow(m)
 	case *setMockTime:
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			e.SetMockTime(m.Req.Time)

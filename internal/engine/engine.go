@@ -121,3 +121,18 @@ type Stored struct {
 
 	Size int64 // in bytes, of all files
 }
+
+// A Follower is an Engine that validates nothing itself: its chain is that of another
+// node. What would change the chain is refused with [messages.ErrFollows].
+type Follower interface {
+	Engine
+
+	// Follow asks the other node for its tip once, and makes it the tip of the active
+	// chain, fetching the headers between. An error that is a [messages.Refusal] is
+	// about the other node, which is asked again later; any other means that the engine
+	// is broken, but that of ctx.
+	Follow(ctx context.Context) error
+
+	// State may be called by anybody at any time.
+	State() messages.AttachState
+}
