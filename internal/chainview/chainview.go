@@ -103,6 +103,16 @@ func RawInto(r Reader, buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	return r.Raw(hash)
 }
 
+// A FilterReader is a Reader that has the filters of some blocks, of which it would have
+// to be asked for more than the filter else.
+type FilterReader interface {
+	Reader
+
+	// Filter returns the basic filter of a block as BIP158 encodes it; ok is false where
+	// it is to be built from the block. Errors are as of Raw.
+	Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error)
+}
+
 // A TxReader is a Reader that finds a transaction without parsing its whole block.
 type TxReader interface {
 	Reader

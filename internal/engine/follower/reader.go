@@ -1,0 +1,190 @@
+package follower
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/store/attachdb"
+)
+
+// reader implements [chainview.Reader].
+type reader struct {
+	*chainview.Tree
+	e *Engine
+}
+
+var _ chainview.FilterReader = reader{}
+
+// Raw implements chainview.Reader.
+func (r reader) Raw(hash *chainhash.Hash) ([]byte, error) {
+	raw, _, err := r.e.source.block(hash)
+	return raw, err
+}
+
+// Block implements chainview.Reader.
+func (r reader) Block(hash *chainhash.Hash) (*wire.MsgBlock, error) {
+	raw, err := r.Raw(hash)
+	if err != nil {
+		return nil, err
+	}
+	block, _, err := r.e.net.ReadBlock(raw)
+	if err != nil {
+		return nil, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
+	}
+	return block, nil
+}
+
+// Size implements chainview.Reader. The size of a block that was pruned before it was
+// read here is 0.
+func (r reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
+	e := r.e
+	b := e.tree.Lookup(hash)
+	if b == nil {
+		return 0, 0, fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
+	}
+	if known, ok := e.source.learned.get(b); ok {
+		return int(known.size), int(known.txs), nil
+	}
+	if n := e.number(b); n != 0 && n <= e.store.Count() {
+		switch stored, err := e.store.Block(n); {
+		case err == nil && stored.Txs > 0 && (stored.Size > 0 || b.Status()&chainview.Pruned != 0):
+			return int(stored.Size), int(stored.Txs), nil
+		case err != nil && !errors.Is(err, attachdb.ErrNotFound):
+			return 0, 0, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
+		}
+	}
+	raw, shape, err := e.source.block(hash)
+	if errors.Is(err, chainview.ErrPruned) {
+		if txs, err = e.source.countTxs(b); err != nil {
+			return 0, 0, err
+		}
+		return 0, txs, nil
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return len(raw), len(shape), nil
+}
+
+// SpentScripts implements chainview.Reader.
+func (r reader) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
+	e := r.e
+	if e.source.genesis(hash) {
+		return nil, nil
+	}
+	scripts, err := e.source.spentScripts(hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", chainview.ErrUndo, err)
+	}
+	return scripts, nil
+}
+
+// Spent implements chainview.Reader.
+func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
+	e := r.e
+	if e.source.genesis(hash) {
+		return nil, nil
+	}
+	coins, err := e.source.spentCoins(hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", chainview.ErrUndo, err)
+	}
+	return coins, nil
+}
+
+// Filter implements chainview.FilterReader: where what blocks spend can only be had as
+// text, which costs more than all else, and where the block was pruned, Core's own
+// filter is taken if it keeps them. That is noted before it is handed out.
+func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error) {
+	e := r.e
+	b := e.tree.Lookup(hash)
+	if b == nil || b.Parent == nil || !e.source.filters.Load() ||
+		e.source.spentREST.Load() && b.Status()&chainview.Pruned == 0 {
+		return nil, false, nil
+	}
+	filter, source, err := e.source.coreFilter(hash)
+	if err != nil {
+		return nil, false, err
+	}
+	n := e.number(b)
+	if n == 0 || n > e.store.Count() {
+		return nil, false, nil // not stored yet
+	}
+	noted := &attachdb.Change{Filters: map[uint32]attachdb.Filter{n: {Source: source}}}
+	if err := e.store.Commit(noted); err != nil {
+		return nil, false, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
+	}
+	return filter, true, nil
+}
+
+// blockSize is what is learned of a block when it is read.
+type blockSize struct{ size, txs uint32 }
+
+// learned is what was learned by readers, until it is stored.
+type learned struct {
+	mu     sync.Mutex
+	blocks map[*chainview.Block]blockSize
+}
+
+// maxLearned bounds what waits to be stored: what is beyond is learned again.
+const maxLearned = 1 << 16
+
+func (l *learned) set(b *chainview.Block, s blockSize) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.blocks == nil {
+		l.blocks = map[*chainview.Block]blockSize{}
+	}
+	if len(l.blocks) < maxLearned {
+		l.blocks[b] = s
+	}
+}
+
+func (l *learned) get(b *chainview.Block) (blockSize, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.blocks[b]
+	return s, ok && (s.size > 0 || b.Status()&chainview.Pruned != 0)
+}
+
+func (l *learned) take() map[*chainview.Block]blockSize {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	blocks := l.blocks
+	l.blocks = nil
+	return blocks
+}
+
+// setLearned puts what readers have learned into a change.
+func (e *Engine) setLearned(change *attachdb.Change) error {
+	count := e.store.Count()
+	for b, s := range e.source.learned.take() {
+		n := uint32(b.Order)
+		switch {
+		case n == 0:
+		case n > count:
+			if i := int(n - count - 1); i < len(change.Add) {
+				change.Add[i].Txs, change.Add[i].Size = s.txs, max(s.size, change.Add[i].Size)
+			}
+		default:
+			stored, err := e.store.Block(n)
+			if err != nil {
+				return err
+			}
+			if stored.Txs == s.txs && stored.Size >= s.size {
+				continue
+			}
+			if change.Set == nil {
+				change.Set = map[uint32]attachdb.Block{}
+			}
+			stored.Txs, stored.Size = s.txs, max(s.size, stored.Size)
+			change.Set[n] = stored
+		}
+	}
+	return nil
+}
