@@ -29,7 +29,7 @@ type Header struct {
 
 // Blocks returns the blocks that the node knows.
 func (n *Node) Blocks() Blocks {
-	fetch := n.fetch(func() *Ref { return n.set.Ref(syncPart) })
+	fetch := n.fetch(func() *Ref { return n.set.Ref(n.fetchPart()) })
 	return Blocks{&follow.Host{Chain: n.view, Tip: n.tip, Fetch: fetch, Ended: n.set.Ended(), Err: n.set.Err}}
 }
 

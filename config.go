@@ -118,6 +118,10 @@ type Config struct {
 	// it does not.
 	Peers *PeerConfig
 
+	// Attach says which Bitcoin Core the node is attached to: what it validates is the
+	// chain. Default: none, the node validates its chain itself.
+	Attach *Attachment
+
 	// MinimumChainWork is the work that the active chain must have before the node
 	// counts as up to date, and a peer's chain before its blocks are fetched, in
 	// hex. Default: that of the network.

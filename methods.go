@@ -138,11 +138,15 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Know(
+	t.Know(
 		command.KnownError{Err: chainview.ErrNotReady, As: loading},
 		command.KnownError{Err: chainview.ErrClosed, As: loading}, // until its actor has opened it again
 		command.KnownError{Err: ask.ErrStopped, As: stopped},
-	), nil
+	)
+	if a := n.cfg.Attach; a != nil {
+		return a.Serve(t), nil
+	}
+	return t, nil
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {

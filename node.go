@@ -70,6 +70,9 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trawl: Config.FilterKernel, Config.FilterLayout: %w", err)
 	}
+	if err := cfg.checkAttach(); err != nil {
+		return nil, err
+	}
 	if err := cfg.claimDirs(net); err != nil {
 		return nil, err
 	}
@@ -87,6 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if n.set, err = part.Open(ctx, parts{n}.table()); err != nil {
 		return nil, err
 	}
+	n.attached()
 	started := time.Now()
 	n.table = sync.OnceValues(func() (*command.Table, error) { return n.Methods(Host{Started: started}) })
 	return n, nil

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/alerts"
 	"github.com/seed61375155/trawl/actors/blockindex"
@@ -18,15 +17,13 @@ import (
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/notify"
-	"github.com/seed61375155/trawl/actors/peers"
-	"github.com/seed61375155/trawl/actors/relay"
 	"github.com/seed61375155/trawl/actors/scanner"
-	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/opener"
 	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/internal/index/coinstats"
@@ -34,7 +31,6 @@ import (
 	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
-	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
@@ -60,6 +56,7 @@ const (
 	syncPart      = "sync"
 	relayPart     = "relay"
 	peersPart     = "peers"
+	attachPart    = "attach"
 )
 
 // A parts starts the parts of a node, each of which takes from it what they share.
@@ -83,15 +80,16 @@ func (n parts) table() []part.Part {
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
 		{Name: scannerPart, Needs: names{
 			indexerPart,
-		}, Later: names{syncPart}, Off: !c.BlockFilterIndex, Start: n.startScanner},
+		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startScanner},
 		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
 		{Name: walletsPart, Needs: names{
 			mempoolPart, indexerPart,
-		}, Later: names{syncPart}, Off: c.Wallets == nil, Start: n.startWallets},
+		}, Later: names{n.fetchPart()}, Off: c.Wallets == nil, Start: n.startWallets},
 		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
 		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
 		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart}, Off: c.Peers == nil, Start: n.startPeers},
+		{Name: attachPart, Needs: names{chainPart}, Off: c.Attach == nil, Start: n.startAttach},
 	}
 }
 
@@ -124,7 +122,7 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 		u.Fail(err)
 	}
 	r, err := n.spawn(chainPart, chain.New(chain.Config{
-		Open: n.opener().Open, Network: n.net, Files: files,
+		Open: n.openEngine(), Network: n.net, Files: files,
 		Current: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log, OnFailed: failed,
 	}), chain.Requests, nil)
 	if err != nil {
@@ -133,12 +131,16 @@ func (n parts) startChain(ctx context.Context, u *part.Uses) (part.Running, erro
 	return part.Ready(ctx, r, messages.WaitOpen{})
 }
 
-func (n parts) opener() *opener.Opener {
+// openEngine returns what opens what validates the chain, or has another node do so.
+func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
+	if n.cfg.Attach != nil {
+		return n.openFollower
+	}
 	return opener.New(opener.Config{
 		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
 		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.cfg.SmallFiles, Cache: n.cfg.Cache, Prune: n.cfg.pruning(n.net),
 		Reindex: n.cfg.Reindex, Log: n.cfg.Log,
-	})
+	}).Open
 }
 
 func (n parts) startAlerts(context.Context, *part.Uses) (part.Running, error) {
@@ -154,8 +156,8 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules:  txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify},
 		Policy: m.policy(n.net),
-		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist, OldFile: m.OldFile, NotSaved: u.Unsaved,
-		Now: n.clock.Now, Log: n.cfg.Log,
+		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist && n.cfg.Attach == nil,
+		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
 }
 
@@ -252,7 +254,7 @@ func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, erro
 	return n.spawn(scannerPart, scanner.New(scanner.Config{
 		News:      &n.scans,
 		Scheduler: n.scheduler, Chain: n.view, Indexer: u.Ref(indexerPart), HeaderLen: n.net.HeaderLen,
-		Fetch: n.fetch(u.LaterRef(syncPart)), Log: n.cfg.Log,
+		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Log: n.cfg.Log,
 	}), scanner.Requests, nil)
 }
 
@@ -294,54 +296,14 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler,
-		Fetch: n.fetch(u.LaterRef(syncPart)), Pool: u.Ref(mempoolPart), Changes: n.pool, NoBroadcast: w.NoBroadcast,
-		Forget: w.Forget,
+		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool,
+		NoBroadcast: w.NoBroadcast, Forget: w.Forget,
 		Now:    n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err
 	}
 	return part.Ready(ctx, r, messages.WaitWallets{})
-}
-
-// startSync starts what follows the chains of the peers.
-func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
-	r, err := n.spawn(syncPart, sync.New(sync.Config{
-		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
-		MaxTipAge: n.cfg.MaxTipAge,
-		Pool:      u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
-	}), sync.Requests, nil)
-	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
-	return r, err
-}
-
-// startRelay starts what passes transactions on.
-func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
-	r, err := n.spawn(relayPart, relay.New(relay.Config{
-		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
-		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
-	}), relay.Requests, nil)
-	n.clock.OnSet(func() { r.Ref.Tell(relay.ClockSet{}) })
-	return r, err
-}
-
-// startPeers starts the peer table.
-func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
-	cfg, err := n.peersConfig(ctx)
-	if err != nil {
-		return part.Running{}, err
-	}
-	cfg.Sync, cfg.Relay, cfg.NotSaved = u.Ref(syncPart), u.Ref(relayPart), u.Unsaved
-	if cfg.Indexer = u.Ref(indexerPart); n.cfg.Peers.Filters {
-		cfg.Filters = n.store
-	}
-	r, err := n.spawn(peersPart, peers.New(cfg), peers.Requests, nil)
-	if err != nil {
-		netsetup.CloseAll(cfg.Listeners) // the actor would have them
-		return r, err
-	}
-	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })
-	return r, nil
 }
 
 // clockHeeded returns when all who were told that the clock was set have done what is due
@@ -351,23 +313,4 @@ func (n *Node) clockHeeded(ctx context.Context) {
 	_, _ = ask.Control(ctx, n.set.Ref(syncPart), nodemsg.GetPeerSync{})
 	_, _ = ask.Control(ctx, n.set.Ref(relayPart), nodemsg.GetPeerRelay{})
 	_, _ = ask.Control(ctx, n.set.Ref(peersPart), messages.CountPeers{})
-}
-
-// fetch returns how those who need a pruned block get it again; nil where none are
-// pruned. They started before the peers, and need not wait for these.
-func (n *Node) fetch(from func() *Ref) chainview.Fetch {
-	if n.cfg.Prune == nil {
-		return nil
-	}
-	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
-		got.Raw, err = ask.Ask(ctx, from(), nodemsg.FetchBlock{Hash: *hash})
-		if errors.Is(err, ask.ErrAbsent) {
-			return got, nodemsg.ErrNoSource
-		}
-		if err != nil {
-			return got, err
-		}
-		got.Block, _, err = n.net.ReadBlock(got.Raw)
-		return got, err
-	}
 }

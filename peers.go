@@ -8,8 +8,11 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/actors/sync"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/version"
 	rpcnet "github.com/seed61375155/trawl/rpc/method/net"
 	"github.com/seed61375155/trawl/store/peerfile"
@@ -145,4 +148,44 @@ func (n parts) services() wire.ServiceFlag {
 		offered |= wire.SFNodeP2PV2
 	}
 	return offered
+}
+
+// startSync starts what follows the chains of the peers.
+func (n parts) startSync(_ context.Context, u *part.Uses) (part.Running, error) {
+	r, err := n.spawn(syncPart, sync.New(sync.Config{
+		Network: n.net, Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Now: n.clock.Now, Log: n.cfg.Log,
+		MaxTipAge: n.cfg.MaxTipAge,
+		Pool:      u.Ref(mempoolPart), Changes: n.pool, BlocksOnly: n.cfg.BlocksOnly,
+	}), sync.Requests, nil)
+	n.clock.OnSet(func() { r.Ref.Tell(sync.ClockSet{}) })
+	return r, err
+}
+
+// startRelay starts what passes transactions on.
+func (n parts) startRelay(_ context.Context, u *part.Uses) (part.Running, error) {
+	r, err := n.spawn(relayPart, relay.New(relay.Config{
+		Pool: u.Ref(mempoolPart), Changes: n.pool, Chain: n.view, Tip: n.tip, BlocksOnly: n.cfg.BlocksOnly,
+		MaxTipAge: n.cfg.MaxTipAge, Now: n.clock.Now, Restarted: &n.rejoin, Log: n.cfg.Log,
+	}), relay.Requests, nil)
+	n.clock.OnSet(func() { r.Ref.Tell(relay.ClockSet{}) })
+	return r, err
+}
+
+// startPeers starts the peer table.
+func (n parts) startPeers(ctx context.Context, u *part.Uses) (part.Running, error) {
+	cfg, err := n.peersConfig(ctx)
+	if err != nil {
+		return part.Running{}, err
+	}
+	cfg.Sync, cfg.Relay, cfg.NotSaved = u.Ref(syncPart), u.Ref(relayPart), u.Unsaved
+	if cfg.Indexer = u.Ref(indexerPart); n.cfg.Peers.Filters {
+		cfg.Filters = n.store
+	}
+	r, err := n.spawn(peersPart, peers.New(cfg), peers.Requests, nil)
+	if err != nil {
+		netsetup.CloseAll(cfg.Listeners) // the actor would have them
+		return r, err
+	}
+	n.clock.OnSet(func() { r.Ref.Tell(peers.ClockSet{}) })
+	return r, nil
 }

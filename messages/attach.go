@@ -11,12 +11,18 @@ var (
 	// itself.
 	ErrFollows = refusal("the chain is that of the node that this one is attached to")
 
+	// ErrNotAttached reports a request about the node that this one is attached to, where
+	// it is attached to none.
+	ErrNotAttached = refusal("the node is attached to none")
+
 	// ErrNodeAway reports that the node that this one is attached to does not answer now.
 	ErrNodeAway = refusal("Bitcoin Core does not answer")
 )
 
 // GetAttachState asks how it stands with the node that this one is attached to. It is
 // answered at once.
+//
+// Errors: [ErrNotAttached].
 type GetAttachState struct{ Asks[AttachState] }
 
 // AttachPhase is what a node does that is attached to another one.

@@ -18,7 +18,7 @@ func (s *Chain) follow(m *followNode) job {
 		defer stop()
 		err := ctx.Err()
 		if f, ok := e.(engine.Follower); !ok {
-			err = messages.ErrFollows
+			err = messages.ErrNotAttached
 		} else if err == nil {
 			err = f.Follow(ctx)
 		}
@@ -44,5 +44,5 @@ func (s *Chain) attachState(m *attachState) {
 		m.Answer(f.State(), nil)
 		return
 	}
-	m.Answer(messages.AttachState{}, messages.ErrFollows)
+	m.Answer(messages.AttachState{}, messages.ErrNotAttached)
 }

@@ -47,6 +47,9 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 		}
 		port = wanted
 	}
+	if port == 0 && !s.IsSet("rpcconnect") {
+		host, port = toldAddress(s, host)
+	}
 	if port == 0 {
 		port = s.RPCPort()
 	}
@@ -58,6 +61,20 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 	number := strconv.Itoa(int(port))
 	at := net.JoinHostPort(host, number)
 	return &endpoint{newHTTP(timeout, "tcp", at), host + ":" + number, "http://" + at}, nil
+}
+
+// toldAddress returns where the daemon of the data directory says that it listens, and
+// the host as it was and no port where it says nothing.
+func toldAddress(s *options.Settings, host string) (told string, port uint16) {
+	text, err := (options.OS{}).ReadFile(s.BelowNetDir(options.AddressFile))
+	if err != nil {
+		return host, 0
+	}
+	told, port, ok := options.SplitHostPort(strings.TrimSpace(string(text)))
+	if !ok || port == 0 {
+		return host, 0
+	}
+	return told, port
 }
 
 // newHTTP returns a client whose requests, each on a connection of its own, go

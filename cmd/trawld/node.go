@@ -71,7 +71,10 @@ func (d *daemon) openServer(files fileBudget) error {
 	}
 	server, err := rpc.NewServer(serverConfig(d.session, files))
 	d.server = server
-	return err
+	if err != nil {
+		return err
+	}
+	return d.tellAddress()
 }
 
 // serve starts to answer; what it returns is closed, or carries an error, when
@@ -170,7 +173,7 @@ func (d *daemon) close(ctx context.Context, served <-chan error) error {
 		if err := d.server.Shutdown(limited); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			errs = append(errs, fmt.Errorf("stop RPC server: %w", err))
 		}
-		errs = append(errs, <-served)
+		errs = append(errs, <-served, d.forgetAddress())
 	}
 	if d.node != nil {
 		errs = append(errs, d.node.Close(ctx))
@@ -221,7 +224,11 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	if s.attached != nil {
+		index, connections = true, nil
+	}
 	return trawl.Config{
+		Attach:        s.attached,
 		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
 		MaxTipAge: maxTipAge(o),
 		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
@@ -331,9 +338,13 @@ func serverConfig(s *session, files fileBudget) rpc.Config {
 	if unix != "" {
 		unix = o.BelowNetDir(unix)
 	}
+	port, logins := o.RPCPort(), rpc.Logins(nil)
+	if s.attached != nil {
+		port, logins = port+attachedPorts, s.attached.Logins()
+	}
 	return rpc.Config{
-		Log:  s.log,
-		Port: o.String("rpcport", ""), DefaultPort: o.RPCPort(),
+		Log: s.log, Logins: logins,
+		Port: o.String("rpcport", ""), DefaultPort: port,
 		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"), CJDNS: o.Bool("cjdnsreachable", false),
 		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
 		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),

@@ -65,6 +65,9 @@ func configure(s *options.Settings) error {
 	if err := s.ReadConfig(files); err != nil {
 		return refuse("Error reading configuration file: %v", err)
 	}
+	if err := takeCoreChain(s); err != nil {
+		return err
+	}
 	if _, err := s.SelectChain(); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
 )
@@ -22,6 +23,7 @@ type session struct {
 	netDir    string // absolute path of the network's folder
 	blocksDir string // absolute path of the folder of the block files
 	log       *slog.Logger
+	attached  *trawl.Attachment // nil: the node validates its chain itself
 
 	output  *corelog.Output
 	stderr  io.Writer
@@ -35,12 +37,12 @@ type session struct {
 // error, which it has shown.
 func setup(args []string, std streams) (*session, int) {
 	settings, err := parse(args, std)
-	if errors.Is(err, errAnswered) {
-		return nil, 0
-	}
 	var s *session
 	if err == nil {
 		s, err = open(settings, std)
+	}
+	if errors.Is(err, errAnswered) {
+		return nil, 0
 	}
 	if errors.Is(err, errBackground) {
 		return nil, goToBackground(settings, args, std)
@@ -62,6 +64,13 @@ func open(settings *options.Settings, std streams) (*session, error) {
 		return nil, err
 	}
 	warn(settings, std.stderr)
+	attached, err := attachment(settings)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Bool("check", false) {
+		return nil, checkAttached(attached, std.stdout)
+	}
 	filter, err := newFilter(settings)
 	if err != nil {
 		return nil, err
@@ -76,7 +85,9 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	if err := makeDirs(settings, blocks); err != nil {
 		return nil, err
 	}
-	s := &session{settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr}
+	s := &session{
+		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr, attached: attached,
+	}
 	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
 		return nil, err
 	}

@@ -7,5 +7,5 @@ import "github.com/seed61375155/trawl/messages"
 // kept for a reason that [messages.GetAttachState] tells.
 //
 // Errors: [messages.ErrNodeAway], or another refusal that says why it cannot be followed
-// now; [messages.ErrFollows] where the node is attached to none.
+// now; [messages.ErrNotAttached] where the node is attached to none.
 type FollowNode struct{ messages.Asks[messages.Tip] }

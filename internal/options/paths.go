@@ -60,6 +60,10 @@ func (s *Settings) CookieFile() string {
 	return s.BelowNetDir(s.Path("rpccookiefile", ".cookie"))
 }
 
+// AddressFile is the name of the file, in the folder of a network, in which a daemon says
+// where its RPC server listens, if not where those of its network do.
+const AddressFile = ".rpcaddress"
+
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -12,6 +12,24 @@ var general = []options.Option{
 		"because another one is (default: 0)"},
 	{Name: "assumevalid", Arg: "<hex>", Help: "Skip script checks in ancestors of this block while it is in the best " +
 		"chain (0: check all; default: a block of the network)"},
+	{Name: "attach", Arg: "<dir|url>", Help: "Attach to the Bitcoin Core whose data directory is <dir>, or " +
+		"whose RPC server is at <url>: its chain is followed and validated by it alone, filters are indexed " +
+		"here, calls that it answers are passed on to it. Nothing is written to <dir>. Implies " +
+		"-blockfilterindex; there are no peers, and calls are answered on the network's port plus 10"},
+	{Name: "attachca", Arg: "<file>", Help: "Certificates (PEM) of those who may vouch for an https address of " +
+		"-attach (default: the system's)"},
+	{Name: "attachcookie", Arg: "<file>", Help: "Log in to Bitcoin Core with its cookie <file> (default: as its " +
+		"configuration says)"},
+	{Name: "attachforward", Arg: "<calls>", Help: "Which calls are passed on to Bitcoin Core: all; read, those that " +
+		"change nothing; none (default: what Bitcoin Core allows its own users, and read and sendrawtransaction for " +
+		"others)"},
+	{Name: "attachinsecure", Help: "Send logins to another machine's Bitcoin Core over plain HTTP (default: 0)"},
+	{Name: "attachlogin", Arg: "<file>", Help: "Log in to Bitcoin Core with the user:password in <file>, which only " +
+		"its owner may read"},
+	{Name: "attachrpc", Arg: "<host:port>", Help: "Where the RPC server of -attach=<dir> is (default: as its " +
+		"configuration says)"},
+	{Name: "attachserve", Arg: "<calls>", Help: "Which calls are answered here while attached: all that can be, or " +
+		"min, only those of the filter index (default: all)"},
 	{
 		Name: "blockfilterindex", Arg: "<type>",
 		Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)",
@@ -25,6 +43,7 @@ var general = []options.Option{
 	{Name: "blocksdir", Arg: "<dir>", Help: "Keep the block files below <dir> (default: the data directory)"},
 	{Name: "blocksonly", Help: "Reject transactions from peers but those with the relay permission (default: 0)"},
 	{Name: "blocksxor", Help: "XOR the block files of a new data directory with a random key (default: 1)"},
+	{Name: "check", Help: "Say what -attach would do, change nothing, and end (default: 0)"},
 	{Name: "coinstatsindex", Help: "Keep an index of statistics of the set of unspent outputs (default: 0)"},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory; command " +
 		"line only (default: trawl.conf, or else bitcoin.conf)"},

@@ -88,6 +88,7 @@ type Index struct {
 // Commands returns the methods, for the command table.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
+		getAttachInfo(&d),
 		getBestBlockHash(&d),
 		getBlock(&d),
 		getBlockchainInfo(&d),

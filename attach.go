@@ -1,0 +1,116 @@
+package trawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/attach"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/internal/engine/follower"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/internal/part"
+	"github.com/seed61375155/trawl/rpc/forward/attachment"
+)
+
+// An AttachConfig says which Bitcoin Core a node is attached to, and how.
+type AttachConfig = attachment.Config
+
+// An Attachment is the way to the Bitcoin Core that a node is attached to. It is for one
+// node.
+type Attachment = attachment.Attachment
+
+// NewAttachment reads what Core's configuration says where Core is on this machine. It
+// asks Core for nothing: a node starts without it. Its errors are for the operator.
+func NewAttachment(c AttachConfig) (*Attachment, error) { return attachment.New(c) }
+
+// checkAttach refuses what does not go together with a chain that another node validates.
+func (c *Config) checkAttach() error {
+	if c.Attach == nil {
+		return nil
+	}
+	if chain := c.Attach.Chain(); c.Chain != chain {
+		return StartError(fmt.Sprintf("Bitcoin Core is on chain %q, not %q.", chain, c.Chain))
+	}
+	for _, no := range []struct {
+		set    bool
+		option string
+	}{
+		{c.Prune != nil, "-prune"},
+		{c.TxIndex, "-txindex"},
+		{c.CoinStatsIndex, "-coinstatsindex"},
+		{c.Reindex, "-reindex"},
+		{len(c.LoadBlock) > 0, "-loadblock"},
+		{c.Peers != nil, "peers"},
+		{c.Dialect != "" && c.Dialect != dialect.NameBitcoin, "-dialect=" + c.Dialect},
+	} {
+		if no.set {
+			return StartError("-attach cannot be combined with " + no.option + ".")
+		}
+	}
+	return c.Attach.CheckDirs(c.Dir, c.BlocksDir)
+}
+
+// attached tells the attachment of the node that is open now.
+func (n *Node) attached() {
+	if n.cfg.Attach == nil {
+		return
+	}
+	n.cfg.Attach.Attach(attachment.Node{
+		OwnWallet: func(name *string) bool {
+			if name == nil {
+				return len(n.walletDir.Names()) > 0
+			}
+			return n.walletDir.Lookup(*name) != nil
+		},
+		// Why it could not is told by GetAttachState.
+		Follow: func(ctx context.Context) { _, _ = Ask(ctx, n.Chain(), nodemsg.FollowNode{}) },
+	})
+}
+
+func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {
+	return follower.Open(ctx, follower.Config{
+		Network: n.net, Dir: filepath.Join(n.cfg.Dir, "follow"), Core: n.cfg.Attach.Client(),
+		Log: n.cfg.Log,
+	})
+}
+
+// startAttach starts what follows the node that this one is attached to.
+func (n parts) startAttach(_ context.Context, u *part.Uses) (part.Running, error) {
+	return n.spawn(attachPart, attach.New(attach.Config{
+		Node: n.cfg.Attach.Client(), Network: n.net, Chain: u.Ref(chainPart), Log: n.cfg.Log,
+	}), attach.Requests, nil)
+}
+
+// fetchPart is the part that fetches pruned blocks again.
+func (n *Node) fetchPart() string {
+	if n.cfg.Attach != nil {
+		return attachPart
+	}
+	return syncPart
+}
+
+// fetch returns how those who need a pruned block get it again; nil where none are
+// pruned. They started before the peers, and need not wait for these.
+func (n *Node) fetch(from func() *Ref) chainview.Fetch {
+	if n.cfg.Prune == nil && n.cfg.Attach == nil {
+		return nil
+	}
+	return func(ctx context.Context, hash *chainhash.Hash) (got chainview.Fetched, err error) {
+		got.Raw, err = ask.Ask(ctx, from(), nodemsg.FetchBlock{Hash: *hash})
+		if errors.Is(err, ask.ErrAbsent) {
+			return got, nodemsg.ErrNoSource
+		}
+		if err != nil {
+			return got, err
+		}
+		got.Block, _, err = n.net.ReadBlock(got.Raw)
+		return got, err
+	}
+}
