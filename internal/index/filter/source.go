@@ -37,11 +37,16 @@ type view struct {
 	*segment.View
 	store Views
 
+	stored segment.Stored
+
 	// Of the query that was restricted last: its scripts, and their hashes under
 	// the key of the range filters.
 	query   *filters.Query
 	scripts [][]byte
 	hashes  []uint64
+
+	selector rangefilter.Selector
+	selected []uint32
 }
 
 // Filters implements match.View. The matcher checks what it reads.
@@ -83,29 +88,37 @@ func (v *view) Restrict(height int32, q *filters.Query) (sub *filters.Query, to 
 	if !ok {
 		return q, to
 	}
-	v.hash(q)
-	var may [][]byte
-	damaged := true
+	sound := false
 	fault := segment.Guard(func() {
-		if crc32.ChecksumIEEE(r.Data) != r.CRC {
-			return
+		sound = crc32.ChecksumIEEE(r.Data) == r.CRC
+	})
+	if fault == nil && sound {
+		if sub, ok = v.passing(r.Data, q); ok {
+			return sub, to
 		}
-		filter, err := rangefilter.Parse(r.Data)
-		if err != nil {
-			return
-		}
-		damaged = false
-		for i, hash := range v.hashes {
-			if filter.Has(hash) {
-				may = append(may, v.scripts[i])
-			}
+	}
+	v.store.DropRange(v.BlockAt(height))
+	return q, to
+}
+
+// passing returns the scripts of a query that the bytes of a range filter let pass; false
+// where they cannot be read.
+func (v *view) passing(data []byte, q *filters.Query) (sub *filters.Query, ok bool) {
+	v.hash(q)
+	fault := segment.Guard(func() {
+		filter, err := rangefilter.Parse(data)
+		if ok = err == nil; ok {
+			v.selected = v.selector.Select(v.selected[:0], filter, v.hashes)
 		}
 	})
-	if damaged || fault != nil {
-		v.store.DropRange(v.BlockAt(height))
-		return q, to
+	if fault != nil || !ok {
+		return nil, false
 	}
-	return filters.NewQuery(may), to
+	may := make([][]byte, len(v.selected))
+	for i, at := range v.selected {
+		may[i] = v.scripts[at]
+	}
+	return filters.NewQuery(may), true
 }
 
 // hash makes the view ready to restrict a query.
