@@ -75,7 +75,7 @@ type Matcher struct {
 	values  []uint64 // of all lanes
 	marked  [2]elements
 	scratch scratch
-	layout  Layout
+	method  Method
 	prober  prober
 	stale   []int
 }
@@ -86,7 +86,7 @@ func NewMatcher(q *Query) *Matcher { return Method{}.NewMatcher(q) }
 // Reset makes the matcher one for the query that works by the method, but keeps its
 // memory.
 func (m *Matcher) Reset(q *Query, by Method) {
-	m.query, m.kernel, m.layout = q, by.kernel(), by.Layout()
+	m.query, m.kernel, m.method = q, by.kernel(), by
 	if n := m.kernel.lanes; n != len(m.lanes) {
 		m.lanes = make([]lane, n)
 	}
@@ -146,15 +146,7 @@ func (m *Matcher) Match(batch []Filter, hits []bool) error {
 func (m *Matcher) StaleLines() []int { return m.stale }
 
 // probes reports whether to look the scripts up by the lines of a filter.
-func (m *Matcher) probes(f *Filter) bool {
-	switch {
-	case len(f.Lines) == 0 || m.layout == LayoutPlain:
-		return false
-	case m.layout == LayoutProbe:
-		return true
-	}
-	return m.query.Len() <= m.kernel.probeLimit(int(f.N))
-}
+func (m *Matcher) probes(f *Filter) bool { return m.method.ReadsLines(f, m.query.Len()) }
 
 // toDecode puts a filter into the order of those to decode, unless it is bad.
 func (m *Matcher) toDecode(batch []Filter, i int, bad *firstBad) {

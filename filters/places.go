@@ -84,11 +84,15 @@ func (p *place) walk(code []byte) bool {
 // foundEach is lookAcross.
 func foundEach(hashes *row, g *probeGroup) (found uint32) {
 	for i, v := range hashes[:g.count] {
-		line := g.line(i, v)
-		word := binary.LittleEndian.Uint64(line[v>>chunkBits%lineChunks*8:])
-		found |= uint32(word>>(v>>slotBits%64)&1) << i
+		found |= slotOf(g.line(i, v), v) << i
 	}
 	return found
+}
+
+// slotOf returns 1 if the bit for v is set in the line, or 0.
+func slotOf(line *[lineSize]byte, v uint64) uint32 {
+	word := binary.LittleEndian.Uint64(line[v>>chunkBits%lineChunks*8:])
+	return uint32(word >> (v >> slotBits % 64) & 1)
 }
 
 // damagedEach is checkAcross.

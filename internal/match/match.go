@@ -109,6 +109,7 @@ type Pass struct {
 	next     int32     // first height that was given to no worker
 	inFlight []Heights // given to a worker, and not done
 	hits     []Hit     // in the order they were found
+	ahead    ahead
 }
 
 // New returns a pass, of which nothing is done.
@@ -139,6 +140,7 @@ func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
 	p.next = r.To
 	p.inFlight = append(p.inFlight, r)
+	p.ahead.change()
 	return r
 }
 

@@ -38,6 +38,11 @@ type worker struct {
 	yielded time.Time // when others were let run
 	*buffers
 
+	fetcher Fetcher // the view, where it is one, and of the active chain
+	faults  int64   // that it told of last
+	readers sync.WaitGroup
+	reading context.Context //nolint:containedctx // of the readers that the worker started
+
 	matchAll func() // matches the batch; made once, not for each
 	matchErr error  // of the matcher
 }
@@ -60,6 +65,9 @@ func newWorker(ctx context.Context, p *Pass) *worker {
 		Pass: p, ctx: ctx, turn: turnOf(ctx), view: view, active: view.Active(p.Stop.Height, &p.Stop.Hash),
 		buffers: bufferPool.Get().(*buffers),
 	}
+	if f, ok := view.(Fetcher); ok && w.active {
+		w.fetcher, w.faults = f, f.Faults()
+	}
 	w.matcher.Reset(p.Query, p.Method)
 	w.matchAll = func() { w.matchErr = w.matcher.Match(w.batch, w.matched) }
 	return w
@@ -75,6 +83,10 @@ func (w *worker) release() {
 // run is [Pass.Work].
 func (w *worker) run(unit Heights) (left Heights, err error) {
 	defer w.view.Release()
+	var end context.CancelFunc
+	w.reading, end = context.WithCancel(w.ctx)
+	defer w.readers.Wait()
+	defer end()
 	left, err = w.searchAll(unit)
 	w.release()
 	return left, err
@@ -86,11 +98,13 @@ func (w *worker) searchAll(unit Heights) (left Heights, err error) {
 		unit = w.next()
 	}
 	for ; !unit.Empty() && w.ctx.Err() == nil; unit = w.next() {
+		w.awaitRead(unit)
 		found, err := w.search(unit)
 		if err != nil {
 			return unit, err
 		}
 		w.done(unit, found)
+		w.watch()
 	}
 	return Heights{}, nil
 }

@@ -18,6 +18,9 @@ type View struct {
 	groups  []*lineGroup
 	ranges  []*rangeFile
 	release sync.Once
+
+	mappings sync.Once
+	ends     []uintptr // of mappings, ascending; once mappings is done
 }
 
 // View pins the store's present state. Release it. Of a closed store the view
@@ -122,6 +125,9 @@ type Stored struct {
 	Lines    []byte // probe lines; empty: there are none
 	Items    uint32 // of the filter, where there are lines
 	LinesCRC uint32 // CRC-32 (IEEE) of Lines
+
+	// Whether they lie in a mapped file, as [View.Fetch] needs it.
+	FilterMapped, LinesMapped bool
 }
 
 // Active reports whether the block is the one at its height on the view's active
@@ -149,7 +155,8 @@ func (v *View) Stored(height int32, block *chainhash.Hash, to *Stored) error {
 		return fmt.Errorf("block %v: %w", block, ErrNotFound)
 	}
 	s := &v.slots[n]
-	if r := v.regions[s.segment]; r.mem != nil {
+	r := v.regions[s.segment]
+	if to.FilterMapped = r.mem != nil; to.FilterMapped {
 		to.Filter = r.mapped(s)
 	} else {
 		var err error
@@ -158,10 +165,11 @@ func (v *View) Stored(height int32, block *chainhash.Hash, to *Stored) error {
 		}
 	}
 	to.Block, to.CRC = &s.block, s.crc
-	to.Lines, to.Items, to.LinesCRC = nil, 0, 0
+	to.Lines, to.Items, to.LinesCRC, to.LinesMapped = nil, 0, 0, false
 	if group, i := int(n/groupSize), int(n%groupSize); group < len(v.groups) && i < v.groups[group].len() {
-		e := &v.groups[group].entries[i]
-		to.Lines, to.Items, to.LinesCRC = e.lines, e.items, e.sum
+		g := v.groups[group]
+		e := &g.entries[i]
+		to.Lines, to.Items, to.LinesCRC, to.LinesMapped = e.lines, e.items, e.sum, g.mem != nil
 	}
 	return nil
 }

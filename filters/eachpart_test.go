@@ -1,0 +1,48 @@
+package filters_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/seed61375155/trawl/filters"
+)
+
+// What is looked up by probe lines is found in the parts that EachPart tells of: all
+// other bytes may be anything.
+func TestEachPart(t *testing.T) {
+	rng := newRand(17)
+	useLayout(t, filters.LayoutProbe)
+	var builder filters.Builder
+	told := 0
+	for _, k := range []int{1, 2, 7, 60} {
+		scripts := randomScripts(rng, k, usualKinds)
+		query := filters.NewQuery(scripts)
+		for i := range 60 {
+			hash := randomHash(rng)
+			elements := randomScripts(rng, []int{1, 2, 85, 300, 3_000}[rng.IntN(5)], usualKinds)
+			if i%3 == 0 {
+				elements = append(elements, scripts[rng.IntN(k)])
+			}
+			data := builder.Build(&hash, elements)
+			whole := filters.Filter{Block: hash, Data: data}
+			withLines(t, &whole)
+			parts := whole
+			parts.Data = bytes.Repeat([]byte{0xa5}, len(data))
+			query.EachPart(&whole, func(b []byte) {
+				copy(parts.Data[cap(data)-cap(b):], b)
+				told++
+			})
+			batch, hits := []filters.Filter{whole, parts}, make([]bool, 2)
+			m := method.NewMatcher(query)
+			if err := m.Match(batch, hits); err != nil || len(m.StaleLines()) > 0 {
+				t.Fatalf("%d scripts: %v, stale %v", k, err, m.StaleLines())
+			}
+			if hits[0] != hits[1] {
+				t.Fatalf("%d scripts: hits %v", k, hits)
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("there was no part to look at")
+	}
+}

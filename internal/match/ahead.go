@@ -1,0 +1,216 @@
+package match
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/cores"
+)
+
+// A Fetcher is a [View] of filters in mapped files. Reading them where they are not in
+// memory costs more than the wait for the disk: the core waits too. So once that happens
+// readers go ahead of the workers, and these wait for them.
+type Fetcher interface {
+	// Faults returns how many times the process has waited for the disk where it read
+	// mapped memory. It only grows.
+	Faults() int64
+
+	// Fetch has the disk send what a pass looks at in blocks of the active chain, the
+	// scripts restricted first or not, and returns when it is in memory, or soon
+	// after ctx has ended. It returns how many bytes were not, about.
+	Fetch(ctx context.Context, h Heights, q *filters.Query, by filters.Method, restrict bool) (missing int)
+}
+
+const (
+	// aheadReaders is how many goroutines read ahead: while some wait for what tells
+	// them what else to read, others keep the disk busy.
+	aheadReaders = 4
+
+	// aheadBlocks is how many blocks a reader reads at a time, where the query is not
+	// restricted.
+	aheadBlocks = 1024
+
+	// aheadPieces is how many pieces that no worker was given may be read or in
+	// memory. With full blocks a restricted piece has 46 MB, others at most half.
+	aheadPieces = 4
+
+	// aheadIdle is after how many pieces in a row that were in memory readers end.
+	aheadIdle = 4
+)
+
+// ahead is what a pass knows of its readers, with its mutex held.
+type ahead struct {
+	on      bool
+	next    int32         // first height that no reader was given
+	pieces  []*piece      // given to readers, ascending, and not all given to workers
+	idle    int           // pieces in a row that were in memory
+	changed chan struct{} // closed when any of it, or the pass's next height, changes
+}
+
+// piece is what a reader reads at a time.
+type piece struct {
+	Heights
+	read bool
+}
+
+// change tells all who wait.
+func (a *ahead) change() {
+	if a.on {
+		close(a.changed)
+		a.changed = make(chan struct{})
+	}
+}
+
+// frontier returns up to which height readers are done.
+func (a *ahead) frontier() int32 {
+	for _, p := range a.pieces {
+		if !p.read {
+			return p.From
+		}
+	}
+	return a.next
+}
+
+// passed forgets the pieces before a height.
+func (a *ahead) passed(height int32) {
+	for len(a.pieces) > 0 && a.pieces[0].read && a.pieces[0].To <= height {
+		a.pieces = a.pieces[1:]
+	}
+}
+
+// waiting returns how many pieces there are that no worker was given.
+func (a *ahead) waiting(next int32) (n int) {
+	for _, p := range a.pieces {
+		if p.To > next {
+			n++
+		}
+	}
+	return n
+}
+
+// watch starts readers when the worker has waited for the disk and there are none.
+func (w *worker) watch() {
+	if w.fetcher == nil {
+		return
+	}
+	faults := w.fetcher.Faults()
+	waited := faults > w.faults
+	w.faults = faults
+	if !waited {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ahead.on || w.Pass.next > w.Stop.Height {
+		return
+	}
+	w.ahead = ahead{on: true, next: w.Pass.next, changed: make(chan struct{})}
+	for range aheadReaders {
+		w.readers.Add(1)
+		cores.Start(nil).Go(func() { // a core does not matter: it waits for the disk
+			defer w.readers.Done()
+			w.read()
+		})
+	}
+}
+
+// read is what each reader does. That it fails is for nobody to know: whoever needs what it
+// did not read reads it.
+func (w *worker) read() {
+	err := cores.Catch(func() error {
+		view := w.Source.View()
+		defer view.Release()
+		fetcher, ok := view.(Fetcher)
+		for ok {
+			p := w.takeAhead(view)
+			if p == nil {
+				break
+			}
+			missing := fetcher.Fetch(w.reading, p.Heights, w.Query, w.Method, w.restricts())
+			w.haveRead(p, missing)
+		}
+		return w.reading.Err()
+	})
+	if err != nil {
+		w.endReaders()
+	}
+}
+
+// endReaders has all readers end, and nobody wait for them.
+func (p *Pass) endReaders() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ahead.change()
+	p.ahead.on = false
+}
+
+// takeAhead gives a reader the next piece, when workers have come near enough; nil when
+// readers are to end.
+func (w *worker) takeAhead(view View) *piece {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := &w.ahead
+	for a.on && w.reading.Err() == nil && a.next <= w.Stop.Height {
+		if a.passed(w.Pass.next); a.waiting(w.Pass.next) < aheadPieces {
+			p := &piece{Heights: Heights{a.next, min(w.pieceEnd(view, a.next), w.Stop.Height+1)}}
+			a.pieces, a.next = append(a.pieces, p), p.To
+			return p
+		}
+		w.waitChange(w.reading)
+	}
+	return nil
+}
+
+// pieceEnd returns where a piece that begins at a height ends.
+func (w *worker) pieceEnd(view View, from int32) int32 {
+	if w.restricts() {
+		if known := view.RangeEnd(from); known > from {
+			return known
+		}
+	}
+	return from + aheadBlocks
+}
+
+// haveRead notes that a piece is in memory.
+func (p *Pass) haveRead(piece *piece, missing int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := &p.ahead
+	piece.read = true
+	if a.idle++; missing > 0 {
+		a.idle = 0
+	}
+	a.change()
+	a.on = a.on && a.idle < aheadIdle
+}
+
+// awaitRead waits until a unit is in memory, if it is being read.
+func (w *worker) awaitRead(unit Heights) {
+	if !w.mustWait(unit) {
+		return
+	}
+	Outside(w.ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for w.ahead.on && unit.To > w.ahead.frontier() && w.ctx.Err() == nil {
+			w.waitChange(w.ctx)
+		}
+	})
+}
+
+func (w *worker) mustWait(unit Heights) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ahead.on && unit.To > w.ahead.frontier()
+}
+
+// waitChange waits for a change or the end of ctx, without the mutex, which is held.
+func (p *Pass) waitChange(ctx context.Context) {
+	changed := p.ahead.changed
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
+}
