@@ -60,7 +60,8 @@ var steps = []step{
 	},
 	{
 		name: "attached", what: "calls of a Bitcoin Core, and calls that are passed on to it, across its restarts",
-		run: "^TestLive", packages: []string{"./internal/corenode", "./rpc/forward"}, core: true,
+		run: "^TestLive", core: true,
+		packages: []string{"./internal/corenode", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",

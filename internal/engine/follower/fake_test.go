@@ -48,9 +48,10 @@ type fakeCore struct {
 	spoil       func(what string, reply []byte) []byte // changes what is sent
 	asked       func(what string)                      // called before an answer
 	forgotten   map[chainhash.Hash]bool
+	outputs     func() string // what gettxout answers
 }
 
-func newFakeCore(t testing.TB) *fakeCore {
+func newFakeCore(t *testing.T) *fakeCore {
 	t.Helper()
 	net := enginetest.Regtest(t)
 	f := &fakeCore{Chain: chaintest.NewOn(net), chain: "regtest", rest: true, spent: true}
@@ -70,7 +71,7 @@ func (f *fakeCore) mine(on *chainview.Block, n int, salt byte) *chainview.Block 
 
 // mineSpending is mine for one block that spends the coinbase of another.
 func (f *fakeCore) mineSpending(on, from *chainview.Block, salt byte) *chainview.Block {
-	block, _ := f.Chain.Block(&from.Hash)
+	block, _ := f.Block(&from.Hash)
 	spend := wire.NewMsgTx(2)
 	spend.AddTxIn(wire.NewTxIn(wire.NewOutPoint(new(block.Transactions[0].TxHash()), 0), nil, nil))
 	spend.AddTxOut(wire.NewTxOut(1, []byte{0x52, salt}))
@@ -187,6 +188,8 @@ func (f *fakeCore) answer(method string, params []any) (any, *rpcError) {
 			return b.Hash.String(), nil
 		}
 		return nil, &rpcError{-8, "Block height out of range"}
+	case "gettxout":
+		return json.RawMessage(f.outputs()), nil
 	case "getchaintips":
 		tips := []map[string]any{{"hash": f.tip.Hash.String(), "status": "active"}}
 		if f.invalid != nil {
@@ -225,7 +228,7 @@ func (f *fakeCore) answerOf(b *chainview.Block, method string, params []any) (an
 }
 
 func (f *fakeCore) verbose(b *chainview.Block) any {
-	block, _ := f.Chain.Block(&b.Hash)
+	block, _ := f.Block(&b.Hash)
 	spent, _ := f.Spent(&b.Hash)
 	var txs []any
 	for i, tx := range block.Transactions {
@@ -332,7 +335,7 @@ func (f *fakeCore) restReply(what, text, count string) ([]byte, int) {
 }
 
 // config returns that of an engine which follows the node.
-func (f *fakeCore) config(t testing.TB, dir string) follower.Config {
+func (f *fakeCore) config(t *testing.T, dir string) follower.Config {
 	t.Helper()
 	address, err := corenode.ParseAddress(f.URL, 0)
 	if err != nil {
@@ -346,12 +349,12 @@ func (f *fakeCore) config(t testing.TB, dir string) follower.Config {
 	return follower.Config{Network: regtest(t), Core: core, Dir: dir, Log: slog.New(slog.DiscardHandler)}
 }
 
-func regtest(t testing.TB) *dialect.Network {
+func regtest(t *testing.T) *dialect.Network {
 	t.Helper()
 	return enginetest.Regtest(t)
 }
 
-func open(t testing.TB, cfg follower.Config) *follower.Engine {
+func open(t *testing.T, cfg follower.Config) *follower.Engine {
 	t.Helper()
 	e, err := follower.Open(t.Context(), cfg)
 	if err != nil {
@@ -362,7 +365,7 @@ func open(t testing.TB, cfg follower.Config) *follower.Engine {
 }
 
 // follow has an engine follow, which must work.
-func follow(t testing.TB, e *follower.Engine) {
+func follow(t *testing.T, e *follower.Engine) {
 	t.Helper()
 	if err := e.Follow(t.Context()); err != nil {
 		t.Fatal(err)

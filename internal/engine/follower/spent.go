@@ -100,7 +100,7 @@ func (p *spentParser) size() (n uint64, ok bool) {
 	if len(p.raw) == 0 {
 		return 0, false
 	}
-	length := 1
+	var length int
 	switch p.raw[0] {
 	case 0xfd:
 		length = 3
@@ -209,7 +209,7 @@ func (b *verboseBlock) coins(of shape) ([][]chainview.Coin, error) {
 // parseAmount reads an amount as Core prints it: coins with eight decimals.
 func parseAmount(text string) (btcutil.Amount, bool) {
 	whole, decimals, _ := strings.Cut(text, ".")
-	if len(decimals) > 8 || strings.ContainsAny(text, "eE+-") {
+	if whole == "" || len(decimals) > 8 || strings.ContainsAny(text, "eE+-") {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(whole+decimals+strings.Repeat("0", 8-len(decimals)), 10, 64)

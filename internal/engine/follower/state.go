@@ -1,7 +1,6 @@
 package follower
 
 import (
-	"log/slog"
 	"sync"
 	"time"
 
@@ -57,19 +56,19 @@ func (s *state) enter(e *Engine, phase messages.AttachPhase, err error) {
 		return
 	}
 	s.now.Phase, s.now.Since = phase, time.Now()
-	height := slog.Int("height", int(e.tree.Active().Height()))
+	log := e.log.With("height", e.tree.Active().Height())
 	switch phase {
 	case messages.AttachFollowing:
-		e.log.Info("following Bitcoin Core", height)
+		log.Info("following Bitcoin Core")
 	case messages.AttachHeaders:
-		e.log.Info("reading headers from Bitcoin Core", height, "blocks", s.now.Node.Blocks)
+		log.Info("reading headers from Bitcoin Core", "blocks", s.now.Node.Blocks)
 	case messages.AttachHolding:
-		e.log.Warn("Bitcoin Core is behind where it was; its last chain stays until it is back", height,
+		log.Warn("Bitcoin Core is behind where it was; its last chain stays until it is back",
 			"blocks", s.now.Node.Blocks)
 	case messages.AttachAway:
-		e.log.Warn("Bitcoin Core does not answer; what is known of its chain stays", height, "err", s.now.Reason)
+		log.Warn("Bitcoin Core does not answer; what is known of its chain stays", "err", s.now.Reason)
 	case messages.AttachOther:
-		e.log.Error("Bitcoin Core cannot be followed; what is known of its chain stays", height, "err", s.now.Reason)
+		log.Error("Bitcoin Core cannot be followed; what is known of its chain stays", "err", s.now.Reason)
 	case messages.AttachStarting:
 	}
 }
