@@ -100,10 +100,15 @@ type filterMaker struct {
 	raw     []byte // memory of the block
 }
 
-// make builds the filter of a block from the chain.
+// make builds the filter of a block from the chain, or takes the one that the chain has.
 func (m *filterMaker) make(
 	cfg *Config, reader chainview.Reader, hash *chainhash.Hash,
 ) (filter []byte, size int, err error) {
+	if r, ok := reader.(chainview.FilterReader); ok {
+		if filter, ok, err := r.Filter(hash); ok || err != nil {
+			return filter, len(filter), err
+		}
+	}
 	raw, err := chainview.RawInto(reader, &m.raw, hash)
 	if err != nil {
 		return nil, 0, err

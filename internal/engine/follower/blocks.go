@@ -12,6 +12,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corenode"
@@ -202,30 +203,41 @@ func (s *source) countTxs(b *chainview.Block) (int, error) {
 	return header.Txs, nil
 }
 
+// maxFilter bounds a filter in bytes: the elements of a block of 4 MB have fewer.
+const maxFilter = 4 << 20
+
 // coreFilter asks Core for its own filter of a block.
 func (s *source) coreFilter(hash *chainhash.Hash) ([]byte, attachdb.Source, error) {
+	filter, source, from, err := s.askFilter(hash)
+	if err != nil {
+		return nil, 0, s.filterError(hash, err)
+	}
+	if _, err := filters.Decode(filter); err != nil || len(filter) > maxFilter {
+		return nil, 0, s.filterError(hash, fmt.Errorf("%w: filter", corenode.ErrReply))
+	}
+	from.Add(1)
+	return filter, source, nil
+}
+
+func (s *source) askFilter(hash *chainhash.Hash) ([]byte, attachdb.Source, counter, error) {
 	if s.rest.Load() {
 		filter, err := s.core.BlockFilter(s.ctx, hash)
-		if err == nil {
-			s.counts.filters.rest.Add(1)
-			return filter, attachdb.CoreREST, nil
-		}
 		if !errors.Is(err, corenode.ErrNoREST) {
-			return nil, 0, s.filterError(hash, err)
+			return filter, attachdb.CoreREST, &s.counts.filters.rest, err
 		}
+		s.noREST()
 	}
 	var answer struct {
 		Filter string `json:"filter"`
 	}
 	if err := s.core.Call(s.ctx, &answer, "getblockfilter", hash.String()); err != nil {
-		return nil, 0, s.filterError(hash, err)
+		return nil, 0, nil, err
 	}
 	filter, err := hex.DecodeString(answer.Filter)
-	if err != nil || len(filter) == 0 {
-		return nil, 0, s.filterError(hash, fmt.Errorf("%w: filter", corenode.ErrReply))
+	if err != nil {
+		err = fmt.Errorf("%w: filter", corenode.ErrReply)
 	}
-	s.counts.filters.rpc.Add(1)
-	return filter, attachdb.CoreRPC, nil
+	return filter, attachdb.CoreRPC, &s.counts.filters.rpc, err
 }
 
 // filterError is readError for a filter, which Core's index may be about to have.
