@@ -35,6 +35,9 @@ func (c *Config) checkAttach() error {
 	if c.Attach == nil {
 		return nil
 	}
+	if c.Wallets != nil && c.Attach.NoWallets() || c.Wallets == nil && !c.Attach.NoWallets() {
+		return errors.New("trawl: Config.Wallets and AttachConfig.NoWallets contradict each other")
+	}
 	if chain := c.Attach.Chain(); c.Chain != chain {
 		return StartError(fmt.Sprintf("Bitcoin Core is on chain %q, not %q.", chain, c.Chain))
 	}
@@ -69,8 +72,10 @@ func (n *Node) attached() {
 			}
 			return n.walletDir.Lookup(*name) != nil
 		},
-		// Why it could not is told by GetAttachState.
-		Follow: func(ctx context.Context) { _, _ = Ask(ctx, n.Chain(), nodemsg.FollowNode{}) },
+		Follow: func(ctx context.Context) error {
+			_, err := Ask(ctx, n.Chain(), nodemsg.FollowNode{})
+			return err
+		},
 	})
 }
 

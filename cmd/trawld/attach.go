@@ -66,8 +66,9 @@ func attachConfig(o *options.Settings) trawl.AttachConfig {
 		Core: o.String("attach", ""), Chain: string(o.Chain()),
 		RPC:        o.String("attachrpc", ""),
 		CookieFile: o.Path("attachcookie", ""), LoginFile: o.Path("attachlogin", ""), CA: o.Path("attachca", ""),
-		Insecure: o.Bool("attachinsecure", false),
-		Forward:  o.String("attachforward", ""), ServeFew: o.String("attachserve", "") == "min",
+		NoWallets: o.Bool("disablewallet", false),
+		Insecure:  o.Bool("attachinsecure", false),
+		Forward:   o.String("attachforward", ""), ServeFew: o.String("attachserve", "") == "min",
 	}
 }
 

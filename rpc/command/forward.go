@@ -26,6 +26,11 @@ type Forwarder interface {
 	// Forward has a call answered. params is null, an array or an object, and is not
 	// kept. The result is for jsontree.Append.
 	Forward(ctx context.Context, caller Caller, method string, params *jsontree.Value) (any, error)
+	// Own has run answer a call of this node's own, once or more, and may change the
+	// answer.
+	Own(
+		ctx context.Context, caller Caller, method string, args *Args, run func() (any, error),
+	) (any, error)
 	// Public reports whether neither arguments nor result of a method hold secrets,
 	// and its name may stand in a log.
 	Public(method string) bool
@@ -71,5 +76,5 @@ func (t *Table) forwardedCall(caller Caller, method string, params *jsontree.Val
 		c.Name = method
 	}
 	args := &Args{User: caller.User, WalletPath: caller.WalletPath, Table: t, values: []*jsontree.Value{params}}
-	return &Call{command: c, args: args}
+	return &Call{command: c, args: args, forwarded: true}
 }

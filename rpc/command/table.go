@@ -79,6 +79,9 @@ type Call struct {
 	command *Command
 	args    *Args
 	began   time.Time
+
+	forwarded bool  // another node answers it
+	login     Login // of a caller whom another node vouches for
 }
 
 // Prepare finds a method and reads its arguments. params is null, an array or
@@ -109,7 +112,7 @@ func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*
 		return nil, err
 	}
 	args := &Args{User: caller.User, WalletPath: caller.WalletPath, Table: t, values: values}
-	return &Call{command: c, args: args}, nil
+	return &Call{command: c, args: args, login: caller.Login}, nil
 }
 
 // Name returns the method, or what stands for one that may be anything.
@@ -126,7 +129,13 @@ func (c *Call) Run(ctx context.Context) (any, error) {
 	t := c.args.Table
 	t.begin(c)
 	defer t.end(c)
-	return c.command.Run(ctx, c.args)
+	if t.forwarder == nil || c.forwarded {
+		return c.command.Run(ctx, c.args)
+	}
+	caller := Caller{User: c.args.User, WalletPath: c.args.WalletPath, Login: c.login}
+	return t.forwarder.Own(ctx, caller, c.command.Name, c.args, func() (any, error) {
+		return c.command.Run(ctx, c.args)
+	})
 }
 
 // Reveal is [Table.Reveal] of the call's table.

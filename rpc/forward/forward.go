@@ -24,9 +24,10 @@ type Config struct {
 	// OwnWallet reports whether a wallet of this node has the name, or, for nil, whether
 	// any is loaded; nil: the node has no wallets.
 	OwnWallet func(name *string) bool
-	// Moved returns when the node has followed Core to its tip, or cannot. It is called
-	// after each method that may have moved that. nil: there is nothing to do.
-	Moved func(context.Context)
+	// Follow returns when the node has followed Core to its tip, or tells that it cannot.
+	// It is called after each method that may have moved that, and before the node
+	// answers what depends on it. nil: there is nothing to do.
+	Follow func(context.Context) error
 }
 
 // A Forwarder passes calls on. It implements command.Forwarder and, by
@@ -35,6 +36,7 @@ type Forwarder struct {
 	Config
 	logins *logins
 	own    atomic.Pointer[map[string]string] // category by method of the node
+	failed atomic.Int64                      // when the node could not follow Core, in nanoseconds since 1970
 }
 
 // New returns a forwarder.
@@ -150,8 +152,8 @@ func (f *Forwarder) Forward(
 		path = "/wallet/" + url.PathEscape(*caller.WalletPath)
 	}
 	reply, err := f.send(ctx, caller, path, body)
-	if err == nil && moves[method] && f.Moved != nil {
-		f.Moved(ctx)
+	if err == nil && moves[method] && f.Follow != nil {
+		_ = f.Follow(ctx) // the reply is Core's in any case
 	}
 	if err != nil {
 		return nil, told(ctx, err)

@@ -225,7 +225,7 @@ func BenchmarkForward(b *testing.B) {
 
 // A panic while the node follows costs the one call.
 func TestPanic(t *testing.T) {
-	p := newPair(t, func(c *forward.Config) { c.Moved = func(context.Context) { panic("follow") } })
+	p := newPair(t, func(c *forward.Config) { c.Follow = func(context.Context) error { panic("follow") } })
 	if status, reply := p.post(t, asAlice, "/", `{"method":"generate","id":1}`); status != 500 ||
 		!strings.Contains(reply, `"code":-32603`) {
 		t.Errorf("%d %s", status, reply)

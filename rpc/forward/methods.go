@@ -51,6 +51,19 @@ var moves = set(
 	"loadtxoutset", "preciousblock", "reconsiderblock", "submitblock", "submitheader",
 )
 
+// atTip are the methods of the node whose answers depend on its tip: a client that has
+// just seen Core move it sees what it saw.
+var atTip = set(
+	"getbestblockhash", "getblockcount", "getdescriptoractivity", "getdifficulty", "scanblocks", "waitforblockheight",
+	"waitfornewblock",
+)
+
+// ofBlocks are the methods of the node about a block that it may not know yet.
+var ofBlocks = set(
+	"getblock", "getblockfilter", "getblockhash", "getblockheader", "getblockstats", "getdescriptoractivity",
+	"scanblocks",
+)
+
 // walletRegistry are the methods about the wallets of this node as a whole.
 var walletRegistry = set(
 	"createwallet", "createwalletdescriptor", "listwalletdir", "listwallets", "loadwallet",

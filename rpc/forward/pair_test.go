@@ -120,7 +120,10 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 	config := forward.Config{
 		Core:       client,
 		Configured: &corenode.Configured{Cookie: cookie, Whitelists: access.ParseWhitelists(nil, nil)},
-		Moved:      func(context.Context) { p.moved.Add(1) },
+		Follow: func(context.Context) error {
+			p.moved.Add(1)
+			return nil
+		},
 	}
 	if change != nil {
 		change(&config)

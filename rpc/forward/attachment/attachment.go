@@ -38,6 +38,8 @@ type Config struct {
 
 	Forward  string // which calls are passed on: all, read or none; empty: see package rpc/forward
 	ServeFew bool   // leave all calls but scans, filters and the like to Core
+
+	NoWallets bool // the node keeps no wallets: calls about them are Core's
 }
 
 // An Attachment is the way to the Bitcoin Core that a node is attached to: the node
@@ -53,8 +55,8 @@ type Attachment struct {
 
 // A Node is what is attached, as those see it who pass calls on.
 type Node struct {
-	OwnWallet func(name *string) bool   // whether a wallet of the node has a name; nil: whether any is loaded
-	Follow    func(ctx context.Context) // returns when the chain has followed Core, which may have moved
+	OwnWallet func(name *string) bool         // whether a wallet of the node has a name; nil: whether any is loaded
+	Follow    func(ctx context.Context) error // returns when the chain has followed Core
 }
 
 // Attach tells of the node, once it is open.
@@ -94,15 +96,7 @@ func New(c Config) (*Attachment, error) {
 	}
 	a.forwarder = forward.New(forward.Config{
 		Core: a.core, Configured: a.configured, Mode: mode, ServeFew: c.ServeFew,
-		OwnWallet: func(name *string) bool {
-			n := a.node.Load()
-			return n != nil && n.OwnWallet(name)
-		},
-		Moved: func(ctx context.Context) {
-			if n := a.node.Load(); n != nil {
-				n.Follow(ctx)
-			}
-		},
+		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow,
 	})
 	return a, nil
 }
@@ -163,6 +157,9 @@ func hostPort(text string, port uint16) (corenode.Address, error) {
 // Chain returns the chain that Core is on, as Config.Chain has it.
 func (a *Attachment) Chain() string { return a.chain }
 
+// NoWallets is that of the Config.
+func (a *Attachment) NoWallets() bool { return a.forwarder.OwnWallet == nil }
+
 // Address returns where Core's RPC server is, as a URL without a login.
 func (a *Attachment) Address() string { return a.core.Address() }
 
@@ -210,4 +207,22 @@ func below(path, dir string) bool {
 		}
 		path = parent
 	}
+}
+
+// ownWallet returns what tells the node's wallets from Core's; nil: it has none.
+func (a *Attachment) ownWallet(none bool) func(name *string) bool {
+	if none {
+		return nil
+	}
+	return func(name *string) bool {
+		n := a.node.Load()
+		return n != nil && n.OwnWallet(name)
+	}
+}
+
+func (a *Attachment) follow(ctx context.Context) error {
+	if n := a.node.Load(); n != nil {
+		return n.Follow(ctx)
+	}
+	return messages.ErrNodeAway
 }

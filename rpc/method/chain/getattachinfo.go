@@ -110,7 +110,7 @@ func (d *Deps) attachInfo(ctx context.Context, _ *command.Args) (any, error) {
 		Behind: s.Lag, Files: s.Files, Sources: make(map[string]attachSource, len(s.Sources)),
 		Node: attachedNode{
 			Address: s.Node.Address, Version: s.Node.Version, Subversion: s.Node.Subversion,
-			Chain: s.Node.Chain,
+			Chain:  s.Node.Chain,
 			Blocks: s.Node.Blocks, Headers: s.Node.Headers, Best: s.Node.Tip.String(), Initial: s.Node.InitialDownload,
 			PruneHeight: s.Node.PruneHeight, REST: s.Node.REST, FilterIndex: s.Node.FilterIndex,
 		},

@@ -1,0 +1,91 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+const (
+	// patience is how long a call of the node's own waits for Core's tip: a Core that
+	// is slow or away must not take the node's answers with it.
+	patience = 250 * time.Millisecond
+
+	// pause is how long Core is not asked before such calls after it was away.
+	pause = time.Second
+)
+
+// Own implements command.Forwarder. What depends on the tip is answered at Core's present
+// one, as far as that is known within a short time; what is about a block that is not
+// known, after another look at Core.
+func (f *Forwarder) Own(
+	ctx context.Context, caller command.Caller, method string, args *command.Args, run func() (any, error),
+) (any, error) {
+	if atTip[method] {
+		f.fresh(ctx)
+	}
+	result, err := run()
+	if told, ok := errors.AsType[command.Error](err); ok && ofBlocks[method] &&
+		(told.Code == command.InvalidAddressOrKey || told.Code == command.InvalidParameter) && f.fresh(ctx) {
+		result, err = run()
+	}
+	if method == "getindexinfo" && err == nil {
+		return f.withIndexes(ctx, caller, args, result), nil
+	}
+	return result, err
+}
+
+// fresh has the node follow Core, if that does not take long, and reports whether it has.
+func (f *Forwarder) fresh(ctx context.Context) bool {
+	if f.Follow == nil || time.Since(time.Unix(0, f.failed.Load())) < pause {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := f.Follow(limited)
+	if err != nil && ctx.Err() == nil {
+		f.failed.Store(time.Now().UnixNano())
+	}
+	return err == nil
+}
+
+// withIndexes adds Core's indexes to those of the node, where the caller may see them and
+// Core answers.
+func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, args *command.Args, own any) any {
+	_, fromCore := caller.Login.(coreLogin)
+	if !f.Mode.lends("getindexinfo", fromCore) {
+		return own
+	}
+	list, ok := own.(jsontree.Members)
+	if !ok {
+		return own
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reply, err := f.send(ctx, caller, "/", request("getindexinfo", nil))
+	if err != nil {
+		return own
+	}
+	answer, err := corenode.ParseReply(reply.Body)
+	if err != nil || answer.Err != nil {
+		return own
+	}
+	theirs, err := jsontree.Parse(answer.Result)
+	if err != nil {
+		return own
+	}
+	wanted, _ := args.StringOr(0, "") // it was read before
+	var others jsontree.Members
+	for key, value := range theirs.Members() {
+		ours := slices.ContainsFunc(list, func(m jsontree.Member) bool { return m.Key == key })
+		if !ours && key != corenode.FilterIndex && (wanted == "" || wanted == key) {
+			others = append(others, jsontree.Member{Key: key, Value: value})
+		}
+	}
+	return append(others, list...)
+}
