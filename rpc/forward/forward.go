@@ -36,7 +36,7 @@ type Forwarder struct {
 	Config
 	logins *logins
 	own    atomic.Pointer[map[string]string] // category by method of the node
-	failed atomic.Int64                      // when the node could not follow Core, in nanoseconds since 1970
+	failed atomic.Int64                      // when following Core took too long, in nanoseconds since 1970
 }
 
 // New returns a forwarder.

@@ -16,7 +16,7 @@ const (
 	// is slow or away must not take the node's answers with it.
 	patience = 250 * time.Millisecond
 
-	// pause is how long Core is not asked before such calls after it was away.
+	// pause is how long Core is not asked before such calls after one has waited in vain.
 	pause = time.Second
 )
 
@@ -48,7 +48,7 @@ func (f *Forwarder) fresh(ctx context.Context) bool {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := f.Follow(limited)
-	if err != nil && ctx.Err() == nil {
+	if limited.Err() != nil && ctx.Err() == nil {
 		f.failed.Store(time.Now().UnixNano())
 	}
 	return err == nil

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/forward"
@@ -133,6 +134,13 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 		own("getblockcount", func() (any, error) { return 7, nil }),
 		own("getmempoolinfo", func() (any, error) { panic("ours") }),
 		own("stop", func() (any, error) { return "stopping", nil }),
+		{
+			Name: "getindexinfo", Category: command.Blockchain,
+			Params: []command.Param{{Name: "index_name", Type: command.String, Optional: true}},
+			Run: func(context.Context, *command.Args) (any, error) {
+				return jsontree.Members{{Key: corenode.FilterIndex, Value: 5}}, nil
+			},
+		},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -1,0 +1,114 @@
+package forward_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/forward"
+)
+
+// What depends on the tip is answered after a look at Core, once; what is about a block
+// that is not known, after one more.
+func TestOwnFollows(t *testing.T) {
+	missing := command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
+	beyond := command.Error{Code: command.InvalidParameter, Message: "Block height out of range"}
+	tests := []struct {
+		method        string
+		fails         []error // of the first runs
+		follows, runs int
+		err           error
+	}{
+		{"getblockcount", nil, 1, 1, nil},
+		{"scanblocks", nil, 1, 1, nil},
+		{"getblockheader", nil, 0, 1, nil},
+		{"getblockheader", []error{missing}, 1, 2, nil},
+		{"getblockhash", []error{beyond}, 1, 2, nil},
+		{"getblock", []error{missing, missing}, 1, 2, missing},
+		{"getblock", []error{errors.New("disk")}, 0, 1, errors.New("disk")},
+		{"validateaddress", []error{missing}, 0, 1, missing},
+		{"uptime", nil, 0, 1, nil},
+	}
+	for _, test := range tests {
+		var follows, runs int
+		f := forward.New(forward.Config{Follow: func(context.Context) error {
+			follows++
+			return nil
+		}})
+		_, err := f.Own(t.Context(), command.Caller{}, test.method, nil, func() (any, error) {
+			if runs++; runs <= len(test.fails) {
+				return nil, test.fails[runs-1]
+			}
+			return "x", nil
+		})
+		if follows != test.follows || runs != test.runs || (err == nil) != (test.err == nil) ||
+			err != nil && err.Error() != test.err.Error() {
+			t.Errorf("%s: looked %d times, ran %d times, %v; want %d, %d, %v",
+				test.method, follows, runs, err, test.follows, test.runs, test.err)
+		}
+	}
+}
+
+// A Core that hangs delays an answer for a moment, and not each.
+func TestOwnOfSlowCore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		f := forward.New(forward.Config{Follow: func(ctx context.Context) error {
+			asked.Add(1)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}})
+		began := time.Now()
+		for range 100 {
+			if got, err := f.Own(
+				t.Context(), command.Caller{}, "getblockcount", nil, func() (any, error) { return 7, nil },
+			); got != 7 || err != nil {
+				t.Fatal(got, err)
+			}
+		}
+		if took := time.Since(began); took > 300*time.Millisecond || asked.Load() != 1 {
+			t.Errorf("100 answers took %v, Core was asked %d times", took, asked.Load())
+		}
+		time.Sleep(2 * time.Second)
+		_, _ = f.Own(t.Context(), command.Caller{}, "getblockcount", nil, func() (any, error) { return 7, nil })
+		if asked.Load() != 2 {
+			t.Error("Core is not asked again")
+		}
+	})
+}
+
+// getindexinfo has Core's indexes too, but for the one that this node keeps itself, and
+// for callers who may see them.
+func TestOwnIndexes(t *testing.T) {
+	const (
+		theirs = `{"txindex":{"synced":true,"best_block_height":9},"basic block filter index":{"synced":false}}`
+		both   = `{"txindex":{"synced":true,"best_block_height":9},"basic block filter index":5}`
+		ours   = `{"basic block filter index":5}`
+	)
+	tests := []struct {
+		name, login, reply, params string
+		mode                       forward.Mode
+		want                       string
+	}{
+		{"both", asCookie, theirs, `[]`, forward.Default, both},
+		{"for an own login", asOwn, theirs, `[]`, forward.Default, both},
+		{"one by name", asCookie, theirs, `["txindex"]`, forward.Default, both},
+		{"another by name", asCookie, theirs, `["coinstatsindex"]`, forward.Default, ours},
+		{"nothing is passed on", asOwn, theirs, `[]`, forward.None, ours},
+		{"nonsense", asCookie, `7`, `[]`, forward.Default, ours},
+		{"broken", asCookie, `{`, `[]`, forward.Default, ours},
+	}
+	for _, test := range tests {
+		p := newPair(t, func(c *forward.Config) { c.Mode = test.mode })
+		p.core.replies["getindexinfo"] = `{"jsonrpc":"2.0","result":` + test.reply + `,"id":0}`
+		_, reply := p.post(t, test.login, "/", `{"jsonrpc":"2.0","id":1,"method":"getindexinfo","params":`+test.params+`}`)
+		if want := `{"jsonrpc":"2.0","result":` + test.want + `,"id":1}`; strings.TrimSpace(reply) != want {
+			t.Errorf("%s: got %s, want %s", test.name, reply, want)
+		}
+	}
+}
