@@ -27,9 +27,9 @@ type Forwarder interface {
 	// kept. The result is for jsontree.Append.
 	Forward(ctx context.Context, caller Caller, method string, params *jsontree.Value) (any, error)
 	// Own has run answer a call of this node's own, once or more, and may change the
-	// answer.
+	// answer. params is as in Forward.
 	Own(
-		ctx context.Context, caller Caller, method string, args *Args, run func() (any, error),
+		ctx context.Context, caller Caller, method string, params *jsontree.Value, run func() (any, error),
 	) (any, error)
 	// Public reports whether neither arguments nor result of a method hold secrets,
 	// and its name may stand in a log.

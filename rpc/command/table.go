@@ -82,6 +82,7 @@ type Call struct {
 
 	forwarded bool  // another node answers it
 	login     Login // of a caller whom another node vouches for
+	params    *jsontree.Value
 }
 
 // Prepare finds a method and reads its arguments. params is null, an array or
@@ -112,7 +113,7 @@ func (t *Table) Prepare(caller Caller, method string, params *jsontree.Value) (*
 		return nil, err
 	}
 	args := &Args{User: caller.User, WalletPath: caller.WalletPath, Table: t, values: values}
-	return &Call{command: c, args: args, login: caller.Login}, nil
+	return &Call{command: c, args: args, login: caller.Login, params: params}, nil
 }
 
 // Name returns the method, or what stands for one that may be anything.
@@ -133,7 +134,7 @@ func (c *Call) Run(ctx context.Context) (any, error) {
 		return c.command.Run(ctx, c.args)
 	}
 	caller := Caller{User: c.args.User, WalletPath: c.args.WalletPath, Login: c.login}
-	return t.forwarder.Own(ctx, caller, c.command.Name, c.args, func() (any, error) {
+	return t.forwarder.Own(ctx, caller, c.command.Name, c.params, func() (any, error) {
 		return c.command.Run(ctx, c.args)
 	})
 }

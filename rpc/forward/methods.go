@@ -64,6 +64,9 @@ var ofBlocks = set(
 	"scanblocks",
 )
 
+// elsewhere are those of them that Core answers for blocks that the node does not know.
+var elsewhere = set("getblock", "getblockheader", "getblockstats")
+
 // walletRegistry are the methods about the wallets of this node as a whole.
 var walletRegistry = set(
 	"createwallet", "createwalletdescriptor", "listwalletdir", "listwallets", "loadwallet",

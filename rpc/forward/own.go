@@ -24,20 +24,37 @@ const (
 // one, as far as that is known within a short time; what is about a block that is not
 // known, after another look at Core.
 func (f *Forwarder) Own(
-	ctx context.Context, caller command.Caller, method string, args *command.Args, run func() (any, error),
+	ctx context.Context, caller command.Caller, method string, params *jsontree.Value, run func() (any, error),
 ) (any, error) {
 	if atTip[method] {
 		f.fresh(ctx)
 	}
 	result, err := run()
-	if told, ok := errors.AsType[command.Error](err); ok && ofBlocks[method] &&
-		(told.Code == command.InvalidAddressOrKey || told.Code == command.InvalidParameter) && f.fresh(ctx) {
+	if ofBlocks[method] && unknownBlock(err) && f.fresh(ctx) {
 		result, err = run()
 	}
+	if _, fromCore := caller.Login.(coreLogin); elsewhere[method] && unknownBlock(err) && f.Mode.lends(method, fromCore) {
+		// Core knows branches, and headers without blocks, that it never followed.
+		if theirs, failed := f.Forward(ctx, caller, method, params); failed == nil || isError(failed) {
+			return theirs, failed
+		}
+	}
 	if method == "getindexinfo" && err == nil {
-		return f.withIndexes(ctx, caller, args, result), nil
+		return f.withIndexes(ctx, caller, params, result), nil
 	}
 	return result, err
+}
+
+// unknownBlock reports whether an error may say that a block is not known here.
+func unknownBlock(err error) bool {
+	told, ok := errors.AsType[command.Error](err)
+	return ok && (told.Code == command.InvalidAddressOrKey || told.Code == command.InvalidParameter)
+}
+
+// isError reports whether an error is what Core itself says, and not that it is away.
+func isError(err error) bool {
+	told, ok := errors.AsType[command.Error](err)
+	return ok && told != errAway && told != errReply && told != errLarge
 }
 
 // fresh has the node follow Core, if that does not take long, and reports whether it has.
@@ -56,7 +73,7 @@ func (f *Forwarder) fresh(ctx context.Context) bool {
 
 // withIndexes adds Core's indexes to those of the node, where the caller may see them and
 // Core answers.
-func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, args *command.Args, own any) any {
+func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, params *jsontree.Value, own any) any {
 	_, fromCore := caller.Login.(coreLogin)
 	if !f.Mode.lends("getindexinfo", fromCore) {
 		return own
@@ -79,11 +96,14 @@ func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, args
 	if err != nil {
 		return own
 	}
-	wanted, _ := args.StringOr(0, "") // it was read before
+	wanted := params.At(0)
+	if params.Kind() == jsontree.Object {
+		wanted = params.Get("index_name")
+	}
 	var others jsontree.Members
 	for key, value := range theirs.Members() {
 		ours := slices.ContainsFunc(list, func(m jsontree.Member) bool { return m.Key == key })
-		if !ours && key != corenode.FilterIndex && (wanted == "" || wanted == key) {
+		if !ours && key != corenode.FilterIndex && (wanted.IsNull() || wanted.Text() == key) {
 			others = append(others, jsontree.Member{Key: key, Value: value})
 		}
 	}

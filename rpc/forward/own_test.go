@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/forward"
 )
@@ -28,8 +29,8 @@ func TestOwnFollows(t *testing.T) {
 		{"scanblocks", nil, 1, 1, nil},
 		{"getblockheader", nil, 0, 1, nil},
 		{"getblockheader", []error{missing}, 1, 2, nil},
+		{"getblockfilter", []error{missing, missing}, 1, 2, missing},
 		{"getblockhash", []error{beyond}, 1, 2, nil},
-		{"getblock", []error{missing, missing}, 1, 2, missing},
 		{"getblock", []error{errors.New("disk")}, 0, 1, errors.New("disk")},
 		{"validateaddress", []error{missing}, 0, 1, missing},
 		{"uptime", nil, 0, 1, nil},
@@ -109,6 +110,45 @@ func TestOwnIndexes(t *testing.T) {
 		_, reply := p.post(t, test.login, "/", `{"jsonrpc":"2.0","id":1,"method":"getindexinfo","params":`+test.params+`}`)
 		if want := `{"jsonrpc":"2.0","result":` + test.want + `,"id":1}`; strings.TrimSpace(reply) != want {
 			t.Errorf("%s: got %s, want %s", test.name, reply, want)
+		}
+	}
+}
+
+// A block that is not known here may be known to Core: it answers, or the node where that
+// is away or the call may not be passed on.
+func TestOwnUnknownBlock(t *testing.T) {
+	const known = `{"jsonrpc":"2.0","result":{"height":-1},"id":0}`
+	notHere := command.Error{Code: command.MiscError, Message: "Block not available (not fully downloaded)"}
+	missing := command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
+	tests := []struct {
+		name, method, reply string
+		mode                forward.Mode
+		result              string
+		err                 error
+	}{
+		{"Core knows it", "getblockheader", known, forward.Default, `{"height":-1}`, nil},
+		{"Core knows its header", "getblock", `{"jsonrpc":"2.0","error":{"code":-1,"message":"` + notHere.Message +
+			`"},"id":0}`, forward.Default, "", notHere},
+		{"nothing is passed on", "getblockheader", known, forward.None, "", missing},
+		{"nonsense", "getblockheader", `x`, forward.Default, "", missing},
+		{"another method", "getblockhash", known, forward.Default, "", missing},
+	}
+	for _, test := range tests {
+		p := newPair(t, func(c *forward.Config) { c.Mode = test.mode })
+		p.core.replies[test.method] = test.reply
+		result, err := p.forwarder.Own(
+			t.Context(), command.Caller{}, test.method, nil, func() (any, error) { return nil, missing },
+		)
+		text := ""
+		if result != nil {
+			raw, err := jsontree.Append(nil, result)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(raw)
+		}
+		if !errors.Is(err, test.err) || text != test.result {
+			t.Errorf("%s: %s, %v; want %s, %v", test.name, text, err, test.result, test.err)
 		}
 	}
 }

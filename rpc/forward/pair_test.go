@@ -100,6 +100,8 @@ type pair struct {
 	core  *core
 	log   *logBuffer
 	moved atomic.Int64
+
+	forwarder *forward.Forwarder
 }
 
 func newPair(tb testing.TB, change func(*forward.Config)) *pair {
@@ -130,6 +132,7 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 		change(&config)
 	}
 	f := forward.New(config)
+	p.forwarder = f
 	table, err := command.NewTable([]command.Command{
 		own("getblockcount", func() (any, error) { return 7, nil }),
 		own("getmempoolinfo", func() (any, error) { panic("ours") }),
