@@ -33,8 +33,10 @@ func (f *Forwarder) Own(
 	if ofBlocks[method] && unknownBlock(err) && f.fresh(ctx) {
 		result, err = run()
 	}
-	if _, fromCore := caller.Login.(coreLogin); elsewhere[method] && unknownBlock(err) && f.Mode.lends(method, fromCore) {
-		// Core knows branches, and headers without blocks, that it never followed.
+	_, fromCore := caller.Login.(coreLogin)
+	if elsewhere[method] && err != nil && ctx.Err() == nil && f.Mode.lends(method, fromCore) {
+		// Core knows branches, and headers without blocks, that it never followed, and
+		// says itself why it cannot read a block.
 		if theirs, failed := f.Forward(ctx, caller, method, params); failed == nil || isError(failed) {
 			return theirs, failed
 		}

@@ -129,6 +129,7 @@ func TestOwnUnknownBlock(t *testing.T) {
 		{"Core knows it", "getblockheader", known, forward.Default, `{"height":-1}`, nil},
 		{"Core knows its header", "getblock", `{"jsonrpc":"2.0","error":{"code":-1,"message":"` + notHere.Message +
 			`"},"id":0}`, forward.Default, "", notHere},
+		{"it cannot be read here", "getblockstats", known, forward.Default, `{"height":-1}`, nil},
 		{"nothing is passed on", "getblockheader", known, forward.None, "", missing},
 		{"nonsense", "getblockheader", `x`, forward.Default, "", missing},
 		{"another method", "getblockhash", known, forward.Default, "", missing},
