@@ -31,7 +31,7 @@ func TestOwnFollows(t *testing.T) {
 		{"getblockheader", []error{missing}, 1, 2, nil},
 		{"getblockfilter", []error{missing, missing}, 1, 2, missing},
 		{"getblockhash", []error{beyond}, 1, 2, nil},
-		{"getblock", []error{errors.New("disk")}, 0, 1, errors.New("disk")},
+		{"getblockfilter", []error{errors.New("disk")}, 0, 1, errors.New("disk")},
 		{"validateaddress", []error{missing}, 0, 1, missing},
 		{"uptime", nil, 0, 1, nil},
 	}
