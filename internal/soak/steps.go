@@ -61,7 +61,7 @@ var steps = []step{
 	{
 		name: "attached", what: "calls of a Bitcoin Core, and calls that are passed on to it, across its restarts",
 		run: "^TestLive", core: true,
-		packages: []string{"./internal/corenode", "./internal/engine/follower", "./rpc/forward"},
+		packages: []string{"./internal/corenode", "./internal/e2e", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
