@@ -79,6 +79,7 @@ var mayImport = map[string][]string{
 	"store/segment":   {"store/internal", "internal/vfs"},
 	"store/blockrows": {"store/internal", "internal/vfs"},
 	"store/attachdb":  {"store/internal", "internal/vfs"},
+	"store/corefiles": {"store/blockfile", "internal/cores"},
 	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
 
@@ -93,7 +94,7 @@ var mayImport = map[string][]string{
 	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
 	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
 
-	"internal/engine/follower": {"filters", "messages", "store/attachdb", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
+	"internal/engine/follower": {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
 	"internal/engine/opener":   {"messages", "store", "internal/clock", "internal/cores", "internal/dialect", "internal/engine"},
 	"internal/p2p/netsetup":    {"messages", "internal/p2p"},
 	"internal/corenode":        {"internal/corenode/access", "internal/options"},

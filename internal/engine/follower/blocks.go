@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corenode"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/store/attachdb"
+	"github.com/seed61375155/trawl/store/corefiles"
 )
 
 // A shape is how many inputs each transaction of a block has.
@@ -63,13 +64,14 @@ type source struct {
 	spentREST atomic.Bool // and spenttxouts there
 	filters   atomic.Bool // Core keeps the filter index
 
+	files   atomic.Pointer[corefiles.Dir] // Core's own; nil: none are read
 	shapes  shapes
 	learned learned
 	counts  struct{ blocks, undo, filters counters }
 }
 
 // counters are how many of something came from where.
-type counters struct{ rest, rpc atomic.Int64 }
+type counters struct{ files, rest, rpc atomic.Int64 }
 
 // setCore takes over what Core can do.
 func (s *source) setCore(info *corenode.Info) {
@@ -94,8 +96,9 @@ func (s *source) rawGenesis() []byte {
 	return b.Bytes()
 }
 
-// block returns a block, whose bytes give its hash and its merkle root.
-func (s *source) block(hash *chainhash.Hash) ([]byte, shape, error) {
+// block returns a block, whose bytes give its hash and its merkle root, in the memory of
+// buf or in its own.
+func (s *source) block(buf *[]byte, hash *chainhash.Hash) ([]byte, shape, error) {
 	if s.genesis(hash) {
 		return s.rawGenesis(), shape{1}, nil
 	}
@@ -103,18 +106,48 @@ func (s *source) block(hash *chainhash.Hash) ([]byte, shape, error) {
 	if b == nil {
 		return nil, nil, fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
 	}
-	raw, from, err := s.askBlock(hash)
-	if err != nil {
-		return nil, nil, s.readError(hash, err)
+	raw, of := s.fromFiles(buf, hash)
+	if of == nil {
+		var from counter
+		var err error
+		if raw, from, err = s.askBlock(hash); err != nil {
+			return nil, nil, s.readError(hash, err)
+		}
+		var ok bool
+		if of, ok = s.shapeOf(hash, raw); !ok {
+			return nil, nil, s.readError(hash, fmt.Errorf("%w: other bytes than the block's", corenode.ErrReply))
+		}
+		from.Add(1)
 	}
-	of, ok := s.shapeOf(hash, raw)
-	if !ok {
-		return nil, nil, s.readError(hash, fmt.Errorf("%w: other bytes than the block's", corenode.ErrReply))
-	}
-	from.Add(1)
 	s.shapes.add(hash, of)
 	s.learned.set(b, blockSize{uint32(len(raw)), uint32(len(of))})
 	return raw, of, nil
+}
+
+func (s *source) inFiles(hash *chainhash.Hash) bool {
+	files := s.files.Load()
+	return files != nil && files.Has(hash)
+}
+
+// fromFiles reads a block from Core's files; the shape is nil where it is not there.
+func (s *source) fromFiles(buf *[]byte, hash *chainhash.Hash) ([]byte, shape) {
+	files := s.files.Load()
+	if files == nil || s.ctx.Err() != nil {
+		return nil, nil
+	}
+	if buf == nil {
+		buf = new([]byte)
+	}
+	raw, err := files.Block(buf, hash)
+	if err != nil {
+		return nil, nil
+	}
+	of, ok := s.shapeOf(hash, raw)
+	if !ok {
+		return nil, nil
+	}
+	s.counts.blocks.files.Add(1)
+	return raw, of
 }
 
 // shapeOf reads a block, and reports whether the bytes are those of the block with a

@@ -96,10 +96,17 @@ func (e *Engine) followOnce(ctx context.Context) (messages.AttachPhase, error) {
 		e.markPruned(&info)
 		return messages.AttachHolding, nil
 	}
+	first := e.source.files.Load() == nil
+	if first { // or blocks that are in the files would be asked for
+		e.lookAtFiles(ctx)
+	}
 	if err := e.moveTo(tip); err != nil {
 		return "", err
 	}
 	e.markPruned(&info)
+	if !first {
+		e.lookAtFiles(ctx)
+	}
 	return messages.AttachFollowing, nil
 }
 

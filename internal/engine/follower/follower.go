@@ -37,6 +37,7 @@ type Config struct {
 	Core    *corenode.Client // stays the caller's
 	FS      vfs.FS           // of Dir; nil: the operating system's
 	Dir     string           // of the node's own directory of the chain; made when missing
+	Blocks  string           // Core's directory of block files; empty: they are not read
 	Log     *slog.Logger
 }
 
@@ -58,6 +59,7 @@ type Engine struct {
 	adding  []attachdb.Block // headers of the tree that are not stored yet
 	pruned  int32            // blocks below this height are marked as pruned
 	greeted bool             // Core was asked what it is since it was away last
+	files   fileSource
 
 	state state
 }
@@ -76,6 +78,7 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{net: cfg.Network, core: cfg.Core, log: cfg.Log, store: store}
+	e.files.dir = cfg.Blocks
 	err = e.load()
 	if errors.Is(err, attachdb.ErrDamaged) {
 		e.log.Warn("the directory of the followed chain is damaged, its headers are asked for again", "err", err)
@@ -147,7 +150,7 @@ func (e *Engine) Sync() error {
 func (e *Engine) Close() error {
 	err := e.flush(nil)
 	e.close(chainview.ErrClosed)
-	return errors.Join(err, e.store.Close())
+	return errors.Join(err, e.closeFiles(), e.store.Close())
 }
 
 // add puts a header into the tree, or returns the block that is there.

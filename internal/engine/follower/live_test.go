@@ -145,21 +145,25 @@ func TestLiveFollow(t *testing.T) {
 	if os.Getenv("TRAWL_SOAK") != "" {
 		rounds, seeds = 120, 10
 	}
-	for _, mode := range []string{"rest", "rpc"} {
+	for _, mode := range []string{"rest", "rpc", "files"} {
 		for seed := range seeds {
 			t.Run(mode+strconv.FormatUint(seed, 10), func(t *testing.T) {
-				core := startLive(t, "-blockfilterindex=1", "-rest="+strconv.Itoa(len(mode)&1^1))
-				liveRun(t, core, rand.New(rand.NewPCG(seed, 1)), rounds)
+				rest := map[string]string{"rest": "1", "rpc": "0", "files": "1"}[mode]
+				core := startLive(t, "-blockfilterindex=1", "-rest="+rest, "-fastprune")
+				cfg := follower.Config{
+					Network: regtest(t), Core: core.Client, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+				}
+				if mode == "files" {
+					cfg.Blocks = filepath.Join(core.dir, "regtest", "blocks")
+				}
+				liveRun(t, core, cfg, rand.New(rand.NewPCG(seed, 1)), rounds)
 			})
 		}
 	}
 }
 
-func liveRun(t *testing.T, core *liveCore, r *rand.Rand, rounds int) {
+func liveRun(t *testing.T, core *liveCore, cfg follower.Config, r *rand.Rand, rounds int) {
 	t.Helper()
-	cfg := follower.Config{
-		Network: regtest(t), Core: core.Client, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-	}
 	e := open(t, cfg)
 	core.change("generatetodescriptor", 110, anyone(r))
 	var invalid []string
@@ -243,6 +247,7 @@ func (l *liveCore) spend(r *rand.Rand) {
 		return
 	}
 	tx.AddTxOut(wire.NewTxOut(1e8, []byte{0x04, byte(r.Uint32()), byte(r.Uint32()), 3, 4, 0x75, 0x51}))
+	tx.AddTxOut(wire.NewTxOut(0, bytes.Repeat([]byte{byte(r.Uint32())}, 9000))) // files are soon full
 	var raw bytes.Buffer
 	if err := tx.Serialize(&raw); err != nil {
 		l.t.Fatal(err)

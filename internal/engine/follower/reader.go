@@ -18,11 +18,20 @@ type reader struct {
 	e *Engine
 }
 
-var _ chainview.FilterReader = reader{}
+var (
+	_ chainview.FilterReader  = reader{}
+	_ chainview.RawIntoReader = reader{}
+)
 
 // Raw implements chainview.Reader.
 func (r reader) Raw(hash *chainhash.Hash) ([]byte, error) {
-	raw, _, err := r.e.source.block(hash)
+	raw, _, err := r.e.source.block(nil, hash)
+	return raw, err
+}
+
+// RawInto implements chainview.RawIntoReader.
+func (r reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
+	raw, _, err := r.e.source.block(buf, hash)
 	return raw, err
 }
 
@@ -58,7 +67,7 @@ func (r reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
 			return 0, 0, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 		}
 	}
-	raw, shape, err := e.source.block(hash)
+	raw, shape, err := e.source.block(nil, hash)
 	if errors.Is(err, chainview.ErrPruned) {
 		if txs, err = e.source.countTxs(b); err != nil {
 			return 0, 0, err
@@ -104,7 +113,7 @@ func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error)
 	e := r.e
 	b := e.tree.Lookup(hash)
 	if b == nil || b.Parent == nil || !e.source.filters.Load() ||
-		e.source.spentREST.Load() && b.Status()&chainview.Pruned == 0 {
+		(e.source.spentREST.Load() || e.source.inFiles(hash)) && b.Status()&chainview.Pruned == 0 {
 		return nil, false, nil
 	}
 	filter, source, err := e.source.coreFilter(hash)

@@ -14,16 +14,23 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/store/blockfile"
 )
 
 // spentScripts returns the scripts of what a block spends.
 func (s *source) spentScripts(hash *chainhash.Hash) ([][]byte, error) {
-	if !s.spentREST.Load() {
-		return s.scriptsByRPC(hash)
-	}
 	of, err := s.shape(hash)
 	if err != nil {
 		return nil, err
+	}
+	if undo := s.undoFromFiles(hash, of); undo != nil {
+		if scripts, err := blockfile.SpentScripts(undo); err == nil && len(scripts) == of.spends() {
+			s.counts.undo.files.Add(1)
+			return scripts, nil
+		}
+	}
+	if !s.spentREST.Load() {
+		return s.scriptsByRPC(hash)
 	}
 	raw, err := s.core.SpentOutputs(s.ctx, hash)
 	switch {
@@ -48,8 +55,57 @@ func (s *source) shape(hash *chainhash.Hash) (shape, error) {
 	if of, ok := s.shapes.get(hash); ok {
 		return of, nil
 	}
-	_, of, err := s.block(hash)
+	_, of, err := s.block(nil, hash)
 	return of, err
+}
+
+// spends returns how many outputs the block spends.
+func (of shape) spends() (n int) {
+	for _, inputs := range of[1:] {
+		n += int(inputs)
+	}
+	return n
+}
+
+// undoFromFiles reads undo data from Core's files, nil where it is not there. Only that of
+// blocks of the active chain is sure to be: others may have been taken back before it was
+// written, or after.
+func (s *source) undoFromFiles(hash *chainhash.Hash, of shape) []byte {
+	files := s.files.Load()
+	if files == nil || s.ctx.Err() != nil || !s.isActive(hash) {
+		return nil
+	}
+	undo, err := files.Undo(new([]byte), hash)
+	if err != nil || len(of) == 0 {
+		return nil
+	}
+	return undo
+}
+
+// coinsFromFiles returns what a block spends from Core's files, nil where it is not there.
+func (s *source) coinsFromFiles(hash *chainhash.Hash, of shape) [][]chainview.Coin {
+	undo := s.undoFromFiles(hash, of)
+	if undo == nil {
+		return nil
+	}
+	parsed, err := blockfile.ParseUndo(undo)
+	if err != nil || len(parsed) != len(of)-1 {
+		return nil
+	}
+	spent := make([][]chainview.Coin, len(parsed))
+	for i, coins := range parsed {
+		if len(coins) != int(of[i+1]) {
+			return nil
+		}
+		spent[i] = make([]chainview.Coin, len(coins))
+		for j, c := range coins {
+			spent[i][j] = chainview.Coin{
+				Height: c.Height, Coinbase: c.Coinbase, Value: btcutil.Amount(c.Amount), Script: c.Script,
+			}
+		}
+	}
+	s.counts.undo.files.Add(1)
+	return spent
 }
 
 func (s *source) scriptsByRPC(hash *chainhash.Hash) ([][]byte, error) {
@@ -158,6 +214,9 @@ func (s *source) spentCoins(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	of, err := s.shape(hash)
 	if err != nil {
 		return nil, err
+	}
+	if spent := s.coinsFromFiles(hash, of); spent != nil {
+		return spent, nil
 	}
 	var block verboseBlock
 	if err := s.core.Call(s.ctx, &block, "getblock", hash.String(), 3); err != nil {

@@ -27,7 +27,9 @@ func (e *Engine) State() messages.AttachState {
 		now.Lag = max(0, now.Node.Blocks-tip.Height)
 	}
 	c := &e.source.counts
+	now.Files = e.source.files.Load() != nil
 	now.Sources = []messages.AttachSource{
+		{Name: "files", Blocks: c.blocks.files.Load(), Undo: c.undo.files.Load()},
 		{Name: "rest", Blocks: c.blocks.rest.Load(), Undo: c.undo.rest.Load(), Filters: c.filters.rest.Load()},
 		{Name: "rpc", Blocks: c.blocks.rpc.Load(), Undo: c.undo.rpc.Load(), Filters: c.filters.rpc.Load()},
 	}
