@@ -20,12 +20,24 @@ import (
 // fullCounts are the numbers of scripts of BenchmarkFull.
 var fullCounts = []int{1, 100, 1_000, 10_000, 100_000, 1_000_000}
 
+// fullPart is the part of the store that the projection is made of: as much as
+// BenchmarkStore has.
+const fullPart = 48 * rangeBlocks * storeItems
+
+// fullPairs is how often the part and the whole are scanned from memory, in turns.
+const fullPairs = 3
+
 // BenchmarkFull scans a store of the main chain's size, or of -elements, first from the
 // disk alone and then from memory. Before a cold scan the store is closed and its files
 // are dropped from the page cache; open-ms is what it takes to open it again, cold-ms
-// the first scan's time after that, read-GB what the system read for both. dd-ms is the
-// time to read as many bytes of the same files, dropped again, one after the other. ms
-// is the time of the same scan once it has been made: in memory, where all fits.
+// the first scan's time after that, read-GB what the system read for both, and cold-cpu-ms
+// the processor time of both. dd-ms is the time to read as many bytes of the same files,
+// dropped again, one after the other. ms is the time of the same scan once it has been
+// made: in memory, where all fits, which warm-read-GB tells.
+//
+// proj-ms is the time of a scan of the last filters alone, taken to the elements of all.
+// Between two of these scans all others have been read, so that the processor's caches
+// hold as little of the part as they can hold of the whole.
 //
 // Nothing that is looked for is there; what is found is compared with the first scan.
 func BenchmarkFull(b *testing.B) {
@@ -39,47 +51,78 @@ func BenchmarkFull(b *testing.B) {
 	}
 }
 
+// fullRounds are the times of a store's scans.
+type fullRounds struct {
+	opened, cold, used, dd, warm, projected []time.Duration
+	read, warmRead                          uint64 // of the last round
+}
+
 func benchmarkFull(b *testing.B, dir string, k int) {
 	b.Helper()
 	query := filters.NewQuery(theChain().Queries(k))
 	ranges := k >= 100 // for few scripts range filters are not asked
-	var opened, cold, warm, dd []time.Duration
-	var read uint64
+	var r fullRounds
 	for b.Loop() {
 		progress("from the disk, for %d scripts", k)
 		drop(b, dir)
-		before, began := bytesRead(b), time.Now()
+		before, used, began := bytesRead(b), cpuTime(), time.Now()
 		store := openStore(b, dir)
-		opened = append(opened, time.Since(began))
+		r.opened = append(r.opened, time.Since(began))
 		scan := newStoreScan(store, query, math.MaxInt)
-		began = time.Now()
-		mustScan(b, scan, ranges)
-		cold = append(cold, time.Since(began))
-		read = bytesRead(b) - before
+		r.cold = append(r.cold, timedScan(b, scan, ranges))
+		r.used = append(r.used, cpuTime()-used)
+		r.read = bytesRead(b) - before
 		progress("the same from memory")
-		for range 2 { // the first brings back what the cold scan did not need to keep
-			began = time.Now()
-			mustScan(b, scan, ranges)
-		}
-		warm = append(warm, time.Since(began))
+		r.fromMemory(b, scan, newStoreScan(store, query, fullPart), ranges)
 		if err := store.Close(); err != nil {
 			b.Fatal(err)
 		}
 		progress("as many bytes alone")
 		drop(b, dir)
 		began = time.Now()
-		readFiles(b, dir, read)
-		dd = append(dd, time.Since(began))
+		readFiles(b, dir, r.read)
+		r.dd = append(r.dd, time.Since(began))
 	}
-	b.ReportMetric(float64(median(cold)), "ns/op")
-	b.ReportMetric(milliseconds(median(opened)), "open-ms")
-	b.ReportMetric(milliseconds(median(cold)), "cold-ms")
-	b.ReportMetric(milliseconds(median(dd)), "dd-ms")
-	b.ReportMetric(ratio(median(opened)+median(cold), median(dd)), "x-dd")
-	b.ReportMetric(float64(read)/1e9, "read-GB")
-	b.ReportMetric(milliseconds(median(warm)), "ms")
+	r.report(b)
+}
+
+// fromMemory scans the whole store and a part in turns, once it is in memory.
+func (r *fullRounds) fromMemory(b *testing.B, whole, part *storeScan, ranges bool) {
+	b.Helper()
+	timedScan(b, whole, ranges) // brings back what the cold scan did not need to keep
+	times := float64(whole.blocks()) / float64(part.blocks())
+	r.warmRead = 0
+	for range fullPairs {
+		r.projected = append(r.projected, time.Duration(float64(timedScan(b, part, ranges))*times))
+		before := bytesRead(b)
+		r.warm = append(r.warm, timedScan(b, whole, ranges))
+		r.warmRead = max(r.warmRead, bytesRead(b)-before)
+	}
+}
+
+func (r *fullRounds) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(float64(median(r.cold)), "ns/op")
+	b.ReportMetric(milliseconds(median(r.opened)), "open-ms")
+	b.ReportMetric(milliseconds(median(r.cold)), "cold-ms")
+	b.ReportMetric(milliseconds(median(r.used)), "cold-cpu-ms")
+	b.ReportMetric(milliseconds(median(r.dd)), "dd-ms")
+	b.ReportMetric(ratio(median(r.opened)+median(r.cold), median(r.dd)), "x-dd")
+	b.ReportMetric(float64(r.read)/1e9, "read-GB")
+	b.ReportMetric(milliseconds(median(r.warm)), "ms")
+	b.ReportMetric(milliseconds(median(r.projected)), "proj-ms")
+	b.ReportMetric(ratio(median(r.warm), median(r.projected)), "x-proj")
+	b.ReportMetric(float64(r.warmRead)/1e9, "warm-read-GB")
 	b.ReportMetric(float64(*flagElements)/1e6, "Melt")
 	reportLoad(b)
+}
+
+// timedScan makes a scan and returns how long it took.
+func timedScan(b *testing.B, scan *storeScan, ranges bool) time.Duration {
+	b.Helper()
+	began := time.Now()
+	mustScan(b, scan, ranges)
+	return time.Since(began)
 }
 
 func mustScan(b *testing.B, scan *storeScan, ranges bool) {

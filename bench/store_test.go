@@ -136,8 +136,9 @@ type storeScan struct {
 	query       *filters.Query
 	first, last int32
 
-	hits  []match.Hit // of the first pass
-	found bool        // they are known
+	hits   []match.Hit // of the first pass
+	found  bool        // they are known
+	ranged []match.Hit // of the first pass with range filters; nil: there was none
 }
 
 // newStoreScan returns a scan of the last elements, so many or all.
@@ -153,8 +154,8 @@ func newStoreScan(store *segment.Store, query *filters.Query, elements int) *sto
 
 func (s *storeScan) blocks() int { return int(s.last - s.first + 1) }
 
-// run makes a pass, and holds what it found against the first pass: the same or,
-// with range filters, nothing else.
+// run makes a pass, and holds what it found against the first pass of its kind, which is
+// the same, and with range filters against the first one without too: nothing else.
 func (s *storeScan) run(b *testing.B, by filters.Method, threads int, ranges bool) error {
 	b.Helper()
 	pass := match.New(match.Config{
@@ -174,6 +175,12 @@ func (s *storeScan) run(b *testing.B, by filters.Method, threads int, ranges boo
 		}
 	}
 	if s.found && !ranges && len(hits) != len(s.hits) {
+		return errWrongAnswer
+	}
+	if ranges && s.ranged == nil {
+		s.ranged = append([]match.Hit{}, hits...)
+	}
+	if ranges && !slices.Equal(hits, s.ranged) {
 		return errWrongAnswer
 	}
 	return nil
