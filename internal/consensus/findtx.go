@@ -64,6 +64,33 @@ func ListTxs(raw []byte, at int) (ids []chainhash.Hash, offsets []int, err error
 	return ids, offsets, nil
 }
 
+// ListInputs returns the ids of the transactions that stand in raw from at on, after their
+// count, how many inputs each has, and where the last one ends. What cannot be read is
+// [ErrMalformed].
+func ListInputs(raw []byte, at int) (ids []chainhash.Hash, inputs []int32, end int, err error) {
+	r := readerAt(raw, at)
+	n := r.size()
+	if r.failed || n > (len(raw)-r.at)/minTxSize {
+		return nil, nil, 0, ErrMalformed
+	}
+	ids, inputs = make([]chainhash.Hash, n), make([]int32, n)
+	var base []byte
+	for i := range n {
+		s := r.span()
+		if r.failed {
+			return nil, nil, 0, ErrMalformed
+		}
+		if s.body == s.start+4 && s.tail == s.end-4 { // no witness: it stands there in one piece
+			ids[i] = doubleHash(raw[s.start:s.end])
+		} else {
+			base = s.appendBase(base[:0], raw)
+			ids[i] = doubleHash(base)
+		}
+		inputs[i] = int32(s.inputs)
+	}
+	return ids, inputs, r.at, nil
+}
+
 // txAt returns the transaction at a place, if it has an id.
 func txAt(raw []byte, at int, id *chainhash.Hash, place int) *wire.MsgTx {
 	r := readerAt(raw, at)
@@ -86,8 +113,8 @@ func readerAt(raw []byte, at int) reader {
 }
 
 // A span is where a transaction stands: where it starts and ends, and the inputs and
-// outputs between.
-type span struct{ start, body, tail, end int }
+// outputs between; and how many inputs it has.
+type span struct{ start, body, tail, end, inputs int }
 
 // span reads past a transaction.
 func (r *reader) span() (s span) {
@@ -117,7 +144,7 @@ func (r *reader) span() (s span) {
 		}
 	}
 	r.take(4)
-	s.end = r.at
+	s.end, s.inputs = r.at, inputs
 	return s
 }
 

@@ -95,6 +95,11 @@ func FuzzFindTx(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, guess int) {
 		txs, end, err := ReadTxs(raw, 0)
 		ids, offsets, listErr := ListTxs(raw, 0)
+		same, inputs, last, inputsErr := ListInputs(raw, 0)
+		if !errors.Is(inputsErr, listErr) || !slices.Equal(same, ids) ||
+			listErr == nil && len(ids) > 0 && last != offsets[len(ids)] {
+			t.Fatalf("%d transactions with inputs to %d, %d without: %v", len(same), last, len(ids), inputsErr)
+		}
 		if listErr != nil && (err == nil || !errors.Is(listErr, ErrMalformed)) {
 			t.Fatalf("not listed: %v", listErr)
 		}
@@ -109,6 +114,9 @@ func FuzzFindTx(f *testing.F) {
 			t.Fatalf("%d of %d transactions at %d to %d", len(ids), len(txs.IDs), offsets, end)
 		}
 		for i, id := range txs.IDs {
+			if int(inputs[i]) != len(txs.List[i].TxIn) {
+				t.Fatalf("transaction %d has %d inputs, not %d", i, len(txs.List[i].TxIn), inputs[i])
+			}
 			if tx, size := ReadTx(raw[offsets[i]:], &id); tx == nil || size != offsets[i+1]-offsets[i] {
 				t.Fatalf("transaction %d is not read: %d bytes", i, size)
 			}

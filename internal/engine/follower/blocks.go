@@ -156,19 +156,15 @@ func (s *source) shapeOf(hash *chainhash.Hash, raw []byte) (shape, bool) {
 	if len(raw) < headerSize || len(raw) > s.net.MaxBlockSize || chainhash.DoubleHashH(raw[:headerSize]) != *hash {
 		return nil, false
 	}
-	txs, end, err := consensus.ReadTxs(raw, headerSize)
-	if err != nil || end != len(raw) || len(txs.List) == 0 {
+	ids, inputs, end, err := consensus.ListInputs(raw, headerSize)
+	if err != nil || end != len(raw) || len(ids) == 0 {
 		return nil, false
 	}
-	root, repeated := consensus.MerkleRoot(txs.IDs)
+	root, repeated := consensus.MerkleRoot(ids)
 	if repeated || root != chainhash.Hash(raw[36:36+chainhash.HashSize]) {
 		return nil, false
 	}
-	of := make(shape, len(txs.List))
-	for i, tx := range txs.List {
-		of[i] = int32(len(tx.TxIn))
-	}
-	return of, true
+	return inputs, true
 }
 
 // askBlock asks Core for a block. from is to count it.

@@ -27,6 +27,11 @@ func (refusal) AboutRequest() {}
 // Unwrap returns what has happened.
 func (r refusal) Unwrap() error { return r.error }
 
+// Is reports whether target says what r does in the words of messages.
+func (r refusal) Is(target error) bool {
+	return target == messages.ErrNodeAway && errors.Is(r.error, corenode.ErrAway)
+}
+
 // aboutCore tells errors of the other node from those of the engine.
 func aboutCore(err error) bool {
 	var answer *corenode.Error
@@ -56,9 +61,6 @@ func (e *Engine) Follow(ctx context.Context) error {
 	}
 	if err != nil {
 		e.greeted = false
-		if errors.Is(err, corenode.ErrAway) {
-			err = fmt.Errorf("%w: %w", messages.ErrNodeAway, err)
-		}
 		err = refusal{err}
 	}
 	e.state.enter(e, phase, err)

@@ -42,8 +42,7 @@ func (s *state) begin(e *Engine) {
 	}
 }
 
-// enter notes the phase and, unless err is nil, why it is no good one. What has changed
-// is logged.
+// enter notes the phase and, unless err is nil, why it is no good one.
 func (s *state) enter(e *Engine, phase messages.AttachPhase, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,20 +57,8 @@ func (s *state) enter(e *Engine, phase messages.AttachPhase, err error) {
 		return
 	}
 	s.now.Phase, s.now.Since = phase, time.Now()
-	log := e.log.With("height", e.tree.Active().Height())
-	switch phase {
-	case messages.AttachFollowing:
-		log.Info("following Bitcoin Core")
-	case messages.AttachHeaders:
-		log.Info("reading headers from Bitcoin Core", "blocks", s.now.Node.Blocks)
-	case messages.AttachHolding:
-		log.Warn("Bitcoin Core is behind where it was; its last chain stays until it is back",
-			"blocks", s.now.Node.Blocks)
-	case messages.AttachAway:
-		log.Warn("Bitcoin Core does not answer; what is known of its chain stays", "err", s.now.Reason)
-	case messages.AttachOther:
-		log.Error("Bitcoin Core cannot be followed; what is known of its chain stays", "err", s.now.Reason)
-	case messages.AttachStarting:
+	if phase == messages.AttachHeaders { // the others are told by whoever asked
+		e.log.Info("reading headers from Bitcoin Core", "height", e.tree.Active().Height(), "blocks", s.now.Node.Blocks)
 	}
 }
 

@@ -154,6 +154,14 @@ func hostPort(text string, port uint16) (corenode.Address, error) {
 	return corenode.Address{Host: host, Port: uint16(n)}, nil
 }
 
+// BlocksDir returns the directory of Core's block files, empty where Core is at an address.
+func (a *Attachment) BlocksDir() string {
+	if a.configured == nil {
+		return ""
+	}
+	return a.configured.BlocksDir
+}
+
 // Chain returns the chain that Core is on, as Config.Chain has it.
 func (a *Attachment) Chain() string { return a.chain }
 
