@@ -17,9 +17,9 @@ var steps = []step{
 	{
 		name: "models",
 		what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
-		skip: signatures,
+		skip: signatures + "|^TestLive",
 		packages: []string{
-			"./internal/engine/chainstate", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
+			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
@@ -47,7 +47,7 @@ var steps = []step{
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
-		skip: disks + "|" + live + "|" + recorded, packages: []string{"./internal/e2e"},
+		skip: disks + "|" + live + "|" + recorded + "|^TestLive", packages: []string{"./internal/e2e"},
 	},
 	{
 		name: "recorded", what: "recorded conversations with Bitcoin Core, with every kernel and layout of filters",
