@@ -55,7 +55,11 @@ func (b *batch) filters(ctx context.Context) ([]segment.Entry, error) {
 		bytes atomic.Int64 // of the blocks built
 		ended atomic.Bool  // a worker did: nothing is left for the others either, or something failed
 	)
-	err := cores.Do(ctx, min(b.cfg.Workers, n), func(int) error {
+	workers := min(b.cfg.Workers, n)
+	if b.cfg.Chain.Importing() {
+		workers = 1 // the blocks come one after the other: who takes all cores holds the next one up
+	}
+	err := cores.Do(ctx, workers, func(int) error {
 		defer ended.Store(true)
 		var maker filterMaker
 		for bytes.Load() < batchBytes && ctx.Err() == nil && !ended.Load() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -26,6 +27,8 @@ type probeBuilder struct {
 	repairer *repairer
 	worker   *ask.Worker
 	woken    chan struct{} // there are new filters
+	wakes    atomic.Int64  // how often there were
+	seen     int64         // of them, after the last group of lines; the worker's
 }
 
 // probesAdded tells the indexer that its worker has ended.
@@ -42,6 +45,7 @@ func (p *probeBuilder) start(c actor.Context) {
 
 // wake has the worker look for work.
 func (p *probeBuilder) wake() {
+	p.wakes.Add(1)
 	select {
 	case p.woken <- struct{}{}:
 	default:
@@ -71,6 +75,26 @@ func (p *probeBuilder) run() {
 	}
 }
 
+// restFor is how long the worker rests for a time of work while blocks are imported: it
+// takes a tenth of one core from those who do that.
+const restFor = 9
+
+// giveWay rests after some work where new filters came meanwhile, as they do while blocks
+// are imported. Without lines scans take longer; without rests the import would.
+func (p *probeBuilder) giveWay(took time.Duration) {
+	wakes := p.wakes.Load()
+	if wakes == p.seen {
+		return
+	}
+	p.seen = wakes
+	rest := time.NewTimer(restFor * took)
+	defer rest.Stop()
+	select {
+	case <-p.ctx.Done():
+	case <-rest.C:
+	}
+}
+
 // addProbes makes all lines that are missing.
 func (p *probeBuilder) addProbes() error {
 	total, began := p.cfg.Store.WithoutProbes(), time.Now()
@@ -80,6 +104,7 @@ func (p *probeBuilder) addProbes() error {
 	logged, last := began, chainhash.Hash{}
 	for left := total; left > 0; {
 		var err error
+		group := time.Now()
 		var damage *segment.DamagedError
 		switch left, err = p.cfg.Store.AddProbes(p.ctx); {
 		case errors.As(err, &damage) && damage.Block != last:
@@ -91,6 +116,7 @@ func (p *probeBuilder) addProbes() error {
 		case err != nil:
 			return err
 		}
+		p.giveWay(time.Since(group))
 		if time.Since(logged) > logEvery {
 			logged = time.Now()
 			p.cfg.Log.Info("making probe lines of block filters", "left", left, "of", total)
