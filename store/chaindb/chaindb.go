@@ -174,7 +174,7 @@ func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
 		DisableBlockCache: true,
 
 		WriteBuffer:            cmp.Or(o.writeBuffer, buffer),
-		OpenFilesCacheCapacity: 400, // as many as a set of 11 GB has tables
+		OpenFilesCacheCapacity: 1000, // a set of 11 GB has 350 tables, and more while it is written
 		Filter:                 filter.NewBloomFilter(10),
 		DisableSeeksCompaction: true,
 
