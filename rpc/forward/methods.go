@@ -29,7 +29,9 @@ var reads = set(
 
 // state are methods about what Core has and a node that follows it has not: unspent
 // outputs, the pool, peers, mining. Core answers them although the node knows them.
+// getdescriptoractivity looks into the pool too.
 var state = set(
+	"getdescriptoractivity",
 	"getblockchaininfo", "getchaintips", "getchaintxstats", "getchainstates", "getdeploymentinfo",
 	"gettxout", "gettxoutsetinfo", "gettxspendingprevout", "scantxoutset", "verifychain", "gettxoutproof",
 	"verifytxoutproof", "dumptxoutset", "loadtxoutset", "invalidateblock", "reconsiderblock",
@@ -54,14 +56,12 @@ var moves = set(
 // atTip are the methods of the node whose answers depend on its tip: a client that has
 // just seen Core move it sees what it saw.
 var atTip = set(
-	"getbestblockhash", "getblockcount", "getdescriptoractivity", "getdifficulty", "scanblocks", "waitforblockheight",
-	"waitfornewblock",
+	"getbestblockhash", "getblockcount", "getdifficulty", "scanblocks", "waitforblockheight", "waitfornewblock",
 )
 
 // ofBlocks are the methods of the node about a block that it may not know yet.
 var ofBlocks = set(
-	"getblock", "getblockfilter", "getblockhash", "getblockheader", "getblockstats", "getdescriptoractivity",
-	"scanblocks",
+	"getblock", "getblockfilter", "getblockhash", "getblockheader", "getblockstats", "scanblocks",
 )
 
 // elsewhere are those of them that Core answers for blocks that the node does not know.
@@ -83,7 +83,7 @@ var blockReads = set(
 )
 
 // few are the methods that the node keeps where it serves few of its own.
-var few = set("getblockfilter", "getdescriptoractivity", "getindexinfo", "scanblocks")
+var few = set("getblockfilter", "getindexinfo", "scanblocks")
 
 // always are the methods of the node that never go elsewhere: they are about the program.
 var always = set("getattachinfo", "getopenrpcinfo", "getrpcinfo", "help", "stop", "uptime")
