@@ -81,13 +81,13 @@ const restFor = 9
 
 // giveWay rests after some work where new filters came meanwhile, as they do while blocks
 // are imported. Without lines scans take longer; without rests the import would.
-func (p *probeBuilder) giveWay(took time.Duration) {
+func (p *probeBuilder) giveWay(worked time.Duration) {
 	wakes := p.wakes.Load()
 	if wakes == p.seen {
 		return
 	}
 	p.seen = wakes
-	rest := time.NewTimer(restFor * took)
+	rest := time.NewTimer(restFor * worked)
 	defer rest.Stop()
 	select {
 	case <-p.ctx.Done():

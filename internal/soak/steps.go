@@ -19,7 +19,8 @@ var steps = []step{
 		what: "random histories beside simple oracles: chains, scripts, wallets, addresses of peers, filters",
 		skip: signatures + "|^TestLive",
 		packages: []string{
-			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script", "./actors/wallets", "./internal/wallet",
+			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script",
+			"./actors/wallets", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
