@@ -30,6 +30,12 @@ var ErrBadBlock = errors.New("malformed block")
 // may have been called for outputs before the damage.
 func EachOutputScript(rawBlock []byte, headerLen int, yield func(script []byte) bool) error {
 	c := cursor{rest: rawBlock}
+	return c.eachOutputScript(len(rawBlock), headerLen, yield)
+}
+
+// eachOutputScript is EachOutputScript of a block of so many bytes. While yield is called
+// the cursor is behind the script.
+func (c *cursor) eachOutputScript(size, headerLen int, yield func(script []byte) bool) error {
 	c.skip(uint64(headerLen))
 	for n := c.count(); n > 0 && !c.bad; n-- {
 		if !c.transaction(yield) {
@@ -37,7 +43,7 @@ func EachOutputScript(rawBlock []byte, headerLen int, yield func(script []byte) 
 		}
 	}
 	if c.bad || len(c.rest) > 0 {
-		return fmt.Errorf("%w: at byte %d of %d", ErrBadBlock, len(rawBlock)-len(c.rest), len(rawBlock))
+		return fmt.Errorf("%w: at byte %d of %d", ErrBadBlock, size-len(c.rest), size)
 	}
 	return nil
 }

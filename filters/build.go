@@ -17,12 +17,18 @@ const opReturn = 0x6a
 // filter built; each filter itself is its only other allocation. The zero
 // Builder is ready for use; it is not safe for concurrent use.
 type Builder struct {
-	hashes   []uint64 // of the elements, in their order
-	places   []uint32 // where the next hash of each bucket goes
-	sorted   []entry
-	elements [][]byte
-	code     bitWriter
+	hashes []uint64 // of the elements, in their order
+	spans  []span   // of a block's elements: where they are
+	places []uint32 // where the next hash of each bucket goes
+	sorted []entry
+	code   bitWriter
 }
+
+// span is a part of a block. It holds no pointer, so that the collector has nothing to do
+// with thousands of them.
+type span struct{ from, size uint32 }
+
+func (s span) of(b []byte) []byte { return b[s.from:][:s.size] }
 
 // entry is a hash and the index of its element.
 type entry struct {
@@ -40,52 +46,68 @@ type entry struct {
 func (b *Builder) BuildBlock(
 	blockHash *chainhash.Hash, rawBlock []byte, headerLen int, spent [][]byte,
 ) ([]byte, error) {
-	defer func() { // keep no reference to the block
-		clear(b.elements)
-		b.elements = b.elements[:0]
-	}()
-	err := EachOutputScript(rawBlock, headerLen, func(script []byte) bool {
+	key := keyOf(blockHash)
+	b.hashes, b.spans = b.hashes[:0], b.spans[:0]
+	c := cursor{rest: rawBlock}
+	err := c.eachOutputScript(len(rawBlock), headerLen, func(script []byte) bool {
 		if len(script) > 0 && script[0] != opReturn {
-			b.elements = append(b.elements, script)
+			from := len(rawBlock) - len(c.rest) - len(script) // the cursor is behind it
+			b.spans = append(b.spans, span{uint32(from), uint32(len(script))})
+			b.hashes = append(b.hashes, sipHash(key, script))
 		}
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, script := range spent {
+	outputs := len(b.hashes)
+	for i, script := range spent {
 		if len(script) > 0 {
-			b.elements = append(b.elements, script)
+			b.spans = append(b.spans, span{from: uint32(i)}) // its place in spent
+			b.hashes = append(b.hashes, sipHash(key, script))
 		}
 	}
-	return b.Build(blockHash, b.elements), nil
+	return b.build(func(i uint32) []byte {
+		if int(i) < outputs {
+			return b.spans[i].of(rawBlock)
+		}
+		return spent[b.spans[i].from]
+	}), nil
 }
 
 // Build builds the filter of a set of elements, given in any order, some
 // perhaps more than once, and fewer than 2^32. It returns the serialized
 // filter, which is the caller's.
 func (b *Builder) Build(blockHash *chainhash.Hash, elements [][]byte) []byte {
-	b.sort(keyOf(blockHash), elements)
-	b.dropRepeated(elements)
+	key := keyOf(blockHash)
+	b.hashes = slices.Grow(b.hashes[:0], len(elements))
+	for _, element := range elements {
+		b.hashes = append(b.hashes, sipHash(key, element))
+	}
+	return b.build(func(i uint32) []byte { return elements[i] })
+}
+
+// build builds the filter of the elements whose hashes are there; element returns one of
+// them.
+func (b *Builder) build(element func(i uint32) []byte) []byte {
+	b.sort()
+	b.dropRepeated(element)
 	b.code.reset(appendCompactSize(b.code.out[:0], uint32(len(b.sorted))))
 	b.encode()
 	return bytes.Clone(b.code.finish())
 }
 
-// sort writes the hashes of the elements to sorted, in ascending order.
+// sort writes the hashes to sorted, in ascending order.
 //
 // Hashes are spread evenly, so the top bits say nearly where each belongs: they
 // are put into buckets of one or two, and the rest is done by insertion.
-func (b *Builder) sort(key sipKey, elements [][]byte) {
-	n := len(elements)
+func (b *Builder) sort() {
+	n := len(b.hashes)
 	width := bits.Len(uint(n))
-	b.hashes = slices.Grow(b.hashes[:0], n)[:n]
 	b.sorted = slices.Grow(b.sorted[:0], n)[:n]
 	b.places = slices.Grow(b.places[:0], 1<<width)[:1<<width]
 	clear(b.places)
-	for i, element := range elements {
-		hash := sipHash(key, element)
-		b.hashes[i] = hash
+	for _, hash := range b.hashes {
 		b.places[hash>>(64-width)]++
 	}
 	at := uint32(0)
@@ -110,12 +132,12 @@ func (b *Builder) sort(key sipKey, elements [][]byte) {
 
 // dropRepeated leaves one entry of each element. Elements are compared as bytes:
 // two with the same hash are still two.
-func (b *Builder) dropRepeated(elements [][]byte) {
+func (b *Builder) dropRepeated(element func(i uint32) []byte) {
 	kept := b.sorted[:0]
 	for _, e := range b.sorted {
 		repeated := false
 		for k := len(kept) - 1; k >= 0 && kept[k].hash == e.hash && !repeated; k-- {
-			repeated = bytes.Equal(elements[kept[k].element], elements[e.element])
+			repeated = bytes.Equal(element(kept[k].element), element(e.element))
 		}
 		if !repeated {
 			kept = append(kept, e)

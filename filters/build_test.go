@@ -54,6 +54,38 @@ func TestBuildBlock(t *testing.T) {
 	})
 }
 
+// TestBuildBlockRepeated: a block's filter is that of its scripts, however often they
+// occur, among its outputs and among what it spends. One builder makes all of them.
+func TestBuildBlockRepeated(t *testing.T) {
+	var b, plain filters.Builder
+	for seed := range uint64(200) {
+		rng := newRand(seed)
+		hash := randomHash(rng)
+		few := append(randomScripts(rng, 1+rng.IntN(40), scriptKinds), nil)
+		var lists [2][][]byte
+		for i := range lists {
+			for range rng.IntN(200) {
+				lists[i] = append(lists[i], few[rng.IntN(len(few))])
+			}
+		}
+		var elements [][]byte
+		for _, script := range lists[0] {
+			if len(script) > 0 && script[0] != 0x6a {
+				elements = append(elements, script)
+			}
+		}
+		for _, script := range lists[1] {
+			if len(script) > 0 {
+				elements = append(elements, script)
+			}
+		}
+		got, err := b.BuildBlock(&hash, coinbaseBlock(lists[0]), filters.HeaderLen, lists[1])
+		if want := plain.Build(&hash, elements); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: got %x and %v, want %x", seed, got, err, want)
+		}
+	}
+}
+
 func TestBuildBlockBad(t *testing.T) {
 	var b filters.Builder
 	raw := coinbaseBlock([][]byte{{1}})

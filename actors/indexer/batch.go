@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -61,18 +62,19 @@ func (b *batch) filters(ctx context.Context) ([]segment.Entry, error) {
 	}
 	err := cores.Do(ctx, workers, func(int) error {
 		defer ended.Store(true)
-		var maker filterMaker
+		maker := makers.Get().(*filterMaker)
 		for bytes.Load() < batchBytes && ctx.Err() == nil && !ended.Load() {
 			k := int(next.Add(1)) - 1
 			if k >= n {
-				return nil
+				break
 			}
-			size, err := b.build(&maker, b.blocks[k], &entries[k])
+			size, err := b.build(maker, b.blocks[k], &entries[k])
 			if err != nil {
 				return err
 			}
 			bytes.Add(int64(size))
 		}
+		makers.Put(maker) // but not after a panic
 		return nil
 	})
 	if err != nil {
@@ -103,6 +105,10 @@ type filterMaker struct {
 	builder filters.Builder
 	raw     []byte // memory of the block
 }
+
+// makers are those of batches before. While a chain is imported a batch has a block or
+// two: memory for each of them would be more than the filters.
+var makers = sync.Pool{New: func() any { return new(filterMaker) }}
 
 // make builds the filter of a block from the chain, or takes the one that the chain has.
 func (m *filterMaker) make(

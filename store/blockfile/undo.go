@@ -70,11 +70,14 @@ func ParseUndo(undo []byte) ([][]Coin, error) {
 	return txs, c.done()
 }
 
+// usualCoinSize is what hardly any block's coins have less than on average.
+const usualCoinSize = 24
+
 // SpentScripts returns only the scripts of the coins in undo data, in order.
-// It allocates twice for the whole block.
+// It allocates three times for the whole block, as a rule.
 func SpentScripts(undo []byte) ([][]byte, error) {
 	c := &cursor{b: undo}
-	var ends []int
+	ends := make([]int, 0, len(undo)/usualCoinSize)
 	joined := make([]byte, 0, len(undo)+len(undo)/4) // short forms grow by a fifth
 	for range c.count(1) {
 		for range c.count(minCoinSize) {
