@@ -41,6 +41,7 @@ const (
 	blockHeader  = 80
 	maxSize      = 9 // bytes of a CompactSize
 	window       = 1 << 20
+	firstWindow  = 4 << 10 // of a search for the next record, which grows to window
 )
 
 // walk finds the blocks of a file by their headers. There are none where the last one
@@ -83,8 +84,9 @@ func (p *pair) walk(file *os.File, size int64, d *Dir) error {
 
 // nextRecord returns the next place with a magic, -1 where there is none.
 func (d *Dir) nextRecord(file io.ReaderAt, from, size int64) (int64, error) {
-	buf := make([]byte, min(window, max(0, size-from)))
-	for from < size {
+	// A file may be full of false magics: the next record is mostly near.
+	for length := int64(firstWindow); from < size; length = min(4*length, window) {
+		buf := make([]byte, min(length, size-from))
 		n, err := file.ReadAt(buf, from)
 		end := errors.Is(err, io.EOF)
 		if err != nil && !end {
