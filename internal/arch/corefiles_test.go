@@ -46,6 +46,7 @@ func TestCoreFilesAreOnlyRead(t *testing.T) {
 
 // reachable returns what a folder imports, and what that imports of this module.
 func reachable(t *testing.T, from string) map[string]bool {
+	t.Helper()
 	byName := map[string]*folder{}
 	for _, f := range folders(t) {
 		byName[f.name] = f

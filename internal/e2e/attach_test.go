@@ -128,9 +128,9 @@ func wantSame(t *testing.T, c *bitcoind, d *e2e.Daemon) {
 // what is Core's is changed by nobody else.
 func TestLiveAttach(t *testing.T) {
 	t.Parallel()
-	random, rounds := rand.New(rand.NewPCG(1, 2)), 8 //nolint:gosec // a test
+	random, rounds := rand.New(rand.NewPCG(1, 2)), 8
 	if os.Getenv("TRAWL_SOAK") != "" {
-		random, rounds = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3)), 200 //nolint:gosec // a test
+		random, rounds = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3)), 200
 	}
 	c := startBitcoind(t, "rest=1")
 	c.mine(random, 20)

@@ -38,14 +38,12 @@ func TestAddress(t *testing.T) {
 		{"another host", regtest, attachment.Config{RPC: "localhost"}, "http://localhost:1234", "regtest"},
 		{"an IPv6 host", regtest, attachment.Config{RPC: "::1"}, "http://[::1]:1234", "regtest"},
 		{"an IPv6 host and port", regtest, attachment.Config{RPC: "[::1]:7"}, "http://[::1]:7", "regtest"},
-		{
-			"an address", "", attachment.Config{Core: "http://127.0.0.1", Chain: "testnet4", CookieFile: "c"},
-			"http://127.0.0.1:48332", "testnet4",
-		},
-		{
-			"an address and port", "", attachment.Config{Core: "https://node:1", LoginFile: "l"},
-			"https://node:1", "main",
-		},
+		{"an address", "", attachment.Config{
+			Core: "http://127.0.0.1", Chain: "testnet4", CookieFile: "c",
+		}, "http://127.0.0.1:48332", "testnet4"},
+		{"an address and port", "", attachment.Config{
+			Core: "https://node:1", LoginFile: "l",
+		}, "https://node:1", "main"},
 	}
 	for _, test := range tests {
 		if test.cfg.Core == "" {
