@@ -160,7 +160,13 @@ func (r *rig) in(t *testing.T, s state, o order) (*ask.Ref, messages.ScanSlot) {
 		opts.indexer = probe.Ref
 	}
 	if s == scanning {
-		opts.hook = func(heights) { reached <- struct{}{}; <-held }
+		opts.hook = func(heights) {
+			select {
+			case reached <- struct{}{}:
+			default: // of the first the test hears
+			}
+			<-held
+		}
 	}
 	ref := r.spawn(opts)
 	t.Cleanup(func() { close(held) })
