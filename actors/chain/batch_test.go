@@ -107,7 +107,8 @@ func TestRequestsBetweenBlocks(t *testing.T) {
 		if n := accepted.Load(); n == 0 || n > 4 {
 			t.Errorf("a request waited for %d blocks", n)
 		}
-		if first, second := <-answered, <-answered; first != 30 || second != 40 {
+		// The first of the next may have begun when the caller looks.
+		if first, second := <-answered, <-answered; first < 30 || first > 31 || second != 40 {
 			t.Errorf("batches were answered after %d and %d blocks", first, second)
 		}
 	})
