@@ -202,7 +202,11 @@ func (d *Storage) List(types storage.FileType) (found []storage.FileDesc, err er
 
 // Open implements storage.Storage.
 func (d *Storage) Open(fd storage.FileDesc) (storage.Reader, error) {
-	return d.fs.OpenFile(d.path(fileName(fd)), os.O_RDONLY, 0)
+	f, err := d.fs.OpenFile(d.path(fileName(fd)), os.O_RDONLY, 0)
+	if err != nil || fd.Type != storage.TypeTable {
+		return f, err
+	}
+	return &table{File: f, pages: filePages{file: f}}, nil
 }
 
 // Create implements storage.Storage.
