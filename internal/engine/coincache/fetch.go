@@ -1,8 +1,10 @@
 package coincache
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed61375155/trawl/internal/cores"
 )
@@ -22,8 +24,10 @@ const (
 func (c *Cache) Has(key []byte) bool { return c.table.get(key).ok() }
 
 // Fetch reads the coins under keys, those that the store has, into the cache, many at a
-// time: [Cache.Get] reads one. A key may be among them twice. After an error none is added.
+// time: [Cache.Get] reads one. It puts the keys in order, since neighbours lie in the same
+// tables. A key may be among them twice. After an error none is added.
 func (c *Cache) Fetch(keys [][]byte) error {
+	slices.SortFunc(keys, bytes.Compare)
 	values := make([][]byte, len(keys))
 	err := cores.Wait(context.Background(), readers, len(keys), readShare, func(from, to int) (err error) {
 		for i := from; i < to && err == nil; i++ {
