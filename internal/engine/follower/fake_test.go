@@ -214,7 +214,7 @@ func (f *fakeCore) answerOf(b *chainview.Block, method string, params []any) (an
 		}
 		return hex.EncodeToString(raw[:80]), nil
 	case "getblockfilter":
-		return map[string]any{"filter": hex.EncodeToString(f.filter(b))}, nil
+		return map[string]any{"filter": hex.EncodeToString(f.filter(b)), "header": f.filterHeader(b).String()}, nil
 	case "getblock":
 		if b.Height < f.pruneHeight {
 			return nil, &rpcError{-1, "Block not available (pruned data)"}
@@ -259,6 +259,15 @@ func (f *fakeCore) filter(b *chainview.Block) []byte {
 		panic(err) // of a block of chaintest
 	}
 	return filter
+}
+
+// filterHeader returns the filter header of a block.
+func (f *fakeCore) filterHeader(b *chainview.Block) (header chainhash.Hash) {
+	for height := range b.Height + 1 {
+		hash := filters.Hash(f.filter(b.Ancestor(height)))
+		header = filters.Header(&hash, &header)
+	}
+	return header
 }
 
 func (f *fakeCore) serveREST(w http.ResponseWriter, r *http.Request) {

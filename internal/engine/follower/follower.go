@@ -38,6 +38,7 @@ type Config struct {
 	FS      vfs.FS           // of Dir; nil: the operating system's
 	Dir     string           // of the node's own directory of the chain; made when missing
 	Blocks  string           // Core's directory of block files; empty: they are not read
+	Filters string           // Core's directory of the network, for its filter files; empty: they are not read
 	Log     *slog.Logger
 }
 
@@ -60,6 +61,7 @@ type Engine struct {
 	pruned  int32            // blocks below this height are marked as pruned
 	greeted bool             // Core was asked what it is since it was away last
 	files   fileSource
+	filters filterFiles
 
 	state state
 }
@@ -91,6 +93,8 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 	}
 	e.source = &source{net: cfg.Network, core: cfg.Core, tree: e.tree}
 	e.source.ctx, e.close = context.WithCancelCause(context.Background())
+	e.filters.dir, e.filters.source, e.filters.log = cfg.Filters, e.source, cfg.Log
+	e.filters.note = func(blocks []*chainview.Block) error { return e.noteFilters(attachdb.CoreFiles, blocks...) }
 	e.state.begin(e)
 	return e, nil
 }
@@ -150,7 +154,7 @@ func (e *Engine) Sync() error {
 func (e *Engine) Close() error {
 	err := e.flush(nil)
 	e.close(chainview.ErrClosed)
-	return errors.Join(err, e.closeFiles(), e.store.Close())
+	return errors.Join(err, e.closeFiles(), e.filters.close(), e.store.Close())
 }
 
 // add puts a header into the tree, or returns the block that is there.

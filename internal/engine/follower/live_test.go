@@ -155,6 +155,7 @@ func TestLiveFollow(t *testing.T) {
 				}
 				if mode == "files" {
 					cfg.Blocks = filepath.Join(core.dir, "regtest", "blocks")
+					cfg.Filters = filepath.Join(core.dir, "regtest")
 				}
 				liveRun(t, core, cfg, rand.New(rand.NewPCG(seed, 1)), rounds)
 			})

@@ -106,26 +106,30 @@ func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	return coins, nil
 }
 
-// Filter implements chainview.FilterReader: where what blocks spend can only be had as
-// text, which costs more than all else, and where the block was pruned, Core's own
-// filter is taken if it keeps them. That is noted before it is handed out.
+// Filter implements chainview.FilterReader. Core's own filter is taken if its files have
+// it, which costs less than to build it, and is asked for where what blocks spend can only
+// be had as text, which costs more than all else, or where the block was pruned. That is
+// noted before it is handed out.
 func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error) {
 	e := r.e
 	b := e.tree.Lookup(hash)
-	if b == nil || b.Parent == nil || !e.source.filters.Load() ||
-		(e.source.spentREST.Load() || e.source.inFiles(hash)) && b.Status()&chainview.Pruned == 0 {
+	if b == nil || b.Parent == nil || !e.source.filters.Load() {
+		return nil, false, nil
+	}
+	if filter, ok := e.filters.filter(b); ok {
+		return filter, true, nil
+	}
+	if (e.source.spentREST.Load() || e.source.inFiles(hash)) && b.Status()&chainview.Pruned == 0 {
 		return nil, false, nil
 	}
 	filter, source, err := e.source.coreFilter(hash)
 	if err != nil {
 		return nil, false, err
 	}
-	n := e.number(b)
-	if n == 0 || n > e.store.Count() {
-		return nil, false, nil // not stored yet
-	}
-	noted := &attachdb.Change{Filters: map[uint32]attachdb.Filter{n: {Source: source}}}
-	if err := e.store.Commit(noted); err != nil {
+	switch err := e.noteFilters(source, b); {
+	case errors.Is(err, errNotStored):
+		return nil, false, nil
+	case err != nil:
 		return nil, false, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 	}
 	return filter, true, nil

@@ -29,7 +29,7 @@ func (e *Engine) State() messages.AttachState {
 	c := &e.source.counts
 	now.Files = e.source.files.Load() != nil
 	now.Sources = []messages.AttachSource{
-		{Name: "files", Blocks: c.blocks.files.Load(), Undo: c.undo.files.Load()},
+		{Name: "files", Blocks: c.blocks.files.Load(), Undo: c.undo.files.Load(), Filters: c.filters.files.Load()},
 		{Name: "rest", Blocks: c.blocks.rest.Load(), Undo: c.undo.rest.Load(), Filters: c.filters.rest.Load()},
 		{Name: "rpc", Blocks: c.blocks.rpc.Load(), Undo: c.undo.rpc.Load(), Filters: c.filters.rpc.Load()},
 	}

@@ -162,6 +162,14 @@ func (a *Attachment) BlocksDir() string {
 	return a.configured.BlocksDir
 }
 
+// NetDir returns Core's directory of the chain, empty where Core is at an address.
+func (a *Attachment) NetDir() string {
+	if a.configured == nil {
+		return ""
+	}
+	return a.configured.NetDir
+}
+
 // Chain returns the chain that Core is on, as Config.Chain has it.
 func (a *Attachment) Chain() string { return a.chain }
 
