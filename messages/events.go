@@ -19,6 +19,7 @@ const (
 	EventWallet                      // [WalletChanged], [WalletTxChanged]
 	EventScan                        // [ScanChanged]
 	EventPeer                        // [PeerChanged]
+	EventSearch                      // [SearchChanged], [SearchFound], [SearchPool]
 )
 
 // An Event is news of a node. Ids ascend; those that a subscription does not see are of

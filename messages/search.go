@@ -1,0 +1,256 @@
+package messages
+
+import (
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+)
+
+var (
+	// ErrSearchNotFound reports an id that no search has.
+	ErrSearchNotFound = refusal("Search not found")
+
+	// ErrBadCursor reports a cursor that is not one of the search.
+	ErrBadCursor = refusal("Invalid cursor")
+)
+
+// SearchExistsError reports a name that another search has.
+type SearchExistsError struct{ Name string }
+
+// Error implements error.
+func (e *SearchExistsError) Error() string { return "Search '" + e.Name + "' exists and differs" }
+
+// AboutRequest implements [Refusal].
+func (*SearchExistsError) AboutRequest() {}
+
+// SearchLimitError reports that one of the limits of searches does not allow any more.
+type SearchLimitError struct{ Option string } // its name, like "-maxsearches"
+
+// Error implements error.
+func (e *SearchLimitError) Error() string { return "Limit of " + e.Option + " is reached" }
+
+// AboutRequest implements [Refusal].
+func (*SearchLimitError) AboutRequest() {}
+
+// A SearchState says what a search does.
+type SearchState string
+
+// The states of a search.
+const (
+	SearchQueued    SearchState = "queued"    // waits for its first turn
+	SearchRunning   SearchState = "running"   // has blocks to look at
+	SearchFollowing SearchState = "following" // has looked at all blocks, and waits for new ones
+	SearchPaused    SearchState = "paused"    // until it is resumed, or there is room on the disk
+	SearchDone      SearchState = "done"
+	SearchAborted   SearchState = "aborted"
+	SearchFailed    SearchState = "failed" // Error says why
+)
+
+// A SearchScript is one of the scripts that a search looks for.
+type SearchScript struct {
+	Script []byte
+	Object int   // which of the scan objects it is of
+	Index  int32 // at which it was derived; -1: of an object without a range
+}
+
+// SearchObjects are scan objects of a search.
+type SearchObjects struct {
+	Texts   []string       // their descriptors as they are shown, without private keys
+	Scripts []SearchScript // of two with the same script the first counts
+}
+
+// CreateSearch makes a search, which is kept until it is removed. Where one has the same name
+// and is of the same, it is that one.
+//
+// Errors: [*SearchExistsError], [*SearchLimitError], [ErrBlockNotFound] for heights outside of
+// the active chain.
+type CreateSearch struct {
+	Asks[SearchCreated]
+
+	Name       string // empty: the id
+	Owner      string // the login that asks, to count its searches; may be empty
+	Objects    SearchObjects
+	Start      int32 // first height
+	Stop       int32 // last height, -1: the tip of this moment; without Follow
+	Follow     bool  // go on with new blocks
+	BlocksOnly bool  // no entries but the blocks that have some
+	Mempool    bool  // tell of unconfirmed transactions as well
+}
+
+// SearchCreated is the answer to [CreateSearch].
+type SearchCreated struct {
+	ID, Name string
+	Created  bool // false: it was there
+}
+
+// SearchStatus is what is known of a search.
+type SearchStatus struct {
+	ID, Name    string
+	State       SearchState
+	Error       string // why it failed or pauses by itself; else empty
+	Start, Stop int32  // heights, both included; Stop is -1 where it follows
+	Follow      bool
+	BlocksOnly  bool
+	Mempool     bool
+	Scripts     int            // different ones
+	Height      int32          // up to which all blocks were looked at; Start-1 at first
+	Block       chainhash.Hash // of that height; all zero below the genesis block
+	Progress    float64        // percent
+	Found       uint64         // entries
+	Blocks      uint64         // that have entries
+	Created     time.Time
+	Updated     time.Time
+	Rate        float64       // blocks a second, while it runs
+	Left        time.Duration // until it is done at that rate; 0: not known
+	Cursor      string        // behind the last entry
+}
+
+// GetSearch asks for one search. Errors: [ErrSearchNotFound].
+type GetSearch struct {
+	Control[SearchStatus]
+
+	ID string
+}
+
+// ListSearches asks for all of them, in the order in which they were made.
+type ListSearches struct{ Control[[]SearchStatus] }
+
+// A SearchEntryType says what an entry tells.
+type SearchEntryType string
+
+// The types of entries.
+const (
+	SearchReceive    SearchEntryType = "receive"
+	SearchSpend      SearchEntryType = "spend"
+	SearchDisconnect SearchEntryType = "disconnect" // the block has left the chain, and its entries with it
+	SearchBlock      SearchEntryType = "block"      // of a search for blocks only
+)
+
+// A SearchEntry is one payment to a script of a search, one spend from it, or a block that has
+// left the chain.
+type SearchEntry struct {
+	Type   SearchEntryType
+	Height int32 // -1: unconfirmed
+	Block  chainhash.Hash
+	Time   time.Time // of the block
+
+	// Of a payment or a spend.
+	Amount int64 // in the smallest unit
+	TxID   chainhash.Hash
+	N      uint32 // of the output that was paid to, of the input that spends
+	Script []byte
+	Object string // the scan object's descriptor
+	Index  int32  // -1: of an object without a range
+
+	// Of a spend: the output that was spent.
+	PrevTxID chainhash.Hash
+	PrevVout uint32
+}
+
+// GetSearchEntries asks for entries in their order. Errors: [ErrSearchNotFound], [ErrBadCursor].
+type GetSearchEntries struct {
+	Asks[SearchPage]
+
+	ID     string
+	Cursor string // empty: from the first on
+	Limit  int    // of entries, at least 1
+}
+
+// A SearchPage is a part of a search's entries. Where More is false it has all that lie
+// at or below Height.
+type SearchPage struct {
+	Entries     []SearchEntry
+	Cursor      string // behind the last of them
+	More        bool
+	Height      int32
+	Block       chainhash.Hash
+	State       SearchState
+	Error       string
+	Unconfirmed []SearchEntry // of this moment, where the search has [CreateSearch.Mempool]; else nil
+}
+
+// WaitSearch is [GetSearchEntries] that waits until there is an entry behind the cursor, or until
+// state or height change, but no longer than Timeout; 0: for ever.
+type WaitSearch struct {
+	Control[SearchPage]
+
+	ID      string
+	Cursor  string
+	Limit   int
+	Timeout time.Duration
+}
+
+// PauseSearch, ResumeSearch, AbortSearch and RemoveSearch tell whether they have changed
+// anything. Errors: [ErrSearchNotFound].
+type (
+	// PauseSearch stops a search until [ResumeSearch].
+	PauseSearch struct {
+		Control[bool]
+
+		ID string
+	}
+	// ResumeSearch goes on with a search that was paused.
+	ResumeSearch struct {
+		Control[bool]
+
+		ID string
+	}
+	// AbortSearch ends a search; its entries stay.
+	AbortSearch struct {
+		Control[bool]
+
+		ID string
+	}
+	// RemoveSearch forgets a search and what it has found.
+	RemoveSearch struct {
+		Control[bool]
+
+		ID string
+	}
+)
+
+// ExtendSearch adds scan objects to a search. The blocks that were looked at before are looked
+// at for them alone.
+//
+// Errors: [ErrSearchNotFound], [*SearchLimitError].
+type ExtendSearch struct {
+	Asks[SearchStatus]
+
+	ID      string
+	Objects SearchObjects
+	Start   int32 // first height; -1: the search's
+}
+
+// SearchChanged says that a search was made, or that its state or height is another. It is
+// told when that is on the disk, and at most ten times a second while nothing but the
+// height changes.
+type SearchChanged struct {
+	SearchStatus
+	Removed bool
+}
+
+// SearchFound tells entries of a search that is following, when they are on the disk, in the
+// order of its list, the disconnected blocks among them.
+type SearchFound struct {
+	ID      string
+	Name    string
+	Entries []SearchEntry
+	Cursor  string // behind them
+}
+
+// SearchPool tells that an unconfirmed transaction pays to or spends from a script of a search, or
+// that it has left the memory pool.
+type SearchPool struct {
+	ID, Name string
+	Removed  bool
+	Entry    SearchEntry // its Height is -1
+}
+
+// Kind implements [News].
+func (SearchChanged) Kind() EventKind { return EventSearch }
+
+// Kind implements [News].
+func (SearchFound) Kind() EventKind { return EventSearch }
+
+// Kind implements [News].
+func (SearchPool) Kind() EventKind { return EventSearch }
