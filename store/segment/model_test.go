@@ -101,6 +101,46 @@ func (m *model) rebuild(t *rapid.T) {
 	}
 }
 
+// drop forgets a block, its segment, and all that follows.
+func (m *model) drop(t *rapid.T) {
+	if len(m.blocks) == 0 {
+		t.Skip("no blocks")
+	}
+	block := rapid.SampledFrom(m.blocks).Draw(t, "dropped")
+	first := 0
+	for _, info := range m.store.Segments() {
+		if first+info.Filters > slices.Index(m.blocks, block) {
+			break
+		}
+		first += info.Filters
+	}
+	chain := m.chain()
+	for _, gone := range m.blocks[first:] {
+		delete(m.stored, gone)
+	}
+	m.blocks, m.tip = m.blocks[:first], chainhash.Hash{}
+	for _, e := range chain {
+		if _, ok := m.stored[e.Block]; !ok {
+			break
+		}
+		m.tip = e.Block
+	}
+	old := m.store.View()
+	defer old.Release()
+	if err := m.store.DropFrom(&block); err != nil {
+		t.Fatal(err)
+	}
+	filters := make([][]byte, len(chain)) // views keep what they have
+	if err := old.Filters(0, blocksOf(chain), filters); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range chain {
+		if !bytes.Equal(filters[i], e.Filter) {
+			t.Fatalf("filter at height %d = %x, want %x", i, filters[i], e.Filter)
+		}
+	}
+}
+
 func (m *model) read(t *rapid.T) {
 	if len(m.blocks) == 0 {
 		t.Skip("no blocks")
@@ -163,6 +203,7 @@ func TestModel(t *testing.T) {
 			"set tip": m.setTip,
 			"reopen":  m.reopen,
 			"rebuild": m.rebuild,
+			"drop":    m.drop,
 			"read":    m.read,
 			"sync": func(t *rapid.T) {
 				if err := m.store.Sync(); err != nil {
