@@ -188,8 +188,9 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 		return part.Running{}, errors.Join(err, store.Close())
 	}
 	r, err := n.spawn(indexerPart, indexer.New(indexer.Config{
-		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers, Log: n.cfg.Log,
-		PruneLocks: locks, LockName: filterLock, OnFailed: u.Fail,
+		Store: store, Chain: n.view, Tip: n.tip, HeaderLen: n.net.HeaderLen, Workers: n.cfg.Workers,
+		Log: n.cfg.Log, Audit: n.cfg.Attach != nil && n.cfg.Attach.Verifies(), PruneLocks: locks, LockName: filterLock,
+		OnFailed: u.Fail,
 	}), indexer.Requests, store.Close)
 	n.store = store
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{

@@ -50,6 +50,11 @@ type AttachState struct {
 	Lag     int32   // how many blocks the other node's tip is ahead; 0 where it is not known
 	Files   bool    // whether its block files are read
 	Sources []AttachSource
+
+	// Verified is the height up to which filters that came from the other node were built
+	// here, too, since the start; Refused whether one was another, so that none is taken.
+	Verified int32
+	Refused  bool
 }
 
 // AttachedNode is what is known of the node that this one is attached to, from when it

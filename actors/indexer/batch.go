@@ -119,6 +119,13 @@ func (m *filterMaker) make(
 			return filter, len(filter), err
 		}
 	}
+	return m.build(cfg, reader, hash)
+}
+
+// build builds the filter of a block.
+func (m *filterMaker) build(
+	cfg *Config, reader chainview.Reader, hash *chainhash.Hash,
+) (filter []byte, size int, err error) {
 	raw, err := chainview.RawInto(reader, &m.raw, hash)
 	if err != nil {
 		return nil, 0, err

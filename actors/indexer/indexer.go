@@ -39,6 +39,7 @@ type Config struct {
 	Tip       *ask.Topic[messages.TipChanged]
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 	Workers   int                  // that build filters
+	Audit     bool                 // build filters that the chain has given, too, and compare
 	Log       *slog.Logger
 
 	// PruneLocks owns the blocks. It is told which of them the index has yet to read,
@@ -77,6 +78,7 @@ type Indexer struct {
 
 	repairer *repairer
 	probes   *probeBuilder
+	wrong    wrongFilter
 }
 
 // New returns the producer of the indexer.
@@ -87,7 +89,7 @@ func New(cfg Config) actor.Producer {
 		i.follower = follow.New(follow.Config{
 			Name: cfg.LockName, Target: &target{&i.cfg}, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
 			Batch: batchBlocks, SyncAtTip: true,
-			Paused: func() bool { return i.stale.worker != nil },
+			Paused: func() bool { return i.stale.worker != nil || i.wrong.worker != nil },
 			Moved:  i.moved, Reached: i.reachedTip, Synced: i.synced, Failed: i.failed,
 		})
 		i.repairer = &repairer{cfg: &i.cfg, ctx: i.ctx}
@@ -125,7 +127,10 @@ func (i *Indexer) Receive(c actor.Context) {
 		i.repairer.repaired(c, m)
 	case verified:
 		i.repairer.verified(c, m)
-	case probesAdded:
+	case probesEnded:
+		i.probesEnded(c, m)
+	case wrongDropped:
+		i.wrongDropped(c, m)
 	default:
 		ask.Unhandled(c)
 	}
@@ -161,6 +166,9 @@ func (i *Indexer) synced(c actor.Context) {
 
 // reachedTip is called whenever the index is in step with the chain.
 func (i *Indexer) reachedTip(c actor.Context) {
+	if i.dropWrong(c) {
+		return
+	}
 	i.probes.wake()
 	i.buildStale(c)
 }
@@ -213,6 +221,7 @@ func (i *Indexer) close() {
 	i.stale.worker.Drop()
 	i.repairer.close()
 	i.probes.worker.Drop()
+	i.wrong.worker.Drop()
 	if err := i.cfg.Store.Sync(); err != nil && !errors.Is(err, segment.ErrClosed) {
 		i.cfg.Log.Error("block filter index not synced", "err", err)
 	}

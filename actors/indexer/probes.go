@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/store/segment"
 )
 
@@ -29,18 +30,23 @@ type probeBuilder struct {
 	woken    chan struct{} // there are new filters
 	wakes    atomic.Int64  // how often there were
 	seen     int64         // of them, after the last group of lines; the worker's
+	auditor  auditor       // the worker's
 }
 
-// probesAdded tells the indexer that its worker has ended.
-type probesAdded struct{}
+// probesEnded tells the indexer that its worker has ended: over a filter that is not its
+// block's, or for good.
+type probesEnded struct{ wrong *chainview.Block }
 
 func newProbeBuilder(ctx context.Context, cfg *Config, r *repairer) *probeBuilder {
-	return &probeBuilder{cfg: cfg, ctx: ctx, repairer: r, woken: make(chan struct{}, 1)}
+	woken := make(chan struct{}, 1)
+	return &probeBuilder{
+		cfg: cfg, ctx: ctx, repairer: r, woken: woken, auditor: auditor{cfg: cfg, ctx: ctx, woken: woken},
+	}
 }
 
 // start starts the worker, which works when there is work until the indexer ends.
 func (p *probeBuilder) start(c actor.Context) {
-	p.worker = ask.Go(c, func() any { p.run(); return probesAdded{} })
+	p.worker = ask.Go(c, func() any { return probesEnded{p.run()} })
 }
 
 // wake has the worker look for work.
@@ -53,12 +59,13 @@ func (p *probeBuilder) wake() {
 }
 
 // run works whenever there is something to do. Without lines scans take longer, and
-// that is all: what fails is tried again with the next block.
-func (p *probeBuilder) run() {
+// that is all: what fails is tried again with the next block. It returns a block with
+// another filter than it should have.
+func (p *probeBuilder) run() (wrong *chainview.Block) {
 	for {
 		select {
 		case <-p.ctx.Done():
-			return
+			return nil
 		case <-p.woken:
 		case <-p.cfg.Store.ProbesLost():
 		}
@@ -68,9 +75,16 @@ func (p *probeBuilder) run() {
 		}
 		switch {
 		case p.ctx.Err() != nil, errors.Is(err, segment.ErrClosed):
-			return
+			return nil
 		case err != nil:
 			p.cfg.Log.Error("index beside the block filters cannot be made, scans do without until it can", "err", err)
+			continue
+		}
+		if wrong, err = p.auditor.run(); wrong != nil {
+			return wrong
+		}
+		if err != nil && p.ctx.Err() == nil {
+			p.cfg.Log.Warn("block filters that were built elsewhere cannot be compared now", "err", err)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type rig struct {
 	dir    string
 	lines  segment.MakeLines // nil: none are kept
 	ranges bool              // keep range filters
+	audit  bool
 
 	mu     sync.Mutex
 	failed []error
@@ -73,7 +74,7 @@ func (r *rig) openStore(tb testing.TB) {
 func (r *rig) spawn() {
 	r.Ref = r.sys.Spawn("indexer", indexer.New(indexer.Config{
 		Store: r.store, Chain: r.view, Tip: r.tip, HeaderLen: func([]byte) int { return filters.HeaderLen },
-		Workers: 3, Log: r.sys.Log,
+		Workers: 3, Log: r.sys.Log, Audit: r.audit,
 		OnFailed: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

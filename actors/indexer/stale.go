@@ -29,7 +29,7 @@ type staleBuilt struct {
 func (i *Indexer) buildStale(c actor.Context) {
 	reader := i.cfg.Chain.Open()
 	target := i.staleTarget(reader)
-	if target == nil || i.stale.worker != nil {
+	if target == nil || i.stale.worker != nil || i.wrong.worker != nil {
 		return
 	}
 	i.stale.tips = false

@@ -66,6 +66,7 @@ func attachConfig(o *options.Settings) trawl.AttachConfig {
 		Core: o.String("attach", ""), Chain: string(o.Chain()),
 		RPC:        o.String("attachrpc", ""),
 		CookieFile: o.Path("attachcookie", ""), LoginFile: o.Path("attachlogin", ""), CA: o.Path("attachca", ""),
+		NoVerify:  !o.Bool("attachverify", true),
 		NoWallets: o.Bool("disablewallet", false),
 		Insecure:  o.Bool("attachinsecure", false),
 		Forward:   o.String("attachforward", ""), ServeFew: o.String("attachserve", "") == "min",

@@ -113,6 +113,23 @@ type FilterReader interface {
 	Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error)
 }
 
+// A FilterAuditor is a FilterReader that remembers which filters it gave were not built
+// here from their blocks, so that this can be made up for.
+type FilterAuditor interface {
+	FilterReader
+
+	// Unaudited returns some blocks of the active chain, from a height on, whose filters
+	// were not built here, ascending, and from which height on to go on: one above the
+	// tip when there are no more.
+	Unaudited(from int32) (blocks []*Block, next int32, err error)
+
+	// Audited notes that the filter of a block is what it is built to.
+	Audited(b *Block) error
+
+	// RefuseFilters has Filter give none from now on, because one was wrong.
+	RefuseFilters() error
+}
+
 // A TxReader is a Reader that finds a transaction without parsing its whole block.
 type TxReader interface {
 	Reader

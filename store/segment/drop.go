@@ -26,16 +26,16 @@ func (s *Store) DropFrom(block *chainhash.Hash) error {
 		return fmt.Errorf("drop filters from block %v on: %w", block, ErrNotFound)
 	}
 	return s.writing(func() error {
-		if err := s.dropFrom(int(s.catalog.slots[n].segment)); err != nil {
+		if err := dropSegments(s, int(s.catalog.slots[n].segment)); err != nil {
 			return fmt.Errorf("drop filters from block %v on: %w", block, err)
 		}
 		return nil
 	})
 }
 
-// dropFrom drops segments. The records go first: files that none names are removed by
+// dropSegments drops segments, from one on. The records go first: files that none names are removed by
 // Open, and a tip without its ancestors gives way.
-func (s *Store) dropFrom(segment int) error {
+func dropSegments(s *Store, segment int) error {
 	old := s.catalog
 	dropped := old.segments[segment:]
 	s.seal()

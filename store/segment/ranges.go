@@ -236,7 +236,7 @@ func (s *Store) hide(path string) error {
 }
 
 func (s *Store) appendRangeHeader(b []byte, number int, slots []slot, data []byte) []byte {
-	print, key := fingerprint(slots), s.rangeKeyID()
+	print, key := fingerprint(slots), rangeKeyID(&s.rangeKey)
 	b = append(b, rangeMagic...)
 	b = binary.LittleEndian.AppendUint32(b, rangeVersion)
 	b = binary.LittleEndian.AppendUint32(b, uint32(number))
@@ -250,8 +250,8 @@ func (s *Store) appendRangeHeader(b []byte, number int, slots []slot, data []byt
 }
 
 // rangeKeyID tells keys apart.
-func (s *Store) rangeKeyID() [sha256.Size]byte {
-	return sha256.Sum256(append([]byte("range filter key "), s.rangeKey[:]...))
+func rangeKeyID(key *[RangeKeySize]byte) [sha256.Size]byte {
+	return sha256.Sum256(append([]byte("range filter key "), key[:]...))
 }
 
 // openRange maps a file and checks its header. The filter itself is checked when
@@ -270,7 +270,7 @@ func (s *Store) openRange(path string, number int, slots []slot) (*rangeFile, er
 	if err != nil {
 		return nil, err
 	}
-	print, key := fingerprint(slots), s.rangeKeyID()
+	print, key := fingerprint(slots), rangeKeyID(&s.rangeKey)
 	switch le := binary.LittleEndian; {
 	case !bytes.Equal(
 		head[:8], rangeMagic,

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -63,6 +64,9 @@ type Engine struct {
 	files   fileSource
 	filters filterFiles
 
+	verified atomic.Int32 // height up to which filters of Core's were compared
+	refused  atomic.Bool  // one was wrong
+
 	state state
 }
 
@@ -81,7 +85,7 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{net: cfg.Network, core: cfg.Core, log: cfg.Log, store: store}
 	e.files.dir = cfg.Blocks
-	err = e.load()
+	err = errors.Join(e.loadRefused(), e.load())
 	if errors.Is(err, attachdb.ErrDamaged) {
 		e.log.Warn("the directory of the followed chain is damaged, its headers are asked for again", "err", err)
 		if err = store.Wipe(); err == nil {

@@ -19,7 +19,7 @@ type reader struct {
 }
 
 var (
-	_ chainview.FilterReader  = reader{}
+	_ chainview.FilterAuditor = reader{}
 	_ chainview.RawIntoReader = reader{}
 )
 
@@ -113,7 +113,7 @@ func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error) {
 	e := r.e
 	b := e.tree.Lookup(hash)
-	if b == nil || b.Parent == nil || !e.source.filters.Load() {
+	if b == nil || b.Parent == nil || e.refused.Load() || !e.source.filters.Load() {
 		return nil, false, nil
 	}
 	if filter, ok := e.filters.filter(b); ok {

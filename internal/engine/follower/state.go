@@ -27,6 +27,7 @@ func (e *Engine) State() messages.AttachState {
 		now.Lag = max(0, now.Node.Blocks-tip.Height)
 	}
 	c := &e.source.counts
+	now.Verified, now.Refused = e.verified.Load(), e.refused.Load()
 	now.Files = e.source.files.Load() != nil
 	now.Sources = []messages.AttachSource{
 		{Name: "files", Blocks: c.blocks.files.Load(), Undo: c.undo.files.Load(), Filters: c.filters.files.Load()},

@@ -30,6 +30,8 @@ var general = []options.Option{
 		"configuration says)"},
 	{Name: "attachserve", Arg: "<calls>", Help: "Which calls are answered here while attached: all that can be, or " +
 		"min, only those of the filter index (default: all)"},
+	{Name: "attachverify", Help: "Build block filters that came from Bitcoin Core also from their blocks, in the " +
+		"background, and compare (default: 1)"},
 	{
 		Name: "blockfilterindex", Arg: "<type>",
 		Help: "Keep an index of BIP158 block filters: basic, 1 for all types, 0 for none (default: 0)",

@@ -39,6 +39,7 @@ type Config struct {
 	Forward  string // which calls are passed on: all, read or none; empty: see package rpc/forward
 	ServeFew bool   // leave all calls but scans, filters and the like to Core
 
+	NoVerify  bool // block filters that are Core's are not built here, too, to compare them
 	NoWallets bool // the node keeps no wallets: calls about them are Core's
 }
 
@@ -50,6 +51,7 @@ type Attachment struct {
 	configured *corenode.Configured // nil: Core's configuration cannot be read
 	forwarder  *forward.Forwarder
 	chain      string
+	verifies   bool
 	node       atomic.Pointer[Node] // nil until it is there
 }
 
@@ -75,7 +77,7 @@ func New(c Config) (*Attachment, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is none of all, read and none", c.Forward)
 	}
-	a := &Attachment{chain: c.Chain}
+	a := &Attachment{chain: c.Chain, verifies: !c.NoVerify}
 	cfg := corenode.Config{Insecure: c.Insecure, Login: c.LoginFile, Cookie: c.CookieFile}
 	var err error
 	if isURL(c.Core) {
@@ -172,6 +174,9 @@ func (a *Attachment) NetDir() string {
 
 // Chain returns the chain that Core is on, as Config.Chain has it.
 func (a *Attachment) Chain() string { return a.chain }
+
+// Verifies reports whether block filters that are Core's are built here, too.
+func (a *Attachment) Verifies() bool { return a.verifies }
 
 // NoWallets is that of the Config.
 func (a *Attachment) NoWallets() bool { return a.forwarder.OwnWallet == nil }

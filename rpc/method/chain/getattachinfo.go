@@ -54,6 +54,9 @@ func getAttachInfo(d *Deps) command.Command {
 			}},
 			truth("files", "whether its block files are read"),
 			{Type: command.UserKeys, Key: "sources", Help: "what came from where since the start", Inner: source},
+			number("verified", "height up to which block filters that are Bitcoin Core's were built here, too, and "+
+				"compared, since the start (-attachverify)"),
+			truth("refused", "whether one was wrong: none is taken any more"),
 		}}},
 		Examples: []string{`[]`},
 		Control:  always,
@@ -72,6 +75,9 @@ type attachInfo struct {
 	Node    attachedNode            `json:"node"`
 	Files   bool                    `json:"files"`
 	Sources map[string]attachSource `json:"sources"`
+
+	Verified int32 `json:"verified"`
+	Refused  bool  `json:"refused"`
 }
 
 type attachedNode struct {
@@ -108,6 +114,7 @@ func (d *Deps) attachInfo(ctx context.Context, _ *command.Args) (any, error) {
 		State: string(s.Phase), Since: s.Since.Unix(), Reason: s.Reason,
 		Height: s.Tip.Height, Best: s.Tip.Hash.String(),
 		Behind: s.Lag, Files: s.Files, Sources: make(map[string]attachSource, len(s.Sources)),
+		Verified: s.Verified, Refused: s.Refused,
 		Node: attachedNode{
 			Address: s.Node.Address, Version: s.Node.Version, Subversion: s.Node.Subversion,
 			Chain:  s.Node.Chain,

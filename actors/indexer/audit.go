@@ -1,0 +1,145 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/store/segment"
+)
+
+// An auditor builds filters that the chain has given from their blocks, and compares. It
+// is part of the worker that makes the probe lines, which come first.
+type auditor struct {
+	cfg   *Config
+	ctx   context.Context //nolint:containedctx // the indexer's
+	woken chan struct{}   // there is other work
+
+	next  int32 // height to go on from
+	maker filterMaker
+}
+
+// auditRest is how long the auditor rests for a time of work.
+const auditRest = 3
+
+// run goes on until all filters are compared, there is other work, or one is wrong, whose
+// block it returns. What cannot be read now is tried again with the next block.
+func (a *auditor) run() (wrong *chainview.Block, err error) {
+	reader, ok := a.cfg.Chain.Open().(chainview.FilterAuditor)
+	if !ok || !a.cfg.Audit {
+		return nil, nil
+	}
+	for a.next <= reader.Active().Height() {
+		blocks, next, err := reader.Unaudited(a.next)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blocks {
+			began := time.Now()
+			same, err := a.same(reader, b)
+			switch {
+			case errors.Is(err, chainview.ErrPruned):
+			case errors.Is(err, segment.ErrNotFound), errors.Is(err, chainview.ErrNotYet):
+				return nil, nil
+			case err != nil:
+				return nil, err
+			case !same:
+				return b, nil
+			default:
+				if err := reader.Audited(b); err != nil {
+					return nil, err
+				}
+			}
+			a.next = b.Height + 1
+			if !a.rest(auditRest * time.Since(began)) {
+				return nil, nil
+			}
+		}
+		a.next = next
+	}
+	return nil, nil
+}
+
+// same reports whether the filter of a block is what it is built to.
+func (a *auditor) same(reader chainview.Reader, b *chainview.Block) (bool, error) {
+	stored, err := a.cfg.Store.Header(&b.Hash)
+	if err != nil {
+		return false, err
+	}
+	filter, _, err := a.maker.build(a.cfg, reader, &b.Hash)
+	return err == nil && filters.Hash(filter) == stored.FilterHash, err
+}
+
+// rest rests, and reports whether there is nothing else to do.
+func (a *auditor) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-timer.C:
+		return len(a.woken) == 0
+	}
+}
+
+// wrongFilter is a filter that is not its block's.
+type wrongFilter struct {
+	block  *chainview.Block // nil: none
+	worker *ask.Worker      // drops it
+}
+
+// wrongDropped tells the indexer that filters were dropped.
+type wrongDropped struct{ err error }
+
+// probesEnded has a wrong filter dropped as soon as no filters are being stored.
+func (i *Indexer) probesEnded(c actor.Context, m probesEnded) {
+	i.probes.worker = nil
+	if m.wrong == nil {
+		return
+	}
+	i.cfg.Log.Error("a block filter that was built elsewhere is wrong: it and all after it are built anew, "+
+		"and none is taken from there any more", "block", m.wrong.Hash, "height", m.wrong.Height)
+	i.wrong.block = m.wrong
+	i.follower.Wake(c)
+}
+
+// dropWrong drops a wrong filter, if there is one, and those after it, whose headers
+// commit to it.
+func (i *Indexer) dropWrong(c actor.Context) (begun bool) {
+	if i.wrong.block == nil || i.wrong.worker != nil || i.stale.worker != nil {
+		return false
+	}
+	hash := i.wrong.block.Hash
+	reader, _ := i.cfg.Chain.Open().(chainview.FilterAuditor)
+	i.wrong.worker = ask.Go(c, func() any {
+		if reader == nil {
+			return wrongDropped{chainview.ErrClosed}
+		}
+		if err := reader.RefuseFilters(); err != nil {
+			return wrongDropped{err}
+		}
+		return wrongDropped{i.cfg.Store.DropFrom(&hash)}
+	})
+	return true
+}
+
+// wrongDropped goes on after the worker.
+func (i *Indexer) wrongDropped(c actor.Context, m wrongDropped) {
+	i.wrong.worker = nil
+	switch {
+	case errors.Is(m.err, chainview.ErrClosed):
+		return // the chain's actor opens it again, and announces its tip then
+	case m.err != nil:
+		i.failed(m.err)
+		return
+	}
+	i.wrong.block = nil
+	i.probes.auditor.next = 0
+	i.probes.start(c)
+	i.follower.Wake(c)
+}
