@@ -15,9 +15,9 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// maxUndo bounds undo data in bytes: each input of a block spends a script of up to
-// 10,000 bytes.
-const maxUndo = 1 << 30
+// maxUndo bounds undo data in bytes: each of up to 24,390 inputs of a block spends a script
+// of up to 10,000 bytes.
+const maxUndo = 256 << 20
 
 // walkPause is how long an undo file is left alone after it was walked: Core may be
 // writing to it all the time.

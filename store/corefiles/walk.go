@@ -42,6 +42,10 @@ const (
 	maxSize      = 9 // bytes of a CompactSize
 	window       = 1 << 20
 	firstWindow  = 4 << 10 // of a search for the next record, which grows to window
+
+	// maxGaps is how many times something else than a record is passed over in a file, until
+	// the file is taken for none of blocks. Crashes and old versions have left a few.
+	maxGaps = 10_000
 )
 
 // walk finds the blocks of a file by their headers. There are none where the last one
@@ -49,7 +53,7 @@ const (
 func (p *pair) walk(file *os.File, size int64, d *Dir) error {
 	var head [recordHeader + blockHeader + maxSize]byte
 	var blocks []block
-	at := int64(0)
+	at, gaps := int64(0), 0
 	for size-at >= recordHeader+blockHeader {
 		n, err := file.ReadAt(head[:], at)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -64,9 +68,10 @@ func (p *pair) walk(file *os.File, size int64, d *Dir) error {
 		txs, ok := compactSize(b[recordHeader+blockHeader:])
 		if [4]byte(b) != d.o.Magic || length <= blockHeader || length > int64(d.o.MaxBlock) ||
 			length > size-at-recordHeader || !ok || txs == 0 || txs > uint64(length) {
-			if at, err = d.nextRecord(file, at+1, size); err != nil || at < 0 {
+			if at, err = d.nextRecord(file, at+1, size); err != nil || at < 0 || gaps == maxGaps {
 				return err
 			}
+			gaps++
 			continue
 		}
 		blocks = append(blocks, block{
