@@ -126,7 +126,7 @@ var mayImport = map[string][]string{
 	// How the outside asks. No part knows an actor or the disk.
 	"rpc":                    {"rpc/command", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/vfs"},
 	"rpc/command":            {"internal/jsontree"},
-	"rpc/forward/attachment": {"messages", "rpc", "rpc/command", "rpc/forward", "internal/corenode"},
+	"rpc/forward/attachment": {"messages", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
 	"rpc/forward":            {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/method/internal":    {"rpc/command", "descriptor", "internal/consensus/target", "internal/jsontree"},
 	"rpc/method/chain":       method,

@@ -7,13 +7,22 @@ import (
 	"io"
 
 	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/store/corefiles"
 )
 
-// What one of Core's blocks costs, for an estimate: measured on two cores.
+// How fast blocks and filters are read, in bytes a second, for an estimate: measured on two
+// cores.
 const (
-	restRate   = 250e6 // bytes of blocks a second over REST
+	fileRate   = 400e6 // blocks and undo data from Core's files
+	restRate   = 250e6 // blocks over REST
+	filterRate = 100e6 // filters from Core's files
+	rpcRate    = 400   // filters a second by RPC
 	filterPart = 0.023 // of the size of blocks and undo data that an index takes, with its probe lines
 )
+
+// ErrNoSource reports a Core that offers nothing that an index could be made from.
+var ErrNoSource = errors.New("it offers neither block files nor spent outputs over REST nor a filter index: " +
+	"set -rest=1 (version 30) or -blockfilterindex=1 there, or name its data directory")
 
 // Check writes what a node would find that is attached so, and changes nothing. The error
 // says why it could not follow Core now.
@@ -31,38 +40,102 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 	if info.Chain.Chain != a.chain {
 		return fmt.Errorf("it is on chain %q, not %q", info.Chain.Chain, a.chain)
 	}
+	var files corefiles.Survey
+	if a.configured != nil {
+		files = corefiles.Look(a.configured.BlocksDir, a.configured.NetDir)
+	}
 	p := printer{w: w}
 	p.linef("Bitcoin Core       %s at %s", info.Subversion, a.core.Address())
 	p.linef("Chain              %s, %d blocks, %d headers", info.Chain.Chain, info.Chain.Blocks, info.Chain.Headers)
-	index, filters := info.Indexes[corenode.FilterIndex]
-	switch {
-	case info.Chain.PruneHeight != nil && filters:
-		p.linef("Pruned             below block %d: older filters come from its filter index", *info.Chain.PruneHeight)
-	case info.Chain.PruneHeight != nil:
-		p.linef("Pruned             below block %d, and it has no filter index: set -blockfilterindex=1 there",
-			*info.Chain.PruneHeight)
-	default:
-		p.linef("Pruned             no")
+	p.linef("Block files        %s", a.tellFiles(files.Blocks, "blocks are asked for"))
+	p.linef("REST               %s", tellREST(&info))
+	p.linef("Filter index       %s", a.tellIndex(&info, files.Filters))
+	p.linef("Pruned             %s", tellPruned(&info))
+	source, seconds := sourceOf(&info, &files, size.Bytes)
+	if source == "" {
+		return errors.Join(p.err, ErrNoSource)
 	}
-	switch {
-	case info.SpentREST:
-		p.linef("Blocks             over REST")
-	case info.REST:
-		p.linef("Blocks             over REST; spent outputs by RPC, which is slow: version 30 has them over REST")
-	default:
-		p.linef("Blocks             by RPC, which is slow: set -rest=1 there")
+	if err := prunedAway(&info); err != nil {
+		return errors.Join(p.err, err)
 	}
-	if filters {
-		p.linef("Filter index       yes, up to block %d", index.Height)
-	} else {
-		p.linef("Filter index       no: filters are made here from the blocks")
-	}
-	if info.SpentREST {
-		p.linef("First index        %s or more", roughly(float64(size.Bytes)/restRate))
-	}
+	p.linef("First index        from %s: %s or more", source, roughly(seconds))
 	p.linef("Disk               %.1f GB for filters and their index", float64(size.Bytes)*filterPart/1e9)
 	p.linef("News               %s", news(info.LongPoll))
 	return p.err
+}
+
+// prunedAway says from where on an index could be made, where that is not the beginning.
+func prunedAway(info *corenode.Info) error {
+	_, filters := info.Indexes[corenode.FilterIndex]
+	if height := info.Chain.PruneHeight; height != nil && *height > 0 && !filters {
+		return fmt.Errorf("its blocks below height %d are pruned and it has no filter index to make one from: "+
+			"set -blockfilterindex=1 there, which downloads all blocks once more", *height)
+	}
+	return nil
+}
+
+func usable(f corefiles.Files) bool { return f.Count > 0 && f.Err == nil }
+
+// sourceOf returns from what the first index would be made, and in how many seconds.
+func sourceOf(info *corenode.Info, files *corefiles.Survey, bytes int64) (string, float64) {
+	_, filters := info.Indexes[corenode.FilterIndex]
+	switch {
+	case filters && usable(files.Filters):
+		return "Bitcoin Core's filter files", float64(files.Filters.Bytes) / filterRate
+	case info.Chain.PruneHeight != nil && filters:
+		return "Bitcoin Core's filters by RPC", float64(info.Chain.Blocks) / rpcRate
+	case usable(files.Blocks) && usable(files.Undo):
+		return "Bitcoin Core's block files", float64(bytes) / fileRate
+	case info.SpentREST:
+		return "blocks over REST", float64(bytes) / restRate
+	case filters:
+		return "Bitcoin Core's filters by RPC", float64(info.Chain.Blocks) / rpcRate
+	}
+	return "", 0
+}
+
+func (a *Attachment) tellFiles(f corefiles.Files, otherwise string) string {
+	switch {
+	case a.configured == nil:
+		return "none: it is at an address, " + otherwise
+	case f.Err != nil:
+		return fmt.Sprintf("cannot be read, %s: %v", otherwise, f.Err)
+	case f.Count == 0:
+		return "none, " + otherwise
+	}
+	return fmt.Sprintf("%d of %.1f GB", f.Count, float64(f.Bytes)/1e9)
+}
+
+func tellREST(info *corenode.Info) string {
+	switch {
+	case info.SpentREST:
+		return "yes, with spent outputs"
+	case info.REST:
+		return "yes, but spent outputs only by RPC, which is slow: version 30 has them over REST"
+	}
+	return "no: blocks that are in no finished file come by RPC, which is slow (-rest=1 there)"
+}
+
+func (a *Attachment) tellIndex(info *corenode.Info, f corefiles.Files) string {
+	index, ok := info.Indexes[corenode.FilterIndex]
+	if !ok {
+		return "no: filters are made here from the blocks"
+	}
+	return fmt.Sprintf("yes, up to block %d; files: %s", index.Height, a.tellFiles(f, "filters are asked for"))
+}
+
+func tellPruned(info *corenode.Info) string {
+	_, filters := info.Indexes[corenode.FilterIndex]
+	switch height := info.Chain.PruneHeight; {
+	case height == nil:
+		return "no"
+	case *height == 0:
+		return "nothing yet, but it will be"
+	case filters:
+		return fmt.Sprintf("below block %d: older filters come from its filter index", *height)
+	default:
+		return fmt.Sprintf("below block %d", *height)
+	}
 }
 
 func news(longPoll bool) string {
