@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/method/mining"
 )
@@ -192,8 +193,9 @@ type WalletConfig struct {
 	AnyChain    bool     // take wallets that have seen another chain
 	// called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
 	Forget      func()
-	NoBroadcast bool // do not hand the wallets' transactions to the memory pool
-	NoSync      bool // do not wait for the disk: what is acknowledged may be lost
+	NoBroadcast bool          // do not hand the wallets' transactions to the memory pool
+	NoSync      bool          // do not wait for the disk: what is acknowledged may be lost
+	Spending    spend.Choices // how wallets pay
 }
 
 // network checks what is required and returns the chain's values.

@@ -298,7 +298,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool,
-		NoBroadcast: w.NoBroadcast, Forget: w.Forget,
+		NoBroadcast: w.NoBroadcast, Forget: w.Forget, Spending: w.Spending.Options(),
 		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)
 	if err != nil {

@@ -199,6 +199,35 @@ type GetPoolRelatives struct {
 	Descendants bool
 }
 
+// GetPoolClusters asks for transactions of the pool with all that they are connected to
+// as parents and children, in any number of steps. Ids that are not in the pool are
+// passed over.
+type GetPoolClusters struct {
+	Asks[PoolClusters]
+
+	IDs []chainhash.Hash
+}
+
+// PoolClusters is the answer to [GetPoolClusters], with what the pool asks of
+// transactions now.
+type PoolClusters struct {
+	Txs     []ClusterTx
+	TooMany bool // there were more than 500: none is told of
+
+	MinFee, MinRelayFee, DustFee   int64 // for 1000 virtual bytes
+	MaxAncestors, MaxDescendants   int
+	MaxAncestorVSize, MaxDescVSize int64
+}
+
+// ClusterTx is a transaction of a cluster.
+type ClusterTx struct {
+	ID          chainhash.Hash
+	VSize       int64
+	ModifiedFee int64
+	Depends     []chainhash.Hash
+	Spends      []wire.OutPoint
+}
+
 // GetPoolSpenders asks which transactions of the pool spend outputs: nil where
 // none does.
 type GetPoolSpenders struct {

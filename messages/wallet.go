@@ -38,6 +38,7 @@ type WalletInfo struct {
 	Birthtime           int64 // seconds; 0: none
 	Flags               []string
 	PQC                 PQCValidation
+	PayFee              btcutil.Amount // fee rate for 1000 virtual bytes that was set; 0: none
 	LastProcessedHash   chainhash.Hash
 	LastProcessedHeight int32
 }

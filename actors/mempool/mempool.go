@@ -57,7 +57,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.SubmitTx](), ask.Serve[nodemsg.OfferTx](), ask.Serve[messages.TestTxs](),
 	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](),
 	ask.Serve[messages.GetPoolTxs](), ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](),
-	ask.Serve[messages.GetPoolRelatives](),
+	ask.Serve[messages.GetPoolRelatives](), ask.Serve[messages.GetPoolClusters](),
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
 	ask.Serve[messages.SelectTxs](),

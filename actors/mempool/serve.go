@@ -26,6 +26,7 @@ type (
 	getIDs        = ask.Call[messages.GetPoolIDs, messages.PoolIDs]
 	getTx         = ask.Call[messages.GetPoolTx, messages.PoolTx]
 	getRelatives  = ask.Call[messages.GetPoolRelatives, []messages.PoolTx]
+	getClusters   = ask.Call[messages.GetPoolClusters, messages.PoolClusters]
 	getSpenders   = ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]
 	getCoins      = ask.Call[messages.GetPoolCoins, []*messages.Coin]
 	prioritise    = ask.Call[messages.PrioritiseTx, messages.Done]
@@ -81,6 +82,8 @@ func (m *Mempool) reading(msg any) func() {
 		return func() { m.answerTx(msg) }
 	case *getRelatives:
 		return func() { m.answerRelatives(msg) }
+	case *getClusters:
+		return func() { msg.Answer(m.clusters(msg.Req.IDs), nil) }
 	case *getSpenders:
 		return func() { msg.Answer(m.spenders(msg.Req.Outs), nil) }
 	case *prioritise:

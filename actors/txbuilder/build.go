@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -76,7 +76,7 @@ func buildOutputs(ctx context.Context, net *descriptor.Network, outputs []messag
 			return nil, context.Cause(ctx)
 		}
 		if out.Data != nil {
-			made[i] = &wire.TxOut{PkScript: dataScript(out.Data)}
+			made[i] = &wire.TxOut{PkScript: rawtx.DataScript(out.Data)}
 			continue
 		}
 		script, err := descriptor.ScriptOfAddress(out.Address, net)
@@ -90,23 +90,4 @@ func buildOutputs(ctx context.Context, net *descriptor.Network, outputs []messag
 		made[i] = &wire.TxOut{Value: int64(out.Amount), PkScript: script}
 	}
 	return made, nil
-}
-
-// dataScript returns a script that cannot be satisfied and pushes data of any
-// length. Unlike txscript's builder it never uses an opcode for a small number.
-func dataScript(data []byte) []byte {
-	n := len(data)
-	script := make([]byte, 0, n+6)
-	script = append(script, txscript.OP_RETURN)
-	switch {
-	case n < txscript.OP_PUSHDATA1:
-		script = append(script, byte(n))
-	case n <= 0xff:
-		script = append(script, txscript.OP_PUSHDATA1, byte(n))
-	case n <= 0xffff:
-		script = append(script, txscript.OP_PUSHDATA2, byte(n), byte(n>>8))
-	default:
-		script = append(script, txscript.OP_PUSHDATA4, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-	}
-	return append(script, data...)
 }

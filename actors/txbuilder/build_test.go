@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -148,7 +149,7 @@ func TestDataScript(t *testing.T) {
 			t, "size",
 		)
 		data := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, size)
-		script := dataScript(data)
+		script := rawtx.DataScript(data)
 		tokens := txscript.MakeScriptTokenizer(0, script)
 		if !tokens.Next() || tokens.Opcode() != txscript.OP_RETURN || !tokens.Next() ||
 			!bytes.Equal(tokens.Data(), data) || !tokens.Done() || tokens.Err() != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
 )
@@ -54,6 +55,9 @@ type Config struct {
 	Pool        *ask.Ref
 	Changes     *ask.Feed[messages.PoolChanged]
 	NoBroadcast bool
+
+	// Spending says how wallets pay; nil: as Core does by default.
+	Spending *spend.Options
 
 	// TxChanges is where changed transactions are published; nil: nowhere.
 	TxChanges *ask.Feed[messages.WalletTxChanged]
@@ -107,6 +111,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.retryAfter == 0 {
 		c.retryAfter = retryAfter
+	}
+	if c.Spending == nil {
+		c.Spending = new(spend.DefaultOptions())
 	}
 	if c.Forget == nil {
 		c.Forget = func() {}

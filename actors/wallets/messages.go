@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -47,6 +48,10 @@ type (
 	rescanChain         = ask.Call[messages.Rescan, messages.Rescanned]
 	abortRescan         = ask.Call[messages.AbortRescan, bool]
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
+	spendCoins          = ask.Call[messages.Spend, messages.Spent]
+	lockCoins           = ask.Call[messages.LockCoins, messages.Done]
+	listLocked          = ask.Call[messages.ListLocked, []wire.OutPoint]
+	setPayFee           = ask.Call[messages.SetPayFee, messages.Done]
 	exportPubKeys       = ask.Call[messages.ExportPubKeys, []messages.PubKey]
 	importPubKeys       = ask.Call[messages.ImportPubKeys, int]
 	nextPubKey          = ask.Call[messages.NextPubKey, messages.PubKeyAddress]
@@ -90,6 +95,8 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListReceived](), ask.Serve[messages.GetReceived](),
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
+	ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
+	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
 	ask.Serve[messages.ExportPubKeys](), ask.Serve[messages.ImportPubKeys](),
 	ask.Serve[messages.NextPubKey](), ask.Serve[messages.ListPubKeyPools](),
 }

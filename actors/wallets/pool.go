@@ -14,10 +14,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// maxResendFee is the highest fee of a transaction of a wallet that is handed to
-// the pool (Core's DEFAULT_TRANSACTION_MAXFEE).
-const maxResendFee = 10_000_000
-
 // Transactions are sent again after a time between these, and only those that
 // came resendAge before the last block.
 const (
@@ -102,7 +98,7 @@ func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then 
 		then()
 		return
 	}
-	q := messages.SubmitTx{Tx: txs[0], MaxFee: maxResendFee, Quietly: !relay}
+	q := messages.SubmitTx{Tx: txs[0], MaxFee: p.cfg.Spending.MaxFee, Quietly: !relay}
 	ask.Then(p.ctx, c, p.cfg.Pool, q, func(_ messages.Done, err error) any {
 		if err != nil {
 			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)

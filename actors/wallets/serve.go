@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -10,7 +11,8 @@ import (
 // serve serves a request to a wallet that is loaded.
 func (w *Wallet) serve(c actor.Context, msg any) {
 	switch {
-	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg), w.servePubKeys(c, msg):
+	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg), w.servePubKeys(c, msg),
+		w.spender.serve(c, msg):
 		return
 	}
 	switch m := msg.(type) {
@@ -127,6 +129,7 @@ func changing[Q messages.Request[R], R any](
 // info completes what the ledger knows of itself.
 func (w *Wallet) info() messages.WalletInfo {
 	info := w.ledger.Info()
+	info.PayFee = btcutil.Amount(w.spender.options.Pay)
 	if info.Encrypted && !w.ledger.Vault().Locked() {
 		info.UnlockedUntil = w.unlocker.until
 	}

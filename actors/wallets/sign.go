@@ -49,8 +49,13 @@ type signer struct {
 
 // sign signs the inputs of a transaction that spend what is the wallet's.
 func (g *signer) sign(c actor.Context, m *signWithWallet) {
-	tx, ok := rawtx.Decode(m.Req.RawTx, rawtx.WitnessForm)
-	hashType, known := hashTypes[m.Req.HashType]
+	g.run(c, &m.Req, func(got messages.Signed, err error) { m.Answer(got, err) })
+}
+
+// run signs, and calls back.
+func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error)) {
+	tx, ok := rawtx.Decode(req.RawTx, rawtx.WitnessForm)
+	hashType, known := hashTypes[req.HashType]
 	var err error
 	switch {
 	case g.of.open().Vault().Locked():
@@ -58,15 +63,15 @@ func (g *signer) sign(c actor.Context, m *signWithWallet) {
 	case !ok:
 		err = codes.Errorf(codes.Decode, "TX decode failed. Make sure the tx has at least one input.")
 	case !known:
-		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
+		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", req.HashType)
 	default:
 		err = g.of.open().Vault().CheckSigning()
 	}
 	if err != nil {
-		m.Answer(messages.Signed{}, err)
+		then(messages.Signed{}, err)
 		return
 	}
-	s := g.cfg.Network.NewSigning(tx, g.coins(tx, m.Req.Prevs))
+	s := g.cfg.Network.NewSigning(tx, g.coins(tx, req.Prevs))
 	s.HashType = hashType
 	s.MaySign(g.of.open().Vault().CanSign)
 	for _, coin := range s.Coins {
@@ -74,29 +79,31 @@ func (g *signer) sign(c actor.Context, m *signWithWallet) {
 	}
 	wanted := s.PlanP2MR()
 	if len(wanted) == 0 {
-		g.signWith(c, m, s, nil)
+		g.signWith(c, s, nil, then)
 		return
 	}
 	g.of.writable(c, func(err error) {
 		if err != nil {
-			m.Answer(messages.Signed{}, err)
+			then(messages.Signed{}, err)
 			return
 		}
-		g.signP2MR(c, m, s, wanted)
+		g.signP2MR(c, s, wanted, then)
 	})
 }
 
 // signP2MR signs with keys that count their signatures: no signature is made
 // before its count is on disk.
-func (g *signer) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32) {
+func (g *signer) signP2MR(
+	c actor.Context, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32, then func(messages.Signed, error),
+) {
 	uses, reserved, err := g.of.open().Vault().ReserveSignatures(wanted)
 	if err != nil {
-		m.Answer(messages.Signed{}, codes.Errorf(codes.Wallet, "%v", err))
+		then(messages.Signed{}, codes.Errorf(codes.Wallet, "%v", err))
 		return
 	}
 	g.of.save(c, func(err error) {
 		if err != nil || g.of.open() == nil {
-			m.Answer(messages.Signed{}, err)
+			then(messages.Signed{}, err)
 			return
 		}
 		s.Reserved(reserved)
@@ -106,18 +113,20 @@ func (g *signer) signP2MR(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 				s.AddPQCKey(key)
 			}
 		}
-		g.signWith(c, m, s, uses)
+		g.signWith(c, s, uses, then)
 	})
 }
 
 // signWith signs in a worker.
-func (g *signer) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, uses []messages.PQCUse) {
+func (g *signer) signWith(
+	c actor.Context, s *rawtx.Signing, uses []messages.PQCUse, then func(messages.Signed, error),
+) {
 	g.of.beside(c, func() func() {
 		defer s.Zero()
 		failed, err := rawtx.Sign(g.ctx, s)
 		return func() {
 			if err != nil {
-				m.Answer(messages.Signed{}, err)
+				then(messages.Signed{}, err)
 				return
 			}
 			got, err := signed(s, failed)
@@ -125,7 +134,7 @@ func (g *signer) signWith(c actor.Context, m *signWithWallet, s *rawtx.Signing, 
 				got.Complete, got.Errors = false, nil
 			}
 			got.PQCKeys = uses
-			m.Answer(got, err)
+			then(got, err)
 		}
 	})
 }

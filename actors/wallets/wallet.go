@@ -47,6 +47,7 @@ type Wallet struct {
 	rescans   rescans
 	imports   imports
 	signer    signer
+	spender   spender
 	publisher publisher
 	tasks     ask.Tasks
 	unlocker  unlocker
@@ -61,6 +62,7 @@ func newWallet(h *home) actor.Producer {
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		w.publisher = publisher{home: h, of: w}
 		w.signer = signer{home: h, of: w, ctx: w.ctx}
+		w.spender = newSpender(h, w)
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
 		w.writer = writer{home: h, publish: w.publisher.publish}
 		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx}
@@ -129,6 +131,8 @@ func (w *Wallet) handle(c actor.Context) {
 		w.keygen.fill(c, m)
 	case importNext:
 		w.imports.next(c, m)
+	case spendStep:
+		w.spender.step(c, m)
 	case messages.TipChanged: // the follower's
 	default:
 		if !w.pool.handle(c) && !w.rescans.handle(c) {

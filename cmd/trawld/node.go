@@ -267,7 +267,7 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 			return nil, refuse("Specified -walletdir \"%s\" is a relative path", dir)
 		}
 	}
-	return &trawl.WalletConfig{
+	w := &trawl.WalletConfig{
 		Forget: debug.FreeOSMemory,
 		Dir:    dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
@@ -275,7 +275,8 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
 		NoSync:      o.Bool("unsafesqlitesync", false),
 		NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),
-	}, nil
+	}
+	return w, readSpending(o, w)
 }
 
 // defaultKeyPool is Core's DEFAULT_KEYPOOL_SIZE.

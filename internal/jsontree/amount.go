@@ -38,11 +38,14 @@ func (a Amount) String() string { return string(a.AppendJSON(nil)) }
 // It goes by the text alone: no rounding, 9 decimals are an error unless the
 // ninth is 0. The errors are [ErrAmountKind], [ErrAmountSyntax] and
 // [ErrAmountRange]; Core sends all of them with the code of a type error.
-func (v *Value) AsAmount(maximum Amount) (Amount, error) {
+func (v *Value) AsAmount(maximum Amount) (Amount, error) { return v.AsDecimal(AmountDecimals, maximum) }
+
+// AsDecimal is [Value.AsAmount] for numbers of another unit: with so many decimals.
+func (v *Value) AsDecimal(decimals int, maximum Amount) (Amount, error) {
 	if k := v.Kind(); k != Number && k != String {
 		return 0, ErrAmountKind
 	}
-	n, ok := ParseFixedPoint(v.text, AmountDecimals)
+	n, ok := ParseFixedPoint(v.text, decimals)
 	switch {
 	case !ok:
 		return 0, ErrAmountSyntax

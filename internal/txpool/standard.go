@@ -104,19 +104,24 @@ const (
 )
 
 func (k *checks) dustLimit(out *wire.TxOut) int64 {
+	return DustLimit(k.rules, k.policy.DustFee, out)
+}
+
+// DustLimit returns the least value of an output that is worth spending at a fee rate.
+func DustLimit(rules Rules, rate FeeRate, out *wire.TxOut) int64 {
 	if unspendable(out.PkScript) {
 		return 0
 	}
 	size := out.SerializeSize()
 	switch {
-	case k.rules.Native != nil && k.rules.Native(out.PkScript):
-		size += k.rules.NativeInput
+	case rules.Native != nil && rules.Native(out.PkScript):
+		size += rules.NativeInput
 	case txscript.IsWitnessProgram(out.PkScript):
-		size += bareInputSize + signatureSize/int(k.rules.WitnessScale)
+		size += bareInputSize + signatureSize/int(rules.WitnessScale)
 	default:
 		size += bareInputSize + signatureSize
 	}
-	return k.policy.DustFee.Fee(int64(size))
+	return rate.Fee(int64(size))
 }
 
 func unspendable(script []byte) bool {

@@ -83,6 +83,7 @@ type Wallet struct {
 	pubKeys  *keys.PubKeys
 	txs      *txs.Ledger
 	reports  *txs.Reports
+	spending *txs.Spending
 }
 
 // owner is what a ledger sees of the keys.
@@ -109,6 +110,7 @@ func newWallet(p Params, flags walletfile.Flags) *Wallet {
 	w.importer = keys.NewImporter(w.pool)
 	w.pubKeys = keys.NewPubKeys(w.pool, w.txs)
 	w.reports = txs.NewReports(w.txs, w.book, w.keys)
+	w.spending = txs.NewSpending(w.txs, w.reports)
 	return w
 }
 
@@ -135,6 +137,9 @@ func (w *Wallet) Txs() *txs.Ledger { return w.txs }
 
 // Reports returns what answers about transactions and coins.
 func (w *Wallet) Reports() *txs.Reports { return w.reports }
+
+// Spending returns the coins as who pays sees them.
+func (w *Wallet) Spending() *txs.Spending { return w.spending }
 
 // Flags returns what the wallet can and may do.
 func (w *Wallet) Flags() walletfile.Flags { return w.flags.Value() }

@@ -65,7 +65,7 @@ var debugging = []options.Option{
 		Name: "maxtipage", Arg: "<n>", Flags: debug,
 		Help: "Age in seconds of the best block beyond which the node is not up to date",
 	},
-	{Name: "maxtxfee", Arg: "<amt>", Flags: unused, Help: "Highest fee in BTC of a transaction sent from here"},
+	{Name: "maxtxfee", Arg: "<amt>", Help: "Highest fee in BTC of a transaction sent from here"},
 	{
 		Name: "mocktime", Arg: "<n>", Flags: debug,
 		Help: "Take <n>, in seconds since 1970, for the time (default: 0, the clock)",

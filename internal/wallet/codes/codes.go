@@ -16,6 +16,7 @@ const (
 	AddressOrKey     = -5
 	Parameter        = -8
 	Label            = -11
+	Insufficient     = -6
 	Keypool          = -12
 	UnlockNeeded     = -13
 	Passphrase       = -14

@@ -33,6 +33,9 @@ type descriptorManager struct {
 
 	// scripts are the first scripts of the derived indices.
 	scripts map[int32]*script
+
+	// sizes are those of inputs that spend its scripts: the zero value where one is not known.
+	sizes map[form]descriptor.InputSize
 }
 
 // newManager takes a descriptor without private keys.

@@ -59,8 +59,34 @@ func (p *Pool) givesAddresses(m *descriptorManager) bool {
 		(p.vault.HasKeys(m.id()) || m.record.NextIndex < m.record.RangeEnd)
 }
 
+// changeManager returns the descriptor that addresses for change of a type come from.
+func (p *Pool) changeManager(kind string) (*descriptorManager, error) {
+	named, err := p.set.params.outputType(kind)
+	if err != nil {
+		return nil, err
+	}
+	m := p.set.active[walletfile.Slot{Type: named, Internal: true}]
+	if m == nil {
+		return nil, codes.Errorf(codes.Keypool, "Error: No %v addresses available.", kindOf(named))
+	}
+	return m, nil
+}
+
 // nextScript takes the next script of a descriptor.
 func (p *Pool) nextScript(m *descriptorManager) ([]byte, error) {
+	next, err := p.peekScript(m)
+	if err != nil {
+		return nil, err
+	}
+	m.record.NextIndex++
+	p.noteFill(m)
+	p.set.write(m)
+	p.refillSoon(m)
+	return next, nil
+}
+
+// peekScript returns the next script of a descriptor.
+func (p *Pool) peekScript(m *descriptorManager) ([]byte, error) {
 	if !p.givesAddresses(m) {
 		return nil, codes.Errorf(codes.Keypool, "No addresses available")
 	}
@@ -71,9 +97,5 @@ func (p *Pool) nextScript(m *descriptorManager) ([]byte, error) {
 	if next == nil {
 		return nil, codes.Errorf(codes.Keypool, "Error: Keypool ran out, please call keypoolrefill first")
 	}
-	m.record.NextIndex++
-	p.noteFill(m)
-	p.set.write(m)
-	p.refillSoon(m)
 	return next.bytes, nil
 }

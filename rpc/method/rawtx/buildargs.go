@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
 // defaultTxVersion is the version of a transaction that no version was asked
@@ -114,169 +113,12 @@ func (m *methods) readRequest(a *command.Args) (messages.BuildTx, error) {
 		}
 	}
 	if a.Has(2) {
-		if req.LockTime, err = uint32Of(a.Value(2), "locktime"); err != nil {
+		if req.LockTime, err = txarg.Uint32(a.Value(2), "locktime"); err != nil {
 			return req, err
 		}
 	}
-	if req.Inputs, req.Unread = readInputs(a.Value(0)); req.Unread == nil {
-		req.Outputs, req.Unread = readOutputs(a.Value(1), jsontree.Amount(m.Network.Rules.MaxMoney))
+	if req.Inputs, req.Unread = txarg.Inputs(a.Value(0)); req.Unread == nil {
+		req.Outputs, req.Unread = txarg.ReadOutputs(a.Value(1), jsontree.Amount(m.Network.Rules.MaxMoney))
 	}
 	return req, nil
-}
-
-func readInputs(list *jsontree.Value) ([]messages.TxInput, error) {
-	if _, err := list.AsArray(); err != nil {
-		return nil, err
-	}
-	inputs := make([]messages.TxInput, 0, list.Len())
-	for _, v := range list.Elements() {
-		input, err := readInput(v)
-		if err != nil {
-			return nil, err
-		}
-		inputs = append(inputs, input)
-	}
-	return inputs, nil
-}
-
-func readInput(v *jsontree.Value) (messages.TxInput, error) {
-	var input messages.TxInput
-	if _, err := v.AsObject(); err != nil {
-		return input, err
-	}
-	txid, err := arg.Hash(v.Get("txid"), "txid")
-	if err != nil {
-		return input, err
-	}
-	vout := v.Get("vout")
-	if vout.Kind() != jsontree.Number {
-		return input, command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, missing vout key"}
-	}
-	index, err := vout.AsInt32()
-	if err != nil {
-		return input, err
-	}
-	if index < 0 {
-		return input, command.Error{
-			Code: command.InvalidParameter, Message: "Invalid parameter, vout cannot be negative",
-		}
-	}
-	input.OutPoint = wire.OutPoint{Hash: txid, Index: uint32(index)}
-	// As in Core, a sequence that is no number counts as none.
-	if sequence := v.Get("sequence"); sequence.Kind() == jsontree.Number {
-		n, err := uint32Of(sequence, "sequence number is")
-		if err != nil {
-			return input, err
-		}
-		input.Sequence = &n
-	}
-	return input, nil
-}
-
-// uint32Of reads a number that Core reads with 64 bits and compares with the
-// limits of 32 afterwards. what begins the error's second half.
-func uint32Of(v *jsontree.Value, what string) (uint32, error) {
-	n, err := v.AsInt64()
-	if err != nil {
-		return 0, err
-	}
-	if n != int64(uint32(n)) {
-		return 0, command.Errorf(command.InvalidParameter, "Invalid parameter, %s out of range", what)
-	}
-	return uint32(n), nil
-}
-
-// dataKey is the member's name of an output that carries data.
-const dataKey = "data"
-
-// readOutputs reads the outputs up to the first that cannot be read.
-func readOutputs(v *jsontree.Value, maximum jsontree.Amount) ([]messages.TxOutput, error) {
-	members, err := outputMembers(v)
-	if err != nil {
-		return nil, err
-	}
-	// Core finds a member's value by its name, so that one that is there again
-	// has the value of the first.
-	first := make(map[string]*jsontree.Value, len(members))
-	outputs := make([]messages.TxOutput, 0, len(members))
-	for _, member := range members {
-		value, again := first[member.key]
-		if !again {
-			value, first[member.key] = member.value, member.value
-		}
-		if again && member.key == dataKey {
-			return outputs, command.Error{
-				Code: command.InvalidParameter, Message: "Invalid parameter, duplicate key: data",
-			}
-		}
-		output, err := readOutput(member.key, value, maximum)
-		if err != nil {
-			return outputs, err
-		}
-		outputs = append(outputs, output)
-	}
-	return outputs, nil
-}
-
-func readOutput(key string, value *jsontree.Value, maximum jsontree.Amount) (messages.TxOutput, error) {
-	if key == dataKey {
-		data, err := parseHexText(textOf(value), "Data")
-		return messages.TxOutput{Data: data}, err
-	}
-	amount, err := value.AsAmount(maximum)
-	return messages.TxOutput{Address: key, Amount: btcutil.Amount(amount)}, err
-}
-
-// textOf returns the text behind a value, whatever it is: that of true is 1,
-// that of false, null, arrays and objects is empty.
-func textOf(v *jsontree.Value) string {
-	if on, _ := v.AsBool(); on {
-		return "1"
-	}
-	return v.Text()
-}
-
-// outputMember is one output as the client gave it.
-type outputMember struct {
-	key   string
-	value *jsontree.Value
-}
-
-// outputMembers returns the members of an object, or of the objects in an
-// array that have one each.
-func outputMembers(v *jsontree.Value) ([]outputMember, error) {
-	if v.IsNull() {
-		return nil, command.Error{
-			Code: command.InvalidParameter, Message: "Invalid parameter, output argument must be non-null",
-		}
-	}
-	var members []outputMember
-	if v.Kind() == jsontree.Object {
-		return appendMembers(members, v), nil
-	}
-	if _, err := v.AsArray(); err != nil {
-		return nil, err
-	}
-	for _, pair := range v.Elements() {
-		if pair.Kind() != jsontree.Object {
-			return nil, command.Error{
-				Code: command.InvalidParameter, Message: "Invalid parameter, key-value pair not an object as expected",
-			}
-		}
-		if pair.Len() != 1 {
-			return nil, command.Error{
-				Code:    command.InvalidParameter,
-				Message: "Invalid parameter, key-value pair must contain exactly one key",
-			}
-		}
-		members = appendMembers(members, pair)
-	}
-	return members, nil
-}
-
-func appendMembers(members []outputMember, object *jsontree.Value) []outputMember {
-	for key, value := range object.Members() {
-		members = append(members, outputMember{key, value})
-	}
-	return members
 }

@@ -8,24 +8,14 @@ import (
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
-	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
-// parseHexText reads bytes, at least one. name is what error messages call
-// them.
-func parseHexText(text, name string) ([]byte, error) {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) == 0 {
-		return nil, command.Errorf(command.InvalidParameter, "%s must be hexadecimal string (not '%s')", name, text)
-	}
-	return raw, nil
-}
-
-// parseHex is [parseHexText] for a value. One that is no string counts as an
+// parseHex is [txarg.HexText] for a value. One that is no string counts as an
 // empty one.
 func parseHex(v *jsontree.Value, name string) ([]byte, error) {
 	text, _ := v.AsString()
-	return parseHexText(text, name)
+	return txarg.HexText(text, name)
 }
 
 // decodeTx reads a transaction from hex.

@@ -25,6 +25,7 @@ var callsOf = map[string]string{
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
+	"sendtoaddress": `["` + own + `", 1]`, "sendmany": `["", {"` + own + `": 1}]`,
 	"walletpassphrase": `["p", 1]`, "walletpassphrasechange": `["p", "q"]`,
 }
 
@@ -95,6 +96,7 @@ func failAll(d *double, err error) {
 	gives[messages.ListTransactions](d, nil, err)
 	gives[messages.ListSinceBlock](d, messages.SinceBlock{}, err)
 	gives[messages.GetTransaction](d, messages.TxDetails{}, err)
+	gives[messages.Spend](d, messages.Spent{}, err)
 }
 
 // A wallet's state is looked at before the arguments.

@@ -132,7 +132,7 @@ var walletInfoResults = []command.Result{
 		Type: command.Timestamp, Key: "unlocked_until", Optional: true,
 		Help: "(encrypted wallets only) until when it is unlocked, 0 when it is locked",
 	},
-	{Type: command.Amount, Key: "paytxfee", Help: "always 0"},
+	{Type: command.Amount, Key: "paytxfee", Help: "fee rate for 1000 virtual bytes that settxfee set; 0 for none"},
 	{Type: command.Bool, Key: "private_keys_enabled", Help: "false when it is made only to watch"},
 	{
 		Type: command.Bool, Key: "avoid_reuse",
@@ -171,6 +171,7 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 	shown := walletInfo{
 		Name: s.Name, Version: legacyVersion, Format: s.Format, TxCount: s.TxCount,
 		Keypool: s.KeypoolSize, KeypoolInternal: s.KeypoolSizeInternal,
+		Fee:         jsontree.Amount(s.PayFee),
 		PrivateKeys: s.PrivateKeys, AvoidReuse: s.AvoidReuse, Scanning: false, Descriptors: true,
 		ExternalSigner: slices.Contains(s.Flags, "external_signer"), Blank: s.Blank,
 		Birthtime: s.Birthtime, Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},

@@ -46,11 +46,15 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	for _, c := range newRigIn(t, sys).table.Commands() {
-		if played[c.Name] == 0 {
+		if played[c.Name] == 0 && !paying[c.Name] {
 			t.Errorf("no recorded call of %s", c.Name)
 		}
 	}
 }
+
+// paying are the methods whose answers are other ones each time: tests of their own, and
+// comparisons with a live Core, look at these.
+var paying = map[string]bool{"sendmany": true, "sendtoaddress": true}
 
 // replay makes one call over wallets that answer as recorded.
 func replay(

@@ -84,6 +84,8 @@ func Commands(d Deps) []command.Command {
 		m.loadWallet(),
 		m.rescanBlockchain(),
 		m.restoreWallet(),
+		m.sendMany(),
+		m.sendToAddress(),
 		m.setLabel(),
 		m.signRawTransactionWithWallet(),
 		m.unloadWallet(),

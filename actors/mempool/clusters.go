@@ -1,0 +1,50 @@
+package mempool
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// maxCluster is how many transactions are told of at most: with more of them the
+// question is not worth what the answer costs.
+const maxCluster = 500
+
+func (m *Mempool) clusters(ids []chainhash.Hash) messages.PoolClusters {
+	policy, info := m.pool.Policy(), m.info()
+	found := messages.PoolClusters{
+		MinFee: info.MinFee, MinRelayFee: policy.MinRelayFee.PerKvB(),
+		DustFee: policy.DustFee.PerKvB(), MaxAncestors: policy.Limits.Ancestors,
+		MaxDescendants: policy.Limits.Descendants, MaxAncestorVSize: policy.Limits.AncestorVSize,
+		MaxDescVSize: policy.Limits.DescendantVSize,
+	}
+	var todo []*txpool.Entry
+	for i := range ids {
+		if e := m.pool.Lookup(&ids[i]); e != nil {
+			todo = append(todo, e)
+		}
+	}
+	seen := make(map[*txpool.Entry]bool)
+	for len(todo) > 0 {
+		e := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[e] {
+			continue
+		}
+		if seen[e] = true; len(seen) > maxCluster {
+			found.Txs, found.TooMany = nil, true
+			return found
+		}
+		t := messages.ClusterTx{ID: e.ID, VSize: e.VSize, ModifiedFee: e.Modified}
+		for _, parent := range e.Parents() {
+			t.Depends = append(t.Depends, parent.ID)
+		}
+		for _, in := range e.Tx.TxIn {
+			t.Spends = append(t.Spends, in.PreviousOutPoint)
+		}
+		found.Txs = append(found.Txs, t)
+		todo = append(append(todo, e.Parents()...), e.Children()...)
+	}
+	return found
+}

@@ -1,0 +1,290 @@
+package wallets
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/coinselect"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// maxPlans is how often coins are chosen for one request: again where some were spent by
+// others, or the address for change was given out, while it was built.
+const maxPlans = 5
+
+// maxTipAge is how old the tip may be for a lock time that is set by it.
+const maxTipAge = 8 * time.Hour
+
+// A purchase is a request to pay that is being served.
+type purchase struct {
+	*spender
+	call  *spendCoins
+	end   func(c actor.Context)
+	plans int
+
+	plan  *spend.Plan
+	built *spend.Built
+}
+
+// fail answers with an error. One without a code has that of the method.
+func (p *purchase) fail(c actor.Context, err error) {
+	p.answer(c, messages.Spent{}, err)
+}
+
+func (p *purchase) answer(c actor.Context, got messages.Spent, err error) {
+	if err != nil && !isAnswer(err) {
+		code := codes.Wallet
+		if p.call.Req.Sign == messages.SignAll {
+			code = codes.Insufficient
+		}
+		err = codes.Errorf(code, "%v", err)
+	} else if e, ok := errors.AsType[*messages.WalletError](err); ok && e.Code == codes.Wallet &&
+		p.plan != nil && p.call.Req.Sign == messages.SignAll {
+		err = codes.Errorf(codes.Insufficient, "%s", e.Text)
+	}
+	p.call.Answer(got, err)
+	p.end(c)
+}
+
+// begin checks what the wallet may do, and asks what the memory pool has to do with it.
+func (p *purchase) begin(c actor.Context) {
+	w, r := p.of.open(), &p.call.Req
+	if p.repeats(c) {
+		return
+	}
+	if r.Sign == messages.SignAll {
+		if w.Vault().Locked() {
+			p.fail(c, errLocked)
+			return
+		}
+		if err := w.MaySign(); err != nil {
+			p.fail(c, err)
+			return
+		}
+	}
+	if r.Shuffle {
+		p.random.Shuffle(len(r.Payments), func(i, j int) {
+			r.Payments[i], r.Payments[j] = r.Payments[j], r.Payments[i]
+		})
+	}
+	to, own := w.ChangeAddress(r)
+	if own && w.Pool().WantAddress(to) {
+		p.whenKeys(c, func() { p.askPool(c) })
+		return
+	}
+	p.askPool(c)
+}
+
+// The names of the texts that tell a repeated request.
+const (
+	noteKey       = "idempotency_key"
+	noteArguments = "idempotency_arguments"
+	noteReason    = "idempotency_fee_reason"
+)
+
+// repeats answers a request whose key another one had that was served: it is sent once.
+func (p *purchase) repeats(c actor.Context) bool {
+	key := p.call.Req.Key
+	if key == nil {
+		return false
+	}
+	id, values, found := p.of.open().Spending().Find(noteKey, key.Key)
+	if !found {
+		return false
+	}
+	if values[noteArguments] != key.Arguments {
+		p.fail(c, codes.Errorf(codes.Parameter, "idempotency_key was used with other arguments"))
+		return true
+	}
+	p.of.save(c, func(err error) { // it may be on its way to the disk yet
+		p.answer(c, messages.Spent{TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true}, err)
+	})
+	return true
+}
+
+// notes returns the texts that are kept with the transaction.
+func (p *purchase) notes() map[string]string {
+	values := maps.Clone(p.call.Req.Values)
+	if key := p.call.Req.Key; key != nil {
+		if values == nil {
+			values = make(map[string]string)
+		}
+		values[noteKey], values[noteArguments], values[noteReason] = key.Key, key.Arguments, p.built.Reason
+	}
+	return values
+}
+
+// askPool asks what of the memory pool coins of the wallet depend on.
+func (p *purchase) askPool(c actor.Context) {
+	ids := p.of.open().Spending().PoolTxs()
+	for i := range p.call.Req.Inputs {
+		ids = append(ids, p.call.Req.Inputs[i].At.Hash)
+	}
+	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolClusters{IDs: ids}, func(pool messages.PoolClusters, err error) any {
+		return spendStep{func(c actor.Context) {
+			if errors.Is(err, ask.ErrAbsent) {
+				pool, err = withoutPool(), nil
+			}
+			if err != nil {
+				p.fail(c, err)
+				return
+			}
+			p.build(c, pool)
+		}}
+	})
+}
+
+// withoutPool is what is asked of transactions where there is no memory pool to say so.
+func withoutPool() messages.PoolClusters {
+	policy := txpool.DefaultPolicy()
+	return messages.PoolClusters{
+		MinFee: policy.MinRelayFee.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
+		MaxAncestors: policy.Limits.Ancestors, MaxDescendants: policy.Limits.Descendants,
+		MaxAncestorVSize: policy.Limits.AncestorVSize, MaxDescVSize: policy.Limits.DescendantVSize,
+	}
+}
+
+// build has the transaction built by a worker.
+func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
+	plan, err := p.of.open().Fund(&p.call.Req)
+	if err != nil {
+		p.fail(c, err)
+		return
+	}
+	p.plan = plan
+	plan.Pool, plan.Options, plan.Scale = pool, p.options, int(p.cfg.Network.Rules.WitnessScale)
+	plan.Random = newRandom()
+	rules := txpool.Rules{Rules: p.cfg.Network.Rules, Forms: p.cfg.Network.Standard}
+	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
+		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)
+	}
+	reader := p.cfg.Chain.Open()
+	tip := reader.Active().Tip()
+	plan.Current = tip.Time().After(p.cfg.Now().Add(-maxTipAge))
+	p.of.beside(c, func() func() {
+		built, err := spend.Build(plan)
+		return func() { p.haveBuilt(c, built, err) }
+	})
+}
+
+// haveBuilt takes the transaction, if the coins are still there.
+func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
+	if err != nil {
+		p.fail(c, err)
+		return
+	}
+	if !p.of.open().Reserve(p.plan, built.Tx, built.Change) {
+		if p.plans++; p.plans >= maxPlans {
+			p.fail(c, coinselect.ErrFunds)
+			return
+		}
+		p.askPool(c)
+		return
+	}
+	p.built = built
+	corelog.Printf(p.cfg.Log, infoLevel, "[%s] Coin Selection: Algorithm:%s, Waste Metric Score:%d", p.label(),
+		built.Algorithm, built.Waste)
+	if p.call.Req.LockCoins {
+		for _, in := range built.Tx.TxIn {
+			p.of.open().Txs().Locks().Lock(in.PreviousOutPoint, false)
+		}
+	}
+	if p.call.Req.Sign == messages.SignNothing {
+		p.of.save(c, func(err error) { p.done(c, built.Tx, false, false, err) })
+		return
+	}
+	p.sign(c)
+}
+
+// sign signs, and goes on with what becomes of it.
+func (p *purchase) sign(c actor.Context) {
+	var raw bytes.Buffer
+	if err := p.built.Tx.Serialize(&raw); err != nil {
+		p.fail(c, err)
+		return
+	}
+	req := &messages.SignWithWallet{RawTx: raw.Bytes()}
+	for i := range p.call.Req.Inputs {
+		if in := &p.call.Req.Inputs[i]; in.Out != nil {
+			req.Prevs = append(req.Prevs, messages.PrevOut{
+				TxID: in.At.Hash, Index: in.At.Index, Script: in.Out.PkScript,
+				Amount: new(btcutil.Amount(in.Out.Value)),
+			})
+		}
+	}
+	p.of.sign(c, req, func(got messages.Signed, err error) {
+		switch {
+		case err != nil:
+			p.fail(c, err)
+			return
+		case !got.Complete && p.call.Req.Sign == messages.SignAll:
+			p.fail(c, errors.New("Signing transaction failed")) //nolint:staticcheck // Core's words
+			return
+		}
+		tx := wire.NewMsgTx(0)
+		if err := tx.Deserialize(bytes.NewReader(got.RawTx)); err != nil {
+			p.fail(c, err)
+			return
+		}
+		if !got.Complete || !p.call.Req.Send {
+			p.of.save(c, func(err error) { p.done(c, tx, got.Complete, false, err) })
+			return
+		}
+		p.commit(c, tx)
+	})
+}
+
+// commit writes the transaction, and then sends it. Coins that were spent meanwhile make
+// it choose again.
+func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
+	if !p.stillUnspent(tx) {
+		if p.plans++; p.plans >= maxPlans {
+			p.fail(c, coinselect.ErrFunds)
+			return
+		}
+		p.askPool(c)
+		return
+	}
+	p.of.open().Spending().Commit(tx, p.notes(), p.cfg.now())
+	p.of.save(c, func(err error) {
+		if err != nil || p.of.open() == nil {
+			p.done(c, tx, true, false, err)
+			return
+		}
+		p.submit(c, []*wire.MsgTx{tx}, func() { p.done(c, tx, true, true, nil) })
+	})
+}
+
+// stillUnspent reports whether the coins that were chosen have not been spent while the
+// transaction was signed.
+func (p *purchase) stillUnspent(tx *wire.MsgTx) bool {
+	given := make(map[wire.OutPoint]bool)
+	for i := range p.call.Req.Inputs {
+		given[p.call.Req.Inputs[i].At] = true
+	}
+	for _, in := range tx.TxIn {
+		if at := in.PreviousOutPoint; !given[at] && p.of.open().Spending().Spent(at) {
+			return false
+		}
+	}
+	return true
+}
+
+// done answers.
+func (p *purchase) done(c actor.Context, tx *wire.MsgTx, complete, sent bool, err error) {
+	p.answer(c, messages.Spent{
+		Tx: tx, TxID: tx.TxHash(), Fee: btcutil.Amount(p.built.Fee), Change: p.built.Change,
+		Reason: p.built.Reason, Complete: complete, Sent: sent,
+	}, err)
+}

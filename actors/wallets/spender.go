@@ -1,0 +1,145 @@
+package wallets
+
+import (
+	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// paying is what paying needs of a wallet.
+type paying interface {
+	open() *wallet.Wallet // nil: it is closed
+	beside(c actor.Context, work func() (then func()))
+	save(c actor.Context, then func(error))
+	whenReady(c actor.Context, then func(err error)) // calls back when it can be written and has seen the tip
+	sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error))
+}
+
+// spendView is a wallet as paying sees it.
+type spendView struct{ *Wallet }
+
+func (w spendView) whenReady(c actor.Context, then func(err error)) {
+	w.writable(c, func(err error) {
+		if err != nil {
+			then(err)
+			return
+		}
+		w.whenCurrent(c, then)
+	})
+}
+
+func (w spendView) sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error)) {
+	w.signer.run(c, req, then)
+}
+
+// spender pays. It serves one request after the other, from the choice of coins to the
+// moment when they count as spent or are locked: what is chosen for one is not chosen for
+// another. A transaction is on disk before anybody else sees it.
+type spender struct {
+	*home
+	of      paying
+	ctx     context.Context //nolint:containedctx // ends what was asked when the actor stops
+	options spend.Options   // with what was set since the wallet was loaded
+	random  *mathrand.Rand
+
+	// whenKeys calls back when the keys are made that the wallet wants.
+	whenKeys func(c actor.Context, then func())
+
+	// submit offers transactions to the memory pool, for all peers to see.
+	submit func(c actor.Context, txs []*wire.MsgTx, then func())
+
+	busy  bool
+	queue []func(c actor.Context)
+}
+
+// spendStep goes on with a request in the actor.
+type spendStep struct{ run func(c actor.Context) }
+
+func newSpender(h *home, w *Wallet) spender {
+	return spender{
+		home: h, of: spendView{w}, ctx: w.ctx, options: *h.cfg.Spending, random: newRandom(),
+		whenKeys: func(c actor.Context, then func()) { w.keygen.after(c, then) },
+		submit:   func(c actor.Context, txs []*wire.MsgTx, then func()) { w.pool.submit(c, txs, true, then) },
+	}
+}
+
+// newRandom returns randomness that nobody can foresee.
+func newRandom() *mathrand.Rand {
+	var seed [32]byte
+	_, _ = rand.Read(seed[:])                      // never fails
+	return mathrand.New(mathrand.NewChaCha8(seed)) //nolint:gosec // seeded by the system
+}
+
+// step goes on, unless the wallet has been closed: callers are answered as the actor stops.
+func (s *spender) step(c actor.Context, m spendStep) {
+	if s.of.open() != nil {
+		m.run(c)
+	}
+}
+
+// serve serves what is about paying. It reports false for other requests.
+func (s *spender) serve(c actor.Context, msg any) bool {
+	switch m := msg.(type) {
+	case *spendCoins:
+		s.spend(c, m)
+	case *lockCoins:
+		s.of.whenReady(c, func(err error) {
+			if err != nil {
+				m.Answer(messages.Done{}, err)
+				return
+			}
+			changing(c, s.of, m, func() (messages.Done, error) { return messages.Done{}, s.of.open().Lock(&m.Req) })
+		})
+	case *listLocked:
+		m.Answer(s.of.open().Txs().Locks().List(), nil)
+	case *setPayFee:
+		s.options.Pay = spend.FeeRate(m.Req.Rate)
+		m.Answer(messages.Done{}, nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// take serves a request when those before it have ended. serve calls its second argument
+// when the next one may begin.
+func (s *spender) take(c actor.Context, serve func(c actor.Context, end func(c actor.Context))) {
+	s.queue = append(s.queue, func(c actor.Context) { serve(c, s.end) })
+	s.next(c)
+}
+
+func (s *spender) next(c actor.Context) {
+	if s.busy || len(s.queue) == 0 {
+		return
+	}
+	first := s.queue[0]
+	s.queue = s.queue[1:]
+	s.busy = true
+	first(c)
+}
+
+func (s *spender) end(c actor.Context) {
+	s.busy = false
+	s.next(c)
+}
+
+// spend serves a request to pay.
+func (s *spender) spend(c actor.Context, m *spendCoins) {
+	s.of.whenReady(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Spent{}, err)
+			return
+		}
+		s.take(c, func(c actor.Context, end func(actor.Context)) {
+			p := &purchase{spender: s, call: m, end: end}
+			p.begin(c)
+		})
+	})
+}

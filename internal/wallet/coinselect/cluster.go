@@ -1,0 +1,137 @@
+package coinselect
+
+import (
+	"bytes"
+	"cmp"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+)
+
+// An Unconfirmed is a transaction of the memory pool.
+type Unconfirmed struct {
+	ID      chainhash.Hash
+	Size    int64
+	Fee     int64 // as it counts for miners
+	Parents []chainhash.Hash
+}
+
+// A Cluster is transactions of the memory pool with all that they are connected to.
+type Cluster struct {
+	txs map[chainhash.Hash]*Unconfirmed
+
+	// Incomplete is set where there were too many transactions to look at: nothing
+	// can be told of what they cost.
+	Incomplete bool
+}
+
+// NewCluster returns a cluster of transactions.
+func NewCluster(txs []Unconfirmed) *Cluster {
+	c := &Cluster{txs: make(map[chainhash.Hash]*Unconfirmed, len(txs))}
+	for i := range txs {
+		c.txs[txs[i].ID] = &txs[i]
+	}
+	return c
+}
+
+// ancestors returns a transaction with all that it depends on and that is not mined.
+func (c *Cluster) ancestors(id chainhash.Hash, mined map[chainhash.Hash]bool, into map[chainhash.Hash]bool) {
+	t := c.txs[id]
+	if t == nil || mined[id] || into[id] {
+		return
+	}
+	into[id] = true
+	for _, parent := range t.Parents {
+		c.ancestors(parent, mined, into)
+	}
+}
+
+// Relatives returns how many transactions of the pool one has as ancestors, and the most
+// descendants that any of those has; each counts itself.
+func (c *Cluster) Relatives(id chainhash.Hash) (ancestors, descendants int) {
+	above := make(map[chainhash.Hash]bool)
+	c.ancestors(id, nil, above)
+	below := make(map[chainhash.Hash]int)
+	for other := range c.txs {
+		all := make(map[chainhash.Hash]bool)
+		c.ancestors(other, nil, all)
+		for a := range all {
+			below[a]++
+		}
+	}
+	for a := range above {
+		descendants = max(descendants, below[a])
+	}
+	return len(above), descendants
+}
+
+// mined returns the transactions that miners take at a fee rate: those that pay it, with
+// what they depend on.
+func (c *Cluster) mined(rate FeeRate) map[chainhash.Hash]bool {
+	taken := make(map[chainhash.Hash]bool)
+	for {
+		var best map[chainhash.Hash]bool
+		var bestID chainhash.Hash
+		var bestFee, bestSize int64
+		for id, t := range c.txs {
+			if taken[id] {
+				continue
+			}
+			all := make(map[chainhash.Hash]bool)
+			c.ancestors(id, taken, all)
+			fee, size := c.sum(all)
+			if t.Fee*size < fee*t.Size { // a transaction pays for itself first
+				fee, size = t.Fee, t.Size
+			}
+			better := cmp.Or(cmp.Compare(fee*bestSize, bestFee*size), bytes.Compare(bestID[:], id[:]))
+			if best == nil || better > 0 {
+				best, bestID, bestFee, bestSize = all, id, fee, size
+			}
+		}
+		if fee, size := c.sum(best); best == nil || fee < rate.Fee(int(size)) {
+			return taken
+		}
+		for id := range best {
+			taken[id] = true
+		}
+	}
+}
+
+func (c *Cluster) sum(ids map[chainhash.Hash]bool) (fee, size int64) {
+	for id := range ids {
+		fee += c.txs[id].Fee
+		size += c.txs[id].Size
+	}
+	return fee, size
+}
+
+// Bumps returns what must be paid for the ancestors of each of some coins, so that these
+// reach a fee rate; of the coins of transactions that are not in the pool it is 0.
+func (c *Cluster) Bumps(coins []wire.OutPoint, rate FeeRate) map[wire.OutPoint]int64 {
+	bumps := make(map[wire.OutPoint]int64, len(coins))
+	mined := c.mined(rate)
+	for _, at := range coins {
+		all := make(map[chainhash.Hash]bool)
+		c.ancestors(at.Hash, mined, all)
+		bumps[at] = c.missing(all, rate)
+	}
+	return bumps
+}
+
+// Together returns what must be paid for the ancestors of some coins that are spent
+// together. It is false for an incomplete cluster.
+func (c *Cluster) Together(coins []wire.OutPoint, rate FeeRate) (int64, bool) {
+	if c.Incomplete {
+		return 0, false
+	}
+	mined, all := c.mined(rate), make(map[chainhash.Hash]bool)
+	for _, at := range coins {
+		c.ancestors(at.Hash, mined, all)
+	}
+	return c.missing(all, rate), true
+}
+
+func (c *Cluster) missing(ids map[chainhash.Hash]bool, rate FeeRate) int64 {
+	fee, size := c.sum(ids)
+	return max(rate.Fee(int(size))-fee, 0)
+}

@@ -1,0 +1,95 @@
+package spend
+
+import (
+	"fmt"
+
+	"github.com/seed61375155/trawl/internal/wallet/coinselect"
+)
+
+// The reasons of fee rates, in Core's words.
+const (
+	reasonGiven    = "PayTxFee set"
+	reasonFallback = "Fallback fee"
+	reasonPool     = "Mempool Min Fee"
+	reasonRequired = "Minimum Required Fee"
+)
+
+var errNoEstimate = refusal("Fee estimation failed. Fallbackfee is disabled. Wait a few blocks or enable -fallbackfee.")
+
+// rate returns the fee rate of the transaction.
+func (p *Plan) rate() (rate FeeRate, reason string, err error) {
+	asked := p.Request.FeeRate
+	switch {
+	case asked != nil:
+		rate, reason = FeeRate(*asked), reasonGiven
+		if p.Request.AnyFeeRate {
+			return rate, reason, nil
+		}
+	case p.Request.ConfTarget == 0 && p.Options.Pay != 0:
+		rate, reason = p.Options.Pay, reasonGiven
+	default:
+		rate, reason = p.estimate()
+		if rate == 0 {
+			return 0, "", errNoEstimate
+		}
+	}
+	if least := p.least(); rate < least {
+		rate, reason = least, reasonRequired
+	}
+	if asked != nil && rate > FeeRate(*asked) {
+		return 0, "", refusalf("Fee rate (%s) is lower than the minimum fee rate setting (%s)",
+			perByte(FeeRate(*asked)), perByte(rate))
+	}
+	return rate, reason, nil
+}
+
+// estimate returns the rate that is estimated, or the one for want of an estimate.
+func (p *Plan) estimate() (rate FeeRate, reason string) {
+	target := p.Request.ConfTarget
+	if target == 0 {
+		target = p.Options.ConfTarget
+	}
+	conservative := !p.replaceable()
+	if p.Request.Conservative != nil {
+		conservative = *p.Request.Conservative
+	}
+	if p.Estimate != nil {
+		rate, reason = p.Estimate(target, conservative)
+	}
+	if rate == 0 {
+		rate, reason = p.Options.Fallback, reasonFallback
+		if rate == 0 {
+			return 0, reason
+		}
+	}
+	if least := FeeRate(p.Pool.MinFee); rate < least {
+		rate, reason = least, reasonPool
+	}
+	return rate, reason
+}
+
+// least returns the rate that wallet and node ask for.
+func (p *Plan) least() FeeRate { return max(p.Options.Min, FeeRate(p.Pool.MinRelayFee)) }
+
+// discard returns the rate at which change is not worth keeping.
+func (p *Plan) discard() FeeRate {
+	rate := p.Options.Discard
+	if p.Estimate != nil {
+		const longest = 1008
+		if estimated, _ := p.Estimate(longest, false); estimated != 0 {
+			rate = min(rate, estimated)
+		}
+	}
+	return max(rate, FeeRate(p.Pool.DustFee))
+}
+
+// replaceable reports whether the transaction is to say that it can be replaced.
+func (p *Plan) replaceable() bool {
+	if p.Request.Replaceable != nil {
+		return *p.Request.Replaceable
+	}
+	return !p.Options.Irreplaceable
+}
+
+// perByte prints a rate as Core does.
+func perByte(r coinselect.FeeRate) string { return fmt.Sprintf("%d.%03d sat/vB", r/1000, r%1000) }

@@ -1,0 +1,123 @@
+// Package spend builds the transactions by which a wallet pays: it works out the fee rate,
+// has coins chosen (package coinselect), and adds inputs, change and lock time.
+//
+// [Build] is pure: a [Plan] holds all that it needs to know of wallet, memory pool and
+// chain. It neither signs nor changes anything, so that it can run beside the wallet.
+//
+// Source: Bitcoin Core v30, src/wallet/spend.cpp, fees.cpp.
+package spend
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/wallet/coinselect"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// FeeRate is a fee for 1000 virtual bytes.
+type FeeRate = coinselect.FeeRate
+
+// Options are an operator's choices for all wallets.
+type Options struct {
+	Fallback      FeeRate // where there is no estimate; 0: that is an error
+	Pay           FeeRate // instead of an estimate; 0: none
+	Min           FeeRate // the least that is paid
+	Discard       FeeRate // at which change is not worth keeping
+	LongTerm      FeeRate // below which more coins than needed may be spent
+	MaxFee        int64   // of a transaction
+	MaxGroupFee   int64   // what avoiding partial spends may cost; negative: never avoid them
+	ConfTarget    int     // blocks
+	Irreplaceable bool    // do not signal BIP125
+	AvoidPartial  bool    // always spend all coins of an address together
+	OnlyOld       bool    // do not spend unconfirmed change
+	AnyChain      bool    // try what the memory pool's limits on chains refuse
+}
+
+// DefaultOptions are those of Bitcoin Core.
+func DefaultOptions() Options {
+	return Options{Min: 1000, Discard: 10_000, LongTerm: 10_000, MaxFee: 10_000_000, ConfTarget: 6}
+}
+
+// A Coin is an output that may be spent.
+type Coin struct {
+	txs.Spendable
+
+	Size   descriptor.InputSize
+	Known  bool // Size is known
+	Weight int  // of the input, as the request says; 0: by Size
+	Given  bool // the request asks for it
+}
+
+// Change is where change goes.
+type Change struct {
+	Script []byte
+	Size   descriptor.InputSize // of an input that spends it
+	Known  bool                 // Size is known
+	Err    error                // why there is no script
+}
+
+// A Plan is what there is to pay with.
+type Plan struct {
+	Request *messages.Spend
+	Options Options
+	Given   []Coin // in the order of the request
+	Coins   []Coin // that may be chosen besides
+	Change  Change
+	Pool    messages.PoolClusters
+	Tip     messages.Tip
+	Current bool // the tip is of the last hours, so that the lock time may be set by it
+
+	// Estimate returns the fee rate to be confirmed within some blocks, and the reason
+	// for it; 0 without enough to go by. Nil: there is no estimate.
+	Estimate func(target int, conservative bool) (rate FeeRate, reason string)
+
+	// Dust returns the least value that an output may have.
+	Dust func(out *wire.TxOut, rate FeeRate) int64
+
+	Scale  int // how many units of weight a virtual byte has
+	Random *rand.Rand
+}
+
+// Built is a transaction that is not signed.
+type Built struct {
+	Tx        *wire.MsgTx
+	Fee       int64
+	Change    int    // position, -1: none
+	Reason    string // for the fee rate
+	Weight    int    // when it is signed
+	Algorithm coinselect.Algorithm
+	Waste     int64
+}
+
+// A refusal says in Core's words why there is no transaction.
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string { return string(r) }
+
+func refusalf(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+
+// Build builds the transaction. A second time it spends whole addresses, where that
+// costs no more than it may.
+//
+// Errors: in Core's words.
+func Build(p *Plan) (*Built, error) {
+	if err := checkPayments(p.Request.Payments); err != nil {
+		return nil, err
+	}
+	avoid := p.Request.AvoidPartial || p.Options.AvoidPartial
+	first, err := (&builder{Plan: p, avoidPartial: avoid}).build()
+	if err != nil || first.Fee == 0 || avoid || p.Options.MaxGroupFee < 0 {
+		return first, err
+	}
+	whole, err := (&builder{Plan: p, avoidPartial: true}).build()
+	if err == nil && whole.Fee <= first.Fee+p.Options.MaxGroupFee {
+		return whole, nil
+	}
+	return first, nil
+}

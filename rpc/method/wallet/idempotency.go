@@ -1,0 +1,49 @@
+package wallet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxIdempotencyKey bounds what is kept with a transaction.
+const maxIdempotencyKey = 128
+
+// idempotencyParam is the last parameter of the methods that send.
+var idempotencyParam = command.Param{
+	Name: "idempotency_key", Type: command.String, Optional: true,
+	Help: "a text of the caller's choice, up to 128 bytes, that is kept with the transaction:\n" +
+		"a further call with the same key sends nothing and answers what the first one did;\n" +
+		"with other arguments it is an error",
+}
+
+// idempotencyKey reads the key with a digest of the other arguments; nil without a key.
+func idempotencyKey(a *command.Args, i int) (*messages.IdempotencyKey, error) {
+	if !a.Has(i) {
+		return nil, nil
+	}
+	key, err := a.String(i)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" || len(key) > maxIdempotencyKey {
+		return nil, command.Errorf(command.InvalidParameter,
+			"Invalid parameter, idempotency_key must have 1 to %d bytes", maxIdempotencyKey)
+	}
+	hash := sha256.New()
+	for j := range a.Len() {
+		if j == i {
+			continue
+		}
+		text, err := jsontree.Append(nil, a.Value(j))
+		if err != nil {
+			return nil, err
+		}
+		hash.Write(text)
+		hash.Write([]byte{0})
+	}
+	return &messages.IdempotencyKey{Key: key, Arguments: hex.EncodeToString(hash.Sum(nil))}, nil
+}
