@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/attach"
+	"github.com/seed61375155/trawl/actors/corepool"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -65,18 +66,7 @@ func (n *Node) attached() {
 	if n.cfg.Attach == nil {
 		return
 	}
-	n.cfg.Attach.Attach(attachment.Node{
-		OwnWallet: func(name *string) bool {
-			if name == nil {
-				return len(n.walletDir.Names()) > 0
-			}
-			return n.walletDir.Lookup(*name) != nil
-		},
-		Follow: func(ctx context.Context) error {
-			_, err := Ask(ctx, n.Chain(), nodemsg.FollowNode{})
-			return err
-		},
-	})
+	n.cfg.Attach.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool()})
 }
 
 func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {
@@ -91,6 +81,14 @@ func (n parts) startAttach(_ context.Context, u *part.Uses) (part.Running, error
 	return n.spawn(attachPart, attach.New(attach.Config{
 		Node: n.cfg.Attach.Client(), Network: n.net, Chain: u.Ref(chainPart), Log: n.cfg.Log,
 	}), attach.Requests, nil)
+}
+
+// startCorePool starts what copies the pool of the node that this one is attached to.
+func (n parts) startCorePool(u *part.Uses) (part.Running, error) {
+	return n.spawn(mempoolPart, corepool.New(corepool.Config{
+		Node: n.cfg.Attach.Client(), Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
+		Limits: corepool.DefaultLimits, MaySend: n.cfg.Attach.MaySend(), Log: n.cfg.Log,
+	}), corepool.Requests, nil)
 }
 
 // fetchPart is the part that fetches pruned blocks again.

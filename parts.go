@@ -151,12 +151,15 @@ func (n parts) startAlerts(context.Context, *part.Uses) (part.Running, error) {
 }
 
 func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, error) {
+	if n.cfg.Attach != nil {
+		return n.startCorePool(u)
+	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules:  txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify},
 		Policy: m.policy(n.net),
-		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist && n.cfg.Attach == nil,
+		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
 }

@@ -77,3 +77,16 @@ type AttachSource struct {
 	Name                  string // "files", "rest" or "rpc"
 	Blocks, Undo, Filters int64
 }
+
+// GetCopiedPool asks how it stands with the copy of the pool of the node that this one is
+// attached to. Only such a node serves it.
+type GetCopiedPool struct{ Control[CopiedPool] }
+
+// CopiedPool is how it stands with that copy.
+type CopiedPool struct {
+	Txs     int
+	Bytes   int64     // as serialized
+	Missing int       // transactions that are not copied: there is no room for more
+	Updated time.Time // when it was last the same as the other node's; zero: never since the start
+	Reason  string    // why it is not kept up to date, for a person; empty: it is
+}

@@ -25,6 +25,7 @@ var floors = map[string]int{
 
 	// What stands on the disk, or on another program.
 	"internal/engine": 3, "internal/index": 3, "internal/corenode": 3, "internal/corenode/access": 0,
+	"internal/corenode/poolcopy": 1,
 
 	// Who owns what, and how the outside asks.
 	"actors": 4, "rpc": 4,

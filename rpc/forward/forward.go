@@ -28,6 +28,9 @@ type Config struct {
 	// It is called after each method that may have moved that, and before the node
 	// answers what depends on it. nil: there is nothing to do.
 	Follow func(context.Context) error
+	// FollowPool does the same for the copy of Core's pool, if there are wallets that hear
+	// of it.
+	FollowPool func(context.Context) error
 }
 
 // A Forwarder passes calls on. It implements command.Forwarder and, by
@@ -152,8 +155,8 @@ func (f *Forwarder) Forward(
 		path = "/wallet/" + url.PathEscape(*caller.WalletPath)
 	}
 	reply, err := f.send(ctx, caller, path, body)
-	if err == nil && moves[method] && f.Follow != nil {
-		_ = f.Follow(ctx) // the reply is Core's in any case
+	if err == nil {
+		f.followed(ctx, method) // the reply is Core's in any case
 	}
 	if err != nil {
 		return nil, told(ctx, err)

@@ -53,6 +53,12 @@ var moves = set(
 	"loadtxoutset", "preciousblock", "reconsiderblock", "submitblock", "submitheader",
 )
 
+// sends are the methods after which Core's pool may have another transaction.
+var sends = set(
+	"bumpfee", "send", "sendall", "sendmany", "sendrawtransaction", "sendtoaddress", "submitpackage",
+	"invalidateblock",
+)
+
 // atTip are the methods of the node whose answers depend on its tip: a client that has
 // just seen Core move it sees what it saw.
 var atTip = set(

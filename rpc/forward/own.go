@@ -73,6 +73,18 @@ func (f *Forwarder) fresh(ctx context.Context) bool {
 	return err == nil
 }
 
+// followed has the node follow after a call that has moved Core.
+func (f *Forwarder) followed(ctx context.Context, method string) {
+	if moves[method] && f.Follow != nil {
+		_ = f.Follow(ctx)
+	}
+	if sends[method] && f.OwnWallet != nil && f.FollowPool != nil {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		_ = f.FollowPool(ctx)
+	}
+}
+
 // withIndexes adds Core's indexes to those of the node, where the caller may see them and
 // Core answers.
 func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, params *jsontree.Value, own any) any {

@@ -41,6 +41,9 @@ func (m Mode) lends(method string, core bool) bool {
 	}
 }
 
+// LendsOwn reports whether a method may be passed on for the node itself.
+func (m Mode) LendsOwn(method string) bool { return m.lends(method, false) }
+
 // A list is a whitelist of Core's for one user. Its Limited, Any and Allows are those of
 // command.Login.
 type list interface {

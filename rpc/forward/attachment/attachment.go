@@ -13,7 +13,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -57,8 +59,8 @@ type Attachment struct {
 
 // A Node is what is attached, as those see it who pass calls on.
 type Node struct {
-	OwnWallet func(name *string) bool         // whether a wallet of the node has a name; nil: whether any is loaded
-	Follow    func(ctx context.Context) error // returns when the chain has followed Core
+	Wallets     *ask.Directory // those that are loaded, by name
+	Chain, Pool *ask.Ref       // follow Core's
 }
 
 // Attach tells of the node, once it is open.
@@ -98,7 +100,7 @@ func New(c Config) (*Attachment, error) {
 	}
 	a.forwarder = forward.New(forward.Config{
 		Core: a.core, Configured: a.configured, Mode: mode, ServeFew: c.ServeFew,
-		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow,
+		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow, FollowPool: a.followPool,
 	})
 	return a, nil
 }
@@ -178,6 +180,9 @@ func (a *Attachment) Chain() string { return a.chain }
 // Verifies reports whether block filters that are Core's are built here, too.
 func (a *Attachment) Verifies() bool { return a.verifies }
 
+// MaySend reports whether the node may hand transactions of its own to Core.
+func (a *Attachment) MaySend() bool { return a.forwarder.Mode.LendsOwn("sendrawtransaction") }
+
 // NoWallets is that of the Config.
 func (a *Attachment) NoWallets() bool { return a.forwarder.OwnWallet == nil }
 
@@ -237,13 +242,28 @@ func (a *Attachment) ownWallet(none bool) func(name *string) bool {
 	}
 	return func(name *string) bool {
 		n := a.node.Load()
-		return n != nil && n.OwnWallet(name)
+		switch {
+		case n == nil:
+			return false
+		case name == nil: // any
+			return len(n.Wallets.Names()) > 0
+		}
+		return n.Wallets.Lookup(*name) != nil
 	}
 }
 
 func (a *Attachment) follow(ctx context.Context) error {
 	if n := a.node.Load(); n != nil {
-		return n.Follow(ctx)
+		_, err := ask.Ask(ctx, n.Chain, nodemsg.FollowNode{})
+		return err
+	}
+	return messages.ErrNodeAway
+}
+
+func (a *Attachment) followPool(ctx context.Context) error {
+	if n := a.node.Load(); n != nil {
+		_, err := ask.Ask(ctx, n.Pool, nodemsg.FollowPool{})
+		return err
 	}
 	return messages.ErrNodeAway
 }

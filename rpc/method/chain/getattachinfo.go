@@ -52,6 +52,13 @@ func getAttachInfo(d *Deps) command.Command {
 				truth("rest", "whether it serves REST"),
 				truth("blockfilterindex", "whether it keeps block filters"),
 			}},
+			{Type: command.Object, Key: "mempool", Help: "the copy of its memory pool", Inner: []command.Result{
+				number("size", "transactions that are here"),
+				number("bytes", "their size as serialized"),
+				number("missing", "transactions for which there is no room here"),
+				without(number("updated", "when it was last the same as there, in seconds since 1970")),
+				without(text("reason", "why it is not kept up to date")),
+			}},
 			truth("files", "whether its block files are read"),
 			{Type: command.UserKeys, Key: "sources", Help: "what came from where since the start", Inner: source},
 			number("verified", "height up to which block filters that are Bitcoin Core's were built here, too, and "+
@@ -73,6 +80,7 @@ type attachInfo struct {
 	Best    string                  `json:"bestblockhash"`
 	Behind  int32                   `json:"behind"`
 	Node    attachedNode            `json:"node"`
+	Mempool copiedPool              `json:"mempool"`
 	Files   bool                    `json:"files"`
 	Sources map[string]attachSource `json:"sources"`
 
@@ -92,6 +100,14 @@ type attachedNode struct {
 	PruneHeight *int32 `json:"pruneheight,omitempty"`
 	REST        bool   `json:"rest"`
 	FilterIndex bool   `json:"blockfilterindex"`
+}
+
+type copiedPool struct {
+	Size    int    `json:"size"`
+	Bytes   int64  `json:"bytes"`
+	Missing int    `json:"missing"`
+	Updated int64  `json:"updated,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 type attachSource struct {
@@ -121,6 +137,14 @@ func (d *Deps) attachInfo(ctx context.Context, _ *command.Args) (any, error) {
 			Blocks: s.Node.Blocks, Headers: s.Node.Headers, Best: s.Node.Tip.String(), Initial: s.Node.InitialDownload,
 			PruneHeight: s.Node.PruneHeight, REST: s.Node.REST, FilterIndex: s.Node.FilterIndex,
 		},
+	}
+	pool, err := ask.Control(ctx, d.Pool, messages.GetCopiedPool{})
+	if err != nil {
+		return nil, err
+	}
+	info.Mempool = copiedPool{Size: pool.Txs, Bytes: pool.Bytes, Missing: pool.Missing, Reason: pool.Reason}
+	if !pool.Updated.IsZero() {
+		info.Mempool.Updated = pool.Updated.Unix()
 	}
 	for _, from := range s.Sources {
 		info.Sources[from.Name] = attachSource{from.Blocks, from.Undo, from.Filters}

@@ -1,0 +1,199 @@
+// Package corepool is the actor that owns the copy of the pool of unconfirmed
+// transactions of the node that this one is attached to. Nothing is judged here.
+//
+// It serves what package mempool does, as far as a copy can: [messages.SubmitTx], which
+// hands a transaction to the other node, [messages.GetPoolInfo], [messages.GetPoolTxs],
+// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolSpenders] and
+// [messages.GetPoolCoins]; all else is [messages.ErrFollows]. Beside these it serves
+// [messages.GetCopiedPool] and [nodemsg.FollowPool], and publishes every change.
+//
+// The other pool is listed when the chain moves, by request, and each second, more seldom
+// where that takes long: no more than a twentieth of the time goes into it. Only what is
+// new is asked for. While the other node does not answer, or reads its own pool from disk,
+// what is here is kept. Workers list, fetch and parse; one of them at a time has the pool,
+// to compare it, and what is only read waits for it.
+//
+// After a failure the pool is empty, and listeners are told.
+package corepool
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corenode/poolcopy"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// DefaultLimits bound the copy. Core's own pool, by default, takes 300 MB of memory, which
+// is about half of that serialized.
+var DefaultLimits = poolcopy.Limits{Bytes: 512 << 20, Txs: 800_000}
+
+// A Node is what this node is attached to. Its methods may be called side by side.
+type Node interface {
+	// Call calls a method and reads its result into to.
+	Call(ctx context.Context, to any, method string, params ...any) error
+
+	// Batch calls a method once for each element of params. Where a call was refused
+	// its error is in errs, which may be nil.
+	Batch(ctx context.Context, method string, params [][]any) (results []json.RawMessage, errs []error, err error)
+}
+
+// Config is what the actor is made of.
+type Config struct {
+	Node  Node
+	Chain *ask.Ref // follows on request
+	View  *chainview.Current
+	Tip   *ask.Topic[messages.TipChanged]
+	Feed  *ask.Feed[messages.PoolChanged]
+
+	Limits  poolcopy.Limits
+	MaySend bool // hand transactions to the other node
+	Log     *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.SubmitTx](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
+	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolSpenders](),
+	ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetCopiedPool](), ask.Serve[nodemsg.FollowPool](),
+	ask.Serve[messages.TestTxs](), ask.Serve[messages.SubmitPackage](), ask.Serve[messages.GetPoolRelatives](),
+	ask.Serve[messages.PrioritiseTx](), ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](),
+	ask.Serve[messages.LoadPool](), ask.Serve[messages.SelectTxs](),
+}
+
+// CorePool is the actor; make one with [New].
+type CorePool struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends what is asked when the actor stops
+	cancel context.CancelFunc
+
+	pool  *poolcopy.Pool
+	tasks ask.Tasks
+	lent  bool // a worker has the pool
+	reads []func()
+
+	look    *look         // under way; nil: none
+	waiting []*followPool // to be answered by the look after that
+	timer   *time.Timer   // of the next look; nil while one is under way
+	due     time.Time     // of that look
+	free    time.Time     // when the next look may begin by request
+	away    bool          // the other node did not answer last
+	retry   time.Duration
+	seen    chainhash.Hash // tip of the chain at the last look
+
+	updated time.Time
+	reason  string
+}
+
+// dueNow says that it is time for a look.
+type dueNow struct{}
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	begun := false
+	return func() actor.Actor {
+		p := &CorePool{
+			cfg: cfg, pool: poolcopy.New(cfg.Limits), away: true, retry: minInterval, reason: "It was not read yet",
+		}
+		p.ctx, p.cancel = context.WithCancel(context.Background())
+		if begun {
+			cfg.Feed.Publish(messages.PoolChanged{Reset: true})
+		}
+		begun = true
+		return p
+	}
+}
+
+// Receive implements actor.Actor.
+func (p *CorePool) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		p.cfg.Tip.Subscribe(c)
+		p.begin(c)
+	case *actor.Stopping, *actor.Restarting:
+		p.cfg.Tip.Unsubscribe(c)
+		p.cancel()
+		p.stopTimer()
+		p.tasks.Drop()
+	case chainFollowed:
+		p.chainFollowed(c, m)
+	case coinsFound:
+		p.coinsFound(c, m)
+	case dueNow:
+		p.timer = nil
+		p.begin(c)
+	case messages.TipChanged:
+		if m.Hash != p.seen {
+			p.soon(c)
+		}
+	case *followPool:
+		p.waiting = append(p.waiting, m)
+		p.soon(c)
+	default:
+		p.serve(c)
+	}
+}
+
+// soon has the next look begin as soon as it may.
+func (p *CorePool) soon(c actor.Context) {
+	if p.look != nil || p.timer != nil && !p.due.After(p.free) {
+		return // the look that comes anyway
+	}
+	p.after(c, time.Until(p.free))
+}
+
+// after has the next look begin after a while.
+func (p *CorePool) after(c actor.Context, wait time.Duration) {
+	p.stopTimer()
+	wait = max(wait, 0)
+	p.due = time.Now().Add(wait)
+	root, self := c.ActorSystem().Root, c.Self()
+	p.timer = time.AfterFunc(wait, func() { root.Send(self, dueNow{}) })
+}
+
+func (p *CorePool) stopTimer() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+// lend gives the pool to a worker. What that returns runs in the actor.
+func (p *CorePool) lend(c actor.Context, work func() func()) {
+	p.lent = true
+	p.tasks.Go(c, func() func() {
+		then := work()
+		return func() {
+			p.lent = false
+			reads := p.reads
+			p.reads = nil
+			for _, read := range reads {
+				read()
+			}
+			then()
+		}
+	})
+}
+
+// read reads the pool, or adds to it, when no worker has it.
+func (p *CorePool) read(read func()) {
+	if p.lent {
+		p.reads = append(p.reads, read)
+		return
+	}
+	read()
+}
+
+func (p *CorePool) publish(changes ...messages.PoolChange) {
+	if len(changes) > 0 {
+		p.cfg.Feed.Publish(messages.PoolChanged{Changes: changes})
+	}
+}

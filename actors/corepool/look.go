@@ -1,0 +1,253 @@
+package corepool
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/corenode/poolcopy"
+	"github.com/seed61375155/trawl/internal/nodemsg"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	minInterval = time.Second
+	maxInterval = time.Minute
+	lastRetry   = 10 * time.Second
+
+	share     = 20 // of the time that looks leave to the other node, by themselves
+	shareSoon = 4  // the same where they are asked for
+
+	// maxBatch is how many transactions are fetched at once.
+	maxBatch = 100
+
+	// maxBlocks is how many blocks of the chain are looked through for transactions that
+	// have left the pool.
+	maxBlocks = 24
+)
+
+// A look is what is under way to make the pool what the other one is.
+type look struct {
+	callers []*followPool
+	began   time.Time
+	cost    time.Duration // of the list
+	missing []chainhash.Hash
+	batch   int
+}
+
+// begin begins a look.
+func (p *CorePool) begin(c actor.Context) {
+	if p.look != nil {
+		return
+	}
+	p.stopTimer()
+	l := &look{callers: p.waiting, began: time.Now(), batch: maxBatch}
+	p.look, p.waiting = l, nil
+	p.pool.Begin()
+	wasAway := p.away
+	p.tasks.Go(c, func() func() {
+		ids, loaded, err := list(p.ctx, p.cfg.Node, wasAway)
+		l.cost = time.Since(l.began)
+		return func() { p.listed(c, l, ids, loaded, err) }
+	})
+}
+
+// listed compares the list with what is here.
+func (p *CorePool) listed(c actor.Context, l *look, ids []chainhash.Hash, loaded bool, err error) {
+	if err != nil {
+		p.end(c, err)
+		return
+	}
+	p.away = !loaded
+	p.lend(c, func() func() {
+		missing, gone := p.pool.Compare(ids)
+		if !loaded {
+			gone = nil
+		}
+		return func() {
+			l.missing = missing
+			if len(gone) == 0 {
+				p.next(c)
+				return
+			}
+			p.leave(c, gone)
+		}
+	})
+}
+
+// leave removes what has left the other pool, once the chain is where that was: whoever
+// hears of it sees first what is in blocks.
+func (p *CorePool) leave(c actor.Context, gone []*poolcopy.Tx) {
+	ask.Then(p.ctx, c, p.cfg.Chain, nodemsg.FollowNode{}, func(_ messages.Tip, err error) any {
+		return chainFollowed{gone, err}
+	})
+}
+
+// chainFollowed says that the chain is where it was when transactions had left.
+type chainFollowed struct {
+	gone []*poolcopy.Tx
+	err  error
+}
+
+func (p *CorePool) chainFollowed(c actor.Context, m chainFollowed) {
+	if m.err != nil {
+		p.end(c, m.err)
+		return
+	}
+	seen := p.seen
+	p.tasks.Go(c, func() func() {
+		mined, tip := minedSince(p.ctx, p.cfg.View, seen)
+		left := make([]newTx, len(m.gone))
+		for i, tx := range m.gone {
+			left[i] = newTx{tx, tx.Msg()}
+		}
+		return func() {
+			p.seen = tip
+			p.removed(left, mined)
+			p.next(c)
+		}
+	})
+}
+
+func (p *CorePool) removed(gone []newTx, mined map[chainhash.Hash]bool) {
+	var changes []messages.PoolChange
+	for _, tx := range gone {
+		if !p.pool.Remove(tx.ID) {
+			continue
+		}
+		// The other node does not tell why: it was replaced, or there was no room, or
+		// time is up.
+		reason := messages.PoolReplaced
+		if mined[tx.ID] {
+			reason = messages.PoolBlock
+		}
+		changes = append(changes, tx.Change(tx.msg, reason))
+	}
+	p.publish(changes...)
+}
+
+// next fetches the next transactions that are missing.
+func (p *CorePool) next(c actor.Context) {
+	l := p.look
+	if room := p.pool.Room(); len(l.missing) > room && room == 0 {
+		p.pool.SetLeft(len(l.missing))
+		l.missing = nil
+	}
+	if len(l.missing) == 0 {
+		p.end(c, nil)
+		return
+	}
+	ids := l.missing[:min(l.batch, len(l.missing), p.pool.Room())]
+	p.tasks.Go(c, func() func() {
+		got, err := fetch(p.ctx, p.cfg.Node, ids)
+		return func() { p.fetched(c, ids, got, err) }
+	})
+}
+
+// fetched adds what has come.
+func (p *CorePool) fetched(c actor.Context, ids []chainhash.Hash, got []newTx, err error) {
+	l := p.look
+	switch {
+	case errors.Is(err, corenode.ErrTooLarge) && len(ids) > 1:
+		l.batch = len(ids) / 2
+		p.next(c)
+		return
+	case err != nil && !errors.Is(err, corenode.ErrTooLarge):
+		p.end(c, err)
+		return
+	}
+	l.missing = l.missing[len(ids):]
+	p.add(got)
+	p.next(c)
+}
+
+func (p *CorePool) add(got []newTx) {
+	var changes []messages.PoolChange
+	for _, tx := range got {
+		if p.pool.Add(tx.Tx) {
+			changes = append(changes, tx.Change(tx.msg, 0))
+		}
+	}
+	p.publish(changes...)
+}
+
+// end ends a look, and says when the next one is due.
+func (p *CorePool) end(c actor.Context, err error) {
+	l := p.look
+	p.look = nil
+	wait := min(max(share*l.cost, minInterval), maxInterval)
+	p.free = time.Now().Add(min(shareSoon*l.cost, maxInterval))
+	switch {
+	case err == nil && p.away:
+		p.show("Bitcoin Core reads its pool from disk")
+	case err == nil:
+		p.retry, p.updated = minInterval, time.Now()
+		p.show("")
+	default:
+		p.away = p.away || errors.Is(err, corenode.ErrAway) || errors.Is(err, messages.ErrNodeAway)
+		wait = p.retry
+		if errors.Is(err, corenode.ErrForbidden) {
+			wait = maxInterval
+		}
+		p.retry = min(2*p.retry, lastRetry)
+		p.free = time.Now().Add(minInterval)
+		p.show(err.Error())
+		err = refused(err)
+	}
+	for _, call := range l.callers {
+		call.Answer(messages.Done{}, err)
+	}
+	if len(p.waiting) > 0 {
+		wait = time.Until(p.free)
+	}
+	p.after(c, wait)
+}
+
+// show notes why the copy is not kept up to date, and writes one line when that changes.
+func (p *CorePool) show(reason string) {
+	if reason == p.reason {
+		return
+	}
+	p.reason = reason
+	if reason == "" {
+		p.cfg.Log.Info("Memory pool of the attached node is followed", "transactions", p.pool.Len())
+		return
+	}
+	p.cfg.Log.Log(p.ctx, slog.LevelWarn, "Memory pool of the attached node is kept as it was",
+		"transactions", p.pool.Len(), "reason", reason)
+}
+
+// minedSince returns the transactions of the last blocks of the chain, down to one, and the
+// tip. What cannot be read is missing.
+func minedSince(
+	ctx context.Context, view *chainview.Current, seen chainhash.Hash,
+) (mined map[chainhash.Hash]bool, tip chainhash.Hash) {
+	reader := view.Open()
+	if reader == nil {
+		return nil, seen
+	}
+	mined = map[chainhash.Hash]bool{}
+	at := reader.Active().Tip()
+	tip = at.Hash
+	for range maxBlocks {
+		if at == nil || at.Hash == seen || ctx.Err() != nil {
+			break
+		}
+		block, err := reader.Block(&at.Hash)
+		if err != nil {
+			break
+		}
+		for _, tx := range block.Transactions {
+			mined[tx.TxHash()] = true
+		}
+		at = at.Parent
+	}
+	return mined, tip
+}
