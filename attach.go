@@ -66,7 +66,7 @@ func (n *Node) attached() {
 	if n.cfg.Attach == nil {
 		return
 	}
-	n.cfg.Attach.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool()})
+	n.cfg.Attach.Attach(attachment.Node{Wallets: n.walletDir, Chain: n.Chain(), Pool: n.Mempool(), Log: n.cfg.Log})
 }
 
 func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {

@@ -155,7 +155,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
 		SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
-		Spread: n.cfg.StartWorker,
+		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil,
 	}
 	if p := n.cfg.pruning(n.net); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

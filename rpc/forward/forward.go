@@ -31,6 +31,9 @@ type Config struct {
 	// FollowPool does the same for the copy of Core's pool, if there are wallets that hear
 	// of it.
 	FollowPool func(context.Context) error
+	// NameUnknown is told of a wallet that comes here while Core cannot be asked whether it
+	// has one of that name; nil: nobody is.
+	NameUnknown func(name string, err error)
 }
 
 // A Forwarder passes calls on. It implements command.Forwarder and, by

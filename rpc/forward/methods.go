@@ -29,9 +29,7 @@ var reads = set(
 
 // state are methods about what Core has and a node that follows it has not: unspent
 // outputs, the pool, peers, mining. Core answers them although the node knows them.
-// getdescriptoractivity looks into the pool too.
 var state = set(
-	"getdescriptoractivity",
 	"getblockchaininfo", "getchaintips", "getchaintxstats", "getchainstates", "getdeploymentinfo",
 	"gettxout", "gettxoutsetinfo", "gettxspendingprevout", "scantxoutset", "verifychain", "gettxoutproof",
 	"verifytxoutproof", "dumptxoutset", "loadtxoutset", "invalidateblock", "reconsiderblock",
@@ -67,7 +65,8 @@ var atTip = set(
 
 // ofBlocks are the methods of the node about a block that it may not know yet.
 var ofBlocks = set(
-	"getblock", "getblockfilter", "getblockhash", "getblockheader", "getblockstats", "scanblocks",
+	"getblock", "getblockfilter", "getblockhash", "getblockheader", "getblockstats", "getdescriptoractivity",
+	"scanblocks",
 )
 
 // elsewhere are those of them that Core answers for blocks that the node does not know.
@@ -85,7 +84,7 @@ var ownOnly = set("getattachinfo", "getopenrpcinfo")
 // blockReads are the methods of the node that read blocks and what is made of them.
 var blockReads = set(
 	"getbestblockhash", "getblock", "getblockcount", "getblockfilter", "getblockhash", "getblockheader",
-	"getblockstats",
+	"getblockstats", "getdescriptoractivity",
 )
 
 // few are the methods that the node keeps where it serves few of its own.

@@ -29,6 +29,9 @@ func (f *Forwarder) Own(
 	if atTip[method] {
 		f.fresh(ctx)
 	}
+	if err := f.checkName(ctx, method, params); err != nil {
+		return nil, err
+	}
 	result, err := run()
 	if ofBlocks[method] && unknownBlock(err) && f.fresh(ctx) {
 		result, err = run()
@@ -41,8 +44,12 @@ func (f *Forwarder) Own(
 			return theirs, failed
 		}
 	}
-	if method == "getindexinfo" && err == nil {
+	switch {
+	case err != nil:
+	case method == "getindexinfo":
 		return f.withIndexes(ctx, caller, params, result), nil
+	case method == "getdescriptoractivity":
+		return f.withActivity(ctx, caller, params, result)
 	}
 	return result, err
 }

@@ -128,6 +128,9 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 			return nil
 		},
 	}
+	config.NameUnknown = func(name string, err error) {
+		slog.New(slog.NewTextHandler(p.log, nil)).Warn("unknown", "wallet", name, "err", err)
+	}
 	if change != nil {
 		change(&config)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,6 +62,7 @@ type Attachment struct {
 type Node struct {
 	Wallets     *ask.Directory // those that are loaded, by name
 	Chain, Pool *ask.Ref       // follow Core's
+	Log         *slog.Logger
 }
 
 // Attach tells of the node, once it is open.
@@ -101,6 +103,7 @@ func New(c Config) (*Attachment, error) {
 	a.forwarder = forward.New(forward.Config{
 		Core: a.core, Configured: a.configured, Mode: mode, ServeFew: c.ServeFew,
 		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow, FollowPool: a.followPool,
+		NameUnknown: a.nameUnknown,
 	})
 	return a, nil
 }
@@ -266,4 +269,10 @@ func (a *Attachment) followPool(ctx context.Context) error {
 		return err
 	}
 	return messages.ErrNodeAway
+}
+
+func (a *Attachment) nameUnknown(name string, err error) {
+	if n := a.node.Load(); n != nil {
+		n.Log.Warn("Cannot ask Bitcoin Core whether it has a wallet of that name, too", "wallet", name, "err", err)
+	}
 }

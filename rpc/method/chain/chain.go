@@ -36,6 +36,10 @@ type Deps struct {
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
 
+	// Attached says that another node owns the mempool: what happens there is added by who
+	// passes calls on to it.
+	Attached bool
+
 	// Pool owns the mempool; it may be absent.
 	Pool *ask.Ref
 

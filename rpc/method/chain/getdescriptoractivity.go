@@ -135,7 +135,7 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	if unconfirmed && !d.Pool.IsAbsent() {
+	if unconfirmed && !d.Attached && !d.Pool.IsAbsent() {
 		if err := found.addUnconfirmed(ctx, d.Pool); err != nil {
 			return nil, err
 		}
