@@ -68,6 +68,9 @@ type Config struct {
 	// of the block filters' size, so that scans that look into blocks, and
 	// rescans of wallets, pass over most of the chain.
 	RangeFilters bool
+	// Searches bounds the searches that are kept, which need BlockFilterIndex.
+	Searches SearchesConfig
+
 	// TxIndex keeps an index of all transactions, so that those of the chain are
 	// found by their id alone. It cannot be kept together with Prune.
 	TxIndex bool

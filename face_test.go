@@ -14,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/peers"
 	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/searches"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -25,6 +26,7 @@ func TestRequestsAreServed(t *testing.T) {
 	var served []string
 	for _, list := range [][]ask.Served{
 		chain.Requests, coins.Requests, indexer.Requests, mempool.Requests, peers.Requests, scanner.Requests,
+		searches.Requests,
 		txbuilder.Requests, wallets.Requests, wallets.WalletRequests,
 	} {
 		for _, kind := range ask.Kinds(list) {

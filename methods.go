@@ -21,6 +21,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/mining"
 	"github.com/seed61375155/trawl/rpc/method/net"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
+	"github.com/seed61375155/trawl/rpc/method/searches"
 	"github.com/seed61375155/trawl/rpc/method/util"
 	"github.com/seed61375155/trawl/rpc/method/wallet"
 	"github.com/seed61375155/trawl/store/blockfile"
@@ -99,11 +100,12 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		txs = n.txs
 	}
 	expansions := descriptor.NewExpansions(expansionMemory)
+	chainMethods := n.chainMethods(expansions)
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
 		}),
-		chain.Commands(n.chainMethods(expansions)),
+		chain.Commands(chainMethods),
 		mempool.Commands(mempool.Deps{
 			Network: n.net, Pool: ref(mempoolPart), Relay: ref(relayPart),
 			Wallets: wallet.Written(ref(walletsPart), n.walletDir),
@@ -126,6 +128,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Unspent: rawtx.Unspent(ref(mempoolPart)),
 			Txs:     txs,
 		}),
+		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
 	if n.cfg.Wallets != nil {

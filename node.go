@@ -46,6 +46,7 @@ type Node struct {
 
 	walletsLoaded ask.Feed[messages.WalletChanged]
 	scans         ask.Feed[messages.ScanChanged]
+	searches      ask.Feed[messages.News]
 	peersJoined   ask.Feed[messages.PeerChanged]
 
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
@@ -184,3 +185,7 @@ func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
 // Scanner returns the actor that runs scans, absent when there is no index. It
 // serves the requests of messages/scan.go.
 func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }
+
+// Searches returns the actor of the searches that are kept, absent when there is no index. It
+// serves the requests of messages/search.go.
+func (n *Node) Searches() *Ref { return n.set.Ref(searchesPart) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/notify"
 	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/searches"
 	"github.com/seed61375155/trawl/actors/txbuilder"
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/filters"
@@ -33,8 +35,10 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
 	"github.com/seed61375155/trawl/store/txindex"
 )
 
@@ -50,6 +54,7 @@ const (
 	txindexPart   = tx.Name
 	pruningPart   = "pruning"
 	scannerPart   = "scanner"
+	searchesPart  = "searches"
 	notifyPart    = "notify"
 	eventsPart    = "events"
 	walletsPart   = "wallets"
@@ -81,6 +86,9 @@ func (n parts) table() []part.Part {
 		{Name: scannerPart, Needs: names{
 			indexerPart,
 		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startScanner},
+		{Name: searchesPart, Needs: names{
+			indexerPart,
+		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startSearches},
 		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
 		{Name: walletsPart, Needs: names{
@@ -262,11 +270,32 @@ func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, erro
 	}), scanner.Requests, nil)
 }
 
+// startSearches opens the store of searches, and starts what owns them.
+func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, error) {
+	dir := filepath.Join(n.cfg.Dir, "searches")
+	store, err := searchdb.Open(searchdb.Options{Dir: dir, Network: n.net.Magic, Log: n.cfg.Log})
+	if err != nil {
+		return part.Running{}, fmt.Errorf("trawl: %w", err)
+	}
+	limits := n.cfg.Searches.withDefaults()
+	return n.spawn(searchesPart, searches.New(searches.Config{
+		Store: store, Scheduler: n.scheduler, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart),
+		HeaderLen: n.net.HeaderLen, Fetch: n.fetch(u.LaterRef(n.fetchPart())),
+		News: &n.searches,
+		Limits: searches.Limits{
+			Searches: limits.Searches, Scripts: limits.Scripts, Quota: limits.Quota,
+			Entries: uint64(limits.Entries),
+		},
+		Room: vfs.DiskRoom(dir), Now: time.Now, Log: n.cfg.Log,
+	}), searches.Requests, store.Close)
+}
+
 func (n parts) startEvents(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(eventsPart, events.New(events.Config{
 		Tip: n.tip, Pool: n.pool, Wallets: &n.walletsLoaded, WalletTxs: &n.walletTxs, Scans: &n.scans,
-		Peers:   &n.peersJoined,
-		Scanner: u.Ref(scannerPart),
+		Searches: &n.searches,
+		Peers:    &n.peersJoined,
+		Scanner:  u.Ref(scannerPart),
 	}), events.Requests, nil)
 }
 

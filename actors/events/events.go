@@ -29,6 +29,7 @@ type Config struct {
 	Wallets   *ask.Feed[messages.WalletChanged]
 	WalletTxs *ask.Feed[messages.WalletTxChanged]
 	Scans     *ask.Feed[messages.ScanChanged]
+	Searches  *ask.Feed[messages.News] // nil: none
 	Peers     *ask.Feed[messages.PeerChanged]
 	Scanner   *ask.Ref
 }
@@ -110,12 +111,18 @@ func (e *Events) listen(c actor.Context) {
 	e.cfg.Wallets.Subscribe(c)
 	e.cfg.WalletTxs.Subscribe(c)
 	e.cfg.Scans.Subscribe(c)
+	if e.cfg.Searches != nil {
+		e.cfg.Searches.Subscribe(c)
+	}
 	e.cfg.Peers.Subscribe(c)
 }
 
 // stop lets all readers go with a reason.
 func (e *Events) stop(c actor.Context, why error) {
 	e.cfg.Tip.Unsubscribe(c)
+	if e.cfg.Searches != nil {
+		e.cfg.Searches.Unsubscribe(c)
+	}
 	e.cfg.Pool.Unsubscribe(c)
 	e.cfg.Wallets.Unsubscribe(c)
 	e.cfg.WalletTxs.Unsubscribe(c)

@@ -37,6 +37,7 @@ var mayImport = map[string][]string{
 	"internal/rangefilter":       {"internal/siphash"},
 	"internal/siphash":           nil,
 	"internal/scriptset":         nil,
+	"internal/search":            {"internal/chainview"},
 	"internal/rawtx":             {"descriptor", "internal/consensus", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/poolview":          {"messages", "internal/ask"},
 	"internal/slot":              {"messages"},
@@ -81,6 +82,7 @@ var mayImport = map[string][]string{
 	"store/segment":   {"store/internal", "internal/vfs"},
 	"store/blockrows": {"store/internal", "internal/vfs"},
 	"store/attachdb":  {"store/internal", "internal/vfs"},
+	"store/searchdb":  {"store/internal", "internal/search", "internal/vfs"},
 	"store/corefiles": {"store/blockfile", "internal/cores"},
 	"store/txindex":   {"store/internal", "internal/vfs"},
 	"store/walletdb":  {"internal/walletfile", "internal/vfs"},
@@ -114,6 +116,7 @@ var mayImport = map[string][]string{
 	"actors/notify":              actor,
 	"actors/peers":               append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":               append([]string{"internal/corelog", "internal/p2p", "internal/poolview"}, actor...),
+	"actors/searches":            append([]string{"internal/match", "internal/scriptset", "internal/search", "internal/spends"}, actor...),
 	"actors/scanner":             append([]string{"internal/match", "internal/slot", "internal/spends"}, actor...),
 	"actors/blockindex":          append([]string{"internal/corelog", "internal/index"}, actor...),
 	"actors/sync": append([]string{
@@ -139,6 +142,7 @@ var mayImport = map[string][]string{
 	"rpc/method/mining":      method,
 	"rpc/method/net":         method,
 	"rpc/method/rawtx":       method,
+	"rpc/method/searches":    method,
 	"rpc/method/util":        method,
 	"rpc/method/wallet":      method,
 
@@ -146,7 +150,7 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/corenode", "internal/cores", "internal/dialect", "internal/engine", "internal/follow", "internal/index", "internal/jsontree", "internal/nodemsg",
-		"internal/match", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/wallet",
+		"internal/match", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/vfs", "internal/wallet",
 	},
 	"cmd/trawld": {
 		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/options", "internal/version",

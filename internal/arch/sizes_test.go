@@ -13,7 +13,7 @@ const (
 	maxMethods     = 40 // of a type
 	maxInterface   = 5  // methods of an interface
 	maxFileLines   = 400
-	maxRootLines   = 1520 // of the root package, without tests
+	maxRootLines   = 1600 // of the root package, without tests
 	maxLineColumns = 120  // a tab counts as four
 )
 

@@ -43,6 +43,18 @@ func (s *Set) Has(script []byte) bool {
 	return has
 }
 
+// Find returns the place of a script in the list.
+func (s *Set) Find(script []byte) (place int, has bool) {
+	if len(s.list) == 0 {
+		return 0, false
+	}
+	at, has := s.find(maphash.Bytes(s.seed, script), script)
+	if !has {
+		return 0, false
+	}
+	return int(uint32(s.cells[at])) - 1, true
+}
+
 // Add adds a script, and reports whether it was not there yet.
 func (s *Set) Add(script []byte) bool {
 	if 2*(len(s.list)+1) > len(s.cells) {

@@ -28,6 +28,7 @@ const (
 	Mining          = "mining"
 	Network         = "network"
 	RawTransactions = "rawtransactions"
+	Searches        = "searches"
 	Util            = "util"
 	Wallet          = "wallet"
 )

@@ -28,6 +28,8 @@ type expansion struct {
 	spread      cores.Start // nil: the go statement
 	visit       visitScripts
 	scriptsOnly bool // visit asks for no branch: it may be nil
+
+	object int // place of the one that is visited
 }
 
 func (d *Deps) expansion(aborted <-chan struct{}, net *descriptor.Network, visit visitScripts) *expansion {
@@ -50,6 +52,7 @@ func (x *expansion) all(ctx context.Context, objects *jsontree.Value) error {
 		list = list[:min(len(list), objects.Len()-from)]
 		x.parseAll(ctx, objects, from, list)
 		for i := range list {
+			x.object = from + i
 			err := x.expand(ctx, &list[i])
 			if ended := x.ended(ctx); ended != nil {
 				return ended

@@ -50,6 +50,19 @@ func (l *Ledger) Range(prefix []byte) iter.Seq2[Pair, error] {
 	}
 }
 
+// Between yields the pairs whose keys lie from one on and before another, as Range does.
+func (l *Ledger) Between(from, to []byte) iter.Seq2[Pair, error] {
+	return func(yield func(Pair, error) bool) {
+		l.open.RLock()
+		defer l.open.RUnlock()
+		if l.db == nil {
+			yield(Pair{}, ErrClosed)
+			return
+		}
+		reader{l.db}.between(&util.Range{Start: from, Limit: to}, yield)
+	}
+}
+
 // Last implements Reader.
 func (l *Ledger) Last(prefix []byte) ([]byte, error) {
 	l.open.RLock()
@@ -69,17 +82,19 @@ func (r reader) Get(key []byte) ([]byte, error) {
 }
 
 func (r reader) Range(prefix []byte) iter.Seq2[Pair, error] {
-	return func(yield func(Pair, error) bool) {
-		it := r.db.NewIterator(util.BytesPrefix(prefix), &opt.ReadOptions{DontFillCache: true})
-		defer it.Release()
-		for it.Next() {
-			if !yield(Pair{it.Key(), it.Value()}, nil) {
-				return
-			}
+	return func(yield func(Pair, error) bool) { r.between(util.BytesPrefix(prefix), yield) }
+}
+
+func (r reader) between(keys *util.Range, yield func(Pair, error) bool) {
+	it := r.db.NewIterator(keys, &opt.ReadOptions{DontFillCache: true})
+	defer it.Release()
+	for it.Next() {
+		if !yield(Pair{it.Key(), it.Value()}, nil) {
+			return
 		}
-		if err := it.Error(); err != nil {
-			yield(Pair{}, fromRead(err))
-		}
+	}
+	if err := it.Error(); err != nil {
+		yield(Pair{}, fromRead(err))
 	}
 }
 

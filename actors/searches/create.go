@@ -1,0 +1,292 @@
+package searches
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"slices"
+
+	"github.com/seed61375155/trawl/internal/scriptset"
+	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// preparation prepares scan objects in a worker, those of one request after those of
+// another.
+type preparation struct {
+	running bool
+	queue   []func() (then func())
+}
+
+func (s *Searches) prepare(work func() (then func())) {
+	s.prep.queue = append(s.prep.queue, work)
+	s.prepareNext()
+}
+
+func (s *Searches) prepareNext() {
+	if s.prep.running || len(s.prep.queue) == 0 {
+		return
+	}
+	work := s.prep.queue[0]
+	s.prep.queue = s.prep.queue[1:]
+	s.prep.running = true
+	s.tasks.Go(s.c, func() func() {
+		then := work()
+		return func() {
+			s.prep.running = false
+			then()
+			s.prepareNext()
+		}
+	})
+}
+
+// prepared are scan objects as they are kept.
+type prepared struct {
+	objects []searchdb.Object
+	scripts []searchdb.Script
+}
+
+// kept returns the objects of a request whose scripts are not there yet, of which objects before
+// are counted.
+func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p prepared) {
+	set := scriptset.New(len(there) + len(o.Scripts))
+	for i := range there {
+		set.Add(there[i].Script)
+	}
+	for _, text := range o.Texts {
+		p.objects = append(p.objects, searchdb.Object(text))
+	}
+	for _, script := range o.Scripts {
+		if set.Add(script.Script) {
+			p.scripts = append(p.scripts, searchdb.Script{
+				Script: script.Script, Object: uint32(objects + script.Object), Index: script.Index,
+			})
+		}
+	}
+	return p
+}
+
+// sumOf is the same for the same request.
+func sumOf(q *messages.CreateSearch, p *prepared) (sum [32]byte) {
+	h := sha256.New()
+	writeNumbers(
+		h, int64(q.Start), int64(q.Stop), flag(q.Follow), flag(q.BlocksOnly), flag(q.Mempool), int64(len(p.objects)),
+	)
+	for _, o := range p.objects {
+		writeNumbers(h, int64(len(o)))
+		h.Write([]byte(o))
+	}
+	for i := range p.scripts {
+		writeNumbers(h, int64(len(p.scripts[i].Script)), int64(p.scripts[i].Object), int64(p.scripts[i].Index))
+		h.Write(p.scripts[i].Script)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func writeNumbers(h hash.Hash, numbers ...int64) {
+	for _, n := range numbers {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
+	}
+}
+
+func (s *Searches) create(m *create) {
+	s.prepare(func() func() {
+		p := kept(&m.Req.Objects, nil, 0)
+		sum := sumOf(&m.Req, &p)
+		return func() {
+			created, err := s.created(m, p, sum)
+			if err != nil || !created.Created {
+				m.Answer(created, err)
+				return
+			}
+			s.writer.urgent = true
+			s.writer.then = append(s.writer.then, func(err error) { m.Answer(created, err) })
+			s.flush()
+			s.plan()
+		}
+	})
+}
+
+// created makes a search.
+func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.SearchCreated, error) {
+	q := &m.Req
+	if old := s.names[q.Name]; old != nil {
+		if old.Sum != sum {
+			return messages.SearchCreated{}, &messages.SearchExistsError{Name: q.Name}
+		}
+		return messages.SearchCreated{ID: old.ID.String(), Name: old.Name}, nil
+	}
+	if err := s.allow(q.Owner, len(p.scripts), true); err != nil {
+		return messages.SearchCreated{}, err
+	}
+	n := &searchdb.Search{ID: s.newID(), Objects: p.objects, Scripts: p.scripts}
+	n.Definition = searchdb.Definition{
+		Name: q.Name, Owner: q.Owner, Number: s.numbers + 1, Created: s.cfg.Now(), Start: q.Start, Stop: -1,
+		BlocksOnly: q.BlocksOnly, Mempool: q.Mempool, Sum: sum,
+	}
+	if n.Name == "" {
+		n.Name = n.ID.String()
+	}
+	below, err := s.place(n, q)
+	if err != nil {
+		return messages.SearchCreated{}, err
+	}
+	n.Status = searchdb.Status{State: search.NewState(below)}
+	j := &job{Search: n}
+	s.table.add(j)
+	s.writer.change.Create = append(s.writer.change.Create, n)
+	s.dirty(j)
+	return messages.SearchCreated{ID: n.ID.String(), Name: n.Name, Created: true}, nil
+}
+
+// place sets the blocks of a new search, and returns the one before its first.
+func (s *Searches) place(n *searchdb.Search, q *messages.CreateSearch) (below search.Block, err error) {
+	below.Height = -1
+	reader := s.cfg.Chain.Open()
+	if reader == nil {
+		return below, messages.ErrBlockNotFound
+	}
+	active := reader.Active()
+	if active.At(q.Start) == nil {
+		return below, messages.ErrBlockNotFound
+	}
+	if q.Start > 0 {
+		below = blockOf(active.At(q.Start - 1))
+	}
+	if q.Follow {
+		return below, nil
+	}
+	stop := active.Tip()
+	if q.Stop >= 0 {
+		stop = active.At(q.Stop)
+	}
+	if stop == nil || stop.Height < q.Start {
+		return below, messages.ErrBlockNotFound
+	}
+	n.Stop, n.StopBlock = stop.Height, stop.Hash
+	return below, nil
+}
+
+// newID returns an id that no search has.
+func (s *Searches) newID() searchdb.ID {
+	for {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		id := searchdb.ID(binary.BigEndian.Uint64(b[:]))
+		if s.jobs[id] == nil {
+			return id
+		}
+	}
+}
+
+// allow reports the limit that does not allow more scripts, or another search.
+func (s *Searches) allow(login string, scripts int, another bool) error {
+	l := &s.cfg.Limits
+	if another {
+		if l.Searches > 0 && len(s.jobs) >= l.Searches {
+			return &messages.SearchLimitError{Option: "-maxsearches"}
+		}
+		own := 0
+		for _, j := range s.jobs {
+			if j.Owner == login {
+				own++
+			}
+		}
+		if l.Quota > 0 && own >= l.Quota {
+			return &messages.SearchLimitError{Option: "-searchquota"}
+		}
+		if l.Entries > 0 && s.found >= l.Entries {
+			return &messages.SearchLimitError{Option: "-searchentries"}
+		}
+	}
+	if l.Scripts > 0 && s.scripts+scripts > l.Scripts {
+		return &messages.SearchLimitError{Option: "-searchscripts"}
+	}
+	return nil
+}
+
+func (s *Searches) extend(m *extend) {
+	s.prepare(func() func() {
+		return func() { s.extendNow(m) }
+	})
+}
+
+// extendNow finds out in a worker which objects are new: nothing else extends meanwhile.
+func (s *Searches) extendNow(m *extend) {
+	j := s.find(m.Req.ID)
+	if j == nil {
+		m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
+		return
+	}
+	there, objects := j.Scripts, len(j.Objects)
+	s.prep.queue = slices.Insert(s.prep.queue, 0, func() func() {
+		p := kept(&m.Req.Objects, there, objects)
+		return func() { s.extended(m, j, p) }
+	})
+}
+
+func (s *Searches) extended(m *extend, j *job, p prepared) {
+	if s.jobs[j.ID] != j {
+		m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
+		return
+	}
+	if len(p.scripts) == 0 {
+		m.Answer(reading{s}.status(j), nil)
+		return
+	}
+	if err := s.allow(j.Owner, len(p.scripts), false); err != nil {
+		m.Answer(messages.SearchStatus{}, err)
+		return
+	}
+	s.writer.change.Extend = append(s.writer.change.Extend, searchdb.Extension{
+		ID: j.ID, FirstObject: uint32(len(j.Objects)), FirstScript: uint32(len(j.Scripts)),
+		Objects: p.objects, Scripts: p.scripts,
+	})
+	from := m.Req.Start
+	if from < 0 {
+		from = j.Start
+	}
+	j.Status.Extend(uint32(len(j.Scripts)), from)
+	j.Objects = append(slices.Clip(j.Objects), p.objects...)
+	j.Scripts = append(slices.Clip(j.Scripts), p.scripts...)
+	s.scripts += len(p.scripts)
+	s.rewind(j)
+	if j.Status.Mode == searchdb.Done {
+		j.Status.Mode = searchdb.Running
+	}
+	j.known, j.began = nil, j.began.Truncate(0)
+	s.rounds.leave()
+	s.dirty(j)
+	s.writer.urgent = true
+	s.writer.then = append(s.writer.then, func(err error) {
+		if err != nil {
+			m.Answer(messages.SearchStatus{}, err)
+			return
+		}
+		m.Answer(reading{s}.status(j), nil)
+	})
+	s.flush()
+	s.plan()
+}
+
+// rewind sets the height done of a search to where the scripts that joined begin.
+func (s *Searches) rewind(j *job) {
+	reader := s.cfg.Chain.Open()
+	at := reader.Lookup(&j.Status.State.Done.Hash)
+	j.Status.Rewind(func(height int32) search.Block {
+		if at == nil || height < 0 {
+			return search.Block{Height: -1}
+		}
+		return blockOf(at.Ancestor(height))
+	})
+}

@@ -1,0 +1,142 @@
+package searches
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// ended takes what a round has found.
+func (s planner) ended(p *pass, took time.Duration, err error) {
+	r := p.round
+	cancelled := s.rounds.running == r && err != nil && errors.Is(err, context.Canceled)
+	s.rounds.running = nil
+	s.rounds.union = p.union
+	r.cancel()
+	if err == nil {
+		s.resize(r, took)
+		for _, m := range r.members {
+			s.advance(r, m)
+		}
+	} else if !cancelled {
+		s.failed(r, err)
+	}
+	s.flush()
+	s.plan()
+}
+
+// resize sets the size of the next rounds by the time that one took.
+func (s planner) resize(r *round, took time.Duration) {
+	n := int64(r.stop.Height - r.base.Height)
+	size := n * int64(roundTime) / max(int64(took), 1)
+	if n < int64(s.rounds.size) && size > int64(s.rounds.size) {
+		return // a short one tells little
+	}
+	s.rounds.size = int32(min(max(size, 1), 4*n, maxRound))
+}
+
+// advance takes what a round has found for a search, if that is where it was.
+func (s planner) advance(r *round, m *member) {
+	j := m.job
+	if s.jobs[j.ID] != j || j.Status.Mode != searchdb.Running || j.Status.State.Done != r.base ||
+		len(j.Scripts) != len(m.scripts) {
+		return
+	}
+	if m.err != nil {
+		s.failOf(j, m.err)
+		return
+	}
+	at := r.stop
+	if m.last.Height < at.Height {
+		at = m.last
+	}
+	if !s.hasRoom(j, m.found) {
+		return
+	}
+	var sequence uint32
+	for i := range m.found {
+		if sequence++; i == 0 || m.found[i].Height != m.found[i-1].Height {
+			sequence = 0
+		}
+		s.writer.change.Entries = append(s.writer.change.Entries, searchdb.Entry{
+			ID: j.ID, Entry: m.found[i],
+			Place: searchdb.Place{
+				Epoch: j.Status.Epoch, Block: true, Height: uint32(m.found[i].Height), Sequence: sequence,
+			},
+		})
+	}
+	j.Status.Advance(blockOf(at), m.found)
+	s.found += uint64(len(m.found))
+	if j.follows() && at.Height == s.tipHeight() {
+		s.writer.urgent = true
+	}
+	s.dirty(j)
+}
+
+// hasRoom pauses a search that would find more entries than all may have.
+func (s planner) hasRoom(j *job, found []search.Entry) bool {
+	if limit := s.cfg.Limits.Entries; limit > 0 && len(found) > 0 && s.found+uint64(len(found)) > limit {
+		err := messages.SearchLimitError{Option: "-searchentries"}
+		s.turn(j, searchdb.Running, searchdb.Paused, err.Error())
+		s.writer.urgent = true
+		return false
+	}
+	return true
+}
+
+// failed deals with a round that could not be ended.
+func (s planner) failed(r *round, err error) {
+	if errors.Is(err, chainview.ErrClosed) || errors.Is(err, chainview.ErrNotReady) || errors.Is(
+		err, chainview.ErrNotYet,
+	) {
+		s.lookLater()
+		for _, m := range r.members {
+			m.awaits = true
+		}
+		self := s.c.Self()
+		root := s.c.ActorSystem().Root
+		time.AfterFunc(lookAgain, func() { root.Send(self, indexed{}) })
+		return
+	}
+	if len(r.members) == 1 {
+		s.failOf(r.members[0].job, err)
+		return
+	}
+	for _, m := range r.members { // only those fail that need what failed
+		m.alone = true
+	}
+}
+
+func (s planner) failOf(j *job, err error) {
+	s.cfg.Log.Warn("a search has failed", "search", j.ID.String(), "err", err)
+	s.fail(j, reasonOf(err))
+}
+
+func (s *Searches) fail(j *job, reason string) {
+	s.turn(j, searchdb.Running, searchdb.Failed, reason)
+	s.writer.urgent = true
+}
+
+// reasonOf puts an error into words for whoever asks for the search.
+func reasonOf(err error) string {
+	if lost, ok := errors.AsType[*match.LostError](err); ok {
+		return (&messages.FilterError{Block: lost.Block, Err: lost.Err}).Error()
+	}
+	kind := "Block"
+	if errors.Is(err, chainview.ErrUndo) {
+		kind = "Undo data"
+	}
+	if errors.Is(err, chainview.ErrPruned) {
+		return kind + " not available (pruned data)"
+	}
+	if kind == "Block" {
+		return "Block not found on disk"
+	}
+	return "Undo data can't be read from disk"
+}

@@ -1,0 +1,229 @@
+package searches
+
+import (
+	"context"
+	"encoding/hex"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// pageBytes is about how many bytes of JSON a page has at most.
+const pageBytes = 16 << 20
+
+// reading is what the actor answers to those who read.
+type reading struct{ *Searches }
+
+// texts is what an entry names of a search.
+type texts struct {
+	objects []searchdb.Object
+	scripts []searchdb.Script
+}
+
+func (j *job) texts() texts { return texts{j.Objects, j.Scripts} }
+
+var types = map[search.Kind]messages.SearchEntryType{
+	search.Receive: messages.SearchReceive, search.Spend: messages.SearchSpend,
+	search.Disconnect: messages.SearchDisconnect, search.Hit: messages.SearchBlock,
+}
+
+func entryOf(t texts, e *search.Entry) messages.SearchEntry {
+	m := messages.SearchEntry{
+		Type: types[e.Kind], Height: e.Height, Block: e.Block, Time: time.Unix(int64(e.Time), 0), Index: -1,
+	}
+	if e.Kind != search.Receive && e.Kind != search.Spend {
+		return m
+	}
+	m.Amount, m.TxID, m.N, m.PrevTxID, m.PrevVout = e.Amount, e.TxID, e.N, e.Prev.Hash, e.Prev.Index
+	if int(e.Script) < len(t.scripts) {
+		s := &t.scripts[e.Script]
+		m.Script, m.Index, m.Object = s.Script, s.Index, string(t.objects[s.Object])
+	}
+	return m
+}
+
+// lastPlace is behind all entries of a search.
+func lastPlace(at *searchdb.Status) searchdb.Place {
+	return searchdb.LastOf(at.Epoch, at.State.Done.Height)
+}
+
+func cursorText(p searchdb.Place) string { return hex.EncodeToString(p.Append(nil)) }
+
+func parseCursor(text string) (p searchdb.Place, err error) {
+	if text == "" {
+		return p, nil
+	}
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		return p, messages.ErrBadCursor
+	}
+	p, ok := searchdb.ParsePlace(raw)
+	if !ok {
+		return p, messages.ErrBadCursor
+	}
+	return p, nil
+}
+
+// request is where a reader is.
+type request struct {
+	job    *job
+	cursor string
+	after  searchdb.Place
+	limit  int
+}
+
+func (s reading) request(id, cursor string, limit int) (r request, err error) {
+	r = request{job: s.find(id), cursor: cursor, limit: max(limit, 1)}
+	if r.job == nil {
+		return r, messages.ErrSearchNotFound
+	}
+	r.after, err = parseCursor(cursor)
+	return r, err
+}
+
+func (s reading) entries(m *entries) {
+	r, err := s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit)
+	if err != nil {
+		m.Answer(messages.SearchPage{}, err)
+		return
+	}
+	s.page(r, func(p messages.SearchPage, err error) { m.Answer(p, err) })
+}
+
+// page reads entries in a worker.
+func (s reading) page(r request, then func(messages.SearchPage, error)) {
+	st := s.status(r.job)
+	page := messages.SearchPage{
+		Cursor: r.cursor, Height: st.Height, Block: st.Block, State: st.State, Error: st.Error,
+		Entries: []messages.SearchEntry{},
+	}
+	to, names := lastPlace(r.job.shown), r.job.texts()
+	s.tasks.Go(s.c, func() func() {
+		size, last := 0, r.after
+		// A place that no entry has is behind none: the first one, too.
+		err := s.cfg.Store.Entries(r.job.ID, r.after, to, func(at searchdb.Place, e *search.Entry) bool {
+			if len(page.Entries) >= r.limit || size >= pageBytes {
+				page.More = true
+				return false
+			}
+			entry := entryOf(names, e)
+			size += 900 + 5*len(entry.Script) + len(entry.Object)
+			page.Entries, last = append(page.Entries, entry), at
+			return true
+		})
+		if len(page.Entries) > 0 {
+			page.Cursor = cursorText(last)
+		}
+		return func() { then(page, err) }
+	})
+}
+
+// A waiter waits for something new of a search.
+type waiter struct {
+	request
+
+	call   *wait
+	state  messages.SearchState
+	height int32
+	timer  *time.Timer
+	left   func() bool // ends the watch over the caller
+}
+
+type waiters struct {
+	of map[*waiter]struct{}
+}
+
+// overdue says that a waiter is to be answered, or that its caller has gone.
+type overdue struct {
+	waiter *waiter
+	gone   bool
+}
+
+func (s reading) wait(m *wait) {
+	r, err := s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit)
+	if err != nil {
+		m.Answer(messages.SearchPage{}, err)
+		return
+	}
+	w := &waiter{request: r, call: m}
+	shown := r.job.shown
+	st := s.status(r.job)
+	w.state, w.height = st.State, st.Height
+	s.page(r, func(p messages.SearchPage, err error) {
+		switch {
+		case err != nil || len(p.Entries) > 0 || s.jobs[r.job.ID] != r.job || r.job.shown != shown:
+			s.reply(w, p, err)
+		default:
+			s.waiters.add(s, w)
+		}
+	})
+}
+
+func (ws *waiters) add(s reading, w *waiter) {
+	if ws.of == nil {
+		ws.of = map[*waiter]struct{}{}
+	}
+	ws.of[w] = struct{}{}
+	self, root := s.c.Self(), s.c.ActorSystem().Root
+	if w.call.Req.Timeout > 0 {
+		w.timer = time.AfterFunc(w.call.Req.Timeout, func() { root.Send(self, overdue{waiter: w}) })
+	}
+	w.left = context.AfterFunc(w.call.Ctx, func() { root.Send(self, overdue{waiter: w, gone: true}) })
+}
+
+// take takes a waiter out; false when it was before.
+func (ws *waiters) take(w *waiter) bool {
+	if _, ok := ws.of[w]; !ok {
+		return false
+	}
+	delete(ws.of, w)
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.left()
+	return true
+}
+
+func (ws *waiters) stop() {
+	for w := range ws.of {
+		ws.take(w)
+	}
+}
+
+func (s reading) reply(w *waiter, p messages.SearchPage, err error) { w.call.Answer(p, err) }
+
+func (s reading) overdue(m overdue) {
+	if !s.waiters.take(m.waiter) || m.gone {
+		return
+	}
+	w := m.waiter
+	if s.jobs[w.job.ID] != w.job {
+		w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
+		return
+	}
+	s.page(w.request, func(p messages.SearchPage, err error) { s.reply(w, p, err) })
+}
+
+// wake answers those who wait for a search, when something of it has changed.
+func (s reading) wake(j *job) {
+	st := s.status(j)
+	for w := range s.waiters.of {
+		if w.job != j || w.state == st.State && w.height == st.Height && w.after == lastPlace(j.shown) {
+			continue
+		}
+		s.waiters.take(w)
+		s.page(w.request, func(p messages.SearchPage, err error) { s.reply(w, p, err) })
+	}
+}
+
+// wakeGone answers those who wait for a search that is removed.
+func (s reading) wakeGone(j *job) {
+	for w := range s.waiters.of {
+		if w.job == j {
+			s.waiters.take(w)
+			w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package searches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+const (
+	// roundTime is how long a round aims to take: others get a turn then.
+	roundTime = 50 * time.Millisecond
+
+	firstRound = 2_000   // blocks
+	maxRound   = 100_000 // blocks
+
+	// catchUp is how many rounds in a row may be of those that are lowest, so that they
+	// come up with the others and share their rounds, before the one has its turn that has
+	// waited longest.
+	catchUp = 3
+
+	// lookAgain is when to look again at what could not be done.
+	lookAgain = time.Second
+)
+
+// rounds is which round runs.
+type rounds struct {
+	running *round
+	number  uint64 // of the last
+	lowest  int    // rounds in a row that were of the lowest
+	size    int32  // blocks, of the next
+	union   *union // of the last round
+	looking bool   // the actor will look again
+}
+
+// leave has the running round end: some search does not want it any more. What it found for the
+// others is looked for again.
+func (r *rounds) leave() {
+	if r.running != nil {
+		r.running.cancel()
+	}
+}
+
+// round is one pass over a range of blocks.
+type round struct {
+	number  uint64
+	base    search.Block     // before the first
+	stop    *chainview.Block // last
+	members []*member
+	cancel  context.CancelFunc
+}
+
+// member is a search in a round, as it was when that began.
+type member struct {
+	*job
+	objects []searchdb.Object
+	scripts []searchdb.Script
+	from    int32       // from which on blocks were looked at for all scripts
+	ranges  [][2]uint32 // of the scripts that are looked for
+	to      int32       // height up to which that is so
+	last    *chainview.Block
+	found   []search.Entry // with its own numbers of scripts
+	err     error
+}
+
+// planner is what the actor does for rounds.
+type planner struct{ *Searches }
+
+func (s *Searches) plan() { planner{s}.plan() }
+
+// plan starts the next round, if there is something to do.
+func (s planner) plan() {
+	if !s.loaded || s.rounds.running != nil || s.down || len(s.writer.change.Entries) > maxPending {
+		return
+	}
+	if s.cfg.Fetch != nil && (s.writer.running || len(s.writer.change.Entries) > 0) {
+		return // what was found is read, where a pruned block spends it
+	}
+	reader := s.cfg.Chain.Open()
+	if reader == nil {
+		s.lookLater()
+		return
+	}
+	active := reader.Active()
+	var ready []*member
+	for _, j := range s.jobs {
+		if m := s.next(reader, active, j); m != nil {
+			ready = append(ready, m)
+		}
+	}
+	s.flush()
+	if len(ready) == 0 || s.pausesAll() {
+		return
+	}
+	s.start(reader, s.together(s.choose(ready), ready))
+}
+
+// next returns what a search needs next, nil where that is nothing now. It takes back blocks
+// that have left the chain of a search that follows.
+func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) *member {
+	if j.Status.Mode != searchdb.Running || j.awaits {
+		return nil
+	}
+	last := active.Tip()
+	if j.follows() {
+		if !s.disconnect(reader, active, j) {
+			return nil
+		}
+	} else if last = reader.Lookup(&j.StopBlock); last == nil {
+		s.fail(j, fmt.Sprintf("Block %v is not known any more", j.StopBlock))
+		return nil
+	}
+	if j.Status.Next() > last.Height {
+		if !j.follows() {
+			s.turn(j, searchdb.Running, searchdb.Done, "")
+			s.writer.urgent = true
+		}
+		return nil
+	}
+	ranges, to := j.Status.Wanted(uint32(len(j.Scripts)))
+	return &member{
+		job: j, objects: j.Objects, scripts: j.Scripts, from: j.Status.From, ranges: ranges, to: to, last: last,
+	}
+}
+
+// disconnect takes back the blocks of a search that have left the active chain. It is false
+// where it fails.
+func (s planner) disconnect(reader chainview.Reader, active *chainview.Chain, j *job) bool {
+	top := j.Status.Top
+	if top.Height < 0 {
+		return true
+	}
+	if b := active.At(top.Height); b != nil && b.Hash == top.Hash {
+		return true
+	}
+	at := reader.Lookup(&top.Hash)
+	if at == nil {
+		s.fail(j, fmt.Sprintf("Block %v is not known any more", top.Hash))
+		return false
+	}
+	fork := active.Fork(at)
+	var left []search.Block
+	times := map[int32]uint32{}
+	for ; at != fork; at = at.Parent {
+		left = append(left, blockOf(at))
+		times[at.Height] = uint32(at.Time().Unix())
+	}
+	found := j.Status.Disconnect(blockOf(fork), left)
+	for i := range found {
+		found[i].Time = times[found[i].Height]
+		s.writer.change.Entries = append(s.writer.change.Entries, searchdb.Entry{
+			ID: j.ID, Place: searchdb.Place{Epoch: j.Status.Epoch, Height: uint32(i)}, Entry: found[i],
+		})
+	}
+	s.found += uint64(len(found))
+	j.known = nil
+	s.dirty(j)
+	return true
+}
+
+func blockOf(b *chainview.Block) search.Block { return search.Block{Height: b.Height, Hash: b.Hash} }
+
+// choose returns the member whose turn it is: mostly the lowest, so that those which are at
+// different heights come together, but now and then the one that has waited longest.
+func (s planner) choose(ready []*member) *member {
+	lowest, longest := ready[0], ready[0]
+	for _, m := range ready[1:] {
+		if m.Status.Next() < lowest.Status.Next() {
+			lowest = m
+		}
+		if m.served < longest.served {
+			longest = m
+		}
+	}
+	if longest.served > 0 && s.rounds.lowest < catchUp {
+		s.rounds.lowest++
+		return lowest
+	}
+	s.rounds.lowest = 0
+	return longest
+}
+
+// together returns the members of a round with one: all that need its first block next, up to a
+// height at which no other would join.
+func (s planner) together(first *member, ready []*member) *round {
+	if s.rounds.size == 0 {
+		s.rounds.size = firstRound
+	}
+	next := first.Status.Next()
+	end := min(next+s.rounds.size-1, first.last.Height, first.to)
+	r := &round{base: first.Status.State.Done}
+	if first.alone {
+		r.stop, r.members = first.last.Ancestor(end), []*member{first}
+		return r
+	}
+	for _, m := range ready {
+		at := m.Status.Next()
+		switch {
+		case m.alone:
+		case at > next && at <= end:
+			end = at - 1
+		case at == next && m.to < end:
+			end = m.to
+		}
+	}
+	r.stop = first.last.Ancestor(end)
+	for _, m := range ready {
+		if m.alone || m.Status.State.Done != r.base {
+			continue
+		}
+		// One that ends before joins where its last block is on the way.
+		if at := min(end, m.last.Height); m.last.Ancestor(at) == r.stop.Ancestor(at) {
+			r.members = append(r.members, m)
+		}
+	}
+	return r
+}
+
+// start begins a round, or waits for the filters of its blocks.
+func (s planner) start(reader chainview.Reader, r *round) {
+	if !s.indexedAlready(r.stop) {
+		for _, m := range r.members {
+			m.awaits = true
+		}
+		stop := r.stop
+		ask.Then(s.ctx, s.c, s.cfg.Indexer, messages.WaitIndexed{Block: stop.Hash},
+			func(_ messages.Done, err error) any { return indexed{stop, err} })
+		s.plan()
+		return
+	}
+	s.rounds.number++
+	r.number = s.rounds.number
+	ctx, cancel := context.WithCancel(s.ctx)
+	r.cancel = cancel
+	s.rounds.running = r
+	now := s.cfg.Now()
+	for _, m := range r.members {
+		if m.served == 0 || m.began.IsZero() {
+			m.began, m.beganHeight = now, m.Status.State.Done.Height
+		}
+		m.served = r.number
+	}
+	p := &pass{cfg: &s.cfg, reader: reader, round: r, union: s.rounds.union}
+	s.tasks.Go(s.c, func() func() {
+		began := time.Now()
+		err := p.run(ctx)
+		took := time.Since(began)
+		return func() { s.ended(p, took, err) }
+	})
+}
+
+// indexedAlready reports whether a block and all before it have their filters.
+func (s planner) indexedAlready(stop *chainview.Block) bool {
+	view := s.cfg.Scheduler.View()
+	defer view.Release()
+	return view.Active(stop.Height, &stop.Hash)
+}
+
+// indexed goes on with those who have waited for filters.
+func (s planner) indexed(m indexed) {
+	if m.err != nil {
+		s.lookLater()
+		if s.ctx.Err() != nil || !errors.Is(m.err, messages.ErrBlockNotFound) {
+			s.cfg.Log.Debug("searches wait for filters", "err", m.err)
+		}
+	}
+	for _, j := range s.jobs {
+		j.awaits = false
+	}
+	if m.err == nil {
+		s.plan()
+	}
+}
+
+// lookLater has the actor look again in a while.
+func (s *Searches) lookLater() {
+	if !s.rounds.looking {
+		s.rounds.looking = true
+		s.after(lookAgain, look{})
+	}
+}
+
+const (
+	leastRoom   = 2 << 30 // bytes
+	leastShare  = 20      // 5 %
+	roomChecked = time.Second
+)
+
+// pausesAll reports whether there is too little room on the disk.
+func (s planner) pausesAll() bool {
+	if s.cfg.Room == nil {
+		return false
+	}
+	free, total, err := s.cfg.Room()
+	full := ""
+	if err == nil && free < max(leastRoom, total/leastShare) {
+		full = "Disk space is too low"
+		s.lookLater()
+	}
+	if full != s.full {
+		s.full = full
+		s.cfg.Log.Warn("room for searches", "paused", full != "", "free", free)
+		for _, j := range s.jobs {
+			if j.Status.Mode == searchdb.Running {
+				s.dirty(j)
+			}
+		}
+		s.writer.urgent = true
+		s.flush()
+	}
+	return full != ""
+}

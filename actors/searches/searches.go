@@ -1,0 +1,252 @@
+// Package searches is the actor that owns the searches that a node keeps.
+//
+// Blocks are looked at in rounds, one after the other. A round is a pass over a range of
+// blocks with the scripts of all searches that need them, in the workers of the node's
+// [match.Scheduler]. What it finds is told when it is on the disk, together with the height
+// that is done: so a search goes on where it was, whenever the program ends.
+package searches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// Config is what the actor is made of.
+type Config struct {
+	Store     *searchdb.Store
+	Scheduler *match.Scheduler
+	Chain     *chainview.Current
+	Tip       *ask.Topic[messages.TipChanged]
+	Indexer   *ask.Ref
+	HeaderLen func(raw []byte) int // bytes before a block's transactions
+	Fetch     chainview.Fetch      // gets blocks that were pruned; nil where none are
+	Limits    Limits
+	News      *ask.Feed[messages.News] // nil: nobody is told
+
+	// Room returns how many bytes are free on the disk of the store, and how many it has.
+	// Nil: there is always room.
+	Room func() (free, total uint64, err error)
+
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// Limits bound the searches.
+type Limits struct {
+	Searches int    // that are kept
+	Scripts  int    // of all of them
+	Entries  uint64 // of all of them
+	Quota    int    // searches of one login; 0: no limit
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[messages.CreateSearch](), ask.Serve[messages.GetSearch](), ask.Serve[messages.ListSearches](),
+	ask.Serve[messages.GetSearchEntries](), ask.Serve[messages.WaitSearch](), ask.Serve[messages.PauseSearch](),
+	ask.Serve[messages.ResumeSearch](), ask.Serve[messages.AbortSearch](), ask.Serve[messages.RemoveSearch](),
+	ask.Serve[messages.ExtendSearch](),
+}
+
+type (
+	create  = ask.Call[messages.CreateSearch, messages.SearchCreated]
+	get     = ask.Call[messages.GetSearch, messages.SearchStatus]
+	list    = ask.Call[messages.ListSearches, []messages.SearchStatus]
+	entries = ask.Call[messages.GetSearchEntries, messages.SearchPage]
+	wait    = ask.Call[messages.WaitSearch, messages.SearchPage]
+	pause   = ask.Call[messages.PauseSearch, bool]
+	resume  = ask.Call[messages.ResumeSearch, bool]
+	abort   = ask.Call[messages.AbortSearch, bool]
+	remove  = ask.Call[messages.RemoveSearch, bool]
+	extend  = ask.Call[messages.ExtendSearch, messages.SearchStatus]
+)
+
+// Searches is the actor; make one with [New].
+type Searches struct {
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends the workers
+	cancel context.CancelFunc
+	tasks  ask.Tasks
+	c      actor.Context // of the actor; the same for every message
+
+	loaded bool
+	early  []any // requests that came before
+	table
+	rounds  rounds
+	writer  writer
+	waiters waiters
+	prep    preparation
+	down    bool   // the store takes nothing
+	full    string // why all pause; empty: they do not
+}
+
+// Messages of the actor to itself.
+type (
+	look    struct{} // at what is to be done
+	indexed struct {
+		stop *chainview.Block
+		err  error
+	}
+)
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return func() actor.Actor {
+		s := &Searches{cfg: cfg, table: newTable()}
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		return s
+	}
+}
+
+// Receive implements actor.Actor.
+func (s *Searches) Receive(c actor.Context) {
+	s.c = c
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.cfg.Tip.Subscribe(c)
+		s.load()
+	case *actor.Stopping, *actor.Restarting:
+		s.stop(c)
+	case messages.TipChanged:
+		s.plan()
+	case look:
+		s.rounds.looking = false
+		s.plan()
+	case indexed:
+		planner{s}.indexed(m)
+	case flushNow:
+		s.writer.timer = false
+		s.flush()
+	case *create, *get, *list, *entries, *wait, *pause, *resume, *abort, *remove, *extend:
+		if !s.loaded {
+			s.early = append(s.early, m)
+			return
+		}
+		s.serve(m)
+	case overdue:
+		reading{s}.overdue(m)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// serve answers a request.
+func (s *Searches) serve(request any) {
+	if s.down {
+		s.serveDown(request)
+		return
+	}
+	switch m := request.(type) {
+	case *create:
+		s.create(m)
+	case *get:
+		s.get(m)
+	case *list:
+		m.Answer(reading{s}.statuses(), nil)
+	case *entries:
+		reading{s}.entries(m)
+	case *wait:
+		reading{s}.wait(m)
+	case *pause:
+		s.change(m.Req.ID, s.pause, m.Answer)
+	case *resume:
+		s.change(m.Req.ID, s.resume, m.Answer)
+	case *abort:
+		s.change(m.Req.ID, s.abort, m.Answer)
+	case *remove:
+		s.change(m.Req.ID, s.remove, m.Answer)
+	case *extend:
+		s.extend(m)
+	}
+}
+
+// serveDown answers while the store takes nothing.
+func (s *Searches) serveDown(request any) {
+	switch m := request.(type) {
+	case *create:
+		m.Answer(messages.SearchCreated{}, errDown)
+	case *pause:
+		m.Answer(false, errDown)
+	case *resume:
+		m.Answer(false, errDown)
+	case *abort:
+		m.Answer(false, errDown)
+	case *remove:
+		m.Answer(false, errDown)
+	case *extend:
+		m.Answer(messages.SearchStatus{}, errDown)
+	case *entries:
+		m.Answer(messages.SearchPage{}, errDown)
+	case *wait:
+		m.Answer(messages.SearchPage{}, errDown)
+	case *get:
+		s.get(m)
+	case *list:
+		m.Answer(reading{s}.statuses(), nil)
+	}
+}
+
+var errDown = errors.New("the store of searches cannot be written")
+
+func (s *Searches) get(m *get) {
+	if j := s.find(m.Req.ID); j != nil {
+		m.Answer(reading{s}.status(j), nil)
+		return
+	}
+	m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
+}
+
+// load reads all searches, at the start and after a write that failed.
+func (s *Searches) load() {
+	s.loaded = false
+	s.tasks.Go(s.c, func() func() {
+		list, err := s.cfg.Store.Load()
+		return func() { s.have(list, err) }
+	})
+}
+
+func (s *Searches) have(list []*searchdb.Search, err error) {
+	if err != nil {
+		panic(fmt.Errorf("searches: %w", err)) // a fresh actor tries again
+	}
+	s.table.reset(list)
+	s.loaded = true
+	early := s.early
+	s.early = nil
+	for _, m := range early {
+		s.serve(m)
+	}
+	s.sweep()
+	s.plan()
+}
+
+// stop ends all workers. Callers are answered by the guard of the actor.
+func (s *Searches) stop(c actor.Context) {
+	s.cfg.Tip.Unsubscribe(c)
+	s.cancel()
+	s.tasks.Drop()
+	s.waiters.stop()
+}
+
+// after sends the actor a message in a while.
+func (s *Searches) after(d time.Duration, message any) {
+	self, root, ctx := s.c.Self(), s.c.ActorSystem().Root, s.ctx
+	time.AfterFunc(d, func() {
+		if ctx.Err() == nil {
+			root.Send(self, message)
+		}
+	})
+}

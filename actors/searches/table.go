@@ -1,0 +1,246 @@
+package searches
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// A job is a search.
+type job struct {
+	*searchdb.Search // Status is what will be on the disk
+
+	shown  *searchdb.Status // what is on the disk; nil: nothing yet
+	served uint64           // number of its last round; 0: none
+	awaits bool             // the filters of its next blocks
+	alone  bool             // it has rounds of its own, since one with others failed
+
+	began       time.Time // of its first round since it was started, or resumed
+	beganHeight int32
+
+	known *outputs // that it has found; nil: not read yet
+}
+
+// follows reports whether the search goes on with new blocks.
+func (j *job) follows() bool { return j.Stop < 0 }
+
+// table is all searches.
+type table struct {
+	jobs    map[searchdb.ID]*job
+	names   map[string]*job
+	numbers uint64 // of the last that was made
+	scripts int
+	found   uint64
+}
+
+func newTable() table { return table{jobs: map[searchdb.ID]*job{}, names: map[string]*job{}} }
+
+func (t *table) reset(list []*searchdb.Search) {
+	*t = newTable()
+	for _, n := range list {
+		shown := n.Status
+		shown.State = n.Status.Clone()
+		t.add(&job{Search: n, shown: &shown})
+	}
+}
+
+func (t *table) add(j *job) {
+	t.jobs[j.ID] = j
+	t.names[j.Name] = j
+	t.numbers = max(t.numbers, j.Number)
+	t.scripts += len(j.Scripts)
+	t.found += j.Status.Found
+}
+
+func (t *table) drop(j *job) {
+	delete(t.jobs, j.ID)
+	delete(t.names, j.Name)
+	t.scripts -= len(j.Scripts)
+	t.found -= j.Status.Found
+}
+
+// find returns a search that is on the disk by its id, nil where there is none.
+func (t *table) find(id string) *job {
+	n, err := strconv.ParseUint(id, 16, 64)
+	if err != nil || len(id) != 16 {
+		return nil
+	}
+	if j := t.jobs[searchdb.ID(n)]; j != nil && j.shown != nil {
+		return j
+	}
+	return nil
+}
+
+// ordered returns all searches in the order in which they were made.
+func (t *table) ordered() []*job {
+	all := make([]*job, 0, len(t.jobs))
+	for _, j := range t.jobs {
+		all = append(all, j)
+	}
+	slices.SortFunc(all, func(a, b *job) int { return cmp.Compare(a.Number, b.Number) })
+	return all
+}
+
+// statuses answers [messages.ListSearches].
+func (s reading) statuses() []messages.SearchStatus {
+	all := []messages.SearchStatus{}
+	for _, j := range s.ordered() {
+		if j.shown != nil {
+			all = append(all, s.status(j))
+		}
+	}
+	return all
+}
+
+// status is what is known of a search.
+func (s reading) status(j *job) messages.SearchStatus {
+	at := j.shown
+	st := messages.SearchStatus{
+		ID: j.ID.String(), Name: j.Name, Error: at.Reason, Start: j.Start, Stop: j.Stop, Follow: j.follows(),
+		BlocksOnly: j.BlocksOnly, Mempool: j.Mempool, Scripts: len(j.Scripts), Height: at.State.Done.Height,
+		Block: at.State.Done.Hash, Found: at.Found, Blocks: at.Blocks, Created: j.Created, Updated: at.Updated,
+		Cursor: cursorText(lastPlace(at)),
+	}
+	stop := j.Stop
+	if j.follows() {
+		stop = s.tipHeight()
+	}
+	st.State = s.state(j, stop)
+	if st.State == messages.SearchPaused && st.Error == "" {
+		st.Error = s.full
+	}
+	st.Progress = 100
+	if total := int64(stop) - int64(j.Start) + 1; total > 0 {
+		st.Progress = min(100, 100*float64(at.State.Done.Height-j.Start+1)/float64(total))
+	}
+	if at.Mode == searchdb.Done {
+		st.Progress = 100
+	}
+	s.speed(j, stop, &st)
+	return st
+}
+
+// speed tells how fast a search is.
+func (s reading) speed(j *job, stop int32, st *messages.SearchStatus) {
+	passed := s.cfg.Now().Sub(j.began).Seconds()
+	done := j.shown.State.Done.Height - j.beganHeight
+	if st.State != messages.SearchRunning || j.began.IsZero() || passed <= 0 || done <= 0 {
+		return
+	}
+	st.Rate = float64(done) / passed
+	st.Left = time.Duration(float64(stop-j.shown.State.Done.Height) / st.Rate * float64(time.Second))
+}
+
+func (s reading) state(j *job, stop int32) messages.SearchState {
+	switch j.shown.Mode {
+	case searchdb.Paused:
+		return messages.SearchPaused
+	case searchdb.Done:
+		return messages.SearchDone
+	case searchdb.Aborted:
+		return messages.SearchAborted
+	case searchdb.Failed:
+		return messages.SearchFailed
+	case searchdb.Running:
+	}
+	switch {
+	case j.follows() && j.shown.State.Done.Height >= stop:
+		return messages.SearchFollowing
+	case s.full != "":
+		return messages.SearchPaused
+	case j.served == 0 && j.shown.State.Done.Height < j.Start:
+		return messages.SearchQueued
+	}
+	return messages.SearchRunning
+}
+
+func (s *Searches) tipHeight() int32 {
+	if r := s.cfg.Chain.Open(); r != nil {
+		return r.Active().Height()
+	}
+	return -1
+}
+
+// change makes a change of a search, and answers when it is on the disk.
+func (s *Searches) change(id string, change func(*job) bool, answer func(bool, error) bool) {
+	j := s.find(id)
+	if j == nil {
+		answer(false, messages.ErrSearchNotFound)
+		return
+	}
+	if !change(j) {
+		answer(false, nil)
+		return
+	}
+	s.writer.urgent = true
+	s.writer.then = append(s.writer.then, func(err error) { answer(err == nil, err) })
+	s.flush()
+	s.plan()
+}
+
+func (s *Searches) pause(j *job) bool { return s.turn(j, searchdb.Running, searchdb.Paused, "") }
+
+func (s *Searches) resume(j *job) bool {
+	j.began, j.alone = time.Time{}, false
+	return s.turn(j, searchdb.Paused, searchdb.Running, "")
+}
+
+func (s *Searches) abort(j *job) bool {
+	return s.turn(j, searchdb.Running, searchdb.Aborted, "") || s.turn(j, searchdb.Paused, searchdb.Aborted, "")
+}
+
+func (s *Searches) remove(j *job) bool {
+	s.table.drop(j)
+	s.writer.remove(j)
+	s.rounds.leave()
+	s.writer.then = append(s.writer.then, func(err error) {
+		if err == nil {
+			st := reading{s}.status(j)
+			s.tell(messages.SearchChanged{SearchStatus: st, Removed: true})
+			reading{s}.wakeGone(j)
+			s.sweep()
+		}
+	})
+	return true
+}
+
+// turn gives a search another mode.
+func (s *Searches) turn(j *job, from, to searchdb.Mode, reason string) bool {
+	if j.Status.Mode != from {
+		return false
+	}
+	j.Status.Mode, j.Status.Reason = to, reason
+	if to != searchdb.Running {
+		s.rounds.leave()
+	}
+	s.dirty(j)
+	return true
+}
+
+// sweep deletes what removed searches have left.
+func (s *Searches) sweep() {
+	if s.writer.sweeping {
+		s.writer.sweepAgain = true
+		return
+	}
+	s.writer.sweeping, s.writer.sweepAgain = true, false
+	s.tasks.Go(s.c, func() func() {
+		more, err := s.cfg.Store.Sweep()
+		return func() {
+			s.writer.sweeping = false
+			if err == nil && (more || s.writer.sweepAgain) {
+				s.sweep()
+			}
+		}
+	})
+}
+
+func (s *Searches) tell(news messages.News) {
+	if s.cfg.News != nil {
+		s.cfg.News.Publish(news)
+	}
+}

@@ -1,0 +1,162 @@
+package searches
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+const (
+	// writeEvery is how often it is written how far searches are that find nothing.
+	writeEvery = 200 * time.Millisecond
+
+	// maxPending is how many entries may wait for the disk before rounds do.
+	maxPending = 100_000
+
+	// retryAfter is when a store that could not be written is opened again.
+	retryAfter = 5 * time.Second
+)
+
+// writer collects what is to be written next, while a write goes on.
+type writer struct {
+	change  searchdb.Change
+	changed map[searchdb.ID]*job // whose status is to be written
+	then    []func(error)        // what to do when it is on the disk
+	urgent  bool
+	running bool
+	timer   bool
+	last    time.Time
+
+	sweeping, sweepAgain bool
+}
+
+// flushNow has the actor write what is collected.
+type flushNow struct{}
+
+// dirty notes that a search's status is to be written.
+func (s *Searches) dirty(j *job) {
+	if s.writer.changed == nil {
+		s.writer.changed = map[searchdb.ID]*job{}
+	}
+	j.Status.Updated = s.cfg.Now()
+	s.writer.changed[j.ID] = j
+}
+
+// remove forgets what is to be written of a search, but that it is removed.
+func (w *writer) remove(j *job) {
+	delete(w.changed, j.ID)
+	kept := w.change.Entries[:0]
+	for _, e := range w.change.Entries {
+		if e.ID != j.ID {
+			kept = append(kept, e)
+		}
+	}
+	w.change.Entries = kept
+	w.change.Remove = append(w.change.Remove, j.ID)
+}
+
+// flush writes what is collected, unless a write goes on, or there is time.
+func (s *Searches) flush() {
+	w := &s.writer
+	if w.running || w.change.Empty() && len(w.changed) == 0 && len(w.then) == 0 {
+		return
+	}
+	if wait := writeEvery - time.Since(w.last); !w.urgent && len(w.change.Entries) == 0 && wait > 0 {
+		if !w.timer {
+			w.timer = true
+			s.after(wait, flushNow{})
+		}
+		return
+	}
+	change, then, changed := w.change, w.then, w.changed
+	w.change, w.then, w.changed = searchdb.Change{}, nil, nil
+	w.urgent, w.running = false, true
+	change.Status = make(map[searchdb.ID]searchdb.Status, len(changed))
+	for id, j := range changed {
+		status := j.Status
+		status.State = j.Status.Clone()
+		change.Status[id] = status
+	}
+	s.tasks.Go(s.c, func() func() {
+		err := s.cfg.Store.Commit(&change)
+		return func() { s.written(&change, changed, then, err) }
+	})
+}
+
+// written shows what is on the disk.
+func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job, then []func(error), err error) {
+	w := &s.writer
+	w.running, w.last = false, time.Now()
+	if err != nil {
+		s.cfg.Log.Error("searches cannot be written", "err", err)
+		s.broken(append(then, w.then...), err)
+		return
+	}
+	found := map[searchdb.ID][]searchdb.Entry{}
+	for _, e := range change.Entries {
+		found[e.ID] = append(found[e.ID], e)
+	}
+	for id, status := range change.Status {
+		j := changed[id]
+		if s.jobs[id] != j {
+			continue // removed meanwhile
+		}
+		followed := j.shown != nil && j.follows() && j.shown.State.Done.Height+maxNews >= status.State.Done.Height
+		before := j.shown
+		j.shown = &status
+		s.announce(j, before, found[id], followed)
+		reading{s}.wake(j)
+	}
+	for _, f := range then {
+		f(nil)
+	}
+	s.flush()
+	s.plan()
+}
+
+// maxNews is up to how many new blocks the entries are announced.
+const maxNews = 100
+
+// announce tells what is new of a search.
+func (s *Searches) announce(j *job, before *searchdb.Status, found []searchdb.Entry, followed bool) {
+	if s.cfg.News == nil {
+		return
+	}
+	s.tell(messages.SearchChanged{SearchStatus: reading{s}.status(j)})
+	if before == nil || !followed || len(found) == 0 {
+		return
+	}
+	news := messages.SearchFound{ID: j.ID.String(), Name: j.Name, Cursor: cursorText(found[len(found)-1].Place)}
+	for i := range found {
+		news.Entries = append(news.Entries, entryOf(j.texts(), &found[i].Entry))
+	}
+	s.tell(news)
+}
+
+// broken opens the store again after a write that failed, in a while: it takes nothing more until then.
+// What was not written is looked for again.
+func (s *Searches) broken(then []func(error), err error) {
+	for _, f := range then {
+		f(err)
+	}
+	s.writer = writer{sweeping: s.writer.sweeping}
+	s.writer.running, s.down, s.full = true, true, "The store of searches cannot be written"
+	s.rounds.leave()
+	s.tasks.Go(s.c, func() func() {
+		select {
+		case <-s.ctx.Done():
+			return nil
+		case <-time.After(retryAfter):
+		}
+		err := s.cfg.Store.Reopen()
+		return func() {
+			if err != nil {
+				s.broken(nil, err)
+				return
+			}
+			s.writer.running, s.down, s.full = false, false, ""
+			s.load()
+		}
+	})
+}

@@ -1,0 +1,22 @@
+package chain
+
+import (
+	"context"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// Expand reads scan objects as scanblocks does, and visits their scripts: of the object at a
+// place, those that a branch of its descriptor has at an index. The branch is nil for raw scripts
+// and addresses. Errors are those of scanblocks.
+func (d *Deps) Expand(ctx context.Context, objects *jsontree.Value,
+	visit func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte),
+) error {
+	x := d.expansion(nil, d.Network.Descriptors(), nil)
+	x.scriptsOnly = true
+	x.visit = func(branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
+		visit(x.object, branch, index, scripts)
+	}
+	return x.all(ctx, objects)
+}

@@ -1,0 +1,220 @@
+package searches
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxName is how many bytes a name may have.
+const maxName = 200
+
+var objectsParam = command.Param{
+	Name: "scanobjects", Type: command.Array, Usage: "[scanobjects,...]", Secret: true,
+	Help: "what to look for: descriptors, alone or in an object. Private keys are not kept",
+	Inner: []command.Param{
+		{Name: "descriptor", Type: command.String, Optional: true, Help: "an output descriptor"},
+		{
+			Type: command.Object, Optional: true, Help: "a descriptor with the indices to derive",
+			Inner: []command.Param{
+				{Name: "desc", Type: command.String, Help: "an output descriptor"},
+				{Name: "range", Type: command.Range, Default: "1000", Help: "last index, or first and last"},
+			},
+		},
+	},
+}
+
+func createSearch(d *Deps) command.Command {
+	return command.Command{
+		Name: "createsearch", Category: command.Searches,
+		Summary: "Makes a search for what a set of output scripts received and spent. It runs beside others, is " +
+			"kept on the " +
+			"disk,\nand goes on where it was when the node is started again (needs the block filter index).",
+		Params: []command.Param{
+			objectsParam,
+			{
+				Name: "options", Type: command.NamedOptions, Optional: true, Help: "of the search",
+				Inner: []command.Param{
+					{
+						Name: "name", Type: command.String, Default: "the id",
+						Help: "up to 200 bytes. Where a search has the name and is of the same, it is that one",
+					},
+					{Name: "start_height", Type: command.Number, Default: "0", Help: "height of the first block"},
+					{
+						Name: "stop_height", Type: command.Number, Default: "height of the tip",
+						Help: "height of the last block",
+					},
+					{Name: "follow", Type: command.Bool, Default: "false", Help: "go on with new blocks"},
+					{
+						Name: "entries", Type: command.Bool, Default: "true",
+						Help: "false: list only the blocks that have some",
+					},
+				},
+			},
+		},
+		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "id", Help: "16 hex digits"},
+			{Type: command.String, Key: "name", Help: "its name"},
+			{Type: command.Bool, Key: "created", Help: "false: it was there"},
+		}}},
+		Examples: []string{
+			`[["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"]]`,
+			`[["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"], {"name": "shop", "start_height": 300000, "follow": true}]`,
+		},
+		Run: func(ctx context.Context, a *command.Args) (any, error) { return d.create(ctx, a) },
+	}
+}
+
+func (d *Deps) create(ctx context.Context, a *command.Args) (any, error) {
+	q := messages.CreateSearch{Owner: a.User}
+	if err := readOptions(&q, a.Value(1)); err != nil {
+		return nil, err
+	}
+	var err error
+	if q.Objects, err = d.objects(ctx, a.Value(0)); err != nil {
+		return nil, err
+	}
+	made, err := ask.Ask(ctx, d.Searches, q)
+	if errors.Is(err, messages.ErrBlockNotFound) {
+		return nil, heightFailure(&q)
+	}
+	if err != nil {
+		return nil, failure(err)
+	}
+	return struct {
+		ID      string `json:"id"`
+		Name    string `json:"name"`
+		Created bool   `json:"created"`
+	}{made.ID, made.Name, made.Created}, nil
+}
+
+// heightFailure has the words of scanblocks.
+func heightFailure(q *messages.CreateSearch) error {
+	what := "Invalid start_height"
+	if !q.Follow && q.Stop >= 0 {
+		what = "Invalid start_height or stop_height"
+	}
+	return command.Error{Code: command.MiscError, Message: what}
+}
+
+// readOptions reads the options of a search.
+func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
+	q.Stop = -1
+	if v := o.Get("name"); !v.IsNull() {
+		if q.Name, err = v.AsString(); err != nil {
+			return err
+		}
+		if len(q.Name) > maxName {
+			return command.Errorf(command.InvalidParameter, "name may have up to %d bytes", maxName)
+		}
+	}
+	if q.Start, err = height(o, "start_height", 0); err != nil {
+		return err
+	}
+	if q.Stop, err = height(o, "stop_height", -1); err != nil {
+		return err
+	}
+	entries := true
+	for name, to := range map[string]*bool{"follow": &q.Follow, "entries": &entries} {
+		if v := o.Get(name); !v.IsNull() {
+			if *to, err = v.AsBool(); err != nil {
+				return err
+			}
+		}
+	}
+	q.BlocksOnly = !entries
+	if q.Follow && !o.Get("stop_height").IsNull() {
+		return command.Error{Code: command.InvalidParameter, Message: "stop_height cannot be given with follow"}
+	}
+	return nil
+}
+
+func height(o *jsontree.Value, name string, def int32) (int32, error) {
+	v := o.Get(name)
+	if v.IsNull() {
+		return def, nil
+	}
+	h, err := v.AsInt32()
+	if err == nil && h < 0 {
+		err = command.Error{Code: command.MiscError, Message: "Invalid " + name}
+	}
+	return h, err
+}
+
+// objects expands scan objects. What is kept of each is its public form.
+func (d *Deps) objects(ctx context.Context, list *jsontree.Value) (o messages.SearchObjects, err error) {
+	if _, err := list.AsArray(); err != nil {
+		return o, err
+	}
+	at, of := -1, (*descriptor.Descriptor)(nil) // whose text is the last
+	err = d.Expand(ctx, list, func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte) {
+		if object != at || branch != of {
+			at, of = object, branch
+			o.Texts = append(o.Texts, shownText(list.At(object), branch))
+		}
+		place := int32(-1)
+		if branch != nil && branch.IsRanged() {
+			place = int32(index)
+		}
+		for _, script := range scripts {
+			o.Scripts = append(o.Scripts, messages.SearchScript{Script: script, Object: len(o.Texts) - 1, Index: place})
+		}
+	})
+	return o, err
+}
+
+// shownText returns how a scan object is shown: as it was given, unless that has private keys or
+// stands for more than one descriptor.
+func shownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
+	text := v.Text()
+	if v.Kind() == jsontree.Object {
+		text = v.Get("desc").Text()
+	}
+	if branch != nil && (branch.HasPrivateKeys() || strings.Contains(text, "<")) {
+		return branch.String()
+	}
+	return text
+}
+
+func extendSearch(d *Deps) command.Command {
+	return command.Command{
+		Name: "extendsearch", Category: command.Searches,
+		Summary: "Adds scan objects to a search. The blocks that were looked at before are looked at for them alone.",
+		Params: []command.Param{
+			idParam, objectsParam,
+			{
+				Name: "start_height", Type: command.Number, Default: "that of the search",
+				Help: "height of the first block for them",
+			},
+		},
+		Results:  []command.Result{statusResult("the search")},
+		Examples: []string{`[` + exampleID + `, ["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"]]`},
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			id, err := a.String(0)
+			if err != nil {
+				return nil, err
+			}
+			q := messages.ExtendSearch{ID: id}
+			if q.Start, err = a.Int32Or(2, -1); err != nil {
+				return nil, err
+			}
+			if a.Has(2) && q.Start < 0 {
+				return nil, command.Error{Code: command.MiscError, Message: "Invalid start_height"}
+			}
+			if q.Objects, err = d.objects(ctx, a.Value(1)); err != nil {
+				return nil, err
+			}
+			st, err := ask.Ask(ctx, d.Searches, q)
+			if err != nil {
+				return nil, failure(err)
+			}
+			return Status(&st), nil
+		},
+	}
+}

@@ -1,0 +1,121 @@
+// Package searches holds the JSON-RPC methods of searches that are kept, which Bitcoin Core
+// has none of.
+package searches
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Deps is what the methods work with.
+type Deps struct {
+	Network  *dialect.Network
+	Searches *ask.Ref
+
+	// Expand visits the scripts of scan objects, with the errors of scanblocks.
+	Expand func(ctx context.Context, objects *jsontree.Value,
+		visit func(object int, branch *descriptor.Descriptor, index uint32, scripts [][]byte)) error
+}
+
+// Commands returns the methods.
+func Commands(d Deps) []command.Command {
+	p := NewPrinter(d.Network)
+	return []command.Command{
+		createSearch(&d), extendSearch(&d), getSearch(&d), listSearches(&d), getSearchEntries(&d, p),
+		waitForSearch(&d, p),
+		steer(&d, "pausesearch", "Pauses a search until resumesearch.",
+			func(id string) messages.PauseSearch { return messages.PauseSearch{ID: id} }),
+		steer(&d, "resumesearch", "Goes on with a search that was paused.",
+			func(id string) messages.ResumeSearch { return messages.ResumeSearch{ID: id} }),
+		steer(&d, "abortsearch", "Ends a search. What it has found stays.",
+			func(id string) messages.AbortSearch { return messages.AbortSearch{ID: id} }),
+		steer(&d, "removesearch", "Forgets a search and all that it has found.",
+			func(id string) messages.RemoveSearch { return messages.RemoveSearch{ID: id} }),
+	}
+}
+
+const exampleID = `"00c3a1f7d4e2b590"`
+
+var idParam = command.Param{Name: "id", Type: command.String, Help: "of the search, as createsearch returned it"}
+
+// steer returns a method that changes what a search does.
+func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func(id string) Q) command.Command {
+	return command.Command{
+		Name: name, Category: command.Searches, Summary: summary, Params: []command.Param{idParam},
+		Results:  []command.Result{{Type: command.Bool, Help: "whether that changed anything"}},
+		Examples: []string{`[` + exampleID + `]`},
+		Control:  func(*command.Args) bool { return true },
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			id, err := a.String(0)
+			if err != nil {
+				return nil, err
+			}
+			changed, err := ask.Ask(ctx, d.Searches, request(id))
+			if err != nil {
+				return nil, failure(err)
+			}
+			return changed, nil
+		},
+	}
+}
+
+func getSearch(d *Deps) command.Command {
+	return command.Command{
+		Name: "getsearch", Category: command.Searches, Summary: "Tells how far a search is.",
+		Params: []command.Param{idParam}, Results: []command.Result{statusResult("")},
+		Examples: []string{`[` + exampleID + `]`},
+		Control:  func(*command.Args) bool { return true },
+		Run: func(ctx context.Context, a *command.Args) (any, error) {
+			id, err := a.String(0)
+			if err != nil {
+				return nil, err
+			}
+			st, err := ask.Ask(ctx, d.Searches, messages.GetSearch{ID: id})
+			if err != nil {
+				return nil, failure(err)
+			}
+			return Status(&st), nil
+		},
+	}
+}
+
+func listSearches(d *Deps) command.Command {
+	return command.Command{
+		Name: "listsearches", Category: command.Searches,
+		Summary:  "Lists all searches in the order in which they were made.",
+		Results:  []command.Result{{Type: command.Array, Inner: []command.Result{statusResult("")}}},
+		Examples: []string{`[]`},
+		Control:  func(*command.Args) bool { return true },
+		Run: func(ctx context.Context, _ *command.Args) (any, error) {
+			list, err := ask.Ask(ctx, d.Searches, messages.ListSearches{})
+			if err != nil {
+				return nil, failure(err)
+			}
+			all := make([]any, len(list))
+			for i := range list {
+				all[i] = Status(&list[i])
+			}
+			return all, nil
+		},
+	}
+}
+
+// failure puts an error of the searches into words for the client.
+func failure(err error) error {
+	if errors.Is(err, ask.ErrAbsent) {
+		return command.Error{
+			Code: command.MiscError, Message: "Searches need the block filter index (-blockfilterindex)",
+		}
+	}
+	if _, ok := errors.AsType[messages.Refusal](err); ok {
+		return command.Error{Code: command.InvalidParameter, Message: err.Error()}
+	}
+	return err
+}

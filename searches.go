@@ -1,0 +1,22 @@
+package trawl
+
+// SearchesConfig bounds the searches that are kept. A number of 0 is its default.
+type SearchesConfig struct {
+	Searches int   // default 1,000
+	Scripts  int   // of all of them; default 10 million
+	Entries  int64 // of all of them; default 100 million
+	Quota    int   // searches of one login; default: no limit
+}
+
+func (c SearchesConfig) withDefaults() SearchesConfig {
+	if c.Searches == 0 {
+		c.Searches = 1_000
+	}
+	if c.Scripts == 0 {
+		c.Scripts = 10_000_000
+	}
+	if c.Entries == 0 {
+		c.Entries = 100_000_000
+	}
+	return c
+}

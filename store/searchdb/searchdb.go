@@ -1,0 +1,358 @@
+// Package searchdb keeps searches: what each looks for, how far it is, and what it has found.
+// schema.md has the key spaces.
+//
+// A commit is durable when the call returns, and there is no other: what a reader was shown
+// survives a loss of power. Every record has a checksum over itself and its key. A search
+// whose definition or state is damaged is dropped when the store is opened, with a word in
+// the log; damage of an entry is [ErrDamaged] to whoever reads it.
+package searchdb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/search"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/store/internal/ledger"
+)
+
+var (
+	// ErrDamaged reports records that cannot be read as they were written.
+	ErrDamaged = ledger.ErrDamaged
+
+	// ErrForeign, ErrNewer and ErrLocked report, from [Open], a folder that is not to be
+	// touched: another program's or network's, a later version's, one that is open.
+	ErrForeign, ErrNewer, ErrLocked = ledger.ErrForeign, ledger.ErrNewer, ledger.ErrLocked
+)
+
+// formatVersion is that of the keys.
+const formatVersion = 1
+
+// An ID names a search.
+type ID uint64
+
+// String returns the 16 hex digits.
+func (id ID) String() string { return fmt.Sprintf("%016x", uint64(id)) }
+
+// An Object is a scan object, as it is shown: it has no private key.
+type Object string
+
+// A Script is one that is looked for.
+type Script struct {
+	Script []byte
+	Object uint32 // number
+	Index  int32  // at which it was derived; -1: of an object without a range
+}
+
+// A Definition says what a search is of, for ever.
+type Definition struct {
+	Name, Owner string
+	Number      uint64 // in the order in which searches were made
+	Created     time.Time
+	Start, Stop int32 // heights; Stop is -1 for one that follows
+	StopBlock   chainhash.Hash
+	BlocksOnly  bool
+	Mempool     bool
+	Sum         [32]byte // of all that was asked for
+}
+
+// A Mode is what is to be done with a search.
+type Mode uint8
+
+// The modes.
+const (
+	Running Mode = iota
+	Paused
+	Done
+	Aborted
+	Failed
+	modes
+)
+
+// A Status is how far a search is, and what it does.
+type Status struct {
+	search.State
+
+	Mode    Mode
+	Reason  string // why it failed
+	Updated time.Time
+}
+
+// A Search is all that is kept of one but its entries.
+type Search struct {
+	ID ID
+	Definition
+	Objects []Object
+	Scripts []Script
+	Status  Status
+}
+
+// A Change is what one commit does, all of it or nothing.
+type Change struct {
+	Create  []*Search
+	Extend  []Extension
+	Status  map[ID]Status
+	Entries []Entry
+	Remove  []ID // their entries stay until [Store.Sweep]
+}
+
+// Empty reports whether there is nothing to do.
+func (c *Change) Empty() bool {
+	return len(c.Create)+len(c.Extend)+len(c.Status)+len(c.Entries)+len(c.Remove) == 0
+}
+
+// An Extension adds to what a search looks for. First numbers are those of the objects and
+// scripts that are there.
+type Extension struct {
+	ID                       ID
+	FirstObject, FirstScript uint32
+	Objects                  []Object
+	Scripts                  []Script
+}
+
+// An Entry belongs to a search, and has its place there.
+type Entry struct {
+	ID ID
+	Place
+	search.Entry
+}
+
+// Options say where a store lies.
+type Options struct {
+	FS      vfs.FS // nil: the operating system's
+	Dir     string
+	Network [4]byte // as it appears on the wire
+	Log     *slog.Logger
+}
+
+// A Store is open. It is safe for concurrent use.
+type Store struct {
+	ledger atomic.Pointer[ledger.Ledger]
+	log    *slog.Logger
+
+	mu      sync.Mutex // one change at a time; guards what follows
+	commits uint64
+	options Options
+}
+
+// Open opens a store, or makes an empty one.
+//
+// Errors: [ErrForeign], [ErrNewer], [ErrLocked], and those of the file system.
+func Open(o Options) (*Store, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{options: o, log: o.Log}
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	l, position, err := ledger.Open(ledger.Options{
+		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion,
+		Network: s.options.Network, Owns: owns, Marks: 1, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.ledger.Store(l)
+	s.commits = 0
+	if len(position) == 8 {
+		s.commits = binary.BigEndian.Uint64(position)
+	}
+	return nil
+}
+
+// Reopen closes the store, whatever that says, and opens it again: after a write that failed.
+// Errors are as of [Open]; then it may be called again.
+func (s *Store) Reopen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.ledger.Load().Close()
+	return s.open()
+}
+
+// Close closes the store.
+func (s *Store) Close() error { return s.ledger.Load().Close() }
+
+// Commit makes a change, durably. After an error nothing is taken any more until the store is
+// opened again; the change may have been made.
+func (s *Store) Commit(c *Change) error {
+	b := new(ledger.Batch)
+	for _, n := range c.Create {
+		put(b, key(definitionPrefix, n.ID), n.encode())
+		n.parts(b, n.ID, 0, 0)
+		put(b, key(statusPrefix, n.ID), n.Status.encode())
+	}
+	for _, e := range c.Extend {
+		(&Search{Objects: e.Objects, Scripts: e.Scripts}).parts(b, e.ID, e.FirstObject, e.FirstScript)
+	}
+	for id, status := range c.Status {
+		put(b, key(statusPrefix, id), status.encode())
+	}
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		put(b, e.key(), encodeEntry(&e.Entry))
+	}
+	for _, id := range c.Remove {
+		b.Delete(key(definitionPrefix, id))
+		b.Delete(key(statusPrefix, id))
+		put(b, key(removedPrefix, id), nil)
+	}
+	return s.commit(b)
+}
+
+func (s *Store) commit(b *ledger.Batch) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ledger.Load().Commit(b, binary.BigEndian.AppendUint64(nil, s.commits+1)); err != nil {
+		return err
+	}
+	s.commits++
+	return s.ledger.Load().Sync()
+}
+
+// sweepRows is how many rows a step of [Store.Sweep] deletes.
+const sweepRows = 10_000
+
+// Sweep deletes some of what removed searches have left, and reports whether there is more.
+func (s *Store) Sweep() (more bool, err error) {
+	removed, err := s.ids(removedPrefix)
+	if err != nil || len(removed) == 0 {
+		return false, err
+	}
+	id, b := removed[0], new(ledger.Batch)
+	for _, prefix := range [][]byte{objectPrefix, scriptPrefix, entryPrefix} {
+		for pair, err := range s.ledger.Load().Range(key(prefix, id)) {
+			if err != nil {
+				return false, err
+			}
+			if b.Delete(append([]byte(nil), pair.Key...)); b.Len() >= sweepRows {
+				break
+			}
+		}
+		if b.Len() >= sweepRows {
+			return true, s.commit(b)
+		}
+	}
+	b.Delete(key(removedPrefix, id))
+	return len(removed) > 1, s.commit(b)
+}
+
+// ids returns the searches that have a record of a kind.
+func (s *Store) ids(prefix []byte) (ids []ID, err error) {
+	for pair, err := range s.ledger.Load().Range(prefix) {
+		if err != nil {
+			return nil, err
+		}
+		if id, ok := idOf(pair.Key); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// Load returns all searches, in no order. One that is damaged is left out, and is removed.
+// Errors: those of the file system, [ErrDamaged] where the store itself is.
+func (s *Store) Load() (list []*Search, err error) {
+	ids, err := s.ids(definitionPrefix)
+	if err != nil {
+		return nil, err
+	}
+	var broken Change
+	for _, id := range ids {
+		n, err := s.load(id)
+		if errors.Is(err, ErrDamaged) {
+			s.log.Warn("a search is damaged and is dropped", "search", id.String(), "err", err)
+			broken.Remove = append(broken.Remove, id)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	if !broken.Empty() {
+		err = s.Commit(&broken)
+	}
+	return list, err
+}
+
+func (s *Store) load(id ID) (*Search, error) {
+	n := &Search{ID: id}
+	for _, record := range []struct {
+		prefix []byte
+		decode func([]byte) error
+	}{{definitionPrefix, n.decode}, {statusPrefix, n.Status.decode}} {
+		k := key(record.prefix, id)
+		raw, err := s.ledger.Load().Get(k)
+		if errors.Is(err, ledger.ErrNotFound) {
+			return nil, fmt.Errorf("%w: record %x is missing", ErrDamaged, k)
+		}
+		if err == nil {
+			raw, err = checked(k, raw)
+		}
+		if err == nil {
+			err = record.decode(raw)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return n, errors.Join(
+		s.loadParts(objectPrefix, n, n.addObjects), s.loadParts(scriptPrefix, n, n.addScripts), n.check(),
+	)
+}
+
+func (s *Store) loadParts(prefix []byte, n *Search, add func(first uint32, raw []byte) error) error {
+	for pair, err := range s.ledger.Load().Range(key(prefix, n.ID)) {
+		if err != nil {
+			return err
+		}
+		raw, err := checked(pair.Key, pair.Value)
+		if err == nil && len(pair.Key) != 13 {
+			err = fmt.Errorf("%w: key %x", ErrDamaged, pair.Key)
+		}
+		if err == nil {
+			err = add(binary.BigEndian.Uint32(pair.Key[9:]), raw)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Entries visits the entries of a search behind a place, up to another one and including it,
+// until visit returns false. Nothing is asked of the store meanwhile. Errors: [ErrDamaged],
+// those of the file system.
+func (s *Store) Entries(id ID, after, to Place, visit func(Place, *search.Entry) bool) error {
+	from := append(Entry{ID: id, Place: after}.key(), 0)
+	end := append(Entry{ID: id, Place: to}.key(), 0)
+	for pair, err := range s.ledger.Load().Between(from, end) {
+		if err != nil {
+			return err
+		}
+		raw, err := checked(pair.Key, pair.Value)
+		if err != nil {
+			return err
+		}
+		e, err := decodeEntry(raw)
+		if err != nil {
+			return err
+		}
+		if place, ok := placeOf(pair.Key); ok && !visit(place, &e) {
+			return nil
+		}
+	}
+	return nil
+}
