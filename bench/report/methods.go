@@ -51,6 +51,18 @@ that spend two coins each, of any age and in no order, and make two, from a file
 are pruned, there is no index. Between two rounds the set stays. While the blocks are connected, getblockcount is called
 every 5 ms. Core does the same in turn, on a set of its own that was made by the same blocks.`,
 
+	"Attach": `Bitcoin Core has the chain spends of the benchmark Import (-chains long: 1,200 blocks of 1.2 MB and
+their undo data) and runs. A node is started on an empty directory, attached to it, and watched every 20 ms until its
+filter index has the last block; its last filter header, which commits to all filters, is Core's. files: from Core's
+finished block and undo files, and over REST what is in none. rest: to Core's address alone, by so many workers, a
+connection each. filters: from Core's own filter files. core: Core builds its index anew, by the times of its log; its
+processor time is from its start on. All files are in the page cache.`,
+
+	"Attached": `The same pair, with both indexes complete. scan: scanblocks of the whole chain for 120 taproot scripts
+that are not there. forwarded: getmempoolinfo, 2,000 times in turn through the node and at Core itself, over connections
+that are kept. news: 300 times a block made at Core by generatetodescriptor, and from Core's answer on until the node has
+answered getblockfilter of that block.`,
+
 	"IndexCost": `A program reads the chains of the benchmark Import from a file, with -blockfilterindex and without, in turn.`,
 
 	"Beside": `A program that has 3,000 blocks of 2,000 outputs and their filters scans them for k scripts, ten times, with

@@ -107,6 +107,8 @@ var units = []struct{ name, meaning string }{
 	{"still-max-ms", "always"},
 	{"core-still-max-ms", "the same of Bitcoin Core"},
 	{"Mcoins", "million coins of the set"},
+	{"MB/s", "size of the block files by ms"},
+	{"MB/cpu-s", "the same by cpu-ms: for each core"},
 	{"scans/s", "scans of the whole chain that ran meanwhile, each second"},
 	{
 		"main-s",
