@@ -75,10 +75,10 @@ func BenchmarkAttach(b *testing.B) {
 		args          []string
 	}{
 		{name: "files"},
-		{name: "files/par=1", args: []string{"-par=1"}},
-		{name: "rest/par=1", remote: true, args: []string{"-par=1"}},
-		{name: "rest/par=4", remote: true, args: []string{"-par=4"}},
-		{name: "rest/par=8", remote: true, args: []string{"-par=8"}},
+		{name: "files-1", args: []string{"-par=1"}},
+		{name: "rest-1", remote: true, args: []string{"-par=1"}},
+		{name: "rest-4", remote: true, args: []string{"-par=4"}},
+		{name: "rest-8", remote: true, args: []string{"-par=8"}},
 		{name: "filters", index: true},
 	} {
 		b.Run("source="+from.name, func(b *testing.B) {

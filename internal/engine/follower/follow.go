@@ -195,6 +195,11 @@ func (e *Engine) moveTo(tip *chainview.Block) error {
 	if err := e.flush(tip); err != nil {
 		return err
 	}
+	// A header that was read is of a block which Core has connected. Before this node has
+	// followed, whoever asks for something of the block is told that it has not yet.
+	for b := tip; b != nil && b.Status()&chainview.Valid == 0; b = b.Parent {
+		e.tree.SetStatus(b, b.Status()|chainview.Valid)
+	}
 	e.tree.SetActive(tip)
 	return nil
 }

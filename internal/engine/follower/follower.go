@@ -118,6 +118,7 @@ func (e *Engine) load() error {
 		if err != nil || b.Order != 0 || b.Parent == nil {
 			return false
 		}
+		e.tree.SetStatus(b, b.Status()|chainview.Valid)
 		b.Order = int64(number)
 		if number == tip.Number && b.Hash == tip.Hash {
 			at = b
@@ -176,7 +177,7 @@ func (e *Engine) add(h *wire.BlockHeader) (*chainview.Block, error) {
 	if err := e.check(h, &hash, parent); err != nil {
 		return nil, fmt.Errorf("header %v at height %d: %w", hash, parent.Height+1, err)
 	}
-	return e.tree.Add(h, target.Work(h.Bits), chainview.HasData|chainview.Valid)
+	return e.tree.Add(h, target.Work(h.Bits), chainview.HasData)
 }
 
 // number returns the number of a block in the store, 0 while it has none.
