@@ -59,9 +59,9 @@ connection each. filters: from Core's own filter files. core: Core builds its in
 processor time is from its start on. All files are in the page cache.`,
 
 	"Attached": `The same pair, with both indexes complete. scan: scanblocks of the whole chain for 120 taproot scripts
-that are not there. forwarded: getmempoolinfo, 2,000 times in turn through the node and at Core itself, over connections
-that are kept. news: 300 times a block made at Core by generatetodescriptor, and from Core's answer on until the node has
-answered getblockfilter of that block.`,
+that are not there. forwarded: getmempoolinfo, 2,000 times in turn through the node and at Core itself, over kept
+connections. news: 300 times a block made at Core by generatetodescriptor, and from Core's answer on until the node
+has answered getblockfilter of that block.`,
 
 	"IndexCost": `A program reads the chains of the benchmark Import from a file, with -blockfilterindex and without, in turn.`,
 
