@@ -134,7 +134,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if n.cfg.Wallets != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
 			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
-			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)),
+			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)), SetTxFee: n.cfg.Wallets.Spending.SetTxFee,
 		}))
 	}
 	t, err := command.NewTable(lists...)

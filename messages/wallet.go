@@ -268,6 +268,14 @@ type SignWithWallet struct {
 	HashType string // "" for the default
 }
 
+// SignMessage signs a message with the key of a P2PKH script. The signature has 65 bytes.
+type SignMessage struct {
+	Asks[[]byte]
+
+	Script  []byte
+	Message string
+}
+
 // PrevOut is an output that a transaction to sign spends: an unspent one of the
 // chain, or what the client says there is. Its amount is nil where it is not
 // known.

@@ -48,6 +48,7 @@ type (
 	rescanChain         = ask.Call[messages.Rescan, messages.Rescanned]
 	abortRescan         = ask.Call[messages.AbortRescan, bool]
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
+	signMessage         = ask.Call[messages.SignMessage, []byte]
 	spendCoins          = ask.Call[messages.Spend, messages.Spent]
 	lockCoins           = ask.Call[messages.LockCoins, messages.Done]
 	listLocked          = ask.Call[messages.ListLocked, []wire.OutPoint]
@@ -95,7 +96,7 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListReceived](), ask.Serve[messages.GetReceived](),
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
-	ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
+	ask.Serve[messages.SignMessage](), ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
 	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
 	ask.Serve[messages.ExportPubKeys](), ask.Serve[messages.ImportPubKeys](),
 	ask.Serve[messages.NextPubKey](), ask.Serve[messages.ListPubKeyPools](),

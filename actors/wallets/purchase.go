@@ -10,7 +10,6 @@ import (
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -80,10 +79,10 @@ func (p *purchase) begin(c actor.Context) {
 	}
 	to, own := w.ChangeAddress(r)
 	if own && w.Pool().WantAddress(to) {
-		p.whenKeys(c, func() { p.askPool(c) })
+		p.whenKeys(c, func() { p.lookAtPool(c) })
 		return
 	}
-	p.askPool(c)
+	p.lookAtPool(c)
 }
 
 // The names of the texts that tell a repeated request.
@@ -125,34 +124,19 @@ func (p *purchase) notes() map[string]string {
 	return values
 }
 
-// askPool asks what of the memory pool coins of the wallet depend on.
-func (p *purchase) askPool(c actor.Context) {
+// lookAtPool asks what of the memory pool coins of the wallet depend on.
+func (p *purchase) lookAtPool(c actor.Context) {
 	ids := p.of.open().Spending().PoolTxs()
 	for i := range p.call.Req.Inputs {
 		ids = append(ids, p.call.Req.Inputs[i].At.Hash)
 	}
-	ask.Then(p.ctx, c, p.cfg.Pool, messages.GetPoolClusters{IDs: ids}, func(pool messages.PoolClusters, err error) any {
-		return spendStep{func(c actor.Context) {
-			if errors.Is(err, ask.ErrAbsent) {
-				pool, err = withoutPool(), nil
-			}
-			if err != nil {
-				p.fail(c, err)
-				return
-			}
-			p.build(c, pool)
-		}}
+	p.askPool(c, ids, func(c actor.Context, pool messages.PoolClusters, err error) {
+		if err != nil {
+			p.fail(c, err)
+			return
+		}
+		p.build(c, pool)
 	})
-}
-
-// withoutPool is what is asked of transactions where there is no memory pool to say so.
-func withoutPool() messages.PoolClusters {
-	policy := txpool.DefaultPolicy()
-	return messages.PoolClusters{
-		MinFee: policy.MinRelayFee.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
-		MaxAncestors: policy.Limits.Ancestors, MaxDescendants: policy.Limits.Descendants,
-		MaxAncestorVSize: policy.Limits.AncestorVSize, MaxDescVSize: policy.Limits.DescendantVSize,
-	}
 }
 
 // build has the transaction built by a worker.
@@ -189,12 +173,20 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 			p.fail(c, coinselect.ErrFunds)
 			return
 		}
-		p.askPool(c)
+		p.lookAtPool(c)
 		return
 	}
 	p.built = built
 	corelog.Printf(p.cfg.Log, infoLevel, "[%s] Coin Selection: Algorithm:%s, Waste Metric Score:%d", p.label(),
 		built.Algorithm, built.Waste)
+	if built.Grouped > 0 {
+		used := "non-grouped"
+		if built.Fee == built.Grouped {
+			used = "grouped"
+		}
+		corelog.Printf(p.cfg.Log, infoLevel, "[%s] Fee non-grouped = %d, grouped = %d, using %s", p.label(),
+			built.Single, built.Grouped, used)
+	}
 	if p.call.Req.LockCoins {
 		for _, in := range built.Tx.TxIn {
 			p.of.open().Txs().Locks().Lock(in.PreviousOutPoint, false)
@@ -253,7 +245,7 @@ func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
 			p.fail(c, coinselect.ErrFunds)
 			return
 		}
-		p.askPool(c)
+		p.lookAtPool(c)
 		return
 	}
 	p.of.open().Spending().Commit(tx, p.notes(), p.cfg.now())

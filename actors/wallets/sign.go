@@ -139,6 +139,26 @@ func (g *signer) signWith(
 	})
 }
 
+// signMessage signs a message.
+func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
+	if g.of.open().Vault().Locked() {
+		return nil, errLocked
+	}
+	keys := rawtx.Keys{}
+	defer keys.Zero()
+	d, index, ok := g.of.open().Keys().SigningDescriptor(r.Script)
+	if ok {
+		defer d.Wipe()
+		addSigningKeys(keys, d, index)
+	}
+	const hashAt = 3 // in P2PKH
+	signature, ok := keys.SignMessage([20]byte(r.Script[hashAt:]), r.Message)
+	if !ok {
+		return nil, codes.Errorf(codes.Wallet, "Private key not available")
+	}
+	return signature, nil
+}
+
 // coins are the outputs that a transaction spends: those that the request brings
 // and those of the wallet's own transactions.
 func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoint]*wire.TxOut {

@@ -3,12 +3,19 @@ package wallets
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -100,12 +107,60 @@ func (s *spender) serve(c actor.Context, msg any) bool {
 	case *listLocked:
 		m.Answer(s.of.open().Txs().Locks().List(), nil)
 	case *setPayFee:
-		s.options.Pay = spend.FeeRate(m.Req.Rate)
-		m.Answer(messages.Done{}, nil)
+		s.setPayFee(c, m)
 	default:
 		return false
 	}
 	return true
+}
+
+// setPayFee sets the fee rate that is paid where a request names none.
+func (s *spender) setPayFee(c actor.Context, m *setPayFee) {
+	s.askPool(c, nil, func(_ actor.Context, pool messages.PoolClusters, err error) {
+		rate, relay := spend.FeeRate(m.Req.Rate), spend.FeeRate(pool.MinRelayFee)
+		switch most := spend.FeeRate(s.options.MaxFee); {
+		case err != nil || rate == 0:
+		case rate < relay:
+			err = codes.Errorf(codes.Parameter, "txfee cannot be less than min relay tx fee (%s)", perKvB(relay))
+		case rate < s.options.Min:
+			err = codes.Errorf(codes.Parameter, "txfee cannot be less than wallet min fee (%s)", perKvB(s.options.Min))
+		case rate > most:
+			err = codes.Errorf(codes.Parameter, "txfee cannot be more than wallet max tx fee (%s)", perKvB(most))
+		}
+		if err == nil {
+			s.options.Pay = rate
+		}
+		m.Answer(messages.Done{}, err)
+	})
+}
+
+// perKvB prints a fee rate as Core does.
+func perKvB(rate spend.FeeRate) string {
+	return fmt.Sprintf("%d.%08d BTC/kvB", rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin)
+}
+
+// askPool asks what of the memory pool some transactions depend on.
+func (s *spender) askPool(
+	c actor.Context, ids []chainhash.Hash, then func(c actor.Context, pool messages.PoolClusters, err error),
+) {
+	ask.Then(s.ctx, c, s.cfg.Pool, messages.GetPoolClusters{IDs: ids}, func(pool messages.PoolClusters, err error) any {
+		return spendStep{func(c actor.Context) {
+			if errors.Is(err, ask.ErrAbsent) {
+				pool, err = withoutPool(), nil
+			}
+			then(c, pool, err)
+		}}
+	})
+}
+
+// withoutPool is what is asked of transactions where there is no memory pool to say so.
+func withoutPool() messages.PoolClusters {
+	policy := txpool.DefaultPolicy()
+	return messages.PoolClusters{
+		MinFee: policy.MinRelayFee.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
+		MaxAncestors: policy.Limits.Ancestors, MaxDescendants: policy.Limits.Descendants,
+		MaxAncestorVSize: policy.Limits.AncestorVSize, MaxDescVSize: policy.Limits.DescendantVSize,
+	}
 }
 
 // take serves a request when those before it have ended. serve calls its second argument

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
 )
@@ -11,6 +13,7 @@ func readSpending(o *options.Settings, c *trawl.WalletConfig) (err error) {
 	s.ConfTarget, s.NotReplaceable = int(o.Int("txconfirmtarget", 0)), !o.Bool("walletrbf", true)
 	s.AvoidPartialSpends = o.Bool("avoidpartialspends", false)
 	s.NoUnconfirmed = !o.Bool("spendzeroconfchange", true)
+	s.SetTxFee = slices.Contains(o.Strings("deprecatedrpc"), "settxfee")
 	s.AnyChain = !o.Bool("walletrejectlongchains", true)
 	if s.FallbackFee, err = feeOption(o, "fallbackfee"); err != nil {
 		return err

@@ -26,6 +26,10 @@ func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 				m.Answer(messages.BlockTxs{}, nil)
 			case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
 				m.Answer(messages.PoolInfo{Loaded: true}, nil)
+			case *ask.Call[messages.GetPoolClusters, messages.PoolClusters]:
+				m.Answer(messages.PoolClusters{
+					MinFee: 100, MinRelayFee: 100, DustFee: 3000, MaxAncestors: 25, MaxDescendants: 25,
+				}, nil)
 			case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
 				m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 			case *ask.Call[messages.GetPoolIDs, messages.PoolIDs]:

@@ -53,7 +53,7 @@ func (n *node) witnessCost(ctx Context) (sat, dsat cost) {
 		signature, public = schnorrElement, xOnlyElement
 	}
 	k := int(n.number)
-	switch n.fragment {
+	switch n.fragment { //nolint:exhaustive // what combines others comes behind
 	case constFalse:
 		return cost{}, costs(0)
 	case constTrue, older, after:

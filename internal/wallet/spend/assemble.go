@@ -10,8 +10,8 @@ import (
 
 // Sequence numbers of inputs.
 const (
-	sequenceReplaceable = messages.MaxReplaceableSequence
-	sequenceLockTime    = wire.MaxTxInSequenceNum - 1
+	sequenceReplaceable uint32 = messages.MaxReplaceableSequence
+	sequenceLockTime    uint32 = wire.MaxTxInSequenceNum - 1
 )
 
 // assemble makes the transaction of the coins that were chosen.
@@ -65,7 +65,7 @@ func (b *builder) addChange(built *Built) error {
 // random one. It sets the lock time.
 func (b *builder) addInputs(tx *wire.MsgTx) {
 	r := b.Request
-	var sequence uint32 = sequenceLockTime
+	sequence := sequenceLockTime
 	if b.replaceable() {
 		sequence = sequenceReplaceable
 	}

@@ -16,6 +16,7 @@ type Choices struct {
 	NotReplaceable     bool   // do not signal BIP125
 	AvoidPartialSpends bool   // always spend all coins of an address together
 	NoUnconfirmed      bool   // do not spend unconfirmed change
+	SetTxFee           bool   // the deprecated method settxfee is served
 	AnyChain           bool   // try what the memory pool's limits on chains refuse
 }
 
@@ -26,7 +27,10 @@ func (s *Choices) Options() *Options {
 		given *int64
 		to    *FeeRate
 	}{
-		{s.FallbackFee, &o.Fallback}, {s.PayFee, &o.Pay}, {s.MinFee, &o.Min}, {s.DiscardFee, &o.Discard},
+		{s.FallbackFee, &o.Fallback},
+		{s.PayFee, &o.Pay},
+		{s.MinFee, &o.Min},
+		{s.DiscardFee, &o.Discard},
 		{s.ConsolidateFee, &o.LongTerm},
 	} {
 		if choice.given != nil {

@@ -92,6 +92,10 @@ type Built struct {
 	Weight    int    // when it is signed
 	Algorithm coinselect.Algorithm
 	Waste     int64
+
+	// Grouped is the fee where all coins of an address are spent together, Single where
+	// they need not be; both 0 where only one was looked at.
+	Grouped, Single int64
 }
 
 // A refusal says in Core's words why there is no transaction.
@@ -116,7 +120,12 @@ func Build(p *Plan) (*Built, error) {
 		return first, err
 	}
 	whole, err := (&builder{Plan: p, avoidPartial: true}).build()
-	if err == nil && whole.Fee <= first.Fee+p.Options.MaxGroupFee {
+	if err != nil {
+		return first, nil //nolint:nilerr // it goes without
+	}
+	first.Single, first.Grouped = first.Fee, whole.Fee
+	if whole.Fee <= first.Fee+p.Options.MaxGroupFee {
+		whole.Single, whole.Grouped = first.Fee, whole.Fee
 		return whole, nil
 	}
 	return first, nil

@@ -1,5 +1,5 @@
 // Package util holds the JSON-RPC methods that compute without looking at the
-// chain: deriveaddresses, getdescriptorinfo and validateaddress.
+// chain: deriveaddresses, getdescriptorinfo, validateaddress and those that sign messages.
 package util
 
 import (
@@ -18,6 +18,8 @@ func Commands(d Deps) []command.Command {
 	return []command.Command{
 		deriveAddresses(d),
 		getDescriptorInfo(d),
+		signMessageWithPrivKey(d),
 		validateAddress(d),
+		verifyMessage(d),
 	}
 }

@@ -25,7 +25,8 @@ var callsOf = map[string]string{
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
-	"sendtoaddress": `["` + own + `", 1]`, "sendmany": `["", {"` + own + `": 1}]`,
+	"fundrawtransaction": `["` + spendTx + `"]`, "lockunspent": `[true]`, "settxfee": `[0]`,
+	"signmessage": `["mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "m"]`, "sendtoaddress": `["` + own + `", 1]`, "sendmany": `["", {"` + own + `": 1}]`,
 	"walletpassphrase": `["p", 1]`, "walletpassphrasechange": `["p", "q"]`,
 }
 
@@ -97,6 +98,10 @@ func failAll(d *double, err error) {
 	gives[messages.ListSinceBlock](d, messages.SinceBlock{}, err)
 	gives[messages.GetTransaction](d, messages.TxDetails{}, err)
 	gives[messages.Spend](d, messages.Spent{}, err)
+	gives[messages.LockCoins](d, messages.Done{}, err)
+	gives[messages.ListLocked](d, nil, err)
+	gives[messages.SetPayFee](d, messages.Done{}, err)
+	gives[messages.SignMessage](d, nil, err)
 }
 
 // A wallet's state is looked at before the arguments.

@@ -128,6 +128,7 @@ func newRigIn(tb testing.TB, sys *actortest.System) *rig {
 	current.Set(r.chain)
 	r.deps = wallet.Deps{
 		Network: network, Chain: current, Wallets: r.registry.ref, Directory: r.directory, Currency: "Bitcoin",
+		SetTxFee: true,
 	}
 	r.build()
 	return r

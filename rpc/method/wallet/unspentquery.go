@@ -53,10 +53,7 @@ func (m *methods) readAddresses(list *jsontree.Value) ([][]byte, error) {
 
 // unspentOptions are the options in the order in which Core checks their types,
 // which is that of their names.
-var unspentOptions = []struct {
-	name string
-	kind jsontree.Kind // Null: several
-}{
+var unspentOptions = []option{
 	{"include_immature_coinbase", jsontree.Bool},
 	{"maximumAmount", jsontree.Null},
 	{"maximumCount", jsontree.Number},
@@ -67,7 +64,7 @@ var unspentOptions = []struct {
 // readUnspentOptions reads the options. An option that is null passes the check
 // of its type, but is read all the same.
 func (m *methods) readUnspentOptions(options *jsontree.Value, q *messages.ListUnspent) error {
-	if err := checkUnspentOptions(options); err != nil {
+	if err := checkOptions(options, unspentOptions); err != nil {
 		return err
 	}
 	for _, option := range []struct {
@@ -99,22 +96,4 @@ func (m *methods) readUnspentOptions(options *jsontree.Value, q *messages.ListUn
 	var err error
 	q.IncludeImmature, err = optionalBool(options, "include_immature_coinbase")
 	return err
-}
-
-func checkUnspentOptions(options *jsontree.Value) error {
-	known := make(map[string]bool, len(unspentOptions))
-	for _, option := range unspentOptions {
-		known[option.name] = true
-		got := options.Get(option.name).Kind()
-		if got != jsontree.Null && option.kind != jsontree.Null && got != option.kind {
-			return command.Errorf(command.TypeError,
-				"JSON value of type %v for field %s is not of expected type %v", got, option.name, option.kind)
-		}
-	}
-	for key := range options.Members() {
-		if !known[key] {
-			return command.Errorf(command.TypeError, "Unexpected key %s", key)
-		}
-	}
-	return nil
 }

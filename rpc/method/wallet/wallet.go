@@ -32,6 +32,9 @@ type Deps struct {
 	Directory *ask.Directory // the actors of loaded wallets by their names
 	Pool      *ask.Ref       // owns the unconfirmed transactions; nil: there are none
 
+	// SetTxFee says that the deprecated method settxfee is served.
+	SetTxFee bool
+
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
 
@@ -59,6 +62,7 @@ func Commands(d Deps) []command.Command {
 		m.createWallet(),
 		m.createWalletDescriptor(),
 		m.encryptWallet(),
+		m.fundRawTransaction(),
 		m.getAddressesByLabel(),
 		m.getAddressInfo(),
 		m.getBalance(),
@@ -74,6 +78,7 @@ func Commands(d Deps) []command.Command {
 		m.keypoolRefill(),
 		m.listDescriptors(),
 		m.listLabels(),
+		m.listLockUnspent(),
 		m.listReceivedByAddress(),
 		m.listReceivedByLabel(),
 		m.listSinceBlock(),
@@ -82,11 +87,14 @@ func Commands(d Deps) []command.Command {
 		m.listWalletDir(),
 		m.listWallets(),
 		m.loadWallet(),
+		m.lockUnspent(),
 		m.rescanBlockchain(),
 		m.restoreWallet(),
 		m.sendMany(),
 		m.sendToAddress(),
 		m.setLabel(),
+		m.setTxFee(),
+		m.signMessage(),
 		m.signRawTransactionWithWallet(),
 		m.unloadWallet(),
 		m.walletLock(),

@@ -1,0 +1,339 @@
+package wallet
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+// Bounds of the weight of an input.
+const (
+	minInputWeight = 165
+	maxInputWeight = 400_000
+)
+
+// fundOptions are the options of the methods that choose coins, in the order in which Core
+// checks their types, which is that of their names.
+var fundOptions = []option{
+	{"add_inputs", jsontree.Bool},
+	{"add_to_wallet", jsontree.Bool},
+	{"changeAddress", jsontree.String},
+	{"changePosition", jsontree.Number},
+	{"change_address", jsontree.String},
+	{"change_position", jsontree.Number},
+	{"change_type", jsontree.String},
+	{"conf_target", jsontree.Number},
+	{"estimate_mode", jsontree.String},
+	{"feeRate", jsontree.Null},
+	{"fee_rate", jsontree.Null},
+	{"includeWatching", jsontree.Bool},
+	{"include_unsafe", jsontree.Bool},
+	{"include_watching", jsontree.Bool},
+	{"input_weights", jsontree.Array},
+	{"inputs", jsontree.Array},
+	{"lockUnspents", jsontree.Bool},
+	{"lock_unspents", jsontree.Bool},
+	{"locktime", jsontree.Number},
+	{"max_tx_weight", jsontree.Number},
+	{"maxconf", jsontree.Number},
+	{"minconf", jsontree.Number},
+	{"psbt", jsontree.Bool},
+	{"replaceable", jsontree.Bool},
+	{"solving_data", jsontree.Object},
+	{"subtractFeeFromOutputs", jsontree.Array},
+	{"subtract_fee_from_outputs", jsontree.Array},
+}
+
+// either returns the option that has one of two names, the first before the second.
+func either(options *jsontree.Value, first, second string) *jsontree.Value {
+	if v := options.Get(first); v != nil {
+		return v
+	}
+	return options.Get(second)
+}
+
+// readFund reads the options of a method that chooses coins. The payments of the request
+// are there already.
+func (m *methods) readFund(ctx context.Context, options *jsontree.Value, q *messages.Spend, anyRate bool) error {
+	if options.Kind() == jsontree.Object {
+		if err := checkOptions(options, fundOptions); err != nil {
+			return err
+		}
+		for _, read := range []func(*jsontree.Value, *messages.Spend) error{
+			m.readChange, readCoins, m.readOldRate, readDepths,
+		} {
+			if err := read(options, q); err != nil {
+				return err
+			}
+		}
+		fee := feeArgs{
+			target: options.Get("conf_target"), mode: options.Get("estimate_mode"), rate: options.Get("fee_rate"),
+			anyRate: anyRate,
+		}
+		if err := fee.read(m, q); err != nil {
+			return err
+		}
+	}
+	known, err := m.solvingData(options.Get("solving_data"))
+	if err != nil {
+		return err
+	}
+	if err := readWeights(options.Get("input_weights"), q); err != nil {
+		return err
+	}
+	if v := options.Get("max_tx_weight"); v != nil {
+		weight, err := v.AsInt32()
+		if err != nil {
+			return err
+		}
+		q.MaxWeight = new(int(weight))
+	}
+	if len(q.Payments) == 0 {
+		return command.Error{Code: command.InvalidParameter, Message: "TX must have at least one output"}
+	}
+	return m.findInputs(ctx, q, known)
+}
+
+// readChange reads where change goes.
+func (m *methods) readChange(options *jsontree.Value, q *messages.Spend) error {
+	if v := options.Get("add_inputs"); v != nil {
+		add, err := v.AsBool()
+		if err != nil {
+			return err
+		}
+		q.OnlyInputs = !add
+	}
+	address := either(options, "change_address", "changeAddress")
+	if address != nil {
+		text, err := address.AsString()
+		if err != nil {
+			return err
+		}
+		if q.ChangeScript, err = descriptor.ScriptOfAddress(text, m.net); err != nil {
+			return command.Error{
+				Code: command.InvalidAddressOrKey, Message: "Change address must be a valid bitcoin address",
+			}
+		}
+	}
+	if v := either(options, "change_position", "changePosition"); v != nil {
+		at, err := v.AsInt32()
+		if err != nil {
+			return err
+		}
+		if at < 0 || int(at) > len(q.Payments) {
+			return command.Error{Code: command.InvalidParameter, Message: "changePosition out of bounds"}
+		}
+		q.ChangePosition = new(int(at))
+	}
+	v := options.Get("change_type")
+	if v == nil {
+		return nil
+	}
+	if address != nil {
+		return command.Error{
+			Code: command.InvalidParameter, Message: "Cannot specify both change address and address type options",
+		}
+	}
+	kind, err := v.AsString()
+	if err != nil {
+		return err
+	}
+	kinds := m.Network.Wallet()
+	if _, ok := kinds.Named(kind); !ok {
+		return command.Errorf(command.InvalidAddressOrKey, "Unknown change type '%s'", kind)
+	}
+	q.ChangeType = kind
+	return nil
+}
+
+// readCoins reads which coins are locked and chosen.
+func readCoins(options *jsontree.Value, q *messages.Spend) (err error) {
+	if v := either(options, "lock_unspents", "lockUnspents"); v != nil {
+		if q.LockCoins, err = v.AsBool(); err != nil {
+			return err
+		}
+	}
+	if v := options.Get("include_unsafe"); v != nil {
+		if q.Unsafe, err = v.AsBool(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOldRate reads a fee rate in coins for 1000 virtual bytes, and whether the
+// transaction can be replaced.
+func (m *methods) readOldRate(options *jsontree.Value, q *messages.Spend) error {
+	if v := options.Get("feeRate"); v != nil {
+		var problem string
+		switch {
+		case options.Get("fee_rate") != nil:
+			problem = "Cannot specify both fee_rate (sat/vB) and feeRate (BTC/kvB)"
+		case options.Get("conf_target") != nil:
+			problem = "Cannot specify both conf_target and feeRate. Please provide either a confirmation target in " +
+				"blocks for automatic fee estimation, or an explicit fee rate."
+		case options.Get("estimate_mode") != nil:
+			problem = "Cannot specify both estimate_mode and feeRate"
+		}
+		if problem != "" {
+			return command.Error{Code: command.InvalidParameter, Message: problem}
+		}
+		rate, err := v.AsAmount(jsontree.Amount(m.Network.Rules.MaxMoney))
+		if err != nil {
+			return err
+		}
+		q.FeeRate, q.AnyFeeRate = new(int64(rate)), true
+	}
+	if v := options.Get("replaceable"); v != nil {
+		replaceable, err := v.AsBool()
+		if err != nil {
+			return err
+		}
+		q.Replaceable = &replaceable
+	}
+	return nil
+}
+
+// readDepths reads how many confirmations coins have that are chosen.
+func readDepths(options *jsontree.Value, q *messages.Spend) (err error) {
+	if v := options.Get("minconf"); v != nil {
+		if q.MinConf, err = v.AsInt32(); err != nil {
+			return err
+		}
+		if q.MinConf < 0 {
+			return command.Error{Code: command.InvalidParameter, Message: "Negative minconf"}
+		}
+	}
+	if v := options.Get("maxconf"); v != nil {
+		if q.MaxConf, err = v.AsInt32(); err != nil {
+			return err
+		}
+		if q.MaxConf < q.MinConf {
+			return command.Errorf(command.InvalidParameter, "maxconf can't be lower than minconf: %d < %d",
+				q.MaxConf, q.MinConf)
+		}
+	}
+	return nil
+}
+
+// readWeights reads what inputs weigh.
+func readWeights(list *jsontree.Value, q *messages.Spend) error {
+	weights := make(map[wire.OutPoint]int)
+	for _, v := range list.Elements() {
+		at, weight, err := readWeight(v)
+		if err != nil {
+			return err
+		}
+		weights[at] = weight
+	}
+	for i := range q.Inputs {
+		q.Inputs[i].Weight = weights[q.Inputs[i].At]
+	}
+	return nil
+}
+
+func readWeight(v *jsontree.Value) (at wire.OutPoint, weight int, err error) {
+	invalid := func(text string) error {
+		return command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, " + text}
+	}
+	if at.Hash, err = arg.Hash(v.Get("txid"), "txid"); err != nil {
+		return at, 0, err
+	}
+	vout := v.Get("vout")
+	if vout.Kind() != jsontree.Number {
+		return at, 0, invalid("missing vout key")
+	}
+	index, err := vout.AsInt32()
+	if err != nil {
+		return at, 0, err
+	}
+	if index < 0 {
+		return at, 0, invalid("vout cannot be negative")
+	}
+	at.Index = uint32(index)
+	given := v.Get("weight")
+	if given.Kind() != jsontree.Number {
+		return at, 0, invalid("missing weight key")
+	}
+	n, err := given.AsInt64()
+	switch {
+	case err != nil:
+		return at, 0, err
+	case n < minInputWeight:
+		return at, 0, invalid("weight cannot be less than 165 (41 bytes (size of outpoint + sequence + empty " +
+			"scriptSig) * 4 (witness scaling factor)) + 1 (empty witness)")
+	case n > maxInputWeight:
+		return at, 0, invalid("weight cannot be greater than the maximum standard tx weight of 400000")
+	}
+	return at, int(n), nil
+}
+
+// solvingData reads what is known of how to spend outputs of others.
+func (m *methods) solvingData(data *jsontree.Value) (*descriptor.Known, error) {
+	known := descriptor.NewKnown(m.net)
+	for _, v := range data.Get("pubkeys").Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		public, err := hex.DecodeString(text)
+		if err != nil || !known.AddPublic(public) {
+			return nil, command.Errorf(command.InvalidAddressOrKey, "Pubkey \"%s\" must be a hex string", text)
+		}
+	}
+	for _, v := range data.Get("scripts").Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		script, err := hex.DecodeString(text)
+		if err != nil || text == "" {
+			return nil, command.Errorf(command.InvalidAddressOrKey, "'%s' is not hex", text)
+		}
+		known.AddScript(script)
+	}
+	for _, v := range data.Get("descriptors").Elements() {
+		text, err := v.AsString()
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := descriptor.Parse(text, m.net, descriptor.Options{RequireChecksum: true})
+		if err != nil {
+			return nil, command.Errorf(command.InvalidParameter, "Unable to parse descriptor '%s': %v", text, err)
+		}
+		for _, d := range parsed {
+			_ = known.AddDescriptor(d, 0) // of one that cannot be expanded nothing is known
+		}
+	}
+	return known, nil
+}
+
+// findInputs looks up what the inputs of a request spend, for those that are not the
+// wallet's.
+func (m *methods) findInputs(ctx context.Context, q *messages.Spend, known *descriptor.Known) error {
+	if m.Unspent == nil {
+		return nil
+	}
+	for i := range q.Inputs {
+		in := &q.Inputs[i]
+		out, err := m.Unspent(ctx, &in.At)
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			continue
+		}
+		in.Out = out
+		if size, ok := known.InputSize(out.PkScript); ok { //nolint:contextcheck // a single script
+			in.Known = &messages.KnownSize{Weight: size.Weight, Elements: size.Elements, Witness: size.Witness}
+		}
+	}
+	return nil
+}
