@@ -13,7 +13,8 @@ import (
 
 const (
 	fetchWithin = 20 * time.Second       // how long one peer may take to give a block
-	fetchPoll   = 200 * time.Millisecond // how often the other node is asked whether it has
+	firstPoll   = 10 * time.Millisecond  // when the other node is asked first whether it has
+	fetchPoll   = 200 * time.Millisecond // how often it is asked after a while
 )
 
 // fetch has the other node get a block again that it has pruned: from one of its peers
@@ -38,12 +39,14 @@ func (a *Attach) fetch(m *fetchBlock) ([]byte, error) {
 		if err := a.cfg.Node.Call(ctx, nil, "getblockfrompeer", hash.String(), peer.ID); err != nil {
 			continue // not this one
 		}
+		wait := firstPoll
 		for began := time.Now(); time.Since(began) < fetchWithin; {
 			select {
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
-			case <-time.After(fetchPoll):
+			case <-time.After(wait):
 			}
+			wait = min(2*wait, fetchPoll)
 			if raw := a.block(ctx, hash); raw != nil {
 				return raw, nil
 			}

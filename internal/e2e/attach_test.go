@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,9 +32,9 @@ func startBitcoind(t *testing.T, options ...string) *bitcoind {
 	}
 	c := &bitcoind{t: t, dir: t.TempDir(), addr: e2e.FreeAddr(t)}
 	_, port, _ := strings.Cut(c.addr, ":")
-	lines := append([]string{
-		"regtest=1", "blockfilterindex=1", "[regtest]", "listen=0", "rpcport=" + port,
-	}, options...)
+	lines := slices.Concat([]string{"regtest=1", "blockfilterindex=1", "[regtest]"}, options, []string{
+		"listen=0", "rpcport=" + port, // the first of each counts
+	})
 	text := strings.Join(lines, "\n") + "\n"
 	if err := os.WriteFile(filepath.Join(c.dir, "bitcoin.conf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)

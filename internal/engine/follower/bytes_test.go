@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -133,6 +134,35 @@ func TestPruned(t *testing.T) {
 	core.set(func(f *fakeCore) { f.down = true })
 	if _, n, err := reader.Size(&reader.Active().At(25).Hash); n != 1 || err != nil {
 		t.Errorf("%d transactions: %v", n, err)
+	}
+}
+
+// Where Core keeps no filters of what it has pruned, there is nothing to make them from:
+// at the beginning that is for the operator, later what is here is kept until there is.
+func TestPrunedWithoutFilters(t *testing.T) {
+	core := newFakeCore(t)
+	e := open(t, core.config(t, t.TempDir()))
+	tip := core.mine(core.Active().Tip(), 30, 1)
+	core.set(func(f *fakeCore) { f.tip, f.pruneHeight = tip, 20 })
+	follow(t, e)
+	reader, ok := e.Reader().(chainview.FilterReader)
+	if !ok {
+		t.Fatal("no filters")
+	}
+	for h := int32(1); h <= tip.Height; h++ {
+		_, ok, err := reader.Filter(&reader.Active().At(h).Hash)
+		told := err != nil && strings.Contains(err.Error(), "below height 20") &&
+			strings.Contains(err.Error(), "blockfilterindex=1")
+		if ok || told != (h < 20) || told && errors.Is(err, chainview.ErrNotYet) != (h > 1) {
+			t.Errorf("height %d: %t, %v", h, ok, err)
+		}
+	}
+	core.set(func(f *fakeCore) { f.filters, f.down = true, true })
+	_ = e.Follow(t.Context())
+	core.set(func(f *fakeCore) { f.down, f.tip = false, core.mine(tip, 1, 1) })
+	follow(t, e)
+	if _, ok, err := reader.Filter(&reader.Active().At(7).Hash); !ok || err != nil {
+		t.Errorf("Core keeps filters now: %t, %v", ok, err)
 	}
 }
 

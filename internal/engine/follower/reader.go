@@ -113,8 +113,11 @@ func (r reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error) {
 	e := r.e
 	b := e.tree.Lookup(hash)
-	if b == nil || b.Parent == nil || e.refused.Load() || !e.source.filters.Load() {
+	if b == nil || b.Parent == nil {
 		return nil, false, nil
+	}
+	if e.refused.Load() || !e.source.filters.Load() {
+		return nil, false, e.noFilter(b)
 	}
 	if filter, ok := e.filters.filter(b); ok {
 		return filter, true, nil
@@ -133,6 +136,25 @@ func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error)
 		return nil, false, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
 	}
 	return filter, true, nil
+}
+
+// noFilter says why there is no filter of a block that Core has pruned, where that keeps
+// none either; nil: the filter can be built. At the beginning of the chain there is
+// nothing to go on with, which is for the operator. Later what is here is served on: Core
+// may keep an index from some time on.
+func (e *Engine) noFilter(b *chainview.Block) error {
+	e.state.mu.Lock()
+	from := e.state.now.Node.PruneHeight
+	e.state.mu.Unlock()
+	if from == nil || b.Height >= *from || e.source.inFiles(&b.Hash) {
+		return nil
+	}
+	err := fmt.Errorf("%s has pruned its blocks below height %d, and keeps no filter index to take filters of "+
+		"them from: set blockfilterindex=1 there, which downloads all blocks once more", "Bitcoin Core", *from)
+	if b.Height == 1 {
+		return err
+	}
+	return fmt.Errorf("filter of block %v: %w: %w", &b.Hash, chainview.ErrNotYet, err)
 }
 
 // blockSize is what is learned of a block when it is read.
