@@ -286,7 +286,7 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 			Searches: limits.Searches, Scripts: limits.Scripts, Quota: limits.Quota,
 			Entries: uint64(limits.Entries),
 		},
-		Room: vfs.DiskRoom(dir), Now: time.Now, Log: n.cfg.Log,
+		Room: vfs.DiskRoom(dir), LeastRoom: uint64(limits.LeastRoom), Now: time.Now, Log: n.cfg.Log,
 	}), searches.Requests, store.Close)
 }
 

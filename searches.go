@@ -6,6 +6,10 @@ type SearchesConfig struct {
 	Scripts  int   // of all of them; default 10 million
 	Entries  int64 // of all of them; default 100 million
 	Quota    int   // searches of one login; default: no limit
+
+	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of
+	// 2 GiB and 5 % of the disk.
+	LeastRoom int64
 }
 
 func (c SearchesConfig) withDefaults() SearchesConfig {

@@ -292,6 +292,14 @@ const (
 	roomChecked = time.Second
 )
 
+// leastRoom returns how much has to be free of a disk.
+func (s planner) leastRoom(total uint64) uint64 {
+	if s.cfg.LeastRoom > 0 {
+		return s.cfg.LeastRoom
+	}
+	return max(leastRoom, total/leastShare)
+}
+
 // pausesAll reports whether there is too little room on the disk.
 func (s planner) pausesAll() bool {
 	if s.cfg.Room == nil {
@@ -299,7 +307,7 @@ func (s planner) pausesAll() bool {
 	}
 	free, total, err := s.cfg.Room()
 	full := ""
-	if err == nil && free < max(leastRoom, total/leastShare) {
+	if err == nil && free < s.leastRoom(total) {
 		full = "Disk space is too low"
 		s.lookLater()
 	}

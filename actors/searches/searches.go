@@ -38,6 +38,9 @@ type Config struct {
 	// Nil: there is always room.
 	Room func() (free, total uint64, err error)
 
+	// LeastRoom is with how many bytes free all pause; 0: the larger of 2 GiB and 5 %.
+	LeastRoom uint64
+
 	Now func() time.Time
 	Log *slog.Logger
 }

@@ -251,6 +251,7 @@ func searchesConfig(o *options.Settings) trawl.SearchesConfig {
 	return trawl.SearchesConfig{
 		Searches: int(o.Int("maxsearches", 0)), Scripts: int(o.Int("searchscripts", 0)),
 		Entries: o.Int("searchentries", 0), Quota: int(o.Int("searchquota", 0)),
+		LeastRoom: o.Int("searchroom", 0) << 20,
 	}
 }
 

@@ -100,6 +100,10 @@ var general = []options.Option{
 	{Name: "reindex-chainstate", Help: "Build the chain state again from the block files"},
 	{Name: "searchentries", Arg: "<n>", Help: "Entries that all searches keep at most (default: 100000000)"},
 	{Name: "searchquota", Arg: "<n>", Help: "Searches that one login may keep (default: no limit)"},
+	{
+		Name: "searchroom", Arg: "<n>",
+		Help: "Searches pause with less than <n> MiB free on the disk (default: 2048, or 5 % of the disk if that is more)",
+	},
 	{Name: "searchscripts", Arg: "<n>", Help: "Scripts that all searches look for at most (default: 10000000)"},
 	{Name: "settings", Arg: "<file>", Help: "File of the settings that calls change (default: settings.json)"},
 	{Name: "shutdownnotify", Arg: "<cmd>", Help: "Run the shell command <cmd> when shutdown begins; may be repeated"},
