@@ -102,7 +102,7 @@ var general = []options.Option{
 	{Name: "searchquota", Arg: "<n>", Help: "Searches that one login may keep (default: no limit)"},
 	{
 		Name: "searchroom", Arg: "<n>",
-		Help: "Searches pause with less than <n> MiB free on the disk (default: 2048, or 5 % of the disk if that is more)",
+		Help: "Searches pause with less than <n> MiB free on the disk (default: 2048, or 5 % of it if that is more)",
 	},
 	{Name: "searchscripts", Arg: "<n>", Help: "Scripts that all searches look for at most (default: 10000000)"},
 	{Name: "settings", Arg: "<file>", Help: "File of the settings that calls change (default: settings.json)"},
