@@ -39,7 +39,7 @@ func newSearch(r *rand.Rand, id ID) *Search {
 	n := &Search{ID: id, Definition: Definition{
 		Name: fmt.Sprint("name ", r.IntN(100)), Owner: "me", Number: uint64(id),
 		Created: time.UnixMilli(r.Int64N(1e12)),
-		Start: r.Int32N(100), Stop: r.Int32N(100) - 1, StopBlock: numbered(r), BlocksOnly: r.IntN(2) == 0,
+		Start:   r.Int32N(100), Stop: r.Int32N(100) - 1, StopBlock: numbered(r), BlocksOnly: r.IntN(2) == 0,
 		Mempool: r.IntN(2) == 0, Sum: numbered(r),
 	}}
 	for range 1 + r.IntN(3) {
