@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/chain"
 	"github.com/seed61375155/trawl/actors/coins"
+	"github.com/seed61375155/trawl/actors/corepool"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/mempool"
 	"github.com/seed61375155/trawl/actors/peers"
@@ -25,7 +26,8 @@ import (
 func TestRequestsAreServed(t *testing.T) {
 	var served []string
 	for _, list := range [][]ask.Served{
-		chain.Requests, coins.Requests, indexer.Requests, mempool.Requests, peers.Requests, scanner.Requests,
+		chain.Requests, coins.Requests, corepool.Requests,
+		indexer.Requests, mempool.Requests, peers.Requests, scanner.Requests,
 		searches.Requests,
 		txbuilder.Requests, wallets.Requests, wallets.WalletRequests,
 	} {

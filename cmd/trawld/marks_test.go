@@ -12,9 +12,12 @@ import (
 // secretTexts are the arguments and results that hold passphrases or private keys, or
 // may: method, then the names down to them. Results are in brackets.
 var secretTexts = []string{
+	"createsearch scanobjects",
 	"createwallet passphrase",
 	"deriveaddresses descriptor",
 	"encryptwallet passphrase",
+	"extendsearch scanobjects",
+	"fundrawtransaction options solving_data descriptors descriptor",
 	"generateblock output",
 	"generatetodescriptor descriptor",
 	"getdescriptoractivity scanobjects",
@@ -24,6 +27,7 @@ var secretTexts = []string{
 	"listdescriptors [descriptors] [desc]",
 	"scanblocks scanobjects",
 	"scantxoutset scanobjects",
+	"signmessagewithprivkey privkey",
 	"signrawtransactionwithkey privkeys",
 	"walletpassphrase passphrase",
 	"walletpassphrasechange newpassphrase",

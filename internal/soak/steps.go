@@ -20,7 +20,7 @@ var steps = []step{
 		skip: signatures + "|^TestLive",
 		packages: []string{
 			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script",
-			"./actors/wallets", "./internal/wallet",
+			"./actors/corepool", "./actors/wallets", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},
@@ -35,10 +35,12 @@ var steps = []step{
 	},
 	{
 		name: "actors", what: "panics of every actor over any message that it handles, a thousand each",
-		run: "Suite$", packages: []string{ // that of the wallets is among the models
-			"./actors/alerts", "./actors/blockindex", "./actors/chain", "./actors/coins", "./actors/indexer",
+		run: "Suite$", packages: []string{ // those of the wallets and of Core's pool are among the models
+			"./actors/alerts", "./actors/attach", "./actors/blockindex", "./actors/chain", "./actors/coins",
+			"./actors/indexer",
 			"./actors/mempool",
-			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/sync",
+			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/searches",
+			"./actors/sync",
 			"./actors/txbuilder",
 		},
 	},

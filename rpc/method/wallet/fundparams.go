@@ -54,7 +54,7 @@ var fundParams = []command.Param{
 			{
 				Name: "descriptors", Type: command.Array, Default: "[]", Help: "descriptors of the outputs",
 				Inner: []command.Param{
-					{Name: "descriptor", Type: command.String, Optional: true, Help: "a descriptor"},
+					{Name: "descriptor", Type: command.String, Optional: true, Secret: true, Help: "a descriptor"},
 				},
 			},
 		},
