@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,11 +72,32 @@ func toldAddress(s *options.Settings, host string) (told string, port uint16) {
 	if err != nil {
 		return host, 0
 	}
-	told, port, ok := options.SplitHostPort(strings.TrimSpace(string(text)))
+	address, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	told, port, ok := options.SplitHostPort(address)
 	if !ok || port == 0 {
 		return host, 0
 	}
 	return told, port
+}
+
+// takeToldChain selects the network of the daemon of the data directory, where no option
+// does: one that is attached to a Bitcoin Core has it from there. A daemon of the main
+// network, which has its cookie in that directory, goes before.
+func takeToldChain(s *options.Settings) {
+	set := []string{"chain", "regtest", "signet", "testnet", "testnet4", "rpcconnect", "rpcport", "rpcunix"}
+	if slices.ContainsFunc(set, s.IsSet) {
+		return
+	}
+	if _, err := (options.OS{}).ReadFile(filepath.Join(s.DataDir(), ".cookie")); err == nil {
+		return
+	}
+	text, err := (options.OS{}).ReadFile(filepath.Join(s.DataDir(), options.AddressFile))
+	if err != nil {
+		return
+	}
+	if chain, ok := options.TellsChain(string(text)); ok {
+		s.Force("chain", string(chain))
+	}
 }
 
 // newHTTP returns a client whose requests, each on a connection of its own, go

@@ -90,6 +90,7 @@ func configure(args []string, w *world) (*options.Settings, error) {
 	if err := s.ReadConfig(files); err != nil {
 		return nil, failf("Error reading configuration file: %v", err)
 	}
+	takeToldChain(s)
 	if _, err := s.SelectChain(); err != nil {
 		return nil, failf("Error: %v", err)
 	}

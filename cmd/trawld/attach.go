@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl"
-	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
 )
 
@@ -87,23 +81,4 @@ func checkAttached(a *trawl.Attachment, w io.Writer) error {
 		return refuse("-attach: %v", err)
 	}
 	return errAnswered
-}
-
-// tellAddress leaves the address of an attached node's RPC server beside its cookie, so
-// that trawl-cli finds it, and removes what a run before has left.
-func (d *daemon) tellAddress() error {
-	if d.attached == nil {
-		return d.forgetAddress()
-	}
-	address := d.server.Addrs()[0].String()
-	corelog.Printf(d.log, slog.LevelInfo, "Attached to Bitcoin Core at %s; calls are answered at http://%s",
-		d.attached.Address(), address)
-	return os.WriteFile(d.settings.BelowNetDir(options.AddressFile), fmt.Appendln(nil, address), 0o600)
-}
-
-func (d *daemon) forgetAddress() error {
-	if err := os.Remove(d.settings.BelowNetDir(options.AddressFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

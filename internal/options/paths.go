@@ -1,6 +1,9 @@
 package options
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // DefaultDataDir returns the data directory below a user's home directory. It
 // is not Bitcoin Core's, so that neither program opens the other's files by
@@ -61,8 +64,20 @@ func (s *Settings) CookieFile() string {
 }
 
 // AddressFile is the name of the file, in the folder of a network, in which a daemon says
-// where its RPC server listens, if not where those of its network do.
+// where its RPC server listens, if not where those of its network do. Where no option names
+// the network there is one in the data directory itself, too, in which that follows the
+// address after a space.
 const AddressFile = ".rpcaddress"
+
+// TellsChain reports which network the text of an address file names, if any.
+func TellsChain(text string) (chain Chain, ok bool) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return "", false
+	}
+	_, known := dirs[Chain(words[1])]
+	return Chain(words[1]), known
+}
 
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {

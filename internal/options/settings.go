@@ -155,6 +155,12 @@ func (s *Settings) Force(name, text string) {
 	s.forced[name] = value{text: text}
 }
 
+// IsForced reports whether an option of s was set by [Settings.Force].
+func IsForced(s *Settings, name string) bool {
+	_, ok := s.forced[name]
+	return ok
+}
+
 // Words returns what follows the options on the command line: the first word
 // without a dash and everything after it.
 func (s *Settings) Words() []string { return s.words }
