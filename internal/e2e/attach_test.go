@@ -27,6 +27,14 @@ type bitcoind struct {
 
 func startBitcoind(t *testing.T, options ...string) *bitcoind {
 	t.Helper()
+	c := prepareBitcoind(t, options...)
+	c.start()
+	return c
+}
+
+// prepareBitcoind makes a data directory with a configuration for start.
+func prepareBitcoind(t *testing.T, options ...string) *bitcoind {
+	t.Helper()
 	if os.Getenv("BITCOIND") == "" {
 		t.Skip("BITCOIND is not set")
 	}
@@ -39,8 +47,11 @@ func startBitcoind(t *testing.T, options ...string) *bitcoind {
 	if err := os.WriteFile(filepath.Join(c.dir, "bitcoin.conf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.start()
-	t.Cleanup(func() { c.process.Kill() })
+	t.Cleanup(func() {
+		if c.process != nil {
+			c.process.Kill()
+		}
+	})
 	return c
 }
 
@@ -51,7 +62,7 @@ func (c *bitcoind) start() {
 	cookie := c.cookie()
 	_ = os.Remove(cookie)
 	if c.run(cookie); c.process.HasEnded() {
-		if err := os.RemoveAll(filepath.Join(c.dir, "regtest", "indexes")); err != nil {
+		if err := os.RemoveAll(filepath.Join(c.dir, "regtest", "indexes", "blockfilter")); err != nil {
 			c.t.Fatal(err)
 		}
 		c.run(cookie)
