@@ -94,6 +94,10 @@ var steps = []step{
 		name: "wallets", what: "wallets that receive, spend and see reorganisations, beside Bitcoin Core",
 		run: "Wallet", packages: []string{"./internal/differ"}, core: true,
 	},
+	{
+		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",
+		run: "Searches", packages: []string{"./internal/differ"}, core: true,
+	},
 }
 
 // Tests of internal/e2e that have a step of their own.
