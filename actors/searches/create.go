@@ -144,7 +144,9 @@ func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.Search
 	n.Status = searchdb.Status{State: search.NewState(below)}
 	j := &job{Search: n}
 	s.table.add(j)
-	s.writer.change.Create = append(s.writer.change.Create, n)
+	written := *n // the worker that writes it has a state of its own
+	written.Status.State = n.Status.Clone()
+	s.writer.change.Create = append(s.writer.change.Create, &written)
 	s.dirty(j)
 	return messages.SearchCreated{ID: n.ID.String(), Name: n.Name, Created: true}, nil
 }
