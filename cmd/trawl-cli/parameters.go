@@ -142,7 +142,7 @@ var jsonParameters = map[string]string{
 	"extendsearch":           "1:scanobjects 2:start_height",
 	"getsearchentries":       "2:limit",
 	"waitforsearch":          "2:timeout",
-	"scanblocks":             "1:scanobjects 2:start_height 3:stop_height 5:options,filter_false_positives",
+	"scanblocks":             "1:scanobjects 2:start_height 3:stop_height 5:options,filter_false_positives,activity",
 	"scantxoutset":           "1:scanobjects",
 	"send":                   "0:outputs 1:conf_target 3:fee_rate 4:options,add_inputs,include_unsafe,minconf,maxconf,add_to_wallet,change_position,fee_rate,include_watching,inputs,locktime,lock_unspents,psbt,subtract_fee_from_outputs,conf_target,replaceable,solving_data,max_tx_weight 5:version",
 	"sendall":                "0:recipients 1:conf_target 3:fee_rate 4:options,add_to_wallet,fee_rate,include_watching,inputs,locktime,lock_unspents,psbt,send_max,minconf,maxconf,conf_target,replaceable,solving_data,version",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"testing"
 	"time"
 
@@ -96,6 +97,16 @@ func (s *searches) compare(objects []any) {
 	s.core(&found, "scanblocks", "start", objects, 0, nil, "basic", map[string]any{"filter_false_positives": true})
 	var want struct{ Activity []json.RawMessage }
 	s.core(&want, "getdescriptoractivity", found.Blocks, objects, false)
+
+	var scanned struct {
+		Blocks   []string `json:"relevant_blocks"`
+		Activity []json.RawMessage
+	}
+	s.p.Trawl.Get(&scanned, "scanblocks", "start", objects, 0, nil, "basic", map[string]any{"activity": true})
+	equal := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+	if !slices.EqualFunc(scanned.Activity, want.Activity, equal) || !slices.Equal(scanned.Blocks, found.Blocks) {
+		s.t.Fatalf("%.200v: scanblocks tells other activity than Core", objects)
+	}
 
 	var made struct{ ID string }
 	s.p.Trawl.Get(&made, "createsearch", objects)

@@ -20,7 +20,7 @@ import (
 )
 
 func getDescriptorActivity(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
+	printer := d.printer()
 	return command.Command{
 		Name:     "getdescriptoractivity",
 		Category: command.Blockchain,
@@ -103,6 +103,38 @@ type activities struct {
 	printer *txjson.Printer
 	scripts map[string]struct{}
 	events  []any // of spendEvent and receiveEvent
+}
+
+// printer prints transactions and scripts of the node's network.
+func (d *Deps) printer() *txjson.Printer {
+	return &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
+}
+
+// activityIn returns what happened to some scripts in some blocks, by their order.
+func (d *Deps) activityIn(
+	ctx context.Context, p *txjson.Printer, scripts [][]byte, blocks []chainhash.Hash,
+) ([]any, error) {
+	reader, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	found := activities{printer: p, scripts: make(map[string]struct{}, len(scripts)), events: []any{}}
+	for _, script := range scripts {
+		found.scripts[string(script)] = struct{}{}
+	}
+	for i := range blocks {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b, err := lookup(reader, &blocks[i])
+		if err != nil {
+			return nil, err
+		}
+		if err := found.addBlock(reader, b); err != nil {
+			return nil, err
+		}
+	}
+	return found.events, nil
 }
 
 func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args) (any, error) {

@@ -9,12 +9,13 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
 func scanBlocks(d *Deps) command.Command {
-	s := &scan{deps: d, net: d.Network.Descriptors()}
+	s := &scan{deps: d, net: d.Network.Descriptors(), printer: d.printer()}
 	return command.Command{
 		Name:     "scanblocks",
 		Category: command.Blockchain,
@@ -75,6 +76,11 @@ var scanParams = []command.Param{
 				Help: "look into every matching block, and leave out those that matched by chance,\n" +
 					"as one in 784931 does for each script",
 			},
+			{
+				Name: "activity", Type: command.Bool, Default: "false",
+				Help: "return as well what the scripts received and spent in the blocks found, as\n" +
+					"getdescriptoractivity does; implies filter_false_positives",
+			},
 		},
 		Help: "further options",
 	},
@@ -88,6 +94,10 @@ var scanResults = []command.Result{
 			{Type: command.Hex, Help: "hash of a block"},
 		}},
 		{Type: command.Bool, Key: "completed", Help: "false when the scan was aborted"},
+		{
+			Type: command.Array, Key: "activity", Optional: true, Inner: activityResults[0].Inner[0].Inner,
+			Help: "with the option activity: in the order of the blocks",
+		},
 	}},
 	{Type: command.Object, When: "when action=='status' and a scan is running", Inner: []command.Result{
 		{Type: command.Number, Key: "progress", Help: "percentage done"},
@@ -99,8 +109,9 @@ var scanResults = []command.Result{
 
 // scan is the body of scanblocks.
 type scan struct {
-	deps *Deps
-	net  *descriptor.Network
+	deps    *Deps
+	net     *descriptor.Network
+	printer *txjson.Printer
 }
 
 func (s *scan) run(ctx context.Context, a *command.Args) (any, error) {
@@ -147,6 +158,7 @@ type scanResult struct {
 	To        int32            `json:"to_height"`
 	Blocks    []chainhash.Hash `json:"relevant_blocks"`
 	Completed bool             `json:"completed"`
+	Activity  *[]any           `json:"activity,omitempty"`
 }
 
 // start runs a scan. It holds the node's one slot for a scan from before its
@@ -168,20 +180,32 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	}
 	scripts, err := s.scripts(ctx, slot.Aborted, a)
 	if errors.Is(err, errAborted) {
-		return scanResult{From: order.start, To: order.start}, nil
+		result := scanResult{From: order.start, To: order.start}
+		if order.activity {
+			result.Activity = &[]any{}
+		}
+		return result, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
 		Slot: slot.ID, Scripts: scripts,
-		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks,
+		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity,
 	})
 	if err != nil {
 		return nil, scanFailure(err)
 	}
 	scanned = true
-	return scanResult(result), nil
+	answer := scanResult{From: result.From, To: result.To, Blocks: result.Blocks, Completed: result.Completed}
+	if order.activity {
+		found, err := s.deps.activityIn(ctx, s.printer, scripts, result.Blocks)
+		if err != nil {
+			return nil, err
+		}
+		answer.Activity = &found
+	}
+	return answer, nil
 }
 
 // reserve takes the slot. release gives it back where no scan was run; after
@@ -204,6 +228,7 @@ type scanOrder struct {
 	start       int32
 	stop        *chainview.Block
 	checkBlocks bool
+	activity    bool
 }
 
 // order reads all arguments but the scan objects, in Core's order.
@@ -213,6 +238,11 @@ func (s *scan) order(a *command.Args) (order scanOrder, err error) {
 	}
 	if check := a.Value(5).Get("filter_false_positives"); check != nil {
 		if order.checkBlocks, err = check.AsBool(); err != nil {
+			return order, err
+		}
+	}
+	if activity := a.Value(5).Get("activity"); activity != nil {
+		if order.activity, err = activity.AsBool(); err != nil {
 			return order, err
 		}
 	}
