@@ -76,6 +76,9 @@ func (r *patientReader) Read(p []byte) (int, error) {
 // take it is dropped after the timeout.
 func (s *Server) reply(w http.ResponseWriter, resp response) {
 	defer resp.held.release()
+	if resp.stream != nil {
+		defer resp.stream.Close()
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=ISO-8859-1")
 	if resp.json {
@@ -96,15 +99,24 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 		_ = control.Flush() // so that what follows goes past all buffers
 		write = func(part []byte) (int, error) { return len(part), writeSecret(w, part) }
 	}
-	for _, part := range resp.body {
+	writeAll := func(part []byte) error {
 		for len(part) > 0 {
 			n := min(len(part), writeChunk)
 			_ = control.SetWriteDeadline(time.Now().Add(patience))
 			if _, err := write(part[:n]); err != nil {
-				return
+				return err
 			}
 			part, patience = part[n:], s.patience()
 		}
+		return nil
+	}
+	for _, part := range resp.body {
+		if writeAll(part) != nil {
+			return
+		}
+	}
+	if resp.stream != nil {
+		_ = resp.copyStream(writeAll)
 	}
 }
 

@@ -32,6 +32,9 @@ type job struct {
 
 	abandoned bool            // the call may go on without us
 	refused   command.Refused // not 0: another node refuses the request
+
+	alone  bool           // the call is no part of a batch
+	stream command.Stream // the result, where it is streamed
 }
 
 // works reports whether the job is work that takes a worker. Refusals, control
@@ -118,6 +121,7 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 		return response{status: http.StatusForbidden}
 	}
 	s.prepare(who, j)
+	j.alone = true
 	if j.works() {
 		if !s.workers.enter() {
 			return tooBusy
@@ -135,7 +139,11 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 		return response{status: int(j.refused)}
 	}
 	if j.notification() {
+		j.closeStream()
 		return response{status: http.StatusNoContent}
+	}
+	if j.stream != nil {
+		return j.streamed()
 	}
 	return s.envelope(j.status(failure), reply, j.told(failure))
 }
@@ -296,8 +304,12 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 	if j.call.Waits() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(client, cancel)()
+		stop := context.AfterFunc(client, cancel)
+		end := func() {
+			stop()
+			cancel()
+		}
+		defer func() { j.endWith(end) }()
 	}
 	result, err := j.call.Run(ctx) //nolint:contextcheck // a client that leaves ends nothing but what only waits
 	if err != nil {
@@ -305,6 +317,9 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 		j.abandoned = ctx.Err() != nil || !known || e.Code == command.ClientNotConnected
 		j.refused, _ = errors.AsType[command.Refused](err)
 		return nil, err
+	}
+	if stream, ok := result.(command.Stream); ok {
+		return dst, j.takeStream(stream)
 	}
 	if j.call.ShowsSecrets() {
 		return j.appendSecrets(dst, result)

@@ -13,6 +13,9 @@ type response struct {
 	json   bool
 	secret bool  // the body is overwritten when it is out
 	held   share // of the memory for replies
+
+	stream command.Stream // goes out after the body; nil: nothing does
+	tail   []byte         // what comes after that
 }
 
 // wipe overwrites the body.
@@ -27,9 +30,12 @@ func text(words string) [][]byte { return [][]byte{[]byte(words)} }
 
 // length returns how long the body is.
 func (r *response) length() int {
-	n := 0
+	n := len(r.tail)
 	for _, part := range r.body {
 		n += len(part)
+	}
+	if r.stream != nil {
+		n += int(r.stream.Size())
 	}
 	return n
 }

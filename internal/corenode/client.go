@@ -134,11 +134,16 @@ func (c *Client) Close() {
 type Reply struct {
 	Status int
 	Body   []byte
+
+	// Large is the body instead, where a reply to [Client.Forward] succeeded and is larger
+	// than [MaxReply]. It has to be closed.
+	Large *Large
 }
 
 // Forward sends the body of a JSON-RPC request to a path with the value of an
 // Authorization header, and returns the reply whatever its status is. The error is
-// [ErrAway], that of the context, or [ErrReply].
+// [ErrAway], that of the context, or [ErrReply]. ctx has to last until a large reply has
+// been read.
 func (c *Client) Forward(ctx context.Context, path, authorization string, body []byte) (Reply, error) {
 	return c.send(ctx, c.forward, http.MethodPost, path, authorization, body)
 }
@@ -200,12 +205,24 @@ func (c *Client) send(
 	if err != nil {
 		return Reply{}, failed(ctx, err)
 	}
-	defer resp.Body.Close()
+	large := false
+	defer func() {
+		if !large {
+			_ = resp.Body.Close()
+		}
+	}()
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return Reply{}, fmt.Errorf("%w: it is compressed", ErrReply)
 	}
 	if resp.StatusCode >= 300 && resp.StatusCode < 400 {
 		return Reply{}, fmt.Errorf("%w: it leads elsewhere (HTTP status %d)", ErrReply, resp.StatusCode)
+	}
+	if by == c.forward && resp.StatusCode == http.StatusOK && resp.ContentLength > c.maxReply {
+		body, err := newLarge(resp.Body, resp.ContentLength)
+		if large = err == nil; !large {
+			return Reply{}, err
+		}
+		return Reply{Status: resp.StatusCode, Large: body}, nil
 	}
 	read, err := readBody(resp, c.maxReply)
 	if errors.Is(err, ErrTooLarge) {

@@ -56,6 +56,10 @@ func (c *Call) reply(ctx context.Context) (reply []byte, abandoned bool, err err
 		abandoned = ctx.Err() != nil || !known || e.Code == ClientNotConnected
 		return nil, abandoned, revealed{e, err}
 	}
+	if stream, ok := result.(Stream); ok {
+		_ = stream.Close()
+		return nil, false, revealed{ErrStream, ErrStream}
+	}
 	reply, err = jsontree.Append(nil, result)
 	if teller, ok := result.(Teller); ok {
 		for _, secret := range teller.Secrets() {

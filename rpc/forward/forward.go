@@ -201,6 +201,13 @@ func (f *Forwarder) answer(method string, reply corenode.Reply) (any, error) {
 	case reply.Status == http.StatusNotFound && len(reply.Body) == 0: // a Core without wallets
 		return nil, command.ErrMethodNotFound
 	}
+	if large := reply.Large; large != nil {
+		if !f.Public(method) { // secrets are overwritten when they are out, and so kept until then
+			_ = large.Close()
+			return nil, errLarge
+		}
+		return large, nil
+	}
 	answer, err := corenode.ParseReply(reply.Body)
 	switch {
 	case err != nil:
@@ -217,7 +224,7 @@ func (f *Forwarder) answer(method string, reply corenode.Reply) (any, error) {
 var (
 	errAway  = command.Error{Code: command.ClientNotConnected, Message: "Bitcoin Core does not answer"}
 	errReply = command.Error{Code: command.MiscError, Message: "The reply of Bitcoin Core cannot be read"}
-	errLarge = command.Error{Code: command.OutOfMemory, Message: "The reply of Bitcoin Core is too large"}
+	errLarge = command.Error{Code: command.OutOfMemory, Message: "The reply of Bitcoin Core is too large here"}
 )
 
 func told(ctx context.Context, err error) error {

@@ -109,6 +109,10 @@ func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, para
 	if err != nil {
 		return own
 	}
+	if reply.Large != nil {
+		_ = reply.Large.Close()
+		return own
+	}
 	answer, err := corenode.ParseReply(reply.Body)
 	if err != nil || answer.Err != nil {
 		return own

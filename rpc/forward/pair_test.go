@@ -43,6 +43,7 @@ type core struct {
 	paths   []string
 	wrong   []time.Time
 	replies map[string]string
+	large   map[string]func(http.ResponseWriter)
 }
 
 func newCore(tb testing.TB) *core {
@@ -87,6 +88,10 @@ func (c *core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.seen, c.paths = append(c.seen, user+" "+string(body)), append(c.paths, r.URL.EscapedPath())
+	if large := c.large[call.Method]; large != nil {
+		large(w)
+		return
+	}
 	reply, ok := c.replies[call.Method]
 	if !ok {
 		reply = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":0}`
