@@ -100,6 +100,30 @@ type Spent struct {
 	Sent     bool   // written, and handed to the memory pool
 }
 
+// FillPacket puts into a partially signed transaction (BIP174) what the wallet knows of it,
+// and signs it where that is asked for.
+//
+// Errors: [*WalletError].
+type FillPacket struct {
+	Asks[FilledPacket]
+
+	PSBT        string // in base64
+	Sign        bool
+	HashType    string // "" for the default
+	Derivations bool   // tell where keys come from
+	Finalize    bool   // make the final scripts of inputs that have all signatures
+
+	// Coins are what inputs spend that are not the wallet's, as far as that is known.
+	Coins map[wire.OutPoint]*wire.TxOut
+}
+
+// FilledPacket is the answer to [FillPacket].
+type FilledPacket struct {
+	PSBT     string
+	Complete bool
+	Tx       *wire.MsgTx // with final scripts, where it is complete and was finalized
+}
+
 // LockCoins keeps coins from being spent, or allows that again.
 type LockCoins struct {
 	Asks[Done]

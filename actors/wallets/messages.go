@@ -49,6 +49,7 @@ type (
 	abortRescan         = ask.Call[messages.AbortRescan, bool]
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
 	signMessage         = ask.Call[messages.SignMessage, []byte]
+	fillPacket          = ask.Call[messages.FillPacket, messages.FilledPacket]
 	spendCoins          = ask.Call[messages.Spend, messages.Spent]
 	lockCoins           = ask.Call[messages.LockCoins, messages.Done]
 	listLocked          = ask.Call[messages.ListLocked, []wire.OutPoint]
@@ -96,6 +97,7 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListReceived](), ask.Serve[messages.GetReceived](),
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
+	ask.Serve[messages.FillPacket](),
 	ask.Serve[messages.SignMessage](), ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
 	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
 	ask.Serve[messages.ExportPubKeys](), ask.Serve[messages.ImportPubKeys](),

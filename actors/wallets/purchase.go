@@ -201,6 +201,10 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 
 // sign signs, and goes on with what becomes of it.
 func (p *purchase) sign(c actor.Context) {
+	if p.of.open().Vault().Locked() {
+		p.of.save(c, func(err error) { p.done(c, p.built.Tx, false, false, err) })
+		return
+	}
 	var raw bytes.Buffer
 	if err := p.built.Tx.Serialize(&raw); err != nil {
 		p.fail(c, err)

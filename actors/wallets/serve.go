@@ -80,6 +80,8 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 		whenWritable(c, w, m, func() { w.unlocker.changePassphrase(c, m) })
 	case *signWithWallet:
 		w.signer.sign(c, m)
+	case *fillPacket:
+		w.signer.fill(c, m)
 	case *signMessage:
 		m.Answer(w.signer.signMessage(&m.Req))
 	default:

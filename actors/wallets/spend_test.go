@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -210,4 +211,41 @@ func TestSpendRefusals(t *testing.T) {
 	do(t, r.ref, messages.CreateWallet{Name: "watches", DisablePrivateKeys: true})
 	_, err = try(t, r.wallet(t, "watches"), pay(1_000_000))
 	refusal(t, err, -4, "Error: Private keys are disabled for this wallet")
+}
+
+// A packet of the wallet's coins is signed by it: at once, or in two steps.
+func TestFillPacket(t *testing.T) {
+	_, ref := rich(t, setup{}, "legacy", "p2sh-segwit", "bech32", "bech32m")
+	q := pay(390_000_000)
+	q.Sign, q.Send = messages.SignNothing, false
+	unsigned := psbt.New(do(t, ref, q).Tx).Encode()
+	known := do(t, ref, messages.FillPacket{PSBT: unsigned, Derivations: true})
+	p, err := psbt.Decode(known.PSBT)
+	if err != nil || known.Complete {
+		t.Fatalf("complete %v, %v", known.Complete, err)
+	}
+	var spent []*wire.TxOut
+	for i := range p.Inputs {
+		spent = append(spent, p.Coin(i))
+	}
+	final := do(t, ref, messages.FillPacket{PSBT: known.PSBT, Sign: true, Finalize: true})
+	if !final.Complete {
+		t.Fatal("not complete")
+	}
+	if err := rawtx.Verify(final.Tx, spent); err != nil {
+		t.Error(err)
+	}
+	signed := do(t, ref, messages.FillPacket{PSBT: known.PSBT, Sign: true})
+	if p, err = psbt.Decode(signed.PSBT); err != nil || !signed.Complete || p.Final(0) {
+		t.Fatalf("complete %v, %v", signed.Complete, err)
+	}
+	s := rawtx.NewSigning(p.Extract(), make(map[wire.OutPoint]*wire.TxOut), -1, false)
+	if !s.Finalize(p) {
+		t.Error("signatures do not suffice")
+	}
+	if err := rawtx.Verify(p.Extract(), spent); err != nil {
+		t.Error(err)
+	}
+	_, err = try(t, ref, messages.FillPacket{PSBT: "cHNidP8="})
+	refusal(t, err, -22, "TX decode failed Separator is missing at the end of the global map: iostream error")
 }

@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/txjson":            {"descriptor", "internal/chainview", "internal/consensus", "internal/jsontree"},
 	"internal/version":           nil,
 	"internal/versionbits":       {"internal/chainview", "internal/dialect"},
-	"internal/wallet":            {"descriptor", "messages", "internal/dialect", "internal/wallet", "internal/walletfile"},
+	"internal/wallet":            {"descriptor", "messages", "internal/dialect", "internal/rawtx", "internal/wallet", "internal/walletfile"},
 	"internal/wallet/codes":      {"messages"},
 	"internal/wallet/spend":      {"descriptor", "messages", "internal/wallet/coinselect", "internal/wallet/txs"},
 	"internal/wallet/coinselect": nil,

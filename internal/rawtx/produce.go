@@ -114,6 +114,9 @@ func (p *producer) step(script []byte, witness bool) (f form, stack [][]byte, so
 				return f, [][]byte{sig, key.public}, true
 			}
 		}
+		if sig, public := p.data.byKey[[20]byte(data)], p.with.Public[[20]byte(data)]; sig != nil && public != nil {
+			return f, [][]byte{sig, public}, true
+		}
 	case payToScriptHash:
 		if script := p.script([20]byte(data)); script != nil {
 			return f, [][]byte{script}, true

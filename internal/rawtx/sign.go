@@ -30,6 +30,11 @@ type Signing struct {
 	P2MR     *P2MR                // nil on networks without P2MR
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
+	// Signatures are those that others have made, by input and by the hash of the public
+	// key, each with its hash type. What is made goes there too. Nil: there are none, and
+	// those that are made are not kept.
+	Signatures []map[[20]byte][]byte
+
 	// UnknownAmount is the value of coins whose value is not known.
 	UnknownAmount int64
 
@@ -90,6 +95,14 @@ func (s *Signing) signInput(spending *spending, index int) error {
 		return ErrNoCoin
 	}
 	data := spending.extract(index)
+	if s.Signatures != nil {
+		for id, sig := range s.Signatures[index] {
+			if data.byKey[id] == nil {
+				data.byKey[id] = sig
+			}
+		}
+		s.Signatures[index] = data.byKey
+	}
 	// SINGLE signs the output beside the input, which must be there.
 	if s.signsAt(index) {
 		p := producer{spending, index, s, data}

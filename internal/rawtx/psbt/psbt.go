@@ -30,7 +30,7 @@ type Packet struct {
 }
 
 // A Map is one of the maps of a PSBT, in the order of its keys.
-type Map []Entry
+type Map []Entry //nolint:recvcheck // what changes it takes a pointer
 
 // An Entry is a key of a map with its value.
 type Entry struct {

@@ -93,11 +93,21 @@ func (b *builder) addInputs(tx *wire.MsgTx) {
 		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: at, Sequence: sequence})
 	}
 	switch {
+	case r.Sniped && allMayLock(tx):
+		tx.LockTime = b.LockTime()
 	case r.LockTime != nil:
 		tx.LockTime = *r.LockTime
 	case mayLock:
 		tx.LockTime = b.LockTime()
 	}
+}
+
+// allMayLock reports whether the sequence numbers are those that wallets use, with which a
+// lock time means nothing but itself.
+func allMayLock(tx *wire.MsgTx) bool {
+	return !slices.ContainsFunc(tx.TxIn, func(in *wire.TxIn) bool {
+		return in.Sequence != sequenceReplaceable && in.Sequence != sequenceLockTime
+	})
 }
 
 // LockTime returns a lock time that takes from miners the wish to mine the last block

@@ -97,6 +97,14 @@ func (sp *Spending) Unspent(at wire.OutPoint) bool {
 	return out != nil && !sp.ledger.spends.spent(out) && !sp.ledger.locks.Has(at)
 }
 
+// Transaction returns a transaction of the wallet, nil where it has none.
+func (sp *Spending) Transaction(id chainhash.Hash) *wire.MsgTx {
+	if t := sp.ledger.txs[id]; t != nil {
+		return t.record.Tx
+	}
+	return nil
+}
+
 // Knows reports whether a transaction is the wallet's.
 func (sp *Spending) Knows(id chainhash.Hash) bool { return sp.ledger.txs[id] != nil }
 

@@ -66,6 +66,7 @@ func Commands(d Deps) []command.Command {
 	net := d.Network.Descriptors()
 	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
 	return []command.Command{
+		combinePSBT(),
 		m.combineRawTransaction(),
 		convertToPSBT(),
 		m.createMultisig(),
@@ -74,6 +75,7 @@ func Commands(d Deps) []command.Command {
 		m.decodePSBT(),
 		m.decodeRawTransaction(),
 		m.decodeScript(),
+		m.finalizePSBT(),
 		m.getRawTransaction(),
 		m.signRawTransactionWithKey(),
 	}

@@ -27,8 +27,12 @@ var callsOf = map[string]string{
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
 	"fundrawtransaction": `["` + spendTx + `"]`, "lockunspent": `[true]`, "settxfee": `[0]`,
 	"signmessage": `["mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "m"]`, "sendtoaddress": `["` + own + `", 1]`, "sendmany": `["", {"` + own + `": 1}]`,
-	"walletpassphrase": `["p", 1]`, "walletpassphrasechange": `["p", "q"]`,
+	"send": `[{"` + own + `": 1}]`, "walletcreatefundedpsbt": `[[], {"` + own + `": 1}]`,
+	"walletprocesspsbt": `["` + somePSBT + `"]`, "walletpassphrase": `["p", 1]`, "walletpassphrasechange": `["p", "q"]`,
 }
+
+// somePSBT is a partially signed transaction without inputs.
+const somePSBT = "cHNidP8BAAoCAAAAAAAAAAAAAA=="
 
 // What a wallet or the registry says reaches the client as it is, from every
 // method: about the request itself, and about what was asked before it.
@@ -98,6 +102,7 @@ func failAll(d *double, err error) {
 	gives[messages.ListSinceBlock](d, messages.SinceBlock{}, err)
 	gives[messages.GetTransaction](d, messages.TxDetails{}, err)
 	gives[messages.Spend](d, messages.Spent{}, err)
+	gives[messages.FillPacket](d, messages.FilledPacket{}, err)
 	gives[messages.LockCoins](d, messages.Done{}, err)
 	gives[messages.ListLocked](d, nil, err)
 	gives[messages.SetPayFee](d, messages.Done{}, err)

@@ -55,8 +55,8 @@ func TestRecorded(t *testing.T) {
 // paying are the methods whose answers are other ones each time: tests of their own, and
 // comparisons with a live Core, look at these.
 var paying = map[string]bool{
-	"fundrawtransaction": true, "listlockunspent": true, "lockunspent": true, "sendmany": true, "sendtoaddress": true,
-	"settxfee": true, "signmessage": true,
+	"fundrawtransaction": true, "listlockunspent": true, "lockunspent": true, "send": true, "sendmany": true, "sendtoaddress": true,
+	"settxfee": true, "signmessage": true, "walletcreatefundedpsbt": true, "walletprocesspsbt": true,
 }
 
 // replay makes one call over wallets that answer as recorded.

@@ -90,6 +90,7 @@ func Commands(d Deps) []command.Command {
 		m.lockUnspent(),
 		m.rescanBlockchain(),
 		m.restoreWallet(),
+		m.send(),
 		m.sendMany(),
 		m.sendToAddress(),
 		m.setLabel(),
@@ -97,9 +98,11 @@ func Commands(d Deps) []command.Command {
 		m.signMessage(),
 		m.signRawTransactionWithWallet(),
 		m.unloadWallet(),
+		m.walletCreateFundedPSBT(),
 		m.walletLock(),
 		m.walletPassphrase(),
 		m.walletPassphraseChange(),
+		m.walletProcessPSBT(),
 	}
 	if d.Network.Wallet().SlowKeys {
 		commands = append(
