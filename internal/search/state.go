@@ -23,12 +23,20 @@ type Block struct {
 // on, up to the next Joined.
 type Joined struct {
 	First uint32
+	From  int32 // the first height that they are looked for at
 	Done  int32 // where it is lower than the height done of the search, that counts
 }
 
+// passed returns the height up to which there is nothing to look at.
+func (j *Joined) passed() int32 { return max(j.Done, j.From-1) }
+
+// deep is how far below the height done those that joined at different heights count as one: the
+// difference is seen only where so many blocks leave the chain.
+const deep = 1000
+
 // State is how far a search has come.
 type State struct {
-	Start  int32
+	Start  int32 // the lowest height that any script is looked for at
 	From   int32 // from which on blocks were looked at for all scripts: Start, or higher
 	Done   Block // all blocks up to it were looked at for all scripts
 	Top    Block // the highest block that was looked at for any
@@ -42,7 +50,9 @@ type State struct {
 // before its first.
 func NewState(below Block) State {
 	return State{
-		Start: below.Height + 1, From: below.Height + 1, Done: below, Top: below, Joined: []Joined{{0, below.Height}},
+		Start: below.Height + 1, From: below.Height + 1, Done: below, Top: below, Joined: []Joined{
+			{0, below.Height + 1, below.Height},
+		},
 	}
 }
 
@@ -59,8 +69,8 @@ func (s *State) Wanted(count uint32) (ranges [][2]uint32, to int32) {
 		if i+1 < len(s.Joined) {
 			end = s.Joined[i+1].First
 		}
-		if j.Done > s.Done.Height {
-			to = min(to, j.Done)
+		if passed := j.passed(); passed > s.Done.Height {
+			to = min(to, passed)
 			continue
 		}
 		if n := len(ranges); n > 0 && ranges[n-1][1] == j.First {
@@ -79,9 +89,7 @@ func (s *State) Advance(to Block, found []Entry) {
 	if to.Height >= s.Top.Height {
 		s.Top = to
 	}
-	if !slices.ContainsFunc(s.Joined, func(j Joined) bool { return j.Done > to.Height }) {
-		s.Joined = []Joined{{0, to.Height}}
-	}
+	s.Joined = together(s.Joined, to.Height)
 	s.Found += uint64(len(found))
 	for i := range found {
 		if i == 0 || found[i].Height != found[i-1].Height {
@@ -90,16 +98,32 @@ func (s *State) Advance(to Block, found []Entry) {
 	}
 }
 
+// together puts those into one of which the same is to be looked at next.
+func together(joined []Joined, done int32) (some []Joined) {
+	for _, j := range joined {
+		if n := len(some); n > 0 {
+			last := &some[n-1]
+			same := last.From == j.From || max(last.From, j.From) < done-deep
+			if same && last.Done <= done && j.Done <= done {
+				last.From = max(last.From, j.From)
+				continue
+			}
+		}
+		some = append(some, j)
+	}
+	return some
+}
+
 // Extend adds scripts from a number on, for which blocks from a height on are to be
 // looked at.
 func (s *State) Extend(first uint32, from int32) {
 	from = max(from, 0)
-	s.From = max(s.From, from)
+	s.From, s.Start = max(s.From, from), min(s.Start, from)
 	joined := slices.Clone(s.Joined)
 	for i := range joined {
 		joined[i].Done = max(joined[i].Done, s.Done.Height)
 	}
-	s.Joined = append(joined, Joined{First: first, Done: from - 1})
+	s.Joined = append(joined, Joined{First: first, From: from, Done: from - 1})
 	if from <= s.Done.Height {
 		s.Epoch++
 	}
@@ -110,7 +134,7 @@ func (s *State) Extend(first uint32, from int32) {
 func (s *State) Rewind(at func(height int32) Block) {
 	lowest := s.Done.Height
 	for _, j := range s.Joined {
-		lowest = min(lowest, j.Done)
+		lowest = min(lowest, j.passed())
 	}
 	if lowest < s.Done.Height {
 		s.Done = at(lowest)

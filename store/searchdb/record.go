@@ -229,7 +229,8 @@ func (s *Status) encode() []byte {
 	b = binary.AppendUvarint(binary.AppendUvarint(b, s.Found), s.Blocks)
 	b = binary.AppendUvarint(b, uint64(len(s.Joined)))
 	for _, j := range s.Joined {
-		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(j.First)), int64(j.Done))
+		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(j.First)), int64(j.From))
+		b = binary.AppendVarint(b, int64(j.Done))
 	}
 	return b
 }
@@ -246,7 +247,7 @@ func (s *Status) decode(raw []byte) error {
 	}
 	s.Epoch, s.Found, s.Blocks = r.uint32(), r.uint(), r.uint()
 	for n := r.uint(); n > 0 && !r.bad; n-- {
-		s.Joined = append(s.Joined, search.Joined{First: r.uint32(), Done: r.int32()})
+		s.Joined = append(s.Joined, search.Joined{First: r.uint32(), From: r.int32(), Done: r.int32()})
 	}
 	r.bad = r.bad || s.Mode >= modes || s.Start < 0 || s.From < 0 || len(s.Joined) == 0 || s.Joined[0].First != 0 ||
 		s.State.Done.Height < -1 || s.Top.Height < s.State.Done.Height
