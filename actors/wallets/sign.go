@@ -144,6 +144,9 @@ func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
 	if g.of.open().Vault().Locked() {
 		return nil, errLocked
 	}
+	if !txscript.IsPayToPubKeyHash(r.Script) {
+		return nil, codes.Errorf(codes.Type, "Address does not refer to key")
+	}
 	keys := rawtx.Keys{}
 	defer keys.Zero()
 	d, index, ok := g.of.open().Keys().SigningDescriptor(r.Script)
