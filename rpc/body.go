@@ -84,6 +84,9 @@ func (s *Server) reply(w http.ResponseWriter, resp response) {
 	if resp.json {
 		h.Set("Content-Type", "application/json")
 	}
+	if resp.form != "" {
+		h.Set("Content-Type", resp.form)
+	}
 	if resp.status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(resp.length()))
 	}

@@ -52,6 +52,7 @@ type Config struct {
 
 	Unix        string // -rpcunix, a full path; empty: no such socket
 	CheckOrigin bool   // -rpccheckorigin
+	REST        bool   // -rest: public requests are answered too, of anybody whose address may call
 	LogIPs      bool   // lines of the log name callers by their addresses (-logips)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corenode/access"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/rest"
 )
 
 // refuseVerb answers verbs other than POST.
@@ -39,6 +40,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, response{status: http.StatusNotImplemented})
 	case s.closing.Load():
 		s.reply(w, response{status: http.StatusServiceUnavailable})
+	case s.rest != nil && rest.Exists(r.RequestURI):
+		s.rest.serve(w, r)
 	case !found:
 		s.reply(w, response{status: http.StatusNotFound})
 	case r.Method != http.MethodPost:

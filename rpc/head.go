@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/seed61375155/trawl/rpc/rest"
 )
 
 // chunked is the length of a body that comes in chunks.
@@ -205,17 +207,25 @@ func mendRequestLine(line []byte) []byte {
 	return append(escape(mended, target), line[last:]...)
 }
 
+// brokenEscape stands for a percent sign that escapes nothing in the target of a public
+// request, whose refusals tell it from %25. No byte of it may stand in a target otherwise.
+const brokenEscape = "\xff%25"
+
 // escape appends the target with %20 for a space, with its like for a control
 // character, and with %25 for a percent sign that no two hexadecimal digits
 // follow.
 func escape(dst, target []byte) []byte {
 	const digits = "0123456789abcdef"
+	percent := "%25"
+	if bytes.HasPrefix(target, []byte(rest.Prefix)) {
+		percent = brokenEscape
+	}
 	for i, c := range target {
 		switch {
 		case c <= ' ' || c == 0x7f:
 			dst = append(dst, '%', digits[c>>4], digits[c&15])
 		case c == '%' && (i+2 >= len(target) || !isHex(target[i+1]) || !isHex(target[i+2])):
-			dst = append(dst, "%25"...)
+			dst = append(dst, percent...)
 		default:
 			dst = append(dst, c)
 		}

@@ -90,7 +90,7 @@ var finer = [][]byte{
 // Write implements net.Conn.
 func (c *headConn) Write(p []byte) (int, error) {
 	for _, status := range finer {
-		if bytes.HasPrefix(p, status) && bytes.Contains(p, []byte("Content-Type: text/plain")) {
+		if bytes.HasPrefix(p, status) && bytes.Contains(p, []byte("Content-Type: text/plain; charset=")) {
 			if _, err := c.Conn.Write([]byte(badRequest)); err != nil {
 				return 0, err
 			}

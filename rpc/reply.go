@@ -11,8 +11,9 @@ type response struct {
 	status int
 	body   [][]byte
 	json   bool
-	secret bool  // the body is overwritten when it is out
-	held   share // of the memory for replies
+	form   string // content type; empty: what json says
+	secret bool   // the body is overwritten when it is out
+	held   share  // of the memory for replies
 
 	stream command.Stream // goes out after the body; nil: nothing does
 	tail   []byte         // what comes after that

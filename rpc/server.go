@@ -59,6 +59,7 @@ type Server struct {
 	cookie      *cookie // nil when there is none
 	whitelists  access.Whitelists
 	elsewhere   otherNode
+	rest        *publicDoor // nil: there is none
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
@@ -104,6 +105,9 @@ func NewServer(c Config) (*Server, error) {
 		batch:   maxBatchReply,
 	}
 	s.elsewhere = otherNode{c.Logins, &s.guesses}
+	if c.REST {
+		s.rest = newPublicDoor(s, c.Threads, c.WorkQueue)
+	}
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{
@@ -242,6 +246,9 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closing.Store(true)
 	s.workers.close()
+	if s.rest != nil {
+		s.rest.workers.close()
+	}
 	s.cancel()
 	s.conns.close()
 	err := s.http.Shutdown(ctx)

@@ -366,6 +366,7 @@ func serverConfig(s *session, files fileBudget) rpc.Config {
 		Timeout:  time.Duration(min(max(o.Int("rpcservertimeout", 0), 0), longestTimeout)) * time.Second,
 		MaxConns: files.callers,
 		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false), LogIPs: o.Bool("logips", false),
+		REST: o.Bool("rest", false),
 	}
 }
 

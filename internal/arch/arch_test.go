@@ -131,8 +131,9 @@ var mayImport = map[string][]string{
 	}, actor...),
 
 	// How the outside asks. No part knows an actor or the disk.
-	"rpc":                    {"rpc/command", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/vfs"},
+	"rpc":                    {"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/vfs"},
 	"rpc/command":            {"internal/jsontree"},
+	"rpc/rest":               {"rpc/command", "internal/jsontree"},
 	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
 	"rpc/forward":            {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/method/internal":    {"messages", "rpc/command", "descriptor", "internal/consensus/target", "internal/jsontree"},

@@ -21,7 +21,7 @@ var zmq = []options.Option{
 
 // rpc is the daemon's JSON-RPC server.
 var rpc = []options.Option{
-	{Name: "rest", Flags: unused, Help: "Answer public REST requests (default: 0)"},
+	{Name: "rest", Help: "Answer public REST requests, which need no login (default: 0)"},
 	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as " +
 		"1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},
 	{

@@ -1,0 +1,180 @@
+package rest
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// The verbosities of getblock that are asked for.
+const (
+	serialized   = 0
+	withIDs      = 1
+	withPrevouts = 3
+)
+
+func blockWithIDs(ctx context.Context, r *request) (Reply, error) { return block(ctx, r, withIDs) }
+
+func blockWithDetails(ctx context.Context, r *request) (Reply, error) {
+	return block(ctx, r, withPrevouts)
+}
+
+func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
+	if err := checkHash(r.part); err != nil {
+		return Reply{}, err
+	}
+	hash := jsontree.NewString(r.part)
+	if r.format == jsonText {
+		text, err := r.raw(ctx, "getblock", hash, jsontree.NewInt(verbosity))
+		return document(text), noBlock(r.part, err)
+	}
+	digits, err := r.text(ctx, "getblock", hash, jsontree.NewInt(serialized))
+	if err != nil {
+		return Reply{}, noBlock(r.part, err)
+	}
+	return hexInFormat(r.format, digits)
+}
+
+// noBlock says of a block by its name why it cannot be had.
+func noBlock(hash string, err error) error {
+	switch toldText(err) {
+	case "Block not found", "Block not found on disk":
+		return refuse(statusNotFound, hash+" not found")
+	case "Block not available (pruned data)":
+		return refuse(statusNotFound, hash+" not available (pruned data)")
+	case "Block not available (not fully downloaded)":
+		return refuse(statusNotFound, hash+" not available (not fully downloaded)")
+	}
+	return err
+}
+
+func blockHash(ctx context.Context, r *request) (Reply, error) {
+	height, ok := number(r.part, 0, math.MaxInt32)
+	if !ok {
+		return Reply{}, refuse(statusBadRequest, "Invalid height: "+shown(r.part))
+	}
+	hash, err := r.text(ctx, "getblockhash", jsontree.NewInt(height))
+	if toldCode(err) == command.InvalidParameter {
+		return Reply{}, refuse(statusNotFound, "Block height out of range")
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	switch r.format {
+	case jsonText:
+		object := jsontree.NewObject()
+		object.Add("blockhash", jsontree.NewString(hash))
+		return document(object.AppendJSON(nil)), nil
+	case hexText: // as it is shown, unlike everything else
+		return Reply{Status: statusOK, Type: typeText, Body: []byte(hash + "\n")}, nil
+	case bin:
+		data, err := appendHash(nil, hash)
+		if err != nil {
+			return Reply{}, err
+		}
+		return inFormat(bin, data)
+	}
+	return Reply{}, errFormat
+}
+
+func spentOutputs(ctx context.Context, r *request) (Reply, error) {
+	if strings.Contains(r.part, "/") {
+		return Reply{}, refuse(statusBadRequest, "Invalid URI format. Expected /rest/spenttxouts/<hash>.<ext>")
+	}
+	if err := checkHash(r.part); err != nil {
+		return Reply{}, err
+	}
+	blk, err := r.call(ctx, "getblock", jsontree.NewString(r.part), jsontree.NewInt(withPrevouts))
+	if err != nil {
+		switch text := toldText(err); {
+		case text == "Block not found":
+			return Reply{}, refuse(statusNotFound, r.part+" not found")
+		case text != "" && toldCode(err) == command.MiscError:
+			return Reply{}, errNoUndo(r.part)
+		}
+		return Reply{}, err
+	}
+	if r.format == none {
+		return Reply{}, errFormat
+	}
+	genesis := blk.Get("height").Text() == "0"
+	if r.format == jsonText {
+		list, err := listSpent(blk, genesis)
+		if err != nil {
+			return Reply{}, errNoUndo(r.part)
+		}
+		return document(list.AppendJSON(nil)), nil
+	}
+	data, err := serializeSpent(blk, genesis)
+	if err != nil {
+		return Reply{}, errNoUndo(r.part)
+	}
+	return inFormat(r.format, data)
+}
+
+func errNoUndo(hash string) error { return refuse(statusNotFound, hash+" undo not available") }
+
+// spent returns what the inputs of a transaction spend, nothing for a coinbase.
+func spent(tx *jsontree.Value) ([]*jsontree.Value, error) {
+	var outputs []*jsontree.Value
+	for _, input := range tx.Get("vin").Elements() {
+		if input.Get("coinbase").Kind() != jsontree.Null {
+			continue
+		}
+		prevout := input.Get("prevout")
+		if prevout.Kind() != jsontree.Object {
+			return nil, errNoUndo("")
+		}
+		outputs = append(outputs, prevout)
+	}
+	return outputs, nil
+}
+
+func listSpent(blk *jsontree.Value, genesis bool) (*jsontree.Value, error) {
+	list := jsontree.NewArray()
+	for i, tx := range blk.Get("tx").Elements() {
+		if genesis && i > 0 {
+			break
+		}
+		outputs, err := spent(tx)
+		if err != nil {
+			return nil, err
+		}
+		inner := jsontree.NewArray()
+		for _, output := range outputs {
+			shown := jsontree.NewObject()
+			shown.Add("value", output.Get("value"))
+			shown.Add("scriptPubKey", output.Get("scriptPubKey"))
+			inner.Append(shown)
+		}
+		list.Append(inner)
+	}
+	return list, nil
+}
+
+func serializeSpent(blk *jsontree.Value, genesis bool) ([]byte, error) {
+	txs := blk.Get("tx").Len()
+	if genesis {
+		txs = 1
+	}
+	data := appendCount(nil, txs)
+	for i, tx := range blk.Get("tx").Elements() {
+		if i == txs {
+			break
+		}
+		outputs, err := spent(tx)
+		if err != nil {
+			return nil, err
+		}
+		data = appendCount(data, len(outputs))
+		for _, output := range outputs {
+			if data, err = appendOutput(data, output); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return data, nil
+}

@@ -1,0 +1,269 @@
+package rest
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// maxOutputs is how many outputs one request may ask for.
+const maxOutputs = 15
+
+// poolHeight stands for the height of outputs of the memory pool.
+const poolHeight = 0x7fffffff
+
+var (
+	errEmpty = refuse(statusBadRequest, "Error: empty request")
+	errParse = refuse(statusBadRequest, "Parse error")
+	errBoth  = refuse(statusBadRequest, "Combination of URI scheme inputs and raw post data is not allowed")
+)
+
+// An outpoint names an output.
+type outpoint struct {
+	txid  string
+	index int64
+}
+
+// wanted is what a request for unspent outputs asks for.
+type wanted struct {
+	pool    bool // what the memory pool makes and spends counts
+	outputs []outpoint
+}
+
+// A coin is an output that is not spent.
+type coin struct {
+	height int64
+	output *jsontree.Value // with value and scriptPubKey
+}
+
+// unspent is what there is of what is asked for.
+type unspent struct {
+	height int64
+	tip    string
+	hits   []bool
+	coins  []coin
+}
+
+func unspentOutputs(ctx context.Context, r *request) (Reply, error) {
+	ask, err := parseWanted(r)
+	if err != nil {
+		return Reply{}, err
+	}
+	if n := len(ask.outputs); n > maxOutputs {
+		return Reply{}, refuse(statusBadRequest, fmt.Sprintf(
+			"Error: max outpoints exceeded (max: %d, tried: %d)", maxOutputs, n))
+	}
+	if ask.pool {
+		if _, err := r.raw(ctx, "getmempoolinfo"); err != nil {
+			return Reply{}, noPool(err)
+		}
+	}
+	var found unspent
+	err = r.steady(ctx, func(tip string) (err error) {
+		found, err = r.lookUp(ctx, tip, ask)
+		return err
+	})
+	if err != nil {
+		return Reply{}, err
+	}
+	if r.format == jsonText {
+		return document(found.object().AppendJSON(nil)), nil
+	}
+	data, err := found.serialize()
+	if err != nil {
+		return Reply{}, err
+	}
+	return inFormat(r.format, data)
+}
+
+// parseWanted reads a request: outputs in its path, or in its body.
+func parseWanted(r *request) (wanted, error) {
+	var ask wanted
+	var parts []string
+	if len(r.part) > 1 {
+		parts = strings.Split(r.part[1:], "/")
+	}
+	if len(r.body) == 0 && len(parts) == 0 {
+		return ask, errEmpty
+	}
+	if len(parts) > 0 {
+		if ask.pool = parts[0] == "checkmempool"; ask.pool {
+			parts = parts[1:]
+		}
+		for _, part := range parts {
+			txid, text, ok := strings.Cut(part, "-")
+			index, isNumber := number(text, 0, math.MaxUint32)
+			if !ok || !isHash(txid) || !isNumber {
+				return ask, errParse
+			}
+			ask.outputs = append(ask.outputs, outpoint{txid, index})
+		}
+		if len(ask.outputs) == 0 {
+			return ask, errEmpty
+		}
+	}
+	body := r.body
+	switch r.format {
+	case jsonText:
+		if len(ask.outputs) == 0 {
+			return ask, errEmpty
+		}
+		return ask, nil
+	case hexText:
+		body = parseHex(body)
+	case bin:
+	default:
+		return ask, errFormat
+	}
+	if len(body) == 0 {
+		return ask, nil
+	}
+	if len(ask.outputs) > 0 {
+		return ask, errBoth
+	}
+	return parseBody(body)
+}
+
+// parseHex reads pairs of hexadecimal digits with white space between them; nothing where there
+// is anything else.
+func parseHex(text []byte) []byte {
+	var pairs []byte
+	for _, field := range strings.FieldsFunc(string(text), func(c rune) bool {
+		return strings.ContainsRune(" \f\n\r\t\v", c)
+	}) {
+		if len(field)%2 != 0 {
+			return nil
+		}
+		var err error
+		if pairs, err = hex.AppendDecode(pairs, []byte(field)); err != nil {
+			return nil
+		}
+	}
+	return pairs
+}
+
+// parseBody reads a flag, a count and outpoints of 36 bytes. What follows them does not matter.
+func parseBody(body []byte) (wanted, error) {
+	ask := wanted{pool: body[0] != 0}
+	count, rest, ok := cutCount(body[1:])
+	if !ok || count > uint64(len(rest)/36) {
+		return ask, errParse
+	}
+	for ; count > 0; count-- {
+		hash := slices.Clone(rest[:32])
+		slices.Reverse(hash)
+		ask.outputs = append(ask.outputs, outpoint{
+			hex.EncodeToString(hash), int64(binary.LittleEndian.Uint32(rest[32:36])),
+		})
+		rest = rest[36:]
+	}
+	return ask, nil
+}
+
+// cutCount reads the number of elements that follow. It is false where there is none, or one
+// that is longer than it has to be.
+func cutCount(data []byte) (count uint64, rest []byte, ok bool) {
+	if len(data) == 0 {
+		return 0, nil, false
+	}
+	if data[0] < 0xfd {
+		return uint64(data[0]), data[1:], true
+	}
+	size := 1 << (data[0] - 0xfc) // 2, 4 or 8
+	if len(data) <= size {
+		return 0, nil, false
+	}
+	var digits [8]byte
+	copy(digits[:], data[1:1+size])
+	count = binary.LittleEndian.Uint64(digits[:])
+	least := map[int]uint64{2: 0xfd, 4: 1 << 16, 8: 1 << 32}[size]
+	return count, data[1+size:], count >= least
+}
+
+// lookUp asks for each output at a tip.
+func (r *request) lookUp(ctx context.Context, tip string, ask wanted) (unspent, error) {
+	found := unspent{tip: tip}
+	header, err := r.call(ctx, "getblockheader", jsontree.NewString(tip))
+	if err != nil {
+		return found, err
+	}
+	if found.height, err = header.Get("height").AsInt64(); err != nil {
+		return found, err
+	}
+	for _, output := range ask.outputs {
+		v, err := r.call(ctx, "gettxout", jsontree.NewString(output.txid),
+			jsontree.NewInt(output.index), jsontree.NewBool(ask.pool))
+		if err != nil {
+			return found, err
+		}
+		found.hits = append(found.hits, !v.IsNull())
+		if v.IsNull() {
+			continue
+		}
+		deep, err := v.Get("confirmations").AsInt64()
+		if err != nil {
+			return found, err
+		}
+		height := found.height - deep + 1
+		if deep == 0 {
+			height = poolHeight
+		}
+		if v.Get("bestblock").Text() != tip {
+			return found, errMoved // and is looked up again
+		}
+		found.coins = append(found.coins, coin{height, v})
+	}
+	return found, nil
+}
+
+// object is the answer as JSON.
+func (u *unspent) object() *jsontree.Value {
+	var bits strings.Builder
+	for _, hit := range u.hits {
+		bits.WriteByte(map[bool]byte{false: '0', true: '1'}[hit])
+	}
+	list := jsontree.NewArray()
+	for _, c := range u.coins {
+		one := jsontree.NewObject()
+		one.Add("height", jsontree.NewInt(c.height))
+		one.Add("value", c.output.Get("value"))
+		one.Add("scriptPubKey", c.output.Get("scriptPubKey"))
+		list.Append(one)
+	}
+	answer := jsontree.NewObject()
+	answer.Add("chainHeight", jsontree.NewInt(u.height))
+	answer.Add("chaintipHash", jsontree.NewString(u.tip))
+	answer.Add("bitmap", jsontree.NewString(bits.String()))
+	answer.Add("utxos", list)
+	return answer
+}
+
+// serialize is the answer as bytes (BIP64).
+func (u *unspent) serialize() ([]byte, error) {
+	data, err := appendHash(binary.LittleEndian.AppendUint32(nil, uint32(u.height)), u.tip)
+	if err != nil {
+		return nil, err
+	}
+	bits := make([]byte, (len(u.hits)+7)/8)
+	for i, hit := range u.hits {
+		if hit {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	data = append(appendCount(data, len(bits)), bits...)
+	data = appendCount(data, len(u.coins))
+	for _, c := range u.coins {
+		data = binary.LittleEndian.AppendUint32(data, 0) // a version nobody reads
+		data = binary.LittleEndian.AppendUint32(data, uint32(c.height))
+		if data, err = appendOutput(data, c.output); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}

@@ -1,0 +1,198 @@
+package rest
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// maxHeaders is how many headers one request may ask for.
+const maxHeaders = 2000
+
+// countOf reads how many headers are asked for.
+func countOf(text string) (int, error) {
+	n, ok := number(text, 1, maxHeaders)
+	if !ok {
+		return 0, refuse(statusBadRequest, fmt.Sprintf(
+			"Header count is invalid or out of acceptable range (1-%d): %s", maxHeaders, text))
+	}
+	return int(n), nil
+}
+
+// parts splits a path of n parts, or of one more, the next to last of which is the count.
+func (r *request) parts(n int, usage string) (parts []string, count string, err error) {
+	parts = strings.Split(r.part, "/")
+	switch len(parts) {
+	case n:
+		count, err = r.query("count", "5")
+		return parts, count, err
+	case n + 1:
+		count = parts[n-1]
+		return append(parts[:n-1:n-1], parts[n]), count, nil
+	}
+	return nil, "", refuse(statusBadRequest, "Invalid URI format. Expected "+usage)
+}
+
+// active returns the headers of the active chain from a block on, at most count of them; none
+// where the block is not in it.
+func (r *request) active(ctx context.Context, hash string, count int) ([]*jsontree.Value, error) {
+	var found []*jsontree.Value
+	err := r.steady(ctx, func(string) error {
+		found = found[:0]
+		for next := hash; next != "" && len(found) < count; {
+			header, err := r.call(ctx, "getblockheader", jsontree.NewString(next))
+			if toldCode(err) == command.InvalidAddressOrKey {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if header.Get("confirmations").Text() == "-1" {
+				return nil
+			}
+			found = append(found, header)
+			next = header.Get("nextblockhash").Text()
+		}
+		return nil
+	})
+	return found, err
+}
+
+func headers(ctx context.Context, r *request) (Reply, error) {
+	parts, text, err := r.parts(1, "/rest/headers/<hash>.<ext>?count=<count>")
+	if err != nil {
+		return Reply{}, err
+	}
+	count, err := countOf(text)
+	if err != nil {
+		return Reply{}, err
+	}
+	hash := parts[0]
+	if err := checkHash(hash); err != nil {
+		return Reply{}, err
+	}
+	if r.format == none {
+		return Reply{}, errFormat
+	}
+	found, err := r.active(ctx, hash, count)
+	if err != nil {
+		return Reply{}, err
+	}
+	if r.format == jsonText {
+		return document(jsontree.NewArray(found...).AppendJSON(nil)), nil
+	}
+	var digits strings.Builder
+	for _, header := range found {
+		one, err := r.text(ctx, "getblockheader", header.Get("hash"), jsontree.NewBool(false))
+		if err != nil {
+			return Reply{}, err
+		}
+		digits.WriteString(one)
+	}
+	return hexInFormat(r.format, digits.String())
+}
+
+// basic names the one kind of filters there is (BIP158).
+const basic = "basic"
+
+// checkFilter checks the name of a block and a kind of filter.
+func checkFilter(hash, kind string) error {
+	if err := checkHash(hash); err != nil {
+		return err
+	}
+	if kind != basic {
+		return refuse(statusBadRequest, "Unknown filtertype "+kind)
+	}
+	return nil
+}
+
+// filter returns the filter of a block with its header.
+func (r *request) filter(ctx context.Context, hash string) (*jsontree.Value, error) {
+	v, err := r.call(ctx, "getblockfilter", jsontree.NewString(hash), jsontree.NewString(basic))
+	text := toldText(err)
+	switch {
+	case strings.HasPrefix(text, "Index is not enabled"):
+		return nil, refuse(statusBadRequest, text)
+	case strings.HasPrefix(text, "Filter not found."):
+		return nil, refuse(statusNotFound, text)
+	case text == "Block not found":
+		return nil, refuse(statusNotFound, hash+" not found")
+	}
+	return v, err
+}
+
+func blockFilter(ctx context.Context, r *request) (Reply, error) {
+	parts := strings.Split(r.part, "/")
+	if len(parts) != 2 {
+		return Reply{}, refuse(statusBadRequest,
+			"Invalid URI format. Expected /rest/blockfilter/<filtertype>/<blockhash>")
+	}
+	kind, hash := parts[0], parts[1]
+	if err := checkFilter(hash, kind); err != nil {
+		return Reply{}, err
+	}
+	found, err := r.filter(ctx, hash)
+	if err != nil {
+		return Reply{}, err
+	}
+	if r.format == jsonText {
+		object := jsontree.NewObject()
+		object.Add("filter", found.Get("filter"))
+		return document(object.AppendJSON(nil)), nil
+	}
+	filter, err := hex.DecodeString(found.Get("filter").Text())
+	if err != nil {
+		return Reply{}, err
+	}
+	data, err := appendHash([]byte{0}, hash) // 0 is the kind
+	if err != nil {
+		return Reply{}, err
+	}
+	return inFormat(r.format, append(appendCount(data, len(filter)), filter...))
+}
+
+func filterHeaders(ctx context.Context, r *request) (Reply, error) {
+	parts, text, err := r.parts(2, "/rest/blockfilterheaders/<filtertype>/<blockhash>.<ext>?count=<count>")
+	if err != nil {
+		return Reply{}, err
+	}
+	count, err := countOf(text)
+	if err != nil {
+		return Reply{}, err
+	}
+	kind, hash := parts[0], parts[1]
+	if err := checkFilter(hash, kind); err != nil {
+		return Reply{}, err
+	}
+	if _, err := r.filter(ctx, hash); err != nil {
+		if told, ok := err.(refusal); ok && told.status == statusBadRequest { //nolint:errorlint // never wrapped
+			return Reply{}, err // there is no index, whatever the block
+		}
+	}
+	if r.format == none {
+		return Reply{}, errFormat
+	}
+	found, err := r.active(ctx, hash, count)
+	if err != nil {
+		return Reply{}, err
+	}
+	list, data := jsontree.NewArray(), []byte(nil)
+	for _, header := range found {
+		filter, err := r.filter(ctx, header.Get("hash").Text())
+		if err != nil {
+			return Reply{}, err
+		}
+		list.Append(filter.Get("header"))
+		if data, err = appendHash(data, filter.Get("header").Text()); err != nil {
+			return Reply{}, err
+		}
+	}
+	if r.format == jsonText {
+		return document(list.AppendJSON(nil)), nil
+	}
+	return inFormat(r.format, data)
+}

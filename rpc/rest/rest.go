@@ -1,0 +1,230 @@
+// Package rest answers the public REST requests of Bitcoin Core: blocks, headers, filters,
+// transactions, unspent outputs and the memory pool, as JSON, hexadecimal text or bytes.
+//
+// Everything comes from the methods of the node, so that both doors tell the same in the same
+// words. Paths, statuses and texts are Core's. The package knows neither HTTP nor who asks:
+// it takes the target of a request and its body, and gives a [Reply].
+//
+// # Limits
+//
+// A request makes a bounded number of calls: at most [maxHeaders] headers or filters and
+// [maxOutputs] outputs. Nothing of a request is kept.
+package rest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Prefix begins the path of every REST request.
+const Prefix = "/rest/"
+
+// The statuses of replies, those of HTTP.
+const (
+	statusOK          = 200
+	statusBadRequest  = 400
+	statusNotFound    = 404
+	statusFailed      = 500
+	statusUnavailable = 503
+)
+
+// The content types of replies.
+const (
+	typeText  = "text/plain"
+	typeJSON  = "application/json"
+	typeBytes = "application/octet-stream"
+)
+
+// Node makes the calls that requests are answered from. It must be safe for concurrent use.
+type Node interface {
+	// Do makes a call with parameters in JSON and returns its result as JSON. What clients
+	// are told of an error is a [command.Error] in it.
+	Do(ctx context.Context, method string, params []byte) ([]byte, error)
+}
+
+// A Reply is the answer to one request.
+type Reply struct {
+	Status int
+	Type   string // of the body
+	Body   []byte
+	Err    error // what failed where the status is 500
+}
+
+// Warming returns the reply to any request while the node starts.
+func Warming(doing string) Reply {
+	return refuse(statusUnavailable, "Service temporarily unavailable: "+doing).reply()
+}
+
+// A refusal is an error with the reply to it.
+type refusal struct {
+	status int
+	text   string
+}
+
+func refuse(status int, text string) refusal { return refusal{status, text} }
+
+// Error implements error.
+func (r refusal) Error() string { return r.text }
+
+func (r refusal) reply() Reply {
+	return Reply{Status: r.status, Type: typeText, Body: []byte(r.text + "\r\n")}
+}
+
+// A format is how a result is written.
+type format string
+
+// The formats, as the endings of paths name them; none is the one of all others.
+const (
+	none      format = ""
+	bin       format = "bin"
+	hexText   format = "hex"
+	jsonText  format = "json"
+	available        = ".bin, .hex, .json"
+)
+
+var (
+	errFormat     = refuse(statusNotFound, "output format not found (available: "+available+")")
+	errJSONFormat = refuse(statusNotFound, "output format not found (available: json)")
+)
+
+// A request is one request on its way to its reply.
+type request struct {
+	node   Node
+	target string // path and query, as the client sent them
+	part   string // the path behind the prefix of the endpoint, without format and query
+	format format
+	body   []byte
+}
+
+// An endpoint answers the paths with its prefix.
+type endpoint struct {
+	prefix string
+	answer func(context.Context, *request) (Reply, error)
+}
+
+// endpoints are looked through in this order.
+var endpoints = []endpoint{
+	{"tx/", transaction},
+	{"block/notxdetails/", blockWithIDs},
+	{"block/", blockWithDetails},
+	{"blockfilter/", blockFilter},
+	{"blockfilterheaders/", filterHeaders},
+	{"chaininfo", chainInfo},
+	{"mempool/", mempool},
+	{"headers/", headers},
+	{"getutxos", unspentOutputs},
+	{"deploymentinfo/", deployments},
+	{"deploymentinfo", deployments},
+	{"blockhashbyheight/", blockHash},
+	{"spenttxouts/", spentOutputs},
+}
+
+// find returns the endpoint of a target, nil where there is none, and what follows its prefix.
+func find(target string) (*endpoint, string) {
+	path, ok := strings.CutPrefix(target, Prefix)
+	if !ok {
+		return nil, ""
+	}
+	for i := range endpoints {
+		if rest, ok := strings.CutPrefix(path, endpoints[i].prefix); ok {
+			return &endpoints[i], rest
+		}
+	}
+	return nil, ""
+}
+
+// Exists reports whether there is an endpoint for a target.
+func Exists(target string) bool {
+	found, _ := find(target)
+	return found != nil
+}
+
+// Answer replies to a request. target is its path and query as the client sent them, for which
+// [Exists] is true; body is what came with it.
+func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
+	found, rest := find(target)
+	if found == nil {
+		return Reply{Status: statusNotFound, Type: typeText}
+	}
+	r := &request{node: node, target: target, body: body}
+	r.part, r.format = cutFormat(rest)
+	reply, err := found.answer(ctx, r)
+	if err == nil {
+		return reply
+	}
+	if refused, ok := errors.AsType[refusal](err); ok {
+		return refused.reply()
+	}
+	text := "Internal error"
+	if told, ok := errors.AsType[command.Error](err); ok {
+		text = told.Message
+		if told.Code == command.ClientNotConnected {
+			return refuse(statusUnavailable, text).reply()
+		}
+	}
+	reply = refuse(statusFailed, text).reply()
+	reply.Err = err
+	return reply
+}
+
+// call makes a call whose result is looked into.
+func (r *request) call(ctx context.Context, method string, params ...*jsontree.Value) (*jsontree.Value, error) {
+	result, err := r.raw(ctx, method, params...)
+	if err != nil {
+		return nil, err
+	}
+	return jsontree.Parse(result)
+}
+
+// raw makes a call whose result is passed on.
+func (r *request) raw(ctx context.Context, method string, params ...*jsontree.Value) ([]byte, error) {
+	return r.node.Do(ctx, method, jsontree.NewArray(params...).AppendJSON(nil))
+}
+
+// text makes a call whose result is a string.
+func (r *request) text(ctx context.Context, method string, params ...*jsontree.Value) (string, error) {
+	v, err := r.call(ctx, method, params...)
+	if err != nil {
+		return "", err
+	}
+	return v.AsString()
+}
+
+// errMoved is what a function that steady runs says when it sees another tip.
+var errMoved = errors.New("the tip moved")
+
+// steady runs f until the tip is the same before and after it, a few times at most, so that
+// what several calls tell is of one chain. f is given the tip.
+func (r *request) steady(ctx context.Context, f func(tip string) error) error {
+	for range 5 {
+		before, err := r.text(ctx, "getbestblockhash")
+		if err != nil {
+			return err
+		}
+		failed := f(before)
+		after, err := r.text(ctx, "getbestblockhash")
+		if err != nil {
+			return err
+		}
+		if after == before && !errors.Is(failed, errMoved) {
+			return failed
+		}
+	}
+	return refuse(statusUnavailable, "The chain changes too fast")
+}
+
+// toldCode returns the code of an error that clients are told of, 0 for others.
+func toldCode(err error) command.Code {
+	told, _ := errors.AsType[command.Error](err)
+	return told.Code
+}
+
+// toldText returns what clients are told of an error.
+func toldText(err error) string {
+	told, _ := errors.AsType[command.Error](err)
+	return told.Message
+}
