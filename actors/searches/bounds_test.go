@@ -105,9 +105,9 @@ func TestWait(t *testing.T) {
 	r.grow(10, 0)
 	r.start()
 	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(900)}), Follow: true})
-	p := r.reader(made.ID).wait(messages.SearchFollowing)
+	r.reader(made.ID).wait(messages.SearchFollowing)
 	began := time.Now()
-	p = do(t, r.ref, messages.WaitSearch{ID: made.ID, Limit: 1, Timeout: 30 * time.Millisecond})
+	p := do(t, r.ref, messages.WaitSearch{ID: made.ID, Limit: 1, Timeout: 30 * time.Millisecond})
 	if took := time.Since(began); took < 30*time.Millisecond || len(p.Entries) != 0 {
 		t.Errorf("answered after %v with %d entries", took, len(p.Entries))
 	}
@@ -182,8 +182,8 @@ func TestPruned(t *testing.T) {
 		block, _ := r.chain.Block(&b.Hash)
 		raws[b.Hash] = chainview.Fetched{Raw: raw, Block: block}
 	}
-	for h := int32(1); h <= 6; h++ {
-		r.chain.Fail(r.chain.Active().At(h), chainview.ErrPruned)
+	for h := range int32(6) {
+		r.chain.Fail(r.chain.Active().At(h+1), chainview.ErrPruned)
 	}
 	r.fetch = func(_ context.Context, hash *chainhash.Hash) (chainview.Fetched, error) { return raws[*hash], nil }
 	r.start()
@@ -191,7 +191,7 @@ func TestPruned(t *testing.T) {
 	a := r.reader(made.ID)
 	a.wait(messages.SearchDone)
 	var got []messages.SearchEntry
-	for h := int32(0); h <= 6; h++ {
+	for h := range int32(7) {
 		got = append(got, a.blocks[r.chain.Active().At(h).Hash]...)
 	}
 	if len(want) != 4 || len(got) != 4 {

@@ -143,7 +143,7 @@ func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.Search
 	}
 	n.Status = searchdb.Status{State: search.NewState(below)}
 	j := &job{Search: n}
-	s.table.add(j)
+	s.add(j)
 	written := *n // the worker that writes it has a state of its own
 	written.Status.State = n.Status.Clone()
 	s.writer.change.Create = append(s.writer.change.Create, &written)
@@ -284,7 +284,7 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 // rewind sets the height done of a search to where the scripts that joined begin.
 func (s *Searches) rewind(j *job) {
 	reader := s.cfg.Chain.Open()
-	at := reader.Lookup(&j.Status.State.Done.Hash)
+	at := reader.Lookup(&j.Status.Done.Hash)
 	j.Status.Rewind(func(height int32) search.Block {
 		if at == nil || height < 0 {
 			return search.Block{Height: -1}

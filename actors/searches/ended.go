@@ -44,7 +44,7 @@ func (s planner) resize(r *round, took time.Duration) {
 // advance takes what a round has found for a search, if that is where it was.
 func (s planner) advance(r *round, m *member) {
 	j := m.job
-	if s.jobs[j.ID] != j || j.Status.Mode != searchdb.Running || j.Status.State.Done != r.base ||
+	if s.jobs[j.ID] != j || j.Status.Mode != searchdb.Running || j.Status.Done != r.base ||
 		len(j.Scripts) != len(m.scripts) {
 		return
 	}

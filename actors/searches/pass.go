@@ -169,12 +169,12 @@ func (p *pass) share(block *chainview.Block, found []search.Entry) {
 		}
 	}
 	for i, list := range own {
-		p.give(p.round.members[i], block, list)
+		give(p.round.members[i], block, list)
 	}
 }
 
 // give adds what a member has found in a block.
-func (p *pass) give(m *member, block *chainview.Block, list []search.Entry) {
+func give(m *member, block *chainview.Block, list []search.Entry) {
 	if block.Height > m.last.Height || !slices.ContainsFunc(list, func(e search.Entry) bool {
 		return search.Indexed(m.scripts[e.Script].Script)
 	}) {

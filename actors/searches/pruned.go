@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -86,7 +87,7 @@ func (p *pass) sharePruned(block *chainview.Block, fetched chainview.Fetched) {
 			m.err = err
 			continue
 		}
-		p.give(m, block, list)
+		give(m, block, list)
 	}
 }
 
@@ -153,10 +154,8 @@ func (o *outputs) spentBy(block *wire.MsgBlock) (spent [][]chainview.Coin, rest 
 func (p *pass) doubt(block *chainview.Block, own *scriptset.Set, seen map[string]bool, rest *wire.MsgBlock) error {
 	lost := fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, block.Hash, chainview.ErrPruned)
 	evidence := spends.Of(rest)
-	for _, script := range evidence.Scripts {
-		if own.Has(script) {
-			return lost
-		}
+	if slices.ContainsFunc(evidence.Scripts, own.Has) {
+		return lost
 	}
 	var doubtful [][]byte
 	for _, script := range own.List() {

@@ -46,7 +46,7 @@ func entryOf(t texts, e *search.Entry) messages.SearchEntry {
 
 // lastPlace is behind all entries of a search.
 func lastPlace(at *searchdb.Status) searchdb.Place {
-	return searchdb.LastOf(at.Epoch, at.State.Done.Height)
+	return searchdb.LastOf(at.Epoch, at.Done.Height)
 }
 
 func cursorText(p searchdb.Place) string { return hex.EncodeToString(p.Append(nil)) }
@@ -154,7 +154,7 @@ func (s reading) wait(m *wait) {
 	s.page(r, func(p messages.SearchPage, err error) {
 		switch {
 		case err != nil || len(p.Entries) > 0 || s.jobs[r.job.ID] != r.job || r.job.shown != shown:
-			s.reply(w, p, err)
+			w.call.Answer(p, err)
 		default:
 			s.waiters.add(s, w)
 		}
@@ -192,8 +192,6 @@ func (ws *waiters) stop() {
 	}
 }
 
-func (s reading) reply(w *waiter, p messages.SearchPage, err error) { w.call.Answer(p, err) }
-
 func (s reading) overdue(m overdue) {
 	if !s.waiters.take(m.waiter) || m.gone {
 		return
@@ -203,7 +201,7 @@ func (s reading) overdue(m overdue) {
 		w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
 		return
 	}
-	s.page(w.request, func(p messages.SearchPage, err error) { s.reply(w, p, err) })
+	s.page(w.request, func(p messages.SearchPage, err error) { w.call.Answer(p, err) })
 }
 
 // wake answers those who wait for a search, when something of it has changed.
@@ -214,7 +212,7 @@ func (s reading) wake(j *job) {
 			continue
 		}
 		s.waiters.take(w)
-		s.page(w.request, func(p messages.SearchPage, err error) { s.reply(w, p, err) })
+		s.page(w.request, func(p messages.SearchPage, err error) { w.call.Answer(p, err) })
 	}
 }
 

@@ -194,7 +194,7 @@ func (s planner) together(first *member, ready []*member) *round {
 	}
 	next := first.Status.Next()
 	end := min(next+s.rounds.size-1, first.last.Height, first.to)
-	r := &round{base: first.Status.State.Done}
+	r := &round{base: first.Status.Done}
 	if first.alone {
 		r.stop, r.members = first.last.Ancestor(end), []*member{first}
 		return r
@@ -211,7 +211,7 @@ func (s planner) together(first *member, ready []*member) *round {
 	}
 	r.stop = first.last.Ancestor(end)
 	for _, m := range ready {
-		if m.alone || m.Status.State.Done != r.base {
+		if m.alone || m.Status.Done != r.base {
 			continue
 		}
 		// One that ends before joins where its last block is on the way.
@@ -242,7 +242,7 @@ func (s planner) start(reader chainview.Reader, r *round) {
 	now := s.cfg.Now()
 	for _, m := range r.members {
 		if m.served == 0 || m.began.IsZero() {
-			m.began, m.beganHeight = now, m.Status.State.Done.Height
+			m.began, m.beganHeight = now, m.Status.Done.Height
 		}
 		m.served = r.number
 	}
@@ -251,7 +251,7 @@ func (s planner) start(reader chainview.Reader, r *round) {
 		began := time.Now()
 		err := p.run(ctx)
 		took := time.Since(began)
-		return func() { s.ended(p, took, err) }
+		return func() { s.ended(p, took, err) } //nolint:contextcheck // in the actor
 	})
 }
 

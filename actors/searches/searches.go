@@ -225,7 +225,7 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 	if err != nil {
 		panic(fmt.Errorf("searches: %w", err)) // a fresh actor tries again
 	}
-	s.table.reset(list)
+	s.reset(list)
 	s.loaded = true
 	early := s.early
 	s.early = nil

@@ -101,8 +101,8 @@ func (s reading) status(j *job) messages.SearchStatus {
 	at := j.shown
 	st := messages.SearchStatus{
 		ID: j.ID.String(), Name: j.Name, Error: at.Reason, Start: j.Start, Stop: j.Stop, Follow: j.follows(),
-		BlocksOnly: j.BlocksOnly, Mempool: j.Mempool, Scripts: len(j.Scripts), Height: at.State.Done.Height,
-		Block: at.State.Done.Hash, Found: at.Found, Blocks: at.Blocks, Created: j.Created, Updated: at.Updated,
+		BlocksOnly: j.BlocksOnly, Mempool: j.Mempool, Scripts: len(j.Scripts), Height: at.Done.Height,
+		Block: at.Done.Hash, Found: at.Found, Blocks: at.Blocks, Created: j.Created, Updated: at.Updated,
 		Cursor: cursorText(lastPlace(at)),
 	}
 	stop := j.Stop
@@ -115,7 +115,7 @@ func (s reading) status(j *job) messages.SearchStatus {
 	}
 	st.Progress = 100
 	if total := int64(stop) - int64(j.Start) + 1; total > 0 {
-		st.Progress = min(100, 100*float64(at.State.Done.Height-j.Start+1)/float64(total))
+		st.Progress = min(100, 100*float64(at.Done.Height-j.Start+1)/float64(total))
 	}
 	if at.Mode == searchdb.Done {
 		st.Progress = 100
@@ -127,12 +127,12 @@ func (s reading) status(j *job) messages.SearchStatus {
 // speed tells how fast a search is.
 func (s reading) speed(j *job, stop int32, st *messages.SearchStatus) {
 	passed := s.cfg.Now().Sub(j.began).Seconds()
-	done := j.shown.State.Done.Height - j.beganHeight
+	done := j.shown.Done.Height - j.beganHeight
 	if st.State != messages.SearchRunning || j.began.IsZero() || passed <= 0 || done <= 0 {
 		return
 	}
 	st.Rate = float64(done) / passed
-	st.Left = time.Duration(float64(stop-j.shown.State.Done.Height) / st.Rate * float64(time.Second))
+	st.Left = time.Duration(float64(stop-j.shown.Done.Height) / st.Rate * float64(time.Second))
 }
 
 func (s reading) state(j *job, stop int32) messages.SearchState {
@@ -148,11 +148,11 @@ func (s reading) state(j *job, stop int32) messages.SearchState {
 	case searchdb.Running:
 	}
 	switch {
-	case j.follows() && j.shown.State.Done.Height >= stop:
+	case j.follows() && j.shown.Done.Height >= stop:
 		return messages.SearchFollowing
 	case s.full != "":
 		return messages.SearchPaused
-	case j.served == 0 && j.shown.State.Done.Height < j.Start:
+	case j.served == 0 && j.shown.Done.Height < j.Start:
 		return messages.SearchQueued
 	}
 	return messages.SearchRunning
@@ -194,7 +194,7 @@ func (s *Searches) abort(j *job) bool {
 }
 
 func (s *Searches) remove(j *job) bool {
-	s.table.drop(j)
+	s.drop(j)
 	s.writer.remove(j)
 	s.rounds.leave()
 	s.writer.then = append(s.writer.then, func(err error) {

@@ -102,7 +102,7 @@ func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job
 		if s.jobs[id] != j {
 			continue // removed meanwhile
 		}
-		followed := j.shown != nil && j.follows() && j.shown.State.Done.Height+maxNews >= status.State.Done.Height
+		followed := j.shown != nil && j.follows() && j.shown.Done.Height+maxNews >= status.Done.Height
 		before := j.shown
 		j.shown = &status
 		s.announce(j, before, found[id], followed)

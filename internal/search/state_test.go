@@ -43,7 +43,7 @@ type oracle map[uint32]int32
 // blocks have of each script from the height on that it was asked for.
 func TestState(t *testing.T) {
 	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // of a test
+		r := rand.New(rand.NewPCG(seed, 1))
 		c := &chain{r: r, has: map[chainhash.Hash][]uint32{}}
 		c.mine(20)
 		start := r.Int32N(20)

@@ -222,7 +222,7 @@ func (s *Status) encode() []byte {
 	b := appendText([]byte{byte(s.Mode)}, s.Reason)
 	b = binary.AppendVarint(b, s.Updated.UnixMilli())
 	b = binary.AppendVarint(binary.AppendVarint(b, int64(s.Start)), int64(s.From))
-	for _, at := range []search.Block{s.State.Done, s.Top} {
+	for _, at := range []search.Block{s.Done, s.Top} {
 		b = append(binary.AppendVarint(b, int64(at.Height)), at.Hash[:]...)
 	}
 	b = binary.AppendUvarint(b, uint64(s.Epoch))
@@ -242,7 +242,7 @@ func (s *Status) decode(raw []byte) error {
 		s.Mode = Mode(mode[0])
 	}
 	s.Reason, s.Updated, s.Start, s.From = r.text(), time.UnixMilli(r.int()), r.int32(), r.int32()
-	for _, at := range []*search.Block{&s.State.Done, &s.Top} {
+	for _, at := range []*search.Block{&s.Done, &s.Top} {
 		at.Height, at.Hash = r.int32(), r.hash()
 	}
 	s.Epoch, s.Found, s.Blocks = r.uint32(), r.uint(), r.uint()
@@ -250,7 +250,7 @@ func (s *Status) decode(raw []byte) error {
 		s.Joined = append(s.Joined, search.Joined{First: r.uint32(), From: r.int32(), Done: r.int32()})
 	}
 	r.bad = r.bad || s.Mode >= modes || s.Start < 0 || s.From < 0 || len(s.Joined) == 0 || s.Joined[0].First != 0 ||
-		s.State.Done.Height < -1 || s.Top.Height < s.State.Done.Height
+		s.Done.Height < -1 || s.Top.Height < s.Done.Height
 	for i := 1; i < len(s.Joined); i++ {
 		r.bad = r.bad || s.Joined[i].First < s.Joined[i-1].First
 	}

@@ -184,7 +184,7 @@ func (m *model) differs(s *Store) error {
 // leave nothing.
 func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
-		r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // of a test
+		r := rand.New(rand.NewPCG(seed, 7))
 		dir := filepath.Join(t.TempDir(), "searches")
 		s, m := open(t, nil, dir), newModel()
 		for id := range ID(25) {
@@ -224,7 +224,7 @@ func TestModel(t *testing.T) {
 // What was acknowledged survives a loss of power, and a change is there whole or not at all.
 func TestPowerLoss(t *testing.T) {
 	for seed := range uint64(12) {
-		r := rand.New(rand.NewPCG(seed, 9)) //nolint:gosec // of a test
+		r := rand.New(rand.NewPCG(seed, 9))
 		fs, dir := faultfs.New(), filepath.Join(t.TempDir(), "searches")
 		s, m := open(t, fs, dir), newModel()
 		for id := range ID(1 + r.IntN(10)) {
@@ -256,7 +256,7 @@ var errInjected = errors.New("injected")
 // can be opened again.
 func TestFaults(t *testing.T) {
 	for n := 0; ; n++ {
-		r := rand.New(rand.NewPCG(1, 11)) //nolint:gosec // of a test
+		r := rand.New(rand.NewPCG(1, 11))
 		fs, dir := faultfs.New(), filepath.Join(t.TempDir(), "searches")
 		m, before := newModel(), newModel()
 		fs.Inject(faultfs.Nth(n, errInjected))
@@ -293,7 +293,7 @@ func TestFaults(t *testing.T) {
 // A search that is damaged is dropped, and others stay; a damaged entry is told.
 func TestDamage(t *testing.T) {
 	for _, prefix := range [][]byte{definitionPrefix, statusPrefix, objectPrefix, scriptPrefix, entryPrefix} {
-		r := rand.New(rand.NewPCG(5, uint64(prefix[0]))) //nolint:gosec // of a test
+		r := rand.New(rand.NewPCG(5, uint64(prefix[0])))
 		s := open(t, nil, filepath.Join(t.TempDir(), "searches"))
 		c := Change{
 			Create: []*Search{newSearch(r, 1), newSearch(r, 2)}, Entries: []Entry{entry(r, 1, 0), entry(r, 2, 0)},
@@ -335,7 +335,7 @@ func TestDamage(t *testing.T) {
 
 // What is decoded is encoded to the same bytes, and a change of any byte is noticed.
 func FuzzRecords(f *testing.F) {
-	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // of a test
+	r := rand.New(rand.NewPCG(1, 1))
 	n := newSearch(r, 1)
 	f.Add(n.encode(), uint16(3))
 	f.Add(n.Status.encode(), uint16(9))
