@@ -181,7 +181,7 @@ func (s *attachStress) reorganise() {
 // mine makes blocks, each with a number of transactions that spend a coinbase each.
 func (s *attachStress) mine(n, txs int) {
 	for range n {
-		var raws = []string{}
+		raws := []string{}
 		used := map[int]bool{}
 		for range txs {
 			if raw, ok := s.spend(used); ok {

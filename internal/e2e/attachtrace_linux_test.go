@@ -39,7 +39,7 @@ func TestLiveAttachTrace(t *testing.T) {
 	trace, script := filepath.Join(t.TempDir(), "trace"), filepath.Join(t.TempDir(), "trawld")
 	text := fmt.Sprintf("#!/bin/sh\nexec %s -D -f -y -s 4096 -o %s -e trace=%s %s \"$@\"\n",
 		strace, trace, traced, e2e.Program(t, "trawld"))
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	s.node = e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-attach=" + c.dir}, Program: script})
