@@ -18,7 +18,8 @@ import (
 const traced = "%file,flock,fcntl,ftruncate,fallocate,fchmod,fchown,fsetxattr,pwrite64,pwritev,fsync,fdatasync"
 
 // looking are those that change nothing.
-var looking = regexp.MustCompile(`^(stat|lstat|newfstatat|statx|readlink|readlinkat|access|faccessat2?|getxattr|statfs)$`)
+var looking = regexp.MustCompile(
+	`^(stat|lstat|newfstatat|statx|readlink|readlinkat|access|faccessat2?|getxattr|statfs)$`)
 
 // In a whole life beside Core (start, index, scan, restore of a wallet, reorganisation,
 // Core's restart, stop) the node opens what is Core's to be read, and does nothing else

@@ -96,6 +96,8 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	e.source = &source{net: cfg.Network, core: cfg.Core, tree: e.tree}
+	e.source.rest.Store(true) // until Core has told: it is tried, and costs a hundredth of RPC
+	e.source.spentREST.Store(true)
 	e.source.ctx, e.close = context.WithCancelCause(context.Background())
 	e.filters.dir, e.filters.source, e.filters.log = cfg.Filters, e.source, cfg.Log
 	e.filters.note = func(blocks []*chainview.Block) error { return e.noteFilters(attachdb.CoreFiles, blocks...) }
