@@ -67,6 +67,10 @@ var steps = []step{
 		packages: []string{"./internal/corenode", "./internal/e2e", "./internal/engine/follower", "./rpc/forward"},
 	},
 	{
+		name: "rest", what: "every REST endpoint in every format, beside Bitcoin Core",
+		run: "^TestLive", packages: []string{"./rpc/rest"}, core: true,
+	},
+	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
 		packages: []string{"./internal/differ/arguments"}, core: true,
 	},

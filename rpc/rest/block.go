@@ -52,7 +52,11 @@ func noBlock(hash string, err error) error {
 }
 
 func blockHash(ctx context.Context, r *request) (Reply, error) {
-	height, ok := number(r.part, 0, math.MaxInt32)
+	text := r.part
+	if digits, ok := strings.CutPrefix(text, "-"); ok && strings.Trim(digits, "0") == "" {
+		text = digits // a zero, with a sign too
+	}
+	height, ok := number(text, 0, math.MaxInt32)
 	if !ok {
 		return Reply{}, refuse(statusBadRequest, "Invalid height: "+shown(r.part))
 	}

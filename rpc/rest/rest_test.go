@@ -100,6 +100,8 @@ func TestAnswers(t *testing.T) {
 		{"blockhashbyheight/7.bin", "", 200, "hex:" + tip},
 		{"blockhashbyheight/8.hex", "", 404, "Block height out of range\r\n"},
 		{"blockhashbyheight/-1.hex", "", 400, "Invalid height: -1\r\n"},
+		{"blockhashbyheight/-.hex", "", 400, "Invalid height: -\r\n"},
+		{"blockhashbyheight/-0.hex", "", 404, "Block height out of range\r\n"}, // a height: 0
 		{"blockhashbyheight/+1.hex", "", 400, "Invalid height: +1\r\n"},
 		{"blockhashbyheight/2147483648.hex", "", 400, "Invalid height: 2147483648\r\n"},
 		{"blockhashbyheight/7", "", 404, formats},
