@@ -3,7 +3,7 @@
 //
 // It serves what package mempool does, as far as a copy can: [messages.SubmitTx], which
 // hands a transaction to the other node, [messages.GetPoolInfo], [messages.GetPoolTxs],
-// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolSpenders] and
+// [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolSpenders], [messages.GetPoolClusters] and
 // [messages.GetPoolCoins]; all else is [messages.ErrFollows]. Beside these it serves
 // [messages.GetCopiedPool] and [nodemsg.FollowPool], and publishes every change.
 //
@@ -63,7 +63,8 @@ type Config struct {
 var Requests = []ask.Served{
 	ask.Serve[messages.SubmitTx](), ask.Serve[messages.GetPoolInfo](), ask.Serve[messages.GetPoolTxs](),
 	ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](), ask.Serve[messages.GetPoolSpenders](),
-	ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetCopiedPool](), ask.Serve[nodemsg.FollowPool](),
+	ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetPoolClusters](),
+	ask.Serve[messages.GetCopiedPool](), ask.Serve[nodemsg.FollowPool](),
 	ask.Serve[messages.TestTxs](), ask.Serve[messages.SubmitPackage](), ask.Serve[messages.GetPoolRelatives](),
 	ask.Serve[messages.PrioritiseTx](), ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](),
 	ask.Serve[messages.LoadPool](), ask.Serve[messages.SelectTxs](),

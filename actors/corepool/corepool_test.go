@@ -318,3 +318,35 @@ func TestRead(t *testing.T) {
 		}
 	})
 }
+
+// What a transaction is connected to, as parents and children in any number of steps.
+func TestClusters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		parent := r.core.add(r.tx(nil))
+		child, sibling := r.core.add(r.tx(parent)), r.core.add(r.tx(parent))
+		r.core.add(r.tx(nil))
+		if err := r.follow(); err != nil {
+			t.Fatal(err)
+		}
+		q := messages.GetPoolClusters{IDs: []chainhash.Hash{child.TxHash(), {1}}}
+		got, err := ask.Ask(t.Context(), r.ref, q)
+		if err != nil || len(got.Txs) != 3 || got.MinFee != 2000 || got.MinRelayFee != 1000 || got.MaxAncestors != 25 {
+			t.Fatalf("%+v: %v", got, err)
+		}
+		if first := got.Txs[0]; first.ID != child.TxHash() || first.Depends[0] != parent.TxHash() ||
+			first.ModifiedFee != 2000 || first.VSize != 100 || len(first.Spends) != 1 ||
+			got.Txs[2].ID != sibling.TxHash() {
+			t.Errorf("%+v", got.Txs)
+		}
+		for last := parent; r.salt < 600; {
+			last = r.core.add(r.tx(last))
+		}
+		if err := r.follow(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ask.Ask(t.Context(), r.ref, q); err != nil || !got.TooMany || got.Txs != nil {
+			t.Errorf("%d: %v", len(got.Txs), err)
+		}
+	})
+}

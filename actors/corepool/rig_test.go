@@ -73,7 +73,9 @@ func (n *core) answer(method string, params []any) (any, error) {
 	n.calls[method]++
 	switch method {
 	case "getmempoolinfo":
-		return map[string]any{"loaded": !n.loading}, n.failing
+		return map[string]any{
+			"loaded": !n.loading, "mempoolminfee": json.Number("0.00002000"), "minrelaytxfee": json.Number("0.00001000"),
+		}, n.failing
 	case "getrawmempool":
 		ids := []string{}
 		for _, id := range n.order {

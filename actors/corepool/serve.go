@@ -49,6 +49,8 @@ func (p *CorePool) serve(c actor.Context) {
 			list, err := spenders(m.Ctx, p.cfg.Node, m.Req.Outs)
 			return func() { m.Answer(list, err) }
 		})
+	case *getClusters:
+		p.clusters(c, m)
 	case *getCoins:
 		p.coins(c, m)
 	case *getInfo:

@@ -1,0 +1,95 @@
+package corepool
+
+import (
+	"context"
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corenode"
+	"github.com/seed61375155/trawl/internal/corenode/poolcopy"
+	"github.com/seed61375155/trawl/messages"
+)
+
+type getClusters = ask.Call[messages.GetPoolClusters, messages.PoolClusters]
+
+// What Core's pool asks of transactions by default, as far as Core does not tell it.
+const (
+	dustFee      = 3000
+	maxRelatives = 25
+	maxRelativeV = 101_000
+
+	maxCluster = 500 // transactions that are told of
+)
+
+// clusters answers with what transactions are connected to, and what the other pool asks.
+func (p *CorePool) clusters(c actor.Context, m *getClusters) {
+	p.read(func() {
+		var list []*poolcopy.Tx
+		if len(m.Req.IDs) > 0 {
+			list = p.pool.All()
+		}
+		p.tasks.Go(c, func() func() {
+			got, err := rules(m.Ctx, p.cfg.Node)
+			if err == nil {
+				got.Txs, got.TooMany = connected(list, m.Req.IDs)
+			}
+			return func() { m.Answer(got, err) }
+		})
+	})
+}
+
+// rules asks for what the other pool asks of transactions.
+func rules(ctx context.Context, node Node) (messages.PoolClusters, error) {
+	var info struct {
+		MinFee   corenode.Amount `json:"mempoolminfee"`
+		MinRelay corenode.Amount `json:"minrelaytxfee"`
+	}
+	if err := node.Call(ctx, &info, "getmempoolinfo"); err != nil {
+		return messages.PoolClusters{}, refused(err)
+	}
+	return messages.PoolClusters{
+		MinFee: int64(info.MinFee), MinRelayFee: int64(info.MinRelay), DustFee: dustFee,
+		MaxAncestors: maxRelatives, MaxDescendants: maxRelatives,
+		MaxAncestorVSize: maxRelativeV, MaxDescVSize: maxRelativeV,
+	}, nil
+}
+
+// connected returns transactions with all that they are connected to, in any number of
+// steps, and whether that is too much. It runs in a worker.
+func connected(list []*poolcopy.Tx, ids []chainhash.Hash) (txs []messages.ClusterTx, tooMany bool) {
+	all := make(map[chainhash.Hash]*messages.ClusterTx, len(list))
+	for _, tx := range list {
+		all[tx.ID] = &messages.ClusterTx{ID: tx.ID, VSize: tx.VSize, ModifiedFee: tx.ModifiedFee}
+	}
+	children := map[chainhash.Hash][]chainhash.Hash{}
+	for _, tx := range list {
+		to := all[tx.ID]
+		for _, in := range tx.Msg().TxIn {
+			out := in.PreviousOutPoint
+			to.Spends = append(to.Spends, out)
+			if all[out.Hash] != nil && !slices.Contains(to.Depends, out.Hash) {
+				to.Depends = append(to.Depends, out.Hash)
+				children[out.Hash] = append(children[out.Hash], tx.ID)
+			}
+		}
+	}
+	seen := map[chainhash.Hash]bool{}
+	for next := slices.Clone(ids); len(next) > 0; {
+		id := next[0]
+		next = next[1:]
+		tx := all[id]
+		if tx == nil || seen[id] {
+			continue
+		}
+		if len(txs) == maxCluster {
+			return nil, true
+		}
+		seen[id] = true
+		txs = append(txs, *tx)
+		next = append(append(next, tx.Depends...), children[id]...)
+	}
+	return txs, false
+}
