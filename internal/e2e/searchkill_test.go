@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -147,6 +148,9 @@ func (s *searcher) add(entries []map[string]any) {
 				s.entries = s.entries[:len(s.entries)-1]
 			}
 			continue
+		}
+		if desc, _ := e["desc"].(string); !slices.Contains(s.objects, any(desc)) {
+			s.t.Fatalf("the entry is of %q, which is none of %q", desc, s.objects)
 		}
 		delete(e, "desc")
 		delete(e, "time")

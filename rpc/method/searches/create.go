@@ -179,7 +179,7 @@ func shownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
 	if branch != nil && (branch.HasPrivateKeys() || strings.Contains(text, "<")) {
 		return branch.String()
 	}
-	return text
+	return strings.Clone(text) // what was sent is overwritten after the call
 }
 
 func extendSearch(d *Deps) command.Command {
