@@ -20,7 +20,9 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/events"
 )
 
 // A Node is a running node. Its methods are safe for concurrent use.
@@ -144,6 +146,9 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (messages.Subscription, error) {
 	return ask.Ask(ctx, n.set.Ref(eventsPart), nodemsg.Subscribe{Kinds: kinds})
 }
+
+// Events returns what an rpc.Server streams at GET /events.
+func (n *Node) Events() rpc.Events { return &events.Source{Chain: n.view, Subscribe: n.Subscribe} }
 
 // Descriptors returns what descriptors and addresses of the node's network look like.
 func (n *Node) Descriptors() *descriptor.Network { return n.net.Descriptors() }

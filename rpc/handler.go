@@ -42,6 +42,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, response{status: http.StatusServiceUnavailable})
 	case s.rest != nil && rest.Exists(r.RequestURI):
 		s.rest.serve(w, r)
+	case s.Streams.wants(r):
+		s.Streams.answer(w, r)
 	case !found:
 		s.reply(w, response{status: http.StatusNotFound})
 	case r.Method != http.MethodPost:

@@ -53,6 +53,8 @@ const maxHead = 8192
 // Server is a JSON-RPC server; make one with [NewServer]. Its methods are
 // safe for concurrent use.
 type Server struct {
+	Streams Streams // of events
+
 	log         *slog.Logger
 	allowed     []netip.Prefix
 	credentials []access.Credential
@@ -108,6 +110,7 @@ func NewServer(c Config) (*Server, error) {
 	if c.REST {
 		s.rest = newPublicDoor(s, c.Threads, c.WorkQueue)
 	}
+	s.Streams.server = s
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{

@@ -119,6 +119,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.message("Done loading")
 	if d.server != nil {
+		d.server.Streams.Serve(node.Events())
 		d.server.Ready(table)
 	}
 	d.ready(ctx)

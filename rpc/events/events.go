@@ -1,0 +1,186 @@
+// Package events makes of the news of a node what GET /events streams.
+//
+// # Ids
+//
+// The id of an event is the block up to which the reader knows the chain. Who comes back with
+// one hears of the tips since; whatever else happened cannot be told again, so that a stream of
+// other topics too, or from a block that is not known, begins with an event "reset".
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc"
+)
+
+// maxReplayed bounds the tips that are told again.
+const maxReplayed = 10_000
+
+// topics are the kinds of events by the names of their topics.
+var topics = map[string]messages.EventKind{
+	"tip": messages.EventTip, "mempool": messages.EventPool, "peer": messages.EventPeer,
+	"scan": messages.EventScan, "wallet": messages.EventWallet,
+}
+
+// Source makes streams. Its fields are to be set.
+type Source struct {
+	Chain     *chainview.Current
+	Subscribe func(context.Context, ...messages.EventKind) (messages.Subscription, error)
+}
+
+// errTopics answers a request without topics.
+var errTopics = errors.New("Which topics? topics=tip,mempool,peer,scan,wallet") //nolint:staticcheck // for the client
+
+// parse reads the query of a request.
+func parse(query string) ([]messages.EventKind, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errors.New("The query cannot be read") //nolint:staticcheck // for the client
+	}
+	for name := range values {
+		if name != "topics" {
+			return nil, fmt.Errorf("Unknown parameter %.50q", name) //nolint:staticcheck // for the client
+		}
+	}
+	var kinds []messages.EventKind
+	for _, list := range values["topics"] {
+		for name := range strings.SplitSeq(list, ",") {
+			kind, ok := topics[name]
+			if !ok {
+				return nil, fmt.Errorf("Unknown topic %.50q", name) //nolint:staticcheck // for the client
+			}
+			if !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	if len(kinds) == 0 {
+		return nil, errTopics
+	}
+	return kinds, nil
+}
+
+// Open implements rpc.Events.
+func (s *Source) Open(ctx context.Context, query, last string) (rpc.EventStream, error) {
+	kinds, err := parse(query)
+	if err != nil {
+		return nil, err
+	}
+	reader := s.Chain.Open()
+	if reader == nil {
+		return nil, errors.New("There is no chain yet") //nolint:staticcheck // for the client
+	}
+	news, err := s.Subscribe(ctx, kinds...)
+	if err != nil {
+		return nil, errors.New("There are no events now") //nolint:staticcheck // for the client
+	}
+	st := &stream{chain: s.Chain, news: news, tips: slices.Contains(kinds, messages.EventTip)}
+	st.begin(reader, last, len(kinds) > 1 || !st.tips)
+	return st, nil
+}
+
+// A stream is one reader's.
+type stream struct {
+	chain  *chainview.Current
+	news   messages.Subscription
+	tips   bool
+	at     *chainview.Block // the reader knows the chain up to it
+	queued []rpc.StreamEvent
+}
+
+// begin queues what a reader has to hear first. lossy says that there are topics of
+// which nothing can be told again.
+func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
+	active := reader.Active()
+	s.at = active.Tip()
+	if last != "" {
+		known := (*chainview.Block)(nil)
+		if hash, err := chainhash.NewHashFromStr(last); err == nil && len(last) == 2*chainhash.HashSize {
+			known = reader.Lookup(hash)
+		}
+		if known != nil && active.Height()-active.Fork(known).Height > maxReplayed {
+			known = nil
+		}
+		if known != nil && s.tips {
+			s.at = known // of the reset too: a reader that is lost after it is told the tips again
+		}
+		if known == nil || lossy {
+			s.add("reset", struct{}{}, "")
+		}
+		if known != nil && s.tips {
+			s.moveTo(active)
+		}
+	}
+	s.queued = append(s.queued, rpc.StreamEvent{ID: s.at.Hash.String()})
+}
+
+// Close implements rpc.EventStream.
+func (s *stream) Close() { s.news.Close() }
+
+// Next implements rpc.EventStream.
+func (s *stream) Next(ctx context.Context) (rpc.StreamEvent, error) {
+	for len(s.queued) == 0 {
+		e, err := s.news.Next(ctx)
+		if err != nil {
+			return rpc.StreamEvent{}, err
+		}
+		s.tell(e.News)
+	}
+	e := s.queued[0]
+	s.queued = s.queued[1:]
+	return e, nil
+}
+
+// add queues an event.
+func (s *stream) add(name string, data any, method string) {
+	line, err := jsontree.Append(nil, data)
+	if err != nil {
+		panic(err) // all that is told can be written
+	}
+	s.queued = append(s.queued, rpc.StreamEvent{ID: s.at.Hash.String(), Name: name, Data: line, Method: method})
+}
+
+type tipEvent struct {
+	Height       int32            `json:"height"`
+	Hash         chainhash.Hash   `json:"blockhash"`
+	Time         int64            `json:"time"`
+	Disconnected []chainhash.Hash `json:"disconnected"` // the highest first
+}
+
+// moveTo tells of the blocks of the active chain that the reader does not know, in their
+// order, the first with those that left the chain.
+func (s *stream) moveTo(active *chainview.Chain) {
+	tip := active.Tip()
+	if tip == s.at {
+		return
+	}
+	fork := active.Fork(s.at)
+	gone := []chainhash.Hash{}
+	for b := s.at; b != fork; b = b.Parent {
+		gone = append(gone, b.Hash)
+	}
+	first := fork.Height + 1
+	if tip.Height-fork.Height > maxReplayed {
+		s.add("reset", struct{}{}, "")
+		first = tip.Height
+	}
+	for height := min(first, tip.Height); height <= tip.Height; height++ {
+		s.tip(active.At(height), gone)
+		gone = []chainhash.Hash{}
+	}
+}
+
+func (s *stream) tip(b *chainview.Block, gone []chainhash.Hash) {
+	s.at = b
+	s.add("tip", tipEvent{b.Height, b.Hash, b.Time().Unix(), gone}, "getbestblockhash")
+}

@@ -1,0 +1,156 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg"
+
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// feed is a subscription whose news are there.
+type feed struct{ news []messages.News }
+
+func (f *feed) Next(context.Context) (messages.Event, error) {
+	if len(f.news) == 0 {
+		return messages.Event{}, messages.ErrUnsubscribed
+	}
+	e := messages.Event{News: f.news[0]}
+	f.news = f.news[1:]
+	return e, nil
+}
+
+func (f *feed) Close() {}
+
+type rig struct {
+	t     *testing.T
+	chain *chaintest.Chain
+	feed  *feed
+	src   *Source
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, chain: chaintest.New(&chaincfg.RegressionNetParams), feed: &feed{}}
+	current := new(chainview.Current)
+	current.Set(r.chain)
+	r.src = &Source{
+		Chain: current,
+		Subscribe: func(context.Context, ...messages.EventKind) (messages.Subscription, error) {
+			return r.feed, nil
+		},
+	}
+	return r
+}
+
+// told opens a stream and returns all that it tells, a line an event.
+func (r *rig) told(query, last string) []string {
+	r.t.Helper()
+	s, err := r.src.Open(r.t.Context(), query, last)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var lines []string
+	for {
+		e, err := s.Next(r.t.Context())
+		if err != nil {
+			return lines
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.ID[:8], e.Name, e.Data)))
+	}
+}
+
+func (r *rig) want(got []string, want ...string) {
+	r.t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		r.t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// tip is the line of a tip.
+func tip(b *chainview.Block, gone ...*chainview.Block) string {
+	list := make([]string, len(gone))
+	for i, g := range gone {
+		list[i] = `"` + g.Hash.String() + `"`
+	}
+	return fmt.Sprintf(`%s tip {"height":%d,"blockhash":"%s","time":%d,"disconnected":[%s]}`,
+		b.Hash.String()[:8], b.Height, b.Hash, b.Time().Unix(), strings.Join(list, ","))
+}
+
+// Who comes back hears of each tip since, in order, over a reorganisation too, and of what
+// left the chain; what cannot be told again begins with a reset.
+func TestReplay(t *testing.T) {
+	r := newRig(t)
+	a := r.chain.MineN(3)
+	old1 := r.chain.MineN(1)
+	old2 := r.chain.MineN(1)
+	r.want(r.told("topics=tip", ""), old2.Hash.String()[:8])
+	r.want(r.told("topics=tip", a.Hash.String()), tip(old1), tip(old2), old2.Hash.String()[:8])
+	b := r.chain.MineOn(a, chaintest.Template{Version: 0x20000004})
+	c := r.chain.MineOn(b, chaintest.Template{})
+	d := r.chain.MineOn(c, chaintest.Template{})
+	at := d.Hash.String()[:8]
+	r.want(r.told("topics=tip", old2.Hash.String()), tip(b, old2, old1), tip(c), tip(d), at)
+	r.want(r.told("topics=tip", d.Hash.String()), at)
+	r.want(r.told("topics=tip", strings.Repeat("ab", 32)), at+" reset {}", at)
+	r.want(r.told("topics=tip", "7"), at+" reset {}", at)
+	r.want(r.told("topics=tip,peer", c.Hash.String()), c.Hash.String()[:8]+" reset {}", tip(d), at)
+	r.want(r.told("topics=peer", d.Hash.String()), at+" reset {}", at)
+}
+
+// News are told as JSON; those of tips may have been put together.
+func TestNews(t *testing.T) {
+	r := newRig(t)
+	s, err := r.src.Open(t.Context(), "topics=tip,mempool&topics=peer,scan,wallet", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.chain.MineN(1)
+	second := r.chain.MineN(1)
+	r.feed.news = []messages.News{
+		messages.TipChanged{}, messages.TipChanged{}, messages.PoolReset{},
+		messages.PoolChange{Fee: 1000, VSize: 110, Added: true, Sequence: 3},
+		messages.PeerChanged{ID: 2, Addr: "127.0.0.1:8333", Connected: true},
+		messages.ScanChanged{Completed: true},
+		messages.WalletChanged{Name: "w", Loaded: true}, messages.WalletTxChanged{Wallet: "w"},
+	}
+	zero := strings.Repeat("0", 64)
+	for i, want := range []string{
+		" ",
+		strings.Join(strings.Split(tip(first), " ")[1:], " ") + " getbestblockhash",
+		strings.Join(strings.Split(tip(second), " ")[1:], " ") + " getbestblockhash",
+		`mempool {"type":"reset"} getrawmempool`,
+		`mempool {"type":"added","txid":"` + zero + `","wtxid":"` + zero + `","fee":0.00001000,"vsize":110,` +
+			`"mempool_sequence":3} getrawmempool`,
+		`peer {"type":"connected","id":2,"addr":"127.0.0.1:8333","inbound":false} getpeerinfo`,
+		`scan {"running":false,"current_height":0,"progress":0,"completed":true} scanblocks`,
+		`wallet {"type":"loaded","wallet":"w"} listwallets`,
+		`wallet {"type":"transaction","wallet":"w","txid":"` + zero + `"} gettransaction`,
+	} {
+		e, err := s.Next(t.Context())
+		got := e.Name + " " + string(e.Data) + " " + e.Method
+		if err != nil || strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("%d: %q, %v, want %q", i, got, err, want)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add("topics=tip", "")
+	f.Add("topics=tip,peer&topics=x", strings.Repeat("ab", 32))
+	f.Add("topics=%zz&search=1", "-1")
+	f.Fuzz(func(t *testing.T, query, last string) {
+		r := newRig(t)
+		r.chain.MineN(2)
+		for _, line := range r.told(query, last) {
+			if strings.ContainsAny(line, "\r\n") {
+				t.Errorf("%q", line)
+			}
+		}
+	})
+}

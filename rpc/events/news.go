@@ -1,0 +1,84 @@
+package events
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+)
+
+type poolEvent struct {
+	Type     string          `json:"type"` // added, removed
+	TxID     chainhash.Hash  `json:"txid"`
+	WID      chainhash.Hash  `json:"wtxid"`
+	Fee      jsontree.Amount `json:"fee"`
+	VSize    int64           `json:"vsize"`
+	Sequence uint64          `json:"mempool_sequence"`
+}
+
+type emptied struct {
+	Type string `json:"type"`
+}
+
+type peerEvent struct {
+	Type    string `json:"type"` // connected, disconnected
+	ID      int64  `json:"id"`
+	Addr    string `json:"addr"`
+	Inbound bool   `json:"inbound"`
+}
+
+type scanEvent struct {
+	Running   bool  `json:"running"`
+	Height    int32 `json:"current_height"`
+	Progress  int   `json:"progress"`
+	Completed bool  `json:"completed"`
+}
+
+type walletEvent struct {
+	Type   string `json:"type"` // loaded, unloaded
+	Wallet string `json:"wallet"`
+}
+
+type walletTxEvent struct {
+	Type   string          `json:"type"` // transaction
+	Wallet string          `json:"wallet"`
+	TxID   chainhash.Hash  `json:"txid"`
+	Block  *chainhash.Hash `json:"blockhash,omitempty"`
+	Height *int32          `json:"height,omitempty"`
+}
+
+// tell queues what is told of news.
+func (s *stream) tell(news messages.News) {
+	switch m := news.(type) {
+	case messages.TipChanged:
+		// News of tips may be late: what the chain's view shows is never older.
+		if reader := s.chain.Open(); reader != nil {
+			s.moveTo(reader.Active())
+		}
+	case messages.PoolReset:
+		s.add("mempool", emptied{"reset"}, "getrawmempool")
+	case messages.PoolChange:
+		s.add("mempool", poolEvent{
+			one(m.Added, "added", "removed"), m.ID, m.WID, jsontree.Amount(m.Fee), m.VSize, m.Sequence,
+		}, "getrawmempool")
+	case messages.PeerChanged:
+		s.add("peer", peerEvent{one(m.Connected, "connected", "disconnected"), m.ID, m.Addr, m.Inbound}, "getpeerinfo")
+	case messages.ScanChanged:
+		s.add("scan", scanEvent{m.Running, m.Height, m.Progress, m.Completed}, "scanblocks")
+	case messages.WalletChanged:
+		s.add("wallet", walletEvent{one(m.Loaded, "loaded", "unloaded"), m.Name}, "listwallets")
+	case messages.WalletTxChanged:
+		e := walletTxEvent{Type: "transaction", Wallet: m.Wallet, TxID: m.TxID}
+		if m.Block != nil {
+			e.Block, e.Height = &m.Block.Hash, &m.Block.Height
+		}
+		s.add("wallet", e, "gettransaction")
+	}
+}
+
+func one(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,260 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// Limits of the streams of events.
+const (
+	maxStreams      = 2000
+	maxLoginStreams = 64      // of one login
+	maxBehind       = 1 << 20 // bytes that a reader may be behind
+	heartbeat       = 15 * time.Second
+)
+
+// Events makes the streams of GET /events.
+type Events interface {
+	// Open begins a stream. query is that of the request, last its Last-Event-ID. The words
+	// of the error are for the client, whose request it cannot answer.
+	Open(ctx context.Context, query, last string) (EventStream, error)
+}
+
+// An EventStream is read by one goroutine.
+type EventStream interface {
+	// Next waits for the next event. The stream ends with any error.
+	Next(ctx context.Context) (StreamEvent, error)
+	Close()
+}
+
+// A StreamEvent is one event as it is sent. Without Data it tells the reader an ID alone.
+type StreamEvent struct {
+	ID, Name string
+	Data     []byte // JSON, one line
+	Method   string // that tells the same: who may not call it gets no such event; empty: everybody may
+}
+
+// Streams are those of GET /events of a server: none before Serve was called.
+type Streams struct {
+	server *Server
+	events atomic.Pointer[Events]
+
+	mu      sync.Mutex
+	total   int
+	byLogin map[string]int
+}
+
+func (s *Streams) enter(user string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total >= maxStreams || s.byLogin[user] >= maxLoginStreams {
+		return false
+	}
+	if s.byLogin == nil {
+		s.byLogin = map[string]int{}
+	}
+	s.total++
+	s.byLogin[user]++
+	return true
+}
+
+func (s *Streams) leave(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total--
+	if s.byLogin[user]--; s.byLogin[user] == 0 {
+		delete(s.byLogin, user)
+	}
+}
+
+// Serve has GET /events answered from now on.
+func (s *Streams) Serve(e Events) { s.events.Store(&e) }
+
+// wants reports whether a request is for the stream of events.
+func (s *Streams) wants(r *http.Request) bool {
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	return r.Method == http.MethodGet && path == "/events" && s.events.Load() != nil
+}
+
+// answer answers GET /events.
+func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
+	server := s.server
+	who, refused := server.authorize(r)
+	if refused != nil {
+		if refused.status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
+		}
+		server.reply(w, *refused)
+		return
+	}
+	if !rightsOf(server.whitelists, who).Any() {
+		server.reply(w, response{status: http.StatusForbidden})
+		return
+	}
+	login, _, _ := access.Decode(r.Header.Get("Authorization"))
+	if !s.enter(login) {
+		server.reply(w, response{status: http.StatusServiceUnavailable, body: text("Too many streams of events")})
+		return
+	}
+	defer s.leave(login)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(server.ctx, cancel)()
+	_, query, _ := strings.Cut(r.RequestURI, "?")
+	from, err := (*s.events.Load()).Open(ctx, query, r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		server.reply(w, response{status: http.StatusBadRequest, body: text(err.Error())})
+		return
+	}
+	defer from.Close()
+	if !connOf(r).hold() {
+		panic(http.ErrAbortHandler)
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{})
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	out := &outbox{ready: make(chan struct{}, 1)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.gather(ctx, who, from, out)
+		if out.lagged() {
+			_ = control.SetWriteDeadline(time.Now()) // whatever waits for this reader
+		}
+	}()
+	complete := s.send(ctx, w, control, out)
+	cancel()
+	<-done // it uses the connection
+	if !complete {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// gather puts the events that a caller may see into the outbox, until they end.
+func (s *Streams) gather(ctx context.Context, who command.Caller, from EventStream, out *outbox) {
+	defer func() {
+		if p := recover(); p != nil {
+			out.end(fmt.Errorf("panic: %v", p))
+			s.server.log.Error("stream of events failed", "err", p)
+		}
+	}()
+	for {
+		e, err := from.Next(ctx)
+		if err != nil {
+			out.end(err)
+			return
+		}
+		if e.Method != "" && !rightsOf(s.server.whitelists, who).Allows(e.Method) {
+			continue
+		}
+		if !out.add(e.append(nil)) {
+			return
+		}
+	}
+}
+
+// send writes what comes into the outbox. It is false where the reader is cut off.
+func (s *Streams) send(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, out *outbox) bool {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	part := []byte(": trawl\n\n")
+	var end error
+	for {
+		if len(part) > 0 {
+			_ = control.SetWriteDeadline(time.Now().Add(s.server.timeout))
+			if out.lagged() { // its deadline may have come before this one
+				return false
+			}
+			if _, err := w.Write(part); err != nil || control.Flush() != nil {
+				return false
+			}
+		}
+		if end != nil {
+			return s.server.ctx.Err() != nil
+		}
+		select {
+		case <-out.ready:
+			part, end = out.take()
+		case <-beat.C:
+			part = []byte(":\n\n")
+		case <-ctx.Done():
+			return s.server.ctx.Err() != nil
+		}
+	}
+}
+
+// append appends the event as it is sent.
+func (e *StreamEvent) append(dst []byte) []byte {
+	dst = append(dst, "id: "...)
+	dst = append(dst, e.ID...)
+	if e.Data != nil {
+		dst = append(dst, "\nevent: "...)
+		dst = append(dst, e.Name...)
+		dst = append(dst, "\ndata: "...)
+		dst = append(dst, e.Data...)
+	}
+	return append(dst, "\n\n"...)
+}
+
+// errBehind ends the stream of a reader that is too slow.
+var errBehind = errors.New("too slow")
+
+// An outbox is what a reader has yet to be sent.
+type outbox struct {
+	ready chan struct{} // of one place
+
+	mu      sync.Mutex
+	pending []byte
+	err     error
+}
+
+func (o *outbox) add(part []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.pending)+len(part) > maxBehind {
+		o.err, o.pending = errBehind, nil
+	}
+	if o.err == nil {
+		o.pending = append(o.pending, part...)
+	}
+	o.wake()
+	return o.err == nil
+}
+
+func (o *outbox) end(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.err = err
+	o.wake()
+}
+
+func (o *outbox) wake() {
+	select {
+	case o.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outbox) take() (part []byte, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	part, o.pending = o.pending, nil
+	return part, o.err
+}
+
+func (o *outbox) lagged() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return errors.Is(o.err, errBehind)
+}

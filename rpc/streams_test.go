@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// source is a stream that tests feed.
+type source struct {
+	events chan StreamEvent
+	closed chan struct{}
+}
+
+func newSource() *source {
+	return &source{events: make(chan StreamEvent), closed: make(chan struct{}, 10)}
+}
+
+func (s *source) Open(_ context.Context, query, last string) (EventStream, error) {
+	if query == "bad" {
+		return nil, errors.New("no such topic")
+	}
+	return s, nil
+}
+
+func (s *source) Next(ctx context.Context) (StreamEvent, error) {
+	select {
+	case e := <-s.events:
+		return e, nil
+	case <-ctx.Done():
+		return StreamEvent{}, ctx.Err()
+	}
+}
+
+func (s *source) Close() { s.closed <- struct{}{} }
+
+func (c *client) get(t *testing.T, path, login string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.addr+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if login != "" {
+		req.Header.Set("Authorization", basic(login))
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+// Events reach who may call the methods that tell the same, and the stream ends
+// in order with the server.
+func TestStream(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p", Whitelist: []string{"u:quick"}})
+	c, from := newClient(t, s), newSource()
+	if resp := c.get(t, "/events", "u:p"); resp.StatusCode != http.StatusNotFound {
+		t.Error("before there are events:", resp.Status)
+	}
+	s.Streams.Serve(from)
+	for path, status := range map[string]int{"/events?bad": 400, "/": 405, "/events/": 404, "/eventsx": 404} {
+		if resp := c.get(t, path, "u:p"); resp.StatusCode != status {
+			t.Error(path, resp.Status)
+		}
+	}
+	if resp := c.get(t, "/events", ""); resp.StatusCode != http.StatusUnauthorized {
+		t.Error("without a login:", resp.Status)
+	}
+	resp := c.get(t, "/events", "u:p")
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		t.Fatal(resp.Status, kind)
+	}
+	from.events <- StreamEvent{ID: "1", Name: "a", Data: []byte("{}"), Method: "status"}
+	from.events <- StreamEvent{ID: "2", Name: "b", Data: []byte(`{"x":1}`), Method: "quick"}
+	in := bufio.NewReader(resp.Body)
+	for _, want := range []string{": trawl", "", "id: 2", "event: b", `data: {"x":1}`, ""} {
+		if line, err := in.ReadString('\n'); err != nil || line != want+"\n" {
+			t.Fatalf("%q, %v, want %q", line, err, want)
+		}
+	}
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(in); err != nil || len(rest) != 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	<-from.closed
+}
+
+// Who does not read is cut off, and nobody waits for it.
+func TestSlowStream(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	c, from := newClient(t, s), newSource()
+	s.Streams.Serve(from)
+	resp := c.get(t, "/events", "u:p")
+	data := []byte(strings.Repeat("x", 64<<10))
+	for cut := false; !cut; {
+		select {
+		case from.events <- StreamEvent{ID: "1", Name: "a", Data: data}:
+		case <-from.closed:
+			cut = true
+		}
+	}
+	if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Errorf("after %d bytes the stream ends as if it were whole", n)
+	}
+}
+
+// One login has no more streams than its share, and gets its room back.
+func TestStreamLimits(t *testing.T) {
+	var s Streams
+	for range maxLoginStreams {
+		if !s.enter("u") {
+			t.Fatal("refused")
+		}
+	}
+	if s.enter("u") || !s.enter("v") {
+		t.Error("the limit is not that of the login")
+	}
+	s.leave("u")
+	if !s.enter("u") {
+		t.Error("there is room")
+	}
+	for s.total < maxStreams {
+		s.enter(strings.Repeat("w", s.total))
+	}
+	if s.enter("z") {
+		t.Error("too many in all")
+	}
+}
