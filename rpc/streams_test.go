@@ -38,7 +38,7 @@ func (s *source) Next(ctx context.Context) (StreamEvent, error) {
 
 func (s *source) Close() { s.closed <- struct{}{} }
 
-func (c *client) get(t *testing.T, path, login string) *http.Response {
+func (c *client) stream(t *testing.T, path, login string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+c.addr+path, nil)
 	if err != nil {
@@ -60,19 +60,19 @@ func (c *client) get(t *testing.T, path, login string) *http.Response {
 func TestStream(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p", Whitelist: []string{"u:quick"}})
 	c, from := newClient(t, s), newSource()
-	if resp := c.get(t, "/events", "u:p"); resp.StatusCode != http.StatusNotFound {
+	if resp := c.stream(t, "/events", "u:p"); resp.StatusCode != http.StatusNotFound {
 		t.Error("before there are events:", resp.Status)
 	}
 	s.Streams.Serve(from)
 	for path, status := range map[string]int{"/events?bad": 400, "/": 405, "/events/": 404, "/eventsx": 404} {
-		if resp := c.get(t, path, "u:p"); resp.StatusCode != status {
+		if resp := c.stream(t, path, "u:p"); resp.StatusCode != status {
 			t.Error(path, resp.Status)
 		}
 	}
-	if resp := c.get(t, "/events", ""); resp.StatusCode != http.StatusUnauthorized {
+	if resp := c.stream(t, "/events", ""); resp.StatusCode != http.StatusUnauthorized {
 		t.Error("without a login:", resp.Status)
 	}
-	resp := c.get(t, "/events", "u:p")
+	resp := c.stream(t, "/events", "u:p")
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
 		t.Fatal(resp.Status, kind)
 	}
@@ -98,7 +98,7 @@ func TestSlowStream(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	c, from := newClient(t, s), newSource()
 	s.Streams.Serve(from)
-	resp := c.get(t, "/events", "u:p")
+	resp := c.stream(t, "/events", "u:p")
 	data := []byte(strings.Repeat("x", 64<<10))
 	for cut := false; !cut; {
 		select {
