@@ -108,7 +108,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	defer s.leave(login)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(server.ctx, cancel)()
+	defer context.AfterFunc(server.ctx, cancel)() //nolint:contextcheck // the stream ends with the server too
 	_, query, _ := strings.Cut(r.RequestURI, "?")
 	from, err := (*s.events.Load()).Open(ctx, query, r.Header.Get("Last-Event-ID"))
 	if err != nil {

@@ -57,6 +57,8 @@ func (c *client) stream(t *testing.T, path, login string) *http.Response {
 
 // Events reach who may call the methods that tell the same, and the stream ends
 // in order with the server.
+//
+//nolint:bodyclose // the cleanup of stream closes them
 func TestStream(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p", Whitelist: []string{"u:quick"}})
 	c, from := newClient(t, s), newSource()
@@ -94,6 +96,8 @@ func TestStream(t *testing.T) {
 }
 
 // Who does not read is cut off, and nobody waits for it.
+//
+//nolint:bodyclose // the cleanup of stream closes them
 func TestSlowStream(t *testing.T) {
 	s := startServer(t, Config{User: "u", Password: "p"})
 	c, from := newClient(t, s), newSource()

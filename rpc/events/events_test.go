@@ -113,11 +113,14 @@ func TestNews(t *testing.T) {
 	first := r.chain.MineN(1)
 	second := r.chain.MineN(1)
 	r.feed.news = []messages.News{
-		messages.TipChanged{}, messages.TipChanged{}, messages.PoolReset{},
+		messages.TipChanged{},
+		messages.TipChanged{},
+		messages.PoolReset{},
 		messages.PoolChange{Fee: 1000, VSize: 110, Added: true, Sequence: 3},
 		messages.PeerChanged{ID: 2, Addr: "127.0.0.1:8333", Connected: true},
 		messages.ScanChanged{Completed: true},
-		messages.WalletChanged{Name: "w", Loaded: true}, messages.WalletTxChanged{Wallet: "w"},
+		messages.WalletChanged{Name: "w", Loaded: true},
+		messages.WalletTxChanged{Wallet: "w"},
 	}
 	zero := strings.Repeat("0", 64)
 	for i, want := range []string{

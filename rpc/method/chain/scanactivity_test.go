@@ -19,7 +19,7 @@ import (
 func TestScanActivity(t *testing.T) {
 	r := newRig(t, "regtest")
 	r.simulate()
-	random := rand.New(rand.NewPCG(3, 7)) //nolint:gosec // blocks of a test
+	random := rand.New(rand.NewPCG(3, 7))
 	script := func() []byte { return []byte{byte(0x51 + random.IntN(12))} }
 	var unspent []*chainview.Block
 	for range 60 {
