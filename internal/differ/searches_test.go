@@ -47,8 +47,11 @@ func TestSearches(t *testing.T) {
 	var first struct{ PubKey string }
 	s.core(&first, "getaddressinfo", addresses[10])
 	objects := [][]any{
-		{"addr(" + addresses[3] + ")"}, {"addr(" + addresses[7] + ")", "addr(" + addresses[17] + ")"},
-		{"combo(" + first.PubKey + ")"}, {"pk(" + first.PubKey + ")", "wpkh(" + first.PubKey + ")"}, {"raw(6a)"},
+		{"addr(" + addresses[3] + ")"},
+		{"addr(" + addresses[7] + ")", "addr(" + addresses[17] + ")"},
+		{"combo(" + first.PubKey + ")"},
+		{"pk(" + first.PubKey + ")", "wpkh(" + first.PubKey + ")"},
+		{"raw(6a)"},
 	}
 	var all []any
 	for _, d := range listed.Descriptors {

@@ -17,7 +17,7 @@ import (
 // of the whole chain.
 func TestKill9Searches(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3)) //nolint:gosec // of a test
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
 	kills := count(t, "TRAWL_SOAK", 4)
 	d := e2e.Start(
 		t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1", "-keypool=5", "-searchroom=1"}},
@@ -78,10 +78,10 @@ func (s *searcher) untilKilled() {
 }
 
 func (s *searcher) step(call func(result any, method string, params ...any)) {
-	to := s.addresses[rand.IntN(len(s.addresses))] //nolint:gosec // of a test
+	to := s.addresses[rand.IntN(len(s.addresses))]
 	call(nil, "sendtoaddress", to, 0.01)
 	call(nil, "generatetoaddress", 1, to)
-	if rand.IntN(3) > 0 { //nolint:gosec // of a test
+	if rand.IntN(3) > 0 {
 		return
 	}
 	var tip, before string

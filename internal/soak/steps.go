@@ -20,7 +20,7 @@ var steps = []step{
 		skip: signatures + "|^TestLive",
 		packages: []string{
 			"./internal/engine/chainstate", "./internal/engine/follower", "./internal/consensus/script",
-			"./actors/corepool", "./actors/wallets", "./internal/wallet",
+			"./actors/corepool", "./actors/wallets", "./internal/corenode/poolcopy", "./internal/wallet",
 			"./internal/p2p/addrman",
 			"./internal/rangefilter",
 		},

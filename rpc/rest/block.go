@@ -80,6 +80,7 @@ func blockHash(ctx context.Context, r *request) (Reply, error) {
 			return Reply{}, err
 		}
 		return inFormat(bin, data)
+	case none:
 	}
 	return Reply{}, errFormat
 }

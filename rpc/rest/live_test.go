@@ -73,8 +73,10 @@ func TestLiveREST(t *testing.T) {
 		"getutxos", "getutxos/", "getutxos/checkmempool", "nothing", "blockhashbyheight/0", "blockhashbyheight/106",
 		"blockhashbyheight/107", "blockhashbyheight/-1", "blockhashbyheight/-0", "blockhashbyheight/", "headers/a/b/c",
 		"blockfilter/", "spenttxouts/a/b", "headers/0/"+tip, "headers/2001/"+tip)
-	queries := []string{"", "?count=2", "?count=0", "?count", "?count=2&count=x", "?verbose=false", "?verbose=x",
-		"?verbose=false&mempool_sequence=true", "?mempool_sequence=true", "?count=%32", "?a&count=2"}
+	queries := []string{
+		"", "?count=2", "?count=0", "?count", "?count=2&count=x", "?verbose=false", "?verbose=x",
+		"?verbose=false&mempool_sequence=true", "?mempool_sequence=true", "?count=%32", "?a&count=2",
+	}
 	for _, target := range targets {
 		for _, ending := range []string{".json", ".hex", ".bin", "", ".", ".x"} {
 			for i, query := range queries {

@@ -52,7 +52,7 @@ func (r *request) query(key, other string) (string, error) {
 // valid reports whether a part of a target has only characters that may stand there: letters,
 // digits, -._~!$&'()*+,;= and more, and percent signs before two digits.
 func valid(part, more string) bool {
-	for i := 0; i < len(part); i++ {
+	for i := range len(part) {
 		switch c := part[i]; {
 		case c == '%':
 			if i+2 >= len(part) || !isHex(part[i+1]) || !isHex(part[i+2]) {

@@ -20,6 +20,7 @@ func inFormat(f format, data []byte) (Reply, error) {
 		return Reply{Status: statusOK, Type: typeBytes, Body: data}, nil
 	case hexText:
 		return Reply{Status: statusOK, Type: typeText, Body: append(hex.AppendEncode(nil, data), '\n')}, nil
+	case none, jsonText:
 	}
 	return Reply{}, errFormat
 }
@@ -35,6 +36,7 @@ func hexInFormat(f format, digits string) (Reply, error) {
 			return Reply{}, err
 		}
 		return inFormat(bin, data)
+	case none, jsonText:
 	}
 	return Reply{}, errFormat
 }
