@@ -59,7 +59,7 @@ func newRig(tb testing.TB, seed uint64) *rig {
 	r := &rig{
 		t: tb, chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current),
 		tip: new(ask.Topic[messages.TipChanged]), sys: actortest.New(tb), dir: tb.TempDir(),
-		rng: rand.New(rand.NewPCG(seed, 1)), spent: map[wire.OutPoint]bool{}, //nolint:gosec // of a test
+		rng: rand.New(rand.NewPCG(seed, 1)), spent: map[wire.OutPoint]bool{},
 	}
 	r.current.Set(r.chain)
 	store, err := segment.Open(segment.Options{Dir: filepath.Join(r.dir, "filters"), SegmentSize: 512})
