@@ -23,6 +23,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
+// betweenLooks ends while no look is under way: they begin at whole seconds.
+const betweenLooks = 2300 * time.Millisecond
+
 var errAway = fmt.Errorf("%w: connection refused", corenode.ErrAway)
 
 // The tests of every actor.
@@ -38,7 +41,7 @@ func TestSuite(t *testing.T) {
 			Requests: []actortest.Request{
 				actortest.Sample(messages.SubmitTx{Tx: r.tx(nil)}),
 				actortest.Sample(messages.GetPoolTx{ID: tx.TxHash()}),
-				actortest.Sample(messages.GetPoolCoins{Outs: []wire.OutPoint{out}}),
+				actortest.Sample(messages.GetPoolCoins{Outs: []wire.OutPoint{out, {Hash: chainhash.Hash{1}}}}),
 				actortest.Sample(messages.GetPoolSpenders{Outs: []wire.OutPoint{out}}),
 				actortest.Sample(nodemsg.FollowPool{}),
 			},
@@ -108,7 +111,7 @@ func TestAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		tx, other := r.core.add(r.tx(nil)), r.core.add(r.tx(nil))
-		time.Sleep(2 * time.Second)
+		time.Sleep(betweenLooks)
 		r.same("before")
 		r.core.set(func(n *core) { n.failing, n.loading = errAway, true })
 		r.core.remove(tx.TxHash())
@@ -131,7 +134,7 @@ func TestAway(t *testing.T) {
 		}
 		r.core.add(other)
 		r.core.set(func(n *core) { n.loading = false })
-		time.Sleep(2 * time.Second)
+		time.Sleep(betweenLooks)
 		r.same("after")
 		if got := strings.Count(r.log.text(), "\n"); got != 4 {
 			t.Errorf("logged:\n%s", r.log.text())
@@ -144,14 +147,14 @@ func TestMined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
 		evicted := r.core.add(r.tx(nil))
-		time.Sleep(2 * time.Second)
+		time.Sleep(betweenLooks)
 		block := r.chain.MineN(1)
 		msg, err := r.chain.Block(&block.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		mined := r.core.add(msg.Transactions[0])
-		time.Sleep(2 * time.Second)
+		time.Sleep(betweenLooks)
 		r.core.remove(evicted.TxHash())
 		r.core.remove(mined.TxHash())
 		r.tip.Publish(messages.TipChanged{Hash: block.Hash, Height: block.Height})
@@ -169,7 +172,7 @@ func TestFollow(t *testing.T) {
 		r := newRig(t, nil)
 		slow := make(chan struct{})
 		r.core.set(func(n *core) { n.slow = slow })
-		time.Sleep(2 * time.Second) // a look is under way
+		time.Sleep(betweenLooks) // a look is under way
 		done := make(chan error)
 		go func() { done <- r.follow() }()
 		synctest.Wait()
@@ -222,7 +225,7 @@ func TestRoom(t *testing.T) {
 		for range 10 {
 			r.core.add(r.tx(nil))
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(betweenLooks)
 		if s := r.state(); s.Txs != 3 || s.Missing != 7 || r.core.asked("getrawtransaction") != 3 {
 			t.Errorf("%+v, fetched %d", s, r.core.asked("getrawtransaction"))
 		}
