@@ -16,7 +16,7 @@ var digits = regexp.MustCompile(`\d+`)
 
 // databases are the folders whose files are goleveldb's. store/schema.md has the keys.
 var databases = []string{
-	"chainstate", "indexes/blockfilter/basic/db", "indexes/txindex", "indexes/coinstatsindex",
+	"chainstate", "indexes/blockfilter/basic/db", "indexes/txindex", "indexes/coinstatsindex", "searches",
 }
 
 // Every file that a daemon with everything on writes has its place in
