@@ -72,7 +72,8 @@ func (n *Node) attached() {
 func (n parts) openFollower(ctx context.Context) (engine.Engine, error) {
 	return follower.Open(ctx, follower.Config{
 		Network: n.net, Dir: filepath.Join(n.cfg.Dir, "follow"), Core: n.cfg.Attach.Client(),
-		Blocks: n.cfg.Attach.BlocksDir(), Filters: n.cfg.Attach.NetDir(), Log: n.cfg.Log,
+		Blocks: n.cfg.Attach.BlocksDir(), Filters: n.cfg.Attach.NetDir(), From: n.cfg.Attach.From(),
+		Log: n.cfg.Log,
 	})
 }
 

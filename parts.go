@@ -205,7 +205,8 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	}), indexer.Requests, store.Close)
 	n.store = store
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
-		Source: filter.NewSource(store), Method: n.method, Workers: n.cfg.Workers, Start: n.cfg.StartWorker,
+		Source: filter.NewSourceFrom(store, n.view.FirstFilter), Method: n.method, Workers: n.cfg.Workers,
+		Start:  n.cfg.StartWorker,
 		Repair: filter.RepairBy(r.Ref), Log: n.cfg.Log,
 	})
 	return r, err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -60,6 +61,7 @@ func attachConfig(o *options.Settings) trawl.AttachConfig {
 		Core: o.String("attach", ""), Chain: string(o.Chain()),
 		RPC:        o.String("attachrpc", ""),
 		CookieFile: o.Path("attachcookie", ""), LoginFile: o.Path("attachlogin", ""), CA: o.Path("attachca", ""),
+		From:      int32(min(max(o.Int("attachfrom", 0), 0), math.MaxInt32)),
 		NoVerify:  !o.Bool("attachverify", true),
 		NoWallets: o.Bool("disablewallet", false),
 		Insecure:  o.Bool("attachinsecure", false),

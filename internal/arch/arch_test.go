@@ -95,7 +95,7 @@ var mayImport = map[string][]string{
 	// What indexes are of, and how they are read.
 	"internal/index":           {"messages", "internal/ask", "internal/chainview", "internal/follow"},
 	"internal/index/coinstats": {"store/blockrows", "internal/ask", "internal/chainview", "internal/coinstats", "internal/dialect", "internal/index"},
-	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
+	"internal/index/filter":    {"messages", "filters", "store/segment", "internal/ask", "internal/chainview", "internal/corelog", "internal/index", "internal/match", "internal/rangefilter"},
 	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
 
 	"internal/engine/follower":   {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},

@@ -130,6 +130,23 @@ type FilterAuditor interface {
 	RefuseFilters() error
 }
 
+// A PartReader is a FilterReader that has no filters from the beginning of the chain on.
+type PartReader interface {
+	FilterReader
+
+	// FirstFilter returns the height from which on there are filters; 0 where there are
+	// all. Below it Filter gives filters that say nothing.
+	FirstFilter() int32
+}
+
+// FirstFilter returns the height from which on a reader's blocks have filters.
+func FirstFilter(r Reader) int32 {
+	if r, ok := r.(PartReader); ok {
+		return r.FirstFilter()
+	}
+	return 0
+}
+
 // A TxReader is a Reader that finds a transaction without parsing its whole block.
 type TxReader interface {
 	Reader
@@ -210,4 +227,12 @@ func (c *Current) Open() Reader {
 		return *p
 	}
 	return nil
+}
+
+// FirstFilter returns the height from which on the blocks of the chain have filters.
+func (c *Current) FirstFilter() int32 {
+	if r := c.Open(); r != nil {
+		return FirstFilter(r)
+	}
+	return 0
 }

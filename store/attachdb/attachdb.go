@@ -41,6 +41,7 @@ const formatVersion = 1
 var (
 	prefixBlock  = []byte{'h'}
 	prefixFilter = []byte{'f'}
+	prefixFirst  = []byte{'n'}
 )
 
 // A position is what a commit leads to.

@@ -161,3 +161,25 @@ func (s *Store) Imported(visit func(number uint32, f Filter) bool) error {
 	}
 	return nil
 }
+
+// First returns the height from which on there are filters; 0 where there are all.
+func (s *Store) First() (height uint32, err error) {
+	for pair, err := range s.ledger.Range(prefixFirst) {
+		if err != nil {
+			return 0, err
+		}
+		if n, ok := numberOf(pair.Key); ok {
+			height = max(height, n)
+		}
+	}
+	return height, nil
+}
+
+// SetFirst notes the height from which on there are filters.
+func (s *Store) SetFirst(height uint32) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch := new(ledger.Batch)
+	batch.Put(key(prefixFirst, height), []byte{1, 0})
+	return s.ledger.Commit(batch, s.encode())
+}

@@ -122,7 +122,7 @@ func owns(key, value []byte) bool {
 		switch key[0] {
 		case prefixBlock[0]:
 			return value == nil || len(value) == recordSize
-		case prefixFilter[0]:
+		case prefixFilter[0], prefixFirst[0]:
 			return value == nil || len(value) == 2
 		}
 	}

@@ -41,6 +41,10 @@ type Config struct {
 	Blocks  string           // Core's directory of block files; empty: they are not read
 	Filters string           // Core's directory of the network, for its filter files; empty: they are not read
 	Log     *slog.Logger
+
+	// From is the height from which on filters are wanted, for a Core that has pruned the
+	// blocks below and keeps no filters. 0: of all blocks.
+	From int32
 }
 
 // An Engine follows the chain of another node. Its readers' side is safe for concurrent
@@ -66,6 +70,8 @@ type Engine struct {
 
 	verified atomic.Int32 // height up to which filters of Core's were compared
 	refused  atomic.Bool  // one was wrong
+	from     int32        // height from which on filters are wanted
+	first    atomic.Int32 // the same, once it is noted
 
 	state state
 }
@@ -85,6 +91,9 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{net: cfg.Network, core: cfg.Core, log: cfg.Log, store: store}
 	e.files.dir = cfg.Blocks
+	if err := e.loadFirst(cfg.From); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	err = errors.Join(e.loadRefused(), e.load())
 	if errors.Is(err, attachdb.ErrDamaged) {
 		e.log.Warn("the directory of the followed chain is damaged, its headers are asked for again", "err", err)

@@ -116,6 +116,12 @@ func (r reader) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err error)
 	if b == nil || b.Parent == nil {
 		return nil, false, nil
 	}
+	if b.Height < e.from {
+		if err := e.noteFirst(); err != nil {
+			return nil, false, fmt.Errorf("block %v: %w: %w", hash, chainview.ErrUnreadable, err)
+		}
+		return []byte{0}, true, nil // of no elements
+	}
 	if e.refused.Load() || !e.source.filters.Load() {
 		return nil, false, e.noFilter(b)
 	}
@@ -150,7 +156,8 @@ func (e *Engine) noFilter(b *chainview.Block) error {
 		return nil
 	}
 	err := fmt.Errorf("%s has pruned its blocks below height %d, and keeps no filter index to take filters of "+
-		"them from: set blockfilterindex=1 there, which downloads all blocks once more", "Bitcoin Core", *from)
+		"them from: set blockfilterindex=1 there, which downloads all blocks once more, or -attachfrom=%d here, to "+
+		"search from that block on", "Bitcoin Core", *from, *from)
 	if b.Height == 1 {
 		return err
 	}

@@ -3,12 +3,14 @@ package filter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/rangefilter"
 	"github.com/seed61375155/trawl/messages"
@@ -25,17 +27,31 @@ type Views interface {
 }
 
 // NewSource makes a source for scans of a filter store.
-func NewSource(s Views) match.Source { return source{s} }
+func NewSource(s Views) match.Source { return source{store: s} }
 
-type source struct{ store Views }
+// NewSourceFrom is NewSource where filters below a height say nothing: to read one is
+// chainview.ErrPruned.
+func NewSourceFrom(s Views, first func() int32) match.Source { return source{s, first} }
+
+type source struct {
+	store Views
+	first func() int32 // nil: there are all
+}
 
 // View implements match.Source.
-func (s source) View() match.View { return &view{View: s.store.View(), store: s.store} }
+func (s source) View() match.View {
+	v := &view{View: s.store.View(), store: s.store}
+	if s.first != nil {
+		v.first = s.first()
+	}
+	return v
+}
 
 // view is the view of one worker.
 type view struct {
 	*segment.View
 	store Views
+	first int32 // height of the first filter that says something
 
 	stored segment.Stored
 
@@ -51,6 +67,9 @@ type view struct {
 
 // Filters implements match.View. The matcher checks what it reads.
 func (v *view) Filters(from int32, active bool, dst []filters.Filter) error {
+	if from < v.first {
+		return fmt.Errorf("filter of the block at height %d: %w", from, chainview.ErrPruned)
+	}
 	var stored segment.Stored
 	for i := range dst {
 		f := &dst[i]

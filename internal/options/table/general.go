@@ -23,6 +23,8 @@ var general = []options.Option{
 	{Name: "attachforward", Arg: "<calls>", Help: "Which calls are passed on to Bitcoin Core: all; read, those that " +
 		"change nothing; none (default: what Bitcoin Core allows its own users, and read and sendrawtransaction for " +
 		"others)"},
+	{Name: "attachfrom", Arg: "<height>", Help: "Index from the block at <height> on, where Bitcoin Core has pruned " +
+		"those below and keeps no filters; scans below are refused (default: 0)"},
 	{Name: "attachinsecure", Help: "Send logins to another machine's Bitcoin Core over plain HTTP (default: 0)"},
 	{Name: "attachlogin", Arg: "<file>", Help: "Log in to Bitcoin Core with the user:password in <file>, which only " +
 		"its owner may read"},

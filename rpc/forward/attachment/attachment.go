@@ -42,8 +42,9 @@ type Config struct {
 	Forward  string // which calls are passed on: all, read or none; empty: see package rpc/forward
 	ServeFew bool   // leave all calls but scans, filters and the like to Core
 
-	NoVerify  bool // block filters that are Core's are not built here, too, to compare them
-	NoWallets bool // the node keeps no wallets: calls about them are Core's
+	From      int32 // height of the first block that is indexed: for a Core that has pruned those before; 0: all are
+	NoVerify  bool  // block filters that are Core's are not built here, too, to compare them
+	NoWallets bool  // the node keeps no wallets: calls about them are Core's
 }
 
 // An Attachment is the way to the Bitcoin Core that a node is attached to: the node
@@ -55,6 +56,7 @@ type Attachment struct {
 	forwarder  *forward.Forwarder
 	chain      string
 	verifies   bool
+	from       int32
 	node       atomic.Pointer[Node] // nil until it is there
 }
 
@@ -81,7 +83,7 @@ func New(c Config) (*Attachment, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is none of all, read and none", c.Forward)
 	}
-	a := &Attachment{chain: c.Chain, verifies: !c.NoVerify}
+	a := &Attachment{chain: c.Chain, verifies: !c.NoVerify, from: c.From}
 	cfg := corenode.Config{Insecure: c.Insecure, Login: c.LoginFile, Cookie: c.CookieFile}
 	var err error
 	if isURL(c.Core) {
@@ -179,6 +181,9 @@ func (a *Attachment) NetDir() string {
 
 // Chain returns the chain that Core is on, as Config.Chain has it.
 func (a *Attachment) Chain() string { return a.chain }
+
+// From returns the height of the first block whose filter is wanted.
+func (a *Attachment) From() int32 { return a.from }
 
 // Verifies reports whether block filters that are Core's are built here, too.
 func (a *Attachment) Verifies() bool { return a.verifies }

@@ -55,7 +55,7 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 	if source == "" {
 		return errors.Join(p.err, ErrNoSource)
 	}
-	if err := prunedAway(&info); err != nil {
+	if err := a.prunedAway(&info); err != nil {
 		return errors.Join(p.err, err)
 	}
 	p.linef("First index        from %s: %s or more", source, roughly(seconds))
@@ -65,11 +65,12 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 }
 
 // prunedAway says from where on an index could be made, where that is not the beginning.
-func prunedAway(info *corenode.Info) error {
+func (a *Attachment) prunedAway(info *corenode.Info) error {
 	_, filters := info.Indexes[corenode.FilterIndex]
-	if height := info.Chain.PruneHeight; height != nil && *height > 0 && !filters {
-		return fmt.Errorf("its blocks below height %d are pruned and it has no filter index to make one from: "+
-			"set -blockfilterindex=1 there, which downloads all blocks once more", *height)
+	if height := info.Chain.PruneHeight; height != nil && *height > a.from && !filters {
+		return fmt.Errorf("its blocks below height %d are pruned and it has no filter index: set -blockfilterindex=1 "+
+			"there, which downloads all blocks once more, or -attachfrom=%d here, to search from that block on",
+			*height, *height)
 	}
 	return nil
 }

@@ -69,6 +69,10 @@ func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if first := chainview.FirstFilter(reader); first > 0 {
+		return nil, command.Errorf(command.MiscError, "Filter headers are not known: the filter index begins with the "+
+			"block at height %d (-attachfrom)", first)
+	}
 	filter, header, err := d.Index.filter(ctx, b)
 	if err != nil {
 		return nil, err
