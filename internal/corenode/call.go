@@ -60,7 +60,7 @@ func (c *Client) callResult(ctx context.Context, more time.Duration, to any, met
 	case err != nil:
 		return err
 	case answer.Err != nil:
-		return answer.Err
+		return c.withoutLogin(answer.Err)
 	case to == nil:
 		return nil
 	}
@@ -125,7 +125,11 @@ func (c *Client) batch(ctx context.Context, method string, params [][]any) ([]js
 	if err := checkStatus(reply); err != nil {
 		return nil, nil, err
 	}
-	return parseBatch(reply.Body, len(params))
+	results, errs, err := parseBatch(reply.Body, len(params))
+	for i := range errs {
+		errs[i] = c.withoutLogin(errs[i])
+	}
+	return results, errs, c.withoutLogin(err)
 }
 
 // parseBatch reads the reply to a batch of n calls with the ids 0 to n-1: each once, in

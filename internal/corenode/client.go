@@ -175,6 +175,33 @@ func (c *Client) sendOwn(ctx context.Context, by *http.Client, path string, body
 	}
 }
 
+// minHidden is from how many bytes on a password is looked for in what the other side
+// says: shorter ones are in many texts.
+const minHidden = 4
+
+// hideLogin leaves the password out of a text from the other side, which may be no Core.
+func (c *Client) hideLogin(text string) string {
+	login, err := c.ownLogin(nil)
+	if err != nil {
+		return text
+	}
+	_, password, _ := bytes.Cut(login, []byte(":"))
+	for _, secret := range []string{string(password), base64.StdEncoding.EncodeToString(login)} {
+		if len(secret) >= minHidden {
+			text = strings.ReplaceAll(text, secret, "…")
+		}
+	}
+	return text
+}
+
+// withoutLogin is hideLogin for an error, if that is the other side's.
+func (c *Client) withoutLogin(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return &Error{Code: e.Code, Message: c.hideLogin(e.Message)}
+	}
+	return err
+}
+
 func (c *Client) ownLogin(refused []byte) ([]byte, error) {
 	switch {
 	case c.login != nil:

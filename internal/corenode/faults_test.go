@@ -141,6 +141,39 @@ func trickle(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// What the other side says of the login stays out of errors, which are logged.
+func TestLoginInErrors(t *testing.T) {
+	const password = "a long secret"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, sent, _ := r.BasicAuth()
+		body, _ := io.ReadAll(r.Body)
+		reply := `{"jsonrpc":"2.0","id":0,"error":{"code":-5,"message":"you said ` + sent + ` and ` +
+			strings.TrimPrefix(r.Header.Get("Authorization"), "Basic ") + `"}}`
+		switch {
+		case r.Method == http.MethodGet:
+			w.WriteHeader(http.StatusNotFound)
+			reply = "you said " + password
+		case bytes.HasPrefix(body, []byte("[")):
+			reply = "[" + reply + "]"
+		}
+		_, _ = io.WriteString(w, reply)
+	}))
+	defer server.Close()
+	c := dial(t, server.URL, cookie(t, "__cookie__:"+password))
+	_, errs, err := c.Batch(t.Context(), "x", [][]any{{}})
+	if err != nil || len(errs) != 1 {
+		t.Fatal(errs, err)
+	}
+	_, getErr := c.Get(t.Context(), "/rest/x")
+	for _, err := range []error{c.Call(t.Context(), nil, "x"), errs[0], getErr} {
+		var told *Error
+		if !errors.As(err, &told) || told.Code != -5 || !strings.Contains(told.Message, "you said …") ||
+			strings.Contains(told.Message, "ZWNy") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestCallerLeaves(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -37,12 +37,12 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 	case http.StatusOK:
 		return reply.Body, nil
 	case http.StatusServiceUnavailable: // warm-up too
-		return nil, away("%q", words)
+		return nil, away("%q", c.hideLogin(words))
 	case http.StatusNotFound, http.StatusBadRequest:
 		if len(words) == 0 {
 			return nil, ErrNoREST
 		}
-		return nil, &Error{Code: codeNotFound, Message: trimLine(words)}
+		return nil, c.withoutLogin(&Error{Code: codeNotFound, Message: trimLine(words)})
 	case http.StatusForbidden, http.StatusUnauthorized: // an address that -rpcallowip does not allow, or a proxy
 		return nil, ErrNoREST
 	default:
