@@ -34,8 +34,12 @@ func (a *auditor) run() (wrong *chainview.Block, err error) {
 	if !ok || !a.cfg.Audit {
 		return nil, nil
 	}
-	for a.next <= reader.Active().Height() {
-		blocks, next, err := reader.Unaudited(a.next)
+	for {
+		stored, _, ok := a.cfg.Store.Tip()
+		if !ok || a.next > min(stored, reader.Active().Height()) {
+			return nil, nil
+		}
+		blocks, next, err := reader.Unaudited(a.next, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +66,6 @@ func (a *auditor) run() (wrong *chainview.Block, err error) {
 		}
 		a.next = next
 	}
-	return nil, nil
 }
 
 // same reports whether the filter of a block is what it is built to.

@@ -35,10 +35,10 @@ func (m *imported) Filter(hash *chainhash.Hash) (filter []byte, ok bool, err err
 }
 
 // Unaudited gives three blocks at a time.
-func (m *imported) Unaudited(from int32) (blocks []*chainview.Block, next int32, err error) {
+func (m *imported) Unaudited(from, to int32) (blocks []*chainview.Block, next int32, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for next = from; next <= m.Active().Height() && len(blocks) < 3; next++ {
+	for next = from; next <= min(to, m.Active().Height()) && len(blocks) < 3; next++ {
 		b := m.Active().At(next)
 		if _, ok := m.filters[b.Hash]; ok && !m.audited[b.Hash] {
 			blocks = append(blocks, b)

@@ -118,10 +118,10 @@ type FilterReader interface {
 type FilterAuditor interface {
 	FilterReader
 
-	// Unaudited returns some blocks of the active chain, from a height on, whose filters
-	// were not built here, ascending, and from which height on to go on: one above the
-	// tip when there are no more.
-	Unaudited(from int32) (blocks []*Block, next int32, err error)
+	// Unaudited returns some blocks of the active chain, in a range of heights whose
+	// filters are stored, whose filters were not built here but could be, ascending, and
+	// from which height on to go on: above the range when there are no more.
+	Unaudited(from, to int32) (blocks []*Block, next int32, err error)
 
 	// Audited notes that the filter of a block is what it is built to.
 	Audited(b *Block) error

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ func TestLiveAttachPruned(t *testing.T) {
 		t.Fatalf("pruned below %d", info.PruneHeight)
 	}
 	wantRefusal(t, bare)
+	wantFrom(t, bare, peer, late)
 
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-attach=" + c.dir}})
 	d.WaitTip(tip, 800, true)
@@ -73,5 +75,34 @@ func wantRefusal(t *testing.T, c *bitcoind) {
 	if got := p.Stderr(); !strings.Contains(got, "has pruned its blocks below height") ||
 		!strings.Contains(got, "blockfilterindex=1") {
 		t.Errorf("%s", got)
+	}
+}
+
+// wantFrom has a node index from the first block on that a Core has: scans from there on
+// answer as a Core that has all, those from before are refused.
+func wantFrom(t *testing.T, c, peer *bitcoind, address string) {
+	t.Helper()
+	var info struct {
+		PruneHeight int
+		Best        string `json:"bestblockhash"`
+	}
+	c.get(&info, "getblockchaininfo")
+	from := info.PruneHeight
+	d := e2e.Start(t, e2e.Config{
+		Chain: "regtest", Args: []string{"-attach=" + c.dir, "-attachfrom=" + strconv.Itoa(from)},
+	})
+	d.WaitTip(info.Best, 800, true)
+	var ours, theirs struct {
+		RelevantBlocks []string `json:"relevant_blocks"`
+	}
+	scripts := []string{"addr(" + address + ")"}
+	d.Get(&ours, "scanblocks", "start", scripts, from, 800, "basic")
+	peer.get(&theirs, "scanblocks", "start", scripts, from, 800, "basic")
+	if len(ours.RelevantBlocks) < 100 || !slices.Equal(ours.RelevantBlocks, theirs.RelevantBlocks) {
+		t.Errorf("%d blocks from %d on, %d with a Core that has all",
+			len(ours.RelevantBlocks), from, len(theirs.RelevantBlocks))
+	}
+	if err := d.Call(t.Context(), nil, "scanblocks", "start", scripts, from-1, 800, "basic"); err == nil {
+		t.Errorf("a scan from %d is not refused, filters begin at %d", from-1, from)
 	}
 }

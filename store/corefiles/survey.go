@@ -20,7 +20,7 @@ type Files struct {
 	Err   error // why one of them, or their directory, cannot be read
 }
 
-// Look counts the files of a Core, and opens one of each kind.
+// Look counts the files of a Core, and opens each, until one cannot be.
 func Look(blocksDir, netDir string) Survey {
 	return Survey{
 		Blocks:  count(blocksDir, ".", string(blockfile.Blocks)),
@@ -61,7 +61,7 @@ func count(dir, folder, kind string) (f Files) {
 		}
 		f.Count++
 		f.Bytes += info.Size()
-		if f.Count == 1 {
+		if f.Err == nil {
 			file, _, err := d.open(name)
 			if f.Err = err; err == nil {
 				f.Err = file.Close()

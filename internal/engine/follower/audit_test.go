@@ -7,12 +7,12 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/follower"
 )
 
-// unaudited returns the heights of all blocks whose filters were not built here.
-func unaudited(t *testing.T, e *follower.Engine) (heights []int32) {
+// unaudited returns the heights of the blocks, up to one, whose filters were not built here.
+func unaudited(t *testing.T, e *follower.Engine, to int32) (heights []int32) {
 	t.Helper()
 	reader := e.Reader().(chainview.FilterAuditor)
-	for from := int32(0); from <= reader.Active().Height(); {
-		blocks, next, err := reader.Unaudited(from)
+	for from := int32(0); from <= to; {
+		blocks, next, err := reader.Unaudited(from, to)
 		if err != nil || next <= from {
 			t.Fatalf("from height %d on: %d, %v", from, next, err)
 		}
@@ -36,11 +36,11 @@ func TestAudited(t *testing.T) {
 	cfg.Filters = f.writeFilters(t, nil)
 	e := open(t, cfg)
 	follow(t, e)
-	if got := unaudited(t, e); got != nil {
+	if got := unaudited(t, e, 0); got != nil {
 		t.Errorf("before any filter was taken: %d", got)
 	}
 	f.readFilters(t, e)
-	if got := unaudited(t, e); len(got) != blocks-10 || got[0] != 1 || got[len(got)-1] != blocks-10 {
+	if got := unaudited(t, e, blocks); len(got) != blocks-10 || got[0] != 1 || got[len(got)-1] != blocks-10 {
 		t.Fatalf("%d filters are Core's: %d", len(got), got)
 	}
 	reader := e.Reader().(chainview.FilterAuditor)
@@ -57,7 +57,7 @@ func TestAudited(t *testing.T) {
 	}
 	e = open(t, cfg)
 	follow(t, e)
-	if got := unaudited(t, e); len(got) != blocks-10-1100 || got[0] != 1101 {
+	if got := unaudited(t, e, blocks); len(got) != blocks-10-1100 || got[0] != 1101 {
 		t.Errorf("after another start %d filters are Core's: %d", len(got), got)
 	}
 	if err := e.Reader().(chainview.FilterAuditor).RefuseFilters(); err != nil {
@@ -72,5 +72,50 @@ func TestAudited(t *testing.T) {
 		}
 		e = open(t, cfg)
 		follow(t, e)
+	}
+}
+
+// Filters of blocks that could only be read again as text, at great cost, are not compared,
+// and not called so.
+func TestNotAudited(t *testing.T) {
+	t.Parallel()
+	f := newFakeCore(t)
+	f.filters, f.rest, f.spent = true, false, false
+	f.tip = f.mine(f.tip, 30, 1)
+	cfg := f.config(t, t.TempDir())
+	cfg.Filters = f.writeFilters(t, nil)
+	e := open(t, cfg)
+	follow(t, e)
+	f.readFilters(t, e)
+	if got := unaudited(t, e, 30); got != nil {
+		t.Errorf("blocks are read again at heights %d", got)
+	}
+	if state := e.State(); state.Verified != 0 {
+		t.Errorf("compared up to height %d", state.Verified)
+	}
+}
+
+// After a reorganisation what is above the fork is looked at anew.
+func TestAuditedBeforeReorganisation(t *testing.T) {
+	t.Parallel()
+	f := newFakeCore(t)
+	f.filters = true
+	fork := f.mine(f.tip, 20, 1)
+	after := f.mine(fork, 40, 2)
+	cfg := f.config(t, t.TempDir())
+	f.tip = after
+	cfg.Filters = f.writeFilters(t, nil)
+	f.tip = f.mine(fork, 20, 1)
+	e := open(t, cfg)
+	follow(t, e)
+	if got := unaudited(t, e, 40); got != nil || e.State().Verified != 40 {
+		t.Errorf("own filters: %d, compared up to height %d", got, e.State().Verified)
+	}
+	f.goTo(after)
+	follow(t, e)
+	f.readFilters(t, e)
+	blocks, _, err := e.Reader().(chainview.FilterAuditor).Unaudited(41, 60)
+	if err != nil || len(blocks) != 30 || blocks[0].Height != 21 || e.State().Verified != 20 {
+		t.Errorf("%d blocks, compared up to height %d, %v", len(blocks), e.State().Verified, err)
 	}
 }

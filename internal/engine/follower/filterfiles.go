@@ -22,6 +22,9 @@ const (
 	// of the last one, which Core tells and which commits to all before it.
 	window = 1000
 
+	// windowBytes bounds them: a thousand of the main chain's have a tenth of that.
+	windowBytes = 128 << 20
+
 	// settled is how far below the tip a block is whose filter is looked for in the files.
 	// Those of newer blocks, which may yet leave the chain, cost little to build.
 	settled = 10
@@ -35,6 +38,7 @@ const (
 // concurrent use.
 type filterFiles struct {
 	dir    string // of Core's network; empty: they are not read
+	room   int    // how large a window may be in bytes
 	source *source
 	log    *slog.Logger
 	note   func(blocks []*chainview.Block) error // before their filters are handed out
@@ -113,7 +117,10 @@ func (f *filterFiles) tell(err error) {
 	}
 }
 
-var errOtherFilters = errors.New("they are not those that Bitcoin Core's filter headers tell of")
+var (
+	errOtherFilters = errors.New("they are not those that Bitcoin Core's filter headers tell of")
+	errLargeFilters = errors.New("they are too large")
+)
 
 // prove reads the filters of the window that a block is in.
 func (f *filterFiles) prove(b *chainview.Block, active *chainview.Chain) (*proven, error) {
@@ -127,11 +134,15 @@ func (f *filterFiles) prove(b *chainview.Block, active *chainview.Chain) (*prove
 		return nil, err
 	}
 	p := &proven{}
+	room := f.room
 	for height := first; height <= last; height++ {
 		at := active.At(height)
 		filter, err := f.open.Filter(&at.Hash)
 		if err != nil {
 			return nil, err
+		}
+		if room -= len(filter); room < 0 {
+			return nil, fmt.Errorf("filters of blocks %d to %d: %w", first, height, errLargeFilters)
 		}
 		if _, err := filters.Decode(filter); err != nil {
 			return nil, fmt.Errorf("filter of block %v: %w", at.Hash, errOtherFilters)

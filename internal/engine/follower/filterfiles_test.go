@@ -74,9 +74,11 @@ func TestFiltersOfFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*chainview.Block, []byte) []byte
 		spoil  func(what string, reply []byte) []byte
+		room   int
 		want   int
 	}{
 		"all fit":       {want: blocks - 10},
+		"too large":     {room: 2000},
 		"another's":     {change: of(1500, func(r []byte) []byte { r[len(r)-1] ^= 1; return r }), want: 999},
 		"no filter":     {change: of(10, func(r []byte) []byte { return append(r[:33], 1, 0, 200) }), want: 0},
 		"one is absent": {change: of(2100, func([]byte) []byte { return nil }), want: 1999},
@@ -97,6 +99,9 @@ func TestFiltersOfFiles(t *testing.T) {
 			cfg.Filters = f.writeFilters(t, c.change)
 			e := open(t, cfg)
 			follow(t, e)
+			if c.room > 0 {
+				e.LimitWindow(c.room)
+			}
 			f.set(func(f *fakeCore) { f.spoil = c.spoil })
 			if taken := f.readFilters(t, e); taken != c.want {
 				t.Errorf("%d filters are taken, want %d", taken, c.want)

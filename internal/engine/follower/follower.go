@@ -68,7 +68,8 @@ type Engine struct {
 	files   fileSource
 	filters filterFiles
 
-	verified atomic.Int32 // height up to which filters of Core's were compared
+	audit    audit
+	verified atomic.Int32 // height up to which all filters were built here
 	refused  atomic.Bool  // one was wrong
 	from     int32        // height from which on filters are wanted
 	first    atomic.Int32 // the same, once it is noted
@@ -108,7 +109,8 @@ func Open(_ context.Context, cfg Config) (*Engine, error) {
 	e.source.rest.Store(true) // until Core has told: it is tried, and costs a hundredth of RPC
 	e.source.spentREST.Store(true)
 	e.source.ctx, e.close = context.WithCancelCause(context.Background())
-	e.filters.dir, e.filters.source, e.filters.log = cfg.Filters, e.source, cfg.Log
+	e.filters.dir, e.filters.room = cfg.Filters, windowBytes
+	e.filters.source, e.filters.log = e.source, cfg.Log
 	e.filters.note = func(blocks []*chainview.Block) error { return e.noteFilters(attachdb.CoreFiles, blocks...) }
 	e.state.begin(e)
 	return e, nil

@@ -51,6 +51,10 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 	p.linef("REST               %s", tellREST(&info))
 	p.linef("Filter index       %s", a.tellIndex(&info, files.Filters))
 	p.linef("Pruned             %s", tellPruned(&info))
+	if info.Chain.PruneHeight == nil && info.Chain.Blocks > 0 { // pruned blocks are not in it
+		part := float64(max(0, info.Chain.Blocks-a.from)) / float64(info.Chain.Blocks)
+		size.Bytes = int64(part * float64(size.Bytes))
+	}
 	source, seconds := sourceOf(&info, &files, size.Bytes)
 	if source == "" {
 		return errors.Join(p.err, ErrNoSource)
@@ -59,7 +63,7 @@ func (a *Attachment) Check(ctx context.Context, w io.Writer) error {
 		return errors.Join(p.err, err)
 	}
 	p.linef("First index        from %s: %s or more", source, roughly(seconds))
-	p.linef("Disk               %.1f GB for filters and their index", float64(size.Bytes)*filterPart/1e9)
+	p.linef("Disk               %.1f GB for filters and their index", disk(&files, size.Bytes)/1e9)
 	p.linef("News               %s", news(info.LongPoll))
 	return p.err
 }
@@ -73,6 +77,13 @@ func (a *Attachment) prunedAway(info *corenode.Info) error {
 			*height, *height)
 	}
 	return nil
+}
+
+// disk returns how many bytes the first index would take: Core's filters have a pruned
+// chain's size, too.
+func disk(files *corefiles.Survey, bytes int64) float64 {
+	const index = 1.3 // with what finds the filters' elements
+	return max(index*float64(files.Filters.Bytes), filterPart*float64(bytes))
 }
 
 func usable(f corefiles.Files) bool { return f.Count > 0 && f.Err == nil }

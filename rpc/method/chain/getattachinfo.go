@@ -61,8 +61,8 @@ func getAttachInfo(d *Deps) command.Command {
 			}},
 			truth("files", "whether its block files are read"),
 			{Type: command.UserKeys, Key: "sources", Help: "what came from where since the start", Inner: source},
-			number("verified", "height up to which block filters that are Bitcoin Core's were built here, too, and "+
-				"compared, since the start (-attachverify)"),
+			number("verified", "height up to which all block filters were built here, or compared with what is "+
+				"built here (-attachverify), as far as was looked since the start"),
 			truth("refused", "whether one was wrong: none is taken any more"),
 		}}},
 		Examples: []string{`[]`},
