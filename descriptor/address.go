@@ -12,15 +12,25 @@ import (
 // bech32m addresses; pay-to-pubkey and bare multisig have none.
 func AddressOf(script []byte, net *Network) (string, bool) {
 	s := net.solve(script)
+	var room [maxAddress]byte
+	text := appendAddress(room[:0], &s, net)
+	return string(text), len(text) > 0
+}
+
+// maxAddress is enough for any address: the longest are those of witness programs.
+const maxAddress = 96
+
+// appendAddress appends the address of an output script, nothing where it has none.
+func appendAddress(dst []byte, s *solved, net *Network) []byte {
 	switch s.form {
 	case typePubKeyHash:
-		return encodeBase58Check([]byte{net.PubKeyHashID}, s.data[0]), true
+		return appendBase58Check(dst, []byte{net.PubKeyHashID}, s.data[0])
 	case typeScriptHash:
-		return encodeBase58Check([]byte{net.ScriptHashID}, s.data[0]), true
+		return appendBase58Check(dst, []byte{net.ScriptHashID}, s.data[0])
 	case typeWitnessV0Key, typeWitnessV0Script, typeWitnessTaproot, typeWitnessP2MR, typeAnchor, typeWitnessUnknown:
-		return encodeSegwit(net.Bech32HRP, s.version, s.data[0]), true
+		return appendSegwit(dst, net.Bech32HRP, s.version, s.data[0])
 	}
-	return "", false
+	return dst
 }
 
 // ScriptOfAddress returns the output script that an address of the network

@@ -23,9 +23,9 @@ func bech32Step(sum uint32, digit byte) uint32 {
 	return sum&0x1ffffff<<5 ^ uint32(digit) ^ bech32Steps[sum>>25]
 }
 
-// encodeSegwit writes a witness program of at most 40 bytes as BIP173 and BIP350 say.
+// appendSegwit appends a witness program of at most 40 bytes as BIP173 and BIP350 say.
 // hrp is in lower case.
-func encodeSegwit(hrp string, version int, program []byte) string {
+func appendSegwit(text []byte, hrp string, version int, program []byte) []byte {
 	sum := uint32(1)
 	for i := range len(hrp) {
 		sum = bech32Step(sum, hrp[i]>>5)
@@ -34,7 +34,6 @@ func encodeSegwit(hrp string, version int, program []byte) string {
 	for i := range len(hrp) {
 		sum = bech32Step(sum, hrp[i]&31)
 	}
-	text := make([]byte, 0, len(hrp)+1+1+(8*len(program)+4)/5+6)
 	text = append(append(text, hrp...), '1')
 	put := func(digit byte) {
 		sum = bech32Step(sum, digit)
@@ -62,5 +61,5 @@ func encodeSegwit(hrp string, version int, program []byte) string {
 	for i := range 6 {
 		text = append(text, bech32Chars[sum>>(25-5*i)&31])
 	}
-	return string(text)
+	return text
 }

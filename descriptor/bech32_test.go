@@ -29,7 +29,7 @@ func TestEncodeSegwit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := encodeSegwit(hrp, version, program); got != want {
+				if got := string(appendSegwit(nil, hrp, version, program)); got != want {
 					t.Fatalf("version %d, %x: %s, want %s", version, program, got, want)
 				}
 			}

@@ -73,6 +73,10 @@ func (k *known) infer(script []byte, at scope, net *Network) (body string, ok bo
 		return k.inferLeaf(script)
 	}
 	s := net.solve(script)
+	return k.inferSolved(&s, script, at, net)
+}
+
+func (k *known) inferSolved(s *solved, script []byte, at scope, net *Network) (body string, ok bool) {
 	switch {
 	case s.form == typePubKey:
 		body, ok = k.inferKey("pk", s.data[0], at)

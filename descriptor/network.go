@@ -57,6 +57,10 @@ func NetworkOf(params *chaincfg.Params) *Network {
 // script: one that has an address, of a kind that the network does not exclude.
 func (n *Network) Allows(script []byte) bool {
 	s := n.solve(script)
+	return n.allows(&s)
+}
+
+func (n *Network) allows(s *solved) bool {
 	switch s.form {
 	case typeWitnessP2MR, typeAnchor:
 		return true

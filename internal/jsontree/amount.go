@@ -27,7 +27,8 @@ func (a Amount) AppendJSON(dst []byte) []byte {
 	}
 	const one = 100_000_000
 	dst = append(strconv.AppendUint(dst, units/one, 10), '.')
-	digits := strconv.AppendUint(nil, one+units%one, 10) // a leading 1 keeps the zeros
+	var room [AmountDecimals + 1]byte
+	digits := strconv.AppendUint(room[:0], one+units%one, 10) // a leading 1 keeps the zeros
 	return append(dst, digits[1:]...)
 }
 

@@ -3,7 +3,6 @@ package txjson
 import (
 	"encoding/hex"
 	"strconv"
-	"strings"
 
 	"github.com/btcsuite/btcd/txscript"
 )
@@ -17,30 +16,31 @@ func Asm(script []byte) string { return asm(script, false) }
 // named.
 func asm(script []byte, signatures bool) string {
 	signatures = signatures && !unspendable(script)
-	var text strings.Builder
+	var room [512]byte // enough for nearly all
+	text := room[:0]
 	tokens := txscript.MakeScriptTokenizer(0, script)
 	for tokens.Next() {
-		if text.Len() > 0 {
-			text.WriteByte(' ')
+		if len(text) > 0 {
+			text = append(text, ' ')
 		}
 		switch op, data := tokens.Opcode(), tokens.Data(); {
 		case op > txscript.OP_PUSHDATA4:
-			text.WriteString(opName(op))
+			text = append(text, opName(op)...)
 		case len(data) <= 4:
-			text.WriteString(strconv.FormatInt(scriptNumber(data), 10))
+			text = strconv.AppendInt(text, scriptNumber(data), 10)
 		case signatures:
-			text.WriteString(signatureText(data))
+			text = appendSignature(text, data)
 		default:
-			text.WriteString(hex.EncodeToString(data))
+			text = hex.AppendEncode(text, data)
 		}
 	}
 	if tokens.Err() != nil {
-		if text.Len() > 0 {
-			text.WriteByte(' ')
+		if len(text) > 0 {
+			text = append(text, ' ')
 		}
-		text.WriteString("[error]")
+		text = append(text, "[error]"...)
 	}
-	return text.String()
+	return string(text)
 }
 
 // unspendable reports whether no input can satisfy the script, so that nothing

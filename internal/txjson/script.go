@@ -30,15 +30,12 @@ type ScriptPubKey struct {
 // ScriptPubKey prints an output script with all members. Scripts that have no
 // address are shown without one.
 func (p *Printer) ScriptPubKey(script []byte) ScriptPubKey {
-	address, _ := descriptor.AddressOf(script, p.Net)
-	if !p.Net.Allows(script) {
-		address = ""
-	}
+	d := descriptor.Describe(script, p.Net)
 	return ScriptPubKey{
 		Asm:     Asm(script),
-		Desc:    descriptor.Infer(script, p.Net),
+		Desc:    d.Descriptor,
 		Hex:     new(jsontree.Hex(script)),
-		Address: address,
-		Type:    p.Net.ScriptType(script),
+		Address: d.Address,
+		Type:    d.Type,
 	}
 }

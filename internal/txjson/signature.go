@@ -20,14 +20,15 @@ var hashTypes = map[txscript.SigHashType]string{
 // none.
 func HashTypeName(hashType byte) string { return hashTypes[txscript.SigHashType(hashType)] }
 
-// signatureText prints a push of an input's script: as hex, or, where it is a
+// appendSignature prints a push of an input's script: as hex, or, where it is a
 // signature, as hex with the name of the hash type in place of its byte.
-func signatureText(data []byte) string {
+func appendSignature(dst, data []byte) []byte {
 	last := len(data) - 1
 	if name := HashTypeName(data[last]); name != "" && isDER(data[:last]) {
-		return hex.EncodeToString(data[:last]) + "[" + name + "]"
+		dst = append(hex.AppendEncode(dst, data[:last]), '[')
+		return append(append(dst, name...), ']')
 	}
-	return hex.EncodeToString(data)
+	return hex.AppendEncode(dst, data)
 }
 
 // Sizes of a signature in DER, without the hash type.

@@ -1,0 +1,93 @@
+package txjson
+
+import (
+	"strconv"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+)
+
+// A block has thousands of inputs and outputs: to look through their members by reflection
+// takes longer than to write them.
+
+var (
+	_ jsontree.Appender = Input{}
+	_ jsontree.Appender = Output{}
+)
+
+// AppendJSON implements [jsontree.Appender].
+func (o Output) AppendJSON(dst []byte) []byte {
+	dst = o.Value.AppendJSON(append(dst, `{"value":`...))
+	dst = strconv.AppendInt(append(dst, `,"n":`...), int64(o.Index), 10)
+	dst = o.Script.append(append(dst, `,"scriptPubKey":`...))
+	return append(dst, '}')
+}
+
+// AppendJSON implements [jsontree.Appender].
+func (in Input) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	if in.Coinbase != nil {
+		dst = append(in.Coinbase.AppendJSON(append(dst, `"coinbase":`...)), ',')
+	}
+	if in.Spend != nil {
+		dst = append(in.Spend.append(dst), ',')
+	}
+	if len(in.Witness) > 0 {
+		dst = append(dst, `"txinwitness":[`...)
+		for i, item := range in.Witness {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = item.AppendJSON(dst)
+		}
+		dst = append(dst, "],"...)
+	}
+	if in.Prevout != nil {
+		dst = append(in.Prevout.append(append(dst, `"prevout":`...)), ',')
+	}
+	dst = strconv.AppendUint(append(dst, `"sequence":`...), uint64(in.Sequence), 10)
+	return append(dst, '}')
+}
+
+// append writes the members.
+func (s *Spend) append(dst []byte) []byte {
+	dst = appendHash(append(dst, `"txid":"`...), &s.TxID)
+	dst = strconv.AppendUint(append(dst, `","vout":`...), uint64(s.Index), 10)
+	dst = jsontree.AppendString(append(dst, `,"scriptSig":{"asm":`...), s.Script.Asm)
+	dst = s.Script.Hex.AppendJSON(append(dst, `,"hex":`...))
+	return append(dst, '}')
+}
+
+func (p *Prevout) append(dst []byte) []byte {
+	dst = strconv.AppendBool(append(dst, `{"generated":`...), p.Generated)
+	dst = strconv.AppendInt(append(dst, `,"height":`...), int64(p.Height), 10)
+	dst = p.Value.AppendJSON(append(dst, `,"value":`...))
+	dst = p.Script.append(append(dst, `,"scriptPubKey":`...))
+	return append(dst, '}')
+}
+
+func (s *ScriptPubKey) append(dst []byte) []byte {
+	dst = jsontree.AppendString(append(dst, `{"asm":`...), s.Asm)
+	if s.Desc != "" {
+		dst = jsontree.AppendString(append(dst, `,"desc":`...), s.Desc)
+	}
+	if s.Hex != nil {
+		dst = s.Hex.AppendJSON(append(dst, `,"hex":`...))
+	}
+	if s.Address != "" {
+		dst = jsontree.AppendString(append(dst, `,"address":`...), s.Address)
+	}
+	dst = jsontree.AppendString(append(dst, `,"type":`...), s.Type)
+	return append(dst, '}')
+}
+
+// appendHash appends the digits of a hash, which are those of its bytes from the last on.
+func appendHash(dst []byte, hash *chainhash.Hash) []byte {
+	const digits = "0123456789abcdef"
+	for i := range hash {
+		b := hash[len(hash)-1-i]
+		dst = append(dst, digits[b>>4], digits[b&15])
+	}
+	return dst
+}
