@@ -13,7 +13,10 @@ import (
 func FuzzDescribe(f *testing.F) {
 	point := append([]byte{0x21, 2}, bytes.Repeat([]byte{0x79}, 32)...)
 	for _, script := range [][]byte{
-		nil, {0x6a}, {0x51, 2, 0x4e, 0x73}, append(point, 0xac),
+		nil,
+		{0x6a},
+		{0x51, 2, 0x4e, 0x73},
+		append(point, 0xac),
 		append([]byte{0x51, 32}, bytes.Repeat([]byte{3}, 32)...), append([]byte{0x51, 32}, bytes.Repeat([]byte{5}, 32)...),
 		append([]byte{0x52, 32}, make([]byte, 32)...), append([]byte{0x60, 40}, make([]byte, 40)...),
 		append([]byte{0, 20}, make([]byte, 20)...), append([]byte{0, 32}, make([]byte, 32)...),
