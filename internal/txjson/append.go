@@ -31,7 +31,7 @@ func (in Input) AppendJSON(dst []byte) []byte {
 		dst = append(in.Coinbase.AppendJSON(append(dst, `"coinbase":`...)), ',')
 	}
 	if in.Spend != nil {
-		dst = append(in.Spend.append(dst), ',')
+		dst = append(in.appendMembers(dst), ',')
 	}
 	if len(in.Witness) > 0 {
 		dst = append(dst, `"txinwitness":[`...)
@@ -50,8 +50,8 @@ func (in Input) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// append writes the members.
-func (s *Spend) append(dst []byte) []byte {
+// appendMembers writes them without braces.
+func (s *Spend) appendMembers(dst []byte) []byte {
 	dst = appendHash(append(dst, `"txid":"`...), &s.TxID)
 	dst = strconv.AppendUint(append(dst, `","vout":`...), uint64(s.Index), 10)
 	dst = jsontree.AppendString(append(dst, `,"scriptSig":{"asm":`...), s.Script.Asm)
