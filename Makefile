@@ -42,7 +42,7 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 
 race: ## all tests, under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	$(GO) test $(RACE) -shuffle=on -timeout=12m ./... | $(GO) run ./internal/slowest
+	$(GO) test $(RACE) -shuffle=on -timeout=18m ./... | $(GO) run ./internal/slowest
 
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet

@@ -84,9 +84,14 @@ func TestFaults(t *testing.T) {
 			c := test.node.serve(t, test.mix)
 			c.Duration, c.Callers = 400*time.Millisecond, 4
 			r := goRun(t, c)
-			if !slices.ContainsFunc(r.Findings, func(f history.Finding) bool { return f.Rule == test.want }) {
-				t.Errorf("not found: %q; found %v, %v", test.want, r.Findings, r.counts())
+			found := func(f history.Finding) bool { return f.Rule == test.want }
+			for range 20 { // what a run comes across depends on when its calls are answered
+				if slices.ContainsFunc(r.Findings, found) {
+					return
+				}
+				r = goRun(t, c)
 			}
+			t.Errorf("not found: %q; found %v, %v", test.want, r.Findings, r.counts())
 		})
 	}
 }
