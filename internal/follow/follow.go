@@ -99,9 +99,14 @@ type Config struct {
 type Status struct {
 	messages.Tip       // the position
 	Started      bool  // there is a position
-	Synced       bool  // the tip was reached once, and the target was not found damaged since
+	Synced       bool  // the tip was reached, and the target was neither damaged nor far behind since
 	Err          error // why it does not go on at the moment
 }
+
+// farBehind is how many blocks the tip may be ahead of a target that is in step with the
+// chain: more come at a time when the chain of another node is followed, or many blocks
+// are read from a file, and whoever waits for the target then waits for long.
+const farBehind = 1000
 
 // A Follower belongs to one actor, which calls all of its methods.
 type Follower struct {
@@ -117,6 +122,7 @@ type Follower struct {
 	at        messages.Tip
 	started   bool // at is a position
 	synced    bool
+	behind    bool // far, since the tip was reached last
 	err       error
 	damage    error     // to be mended by the next step
 	resetting bool      // the target was reset for damage, and has yet to reach the tip
@@ -211,7 +217,7 @@ func (f *Follower) When(c actor.Context, b *chainview.Block, then func(error)) {
 // Status returns how far the target is.
 func (f *Follower) Status() Status {
 	f.readPosition()
-	return Status{Tip: f.at, Started: f.started, Synced: f.synced, Err: f.err}
+	return Status{Tip: f.at, Started: f.started, Synced: f.synced && !f.behind, Err: f.err}
 }
 
 // readPosition notes where the target is. While a step runs it is where it was before.

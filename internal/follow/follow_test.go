@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
@@ -296,4 +297,38 @@ func TestPaused(t *testing.T) {
 		synctest.Wait()
 		r.disk.check(t, r.chain)
 	})
+}
+
+// A target that was in step with the chain is called so while it takes in a few blocks,
+// and not while it takes in very many.
+func TestFarBehind(t *testing.T) {
+	for blocks, want := range map[int]bool{1000: true, 1001: false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1)
+			r.start()
+			if !r.status().Synced {
+				t.Fatal("not in step at the beginning")
+			}
+			var wait atomic.Bool
+			wait.Store(true)
+			r.disk.advance = func(s *follow.Step) error {
+				if !wait.Load() {
+					return nil
+				}
+				s.Connect = nil
+				return chainview.ErrNotYet
+			}
+			r.mine(blocks)
+			if s := r.status(); s.Synced != want {
+				t.Errorf("%d blocks behind it is in step: %t", blocks, s.Synced)
+			}
+			wait.Store(false)
+			time.Sleep(2 * retryAfter)
+			synctest.Wait()
+			if s := r.status(); !s.Synced || s.Height != int32(blocks)+1 {
+				t.Errorf("at the end: %+v", s)
+			}
+			r.stop()
+		})
+	}
 }

@@ -73,8 +73,17 @@ func (f *Follower) next(c actor.Context) {
 	case f.serve(reader):
 		f.next(c) // those who were called back may have changed what the step is from
 	default:
+		f.behind = f.behind || step.Chain.Height()-f.height() > farBehind
 		f.advance(c, step, from)
 	}
+}
+
+// height returns that of the position, -1 where there is none.
+func (f *Follower) height() int32 {
+	if !f.started {
+		return -1
+	}
+	return f.at.Height
 }
 
 // free reports whether a step may begin.
@@ -191,7 +200,7 @@ func (f *Follower) damaged(err error) {
 // reached notes that the target is at the tip.
 func (f *Follower) reached(c actor.Context) {
 	first := !f.synced
-	f.synced, f.resetting, f.err = true, false, nil
+	f.synced, f.behind, f.resetting, f.err = true, false, false, nil
 	if first && f.cfg.Synced != nil {
 		f.cfg.Synced(c)
 	}
