@@ -104,23 +104,7 @@ func configure(args []string, w *world) (*options.Settings, error) {
 
 // introduction is the text of -help and -version.
 func introduction(s *options.Settings) string {
-	text := "Trawl RPC client version " + version.String() + "\n"
-	if s.Bool("version", false) {
-		return text + "Distributed under the ISC licence.\n"
-	}
-	return text + `
-trawl-cli calls a method of a running trawld and prints the result.
-
-The method "help" lists all methods; "help <method>" describes one.
-With -named, parameters are given as <name>=<value>, in any order.
-
-Usage: trawl-cli [options] <method> [params]
-or:    trawl-cli [options] -named <method> [name=value]...
-or:    trawl-cli [options] help
-or:    trawl-cli [options] help <method>
-
-
-` + s.Help()
+	return options.Introduction(s, table.CLIProgram(), version.String(), "Distributed under the ISC licence.\n")
 }
 
 // call does what the command line asks for.

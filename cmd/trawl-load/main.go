@@ -10,6 +10,8 @@
 // and 2 when nothing could be measured.
 package main
 
+//go:generate go test -run ^TestManual$ . -update
+
 import (
 	"context"
 	"errors"

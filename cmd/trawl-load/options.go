@@ -112,19 +112,17 @@ func readSettings(s *options.Settings) error {
 }
 
 func introduction(s *options.Settings) string {
-	text := "Trawl load generator version " + version.String() + "\n"
-	if s.Bool("version", false) {
-		return text
-	}
-	return text + `
-trawl-load lets many callers start, poll and abort scans on a node, or call
+	return options.Introduction(s, &program, version.String(), "Distributed under the ISC licence.\n")
+}
+
+var program = options.Program{
+	Name: "trawl-load", Title: "Trawl load generator",
+	Purpose: "loads a node with concurrent scans and checks its answers",
+	About: `trawl-load lets many callers start, poll and abort scans on a node, or call
 anything else, shows how long the node takes to answer, and checks that its
 answers can be true. Nobody else may scan on the node meanwhile.
-
-Usage: trawl-load [options]
-
-
-` + s.Help()
+`,
+	Usage: []string{"[options]"},
 }
 
 // setNode finds the node and the credentials, as trawl-cli does.

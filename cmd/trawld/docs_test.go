@@ -23,11 +23,11 @@ func TestGenerated(t *testing.T) {
 	if err := table.Check(); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]string{
-		"../../docs/rpc.md":        docsIntroduction + table.Markdown(),
-		"../../docs/openrpc.json":  openRPC(t, table),
-		"../trawl-cli/methods.txt": methodNames(table),
-	} {
+	files := manuals(table)
+	files["../../docs/rpc.md"] = docsIntroduction + table.Markdown()
+	files["../../docs/openrpc.json"] = openRPC(t, table)
+	files["../trawl-cli/methods.txt"] = methodNames(table)
+	for path, want := range files {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 				t.Fatal(err)

@@ -42,17 +42,13 @@ func parse(args []string, std streams) (*options.Settings, error) {
 
 // introduction is the text of -help and -version.
 func introduction(s *options.Settings) string {
-	text := "Trawl daemon version " + version.String() + "\n"
-	if s.Bool("version", false) {
-		return text + "Distributed under the ISC licence.\n"
-	}
-	return text + `
-trawld keeps a copy of the block chain with an index of its block filters and
-answers questions about it over JSON-RPC. trawl-cli asks them.
+	return options.Introduction(s, table.DaemonProgram(), version.String(), details())
+}
 
-Usage: trawld [options]
-
-` + s.Help()
+// details are what -version tells besides the version.
+func details() string {
+	return "Dialects: " + strings.Join(options.DialectNames(), ", ") + "\n" +
+		"Distributed under the ISC licence.\n"
 }
 
 // configure reads the configuration files and settles the network.

@@ -1,7 +1,9 @@
 package options
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +26,9 @@ var dialects = map[string]*dialect{
 }
 
 const defaultDialect = "bitcoin"
+
+// DialectNames returns what -dialect may be.
+func DialectNames() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // ProgramArgs returns the arguments of a command line. A program that is called
 // by a name that ends in a dash and a dialect, as trawld-qbit, has -dialect

@@ -23,7 +23,24 @@ func (s *Settings) HelpAsked() bool {
 // Help returns the text that describes all options, by category and name. With
 // -help-debug those for developers are in it.
 func (s *Settings) Help() string {
-	debug := s.options["help-debug"] != nil && s.Bool("help-debug", false)
+	shown := described(s, s.options["help-debug"] != nil && s.Bool("help-debug", false))
+	var b strings.Builder
+	for i, o := range shown {
+		if i == 0 || shown[i-1].Category != o.Category {
+			b.WriteString(titles[o.Category] + "\n\n")
+		}
+		b.WriteString(nameIndent + "-" + o.Name)
+		if o.Arg != "" {
+			b.WriteString("=" + o.Arg)
+		}
+		b.WriteString("\n" + textIndent + Wrap(o.text(), helpWidth-len(textIndent), textIndent) + "\n\n")
+	}
+	return b.String()
+}
+
+// described returns the options that a text describes, by category and name, with those for
+// developers or without.
+func described(s *Settings, debug bool) []*Option {
 	shown := make([]*Option, 0, len(s.order))
 	for _, name := range s.order {
 		o := s.options[name]
@@ -34,22 +51,33 @@ func (s *Settings) Help() string {
 	slices.SortFunc(shown, func(a, b *Option) int {
 		return cmp.Or(cmp.Compare(a.Category, b.Category), strings.Compare(a.Name, b.Name))
 	})
-	var b strings.Builder
-	for i, o := range shown {
-		if i == 0 || shown[i-1].Category != o.Category {
-			b.WriteString(titles[o.Category] + "\n\n")
-		}
-		b.WriteString(nameIndent + "-" + o.Name)
-		if o.Arg != "" {
-			b.WriteString("=" + o.Arg)
-		}
-		text := o.Help
-		if o.has(Unused) {
-			text += " (has no effect in this version)"
-		}
-		b.WriteString("\n" + textIndent + Wrap(text, helpWidth-len(textIndent), textIndent) + "\n\n")
+	return shown
+}
+
+// text is what an option does.
+func (o *Option) text() string {
+	if o.has(Unused) {
+		return o.Help + " (has no effect in this version)"
 	}
-	return b.String()
+	return o.Help
+}
+
+// Introduction returns the text of -help and -version: a Program, and its options.
+func Introduction(s *Settings, p *Program, version, licence string) string {
+	text := p.Title + " version " + version + "\n"
+	if s.Bool("version", false) {
+		return text + licence
+	}
+	var b strings.Builder
+	b.WriteString(text + "\n" + p.About + "\n")
+	for i, usage := range p.Usage {
+		label := "Usage: "
+		if i > 0 {
+			label = "or:    "
+		}
+		b.WriteString(label + p.Name + " " + usage + "\n")
+	}
+	return b.String() + "\n\n" + s.Help()
 }
 
 // Wrap breaks text into lines of at most width bytes, where words allow it; all

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+// update writes the manual page anew; go generate gives it.
+var update = flag.Bool("update", false, "write the manual page")
+
+func TestManual(t *testing.T) {
+	const path = "../../docs/man/trawl-load.1"
+	want := options.Manual(options.New(optionTable(), "~/.trawl"), &program, options.ManSection{
+		Title: "EXIT STATUS",
+		Text:  "0 when all answers can be true, 1 when some cannot, 2 when there were none to look at.",
+	}, options.ManSection{Title: "SEE ALSO", Text: "trawld(1), trawl-cli(1), trawl.conf(5)"})
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not current: run go generate ./cmd/...", path)
+	}
+}
