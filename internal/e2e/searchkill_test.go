@@ -19,9 +19,10 @@ func TestKill9Searches(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
 	kills := count(t, "TRAWL_SOAK", 4)
-	d := e2e.Start(
-		t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1", "-keypool=5", "-searchroom=1"}},
-	)
+	d := e2e.Start(t, e2e.Config{
+		Chain: "regtest",
+		Args:  []string{"-blockfilterindex=1", "-keypool=5", "-searchroom=1", "-fallbackfee=0.0001"},
+	})
 	d.Get(nil, "createwallet", "w", false, false, "", false, true, true)
 	s := searcher{t: t, d: d, rng: random}
 	for range 4 {
@@ -34,6 +35,8 @@ func TestKill9Searches(t *testing.T) {
 	var made struct{ ID string }
 	d.Get(&made, "createsearch", s.objects, map[string]any{"name": "shop", "follow": true})
 	s.id = made.ID
+	d.Get(nil, "sendtoaddress", s.addresses[1], 1)
+	d.Get(nil, "generatetoaddress", 2, s.addresses[2])
 	s.check()
 	for range kills {
 		s.untilKilled()
@@ -44,7 +47,16 @@ func TestKill9Searches(t *testing.T) {
 		}
 		s.check()
 	}
-	t.Logf("%d entries, %d blocks have left the chain", len(s.entries), s.disconnected)
+	spends := 0
+	for _, e := range s.entries {
+		if e["type"] == "spend" {
+			spends++
+		}
+	}
+	if spends == 0 {
+		t.Error("nothing was spent")
+	}
+	t.Logf("%d entries, %d of them spends, %d blocks have left the chain", len(s.entries), spends, s.disconnected)
 }
 
 // searcher makes blocks, and reads the list of a search.
