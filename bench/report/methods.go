@@ -45,6 +45,22 @@ stays. Then, in turn with Core: start, until calls are answered and the filter i
 stop; start, kill -9, start. Memory is what is resident: all of it, and without pages of files (RssAnon), in which the
 cache of unspent outputs is almost empty.`,
 
+	"Searches": `A hundred searches for 100 scripts each are made by eight callers at a time, and their entries read
+to the end by waitforsearch, one after the other. One scanblocks for all 10,000 scripts, with filter_false_positives, is
+called in turn. Core is asked for the same, search by search: scanblocks with filter_false_positives, then
+getdescriptoractivity of the blocks found; both must find as many entries.`,
+
+	"SearchTurn": `A search for 100 scripts is made, and waited for by waitforsearch: until it has looked at its first
+blocks, and until an entry is there. 20 times a round; beside nothing, and beside a search for 100,000 scripts that has
+looked at its first blocks and runs.`,
+
+	"Following": `A program of its own, regtest, on which a block is mined each second for 20 seconds, with none and with
+1,000 searches that follow, for 100 scripts each. Memory is the most that was resident.`,
+
+	"EventReaders": `A program of its own, regtest, on which a block is mined each second for 20 seconds, and 1,000
+readers of GET /events?topics=tip in the process of the benchmark, on a connection each. A time is from the call that
+mines the block until a reader has its line.`,
+
 	"Aged": `A program has a set of coins of 8.25 million transactions for each 165 million, made by blocks of 1,400
 transactions with 20 outputs. Its directory is dropped from the page cache; then it reads blocks of 2,600 transactions
 that spend two coins each, of any age and in no order, and make two, from a file. No script needs a signature, blocks
