@@ -23,6 +23,7 @@ import (
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/events"
+	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
 // A Node is a running node. Its methods are safe for concurrent use.
@@ -148,7 +149,11 @@ func (n *Node) Subscribe(ctx context.Context, kinds ...messages.EventKind) (mess
 }
 
 // Events returns what an rpc.Server streams at GET /events.
-func (n *Node) Events() rpc.Events { return &events.Source{Chain: n.view, Subscribe: n.Subscribe} }
+func (n *Node) Events() rpc.Events {
+	s := &events.Source{Chain: n.view, Subscribe: n.Subscribe, Print: searches.NewPrinter(n.net)}
+	s.Search, s.Entries = searches.Readers(n.Searches())
+	return s
+}
 
 // Descriptors returns what descriptors and addresses of the node's network look like.
 func (n *Node) Descriptors() *descriptor.Network { return n.net.Descriptors() }

@@ -52,7 +52,8 @@ func BenchmarkFollowing(b *testing.B) {
 					var hashes []string
 					s.call(&hashes, "generatetoaddress", 1, minedTo)
 					if len(ids) > 0 {
-						s.wait(ids[len(late)%len(ids)], func(p *searchPage, _ int) bool { return p.BlockHash == hashes[0] })
+						has := func(p *searchPage, _ int) bool { return p.BlockHash == hashes[0] }
+						s.wait(ids[len(late)%len(ids)], has)
 						late = append(late, time.Since(mined))
 					}
 				})
@@ -144,7 +145,8 @@ func (r *eventReaders) start(ctx context.Context, b *testing.B, addr string) {
 	open := make(chan error, followers)
 	for n := range followers {
 		r.group.Go(func() {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/events?topics=tip", http.NoBody)
+			const path = "/events?topics=tip"
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+path, http.NoBody)
 			if err != nil {
 				open <- err
 				return

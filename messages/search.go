@@ -145,6 +145,8 @@ type SearchEntry struct {
 	// Of a spend: the output that was spent.
 	PrevTxID chainhash.Hash
 	PrevVout uint32
+
+	Cursor string // behind it, where [GetSearchEntries.Cursors] asked for that
 }
 
 // GetSearchEntries asks for entries in their order. Errors: [ErrSearchNotFound], [ErrBadCursor].
@@ -154,6 +156,8 @@ type GetSearchEntries struct {
 	ID     string
 	Cursor string // empty: from the first on
 	Limit  int    // of entries, at least 1
+
+	Cursors bool // set the cursor of each entry
 }
 
 // A SearchPage is a part of a search's entries. Where More is false it has all that lie

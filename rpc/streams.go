@@ -41,6 +41,7 @@ type StreamEvent struct {
 	ID, Name string
 	Data     []byte // JSON, one line
 	Method   string // that tells the same: who may not call it gets no such event; empty: everybody may
+	Waits    bool   // it is read from the disk: it waits for a reader that is behind, who is not cut off
 }
 
 // Streams are those of GET /events of a server: none before Serve was called.
@@ -124,7 +125,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	out := &outbox{ready: make(chan struct{}, 1)}
+	out := newOutbox()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -158,7 +159,7 @@ func (s *Streams) gather(ctx context.Context, who command.Caller, from EventStre
 		if e.Method != "" && !rightsOf(s.server.whitelists, who).Allows(e.Method) {
 			continue
 		}
-		if !out.add(e.append(nil)) {
+		if e.Waits && !out.wait(ctx) || !out.add(e.append(nil)) {
 			return
 		}
 	}
@@ -207,16 +208,24 @@ func (e *StreamEvent) append(dst []byte) []byte {
 	return append(dst, "\n\n"...)
 }
 
+// enough is how much of what waits for its reader is in an outbox.
+const enough = maxBehind / 4
+
 // errBehind ends the stream of a reader that is too slow.
 var errBehind = errors.New("too slow")
 
 // An outbox is what a reader has yet to be sent.
 type outbox struct {
 	ready chan struct{} // of one place
+	taken chan struct{} // of one place
 
 	mu      sync.Mutex
 	pending []byte
 	err     error
+}
+
+func newOutbox() *outbox {
+	return &outbox{ready: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
 }
 
 func (o *outbox) add(part []byte) bool {
@@ -250,7 +259,28 @@ func (o *outbox) take() (part []byte, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	part, o.pending = o.pending, nil
+	select {
+	case o.taken <- struct{}{}:
+	default:
+	}
 	return part, o.err
+}
+
+// wait waits until little is pending. It is false where ctx has ended.
+func (o *outbox) wait(ctx context.Context) bool {
+	for {
+		o.mu.Lock()
+		full := len(o.pending) > enough
+		o.mu.Unlock()
+		if !full {
+			return true
+		}
+		select {
+		case <-o.taken:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 func (o *outbox) lagged() bool {

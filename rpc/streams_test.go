@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // source is a stream that tests feed.
@@ -136,5 +139,96 @@ func TestStreamLimits(t *testing.T) {
 	}
 	if s.enter("z") {
 		t.Error("too many in all")
+	}
+}
+
+// A reader of a quiet stream hears a comment every 15 seconds.
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &Streams{server: &Server{ctx: ctx, timeout: time.Minute}}
+		w := httptest.NewRecorder()
+		out := newOutbox()
+		done := make(chan bool)
+		go func() { done <- s.send(ctx, w, http.NewResponseController(w), out) }()
+		for n, want := range []string{": trawl\n\n", "", ":\n\n", ":\n\n", "id: 1\n\n", ":\n\n"} {
+			switch {
+			case n == 1:
+				time.Sleep(heartbeat - time.Nanosecond)
+			case n == 2:
+				time.Sleep(time.Nanosecond)
+			case strings.HasPrefix(want, "id"):
+				out.add([]byte(want))
+			case n > 2:
+				time.Sleep(heartbeat)
+			}
+			synctest.Wait()
+			if got := w.Body.String(); got != want {
+				t.Errorf("%d: %q, want %q", n, got, want)
+			}
+			w.Body.Reset()
+		}
+		cancel()
+		<-done
+	})
+}
+
+// What waits for a reader that is behind is let in when there is room, and is given up with the
+// stream.
+func TestOutboxWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newOutbox()
+		part := make([]byte, enough/2+1)
+		for range 2 {
+			if !out.wait(t.Context()) || !out.add(part) {
+				t.Fatal("there is room")
+			}
+		}
+		let := make(chan bool, 1)
+		go func() { let <- out.wait(t.Context()) }()
+		synctest.Wait()
+		if len(let) > 0 {
+			t.Error("there was no room")
+		}
+		out.take()
+		if !<-let {
+			t.Error("there is room again")
+		}
+		out.add(part)
+		out.add(part)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { let <- out.wait(ctx) }()
+		synctest.Wait()
+		cancel()
+		if <-let {
+			t.Error("nobody reads any more")
+		}
+	})
+}
+
+// Who reads slowly what waits for it is not cut off.
+//
+//nolint:bodyclose // the cleanup of stream closes them
+func TestPatientStream(t *testing.T) {
+	s := startServer(t, Config{User: "u", Password: "p"})
+	c, from := newClient(t, s), newSource()
+	s.Streams.Serve(from)
+	resp := c.stream(t, "/events", "u:p")
+	data := []byte(strings.Repeat("x", 64<<10))
+	go func() {
+		for range 200 {
+			from.events <- StreamEvent{ID: "1", Name: "a", Data: data, Waits: true}
+		}
+		from.events <- StreamEvent{ID: "2", Name: "last", Data: []byte("{}")}
+	}()
+	in := bufio.NewReaderSize(resp.Body, 128<<10)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "event: last\n" {
+			return
+		}
 	}
 }

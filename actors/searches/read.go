@@ -72,6 +72,7 @@ type request struct {
 	cursor string
 	after  searchdb.Place
 	limit  int
+	each   bool // entries have their cursors
 }
 
 func (s reading) request(id, cursor string, limit int) (r request, err error) {
@@ -89,6 +90,7 @@ func (s reading) entries(m *entries) {
 		m.Answer(messages.SearchPage{}, err)
 		return
 	}
+	r.each = m.Req.Cursors
 	s.page(r, func(p messages.SearchPage, err error) { m.Answer(p, err) })
 }
 
@@ -110,6 +112,9 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 			}
 			entry := entryOf(names, e)
 			size += 900 + 5*len(entry.Script) + len(entry.Object)
+			if r.each {
+				entry.Cursor = cursorText(at)
+			}
 			page.Entries, last = append(page.Entries, entry), at
 			return true
 		})

@@ -4,7 +4,9 @@
 //
 // The id of an event is the block up to which the reader knows the chain. Who comes back with
 // one hears of the tips since; whatever else happened cannot be told again, so that a stream of
-// other topics too, or from a block that is not known, begins with an event "reset".
+// other topics too, or from a block that is not known, begins with an event "reset". In the
+// stream of one search the id is a cursor of its list, and nothing of it is missed or told
+// again.
 package events
 
 import (
@@ -13,6 +15,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -21,6 +24,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
 // maxReplayed bounds the tips that are told again.
@@ -29,31 +33,81 @@ const maxReplayed = 10_000
 // topics are the kinds of events by the names of their topics.
 var topics = map[string]messages.EventKind{
 	"tip": messages.EventTip, "mempool": messages.EventPool, "peer": messages.EventPeer,
-	"scan": messages.EventScan, "wallet": messages.EventWallet,
+	"scan": messages.EventScan, "wallet": messages.EventWallet, "search": messages.EventSearch,
 }
 
 // Source makes streams. Its fields are to be set.
 type Source struct {
 	Chain     *chainview.Current
 	Subscribe func(context.Context, ...messages.EventKind) (messages.Subscription, error)
+	Print     *searches.Printer
+
+	// Search and Entries read searches, with the errors of [messages.GetSearch] and
+	// [messages.GetSearchEntries]. Nil: there are none.
+	Search  func(context.Context, messages.GetSearch) (messages.SearchStatus, error)
+	Entries func(context.Context, messages.GetSearchEntries) (messages.SearchPage, error)
 }
 
-// errTopics answers a request without topics.
-var errTopics = errors.New("Which topics? topics=tip,mempool,peer,scan,wallet") //nolint:staticcheck // for the client
+// query is what a request asks for.
+type query struct {
+	kinds   []messages.EventKind
+	search  string // the id of the search whose entries are asked for; empty: of none
+	cursor  string
+	minConf int32
+}
+
+//nolint:staticcheck // for the client
+var (
+	errTopics  = errors.New("Which topics? topics=tip,mempool,peer,scan,wallet,search")
+	errQuery   = errors.New("The query cannot be read")
+	errAlone   = errors.New("search=ID goes with topics=search alone")
+	errNoID    = errors.New("cursor and minconf go with search=ID")
+	errMinConf = fmt.Errorf("minconf must be 1 to %d", maxMinConf)
+)
+
+// maxMinConf bounds the confirmations that an entry may wait for.
+const maxMinConf = 100_000
 
 // parse reads the query of a request.
-func parse(query string) ([]messages.EventKind, error) {
-	values, err := url.ParseQuery(query)
+func parse(text string) (q query, err error) {
+	values, err := url.ParseQuery(text)
 	if err != nil {
-		return nil, errors.New("The query cannot be read") //nolint:staticcheck // for the client
+		return q, errQuery
 	}
-	for name := range values {
-		if name != "topics" {
-			return nil, fmt.Errorf("Unknown parameter %.50q", name) //nolint:staticcheck // for the client
+	q.minConf = 1
+	for name, list := range values {
+		switch name {
+		case "topics":
+		case "search":
+			q.search = list[0]
+		case "cursor":
+			q.cursor = list[0]
+		case "minconf":
+			n, err := strconv.ParseInt(list[0], 10, 32)
+			if err != nil || n < 1 || n > maxMinConf {
+				return q, errMinConf
+			}
+			q.minConf = int32(n)
+		default:
+			return q, fmt.Errorf("Unknown parameter %.50q", name) //nolint:staticcheck // for the client
 		}
 	}
-	var kinds []messages.EventKind
-	for _, list := range values["topics"] {
+	if q.kinds, err = kindsOf(values["topics"]); err != nil {
+		return q, err
+	}
+	switch {
+	case values.Has("search") && !slices.Equal(q.kinds, []messages.EventKind{messages.EventSearch}):
+		return q, errAlone
+	case !values.Has("search") && (values.Has("cursor") || values.Has("minconf")):
+		return q, errNoID
+	case values.Has("search") && q.search == "":
+		return q, messages.ErrSearchNotFound
+	}
+	return q, nil
+}
+
+func kindsOf(lists []string) (kinds []messages.EventKind, err error) {
+	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
 			kind, ok := topics[name]
 			if !ok {
@@ -72,10 +126,14 @@ func parse(query string) ([]messages.EventKind, error) {
 
 // Open implements rpc.Events.
 func (s *Source) Open(ctx context.Context, query, last string) (rpc.EventStream, error) {
-	kinds, err := parse(query)
+	q, err := parse(query)
 	if err != nil {
 		return nil, err
 	}
+	if q.search != "" {
+		return s.openSearch(ctx, &q, last)
+	}
+	kinds := q.kinds
 	reader := s.Chain.Open()
 	if reader == nil {
 		return nil, errors.New("There is no chain yet") //nolint:staticcheck // for the client
@@ -85,6 +143,7 @@ func (s *Source) Open(ctx context.Context, query, last string) (rpc.EventStream,
 		return nil, errors.New("There are no events now") //nolint:staticcheck // for the client
 	}
 	st := &stream{chain: s.Chain, news: news, tips: slices.Contains(kinds, messages.EventTip)}
+	st.print = s.Print
 	st.begin(reader, last, len(kinds) > 1 || !st.tips)
 	return st, nil
 }
@@ -93,6 +152,7 @@ func (s *Source) Open(ctx context.Context, query, last string) (rpc.EventStream,
 type stream struct {
 	chain  *chainview.Current
 	news   messages.Subscription
+	print  *searches.Printer
 	tips   bool
 	at     *chainview.Block // the reader knows the chain up to it
 	queued []rpc.StreamEvent
@@ -143,11 +203,15 @@ func (s *stream) Next(ctx context.Context) (rpc.StreamEvent, error) {
 
 // add queues an event.
 func (s *stream) add(name string, data any, method string) {
+	s.queued = append(s.queued, eventOf(s.at.Hash.String(), name, data, method))
+}
+
+func eventOf(id, name string, data any, method string) rpc.StreamEvent {
 	line, err := jsontree.Append(nil, data)
 	if err != nil {
 		panic(err) // all that is told can be written
 	}
-	s.queued = append(s.queued, rpc.StreamEvent{ID: s.at.Hash.String(), Name: name, Data: line, Method: method})
+	return rpc.StreamEvent{ID: id, Name: name, Data: line, Method: method}
 }
 
 type tipEvent struct {

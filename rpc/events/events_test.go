@@ -10,7 +10,9 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
 // feed is a subscription whose news are there.
@@ -40,6 +42,7 @@ func newRig(t *testing.T) *rig {
 	current := new(chainview.Current)
 	current.Set(r.chain)
 	r.src = &Source{
+		Print: searches.NewPrinter(dialect.Signet(nil)),
 		Chain: current,
 		Subscribe: func(context.Context, ...messages.EventKind) (messages.Subscription, error) {
 			return r.feed, nil
@@ -147,6 +150,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add("topics=tip", "")
 	f.Add("topics=tip,peer&topics=x", strings.Repeat("ab", 32))
 	f.Add("topics=%zz&search=1", "-1")
+	f.Add("topics=search&search=1&cursor=2&minconf=3", "4")
 	f.Fuzz(func(t *testing.T, query, last string) {
 		r := newRig(t)
 		r.chain.MineN(2)

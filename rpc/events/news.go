@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/method/searches"
 )
 
 type poolEvent struct {
@@ -47,6 +48,33 @@ type walletTxEvent struct {
 	Height *int32          `json:"height,omitempty"`
 }
 
+type searchEvent struct {
+	Search  any  `json:"search"`
+	Removed bool `json:"removed"`
+}
+
+type foundEvent struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Entries []any  `json:"entries"`
+	Cursor  string `json:"cursor"`
+}
+
+// searchPool tells what is, or was, in the memory pool for a search.
+type searchPool struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Entry any    `json:"entry"`
+}
+
+func entriesOf(p *searches.Printer, list []messages.SearchEntry) []any {
+	all := make([]any, len(list))
+	for i := range list {
+		all[i] = p.Entry(&list[i])
+	}
+	return all
+}
+
 // tell queues what is told of news.
 func (s *stream) tell(news messages.News) {
 	switch m := news.(type) {
@@ -73,6 +101,13 @@ func (s *stream) tell(news messages.News) {
 			e.Block, e.Height = &m.Block.Hash, &m.Block.Height
 		}
 		s.add("wallet", e, "gettransaction")
+	case messages.SearchChanged:
+		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
+	case messages.SearchFound:
+		s.add("found", foundEvent{m.ID, m.Name, entriesOf(s.print, m.Entries), m.Cursor}, "getsearchentries")
+	case messages.SearchPool:
+		e := searchPool{m.ID, m.Name, s.print.Entry(&m.Entry)}
+		s.add(one(!m.Removed, "pool", "poolremoved"), e, "getsearchentries")
 	}
 }
 

@@ -41,6 +41,23 @@ func Commands(d Deps) []command.Command {
 	}
 }
 
+// Readers returns what reads the searches of an actor; nil where there is none.
+func Readers(ref *ask.Ref) (
+	search func(context.Context, messages.GetSearch) (messages.SearchStatus, error),
+	entries func(context.Context, messages.GetSearchEntries) (messages.SearchPage, error),
+) {
+	if ref.IsAbsent() {
+		return nil, nil
+	}
+	search = func(ctx context.Context, q messages.GetSearch) (messages.SearchStatus, error) {
+		return ask.Ask(ctx, ref, q)
+	}
+	entries = func(ctx context.Context, q messages.GetSearchEntries) (messages.SearchPage, error) {
+		return ask.Ask(ctx, ref, q)
+	}
+	return search, entries
+}
+
 const exampleID = `"00c3a1f7d4e2b590"`
 
 var idParam = command.Param{Name: "id", Type: command.String, Help: "of the search, as createsearch returned it"}

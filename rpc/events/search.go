@@ -1,0 +1,224 @@
+package events
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/method/searches"
+)
+
+// searchPage is how many entries are read at a time.
+const searchPage = 100
+
+// A searchStream tells the entries of one search in the order of its list, behind a cursor,
+// and what else there is to say of it.
+//
+// The list is read from the store, page by page: news only say that there may be more. So
+// it does not matter how slow the reader is, and no entry is told twice or missed.
+type searchStream struct {
+	src   *Source
+	query query
+	news  messages.Subscription
+
+	cursor string // behind the last entry that was told, or needs not be
+	dirty  bool   // there may be entries behind it
+	queued []rpc.StreamEvent
+	ended  bool // after what is queued
+}
+
+// errNoSearches answers who asks for a search where there are none.
+var errNoSearches = errors.New("Searches need the block filter index (-blockfilterindex)") //nolint:staticcheck // as is
+
+// openSearch begins the stream of one search. last is the cursor behind which it goes on.
+func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.EventStream, error) {
+	if s.Search == nil || s.Entries == nil {
+		return nil, errNoSearches
+	}
+	st := &searchStream{src: s, query: *q, cursor: q.cursor, dirty: true}
+	if err := st.subscribe(ctx); err != nil {
+		return nil, err
+	}
+	if last != "" {
+		st.cursor = last
+	}
+	page, err := st.read(ctx, 1)
+	if errors.Is(err, messages.ErrBadCursor) && last != "" {
+		st.cursor = q.cursor
+		st.add("reset", struct{}{}, "")
+		page, err = st.read(ctx, 1)
+	}
+	var status messages.SearchStatus
+	if err == nil {
+		status, err = s.Search(ctx, messages.GetSearch{ID: q.search})
+	}
+	if err != nil {
+		st.Close()
+		return nil, inWords(err)
+	}
+	st.add("search", searchEvent{Search: searches.Status(&status)}, "getsearch")
+	st.unconfirmed(&status, page.Unconfirmed)
+	return st, nil
+}
+
+// inWords puts an error into words for the client.
+func inWords(err error) error {
+	if _, ok := errors.AsType[messages.Refusal](err); ok {
+		return err
+	}
+	return errors.New("There are no events now") //nolint:staticcheck // for the client
+}
+
+func (s *searchStream) subscribe(ctx context.Context) (err error) {
+	if s.news != nil {
+		s.news.Close()
+	}
+	s.news, err = s.src.Subscribe(ctx, messages.EventSearch, messages.EventTip)
+	return err
+}
+
+func (s *searchStream) read(ctx context.Context, limit int) (messages.SearchPage, error) {
+	return s.src.Entries(ctx, messages.GetSearchEntries{
+		ID: s.query.search, Cursor: s.cursor, Limit: limit, Cursors: true,
+	})
+}
+
+// Close implements rpc.EventStream.
+func (s *searchStream) Close() {
+	if s.news != nil {
+		s.news.Close()
+	}
+}
+
+// Next implements rpc.EventStream.
+func (s *searchStream) Next(ctx context.Context) (rpc.StreamEvent, error) {
+	for len(s.queued) == 0 {
+		if s.ended {
+			return rpc.StreamEvent{}, messages.ErrSearchNotFound
+		}
+		if err := s.more(ctx); err != nil {
+			return rpc.StreamEvent{}, err
+		}
+	}
+	e := s.queued[0]
+	s.queued = s.queued[1:]
+	return e, nil
+}
+
+// more reads on in the list, or waits for news.
+func (s *searchStream) more(ctx context.Context) error {
+	if s.dirty {
+		page, err := s.read(ctx, searchPage)
+		if err != nil {
+			return err
+		}
+		s.dirty = s.tell(page.Entries) && page.More
+		return nil
+	}
+	e, err := s.news.Next(ctx)
+	if errors.Is(err, messages.ErrLagged) {
+		return s.again(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.hear(e.News)
+	return nil
+}
+
+// again goes on where news were missed. Of the memory pool all is told anew.
+func (s *searchStream) again(ctx context.Context) error {
+	if err := s.subscribe(ctx); err != nil {
+		return err
+	}
+	page, err := s.read(ctx, 1)
+	if err != nil {
+		return err
+	}
+	status, err := s.src.Search(ctx, messages.GetSearch{ID: s.query.search})
+	if err != nil {
+		return err
+	}
+	s.dirty = true
+	if status.Mempool {
+		s.add("reset", struct{}{}, "")
+	}
+	s.add("search", searchEvent{Search: searches.Status(&status)}, "getsearch")
+	s.unconfirmed(&status, page.Unconfirmed)
+	return nil
+}
+
+// hear takes news of the search, and of the chain.
+func (s *searchStream) hear(news messages.News) {
+	switch m := news.(type) {
+	case messages.TipChanged:
+		s.dirty = true // an entry may have its confirmations
+	case messages.SearchFound:
+		s.dirty = s.dirty || m.ID == s.query.search
+	case messages.SearchChanged:
+		if m.ID != s.query.search {
+			return
+		}
+		s.dirty, s.ended = !m.Removed, m.Removed
+		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
+	case messages.SearchPool:
+		if m.ID == s.query.search {
+			s.pool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)
+		}
+	}
+}
+
+func (s *searchStream) pool(event, name string, e *messages.SearchEntry) {
+	s.add(event, searchPool{s.query.search, name, s.src.Print.Entry(e)}, "getsearchentries")
+}
+
+func (s *searchStream) unconfirmed(status *messages.SearchStatus, list []messages.SearchEntry) {
+	for i := range list {
+		s.pool("pool", status.Name, &list[i])
+	}
+}
+
+// tell queues entries up to the first that has too few confirmations. It is false where
+// there is such a one.
+//
+// An entry whose block has left the chain is left out while it waits; the list says later
+// that the block is disconnected, which is told in any case.
+func (s *searchStream) tell(entries []messages.SearchEntry) bool {
+	reader := s.src.Chain.Open()
+	for i := range entries {
+		e := &entries[i]
+		if e.Type != messages.SearchDisconnect && s.query.minConf > 1 {
+			confirmations := confirmationsOf(reader, e)
+			if confirmations > 0 && confirmations < s.query.minConf {
+				return false
+			}
+			if confirmations == 0 {
+				s.cursor = e.Cursor
+				continue
+			}
+		}
+		s.cursor = e.Cursor
+		s.add("entry", s.src.Print.Entry(e), "getsearchentries")
+		s.queued[len(s.queued)-1].Waits = true
+	}
+	return true
+}
+
+// confirmationsOf returns how many an entry has, 0 where its block is not in the active chain.
+func confirmationsOf(reader chainview.Reader, e *messages.SearchEntry) int32 {
+	if reader == nil {
+		return 1 // of a chain that is not open nobody knows more
+	}
+	active := reader.Active()
+	if b := active.At(e.Height); b == nil || b.Hash != e.Block {
+		return 0
+	}
+	return active.Height() - e.Height + 1
+}
+
+// add queues an event.
+func (s *searchStream) add(name string, data any, method string) {
+	s.queued = append(s.queued, eventOf(s.cursor, name, data, method))
+}
