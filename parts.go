@@ -87,7 +87,7 @@ func (n parts) table() []part.Part {
 			indexerPart,
 		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startScanner},
 		{Name: searchesPart, Needs: names{
-			indexerPart,
+			indexerPart, mempoolPart,
 		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startSearches},
 		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
@@ -282,7 +282,7 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 	return n.spawn(searchesPart, searches.New(searches.Config{
 		Store: store, Scheduler: n.scheduler, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart),
 		HeaderLen: n.net.HeaderLen, Fetch: n.fetch(u.LaterRef(n.fetchPart())),
-		News: &n.searches,
+		News: &n.searches, Pool: u.Ref(mempoolPart), Changes: n.pool,
 		Limits: searches.Limits{
 			Searches: limits.Searches, Scripts: limits.Scripts, Quota: limits.Quota,
 			Entries: uint64(limits.Entries),

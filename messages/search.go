@@ -12,6 +12,9 @@ var (
 
 	// ErrBadCursor reports a cursor that is not one of the search.
 	ErrBadCursor = refusal("Invalid cursor")
+
+	// ErrNoPool reports a search for unconfirmed transactions in a node that has none.
+	ErrNoPool = refusal("There is no memory pool")
 )
 
 // SearchExistsError reports a name that another search has.
@@ -62,8 +65,8 @@ type SearchObjects struct {
 // CreateSearch makes a search, which is kept until it is removed. Where one has the same name
 // and is of the same, it is that one.
 //
-// Errors: [*SearchExistsError], [*SearchLimitError], [ErrBlockNotFound] for heights outside of
-// the active chain.
+// Errors: [*SearchExistsError], [*SearchLimitError], [ErrNoPool], [ErrBlockNotFound] for heights
+// outside of the active chain.
 type CreateSearch struct {
 	Asks[SearchCreated]
 

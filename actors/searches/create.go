@@ -110,7 +110,13 @@ func (s *Searches) create(m *create) {
 				return
 			}
 			s.writer.urgent = true
-			s.writer.then = append(s.writer.then, func(err error) { m.Answer(created, err) })
+			j := s.names[created.Name]
+			s.writer.then = append(s.writer.then, func(err error) {
+				if err == nil && s.jobs[j.ID] == j {
+					mempool{s}.look(j)
+				}
+				m.Answer(created, err)
+			})
 			s.flush()
 			s.plan()
 		}
@@ -120,6 +126,9 @@ func (s *Searches) create(m *create) {
 // created makes a search.
 func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.SearchCreated, error) {
 	q := &m.Req
+	if q.Mempool && s.cfg.Pool.IsAbsent() {
+		return messages.SearchCreated{}, messages.ErrNoPool
+	}
 	if old := s.names[q.Name]; old != nil {
 		if old.Sum != sum {
 			return messages.SearchCreated{}, &messages.SearchExistsError{Name: q.Name}
@@ -274,6 +283,9 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		if err != nil {
 			m.Answer(messages.SearchStatus{}, err)
 			return
+		}
+		if s.jobs[j.ID] == j {
+			mempool{s}.look(j)
 		}
 		m.Answer(reading{s}.status(j), nil)
 	})

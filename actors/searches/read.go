@@ -90,8 +90,15 @@ func (s reading) entries(m *entries) {
 		m.Answer(messages.SearchPage{}, err)
 		return
 	}
-	r.each = m.Req.Cursors
-	s.page(r, func(p messages.SearchPage, err error) { m.Answer(p, err) })
+	mempool(s).whenKnown(r.job, func() {
+		// It may have been removed, or read from the disk again.
+		if r, err = s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit); err != nil {
+			m.Answer(messages.SearchPage{}, err)
+			return
+		}
+		r.each = m.Req.Cursors
+		s.page(r, func(p messages.SearchPage, err error) { m.Answer(p, err) })
+	})
 }
 
 // page reads entries in a worker.
@@ -100,6 +107,9 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 	page := messages.SearchPage{
 		Cursor: r.cursor, Height: st.Height, Block: st.Block, State: st.State, Error: st.Error,
 		Entries: []messages.SearchEntry{},
+	}
+	if r.job.Mempool {
+		page.Unconfirmed = r.job.unconfirmed()
 	}
 	to, names := lastPlace(r.job.shown), r.job.texts()
 	s.tasks.Go(s.c, func() func() {
@@ -147,6 +157,14 @@ type overdue struct {
 }
 
 func (s reading) wait(m *wait) {
+	if j := s.find(m.Req.ID); j != nil {
+		mempool(s).whenKnown(j, func() { s.waitKnown(m) })
+		return
+	}
+	s.waitKnown(m)
+}
+
+func (s reading) waitKnown(m *wait) {
 	r, err := s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit)
 	if err != nil {
 		m.Answer(messages.SearchPage{}, err)

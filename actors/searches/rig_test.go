@@ -43,6 +43,8 @@ type rig struct {
 	room    func() (uint64, uint64, error)
 	fetch   chainview.Fetch
 	news    *ask.Feed[messages.News]
+	pool    *ask.Ref
+	changes *ask.Feed[messages.PoolChanged]
 	spawned int
 
 	ref   *ask.Ref
@@ -92,7 +94,7 @@ func (r *rig) start() *ask.Ref {
 			Source: filter.NewSource(r.store), Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
 		}),
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
-		Log: r.sys.Log,
+		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,
 	}), searches.Requests...)
 	return r.ref
 }

@@ -34,6 +34,11 @@ type Config struct {
 	Limits    Limits
 	News      *ask.Feed[messages.News] // nil: nobody is told
 
+	// Pool owns the unconfirmed transactions and publishes its changes. Absent: there is
+	// none.
+	Pool    *ask.Ref
+	Changes *ask.Feed[messages.PoolChanged]
+
 	// Room returns how many bytes are free on the disk of the store, and how many it has.
 	// Nil: there is always room.
 	Room func() (free, total uint64, err error)
@@ -85,12 +90,13 @@ type Searches struct {
 	loaded bool
 	early  []any // requests that came before
 	table
-	rounds  rounds
-	writer  writer
-	waiters waiters
-	prep    preparation
-	down    bool   // the store takes nothing
-	full    string // why all pause; empty: they do not
+	rounds      rounds
+	writer      writer
+	waiters     waiters
+	unconfirmed unconfirmed
+	prep        preparation
+	down        bool   // the store takes nothing
+	full        string // why all pause; empty: they do not
 }
 
 // Messages of the actor to itself.
@@ -141,6 +147,8 @@ func (s *Searches) Receive(c actor.Context) {
 		s.serve(m)
 	case overdue:
 		reading{s}.overdue(m)
+	case poolContents, poolCoins, messages.PoolChanged, poolAgain:
+		mempool{s}.receive(m)
 	default:
 		ask.Unhandled(c)
 	}
@@ -225,8 +233,13 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 	if err != nil {
 		panic(fmt.Errorf("searches: %w", err)) // a fresh actor tries again
 	}
+	before := s.jobs
 	s.reset(list)
 	s.loaded = true
+	mempool{s}.lookAll()
+	for _, j := range before {
+		j.release()
+	}
 	early := s.early
 	s.early = nil
 	for _, m := range early {
@@ -242,6 +255,7 @@ func (s *Searches) stop(c actor.Context) {
 	s.cancel()
 	s.tasks.Drop()
 	s.waiters.stop()
+	mempool{s}.leave()
 }
 
 // after sends the actor a message in a while.

@@ -15,12 +15,16 @@ func TestSuite(t *testing.T) {
 		actortest.InBubble(t)
 		r := newRig(t, 3)
 		r.grow(20, 0)
+		pool := r.withPool()
+		pool.come()
 		ref := r.start()
 		scripts := [][]byte{script(1), script(2)}
 		q := messages.CreateSearch{Name: "kept", Objects: objects(scripts), Follow: true}
 		made := do(t, ref, q)
 		other := do(t, ref, messages.CreateSearch{Name: "other", Objects: objects(scripts), Stop: 10})
 		a := r.reader(made.ID)
+		m := messages.CreateSearch{Name: "unconfirmed", Objects: objects(scripts), Follow: true, Mempool: true}
+		do(t, ref, m)
 		return &actortest.Subject{
 			Ref: ref, Served: searches.Requests,
 			Requests: []actortest.Request{
@@ -34,7 +38,11 @@ func TestSuite(t *testing.T) {
 				),
 				actortest.Sample(messages.AbortSearch{ID: other.ID}),
 			},
-			News: func() { r.grow(1, 1) },
+			News: func() {
+				r.grow(1, 1)
+				pool.come()
+				pool.leave()
+			},
 			Check: func() {
 				p := a.wait(messages.SearchFollowing)
 				a.holds(scripts, 0, p.Height)

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
@@ -23,6 +26,11 @@ type job struct {
 	beganHeight int32
 
 	known *outputs // that it has found; nil: not read yet
+
+	pool      map[chainhash.Hash]poolEntries // by wtxid
+	poolKnown bool                           // all in the memory pool has been looked at
+	whenKnown []func()                       // what waits for that
+	finder    *scriptset.Set                 // of all its scripts; nil: not made yet
 }
 
 // follows reports whether the search goes on with new blocks.
@@ -195,6 +203,7 @@ func (s *Searches) abort(j *job) bool {
 
 func (s *Searches) remove(j *job) bool {
 	s.drop(j)
+	j.release()
 	s.writer.remove(j)
 	s.rounds.leave()
 	s.writer.then = append(s.writer.then, func(err error) {

@@ -248,4 +248,78 @@ func TestLiveAttachSearch(t *testing.T) {
 	d.Get(&made, "createsearch", objects, map[string]any{"follow": true})
 	list, _ := searched(t, d.Get, made.ID, "following")
 	wantActivity(t, list, activityOf(whole.get, 0, func(script string) bool { return scripts[script] }))
+	wantUnconfirmed(t, d.Get, whole.get, objects)
+}
+
+// wantUnconfirmed has a wallet pay itself, and looks for that with a search that asks for the
+// memory pool.
+func wantUnconfirmed(t *testing.T, search, wallet caller, objects []any) {
+	t.Helper()
+	var address string
+	wallet(&address, "getnewaddress")
+	for range 3 {
+		wallet(nil, "sendtoaddress", address, 0.5)
+	}
+	var made struct{ ID string }
+	search(&made, "createsearch", objects, map[string]any{"follow": true, "mempool": true})
+	wallet(nil, "sendtoaddress", address, 0.25)
+	for _, mined := range []bool{false, true} {
+		if mined {
+			wallet(nil, "generatetoaddress", 1, address)
+		}
+		var want struct{ Activity []map[string]any }
+		wallet(&want, "getdescriptoractivity", []any{}, objects, true)
+		if len(want.Activity) > 0 == mined {
+			t.Errorf("the oracle has %d", len(want.Activity))
+		}
+		var got []map[string]any
+		e2e.Eventually(t, time.Minute, "the unconfirmed are those of getdescriptoractivity", func() bool {
+			var page struct{ Unconfirmed []map[string]any }
+			search(&page, "getsearchentries", made.ID)
+			for _, e := range page.Unconfirmed {
+				delete(e, "desc")
+				delete(e, "index")
+			}
+			got = page.Unconfirmed
+			return sameMaps(got, want.Activity)
+		})
+	}
+}
+
+// sameMaps reports whether two lists have the same, in any order.
+func sameMaps(a, b []map[string]any) bool {
+	texts := func(list []map[string]any) (all []string) {
+		for _, m := range list {
+			text, _ := json.Marshal(m)
+			all = append(all, string(text))
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(texts(a), texts(b))
+}
+
+// What is in the memory pool for a search is what getdescriptoractivity tells of it.
+func TestSearchUnconfirmed(t *testing.T) {
+	t.Parallel()
+	d := e2e.Start(t, e2e.Config{
+		Chain: "regtest", Args: []string{"-blockfilterindex=1", "-searchroom=1", "-fallbackfee=0.0001", "-keypool=5"},
+	})
+	d.Get(nil, "createwallet", "w")
+	var address string
+	d.Get(&address, "getnewaddress")
+	d.Get(nil, "generatetoaddress", 105, address)
+	var listed struct {
+		Descriptors []struct{ Desc string }
+	}
+	d.Get(&listed, "listdescriptors")
+	var objects []any
+	for _, l := range listed.Descriptors {
+		objects = append(objects, map[string]any{"desc": l.Desc, "range": 30})
+	}
+	wantUnconfirmed(t, d.Get, d.Get, objects)
+	d.Kill()
+	d.Restart()
+	d.Get(nil, "loadwallet", "w")
+	wantUnconfirmed(t, d.Get, d.Get, objects)
 }

@@ -52,6 +52,10 @@ func createSearch(d *Deps) command.Command {
 					},
 					{Name: "follow", Type: command.Bool, Default: "false", Help: "go on with new blocks"},
 					{
+						Name: "mempool", Type: command.Bool, Default: "false",
+						Help: "tell of unconfirmed payments and spends as well, as of this moment",
+					},
+					{
 						Name: "entries", Type: command.Bool, Default: "true",
 						Help: "false: list only the blocks that have some",
 					},
@@ -121,7 +125,7 @@ func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 		return err
 	}
 	entries := true
-	for name, to := range map[string]*bool{"follow": &q.Follow, "entries": &entries} {
+	for name, to := range map[string]*bool{"follow": &q.Follow, "entries": &entries, "mempool": &q.Mempool} {
 		if v := o.Get(name); !v.IsNull() {
 			if *to, err = v.AsBool(); err != nil {
 				return err
@@ -129,6 +133,9 @@ func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 		}
 	}
 	q.BlocksOnly = !entries
+	if q.Mempool && q.BlocksOnly {
+		return command.Error{Code: command.InvalidParameter, Message: "mempool cannot be given without entries"}
+	}
 	if q.Follow && !o.Get("stop_height").IsNull() {
 		return command.Error{Code: command.InvalidParameter, Message: "stop_height cannot be given with follow"}
 	}

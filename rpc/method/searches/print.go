@@ -1,6 +1,8 @@
 package searches
 
 import (
+	"slices"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -102,6 +104,7 @@ type page struct {
 	Hash    *chainhash.Hash `json:"blockhash,omitempty"`
 	State   string          `json:"state"`
 	Error   string          `json:"error,omitempty"`
+	Pool    *[]any          `json:"unconfirmed,omitempty"`
 }
 
 // Page returns what is written of a part of the list.
@@ -110,7 +113,21 @@ func (p *Printer) Page(m *messages.SearchPage) any {
 	for i := range m.Entries {
 		list[i] = p.Entry(&m.Entries[i])
 	}
-	return page{list, m.Cursor, m.More, m.Height, hashAt(m.Height, &m.Block), string(m.State), m.Error}
+	return page{
+		list, m.Cursor, m.More, m.Height, hashAt(m.Height, &m.Block), string(m.State), m.Error, p.pool(m),
+	}
+}
+
+// pool returns what is written of the memory pool; nil where the search does not ask for it.
+func (p *Printer) pool(m *messages.SearchPage) *[]any {
+	if m.Unconfirmed == nil {
+		return nil
+	}
+	list := make([]any, len(m.Unconfirmed))
+	for i := range list {
+		list[i] = p.Entry(&m.Unconfirmed[i])
+	}
+	return &list
 }
 
 func hashAt(height int32, hash *chainhash.Hash) *chainhash.Hash {
@@ -128,6 +145,7 @@ type status struct {
 	Stop     *int32          `json:"stop_height,omitempty"`
 	Follow   bool            `json:"follow"`
 	Entries  bool            `json:"entries"`
+	Mempool  bool            `json:"mempool,omitempty"`
 	Scripts  int             `json:"scripts"`
 	Height   int32           `json:"height"`
 	Hash     *chainhash.Hash `json:"blockhash,omitempty"`
@@ -145,6 +163,7 @@ type status struct {
 func Status(m *messages.SearchStatus) any {
 	s := status{
 		ID: m.ID, Name: m.Name, State: string(m.State), Start: m.Start, Follow: m.Follow, Entries: !m.BlocksOnly,
+		Mempool: m.Mempool,
 		Scripts: m.Scripts, Height: m.Height, Hash: hashAt(m.Height, &m.Block), Progress: m.Progress, Found: m.Found,
 		Blocks: m.Blocks, Error: m.Error, Created: m.Created.Unix(), Updated: m.Updated.Unix(),
 	}
@@ -173,6 +192,10 @@ func statusResult(help string) command.Result {
 		},
 		{Type: command.Bool, Key: "follow", Help: "whether it goes on with new blocks"},
 		{Type: command.Bool, Key: "entries", Help: "false: it lists only the blocks"},
+		{
+			Type: command.Bool, Key: "mempool", Optional: true,
+			Help: "true: it tells of the memory pool, too; else absent",
+		},
 		{Type: command.Number, Key: "scripts", Help: "how many different scripts it looks for"},
 		{Type: command.Number, Key: "height", Help: "up to which all blocks were looked at"},
 		{Type: command.Hex, Key: "blockhash", Optional: true, Help: "of that height; not below the first block"},
@@ -204,44 +227,59 @@ var keyResults = []command.Result{
 	},
 }
 
-var pageResults = []command.Result{{Type: command.Object, Inner: []command.Result{
-	{Type: command.Array, Key: "entries", Help: "in their order", Inner: []command.Result{
-		{Type: command.Object, Help: "an output was spent", Inner: append([]command.Result{
-			{Type: command.String, Key: "type", Help: "spend"},
-			{Type: command.Amount, Key: "amount", Help: "value of the output"},
-			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "block of the spend"},
-			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
-			{Type: command.Hex, Key: "spend_txid", Help: "transaction that spends it"},
-			{Type: command.Number, Key: "spend_vin", Help: "index of the input"},
-			{Type: command.Hex, Key: "prevout_txid", Help: "transaction that created it"},
-			{Type: command.Number, Key: "prevout_vout", Help: "index of the output"},
-			{Type: command.Object, Key: "prevout_spk", Help: "its script", Inner: scriptResults},
-		}, keyResults...)},
-		{Type: command.Object, Help: "an output was received", Inner: append([]command.Result{
-			{Type: command.String, Key: "type", Help: "receive"},
-			{Type: command.Amount, Key: "amount", Help: "value of the output"},
-			{Type: command.Hex, Key: "blockhash", Optional: true, Help: "its block"},
-			{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
-			{Type: command.Hex, Key: "txid", Help: "its transaction"},
-			{Type: command.Number, Key: "vout", Help: "index of the output"},
-			{Type: command.Object, Key: "output_spk", Help: "its script", Inner: scriptResults},
-		}, keyResults...)},
-		{Type: command.Object, Help: "a block and what it has have left the chain", Inner: []command.Result{
-			{Type: command.String, Key: "type", Help: "disconnect"},
-			{Type: command.Number, Key: "height", Help: "height of the block"},
-			{Type: command.Hex, Key: "blockhash", Help: "its hash"},
-		}},
-		{Type: command.Object, Help: "a block has entries; of a search without them", Inner: []command.Result{
-			{Type: command.String, Key: "type", Help: "block"},
-			{Type: command.Number, Key: "height", Help: "height of the block"},
-			{Type: command.Hex, Key: "blockhash", Help: "its hash"},
-			{Type: command.Timestamp, Key: "time", Help: "of the block"},
-		}},
+// txResults are the entries of a transaction.
+var txResults = []command.Result{
+	{Type: command.Object, Help: "an output was spent", Inner: append([]command.Result{
+		{Type: command.String, Key: "type", Help: "spend"},
+		{Type: command.Amount, Key: "amount", Help: "value of the output"},
+		{Type: command.Hex, Key: "blockhash", Optional: true, Help: "block of the spend"},
+		{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+		{Type: command.Hex, Key: "spend_txid", Help: "transaction that spends it"},
+		{Type: command.Number, Key: "spend_vin", Help: "index of the input"},
+		{Type: command.Hex, Key: "prevout_txid", Help: "transaction that created it"},
+		{Type: command.Number, Key: "prevout_vout", Help: "index of the output"},
+		{Type: command.Object, Key: "prevout_spk", Help: "its script", Inner: scriptResults},
+	}, keyResults...)},
+	{Type: command.Object, Help: "an output was received", Inner: append([]command.Result{
+		{Type: command.String, Key: "type", Help: "receive"},
+		{Type: command.Amount, Key: "amount", Help: "value of the output"},
+		{Type: command.Hex, Key: "blockhash", Optional: true, Help: "its block"},
+		{Type: command.Number, Key: "height", Optional: true, Help: "height of that block"},
+		{Type: command.Hex, Key: "txid", Help: "its transaction"},
+		{Type: command.Number, Key: "vout", Help: "index of the output"},
+		{Type: command.Object, Key: "output_spk", Help: "its script", Inner: scriptResults},
+	}, keyResults...)},
+}
+
+// blockResults are the entries of a block.
+var blockResults = []command.Result{
+	{Type: command.Object, Help: "a block and what it has have left the chain", Inner: []command.Result{
+		{Type: command.String, Key: "type", Help: "disconnect"},
+		{Type: command.Number, Key: "height", Help: "height of the block"},
+		{Type: command.Hex, Key: "blockhash", Help: "its hash"},
 	}},
+	{Type: command.Object, Help: "a block has entries; of a search without them", Inner: []command.Result{
+		{Type: command.String, Key: "type", Help: "block"},
+		{Type: command.Number, Key: "height", Help: "height of the block"},
+		{Type: command.Hex, Key: "blockhash", Help: "its hash"},
+		{Type: command.Timestamp, Key: "time", Help: "of the block"},
+	}},
+}
+
+var pageResults = []command.Result{{Type: command.Object, Inner: []command.Result{
+	{
+		Type: command.Array, Key: "entries", Help: "in their order",
+		Inner: append(slices.Clone(txResults), blockResults...),
+	},
 	{Type: command.String, Key: "cursor", Help: "behind the last entry"},
 	{Type: command.Bool, Key: "more", Help: "whether there are more now"},
 	{Type: command.Number, Key: "height", Help: "up to which all blocks were looked at"},
 	{Type: command.Hex, Key: "blockhash", Optional: true, Help: "of that height"},
 	{Type: command.String, Key: "state", Help: "of the search, as in getsearch"},
 	{Type: command.String, Key: "error", Optional: true, Help: "why it failed, or pauses by itself"},
+	{
+		Type: command.Array, Key: "unconfirmed", Optional: true,
+		Help:  "what is in the memory pool now, in the order in which it came; of a search with mempool",
+		Inner: txResults,
+	},
 }}}
