@@ -180,12 +180,14 @@ func (s *Searches) change(id string, change func(*job) bool, answer func(bool, e
 		answer(false, messages.ErrSearchNotFound)
 		return
 	}
-	if !change(j) {
+	changed := change(j)
+	if !changed && j.Status.Mode == j.shown.Mode {
 		answer(false, nil)
 		return
 	}
+	// What it did not change, as it has ended just now, is on the disk as well when that is said.
 	s.writer.urgent = true
-	s.writer.then = append(s.writer.then, func(err error) { answer(err == nil, err) })
+	s.writer.then = append(s.writer.then, func(err error) { answer(changed && err == nil, err) })
 	s.flush()
 	s.plan()
 }
