@@ -40,6 +40,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, response{status: http.StatusNotImplemented})
 	case s.closing.Load():
 		s.reply(w, response{status: http.StatusServiceUnavailable})
+	case asksHealth(r):
+		s.health.serve(w, r)
 	case s.rest != nil && rest.Exists(r.RequestURI):
 		s.rest.serve(w, r)
 	case s.Streams.wants(r):

@@ -62,6 +62,7 @@ type Server struct {
 	whitelists  access.Whitelists
 	elsewhere   otherNode
 	rest        *publicDoor // nil: there is none
+	health      *healthDoor
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
@@ -110,6 +111,7 @@ func NewServer(c Config) (*Server, error) {
 	if c.REST {
 		s.rest = newPublicDoor(s, c.Threads, c.WorkQueue)
 	}
+	s.health = newHealthDoor(s)
 	s.Streams.server = s
 	s.SetWarmup("RPC server started")
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -249,6 +251,7 @@ func (s *Server) Serve() error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.closing.Store(true)
 	s.workers.close()
+	s.health.workers.close()
 	if s.rest != nil {
 		s.rest.workers.close()
 	}
