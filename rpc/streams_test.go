@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,7 +148,7 @@ func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &Streams{server: &Server{ctx: ctx, timeout: time.Minute}}
-		w := httptest.NewRecorder()
+		w := &lockedWriter{ResponseRecorder: httptest.NewRecorder()}
 		out := newOutbox()
 		done := make(chan bool)
 		go func() { done <- s.send(ctx, w, http.NewResponseController(w), out) }()
@@ -163,14 +164,43 @@ func TestHeartbeat(t *testing.T) {
 				time.Sleep(heartbeat)
 			}
 			synctest.Wait()
-			if got := w.Body.String(); got != want {
+			if got := w.take(); got != want {
 				t.Errorf("%d: %q, want %q", n, got, want)
 			}
-			w.Body.Reset()
 		}
 		cancel()
 		<-done
 	})
+}
+
+// lockedWriter is a recorder that is read while it is written.
+type lockedWriter struct {
+	*httptest.ResponseRecorder
+
+	mu sync.Mutex
+}
+
+// Write implements http.ResponseWriter.
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ResponseRecorder.Write(p)
+}
+
+// Flush implements http.Flusher.
+func (w *lockedWriter) Flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ResponseRecorder.Flush()
+}
+
+// take returns what was written since.
+func (w *lockedWriter) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := w.Body.String()
+	w.Body.Reset()
+	return text
 }
 
 // What waits for a reader that is behind is let in when there is room, and is given up with the

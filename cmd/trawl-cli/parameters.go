@@ -138,7 +138,7 @@ var jsonParameters = map[string]string{
 	"psbtbumpfee":            "1:options,conf_target,fee_rate,replaceable,outputs,original_change_index",
 	"rescanblockchain":       "0:start_height 1:stop_height",
 	"restorewallet":          "2:load_on_startup",
-	"createsearch":           "0:scanobjects 1:options,start_height,stop_height,follow,entries",
+	"createsearch":           "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
 	"extendsearch":           "1:scanobjects 2:start_height",
 	"getsearchentries":       "2:limit",
 	"waitforsearch":          "2:timeout",
