@@ -114,6 +114,7 @@ var mayImport = map[string][]string{
 	"actors/indexer":             append([]string{"internal/cores", "internal/rangefilter"}, actor...),
 	"actors/mempool":             append([]string{"internal/corelog", "internal/txpool"}, actor...),
 	"actors/notify":              actor,
+	"actors/notify/zmqsink":      {"internal/vfs"},
 	"actors/peers":               append([]string{"internal/corelog", "internal/dialect", "internal/p2p"}, actor...),
 	"actors/relay":               append([]string{"internal/corelog", "internal/p2p", "internal/poolview"}, actor...),
 	"actors/searches":            append([]string{"internal/match", "internal/scriptset", "internal/search", "internal/spends", "internal/poolview"}, actor...),

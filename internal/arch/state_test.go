@@ -10,7 +10,7 @@ import (
 // startGoroutines lists who may start goroutines: tools that hand a panic to whoever
 // waits, and programs. All others have them started by those.
 var startGoroutines = []string{
-	"internal/ask", "internal/cores", "internal/part", "internal/p2p", "rpc", "cmd", "bench",
+	"internal/ask", "internal/cores", "internal/part", "internal/p2p", "actors/notify/zmqsink", "rpc", "cmd", "bench",
 	"internal/load", "internal/demo", "internal/e2e", "internal/differ", "internal/actortest", "internal/soak",
 }
 
