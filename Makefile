@@ -24,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-searches bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -116,6 +116,9 @@ bench-full: ## measure scans of a store of the main chain's size from the disk a
 
 bench-coinset: ## measure gettxoutsetinfo beside Core, with and without its index; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name coinset-$(CHAINS) -bench '^BenchmarkCoinSet$$' -rounds $(ROUNDS) -chains $(CHAINS)
+
+bench-metrics: ## measure what metrics cost a scan, and a scrape; ROUNDS, BLOCKS, OUTPUTS
+	$(GO) run ./bench/report -name metrics -bench '^BenchmarkMetrics$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name calls -bench '^BenchmarkMixed$$' -rounds $(ROUNDS) -chains $(CHAINS)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/index/tx"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/metrics/nodestats"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/part"
@@ -46,11 +47,13 @@ type Node struct {
 	warned    ask.Feed[nodemsg.WarningChanged]
 	walletTxs ask.Feed[messages.WalletTxChanged]
 	walletDir *ask.Directory
+	numbers   *nodestats.Reader
 
-	walletsLoaded ask.Feed[messages.WalletChanged]
-	scans         ask.Feed[messages.ScanChanged]
-	searches      ask.Feed[messages.News]
-	peersJoined   ask.Feed[messages.PeerChanged]
+	walletMeter, peerMeter ask.Meter // of actors that come and go
+	walletsLoaded          ask.Feed[messages.WalletChanged]
+	scans                  ask.Feed[messages.ScanChanged]
+	searches               ask.Feed[messages.News]
+	peersJoined            ask.Feed[messages.PeerChanged]
 
 	rejoin ask.Topic[link.Restarted] // relay is to hear of the peers again
 
@@ -94,9 +97,13 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 	if n.set, err = part.Open(ctx, parts{n}.table()); err != nil {
 		return nil, err
 	}
+	n.numbers = nodestats.New(nodestats.Config{ //nolint:contextcheck // what it asks is answered in any case
+		Parts: n.set, Wallet: &n.walletMeter, Peer: &n.peerMeter, Wallets: n.walletDir, Chain: n.view,
+		Initial: n.initial, Scheduler: n.scheduler, Dir: n.cfg.Dir, BlocksDir: n.cfg.BlocksDir,
+	})
 	n.attached()
-	started := time.Now()
-	n.table = sync.OnceValues(func() (*command.Table, error) { return n.Methods(Host{Started: started}) })
+	host := Host{Started: time.Now()}
+	n.table = sync.OnceValues(func() (*command.Table, error) { return n.Methods(host) })
 	return n, nil
 }
 

@@ -278,16 +278,13 @@ func (n parts) startSearches(_ context.Context, u *part.Uses) (part.Running, err
 	if err != nil {
 		return part.Running{}, fmt.Errorf("trawl: %w", err)
 	}
-	limits := n.cfg.Searches.withDefaults()
+	limits := &n.cfg.Searches
 	return n.spawn(searchesPart, searches.New(searches.Config{
 		Store: store, Scheduler: n.scheduler, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart),
 		HeaderLen: n.net.HeaderLen, Fetch: n.fetch(u.LaterRef(n.fetchPart())),
 		News: &n.searches, Pool: u.Ref(mempoolPart), Changes: n.pool,
-		Limits: searches.Limits{
-			Searches: limits.Searches, Scripts: limits.Scripts, Quota: limits.Quota,
-			Entries: uint64(limits.Entries),
-		},
-		Room: vfs.DiskRoom(dir), LeastRoom: uint64(limits.LeastRoom), Now: time.Now, Log: n.cfg.Log,
+		Limits: searches.NewLimits(limits.Searches, limits.Scripts, limits.Quota, limits.Entries),
+		Room:   vfs.DiskRoom(dir), LeastRoom: uint64(limits.LeastRoom), Now: time.Now, Log: n.cfg.Log,
 	}), searches.Requests, store.Close)
 }
 
@@ -328,7 +325,7 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	}
 	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
-		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls,
+		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter,
 		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool,
 		NoBroadcast: w.NoBroadcast, Forget: w.Forget, Spending: w.Spending.Options(),

@@ -113,7 +113,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	cfg = peers.Config{
-		News:  &n.peersJoined,
+		News: &n.peersJoined, Meter: &n.peerMeter,
 		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds,
 		SeedNodes: p.SeedNodes,
 		Dir:       n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,

@@ -11,16 +11,3 @@ type SearchesConfig struct {
 	// 2 GiB and 5 % of the disk.
 	LeastRoom int64
 }
-
-func (c SearchesConfig) withDefaults() SearchesConfig {
-	if c.Searches == 0 {
-		c.Searches = 1_000
-	}
-	if c.Scripts == 0 {
-		c.Scripts = 10_000_000
-	}
-	if c.Entries == 0 {
-		c.Entries = 100_000_000
-	}
-	return c
-}

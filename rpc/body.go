@@ -76,6 +76,7 @@ func (r *patientReader) Read(p []byte) (int, error) {
 // take it is dropped after the timeout.
 func (s *Server) reply(w http.ResponseWriter, resp response) {
 	defer resp.held.release()
+	s.observer.Replied(resp.status)
 	if resp.stream != nil {
 		defer resp.stream.Close()
 	}

@@ -54,6 +54,8 @@ type Config struct {
 	CheckOrigin bool   // -rpccheckorigin
 	REST        bool   // -rest: public requests are answered too, of anybody whose address may call
 	LogIPs      bool   // lines of the log name callers by their addresses (-logips)
+
+	Observer Observer // nil: nobody is told what the server does
 }
 
 // port returns the port to listen on by default.
@@ -83,5 +85,8 @@ func (c *Config) setDefaults() {
 	}
 	if c.MaxConns == 0 {
 		c.MaxConns = DefaultMaxConns
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
 	}
 }

@@ -60,6 +60,12 @@ func (s *conns) add(c net.Conn) *conn {
 	return added
 }
 
+func (s *conns) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
 // evict closes the connection that has been quiet longest of those that match.
 func (s *conns) evict(match func(*conn) bool) bool {
 	for e := s.quiet.Front(); e != nil; e = e.Next() {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -278,6 +279,8 @@ func (s *Server) mayCall(who command.Caller, list rights, method string) bool {
 // run runs a job and appends its reply. The failure, nil when there is none,
 // is the one that the reply tells of.
 func (s *Server) run(ctx context.Context, j *job, dst []byte) (reply []byte, failure *command.Error) {
+	began := time.Now()
+	defer func() { observe(s, j, began, failure != nil) }()
 	err := j.err
 	if err == nil {
 		if reply, err = s.call(ctx, j, dst); err == nil {

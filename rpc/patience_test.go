@@ -152,7 +152,7 @@ func TestTimeForReplies(t *testing.T) {
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{timeout: timeout, replies: budget{limit: 1000}}
+			s := &Server{timeout: timeout, observer: nobody{}, replies: budget{limit: 1000}}
 			s.replies.used.Store(test.used)
 			want := bytes.Join(test.resp.body, nil)
 			w := &timedWriter{flushed: -1, fails: test.fails}
@@ -254,7 +254,7 @@ func TestTimeForBodies(t *testing.T) {
 // have been slow.
 func TestTimeForTheRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{timeout: 40 * time.Second}
+		s := &Server{observer: nobody{}, timeout: 40 * time.Second}
 		w := &timedWriter{}
 		s.ServeHTTP(w, &http.Request{
 			Method: http.MethodPost, RequestURI: "/", RemoteAddr: "192.0.2.7:1", Header: http.Header{},
@@ -268,7 +268,7 @@ func TestTimeForTheRefused(t *testing.T) {
 
 // A body may have 32 MiB.
 func TestLongestBody(t *testing.T) {
-	s := &Server{timeout: time.Minute, allowed: alwaysAllowed}
+	s := &Server{observer: nobody{}, timeout: time.Minute, allowed: alwaysAllowed}
 	for length, want := range map[int64]int{
 		0: http.StatusUnauthorized, maxBody: http.StatusUnauthorized, maxBody + 1: http.StatusRequestEntityTooLarge,
 	} {

@@ -67,6 +67,7 @@ type Server struct {
 	timeout     time.Duration
 	checkOrigin bool
 	logIPs      bool
+	observer    Observer
 
 	http      *http.Server
 	listeners []net.Listener
@@ -100,7 +101,7 @@ func NewServer(c Config) (*Server, error) {
 		workers:    newWorkers(c.Threads, c.WorkQueue),
 		timeout:    c.Timeout,
 
-		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs,
+		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs, observer: c.Observer,
 		conns:   newConns(c.MaxConns),
 		parsing: make(chan struct{}, max(cores.Count()/2, 1)),
 		bodies:  budget{limit: maxBodies},

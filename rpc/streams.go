@@ -77,6 +77,12 @@ func (s *Streams) leave(user string) {
 	}
 }
 
+func (s *Streams) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
 // Serve has GET /events answered from now on.
 func (s *Streams) Serve(e Events) { s.events.Store(&e) }
 
@@ -125,6 +131,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
+	server.observer.Replied(http.StatusOK)
 	out := newOutbox()
 	done := make(chan struct{})
 	go func() {

@@ -147,7 +147,7 @@ func TestStreamLimits(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &Streams{server: &Server{ctx: ctx, timeout: time.Minute}}
+		s := &Streams{server: &Server{observer: nobody{}, ctx: ctx, timeout: time.Minute}}
 		w := &lockedWriter{ResponseRecorder: httptest.NewRecorder()}
 		out := newOutbox()
 		done := make(chan bool)

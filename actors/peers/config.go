@@ -48,6 +48,8 @@ type Config struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 
+	Meter *ask.Meter // counts the actors of connections; may be nil
+
 	// Sync gets what peers say of headers and blocks, Relay what they say of
 	// transactions, see package link. Either may be absent.
 	Sync, Relay *ask.Ref

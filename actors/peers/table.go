@@ -33,6 +33,7 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 		t.log.Error("peer without an actor", "err", err)
 		return
 	}
+	t.cfg.Meter.Add(ref)
 	e.ref = ref
 	t.peers = append(t.peers, e)
 	if to := t.logAddr(e.name); to != "" {

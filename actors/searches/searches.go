@@ -58,6 +58,21 @@ type Limits struct {
 	Quota    int    // searches of one login; 0: no limit
 }
 
+// NewLimits returns limits, with the defaults where there is 0.
+func NewLimits(searches, scripts, quota int, entries int64) Limits {
+	l := Limits{Searches: searches, Scripts: scripts, Quota: quota, Entries: uint64(entries)}
+	if l.Searches == 0 {
+		l.Searches = 1_000
+	}
+	if l.Scripts == 0 {
+		l.Scripts = 10_000_000
+	}
+	if l.Entries == 0 {
+		l.Entries = 100_000_000
+	}
+	return l
+}
+
 // Requests lists what a plain protoactor request may ask.
 var Requests = []ask.Served{
 	ask.Serve[messages.CreateSearch](), ask.Serve[messages.GetSearch](), ask.Serve[messages.ListSearches](),

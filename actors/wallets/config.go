@@ -49,6 +49,7 @@ type Config struct {
 	Indexer   *ask.Ref         // absent without the index
 	Now       func() time.Time
 	Directory *ask.Directory // wallets that are loaded, by name
+	Meter     *ask.Meter     // counts the actors of wallets; may be nil
 
 	// Pool owns the unconfirmed transactions and publishes its changes. Nil: there
 	// are none. With NoBroadcast those of wallets are not handed to it.

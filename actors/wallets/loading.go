@@ -43,6 +43,7 @@ func (w *Wallets) next(c actor.Context) {
 			w.end(c, l, unexpected(err))
 			return
 		}
+		w.cfg.Meter.Add(ref)
 		l.ref = ref
 	}
 }

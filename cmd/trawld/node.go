@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/internal/metrics"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
@@ -27,9 +28,11 @@ const shutdownTime = 30 * time.Second
 // daemon is a node with its RPC server.
 type daemon struct {
 	*session
-	server *rpc.Server // nil with -server=0
-	node   *trawl.Node
-	stop   context.CancelFunc
+	server  *rpc.Server // nil with -server=0
+	node    *trawl.Node
+	metrics *metrics.Exporter // nil without -prometheus
+	scraped *metrics.Server   // the same
+	stop    context.CancelFunc
 }
 
 // startNode runs the node of a session until ctx ends, the method stop is
@@ -55,8 +58,13 @@ func startNode(ctx context.Context, s *session) error {
 		defer threads.Close()
 		cfg.StartWorker = threads.Start
 	}
-	if err := d.openServer(files); err != nil {
+	if err := d.openMetrics(ctx); err != nil {
 		return err
+	}
+	scraped := d.serveMetrics()
+	defer func() { <-scraped }()
+	if err := d.openServer(files); err != nil {
+		return errors.Join(err, d.closeMetrics(context.WithoutCancel(ctx)))
 	}
 	served := d.serve()
 	failed := d.run(ctx, cfg)
@@ -69,10 +77,17 @@ func (d *daemon) openServer(files fileBudget) error {
 	if !d.settings.Bool("server", true) {
 		return nil
 	}
-	server, err := rpc.NewServer(serverConfig(d.session, files))
+	cfg := serverConfig(d.session, files)
+	if d.metrics != nil {
+		cfg.Observer = d.metrics.Observer()
+	}
+	server, err := rpc.NewServer(cfg)
 	d.server = server
 	if err != nil {
 		return err
+	}
+	if d.metrics != nil {
+		d.metrics.AddServer(func() rpc.Load { return rpc.LoadOf(server) })
 	}
 	return d.tellAddress()
 }
@@ -107,6 +122,9 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 		return err
 	}
 	d.node = node
+	if d.metrics != nil {
+		d.metrics.AddNode(node.Stats)
+	}
 	if err := d.setClock(ctx); err != nil {
 		return err
 	}
@@ -168,9 +186,12 @@ func (d *daemon) stopAtHeight(ctx context.Context, height int32) {
 // close stops the server first, so that nothing new is asked of the node.
 func (d *daemon) close(ctx context.Context, served <-chan error) error {
 	var errs []error
+	limited, cancel := context.WithTimeout(ctx, shutdownTime)
+	defer cancel()
+	if err := d.closeMetrics(limited); err != nil {
+		errs = append(errs, fmt.Errorf("stop metrics: %w", err))
+	}
 	if d.server != nil {
-		limited, cancel := context.WithTimeout(ctx, shutdownTime)
-		defer cancel()
 		if err := d.server.Shutdown(limited); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			errs = append(errs, fmt.Errorf("stop RPC server: %w", err))
 		}

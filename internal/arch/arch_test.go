@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"filters":            {"internal/scriptset", "internal/siphash"},
 	"internal/chainview": nil,
 	"internal/clock":     nil,
-	"internal/coinstats": {"internal/muhash"},
+	"internal/coinstats": nil,
 	"internal/consensus": {"messages", "internal/chainview", "internal/curve"},
 	"internal/cores":     nil,
 	"internal/corelog":   nil,
@@ -28,9 +28,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/headersync":        {"internal/consensus"},
 	"internal/jsontree":          nil,
-	"internal/muhash":            nil,
 	"internal/options":           nil,
-	"internal/match":             {"filters", "internal/chainview", "internal/cores"},
+	"internal/match":             {"messages", "filters", "internal/chainview", "internal/cores"},
 	"internal/p2mr":              {"internal/slhdsa"},
 	"internal/p2mr/pow":          {"internal/chainview", "internal/consensus"},
 	"internal/p2p":               {"internal/siphash"},
@@ -153,10 +152,15 @@ var mayImport = map[string][]string{
 	".": {
 		"messages", "descriptor", "filters", "actors", "rpc", "store", "internal/ask", "internal/chainview",
 		"internal/clock", "internal/corenode", "internal/cores", "internal/dialect", "internal/engine", "internal/follow", "internal/index", "internal/jsontree", "internal/nodemsg",
-		"internal/match", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/vfs", "internal/wallet",
+		"internal/match", "internal/metrics/nodestats", "internal/p2p", "internal/part", "internal/txpool", "internal/version", "internal/vfs", "internal/wallet",
+	},
+	"internal/metrics": {"messages", "rpc"},
+	"internal/metrics/nodestats": {
+		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/options", "internal/version",
+		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
+		"internal/version",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version"},
 	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},
@@ -235,7 +239,8 @@ var mayUse = map[string][]string{
 	"github.com/stretchr/testify":         nil,
 	"pgregory.net/rapid":                  nil,
 	"go.uber.org/goleak":                  {"internal/actortest"},
-	"net/http":                            {"rpc", "internal/corenode", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"github.com/prometheus/client_golang": {"internal/metrics"},
+	"net/http":                            {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load", "internal/demo", "internal/e2e"},
 	"C":                                   nil,
 }
 

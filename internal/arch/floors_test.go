@@ -31,7 +31,7 @@ var floors = map[string]int{
 	"actors": 4, "rpc": 4,
 
 	// What puts it together.
-	".": 5,
+	".": 5, "internal/metrics": 5, "internal/metrics/nodestats": 4,
 
 	// Programs and help for tests.
 	"cmd": 6, "bench": 6, "internal/e2e": 6, "internal/differ": 6, "internal/load": 6,

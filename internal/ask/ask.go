@@ -18,6 +18,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -96,6 +97,9 @@ type Ref struct {
 	done  chan struct{} // closed once the actor has stopped for good
 	serve map[reflect.Type]func(*Ref, any, *actor.PID) call
 
+	counts counts
+	meter  atomic.Pointer[Meter] // that counts it together with others; nil: none
+
 	mu       sync.Mutex
 	pending  map[call]struct{}                   // delivered, not answered
 	queued   map[*actor.MessageEnvelope]struct{} // plain requests, posted and not delivered
@@ -159,13 +163,14 @@ func Spawn(in Spawner, log *slog.Logger, name string, limit int,
 		serve:   make(map[reflect.Type]func(*Ref, any, *actor.PID) call),
 		pending: make(map[call]struct{}),
 		queued:  make(map[*actor.MessageEnvelope]struct{}),
+		counts:  counts{began: time.Now()},
 	}
 	for _, s := range served {
 		s(r.serve)
 	}
 	opts = append([]actor.PropsOption{
 		actor.WithReceiverMiddleware(r.guard(log)),
-		actor.WithMailbox(actor.Unbounded(mailboxHook{r})),
+		actor.WithMailbox(r.counts.watched(actor.Unbounded(mailboxHook{r}))),
 	}, opts...)
 	pid, err := in.SpawnNamed(actor.PropsFromProducer(producer, opts...), name)
 	if err != nil {
@@ -180,17 +185,31 @@ func Ask[Q messages.Request[R], R any](ctx context.Context, to *Ref, q Q) (R, er
 	if _, control := any(q).(interface{ AtAnyLoad() }); control || to.IsAbsent() {
 		return send(ctx, to, q)
 	}
-	select {
-	case to.slots <- struct{}{}:
-	case <-ctx.Done():
+	if err := to.enter(ctx); err != nil {
 		var zero R
-		return zero, fmt.Errorf("ask %s: %w", to.name, context.Cause(ctx))
-	case <-to.done:
-		var zero R
-		return zero, fmt.Errorf("ask %s: %w", to.name, ErrStopped)
+		return zero, err
 	}
 	defer func() { <-to.slots }()
 	return send(ctx, to, q)
+}
+
+// enter waits for a slot.
+func (r *Ref) enter(ctx context.Context) error {
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	r.counts.waiting.Add(1)
+	defer r.counts.waiting.Add(-1)
+	select {
+	case r.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("ask %s: %w", r.name, context.Cause(ctx))
+	case <-r.done:
+		return fmt.Errorf("ask %s: %w", r.name, ErrStopped)
+	}
 }
 
 // Control is Ask for requests that must be served at any load, such as an

@@ -19,6 +19,7 @@ func (r *Ref) guard(log *slog.Logger) actor.ReceiverMiddleware {
 				return
 			}
 			defer r.settle(log, env)
+			r.counts.enter()
 			if w, ok := env.Message.(wrapped); ok {
 				if env = (&actor.MessageEnvelope{Message: w.make()}); env.Message == nil {
 					return
@@ -68,6 +69,7 @@ func (r *Ref) admit(env *actor.MessageEnvelope) (*actor.MessageEnvelope, bool) {
 // settle runs after every message, panicked or not.
 func (r *Ref) settle(log *slog.Logger, env *actor.MessageEnvelope) {
 	p := recover()
+	r.counts.leave()
 	r.mu.Lock()
 	stopping := r.stopping
 	r.mu.Unlock()
@@ -85,9 +87,13 @@ func (r *Ref) settle(log *slog.Logger, env *actor.MessageEnvelope) {
 		default:
 			close(r.done)
 		}
+		if m := r.meter.Load(); m != nil {
+			m.stopped(r)
+		}
 		return
 	}
 	if p != nil && !stopping {
+		r.counts.restarts.Add(1)
 		panic(p) // supervision decides
 	}
 }

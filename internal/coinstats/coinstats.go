@@ -18,7 +18,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/muhash"
+	"github.com/seed61375155/trawl/internal/coinstats/muhash"
 )
 
 // Mode is what is hashed besides counting.

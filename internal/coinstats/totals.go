@@ -8,7 +8,7 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/muhash"
+	"github.com/seed61375155/trawl/internal/coinstats/muhash"
 )
 
 // ErrTotals reports bytes that are no totals.

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -110,10 +111,12 @@ type Pass struct {
 	inFlight []Heights // given to a worker, and not done
 	hits     []Hit     // in the order they were found
 	ahead    ahead
+
+	counted *atomic.Uint64 // counts filters, of all passes of a scheduler
 }
 
 // New returns a pass, of which nothing is done.
-func New(cfg Config) *Pass { return &Pass{Config: cfg, next: cfg.First} }
+func New(cfg Config) *Pass { return &Pass{Config: cfg, next: cfg.First, counted: new(atomic.Uint64)} }
 
 // Workers returns how many of n workers find something to do at first.
 func (p *Pass) Workers(n int) int {

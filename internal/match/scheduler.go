@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/cores"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // SchedulerConfig is what a [Scheduler] is made of.
@@ -37,6 +39,16 @@ type SchedulerConfig struct {
 type Scheduler struct {
 	cfg   SchedulerConfig
 	turns turns
+
+	running                  atomic.Int64
+	passes, matched, damaged atomic.Uint64
+}
+
+// Stats returns what the scheduler has done until now.
+func (s *Scheduler) Stats() messages.MatchStats {
+	return messages.MatchStats{
+		Running: int(s.running.Load()), Passes: s.passes.Load(), Filters: s.matched.Load(), Damaged: s.damaged.Load(),
+	}
 }
 
 // NewScheduler returns a scheduler without a pass.
@@ -54,7 +66,9 @@ func (s *Scheduler) View() View { return s.cfg.Source.View() }
 // NewPass returns a pass over the scheduler's filters, and by its method, of which nothing is done.
 func (s *Scheduler) NewPass(cfg Config) *Pass {
 	cfg.Source, cfg.Method = s.cfg.Source, s.cfg.Method
-	return New(cfg)
+	p := New(cfg)
+	p.counted = &s.matched
+	return p
 }
 
 // LostError is a damaged filter that could not be made again.
@@ -82,6 +96,9 @@ var errComplete = errors.New("everything was matched")
 //
 // The caller's goroutine is one of the workers.
 func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
+	s.passes.Add(1)
+	s.running.Add(1)
+	defer s.running.Add(-1)
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	r := &run{scheduler: s, pass: pass, end: end}
@@ -150,6 +167,7 @@ func (r *run) match(ctx context.Context) error {
 
 // repair has a damaged filter made again, once for each block.
 func (r *run) repair(ctx context.Context, damage *DamagedError) error {
+	r.scheduler.damaged.Add(1)
 	cfg := &r.scheduler.cfg
 	if cfg.Repair == nil || !r.mayRepair(&damage.Block) {
 		return &LostError{Block: damage.Block, Err: damage}

@@ -104,6 +104,7 @@ func (w *worker) searchAll(unit Heights) (left Heights, err error) {
 			return unit, err
 		}
 		w.done(unit, found)
+		w.counted.Add(uint64(unit.To - unit.From))
 		w.watch()
 	}
 	return Heights{}, nil

@@ -165,6 +165,20 @@ func (s *Set) watch(ref *ask.Ref) {
 // started yet; never nil.
 func (s *Set) Ref(name string) *ask.Ref { return s.refs.get(name) }
 
+// Stats returns the numbers of the actors of all parts that have one, in the order of the
+// table.
+func (s *Set) Stats() []messages.PartStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []messages.PartStats
+	for _, r := range s.running {
+		if !r.Ref.IsAbsent() {
+			list = append(list, messages.PartStats{Part: r.name, ActorStats: r.Ref.Stats()})
+		}
+	}
+	return list
+}
+
 // Wait returns nil when ctx ends, and the cause when a part has failed.
 func (s *Set) Wait(ctx context.Context) error {
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
@@ -58,6 +59,18 @@ func (t *Table) Forward(f Forwarder) *Table {
 // someMethod stands for the name of a method that nobody here knows: it may be anything,
 // a key too.
 const someMethod = "(forwarded)"
+
+// KnownName returns the name of a method that the table has, or that is public in the other
+// node; else an empty text, because the name may be anything.
+func (t *Table) KnownName(method string) string {
+	if c, ok := t.byName[method]; ok {
+		return c.Name
+	}
+	if t.forwarder != nil && t.forwarder.Public(method) {
+		return strings.Clone(method) // that of the request may be overwritten
+	}
+	return ""
+}
 
 // forwardedCall is a call that another node answers. It takes no worker, for it only
 // waits, and ends with the client.

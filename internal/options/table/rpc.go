@@ -21,6 +21,9 @@ var zmq = []options.Option{
 
 // rpc is the daemon's JSON-RPC server.
 var rpc = []options.Option{
+	{Name: "prometheus", Arg: "<addr>[:port]", Flags: networkOnly, Help: "Show metrics to Prometheus at " +
+		"http://<addr>:<port>/metrics, without a login; 1, or a port alone, is on 127.0.0.1 (default: 0; port: 1000 " +
+		"above that of calls)"},
 	{Name: "rest", Help: "Answer public REST requests, which need no login (default: 0)"},
 	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as " +
 		"1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},

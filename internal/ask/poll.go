@@ -1,0 +1,60 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// A Poll reads the same again and again, for readers that must not wait for one who is
+// slow: it is read at most once at a time, and all get the answer who ask meanwhile. So
+// requests to an actor that is busy do not pile up in its mailbox. The zero value is ready;
+// it is safe for concurrent use.
+type Poll[R any] struct {
+	mu      sync.Mutex
+	current *polled[R] // nil: nothing is being read
+}
+
+// polled is what is being read.
+type polled[R any] struct {
+	done chan struct{} // closed when val and err are there
+	val  R
+	err  error
+}
+
+// Begin begins to read unless that is under way. The function that it returns waits for the
+// answer until ctx ends; reading goes on then.
+func (p *Poll[R]) Begin(read func() (R, error)) func(ctx context.Context) (R, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run := p.current
+	if run == nil {
+		run = &polled[R]{done: make(chan struct{})}
+		p.current = run
+		go p.read(run, read)
+	}
+	return run.wait
+}
+
+func (p *Poll[R]) read(run *polled[R], read func() (R, error)) {
+	defer func() {
+		if v := recover(); v != nil {
+			run.err = fmt.Errorf("panic: %v", v)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.current = nil
+		close(run.done)
+	}()
+	run.val, run.err = read()
+}
+
+func (run *polled[R]) wait(ctx context.Context) (R, error) {
+	select {
+	case <-run.done:
+		return run.val, run.err
+	case <-ctx.Done():
+		var zero R
+		return zero, context.Cause(ctx)
+	}
+}

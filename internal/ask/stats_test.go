@@ -1,0 +1,174 @@
+package ask_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/messages"
+)
+
+type sleep struct {
+	messages.Asks[int]
+	For time.Duration
+}
+
+// sleeper takes its time with each message.
+func sleeper() actor.Actor {
+	return actor.ReceiveFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case *ask.Call[sleep, int]:
+			time.Sleep(m.Req.For)
+			m.Answer(1, nil)
+		case *ask.Call[blow, int]:
+			time.Sleep(time.Second)
+			panic("boom")
+		default:
+			ask.Unhandled(c)
+		}
+	})
+}
+
+// What an actor does is counted, and can be read while it does not answer.
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ref, err := ask.Spawn(actortest.New(t).Root, nolog, "sleeper", 2, sleeper, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got, want := ref.Stats(), (ask.Stats{Actors: 1, Messages: 1}); got != want { // its start
+			t.Errorf("new: %+v, want %+v", got, want)
+		}
+		for range 4 {
+			go func() { _, _ = ask.Ask(t.Context(), ref, sleep{For: 10 * time.Second}) }()
+		}
+		synctest.Wait()
+		ref.Tell("something")
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		want := ask.Stats{Actors: 1, Messages: 1, Queue: 2, Calls: 2, Waiting: 2, Current: 3 * time.Second}
+		if got := ref.Stats(); got != want {
+			t.Errorf("busy: %+v, want %+v", got, want)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, want := ref.Stats(), (ask.Stats{Actors: 1, Messages: 6, Busy: 40 * time.Second}); got != want {
+			t.Errorf("afterwards: %+v, want %+v", got, want)
+		}
+		if _, err := ask.Ask(t.Context(), ref, blow{}); !errors.Is(err, ask.ErrRestarted) {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := ref.Stats(); got.Restarts != 1 || got.Busy != 41*time.Second || got.Current != 0 {
+			t.Errorf("after a panic: %+v", got)
+		}
+		if err := ref.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask.Absent("x").Stats(); got != (ask.Stats{}) {
+			t.Errorf("absent: %+v", got)
+		}
+		time.Sleep(time.Microsecond) // see actortest.New
+	})
+}
+
+// Sums never fall, although actors come and go.
+func TestMeter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		system := actortest.New(t)
+		var meter ask.Meter
+		spawn := func(name string) *ask.Ref {
+			ref, err := ask.Spawn(system.Root, nolog, name, 4, sleeper, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			meter.Add(ref)
+			synctest.Wait()
+			return ref
+		}
+		a, b := spawn("a"), spawn("b")
+		for _, ref := range []*ask.Ref{a, b} {
+			if _, err := ask.Ask(t.Context(), ref, sleep{For: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if got, want := meter.Stats(), (ask.Stats{Actors: 2, Messages: 4, Busy: 2 * time.Second}); got != want {
+			t.Errorf("both: %+v, want %+v", got, want)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		got := meter.Stats()
+		if got.Actors != 1 || got.Messages < 4 || got.Busy != 2*time.Second {
+			t.Errorf("one is gone: %+v", got)
+		}
+		meter.Add(a) // too late: it has no news
+		if again := meter.Stats(); again.Actors != 1 {
+			t.Errorf("one that had stopped: %+v", again)
+		}
+		if err := b.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := meter.Stats(); got.Actors != 0 || got.Busy != 2*time.Second || got.Queue != 0 {
+			t.Errorf("none: %+v", got)
+		}
+		(*ask.Meter)(nil).Add(a)
+		time.Sleep(time.Microsecond)
+	})
+}
+
+// However often is asked, one request is under way, and nobody waits longer than he wants.
+func TestPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ref, err := ask.Spawn(actortest.New(t).Root, nolog, "sleeper", 1, sleeper, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var poll ask.Poll[int]
+		begin := func() func(context.Context) (int, error) {
+			return poll.Begin(func() (int, error) {
+				return ask.Control(context.Background(), ref, sleep{For: time.Hour})
+			})
+		}
+		for range 100 {
+			wait := begin()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if _, err := wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			cancel()
+		}
+		if s := ref.Stats(); s.Queue != 0 || s.Current != 100*time.Second {
+			t.Errorf("one request is handled, none waits: %+v", s)
+		}
+		if got, err := begin()(t.Context()); got != 1 || err != nil {
+			t.Errorf("the answer: %d, %v", got, err)
+		}
+		wait := begin() // a new request
+		synctest.Wait()
+		if err := ref.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wait(t.Context()); err != nil {
+			t.Errorf("answered before the stop: %v", err)
+		}
+		if _, err := begin()(t.Context()); !errors.Is(err, ask.ErrStopped) {
+			t.Errorf("stopped: %v", err)
+		}
+		failed := poll.Begin(func() (int, error) { panic("boom") })
+		if _, err := failed(t.Context()); err == nil {
+			t.Error("a panic is no answer")
+		}
+		time.Sleep(time.Microsecond)
+	})
+}

@@ -1,0 +1,82 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+)
+
+const (
+	// maxScrapes is how many scrapes are answered at a time; more get 503.
+	maxScrapes = 4
+
+	// MaxConns is how many connections there are at a time; more wait.
+	MaxConns = 16
+
+	// headTime, idleTime and replyTime bound how long a client may take: for the head of a request,
+	// until the next one, for the reply.
+	headTime  = 5 * time.Second
+	idleTime  = 2 * time.Minute
+	replyTime = 15 * time.Second
+
+	maxHead = 16 << 10
+)
+
+// schedulerLatencies is what is shown of Go's runtime beside what the library shows by itself.
+var schedulerLatencies = regexp.MustCompile(`^/sched/latencies:seconds$`)
+
+// A Server answers scrapes at one address.
+type Server struct {
+	http     http.Server
+	listener net.Listener
+}
+
+// Listen begins to listen at host:port.
+func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	logger := slog.NewLogLogger(e.log.Handler(), slog.LevelWarn)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{
+		ErrorLog: logger, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
+	}))
+	return &Server{
+		listener: listener,
+		http: http.Server{
+			Handler: mux, ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: replyTime,
+			IdleTimeout: idleTime, MaxHeaderBytes: maxHead, ErrorLog: logger,
+		},
+	}, nil
+}
+
+// Addr returns where the server listens.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Serve answers scrapes until [Server.Shutdown] is called, and returns nil then.
+func (s *Server) Serve() error {
+	err := s.http.Serve(netutil.LimitListener(s.listener, MaxConns))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown stops to listen and waits for the scrapes that are under way. When ctx ends
+// first, they are cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	_ = s.listener.Close() // that Serve never took over
+	return err
+}
