@@ -214,7 +214,10 @@ type PoolClusters struct {
 	Txs     []ClusterTx
 	TooMany bool // there were more than 500: none is told of
 
-	MinFee, MinRelayFee, DustFee   int64 // for 1000 virtual bytes
+	// For 1000 virtual bytes. MinFee is asked for because the pool was full; 0: it was not.
+	// IncrementalFee is what a replacement must add.
+	MinFee, MinRelayFee, IncrementalFee, DustFee int64
+
 	MaxAncestors, MaxDescendants   int
 	MaxAncestorVSize, MaxDescVSize int64
 }

@@ -19,6 +19,7 @@ type Spend struct {
 
 	Inputs     []SpendInput // spent in any case, first and in this order
 	OnlyInputs bool         // choose no others
+	All        *AllCoins    // spend all coins, without change; nil: choose some
 
 	ChangePosition *int   // nil: a random one
 	ChangeScript   []byte // nil: a new address of the wallet
@@ -70,6 +71,20 @@ type Payment struct {
 	Script      []byte
 	Amount      btcutil.Amount
 	SubtractFee bool // it bears its share of the fee
+
+	// Rest, in a [Spend] of all coins, gives it an equal share of what is left; Amount is 0.
+	Rest    bool
+	Address string // as error texts name it, where all coins are spent
+}
+
+// AllCoins makes a [Spend] spend all coins that it may.
+type AllCoins struct {
+	Given bool // exactly the inputs of the request, even where there are none
+	Worth bool // leave coins that cost more to spend than they are worth
+
+	// Refused is what is wrong with the request otherwise: it is told after what is wrong
+	// with the fee rate. Nil: nothing.
+	Refused *WalletError
 }
 
 // SpendInput is an input that is spent in any case.

@@ -46,12 +46,17 @@ func rules(ctx context.Context, node Node) (messages.PoolClusters, error) {
 	var info struct {
 		MinFee   corenode.Amount `json:"mempoolminfee"`
 		MinRelay corenode.Amount `json:"minrelaytxfee"`
+		More     corenode.Amount `json:"incrementalrelayfee"`
 	}
 	if err := node.Call(ctx, &info, "getmempoolinfo"); err != nil {
 		return messages.PoolClusters{}, refused(err)
 	}
+	if info.MinFee == info.MinRelay {
+		info.MinFee = 0 // Core tells the greater of both
+	}
 	return messages.PoolClusters{
-		MinFee: int64(info.MinFee), MinRelayFee: int64(info.MinRelay), DustFee: dustFee,
+		MinFee: int64(info.MinFee), MinRelayFee: int64(info.MinRelay), IncrementalFee: int64(info.More),
+		DustFee:      dustFee,
 		MaxAncestors: maxRelatives, MaxDescendants: maxRelatives,
 		MaxAncestorVSize: maxRelativeV, MaxDescVSize: maxRelativeV,
 	}, nil

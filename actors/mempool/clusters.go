@@ -12,10 +12,11 @@ import (
 const maxCluster = 500
 
 func (m *Mempool) clusters(ids []chainhash.Hash) messages.PoolClusters {
-	policy, info := m.pool.Policy(), m.info()
+	policy := m.pool.Policy()
 	found := messages.PoolClusters{
-		MinFee: info.MinFee, MinRelayFee: policy.MinRelayFee.PerKvB(),
-		DustFee: policy.DustFee.PerKvB(), MaxAncestors: policy.Limits.Ancestors,
+		MinFee: m.pool.MinFee(m.now()).PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(),
+		IncrementalFee: policy.IncrementalFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
+		MaxAncestors:   policy.Limits.Ancestors,
 		MaxDescendants: policy.Limits.Descendants, MaxAncestorVSize: policy.Limits.AncestorVSize,
 		MaxDescVSize: policy.Limits.DescendantVSize,
 	}

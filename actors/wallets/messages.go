@@ -54,6 +54,13 @@ type (
 	lockCoins           = ask.Call[messages.LockCoins, messages.Done]
 	listLocked          = ask.Call[messages.ListLocked, []wire.OutPoint]
 	setPayFee           = ask.Call[messages.SetPayFee, messages.Done]
+	importTx            = ask.Call[messages.ImportTx, messages.Done]
+	removeTx            = ask.Call[messages.RemoveTx, messages.Done]
+	bumpFee             = ask.Call[messages.BumpFee, messages.Bumped]
+	abandonTx           = ask.Call[messages.AbandonTx, messages.Done]
+	listGroupings       = ask.Call[messages.ListGroupings, [][]messages.GroupedAddress]
+	simulateTxs         = ask.Call[messages.SimulateTxs, btcutil.Amount]
+	setWalletFlag       = ask.Call[messages.SetWalletFlag, messages.Done]
 	exportPubKeys       = ask.Call[messages.ExportPubKeys, []messages.PubKey]
 	importPubKeys       = ask.Call[messages.ImportPubKeys, int]
 	nextPubKey          = ask.Call[messages.NextPubKey, messages.PubKeyAddress]
@@ -100,6 +107,9 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.FillPacket](),
 	ask.Serve[messages.SignMessage](), ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
 	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
+	ask.Serve[messages.ImportTx](), ask.Serve[messages.RemoveTx](),
+	ask.Serve[messages.BumpFee](), ask.Serve[messages.AbandonTx](), ask.Serve[messages.ListGroupings](),
+	ask.Serve[messages.SimulateTxs](), ask.Serve[messages.SetWalletFlag](),
 	ask.Serve[messages.ExportPubKeys](), ask.Serve[messages.ImportPubKeys](),
 	ask.Serve[messages.NextPubKey](), ask.Serve[messages.ListPubKeyPools](),
 }

@@ -25,12 +25,17 @@ const maxPlans = 5
 // maxTipAge is how old the tip may be for a lock time that is set by it.
 const maxTipAge = 8 * time.Hour
 
+// errUnsigned says that not all inputs could be signed.
+var errUnsigned = errors.New("Signing transaction failed") //nolint:staticcheck // Core's words
+
 // A purchase is a request to pay that is being served.
 type purchase struct {
 	*spender
-	call  *spendCoins
+	req   *messages.Spend
+	reply func(messages.Spent, error)
 	end   func(c actor.Context)
 	plans int
+	bump  *bump // what is replaced; nil: nothing
 
 	plan  *spend.Plan
 	built *spend.Built
@@ -42,23 +47,28 @@ func (p *purchase) fail(c actor.Context, err error) {
 }
 
 func (p *purchase) answer(c actor.Context, got messages.Spent, err error) {
+	if p.bump != nil {
+		p.reply(got, p.bump.failure(err))
+		p.end(c)
+		return
+	}
 	if err != nil && !isAnswer(err) {
 		code := codes.Wallet
-		if p.call.Req.Sign == messages.SignAll {
+		if p.req.Sign == messages.SignAll {
 			code = codes.Insufficient
 		}
 		err = codes.Errorf(code, "%v", err)
 	} else if e, ok := errors.AsType[*messages.WalletError](err); ok && e.Code == codes.Wallet &&
-		p.plan != nil && p.call.Req.Sign == messages.SignAll {
+		p.plan != nil && p.req.Sign == messages.SignAll {
 		err = codes.Errorf(codes.Insufficient, "%s", e.Text)
 	}
-	p.call.Answer(got, err)
+	p.reply(got, err)
 	p.end(c)
 }
 
 // begin checks what the wallet may do, and asks what the memory pool has to do with it.
 func (p *purchase) begin(c actor.Context) {
-	w, r := p.of.open(), &p.call.Req
+	w, r := p.of.open(), p.req
 	if p.repeats(c) {
 		return
 	}
@@ -94,7 +104,7 @@ const (
 
 // repeats answers a request whose key another one had that was served: it is sent once.
 func (p *purchase) repeats(c actor.Context) bool {
-	key := p.call.Req.Key
+	key := p.req.Key
 	if key == nil {
 		return false
 	}
@@ -114,8 +124,8 @@ func (p *purchase) repeats(c actor.Context) bool {
 
 // notes returns the texts that are kept with the transaction.
 func (p *purchase) notes() map[string]string {
-	values := maps.Clone(p.call.Req.Values)
-	if key := p.call.Req.Key; key != nil {
+	values := maps.Clone(p.req.Values)
+	if key := p.req.Key; key != nil {
 		if values == nil {
 			values = make(map[string]string)
 		}
@@ -127,8 +137,8 @@ func (p *purchase) notes() map[string]string {
 // lookAtPool asks what of the memory pool coins of the wallet depend on.
 func (p *purchase) lookAtPool(c actor.Context) {
 	ids := p.of.open().Spending().PoolTxs()
-	for i := range p.call.Req.Inputs {
-		ids = append(ids, p.call.Req.Inputs[i].At.Hash)
+	for i := range p.req.Inputs {
+		ids = append(ids, p.req.Inputs[i].At.Hash)
 	}
 	p.askPool(c, ids, func(c actor.Context, pool messages.PoolClusters, err error) {
 		if err != nil {
@@ -141,7 +151,7 @@ func (p *purchase) lookAtPool(c actor.Context) {
 
 // build has the transaction built by a worker.
 func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
-	plan, err := p.of.open().Fund(&p.call.Req)
+	plan, err := p.of.open().Fund(p.req)
 	if err != nil {
 		p.fail(c, err)
 		return
@@ -156,6 +166,12 @@ func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
 	reader := p.cfg.Chain.Open()
 	tip := reader.Active().Tip()
 	plan.Current = tip.Time().After(p.cfg.Now().Add(-maxTipAge))
+	if p.bump != nil {
+		if err := plan.Raise(p.bump.old); err != nil {
+			p.fail(c, err)
+			return
+		}
+	}
 	p.of.beside(c, func() func() {
 		built, err := spend.Build(plan)
 		return func() { p.haveBuilt(c, built, err) }
@@ -177,8 +193,10 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 		return
 	}
 	p.built = built
-	corelog.Printf(p.cfg.Log, infoLevel, "[%s] Coin Selection: Algorithm:%s, Waste Metric Score:%d", p.label(),
-		built.Algorithm, built.Waste)
+	if p.req.All == nil {
+		corelog.Printf(p.cfg.Log, infoLevel, "[%s] Coin Selection: Algorithm:%s, Waste Metric Score:%d", p.label(),
+			built.Algorithm, built.Waste)
+	}
 	if built.Grouped > 0 {
 		used := "non-grouped"
 		if built.Fee == built.Grouped {
@@ -187,12 +205,12 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 		corelog.Printf(p.cfg.Log, infoLevel, "[%s] Fee non-grouped = %d, grouped = %d, using %s", p.label(),
 			built.Single, built.Grouped, used)
 	}
-	if p.call.Req.LockCoins {
+	if p.req.LockCoins {
 		for _, in := range built.Tx.TxIn {
 			p.of.open().Txs().Locks().Lock(in.PreviousOutPoint, false)
 		}
 	}
-	if p.call.Req.Sign == messages.SignNothing {
+	if p.req.Sign == messages.SignNothing {
 		p.of.save(c, func(err error) { p.done(c, built.Tx, false, false, err) })
 		return
 	}
@@ -211,8 +229,8 @@ func (p *purchase) sign(c actor.Context) {
 		return
 	}
 	req := &messages.SignWithWallet{RawTx: raw.Bytes()}
-	for i := range p.call.Req.Inputs {
-		if in := &p.call.Req.Inputs[i]; in.Out != nil {
+	for i := range p.req.Inputs {
+		if in := &p.req.Inputs[i]; in.Out != nil {
 			req.Prevs = append(req.Prevs, messages.PrevOut{
 				TxID: in.At.Hash, Index: in.At.Index, Script: in.Out.PkScript,
 				Amount: new(btcutil.Amount(in.Out.Value)),
@@ -224,8 +242,8 @@ func (p *purchase) sign(c actor.Context) {
 		case err != nil:
 			p.fail(c, err)
 			return
-		case !got.Complete && p.call.Req.Sign == messages.SignAll:
-			p.fail(c, errors.New("Signing transaction failed")) //nolint:staticcheck // Core's words
+		case !got.Complete && p.req.Sign == messages.SignAll:
+			p.fail(c, errUnsigned)
 			return
 		}
 		tx := wire.NewMsgTx(0)
@@ -233,7 +251,7 @@ func (p *purchase) sign(c actor.Context) {
 			p.fail(c, err)
 			return
 		}
-		if !got.Complete || !p.call.Req.Send {
+		if !got.Complete || !p.req.Send {
 			p.of.save(c, func(err error) { p.done(c, tx, got.Complete, false, err) })
 			return
 		}
@@ -252,7 +270,12 @@ func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
 		p.lookAtPool(c)
 		return
 	}
-	p.of.open().Spending().Commit(tx, p.notes(), p.cfg.now())
+	if p.bump == nil {
+		p.of.open().Spending().Commit(tx, p.notes(), p.cfg.now())
+	} else if err := p.bump.commit(p, tx); err != nil {
+		p.fail(c, err)
+		return
+	}
 	p.of.save(c, func(err error) {
 		if err != nil || p.of.open() == nil {
 			p.done(c, tx, true, false, err)
@@ -266,8 +289,8 @@ func (p *purchase) commit(c actor.Context, tx *wire.MsgTx) {
 // transaction was signed.
 func (p *purchase) stillUnspent(tx *wire.MsgTx) bool {
 	given := make(map[wire.OutPoint]bool)
-	for i := range p.call.Req.Inputs {
-		given[p.call.Req.Inputs[i].At] = true
+	for i := range p.req.Inputs {
+		given[p.req.Inputs[i].At] = true
 	}
 	for _, in := range tx.TxIn {
 		if at := in.PreviousOutPoint; !given[at] && p.of.open().Spending().Spent(at) {

@@ -12,7 +12,7 @@ import (
 func (w *Wallet) serve(c actor.Context, msg any) {
 	switch {
 	case w.serveHistory(c, msg), w.serveKeys(c, msg), w.serveAddresses(c, msg), w.servePubKeys(c, msg),
-		w.spender.serve(c, msg):
+		serveFunds(c, w, msg), w.spender.serve(c, msg):
 		return
 	}
 	switch m := msg.(type) {
@@ -53,6 +53,10 @@ func (w *Wallet) serveHistory(c actor.Context, msg any) bool {
 		current(c, w, m, func() { m.Answer(w.ledger.Reports().Transaction(&m.Req.TxID)) })
 	case *listSinceBlock:
 		current(c, w, m, func() { w.sinceBlock(c, m) })
+	case *listGroupings:
+		current(c, w, m, func() { m.Answer(w.ledger.Reports().Groupings(), nil) })
+	case *simulateTxs:
+		m.Answer(w.ledger.Simulate(&m.Req))
 	default:
 		return false
 	}

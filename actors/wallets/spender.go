@@ -96,6 +96,8 @@ func (s *spender) serve(c actor.Context, msg any) bool {
 	switch m := msg.(type) {
 	case *spendCoins:
 		s.spend(c, m)
+	case *bumpFee:
+		s.bump(c, m)
 	case *lockCoins:
 		s.of.whenReady(c, func(err error) {
 			if err != nil {
@@ -157,7 +159,8 @@ func (s *spender) askPool(
 func withoutPool() messages.PoolClusters {
 	policy := txpool.DefaultPolicy()
 	return messages.PoolClusters{
-		MinFee: policy.MinRelayFee.PerKvB(), MinRelayFee: policy.MinRelayFee.PerKvB(), DustFee: policy.DustFee.PerKvB(),
+		MinRelayFee: policy.MinRelayFee.PerKvB(), IncrementalFee: policy.IncrementalFee.PerKvB(),
+		DustFee:      policy.DustFee.PerKvB(),
 		MaxAncestors: policy.Limits.Ancestors, MaxDescendants: policy.Limits.Descendants,
 		MaxAncestorVSize: policy.Limits.AncestorVSize, MaxDescVSize: policy.Limits.DescendantVSize,
 	}
@@ -193,7 +196,9 @@ func (s *spender) spend(c actor.Context, m *spendCoins) {
 			return
 		}
 		s.take(c, func(c actor.Context, end func(actor.Context)) {
-			p := &purchase{spender: s, call: m, end: end}
+			p := &purchase{spender: s, req: &m.Req, end: end, reply: func(got messages.Spent, err error) {
+				m.Answer(got, err)
+			}}
 			p.begin(c)
 		})
 	})

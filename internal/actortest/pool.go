@@ -3,6 +3,7 @@ package actortest
 import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -28,8 +29,11 @@ func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 				m.Answer(messages.PoolInfo{Loaded: true}, nil)
 			case *ask.Call[messages.GetPoolClusters, messages.PoolClusters]:
 				m.Answer(messages.PoolClusters{
-					MinFee: 100, MinRelayFee: 100, DustFee: 3000, MaxAncestors: 25, MaxDescendants: 25,
+					MinFee: 100, MinRelayFee: 100, IncrementalFee: 100, DustFee: 3000,
+					MaxAncestors: 25, MaxDescendants: 25,
 				}, nil)
+			case *ask.Call[messages.GetPoolCoins, []*messages.Coin]:
+				m.Answer(coinsOf(content(), m.Req.Outs), nil)
 			case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
 				m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 			case *ask.Call[messages.GetPoolIDs, messages.PoolIDs]:
@@ -41,4 +45,17 @@ func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 			}
 		})
 	})
+}
+
+// coinsOf returns outputs of transactions, nil for others.
+func coinsOf(txs []messages.PoolTx, outs []wire.OutPoint) []*messages.Coin {
+	coins := make([]*messages.Coin, len(outs))
+	for i, at := range outs {
+		for j := range txs {
+			if tx := txs[j].Tx; tx.TxHash() == at.Hash && int(at.Index) < len(tx.TxOut) {
+				coins[i] = &messages.Coin{Output: tx.TxOut[at.Index], Height: messages.PoolHeight}
+			}
+		}
+	}
+	return coins
 }

@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/versionbits":       {"internal/chainview", "internal/dialect"},
 	"internal/wallet":            {"descriptor", "messages", "internal/dialect", "internal/rawtx", "internal/wallet", "internal/walletfile"},
 	"internal/wallet/codes":      {"messages"},
-	"internal/wallet/spend":      {"descriptor", "messages", "internal/wallet/coinselect", "internal/wallet/txs"},
+	"internal/wallet/spend":      {"descriptor", "messages", "internal/wallet/codes", "internal/wallet/coinselect", "internal/wallet/txs"},
 	"internal/wallet/coinselect": nil,
 	"internal/wallet/records":    {"internal/walletfile"},
 	"internal/wallet/vault": {

@@ -15,7 +15,7 @@ import (
 // ChangeAddress returns the request for the address that change of a payment goes to. It
 // is false where the payment says where to.
 func (w *Wallet) ChangeAddress(r *messages.Spend) (messages.NewAddress, bool) {
-	if r.ChangeScript != nil {
+	if r.ChangeScript != nil || r.All != nil {
 		return messages.NewAddress{}, false
 	}
 	kind := r.ChangeType
@@ -34,6 +34,10 @@ func (w *Wallet) ChangeAddress(r *messages.Spend) (messages.NewAddress, bool) {
 // Errors: [*messages.WalletError].
 func (w *Wallet) Fund(r *messages.Spend) (*spend.Plan, error) {
 	p := &spend.Plan{Request: r, Tip: w.txs.Tip()}
+	if r.All != nil && r.All.Given {
+		w.giveOwn(p)
+		return p, nil
+	}
 	for i := range r.Inputs {
 		c, err := w.given(&r.Inputs[i])
 		if err != nil {
@@ -55,6 +59,31 @@ func (w *Wallet) Fund(r *messages.Spend) (*spend.Plan, error) {
 	}
 	p.Change.Size, p.Change.Known = w.keys.InputSize(p.Change.Script)
 	return p, nil
+}
+
+// giveOwn puts the inputs of a request into a plan that spends nothing else, as far as they
+// are coins of the wallet.
+func (w *Wallet) giveOwn(p *spend.Plan) {
+	for i := range p.Request.Inputs {
+		at := p.Request.Inputs[i].At
+		coin, own := w.spending.Output(at)
+		switch {
+		case w.spending.Spent(at):
+			p.GivenErr = codes.Errorf(codes.Parameter,
+				"Input not available. UTXO (%v:%d) was already spent.", at.Hash, at.Index)
+		case !own:
+			p.GivenErr = codes.Errorf(codes.Parameter,
+				"Input not found. UTXO (%v:%d) is not part of wallet.", at.Hash, at.Index)
+		default:
+			if err := spend.CheckVersion(coin, p.Request.Version); err != nil {
+				p.GivenErr = err
+			}
+		}
+		if p.GivenErr != nil {
+			return
+		}
+		p.Given = append(p.Given, w.sized(coin))
+	}
 }
 
 // textOf returns the text of a refusal without its code.

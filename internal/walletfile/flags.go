@@ -24,6 +24,9 @@ const (
 const KnownFlags = AvoidReuse | KeyOriginMetadata | LastHardenedXpubCached |
 	DisablePrivateKeys | Blank | Descriptors | ExternalSigner
 
+// MutableFlags are those that may be changed after the wallet was made.
+const MutableFlags = AvoidReuse
+
 var flagNames = map[Flags]string{
 	AvoidReuse:             "avoid_reuse",
 	KeyOriginMetadata:      "key_origin_metadata",
@@ -32,6 +35,16 @@ var flagNames = map[Flags]string{
 	Blank:                  "blank",
 	Descriptors:            "descriptor_wallet",
 	ExternalSigner:         "external_signer",
+}
+
+// FlagNamed returns the flag of a name, false where there is none.
+func FlagNamed(name string) (flag Flags, found bool) {
+	for flag, own := range flagNames {
+		if own == name {
+			return flag, true
+		}
+	}
+	return 0, false
 }
 
 // Has reports whether all the given flags are set.

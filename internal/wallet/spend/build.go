@@ -6,7 +6,9 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
+	"github.com/seed61375155/trawl/internal/wallet/txs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -160,16 +162,28 @@ func (b *builder) given() ([]coinselect.Coin, error) {
 }
 
 func (b *builder) checkGiven(c *Coin) error {
-	version := b.Request.Version
-	switch {
-	case !c.Given || c.Depth != 0:
-	case c.Version == trucVersion && version != trucVersion:
-		return refusalf("Can't spend unconfirmed version 3 pre-selected input with a version %d tx", version)
-	case c.Version != trucVersion && version == trucVersion:
-		return refusalf("Can't spend unconfirmed version %d pre-selected input with a version 3 tx", c.Version)
+	if c.Given {
+		if err := CheckVersion(c.Spendable, b.Request.Version); err != nil {
+			return refusal(err.Text)
+		}
 	}
 	if c.Weight == 0 && !c.Known {
 		return refusalf("Not solvable pre-selected input %s", pointText(c.At))
+	}
+	return nil
+}
+
+// CheckVersion refuses to spend an unconfirmed coin in a transaction of a version that goes
+// not with its own (BIP431); nil: it may be spent.
+func CheckVersion(c txs.Spendable, version int32) *messages.WalletError {
+	switch {
+	case c.Depth != 0:
+	case c.Version == trucVersion && version != trucVersion:
+		return codes.Errorf(codes.Parameter,
+			"Can't spend unconfirmed version 3 pre-selected input with a version %d tx", version)
+	case c.Version != trucVersion && version == trucVersion:
+		return codes.Errorf(codes.Parameter,
+			"Can't spend unconfirmed version %d pre-selected input with a version 3 tx", c.Version)
 	}
 	return nil
 }

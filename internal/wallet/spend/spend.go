@@ -70,6 +70,10 @@ type Plan struct {
 	Change  Change
 	Pool    messages.PoolClusters
 	Tip     messages.Tip
+
+	// GivenErr is why a coin of the request cannot be spent, where all coins are to be.
+	GivenErr error
+
 	Current bool // the tip is of the last hours, so that the lock time may be set by it
 
 	// Estimate returns the fee rate to be confirmed within some blocks, and the reason
@@ -111,6 +115,9 @@ func refusalf(format string, args ...any) error { return refusal(fmt.Sprintf(for
 //
 // Errors: in Core's words.
 func Build(p *Plan) (*Built, error) {
+	if p.Request.All != nil {
+		return buildAll(p)
+	}
 	if err := checkPayments(p.Request.Payments); err != nil {
 		return nil, err
 	}

@@ -51,6 +51,8 @@ type rig struct {
 	owner   *owned
 	book    *book.Book
 	reports *Reports
+
+	spending *Spending
 }
 
 func newRig(flags walletfile.Flags, scripts ...[]byte) *rig {
@@ -61,6 +63,7 @@ func newRig(flags walletfile.Flags, scripts ...[]byte) *rig {
 		Owner: r.owner, Book: r.book,
 	})
 	r.reports = NewReports(r.Ledger, r.book, r.owner)
+	r.spending = NewSpending(r.Ledger, r.reports)
 	return r
 }
 

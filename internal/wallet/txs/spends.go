@@ -32,6 +32,19 @@ func (s spends) add(t *tx) {
 	}
 }
 
+// remove forgets what a transaction spends.
+func (s spends) remove(t *tx) {
+	for _, in := range t.record.Tx.TxIn {
+		at := in.PreviousOutPoint
+		left := slices.DeleteFunc(s[at], func(other *tx) bool { return other == t })
+		if len(left) == 0 {
+			delete(s, at)
+		} else {
+			s[at] = left
+		}
+	}
+}
+
 // against changes the transactions that spend what another one spends, and all that
 // descends from those that were changed. id is that of the other one.
 func (s spends) against(transaction *wire.MsgTx, id chainhash.Hash, change func(*tx) bool) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ var callsOf = map[string]string{
 	"fundrawtransaction": `["` + spendTx + `"]`, "lockunspent": `[true]`, "settxfee": `[0]`,
 	"signmessage": `["mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn", "m"]`, "sendtoaddress": `["` + own + `", 1]`, "sendmany": `["", {"` + own + `": 1}]`,
 	"send": `[{"` + own + `": 1}]`, "walletcreatefundedpsbt": `[[], {"` + own + `": 1}]`,
+	"removeprunedfunds":  `["` + strings.Repeat("0", 64) + `"]`,
+	"abandontransaction": `["` + strings.Repeat("0", 64) + `"]`, "simulaterawtransaction": `[[]]`,
+	"setwalletflag": `["avoid_reuse"]`, "sendall": `[["` + own + `"]]`,
+	"bumpfee": `["` + strings.Repeat("0", 64) + `"]`, "psbtbumpfee": `["` + strings.Repeat("0", 64) + `"]`,
 	"walletprocesspsbt": `["` + somePSBT + `"]`, "walletpassphrase": `["p", 1]`, "walletpassphrasechange": `["p", "q"]`,
 }
 
@@ -50,6 +55,8 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			failAll(r.registry, wrong)
+			calls := maps.Clone(callsOf)
+			calls["importprunedfunds"], _ = proven(nil)
 			for _, c := range r.table.Commands() {
 				state := plain
 				switch c.Name {
@@ -59,7 +66,7 @@ func TestFailures(t *testing.T) {
 					state = unlocked
 				}
 				set(r.load("a", state))
-				params := cmp.Or(callsOf[c.Name], "[]")
+				params := cmp.Or(calls[c.Name], "[]")
 				if got := r.call(nil, c.Name, params); got != `{"code":-4,"message":"no"}` {
 					t.Errorf("%s: got %s", c.Name, got)
 				}
@@ -107,6 +114,13 @@ func failAll(d *double, err error) {
 	gives[messages.ListLocked](d, nil, err)
 	gives[messages.SetPayFee](d, messages.Done{}, err)
 	gives[messages.SignMessage](d, nil, err)
+	gives[messages.ImportTx](d, messages.Done{}, err)
+	gives[messages.RemoveTx](d, messages.Done{}, err)
+	gives[messages.BumpFee](d, messages.Bumped{}, err)
+	gives[messages.AbandonTx](d, messages.Done{}, err)
+	gives[messages.ListGroupings](d, nil, err)
+	gives[messages.SimulateTxs](d, btcutil.Amount(0), err)
+	gives[messages.SetWalletFlag](d, messages.Done{}, err)
 }
 
 // A wallet's state is looked at before the arguments.

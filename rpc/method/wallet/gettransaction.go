@@ -42,8 +42,8 @@ func (m *methods) getTransaction() command.Command {
 			lastBlockResult,
 		})}},
 		Examples: []string{
-			`["1075db55d416d3ca199f55b6084e2115b9345e16c5cf302fc80e9d5fbf5d48d1"]`,
-			`["1075db55d416d3ca199f55b6084e2115b9345e16c5cf302fc80e9d5fbf5d48d1", false, true]`,
+			`["` + exampleTxID + `"]`,
+			`["` + exampleTxID + `", false, true]`,
 		},
 		Run: m.on(m.transaction),
 	}

@@ -1,0 +1,124 @@
+package wallets
+
+import (
+	"errors"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A bump is what a purchase replaces.
+type bump struct {
+	req   *messages.BumpFee
+	old   *spend.Replaced
+	coins map[wire.OutPoint]*wire.TxOut // that it spends
+}
+
+// bump serves a request to replace a transaction: it is a purchase that spends what the
+// transaction spends.
+func (s *spender) bump(c actor.Context, m *bumpFee) {
+	s.of.whenReady(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.Bumped{}, err)
+			return
+		}
+		s.take(c, func(c actor.Context, end func(actor.Context)) {
+			b := &bump{req: &m.Req}
+			p := &purchase{spender: s, bump: b, end: end, reply: func(got messages.Spent, err error) {
+				if err != nil {
+					m.Answer(messages.Bumped{}, err)
+					return
+				}
+				m.Answer(messages.Bumped{
+					Tx: got.Tx, TxID: got.TxID, OldFee: btcutil.Amount(b.old.Fee), Fee: got.Fee,
+				}, nil)
+			}}
+			p.lookAtReplaced(c)
+		})
+	})
+}
+
+// lookAtReplaced asks what the transaction spends that is to be replaced.
+func (p *purchase) lookAtReplaced(c actor.Context) {
+	w := p.of.open()
+	if w.Vault().Locked() {
+		p.fail(c, errLocked)
+		return
+	}
+	tx, err := w.ToReplace(p.bump.req)
+	if err != nil {
+		p.fail(c, err)
+		return
+	}
+	q := messages.GetPoolCoins{View: messages.PoolOutputs}
+	for _, in := range tx.TxIn {
+		q.Outs = append(q.Outs, in.PreviousOutPoint)
+	}
+	ask.Then(p.ctx, c, p.cfg.Pool, q, func(coins []*messages.Coin, err error) any {
+		return spendStep{func(c actor.Context) { p.haveCoins(c, q.Outs, coins, err) }}
+	})
+}
+
+// haveCoins takes what the transaction spends, and asks what of the memory pool depends on
+// it.
+func (p *purchase) haveCoins(c actor.Context, outs []wire.OutPoint, coins []*messages.Coin, err error) {
+	p.bump.coins = make(map[wire.OutPoint]*wire.TxOut)
+	for i, at := range outs {
+		switch {
+		case errors.Is(err, ask.ErrAbsent): // what the wallet knows is all there is
+			if out := p.of.open().Spending().AnyOutput(at); out != nil {
+				p.bump.coins[at] = out
+			}
+		case err != nil:
+			p.fail(c, err)
+			return
+		case coins[i] != nil:
+			p.bump.coins[at] = coins[i].Output
+		}
+	}
+	ids := []chainhash.Hash{p.bump.req.TxID}
+	p.askPool(c, ids, func(c actor.Context, pool messages.PoolClusters, err error) {
+		if err != nil {
+			p.fail(c, err)
+			return
+		}
+		scale := int(p.cfg.Network.Rules.WitnessScale)
+		p.req, p.bump.old, err = p.of.open().Replacement(p.bump.req, p.bump.coins, pool.Txs, scale)
+		if err != nil {
+			p.fail(c, err)
+			return
+		}
+		p.begin(c)
+	})
+}
+
+// failure puts an error into words.
+func (*bump) failure(err error) error {
+	switch {
+	case err == nil, isAnswer(err):
+		return err
+	case errors.Is(err, errUnsigned):
+		return codes.Errorf(codes.Wallet, "Can't sign transaction.")
+	}
+	return codes.Errorf(codes.Wallet, "Unable to create transaction. %v", err)
+}
+
+// commit takes the transaction in, if the other one can still be replaced.
+func (b *bump) commit(p *purchase, tx *wire.MsgTx) error {
+	w := p.of.open()
+	if err := w.MayReplace(b.req.TxID, nil, false); err != nil {
+		if e, ok := errors.AsType[*messages.WalletError](err); ok {
+			err = codes.Errorf(codes.Wallet, "%s", e.Text)
+		}
+		return err
+	}
+	w.Spending().Replace(tx, b.req.TxID, []string{noteKey, noteArguments, noteReason}, p.cfg.now())
+	return nil
+}

@@ -1,0 +1,150 @@
+package spend
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// replacedOf is a signed transaction of 110 virtual bytes that pays 110.
+func replacedOf() *Replaced {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{
+		PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{1}},
+		Witness:          wire.TxWitness{make([]byte, 72), make([]byte, 33)},
+	})
+	tx.AddTxOut(wire.NewTxOut(9890, scriptOf(9)))
+	return &Replaced{ID: tx.TxHash(), Tx: tx, Fee: 110, Outs: tx.TxOut}
+}
+
+func raised(change func(p *Plan, old *Replaced)) (*Plan, error) {
+	old := replacedOf()
+	p := planOf(&messages.Spend{})
+	p.Given = []Coin{coinOf(1, 10_000)}
+	if change != nil {
+		change(p, old)
+	}
+	return p, p.Raise(old)
+}
+
+// Without a rate that is asked for, the one of before is raised by what nodes ask for, or
+// more, to what the wallet pays otherwise.
+func TestRaise(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(p *Plan, old *Replaced)
+		want   int64
+	}{
+		"by what wallets add": {nil, 1000 + 1 + 5000},
+		"by what the node asks": {
+			func(p *Plan, _ *Replaced) { p.Pool.IncrementalFee = 7000 }, 1000 + 1 + 7000,
+		},
+		"to what is paid otherwise":   {func(p *Plan, _ *Replaced) { p.Options.Pay = 20_000 }, 20_000},
+		"to what is estimated":        {func(p *Plan, _ *Replaced) { p.Options.Fallback = 30_000 }, 30_000},
+		"the rate of before is floor": {func(_ *Plan, old *Replaced) { old.Fee = 123 }, 1118 + 1 + 5000},
+		"asked for":                   {func(_ *Plan, old *Replaced) { old.Rate = new(int64(2000)) }, 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := raised(c.change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *p.Request.FeeRate != c.want {
+				t.Errorf("rate %d, want %d", *p.Request.FeeRate, c.want)
+			}
+		})
+	}
+}
+
+func TestRaiseRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate   int64
+		change func(p *Plan, old *Replaced)
+		code   int
+		text   string
+	}{
+		"below what the pool asks": {
+			1999, func(p *Plan, _ *Replaced) { p.Pool.MinFee = 2000 }, -4,
+			"New fee rate (0.00001999) is lower than the minimum fee rate (0.00002) to get into the mempool -- ",
+		},
+		"no more than before": {
+			1000, nil, -8,
+			"Insufficient total fee 0.0000011, must be at least 0.00000121 (oldFee 0.0000011 + incrementalFee 0.00000011)",
+		},
+		"nothing": {
+			0, nil, -8,
+			"Insufficient total fee 0.00, must be at least 0.00000121 (oldFee 0.0000011 + incrementalFee 0.00000011)",
+		},
+		"less than the wallet pays": {
+			2000, func(p *Plan, _ *Replaced) { p.Options.Min = 3000 }, -8,
+			"Insufficient total fee (cannot be less than required fee 0.0000033)",
+		},
+		"more than may be paid": {
+			200_000, func(p *Plan, _ *Replaced) { p.Options.MaxFee = 20_000 }, -4,
+			"Specified or calculated fee 0.00022 is too high (cannot be higher than -maxtxfee 0.0002)",
+		},
+		"too many depend on it": {
+			2000, func(p *Plan, _ *Replaced) { p.Pool.TooMany = true }, -1,
+			"Failed to calculate bump fees, because unconfirmed UTXOs depend on an enormous cluster of unconfirmed transactions.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := raised(func(p *Plan, old *Replaced) {
+				old.Rate = &c.rate
+				if c.change != nil {
+					c.change(p, old)
+				}
+			})
+			wantError(t, err, c.code, c.text)
+		})
+	}
+}
+
+// What is replaced does not pay for what it depends on: the fee of its parents is missing.
+func TestRaiseParents(t *testing.T) {
+	parent := chainhash.Hash{1}
+	pool := func(p *Plan, old *Replaced) {
+		old.Rate = new(int64(2000))
+		p.Pool.Txs = []messages.ClusterTx{
+			{ID: parent, VSize: 1000, ModifiedFee: 100},
+			{ID: old.ID, VSize: 110, ModifiedFee: 100_000, Depends: []chainhash.Hash{parent}},
+		}
+		p.Options.MaxFee = 2*110 + 2*1000 - 100
+	}
+	p, err := raised(pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Pool.Txs) != 1 {
+		t.Errorf("%d transactions are left, want the parent", len(p.Pool.Txs))
+	}
+	_, err = raised(func(p *Plan, old *Replaced) {
+		pool(p, old)
+		p.Options.MaxFee--
+	})
+	wantError(t, err, -4, "Specified or calculated fee 0.0000212 is too high (cannot be higher than -maxtxfee 0.00002119)")
+}
+
+// Signatures may become longer, up to 72 bytes; nothing else does.
+func TestMaxInputWeight(t *testing.T) {
+	signature := append([]byte{0x30, 67}, bytes.Repeat([]byte{1}, 68)...) // 70 bytes
+	for name, c := range map[string]struct {
+		in   wire.TxIn
+		want int
+	}{
+		"unsigned": {wire.TxIn{}, 41*4 + 1},
+		"witness":  {wire.TxIn{Witness: wire.TxWitness{signature, make([]byte, 33)}}, 41*4 + 1 + 71 + 34 + 2},
+		"script":   {wire.TxIn{SignatureScript: append([]byte{70}, signature...)}, (41+71+2)*4 + 1},
+		"schnorr":  {wire.TxIn{Witness: wire.TxWitness{make([]byte, 64)}}, 41*4 + 1 + 65},
+		"script and code": {
+			wire.TxIn{Witness: wire.TxWitness{nil, signature, {0x30}, {}}}, 41*4 + 1 + 1 + 71 + 2 + 2 + 1,
+		},
+	} {
+		if got := MaxInputWeight(&c.in, 4); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}

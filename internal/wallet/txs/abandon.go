@@ -1,0 +1,33 @@
+package txs
+
+import (
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+)
+
+// Abandon gives up a transaction that is neither in a block nor in the mempool, with all
+// of the wallet that descends from it. One that is in conflict with a block stays so.
+//
+// Errors: [*messages.WalletError].
+func (sp *Spending) Abandon(id chainhash.Hash) error {
+	l := sp.ledger
+	t := l.txs[id]
+	if t == nil {
+		return codes.Errorf(codes.AddressOrKey, "Invalid or non-wallet transaction id")
+	}
+	if l.at.depth(t) != 0 || t.state.kind == inMempool {
+		return codes.Errorf(codes.AddressOrKey, "Transaction not eligible for abandonment")
+	}
+	l.spends.descend(t, func(t *tx) bool {
+		switch t.state.kind {
+		case inactive, unrecognized:
+			l.setState(t, state{kind: abandoned})
+			l.writeTx(t)
+			return true
+		case abandoned, conflicted, inMempool, confirmed:
+		}
+		return false
+	})
+	return nil
+}

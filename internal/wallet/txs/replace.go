@@ -1,0 +1,66 @@
+package txs
+
+import (
+	"maps"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/wallet/book"
+)
+
+// Depth returns how many blocks confirm a transaction of the wallet; it is negative for one
+// that is in conflict with a block.
+func (sp *Spending) Depth(id chainhash.Hash) int32 {
+	if t := sp.ledger.txs[id]; t != nil {
+		return sp.ledger.at.depth(t)
+	}
+	return 0
+}
+
+// ReplacedBy returns the id of the transaction that replaces one of the wallet, as the file
+// has it. It is false where none does.
+func (sp *Spending) ReplacedBy(id chainhash.Hash) (by string, replaced bool) {
+	if t := sp.ledger.txs[id]; t != nil {
+		by, replaced = t.record.Values[noteReplacedBy]
+	}
+	return by, replaced
+}
+
+// IsChange reports whether an output script is taken for change: it is the wallet's, and
+// nobody has given it a label.
+func (sp *Spending) IsChange(pkScript []byte) bool {
+	return sp.ledger.cfg.Owner.IsMine(pkScript) &&
+		sp.reports.labels.Label(book.DestinationOf(sp.reports.net, pkScript)) == nil
+}
+
+// HasAddress reports whether there is an address for an output script.
+func (sp *Spending) HasAddress(pkScript []byte) bool {
+	return book.DestinationOf(sp.reports.net, pkScript) != ""
+}
+
+// Replace takes in a transaction that replaces another one of the wallet. It gets the texts
+// of that, but for some, and each tells of the other.
+func (sp *Spending) Replace(transaction *wire.MsgTx, old chainhash.Hash, without []string, now int64) {
+	replaced := sp.ledger.txs[old]
+	values := maps.Clone(replaced.record.Values)
+	if values == nil {
+		values = make(map[string]string)
+	}
+	for _, name := range without {
+		delete(values, name)
+	}
+	values[noteReplaces] = old.String()
+	sp.Commit(transaction, values, now)
+	id := transaction.TxHash()
+	t := sp.ledger.txs[id]
+	t.record.OrderForm = replaced.record.OrderForm
+	sp.ledger.writeTx(t)
+	// Both may share one map of texts.
+	replaced.record.Values = maps.Clone(replaced.record.Values)
+	if replaced.record.Values == nil {
+		replaced.record.Values = make(map[string]string)
+	}
+	replaced.record.Values[noteReplacedBy] = id.String()
+	sp.ledger.writeTx(replaced)
+}

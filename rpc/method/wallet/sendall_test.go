@@ -1,0 +1,86 @@
+package wallet_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// What a call of sendall asks of the wallet.
+func TestSendAllRequests(t *testing.T) {
+	r := newRig(t)
+	w := r.load("a", plain)
+	answer(w, func(messages.Spend) (messages.Spent, error) {
+		return messages.Spent{TxID: chainhash.Hash{31: 1}, Complete: true, Sent: true}, nil
+	})
+	ofOwn := messages.Payment{Script: ownScript, Rest: true, Address: own}
+	base := func(change func(q *messages.Spend)) messages.Spend {
+		q := messages.Spend{
+			Version: 2, MaxConf: 9_999_999, AllowUsed: true, All: new(messages.AllCoins), Sniped: true,
+			Payments: []messages.Payment{ofOwn}, Sign: messages.SignSome, Send: true,
+		}
+		if change != nil {
+			change(&q)
+		}
+		return q
+	}
+	const txid = "0100000000000000000000000000000000000000000000000000000000000000"
+	at := wire.OutPoint{Hash: chainhash.Hash{31: 1}, Index: 3}
+	for params, want := range map[string]messages.Spend{
+		`[["` + own + `"]]`: base(nil),
+		`[[{"` + foreign + `": 1.5}, "` + own + `"], null, "unset", 2]`: base(func(q *messages.Spend) {
+			q.Payments = []messages.Payment{{Script: foreignScript, Amount: 150_000_000, Address: foreign}, ofOwn}
+			q.FeeRate = new(int64(2000))
+		}),
+		`[["` + own + `"], 6, "economical", null, {"send_max": true, "minconf": 1, "maxconf": 2, "version": 3,
+			"replaceable": false, "lock_unspents": true, "add_to_wallet": false}]`: base(func(q *messages.Spend) {
+			q.ConfTarget, q.Conservative, q.All.Worth = 6, new(false), true
+			q.MinConf, q.MaxConf, q.Version, q.Replaceable, q.LockCoins, q.Send = 1, 2, 3, new(false), true, false
+		}),
+		`{"recipients": ["` + own + `"], "inputs": [{"txid": "` + txid + `", "vout": 3}], "locktime": 5}`: base(
+			func(q *messages.Spend) {
+				q.Inputs = []messages.SpendInput{{At: at}}
+				q.All.Given, q.Sniped, q.LockTime = true, false, new(uint32(5))
+			}),
+		`[["` + own + `"], null, null, null, {"inputs": []}]`: base(func(q *messages.Spend) { q.All.Given = true }),
+		`[["BCRT1QD0M6Z476PGC4W0K06M5YNMDDMPH2X0EN7R9VL3"]]`: base(func(q *messages.Spend) {
+			q.Payments[0].Rest = false
+		}),
+	} {
+		const sent = `{"txid":"` + txid + `","complete":true}`
+		got := r.call(nil, "sendall", params)
+		if want.Send && got != sent {
+			t.Errorf("%s: %s", params, got)
+		}
+		if q := asked[messages.Spend](w); !reflect.DeepEqual(q, want) {
+			t.Errorf("%s\nasked %+v\nwant  %+v", params, q, want)
+		}
+	}
+}
+
+// What is wrong with the request, and what is told after what is wrong with the fee rate.
+func TestSendAllRefusals(t *testing.T) {
+	r := newRig(t)
+	w := r.load("a", plain)
+	answer(w, func(q messages.Spend) (messages.Spent, error) { return messages.Spent{}, q.All.Refused })
+	const to = `[["` + own + `"], null, null, null, `
+	replies(t, r, "sendall", map[string]string{
+		`[[]]`:                                    `{"code":-8,"message":"Must provide at least one address without a specified amount"}`,
+		`[[{"` + own + `": 1}]]`:                  `{"code":-8,"message":"Must provide at least one address without a specified amount"}`,
+		to + `{"minconf": -1}]`:                   `{"code":-8,"message":"Invalid minconf (minconf cannot be negative): -1"}`,
+		to + `{"minconf": 2, "maxconf": 1}]`:      `{"code":-8,"message":"maxconf can't be lower than minconf: 1 < 2"}`,
+		to + `{"feeRate": 1}]`:                    `{"code":-8,"message":"Use fee_rate (sat/vB) instead of feeRate"}`,
+		to + `{"version": 4}]`:                    `{"code":-8,"message":"Invalid parameter, version out of range(1~3)"}`,
+		to + `{"locktime": -1}]`:                  `{"code":-8,"message":"Invalid parameter, locktime out of range"}`,
+		to + `{"inputs": [], "send_max": false}]`: `{"code":-8,"message":"Cannot combine send_max with specific inputs."}`,
+		to + `{"inputs": [], "minconf": 0}]`:      `{"code":-8,"message":"Cannot combine minconf or maxconf with specific inputs."}`,
+		to + `{"inputs": [], "maxconf": 1}]`:      `{"code":-8,"message":"Cannot combine minconf or maxconf with specific inputs."}`,
+		`[["` + own + `", "` + own + `"]]`:        `{"code":-8,"message":"Invalid parameter, duplicated address: ` + own + `"}`,
+		`[["x"]]`:                                 `{"code":-5,"message":"Invalid Bitcoin address: x"}`,
+		`[["` + own + `", 5]]`:                    `{"code":-8,"message":"Invalid parameter, key-value pair not an object as expected"}`,
+	})
+}
