@@ -6,8 +6,68 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/actors/alerts"
+	"github.com/seed61375155/trawl/actors/blockindex"
+	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/corepool"
+	"github.com/seed61375155/trawl/actors/indexer"
+	"github.com/seed61375155/trawl/actors/mempool"
+	"github.com/seed61375155/trawl/actors/peers"
+	"github.com/seed61375155/trawl/actors/scanner"
+	"github.com/seed61375155/trawl/actors/searches"
+	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/metrics/nodestats"
 	"github.com/seed61375155/trawl/messages"
 )
+
+// Each request for numbers goes to an actor that serves it. What the actor of a part serves depends
+// on whether the node is attached.
+func TestNumbersAreServed(t *testing.T) {
+	const attached = " attached"
+	served := map[string][]ask.Served{
+		alertsPart: alerts.Requests, indexerPart: indexer.Requests, txindexPart: blockindex.Requests,
+		coinstatsPart: blockindex.Requests, scannerPart: scanner.Requests, searchesPart: searches.Requests,
+		peersPart: peers.Requests, mempoolPart: mempool.Requests, mempoolPart + attached: corepool.Requests,
+		walletsPart: wallets.Requests, chainPart + attached: chain.Requests,
+	}
+	for _, absent := range []string{"", attachPart} {
+		set := somebody{absent: absent, ref: actortest.New(t).Probe("any" + absent).Ref}
+		suffix := ""
+		if absent == "" {
+			suffix = attached
+		}
+		asks := nodestats.New(nodestats.Config{Parts: set}).Asks()
+		if len(asks) < 9 {
+			t.Errorf("only %v is asked", asks)
+		}
+		for _, a := range asks {
+			list, ok := served[a.Part+suffix]
+			if !ok {
+				list = served[a.Part]
+			}
+			if !slices.Contains(ask.Kinds(list), a.Request) {
+				t.Errorf("%s%s does not serve %v", a.Part, suffix, a.Request)
+			}
+		}
+	}
+}
+
+// somebody stands for all parts but one.
+type somebody struct {
+	absent string
+	ref    *ask.Ref
+}
+
+func (s somebody) Stats() []messages.PartStats { return nil }
+
+func (s somebody) Ref(name string) *ask.Ref {
+	if name == s.absent {
+		return ask.Absent(name)
+	}
+	return s.ref
+}
 
 // The numbers of a node are those of its parts; of one that is closed there are none, at once.
 func TestStats(t *testing.T) {

@@ -3,7 +3,7 @@ package messages
 import "time"
 
 // NodeStats are numbers about a node at one moment. What is nil or missing is not there, or
-// did not answer in time: then Late names its part.
+// could not be had in time: then Late names its part.
 type NodeStats struct {
 	Actors   []PartStats // of the parts; those of all wallets, and of all peers, are one each
 	Chain    *ChainStats
@@ -21,7 +21,7 @@ type NodeStats struct {
 	Late     []LatePart   // all parts that were asked
 }
 
-// A LatePart says whether a part did not answer in time.
+// A LatePart says whether a part did not answer in time, or answered with an error.
 type LatePart struct {
 	Part string
 	Late bool

@@ -47,7 +47,7 @@ func newNodeNumbers(read func(ctx context.Context) messages.NodeStats) *nodeNumb
 		read:   read,
 		actors: newNumbers(actorNumbers, "actor"),
 		late: newNumbers([]number[messages.LatePart]{{
-			"trawl_late_parts", gauge, "1 where a part did not answer this scrape in time: its numbers are missing.",
+			"trawl_late_parts", gauge, "1 where a part did not answer this scrape, or failed: its numbers are missing.",
 			func(p *messages.LatePart) float64 { return truth(p.Late) },
 		}}, "actor"),
 		chain:    newNumbers(chainNumbers),

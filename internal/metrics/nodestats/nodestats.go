@@ -5,6 +5,7 @@ package nodestats
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -45,6 +46,7 @@ type Reader struct {
 // A poll is what one actor is asked.
 type poll struct {
 	part string
+	kind reflect.Type // of the request
 
 	// begin asks; the function that it returns waits, and then puts the answer in its place.
 	begin func() func(context.Context, *messages.NodeStats) error
@@ -74,12 +76,12 @@ func New(cfg Config) *Reader {
 		add(r, "mempool", messages.GetCopiedPool{}, func(s *messages.NodeStats, v messages.CopiedPool) {
 			s.Copied = &v
 		})
+		add(r, "chain", messages.GetAttachState{}, func(s *messages.NodeStats, v messages.AttachState) {
+			s.Attached = &v
+		})
 	}
 	add(r, "wallets", messages.GetLoading{}, func(s *messages.NodeStats, v []messages.WalletLoading) {
 		s.Wallets = &messages.WalletStats{Loaded: len(cfg.Wallets.Names()), Loading: len(v)}
-	})
-	add(r, "attach", messages.GetAttachState{}, func(s *messages.NodeStats, v messages.AttachState) {
-		s.Attached = &v
 	})
 	return r
 }
@@ -93,7 +95,7 @@ func add[Q messages.Request[R], R any](
 		return
 	}
 	var once ask.Poll[R]
-	r.polls = append(r.polls, poll{part, func() func(context.Context, *messages.NodeStats) error {
+	r.polls = append(r.polls, poll{part, reflect.TypeFor[Q](), func() func(context.Context, *messages.NodeStats) error {
 		// What is in a mailbox is answered, however late: the reader is gone then, the request is not.
 		wait := once.Begin(func() (R, error) { return ask.Control(context.Background(), to, q) })
 		return func(ctx context.Context, s *messages.NodeStats) error {
@@ -104,6 +106,21 @@ func add[Q messages.Request[R], R any](
 			return err
 		}
 	}})
+}
+
+// An Asked is a request that a reader sends, and the part that it sends it to.
+type Asked struct {
+	Part    string
+	Request reflect.Type
+}
+
+// Asks returns what the reader asks of the parts that are there.
+func (r *Reader) Asks() []Asked {
+	list := make([]Asked, len(r.polls))
+	for i, p := range r.polls {
+		list[i] = Asked{p.part, p.kind}
+	}
+	return list
 }
 
 // Read returns the numbers as they are now. What is not known when ctx ends is left out.

@@ -72,13 +72,16 @@ func part(wait <-chan struct{}) actor.Producer {
 }
 
 var parts = []string{
-	"alerts", "indexer", "txindex", "coinstatsindex", "scanner", "searches", "peers", "mempool", "wallets", "attach",
+	"alerts", "indexer", "txindex", "coinstatsindex", "scanner", "searches", "peers", "mempool", "wallets", "chain",
 }
 
 // newNode starts the named parts.
 func newNode(t *testing.T, names []string, wait <-chan struct{}) (node, *Reader) {
 	t.Helper()
 	n, root := node{}, actortest.New(t).Root
+	if slices.Contains(names, "chain") {
+		names = append(names[:len(names):len(names)], "attach")
+	}
 	for _, name := range names {
 		ref, err := ask.Spawn(root, slog.New(slog.DiscardHandler), name, 4, part(wait), nil)
 		if err != nil {
