@@ -23,7 +23,7 @@ const (
 	// headTime, idleTime and replyTime bound how long a client may take: for the head of a request,
 	// until the next one, for the reply.
 	headTime  = 5 * time.Second
-	idleTime  = 2 * time.Minute
+	idleTime  = 30 * time.Second
 	replyTime = 15 * time.Second
 
 	maxHead = 16 << 10
