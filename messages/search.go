@@ -49,6 +49,11 @@ const (
 	SearchFailed    SearchState = "failed" // Error says why
 )
 
+// Ended reports whether a search in that state looks at no more blocks, unless it is extended.
+func (s SearchState) Ended() bool {
+	return s == SearchDone || s == SearchAborted || s == SearchFailed
+}
+
 // A SearchScript is one of the scripts that a search looks for.
 type SearchScript struct {
 	Script []byte
@@ -177,7 +182,8 @@ type SearchPage struct {
 }
 
 // WaitSearch is [GetSearchEntries] that waits until there is an entry behind the cursor, or until
-// state or height change, but no longer than Timeout; 0: for ever.
+// state or height change, but no longer than Timeout; 0: for ever. Of a search that has ended it waits for
+// nothing.
 type WaitSearch struct {
 	Control[SearchPage]
 

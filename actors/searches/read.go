@@ -176,7 +176,7 @@ func (s reading) waitKnown(m *wait) {
 	w.state, w.height = st.State, st.Height
 	s.page(r, func(p messages.SearchPage, err error) {
 		switch {
-		case err != nil || len(p.Entries) > 0 || s.jobs[r.job.ID] != r.job || r.job.shown != shown:
+		case err != nil || len(p.Entries) > 0 || s.jobs[r.job.ID] != r.job || r.job.shown != shown || p.State.Ended():
 			w.call.Answer(p, err)
 		default:
 			s.waiters.add(s, w)

@@ -25,6 +25,9 @@ func TestRange(t *testing.T) {
 	if st.Found != uint64(a.read) || int(st.Blocks) != len(a.blocks) || st.Progress != 100 || st.Stop != 100 {
 		t.Errorf("status %+v, read %d entries of %d blocks", st, a.read, len(a.blocks))
 	}
+	if p := do(t, r.ref, messages.WaitSearch{ID: made.ID, Cursor: a.cursor, Limit: 1}); len(p.Entries) > 0 || p.More {
+		t.Errorf("behind the last entry of one that is done: %+v", p)
+	}
 
 	again := do(t, r.ref, messages.CreateSearch{Name: "shop", Objects: objects(scripts), Start: 20, Stop: 100})
 	if again.Created || again.ID != made.ID {

@@ -95,12 +95,16 @@ func (l *progressLine) update(status *jsontree.Value) {
 	if err != nil {
 		return
 	}
+	l.text = fmt.Sprintf("%s  height %s", percentBar(int(percent)), status.Get("current_height").Text())
+	l.draw()
+}
+
+// percentBar shows so many percent.
+func percentBar(percent int) string {
 	percent = min(max(percent, 0), 100)
 	const cells, cell = 20, 5 // percent a cell
-	full := int(percent / cell)
-	l.text = fmt.Sprintf("%s%s %3d%%  height %s", strings.Repeat("▒", full), strings.Repeat("░", cells-full),
-		percent, status.Get("current_height").Text())
-	l.draw()
+	full := percent / cell
+	return fmt.Sprintf("%s%s %3d%%", strings.Repeat("▒", full), strings.Repeat("░", cells-full), percent)
 }
 
 // draw replaces the line.

@@ -166,14 +166,13 @@ func (c *client) method(name string, words []string) (*jsontree.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if listsEntries(c.settings) {
+		return nil, c.entries(name, params)
+	}
 	if c.terminal && isScan(name, params) {
 		return c.scan(params)
 	}
-	answer, err := c.call(c.wallet, name, params)
-	if err != nil {
-		return nil, err
-	}
-	return answer.value()
+	return c.result(name, params)
 }
 
 // shown is a result as it is printed: a string as it is, nothing for null.

@@ -67,7 +67,8 @@ var own = []options.Option{
 		Help: "Number of keys to scan for without -descriptors, at most 1000000 (default: 1000)",
 	},
 	{Name: "mix", Arg: "<calls>", Help: "What to call, as name:weight or name[params]:weight, with commas between; " +
-		"start, status and abort are those of scanblocks (default: " + defaultMix + ")"},
+		"start, status and abort are those of scanblocks, search is one from createsearch to removesearch " +
+		"(default: " + defaultMix + ")"},
 	{Name: "rate", Arg: "<n>", Help: "Make <n> calls per second altogether, whatever the node does (open loop); 0 " +
 		"lets each caller call as soon as it has its reply (default: 0)"},
 	{Name: "seed", Arg: "<n>", Help: "Seed of everything that is chosen at random (default: 1)"},
@@ -118,8 +119,8 @@ func introduction(s *options.Settings) string {
 var program = options.Program{
 	Name: "trawl-load", Title: "Trawl load generator",
 	Purpose: "loads a node with concurrent scans and checks its answers",
-	About: `trawl-load lets many callers start, poll and abort scans on a node, or call
-anything else, shows how long the node takes to answer, and checks that its
+	About: `trawl-load lets many callers start, poll and abort scans on a node, make
+searches, or call anything else, shows how long the node takes to answer, and checks that its
 answers can be true. Nobody else may scan on the node meanwhile.
 `,
 	Usage: []string{"[options]"},

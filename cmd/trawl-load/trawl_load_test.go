@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { e2e.Main(m) }
 // A real node, whose answers have to be consistent, in an open and in a closed
 // loop.
 func TestRealNode(t *testing.T) {
-	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1"}})
+	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-blockfilterindex=1", "-searchroom=1"}})
 	d.Get(nil, "generatetodescriptor", 150, "raw(51)")
 	dir := t.TempDir()
 	descriptors := filepath.Join(dir, "descriptors")
@@ -33,14 +33,14 @@ func TestRealNode(t *testing.T) {
 			page, figures := filepath.Join(dir, "a.html"), filepath.Join(dir, "a.json")
 			status := run(t.Context(), []string{
 				"-regtest", "-datadir=" + d.Dir, "-rpcport=" + port, "-callers=40", "-count=600", loop,
-				"-mix=start:3,status:6,abort:3,getblockhash[7]:1", "-descriptors=" + descriptors,
+				"-mix=start:3,status:6,abort:3,getblockhash[7]:1,search:2", "-descriptors=" + descriptors,
 				"-html=" + page, "-json=" + figures,
 			}, streams{stdout: &stdout, stderr: &stderr, terminal: true, home: dir})
 			out := stdout.String()
 			if status != 0 || !strings.Contains(out, "All replies are consistent.") || !strings.Contains(out, "150 relevant blocks") {
 				t.Errorf("exit status %d, %s\n%s", status, stderr.String(), out)
 			}
-			for _, row := range []string{"start (busy)", "getblockhash (ok)"} {
+			for _, row := range []string{"start (busy)", "getblockhash (ok)", "search (completed)", "one search: "} {
 				if !strings.Contains(out, row) {
 					t.Errorf("no %s:\n%s", row, out)
 				}

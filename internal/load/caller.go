@@ -29,7 +29,13 @@ func (c *caller) work(ctx context.Context, next func() (job, bool)) {
 	r := c.run
 	for j, ok := next(); ok; j, ok = next() {
 		name := r.config.Mix.Calls[j.call].Name
-		outcome, good := c.exchange(name, r.requests[j.call])
+		var outcome string
+		var good bool
+		if name == Search {
+			outcome, good = c.search(ctx)
+		} else {
+			outcome, good = c.exchange(name, r.requests[j.call])
+		}
 		r.times.add(j.call, outcome, r.now()-j.due)
 		r.replies.Add(1)
 		if !good {

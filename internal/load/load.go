@@ -1,9 +1,9 @@
 // Package load makes a node answer many callers at once, measures how long it
 // takes, and checks that what it answers can be true.
 //
-// [Prepare] looks at the node: it runs one undisturbed scan, whose result is
-// the measure of all others. [Run.Go] then lets the callers go. Each has a
-// connection of its own, which it keeps, and makes one call at a time:
+// [Prepare] looks at the node: it runs one undisturbed scan, and one undisturbed
+// search where the mix has searches, whose results are the measure of all others.
+// [Run.Go] then lets the callers go. Each has a connection of its own, which it keeps, and makes one call at a time:
 //
 //   - closed loop: each caller makes its next call as soon as it has the reply
 //     to the one before, so that a slow node is called less often;
@@ -60,6 +60,8 @@ type Result struct {
 	Height   int32         // of the chain, and of the last block of each scan
 	Scan     time.Duration // of the undisturbed scan; 0 when there was none
 	Relevant int           // blocks that it found
+	Search   time.Duration // of the undisturbed search; 0 when there was none
+	Entries  int           // that it found
 	Began    time.Time
 	Elapsed  time.Duration
 	Rows     []Row

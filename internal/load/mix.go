@@ -25,7 +25,7 @@ const maxWeight = 1_000_000
 
 // A Call is one of those that a [Mix] chooses from.
 type Call struct {
-	Name   string // Start, Status, Abort, or a method's name
+	Name   string // Start, Status, Abort, Search, or a method's name
 	Params string // JSON array; empty for scanblocks, whose parameters are known
 	Weight int    // 1 to 1,000,000
 }

@@ -24,6 +24,7 @@ type fakeNode struct {
 	shuffled   bool // relevant blocks of aborted scans
 	unasked    bool // ends scans halfway
 	overloaded bool // refuses every third call with 503
+	searches   fakeSearches
 
 	mu    sync.Mutex
 	calls int
@@ -55,7 +56,7 @@ func (n *fakeNode) serve(tb testing.TB, mix string) Config {
 
 func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var q struct {
-		ID     string            `json:"id"`
+		ID     json.RawMessage   `json:"id"`
 		Method string            `json:"method"`
 		Params []json.RawMessage `json:"params"`
 	}
@@ -73,17 +74,18 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	n.mu.Lock()
 	n.calls++
-	refuse := n.overloaded && q.ID != "prepare" && n.calls%3 == 0
+	undisturbed := string(q.ID) == `"prepare"`
+	refuse := n.overloaded && !undisturbed && n.calls%3 == 0
 	n.mu.Unlock()
 	if refuse {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	result := n.answer(q.Method, action, q.Params, q.ID == "prepare")
+	result := n.answer(q.Method, action, q.Params, undisturbed)
 	if n.wrongID && action == Status {
-		q.ID += "0"
+		q.ID = json.RawMessage(`"another"`)
 	}
-	fmt.Fprintf(w, `{"jsonrpc":"2.0",%s,"id":%q}`, result, q.ID)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0",%s,"id":%s}`, result, q.ID)
 }
 
 // answer returns the member that is the result or the error.
@@ -101,6 +103,8 @@ func (n *fakeNode) answer(method, action string, params []json.RawMessage, undis
 		return n.status()
 	case scanBlocks + Abort:
 		return n.abort()
+	case "createsearch", "getsearchentries", "waitforsearch", "abortsearch", "removesearch", "listsearches":
+		return n.searches.answer(method, params)
 	case "fail":
 		return `"error":{"code":-1,"message":"no"}`
 	default:

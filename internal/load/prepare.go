@@ -22,7 +22,8 @@ const (
 // said of the replies.
 var ErrBusy = errors.New("another scan is running; a run needs a node to itself")
 
-// Prepare looks at a node and, when the mix has starts, runs one scan on it.
+// Prepare looks at a node and, when the mix has starts, runs one scan on it; when it has searches, one of
+// these.
 //
 // Errors: [ErrBusy], those of the connection, and errors of the node.
 func Prepare(ctx context.Context, config Config) (*Run, error) {
@@ -48,6 +49,11 @@ func Prepare(ctx context.Context, config Config) (*Run, error) {
 	}
 	if config.Mix.Has(Start) {
 		if err := r.measureScan(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if config.Mix.Has(Search) {
+		if err := r.measureSearch(ctx); err != nil {
 			return nil, err
 		}
 	}

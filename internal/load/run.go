@@ -23,6 +23,8 @@ type Run struct {
 
 	free                   chan *caller // one that has no more to do
 	scanLost               atomic.Bool  // a start had no reply, and its scan may run
+	searches               *searches    // nil when the mix has none
+	searchLost             atomic.Bool  // a call had no reply, and a search may be left
 	began                  time.Time
 	times                  times
 	losses                 losses
@@ -76,6 +78,9 @@ func (r *Run) Go(ctx context.Context) (*Result, error) {
 		close(ended)
 	}()
 	r.endScans(ctx, ended)
+	if r.searchLost.Load() {
+		r.searches.sweep(context.WithoutCancel(ctx))
+	}
 	return r.finish(), nil
 }
 

@@ -2,9 +2,12 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
+	"reflect"
+	"slices"
 	"time"
 )
 
@@ -100,6 +103,20 @@ type Entry struct {
 	PrevoutTxID string  `json:"prevout_txid"`
 	PrevoutVout uint32  `json:"prevout_vout"`
 	Prevout     *Script `json:"prevout_spk"`
+
+	Text json.RawMessage `json:"-"` // the entry as the node wrote it
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	type fields Entry
+	var f fields
+	if err := json.Unmarshal(text, &f); err != nil {
+		return err
+	}
+	*e = Entry(f)
+	e.Text = slices.Clone(text)
+	return nil
 }
 
 // A Page is a part of a search's list.
@@ -200,7 +217,7 @@ const (
 )
 
 // FollowSearch returns the pages of a search behind a cursor as they come: each with entries, or
-// with another height or state than the one before. It goes on over lost connections and restarts
+// with another height, state or unconfirmed entries than the one before. It goes on over lost connections and restarts
 // of the node, and ends after the last page of a search that has ended, with an [*Error] as with a
 // search that was removed, and with ctx. Keep the cursor of a page together with what was done with
 // its entries: so none is missed or taken twice.
@@ -219,7 +236,8 @@ func (c *Client) FollowSearch(ctx context.Context, id, cursor string) iter.Seq2[
 			}
 			again = retry{}
 			cursor = page.Cursor
-			news := len(page.Entries) > 0 || page.State != last.State || page.Height != last.Height
+			news := len(page.Entries) > 0 || page.State != last.State || page.Height != last.Height ||
+				!reflect.DeepEqual(page.Unconfirmed, last.Unconfirmed)
 			if news && !yield(page, nil) || ended(page.State) && !page.More {
 				return
 			}

@@ -13,6 +13,7 @@ type Rule string
 const (
 	WrongReply    Rule = "a reply is not one to its request"
 	WrongResult   Rule = "a result is not the beginning of the whole one"
+	WrongSearch   Rule = "a search tells what the undisturbed one does not"
 	WrongStatus   Rule = "a status shows what no scan can"
 	NoScanToMeet  Rule = "a scan was met though none was running"
 	ScanNotMet    Rule = "no scan was met though one was running"

@@ -169,6 +169,13 @@ func (h *History) AbortLost(sent time.Duration) {
 	h.met = append(h.met, Span{sent, Never})
 }
 
+// Searched notes what no search can have told.
+func (h *History) Searched(at Span, fault string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.findings.add(WrongSearch, at, fault)
+}
+
 // Odd notes a reply that is wrong by itself.
 func (h *History) Odd(at Span, fault string) {
 	h.mu.Lock()

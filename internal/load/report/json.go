@@ -21,6 +21,8 @@ type document struct {
 	Seconds    float64 `json:"seconds"`
 	ScanMS     float64 `json:"undisturbed_scan_ms,omitempty"`
 	Relevant   int     `json:"relevant_blocks"`
+	SearchMS   float64 `json:"undisturbed_search_ms,omitempty"`
+	Entries    int     `json:"entries,omitempty"`
 	Consistent bool    `json:"consistent"`
 
 	Methods  []methodDocument  `json:"methods"`
@@ -53,7 +55,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Node: res.Node, Chain: res.Chain, Height: res.Height,
 		Callers: c.Callers, Mix: c.Mix.String(), Rate: c.Rate, Seed: c.Seed,
 		Began: res.Began.UTC().Format(time.RFC3339), Seconds: res.Elapsed.Seconds(),
-		ScanMS: milliseconds(res.Scan), Relevant: res.Relevant, Consistent: r.Consistent(),
+		ScanMS: milliseconds(res.Scan), Relevant: res.Relevant,
+		SearchMS: milliseconds(res.Search), Entries: res.Entries, Consistent: r.Consistent(),
 		Methods: []methodDocument{}, Findings: r.findings(),
 	}
 	for _, row := range res.Rows {

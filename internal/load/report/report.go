@@ -33,7 +33,7 @@ var quantiles = []struct {
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, fact := range r.facts() {
-		fmt.Fprintf(&b, "%-10s %s\n", fact.Name+":", fact.Text)
+		fmt.Fprintf(&b, "%-11s %s\n", fact.Name+":", fact.Text)
 	}
 	b.WriteByte('\n')
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -83,6 +83,11 @@ func (r *Report) facts() []fact {
 	if res.Scan > 0 {
 		facts = append(
 			facts, fact{"one scan", fmt.Sprintf("%s undisturbed, %d relevant blocks", seconds(res.Scan), res.Relevant)},
+		)
+	}
+	if res.Search > 0 {
+		facts = append(
+			facts, fact{"one search", fmt.Sprintf("%s undisturbed, %d entries", seconds(res.Search), res.Entries)},
 		)
 	}
 	for _, lost := range res.Lost {

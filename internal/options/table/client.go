@@ -14,8 +14,14 @@ var client = []options.Option{
 	},
 	{Name: "conf", Arg: "<file>", Help: "Read the configuration from <file>, relative to the data directory " +
 		"(default: trawl.conf, or else bitcoin.conf)"},
+	{Name: "csv", Help: "Print the entries of a search as comma-separated values, with a first line that names them; " +
+		"for createsearch and getsearchentries (default: 0)"},
 	{Name: "datadir", Arg: "<dir>", Flags: noNegation, Help: "Data directory of the daemon (default: ~/.trawl)"},
+	{Name: "follow", Help: "Print the entries of a search as they come, until it ends; for createsearch and " +
+		"getsearchentries. An interrupt leaves the search as it is (default: 0)"},
 	{Name: "includeconf", Arg: "<file>", Flags: hidden},
+	{Name: "json", Help: "Print the entries of a search as JSON, one a line; for createsearch and getsearchentries " +
+		"(default: 0)"},
 	{Name: "named", Help: "Give parameters by name, as <name>=<value> (default: 0)"},
 	{Name: "rpcclienttimeout", Arg: "<n>", Help: "Give up on an answer after <n> seconds; 0 for never (default: 900)"},
 	{Name: "rpcconnect", Arg: "<ip>", Help: "Call the daemon on this host, with or without :port (default: 127.0.0.1)"},

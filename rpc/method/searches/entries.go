@@ -49,7 +49,8 @@ func waitForSearch(d *Deps, p *Printer) command.Command {
 	return command.Command{
 		Name: "waitforsearch", Category: command.Searches,
 		Summary: "Waits until a search has something behind a cursor, or its state or height changes, and returns as " +
-			"getsearchentries.\nLet the client wait that long. The wait ends with its connection.",
+			"getsearchentries.\nOf a search that has ended it returns at once. Let the client wait that long. The " +
+			"wait ends with its connection.",
 		Params: []command.Param{
 			pageParams[0], pageParams[1],
 			{Name: "timeout", Type: command.Number, Default: "0", Help: "milliseconds to wait at most; 0 for ever"},
