@@ -1,11 +1,8 @@
 package wallet
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
-
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx"
@@ -16,9 +13,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
-
-// minTxSize is how many bytes a transaction has at least, without its witness.
-const minTxSize = 60
 
 func (m *methods) importPrunedFunds() command.Command {
 	return command.Command{
@@ -62,20 +56,11 @@ func (m *methods) readProof(text string, q *messages.ImportTx) error {
 	if err != nil {
 		return err
 	}
-	end := m.Network.HeaderLen(raw)
-	if end < wire.MaxBlockHeaderPayload || end > len(raw) {
-		return command.Error{Code: command.MiscError, Message: merkleproof.ErrShort.Error()}
-	}
-	var header wire.BlockHeader
-	if err := header.Deserialize(bytes.NewReader(raw)); err != nil {
-		return command.Error{Code: command.MiscError, Message: merkleproof.ErrShort.Error()}
-	}
-	proof, err := merkleproof.Decode(raw[end:])
+	header, proof, err := merkleproof.Read(raw, m.Network.HeaderLen(raw))
 	if err != nil {
 		return command.Error{Code: command.MiscError, Message: err.Error()}
 	}
-	rules := m.Network.Rules
-	root, found, ok := proof.Verify(uint32(rules.MaxWeight / (minTxSize * rules.WitnessScale)))
+	root, found, ok := proof.Verify(merkleproof.MaxTxs(m.Network.Rules.MaxWeight, m.Network.Rules.WitnessScale))
 	if !ok || root != header.MerkleRoot {
 		return command.Error{Code: command.InvalidAddressOrKey, Message: "Something wrong with merkleblock"}
 	}

@@ -1,10 +1,12 @@
 package merkleproof
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 )
 
 // Why bytes are no proof, in Core's words.
@@ -16,6 +18,27 @@ var (
 
 // maxSize is the most elements that a list may say that it has.
 const maxSize = 0x02000000
+
+// minTxSize is how many bytes a transaction has at least, without its witness.
+const minTxSize = 60
+
+// MaxTxs returns how many transactions a block of a weight can have; scale is how much a byte
+// outside of witnesses weighs.
+func MaxTxs(weight, scale int64) uint32 { return uint32(weight / (minTxSize * scale)) }
+
+// Read reads the header of a block, which has a length, and the proof that follows it.
+//
+// Errors: those of [Decode].
+func Read(raw []byte, headerLen int) (header wire.BlockHeader, proof *Proof, err error) {
+	if headerLen < wire.MaxBlockHeaderPayload || headerLen > len(raw) {
+		return header, nil, ErrShort
+	}
+	if err := header.Deserialize(bytes.NewReader(raw)); err != nil {
+		return header, nil, ErrShort
+	}
+	proof, err = Decode(raw[headerLen:])
+	return header, proof, err
+}
 
 // Append appends the serialized proof.
 func (p *Proof) Append(to []byte) []byte {
