@@ -20,7 +20,7 @@ type construction struct {
 
 // construct reads a request to pay. Its order of errors is Core's.
 func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (messages.Spend, error) {
-	q := messages.Spend{Version: 2, MaxConf: maxDepth, LockTime: new(uint32)}
+	q := messages.Spend{Version: 2, MaxConf: maxDepth, AllowUsed: true, LockTime: new(uint32)}
 	replaceable := true
 	if v := c.options.Get("replaceable"); v != nil {
 		given, err := v.AsBool()

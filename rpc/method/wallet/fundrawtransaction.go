@@ -91,7 +91,7 @@ func (m *methods) runFundRawTransaction(ctx context.Context, w chosen, a *comman
 	if err != nil {
 		return nil, err
 	}
-	q := messages.Spend{Version: tx.Version, MaxConf: maxDepth, LockTime: &tx.LockTime}
+	q := messages.Spend{Version: tx.Version, MaxConf: maxDepth, AllowUsed: true, LockTime: &tx.LockTime}
 	for _, out := range tx.TxOut {
 		q.Payments = append(q.Payments, messages.Payment{Script: out.PkScript, Amount: btcutil.Amount(out.Value)})
 	}

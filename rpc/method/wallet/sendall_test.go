@@ -62,6 +62,36 @@ func TestSendAllRequests(t *testing.T) {
 	}
 }
 
+// Only sendtoaddress leaves coins on addresses that were spent from, where the wallet avoids
+// reuse.
+func TestAllowUsed(t *testing.T) {
+	r := newRig(t)
+	info := plain
+	info.AvoidReuse = true
+	w := r.load("a", info)
+	answer(w, func(messages.Spend) (messages.Spent, error) {
+		return messages.Spent{Tx: wire.NewMsgTx(2), Sent: true}, nil
+	})
+	answer(w, func(messages.FillPacket) (messages.FilledPacket, error) { return messages.FilledPacket{}, nil })
+	for _, c := range []struct {
+		method, params string
+		want           bool
+	}{
+		{"sendtoaddress", `["` + own + `", 1]`, false},
+		{"sendtoaddress", `{"address": "` + own + `", "amount": 1, "avoid_reuse": false}`, true},
+		{"sendmany", `["", {"` + own + `": 1}]`, true},
+		{"send", `[{"` + own + `": 1}]`, true},
+		{"sendall", `[["` + own + `"]]`, true},
+		{"walletcreatefundedpsbt", `[[], {"` + own + `": 1}]`, true},
+		{"fundrawtransaction", `["` + spendTx + `"]`, true},
+	} {
+		r.call(nil, c.method, c.params)
+		if got := asked[messages.Spend](w).AllowUsed; got != c.want {
+			t.Errorf("%s %s: used coins are allowed: %v", c.method, c.params, got)
+		}
+	}
+}
+
 // What is wrong with the request, and what is told after what is wrong with the fee rate.
 func TestSendAllRefusals(t *testing.T) {
 	r := newRig(t)

@@ -118,7 +118,9 @@ func (m *methods) runSendToAddress(ctx context.Context, w chosen, a *command.Arg
 
 // newSend returns a request that signs and sends.
 func newSend(*command.Args) messages.Spend {
-	return messages.Spend{Version: 2, MaxConf: maxDepth, Sign: messages.SignAll, Send: true, Shuffle: true}
+	return messages.Spend{
+		Version: 2, MaxConf: maxDepth, AllowUsed: true, Sign: messages.SignAll, Send: true, Shuffle: true,
+	}
 }
 
 // maxDepth is more confirmations than any coin has.
