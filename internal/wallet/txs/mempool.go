@@ -16,7 +16,7 @@ func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
 	known := len(l.cfg.Owner.Scripts())
 	concerned := l.sync(transaction, sync{state: state{kind: inMempool}, now: now}) != foreignTx
 	id := transaction.TxHash()
-	l.againstMempool(transaction, id, func(t *tx) bool {
+	conflict := func(t *tx) bool {
 		if t.conflicts[id] {
 			return false
 		}
@@ -25,6 +25,10 @@ func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
 		}
 		t.conflicts[id] = true
 		return true
+	}
+	l.againstMempool(transaction, id, conflict)
+	againstSiblings(l, transaction, id, conflict, func(parent *tx) bool {
+		return parent.state.kind == inMempool || parent.state.kind == inactive
 	})
 	return Synced{Changed: concerned, Scripts: l.cfg.Owner.Scripts()[known:]}
 }
@@ -57,13 +61,47 @@ func (l *Ledger) ClearMempool() {
 // leaveMempool forgets what a transaction in the mempool was in conflict with.
 func (l *Ledger) leaveMempool(transaction *wire.MsgTx) {
 	id := transaction.TxHash()
-	l.againstMempool(transaction, id, func(t *tx) bool {
+	forget := func(t *tx) bool {
 		if !t.conflicts[id] {
 			return false
 		}
 		delete(t.conflicts, id)
 		return true
-	})
+	}
+	l.againstMempool(transaction, id, forget)
+	againstSiblings(l, transaction, id, forget, func(*tx) bool { return true })
+}
+
+// trucVersion is the version of transactions of which only one may spend an unconfirmed
+// one (BIP431).
+const trucVersion = 3
+
+// againstSiblings changes, for a transaction of version 3, what spends from its parents
+// beside it: the mempool cannot have both. of says which parents count.
+func againstSiblings(
+	l *Ledger, transaction *wire.MsgTx, id chainhash.Hash, change func(*tx) bool, of func(parent *tx) bool,
+) {
+	if transaction.Version != trucVersion {
+		return
+	}
+	for _, in := range transaction.TxIn {
+		parent := l.txs[in.PreviousOutPoint.Hash]
+		if parent == nil || !of(parent) {
+			continue
+		}
+		l.spends.spenders(parent, func(t *tx) {
+			if t.record.ID == id {
+				return
+			}
+			l.spends.descend(t, func(t *tx) bool {
+				if !change(t) {
+					return false
+				}
+				l.refreshSpent(t)
+				return true
+			})
+		})
+	}
 }
 
 // againstMempool changes the transactions that spend what another one spends,
