@@ -19,7 +19,8 @@ import (
 // from, encrypted and reorganised by chance. Their keys are imported, so that both
 // nodes have the same.
 func TestWallets(t *testing.T) {
-	p := differ.Start(t, differ.Config{Args: []string{"-keypool=3", "-fallbackfee=0.0001", "-acceptnonstdtxn=1"}}, walletExceptions()...)
+	config := differ.Config{Args: []string{"-keypool=3", "-fallbackfee=0.0001", "-acceptnonstdtxn=1"}}
+	p := differ.Start(t, config, append(walletExceptions(), madeByChance)...)
 	w := &walletPlay{keys: keys{differ.Random(t)}, p: p, t: t, now: 1_700_000_000, dir: t.TempDir()}
 	w.begin()
 	for left := differ.Cases(t, 3000); left > 0; left -= w.round() {
@@ -155,6 +156,7 @@ type walletPlay struct {
 	phrases   map[string]string // of encrypted wallets
 	addresses []string
 	txids     []string
+	raws      []string // transactions that were made of coins
 	blocks    []string
 	invalid   []string
 	descs     []string // imported
@@ -228,7 +230,7 @@ func (w *walletPlay) address() string {
 func (w *walletPlay) round() int {
 	w.t.Helper()
 	before := w.number
-	switch w.IntN(40) {
+	switch w.IntN(44) {
 	case 0:
 		w.create()
 	case 1:
@@ -251,6 +253,8 @@ func (w *walletPlay) round() int {
 		w.mine(w.faucet(), 50)
 	case 26, 27, 28:
 		w.newAddresses()
+	case 29, 30, 31, 32:
+		w.funds()
 	default:
 	}
 	w.clock()
@@ -523,6 +527,7 @@ func (w *walletPlay) spend() {
 	if json.Unmarshal(got[0].Core.Result, &raw) != nil || raw == "" {
 		return
 	}
+	w.raws = append(w.raws, raw)
 	params := []any{raw}
 	if w.IntN(4) == 0 {
 		params = append(params, []any{}, pick(w.Rand, []string{"ALL", "NONE", "SINGLE|ANYONECANPAY", "DEFAULT", "x"}, ""))
@@ -574,7 +579,11 @@ func (w *walletPlay) question() differ.Call {
 	yes := func() bool { return w.IntN(2) == 0 }
 	label := pick(w.Rand, []string{"one", "two", "", "*", "none"}, "")
 	depth := w.IntN(4)
-	switch w.IntN(24) {
+	switch w.IntN(26) {
+	case 24:
+		return differ.Call{Method: "listaddressgroupings"}
+	case 25:
+		return w.simulate()
 	case 0:
 		return differ.Call{Method: "listreceivedbyaddress", Params: []any{depth, yes(), yes()}}
 	case 1:
