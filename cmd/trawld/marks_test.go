@@ -28,6 +28,7 @@ var secretTexts = []string{
 	"scanblocks scanobjects",
 	"scantxoutset scanobjects",
 	"send options solving_data descriptors descriptor",
+	"sendall options solving_data descriptors descriptor",
 	"signmessagewithprivkey privkey",
 	"signrawtransactionwithkey privkeys",
 	"walletcreatefundedpsbt options solving_data descriptors descriptor",
