@@ -13,6 +13,10 @@ const (
 	manySearches  = 100
 	searchScripts = 100
 
+	// searchCallers make searches at the same time; more than the node has workers for by default
+	// wait in its queue.
+	searchCallers = 32
+
 	// searchPatience is how long a call waits for news, milliseconds: what came between two
 	// calls is no news to the second one.
 	searchPatience = 20
@@ -31,13 +35,13 @@ func (s *searcher) call(result any, method string, params ...any) {
 	}
 }
 
-// create makes searches, by eight callers at a time, and returns their ids.
+// create makes searches, by searchCallers at a time, and returns their ids.
 func (s *searcher) create(objects [][]any, options map[string]any) []string {
 	s.b.Helper()
 	ids := make([]string, len(objects))
 	next := make(chan int)
 	var group sync.WaitGroup
-	for range 8 {
+	for range searchCallers {
 		group.Go(func() {
 			for i := range next {
 				var made struct{ ID string }
@@ -121,13 +125,21 @@ func BenchmarkSearches(b *testing.B) {
 	rival := core(b)
 	exact := map[string]any{"filter_false_positives": true}
 	found := 0
-	searches := &contender{run: func() error {
-		ids := s.create(objects, nil)
+	var ids []string
+	clean := func() error {
+		s.remove(ids)
+		ids = nil
+		return nil
+	}
+	searches := &contender{before: clean, run: func() error {
+		if err := clean(); err != nil { // of a run before the rounds
+			return err
+		}
+		ids = s.create(objects, nil)
 		found = 0
 		for _, id := range ids {
 			found += s.wait(id, isDone)
 		}
-		s.remove(ids)
 		return nil
 	}}
 	scan := &contender{run: func() error {

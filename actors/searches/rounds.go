@@ -25,6 +25,12 @@ const (
 	// waited longest.
 	catchUp = 3
 
+	// While searches are made one after the other, the next round waits for them, which would
+	// have to look at the same blocks after it: until none has been made for settleTime, but
+	// no longer than gatherTime.
+	settleTime = 3 * time.Millisecond
+	gatherTime = 40 * time.Millisecond
+
 	// lookAgain is when to look again at what could not be done.
 	lookAgain = time.Second
 )
@@ -37,6 +43,9 @@ type rounds struct {
 	size    int32  // blocks, of the next
 	union   *union // of the last round
 	looking bool   // the actor will look again
+
+	gather gathering
+	timer  bool // the actor will ask again whether it has to wait
 }
 
 // leave has the running round end: some search does not want it any more. What it found for the
@@ -82,6 +91,9 @@ func (s planner) plan() {
 	if s.cfg.Fetch != nil && (s.writer.running || len(s.writer.change.Entries) > 0) {
 		return // what was found is read, where a pruned block spends it
 	}
+	if s.gathers() {
+		return
+	}
 	reader := s.cfg.Chain.Open()
 	if reader == nil {
 		s.lookLater()
@@ -99,6 +111,38 @@ func (s planner) plan() {
 		return
 	}
 	s.start(reader, s.together(s.choose(ready), ready))
+}
+
+// gathered has the actor begin the round that has waited.
+type gathered struct{}
+
+// gathers reports whether the next round waits for searches that are being made.
+func (s planner) gathers() bool {
+	making := s.prep.running || s.writer.creating
+	if !s.rounds.gather.waits(time.Now(), making, s.writer.created) {
+		return false
+	}
+	if !s.rounds.timer {
+		s.rounds.timer = true
+		s.after(settleTime, gathered{})
+	}
+	return true
+}
+
+// gathering is since when a round waits for searches that are being made; zero: none does.
+type gathering struct{ since time.Time }
+
+// waits reports whether the round still waits, where some search is being made, and when the last
+// one was.
+func (g *gathering) waits(now time.Time, making bool, made time.Time) bool {
+	if !making && now.Sub(made) >= settleTime {
+		g.since = time.Time{}
+		return false
+	}
+	if g.since.IsZero() {
+		g.since = now
+	}
+	return now.Sub(g.since) < gatherTime
 }
 
 // next returns what a search needs next, nil where that is nothing now. It takes back blocks

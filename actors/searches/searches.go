@@ -149,6 +149,9 @@ func (s *Searches) Receive(c actor.Context) {
 	case look:
 		s.rounds.looking = false
 		s.plan()
+	case gathered:
+		s.rounds.timer = false
+		s.plan()
 	case indexed:
 		planner{s}.indexed(m)
 	case flushNow:

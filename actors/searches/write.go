@@ -20,13 +20,15 @@ const (
 
 // writer collects what is to be written next, while a write goes on.
 type writer struct {
-	change  searchdb.Change
-	changed map[searchdb.ID]*job // whose status is to be written
-	then    []func(error)        // what to do when it is on the disk
-	urgent  bool
-	running bool
-	timer   bool
-	last    time.Time
+	change   searchdb.Change
+	changed  map[searchdb.ID]*job // whose status is to be written
+	then     []func(error)        // what to do when it is on the disk
+	urgent   bool
+	running  bool
+	timer    bool
+	creating bool      // the write that goes on makes searches
+	created  time.Time // when the last write has ended that did
+	last     time.Time
 
 	sweeping, sweepAgain bool
 }
@@ -71,7 +73,7 @@ func (s *Searches) flush() {
 	}
 	change, then, changed := w.change, w.then, w.changed
 	w.change, w.then, w.changed = searchdb.Change{}, nil, nil
-	w.urgent, w.running = false, true
+	w.urgent, w.running, w.creating = false, true, len(change.Create) > 0
 	change.Status = make(map[searchdb.ID]searchdb.Status, len(changed))
 	for id, j := range changed {
 		status := j.Status
@@ -87,7 +89,11 @@ func (s *Searches) flush() {
 // written shows what is on the disk.
 func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job, then []func(error), err error) {
 	w := &s.writer
-	w.running, w.last = false, time.Now()
+	w.last = time.Now()
+	if w.creating {
+		w.created = w.last
+	}
+	w.running, w.creating = false, false
 	if err != nil {
 		s.cfg.Log.Error("searches cannot be written", "err", err)
 		s.broken(append(then, w.then...), err)

@@ -45,7 +45,7 @@ stays. Then, in turn with Core: start, until calls are answered and the filter i
 stop; start, kill -9, start. Memory is what is resident: all of it, and without pages of files (RssAnon), in which the
 cache of unspent outputs is almost empty.`,
 
-	"Searches": `A hundred searches for 100 scripts each are made by eight callers at a time, and their entries read
+	"Searches": `A hundred searches for 100 scripts each are made by 32 callers at a time, and their entries read
 to the end by waitforsearch, one after the other. One scanblocks for all 10,000 scripts, with filter_false_positives, is
 called in turn. Core is asked for the same, search by search: scanblocks with filter_false_positives, then
 getdescriptoractivity of the blocks found; both must find as many entries.`,
