@@ -75,6 +75,9 @@ func (s *Server) listen(ctx context.Context, endpoints []endpoint) error {
 		if addr, err := netip.ParseAddr(e.host); e.host != "localhost" && (err != nil || !addr.IsLoopback()) {
 			s.warnf("WARNING: the RPC server is not safe to expose to untrusted networks such as the public internet")
 		}
+		if s.certificate.current.Load() != nil {
+			l = tlsListener{l, s.certificate.config()}
+		}
 		s.listeners = append(s.listeners, l)
 	}
 	if len(s.listeners) == 0 {

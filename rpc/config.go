@@ -43,6 +43,8 @@ type Config struct {
 	Whitelist        []string // -rpcwhitelist
 	WhitelistDefault *bool    // -rpcwhitelistdefault; nil: as Whitelist suggests
 
+	TLS string // -rpctls: files of the certificate and of its key, with a comma between; empty: none
+
 	Logins Logins // who else may log in; nil: nobody
 
 	Threads   int           // -rpcthreads, 0: default, negative: 1

@@ -152,7 +152,7 @@ func TestCookie(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%q: mode %v, %v", perms, info.Mode(), err)
 		}
-		if user, ok := access.Login(s.credentials, basic(string(contents))); user != cookieUser || !ok {
+		if user, ok := access.Login(s.accounts.Load().credentials, basic(string(contents))); user != cookieUser || !ok {
 			t.Errorf("%q: the cookie does not log in", perms)
 		}
 		if secret := strings.TrimPrefix(string(contents), cookieUser+":"); strings.Contains(log, secret) {
@@ -227,7 +227,7 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || strings.Contains(log, "p:w") {
 		t.Fatal(err, log)
 	}
-	if _, ok := access.Login(s.credentials, basic("u:p:w")); !ok {
+	if _, ok := access.Login(s.accounts.Load().credentials, basic("u:p:w")); !ok {
 		t.Error("the password does not log in")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -237,7 +237,7 @@ func TestNoCookie(t *testing.T) {
 	if err != nil || !strings.Contains(log, "RPC authentication cookie file generation is disabled.") {
 		t.Error(err, log)
 	}
-	if _, ok := access.Login(s.credentials, basic(":")); ok {
+	if _, ok := access.Login(s.accounts.Load().credentials, basic(":")); ok {
 		t.Error("nobody can log in")
 	}
 }

@@ -180,7 +180,8 @@ const noRoom = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent
 // A connListener accepts connections as long as there is room.
 type connListener struct {
 	net.Listener
-	conns *conns
+	conns  *conns
+	secure bool // TLS: who is not taken up is told nothing, for that would need a handshake
 }
 
 // Accept implements net.Listener.
@@ -193,8 +194,10 @@ func (l connListener) Accept() (net.Conn, error) {
 		if added := l.conns.add(c); added != nil {
 			return added, nil
 		}
-		_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // never needed: nothing was sent before
-		_, _ = c.Write([]byte(noRoom))
+		if !l.secure {
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // never needed: nothing was sent before
+			_, _ = c.Write([]byte(noRoom))
+		}
 		_ = c.Close()
 	}
 }

@@ -90,7 +90,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	defer connOf(r).forget()
 	defer clear(body)
 	who.WalletPath = wallet
-	s.reply(w, s.answer(r.Context(), who, rightsOf(s.whitelists, who), body))
+	s.reply(w, s.answer(r.Context(), who, s.accounts.Load().rights(who), body))
 }
 
 // authorize returns who logged in, or what to refuse the request with. A wrong
@@ -105,7 +105,7 @@ func (s *Server) authorize(r *http.Request) (who command.Caller, refused *respon
 	}
 	from := clientOf(r)
 	full := s.guesses.full(from)
-	user, ok := access.Login(s.credentials, headers[0])
+	user, ok := access.Login(s.accounts.Load().credentials, headers[0])
 	who = command.Caller{User: user, Addr: r.RemoteAddr}
 	if ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)) {
 		s.guesses.remember(user, from)
@@ -139,14 +139,6 @@ func (s *Server) authorize(r *http.Request) (who command.Caller, refused *respon
 	}
 	who.Login = login
 	return who, nil
-}
-
-// rightsOf returns what a caller may call.
-func rightsOf(own access.Whitelists, who command.Caller) rights {
-	if who.Login != nil {
-		return who.Login
-	}
-	return own.Of(who.User)
 }
 
 // walletPath reads the request's target: "/" or "/wallet/<name>". Nothing

@@ -57,9 +57,9 @@ type Server struct {
 
 	log         *slog.Logger
 	allowed     []netip.Prefix
-	credentials []access.Credential
-	cookie      *cookie // nil when there is none
-	whitelists  access.Whitelists
+	accounts    atomic.Pointer[accounts]
+	cookie      *cookie     // nil when there is none
+	certificate certificate // without one, no TLS
 	elsewhere   otherNode
 	rest        *publicDoor // nil: there is none
 	health      *healthDoor
@@ -96,10 +96,9 @@ type state struct {
 func NewServer(c Config) (*Server, error) {
 	c.setDefaults()
 	s := &Server{
-		log:        c.Log,
-		whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault),
-		workers:    newWorkers(c.Threads, c.WorkQueue),
-		timeout:    c.Timeout,
+		log:     c.Log,
+		workers: newWorkers(c.Threads, c.WorkQueue),
+		timeout: c.Timeout,
 
 		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs, observer: c.Observer,
 		conns:   newConns(c.MaxConns),
@@ -150,6 +149,12 @@ func (s *Server) open(c *Config) error {
 	if err := s.setLogins(c); err != nil {
 		return err
 	}
+	if c.TLS != "" {
+		if err := s.certificate.read(c.TLS); err != nil {
+			s.errorf("Unable to use the certificate of -rpctls: %v", err)
+			return ErrStart
+		}
+	}
 	if err := s.listen(s.ctx, endpoints); err != nil {
 		return err
 	}
@@ -158,14 +163,29 @@ func (s *Server) open(c *Config) error {
 
 // setLogins collects who may log in.
 func (s *Server) setLogins(c *Config) error {
-	switch {
-	case c.Password != "":
-		s.infof("Using rpcuser/rpcpassword authentication.")
-		s.credentials = append(s.credentials, access.New(c.User, c.Password))
-	default:
+	if c.Password == "" {
 		if err := s.setCookie(c); err != nil {
 			return err
 		}
+	}
+	all, err := readAccounts(s, c)
+	if err != nil {
+		return err
+	}
+	s.accounts.Store(all)
+	return nil
+}
+
+// readAccounts reads who may log in; the cookie, where there is one, may.
+func readAccounts(s *Server, c *Config) (*accounts, error) {
+	all := &accounts{whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault)}
+	if c.Password != "" {
+		s.infof("Using rpcuser/rpcpassword authentication.")
+		all.credentials = append(all.credentials, access.New(c.User, c.Password))
+	}
+	if s.cookie != nil {
+		s.infof("Using random cookie authentication.")
+		all.credentials = append(all.credentials, access.New(cookieUser, s.cookie.password))
 	}
 	if len(c.Auth) > 0 {
 		s.infof("Using rpcauth authentication.")
@@ -174,11 +194,11 @@ func (s *Server) setLogins(c *Config) error {
 		login, ok := access.Parse(entry)
 		if !ok {
 			s.warnf("Invalid -rpcauth argument.")
-			return ErrStart
+			return nil, ErrStart
 		}
-		s.credentials = append(s.credentials, login)
+		all.credentials = append(all.credentials, login)
 	}
-	return nil
+	return all, nil
 }
 
 func (s *Server) setCookie(c *Config) error {
@@ -199,9 +219,7 @@ func (s *Server) setCookie(c *Config) error {
 		s.errorf("Unable to write the authentication cookie: %v", err)
 		return ErrStart
 	}
-	s.credentials = append(s.credentials, access.New(cookieUser, s.cookie.password))
 	s.infof("Generated RPC authentication cookie %s", c.CookieFile)
-	s.infof("Using random cookie authentication.")
 	return nil
 }
 
@@ -236,7 +254,8 @@ func (s *Server) ready() (*command.Table, error) {
 func (s *Server) Serve() error {
 	ended := make(chan error, len(s.listeners))
 	for _, l := range s.listeners {
-		go func() { ended <- s.http.Serve(connListener{headListener{l}, s.conns}) }()
+		_, secure := l.(tlsListener)
+		go func() { ended <- s.http.Serve(connListener{headListener{l}, s.conns, secure}) }()
 	}
 	for range s.listeners {
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corenode/access"
-	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // Limits of the streams of events.
@@ -103,11 +102,12 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 		server.reply(w, *refused)
 		return
 	}
-	if !rightsOf(server.whitelists, who).Any() {
+	caller := &loggedIn{who: who, header: r.Header.Get("Authorization"), now: &server.accounts}
+	if !caller.rights().Any() {
 		server.reply(w, response{status: http.StatusForbidden})
 		return
 	}
-	login, _, _ := access.Decode(r.Header.Get("Authorization"))
+	login, _, _ := access.Decode(caller.header)
 	if !s.enter(login) {
 		server.reply(w, response{status: http.StatusServiceUnavailable, body: text("Too many streams of events")})
 		return
@@ -136,7 +136,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.gather(ctx, who, from, out)
+		s.gather(ctx, caller, from, out)
 		if out.lagged() {
 			_ = control.SetWriteDeadline(time.Now()) // whatever waits for this reader
 		}
@@ -150,7 +150,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // gather puts the events that a caller may see into the outbox, until they end.
-func (s *Streams) gather(ctx context.Context, who command.Caller, from EventStream, out *outbox) {
+func (s *Streams) gather(ctx context.Context, caller *loggedIn, from EventStream, out *outbox) {
 	defer func() {
 		if p := recover(); p != nil {
 			out.end(fmt.Errorf("panic: %v", p))
@@ -163,7 +163,12 @@ func (s *Streams) gather(ctx context.Context, who command.Caller, from EventStre
 			out.end(err)
 			return
 		}
-		if e.Method != "" && !rightsOf(s.server.whitelists, who).Allows(e.Method) {
+		now := caller.rights()
+		if !now.Any() {
+			out.end(errLoggedOut)
+			return
+		}
+		if e.Method != "" && !now.Allows(e.Method) {
 			continue
 		}
 		if e.Waits && !out.wait(ctx) || !out.add(e.append(nil)) {
@@ -201,6 +206,9 @@ func (s *Streams) send(ctx context.Context, w http.ResponseWriter, control *http
 		}
 	}
 }
+
+// errLoggedOut ends the stream of a login that is known no more, or may call nothing.
+var errLoggedOut = errors.New("not logged in any more")
 
 // append appends the event as it is sent.
 func (e *StreamEvent) append(dst []byte) []byte {

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -61,8 +63,28 @@ func newEndpoint(s *options.Settings, stderr io.Writer) (*endpoint, error) {
 		return &endpoint{newHTTP(timeout, "unix", path), path, "http://localhost"}, nil
 	}
 	number := strconv.Itoa(int(port))
+	e := &endpoint{address: host + ":" + number}
 	at := net.JoinHostPort(host, number)
-	return &endpoint{newHTTP(timeout, "tcp", at), host + ":" + number, "http://" + at}, nil
+	e.client, e.url = newHTTP(timeout, "tcp", at), "http://"+at
+	if file := s.Path("rpctlscert", ""); file != "" {
+		return e, e.secure(s.BelowNetDir(file))
+	}
+	return e, nil
+}
+
+// secure has the calls go by TLS, to nobody but who shows a certificate that a file vouches for.
+func (e *endpoint) secure(file string) error {
+	text, err := (options.OS{}).ReadFile(file)
+	if err != nil {
+		return failf("Cannot read the file of -rpctlscert: %v", err)
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(text) {
+		return failf("There is no certificate in the file of -rpctlscert: %s", file)
+	}
+	e.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: trusted}
+	e.url = "https" + strings.TrimPrefix(e.url, "http")
+	return nil
 }
 
 // toldAddress returns where the daemon of the data directory says that it listens, and
@@ -228,6 +250,8 @@ func (e *endpoint) unreachable(err error) error {
 	case errors.As(err, new(*net.DNSError)), // so it is in Core's HTTP library
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		reason = ` (error code 1 - "EOF reached")`
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		reason = fmt.Sprintf(" (%v)", errors.Unwrap(err))
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		reason = ` (error code 2 - "error while reading header, or invalid header")`
 	}

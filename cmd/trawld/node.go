@@ -86,6 +86,7 @@ func (d *daemon) openServer(files fileBudget) error {
 	if err != nil {
 		return err
 	}
+	d.serving.Store(server)
 	if d.metrics != nil {
 		d.metrics.AddServer(func() rpc.Load { return rpc.LoadOf(server) })
 	}
@@ -353,43 +354,6 @@ func signetChallenge(o *options.Settings) ([]byte, error) {
 		return nil, refuse("-signetchallenge must be hex, not '%s'.", values[0])
 	}
 	return script, nil
-}
-
-// serverConfig reads the options that concern the RPC server.
-func serverConfig(s *session, files fileBudget) rpc.Config {
-	o := s.settings
-	cookie := ""
-	if !o.IsNegated("rpccookiefile") {
-		cookie = o.BelowNetDir(o.Path("rpccookiefile", ".cookie"))
-	}
-	var whitelistDefault *bool
-	if o.IsSet("rpcwhitelistdefault") {
-		on := o.Bool("rpcwhitelistdefault", true)
-		whitelistDefault = &on
-	}
-	unix := o.Path("rpcunix", "")
-	if unix != "" {
-		unix = o.BelowNetDir(unix)
-	}
-	port, logins := o.RPCPort(), rpc.Logins(nil)
-	if s.attached != nil {
-		port, logins = port+attachedPorts, s.attached.Logins()
-	}
-	return rpc.Config{
-		Log: s.log, Logins: logins,
-		Port: o.String("rpcport", ""), DefaultPort: port,
-		Bind: o.Strings("rpcbind"), AllowIP: o.Strings("rpcallowip"), CJDNS: o.Bool("cjdnsreachable", false),
-		User: o.String("rpcuser", ""), Password: o.String("rpcpassword", ""), Auth: o.Strings("rpcauth"),
-		CookieFile: cookie, CookiePerms: o.String("rpccookieperms", ""),
-		Whitelist: o.Strings("rpcwhitelist"), WhitelistDefault: whitelistDefault,
-		Threads:   atLeastOne(o.Int("rpcthreads", rpc.DefaultThreads)),
-		WorkQueue: atLeastOne(o.Int("rpcworkqueue", rpc.DefaultWorkQueue)),
-		// None, or a negative one, stands for the server's own, as in Core.
-		Timeout:  time.Duration(min(max(o.Int("rpcservertimeout", 0), 0), longestTimeout)) * time.Second,
-		MaxConns: files.callers,
-		Unix:     unix, CheckOrigin: o.Bool("rpccheckorigin", false), LogIPs: o.Bool("logips", false),
-		REST: o.Bool("rest", false),
-	}
 }
 
 // atLeastOne raises a number of workers as Core does.

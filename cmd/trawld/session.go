@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/rpc"
 )
 
 const exitFailure = 1
@@ -25,6 +27,10 @@ type session struct {
 	log       *slog.Logger
 	attached  *trawl.Attachment // nil: the node validates its chain itself
 
+	args    []string // of the command line
+	home    string   // of the user
+	filter  *corelog.Filter
+	serving atomic.Pointer[rpc.Server] // nil: no calls are answered
 	output  *corelog.Output
 	stderr  io.Writer
 	locks   []*os.File
@@ -40,6 +46,9 @@ func setup(args []string, std streams) (*session, int) {
 	var s *session
 	if err == nil {
 		s, err = open(settings, std)
+	}
+	if err == nil {
+		s.args, s.home = args, std.home
 	}
 	if errors.Is(err, errAnswered) {
 		return nil, 0
@@ -87,6 +96,7 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	}
 	s := &session{
 		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr, attached: attached,
+		filter: filter,
 	}
 	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// watchSignals returns a context that SIGINT and SIGTERM end. SIGHUP opens the
-// log file anew; SIGPIPE is ignored, so that a reader of our output may leave.
-// The function it returns ends the watch.
+// watchSignals returns a context that SIGINT and SIGTERM end. SIGHUP opens the log file
+// anew and has the options read again that may change; SIGPIPE is ignored, so that a reader of
+// our output may leave. The function it returns ends the watch.
 func (s *session) watchSignals() (context.Context, func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -23,6 +23,7 @@ func (s *session) watchSignals() (context.Context, func()) {
 			if err := s.output.Reopen(); err != nil {
 				s.log.Error("cannot open the log file anew", "err", err)
 			}
+			s.reload()
 		}
 	}()
 	return ctx, func() {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // LevelTrace is more detailed than slog.LevelDebug, as in Core.
@@ -21,9 +22,12 @@ var categories = []string{
 var levels = map[string]slog.Level{"info": slog.LevelInfo, "debug": slog.LevelDebug, "trace": LevelTrace}
 
 // Filter says which lines below the level info are logged. The zero value drops
-// them all. Lines of the level info and above are always logged. A filter does
-// not change and is safe for concurrent use.
-type Filter struct {
+// them all. Lines of the level info and above are always logged. A filter changes
+// as a whole, by [Filter.Replace], and is safe for concurrent use.
+type Filter struct{ rules atomic.Pointer[rules] }
+
+// rules are what a filter says. They do not change.
+type rules struct {
 	enabled map[string]bool
 	all     bool // also lines without a category
 	level   slog.Level
@@ -33,7 +37,7 @@ type Filter struct {
 // NewFilter reads the values of the options -debug, -debugexclude and -loglevel.
 // The texts of its errors are Core's.
 func NewFilter(debug, exclude, loglevel []string) (*Filter, error) {
-	f := &Filter{enabled: map[string]bool{}, level: slog.LevelDebug, special: map[string]slog.Level{}}
+	r := &rules{enabled: map[string]bool{}, level: slog.LevelDebug, special: map[string]slog.Level{}}
 	for i, category := range slices.Backward(debug) {
 		if category == "0" || category == "none" { // it forgets those before it
 			debug = debug[i+1:]
@@ -41,48 +45,54 @@ func NewFilter(debug, exclude, loglevel []string) (*Filter, error) {
 		}
 	}
 	for _, category := range debug {
-		if !f.set(category, true) {
+		if !r.set(category, true) {
 			return nil, refuse("Unsupported logging category -debug=%s.", category)
 		}
 	}
 	for _, category := range exclude {
-		if !f.set(category, false) {
+		if !r.set(category, false) {
 			return nil, refuse("Unsupported logging category -debugexclude=%s.", category)
 		}
 	}
 	for _, text := range loglevel {
-		if err := f.setLevel(text); err != nil {
+		if err := r.setLevel(text); err != nil {
 			return nil, err
 		}
 	}
+	f := &Filter{}
+	f.rules.Store(r)
 	return f, nil
 }
 
+// Replace has the filter say what another one says now. Lines that are being written keep
+// what they have asked for.
+func (f *Filter) Replace(by *Filter) { f.rules.Store(by.rules.Load()) }
+
 // set switches a category, or all of them, and fails for unknown ones.
-func (f *Filter) set(category string, on bool) bool {
+func (r *rules) set(category string, on bool) bool {
 	switch {
 	case category == "" || category == "1" || category == "all":
-		f.all = on
+		r.all = on
 		for _, category := range categories {
-			f.enabled[category] = on
+			r.enabled[category] = on
 		}
 	case category == "0" || category == "none":
 	case slices.Contains(categories, category):
-		f.enabled[category] = on
+		r.enabled[category] = on
 	default:
 		return false
 	}
 	return true
 }
 
-func (f *Filter) setLevel(text string) error {
+func (r *rules) setLevel(text string) error {
 	category, name, special := strings.Cut(text, ":")
 	if !special {
 		level, ok := levels[text]
 		if !ok {
 			return refuse("Unsupported global logging level -loglevel=%s. Valid values: info, debug, trace.", text)
 		}
-		f.level = level
+		r.level = level
 		return nil
 	}
 	level, ok := levels[name]
@@ -91,7 +101,7 @@ func (f *Filter) setLevel(text string) error {
 			"-loglevel=<category>:<loglevel>. "+
 			"Valid categories: %s. Valid loglevels: info, debug, trace.", text, strings.Join(categories, ", "))
 	}
-	f.special[category] = level
+	r.special[category] = level
 	return nil
 }
 
@@ -101,22 +111,32 @@ func (f *Filter) Wants(level slog.Level, category string) bool {
 	if level >= slog.LevelInfo {
 		return true
 	}
-	if f == nil || (category == "" && !f.all) || (category != "" && !f.enabled[category]) {
+	r := f.load()
+	if r == nil || (category == "" && !r.all) || (category != "" && !r.enabled[category]) {
 		return false
 	}
-	if lowest, ok := f.special[category]; ok {
+	if lowest, ok := r.special[category]; ok {
 		return level >= lowest
 	}
-	return level >= f.level
+	return level >= r.level
+}
+
+// load returns the rules, nil where there are none.
+func (f *Filter) load() *rules {
+	if f == nil {
+		return nil
+	}
+	return f.rules.Load()
 }
 
 // Quiet reports whether no category is on, which is when a log file that has
 // grown too large is cut at start by default.
 func (f *Filter) Quiet() bool {
-	if f == nil {
+	r := f.load()
+	if r == nil {
 		return true
 	}
-	for _, on := range f.enabled {
+	for _, on := range r.enabled {
 		if on {
 			return false
 		}

@@ -14,6 +14,8 @@ func TestDaemonLifecycle(t *testing.T) {
 	t.Run("data directory", testDataDirectory)
 	t.Run("one daemon a directory", testLock)
 	t.Run("SIGTERM", testTerminate)
+	t.Run("SIGHUP", testHangup)
+	t.Run("SIGHUP and TLS", testHangupTLS)
 	t.Run("unknown option", testUnknownOption)
 	t.Run("bitcoin.conf", testBitcoinConf)
 	t.Run("command line", testCommandLine)

@@ -33,6 +33,11 @@ var client = []options.Option{
 	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Call the daemon on <port> (default: 8332, testnet: " +
 		"18332, testnet4: 48332, signet: 38332, regtest: 18443)"},
 	{
+		Name: "rpctlscert", Arg: "<file>", Flags: needsValue,
+		Help: "Call by TLS, and trust the certificates of this PEM file alone: that of a daemon with -rpctls, or " +
+			"of who signed it. It must be for the host of -rpcconnect. Relative to the network's folder",
+	},
+	{
 		Name: "rpcunix", Arg: "<path>",
 		Help: "Call the daemon on its socket at <path>, relative to the network's folder, unless -rpcconnect is given",
 	},

@@ -50,6 +50,11 @@ var rpc = []options.Option{
 		Help: "Close silent connections after <n> seconds (default: 30)",
 	},
 	{Name: "rpcthreads", Arg: "<n>", Help: "Calls to serve at the same time (default: 16)"},
+	{
+		Name: "rpctls", Arg: "<cert>,<key>",
+		Help: "Answer calls over TCP by TLS 1.3 alone, with the certificate (with its chain) and the key of these " +
+			"PEM files, relative to the network's folder; SIGHUP reads them again",
+	},
 	{Name: "rpcunix", Arg: "<path>", Help: "Answer calls on a socket in the file system too, at <path>, relative to " +
 		"the network's folder; only its owner may use it, with the same logins"},
 	{Name: "rpcuser", Arg: "<user>", Flags: sensitive, Help: "User name for calls"},

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/rpc"
+)
+
+// reload reads the configuration files again and takes up what may change while the node
+// runs: the categories of the log, who may log in and what they may call, the certificate.
+// After a mistake in the files all is as it was, and the log says why.
+func (s *session) reload() {
+	settings, filter, err := s.readAgain()
+	if err == nil {
+		err = s.reloadServer(settings)
+	}
+	if err != nil {
+		corelog.Printf(s.log, slog.LevelError, "The configuration was not read again: %v", err)
+		return
+	}
+	s.filter.Replace(filter)
+	s.log.Info("Configuration read again: logins, whitelists, log categories, certificate")
+}
+
+// readAgain returns what the command line and the files say now.
+func (s *session) readAgain() (*options.Settings, *corelog.Filter, error) {
+	settings, err := parse(s.args, streams{io.Discard, io.Discard, s.home})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := configure(settings); err != nil {
+		return nil, nil, err
+	}
+	if settings.NetDir() != s.netDir {
+		return nil, nil, refuse("the data directory would be %s", settings.NetDir())
+	}
+	filter, err := newFilter(settings)
+	return settings, filter, err
+}
+
+// reloadServer has the RPC server, if there is one, take up its part.
+func (s *session) reloadServer(settings *options.Settings) error {
+	server := s.serving.Load()
+	if server == nil {
+		return nil
+	}
+	cfg := accountsConfig(settings)
+	return rpc.Reload(server, &cfg)
+}

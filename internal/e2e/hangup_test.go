@@ -1,0 +1,121 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/internal/corenode/access"
+	"github.com/seed61375155/trawl/internal/e2e"
+	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+)
+
+const (
+	readAgain    = "Configuration read again"
+	notReadAgain = "The configuration was not read again"
+)
+
+// writeConfig writes the configuration of a regtest directory.
+func writeConfig(t *testing.T, dir string, lines ...string) {
+	t.Helper()
+	text := "[regtest]\n" + strings.Join(lines, "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "trawl.conf"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rpcAuth(user, password string) string {
+	return "rpcauth=" + user + ":s$" + access.Hash("s", password)
+}
+
+// testHangup: SIGHUP takes up new logins, whitelists and log categories, and nothing of files
+// that have a mistake.
+func testHangup(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeConfig(t, dir, rpcAuth("a", "one"), "rpcwhitelistdefault=0")
+	d := e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir})
+	hangUp := func(wait string) {
+		t.Helper()
+		before := strings.Count(d.Log(), wait)
+		d.Signal(syscall.SIGHUP)
+		e2e.Eventually(t, 20*time.Second, wait, func() bool { return strings.Count(d.Log(), wait) > before })
+	}
+	call := func(password, method string, want int) {
+		t.Helper()
+		c := jsonrpc.New(d.Addr, "a:"+password)
+		defer c.Close()
+		body, err := jsonrpc.Encode(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Post(t.Context(), "/", body); err != nil || got.Status != want {
+			t.Errorf("%s as a:%s: %d, %v, want %d", method, password, got.Status, err, want)
+		}
+	}
+	call("one", "getblockcount", 200)
+	if strings.Contains(d.Log(), "[rpc] ") {
+		t.Error("the category rpc is logged from the start")
+	}
+	writeConfig(t, dir, rpcAuth("a", "two"), "rpcwhitelist=a:uptime", "rpcwhitelistdefault=0", "debug=rpc")
+	hangUp(readAgain)
+	call("one", "uptime", 401)
+	call("two", "getblockcount", 403)
+	d.Get(nil, "getblockcount") // by the cookie
+	if !strings.Contains(d.Log(), "[rpc] ") {
+		t.Error("the category rpc is not logged")
+	}
+	for _, mistake := range []string{"rpcauth=broken", "debug=nosuch"} {
+		writeConfig(t, dir, rpcAuth("a", "three"), mistake)
+		hangUp(notReadAgain)
+		call("two", "getblockcount", 403)
+	}
+	d.Stop()
+}
+
+// testHangupTLS: SIGHUP shows the certificate that is in the files by then.
+func testHangupTLS(t *testing.T) {
+	t.Parallel()
+	dir, addr := t.TempDir(), e2e.FreeAddr(t)
+	netDir := filepath.Join(dir, "regtest")
+	if err := os.Mkdir(netDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e2e.Certificate(t, netDir)
+	port := addr[strings.LastIndexByte(addr, ':')+1:]
+	d := e2e.Run(t, e2e.Program(t, "trawld"), "-datadir="+dir, "-regtest", "-listen=0", "-rpcport="+port,
+		"-rpctls=cert.pem,key.pem")
+	count := func() string {
+		p := cli(t, dir, addr, "-rpctlscert=trusted.pem", "-rpcwait", "-rpcwaittimeout=60", "getblockcount")
+		p.Wait(t)
+		return p.Stdout() + p.Stderr()
+	}
+	trust := func() {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(netDir, "cert.pem"))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(netDir, "trusted.pem"), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust()
+	if got := count(); got != "0\n" {
+		t.Fatal(got, d.Stderr())
+	}
+	e2e.Certificate(t, netDir)
+	d.Signal(syscall.SIGHUP)
+	trust()
+	e2e.Eventually(t, 20*time.Second, "the new certificate", func() bool {
+		p := cli(t, dir, addr, "-rpctlscert=trusted.pem", "getblockcount")
+		return p.Wait(t) == 0
+	})
+	d.Signal(syscall.SIGTERM)
+	if status := d.Wait(t); status != 0 {
+		t.Error(status, d.Stderr())
+	}
+}
