@@ -99,12 +99,12 @@ type Config struct {
 	// daemon, which has the machine to itself, binds one to each.
 	StartWorker func(work func())
 
-	// AllowNoOutputs lets createrawtransaction make a transaction without
-	// outputs, as Core does.
+	// AllowNoOutputs lets createrawtransaction make a transaction without outputs, as Core does.
 	AllowNoOutputs bool
 
 	// BlocksOnly takes no transactions of peers but of those with the permission.
-	BlocksOnly bool
+	BlocksOnly        bool
+	StaleFeeEstimates bool // use those of the last run even if they are older than 60 hours
 
 	// Notify has commands run when something happens; nil: none.
 	Notify *NotifyConfig

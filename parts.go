@@ -164,10 +164,10 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
+		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
-		Rules:  txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify},
-		Policy: m.policy(n.net),
-		File:   filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
+		Rules: txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify}, Policy: m.policy(n.net),
+		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)
 }

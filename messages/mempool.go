@@ -205,7 +205,8 @@ type GetPoolRelatives struct {
 type GetPoolClusters struct {
 	Asks[PoolClusters]
 
-	IDs []chainhash.Hash
+	IDs  []chainhash.Hash
+	Fees []FeeQuery // fee rates to be estimated as well
 }
 
 // PoolClusters is the answer to [GetPoolClusters], with what the pool asks of
@@ -220,6 +221,8 @@ type PoolClusters struct {
 
 	MaxAncestors, MaxDescendants   int
 	MaxAncestorVSize, MaxDescVSize int64
+
+	Estimates []FeeEstimate // for each of the Fees, without MinFee; none where the node estimates nothing
 }
 
 // ClusterTx is a transaction of a cluster.

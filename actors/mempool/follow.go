@@ -158,6 +158,7 @@ func (t chainTarget) connect(
 	if pool.Idle() {
 		pool.Connect(nil, now)
 		pool.Moved(int32(len(blocks)))
+		t.m.fees.pass(blocks)
 		return blocks[len(blocks)-1], nil
 	}
 	for _, b := range blocks {
@@ -168,7 +169,7 @@ func (t chainTarget) connect(
 		if err != nil {
 			return at, err
 		}
-		pool.Connect(block.Transactions, now)
+		t.m.fees.connect(block, b.Height, func() { pool.Connect(block.Transactions, now) })
 		pool.Moved(1)
 		at = b
 	}

@@ -4,8 +4,9 @@
 // [messages.SubmitPackage], [nodemsg.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
 // [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
 // [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
-// [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool] and
-// [messages.SelectTxs], and publishes every change of the pool.
+// [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool],
+// [messages.SelectTxs], [messages.EstimateFee] and [messages.EstimateRawFee], and publishes every
+// change of the pool.
 //
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
 // that is checked, whose scripts take long to execute, or for blocks that the
@@ -46,6 +47,8 @@ type Config struct {
 	Persist bool   // false: File is only written by request
 	OldFile bool   // in the format of old versions
 
+	Fees *Fees // nil: no fee rates are estimated
+
 	NotSaved func(error) // is told why File was not written at the end; nil: nobody is
 
 	Now func() time.Time
@@ -60,7 +63,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.GetPoolRelatives](), ask.Serve[messages.GetPoolClusters](),
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
-	ask.Serve[messages.SelectTxs](),
+	ask.Serve[messages.SelectTxs](), ask.Serve[messages.EstimateFee](), ask.Serve[messages.EstimateRawFee](),
 }
 
 // Mempool is the actor; make one with [New].
@@ -81,6 +84,7 @@ type Mempool struct {
 
 	last *messages.BlockSize // that was chosen for last; nil: none was
 	file poolFile
+	fees fees
 }
 
 // New returns the producer of the actor.
@@ -90,6 +94,7 @@ func New(cfg Config) actor.Producer {
 		m := &Mempool{cfg: cfg, pool: txpool.New(cfg.Rules, cfg.Policy)}
 		m.ctx, m.cancel = context.WithCancel(context.Background())
 		m.file.m = m
+		m.fees = newFees(m)
 		m.follower = follow.New(follow.Config{
 			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks,
 			Paused: func() bool { return m.work.Len() > 0 }, // which has the pool
@@ -111,10 +116,12 @@ func (m *Mempool) Receive(c actor.Context) {
 	switch msg := c.Message().(type) {
 	case *actor.Started:
 		m.file.start(c)
+		m.fees.start(c)
 		m.next(c)
 	case *actor.Stopping:
 		m.close()
 		m.file.saveAtEnd()
+		m.fees.saveAtEnd()
 	case *actor.Restarting:
 		m.close()
 	case messages.TipChanged:
@@ -128,6 +135,8 @@ func (m *Mempool) Receive(c actor.Context) {
 		m.file.read(c, msg)
 	case saved:
 		msg.answer()
+	case saveFeesNow:
+		m.fees.save(c)
 	case nodemsg.MarkBroadcast:
 		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })
 		m.next(c)
@@ -168,6 +177,7 @@ func (m *Mempool) next(c actor.Context) {
 func (m *Mempool) publish(announce []messages.RelayTx) {
 	changes := m.pool.TakeChanges()
 	m.logEvictions(changes)
+	m.fees.see(changes)
 	if len(changes) > 0 || len(announce) > 0 {
 		m.cfg.Feed.Publish(messages.PoolChanged{Changes: changes, Announce: announce})
 	}
@@ -205,4 +215,5 @@ func (m *Mempool) close() {
 	m.cancel()
 	m.work.Drop()
 	m.file.close()
+	m.fees.close()
 }

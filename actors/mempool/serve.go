@@ -83,7 +83,11 @@ func (m *Mempool) reading(msg any) func() {
 	case *getRelatives:
 		return func() { m.answerRelatives(msg) }
 	case *getClusters:
-		return func() { msg.Answer(m.clusters(msg.Req.IDs), nil) }
+		return func() {
+			found := m.clusters(msg.Req.IDs)
+			found.Estimates = m.fees.estimates(msg.Req.Fees)
+			msg.Answer(found, nil)
+		}
 	case *getSpenders:
 		return func() { msg.Answer(m.spenders(msg.Req.Outs), nil) }
 	case *prioritise:
@@ -99,7 +103,7 @@ func (m *Mempool) reading(msg any) func() {
 	case *selectTxs:
 		return func() { msg.Answer(m.selectTxs(&msg.Req), nil) }
 	}
-	return nil
+	return m.fees.serve(msg)
 }
 
 func (m *Mempool) info() messages.PoolInfo {

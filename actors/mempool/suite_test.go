@@ -17,7 +17,7 @@ func TestSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
 		t.Helper()
 		actortest.InBubble(t)
-		r := newRig(t)
+		r := newRig(t, estimating(t.TempDir()))
 		txs := make([]*wire.MsgTx, len(r.coins))
 		for i := range txs {
 			txs[i] = spend(50*coin-1000, r.coins[i])
@@ -34,6 +34,8 @@ func TestSuite(t *testing.T) {
 				actortest.Sample(nodemsg.OfferPackage{Txs: []*wire.MsgTx{txs[4], spend(50*coin-2000, outOf(txs[4]))}}),
 				actortest.Sample(messages.GetPoolCoins{Outs: r.coins}),
 				actortest.Sample(messages.LoadPool{Path: r.file}),
+				actortest.Sample(messages.EstimateFee{FeeQuery: messages.FeeQuery{Target: 6}}),
+				actortest.Sample(messages.EstimateRawFee{Target: 6, Share: .9}),
 			},
 			News: func() { r.generate() }, // asks the chain alone: the pool may fail just then
 			Check: func() {

@@ -84,7 +84,7 @@ func (p *purchase) haveCoins(c actor.Context, outs []wire.OutPoint, coins []*mes
 		}
 	}
 	ids := []chainhash.Hash{p.bump.req.TxID}
-	p.askPool(c, ids, func(c actor.Context, pool messages.PoolClusters, err error) {
+	p.askPool(c, ids, nil, func(c actor.Context, pool messages.PoolClusters, err error) {
 		if err != nil {
 			p.fail(c, err)
 			return

@@ -140,13 +140,14 @@ func (p *purchase) lookAtPool(c actor.Context) {
 	for i := range p.req.Inputs {
 		ids = append(ids, p.req.Inputs[i].At.Hash)
 	}
-	p.askPool(c, ids, func(c actor.Context, pool messages.PoolClusters, err error) {
-		if err != nil {
-			p.fail(c, err)
-			return
-		}
-		p.build(c, pool)
-	})
+	p.askPool(c, ids, spend.FeeQueries(p.req, &p.options),
+		func(c actor.Context, pool messages.PoolClusters, err error) {
+			if err != nil {
+				p.fail(c, err)
+				return
+			}
+			p.build(c, pool)
+		})
 }
 
 // build has the transaction built by a worker.

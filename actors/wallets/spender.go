@@ -118,7 +118,7 @@ func (s *spender) serve(c actor.Context, msg any) bool {
 
 // setPayFee sets the fee rate that is paid where a request names none.
 func (s *spender) setPayFee(c actor.Context, m *setPayFee) {
-	s.askPool(c, nil, func(_ actor.Context, pool messages.PoolClusters, err error) {
+	s.askPool(c, nil, nil, func(_ actor.Context, pool messages.PoolClusters, err error) {
 		rate, relay := spend.FeeRate(m.Req.Rate), spend.FeeRate(pool.MinRelayFee)
 		switch most := spend.FeeRate(s.options.MaxFee); {
 		case err != nil || rate == 0:
@@ -141,11 +141,13 @@ func perKvB(rate spend.FeeRate) string {
 	return fmt.Sprintf("%d.%08d BTC/kvB", rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin)
 }
 
-// askPool asks what of the memory pool some transactions depend on.
+// askPool asks what of the memory pool some transactions depend on, and for fee rates.
 func (s *spender) askPool(
-	c actor.Context, ids []chainhash.Hash, then func(c actor.Context, pool messages.PoolClusters, err error),
+	c actor.Context, ids []chainhash.Hash, fees []messages.FeeQuery,
+	then func(c actor.Context, pool messages.PoolClusters, err error),
 ) {
-	ask.Then(s.ctx, c, s.cfg.Pool, messages.GetPoolClusters{IDs: ids}, func(pool messages.PoolClusters, err error) any {
+	q := messages.GetPoolClusters{IDs: ids, Fees: fees}
+	ask.Then(s.ctx, c, s.cfg.Pool, q, func(pool messages.PoolClusters, err error) any {
 		return spendStep{func(c actor.Context) {
 			if errors.Is(err, ask.ErrAbsent) {
 				pool, err = withoutPool(), nil

@@ -65,6 +65,15 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 	return c, nil
 }
 
+// staleFeeEstimates reads -acceptstalefeeestimates.
+func staleFeeEstimates(o *options.Settings) (bool, error) {
+	stale := o.Bool("acceptstalefeeestimates", false)
+	if stale && o.Chain() != options.Regtest && !o.Bool("blocksonly", false) {
+		return false, refuse("acceptstalefeeestimates is not supported on %s chain.", o.Chain())
+	}
+	return stale, nil
+}
+
 // feeOption reads a fee rate in coins for 1000 virtual bytes, nil where there is
 // none.
 func feeOption(o *options.Settings, name string) (*int64, error) {

@@ -243,6 +243,10 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	stale, err := staleFeeEstimates(o)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	blocks, err := blockCreationConfig(o)
 	if err != nil {
 		return trawl.Config{}, err
@@ -257,7 +261,8 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
 		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
-		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		StaleFeeEstimates: stale,
+		Dir:               s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
 		RangeFilters:   o.Bool("rangefilters", false),

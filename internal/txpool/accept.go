@@ -32,10 +32,11 @@ type mode struct {
 	replace     bool // conflicts may be replaced
 	carveOut    bool // the limits have their exceptions
 	sibling     bool // a sibling may be replaced (TRUC)
+	byItself    bool // it was submitted without others
 }
 
 func single(now Now, o Options) mode {
-	return mode{Options: o, now: now, replace: true, carveOut: true, sibling: true}
+	return mode{Options: o, now: now, replace: true, carveOut: true, sibling: true, byItself: true}
 }
 
 // A candidate is a transaction that is being checked.
@@ -174,6 +175,7 @@ func (v *verdict) apply(candidates ...*candidate) {
 			c.entry.Sequence = 0
 		}
 		v.insert(c.entry)
+		c.entry.Alone = v.byItself && !v.Bypass && len(c.entry.parents) == 0
 	}
 }
 

@@ -21,6 +21,7 @@ type Entry struct {
 	Time     int64  // when it came, in seconds since 1970
 	Height   int32  // of the tip when it came
 	Sequence uint64 // of the pool when it came; 0 after a reorganisation
+	Alone    bool   // came by itself, from no block, and spent nothing of the pool
 
 	Ancestors, Descendants Total // itself included
 

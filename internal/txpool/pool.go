@@ -65,6 +65,9 @@ func (p *Pool) TakeChanges() []Change {
 	return taken
 }
 
+// Changes returns what happened since [Pool.TakeChanges] was called last.
+func (p *Pool) Changes() []Change { return p.changes }
+
 // insert adds an entry. Its parents are in the pool already; children may be.
 func (p *Pool) insert(e *Entry) {
 	p.link(e)

@@ -28,7 +28,10 @@ var logging = []options.Option{
 
 // debugging is for tests and developers.
 var debugging = []options.Option{
-	{Name: "acceptstalefeeestimates", Flags: debug | unused, Help: "Read fee estimates however old they are"},
+	{
+		Name: "acceptstalefeeestimates", Flags: debug,
+		Help: "Read fee estimates however old they are; on regtest alone (default: 0)",
+	},
 	{Name: "capturemessages", Flags: debug | unused, Help: "Write all messages of peers to files"},
 	{
 		Name: "checkaddrman", Arg: "<n>", Flags: debug | unused,

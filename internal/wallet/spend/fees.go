@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // The reasons of fee rates, in Core's words.
@@ -43,19 +44,34 @@ func (p *Plan) rate() (rate FeeRate, reason string, err error) {
 	return rate, reason, nil
 }
 
+// longestTarget is for how many blocks the rate is estimated at which change is worth keeping.
+const longestTarget = 1008
+
+// FeeQueries are the estimates that a plan for a request needs, which [Plan.Pool] has to bring in
+// this order.
+func FeeQueries(r *messages.Spend, o *Options) []messages.FeeQuery {
+	q := messages.FeeQuery{Target: r.ConfTarget, Conservative: !replaceable(r, o)}
+	if q.Target == 0 {
+		q.Target = o.ConfTarget
+	}
+	if r.Conservative != nil {
+		q.Conservative = *r.Conservative
+	}
+	return []messages.FeeQuery{q, {Target: longestTarget}}
+}
+
+// estimated returns an estimate of the plan; without any it says nothing.
+func (p *Plan) estimated(i int) messages.FeeEstimate {
+	if i < len(p.Pool.Estimates) {
+		return p.Pool.Estimates[i]
+	}
+	return messages.FeeEstimate{}
+}
+
 // estimate returns the rate that is estimated, or the one for want of an estimate.
 func (p *Plan) estimate() (rate FeeRate, reason string) {
-	target := p.Request.ConfTarget
-	if target == 0 {
-		target = p.Options.ConfTarget
-	}
-	conservative := !p.replaceable()
-	if p.Request.Conservative != nil {
-		conservative = *p.Request.Conservative
-	}
-	if p.Estimate != nil {
-		rate, reason = p.Estimate(target, conservative)
-	}
+	e := p.estimated(0)
+	rate, reason = FeeRate(e.Rate), e.Reason
 	if rate == 0 {
 		rate, reason = p.Options.Fallback, reasonFallback
 		if rate == 0 {
@@ -74,21 +90,20 @@ func (p *Plan) least() FeeRate { return max(p.Options.Min, FeeRate(p.Pool.MinRel
 // discard returns the rate at which change is not worth keeping.
 func (p *Plan) discard() FeeRate {
 	rate := p.Options.Discard
-	if p.Estimate != nil {
-		const longest = 1008
-		if estimated, _ := p.Estimate(longest, false); estimated != 0 {
-			rate = min(rate, estimated)
-		}
+	if e := p.estimated(1); e.Rate != 0 {
+		rate = min(rate, FeeRate(e.Rate))
 	}
 	return max(rate, FeeRate(p.Pool.DustFee))
 }
 
 // replaceable reports whether the transaction is to say that it can be replaced.
-func (p *Plan) replaceable() bool {
-	if p.Request.Replaceable != nil {
-		return *p.Request.Replaceable
+func (p *Plan) replaceable() bool { return replaceable(p.Request, &p.Options) }
+
+func replaceable(r *messages.Spend, o *Options) bool {
+	if r.Replaceable != nil {
+		return *r.Replaceable
 	}
-	return !p.Options.Irreplaceable
+	return !o.Irreplaceable
 }
 
 // perByte prints a rate as Core does.

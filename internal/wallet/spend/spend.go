@@ -76,10 +76,6 @@ type Plan struct {
 
 	Current bool // the tip is of the last hours, so that the lock time may be set by it
 
-	// Estimate returns the fee rate to be confirmed within some blocks, and the reason
-	// for it; 0 without enough to go by. Nil: there is no estimate.
-	Estimate func(target int, conservative bool) (rate FeeRate, reason string)
-
 	// Dust returns the least value that an output may have.
 	Dust func(out *wire.TxOut, rate FeeRate) int64
 

@@ -42,6 +42,8 @@ func (d *Deps) seen(ctx context.Context) {
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
+		estimateRawFee(&d),
+		estimateSmartFee(&d),
 		getMempoolRelatives(&d, "getmempoolancestors", "what a transaction of the pool depends on", false),
 		getMempoolRelatives(&d, "getmempooldescendants", "what depends on a transaction of the pool", true),
 		getMempoolEntry(&d),

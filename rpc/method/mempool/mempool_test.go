@@ -35,6 +35,9 @@ type rig struct {
 	result messages.PackageResult
 	txs    []messages.PoolTx
 	sent   messages.SubmitTx
+	fee    messages.FeeEstimate
+	raw    messages.RawFeeEstimates
+	feeErr error
 }
 
 func newRig(t *testing.T) *rig {
@@ -78,6 +81,10 @@ func (r *rig) pool(c actor.Context) {
 		m.Answer(messages.Done{}, messages.ErrTxDust)
 	case *ask.Call[messages.SavePool, string]:
 		m.Answer("", messages.ErrPoolLoading)
+	case *ask.Call[messages.EstimateFee, messages.FeeEstimate]:
+		m.Answer(r.fee, r.feeErr)
+	case *ask.Call[messages.EstimateRawFee, messages.RawFeeEstimates]:
+		m.Answer(r.raw, r.feeErr)
 	case *ask.Call[messages.LoadPool, messages.Done]:
 		m.Answer(messages.Done{}, messages.ErrPoolFile)
 	default:

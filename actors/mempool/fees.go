@@ -1,0 +1,249 @@
+package mempool
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/feefile"
+)
+
+const (
+	// saveFees is how often the fee estimates are written.
+	saveFees = time.Hour
+
+	// maxFeeTipAge is how old the tip may be where a new transaction says something about fees.
+	maxFeeTipAge = 3 * time.Hour
+)
+
+// Fees says how fee rates are estimated.
+type Fees struct {
+	File    string // in which the estimates are kept between two runs
+	Stale   bool   // use it however old it is
+	Initial *chainview.InitialDownload
+	Disk    vfs.FS // that is written; nil: the system's
+}
+
+// NewFees keeps the estimates in a data directory.
+func NewFees(dir string, stale bool, initial *chainview.InitialDownload) *Fees {
+	return &Fees{File: filepath.Join(dir, "fee_estimates.dat"), Stale: stale, Initial: initial}
+}
+
+// Unless estimates nothing where off is set: on a node that sees no transactions of peers, whose
+// estimates would never change.
+func (f *Fees) Unless(off bool) *Fees {
+	if off {
+		return nil
+	}
+	return f
+}
+
+func (f *Fees) save(content []byte) error {
+	disk := f.Disk
+	if disk == nil {
+		disk = vfs.OS
+	}
+	return feefile.Save(disk, f.File, content)
+}
+
+// fees estimates fee rates from what happens in the pool. Whoever has the pool has its estimator.
+type fees struct {
+	m     *Mempool
+	known *feeestimate.Estimator // nil: nothing is estimated
+	saver *ask.Worker
+	timer *time.Timer
+}
+
+type (
+	estimateFee = ask.Call[messages.EstimateFee, messages.FeeEstimate]
+	estimateRaw = ask.Call[messages.EstimateRawFee, messages.RawFeeEstimates]
+
+	// saveFeesNow says that it is time to write the estimates.
+	saveFeesNow struct{}
+)
+
+func newFees(m *Mempool) fees {
+	f := fees{m: m}
+	if m.cfg.Fees == nil {
+		return f
+	}
+	var err error
+	if f.known, err = feefile.Open(m.cfg.Fees.File, m.cfg.Fees.Stale, time.Now()); err != nil {
+		m.cfg.Log.Warn("fee estimates of the last run are not used", "err", err)
+	}
+	return f
+}
+
+// connect notes a block that the pool is about to see, and see does so after that.
+func (f *fees) connect(block *wire.MsgBlock, height int32, see func()) {
+	if f.known == nil {
+		see()
+		return
+	}
+	pool := f.m.pool
+	var confirmed []chainhash.Hash
+	for _, tx := range block.Transactions {
+		if id := tx.TxHash(); pool.Lookup(&id) != nil {
+			confirmed = append(confirmed, id)
+		}
+	}
+	before := len(pool.Changes())
+	see()
+	for _, change := range pool.Changes()[before:] {
+		if change.Reason != messages.PoolBlock {
+			f.known.Remove(change.ID) // a block has something else in its place
+		}
+	}
+	f.known.Connect(height, confirmed)
+}
+
+// pass notes blocks that cannot change the pool.
+func (f *fees) pass(blocks []*chainview.Block) {
+	for _, b := range blocks {
+		if f.known != nil {
+			f.known.Connect(b.Height, nil)
+		}
+	}
+}
+
+// see notes what has changed in the pool.
+func (f *fees) see(changes []messages.PoolChange) {
+	if f.known == nil || len(changes) == 0 {
+		return
+	}
+	current := f.isCurrent()
+	for i := range changes {
+		change := &changes[i]
+		if !change.Added {
+			f.known.Remove(change.ID)
+			continue
+		}
+		if e := f.m.pool.Lookup(&change.ID); e != nil && e.Alone && current && change.VSize > 0 {
+			f.known.Add(e.ID, e.Height, e.Fee*1000/e.VSize)
+		}
+	}
+}
+
+// isCurrent reports whether the chain is up to date, so that the time until a transaction is
+// confirmed means something.
+func (f *fees) isCurrent() bool {
+	reader := f.m.cfg.View.Open()
+	if reader == nil || f.m.at == nil {
+		return false
+	}
+	tip := f.m.at
+	return !f.m.cfg.Fees.Initial.Lasts(tip) && !tip.Time().Before(f.m.cfg.Now().Add(-maxFeeTipAge)) &&
+		tip.Height >= chainview.BestHeader(reader, reader.Active()).Height-1
+}
+
+// start has the estimates written from time to time.
+func (f *fees) start(c actor.Context) {
+	if f.known == nil {
+		return
+	}
+	root, self := c.ActorSystem().Root, c.Self()
+	f.timer = time.AfterFunc(saveFees, func() { root.Send(self, saveFeesNow{}) })
+}
+
+// save writes the estimates.
+func (f *fees) save(c actor.Context) {
+	f.m.reads = append(f.m.reads, func() {
+		content := f.known.Encode()
+		before := f.saver
+		f.saver = ask.Go(c, func() any {
+			before.Wait()
+			if err := f.m.cfg.Fees.save(content); err != nil {
+				f.m.cfg.Log.Warn("fee estimates not saved", "err", err)
+			}
+			return nil
+		})
+	})
+	f.start(c)
+	f.m.next(c)
+}
+
+func (f *fees) close() {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.saver.Drop()
+	f.saver = nil
+}
+
+// saveAtEnd writes the estimates when the node stops. What waits then was not confirmed in time.
+func (f *fees) saveAtEnd() {
+	if f.known == nil {
+		return
+	}
+	f.known.Forget()
+	if err := f.m.cfg.Fees.save(f.known.Encode()); err != nil {
+		f.m.cfg.Log.Warn("fee estimates not saved", "err", err)
+	}
+}
+
+// estimate answers for one target.
+func (f *fees) estimate(q messages.FeeQuery) messages.FeeEstimate {
+	if f.known == nil {
+		return messages.FeeEstimate{Blocks: q.Target}
+	}
+	e := f.known.Smart(q.Target, q.Conservative)
+	return messages.FeeEstimate{Rate: e.Rate, Blocks: e.Blocks, Reason: e.Reason}
+}
+
+// estimates answers for several targets.
+func (f *fees) estimates(list []messages.FeeQuery) (all []messages.FeeEstimate) {
+	for _, q := range list {
+		all = append(all, f.estimate(q))
+	}
+	return all
+}
+
+// serve returns what answers a request, nil for what is none about fees.
+func (f *fees) serve(msg any) func() {
+	switch msg := msg.(type) {
+	case *estimateFee:
+		return func() {
+			if f.known == nil {
+				msg.Answer(messages.FeeEstimate{}, messages.ErrNoFeeEstimates)
+				return
+			}
+			answer := f.estimate(msg.Req.FeeQuery)
+			info := f.m.info()
+			answer.MinFee = max(info.MinFee, info.MinRelayFee)
+			msg.Answer(answer, nil)
+		}
+	case *estimateRaw:
+		return func() {
+			if f.known == nil {
+				msg.Answer(messages.RawFeeEstimates{}, messages.ErrNoFeeEstimates)
+				return
+			}
+			msg.Answer(f.raw(&msg.Req), nil)
+		}
+	}
+	return nil
+}
+
+// raw answers by all horizons that reach the target.
+func (f *fees) raw(q *messages.EstimateRawFee) (all messages.RawFeeEstimates) {
+	for h := feeestimate.Short; h <= feeestimate.Long; h++ {
+		if q.Target > f.known.Reach(h) {
+			continue
+		}
+		rate, found := f.known.Raw(h, q.Target, q.Share)
+		all = append(all, messages.RawFeeEstimate{
+			Horizon: h.String(), Rate: rate, Decay: found.Decay, Scale: found.Scale,
+			Pass: messages.FeeRange(found.Pass), Fail: messages.FeeRange(found.Fail),
+		})
+	}
+	return slices.Clip(all)
+}

@@ -1,0 +1,85 @@
+package spend
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/seed61375155/trawl/messages"
+)
+
+// The rate is what was estimated, within what pool and wallet ask for.
+func TestRate(t *testing.T) {
+	given, economical := int64(3000), false
+	for name, test := range map[string]struct {
+		request   messages.Spend
+		estimates []messages.FeeEstimate
+		minFee    int64
+		fallback  FeeRate
+		query     messages.FeeQuery
+		rate      FeeRate
+		reason    string
+		err       error
+	}{
+		"an estimate": {
+			estimates: []messages.FeeEstimate{{Rate: 7000, Reason: "why"}}, query: messages.FeeQuery{Target: 6},
+			rate: 7000, reason: "why",
+		},
+		"one that the request describes": {
+			request:   messages.Spend{ConfTarget: 9, Replaceable: new(false)},
+			estimates: []messages.FeeEstimate{{Rate: 7000, Reason: "why"}},
+			query:     messages.FeeQuery{Target: 9, Conservative: true}, rate: 7000, reason: "why",
+		},
+		"one of a mode": {
+			request:   messages.Spend{Replaceable: new(false), Conservative: &economical},
+			estimates: []messages.FeeEstimate{{Rate: 500}}, query: messages.FeeQuery{Target: 6},
+			rate: 1000, reason: reasonRequired,
+		},
+		"a full pool": {
+			estimates: []messages.FeeEstimate{{Rate: 7000}}, minFee: 8000, query: messages.FeeQuery{Target: 6},
+			rate: 8000, reason: reasonPool,
+		},
+		"none": {
+			estimates: []messages.FeeEstimate{{}}, query: messages.FeeQuery{Target: 6}, err: errNoEstimate,
+		},
+		"none but a fallback": {
+			fallback: 4000, query: messages.FeeQuery{Target: 6}, rate: 4000, reason: reasonFallback,
+		},
+		"a rate": {
+			request: messages.Spend{FeeRate: &given}, estimates: []messages.FeeEstimate{{Rate: 7000}},
+			query: messages.FeeQuery{Target: 6}, rate: 3000, reason: reasonGiven,
+		},
+	} {
+		o := DefaultOptions()
+		o.Fallback = test.fallback
+		p := &Plan{Request: &test.request, Options: o, Pool: messages.PoolClusters{
+			MinFee: test.minFee, MinRelayFee: 100, Estimates: test.estimates,
+		}}
+		queries := FeeQueries(&test.request, &o)
+		if len(queries) != 2 || queries[0] != test.query || queries[1] != (messages.FeeQuery{Target: 1008}) {
+			t.Errorf("%s: asks for %+v", name, queries)
+		}
+		if rate, reason, err := p.rate(); rate != test.rate || reason != test.reason || !errors.Is(err, test.err) {
+			t.Errorf("%s: %d, %q, %v", name, rate, reason, err)
+		}
+	}
+}
+
+// Change is kept where it is worth spending at the estimate for a long time, if that is lower than
+// what the wallet would throw away.
+func TestDiscard(t *testing.T) {
+	for _, test := range []struct {
+		estimates []messages.FeeEstimate
+		want      FeeRate
+	}{
+		{nil, 10_000},
+		{[]messages.FeeEstimate{{Rate: 1}, {}}, 10_000},
+		{[]messages.FeeEstimate{{Rate: 1}, {Rate: 5000}}, 5000},
+		{[]messages.FeeEstimate{{Rate: 1}, {Rate: 50_000}}, 10_000},
+		{[]messages.FeeEstimate{{Rate: 1}, {Rate: 10}}, 3000},
+	} {
+		p := &Plan{Options: DefaultOptions(), Pool: messages.PoolClusters{DustFee: 3000, Estimates: test.estimates}}
+		if got := p.discard(); got != test.want {
+			t.Errorf("%+v: %d, want %d", test.estimates, got, test.want)
+		}
+	}
+}

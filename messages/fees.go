@@ -1,0 +1,62 @@
+package messages
+
+// MaxFeeTarget is the largest number of blocks that a fee is estimated for.
+const MaxFeeTarget = 1008
+
+// ErrNoFeeEstimates answers a node that estimates no fees, since it takes no transactions of peers.
+var ErrNoFeeEstimates = refusal("fees are not estimated")
+
+// FeeQuery is what a fee rate is wanted for.
+type FeeQuery struct {
+	Target       int  // blocks, 1 to MaxFeeTarget
+	Conservative bool // falls slower when fees do
+}
+
+// EstimateFee asks which fee rate has a transaction confirmed in so many blocks.
+//
+// Errors: [ErrNoFeeEstimates].
+type EstimateFee struct {
+	Asks[FeeEstimate]
+	FeeQuery
+}
+
+// FeeEstimate is the answer to [EstimateFee]. Rates are in the smallest unit for 1000 virtual bytes.
+type FeeEstimate struct {
+	Rate   int64  // 0: too little is known
+	Blocks int    // for so many it is, by what is known
+	Reason string // what it rests on, in Core's words
+	MinFee int64  // what the pool takes at least
+}
+
+// EstimateRawFee asks for the fee rate whose transactions were confirmed in time to such a share, by
+// each span of time that is remembered.
+//
+// Errors: [ErrNoFeeEstimates].
+type EstimateRawFee struct {
+	Asks[RawFeeEstimates]
+
+	Target int     // blocks, 1 to MaxFeeTarget
+	Share  float64 // 0 to 1
+}
+
+// RawFeeEstimates is the answer to [EstimateRawFee]: of the spans that reach the target, the
+// shortest first.
+type RawFeeEstimates []RawFeeEstimate
+
+// A RawFeeEstimate is what one span of time says.
+type RawFeeEstimate struct {
+	Horizon    string // "short", "medium" or "long"
+	Rate       int64  // for 1000 virtual bytes; 0: too little is known
+	Decay      float64
+	Scale      int      // blocks
+	Pass, Fail FeeRange // the lowest rates with the share, the highest without
+}
+
+// A FeeRange is a range of fee rates, and what became of transactions that paid them.
+type FeeRange struct {
+	Start, End float64 // -1: there is no such range
+	Within     float64 // were confirmed within the target
+	Confirmed  float64 // were confirmed at any time
+	Waiting    float64 // are in the pool, unconfirmed for longer than the target
+	Left       float64 // left the pool unconfirmed after the target
+}
