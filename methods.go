@@ -111,9 +111,9 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Wallets: wallet.Written(ref(walletsPart), n.walletDir),
 		}),
 		mining.Commands(mining.Deps{
-			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Now: n.clock.Now,
-			Blocks: (*mining.Choices)(&n.cfg.BlockCreation).Limits(n.net),
-			Peers:  ref(peersPart), Initial: n.initial, Warnings: n.warnings, ClockHeeded: n.clockHeeded,
+			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
+			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: n.clockHeeded,
+			Blocks: (*mining.Choices)(&n.cfg.BlockCreation).Limits(n.net), Initial: n.initial, Warnings: n.warnings,
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,

@@ -369,6 +369,8 @@ type PoolChange struct {
 	Added    bool
 	Reason   PoolReason // of leaving
 	Sequence uint64     // of the pool; 0: it came back from a block that left the chain
+
+	Unbroadcast bool // it has left before a peer asked for it
 }
 
 // PoolChanged announces changes of the pool in their order. Every listener hears
@@ -384,4 +386,5 @@ type PoolChanged struct {
 type RelayTx struct {
 	ID, WID chainhash.Hash
 	Own     bool // it is of our own, and to be announced until a peer asks for it
+	Later   bool // it is not announced now, but with those that no peer has asked for
 }

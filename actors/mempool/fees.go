@@ -1,6 +1,7 @@
 package mempool
 
 import (
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/txpool/feeestimate"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -47,12 +49,17 @@ func (f *Fees) Unless(off bool) *Fees {
 	return f
 }
 
-func (f *Fees) save(content []byte) error {
+// save writes the estimates, and logs what has come of it.
+func (f *Fees) save(content []byte, log *slog.Logger) {
 	disk := f.Disk
 	if disk == nil {
 		disk = vfs.OS
 	}
-	return feefile.Save(disk, f.File, content)
+	if err := feefile.Save(disk, f.File, content); err != nil {
+		log.Warn("fee estimates not saved", "err", err)
+		return
+	}
+	corelog.Printf(log, slog.LevelInfo, "Flushed fee estimates to %s.", filepath.Base(f.File))
 }
 
 // fees estimates fee rates from what happens in the pool. Whoever has the pool has its estimator.
@@ -61,11 +68,13 @@ type fees struct {
 	known *feeestimate.Estimator // nil: nothing is estimated
 	saver *ask.Worker
 	timer *time.Timer
+	due   time.Time // when the estimates are to be written
 }
 
 type (
 	estimateFee = ask.Call[messages.EstimateFee, messages.FeeEstimate]
 	estimateRaw = ask.Call[messages.EstimateRawFee, messages.RawFeeEstimates]
+	advance     = ask.Call[messages.AdvanceTimers, messages.Done]
 
 	// saveFeesNow says that it is time to write the estimates.
 	saveFeesNow struct{}
@@ -151,20 +160,30 @@ func (f *fees) start(c actor.Context) {
 		return
 	}
 	root, self := c.ActorSystem().Root, c.Self()
+	f.due = time.Now().Add(saveFees)
 	f.timer = time.AfterFunc(saveFees, func() { root.Send(self, saveFeesNow{}) })
 }
 
-// save writes the estimates.
-func (f *fees) save(c actor.Context) {
+// advance writes the estimates where that would be due within a time.
+func (f *fees) advance(c actor.Context, m *advance) {
+	if f.known == nil || f.due.After(time.Now().Add(m.Req.By)) {
+		f.due = f.due.Add(-m.Req.By)
+		m.Answer(messages.Done{}, nil)
+		return
+	}
+	f.timer.Stop()
+	f.save(c, func() { m.Answer(messages.Done{}, nil) })
+}
+
+// save writes the estimates, and calls back.
+func (f *fees) save(c actor.Context, then func()) {
 	f.m.reads = append(f.m.reads, func() {
 		content := f.known.Encode()
 		before := f.saver
 		f.saver = ask.Go(c, func() any {
 			before.Wait()
-			if err := f.m.cfg.Fees.save(content); err != nil {
-				f.m.cfg.Log.Warn("fee estimates not saved", "err", err)
-			}
-			return nil
+			f.m.cfg.Fees.save(content, f.m.cfg.Log)
+			return saved{then}
 		})
 	})
 	f.start(c)
@@ -185,9 +204,7 @@ func (f *fees) saveAtEnd() {
 		return
 	}
 	f.known.Forget()
-	if err := f.m.cfg.Fees.save(f.known.Encode()); err != nil {
-		f.m.cfg.Log.Warn("fee estimates not saved", "err", err)
-	}
+	f.m.cfg.Fees.save(f.known.Encode(), f.m.cfg.Log)
 }
 
 // estimate answers for one target.

@@ -162,6 +162,29 @@ func TestFeesAreKept(t *testing.T) {
 	r.wantCounted("after", 3, 3, 0, 1)
 }
 
+// The estimates are written each hour of the timers.
+func TestFeesAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fee_estimates.dat")
+	r := newRig(t, estimating(dir))
+	for _, step := range []struct {
+		by      time.Duration
+		written bool
+	}{
+		{30 * time.Minute, false},
+		{29 * time.Minute, false},
+		{time.Minute, true},
+		{59 * time.Minute, false},
+		{time.Minute, true},
+	} {
+		ok(ask.Ask(t.Context(), r.pool, messages.AdvanceTimers{By: step.by})).must(t)
+		err := os.Remove(path)
+		if (err == nil) != step.written {
+			t.Errorf("after %v more: %v", step.by, err)
+		}
+	}
+}
+
 // A disk that fails is told of and harms nothing, and neither does a file that is none.
 func TestFeesOnBadDisk(t *testing.T) {
 	dir := t.TempDir()

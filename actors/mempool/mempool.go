@@ -5,8 +5,8 @@
 // [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
 // [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
 // [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool],
-// [messages.SelectTxs], [messages.EstimateFee] and [messages.EstimateRawFee], and publishes every
-// change of the pool.
+// [messages.SelectTxs], [messages.EstimateFee], [messages.EstimateRawFee] and
+// [messages.AdvanceTimers], and publishes every change of the pool.
 //
 // The pool is a [txpool.Pool]. One worker at a time uses it: for a transaction
 // that is checked, whose scripts take long to execute, or for blocks that the
@@ -64,6 +64,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
 	ask.Serve[messages.SelectTxs](), ask.Serve[messages.EstimateFee](), ask.Serve[messages.EstimateRawFee](),
+	ask.Serve[messages.AdvanceTimers](),
 }
 
 // Mempool is the actor; make one with [New].
@@ -136,7 +137,9 @@ func (m *Mempool) Receive(c actor.Context) {
 	case saved:
 		msg.answer()
 	case saveFeesNow:
-		m.fees.save(c)
+		m.fees.save(c, func() {})
+	case *advance:
+		m.fees.advance(c, msg)
 	case nodemsg.MarkBroadcast:
 		m.reads = append(m.reads, func() { m.pool.SetUnbroadcast(&msg.ID, false) })
 		m.next(c)
@@ -176,24 +179,28 @@ func (m *Mempool) next(c actor.Context) {
 // peers.
 func (m *Mempool) publish(announce []messages.RelayTx) {
 	changes := m.pool.TakeChanges()
-	m.logEvictions(changes)
+	m.logRemovals(changes)
 	m.fees.see(changes)
 	if len(changes) > 0 || len(announce) > 0 {
 		m.cfg.Feed.Publish(messages.PoolChanged{Changes: changes, Announce: announce})
 	}
 }
 
-// logEvictions logs what a full pool did without.
-func (m *Mempool) logEvictions(changes []messages.PoolChange) {
+// logRemovals logs what a full pool did without, and what left before a peer asked for it.
+func (m *Mempool) logRemovals(changes []messages.PoolChange) {
 	n := 0
+	log := m.cfg.Log.With("category", "mempool")
 	for i := range changes {
 		if !changes[i].Added && changes[i].Reason == messages.PoolSizeLimit {
 			n++
 		}
+		if changes[i].Unbroadcast {
+			corelog.Printf(log, slog.LevelDebug,
+				"Removed %v from set of unbroadcast txns before confirmation that txn was sent out", changes[i].ID)
+		}
 	}
 	if raised := m.pool.Raised(); n > 0 && raised != (txpool.FeeRate{}) {
-		corelog.Printf(m.cfg.Log.With("category", "mempool"), slog.LevelDebug,
-			"Removed %d txn, rolling minimum fee bumped to %v", n, raised)
+		corelog.Printf(log, slog.LevelDebug, "Removed %d txn, rolling minimum fee bumped to %v", n, raised)
 	}
 }
 

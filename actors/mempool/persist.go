@@ -164,6 +164,7 @@ func (f *poolFile) finishLoad(l *loading, msg fileRead) *task {
 	return &task{
 		ctx: f.m.ctx, fail: func(err error) { f.endLoading(l, err) },
 		run: func(txpool.Coins, txpool.Now) func(actor.Context) {
+			var later []messages.RelayTx
 			if l.deltas {
 				for id, delta := range msg.content.Deltas {
 					f.m.pool.Prioritise(&id, delta)
@@ -172,10 +173,14 @@ func (f *poolFile) finishLoad(l *loading, msg fileRead) *task {
 			if l.unbroadcast {
 				for _, id := range msg.content.Unbroadcast {
 					f.m.pool.SetUnbroadcast(&id, true)
+					if e := f.m.pool.Lookup(&id); e != nil {
+						later = append(later, messages.RelayTx{ID: id, WID: e.WID, Own: true, Later: true})
+					}
 				}
 				l.sought += len(msg.content.Unbroadcast)
 			}
 			return func(c actor.Context) {
+				f.m.publish(later)
 				switch {
 				case msg.err == nil:
 					f.readOn(c, l)

@@ -51,11 +51,14 @@ type Config struct {
 }
 
 // Requests lists what a plain protoactor request may ask.
-var Requests = []ask.Served{ask.Serve[nodemsg.GetPeerRelay](), ask.Serve[nodemsg.GetOrphans]()}
+var Requests = []ask.Served{
+	ask.Serve[nodemsg.GetPeerRelay](), ask.Serve[nodemsg.GetOrphans](), ask.Serve[messages.AdvanceTimers](),
+}
 
 type (
-	getPeerRelay = ask.Call[nodemsg.GetPeerRelay, map[int64]nodemsg.PeerRelay]
-	getOrphans   = ask.Call[nodemsg.GetOrphans, []nodemsg.Orphan]
+	getPeerRelay  = ask.Call[nodemsg.GetPeerRelay, map[int64]nodemsg.PeerRelay]
+	getOrphans    = ask.Call[nodemsg.GetOrphans, []nodemsg.Orphan]
+	advanceTimers = ask.Call[messages.AdvanceTimers, messages.Done]
 )
 
 const (
@@ -182,6 +185,10 @@ func (r *Relay) Receive(c actor.Context) {
 		m.Answer(r.describe(), nil)
 	case *getOrphans:
 		m.Answer(r.orphans.list(), nil)
+	case *advanceTimers:
+		r.reannounce = r.reannounce.Add(-m.Req.By)
+		r.doWhatIsDue(c)
+		m.Answer(messages.Done{}, nil)
 	default:
 		ask.Unhandled(c)
 	}
@@ -276,7 +283,9 @@ func (r *Relay) poolChanged(c actor.Context, m messages.PoolChanged) {
 		if tx.Own {
 			r.ours[tx.WID] = struct{}{}
 		}
-		r.announce(tx.WID)
+		if !tx.Later {
+			r.announce(tx.WID)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/actors/relay"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
@@ -202,6 +203,29 @@ func TestAnnouncedAgain(t *testing.T) {
 		next := r.join(p2p.OutboundFullRelay)
 		time.Sleep(20 * time.Minute)
 		next.quiet("a peer has it")
+	})
+}
+
+// One that the pool had already in the last run is announced with those that no peer has asked for,
+// and not before; timers may be set forward.
+func TestAnnouncedLater(t *testing.T) {
+	bubble(t, func(r *rig) {
+		tx := transaction(1)
+		p := r.join(p2p.OutboundFullRelay)
+		id, wid := tx.TxHash(), tx.WitnessHash()
+		r.feed.Publish(messages.PoolChanged{
+			Changes: []messages.PoolChange{
+				{Tx: tx, ID: id, WID: wid, Fee: 1000, VSize: 100, Added: true, Sequence: 1},
+			},
+			Announce: []messages.RelayTx{{ID: id, WID: wid, Own: true, Later: true}},
+		})
+		time.Sleep(time.Minute)
+		p.quiet("later")
+		if _, err := ask.Ask(r.t.Context(), r.ref, messages.AdvanceTimers{By: 16 * time.Minute}); err != nil {
+			r.t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		expect[*wire.MsgInv](p)
 	})
 }
 

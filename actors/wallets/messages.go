@@ -3,6 +3,7 @@ package wallets
 import (
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
@@ -25,6 +26,7 @@ type (
 	getLoading    = ask.Call[messages.GetLoading, []messages.WalletLoading]
 	waitWallets   = ask.Call[messages.WaitWallets, messages.Done]
 	syncWallets   = ask.Call[messages.SyncWallets, messages.Done]
+	advanceTimers = ask.Call[messages.AdvanceTimers, messages.Done]
 )
 
 // The requests that a wallet serves.
@@ -86,7 +88,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.UnloadWallet](), ask.Serve[messages.RestoreWallet](),
 	ask.Serve[messages.AbortRestore](), ask.Serve[messages.ListWalletDir](),
 	ask.Serve[messages.GetLoading](), ask.Serve[messages.WaitWallets](),
-	ask.Serve[messages.SyncWallets](),
+	ask.Serve[messages.SyncWallets](), ask.Serve[messages.AdvanceTimers](),
 }
 
 // WalletRequests lists what a plain protoactor request may ask of a wallet.
@@ -117,8 +119,13 @@ var WalletRequests = []ask.Served{
 // closing asks a wallet to write what it has and to close its file.
 type closing struct{ messages.Asks[messages.Done] }
 
-// seeing asks a wallet to write what it has heard of the memory pool.
-type seeing struct{ messages.Asks[messages.Done] }
+// seeing asks a wallet to write what it has heard of the memory pool. Where a time has passed by its
+// timers, it does first what is due then.
+type seeing struct {
+	messages.Asks[messages.Done]
+
+	Passed time.Duration
+}
 
 // What a wallet tells the registry of its loading.
 type (

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/poolview"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/messages"
@@ -20,6 +21,9 @@ const (
 	minResend = 12 * time.Hour
 	maxResend = 36 * time.Hour
 	resendAge = 5 * 60
+
+	// resendCheck is how often it is looked whether that time has come, by the node's clock.
+	resendCheck = time.Minute
 )
 
 // pooled is what following the memory pool needs of a wallet.
@@ -50,7 +54,8 @@ type poolState struct {
 	pending []messages.PoolChanged
 	scans   int         // of the pool that are under way: news have to wait for them
 	after   []func()    // to be called when there is none
-	timer   *time.Timer // until transactions are sent again
+	due     time.Time   // when transactions are sent again
+	timer   *time.Timer // until it is looked whether that is so
 }
 
 // Messages of a wallet to itself.
@@ -59,7 +64,8 @@ type (
 	submitted struct {
 		rest  []*wire.MsgTx
 		relay bool
-		then  func()
+		taken int // how many the pool has
+		then  func(taken int)
 	}
 	// poolRead brings what is in the pool.
 	poolRead struct {
@@ -73,7 +79,7 @@ type (
 		err  error
 		then func()
 	}
-	// resend says that it is time to send transactions again.
+	// resend says that it is time to look whether transactions are to be sent again.
 	resend struct{}
 )
 
@@ -85,25 +91,32 @@ func (p *poolState) sync(c actor.Context, then func()) {
 		then()
 		return
 	}
-	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func() {
+	p.submit(c, p.of.open().Txs().Unconfirmed(), false, func(int) {
 		poolview.Join(p.ctx, c, p.cfg.Pool, p.cfg.Changes, func(m poolview.Contents) any {
 			return poolRead{m.Pool, m.Err, then}
 		})
 	})
 }
 
-// submit offers transactions to the pool, one after the other.
-func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func()) {
-	if len(txs) == 0 || p.cfg.NoBroadcast {
-		then()
+// submit offers transactions to the pool, one after the other, and calls back with how many it
+// has.
+func (p *poolState) submit(c actor.Context, txs []*wire.MsgTx, relay bool, then func(taken int)) {
+	p.submitNext(c, submitted{txs, relay, 0, then})
+}
+
+func (p *poolState) submitNext(c actor.Context, m submitted) {
+	if len(m.rest) == 0 || p.cfg.NoBroadcast {
+		m.then(m.taken)
 		return
 	}
-	q := messages.SubmitTx{Tx: txs[0], MaxFee: p.cfg.Spending.MaxFee, Quietly: !relay}
+	q := messages.SubmitTx{Tx: m.rest[0], MaxFee: p.cfg.Spending.MaxFee, Quietly: !m.relay}
 	ask.Then(p.ctx, c, p.cfg.Pool, q, func(_ messages.Done, err error) any {
+		taken := m.taken + 1
 		if err != nil {
 			p.cfg.Log.Debug("transaction of a wallet is not in the memory pool", "txid", q.Tx.TxHash(), "err", err)
+			taken--
 		}
-		return submitted{txs[1:], relay, then}
+		return submitted{m.rest[1:], m.relay, taken, m.then}
 	})
 }
 
@@ -114,13 +127,17 @@ func (p *poolState) handle(c actor.Context) bool {
 		p.pending = append(p.pending, m)
 		p.apply(c)
 	case submitted:
-		p.submit(c, m.rest, m.relay, m.then)
+		p.submitNext(c, m)
 	case poolRead:
 		p.read(c, m)
 	case poolScanned:
 		p.scanned(c, m)
 	case resend:
-		p.resend(c)
+		if p.of.open() == nil {
+			return true
+		}
+		p.setTimer(c)
+		p.resendIfDue(c, resendCheck, func() {})
 	default:
 		return false
 	}
@@ -130,7 +147,8 @@ func (p *poolState) handle(c actor.Context) bool {
 func (p *poolState) read(c actor.Context, m poolRead) {
 	p.add(m.pool, m.err)
 	p.joined = true
-	p.setResend(c)
+	p.setResend()
+	p.setTimer(c)
 	m.then()
 }
 
@@ -226,21 +244,32 @@ func (p *poolState) add(pool messages.PoolTxs, err error) {
 }
 
 // setResend sets the time to send transactions again.
-func (p *poolState) setResend(c actor.Context) {
-	after := minResend + rand.N(maxResend-minResend) //nolint:gosec // nothing depends on it
-	root, self := c.ActorSystem().Root, c.Self()
-	p.timer = time.AfterFunc(after, func() { root.Send(self, resend{}) })
+func (p *poolState) setResend() {
+	p.due = p.cfg.Now().Add(minResend + rand.N(maxResend-minResend)) //nolint:gosec // nothing depends on it
 }
 
-// resend offers transactions again that no block has taken up.
-func (p *poolState) resend(c actor.Context) {
-	p.setResend(c)
-	if !p.of.isLoaded() {
+func (p *poolState) setTimer(c actor.Context) {
+	root, self := c.ActorSystem().Root, c.Self()
+	p.timer = time.AfterFunc(resendCheck, func() { root.Send(self, resend{}) })
+}
+
+// resendIfDue offers transactions again that no block has taken up, if it is time for that, and
+// calls back. A time that has passed tells that it is to be looked.
+func (p *poolState) resendIfDue(c actor.Context, passed time.Duration, then func()) {
+	if passed == 0 || !p.joined || !p.of.isLoaded() || p.cfg.NoBroadcast || p.cfg.Pool.IsAbsent() ||
+		p.cfg.Now().Before(p.due) {
+		then()
 		return
 	}
-	reader := p.cfg.Chain.Open()
-	before := reader.Active().Tip().Time().Unix() - resendAge
-	p.submit(c, p.of.open().Txs().UnconfirmedBefore(before), true, func() {})
+	p.setResend()
+	before := p.cfg.Chain.Open().Active().Tip().Time().Unix() - resendAge
+	p.submit(c, p.of.open().Txs().UnconfirmedBefore(before), true, func(taken int) {
+		if taken > 0 {
+			corelog.Printf(p.cfg.Log, infoLevel,
+				"[%s] ResubmitWalletTransactions: resubmit %d unconfirmed transactions", p.label(), taken)
+		}
+		then()
+	})
 }
 
 // leave ends what sync began.

@@ -57,6 +57,8 @@ type setup struct {
 	types     keys.AddressTypes
 	fail      func() error             // faults of the disk
 	pool      func() []messages.PoolTx // nil: there is none
+	submitted func(messages.SubmitTx)  // to the pool; nil: it takes nothing
+	clock     func() time.Time         // nil: now, or else the time
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -90,9 +92,12 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 	if !s.now.IsZero() {
 		now = func() time.Time { return s.now }
 	}
+	if s.clock != nil {
+		now = s.clock
+	}
 	var pool *ask.Ref
 	if s.pool != nil {
-		pool = r.sys.Pool(s.pool)
+		pool = r.sys.TakingPool(s.pool, s.submitted)
 	}
 	var scheduler *match.Scheduler
 	if r.source != nil {

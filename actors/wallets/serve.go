@@ -27,7 +27,7 @@ func (w *Wallet) serve(c actor.Context, msg any) {
 	case *importDescriptors:
 		current(c, w, m, func() { whenWritable(c, w, m, func() { w.imports.start(c, m, w.mayRescan()) }) })
 	case *seePool:
-		w.pool.seePool(c, m)
+		w.pool.resendIfDue(c, m.Req.Passed, func() { w.pool.seePool(c, m) })
 	case *abortRescan:
 		m.Answer(w.rescans.abort(), nil)
 	default:

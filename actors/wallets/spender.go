@@ -73,7 +73,9 @@ func newSpender(h *home, w *Wallet) spender {
 	return spender{
 		home: h, of: spendView{w}, ctx: w.ctx, options: *h.cfg.Spending, random: newRandom(),
 		whenKeys: func(c actor.Context, then func()) { w.keygen.after(c, then) },
-		submit:   func(c actor.Context, txs []*wire.MsgTx, then func()) { w.pool.submit(c, txs, true, then) },
+		submit: func(c actor.Context, txs []*wire.MsgTx, then func()) {
+			w.pool.submit(c, txs, true, func(int) { then() })
+		},
 	}
 }
 

@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"errors"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -11,9 +12,9 @@ import (
 
 // syncing is a request that waits until the wallets have written what they know.
 type syncing struct {
-	call *syncWallets
-	left int // wallets that have not answered
-	errs []error
+	answer func(messages.Done, error) bool
+	left   int // wallets that have not answered
+	errs   []error
 }
 
 // synced says that a wallet has written what it knows of the pool, or cannot.
@@ -23,15 +24,18 @@ type synced struct {
 	err   error
 }
 
-// sync asks all wallets that are loaded.
-func (w *Wallets) sync(c actor.Context, m *syncWallets) {
-	s := &syncing{call: m, left: len(w.entries)}
+// sync asks all wallets that are loaded; with a time that has passed by their timers, they do first
+// what is due then.
+func (w *Wallets) sync(c actor.Context, passed time.Duration, answer func(messages.Done, error) bool) {
+	s := &syncing{answer: answer, left: len(w.entries)}
 	if s.left == 0 {
-		m.Answer(messages.Done{}, nil)
+		answer(messages.Done{}, nil)
 		return
 	}
 	for _, e := range w.entries {
-		ask.Then(w.ctx, c, e.ref, seeing{}, func(_ messages.Done, err error) any { return synced{s, e, err} })
+		ask.Then(w.ctx, c, e.ref, seeing{Passed: passed}, func(_ messages.Done, err error) any {
+			return synced{s, e, err}
+		})
 	}
 }
 
@@ -45,6 +49,6 @@ func (w *Wallets) synced(m synced) {
 	}
 	s.left--
 	if s.left == 0 {
-		s.call.Answer(messages.Done{}, errors.Join(s.errs...))
+		s.answer(messages.Done{}, errors.Join(s.errs...))
 	}
 }

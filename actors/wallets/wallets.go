@@ -118,7 +118,9 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 	case *getLoading:
 		m.Answer(w.loading(), nil)
 	case *syncWallets:
-		w.sync(c, m)
+		w.sync(c, 0, m.Answer)
+	case *advanceTimers:
+		w.sync(c, m.Req.By, m.Answer)
 	case *waitWallets:
 		w.waiting = append(w.waiting, m)
 		w.answerWaiting()

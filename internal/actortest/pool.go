@@ -20,6 +20,12 @@ func (s *System) EmptyPool() *ask.Ref {
 // tells its listeners nothing and takes no more. It asks each time what is in it.
 func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 	s.t.Helper()
+	return s.TakingPool(content, nil)
+}
+
+// TakingPool is [System.Pool] that is told of what is submitted to it; nil: it refuses that.
+func (s *System) TakingPool(content func() []messages.PoolTx, take func(messages.SubmitTx)) *ask.Ref {
+	s.t.Helper()
 	return s.Spawn("mempool", func() actor.Actor {
 		return actor.ReceiveFunc(func(c actor.Context) {
 			switch m := c.Message().(type) {
@@ -40,6 +46,13 @@ func (s *System) Pool(content func() []messages.PoolTx) *ask.Ref {
 				m.Answer(messages.PoolIDs{IDs: []chainhash.Hash{}, Sequence: 1}, nil)
 			case *ask.Call[messages.GetPoolTxs, messages.PoolTxs]:
 				m.Answer(messages.PoolTxs{Txs: content(), Sequence: 1}, nil)
+			case *ask.Call[messages.SubmitTx, messages.Done]:
+				if take == nil {
+					ask.Unhandled(c)
+					return
+				}
+				take(m.Req)
+				m.Answer(messages.Done{}, nil)
 			default:
 				ask.Unhandled(c)
 			}

@@ -136,11 +136,13 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	}
 	delete(p.byID, e.ID)
 	delete(p.byWID, e.WID)
+	unbroadcast := p.Unbroadcast(&e.ID)
 	delete(p.unbroadcast, e.ID)
 	heap.Remove(&p.eviction, e.place)
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
 	p.changes = append(p.changes, Change{
 		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence,
+		Unbroadcast: unbroadcast,
 	})
 	p.sequence++
 }

@@ -25,6 +25,8 @@ type Deps struct {
 	Actor   *ask.Ref // owns the chain
 	Pool    *ask.Ref // owns the pool of unconfirmed transactions
 	Peers   *ask.Ref // owns the connections; nil without
+	Relay   *ask.Ref // passes transactions on; absent: nothing does
+	Wallets *ask.Ref // the registry of wallets; absent: there are none
 
 	// Initial tells whether the node is on its first way to the network's tip.
 	Initial *chainview.InitialDownload
@@ -67,6 +69,7 @@ func Commands(d Deps) []command.Command {
 		getBlockTemplate(&d),
 		getMiningInfo(&d),
 		getNetworkHashPS(&d),
+		mockScheduler(&d),
 		setMockTime(&d),
 		submitBlock(&d),
 		submitHeader(&d),
