@@ -100,7 +100,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		txs = n.txs
 	}
 	expansions := descriptor.NewExpansions(expansionMemory)
-	chainMethods := n.chainMethods(expansions)
+	chainMethods := n.chainMethods(expansions, txs)
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
@@ -152,13 +152,13 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	return t, nil
 }
 
-func (n *Node) chainMethods(expansions *descriptor.Expansions) chain.Deps {
+func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex) chain.Deps {
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
 		SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
-		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil,
+		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}
 	if p := n.cfg.pruning(n.net); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}

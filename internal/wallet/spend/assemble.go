@@ -43,7 +43,7 @@ func (b *builder) assemble() (*Built, error) {
 	case built.Fee > b.Options.MaxFee:
 		return nil, refusal("Fee exceeds maximum configured by user (e.g. -maxtxfee, maxfeerate)")
 	}
-	return built, nil
+	return built, b.checkChain(tx, (weight+b.Scale-1)/b.Scale)
 }
 
 // addChange puts the output of change, if there is one, in its place.

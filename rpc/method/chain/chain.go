@@ -32,6 +32,7 @@ type Deps struct {
 	CoinStats CoinStats // sums of the unspent outputs by block; nil when there are none
 
 	Others []NamedIndex // beside Index, as getindexinfo shows them
+	Txs    TxIndex      // finds the transactions of the chain; nil when the node keeps no index of them
 
 	// Pruning says how the node deletes old blocks; nil when it keeps all.
 	Pruning *Pruning
@@ -74,6 +75,14 @@ type CoinStats interface {
 
 	// Totals returns the sums up to a block that is in the index.
 	Totals(block *chainhash.Hash) (coinstats.Totals, error)
+}
+
+// TxIndex is the index of all transactions of the chain.
+type TxIndex interface {
+	// Find returns the block that a transaction came in last, and its place there,
+	// nowhere when it is not known. synced reports whether the index has once been in
+	// step with the chain; then it is so now.
+	Find(ctx context.Context, tx *chainhash.Hash) (block chainhash.Hash, at chainview.TxPlace, synced bool, err error)
 }
 
 // A NamedIndex is one of the node's indexes.

@@ -137,7 +137,24 @@ func (d *Deps) proofBlock(
 			return b, nil
 		}
 	}
+	if b := d.indexedBlock(ctx, reader, ids); b != nil {
+		return b, nil
+	}
 	return nil, command.Error{Code: command.InvalidAddressOrKey, Message: "Transaction not yet in block"}
+}
+
+// indexedBlock returns the block that the index of transactions has for the lowest of some ids, as
+// Core takes it; nil where there is none.
+func (d *Deps) indexedBlock(ctx context.Context, reader chainview.Reader, ids []chainhash.Hash) *chainview.Block {
+	if d.Txs == nil {
+		return nil
+	}
+	id := slices.MinFunc(ids, func(a, b chainhash.Hash) int { return bytes.Compare(a[:], b[:]) })
+	hash, at, _, err := d.Txs.Find(ctx, &id)
+	if err != nil || at == chainview.Nowhere {
+		return nil
+	}
+	return reader.Lookup(&hash)
 }
 
 // heightOf finds a transaction by its outputs that are not spent.
