@@ -42,6 +42,9 @@ type Params struct {
 	KeyPool  int32          // number of addresses derived ahead, at least 1
 	Types    keys.AddressTypes
 
+	// OnlyConfirmed trusts no transaction that is not confirmed, the wallet's own neither.
+	OnlyConfirmed bool
+
 	// Version is what the file is marked with: that of the program whose format
 	// is written.
 	Version walletfile.Version
@@ -101,6 +104,7 @@ func newWallet(p Params, flags walletfile.Flags) *Wallet {
 	mine := new(owner)
 	w.txs = txs.NewLedger(txs.Config{
 		Network: p.Network, Maturity: p.Maturity, Log: w.log, Flags: w.flags, Owner: mine, Book: w.book,
+		OnlyConfirmed: p.OnlyConfirmed,
 	})
 	w.keys = keys.NewSet(keys.Params{
 		Network: p.Network, Kinds: p.Kinds, CoinType: p.CoinType, KeyPool: p.KeyPool, Types: p.Types,

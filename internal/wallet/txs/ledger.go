@@ -57,6 +57,8 @@ type Config struct {
 	Flags    *records.Flags
 	Owner    Owner
 	Book     Book
+
+	OnlyConfirmed bool // trust no transaction that is not confirmed
 }
 
 // Ledger holds the transactions of a wallet.

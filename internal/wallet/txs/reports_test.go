@@ -242,6 +242,10 @@ func TestTrust(t *testing.T) {
 			t.Errorf("transaction %d is trusted: %v, want %v", tx.LockTime, got, want)
 		}
 	}
+	r.cfg.OnlyConfirmed = true
+	if newTrust(r.Ledger).trusted(r.txs[pooled.TxHash()]) {
+		t.Error("where only what is confirmed is trusted, an own one in the mempool is")
+	}
 }
 
 func TestReplaceable(t *testing.T) {

@@ -9,13 +9,16 @@ type trust struct {
 func newTrust(l *Ledger) *trust { return &trust{ledger: l, known: make(map[*tx]bool)} }
 
 // trusted reports whether a transaction is confirmed, or is the wallet's own, in
-// the mempool, and spends only from such.
+// the mempool, and spends only from such, where those are trusted at all.
 func (t *trust) trusted(subject *tx) bool {
 	switch subject.state.kind {
 	case confirmed:
 		return true
 	case inMempool:
 	default:
+		return false
+	}
+	if t.ledger.cfg.OnlyConfirmed {
 		return false
 	}
 	known, ok := t.known[subject]
