@@ -18,6 +18,10 @@ const (
 	// leave the chain. It is Core's.
 	maxDisconnected = 20_000_000
 
+	// maxReturned is how many blocks that are invalidated give their transactions back, as in
+	// Core: those of the others are not valid for long, mostly.
+	maxReturned = 10
+
 	// stepBlocks is how many blocks a step has at most.
 	stepBlocks = 1000
 )
@@ -25,7 +29,8 @@ const (
 // disconnected is what blocks that left the chain had in them, to be submitted again.
 type disconnected struct {
 	txs  []*wire.MsgTx // the last that was confirmed comes first
-	size int64         // estimated memory
+	lost []*wire.MsgTx // that are not submitted again
+	size int64         // estimated memory of txs
 	task *task         // looks up what is needed for that
 }
 
@@ -95,7 +100,7 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 	var at *chainview.Block
 	if n := len(s.Disconnect); n > 0 {
 		// A block that cannot be read is passed over: it would hold up the pool for ever.
-		gone, err = t.disconnect(s.Reader, s.Disconnect)
+		gone, err = t.disconnect(s.Reader, s.Disconnect, len(s.Connect) == 0)
 		at = s.Disconnect[n-1].Parent
 	}
 	if err == nil && len(s.Connect) > 0 {
@@ -135,14 +140,21 @@ func (m *Mempool) followed(at *chainview.Block, gone *disconnected, tip *chainvi
 
 // disconnect returns the transactions of blocks that have left the chain, which come from
 // the highest down. Those that the pool holds stay there: they are checked again when the
-// returned ones are submitted.
-func (t chainTarget) disconnect(reader chainview.Reader, blocks []*chainview.Block) (*disconnected, error) {
+// returned ones are submitted. Where no other blocks come in their place they have been
+// invalidated.
+func (t chainTarget) disconnect(
+	reader chainview.Reader, blocks []*chainview.Block, invalidated bool,
+) (*disconnected, error) {
 	gone := &disconnected{}
 	t.m.pool.Moved(int32(len(blocks)))
-	for _, b := range blocks {
+	for i, b := range blocks {
 		block, err := reader.Block(&b.Hash)
 		if err != nil {
 			return gone, err
+		}
+		if invalidated && i >= maxReturned {
+			gone.lost = append(gone.lost, block.Transactions...)
+			continue
 		}
 		gone.add(block)
 	}
@@ -180,7 +192,7 @@ func (t chainTarget) connect(
 // left it already.
 func (m *Mempool) addDisconnected(gone *disconnected) {
 	if above := m.disconnected; above != nil { // what was needed for those is out of date
-		gone.txs = append(above.txs, gone.txs...)
+		gone.txs, gone.lost = append(above.txs, gone.txs...), append(above.lost, gone.lost...)
 		gone.size += above.size
 		gone.limit()
 	}
@@ -205,6 +217,7 @@ func (m *Mempool) resubmit(c actor.Context) bool {
 	coins, now := gone.task.coins, m.moment()
 	m.lend(c, func() func(actor.Context) {
 		slices.Reverse(gone.txs)
+		m.pool.Lose(gone.lost)
 		m.pool.Return(gone.txs, coins, now)
 		return func(actor.Context) { m.disconnected = nil }
 	})

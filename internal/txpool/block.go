@@ -48,6 +48,13 @@ func (p *Pool) Return(txs []*wire.MsgTx, chain Coins, now Now) {
 	p.Limit(now.Time)
 }
 
+// Lose takes out what depends on transactions of blocks that left the chain, which do not come back.
+func (p *Pool) Lose(txs []*wire.MsgTx) {
+	for _, tx := range txs {
+		p.removeSpenders(tx)
+	}
+}
+
 // limitDescendants takes out what was there and depends on too much, now that some of
 // it has come back.
 func (p *Pool) limitDescendants(returned map[*Entry]struct{}) {
