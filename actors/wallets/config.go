@@ -127,7 +127,7 @@ func (c *Config) setDefaults() {
 // params returns the parameters of a wallet.
 func (c *Config) params(name string) wallet.Params {
 	p := wallet.ParamsOf(c.Network, name, c.KeyPool)
-	p.Types, p.OnlyConfirmed = c.Types, c.Spending.OnlyOld
+	p.Types, p.OnlyConfirmed = c.Types, c.Spending != nil && c.Spending.OnlyOld
 	return p
 }
 
