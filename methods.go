@@ -93,8 +93,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy := n.cfg.Mempool.policy(n.net)
-	ref := n.set.Ref
+	policy, ref := n.cfg.Mempool.policy(n.net), n.set.Ref
 	var txs rawtx.TxIndex // a nil interface without one
 	if n.txs != nil {
 		txs = n.txs
@@ -131,10 +130,11 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
 	}
-	if n.cfg.Wallets != nil {
+	if w := n.cfg.Wallets; w != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{
 			Network: n.net, Chain: n.view, Wallets: ref(walletsPart), Directory: n.walletDir, Pool: ref(mempoolPart),
-			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)), SetTxFee: n.cfg.Wallets.Spending.SetTxFee,
+			Currency: n.net.Coin, Unspent: rawtx.Unspent(ref(mempoolPart)), SetTxFee: w.Spending.SetTxFee,
+			NotReplaceable: w.Spending.NotReplaceable,
 		}))
 	}
 	t, err := command.NewTable(lists...)

@@ -127,9 +127,6 @@ type FillPacket struct {
 	HashType    string // "" for the default
 	Derivations bool   // tell where keys come from
 	Finalize    bool   // make the final scripts of inputs that have all signatures
-
-	// Coins are what inputs spend that are not the wallet's, as far as that is known.
-	Coins map[wire.OutPoint]*wire.TxOut
 }
 
 // FilledPacket is the answer to [FillPacket].

@@ -1,12 +1,14 @@
 package wallets
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
@@ -33,11 +35,6 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 		m.Answer(messages.FilledPacket{}, err)
 		return
 	}
-	for i, in := range p.Tx.TxIn {
-		if out := m.Req.Coins[in.PreviousOutPoint]; out != nil && p.Coin(i) == nil {
-			putCoin(&p.Inputs[i], out)
-		}
-	}
 	w.Describe(p, m.Req.Derivations)
 	for i := range p.Inputs {
 		noteHashType(p, i, hashType)
@@ -46,9 +43,7 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 	s.HashType = hashType
 	s.AddPacket(p)
 	if m.Req.Sign {
-		for _, coin := range s.Coins {
-			g.addKeys(s, coin.PkScript)
-		}
+		g.addPacketKeys(s, p)
 	}
 	g.of.beside(c, func() func() {
 		defer s.Zero()
@@ -65,6 +60,59 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 	})
 }
 
+// addPacketKeys adds what the wallet knows of what the inputs spend. An input that is not the wallet's
+// may name public keys that are.
+func (g *signer) addPacketKeys(s *rawtx.Signing, p *psbt.Packet) {
+	for i := range p.Inputs {
+		coin := p.Coin(i)
+		if coin != nil && !p.Final(i) && !p.Proven(i) {
+			delete(s.Coins, p.Tx.TxIn[i].PreviousOutPoint)
+			continue
+		}
+		if coin == nil || g.addKeys(s, coin.PkScript) || p.Final(i) {
+			continue
+		}
+		for _, e := range p.Inputs[i].Of(psbt.Derivation) {
+			g.addKeyOf(s, e.Data)
+		}
+		for _, e := range p.Inputs[i].Of(psbt.TapDerivation) {
+			for _, sign := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
+				g.addKeyOf(s, append([]byte{sign}, e.Data...))
+			}
+		}
+	}
+}
+
+// addKeyOf adds the private key of a public key that has an own address by itself, of any kind.
+func (g *signer) addKeyOf(s *rawtx.Signing, public []byte) {
+	key, err := secp256k1.ParsePubKey(public)
+	if err != nil {
+		return
+	}
+	for _, script := range keyScripts(public, key) {
+		if g.addKeys(s, script) {
+			return
+		}
+	}
+}
+
+// keyScripts are the output scripts of one public key: of its hash, of that in a witness, the same
+// nested, taproot, and of the key itself.
+func keyScripts(public []byte, key *secp256k1.PublicKey) [][]byte {
+	hash := btcutil.Hash160(public)
+	witness := rawtx.WitnessKeyHash(hash)
+	byHash := append([]byte{txscript.OP_DUP, txscript.OP_HASH160, 20}, hash...)
+	nested := append([]byte{txscript.OP_HASH160, 20}, btcutil.Hash160(witness)...)
+	taproot := schnorr.SerializePubKey(txscript.ComputeTaprootKeyNoScript(key))
+	return [][]byte{
+		append(byHash, txscript.OP_EQUALVERIFY, txscript.OP_CHECKSIG),
+		witness,
+		append(nested, txscript.OP_EQUAL),
+		append([]byte{txscript.OP_1, 32}, taproot...),
+		append(append([]byte{byte(len(public))}, public...), txscript.OP_CHECKSIG),
+	}
+}
+
 // noteHashType tells of an input how it is signed, where that is not how its kind is signed
 // by default.
 func noteHashType(p *psbt.Packet, i int, hashType txscript.SigHashType) {
@@ -74,11 +122,4 @@ func noteHashType(p *psbt.Packet, i int, hashType txscript.SigHashType) {
 		return
 	}
 	p.Inputs[i].Put(psbt.SigHash, nil, binary.LittleEndian.AppendUint32(nil, uint32(hashType)))
-}
-
-// putCoin notes what an input spends that has a witness.
-func putCoin(m *psbt.Map, out *wire.TxOut) {
-	var raw bytes.Buffer
-	_ = wire.WriteTxOut(&raw, 0, 0, out) // a buffer does not fail
-	m.Put(psbt.WitnessUTXO, nil, raw.Bytes())
 }

@@ -191,11 +191,11 @@ func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 }
 
 // addKeys adds what the wallet knows of a script: its private keys, and the
-// scripts that it stands for.
-func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) {
+// scripts that it stands for. It is false for a script that is not the wallet's.
+func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) bool {
 	d, index, ok := g.of.open().Keys().SigningDescriptor(pkScript)
 	if !ok {
-		return
+		return false
 	}
 	if d.OutputType() == descriptor.MerkleRoot {
 		if solution, err := d.Solve(index, pkScript); err == nil {
@@ -203,7 +203,7 @@ func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) {
 				s.AddP2MRLeaf(pkScript, leaf.Script, leaf.Control)
 			}
 		}
-		return
+		return true
 	}
 	defer d.Wipe()
 	addSigningKeys(s.Keys, d, index)
@@ -222,6 +222,7 @@ func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) {
 			s.Public.Add(k.PublicKey)
 		}
 	}
+	return true
 }
 
 // signed is the answer for a transaction that was signed as far as possible.

@@ -167,6 +167,8 @@ func TestInterruptLeavesSearch(t *testing.T) {
 	s.cli(t, hits, "-regtest", "-follow", "getsearchentries", "00c3").want(t, interrupted, strings.SplitAfter(asText, "\n")[0],
 		"The search goes on. To see what comes, and to end it:\n"+
 			"  trawl-cli -chain=regtest -follow getsearchentries 00c3 a\n  trawl-cli -chain=regtest abortsearch 00c3\n")
+	s.mu.Lock() // for an answer that nobody waits for
+	defer s.mu.Unlock()
 	for _, asked := range s.asked {
 		if strings.HasPrefix(asked, "abortsearch") {
 			t.Error("the search was aborted")

@@ -23,7 +23,7 @@ func (w *Wallet) Describe(p *psbt.Packet, derivations bool) {
 		if tx := w.spending.Transaction(at.Hash); tx != nil && !p.Inputs[i].Has(psbt.NonWitnessUTXO) {
 			p.Inputs[i].Put(psbt.NonWitnessUTXO, nil, psbt.Serialize(tx, true))
 		}
-		if coin := p.Coin(i); coin != nil {
+		if coin := p.Coin(i); coin != nil && p.Proven(i) {
 			w.describeInput(&p.Inputs[i], coin, derivations)
 		}
 	}

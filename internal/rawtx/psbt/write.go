@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 
+	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 )
 
@@ -115,6 +116,16 @@ func (p *Packet) Coin(i int) *wire.TxOut {
 		return nil
 	}
 	return NewValue(raw).Output()
+}
+
+// Proven reports whether a signature may trust what is said of the output that an input spends: the
+// transaction with the output is there, or the signature commits to the amount, as that of a witness
+// does.
+func (p *Packet) Proven(i int) bool {
+	in, coin := p.Inputs[i], p.Coin(i)
+	redeem, _ := in.One(RedeemScript)
+	return coin != nil && (in.Has(NonWitnessUTXO) || txscript.IsWitnessProgram(coin.PkScript) ||
+		txscript.IsPayToScriptHash(coin.PkScript) && txscript.IsWitnessProgram(redeem))
 }
 
 // Final reports whether an input has its final scripts.

@@ -21,7 +21,7 @@ type construction struct {
 // construct reads a request to pay. Its order of errors is Core's.
 func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (messages.Spend, error) {
 	q := messages.Spend{Version: 2, MaxConf: maxDepth, AllowUsed: true, LockTime: new(uint32)}
-	replaceable := true
+	replaceable := !m.NotReplaceable
 	if v := c.options.Get("replaceable"); v != nil {
 		given, err := v.AsBool()
 		if err != nil {
@@ -121,28 +121,9 @@ func givenWeights(inputs *jsontree.Value, q *messages.Spend) error {
 }
 
 // packet makes a partially signed transaction, and puts in what the wallet knows.
-func (m *methods) packet(
+func (*methods) packet(
 	ctx context.Context, w chosen, tx *wire.MsgTx, q messages.FillPacket,
 ) (messages.FilledPacket, error) {
 	q.PSBT = psbt.New(tx).Encode()
-	return m.fill(ctx, w, tx, q)
-}
-
-// fill has the wallet put into a packet what it knows, and what inputs of others spend.
-func (m *methods) fill(
-	ctx context.Context, w chosen, tx *wire.MsgTx, q messages.FillPacket,
-) (messages.FilledPacket, error) {
-	q.Coins = make(map[wire.OutPoint]*wire.TxOut)
-	if m.Unspent != nil {
-		for _, in := range tx.TxIn {
-			out, err := m.Unspent(ctx, &in.PreviousOutPoint)
-			if err != nil {
-				return messages.FilledPacket{}, err
-			}
-			if out != nil {
-				q.Coins[in.PreviousOutPoint] = out
-			}
-		}
-	}
 	return ask.Ask(ctx, w.ref, q)
 }

@@ -35,6 +35,9 @@ type Deps struct {
 	// SetTxFee says that the deprecated method settxfee is served.
 	SetTxFee bool
 
+	// NotReplaceable says that transactions do not signal BIP125 where a request does not say.
+	NotReplaceable bool
+
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -49,14 +50,13 @@ func (m *methods) walletProcessPSBT() command.Command {
 	}
 }
 
-func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (any, error) {
+func (*methods) runProcess(ctx context.Context, w chosen, a *command.Args) (any, error) {
 	var q messages.FillPacket
 	var err error
 	if q.PSBT, err = a.String(0); err != nil {
 		return nil, err
 	}
-	p, err := psbt.Decode(q.PSBT)
-	if err != nil {
+	if _, err := psbt.Decode(q.PSBT); err != nil {
 		return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
 	}
 	if _, err := signing.HashType(a.Value(2)); err != nil {
@@ -81,7 +81,7 @@ func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (an
 			return nil, err
 		}
 	}
-	got, err := m.fill(ctx, w, p.Tx, q)
+	got, err := ask.Ask(ctx, w.ref, q)
 	if err != nil {
 		return nil, err
 	}
