@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,10 @@ func waitForFiles(t *testing.T, dir string, n int) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { // made, and not written yet
+			info, err := e.Info()
+			return err != nil || info.Size() == 0
+		})
 		if len(entries) >= n || time.Since(began) > 30*time.Second {
 			var names []string
 			for _, e := range entries {
@@ -68,7 +73,7 @@ func TestNotifyCommands(t *testing.T) {
 	}
 	d.post(t, login, `{"method":"rescanblockchain"}`)
 	waitForFiles(t, txs, 5) // what a rescan finds again is told again
-	if err := os.WriteFile(filepath.Join(blocks, "slow"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(blocks, "slow"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.post(t, login, `{"method":"generatetoaddress","params":[1,"`+address+`"]}`)

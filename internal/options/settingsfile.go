@@ -169,3 +169,17 @@ func settingOf(raw json.RawMessage) (v value, err error) {
 		return value{text: string(raw)}, nil
 	}
 }
+
+// LoadsWallets reports whether options or the settings file name a wallet that is loaded at start.
+func LoadsWallets(s *Settings) bool {
+	if s.Bool("disablewallet", false) {
+		return false
+	}
+	for _, m := range s.settingsRead {
+		var names []json.RawMessage
+		if m.name == "wallet" && json.Unmarshal(m.value, &names) == nil && len(names) > 0 {
+			return true
+		}
+	}
+	return len(s.Strings("wallet")) > 0
+}
