@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"slices"
 
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 )
@@ -77,18 +78,30 @@ func (m *Map) Merge(other Map) {
 func (p *Packet) Encode() string {
 	var raw bytes.Buffer
 	raw.Write(psbtMagic)
-	p.Global.write(&raw)
+	p.Global.sorted(byKey).write(&raw)
 	for _, m := range p.Inputs {
-		m.write(&raw)
+		m.sorted(byKeyHash).write(&raw)
 	}
 	for _, m := range p.Outputs {
-		m.write(&raw)
+		m.sorted(byKey).write(&raw)
 	}
 	return base64.StdEncoding.EncodeToString(raw.Bytes())
 }
 
-// write writes the entries in the order in which Core has them, what is final last.
-func (m Map) write(to *bytes.Buffer) {
+// byKeyHash is the order of the entries of an input that have one type: signatures are in that of the
+// hashes of their keys, as in Core.
+func byKeyHash(e Entry) []byte {
+	if e.Type == PartialSig {
+		return btcutil.Hash160(e.Data)
+	}
+	return e.Key
+}
+
+// byKey is the order of all others.
+func byKey(e Entry) []byte { return e.Key }
+
+// sorted returns the entries in the order in which Core has them, what is final last.
+func (m Map) sorted(by func(Entry) []byte) Map {
 	const behind = 0x20
 	rank := func(e Entry) uint64 {
 		if e.Type == FinalScriptSig || e.Type == FinalWitness {
@@ -96,10 +109,14 @@ func (m Map) write(to *bytes.Buffer) {
 		}
 		return e.Type
 	}
-	sorted := slices.SortedStableFunc(slices.Values(m), func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), bytes.Compare(a.Key, b.Key))
+	return slices.SortedStableFunc(slices.Values(m), func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), bytes.Compare(by(a), by(b)))
 	})
-	for _, e := range sorted {
+}
+
+// write writes the entries as they come.
+func (m Map) write(to *bytes.Buffer) {
+	for _, e := range m {
 		_ = wire.WriteVarBytes(to, 0, e.Key) // a buffer does not fail
 		_ = wire.WriteVarBytes(to, 0, e.Value)
 	}

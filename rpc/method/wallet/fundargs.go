@@ -223,18 +223,24 @@ func readDepths(options *jsontree.Value, q *messages.Spend) (err error) {
 	return nil
 }
 
-// readWeights reads what inputs weigh.
+// readWeights reads what inputs weigh. One that the transaction has not is an input too, as in Core.
 func readWeights(list *jsontree.Value, q *messages.Spend) error {
-	weights := make(map[wire.OutPoint]int)
+	places := make(map[wire.OutPoint]int, len(q.Inputs))
+	for i := range q.Inputs {
+		places[q.Inputs[i].At] = i
+	}
 	for _, v := range list.Elements() {
 		at, weight, err := readWeight(v)
 		if err != nil {
 			return err
 		}
-		weights[at] = weight
-	}
-	for i := range q.Inputs {
-		q.Inputs[i].Weight = weights[q.Inputs[i].At]
+		i, there := places[at]
+		if !there {
+			i = len(q.Inputs)
+			places[at] = i
+			q.Inputs = append(q.Inputs, messages.SpendInput{At: at})
+		}
+		q.Inputs[i].Weight = weight
 	}
 	return nil
 }
@@ -284,8 +290,17 @@ func (m *methods) solvingData(data *jsontree.Value) (*descriptor.Known, error) {
 			return nil, err
 		}
 		public, err := hex.DecodeString(text)
-		if err != nil || !known.AddPublic(public) {
-			return nil, command.Errorf(command.InvalidAddressOrKey, "Pubkey \"%s\" must be a hex string", text)
+		fault := ""
+		switch {
+		case err != nil || text == "":
+			fault = "must be a hex string"
+		case len(public) != 33 && len(public) != 65:
+			fault = "must have a length of either 33 or 65 bytes"
+		case !known.AddPublic(public):
+			fault = "must be cryptographically valid."
+		}
+		if fault != "" {
+			return nil, command.Errorf(command.InvalidAddressOrKey, "Pubkey \"%s\" %s", text, fault)
 		}
 	}
 	for _, v := range data.Get("scripts").Elements() {

@@ -1,0 +1,40 @@
+package wallet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A weight belongs to the input that it names, and makes one where there is none; the last of an input
+// counts.
+func TestWeights(t *testing.T) {
+	at := func(n byte) wire.OutPoint { return wire.OutPoint{Hash: chainhash.Hash{31: n}, Index: uint32(n)} }
+	weight := func(n byte, weight string) string {
+		return `{"txid":"` + at(n).Hash.String() + `","vout":` + string('0'+rune(n)) + `,"weight":` + weight + `}`
+	}
+	list, err := jsontree.Parse([]byte("[" + strings.Join([]string{
+		weight(2, "300"), weight(3, "400"), weight(3, "500"),
+	}, ",") + "]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &messages.Spend{Inputs: []messages.SpendInput{{At: at(1)}, {At: at(2)}}}
+	if err := readWeights(list, q); err != nil {
+		t.Fatal(err)
+	}
+	want := []messages.SpendInput{{At: at(1)}, {At: at(2), Weight: 300}, {At: at(3), Weight: 500}}
+	if len(q.Inputs) != len(want) {
+		t.Fatalf("%+v", q.Inputs)
+	}
+	for i, in := range q.Inputs {
+		if in.At != want[i].At || in.Weight != want[i].Weight {
+			t.Errorf("input %d: %+v, want %+v", i, in, want[i])
+		}
+	}
+}
