@@ -111,6 +111,7 @@ type Pass struct {
 	inFlight []Heights // given to a worker, and not done
 	hits     []Hit     // in the order they were found
 	ahead    ahead
+	loans    lending
 
 	counted *atomic.Uint64 // counts filters, of all passes of a scheduler
 }
@@ -137,13 +138,13 @@ func (p *Pass) Work(ctx context.Context, unit Heights) (left Heights, err error)
 func (p *Pass) takeUpTo(end func(from int32) int32) Heights {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.next > p.Stop.Height {
+	if p.loans.reserved {
 		return Heights{}
 	}
-	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
-	p.next = r.To
-	p.inFlight = append(p.inFlight, r)
-	p.ahead.change()
+	r := p.take(end)
+	if !r.Empty() {
+		p.inFlight = append(p.inFlight, r)
+	}
 	return r
 }
 
@@ -167,8 +168,10 @@ func (p *Pass) Frontier() int32 {
 // frontier is Frontier for callers that hold mu.
 func (p *Pass) frontier() int32 {
 	f := p.next
-	for _, r := range p.inFlight {
-		f = min(f, r.From)
+	for _, list := range [][]Heights{p.inFlight, p.loans.lent, p.loans.back} {
+		for _, r := range list {
+			f = min(f, r.From)
+		}
 	}
 	return f
 }

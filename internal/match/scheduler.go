@@ -29,7 +29,18 @@ type SchedulerConfig struct {
 	// made from then on read the new one. Nil: no filter can be made again.
 	Repair func(ctx context.Context, block *chainhash.Hash) error
 
+	// Helper, where there is one, has heights of passes matched elsewhere.
+	Helper Helper
+
 	Log *slog.Logger // nil: slog's default
+}
+
+// A Helper has heights of passes matched elsewhere, beside the scheduler's workers.
+type Helper interface {
+	// Help lends heights of a pass and settles them, until all are matched or ctx
+	// ends. It may lend none. When it returns, what it has lent and not settled it has
+	// given back, and workers may take everything. An error fails the pass.
+	Help(ctx context.Context, pass *Pass) error
 }
 
 // A Scheduler runs passes, and shares the cores among those that run at the same
@@ -110,6 +121,17 @@ func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
 			r.work(inner)
 		})
 	}
+	if h := s.cfg.Helper; h != nil {
+		r.helped = true
+		group.Add(1)
+		cores.Start(nil).Go(func() { // a core does not matter: it waits for others
+			defer group.Done()
+			defer pass.Reserve(false)
+			if err := cores.Catch(func() error { return h.Help(inner, pass) }); err != nil {
+				end(err)
+			}
+		})
+	}
 	r.work(inner)
 	group.Wait()
 	if pass.Complete() {
@@ -128,6 +150,7 @@ type run struct {
 	pass      *Pass
 	end       context.CancelCauseFunc // of all workers; the first cause counts
 	share     share
+	helped    bool // heights may be lent, and come back
 
 	mu       sync.Mutex
 	repaired map[chainhash.Hash]bool
@@ -154,6 +177,10 @@ func (r *run) match(ctx context.Context) error {
 	for {
 		left, err := r.pass.Work(withTurn(ctx, t), unit)
 		damage, ok := errors.AsType[*DamagedError](err)
+		if err == nil && r.helped && r.awaitMore(ctx, t) {
+			unit = Heights{}
+			continue
+		}
 		if !ok {
 			return err
 		}
@@ -163,6 +190,13 @@ func (r *run) match(ctx context.Context) error {
 		}
 		unit = left
 	}
+}
+
+// awaitMore waits, without a turn, until there is more to take while heights are lent, and
+// reports whether there is.
+func (r *run) awaitMore(ctx context.Context, t *turn) (more bool) {
+	t.without(ctx, func() { more = r.pass.await(ctx) })
+	return more
 }
 
 // repair has a damaged filter made again, once for each block.

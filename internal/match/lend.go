@@ -1,0 +1,144 @@
+package match
+
+import (
+	"context"
+	"slices"
+)
+
+// lending is what a pass knows of heights that somebody else matches, with its mutex
+// held. A range keeps its bounds however often it is lent, so that a late answer, or a
+// second one, is known for what it is.
+type lending struct {
+	lent     []Heights     // not settled, and not given back
+	back     []Heights     // given back, and taken by nobody since
+	reserved bool          // workers of this node take nothing
+	changed  chan struct{} // closed when any of it changes; nil while nobody waits
+}
+
+// change tells all who wait.
+func (l *lending) change() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// Lend gives out heights for somebody else to match: those that were given back first,
+// then the next ones, up to the height, not included, that end returns for the first of
+// them, which is above it. It reports false when nothing is left.
+//
+// What is lent counts as not done until it is settled. Whoever borrows it settles it,
+// or gives it back, once or more: only the first answer counts.
+func (p *Pass) Lend(end func(from int32) int32) (Heights, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.take(end)
+	if r.Empty() {
+		return r, false
+	}
+	p.loans.lent = append(p.loans.lent, r)
+	return r, true
+}
+
+// Settle notes the hits of a range that was lent, all of which lie in it. It reports
+// false, and does nothing, where the range has an answer already, or a worker of this
+// node has taken it since it was given back.
+func (p *Pass) Settle(r Heights, hits []Hit) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !remove(&p.loans.lent, r) && !remove(&p.loans.back, r) {
+		return false
+	}
+	p.hits = append(p.hits, hits...)
+	p.loans.change()
+	return true
+}
+
+// GiveBack notes that nobody will settle a range, which is to be matched by whoever
+// comes next. For a range that is not lent it does nothing.
+func (p *Pass) GiveBack(r Heights) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if remove(&p.loans.lent, r) {
+		p.loans.back = append(p.loans.back, r)
+		p.loans.change()
+	}
+}
+
+// Left returns how many heights nobody has taken.
+func (p *Pass) Left() int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.Stop.Height + 1 - p.next
+	for _, r := range p.loans.back {
+		left += r.To - r.From
+	}
+	return left
+}
+
+// Reserve keeps workers of this node from taking anything more, while lending goes on,
+// or lets them take again.
+func (p *Pass) Reserve(reserved bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loans.reserved = reserved
+	p.loans.change()
+}
+
+// await waits until workers of this node find something to take, and reports false when
+// they never will: everything is matched or taken by others of them, or ctx has ended.
+func (p *Pass) await(ctx context.Context) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ctx.Err() == nil {
+		left := p.next <= p.Stop.Height || len(p.loans.back) > 0
+		if left && !p.loans.reserved {
+			return true
+		}
+		if !left && len(p.loans.lent) == 0 {
+			return false
+		}
+		p.waitLending(ctx)
+	}
+	return false
+}
+
+// waitLending waits for a change or the end of ctx, without the mutex, which is held.
+func (p *Pass) waitLending(ctx context.Context) {
+	if p.loans.changed == nil {
+		p.loans.changed = make(chan struct{})
+	}
+	changed := p.loans.changed
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	}
+}
+
+// take takes the next heights out of what nobody has: those that were given back whole.
+// It is called with mu held.
+func (p *Pass) take(end func(from int32) int32) Heights {
+	if len(p.loans.back) > 0 {
+		r := p.loans.back[0]
+		p.loans.back = slices.Delete(p.loans.back, 0, 1)
+		return r
+	}
+	if p.next > p.Stop.Height {
+		return Heights{}
+	}
+	r := Heights{p.next, min(end(p.next), p.Stop.Height+1)}
+	p.next = r.To
+	p.ahead.change()
+	return r
+}
+
+// remove takes a range out of a list, if it is there.
+func remove(list *[]Heights, r Heights) bool {
+	at := slices.Index(*list, r)
+	if at >= 0 {
+		*list = slices.Delete(*list, at, at+1)
+	}
+	return at >= 0
+}
