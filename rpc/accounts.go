@@ -51,9 +51,10 @@ func (none) Allows(string) bool { return false }
 // Reload has a server take up what c says of -rpcuser, -rpcpassword, -rpcauth,
 // -rpcwhitelist, -rpcwhitelistdefault and -rpctls; all else of c is left alone. The cookie of
 // this start stays what it is. After an error, whose reason is in the log, the server goes on
-// with what it had. Calls that run are not ended; streams of events whose login is gone are.
+// with what it had. Calls that run are not ended; streams of events and sessions of the page
+// whose login is gone are.
 func Reload(s *Server, c *Config) error {
-	next, err := readAccounts(s, c)
+	next, err := readAccounts(s, c, s.accounts.Load())
 	if err != nil {
 		return err
 	}
@@ -62,6 +63,9 @@ func Reload(s *Server, c *Config) error {
 		return ErrReload
 	}
 	s.accounts.Store(next)
+	if s.page != nil {
+		s.page.Reloaded()
+	}
 	if len(next.credentials) == 0 && s.elsewhere.logins == nil {
 		s.warnf("Nobody can log in to the RPC server any more: there is neither a password nor a cookie")
 	}

@@ -52,10 +52,12 @@ type Config struct {
 	Timeout   time.Duration // -rpcservertimeout, 0: default
 	MaxConns  int           // connections at a time, 0: DefaultMaxConns
 
-	Unix        string // -rpcunix, a full path; empty: no such socket
-	CheckOrigin bool   // -rpccheckorigin
-	REST        bool   // -rest: public requests are answered too, of anybody whose address may call
-	LogIPs      bool   // lines of the log name callers by their addresses (-logips)
+	Unix        string   // -rpcunix, a full path; empty: no such socket
+	CheckOrigin bool     // -rpccheckorigin
+	Page        Page     // what browsers are shown; nil: nothing
+	AllowHosts  []string // -rpcallowhost
+	REST        bool     // -rest: public requests are answered too, of anybody whose address may call
+	LogIPs      bool     // lines of the log name callers by their addresses (-logips)
 
 	Observer Observer // nil: nobody is told what the server does
 }

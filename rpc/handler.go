@@ -17,6 +17,14 @@ var refuseVerb = response{
 	body:   text("JSONRPC server handles only POST requests"),
 }
 
+// otherSite answers a browser that asks for the page of another site, or under a name that anybody
+// may have lead here.
+var otherSite = response{
+	status: http.StatusForbidden,
+	body: text("Refused: this request comes from another web site, or names a host that is neither an address " +
+		"nor localhost nor one of -rpcallowhost. Enter the address of the node in the browser by hand.\n"),
+}
+
 // tooManyGuesses answers an address from which too many wrong logins wait for
 // their answers.
 var tooManyGuesses = response{
@@ -32,8 +40,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetReadDeadline(time.Now().Add(s.timeout))
 	wallet, found := walletPath(r.RequestURI)
 	switch {
-	case !s.isAllowed(r), s.checkOrigin && fromElsewhere(r):
+	case !s.isAllowed(r), s.checkOrigin && fromElsewhere(r, s.hosts):
 		s.reply(w, response{status: http.StatusForbidden})
+	case s.page != nil && isBrowser(r) && (r.Host == "" || fromElsewhere(r, s.hosts)):
+		s.reply(w, otherSite)
 	case r.Method == http.MethodDelete:
 		s.reply(w, response{status: http.StatusMethodNotAllowed})
 	case !isKnownVerb(r.Method):
@@ -42,6 +52,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, response{status: http.StatusServiceUnavailable})
 	case asksHealth(r):
 		s.health.serve(w, r)
+	case s.page != nil && wantsPage(r):
+		s.page.Serve(&Door{s}, w, r)
 	case s.rest != nil && rest.Exists(r.RequestURI):
 		s.rest.serve(w, r)
 	case s.Streams.wants(r):
@@ -69,14 +81,26 @@ func isKnownVerb(verb string) bool {
 
 // post answers a POST on a path that exists.
 func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
-	who, refused := s.authorize(r)
+	who, refused := authorize(s, r)
 	if refused != nil {
-		if refused.status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
-		}
-		s.reply(w, *refused)
+		refuseLogin(s, w, r, refused)
 		return
 	}
+	who.WalletPath = wallet
+	call(s, w, r, who)
+}
+
+// refuseLogin answers a request without a right login. No browser is told of Basic where there is a
+// page, since it would send that with the requests of all other pages too.
+func refuseLogin(s *Server, w http.ResponseWriter, r *http.Request, refused *response) {
+	if refused.status == http.StatusUnauthorized && (s.page == nil || !isBrowser(r)) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
+	}
+	s.reply(w, *refused)
+}
+
+// call answers a POST of a caller who has logged in.
+func call(s *Server, w http.ResponseWriter, r *http.Request, who command.Caller) {
 	held := share{of: &s.bodies}
 	defer held.release()
 	body, refused := s.readBody(w, r, &held)
@@ -89,30 +113,34 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request, wallet *string) {
 	}
 	defer connOf(r).forget()
 	defer clear(body)
-	who.WalletPath = wallet
 	s.reply(w, s.answer(r.Context(), who, s.accounts.Load().rights(who), body))
 }
 
-// authorize returns who logged in, or what to refuse the request with. A wrong
+// authorize returns who logged in, or what to refuse the request with.
+func authorize(s *Server, r *http.Request) (who command.Caller, refused *response) {
+	headers := r.Header.Values("Authorization")
+	if len(headers) == 0 {
+		return who, &response{status: http.StatusUnauthorized}
+	}
+	return s.judge(r, headers[0])
+}
+
+// judge returns whose login the value of an Authorization header is. A wrong
 // login is logged and waits for its turn, without a worker, so that guessing is
 // slow and hurts nobody else. Where another node judges logins, it is asked after that
 // turn, so that no guess reaches it faster.
-func (s *Server) authorize(r *http.Request) (who command.Caller, refused *response) {
+func (s *Server) judge(r *http.Request, header string) (who command.Caller, refused *response) {
 	unauthorized := &response{status: http.StatusUnauthorized}
-	headers := r.Header.Values("Authorization")
-	if len(headers) == 0 {
-		return who, unauthorized
-	}
 	from := clientOf(r)
 	full := s.guesses.full(from)
-	user, ok := access.Login(s.accounts.Load().credentials, headers[0])
+	user, ok := access.Login(s.accounts.Load().credentials, header)
 	who = command.Caller{User: user, Addr: r.RemoteAddr}
 	if ok && (!full || user == cookieUser && s.cookie != nil || s.guesses.trusts(user, from)) {
 		s.guesses.remember(user, from)
 		return who, nil
 	}
 	if !ok {
-		if who.Login = s.elsewhere.known(r.Context(), headers[0], from, full); who.Login != nil {
+		if who.Login = s.elsewhere.known(r.Context(), header, from, full); who.Login != nil {
 			return who, nil
 		}
 	}
@@ -129,7 +157,7 @@ func (s *Server) authorize(r *http.Request) (who command.Caller, refused *respon
 		return who, unauthorized
 	}
 	pause(s.ctx, wait) //nolint:contextcheck // the same
-	login, err := s.elsewhere.ask(r.Context(), headers[0], from)
+	login, err := s.elsewhere.ask(r.Context(), header, from)
 	switch {
 	case err != nil:
 		return who, &cannotJudge

@@ -39,7 +39,7 @@ func TestFromElsewhere(t *testing.T) {
 				r.Header.Set(name, value)
 			}
 		}
-		if got := fromElsewhere(r); got != test.want {
+		if got := fromElsewhere(r, nil); got != test.want {
 			t.Errorf("%+v: got %v", test, got)
 		}
 	}

@@ -66,6 +66,8 @@ type Server struct {
 	workers     *workers
 	timeout     time.Duration
 	checkOrigin bool
+	hosts       hosts
+	page        Page // nil: there is none
 	logIPs      bool
 	observer    Observer
 
@@ -101,6 +103,7 @@ func NewServer(c Config) (*Server, error) {
 		timeout: c.Timeout,
 
 		checkOrigin: c.CheckOrigin, logIPs: c.LogIPs, observer: c.Observer,
+		page:    c.Page,
 		conns:   newConns(c.MaxConns),
 		parsing: make(chan struct{}, max(cores.Count()/2, 1)),
 		bodies:  budget{limit: maxBodies},
@@ -142,6 +145,9 @@ func (s *Server) open(c *Config) error {
 	if s.allowed, err = parseAllowed(c.AllowIP, c.CJDNS); err != nil {
 		return err
 	}
+	if s.hosts, err = parseHosts(c.AllowHosts); err != nil {
+		return err
+	}
 	endpoints, err := s.endpoints(c)
 	if err != nil {
 		return err
@@ -168,7 +174,7 @@ func (s *Server) setLogins(c *Config) error {
 			return err
 		}
 	}
-	all, err := readAccounts(s, c)
+	all, err := readAccounts(s, c, &accounts{})
 	if err != nil {
 		return err
 	}
@@ -176,16 +182,23 @@ func (s *Server) setLogins(c *Config) error {
 	return nil
 }
 
-// readAccounts reads who may log in; the cookie, where there is one, may.
-func readAccounts(s *Server, c *Config) (*accounts, error) {
+// readAccounts reads who may log in; the cookie, where there is one, may. A password that has not
+// changed stays the credential that it was.
+func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
+	credential := func(user, password string) access.Credential {
+		if same, ok := access.Find(before.credentials, user, password); ok {
+			return same
+		}
+		return access.New(user, password)
+	}
 	all := &accounts{whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault)}
 	if c.Password != "" {
 		s.infof("Using rpcuser/rpcpassword authentication.")
-		all.credentials = append(all.credentials, access.New(c.User, c.Password))
+		all.credentials = append(all.credentials, credential(c.User, c.Password))
 	}
 	if s.cookie != nil {
 		s.infof("Using random cookie authentication.")
-		all.credentials = append(all.credentials, access.New(cookieUser, s.cookie.password))
+		all.credentials = append(all.credentials, credential(cookieUser, s.cookie.password))
 	}
 	if len(c.Auth) > 0 {
 		s.infof("Using rpcauth authentication.")
@@ -277,6 +290,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.cancel()
 	s.conns.close()
+	if s.page != nil {
+		s.page.Close()
+	}
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		_ = s.http.Close()

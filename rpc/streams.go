@@ -94,30 +94,46 @@ func (s *Streams) wants(r *http.Request) bool {
 // answer answers GET /events.
 func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 	server := s.server
-	who, refused := server.authorize(r)
+	who, refused := authorize(server, r)
 	if refused != nil {
-		if refused.status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", `Basic realm="jsonrpc"`)
-		}
-		server.reply(w, *refused)
+		refuseLogin(server, w, r, refused)
 		return
 	}
 	caller := &loggedIn{who: who, header: r.Header.Get("Authorization"), now: &server.accounts}
+	login, _, _ := access.Decode(caller.header)
+	_, query, _ := strings.Cut(r.RequestURI, "?")
+	s.serve(r.Context(), w, r, subscription{caller, login, query})
+}
+
+// A subscription is who wants to be told which events.
+type subscription struct {
+	subscriber
+
+	login, query string
+}
+
+// A subscriber has logged in.
+type subscriber interface {
+	// rights returns what it may call now; nothing once it may not log in any more.
+	rights() rights
+}
+
+// serve answers with a stream, which ends with ctx.
+func (s *Streams) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller subscription) {
+	server, login := s.server, caller.login
 	if !caller.rights().Any() {
 		server.reply(w, response{status: http.StatusForbidden})
 		return
 	}
-	login, _, _ := access.Decode(caller.header)
 	if !s.enter(login) {
 		server.reply(w, response{status: http.StatusServiceUnavailable, body: text("Too many streams of events")})
 		return
 	}
 	defer s.leave(login)
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(server.ctx, cancel)() //nolint:contextcheck // the stream ends with the server too
-	_, query, _ := strings.Cut(r.RequestURI, "?")
-	from, err := (*s.events.Load()).Open(ctx, query, r.Header.Get("Last-Event-ID"))
+	from, err := (*s.events.Load()).Open(ctx, caller.query, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		server.reply(w, response{status: http.StatusBadRequest, body: text(err.Error())})
 		return
@@ -150,7 +166,7 @@ func (s *Streams) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // gather puts the events that a caller may see into the outbox, until they end.
-func (s *Streams) gather(ctx context.Context, caller *loggedIn, from EventStream, out *outbox) {
+func (s *Streams) gather(ctx context.Context, caller subscriber, from EventStream, out *outbox) {
 	defer func() {
 		if p := recover(); p != nil {
 			out.end(fmt.Errorf("panic: %v", p))

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/web"
 )
 
 // shutdownTime is how long running calls may take to end when the node stops.
@@ -80,6 +81,13 @@ func (d *daemon) openServer(files fileBudget) error {
 	cfg := serverConfig(d.session, files)
 	if d.metrics != nil {
 		cfg.Observer = d.metrics.Observer()
+	}
+	if d.settings.Bool("webui", true) {
+		page, err := web.New(web.Config{Log: d.log})
+		if err != nil {
+			return err
+		}
+		cfg.Page = page
 	}
 	server, err := rpc.NewServer(cfg)
 	d.server = server

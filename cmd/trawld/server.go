@@ -34,6 +34,7 @@ func serverConfig(s *session, files fileBudget) rpc.Config {
 	cfg.Timeout = time.Duration(min(max(o.Int("rpcservertimeout", 0), 0), longestTimeout)) * time.Second
 	cfg.MaxConns, cfg.Unix = files.callers, unix
 	cfg.CheckOrigin, cfg.LogIPs = o.Bool("rpccheckorigin", false), o.Bool("logips", false)
+	cfg.AllowHosts = o.Strings("rpcallowhost")
 	cfg.REST = o.Bool("rest", false)
 	return cfg
 }

@@ -71,10 +71,17 @@ func Login(credentials []Credential, authorization string) (user string, ok bool
 	if !decoded {
 		return "", false
 	}
+	_, ok = Find(credentials, user, password)
+	return user, ok
+}
+
+// Find returns the credential that a user and a password match. The time that it takes does not
+// depend on which of them does.
+func Find(credentials []Credential, user, password string) (found Credential, ok bool) {
 	for _, c := range credentials {
 		if c.Matches(user, password) {
-			ok = true
+			found, ok = c, true
 		}
 	}
-	return user, ok
+	return found, ok
 }

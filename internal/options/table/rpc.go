@@ -27,6 +27,8 @@ var rpc = []options.Option{
 	{Name: "rest", Help: "Answer public REST requests, which need no login (default: 0)"},
 	{Name: "rpcallowip", Arg: "<ip>", Help: "Answer calls from <ip>: an address, or a network as " +
 		"1.2.3.4/255.255.255.0 or 1.2.3.4/24; may be repeated"},
+	{Name: "rpcallowhost", Arg: "<name>", Help: "Answer browsers that call this node by <name>, as in " +
+		"http://<name>:8332/; may be repeated (default: addresses and localhost alone)"},
 	{
 		Name: "rpcauth", Arg: "<userpw>", Flags: sensitive,
 		Help: "User name and hashed password, <user>:<salt>$<hash>; may be repeated",
@@ -67,5 +69,7 @@ var rpc = []options.Option{
 		Help: "Refuse everything to users without -rpcwhitelist (default: 1 if any user has one)",
 	},
 	{Name: "rpcworkqueue", Arg: "<n>", Help: "Calls that may wait (default: 64)"},
+	{Name: "webui", Help: "Show a page to browsers at the address of calls, which asks for a login; while it is " +
+		"on, calls that browsers make for pages of other sites are refused (default: 1)"},
 	{Name: "server", Help: "Answer JSON-RPC calls (default: 1)"},
 }

@@ -1,0 +1,36 @@
+// Package web is what a node shows in browsers: the login, sessions, and the pages behind them. It
+// answers GET / of the RPC server where a client takes HTML, and all that lies below /ui/; it knows
+// methods by their names alone.
+//
+// # Paths
+//
+//	GET  /                        the first page; with 401 the form for logging in
+//	GET  /ui/assets/…             the files of the folder assets, without a login
+//	POST /ui/login                the form with the fields user and password: 303 to /, or 401 with the form
+//	POST /ui/logout               ends the session: 303 to /. The token may be the form's field "token"
+//	GET  /ui/session              JSON {user, token, methods, starting}, as an asker has them
+//	POST /ui/call                 JSON-RPC, as POST / of the server
+//	POST /ui/call/wallet/WALLET   the same, as POST /wallet/WALLET
+//	GET  /ui/events?QUERY         server-sent events, as GET /events?QUERY of the server; POST does the same
+//	     /ui/…                    all else is the view's: its method serve gets an asker, whose Call makes calls
+//
+// Everything works behind a path prefix, since pages name all else relative to themselves: Base of
+// an asker leads to /, as in {{.Base}}ui/assets/style.css.
+//
+// # Who may
+//
+// Who sends Basic by itself is served like anywhere else. Browsers log in with the form, and have a
+// session then: a cookie that no script sees. With a session, all but GET and HEAD need an Origin
+// that is the Host, a Host that is an address, localhost or one of -rpcallowhost, and the page's token
+// in the header X-Trawl-Token. So do events, but for the Origin, which browsers do not send with
+// GET: there "Sec-Fetch-Site: same-origin" does; and the token may be the query's "token", since
+// an EventSource sends no headers of a page. Without a login the answer is 401, without what else is
+// needed 403. What is answered to GET and HEAD must change nothing.
+//
+// A session ends after an hour without a request of it, with the node, when its login is
+// taken out, by a logout, and when the same login has begun 32 others. Its streams of events
+// end with it. A session has the rights of its login (-rpcwhitelist).
+//
+// Scripts and styles are files of assets, and nothing is inline: the Content-Security-Policy of every
+// answer says so.
+package web

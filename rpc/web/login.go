@@ -1,0 +1,113 @@
+package web
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/seed61375155/trawl/rpc"
+)
+
+// maxForm bounds what a form has in it, in bytes.
+const maxForm = 8 << 10
+
+// What people are told whose login is refused.
+const (
+	wrongLogin   = "The name or the password is wrong."
+	busyLogin    = "The node cannot judge the login now: too many wrong ones came from here. Try again in a minute."
+	foreignLogin = "The login did not come from this page. Open the address of the node by hand and try again."
+)
+
+// readForm reads the fields of a form.
+func readForm(d *rpc.Door, w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	body, err := io.ReadAll(d.Body(w, r, maxForm))
+	defer clear(body)
+	if err != nil {
+		return nil, err
+	}
+	return url.ParseQuery(string(body))
+}
+
+// noBody reads a body that has to be empty.
+func noBody(d *rpc.Door, w http.ResponseWriter, r *http.Request) error {
+	n, err := io.Copy(io.Discard, d.Body(w, r, maxForm))
+	if err == nil && n > 0 {
+		err = errBody
+	}
+	return err
+}
+
+// login begins a session. The session that the browser had ends, so that a cookie which was put
+// there by others proves nothing.
+func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
+	if !d.FromOwnPage(r) {
+		h.sendLogin(d, w, r, http.StatusForbidden, foreignLogin)
+		return
+	}
+	form, err := readForm(d, w, r)
+	if err != nil {
+		refuse(d, w, http.StatusBadRequest)
+		return
+	}
+	if !d.Hold(w, r) {
+		panic(http.ErrAbortHandler)
+	}
+	visitor, status := d.Login(r, form.Get("user"), form.Get("password"))
+	switch status {
+	case 0:
+	case http.StatusUnauthorized:
+		h.sendLogin(d, w, r, status, wrongLogin)
+		return
+	default:
+		h.sendLogin(d, w, r, status, busyLogin)
+		return
+	}
+	if old := h.sessionOf(r); old != nil {
+		h.sessions.finish(old)
+	}
+	begun, cookie := h.sessions.begin(visitor)
+	if begun == nil {
+		refuse(d, w, http.StatusServiceUnavailable)
+		return
+	}
+	http.SetCookie(w, sessionCookie(r, cookie))
+	w.Header().Set("Location", "../")
+	d.Reply(w, http.StatusSeeOther, htmlKind, nil)
+}
+
+// logout ends the session.
+func (h *Handler) logout(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
+	form, err := readForm(d, w, r)
+	if err != nil {
+		refuse(d, w, http.StatusBadRequest)
+		return
+	}
+	token := r.Header.Get(tokenHeader)
+	if token == "" {
+		token = form.Get("token")
+	}
+	who, status := h.admitPage(d, r, token)
+	if status != 0 && status != http.StatusUnauthorized {
+		refuse(d, w, status)
+		return
+	}
+	if who.session != nil {
+		h.sessions.finish(who.session)
+	}
+	gone := sessionCookie(r, "")
+	gone.MaxAge = -1
+	http.SetCookie(w, gone)
+	w.Header().Set("Location", "../")
+	d.Reply(w, http.StatusSeeOther, htmlKind, nil)
+}
+
+// mergeCancel returns a context that ends with either.
+func mergeCancel(ctx, other context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(other, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}

@@ -1,0 +1,168 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"sync"
+	"time"
+
+	"github.com/seed61375155/trawl/rpc"
+)
+
+const (
+	// idleTime is how long a session lasts without a request.
+	idleTime = time.Hour
+
+	// maxSessions bounds the sessions of all logins, and maxLoginSessions those of each.
+	maxSessions      = 4096
+	maxLoginSessions = 32
+)
+
+// A session is a browser that has logged in.
+type session struct {
+	visitor *rpc.Visitor
+	key     sessionKey
+	token   string          // that its pages know, and no other site
+	ended   context.Context //nolint:containedctx // it is what ends with the session
+	end     context.CancelFunc
+
+	// Of the sessions that the session is one of.
+	used  time.Time
+	timer *time.Timer
+}
+
+// isToken compares in a time that tells nothing.
+func (s *session) isToken(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1
+}
+
+// A sessionKey is the hash of a session's secret, which the table does not have: so the time that a look-up
+// takes tells nothing of it.
+type sessionKey [sha256.Size]byte
+
+// sessions are those that have begun and not ended. The zero value has none.
+type sessions struct {
+	mu      sync.Mutex
+	byKey   map[sessionKey]*session
+	byLogin map[string]int
+	closed  bool
+}
+
+// secret returns 256 random bits as text.
+func secret() string {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// begin begins a session and returns it with its secret. Where there are too many, that which was not
+// used for longest ends, if possible one of the same login. It is nil after close.
+func (s *sessions) begin(v *rpc.Visitor) (begun *session, cookie string) {
+	cookie = secret()
+	begun = &session{visitor: v, key: sha256.Sum256([]byte(cookie)), token: secret(), used: time.Now()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ""
+	}
+	if s.byKey == nil {
+		s.byKey, s.byLogin = map[sessionKey]*session{}, map[string]int{}
+	}
+	if s.byLogin[v.Name()] >= maxLoginSessions {
+		s.endOldest(func(old *session) bool { return old.visitor.Name() == v.Name() })
+	} else if len(s.byKey) >= maxSessions {
+		s.endOldest(func(*session) bool { return true })
+	}
+	begun.ended, begun.end = context.WithCancel(context.Background())
+	begun.timer = time.AfterFunc(idleTime, func() { s.expire(begun) })
+	s.byKey[begun.key] = begun
+	s.byLogin[v.Name()]++
+	return begun, cookie
+}
+
+// find returns the session of a cookie's value, which is used by that; nil where there is none.
+func (s *sessions) find(cookie string) *session {
+	key := sessionKey(sha256.Sum256([]byte(cookie)))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.byKey[key]
+	if found == nil {
+		return nil
+	}
+	if time.Since(found.used) >= idleTime { // its timer is late
+		s.remove(found)
+		return nil
+	}
+	found.used = time.Now()
+	found.timer.Reset(idleTime)
+	return found
+}
+
+// expire ends a session that was not used for so long, unless it was meanwhile.
+func (s *sessions) expire(idle *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(idle.used) >= idleTime {
+		s.remove(idle)
+	}
+}
+
+// finish ends a session.
+func (s *sessions) finish(done *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(done)
+}
+
+// finishAll ends the sessions that match.
+func (s *sessions) finishAll(match func(*session) bool) {
+	s.mu.Lock()
+	all := make([]*session, 0, len(s.byKey))
+	for _, one := range s.byKey {
+		all = append(all, one)
+	}
+	s.mu.Unlock()
+	for _, one := range all {
+		if match(one) { // which may take its time
+			s.finish(one)
+		}
+	}
+}
+
+// close ends all sessions; none begins any more.
+func (s *sessions) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.finishAll(func(*session) bool { return true })
+}
+
+// endOldest ends that session of those that match which was not used for longest.
+func (s *sessions) endOldest(match func(*session) bool) {
+	var oldest *session
+	for _, one := range s.byKey {
+		if match(one) && (oldest == nil || one.used.Before(oldest.used)) {
+			oldest = one
+		}
+	}
+	if oldest != nil {
+		s.remove(oldest)
+	}
+}
+
+// remove takes a session out. The lock is held.
+func (s *sessions) remove(done *session) {
+	if s.byKey[done.key] != done {
+		return
+	}
+	delete(s.byKey, done.key)
+	name := done.visitor.Name()
+	if s.byLogin[name]--; s.byLogin[name] == 0 {
+		delete(s.byLogin, name)
+	}
+	done.timer.Stop()
+	done.end()
+}

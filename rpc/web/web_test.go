@@ -1,0 +1,196 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// methods are those of a node that knows little.
+func methods(t *testing.T) *command.Table {
+	t.Helper()
+	table, err := command.NewTable([]command.Command{
+		{Name: "one", Run: func(context.Context, *command.Args) (any, error) { return 1, nil }},
+		{Name: "other", Run: func(context.Context, *command.Args) (any, error) { return "x", nil }},
+		{Name: "who", Run: func(_ context.Context, a *command.Args) (any, error) {
+			return []any{a.User, a.WalletPath}, nil
+		}},
+		{Name: "fails", Run: func(context.Context, *command.Args) (any, error) {
+			return nil, command.Errorf(command.InvalidParameter, "no such thing")
+		}},
+		{Name: "hidden", Category: command.Hidden, Run: func(context.Context, *command.Args) (any, error) {
+			return nil, nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// A node is a server with a page.
+type node struct {
+	*rpc.Server
+	page *Handler
+	addr string
+}
+
+func start(t *testing.T, c rpc.Config) *node {
+	t.Helper()
+	n := unready(t, c)
+	n.Ready(methods(t))
+	return n
+}
+
+// unready starts a node that has yet to say Ready.
+func unready(t *testing.T, c rpc.Config) *node {
+	t.Helper()
+	page, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Page = page
+	if c.Password == "" && c.Auth == nil {
+		c.User, c.Password = "u", "p"
+	}
+	s, err := rpc.NewServer(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve() }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return &node{s, page, s.Addrs()[0].String()}
+}
+
+// A browser keeps cookies, and follows no redirect by itself.
+type browser struct {
+	http.Client
+
+	node  *node
+	token string
+}
+
+func (n *node) browser(t *testing.T) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{node: n, Client: http.Client{
+		Jar: jar, Transport: &http.Transport{},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	t.Cleanup(b.CloseIdleConnections)
+	return b
+}
+
+// An answer is what a browser got.
+type answer struct {
+	status int
+	header http.Header
+	text   string
+}
+
+// ask makes a request as a page of the node does, but for some headers: names and values, one after the
+// other. An empty value takes a header away.
+func (b *browser) ask(t *testing.T, method, path, body string, more ...string) answer {
+	t.Helper()
+	var from io.Reader
+	if body != "" {
+		from = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.node.addr+path, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("User-Agent", "Mozilla/5.0 (test)")
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if method == http.MethodPost {
+		r.Header.Set("Origin", "http://"+b.node.addr)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if b.token != "" {
+		r.Header.Set(tokenHeader, b.token)
+	}
+	for i := 0; i+1 < len(more); i += 2 {
+		if more[i] == "Host" {
+			r.Host = more[i+1]
+		}
+		if r.Header.Del(more[i]); more[i+1] != "" {
+			r.Header.Set(more[i], more[i+1])
+		}
+	}
+	resp, err := b.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// login logs in and learns the token.
+func (b *browser) login(t *testing.T, user, password string) {
+	t.Helper()
+	form := url.Values{"user": {user}, "password": {password}}.Encode()
+	got := b.ask(t, http.MethodPost, "/ui/login", form)
+	if got.status != http.StatusSeeOther || got.header.Get("Location") != "../" {
+		t.Fatal(got)
+	}
+	var session struct{ User, Token string }
+	got = b.ask(t, http.MethodGet, "/ui/session", "")
+	if err := json.Unmarshal([]byte(got.text), &session); err != nil || session.User != user || session.Token == "" {
+		t.Fatal(got, err)
+	}
+	b.token = session.Token
+}
+
+const callOne = `{"jsonrpc":"2.0","id":1,"method":"one"}`
+
+// A browser is asked for a login without Basic, logs in, makes calls, and logs out.
+func TestSession(t *testing.T) {
+	n := start(t, rpc.Config{})
+	b := n.browser(t)
+	if got := b.ask(t, http.MethodGet, "/", ""); got.status != http.StatusUnauthorized ||
+		got.header.Get("WWW-Authenticate") != "" || !strings.Contains(got.text, `"./ui/login"`) {
+		t.Error(got)
+	}
+	b.login(t, "u", "p")
+	if got := b.ask(t, http.MethodGet, "/", ""); got.status != http.StatusOK || !strings.Contains(got.text, b.token) {
+		t.Error(got)
+	}
+	if got := b.ask(t, http.MethodPost, "/ui/call", callOne); got.status != http.StatusOK ||
+		got.text != `{"jsonrpc":"2.0","result":1,"id":1}`+"\n" {
+		t.Error(got)
+	}
+	call := strings.Replace(callOne, "one", "who", 1)
+	if got := b.ask(t, http.MethodPost, "/ui/call/wallet/a%2Fb", call); !strings.Contains(got.text, `["u","a/b"]`) {
+		t.Error(got)
+	}
+	if got := b.ask(t, http.MethodPost, "/ui/logout", ""); got.status != http.StatusSeeOther {
+		t.Error(got)
+	}
+	if got := b.ask(t, http.MethodPost, "/ui/call", callOne); got.status != http.StatusUnauthorized {
+		t.Error("after the logout:", got)
+	}
+}
