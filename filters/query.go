@@ -64,6 +64,10 @@ func (q *Query) Len() int { return q.set.Len() }
 // Scripts returns the different scripts, in any order. Nobody may write to them.
 func (q *Query) Scripts() iter.Seq[[]byte] { return slices.Values(q.set.List()) }
 
+// Place returns the number of a script among the different ones, from 0 in the order in which
+// [NewQuery] was given them; false when it is not one of the query's.
+func (q *Query) Place(script []byte) (place int, has bool) { return q.set.Find(script) }
+
 // HasScript reports whether the script is one of the query's.
 func (q *Query) HasScript(script []byte) bool { return q.set.Has(script) }
 

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"slices"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
@@ -105,12 +106,12 @@ func (s *Searches) create(m *create) {
 		sum := sumOf(&m.Req, &p)
 		return func() {
 			created, err := s.created(m, p, sum)
-			if err != nil || !created.Created {
+			j := s.names[created.Name]
+			if err != nil || !created.Created && j.shown != nil {
 				m.Answer(created, err)
 				return
 			}
-			s.writer.urgent = true
-			j := s.names[created.Name]
+			s.writer.urgent = true // one that is there may not be on the disk yet
 			s.writer.then = append(s.writer.then, func(err error) {
 				if err == nil && s.jobs[j.ID] == j {
 					mempool{s}.look(j)
@@ -251,6 +252,10 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
 		return
 	}
+	if reader := s.cfg.Chain.Open(); reader == nil || m.Req.Start > reader.Active().Height() {
+		m.Answer(messages.SearchStatus{}, messages.ErrBlockNotFound)
+		return
+	}
 	if len(p.scripts) == 0 {
 		m.Answer(reading{s}.status(j), nil)
 		return
@@ -295,8 +300,10 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 
 // rewind sets the height done of a search to where the scripts that joined begin.
 func (s *Searches) rewind(j *job) {
-	reader := s.cfg.Chain.Open()
-	at := reader.Lookup(&j.Status.Done.Hash)
+	var at *chainview.Block
+	if reader := s.cfg.Chain.Open(); reader != nil {
+		at = reader.Lookup(&j.Status.Done.Hash)
+	}
 	j.Status.Rewind(func(height int32) search.Block {
 		if at == nil || height < 0 {
 			return search.Block{Height: -1}

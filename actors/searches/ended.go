@@ -17,28 +17,54 @@ func (s planner) ended(p *pass, took time.Duration, err error) {
 	r := p.round
 	cancelled := s.rounds.running == r && err != nil && errors.Is(err, context.Canceled)
 	s.rounds.running = nil
-	s.rounds.union = p.union
+	if p.union != nil {
+		s.rounds.unions.used(p.union)
+	}
 	r.cancel()
-	if err == nil {
-		s.resize(r, took)
+	switch {
+	case err == nil:
+		s.resize(r, took-p.built)
 		for _, m := range r.members {
 			s.advance(r, m)
 		}
-	} else if !cancelled {
+	case errors.Is(err, errHeavy):
+		s.lighten(p)
+	case !cancelled:
 		s.failed(r, err)
 	}
 	s.flush()
 	s.plan()
 }
 
-// resize sets the size of the next rounds by the time that one took.
+// resize sets the size of the next rounds by the time that one took, and what it has found.
 func (s planner) resize(r *round, took time.Duration) {
-	n := int64(r.stop.Height - r.base.Height)
+	n, found := int64(r.stop.Height-r.base.Height), 0
+	for _, m := range r.members {
+		found += len(m.found)
+	}
+	if s.rounds.crowd > 0 && found < maxWeight/2 {
+		if s.rounds.crowd *= 2; s.rounds.crowd > len(s.jobs) {
+			s.rounds.crowd = 0
+		}
+	}
 	size := n * int64(roundTime) / max(int64(took), 1)
 	if n < int64(s.rounds.size) && size > int64(s.rounds.size) {
 		return // a short one tells little
 	}
+	size = min(size, n*maxWeight/int64(max(found, 1)))
 	s.rounds.size = int32(min(max(size, 1), 4*n, maxRound))
+}
+
+// lighten makes the next rounds smaller, by what one has found before it was ended: of fewer blocks, or where
+// it was of one block, for fewer searches at a time.
+func (s planner) lighten(p *pass) {
+	r := p.round
+	n := int(r.stop.Height - r.base.Height)
+	if n == 1 {
+		s.rounds.crowd = max(len(r.members)*maxWeight/p.weight, 1)
+		return
+	}
+	s.rounds.size = int32(min(max(p.blocks*maxWeight/2/p.weight, 1), n-1))
 }
 
 // advance takes what a round has found for a search, if that is where it was.

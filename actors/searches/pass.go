@@ -5,77 +5,14 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
-	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
-	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/internal/search"
-	"github.com/seed61375155/trawl/store/searchdb"
 )
-
-// owner is a script of a search.
-type owner struct {
-	member int // place among the members
-	number uint32
-}
-
-// union is the scripts of the members of a round. The next round has mostly the same.
-type union struct {
-	of     []wanted
-	set    *scriptset.Set
-	owners [][]owner
-	query  *filters.Query
-}
-
-// wanted says which scripts a member brought.
-type wanted struct {
-	id     searchdb.ID
-	ranges [][2]uint32
-}
-
-func wantedBy(members []*member) []wanted {
-	of := make([]wanted, len(members))
-	for i, m := range members {
-		of[i] = wanted{m.ID, m.ranges}
-	}
-	return of
-}
-
-func newUnion(members []*member) *union {
-	u := &union{of: wantedBy(members)}
-	count := 0
-	for _, w := range u.of {
-		for _, r := range w.ranges {
-			count += int(r[1] - r[0])
-		}
-	}
-	u.set = scriptset.New(count)
-	u.owners = make([][]owner, 0, count)
-	for i, m := range members {
-		for _, r := range m.ranges {
-			for n := r[0]; n < r[1]; n++ {
-				script := m.scripts[n].Script
-				if u.set.Add(script) {
-					u.owners = append(u.owners, []owner{{i, n}})
-					continue
-				}
-				place, _ := u.set.Find(script)
-				u.owners[place] = append(u.owners[place], owner{i, n})
-			}
-		}
-	}
-	u.query = filters.NewQuery(u.set.List())
-	return u
-}
-
-func (u *union) isOf(members []*member) bool {
-	return u != nil && slices.EqualFunc(u.of, wantedBy(members), func(a, b wanted) bool {
-		return a.id == b.id && slices.Equal(a.ranges, b.ranges)
-	})
-}
 
 // pass is a round in a worker.
 type pass struct {
@@ -85,18 +22,47 @@ type pass struct {
 	union  *union
 
 	buffers sync.Pool
+	built   time.Duration // it took to make the union
+	members []*member     // by the numbers of the union; nil: not in the round
 
 	mu     sync.Mutex
+	blocks int                               // that were looked into
+	weight int                               // of what was found in them
 	found  map[chainhash.Hash][]search.Entry // with numbers of the union
 	pruned map[chainhash.Hash]chainview.Fetched
+}
+
+const (
+	// maxWeight is about how many entries a round may find, of all its members, so that what waits for the
+	// disk stays small, and a write short.
+	maxWeight = 10_000
+
+	// A block that was fetched weighs as much as an entry for so many bytes.
+	bytesAnEntry = 1000
+)
+
+// errHeavy ends a round that has found too much: it is made smaller.
+var errHeavy = errors.New("the round has found too much")
+
+// weigh notes how much was found in a block.
+func (p *pass) weigh(n int) error {
+	p.blocks++
+	p.weight += n
+	if p.weight > maxWeight && !p.round.small() {
+		return errHeavy
+	}
+	return nil
 }
 
 // run looks at the blocks of the round and sets what its members have found.
 func (p *pass) run(ctx context.Context) error {
 	slices.SortFunc(p.round.members, func(a, b *member) int { return int(int64(a.Number) - int64(b.Number)) })
-	if !p.union.isOf(p.round.members) {
+	if !p.union.has(p.round.members) {
+		began := time.Now()
 		p.union = newUnion(p.round.members)
+		p.built = time.Since(began)
 	}
+	p.members = p.union.numbered(p.round.members)
 	p.buffers.New = func() any { return new([]byte) }
 	p.found, p.pruned = map[chainhash.Hash][]search.Entry{}, map[chainhash.Hash]chainview.Fetched{}
 	scan := p.cfg.Scheduler.NewPass(match.Config{
@@ -126,10 +92,14 @@ func (p *pass) keep(ctx context.Context, hash *chainhash.Hash) (bool, error) {
 	if err != nil || len(entries) == 0 {
 		return false, err
 	}
+	weight := 0
+	for i := range entries {
+		weight += len(p.union.ownersOf(entries[i].Script))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.found[*hash] = entries
-	return true, nil
+	return true, p.weigh(weight)
 }
 
 func (p *pass) look(hash *chainhash.Hash) ([]search.Entry, error) {
@@ -155,21 +125,24 @@ func (p *pass) look(hash *chainhash.Hash) ([]search.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return search.InBlock(block, spent, p.union.set), nil
+	return search.InBlock(block, spent, p.union), nil
 }
 
 // share gives the members what is theirs of a block.
 func (p *pass) share(block *chainview.Block, found []search.Entry) {
-	own := make(map[int][]search.Entry)
+	own := make(map[uint32][]search.Entry)
 	for _, e := range found {
-		for _, o := range p.union.owners[e.Script] {
+		for _, o := range p.union.ownersOf(e.Script) {
+			if p.members[o.member] == nil {
+				continue
+			}
 			mine := e
 			mine.Script = o.number
 			own[o.member] = append(own[o.member], mine)
 		}
 	}
 	for i, list := range own {
-		give(p.round.members[i], block, list)
+		give(p.members[i], block, list)
 	}
 }
 

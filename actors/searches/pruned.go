@@ -35,7 +35,7 @@ func (p *pass) fetch(ctx context.Context, hash *chainhash.Hash) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pruned[*hash] = block
-	return true, nil
+	return true, p.weigh(len(block.Raw) / bytesAnEntry)
 }
 
 // outputs are those that a search has found.

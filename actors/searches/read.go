@@ -2,8 +2,12 @@ package searches
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"time"
+
+	"github.com/btcsuite/btcd/txscript"
 
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
@@ -51,36 +55,67 @@ func lastPlace(at *searchdb.Status) searchdb.Place {
 
 func cursorText(p searchdb.Place) string { return hex.EncodeToString(p.Append(nil)) }
 
-func parseCursor(text string) (p searchdb.Place, err error) {
+// states are numbered in cursors.
+var states = []messages.SearchState{
+	messages.SearchQueued, messages.SearchRunning, messages.SearchFollowing, messages.SearchPaused,
+	messages.SearchDone, messages.SearchAborted, messages.SearchFailed,
+}
+
+// A cursor is what a reader knows: entries up to a place and, where a page told it, how far the search
+// was.
+type cursor struct {
+	after  searchdb.Place
+	told   bool // what follows
+	height int32
+	state  messages.SearchState
+}
+
+// seenBytes follow the place in the cursor of a page.
+const seenBytes = 4 + 1
+
+func (c *cursor) text() string {
+	b := binary.BigEndian.AppendUint32(c.after.Append(nil), uint32(c.height))
+	return hex.EncodeToString(append(b, byte(slices.Index(states, c.state))))
+}
+
+func parseCursor(text string) (c cursor, err error) {
 	if text == "" {
-		return p, nil
+		return c, nil
 	}
 	raw, err := hex.DecodeString(text)
 	if err != nil {
-		return p, messages.ErrBadCursor
+		return c, messages.ErrBadCursor
 	}
-	p, ok := searchdb.ParsePlace(raw)
-	if !ok {
-		return p, messages.ErrBadCursor
+	if n := len(raw) - seenBytes; n >= searchdb.PlaceSize {
+		state := int(raw[n+4])
+		if state >= len(states) {
+			return c, messages.ErrBadCursor
+		}
+		c.told, c.height, c.state = true, int32(binary.BigEndian.Uint32(raw[n:])), states[state]
+		raw = raw[:n]
 	}
-	return p, nil
+	var ok bool
+	if c.after, ok = searchdb.ParsePlace(raw); !ok {
+		return c, messages.ErrBadCursor
+	}
+	return c, nil
 }
 
 // request is where a reader is.
 type request struct {
-	job    *job
-	cursor string
-	after  searchdb.Place
-	limit  int
-	each   bool // entries have their cursors
+	cursor
+
+	job   *job
+	limit int
+	each  bool // entries have their cursors
 }
 
 func (s reading) request(id, cursor string, limit int) (r request, err error) {
-	r = request{job: s.find(id), cursor: cursor, limit: max(limit, 1)}
+	r = request{job: s.find(id), limit: max(limit, 1)}
 	if r.job == nil {
 		return r, messages.ErrSearchNotFound
 	}
-	r.after, err = parseCursor(cursor)
+	r.cursor, err = parseCursor(cursor)
 	return r, err
 }
 
@@ -105,7 +140,7 @@ func (s reading) entries(m *entries) {
 func (s reading) page(r request, then func(messages.SearchPage, error)) {
 	st := s.status(r.job)
 	page := messages.SearchPage{
-		Cursor: r.cursor, Height: st.Height, Block: st.Block, State: st.State, Error: st.Error,
+		Height: st.Height, Block: st.Block, State: st.State, Error: st.Error,
 		Entries: []messages.SearchEntry{},
 	}
 	if r.job.Mempool {
@@ -121,18 +156,33 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 				return false
 			}
 			entry := entryOf(names, e)
-			size += 900 + 5*len(entry.Script) + len(entry.Object)
+			size += sizeOf(&entry)
 			if r.each {
 				entry.Cursor = cursorText(at)
 			}
 			page.Entries, last = append(page.Entries, entry), at
 			return true
 		})
-		if len(page.Entries) > 0 {
-			page.Cursor = cursorText(last)
-		}
+		at := cursor{after: last, height: st.Height, state: st.State}
+		page.Cursor = at.text()
 		return func() { then(page, err) }
 	})
+}
+
+// sizeOf returns about how many bytes of JSON an entry has, rather more.
+func sizeOf(e *messages.SearchEntry) int {
+	return 900 + 4*len(e.Script) + wordsOf(e.Script) + 2*len(e.Object)
+}
+
+// wordsOf returns how many bytes a script has in words at most: a short opcode may have a long name.
+func wordsOf(script []byte) (n int) {
+	const longest = len("OP_CHECKMULTISIGVERIFY ")
+	for t := txscript.MakeScriptTokenizer(0, script); t.Next(); {
+		if n += longest; len(t.Data()) > 0 {
+			n += 2*len(t.Data()) - longest
+		}
+	}
+	return n
 }
 
 // A waiter waits for something new of a search.
@@ -173,10 +223,11 @@ func (s reading) waitKnown(m *wait) {
 	w := &waiter{request: r, call: m}
 	shown := r.job.shown
 	st := s.status(r.job)
+	news := r.told && (r.state != st.State || r.height != st.Height) // since the page of the cursor
 	w.state, w.height = st.State, st.Height
 	s.page(r, func(p messages.SearchPage, err error) {
 		switch {
-		case err != nil || len(p.Entries) > 0 || s.jobs[r.job.ID] != r.job || r.job.shown != shown || p.State.Ended():
+		case err != nil, news, len(p.Entries) > 0, p.State.Ended(), s.jobs[r.job.ID] != r.job, r.job.shown != shown:
 			w.call.Answer(p, err)
 		default:
 			s.waiters.add(s, w)

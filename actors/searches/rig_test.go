@@ -23,6 +23,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/index/filter"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 	"github.com/seed61375155/trawl/store/segment"
@@ -41,6 +42,7 @@ type rig struct {
 	rng     *rand.Rand
 	limits  searches.Limits
 	room    func() (uint64, uint64, error)
+	disk    vfs.FS
 	fetch   chainview.Fetch
 	news    *ask.Feed[messages.News]
 	pool    *ask.Ref
@@ -81,7 +83,7 @@ func newRig(tb testing.TB, seed uint64) *rig {
 // start opens the store of searches and starts the actor.
 func (r *rig) start() *ask.Ref {
 	r.t.Helper()
-	kept, err := searchdb.Open(searchdb.Options{Dir: filepath.Join(r.dir, "searches"), Log: r.sys.Log})
+	kept, err := searchdb.Open(searchdb.Options{FS: r.disk, Dir: filepath.Join(r.dir, "searches"), Log: r.sys.Log})
 	if err != nil {
 		r.t.Fatal(err)
 	}

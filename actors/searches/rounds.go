@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -41,7 +42,8 @@ type rounds struct {
 	number  uint64 // of the last
 	lowest  int    // rounds in a row that were of the lowest
 	size    int32  // blocks, of the next
-	union   *union // of the last round
+	crowd   int    // members of it at most, where a block has much for each; 0: any number
+	unions  unions // of the last rounds
 	looking bool   // the actor will look again
 
 	gather gathering
@@ -64,6 +66,9 @@ type round struct {
 	members []*member
 	cancel  context.CancelFunc
 }
+
+// small reports whether a round cannot be made smaller.
+func (r *round) small() bool { return r.stop.Height == r.base.Height+1 && len(r.members) == 1 }
 
 // member is a search in a round, as it was when that began.
 type member struct {
@@ -263,6 +268,11 @@ func (s planner) together(first *member, ready []*member) *round {
 			r.members = append(r.members, m)
 		}
 	}
+	if n := s.rounds.crowd; n > 0 && len(r.members) > n {
+		at := slices.Index(r.members, first)
+		r.members[0], r.members[at] = r.members[at], r.members[0]
+		r.members = r.members[:n]
+	}
 	return r
 }
 
@@ -290,7 +300,7 @@ func (s planner) start(reader chainview.Reader, r *round) {
 		}
 		m.served = r.number
 	}
-	p := &pass{cfg: &s.cfg, reader: reader, round: r, union: s.rounds.union}
+	p := &pass{cfg: &s.cfg, reader: reader, round: r, union: s.rounds.unions.of(r.members)}
 	s.tasks.Go(s.c, func() func() {
 		began := time.Now()
 		err := p.run(ctx)

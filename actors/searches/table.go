@@ -205,6 +205,7 @@ func (s *Searches) abort(j *job) bool {
 
 func (s *Searches) remove(j *job) bool {
 	s.drop(j)
+	s.rounds.unions.drop(j.ID)
 	j.release()
 	s.writer.remove(j)
 	s.rounds.leave()

@@ -11,8 +11,9 @@ const (
 	// writeEvery is how often it is written how far searches are that find nothing.
 	writeEvery = 200 * time.Millisecond
 
-	// maxPending is how many entries may wait for the disk before rounds do.
-	maxPending = 100_000
+	// maxPending is how many entries may wait for the disk before rounds do. A write of so many and of
+	// those of another round takes some 50 ms at most: so long does who stops a search wait.
+	maxPending = 10_000
 
 	// retryAfter is when a store that could not be written is opened again.
 	retryAfter = 5 * time.Second

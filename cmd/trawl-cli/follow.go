@@ -210,15 +210,18 @@ func (l *listing) end() error {
 	return nil
 }
 
+// reaching are the options that say which node it is. A password is not repeated on a screen.
+var reaching = []string{
+	"chain", "testnet", "testnet4", "signet", "regtest", "dialect", "datadir", "conf", "rpcconnect", "rpcport",
+	"rpctlscert", "rpcuser", "rpccookiefile", "stdinrpcpass",
+}
+
 // farewell tells how to see the rest.
 func (l *listing) farewell() string {
 	if !l.follow {
 		return "Interrupted: these are not all entries."
 	}
-	program := "trawl-cli"
-	if c := l.settings.Chain(); c != "main" {
-		program += " -chain=" + string(c)
-	}
+	program := strings.Join(append([]string{"trawl-cli"}, options.Given(l.settings, reaching...)...), " ")
 	again := strings.TrimSpace(l.id + " " + l.cursor)
 	return fmt.Sprintf("The search goes on. To see what comes, and to end it:\n"+
 		"  %s -follow getsearchentries %s\n  %s abortsearch %s", program, again, program, l.id)

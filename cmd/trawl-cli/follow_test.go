@@ -164,9 +164,11 @@ func TestInterruptLeavesSearch(t *testing.T) {
 		<-held
 		hits <- os.Interrupt
 	}()
-	s.cli(t, hits, "-regtest", "-follow", "getsearchentries", "00c3").want(t, interrupted, strings.SplitAfter(asText, "\n")[0],
+	again := "trawl-cli -regtest " + (&server{Server: s.Server}).port() + " '-rpcuser=a b'" // and no password
+	s.cli(t, hits, "-regtest", "-rpcuser=a b", "-follow", "getsearchentries", "00c3").want(t, interrupted,
+		strings.SplitAfter(asText, "\n")[0],
 		"The search goes on. To see what comes, and to end it:\n"+
-			"  trawl-cli -chain=regtest -follow getsearchentries 00c3 a\n  trawl-cli -chain=regtest abortsearch 00c3\n")
+			"  "+again+" -follow getsearchentries 00c3 a\n  "+again+" abortsearch 00c3\n")
 	s.mu.Lock() // for an answer that nobody waits for
 	defer s.mu.Unlock()
 	for _, asked := range s.asked {

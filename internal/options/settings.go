@@ -19,6 +19,7 @@ package options
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Error is a mistake of the user's. Its text is Bitcoin Core's, to be shown as
@@ -188,4 +189,33 @@ func (s *Settings) mustKnow(name string) *Option {
 		panic("options: no option " + name)
 	}
 	return o
+}
+
+// Given returns what the command line says of some options, as words for a shell.
+func Given(s *Settings, names ...string) (words []string) {
+	for _, name := range names {
+		for _, v := range s.commandLine[name] {
+			word := "-" + name
+			switch {
+			case v.kind == negated:
+				word = "-no" + name
+			case v.kind == given && v.text != "":
+				word += "=" + v.text
+			}
+			words = append(words, quoted(word))
+		}
+	}
+	return words
+}
+
+// quoted is a word as a shell reads it again.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		const others = "-_=./:@,+%"
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
+	}
+	if strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -213,9 +214,30 @@ func TestMethods(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	ranged := []client.ScanObject{{Desc: "wpkh(" + account + "/0/*)", Range: &[2]int64{5, 9}}}
-	s, err := c.ExtendSearch(ctx, id, ranged, 0)
+	s, err := c.ExtendSearch(ctx, id, ranged, -1)
 	if err != nil || s.Scripts != 6 || s.ID != id {
 		t.Errorf("%+v, %v", s, err)
+	}
+	_, err = c.ExtendSearch(ctx, id, ranged, 6)
+	if err == nil || !strings.Contains(err.Error(), "Invalid start_height") {
+		t.Error("above the tip: ", err)
+	}
+	blocks, _, err := c.CreateSearch(ctx, objects, client.SearchOptions{BlocksOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, err := range c.FollowSearch(ctx, blocks, "") {
+		other := func(e client.Entry) bool { return e.Type != client.BlockOnly }
+		if err != nil || slices.ContainsFunc(page.Entries, other) {
+			t.Errorf("%+v, %v", page, err)
+		}
+	}
+	if _, err := c.RemoveSearch(ctx, blocks); err != nil {
+		t.Error(err)
+	}
+	err = c.Call(ctx, nil, "createsearch", []any{"raw(51)"}, map[string]any{"folow": true})
+	if err == nil || !strings.Contains(err.Error(), "Unexpected key folow") {
+		t.Error("a wrong option: ", err)
 	}
 	list, err := c.ListSearches(ctx)
 	if err != nil || len(list) != 1 || list[0].Name != "n" {

@@ -36,6 +36,22 @@ type SearchOptions struct {
 	Stop    *int32 `json:"stop_height,omitempty"` // nil: the tip
 	Follow  bool   `json:"follow,omitempty"`      // go on with new blocks; without Stop
 	Mempool bool   `json:"mempool,omitempty"`     // tell of unconfirmed payments as well
+
+	BlocksOnly bool `json:"-"` // list only the blocks that have something
+}
+
+// MarshalJSON implements json.Marshaler.
+func (o SearchOptions) MarshalJSON() ([]byte, error) {
+	type options SearchOptions
+	var entries *bool // true is the default
+	if o.BlocksOnly {
+		entries = new(bool)
+	}
+	return json.Marshal(struct {
+		options
+
+		Entries *bool `json:"entries,omitempty"`
+	}{options(o), entries})
 }
 
 // A Search is how far a search is.
@@ -154,9 +170,14 @@ func texts(objects []ScanObject) []any {
 	return list
 }
 
-// ExtendSearch adds scan objects to a search, which are looked for from a height on.
+// ExtendSearch adds scan objects to a search, which are looked for from a height on; below 0: from that
+// of the search.
 func (c *Client) ExtendSearch(ctx context.Context, id string, objects []ScanObject, start int32) (s Search, err error) {
-	err = c.Call(ctx, &s, "extendsearch", id, texts(objects), start)
+	from := &start
+	if start < 0 {
+		from = nil
+	}
+	err = c.Call(ctx, &s, "extendsearch", id, texts(objects), from)
 	return s, err
 }
 

@@ -32,8 +32,8 @@ type Place struct {
 	Sequence uint32 // among those of the block
 }
 
-// placeSize is the size of an encoded place.
-const placeSize = 4 + 1 + 4 + 4
+// PlaceSize is the size of an encoded place.
+const PlaceSize = 4 + 1 + 4 + 4
 
 // Append appends the place in a form that sorts as places do.
 func (p Place) Append(b []byte) []byte {
@@ -46,7 +46,7 @@ func (p Place) Append(b []byte) []byte {
 
 // ParsePlace is the inverse of Append.
 func ParsePlace(b []byte) (p Place, ok bool) {
-	if len(b) != placeSize || b[4] > 1 {
+	if len(b) != PlaceSize || b[4] > 1 {
 		return p, false
 	}
 	return Place{
@@ -64,13 +64,13 @@ func LastOf(epoch uint32, height int32) Place {
 }
 
 func key(prefix []byte, id ID) []byte {
-	return binary.BigEndian.AppendUint64(append(make([]byte, 0, 9+placeSize), prefix...), uint64(id))
+	return binary.BigEndian.AppendUint64(append(make([]byte, 0, 9+PlaceSize), prefix...), uint64(id))
 }
 
 func (e Entry) key() []byte { return e.Append(key(entryPrefix, e.ID)) }
 
 func placeOf(key []byte) (Place, bool) {
-	if len(key) != 9+placeSize {
+	if len(key) != 9+PlaceSize {
 		return Place{}, false
 	}
 	return ParsePlace(key[9:])
@@ -92,7 +92,7 @@ func owns(key, value []byte) bool {
 		case objectPrefix[0], scriptPrefix[0]:
 			return len(key) == 13
 		case entryPrefix[0]:
-			return len(key) == 9+placeSize
+			return len(key) == 9+PlaceSize
 		}
 	}
 	return ledger.Owns(key, value)

@@ -3,6 +3,7 @@ package searches
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -107,9 +108,18 @@ func heightFailure(q *messages.CreateSearch) error {
 	return command.Error{Code: command.MiscError, Message: what}
 }
 
-// readOptions reads the options of a search.
+// optionNames are those of createsearch.
+var optionNames = []string{"name", "start_height", "stop_height", "follow", "mempool", "entries"}
+
+// readOptions reads the options of a search. One that there is not is refused: a search that does not follow by
+// a mistake in writing would miss what it was made for.
 func readOptions(q *messages.CreateSearch, o *jsontree.Value) (err error) {
 	q.Stop = -1
+	for key := range o.Members() {
+		if !slices.Contains(optionNames, key) {
+			return command.Errorf(command.TypeError, "Unexpected key %s", key)
+		}
+	}
 	if v := o.Get("name"); !v.IsNull() {
 		if q.Name, err = v.AsString(); err != nil {
 			return err
@@ -218,6 +228,9 @@ func extendSearch(d *Deps) command.Command {
 				return nil, err
 			}
 			st, err := ask.Ask(ctx, d.Searches, q)
+			if errors.Is(err, messages.ErrBlockNotFound) {
+				return nil, command.Error{Code: command.MiscError, Message: "Invalid start_height"}
+			}
 			if err != nil {
 				return nil, failure(err)
 			}

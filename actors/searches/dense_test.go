@@ -1,0 +1,152 @@
+package searches_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/vfs/faultfs"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Searches for a script that every block pays thousands of times have all payments, though a round finds
+// more than may wait for the disk, of many blocks and of one.
+func TestManyPayments(t *testing.T) {
+	r := newRig(t, 11)
+	const blocks, outputs, readers = 6, 1000, 25
+	at := r.chain.Active().Tip()
+	for range blocks {
+		tx := wire.NewMsgTx(2)
+		if at.Height > 0 {
+			block, _ := r.chain.Block(&at.Hash)
+			tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: block.Transactions[0].TxHash()}})
+			for n := range outputs {
+				tx.AddTxOut(wire.NewTxOut(int64(n), script(1)))
+			}
+		}
+		template := chaintest.Template{Script: script(1)}
+		if at.Height > 0 {
+			template.Txs = []*wire.MsgTx{tx}
+		}
+		at = r.chain.MineOn(at, template)
+	}
+	r.tip.Publish(messages.TipChanged{})
+	r.start()
+	scripts := make([][][]byte, readers)
+	ids := make([]string, readers)
+	for i := range ids {
+		scripts[i] = [][]byte{script(1), script(100 + i)}
+		ids[i] = do(t, r.ref, messages.CreateSearch{Objects: objects(scripts[i]), Follow: true}).ID
+	}
+	for i, id := range ids {
+		a := r.reader(id)
+		p := a.follow()
+		if i == 0 || i == len(ids)/2 { // the oracle is slow
+			a.holds(scripts[i], 0, p.Height)
+		}
+		const found = blocks + (blocks-1)*(outputs+1) // the spent one of each block, too
+		if st := do(t, r.ref, messages.GetSearch{ID: id}); st.Found != found || st.Blocks != blocks {
+			t.Errorf("%d entries in %d blocks", st.Found, st.Blocks)
+		}
+	}
+}
+
+// follow reads large pages until the search is at the tip.
+func (a *reader) follow() messages.SearchPage {
+	a.r.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		p := do(a.r.t, a.r.ref, messages.WaitSearch{ID: a.id, Cursor: a.cursor, Limit: 10_000, Timeout: time.Second})
+		a.add(p)
+		if p.State == messages.SearchFollowing && p.Height == a.r.chain.Active().Tip().Height && !p.More {
+			return p
+		}
+		if time.Now().After(deadline) {
+			a.r.t.Fatalf("%s at height %d", p.State, p.Height)
+		}
+	}
+}
+
+// Whoever asks for a search that another call makes at the same time hears of it when it is on the disk.
+func TestMadeTwiceAtOnce(t *testing.T) {
+	r := newRig(t, 12)
+	r.grow(5, 0)
+	disk := faultfs.New()
+	r.disk = disk
+	r.start()
+	hold, held := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	disk.Inject(func(op faultfs.Op) error {
+		if op.Kind != faultfs.Sync {
+			return nil
+		}
+		once.Do(func() { close(held) })
+		<-hold
+		return syscall.EIO
+	})
+	q := messages.CreateSearch{Name: "n", Objects: objects([][]byte{script(1)}), Stop: -1}
+	answers := make(chan error, 2)
+	create := func() {
+		_, err := ask.Ask(t.Context(), r.ref, q)
+		answers <- err
+	}
+	go create()
+	<-held
+	go create()
+	do(t, r.ref, messages.ListSearches{})
+	select {
+	case err := <-answers:
+		t.Error("answered before it was on the disk: ", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(hold)
+	for range 2 {
+		if err := <-answers; err == nil {
+			t.Error("a search is made that could not be written")
+		}
+	}
+	disk.Inject(nil)
+}
+
+// What has changed since the page of a cursor is told at once: nothing is missed between two calls.
+func TestWaitKnowsWhatWasTold(t *testing.T) {
+	r := newRig(t, 13)
+	r.grow(3, 0)
+	r.start()
+	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(900)}), Follow: true})
+	before := r.reader(made.ID).wait(messages.SearchFollowing)
+	r.grow(1, 0)
+	after := r.reader(made.ID).wait(messages.SearchFollowing)
+	p := do(t, r.ref, messages.WaitSearch{ID: made.ID, Cursor: before.Cursor, Limit: 1})
+	if p.Height != after.Height || p.Cursor == before.Cursor {
+		t.Errorf("height %d, want %d", p.Height, after.Height)
+	}
+	do(t, r.ref, messages.PauseSearch{ID: made.ID})
+	p = do(t, r.ref, messages.WaitSearch{ID: made.ID, Cursor: p.Cursor, Limit: 1})
+	if p.State != messages.SearchPaused {
+		t.Error(p.State)
+	}
+	began := time.Now()
+	do(t, r.ref, messages.WaitSearch{ID: made.ID, Cursor: p.Cursor, Limit: 1, Timeout: 20 * time.Millisecond})
+	if took := time.Since(began); took < 20*time.Millisecond {
+		t.Errorf("answered after %v, and nothing has changed", took)
+	}
+	at := p.Cursor
+	for _, wrong := range []string{at[:30], at + "00", at[:34] + "07", at[:8] + "05" + at[10:]} {
+		_, err := ask.Ask(t.Context(), r.ref, messages.WaitSearch{ID: made.ID, Cursor: wrong, Limit: 1, Timeout: 1})
+		if !errors.Is(err, messages.ErrBadCursor) {
+			t.Error(fmt.Sprint(wrong, ": ", err))
+		}
+	}
+	more := objects([][]byte{script(7)})
+	_, err := ask.Ask(t.Context(), r.ref, messages.ExtendSearch{ID: made.ID, Objects: more, Start: 5})
+	if !errors.Is(err, messages.ErrBlockNotFound) {
+		t.Error("extended above the tip: ", err)
+	}
+}

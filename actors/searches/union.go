@@ -1,0 +1,157 @@
+package searches
+
+import (
+	"slices"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/store/searchdb"
+)
+
+// owner is a script of a search.
+type owner struct{ member, number uint32 } // its place in the union, and the script's there
+
+// union is the scripts of the members of a round. Later rounds have mostly the same.
+type union struct {
+	of      []wanted
+	places  map[searchdb.ID]int // in of
+	scripts int                 // of all of them
+	query   *filters.Query
+	first   []owner            // of each script
+	more    map[uint32][]owner // all owners of those that have several
+}
+
+// wanted says which scripts a member brought.
+type wanted struct {
+	id     searchdb.ID
+	ranges [][2]uint32
+}
+
+func (w *wanted) count() (n int) {
+	for _, r := range w.ranges {
+		n += int(r[1] - r[0])
+	}
+	return n
+}
+
+func newUnion(members []*member) *union {
+	u := &union{places: make(map[searchdb.ID]int, len(members)), more: map[uint32][]owner{}}
+	for i, m := range members {
+		w := wanted{m.ID, m.ranges}
+		u.of, u.places[m.ID] = append(u.of, w), i
+		u.scripts += w.count()
+	}
+	list := make([][]byte, 0, u.scripts)
+	for _, m := range members {
+		for _, r := range m.ranges {
+			for n := r[0]; n < r[1]; n++ {
+				list = append(list, m.scripts[n].Script)
+			}
+		}
+	}
+	u.query = filters.NewQuery(list)
+	u.own(members)
+	return u
+}
+
+// own notes whose each script is. That a query has them in the order in which they came first shows
+// which come again.
+func (u *union) own(members []*member) {
+	u.first = make([]owner, 0, u.query.Len())
+	for i, m := range members {
+		for _, r := range m.ranges {
+			for n := r[0]; n < r[1]; n++ {
+				at, _ := u.query.Place(m.scripts[n].Script)
+				own, place := owner{uint32(i), n}, uint32(at)
+				if at == len(u.first) {
+					u.first = append(u.first, own)
+					continue
+				}
+				if u.more[place] == nil {
+					u.more[place] = []owner{u.first[place]}
+				}
+				u.more[place] = append(u.more[place], own)
+			}
+		}
+	}
+}
+
+// Find implements search.Finder.
+func (u *union) Find(script []byte) (number int, ok bool) { return u.query.Place(script) }
+
+// ownersOf returns whose a script is.
+func (u *union) ownersOf(script uint32) []owner {
+	if all := u.more[script]; all != nil {
+		return all
+	}
+	return u.first[script : script+1]
+}
+
+// Others may be in a union of which a round does not need all, as long as they are few.
+const (
+	fewScripts = 1000
+	fewShare   = 4 // of those that are needed
+)
+
+// has reports whether the union does for some members.
+func (u *union) has(members []*member) bool {
+	if u == nil {
+		return false
+	}
+	needed := 0
+	for _, m := range members {
+		at, ok := u.places[m.ID]
+		if !ok || !slices.Equal(u.of[at].ranges, m.ranges) {
+			return false
+		}
+		needed += u.of[at].count()
+	}
+	return u.scripts-needed <= max(fewScripts, needed/fewShare)
+}
+
+// numbered returns members by their places in the union, nil for those that are not among them.
+func (u *union) numbered(members []*member) []*member {
+	all := make([]*member, len(u.of))
+	for _, m := range members {
+		all[u.places[m.ID]] = m
+	}
+	return all
+}
+
+// unions are those of the last rounds, the last one first: while some searches come up with others, rounds
+// of the same members come in turn.
+type unions []*union
+
+const (
+	maxUnions      = 4
+	keptForScripts = 2_000_000 // of all but the last
+)
+
+// of returns one that does for some members, nil where there is none.
+func (us *unions) of(members []*member) *union {
+	for _, u := range *us {
+		if u.has(members) {
+			return u
+		}
+	}
+	return nil
+}
+
+// used puts one first.
+func (us *unions) used(u *union) {
+	kept, scripts := unions{u}, 0
+	for _, old := range *us {
+		if old == u || len(kept) == maxUnions || scripts+old.scripts > keptForScripts {
+			continue
+		}
+		kept, scripts = append(kept, old), scripts+old.scripts
+	}
+	*us = kept
+}
+
+// drop forgets those with a search that is gone.
+func (us *unions) drop(id searchdb.ID) {
+	*us = slices.DeleteFunc(*us, func(u *union) bool {
+		_, has := u.places[id]
+		return has
+	})
+}
