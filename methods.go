@@ -85,7 +85,13 @@ type Host struct {
 	Started  time.Time // of the program
 	LogPath  string    // absolute path of the log file
 	Comments []string  // in the user agent (-uacomment)
+
+	// Published is what the Publisher of [NotifyConfig] publishes, for getzmqnotifications.
+	Published []Publication
 }
+
+// A Publication is a topic that is published at an address.
+type Publication = control.Publication
 
 // Methods returns the node's JSON-RPC methods, to be served by an rpc.Server.
 func (n *Node) Methods(h Host) (*command.Table, error) {
@@ -103,6 +109,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
+			Published: h.Published,
 		}),
 		chain.Commands(chainMethods),
 		mempool.Commands(mempool.Deps{

@@ -164,8 +164,9 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 	}
 	m := &n.cfg.Mempool
 	return n.spawn(mempoolPart, mempool.New(mempool.Config{
-		Fees:  mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
-		Chain: u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
+		TellBlocks: n.cfg.Notify != nil && n.cfg.Notify.Publisher != nil,
+		Fees:       mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
+		Chain:      u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
 		Rules: txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify}, Policy: m.policy(n.net),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
@@ -298,9 +299,8 @@ func (n parts) startEvents(_ context.Context, u *part.Uses) (part.Running, error
 }
 
 func (n parts) startNotify(context.Context, *part.Uses) (part.Running, error) {
-	c := n.cfg.Notify
 	return n.spawn(notifyPart, notify.New(notify.Config{
-		Block: c.Block, Wallet: c.Wallet, Alert: c.Alert, Run: c.Run,
+		Orders: *n.cfg.Notify, Pool: n.pool, PoolTells: n.cfg.Attach == nil,
 		View: n.view, Tip: n.tip, Initial: n.initial, Wallets: &n.walletTxs, Raised: &n.raised, Log: n.cfg.Log,
 	}), nil, nil)
 }

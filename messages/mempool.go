@@ -369,15 +369,24 @@ type PoolChange struct {
 	Added    bool
 	Reason   PoolReason // of leaving
 	Sequence uint64     // of the pool; 0: it came back from a block that left the chain
+	Number   uint64     // of the change, among all of the pool; 0: it is not known
 
 	Unbroadcast bool // it has left before a peer asked for it
+}
+
+// PoolStep is a block that the pool has seen join the active chain, or leave it.
+type PoolStep struct {
+	Tip
+	Connected bool
+	After     int // how many of the changes announced with it came before
 }
 
 // PoolChanged announces changes of the pool in their order. Every listener hears
 // all of them. Reset says that the pool is empty and new.
 type PoolChanged struct {
 	Changes  []PoolChange
-	Announce []RelayTx // what is to be announced to peers
+	Announce []RelayTx  // what is to be announced to peers
+	Blocks   []PoolStep // in their order; none where nobody wants to hear of them
 	Reset    bool
 }
 

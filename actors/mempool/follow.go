@@ -98,38 +98,44 @@ func (t chainTarget) Position() (at messages.Tip, ok bool) {
 func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() error, err error) {
 	var gone *disconnected
 	var at *chainview.Block
+	news := blockNews{wanted: t.m.cfg.TellBlocks}
 	if n := len(s.Disconnect); n > 0 {
 		// A block that cannot be read is passed over: it would hold up the pool for ever.
 		gone, err = t.disconnect(s.Reader, s.Disconnect, len(s.Connect) == 0)
 		at = s.Disconnect[n-1].Parent
+		for _, b := range s.Disconnect {
+			news.add(b, false, 0)
+		}
 	}
 	if err == nil && len(s.Connect) > 0 {
 		var last *chainview.Block
-		if last, err = t.connect(ctx, s.Reader, s.Connect); last != nil {
+		if last, err = t.connect(ctx, s.Reader, s.Connect, &news); last != nil {
 			at = last
 		}
 	}
 	tip := s.Chain.Tip()
-	return func() error { t.m.followed(at, gone, tip, err); return nil }, err
+	return func() error { t.m.followed(at, gone, tip, news.list, err); return nil }, err
 }
 
 // Reset implements follow.Target. What the pool holds is submitted again, as of another
 // chain.
 func (t chainTarget) Reset(reader chainview.Reader, _ error) (apply func() error, err error) {
 	return func() error {
-		t.m.followed(reader.Active().Tip(), &disconnected{}, nil, nil)
+		t.m.followed(reader.Active().Tip(), &disconnected{}, nil, nil, nil)
 		return nil
 	}, nil
 }
 
 // followed notes what has come of a step on the way to a tip.
-func (m *Mempool) followed(at *chainview.Block, gone *disconnected, tip *chainview.Block, err error) {
-	m.publish(nil)
-	if at != nil {
-		m.at = at
-	}
+func (m *Mempool) followed(
+	at *chainview.Block, gone *disconnected, tip *chainview.Block, blocks []messages.PoolStep, err error,
+) {
 	if gone != nil {
 		m.addDisconnected(gone)
+	}
+	m.tell(blocks)
+	if at != nil {
+		m.at = at
 	}
 	m.unreadableTip = nil
 	if err != nil {
@@ -164,13 +170,16 @@ func (t chainTarget) disconnect(
 // connect applies blocks, each on the one before it. It returns the last that was applied,
 // nil for none.
 func (t chainTarget) connect(
-	ctx context.Context, reader chainview.Reader, blocks []*chainview.Block,
+	ctx context.Context, reader chainview.Reader, blocks []*chainview.Block, news *blockNews,
 ) (at *chainview.Block, err error) {
 	pool, now := t.m.pool, t.m.now()
 	if pool.Idle() {
 		pool.Connect(nil, now)
 		pool.Moved(int32(len(blocks)))
 		t.m.fees.pass(blocks)
+		for _, b := range blocks {
+			news.add(b, true, 0)
+		}
 		return blocks[len(blocks)-1], nil
 	}
 	for _, b := range blocks {
@@ -183,6 +192,7 @@ func (t chainTarget) connect(
 		}
 		t.m.fees.connect(block, b.Height, func() { pool.Connect(block.Transactions, now) })
 		pool.Moved(1)
+		news.add(b, true, len(pool.Changes()))
 		at = b
 	}
 	return at, nil
@@ -219,7 +229,10 @@ func (m *Mempool) resubmit(c actor.Context) bool {
 		slices.Reverse(gone.txs)
 		m.pool.Lose(gone.lost)
 		m.pool.Return(gone.txs, coins, now)
-		return func(actor.Context) { m.disconnected = nil }
+		return func(actor.Context) {
+			m.disconnected = nil
+			m.publishHeld()
+		}
 	})
 	return false
 }

@@ -47,6 +47,8 @@ type Config struct {
 	Persist bool   // false: File is only written by request
 	OldFile bool   // in the format of old versions
 
+	TellBlocks bool // with the changes: which blocks the pool has seen
+
 	Fees *Fees // nil: no fee rates are estimated
 
 	NotSaved func(error) // is told why File was not written at the end; nil: nobody is
@@ -75,9 +77,10 @@ type Mempool struct {
 
 	pool          *txpool.Pool
 	follower      *follow.Follower
-	at            *chainview.Block // the tip that the pool has seen; nil before the first
-	disconnected  *disconnected    // transactions of blocks that left the chain; nil: none
-	unreadableTip *chainview.Block // tip that the pool cannot get to; nil: it can to all
+	at            *chainview.Block    // the tip that the pool has seen; nil before the first
+	disconnected  *disconnected       // transactions of blocks that left the chain; nil: none
+	held          []messages.PoolStep // that joined the chain then, to be told after that
+	unreadableTip *chainview.Block    // tip that the pool cannot get to; nil: it can to all
 
 	work  ask.Tasks // at most one, which has the pool
 	queue []*task

@@ -1,8 +1,8 @@
 // Package notify is the actor that tells other programs of news: it runs commands
 // when the best block changes, when a transaction of a wallet does, and when there is
-// a warning.
+// a warning, and publishes blocks and transactions to subscribers.
 //
-// A block is told of once it is the best one, each on the way to a new tip that has
+// A command is told of a block once it is the best one, of each on the way to a new tip that has
 // more work than the tip before; none is during the initial download. What happens
 // while no instance of the actor runs, between a panic and its restart, is not told.
 //
@@ -34,15 +34,38 @@ const (
 	tellDropped = time.Minute
 )
 
+// Orders says what is run when something happens, 16 at a time with up to 10,000 more that
+// wait for their turn, and what is published. An empty command is none.
+type Orders struct {
+	// Block is run when the best block changes, but not during the initial
+	// download; %s is replaced by its hash.
+	Block string
+
+	// Wallet is run when a transaction of a wallet changes; %s is replaced by its
+	// id, %w by the name of the wallet between single quotes, %b by the hash of
+	// its block or "unconfirmed", %h by the height of that or -1.
+	Wallet string
+
+	// Alert is run when there is a new warning; %s is replaced by its text, cut
+	// down to harmless characters, between single quotes.
+	Alert string
+
+	// Run runs a command. It returns when the command has ended, or a few seconds
+	// after ctx has, which ends when the node stops. It is called by several
+	// goroutines at a time.
+	Run func(ctx context.Context, command string)
+
+	// Publisher is handed blocks, transactions and their hashes as Bitcoin Core publishes
+	// them by ZeroMQ, and closed by nobody. Nil: nothing is published.
+	Publisher Publisher
+}
+
 // Config is what the actor is made of.
 type Config struct {
-	Block  string // command for a block; empty: none
-	Wallet string // for a transaction of a wallet
-	Alert  string // for a warning
+	Orders
 
-	// Run runs a command and returns when it has ended, or soon after ctx has.
-	// It logs what is wrong with it.
-	Run func(ctx context.Context, command string)
+	Pool      *ask.Feed[messages.PoolChanged]
+	PoolTells bool // Pool tells of blocks too, else the chain is looked at
 
 	View    *chainview.Current
 	Tip     *ask.Topic[messages.TipChanged]
@@ -64,6 +87,7 @@ type Notify struct {
 	waiting []string
 	dropped int       // since the log was told
 	told    time.Time // when that was
+	queue   *queue    // nil: nothing is published
 }
 
 // ended says that a command has.
@@ -71,9 +95,17 @@ type ended struct{ number int }
 
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
+	begun := false
 	return func() actor.Actor {
 		n := &Notify{cfg: cfg, running: map[int]*ask.Worker{}}
 		n.ctx, n.cancel = context.WithCancel(context.Background())
+		if cfg.Publisher != nil {
+			n.queue = &queue{stream: &stream{to: cfg.Publisher, view: cfg.View, initial: cfg.Initial, log: cfg.Log}}
+			if begun {
+				n.queue.stream.gap()
+			}
+		}
+		begun = true
 		return n
 	}
 }
@@ -86,10 +118,22 @@ func (n *Notify) Receive(c actor.Context) {
 		n.cfg.Wallets.Subscribe(c)
 		n.cfg.Raised.Subscribe(c)
 		n.best = n.tip()
+		if n.queue != nil {
+			n.cfg.Pool.Subscribe(c)
+			n.queue.end = n.best
+		}
 	case *actor.Stopping, *actor.Restarting:
 		n.stop(c)
 	case messages.TipChanged:
 		n.blocks(c)
+		if n.queue != nil && !n.cfg.PoolTells {
+			n.queue.follow(n.ctx, c)
+		}
+	case messages.PoolChanged:
+		n.queue.add(n.ctx, c, m)
+	case published:
+		n.queue.worker = nil
+		n.queue.next(n.ctx, c)
 	case messages.WalletTxChanged:
 		n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
 	case nodemsg.WarningRaised:
@@ -106,6 +150,10 @@ func (n *Notify) stop(c actor.Context) {
 	n.cfg.Tip.Unsubscribe(c)
 	n.cfg.Wallets.Unsubscribe(c)
 	n.cfg.Raised.Unsubscribe(c)
+	if n.queue != nil {
+		n.cfg.Pool.Unsubscribe(c)
+		n.queue.worker.Drop()
+	}
 	if len(n.waiting) > 0 {
 		n.cfg.Log.Warn("notify commands that waited are not run", "commands", len(n.waiting))
 	}

@@ -33,6 +33,7 @@ type rig struct {
 	tip     ask.Topic[messages.TipChanged]
 	wallets ask.Feed[messages.WalletTxChanged]
 	raised  ask.Feed[nodemsg.WarningRaised]
+	pool    ask.Feed[messages.PoolChanged]
 	broken  atomic.Bool // the next command panics
 	hold    chan struct{}
 	ref     *ask.Ref
@@ -43,7 +44,7 @@ type rig struct {
 	left int // commands that were running when the actor stopped
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, change ...func(*notify.Config)) *rig {
 	t.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
@@ -53,11 +54,17 @@ func newRig(t *testing.T) *rig {
 	r := &rig{t: t, chain: chaintest.New(net.Params)}
 	r.view.Set(r.chain)
 	now := func() time.Time { return r.chain.Active().Tip().Time() }
-	r.ref = sys.Spawn("notify", notify.New(notify.Config{
-		Block: "block %s", Wallet: "tx %s %w %b %h", Alert: "alert %s", Run: r.run,
+	cfg := notify.Config{
+		Orders: notify.Orders{
+			Block: "block %s", Wallet: "tx %s %w %b %h", Alert: "alert %s", Run: r.run,
+		},
 		View: &r.view, Tip: &r.tip, Initial: chainview.NewInitialDownload(&r.view, "", 0, now, func() {}),
-		Wallets: &r.wallets, Raised: &r.raised, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
-	}))
+		Wallets: &r.wallets, Raised: &r.raised, Pool: &r.pool, Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	r.ref = sys.Spawn("notify", notify.New(cfg))
 	synctest.Wait()
 	return r
 }

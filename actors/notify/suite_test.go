@@ -30,3 +30,28 @@ func TestSuite(t *testing.T) {
 		}
 	})
 }
+
+// The same of what is published.
+func TestSuitePublishing(t *testing.T) {
+	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
+		r, b := publishing(t, true)
+		return &actortest.Subject{
+			Ref: r.ref,
+			News: func() {
+				block := r.mine(1)[0]
+				r.pool.Publish(messages.PoolChanged{
+					Changes: []messages.PoolChange{payment(1)}, Blocks: []messages.PoolStep{joined(block)},
+				})
+				r.pool.Publish(messages.PoolChanged{Reset: true})
+			},
+			Check: func() {
+				b.took()
+				block := r.mine(1)[0]
+				r.pool.Publish(messages.PoolChanged{Reset: true})
+				r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(block)}})
+				b.want(t, "after it", gap, r.joinedWords(block), r.bestWords(block))
+			},
+		}
+	})
+}

@@ -38,7 +38,7 @@ type daemon struct {
 
 // startNode runs the node of a session until ctx ends, the method stop is
 // called, or the node fails.
-func startNode(ctx context.Context, s *session) error {
+func startNode(ctx context.Context, s *session) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	d := &daemon{session: s, stop: stop}
@@ -50,6 +50,10 @@ func startNode(ctx context.Context, s *session) error {
 		showWarning(s.stderr, files.warning)
 		corelog.Printf(s.log, slog.LevelWarn, "%s", files.warning)
 	}
+	if err := s.openPublisher(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.closePublisher()) }()
 	cfg, err := nodeConfig(s, files)
 	if err != nil {
 		return err
@@ -139,7 +143,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	table, err := node.Methods(trawl.Host{
 		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
-		Comments: d.settings.Strings("uacomment"),
+		Comments: d.settings.Strings("uacomment"), Published: d.published,
 	})
 	if err != nil {
 		return err

@@ -78,7 +78,10 @@ func (s *session) notifyConfig(o *options.Settings) *trawl.NotifyConfig {
 			*option.command = ""
 		}
 	}
-	if c.Block == "" && c.Wallet == "" && c.Alert == "" {
+	if s.publisher != nil {
+		c.Publisher = s.publisher
+	}
+	if c.Block == "" && c.Wallet == "" && c.Alert == "" && c.Publisher == nil {
 		return nil
 	}
 	return c

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/actors/notify/zmqsink"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/rpc"
@@ -26,6 +27,9 @@ type session struct {
 	blocksDir string // absolute path of the folder of the block files
 	log       *slog.Logger
 	attached  *trawl.Attachment // nil: the node validates its chain itself
+
+	publisher *zmqsink.Publisher  // nil: nothing is published
+	published []trawl.Publication // by it
 
 	args    []string // of the command line
 	home    string   // of the user

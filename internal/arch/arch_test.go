@@ -162,7 +162,7 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
+		".", "actors/notify/zmqsink", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
 		"internal/version",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},

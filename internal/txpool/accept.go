@@ -133,7 +133,7 @@ func (p *Pool) accept(tx *wire.MsgTx, chain Coins, m mode) messages.TxResult {
 	}
 	p.Limit(v.now.Time)
 	if p.byID[c.entry.ID] == nil {
-		p.sequence-- // nobody was told that it came
+		p.unsay(c.entry)
 		return v.refused(c, refuse(messages.TxReconsiderable, "mempool full", ""))
 	}
 	return result

@@ -78,8 +78,28 @@ func (p *Pool) insert(e *Entry) {
 	p.vsize, p.fees, p.usage = p.vsize+e.VSize, p.fees+e.Fee, p.usage+e.usage
 	p.changes = append(p.changes, Change{
 		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Added: true, Sequence: e.Sequence,
+		Number: p.sequence,
 	})
 	p.sequence++
+}
+
+// unsay takes back that an entry came, which has left again before anybody was told. That it
+// left is told, as Core does.
+func (p *Pool) unsay(e *Entry) {
+	for at, c := range slices.Backward(p.changes) {
+		if !c.Added || c.WID != e.WID {
+			continue
+		}
+		p.changes = slices.Delete(p.changes, at, at+1)
+		for i := at; i < len(p.changes); i++ {
+			p.changes[i].Number--
+			if later := &p.changes[i]; !later.Added {
+				later.Sequence--
+			}
+		}
+		break
+	}
+	p.sequence--
 }
 
 // countIn sums up what a new entry changes.
@@ -142,7 +162,7 @@ func (p *Pool) remove(e *Entry, reason messages.PoolReason) {
 	p.vsize, p.fees, p.usage = p.vsize-e.VSize, p.fees-e.Fee, p.usage-e.usage
 	p.changes = append(p.changes, Change{
 		Tx: e.Tx, ID: e.ID, WID: e.WID, Fee: e.Fee, VSize: e.VSize, Reason: reason, Sequence: p.sequence,
-		Unbroadcast: unbroadcast,
+		Number: p.sequence, Unbroadcast: unbroadcast,
 	})
 	p.sequence++
 }

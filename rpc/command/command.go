@@ -31,6 +31,7 @@ const (
 	Searches        = "searches"
 	Util            = "util"
 	Wallet          = "wallet"
+	ZMQ             = "zmq"
 )
 
 // A Command is one JSON-RPC method.

@@ -41,7 +41,7 @@ var state = set(
 	"getnetworkhashps", "submitblock", "submitheader", "setmocktime", "mockscheduler", "estimaterawfee",
 	"estimatesmartfee", "addconnection", "addnode", "addpeeraddress", "clearbanned", "disconnectnode",
 	"getaddednodeinfo", "getaddrmaninfo", "getconnectioncount", "getnettotals", "getnetworkinfo",
-	"getnodeaddresses", "getpeerinfo", "getrawaddrman", "getzmqnotifications", "listbanned", "ping",
+	"getnodeaddresses", "getpeerinfo", "getrawaddrman", "listbanned", "ping",
 	"sendmsgtopeer", "setban", "setnetworkactive",
 )
 

@@ -2,21 +2,29 @@ package table
 
 import "github.com/seed61375155/trawl/internal/options"
 
-// zmq is what a Core that was built without ZMQ accepts.
+// zmq is what is published by ZeroMQ.
 var zmq = []options.Option{
-	{Name: "zmqpubhashblock", Arg: "<address>", Flags: unused, Help: "Publish the hashes of blocks at <address>"},
-	{Name: "zmqpubhashblockhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubhashblock that may wait"},
-	{Name: "zmqpubhashtx", Arg: "<address>", Flags: unused, Help: "Publish the ids of transactions at <address>"},
-	{Name: "zmqpubhashtxhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubhashtx that may wait"},
-	{Name: "zmqpubrawblock", Arg: "<address>", Flags: unused, Help: "Publish blocks at <address>"},
-	{Name: "zmqpubrawblockhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawblock that may wait"},
-	{Name: "zmqpubrawtx", Arg: "<address>", Flags: unused, Help: "Publish transactions at <address>"},
-	{Name: "zmqpubrawtxhwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubrawtx that may wait"},
-	{
-		Name: "zmqpubsequence", Arg: "<address>", Flags: unused,
-		Help: "Publish what changes in the chain and the memory pool at <address>",
-	},
-	{Name: "zmqpubsequencehwm", Arg: "<n>", Flags: unused | debug, Help: "Messages of -zmqpubsequence that may wait"},
+	{Name: "zmqpubhashblock", Arg: "<address>", Help: publish("the hash of each new best block")},
+	{Name: "zmqpubhashblockhwm", Arg: "<n>", Flags: debug, Help: waiting("zmqpubhashblock")},
+	{Name: "zmqpubhashtx", Arg: "<address>", Help: publish("the ids of transactions that come into the memory " +
+		"pool or are in blocks that join the chain or leave it")},
+	{Name: "zmqpubhashtxhwm", Arg: "<n>", Flags: debug, Help: waiting("zmqpubhashtx")},
+	{Name: "zmqpubrawblock", Arg: "<address>", Help: publish("each new best block")},
+	{Name: "zmqpubrawblockhwm", Arg: "<n>", Flags: debug, Help: waiting("zmqpubrawblock")},
+	{Name: "zmqpubrawtx", Arg: "<address>", Help: publish("the transactions of -zmqpubhashtx")},
+	{Name: "zmqpubrawtxhwm", Arg: "<n>", Flags: debug, Help: waiting("zmqpubrawtx")},
+	{Name: "zmqpubsequence", Arg: "<address>", Help: publish("each step of the chain and of the memory pool in order")},
+	{Name: "zmqpubsequencehwm", Arg: "<n>", Flags: debug, Help: waiting("zmqpubsequence")},
+}
+
+func publish(what string) string {
+	return "Publish " + what + " by ZeroMQ at <address>: tcp://<ip>:<port> or unix:<path>. Who can reach it needs no " +
+		"login; may be repeated"
+}
+
+func waiting(option string) string {
+	return "How many messages of -" + option + " may wait for a subscriber before it misses some; 0: any number " +
+		"(default: 1000)"
 }
 
 // rpc is the daemon's JSON-RPC server.

@@ -1,5 +1,6 @@
 // Package control holds the JSON-RPC methods about the server itself: help,
-// stop, uptime, getrpcinfo, getopenrpcinfo (also rpc.discover), echo and echojson.
+// stop, uptime, getrpcinfo, getopenrpcinfo (also rpc.discover), getzmqnotifications,
+// echo and echojson.
 package control
 
 import (
@@ -25,6 +26,9 @@ type Node struct {
 
 	// LogPath is the absolute path of the log file.
 	LogPath string
+
+	// Published is what is published by ZeroMQ.
+	Published []Publication
 }
 
 // Commands returns the methods.
@@ -33,6 +37,7 @@ func Commands(n Node) []command.Command {
 		echo("echo"),
 		echo("echojson"),
 		getRPCInfo(n),
+		getZMQNotifications(n),
 		openRPC("getopenrpcinfo", command.Control),
 		openRPC("rpc.discover", command.Hidden),
 		help(),

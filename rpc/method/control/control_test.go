@@ -50,7 +50,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	table := newTable(t, control.Node{})
-	const want = `"== Control ==\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime"`
+	const want = `"== Control ==\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime\n\n== Zmq ==\ngetzmqnotifications"`
 	if got := call(t, table, "help", `[]`); got != want {
 		t.Errorf("got %s", got)
 	}

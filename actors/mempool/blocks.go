@@ -1,0 +1,63 @@
+package mempool
+
+import (
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// blockNews are the blocks that a step has taken the pool over, with their places among its
+// changes, for those who want to hear of both in one order.
+type blockNews struct {
+	wanted bool
+	list   []messages.PoolStep
+}
+
+// add notes a block that the pool has seen after so many changes.
+func (n *blockNews) add(b *chainview.Block, connected bool, after int) {
+	if n.wanted {
+		n.list = append(n.list, messages.PoolStep{
+			Tip: messages.Tip{Hash: b.Hash, Height: b.Height}, Connected: connected, After: after,
+		})
+	}
+}
+
+// tell publishes the changes of a step with its blocks. Those that join the chain after others
+// have left it are told when the transactions of these have come back, as Core does.
+func (m *Mempool) tell(step []messages.PoolStep) {
+	if m.disconnected == nil {
+		m.publishWith(step)
+		return
+	}
+	left := 0
+	for left < len(step) && !step[left].Connected {
+		left++
+	}
+	if left > 0 { // also of what was about to be told to have joined
+		m.publishHeld()
+	}
+	m.publishWith(step[:left])
+	m.held = append(m.held, step[left:]...)
+}
+
+// publishHeld tells of the blocks that were kept back.
+func (m *Mempool) publishHeld() {
+	held := m.held
+	m.held = nil
+	for i := range held {
+		held[i].After = 0 // what they changed is told
+	}
+	if len(held) > 0 {
+		m.cfg.Feed.Publish(messages.PoolChanged{Blocks: held})
+	}
+}
+
+// publishWith tells the listeners what has changed, with the blocks that the pool has seen
+// meanwhile.
+func (m *Mempool) publishWith(blocks []messages.PoolStep) {
+	changes := m.pool.TakeChanges()
+	m.logRemovals(changes)
+	m.fees.see(changes)
+	if len(changes) > 0 || len(blocks) > 0 {
+		m.cfg.Feed.Publish(messages.PoolChanged{Changes: changes, Blocks: blocks})
+	}
+}

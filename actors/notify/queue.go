@@ -1,0 +1,100 @@
+package notify
+
+import (
+	"context"
+	"math"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/follow"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// maxQueued bounds the memory of the news that wait to be published, roughly in bytes.
+	maxQueued = 256 << 20
+
+	// stepCost is what a block counts there.
+	stepCost = 64
+)
+
+// A queue is the news that wait to be published while a worker publishes those before.
+type queue struct {
+	stream *stream
+	news   []messages.PoolChanged
+	cost   int64
+	worker *ask.Worker
+	end    *chainview.Block // of the chain as follow saw it
+}
+
+// published says that the worker has published what it was given.
+type published struct{}
+
+// add takes up news. Where too many wait they are dropped, and subscribers see that.
+func (q *queue) add(ctx context.Context, c actor.Context, m messages.PoolChanged) {
+	if len(m.Changes)+len(m.Blocks) == 0 && !m.Reset {
+		return // it is about what is announced to peers
+	}
+	cost := costOf(&m)
+	if q.cost > 0 && q.cost+cost > maxQueued {
+		if n := len(q.news); n == 0 || !q.news[n-1].Reset {
+			q.news = append(q.news, messages.PoolChanged{Reset: true})
+			q.stream.log.Warn("zmq: news are not published: too many wait")
+		}
+		return
+	}
+	q.news = append(q.news, m)
+	q.cost += cost
+	q.next(ctx, c)
+}
+
+func costOf(m *messages.PoolChanged) int64 {
+	cost := int64(len(m.Blocks)) * stepCost
+	for i := range m.Changes {
+		cost += m.Changes[i].VSize + stepCost
+	}
+	return cost
+}
+
+// next has a worker publish what waits.
+func (q *queue) next(ctx context.Context, c actor.Context) {
+	if q.worker != nil || len(q.news) == 0 {
+		return
+	}
+	news := q.news
+	q.news, q.cost = nil, 0
+	q.worker = ask.Go(c, func() any {
+		q.stream.tell(ctx, news)
+		return published{}
+	})
+}
+
+// follow makes news of the blocks on the way to the active tip, where the pool does not tell
+// of them.
+func (q *queue) follow(ctx context.Context, c actor.Context) {
+	reader := q.stream.view.Open()
+	if reader == nil {
+		return
+	}
+	active := reader.Active()
+	at := q.end
+	q.end = active.Tip()
+	if at != nil {
+		at = reader.Lookup(&at.Hash)
+	}
+	if at == nil { // it begins, or the chain was made anew
+		return
+	}
+	var m messages.PoolChanged
+	left, joined := follow.Plan(active, at, math.MaxInt)
+	for _, b := range left {
+		m.Blocks = append(m.Blocks, messages.PoolStep{Tip: messages.Tip{Hash: b.Hash, Height: b.Height}})
+	}
+	for _, b := range joined {
+		tip := messages.Tip{Hash: b.Hash, Height: b.Height}
+		m.Blocks = append(m.Blocks, messages.PoolStep{Tip: tip, Connected: true})
+	}
+	q.add(ctx, c, m)
+}
