@@ -86,6 +86,8 @@ type Host struct {
 	LogPath  string    // absolute path of the log file
 	Comments []string  // in the user agent (-uacomment)
 
+	Log control.LogFilter // what the method logging tells and changes; nil: nothing
+
 	// Published is what the Publisher of [NotifyConfig] publishes, for getzmqnotifications.
 	Published []Publication
 }
@@ -109,7 +111,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
-			Published: h.Published,
+			Published: h.Published, Log: h.Log,
 		}),
 		chain.Commands(chainMethods),
 		mempool.Commands(mempool.Deps{

@@ -43,6 +43,8 @@ type PeerConfig struct {
 	ForceDNSSeeds bool // also when addresses are known
 	SeedNodes     []string
 
+	FixedKey bool // of new tables of addresses, for tests
+
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
 	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
 	// connect to, by default all that can be reached.
@@ -126,13 +128,12 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize,
 		Reachable: reachable,
 	}
-	if cfg.Addrs, err = (peerfile.Files{Dir: n.cfg.Dir}).OpenAddrs(n.net.Magic, n.cfg.Log); err != nil {
-		return cfg, err
-	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.net.DNSSeeds()
 	}
-	return cfg, nil
+	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: p.FixedKey}
+	cfg.Addrs, err = files.OpenAddrs(n.net.Magic, n.cfg.Log)
+	return cfg, err
 }
 
 // services is what the node offers its peers.

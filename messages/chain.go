@@ -165,6 +165,48 @@ type PruneBlocks struct {
 	Height int32
 }
 
+// VerifyChain checks the last blocks of the active chain and what they have done to the
+// unspent outputs, and changes nothing. Nothing else is done meanwhile.
+//
+// Errors: [*CorruptError] with what was found; [ErrPartlyVerified].
+type VerifyChain struct {
+	Asks[Done]
+
+	// Level is how thorough: 0 reads the blocks, 1 checks them, 2 checks their undo data, 3
+	// takes the blocks back from the unspent outputs, 4 connects them again, scripts included.
+	Level int
+
+	// Blocks is how many; 0 or less: all.
+	Blocks int32
+}
+
+// ErrPartlyVerified reports that nothing was found, but that not all could be looked at that
+// was asked for: blocks are gone, or the memory for unspent outputs was used up.
+var ErrPartlyVerified = refusal("chain verified in part")
+
+// CorruptError is what is wrong with the node's own data.
+type CorruptError struct{ Reason string }
+
+// Error implements error.
+func (e *CorruptError) Error() string { return e.Reason }
+
+// AboutRequest implements [Refusal].
+func (*CorruptError) AboutRequest() {}
+
+// GetChainStates asks for the chains whose unspent outputs the node keeps: the active one, and
+// before it the one in the background that validates a snapshot.
+type GetChainStates struct{ Asks[[]ChainState] }
+
+// A ChainState is a chain with its unspent outputs.
+type ChainState struct {
+	Tip       Tip
+	Snapshot  *chainhash.Hash // block whose unspent outputs it began with; nil: with none
+	Validated bool            // every block of it was validated by the node
+
+	// Memory for unspent outputs, in bytes: of their database, and of those to be written.
+	DBCache, TipCache int64
+}
+
 // SetMockTime makes the chain judge block times by a fixed clock. The zero
 // time returns to the real one.
 type SetMockTime struct {

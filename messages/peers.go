@@ -247,3 +247,29 @@ type AddressCount struct {
 	Network    string
 	New, Tried int // heard of, and reached
 }
+
+// GetAddressTables asks for the tables of the addresses of nodes, as they are.
+type GetAddressTables struct{ Asks[AddressTables] }
+
+// AddressTables is the answer to [GetAddressTables], by place: an address may be in New
+// more than once.
+type AddressTables struct{ New, Tried []PlacedAddress }
+
+// A PlacedAddress is an address at a place of a table.
+type PlacedAddress struct {
+	NodeAddress
+
+	Bucket, Position      int
+	Source, SourceNetwork string // of the node that told of it
+}
+
+// SendToPeer sends a peer a message of any kind, as it is.
+//
+// Errors: [ErrPeerNotFound], also before the handshake is done.
+type SendToPeer struct {
+	Asks[Done]
+
+	ID      int64
+	Command string // at most 12 bytes
+	Payload []byte
+}

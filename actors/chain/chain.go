@@ -4,7 +4,8 @@
 // [nodemsg.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
-// [messages.PruneBlocks], [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
+// [messages.PruneBlocks], [messages.VerifyChain], [messages.GetChainStates],
+// [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
 // [nodemsg.FollowNode], [messages.GetAttachState],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
 // and announces every change of the tip. Validation may take long, so it runs in
@@ -63,7 +64,8 @@ var Requests = []ask.Served{
 	ask.Serve[nodemsg.AcceptHeaders](),
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
-	ask.Serve[messages.PruneBlocks](),
+	ask.Serve[messages.PruneBlocks](), ask.Serve[messages.VerifyChain](),
+	ask.Serve[messages.GetChainStates](),
 	ask.Serve[nodemsg.SetPruneLock](), ask.Serve[nodemsg.StartPruning](),
 	ask.Serve[nodemsg.FollowNode](), ask.Serve[messages.GetAttachState](),
 }
@@ -90,6 +92,8 @@ type (
 	headers      = ask.Call[nodemsg.AcceptHeaders, nodemsg.AcceptedHeaders]
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
+	chainStates  = ask.Call[messages.GetChainStates, []messages.ChainState]
+	verifyChain  = ask.Call[messages.VerifyChain, messages.Done]
 	pruneLock    = ask.Call[nodemsg.SetPruneLock, messages.Done]
 	startPruning = ask.Call[nodemsg.StartPruning, messages.Done]
 	followNode   = ask.Call[nodemsg.FollowNode, messages.Tip]

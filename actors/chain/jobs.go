@@ -68,6 +68,12 @@ func (s *Chain) jobFor(msg any) job {
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.Prune(m.Req.Height)
 		})
+	case *verifyChain:
+		return looked(m, func(e engine.Engine) (messages.Done, error) {
+			return messages.Done{}, e.Verify(s.ctx, m.Req.Level, m.Req.Blocks)
+		})
+	case *chainStates:
+		return looked(m, func(e engine.Engine) ([]messages.ChainState, error) { return e.States(), nil })
 	case *startPruning:
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.StartPruning()

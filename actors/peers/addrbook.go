@@ -113,6 +113,27 @@ func (k *addrBook) count() []messages.AddressCount {
 	return append(list, messages.AddressCount{Network: "all_networks", New: untried, Tried: tried})
 }
 
+// tables serves messages.GetAddressTables.
+func (k *addrBook) tables() messages.AddressTables {
+	var t messages.AddressTables
+	k.addrs.Places(func(p addrman.Place) {
+		placed := messages.PlacedAddress{
+			NodeAddress: messages.NodeAddress{
+				Host: p.Addr.Host(), Port: p.Addr.Port(), Network: p.Addr.Network().String(),
+				Services: uint64(p.Services), Seen: p.Seen, Tried: p.Tried,
+			},
+			Bucket: p.Bucket, Position: p.Position,
+			Source: p.Source.Host(), SourceNetwork: p.Source.Network().String(),
+		}
+		if p.Tried {
+			t.Tried = append(t.Tried, placed)
+		} else {
+			t.New = append(t.New, placed)
+		}
+	})
+	return t
+}
+
 // saveDue writes the addresses from time to time, where there is something new.
 func (k *addrBook) saveDue(run runner, now time.Time) {
 	if !k.changed || now.Before(k.nextSave) {

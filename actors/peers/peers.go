@@ -40,6 +40,8 @@ var Requests = []ask.Served{
 	ask.Serve[messages.GetNodeAddresses](),
 	ask.Serve[messages.AddPeerAddress](),
 	ask.Serve[messages.CountAddresses](),
+	ask.Serve[messages.GetAddressTables](),
+	ask.Serve[messages.SendToPeer](),
 	ask.Serve[messages.SetBan](),
 	ask.Serve[messages.ListBans](),
 	ask.Serve[messages.ClearBans](),
@@ -59,6 +61,8 @@ type (
 	getNodeAddresses = ask.Call[messages.GetNodeAddresses, []messages.NodeAddress]
 	addPeerAddress   = ask.Call[messages.AddPeerAddress, messages.AddedAddress]
 	countAddresses   = ask.Call[messages.CountAddresses, []messages.AddressCount]
+	getAddressTables = ask.Call[messages.GetAddressTables, messages.AddressTables]
+	sendToPeer       = ask.Call[messages.SendToPeer, messages.Done]
 	setBan           = ask.Call[messages.SetBan, messages.Done]
 	listBans         = ask.Call[messages.ListBans, []messages.Ban]
 	clearBans        = ask.Call[messages.ClearBans, messages.Done]
@@ -195,6 +199,10 @@ func (t *Table) serve(c actor.Context) {
 		m.Answer(t.book.add(&m.Req), nil)
 	case *countAddresses:
 		m.Answer(t.book.count(), nil)
+	case *getAddressTables:
+		m.Answer(t.book.tables(), nil)
+	case *sendToPeer:
+		m.Answer(messages.Done{}, t.send(&m.Req))
 	case *setBan:
 		t.setBan(c, m)
 	case *listBans:

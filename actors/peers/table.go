@@ -162,6 +162,19 @@ func (t *Table) disconnect(q *messages.DisconnectPeer) error {
 	return nil
 }
 
+// send sends a peer a message of any kind.
+func (t *Table) send(q *messages.SendToPeer) error {
+	e := t.peers.byID(q.ID)
+	if e == nil {
+		return messages.ErrPeerNotFound
+	}
+	err := e.session.SendRaw(q.Command, q.Payload)
+	if errors.Is(err, p2p.ErrEarly) {
+		return messages.ErrPeerNotFound // there is none yet
+	}
+	return nil // a connection that ends is seen anyway
+}
+
 // setActive lets connections be, or ends them all.
 func (t *Table) setActive(on bool) {
 	t.printf("SetNetworkActive: %t", on)

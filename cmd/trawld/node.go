@@ -143,7 +143,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	table, err := node.Methods(trawl.Host{
 		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
-		Comments: d.settings.Strings("uacomment"), Published: d.published,
+		Comments: d.settings.Strings("uacomment"), Published: d.published, Log: d.filter,
 	})
 	if err != nil {
 		return err

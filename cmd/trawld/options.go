@@ -93,7 +93,7 @@ func checkSections(s *options.Settings) error {
 	return nil
 }
 
-// testOptions are what -test may name, in Core. Only bip94 has an effect.
+// testOptions are what -test may name, in Core. That of reindexing has no effect.
 var testOptions = []string{"addrman", "reindex_after_failure_noninteractive_yes", "bip94"}
 
 // configWarnings names the sections of the file that are no network's, and options that

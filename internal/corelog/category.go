@@ -3,6 +3,7 @@ package corelog
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,7 +40,7 @@ type rules struct {
 func NewFilter(debug, exclude, loglevel []string) (*Filter, error) {
 	r := &rules{enabled: map[string]bool{}, level: slog.LevelDebug, special: map[string]slog.Level{}}
 	for i, category := range slices.Backward(debug) {
-		if category == "0" || category == "none" { // it forgets those before it
+		if isNone(category) { // it forgets those before it
 			debug = debug[i+1:]
 			break
 		}
@@ -68,6 +69,40 @@ func NewFilter(debug, exclude, loglevel []string) (*Filter, error) {
 // what they have asked for.
 func (f *Filter) Replace(by *Filter) { f.rules.Store(by.rules.Load()) }
 
+// Categories returns the names of all categories, sorted.
+func (*Filter) Categories() []string { return slices.Clone(categories) }
+
+// Logs reports whether the details of a category are logged.
+func (f *Filter) Logs(category string) bool {
+	r := f.load()
+	return r != nil && r.enabled[category]
+}
+
+// Switch has the details of some categories logged, and then those of others not. An
+// unknown category is returned, and nothing is changed then. Like -debug it takes "", 1
+// and all for all categories.
+func (f *Filter) Switch(include, exclude []string) (unknown string, ok bool) {
+	for {
+		old := f.rules.Load()
+		next := &rules{enabled: map[string]bool{}, level: slog.LevelDebug}
+		if old != nil {
+			next.all, next.level, next.special = old.all, old.level, old.special
+			maps.Copy(next.enabled, old.enabled)
+		}
+		for i, category := range slices.Concat(include, exclude) {
+			if isNone(category) || !next.set(category, i < len(include)) {
+				return category, false
+			}
+		}
+		if f.rules.CompareAndSwap(old, next) {
+			return "", true
+		}
+	}
+}
+
+// isNone knows the names that mean no category, which only options may have.
+func isNone(category string) bool { return category == "0" || category == "none" }
+
 // set switches a category, or all of them, and fails for unknown ones.
 func (r *rules) set(category string, on bool) bool {
 	switch {
@@ -76,7 +111,7 @@ func (r *rules) set(category string, on bool) bool {
 		for _, category := range categories {
 			r.enabled[category] = on
 		}
-	case category == "0" || category == "none":
+	case isNone(category):
 	case slices.Contains(categories, category):
 		r.enabled[category] = on
 	default:

@@ -317,3 +317,22 @@ func TestPrintf(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// Many may switch at once, and none is lost.
+func TestSwitchConcurrently(t *testing.T) {
+	f := filter(t, nil, nil, nil)
+	var wg sync.WaitGroup
+	for _, category := range f.Categories() {
+		wg.Go(func() {
+			if unknown, ok := f.Switch([]string{category}, nil); !ok {
+				t.Errorf("%s is unknown", unknown)
+			}
+		})
+	}
+	wg.Wait()
+	for _, category := range f.Categories() {
+		if !f.Logs(category) {
+			t.Errorf("%s is off", category)
+		}
+	}
+}

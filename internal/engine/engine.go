@@ -77,6 +77,13 @@ type Validator interface {
 	// Totals sums up the active chain.
 	Totals() Totals
 
+	// Verify checks the last blocks of the active chain, 0: all, as
+	// [messages.VerifyChain] says, and changes nothing.
+	Verify(ctx context.Context, level int, blocks int32) error
+
+	// States returns the chains whose unspent outputs are kept, the active one last.
+	States() []messages.ChainState
+
 	Invalidate(hash *chainhash.Hash) error
 	Reconsider(hash *chainhash.Hash) error
 	Precious(hash *chainhash.Hash) error

@@ -147,6 +147,15 @@ func (s *Session) Send(m wire.Message) error {
 	return s.queue(m)
 }
 
+// SendRaw sends a payload as the message of a name, of at most 12 bytes, whether that makes
+// sense or not. Errors are those of [Session.Send].
+func (s *Session) SendRaw(command string, payload []byte) error {
+	if !s.isEstablished() {
+		return ErrEarly
+	}
+	return s.put(command, payload)
+}
+
 // say queues a message of the session's own, without which it cannot go on.
 func (s *Session) say(m wire.Message) {
 	if err := s.queue(m); err != nil && !errors.Is(err, ErrClosed) {
@@ -163,18 +172,23 @@ func (s *Session) queue(m wire.Message) error {
 	if len(payload) > codec.MaxPayload {
 		return fmt.Errorf("%s of %d bytes: more than %d", m.Command(), len(payload), codec.MaxPayload)
 	}
+	return s.put(m.Command(), payload)
+}
+
+// put queues a message as it travels.
+func (s *Session) put(command string, payload []byte) error {
 	select {
 	case <-s.done:
 		return ErrClosed
 	default:
 	}
-	if err := s.outbox.put(m.Command(), payload); err != nil {
+	if err := s.outbox.put(command, payload); err != nil {
 		if errors.Is(err, ErrSendOverflow) {
 			s.Close(err)
 		}
 		return err
 	}
-	s.logf("sending %s (%d bytes) peer=%d", m.Command(), len(payload), s.cfg.ID)
+	s.logf("sending %s (%d bytes) peer=%d", command, len(payload), s.cfg.ID)
 	return nil
 }
 

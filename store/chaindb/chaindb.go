@@ -157,11 +157,14 @@ func Open(o Options) (*DB, error) {
 	return db, nil
 }
 
+// CacheSize is how many bytes of changes goleveldb holds in memory, which is all that it
+// caches.
+const CacheSize = 16 * opt.MiB
+
 // openLevelDB opens the metadata. goleveldb's RecoverFile is not used when that
 // fails: it drops tables that it cannot read and can bring deleted keys back,
 // and a UTXO set with such a hole would pass for a good one.
 func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
-	const buffer = 16 * opt.MiB
 	folder, err := dbstorage.Open(o.FS, o.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open chain database in %s: %w", o.Dir, err)
@@ -173,7 +176,7 @@ func openLevelDB(o *Options) (*leveldb.DB, *dbstorage.Storage, error) {
 		// again soon is in the cache of unspent outputs.
 		DisableBlockCache: true,
 
-		WriteBuffer:            cmp.Or(o.writeBuffer, buffer),
+		WriteBuffer:            cmp.Or(o.writeBuffer, CacheSize),
 		OpenFilesCacheCapacity: 1000, // a set of 11 GB has 350 tables, and more while it is written
 		Filter:                 filter.NewBloomFilter(10),
 		DisableSeeksCompaction: true,

@@ -27,7 +27,7 @@ const (
 // Errors: [*AddrsError], and one that says that the file is in the way.
 func (f Files) OpenAddrs(magic [4]byte, log *slog.Logger) (*addrman.Manager, error) {
 	if f.Dir == "" {
-		return addrman.New(), nil
+		return f.newAddrs(), nil
 	}
 	path := f.path(addrsName)
 	began := time.Now()
@@ -55,9 +55,17 @@ func (f Files) OpenAddrs(magic [4]byte, log *slog.Logger) (*addrman.Manager, err
 	default:
 		return nil, &AddrsError{path, err}
 	}
-	addrs := addrman.New()
+	addrs := f.newAddrs()
 	f.saveNew(addrs, magic, log)
 	return addrs, nil
+}
+
+// newAddrs returns tables of which nothing is known.
+func (f Files) newAddrs() *addrman.Manager {
+	if f.FixedKey {
+		return addrman.NewFixed()
+	}
+	return addrman.New()
 }
 
 // saveNew writes addresses on opening. It will be tried again when there are others.

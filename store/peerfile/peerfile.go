@@ -20,6 +20,8 @@ const mode = 0o600
 type Files struct {
 	FS  vfs.FS // nil: the operating system's
 	Dir string // empty: there are no files, nothing is kept
+
+	FixedKey bool // new tables of addresses have the key of tests
 }
 
 func (f Files) disk() vfs.FS {

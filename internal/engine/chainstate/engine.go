@@ -58,6 +58,7 @@ type Config struct {
 // An Engine is an open chain.
 type Engine struct {
 	*pruning.Pruner
+	inspector
 
 	checks
 	minWork *big.Int // of a chain whose assumed-valid block is believed
@@ -104,6 +105,7 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
 		scripts: true,
 	}
+	e.inspector = inspector{e}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	if err := (loader{e}).load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)

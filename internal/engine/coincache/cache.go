@@ -165,6 +165,9 @@ func (c *Cache) Full() bool { return c.table.size()+c.dirties*orderSize+cap(c.jo
 // Size returns how much memory the cache takes, in bytes, and how many records it holds.
 func (c *Cache) Size() (bytes, records int) { return c.table.size(), c.table.live }
 
+// Limit returns how many bytes of memory the cache may take.
+func (c *Cache) Limit() int64 { return int64(c.limit) }
+
 // Pending returns about how many bytes of changes are to be written.
 func (c *Cache) Pending() int { return c.dirt }
 

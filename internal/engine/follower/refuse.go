@@ -55,6 +55,12 @@ func (refusing) Coins() (messages.CoinSet, error) { return nil, messages.ErrFoll
 // Totals implements engine.Validator: nothing is counted.
 func (refusing) Totals() engine.Totals { return engine.Totals{} }
 
+// Verify implements engine.Validator.
+func (refusing) Verify(context.Context, int, int32) error { return messages.ErrFollows }
+
+// States implements engine.Validator: the unspent outputs are Core's.
+func (refusing) States() []messages.ChainState { return nil }
+
 // Invalidate implements engine.Validator.
 func (refusing) Invalidate(*chainhash.Hash) error { return messages.ErrFollows }
 

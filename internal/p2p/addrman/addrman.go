@@ -77,6 +77,14 @@ func New() *Manager {
 	return m
 }
 
+// NewFixed is [New] with a key that everybody knows, that of Bitcoin Core's -test=addrman:
+// where an address goes can be told before.
+func NewFixed() *Manager {
+	m := empty()
+	m.key[0] = 1
+	return m
+}
+
 func empty() *Manager {
 	var seed [32]byte
 	_, _ = rand.Read(seed[:]) // never fails

@@ -146,3 +146,18 @@ func TestHistories(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With the fixed key two addresses that were sought for it want the same place among those
+// reached, so that the second stays new.
+func TestFixedKey(t *testing.T) {
+	m := addrman.NewFixed()
+	for i, text := range []string{"1.2.3.4:8333", "1.2.5.45:8333"} {
+		a := addr(t, text)
+		if !m.Add(told(a, now), a, 0, now) {
+			t.Fatalf("%s not added", text)
+		}
+		if got := m.Good(a, now); got != (i == 0) {
+			t.Errorf("%s reached: %v", text, got)
+		}
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
-	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // SignOld completes the body of a file of old.
@@ -19,35 +17,6 @@ func SignOld(body []byte) []byte {
 // Sign completes a file.
 func Sign(file []byte) []byte {
 	return append(file[:len(file):len(file)], chainhash.DoubleHashB(file)...)
-}
-
-// A Place is where an address is in a table: new or tried.
-type Place struct {
-	Table            string
-	Bucket, Position int
-	Address
-}
-
-// Places returns where every address is.
-func (m *Manager) Places() (places []Place) {
-	all := make(map[netaddr.Addr]Address)
-	for _, a := range m.All() {
-		all[a.Addr] = a
-	}
-	add := func(table string, bucket int, entries *[bucketSize]*entry) {
-		for position, e := range entries {
-			if e != nil {
-				places = append(places, Place{table, bucket, position, all[e.addr]})
-			}
-		}
-	}
-	for b := range m.fresh {
-		add("new", b, &m.fresh[b])
-	}
-	for b := range m.tried {
-		add("tried", b, &m.tried[b])
-	}
-	return places
 }
 
 // Check returns what is wrong with the tables.

@@ -100,3 +100,27 @@ func (m *Manager) All() []Address {
 	}
 	return all
 }
+
+// A Place is where an address is in a table: that of new ones, or of those reached.
+type Place struct {
+	Address
+
+	Bucket, Position int
+}
+
+// Places calls visit with every place that is taken, in order.
+func (m *Manager) Places(visit func(Place)) {
+	at := func(bucket int, row *[bucketSize]*entry) {
+		for position, e := range row {
+			if e != nil {
+				visit(Place{e.address(), bucket, position})
+			}
+		}
+	}
+	for bucket := range m.fresh {
+		at(bucket, &m.fresh[bucket])
+	}
+	for bucket := range m.tried {
+		at(bucket, &m.tried[bucket])
+	}
+}

@@ -24,6 +24,19 @@ func (p *progress) verified(reader chainview.Reader, active *chainview.Chain, be
 	return p.deps.Network.Progress(count, tip.Time(), p.deps.Now(), ahead)
 }
 
+// upTo estimates the share of all transactions that the active chain has up to a block.
+func (p *progress) upTo(reader chainview.Reader, active *chainview.Chain, b, best *chainview.Block) float64 {
+	if !active.Contains(b) {
+		return 0
+	}
+	count, known, err := p.txs.upTo(reader, active, b)
+	if err != nil || !known {
+		return 0
+	}
+	ahead := func() int32 { return best.Height - b.Height }
+	return p.deps.Network.Progress(count, b.Time(), p.deps.Now(), ahead)
+}
+
 // txCounter counts the transactions of the active chain. It remembers the last
 // count and reads only the blocks that came and went since.
 type txCounter struct {

@@ -1,6 +1,6 @@
 // Package control holds the JSON-RPC methods about the server itself: help,
-// stop, uptime, getrpcinfo, getopenrpcinfo (also rpc.discover), getzmqnotifications,
-// echo and echojson.
+// stop, uptime, getrpcinfo, getmemoryinfo, logging, getopenrpcinfo (also rpc.discover),
+// getzmqnotifications, echo, echojson and echoipc.
 package control
 
 import (
@@ -29,6 +29,9 @@ type Node struct {
 
 	// Published is what is published by ZeroMQ.
 	Published []Publication
+
+	// Log says what is logged; nil: the host keeps its own log.
+	Log LogFilter
 }
 
 // Commands returns the methods.
@@ -36,8 +39,11 @@ func Commands(n Node) []command.Command {
 	return []command.Command{
 		echo("echo"),
 		echo("echojson"),
+		echoIPC(),
+		getMemoryInfo(),
 		getRPCInfo(n),
 		getZMQNotifications(n),
+		logging(n),
 		openRPC("getopenrpcinfo", command.Control),
 		openRPC("rpc.discover", command.Hidden),
 		help(),

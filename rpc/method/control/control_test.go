@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/control"
@@ -50,15 +51,17 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	table := newTable(t, control.Node{})
-	const want = `"== Control ==\ngetrpcinfo\nhelp ( \"command\" )\nstop\nuptime\n\n== Zmq ==\ngetzmqnotifications"`
+	const want = `"== Control ==\ngetmemoryinfo ( \"mode\" )\ngetrpcinfo\nhelp ( \"command\" )\n` +
+		`logging ( [\"include_category\",...] [\"exclude_category\",...] )\nstop\nuptime\n\n== Zmq ==\ngetzmqnotifications"`
 	if got := call(t, table, "help", `[]`); got != want {
 		t.Errorf("got %s", got)
 	}
 	if got := call(t, table, "help", `[null]`); got != `{"code":-3,"message":"JSON value of type null is not of expected type string"}` {
 		t.Errorf("got %s", got)
 	}
-	if got := call(t, table, "help", `["dump_all_command_conversions"]`); !strings.HasPrefix(got, `[["getrpcinfo"`) &&
-		!strings.Contains(got, `["help",0,"command",true],["stop",0,"wait",false]`) {
+	if got := call(t, table, "help", `["dump_all_command_conversions"]`); !strings.Contains(
+		got, `["help",0,"command",true],["logging",0,"include",false],["logging",1,"exclude",false],["stop",0,"wait",false]`,
+	) {
 		t.Errorf("got %s", got)
 	}
 	if got := call(t, table, "help", `["nosuch"]`); got != `"help: unknown command: nosuch"` {
@@ -130,5 +133,97 @@ func TestLanes(t *testing.T) {
 		if err != nil || c.Control() != want {
 			t.Errorf("%s: control %v, %v", method, c.Control(), err)
 		}
+	}
+}
+
+func TestMemoryInfo(t *testing.T) {
+	table := newTable(t, control.Node{})
+	info, err := jsontree.Parse([]byte(call(t, table, "getmemoryinfo", `[]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(key string) int64 {
+		n, err := info.Get("locked").Get(key).AsInt64()
+		if err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+		return n
+	}
+	if used, free := number("used"), number("free"); used <= 0 || free < 0 || used+free != number("total") {
+		t.Errorf("got %v", info)
+	}
+	if number("chunks_used") <= 0 || number("locked") != 0 {
+		t.Errorf("got %v", info)
+	}
+	for mode, want := range map[string]string{
+		`"mallocinfo"`: `"code":-8,"message":"mallocinfo mode not available"`,
+		`"foobar"`:     `"code":-8,"message":"unknown mode foobar"`,
+	} {
+		if got := call(t, table, "getmemoryinfo", "["+mode+"]"); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s", mode, got)
+		}
+	}
+}
+
+func TestLogging(t *testing.T) {
+	filter, err := corelog.NewFilter([]string{"net"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := newTable(t, control.Node{Log: filter})
+	on := func(params string) (on []string) {
+		t.Helper()
+		state, err := jsontree.Parse([]byte(call(t, table, "logging", params)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for category, value := range state.Members() {
+			if value.String() == "true" {
+				on = append(on, category)
+			}
+		}
+		return on
+	}
+	for _, step := range []struct{ params, want string }{
+		{`[]`, "net"},
+		{`[["rpc", "http"]]`, "http net rpc"},
+		{`[["zmq"], ["net", "zmq"]]`, "http rpc"}, // what is in both is off
+		{`[null, ["all"]]`, ""},
+		{`[["1"], ["rpc"]]`, ""}, // all but rpc: see below
+	} {
+		got := strings.Join(on(step.params), " ")
+		if step.params == `[["1"], ["rpc"]]` {
+			if strings.Contains(got, "rpc") || !strings.Contains(got, "net proxy prune") {
+				t.Errorf("all but one: %s", got)
+			}
+			continue
+		}
+		if got != step.want {
+			t.Errorf("%s: %s, want %s", step.params, got, step.want)
+		}
+	}
+	before := call(t, table, "logging", `[]`)
+	for _, bad := range []string{"abc", "none", "0"} {
+		got := call(t, table, "logging", `[["net", "`+bad+`"]]`)
+		if !strings.Contains(got, `"code":-8,"message":"unknown logging category `+bad+`"`) {
+			t.Errorf("got %s", got)
+		}
+	}
+	if call(t, table, "logging", `[]`) != before {
+		t.Error("a refused call has changed what is logged")
+	}
+	if got := call(t, newTable(t, control.Node{}), "logging", `[]`); !strings.Contains(got, "-1") {
+		t.Errorf("without a log: %s", got)
+	}
+}
+
+func TestEchoes(t *testing.T) {
+	table := newTable(t, control.Node{})
+	bug := call(t, table, "echo", `[0,0,0,0,0,0,0,0,0,"trigger_internal_bug"]`)
+	if !strings.Contains(bug, `"code":-1,"message":"Internal bug detected: request.params[9]`) {
+		t.Errorf("got %s", bug)
+	}
+	if got := call(t, table, "echoipc", `["x"]`); got != `"x"` {
+		t.Errorf("got %s", got)
 	}
 }

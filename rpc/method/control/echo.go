@@ -25,16 +25,42 @@ func echo(name string) command.Command {
 	return command.Command{
 		Name:     name,
 		Category: command.Hidden,
-		Summary:  "Hands its arguments back as an array. It is there for tests of clients.",
+		Summary: "Hands its arguments back as an array. It is there for tests of clients.\n" +
+			"With arg9=" + triggerBug + " it fails as over a bug of the program.",
 		Params:   params,
 		Results:  []command.Result{{Type: command.Any, Help: "The arguments"}},
 		Examples: []string{`["a", 1]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
+			if text, err := a.StringOr(echoParams-1, ""); err == nil && text == triggerBug {
+				return nil, errTriggeredBug
+			}
 			values := jsontree.NewArray()
 			for i := range a.Len() {
 				values.Append(a.Value(i))
 			}
 			return values, nil
 		},
+	}
+}
+
+// triggerBug is the text that has echo fail, so that clients can be tested with it.
+const triggerBug = "trigger_internal_bug"
+
+var errTriggeredBug = command.Error{
+	Code:    command.MiscError,
+	Message: `Internal bug detected: request.params[9].get_str() != "` + triggerBug + `"`,
+}
+
+// echoIPC returns the method that Core passes to another process where it has one. Here
+// there is none.
+func echoIPC() command.Command {
+	return command.Command{
+		Name:     "echoipc",
+		Category: command.Hidden,
+		Summary:  "Hands its argument back. It is there for tests of clients; no other process is asked.",
+		Params:   []command.Param{{Name: "arg", Type: command.String, Help: "the text"}},
+		Results:  []command.Result{{Type: command.String, Help: "the same text"}},
+		Examples: []string{`["Hello world"]`},
+		Run:      func(_ context.Context, a *command.Args) (any, error) { return a.String(0) },
 	}
 }

@@ -56,8 +56,10 @@ func Commands(d Deps) []command.Command {
 		getNetworkInfo(&d),
 		getNodeAddresses(&d),
 		getPeerInfo(&d),
+		getRawAddrman(&d),
 		listBanned(&d),
 		ping(&d),
+		sendMsgToPeer(&d),
 		setBan(&d),
 		setNetworkActive(&d),
 	}
