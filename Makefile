@@ -1,4 +1,4 @@
-# Every target is one line a person could type. CI runs `make test` and nothing else.
+# Every target is one line a person could type. CI runs `make test` and `make test-browser`.
 
 GO       ?= go
 TOOL     := $(GO) tool -modfile=tools.mod
@@ -24,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,12 +42,19 @@ RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 
 race: ## all tests, under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	$(GO) test $(RACE) -shuffle=on -timeout=18m ./... | $(GO) run ./internal/slowest
+	$(GO) test $(RACE) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
 
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
 	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory)$$' -timeout=5m ./store/chaindb ./internal/rangefilter
+
+test-browser: ## the page in Chromium, which is installed from Debian's packages if it is missing
+	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core) >/dev/null || echo 'Chromium could not be installed'
+	$(GO) test -count=1 -timeout=10m ./internal/e2e/browser
+
+vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
+	./rpc/web/vendor.sh
 
 vet: ## go vet, of the assembly for ARM too
 	$(GO) vet ./...

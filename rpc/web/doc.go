@@ -27,9 +27,10 @@
 // an EventSource sends no headers of a page. Without a login the answer is 401, without what else is
 // needed 403. What is answered to GET and HEAD must change nothing.
 //
-// A session ends after an hour without a request of it, with the node, when its login is
-// taken out, by a logout, and when the same login has begun 32 others. Its streams of events
-// end with it. A session has the rights of its login (-rpcwhitelist).
+// A session ends after an hour without a request of it, with the node, when its login is taken out, by
+// a logout, and when the same login has begun 32 others. Requests with the header X-Trawl-Idle, which
+// pages make by themselves while nobody uses them, do not count. Its streams of events end with it. A
+// session has the rights of its login (-rpcwhitelist).
 //
 // Scripts and styles are files of assets, and nothing is inline: the Content-Security-Policy of every
 // answer says so.

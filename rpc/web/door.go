@@ -12,6 +12,10 @@ import (
 // tokenHeader is where a page has the token of its session.
 const tokenHeader = "X-Trawl-Token" //nolint:gosec // a name
 
+// idleHeader is on requests that a page makes by itself while nobody uses it. They keep no session
+// from ending.
+const idleHeader = "X-Trawl-Idle"
+
 // contentPolicy lets a page have what this server has, and nothing else have the page.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; form-action 'self'; " +
@@ -57,7 +61,7 @@ func sessionCookie(r *http.Request, value string) *http.Cookie {
 // gone ends.
 func (h *Handler) sessionOf(r *http.Request) *session {
 	for _, cookie := range r.CookiesNamed(cookieName(r)) {
-		found := h.sessions.find(cookie.Value)
+		found := h.sessions.find(cookie.Value, r.Header.Get(idleHeader) != "")
 		if found == nil {
 			continue
 		}

@@ -83,8 +83,9 @@ func (s *sessions) begin(v *rpc.Visitor) (begun *session, cookie string) {
 	return begun, cookie
 }
 
-// find returns the session of a cookie's value, which is used by that; nil where there is none.
-func (s *sessions) find(cookie string) *session {
+// find returns the session of a cookie's value, nil where there is none. It is used by that, unless the
+// request is idle.
+func (s *sessions) find(cookie string, idle bool) *session {
 	key := sessionKey(sha256.Sum256([]byte(cookie)))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +97,10 @@ func (s *sessions) find(cookie string) *session {
 		s.remove(found)
 		return nil
 	}
-	found.used = time.Now()
-	found.timer.Reset(idleTime)
+	if !idle {
+		found.used = time.Now()
+		found.timer.Reset(idleTime)
+	}
 	return found
 }
 

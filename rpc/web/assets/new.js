@@ -1,0 +1,113 @@
+// The form of a new search: its lines are checked by the node while they are typed.
+
+import { ask, call, parse } from './calls.js';
+
+const form = document.getElementById('new');
+const objects = document.getElementById('objects');
+const checked = document.getElementById('checked');
+const problem = document.getElementById('new-problem');
+const root = document.documentElement.dataset.base;
+const { last, name, start, stop, follow, mempool, blocks } = form.elements;
+
+let state = null; // what was said of the lines
+let asked = 0;
+let timer = 0;
+
+// check asks what the lines stand for, and shows it.
+async function check() {
+  clearTimeout(timer);
+  const number = ++asked;
+  const lines = objects.value;
+  if (!lines.trim()) {
+    checked.replaceChildren();
+    state = null;
+    sum();
+    return;
+  }
+  const response = await ask('ui/check', { method: 'POST', body: new URLSearchParams({ objects: lines }) });
+  const body = await response.text();
+  if (number !== asked) return; // more was typed meanwhile
+  if (!response.ok) {
+    problem.textContent = body || `The lines could not be checked (${response.status}).`;
+    return;
+  }
+  problem.textContent = '';
+  const off = new Set([...checked.querySelectorAll('input[name=desc]:not(:checked)')].map((i) => i.value));
+  state = parse(body).firstElementChild;
+  for (const input of state.querySelectorAll('input[name=desc]')) input.checked = !off.has(input.value);
+  checked.replaceChildren(state);
+  sum();
+}
+
+function chosen() {
+  return [...checked.querySelectorAll('input[name=desc]:checked')];
+}
+
+// sum shows the range where there is a wildcard, and how many scripts will be looked for.
+function sum() {
+  const ranged = chosen().some((i) => i.dataset.ranged === 'true');
+  document.getElementById('range-field').hidden = !ranged;
+  let scripts = 0;
+  for (const i of chosen()) {
+    scripts += Math.max(1, Number(i.dataset.paths)) * (i.dataset.ranged === 'true' ? Number(last.value) + 1 : 1);
+  }
+  document.getElementById('scripts').textContent = scripts ? `${scripts.toLocaleString('en')} ${scripts === 1 ? 'script' : 'scripts'}` : '';
+}
+
+objects.addEventListener('input', () => {
+  clearTimeout(timer);
+  timer = setTimeout(check, 300);
+});
+checked.addEventListener('change', sum);
+last.addEventListener('input', sum);
+form.addEventListener('click', (e) => {
+  const preset = e.target.closest('[data-last]');
+  if (!preset) return;
+  last.value = preset.dataset.last;
+  sum();
+});
+follow.addEventListener('change', () => {
+  stop.disabled = follow.checked;
+});
+
+form.addEventListener('submit', async (e) => {
+  e.preventDefault();
+  await check();
+  if (!state) {
+    return refuse('Say what to look for.', objects);
+  }
+  if (state.dataset.good !== 'true') {
+    return refuse('Some lines are not understood: see what is said of them.', objects);
+  }
+  const scan = chosen().map((i) => (i.dataset.ranged === 'true' ? { desc: i.value, range: Number(last.value) } : i.value));
+  if (scan.length === 0) {
+    return refuse('Choose at least one of the descriptors.', objects);
+  }
+  for (const field of [last, start, stop]) {
+    if (field.disabled || field.closest('[hidden]')) continue;
+    if (!field.checkValidity()) return refuse(field.validationMessage, field);
+  }
+  const options = { start_height: Number(start.value) };
+  if (name.value) options.name = name.value;
+  if (!follow.checked && stop.value) options.stop_height = Number(stop.value);
+  if (follow.checked) options.follow = true;
+  if (mempool.checked) options.mempool = true;
+  if (blocks.checked) options.entries = false;
+  const button = document.getElementById('start-search');
+  button.disabled = true;
+  try {
+    const made = await call('createsearch', [scan, options]);
+    location.assign(`${root}ui/search?id=${encodeURIComponent(made.id)}`);
+  } catch (err) {
+    refuse(err.message, objects);
+    button.disabled = false;
+  }
+  return undefined;
+});
+
+function refuse(text, field) {
+  problem.textContent = text;
+  field.focus();
+}
+
+if (objects.value) check();

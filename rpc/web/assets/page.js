@@ -1,0 +1,183 @@
+// What every page does: its part comes anew from the node when there is news, and its buttons call.
+
+import { call, fetchPart, say, complain } from './calls.js';
+import { listen } from './hub.js';
+import { morph } from './morph.js';
+
+const root = document.documentElement.dataset.base;
+const live = document.getElementById('live');
+const part = document.querySelector('[data-part]');
+
+// least is how many milliseconds lie between two times that the part is asked for.
+const least = 1000;
+
+let timer = 0;
+let due = Infinity;
+let busy = false;
+let again = false;
+let tag = '';
+let askedAt = 0;
+
+// refresh replaces the part by how it is now. fresh: not by how it was a moment ago.
+export async function refresh(fresh = false) {
+  if (!part) return;
+  if (busy) {
+    again = again || fresh;
+    return;
+  }
+  busy = true;
+  askedAt = performance.now();
+  due = Infinity;
+  try {
+    const got = await fetchPart('ui/part/' + part.dataset.part + location.search, fresh ? '' : tag, fresh);
+    if (got) {
+      if (part.querySelector('[data-starting]') && !got.part.querySelector('[data-starting]')) {
+        location.reload(); // the whole page is there now
+        return;
+      }
+      tag = got.tag;
+      morph(part, got.part);
+      pace();
+      part.dispatchEvent(new Event('refreshed'));
+    }
+  } catch (err) {
+    if (err.status === 401) out();
+  } finally {
+    busy = false;
+    plan();
+    if (again) {
+      again = false;
+      refresh(true);
+    }
+  }
+}
+
+// soon asks for the part after news: at once, but not more often than it should be.
+function soon() {
+  const wait = Math.max(0, askedAt + least - performance.now()) + Math.random() * 200;
+  at(performance.now() + wait);
+}
+
+// plan asks for the part after the time that it names itself.
+function plan() {
+  const every = part?.querySelector('[data-every]')?.dataset.every;
+  if (every) at(performance.now() + every * 1000);
+}
+
+function at(time) {
+  if (time >= due) return;
+  due = time;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    if (document.hidden) {
+      due = Infinity; // until it is seen
+      return;
+    }
+    refresh();
+  }, due - performance.now());
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) soon();
+});
+
+// concerns reports whether an event changes what the part shows.
+function concerns(event, data) {
+  const on = part?.querySelector('[data-on]')?.dataset.on.split(' ') ?? [];
+  const id = data?.search?.id ?? data?.id;
+  return event === 'reset' || on.includes(event) || (id !== undefined && on.includes('search:' + id) && event !== 'peer');
+}
+
+listen(
+  (event, data) => {
+    if (part && concerns(event, data)) soon();
+    document.dispatchEvent(new CustomEvent('news', { detail: { event, data } }));
+  },
+  (state) => {
+    if (state === 'out') {
+      out();
+      return;
+    }
+    live.dataset.state = state;
+    live.querySelector('.word').textContent = state === 'on' ? 'live' : 'connection lost';
+    if (state === 'on' && part) soon();
+  },
+);
+
+function out() {
+  live.dataset.state = 'lost';
+  live.querySelector('.word').textContent = 'signed out';
+  complain('You are signed out: the session has ended.', { text: 'Sign in', href: location.href });
+}
+
+// paces are the heights of scans, from which their rates are told.
+const paces = new Map();
+
+// pace writes how fast scans are whose rate the node does not tell.
+function pace() {
+  for (const job of document.querySelectorAll('[data-rate]')) {
+    const now = performance.now() / 1000;
+    const here = { at: now, height: Number(job.dataset.height ?? NaN), progress: Number(job.dataset.progress) };
+    const seen = paces.get(job.dataset.rate) ?? [];
+    if (seen.length > 0 && seen.at(-1).progress > here.progress) seen.length = 0; // another scan
+    seen.push(here);
+    while (seen.length > 2 && seen[0].at < now - 60) seen.shift();
+    paces.set(job.dataset.rate, seen);
+    const first = seen[0];
+    const passed = now - first.at;
+    const done = here.progress - first.progress;
+    let text = '';
+    const rate = (here.height - first.height) / passed;
+    if (passed > 1 && rate > 0) text += `, ${Math.round(rate).toLocaleString('en')} blocks a second`;
+    if (passed > 1 && done > 0) text += `, ${span(((100 - here.progress) * passed) / done)} left`;
+    job.querySelector('.speed').textContent = text;
+  }
+}
+
+function span(seconds) {
+  const s = Math.ceil(seconds);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+}
+
+// Buttons that call a method.
+document.addEventListener('click', async (e) => {
+  const button = e.target.closest('button[data-call]');
+  if (!button) return;
+  const { call: method, params, wallet, confirm, then } = button.dataset;
+  if (confirm && !(await agreed(confirm))) return;
+  const name = button.textContent.trim();
+  button.disabled = true;
+  const answer = call(method, JSON.parse(params), wallet);
+  if ('long' in button.dataset) setTimeout(() => refresh(true), 400); // it answers when it is done
+  try {
+    await answer;
+    say(`${name}: done`);
+    if (then) {
+      location.assign(then);
+      return;
+    }
+  } catch (err) {
+    complain(`${name}: ${err.message}`);
+  }
+  button.disabled = false;
+  await refresh(true);
+});
+
+// agreed asks whether something should really be done.
+function agreed(question) {
+  const dialog = document.getElementById('confirm');
+  document.getElementById('confirm-text').textContent = question;
+  dialog.returnValue = '';
+  dialog.showModal();
+  return new Promise((done) => {
+    dialog.addEventListener('close', () => done(dialog.returnValue === 'yes'), { once: true });
+  });
+}
+
+plan();
+pace();
+if (document.querySelector('[data-entries]')) import('./search.js');
+if (document.getElementById('new')) import('./new.js');
+if (document.getElementById('restore')) import('./restore.js');

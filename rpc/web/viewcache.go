@@ -1,0 +1,121 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// shownFor is how long what was made for a page is good for others of the same login: however
+	// many pages are open, the node is asked once in that time.
+	shownFor = 900 * time.Millisecond
+
+	// maxMade bounds what is kept.
+	maxMade = 512
+
+	// pageCalls is how many calls pages make at a time, so that the node's workers are there for
+	// others.
+	pageCalls = 4
+
+	// makingLimit is how long the calls for one page may take together.
+	makingLimit = 30 * time.Second
+)
+
+// views keeps for a moment what pages show.
+type views struct {
+	calls chan struct{} // one element for each call that runs
+
+	mu   sync.Mutex
+	kept map[viewKey]*made
+}
+
+func newViews() *views {
+	return &views{calls: make(chan struct{}, pageCalls), kept: map[viewKey]*made{}}
+}
+
+// A viewKey says what is shown to whom.
+type viewKey struct{ user, methods, part, query string }
+
+// made is what a model has returned, or will.
+type made struct {
+	at   time.Time
+	done chan struct{}
+	data any
+	err  error
+
+	once    sync.Once
+	html    []byte
+	htmlErr error
+}
+
+// part returns the part that is made of the data, once.
+func (m *made) part(render func() ([]byte, error)) ([]byte, error) {
+	m.once.Do(func() { m.html, m.htmlErr = render() })
+	return m.html, m.htmlErr
+}
+
+// A bounded viewer makes few calls at a time.
+type bounded struct {
+	*asker
+
+	calls chan struct{}
+}
+
+// Call implements viewer.
+func (b *bounded) Call(ctx context.Context, wallet *string, method string, params ...any) (json.RawMessage, error) {
+	select {
+	case b.calls <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-b.calls }()
+	return b.asker.Call(ctx, wallet, method, params...)
+}
+
+// errUnmade is what others get who waited for what panicked.
+var errUnmade = errors.New("the page could not be made")
+
+// make returns what a model makes for a viewer, or has made just now.
+func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
+	query := r.URL.Query()
+	key := viewKey{a.User, strings.Join(a.Methods, " "), part, query.Encode()}
+	fresh := r.Header.Get(freshHeader) != ""
+	now := time.Now()
+	s.mu.Lock()
+	m := s.kept[key]
+	if m != nil && now.Sub(m.at) < shownFor && !fresh {
+		s.mu.Unlock()
+		<-m.done
+		return m
+	}
+	m = &made{at: now, done: make(chan struct{})}
+	s.forget(now)
+	s.kept[key] = m
+	s.mu.Unlock()
+	m.fill(r.Context(), &bounded{a, s.calls}, query, f)
+	return m
+}
+
+// forget takes out what is too old to be shown. The lock is held.
+func (s *views) forget(now time.Time) {
+	for key, m := range s.kept {
+		if now.Sub(m.at) >= shownFor || len(s.kept) >= maxMade {
+			delete(s.kept, key)
+		}
+	}
+}
+
+// fill makes the data. It goes on when the viewer leaves: others may wait for the same.
+func (m *made) fill(ctx context.Context, v viewer, query url.Values, f model) {
+	defer close(m.done)
+	m.err = errUnmade // after a panic
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingLimit)
+	defer cancel()
+	m.data, m.err = f(ctx, v, query)
+}

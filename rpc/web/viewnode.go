@@ -1,0 +1,197 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+type chainInfo struct {
+	Chain, BestBlockHash string
+	Blocks, Headers      int64
+	Time                 int64
+	Difficulty           float64
+	VerificationProgress float64
+	InitialBlockDownload bool
+	SizeOnDisk           int64 `json:"size_on_disk"`
+	Pruned               bool
+	PruneHeight          int64
+	Warnings             []string
+}
+
+// Synced reports whether the chain is at the best known header.
+func (c *chainInfo) Synced() bool { return c.Blocks >= c.Headers && !c.InitialBlockDownload }
+
+type networkInfo struct {
+	Subversion     string
+	NetworkActive  bool
+	Connections    int64
+	ConnectionsIn  int64 `json:"connections_in"`
+	ConnectionsOut int64 `json:"connections_out"`
+}
+
+type poolInfo struct {
+	Size, Bytes   int64
+	Usage         int64
+	MaxMempool    int64
+	MempoolMinFee amount
+	TotalFee      amount `json:"total_fee"`
+}
+
+type attachInfo struct {
+	State, Reason string
+	Since         int64
+	Height        int64
+	Behind        int64
+	Node          struct {
+		Address, Subversion string
+		Blocks              int64
+	}
+	Verified int64
+	Refused  bool
+}
+
+type peer struct {
+	ID             int64
+	Addr           string
+	Network        string
+	Subver         string
+	Inbound        bool
+	SyncedBlocks   int64 `json:"synced_blocks"`
+	StartingHeight int64
+	PingTime       float64
+	ConnTime       int64
+	Type           string `json:"connection_type"`
+	Transport      string `json:"transport_protocol_type"`
+}
+
+// An index is how far one has come.
+type index struct {
+	Name   string
+	Synced bool
+	Height int64 `json:"best_block_height"`
+	Share  float64
+}
+
+type scanStatus struct {
+	Progress int64
+	Height   int64 `json:"current_height"`
+}
+
+// A home is what the overview shows. What is nil is not for the viewer, or not there.
+type home struct {
+	Chain   *chainInfo
+	Network *networkInfo
+	Pool    *poolInfo
+	Attach  *attachInfo
+	Uptime  *int64
+	Indexes []index
+	Peers   *[]peer
+
+	Scan, CoinScan *scanStatus
+
+	Searches *[]search
+	Wallets  []wallet // loaded
+	Unloaded []string
+
+	MaySearches, MayWallets bool
+}
+
+// Running are the searches that look at blocks now, or will.
+func (h *home) Running() (running []search) {
+	if h.Searches != nil {
+		for _, s := range *h.Searches {
+			if s.State == "running" || s.State == "queued" {
+				running = append(running, s)
+			}
+		}
+	}
+	return running
+}
+
+// Rescans are the wallets that look through the chain.
+func (h *home) Rescans() (rescans []wallet) {
+	for _, w := range h.Wallets {
+		if w.Info != nil && w.Info.Scanning.is {
+			rescans = append(rescans, w)
+		}
+	}
+	return rescans
+}
+
+// Busy reports whether something runs whose progress is shown.
+func (h *home) Busy() bool {
+	return h.Scan != nil || h.CoinScan != nil || len(h.Running()) > 0 || len(h.Rescans()) > 0
+}
+
+// Seconds is after how long the page asks again without news.
+func (h *home) Seconds() int {
+	if h.Busy() || h.Chain == nil || h.Chain.InitialBlockDownload {
+		return 2
+	}
+	return 10
+}
+
+// homeModel reads everything at the same time: some calls wait for others of the node.
+func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
+	h := &home{
+		MaySearches: v.Has("listsearches"),
+		MayWallets:  v.Has("listwallets"),
+	}
+	var group sync.WaitGroup
+	for _, part := range []func(){
+		func() { h.Chain = get[chainInfo](ctx, v, nil, "getblockchaininfo") },
+		func() { h.Network = get[networkInfo](ctx, v, nil, "getnetworkinfo") },
+		func() { h.Pool = get[poolInfo](ctx, v, nil, "getmempoolinfo") },
+		func() { h.Attach = get[attachInfo](ctx, v, nil, "getattachinfo") },
+		func() { h.Uptime = get[int64](ctx, v, nil, "uptime") },
+		func() { h.Indexes = indexes(ctx, v) },
+		func() { h.Peers = get[[]peer](ctx, v, nil, "getpeerinfo") },
+		func() { h.Scan = scanOf(ctx, v, "scanblocks") },
+		func() { h.CoinScan = scanOf(ctx, v, "scantxoutset") },
+		func() { h.Searches = get[[]search](ctx, v, nil, "listsearches") },
+		func() { h.Wallets, h.Unloaded = wallets(ctx, v) },
+	} {
+		group.Go(part)
+	}
+	group.Wait()
+	if h.Chain != nil {
+		for i := range h.Indexes {
+			h.Indexes[i].Share = min(1, float64(h.Indexes[i].Height+1)/float64(h.Chain.Blocks+1))
+		}
+	}
+	return h, nil
+}
+
+// filterIndex is the index that searches need.
+const filterIndex = "Block filter index"
+
+// indexNames are those of the node in the words of the page.
+var indexNames = map[string]string{
+	"basic block filter index": filterIndex, "txindex": "Transaction index", "coinstatsindex": "Index of sums",
+}
+
+// indexes returns all, by name.
+func indexes(ctx context.Context, v viewer) (all []index) {
+	byName := get[map[string]index](ctx, v, nil, "getindexinfo")
+	if byName == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(*byName)) {
+		i := (*byName)[name]
+		i.Name = cmp.Or(indexNames[name], name)
+		all = append(all, i)
+	}
+	return all
+}
+
+// scanOf returns how far a scan is, nil where none runs.
+func scanOf(ctx context.Context, v viewer, method string) *scanStatus {
+	if status := get[*scanStatus](ctx, v, nil, method, "status"); status != nil {
+		return *status
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// freshHeader is set by pages that have just changed something.
+const freshHeader = "X-Trawl-Fresh"
+
+// maxObjects bounds the lines of a form that are checked, in bytes.
+const maxObjects = 256 << 10
+
+// serve answers who is logged in, for / and for all below /ui/ that the handler does not answer itself.
+// What is no GET or HEAD has come from a page of this server. It is false for what is not there.
+func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
+	if a.Name == "check" {
+		return r.Method == http.MethodPost && v.serveCheck(a, w, r)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	if a.Name == "export" {
+		return v.serveExport(a, w, r)
+	}
+	if name, isPart := strings.CutPrefix(a.Name, "part/"); isPart {
+		part, found := parts[name]
+		if found {
+			v.servePart(a, w, r, name, &part)
+		}
+		return found
+	}
+	name := a.Name
+	switch name {
+	case "":
+		name = "index"
+	case "index":
+		return false // it has one address
+	}
+	page, found := routes[name]
+	if found {
+		v.servePage(a, w, r, name, &page)
+	}
+	return found
+}
+
+// servePage sends a page.
+func (v *view) servePage(a *asker, w http.ResponseWriter, r *http.Request, name string, page *route) {
+	s := shown{asker: a, Page: name, Base: a.Base, Title: page.title}
+	status := http.StatusOK
+	switch {
+	case a.Starting != "":
+	case page.needs != "" && !a.Has(page.needs):
+		s.Denied, status = page.needs, http.StatusForbidden
+	default:
+		made := v.kept.make(a, r, name, page.model)
+		if made.err != nil {
+			fail(a, w, made.err)
+			return
+		}
+		s.Data = made.data
+		if chain := v.kept.make(a, r, "chain", chainModel); chain.err == nil {
+			s.Chain, _ = chain.data.(string)
+		}
+	}
+	body, err := v.render("frame.html", s)
+	if err != nil {
+		fail(a, w, err)
+		return
+	}
+	a.reply(w, status, htmlKind, body)
+}
+
+// chainModel is the name of the network, empty where it is not for the viewer.
+func chainModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
+	if info := get[chainInfo](ctx, v, nil, "getblockchaininfo"); info != nil {
+		return info.Chain, nil
+	}
+	return "", nil
+}
+
+// servePart sends a part of a page, unless the page still has it.
+func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name string, part *route) {
+	s := shown{asker: a, Page: name, Base: "./../"} // of the page's address
+	if name == "index" {
+		s.Base = "./"
+	}
+	if a.Starting != "" {
+		body, err := v.render("starting", s)
+		sendHTML(a, w, r, body, err)
+		return
+	}
+	if part.needs != "" && !a.Has(part.needs) {
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+part.needs))
+		return
+	}
+	made := v.kept.make(a, r, name, part.model)
+	if made.err != nil {
+		fail(a, w, made.err)
+		return
+	}
+	s.Data = made.data
+	body, err := made.part(func() ([]byte, error) { return v.render(name, s) })
+	sendHTML(a, w, r, body, err)
+}
+
+// serveCheck sends what the lines of the form of a new search stand for.
+func (v *view) serveCheck(a *asker, w http.ResponseWriter, r *http.Request) bool {
+	body, err := io.ReadAll(a.door.Body(w, r, maxObjects))
+	defer clear(body)
+	if err != nil {
+		a.reply(w, http.StatusRequestEntityTooLarge, textKind, []byte("These are too many lines to be checked"))
+		return true
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil || !a.Has("createsearch") {
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call createsearch"))
+		return true
+	}
+	if !a.door.Hold(w, r) {
+		panic(http.ErrAbortHandler)
+	}
+	data := check(r.Context(), &bounded{a, v.kept.calls}, form.Get("objects"))
+	part, err := v.render("check", shown{asker: a, Page: "new", Base: "./../", Data: data})
+	sendHTML(a, w, r, part, err)
+	return true
+}
+
+// fail answers where a page or part could not be made.
+func fail(a *asker, w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	if refused, ok := errors.AsType[callError](err); ok {
+		if status = http.StatusBadRequest; refused.Code == 0 {
+			status = refused.Status
+		}
+	}
+	a.reply(w, status, textKind, []byte(err.Error()))
+}
+
+// sendHTML sends a part, or that it has not changed.
+func sendHTML(a *asker, w http.ResponseWriter, r *http.Request, body []byte, err error) {
+	if err != nil {
+		fail(a, w, err)
+		return
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	w.Header().Set("Etag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		a.reply(w, http.StatusNotModified, htmlKind, nil)
+		return
+	}
+	a.reply(w, http.StatusOK, htmlKind, body)
+}
+
+// serveExport sends all entries of a search as a file.
+func (v *view) serveExport(a *asker, w http.ResponseWriter, r *http.Request) bool {
+	query := r.URL.Query()
+	id, format := query.Get("id"), query.Get("format")
+	kind, known := map[string]string{"csv": "text/csv; charset=utf-8", "json": jsonKind}[format]
+	switch {
+	case !known:
+		return false
+	case !a.Has("getsearchentries"):
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call getsearchentries"))
+		return true
+	case !a.door.Hold(w, r):
+		panic(http.ErrAbortHandler)
+	}
+	begun := false
+	out := &patientWriter{w, http.NewResponseController(w)}
+	err := export(r.Context(), &bounded{a, v.kept.calls}, id, format, out, func() {
+		begun = true
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Content-Disposition", `attachment; filename="search-`+fileName(id)+"."+format+`"`)
+		w.WriteHeader(http.StatusOK)
+	})
+	switch {
+	case err == nil:
+	case begun:
+		panic(http.ErrAbortHandler) // nobody takes what came for the whole
+	default:
+		fail(a, w, err)
+	}
+	return true
+}
+
+// fileName keeps of an id what it should be made of.
+func fileName(id string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("0123456789abcdef", c) {
+			return c
+		}
+		return -1
+	}, id)
+}
+
+// exportPatience is how long a reader may take for what the writer has collected.
+const exportPatience = 30 * time.Second
+
+// A patientWriter gives each part of a long reply its time.
+type patientWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (p *patientWriter) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(exportPatience))
+	return p.w.Write(b)
+}

@@ -1,0 +1,167 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+// maxRows is how many rows of a list a page shows.
+const maxRows = 200
+
+// A scanning is how far a rescan is; the node says false where there is none.
+type scanning struct {
+	is       bool
+	Duration int64
+	Progress float64
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *scanning) UnmarshalJSON(text []byte) error {
+	if string(text) == "false" {
+		return nil
+	}
+	s.is = true
+	type plain scanning
+	return json.Unmarshal(text, (*plain)(s))
+}
+
+// Left is how many seconds the rescan will take, 0 where that is not known.
+func (s *scanning) Left() int64 {
+	if s.Progress < 0.01 {
+		return 0
+	}
+	return int64(float64(s.Duration)*(1-s.Progress)/s.Progress) + 1
+}
+
+type walletInfo struct {
+	Name               string `json:"walletname"`
+	Format             string
+	TxCount            int64
+	KeypoolSize        int64
+	UnlockedUntil      *int64 `json:"unlocked_until"`
+	PrivateKeysEnabled bool   `json:"private_keys_enabled"`
+	Scanning           scanning
+	Loading            string
+	BirthTime          int64
+	Last               struct{ Height int64 } `json:"lastprocessedblock"`
+}
+
+type balances struct {
+	Mine struct {
+		Trusted          amount
+		UntrustedPending amount `json:"untrusted_pending"`
+		Immature         amount
+		Used             *amount
+	}
+}
+
+// A wallet is what is known of one. What is nil is not for the viewer.
+type wallet struct {
+	Name     string
+	Info     *walletInfo
+	Balances *balances
+}
+
+// Title is the name of a wallet; one may be without.
+func (w *wallet) Title() string { return cmp.Or(w.Name, "(default wallet)") }
+
+// Rescans reports whether the wallet looks through the chain.
+func (w *wallet) Rescans() bool { return w.Info != nil && w.Info.Scanning.is }
+
+// wallets returns those that are loaded, and the names of the others.
+func wallets(ctx context.Context, v viewer) (loaded []wallet, unloaded []string) {
+	names := get[[]string](ctx, v, nil, "listwallets")
+	if names == nil {
+		return nil, nil
+	}
+	loaded = make([]wallet, len(*names))
+	var group sync.WaitGroup
+	for i, name := range *names {
+		loaded[i].Name = name
+		if i < maxRows {
+			group.Go(func() { loaded[i].look(ctx, v) })
+		}
+	}
+	group.Wait()
+	var dir struct{ Wallets []struct{ Name string } }
+	if read(ctx, v, nil, &dir, "listwalletdir") == nil {
+		for _, w := range dir.Wallets {
+			if !slices.Contains(*names, w.Name) {
+				unloaded = append(unloaded, w.Name)
+			}
+		}
+	}
+	return loaded, unloaded
+}
+
+// look reads the state and the balances of a wallet.
+func (w *wallet) look(ctx context.Context, v viewer) {
+	w.Info = get[walletInfo](ctx, v, &w.Name, "getwalletinfo")
+	w.Balances = get[balances](ctx, v, &w.Name, "getbalances")
+}
+
+type received struct {
+	Address       string
+	Amount        amount
+	Confirmations int64
+	Label         string
+	TxIDs         []string
+}
+
+type walletTx struct {
+	Category      string
+	Amount        amount
+	Address       string
+	Label         string
+	Confirmations int64
+	BlockHeight   int64
+	Time          int64
+	TxID          string
+}
+
+// A walletPage is what the page of one shows.
+type walletPage struct {
+	wallet
+
+	Problem  string
+	Received []received
+	All      int // addresses that received something
+	Recent   []walletTx
+}
+
+// Seconds is after how long the page asks again without news.
+func (p *walletPage) Seconds() int {
+	if p.Rescans() {
+		return 2
+	}
+	return 15
+}
+
+func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
+	p := &walletPage{wallet: wallet{Name: query.Get("name")}}
+	p.Info = new(walletInfo)
+	if err := read(ctx, v, &p.Name, p.Info, "getwalletinfo"); err != nil {
+		p.Problem, p.Info = err.Error(), nil
+		return p, nil //nolint:nilerr // the page says it
+	}
+	p.Balances = get[balances](ctx, v, &p.Name, "getbalances")
+	if list := get[[]received](ctx, v, &p.Name, "listreceivedbyaddress", 0); list != nil {
+		slices.SortStableFunc(*list, func(a, b received) int { return cmp.Compare(b.Amount, a.Amount) })
+		p.All = len(*list)
+		p.Received = (*list)[:min(p.All, maxRows)]
+	}
+	if list := get[[]walletTx](ctx, v, &p.Name, "listtransactions", "*", 20); list != nil {
+		p.Recent = *list
+		slices.Reverse(p.Recent)
+	}
+	return p, nil
+}
+
+// restoreModel is what the page of restores shows before a file is chosen.
+func restoreModel(_ context.Context, v viewer, _ url.Values) (any, error) {
+	return map[string]any{"Previews": v.Has("previewrestore")}, nil
+}
