@@ -50,6 +50,10 @@ type Config struct {
 	// own are signed for. Default: that of the public signet.
 	SignetChallenge []byte
 
+	// MockTime is the node's time from its start on, for tests of it, as with
+	// [messages.SetMockTime]. The zero value stands for the real time.
+	MockTime time.Time
+
 	BlocksDir string   // default: blocks in Dir
 	LoadBlock []string // files of blocks to import, in order
 

@@ -88,6 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
 		walletDir: new(ask.Directory),
 	}
+	n.clock.Set(cfg.MockTime)
 	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
 		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
 	})

@@ -1,6 +1,7 @@
 package wallets
 
 import (
+	"errors"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,13 +15,18 @@ import (
 const legacyWarning = "This wallet is a legacy wallet and will need to be migrated with migratewallet before it can " +
 	"be loaded"
 
+// itemFailed tells the log of what could not be looked into, and where it is.
+const itemFailed = "Error while scanning wallet dir item: %v [%s]."
+
 // listDir returns the wallets below a directory, as Core's listwalletdir finds
 // them. What cannot be looked into is passed over.
 func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEntry {
 	var found []messages.WalletDirEntry
 	note := func(name, path string) {
 		switch format, err := walletdb.FormatOf(path, magic); {
+		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
+			corelog.Printf(log, slog.LevelWarn, itemFailed, err, path)
 		case format == walletdb.SQLite:
 			found = append(found, messages.WalletDirEntry{Name: name})
 		case format == walletdb.Berkeley:
@@ -29,7 +35,7 @@ func listDir(dir string, magic [4]byte, log *slog.Logger) []messages.WalletDirEn
 	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			note := "Error while scanning wallet dir item: %v [%s]."
+			note := itemFailed
 			if path == dir {
 				note = "Error scanning directory entries under: %v [%s]"
 			}

@@ -123,12 +123,20 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		content.Zero()
 		return nil, errOtherChain
 	}
+	if content.Version != nil {
+		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Last client version = %d", h.label(), *content.Version)
+	}
 	o := &opened{file: file, warnings: h.warnings(content, severity)}
+	encrypted := len(content.MasterKeys) > 0
 	o.ledger, err = wallet.Open(content, severity == walletfile.OK, net, chain) //nolint:contextcheck // as above
 	if err != nil {
 		content.Zero()
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(walletfile.Corrupt)
+	}
+	if encrypted && !o.ledger.Vault().Encrypted() {
+		corelog.Printf(h.cfg.Log, infoLevel, "[%s] Detected extraneous encryption keys in this wallet without "+
+			"private keys. Removing extraneous encryption keys.", h.label())
 	}
 	if err := h.prepare(ctx, o, chain, severity == walletfile.NeedRescan); err != nil {
 		o.ledger.Close()

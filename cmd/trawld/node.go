@@ -138,9 +138,6 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.metrics != nil {
 		d.metrics.AddNode(node.Stats)
 	}
-	if err := d.setClock(ctx); err != nil {
-		return err
-	}
 	table, err := node.Methods(trawl.Host{
 		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
 		Comments: d.settings.Strings("uacomment"), Published: d.published, Log: d.filter,
@@ -171,14 +168,12 @@ func (d *daemon) message(text string) {
 	}
 }
 
-// setClock obeys -mocktime.
-func (d *daemon) setClock(ctx context.Context) error {
-	sec := d.settings.Int("mocktime", 0)
-	if sec == 0 {
-		return nil
+// mockTime reads -mocktime; the zero time stands for the real one.
+func mockTime(o *options.Settings) time.Time {
+	if sec := o.Int("mocktime", 0); sec != 0 {
+		return time.Unix(sec, 0)
 	}
-	_, err := trawl.Ask(ctx, d.node.Chain(), messages.SetMockTime{Time: time.Unix(sec, 0)})
-	return err
+	return time.Time{}
 }
 
 func (d *daemon) stopAfterImport(ctx context.Context) {
@@ -273,8 +268,8 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
 		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
-		StaleFeeEstimates: stale,
-		Dir:               s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		StaleFeeEstimates: stale, MockTime: mockTime(o),
+		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
 		RangeFilters:   o.Bool("rangefilters", false),
@@ -317,6 +312,10 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 			return nil, refuse("Specified -walletdir \"%s\" is a relative path", dir)
 		}
 	}
+	if dir == "" && !(options.OS{}).IsDir(filepath.Join(s.netDir, "wallets")) {
+		dir = s.netDir // as old versions of Core have them, and makeDirs leaves it
+	}
+	warnOfDuplicates(s, dir)
 	w := &trawl.WalletConfig{
 		Forget: debug.FreeOSMemory,
 		Dir:    dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
@@ -327,6 +326,27 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 		NoBroadcast: !o.Bool("walletbroadcast", !o.Bool("blocksonly", false)),
 	}
 	return w, readSpending(o, w)
+}
+
+// warnOfDuplicates warns of wallets that are to be loaded twice: by any of their paths they
+// are loaded once.
+func warnOfDuplicates(s *session, dir string) {
+	if dir == "" {
+		dir = filepath.Join(s.netDir, "wallets")
+	}
+	seen := make(map[string]bool)
+	for _, name := range s.settings.Strings("wallet") {
+		path := name
+		if !filepath.IsAbs(name) {
+			path = filepath.Join(dir, name)
+		}
+		if seen[path] {
+			text := fmt.Sprintf("Ignoring duplicate -wallet %s.", name)
+			showWarning(s.stderr, text)
+			corelog.Printf(s.log, slog.LevelWarn, "%s", text)
+		}
+		seen[path] = true
+	}
 }
 
 // defaultKeyPool is Core's DEFAULT_KEYPOOL_SIZE.

@@ -57,7 +57,7 @@ func (w *Wallet) Fund(r *messages.Spend) (*spend.Plan, error) {
 		p.Change.Err = codes.Errorf(codes.Wallet, "Transaction needs a change address, but we can't generate it. %s",
 			textOf(p.Change.Err))
 	}
-	p.Change.Size, p.Change.Known = w.keys.InputSize(p.Change.Script)
+	p.Change.Size, p.Change.Known = w.inputSize(p.Change.Script)
 	return p, nil
 }
 
@@ -95,8 +95,14 @@ func textOf(err error) string {
 }
 
 func (w *Wallet) sized(coin txs.Spendable) spend.Coin {
-	size, known := w.keys.InputSize(coin.Script)
+	size, known := w.inputSize(coin.Script)
 	return spend.Coin{Spendable: coin, Size: size, Known: known}
+}
+
+// inputSize returns the size of an input that spends an own script. Whoever signs for a
+// wallet without private keys may make signatures that are longer than ours.
+func (w *Wallet) inputSize(pkScript []byte) (descriptor.InputSize, bool) {
+	return w.keys.InputSize(pkScript, w.flags.Has(walletfile.DisablePrivateKeys))
 }
 
 // given returns the coin that an input of a request spends.

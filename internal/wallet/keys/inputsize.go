@@ -9,17 +9,19 @@ import (
 type form struct {
 	length int
 	first  byte
+	large  bool // signatures may be a byte longer than those of wallets
 }
 
 // InputSize returns the size of an input that spends an own script. It is false for other
-// scripts, and where it is not known how to spend it.
-func (s *Set) InputSize(pkScript []byte) (descriptor.InputSize, bool) {
+// scripts, and where it is not known how to spend it. large says that signatures are made
+// elsewhere, and may be a byte longer than those that wallets make.
+func (s *Set) InputSize(pkScript []byte, large bool) (descriptor.InputSize, bool) {
 	ours := s.scripts[string(pkScript)]
 	if ours == nil || len(pkScript) == 0 {
 		return descriptor.InputSize{}, false
 	}
 	for _, by := range ours.owners {
-		if size, ok := by.manager.inputSize(by.index, ours.bytes); ok {
+		if size, ok := by.manager.inputSize(by.index, ours.bytes, large); ok {
 			return size, true
 		}
 	}
@@ -27,12 +29,12 @@ func (s *Set) InputSize(pkScript []byte) (descriptor.InputSize, bool) {
 }
 
 // inputSize asks the descriptor once for each form of its scripts: they have one size.
-func (m *descriptorManager) inputSize(index int32, pkScript []byte) (descriptor.InputSize, bool) {
-	at := form{len(pkScript), pkScript[0]}
+func (m *descriptorManager) inputSize(index int32, pkScript []byte, large bool) (descriptor.InputSize, bool) {
+	at := form{len(pkScript), pkScript[0], large}
 	if known, ok := m.sizes[at]; ok {
 		return known, known != descriptor.InputSize{}
 	}
-	size, ok := m.desc.InputSize(uint32(index), pkScript, false)
+	size, ok := m.desc.InputSize(uint32(index), pkScript, large)
 	if !ok {
 		size = descriptor.InputSize{}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // Load takes over what the file says of transactions. Those in blocks that the
-// chain does not have are unconfirmed.
+// chain does not have are unconfirmed, and coinbases of such blocks are given up.
 func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 	l.history.next, l.bestBlock, l.wrongIDs = content.OrderPosNext, content.BestBlock, content.WrongIDs
 	for _, at := range content.Locked {
@@ -23,9 +23,6 @@ func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 	}
 	l.history.ordered = ordered
 	for _, t := range ordered {
-		if t.coinbase() && t.state.kind == inactive {
-			t.state.kind = abandoned
-		}
 		if !t.coinbase() {
 			l.spends.add(t)
 		}
@@ -35,6 +32,11 @@ func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 		for _, out := range t.outs {
 			l.refresh(out)
 			l.payees.notePaid(out.to)
+		}
+	}
+	for _, t := range ordered {
+		if t.coinbase() && t.state.kind == inactive {
+			l.abandon(t)
 		}
 	}
 }

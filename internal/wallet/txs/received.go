@@ -47,7 +47,7 @@ func (rs *Reports) counts(t *tx, r receipts) bool {
 }
 
 // tally sums up what a script received, and appends the ids of the transactions to
-// those given.
+// those given, in their own order.
 func (rs *Reports) tally(p *payee, r receipts, ids []chainhash.Hash) (tally, []chainhash.Hash) {
 	sum := newTally()
 	if p == nil || !p.mine {
@@ -61,7 +61,18 @@ func (rs *Reports) tally(p *payee, r receipts, ids []chainhash.Hash) (tally, []c
 			ids = append(ids, out.tx.record.ID)
 		}
 	}
+	slices.SortFunc(ids[len(ids)-sum.count:], compareIDs)
 	return sum, ids
+}
+
+// compareIDs compares the texts of ids, which begin with the last byte.
+func compareIDs(a, b chainhash.Hash) int {
+	for i := len(a) - 1; i >= 0; i-- {
+		if a[i] != b[i] {
+			return int(a[i]) - int(b[i])
+		}
+	}
+	return 0
 }
 
 // ListReceived lists what addresses received that have a label: in the order of

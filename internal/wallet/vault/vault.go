@@ -122,17 +122,20 @@ func (v *Vault) SetMasterKey(record walletfile.MasterKey) {
 	v.log.Put(record)
 }
 
-// DropMasterKeys removes the master keys where nothing is encrypted under them.
-func (v *Vault) DropMasterKeys() {
+// DropMasterKeys removes the master keys where nothing is encrypted under them. It reports
+// whether there were any.
+func (v *Vault) DropMasterKeys() bool {
 	for _, s := range v.order {
 		if len(s.crypted) > 0 || s.pqcEncrypted() {
-			return
+			return false
 		}
 	}
+	dropped := len(v.masterKeys) > 0
 	for _, key := range v.MasterKeys() {
 		v.log.Remove(key.Key())
 		delete(v.masterKeys, key.ID)
 	}
+	return dropped
 }
 
 // Unlock makes the private keys available. It takes a copy of the master key.

@@ -52,7 +52,7 @@ func (m *methods) listReceivedByAddress() command.Command {
 				{Type: command.String, Key: "label", Help: "its label"},
 				{
 					Type: command.Array, Key: "txids",
-					Help:  "the transactions, one of them once for each output to the address",
+					Help:  "the transactions by their ids, one of them once for each output to the address",
 					Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}},
 				},
 			}},

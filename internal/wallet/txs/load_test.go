@@ -1,0 +1,73 @@
+package txs
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// otherChain has none of the blocks that a wallet's transactions are in.
+type otherChain struct{}
+
+func (otherChain) Find(*chainhash.Hash) (BlockRef, bool) { return BlockRef{}, false }
+
+// A coinbase of a block that the chain does not have is given up when the wallet is loaded,
+// with all that spends from it, and the file says so. Other transactions wait to be
+// confirmed.
+func TestLoadedCoinbaseIsGivenUp(t *testing.T) {
+	coinbase := coinbaseOf(1, pay(50, 1))
+	child := txOf(2, []wire.OutPoint{outOf(coinbase, 0)}, pay(49, 1))
+	other := txOf(3, []wire.OutPoint{foreign(1)}, pay(10, 1))
+	block := blockOf(1, coinbase)
+	record := func(tx *wire.MsgTx, position int64, of state) *walletfile.Tx {
+		return &walletfile.Tx{ID: tx.TxHash(), Tx: tx, OrderPos: position, State: of.stored()}
+	}
+	mined := state{kind: confirmed, block: block.BlockRef}
+	r := newRig(0, scriptOf(1))
+	r.Load(&walletfile.Wallet{OrderPosNext: 3, Txs: []*walletfile.Tx{
+		record(child, 1, state{}), record(other, 2, mined),
+		record(coinbase, 0, mined),
+	}}, otherChain{})
+	if b := r.balances(0); b.Trusted != 0 || b.Immature != 0 {
+		t.Errorf("balances %+v", b)
+	}
+	for _, tx := range []*wire.MsgTx{coinbase, child} {
+		if at := r.txs[tx.TxHash()]; at.record.State != walletfile.AbandonedState() {
+			t.Errorf("transaction %d is written as %+v", tx.LockTime, at.record.State)
+		}
+	}
+	if got := r.Unconfirmed(); len(got) != 1 || got[0].TxHash() != other.TxHash() {
+		t.Errorf("%d transactions would be sent again, want one", len(got))
+	}
+	if written := r.log.Take(); len(written) != 2 {
+		t.Errorf("%d records are written, want 2", len(written))
+	}
+	if err := r.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What an address received is listed by the ids, in whatever order it came.
+func TestReceivedByID(t *testing.T) {
+	r := newRig(0, scriptOf(1))
+	r.book.SetLabel(scriptOf(1), "a", "receive")
+	var want []string
+	for n := range uint32(20) {
+		tx := txOf(n, []wire.OutPoint{foreign(byte(n))}, pay(1, 1))
+		want = append(want, tx.TxHash().String())
+		r.AddMempoolTx(tx, 1)
+	}
+	slices.Sort(want)
+	var got []string
+	for _, id := range r.reports.ListReceived(messages.ListReceived{})[0].TxIDs {
+		got = append(got, id.String())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
