@@ -1,6 +1,7 @@
 package trawl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -50,12 +51,10 @@ type Config struct {
 	// own are signed for. Default: that of the public signet.
 	SignetChallenge []byte
 
-	// MockTime is the node's time from its start on, for tests of it, as with
-	// [messages.SetMockTime]. The zero value stands for the real time.
-	MockTime time.Time
-
 	BlocksDir string   // default: blocks in Dir
 	LoadBlock []string // files of blocks to import, in order
+
+	MockTime time.Time // what the clock shows from the start on, for tests; default: the real time
 
 	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans
 	// need.
@@ -244,12 +243,8 @@ func (c *Config) setDefaults() {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if c.BlocksDir == "" {
-		c.BlocksDir = filepath.Join(c.Dir, "blocks")
-	}
-	if c.Cache == 0 {
-		c.Cache = DefaultCache
-	}
+	c.BlocksDir = cmp.Or(c.BlocksDir, filepath.Join(c.Dir, "blocks"))
+	c.Cache = cmp.Or(c.Cache, DefaultCache)
 	if c.Workers == 0 {
 		c.Workers = cores.Count()
 	}

@@ -84,11 +84,10 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, net: net, method: method, clock: new(clock.Clock), view: new(chainview.Current),
+		cfg: cfg, net: net, method: method, clock: clock.At(cfg.MockTime), view: new(chainview.Current),
 		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
 		walletDir: new(ask.Directory),
 	}
-	n.clock.Set(cfg.MockTime)
 	n.initial = chainview.NewInitialDownload(n.view, net.MinimumChainWork, cfg.MaxTipAge, n.clock.Now, func() {
 		cfg.Log.Info("Leaving InitialBlockDownload (latching to false)")
 	})

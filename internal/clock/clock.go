@@ -16,6 +16,13 @@ type Clock struct {
 	onSet []func()
 }
 
+// At returns a clock that is set to t; to nothing by the zero time.
+func At(t time.Time) *Clock {
+	c := new(Clock)
+	c.Set(t)
+	return c
+}
+
 // OnSet has f called whenever the clock was set. It must not wait.
 func (c *Clock) OnSet(f func()) {
 	c.mu.Lock()

@@ -19,13 +19,13 @@ func (sp *Spending) Abandon(id chainhash.Hash) error {
 	if l.at.depth(t) != 0 || t.state.kind == inMempool {
 		return codes.Errorf(codes.AddressOrKey, "Transaction not eligible for abandonment")
 	}
-	l.abandon(t)
+	abandon(l, t)
 	return nil
 }
 
 // abandon gives up a transaction with all that descends from it, as far as that is neither
 // in a block nor in the mempool nor in conflict.
-func (l *Ledger) abandon(t *tx) {
+func abandon(l *Ledger, t *tx) {
 	l.spends.descend(t, func(t *tx) bool {
 		switch t.state.kind {
 		case inactive, unrecognized:

@@ -36,7 +36,7 @@ func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 	}
 	for _, t := range ordered {
 		if t.coinbase() && t.state.kind == inactive {
-			l.abandon(t)
+			abandon(l, t)
 		}
 	}
 }

@@ -1,0 +1,140 @@
+package differ_test
+
+import (
+	"math"
+
+	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+)
+
+// errPassed is for a payment that is not made.
+var errPassed = jsonrpc.Error{Message: "passed"}
+
+// recipient is an address of either wallet.
+func (w *peerWallets) recipient() string {
+	return pick(w.Rand, pick(w.Rand, []*side{w.trawl, w.core}, nil).to, "")
+}
+
+// amount is a random one, of no more than some coins.
+func (w *peerWallets) amount() string {
+	return coinText(1000 + int64(math.Exp(19*w.Float64())))
+}
+
+// feeRate is a random one, in satoshis a virtual byte.
+func (w *peerWallets) feeRate() float64 { return math.Round(math.Exp(4*w.Float64())*1000) / 1000 }
+
+// sendToAddress are arguments of that method but for the key.
+func (w *peerWallets) sendToAddress(*side) []any {
+	return []any{w.recipient(), w.amount(), "", "", w.IntN(4) == 0, true, nil, nil, nil, w.feeRate(), nil}
+}
+
+// pay makes one payment by a side.
+func (w *peerWallets) pay(s *side) {
+	w.t.Helper()
+	kinds := []string{"sendtoaddress", "sendtoaddress", "sendmany", "send", "sendall", "bumpfee", "psbt", "psbt"}
+	kind := pick(w.Rand, kinds, "")
+	rate := w.feeRate()
+	if kind == "bumpfee" {
+		rate += 60 // above what others pay
+	}
+	var id string
+	var err error
+	switch kind {
+	case "sendtoaddress":
+		params := w.sendToAddress(s)
+		params[9] = rate
+		err = s.call(&id, s.wallet, "sendtoaddress", params[:10]...)
+	case "sendmany":
+		to := map[string]any{}
+		for range 1 + w.IntN(4) {
+			to[w.recipient()] = w.amount()
+		}
+		err = s.call(&id, s.wallet, "sendmany", "", to, nil, "", []string{}, true, nil, nil, rate)
+	case "psbt":
+		id, err = w.payByPSBT(s, rate)
+	default:
+		id, err = w.payByObject(s, kind, rate)
+	}
+	switch {
+	case err == nil:
+		w.sends++
+		w.kinds[kind]++
+		w.check(s, id, rate)
+	case isRefusal(err):
+		w.refused++
+	default:
+		w.t.Fatal(err)
+	}
+}
+
+// payByObject pays by a method whose result is an object.
+func (w *peerWallets) payByObject(s *side, kind string, rate float64) (id string, err error) {
+	var result struct{ TxID string }
+	switch kind {
+	case "send":
+		options := map[string]any{"fee_rate": rate, "replaceable": true}
+		err = s.call(&result, s.wallet, "send",
+			[]any{map[string]any{w.recipient(): w.amount()}}, nil, nil, nil, options)
+	case "sendall":
+		var coins []unspent
+		if err = s.call(&coins, s.wallet, "listunspent", 0); err != nil {
+			return "", err
+		}
+		c := pick(w.Rand, coins, unspent{})
+		options := map[string]any{"fee_rate": rate, "inputs": []any{map[string]any{"txid": c.TxID, "vout": c.Vout}}}
+		err = s.call(&result, s.wallet, "sendall", []any{w.recipient()}, nil, nil, nil, options)
+	default:
+		if s != w.trawl { // the other side's need no further proof
+			return "", errPassed
+		}
+		old := pick(w.Rand, w.replaceable, "00")
+		err = s.call(&result, s.wallet, "bumpfee", old, map[string]any{"fee_rate": rate})
+	}
+	return result.TxID, err
+}
+
+// payByPSBT has the one who watches fund a transaction, the owner sign it, and the watcher
+// finalize and send it.
+func (w *peerWallets) payByPSBT(s *side, rate float64) (id string, err error) {
+	var funded, signed struct{ PSBT string }
+	var final struct {
+		Hex      string
+		Complete bool
+	}
+	to := []any{map[string]any{w.recipient(): w.amount()}}
+	err = s.other.call(&funded, s.wallet+"-watched", "walletcreatefundedpsbt", []any{}, to, 0, map[string]any{
+		"fee_rate": rate, "change_type": pick(w.Rand, []string{"legacy", "p2sh-segwit", "bech32", "bech32m"}, ""),
+	})
+	if err != nil {
+		return "", err
+	}
+	w.get(s, &signed, s.wallet, "walletprocesspsbt", funded.PSBT)
+	w.get(s.other, &final, "", "finalizepsbt", signed.PSBT)
+	if !final.Complete {
+		w.t.Fatalf("%s signed, and the other side cannot finalize: %s", s.name, signed.PSBT)
+	}
+	err = s.other.call(&id, "", "sendrawtransaction", final.Hex)
+	return id, err
+}
+
+// check looks at the fee of a payment by trawld's wallet.
+func (w *peerWallets) check(s *side, id string, rate float64) {
+	w.t.Helper()
+	if s != w.trawl {
+		return
+	}
+	var entry struct {
+		VSize float64
+		Fees  struct{ Base float64 }
+	}
+	if w.trawl.call(&entry, "", "getmempoolentry", id) != nil {
+		return // sent by the other side, and not here yet
+	}
+	w.pending = append(w.pending, id)
+	w.replaceable = append(w.replaceable, id)
+	// Without change what is left is paid as well: no more than change would have cost.
+	const changeSize, discard = 43 + 148, 10
+	fee, least := entry.Fees.Base*1e8, rate*entry.VSize
+	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*changeSize; fee < least-1 || fee > most {
+		w.t.Errorf("%s pays %.0f for %.0f vB at %.3f sat/vB", id, fee, entry.VSize, rate)
+	}
+}
