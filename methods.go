@@ -134,7 +134,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		rawtx.Commands(rawtx.Deps{
 			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
 			Unspent: rawtx.Unspent(ref(mempoolPart)),
-			Txs:     txs,
+			Txs:     txs, BytesPerSigOp: policy.BytesPerSigOp,
 		}),
 		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),

@@ -26,11 +26,18 @@ type Spender interface {
 	After(n uint32) bool
 }
 
+// A Preimager is a [Spender] that knows preimages of hashes.
+type Preimager interface {
+	// Preimage returns what has a digest by a hash function: "sha256", "hash256",
+	// "ripemd160" or "hash160". It is nil if it is not known.
+	Preimage(function string, digest []byte) []byte
+}
+
 // Satisfy returns the witness of a script that a miniscript describes, which is
 // a tapscript or, for an output of version 0, a witness script; the script
 // itself is not part of it. Of several ways it is the smallest one that
 // strangers cannot replace by another. It is false for other scripts, and where
-// there is none. As in Core no preimage is known.
+// there is none. Preimages are known to a [Preimager] alone.
 func Satisfy(script []byte, tapscript bool, by Spender) ([][]byte, bool) {
 	ctx := miniscript.P2WSH
 	if tapscript {
@@ -71,6 +78,14 @@ func (s *spender) Sign(key int) []byte { return s.Spender.Sign(s.public[key]) }
 
 // Push implements [miniscript.Signer].
 func (s *spender) Push(key int) []byte { return s.public[key] }
+
+// Preimage implements [miniscript.Signer].
+func (s *spender) Preimage(function string, digest []byte) []byte {
+	if by, ok := s.Spender.(Preimager); ok {
+		return by.Preimage(function, digest)
+	}
+	return nil
+}
 
 // A TapTree tells how to spend a taproot output (BIP341).
 type TapTree struct {

@@ -1,7 +1,8 @@
 package wallets
 
 import (
-	"encoding/binary"
+	"context"
+	"errors"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcec/v2/schnorr"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -35,65 +37,172 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 		m.Answer(messages.FilledPacket{}, err)
 		return
 	}
-	w.Describe(p, m.Req.Derivations)
-	for i := range p.Inputs {
-		noteHashType(p, i, hashType)
+	w.AddSpent(p)
+	f := &filling{
+		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: &m.Req,
+		newSigning: g.cfg.Network.NewSigning,
 	}
-	s := g.cfg.Network.NewSigning(p.Extract(), make(map[wire.OutPoint]*wire.TxOut))
-	s.HashType = hashType
-	s.AddPacket(p)
-	if m.Req.Sign {
-		g.addPacketKeys(s, p)
+	if m.Req.HashType != "" {
+		f.hashType = new(int32(hashType))
+	}
+	if w.Keys().Len() > 0 { // as in Core, where else nobody tries
+		f.know(w.Keys())
 	}
 	g.of.beside(c, func() func() {
-		defer s.Zero()
-		failed, err := rawtx.Sign(g.ctx, s)
-		got := messages.FilledPacket{}
-		if err == nil {
-			got.Complete = s.FillPacket(p, failed, m.Req.Finalize)
-			got.PSBT = p.Encode()
-			if got.Complete && m.Req.Finalize {
-				got.Tx = p.Extract()
-			}
-		}
+		defer f.zero()
+		got, err := f.run(g.ctx)
 		return func() { m.Answer(got, err) }
 	})
 }
 
-// addPacketKeys adds what the wallet knows of what the inputs spend. An input that is not the wallet's
-// may name public keys that are.
-func (g *signer) addPacketKeys(s *rawtx.Signing, p *psbt.Packet) {
-	for i := range p.Inputs {
-		coin := p.Coin(i)
-		if coin != nil && !p.Final(i) && !p.Proven(i) {
-			delete(s.Coins, p.Tx.TxIn[i].PreviousOutPoint)
-			continue
-		}
-		if coin == nil || g.addKeys(s, coin.PkScript) || p.Final(i) {
-			continue
-		}
-		for _, e := range p.Inputs[i].Of(psbt.Derivation) {
-			g.addKeyOf(s, e.Data)
-		}
-		for _, e := range p.Inputs[i].Of(psbt.TapDerivation) {
-			for _, sign := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
-				g.addKeyOf(s, append([]byte{sign}, e.Data...))
-			}
+// filling is a packet with what the wallet knows of its inputs and outputs.
+type filling struct {
+	packet     *psbt.Packet
+	signing    *rawtx.PacketSigning
+	newSigning rawtx.NewSigningFunc
+	req        *messages.FillPacket
+	hashType   *int32 // nil: that of its kind
+
+	inputs, outputs []*rawtx.Signing // nil: nothing is known
+}
+
+func (f *filling) zero() {
+	for _, known := range f.inputs {
+		if known != nil {
+			known.Zero()
 		}
 	}
 }
 
-// addKeyOf adds the private key of a public key that has an own address by itself, of any kind.
-func (g *signer) addKeyOf(s *rawtx.Signing, public []byte) {
-	key, err := secp256k1.ParsePubKey(public)
-	if err != nil {
-		return
-	}
-	for _, script := range keyScripts(public, key) {
-		if g.addKeys(s, script) {
-			return
+// know collects what the wallet knows.
+func (f *filling) know(set *keys.Set) {
+	spenders := set.Spenders()
+	defer spenders.Wipe()
+	f.inputs = make([]*rawtx.Signing, len(f.packet.Inputs))
+	for i := range f.packet.Inputs {
+		if coin := f.packet.Coin(i); coin != nil && !f.packet.Final(i) {
+			f.inputs[i] = f.input(spenders, i, coin)
+		} else if !f.packet.Final(i) && f.packet.Inputs[i].Has(psbt.NonWitnessUTXO) {
+			f.inputs[i] = f.empty() // what cannot be is refused
 		}
 	}
+	f.outputs = make([]*rawtx.Signing, len(f.packet.Outputs))
+	for i, out := range f.packet.Tx.TxOut {
+		if place, own := spenders.Public(out.PkScript); own {
+			f.outputs[i] = f.empty()
+			_ = f.outputs[i].AddDescriptor(place.Descriptor, place.Index, false) // what is not known is left out
+			f.hide(f.outputs[i])
+		}
+	}
+}
+
+func (f *filling) empty() *rawtx.Signing { return f.newSigning(new(wire.MsgTx), nil) }
+
+// hide forgets what is not to be told.
+func (f *filling) hide(known *rawtx.Signing) {
+	if !f.req.Derivations {
+		known.Origins = nil
+	}
+}
+
+// input collects what is known of an input. One that is not the wallet's, or whose private keys are not all
+// in one descriptor, may name public keys that are.
+func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx.Signing {
+	known := f.empty()
+	whole := false
+	for _, place := range spenders.OfScript(coin.PkScript) {
+		_ = known.AddDescriptor(place.Descriptor, place.Index, f.req.Sign)
+		whole = whole || place.Descriptor.HasAllPrivateKeys()
+	}
+	if !whole {
+		for _, public := range f.publicKeys(i, coin) {
+			f.addKey(known, spenders, public)
+		}
+	}
+	f.hide(known)
+	return known
+}
+
+// namedKey is a public key that an input names, and where it is said to come from.
+type namedKey struct {
+	public []byte
+	path   []uint32
+}
+
+// publicKeys returns the public keys that an input names.
+func (f *filling) publicKeys(i int, coin *wire.TxOut) []namedKey {
+	var named []namedKey
+	for _, e := range f.packet.Inputs[i].Of(psbt.Derivation) {
+		named = append(named, namedKey{e.Data, psbt.Path(e.Value)})
+	}
+	addX := func(x []byte, path []uint32) {
+		for _, sign := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
+			named = append(named, namedKey{append([]byte{sign}, x...), path})
+		}
+	}
+	if txscript.IsPayToTaproot(coin.PkScript) {
+		addX(coin.PkScript[2:], nil)
+	}
+	for _, e := range f.packet.Inputs[i].Of(psbt.TapDerivation) {
+		origin := psbt.NewTapOrigin(e.Value)
+		addX(e.Data, psbt.Path(origin.Origin))
+	}
+	return named
+}
+
+// addKey adds what is known beside a public key of which a descriptor has the private key.
+func (f *filling) addKey(known *rawtx.Signing, spenders *keys.Spenders, named namedKey) {
+	places := spenders.OfPath(named.path)
+	if key, err := secp256k1.ParsePubKey(named.public); err == nil {
+		for _, script := range keyScripts(named.public, key) {
+			places = append(places, spenders.OfScript(script)...)
+		}
+	}
+	for _, place := range places {
+		found := f.empty()
+		if err := found.AddDescriptor(place.Descriptor, place.Index, true); err == nil && found.CanSign(named.public) {
+			known.Merge(found, f.req.Sign)
+			if !f.req.Sign {
+				found.Zero()
+			}
+			return
+		}
+		found.Zero()
+	}
+}
+
+// run fills the packet.
+func (f *filling) run(ctx context.Context) (messages.FilledPacket, error) {
+	for i, known := range f.inputs {
+		if ctx.Err() != nil {
+			return messages.FilledPacket{}, context.Cause(ctx)
+		}
+		if known == nil {
+			continue
+		}
+		role := rawtx.PacketRole{Known: known, HashType: f.hashType, Finalize: f.req.Finalize}
+		_, _, err := f.signing.Input(i, role)
+		switch {
+		case errors.Is(err, rawtx.ErrHashType):
+			return messages.FilledPacket{}, codes.Errorf(codes.Decode, "%v", err)
+		case err != nil:
+			return messages.FilledPacket{}, codes.Errorf(codes.Transaction, "%v", err)
+		}
+	}
+	for i, known := range f.outputs {
+		if known != nil {
+			f.signing.Output(i, known)
+		}
+	}
+	f.packet.DropTransactions()
+	got := messages.FilledPacket{PSBT: f.packet.Encode(), Complete: true}
+	for i := range f.packet.Inputs {
+		got.Complete = got.Complete && f.signing.Verified(i)
+	}
+	if got.Complete {
+		got.Tx = f.packet.Extract()
+	}
+	return got, nil
 }
 
 // keyScripts are the output scripts of one public key: of its hash, of that in a witness, the same
@@ -111,15 +220,4 @@ func keyScripts(public []byte, key *secp256k1.PublicKey) [][]byte {
 		append([]byte{txscript.OP_1, 32}, taproot...),
 		append(append([]byte{byte(len(public))}, public...), txscript.OP_CHECKSIG),
 	}
-}
-
-// noteHashType tells of an input how it is signed, where that is not how its kind is signed
-// by default.
-func noteHashType(p *psbt.Packet, i int, hashType txscript.SigHashType) {
-	coin := p.Coin(i)
-	if coin == nil || p.Final(i) || hashType == txscript.SigHashDefault ||
-		hashType == txscript.SigHashAll && !txscript.IsPayToTaproot(coin.PkScript) {
-		return
-	}
-	p.Inputs[i].Put(psbt.SigHash, nil, binary.LittleEndian.AppendUint32(nil, uint32(hashType)))
 }

@@ -236,11 +236,13 @@ func TestFillPacket(t *testing.T) {
 		t.Error(err)
 	}
 	signed := do(t, ref, messages.FillPacket{PSBT: known.PSBT, Sign: true})
-	if p, err = psbt.Decode(signed.PSBT); err != nil || !signed.Complete || p.Final(0) {
+	if p, err = psbt.Decode(signed.PSBT); err != nil || signed.Complete || p.Final(0) {
 		t.Fatalf("complete %v, %v", signed.Complete, err)
 	}
-	s := rawtx.NewSigning(p.Extract(), make(map[wire.OutPoint]*wire.TxOut), -1, false)
-	if !s.Finalize(p) {
+	newSigning := func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing {
+		return rawtx.NewSigning(tx, coins, 21e14, false)
+	}
+	if !rawtx.NewPacketSigning(p, newSigning).Finalize() {
 		t.Error("signatures do not suffice")
 	}
 	if err := rawtx.Verify(p.Extract(), spent); err != nil {

@@ -1,27 +1,12 @@
 package rawtx
 
-import (
-	"github.com/btcsuite/btcd/txscript"
-	"github.com/btcsuite/btcd/wire"
-)
-
-// signatures are what is known of how one input is signed.
-type signatures struct {
-	complete  bool // nothing is missing
-	scriptSig []byte
-	witness   wire.TxWitness
-
-	redeem        []byte // script that the output pays to by its hash; nil: not known
-	witnessScript []byte // the same for one that takes its witness
-
-	byKey map[[20]byte][]byte // with hash type, by the hash of the public key
-}
+import "github.com/btcsuite/btcd/txscript"
 
 // extract takes the signatures off an input that may be signed in part. Those
 // of multisig scripts are kept even if some are missing.
 func (s *spending) extract(index int) *signatures {
 	in := s.tx.TxIn[index]
-	data := &signatures{scriptSig: in.SignatureScript, witness: in.Witness, byKey: map[[20]byte][]byte{}}
+	data := &signatures{scriptSig: in.SignatureScript, witness: in.Witness, byKey: map[[20]byte]keySig{}}
 	if s.verify(index) == nil {
 		data.complete = true
 		return data
@@ -57,7 +42,7 @@ func (s *spending) matchMultisig(index int, data *signatures, sigs [][]byte, scr
 				continue
 			}
 			if !known {
-				data.byKey[hash160(public)] = sig
+				data.byKey[hash160(public)] = keySig{public, sig}
 			}
 			keys = keys[i+1:]
 			break

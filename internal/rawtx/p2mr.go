@@ -221,7 +221,7 @@ func (s *spending) p2mrHasher() (*p2mr.SigHasher, error) {
 // p2mrRoot returns the root that the coin of an input pays to, on networks that
 // have P2MR.
 func (s *spending) p2mrRoot(index int) (p2mr.Hash, bool) {
-	coin := s.coins[s.tx.TxIn[index].PreviousOutPoint]
+	coin := s.spent[index]
 	if !s.hasP2MR || coin == nil {
 		return p2mr.Hash{}, false
 	}

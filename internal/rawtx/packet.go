@@ -1,91 +1,181 @@
 package rawtx
 
 import (
+	"encoding/binary"
+
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
-// AddPacket adds what a partially signed transaction knows to the signing of it: coins,
-// scripts, public keys, and signatures. The transaction of the signing is the packet's,
-// as [psbt.Packet.Extract] returns it.
-func (s *Signing) AddPacket(p *psbt.Packet) {
-	s.Signatures = make([]map[[20]byte][]byte, len(p.Inputs))
-	for i, m := range p.Inputs {
-		if coin := p.Coin(i); coin != nil {
-			s.Coins[p.Tx.TxIn[i].PreviousOutPoint] = coin
+// Why an input of a packet cannot be worked on, in Core's words.
+const (
+	ErrMissingInput = PacketError("Inputs missing or spent")
+	ErrHashType     = PacketError("Specified sighash value does not match value stored in PSBT")
+)
+
+// A PacketError is why an input of a packet cannot be worked on.
+type PacketError string
+
+// Error implements error.
+func (e PacketError) Error() string { return string(e) }
+
+// A PacketSigning signs and completes the inputs of a partially signed transaction (BIP174). What its
+// inputs spend is known to the packet before it is made.
+type PacketSigning struct {
+	packet   *psbt.Packet
+	nothing  *Signing // to sign with
+	spending *spending
+}
+
+// NewSigningFunc makes what signs a transaction on a network: see [NewSigning].
+type NewSigningFunc = func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *Signing
+
+// NewPacketSigning returns the signing of a packet. The packet is changed by it.
+func NewPacketSigning(p *psbt.Packet, newSigning NewSigningFunc) *PacketSigning {
+	tx := p.Tx.Copy()
+	s := newSigning(tx, nil)
+	s.packet = true
+	spending := &spending{tx: tx, spent: make([]*wire.TxOut, len(tx.TxIn)), all: true, hasP2MR: s.P2MR != nil}
+	for i := range tx.TxIn {
+		spending.spent[i] = p.Coin(i)
+		spending.all = spending.all && spending.spent[i] != nil
+	}
+	spending.spend = script.NewSpend(tx, spending.spent)
+	return &PacketSigning{p, s, spending}
+}
+
+// A PacketRole says what becomes of an input.
+type PacketRole struct {
+	Known    *Signing // keys and scripts; nil: nothing
+	HashType *int32   // nil: that of its kind
+	Finalize bool     // it gets its final scripts when it has all signatures
+
+	by signatureMaker
+}
+
+// Verified reports whether an input has final scripts that are right.
+func (s *PacketSigning) Verified(i int) bool {
+	if s.packet.Coin(i) == nil {
+		return false
+	}
+	s.final(i)
+	return s.spending.verify(i) == nil
+}
+
+// final puts the final scripts of an input into the transaction that is verified.
+func (s *PacketSigning) final(i int) {
+	in := s.spending.tx.TxIn[i]
+	in.SignatureScript, _ = s.packet.Inputs[i].One(psbt.FinalScriptSig)
+	in.Witness = nil
+	if raw, ok := s.packet.Inputs[i].One(psbt.FinalWitness); ok {
+		in.Witness = psbt.NewValue(raw).Witness()
+	}
+}
+
+// Input signs an input as far as it can, and puts what it has learnt of it into the packet. It reports
+// whether nothing is missing.
+//
+// Errors: [ErrMissingInput], [ErrHashType]; with them nothing has changed but, perhaps, how the input is
+// said to be signed.
+func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Missing, err error) {
+	in := &s.packet.Inputs[i]
+	coin := s.packet.Coin(i)
+	// Where sizes are computed, Core has not what signatures of taproot are verified by.
+	verifies := role.by == byKeys || coin != nil && !txscript.IsPayToTaproot(coin.PkScript)
+	if verifies && s.Verified(i) {
+		return true, missing, nil
+	}
+	if coin == nil {
+		return false, missing, ErrMissingInput
+	}
+	hashType, err := chooseHashType(in, coin, role.HashType)
+	if err != nil {
+		return false, missing, err
+	}
+	with := role.Known
+	if with == nil {
+		with = s.nothing
+	}
+	with.HashType, with.packet = txscript.SigHashType(hashType), true
+	data := inputSignatures(*in)
+	p := &producer{s.spending, i, with, data, role.by}
+	if !data.complete {
+		p.produce()
+	}
+	done := data.complete
+	if !in.Has(psbt.NonWitnessUTXO) && !data.witnessed {
+		return false, missing, nil // the amount could be another one
+	}
+	data.complete = done && role.Finalize
+	s.fillInput(i, data)
+	if data.witnessed {
+		in.PutOutput(psbt.WitnessUTXO, coin)
+	}
+	return done, data.missing, nil
+}
+
+// chooseHashType returns how an input is signed, and notes it where that is not how its kind is signed by
+// default. All signatures that are there must be made so.
+func chooseHashType(in *psbt.Map, coin *wire.TxOut, wanted *int32) (int32, error) {
+	taproot := txscript.IsPayToTaproot(coin.PkScript)
+	const byDefault, all = int32(txscript.SigHashDefault), int32(txscript.SigHashAll)
+	hashType := all
+	switch {
+	case wanted != nil:
+		hashType = *wanted
+	case taproot:
+		hashType = byDefault
+	}
+	if raw, ok := in.One(psbt.SigHash); ok && int32(binary.LittleEndian.Uint32(raw)) != hashType {
+		return 0, ErrHashType
+	}
+	if hashType != byDefault && (taproot || hashType != all) {
+		in.Put(psbt.SigHash, nil, binary.LittleEndian.AppendUint32(nil, uint32(hashType)))
+	}
+	fits := func(sig []byte) bool {
+		const size = 64
+		if hashType == byDefault {
+			return len(sig) == size
 		}
-		for _, kind := range []uint64{psbt.RedeemScript, psbt.WitnessScript} {
-			if script, ok := m.One(kind); ok {
-				s.Scripts.Add(script)
+		return len(sig) == size+1 && int32(sig[size]) == hashType
+	}
+	for _, kind := range []uint64{psbt.TapKeySig, psbt.TapScriptSig} {
+		for _, e := range in.Of(kind) {
+			if !fits(e.Value) {
+				return 0, ErrHashType
 			}
 		}
-		for _, e := range m.Of(psbt.Derivation) {
-			s.Public.Add(e.Data)
-		}
-		s.Signatures[i] = make(map[[20]byte][]byte)
-		for _, e := range m.Of(psbt.PartialSig) {
-			s.Public.Add(e.Data)
-			s.Signatures[i][hash160(e.Data)] = e.Value
-		}
-		sig, ok := m.One(psbt.TapKeySig)
-		if in := s.Tx.TxIn[i]; ok && len(in.Witness) == 0 && !p.Final(i) {
-			in.Witness = wire.TxWitness{sig}
+	}
+	for _, e := range in.Of(psbt.PartialSig) {
+		if hashType != byDefault && int32(e.Value[len(e.Value)-1]) != hashType {
+			return 0, ErrHashType
 		}
 	}
+	return hashType, nil
 }
 
-// FillPacket puts into a packet what was signed: final scripts where nothing is missing and
-// finalize is set, else the signatures. It reports whether nothing is missing at all.
-func (s *Signing) FillPacket(p *psbt.Packet, failed []InputError, finalize bool) (complete bool) {
-	missing := make(map[int]bool, len(failed))
-	for _, f := range failed {
-		missing[f.Index] = true
-	}
-	for i := range p.Inputs {
-		if p.Final(i) {
-			continue
+// Finalize gives final scripts to the inputs that have what it takes, and reports whether those are all.
+func (s *PacketSigning) Finalize() bool {
+	complete := true
+	for i := range s.packet.Inputs {
+		role := PacketRole{Finalize: true}
+		if raw, ok := s.packet.Inputs[i].One(psbt.SigHash); ok {
+			role.HashType = new(int32(binary.LittleEndian.Uint32(raw)))
 		}
-		in := s.Tx.TxIn[i]
-		if !missing[i] && finalize {
-			p.SetFinal(i, in.SignatureScript, in.Witness)
-			continue
-		}
-		s.fillSignatures(p, i, !missing[i])
+		done, _, err := s.Input(i, role)
+		complete = complete && done && err == nil
 	}
-	return len(failed) == 0
+	return complete
 }
 
-// fillSignatures puts the signatures of an input into a packet.
-func (s *Signing) fillSignatures(p *psbt.Packet, i int, complete bool) {
-	m, in := &p.Inputs[i], s.Tx.TxIn[i]
-	coin := s.Coins[in.PreviousOutPoint]
-	if complete && coin != nil && txscript.IsPayToTaproot(coin.PkScript) && len(in.Witness) == 1 {
-		m.Put(psbt.TapKeySig, nil, in.Witness[0])
-		return
-	}
-	for id, sig := range s.Signatures[i] {
-		public := s.Public[id]
-		if key := s.Keys[id]; key != nil {
-			public = key.public
-		}
-		if public != nil {
-			m.Put(psbt.PartialSig, public, sig)
-		}
-	}
-}
-
-// Finalize makes the final scripts of all inputs for which a packet has what it takes, and
-// reports whether those are all.
-func (s *Signing) Finalize(p *psbt.Packet) (complete bool) {
-	s.AddPacket(p)
-	spending := newSpending(s.Tx, s.Coins, s.P2MR != nil)
-	var failed []InputError
-	for i := range s.Tx.TxIn {
-		if err := s.signInput(spending, i); err != nil {
-			failed = append(failed, InputError{i, err})
-		}
-	}
-	return s.FillPacket(p, failed, true)
+// Output puts into an output what is known of its script.
+func (s *PacketSigning) Output(i int, known *Signing) {
+	out := &s.packet.Outputs[i]
+	data := outputSignatures(*out)
+	p := &producer{spending: s.spending, with: known, data: data, by: byNone}
+	p.assemble(s.packet.Tx.TxOut[i].PkScript)
+	fillOutput(out, data)
 }

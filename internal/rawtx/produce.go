@@ -3,9 +3,11 @@ package rawtx
 import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"golang.org/x/crypto/ripemd160" //nolint:staticcheck // the hash of scripts
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/p2mr"
 )
 
@@ -16,7 +18,17 @@ type producer struct {
 	index int
 	with  *Signing
 	data  *signatures
+	by    signatureMaker
 }
+
+// A signatureMaker says where signatures come from.
+type signatureMaker uint8
+
+const (
+	byKeys  signatureMaker = iota
+	byDummy                // they are dummies of the right size, and anything satisfies
+	byNone                 // there are none, and no lock time passes: what is learnt of scripts and keys counts
+)
 
 // produce signs the input as far as it can, and writes what it has into it:
 // of a multisig script also some signatures, of others all or none.
@@ -27,12 +39,20 @@ func (p *producer) produce() {
 		return
 	}
 	if !p.data.complete {
-		solved := p.assemble()
+		solved := p.assemble(p.spent[p.index].PkScript)
 		in.SignatureScript, in.Witness = p.data.scriptSig, p.data.witness
-		p.data.complete = solved && p.verify(p.index) == nil
+		p.data.complete = solved && p.check() == nil
 		return
 	}
 	in.SignatureScript, in.Witness = p.data.scriptSig, p.data.witness
+}
+
+// check runs the scripts of the input.
+func (p *producer) check() error {
+	if p.by == byDummy {
+		return p.spend.TrustInput(p.index, script.Standard)
+	}
+	return p.verify(p.index)
 }
 
 // produceP2MR signs an input that spends a P2MR output, or leaves it as it is.
@@ -50,11 +70,10 @@ func (p *producer) produceP2MR(in *wire.TxIn, root p2mr.Hash) {
 	}
 }
 
-// assemble fills in the scripts of the input. It reports whether nothing is
-// missing.
-func (p *producer) assemble() bool {
-	script := p.coins[p.tx.TxIn[p.index].PreviousOutPoint].PkScript
-	f, stack, solved := p.step(script, false)
+// assemble makes the scripts of an input that spends an output with a script. It
+// reports whether nothing is missing.
+func (p *producer) assemble(pkScript []byte) bool {
+	f, stack, solved := p.step(pkScript, false)
 	nested := solved && f == payToScriptHash
 	var redeem []byte
 	if nested {
@@ -67,13 +86,15 @@ func (p *producer) assemble() bool {
 	p.data.witness = nil
 	switch {
 	case solved && f == payToWitnessKeyHash:
+		p.data.witnessed = true
 		_, p.data.witness, solved = p.step(pubKeyHashScript(stack[0]), true)
 		stack = nil
 	case solved && f == payToWitnessScriptHash:
+		p.data.witnessed = true
 		p.data.witness, solved = p.stepWitnessScript(stack[0])
 		stack = nil
 	case f == payToTaproot && !nested:
-		p.data.witness = witness
+		p.data.witness, p.data.witnessed = witness, true
 		if solved {
 			p.data.witness = stack
 		}
@@ -109,24 +130,26 @@ func (p *producer) step(script []byte, witness bool) (f form, stack [][]byte, so
 			return f, [][]byte{sig}, true
 		}
 	case payToPubKeyHash:
-		if key := p.with.Keys[[20]byte(data)]; key != nil {
-			if sig := p.sign(key.public, script, witness); sig != nil {
-				return f, [][]byte{sig, key.public}, true
-			}
+		public := p.publicKey([20]byte(data))
+		if public == nil {
+			p.data.missing.Keys = append(p.data.missing.Keys, [20]byte(data))
+			break
 		}
-		if sig, public := p.data.byKey[[20]byte(data)], p.with.Public[[20]byte(data)]; sig != nil && public != nil {
+		if sig := p.sign(public, script, witness); sig != nil {
 			return f, [][]byte{sig, public}, true
 		}
 	case payToScriptHash:
 		if script := p.script([20]byte(data)); script != nil {
 			return f, [][]byte{script}, true
 		}
+		p.data.missing.Redeem = data
 	case payToWitnessKeyHash:
 		return f, [][]byte{data}, true
 	case payToWitnessScriptHash:
 		if script := p.script(shortHash(data)); script != nil {
 			return f, [][]byte{script}, true
 		}
+		p.data.missing.Witness = data
 	case bareMultisig:
 		stack, solved = p.multisig(script, witness)
 		return f, stack, solved
@@ -146,11 +169,28 @@ func (p *producer) script(hash [20]byte) []byte {
 		return script
 	}
 	for _, script := range [][]byte{p.data.redeem, p.data.witnessScript} {
-		if script != nil && hash160(script) == hash {
-			return script
+		if hash160(script) == hash { // even that of none, as in Core
+			return append([]byte{}, script...)
 		}
 	}
 	return nil
+}
+
+// publicKey returns the public key with a hash, nil if it is not known.
+func (p *producer) publicKey(hash [20]byte) []byte {
+	if made, ok := p.data.byKey[hash]; ok {
+		return made.public
+	}
+	if known, ok := p.data.keys[hash]; ok {
+		return known.public
+	}
+	if x := p.data.tapByHash[hash]; x != nil {
+		return append([]byte{secp256k1.PubKeyFormatCompressedEven}, x...)
+	}
+	if key := p.with.Keys[hash]; key != nil {
+		return key.public
+	}
+	return p.with.Public[hash]
 }
 
 // shortHash turns the hash of a script that takes its witness into the hash that
@@ -181,18 +221,55 @@ func (p *producer) multisig(script []byte, witness bool) ([][]byte, bool) {
 // type behind it. It is nil where the private key is missing.
 func (p *producer) sign(public, script []byte, witness bool) []byte {
 	id := hash160(public)
-	if sig := p.data.byKey[id]; sig != nil {
-		return sig
+	if made, ok := p.data.byKey[id]; ok {
+		return made.sig
+	}
+	p.noteKey(id, public)
+	sig := p.newSig(id, script, witness)
+	if sig == nil {
+		p.data.missing.Signatures = append(p.data.missing.Signatures, id)
+		return nil
+	}
+	p.data.byKey[id] = keySig{public, sig}
+	return sig
+}
+
+// noteKey notes where a public key comes from, if that is known.
+func (p *producer) noteKey(id [20]byte, public []byte) {
+	origin := p.with.Origins[id]
+	if origin == nil || p.data.keys == nil {
+		return
+	}
+	if _, known := p.data.keys[id]; !known {
+		p.data.keys[id] = knownKey{public, origin}
+	}
+}
+
+// newSig makes a signature, nil where it cannot.
+func (p *producer) newSig(id [20]byte, script []byte, witness bool) []byte {
+	if p.by == byDummy {
+		return dummySig
 	}
 	key := p.with.Keys[id]
-	if key == nil || witness && !key.compressed {
+	if p.by == byNone || key == nil || witness && !key.compressed {
+		return nil
+	}
+	if amount := p.spent[p.index].Value; witness && (amount < 0 || amount > p.with.UnknownAmount) {
 		return nil
 	}
 	hashType := p.with.HashType
 	if hashType == txscript.SigHashDefault {
 		hashType = txscript.SigHashAll
 	}
-	sig := append(signECDSA(key.private, p.hash(p.index, script, witness, hashType)), byte(hashType))
-	p.data.byKey[id] = sig
-	return sig
+	return append(signECDSA(key.private, p.hash(p.index, script, witness, hashType)), byte(hashType))
 }
+
+// dummySig stands for a signature by ECDSA where only its size counts.
+var dummySig = func() []byte {
+	const scalar = 32
+	sig := make([]byte, 2*scalar+7)
+	copy(sig, []byte{0x30, 2*scalar + 4, 2, scalar, 1})
+	copy(sig[scalar+4:], []byte{2, scalar, 1})
+	sig[2*scalar+6] = byte(txscript.SigHashAll)
+	return sig
+}()

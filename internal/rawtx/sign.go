@@ -27,17 +27,14 @@ type Signing struct {
 	Leaves   Leaves
 	Trees    Trees
 	Public   PublicKeys           // of others, that scripts name by their hashes
+	Origins  Origins              // where public keys come from
 	P2MR     *P2MR                // nil on networks without P2MR
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
-
-	// Signatures are those that others have made, by input and by the hash of the public
-	// key, each with its hash type. What is made goes there too. Nil: there are none, and
-	// those that are made are not kept.
-	Signatures []map[[20]byte][]byte
 
 	// UnknownAmount is the value of coins whose value is not known.
 	UnknownAmount int64
 
+	packet  bool                           // of a packet, where what Core does counts to the byte
 	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked; nil: not computed yet
 }
 
@@ -49,7 +46,7 @@ func NewSigning(
 ) *Signing {
 	s := &Signing{
 		Tx: tx, Coins: coins, Keys: Keys{}, Scripts: Scripts{}, Leaves: Leaves{}, Trees: Trees{}, Public: PublicKeys{},
-		UnknownAmount: unknownAmount,
+		Origins: Origins{}, UnknownAmount: unknownAmount,
 	}
 	if hasP2MR {
 		s.P2MR = NewP2MR()
@@ -95,17 +92,9 @@ func (s *Signing) signInput(spending *spending, index int) error {
 		return ErrNoCoin
 	}
 	data := spending.extract(index)
-	if s.Signatures != nil {
-		for id, sig := range s.Signatures[index] {
-			if data.byKey[id] == nil {
-				data.byKey[id] = sig
-			}
-		}
-		s.Signatures[index] = data.byKey
-	}
 	// SINGLE signs the output beside the input, which must be there.
 	if s.signsAt(index) {
-		p := producer{spending, index, s, data}
+		p := producer{spending: spending, index: index, with: s, data: data}
 		p.produce()
 	}
 	if coin.Value == s.UnknownAmount && len(in.Witness) > 0 {
@@ -136,13 +125,13 @@ func (s *Signing) Combine(ctx context.Context, copies []*wire.MsgTx) error {
 		if spent[in.PreviousOutPoint] == nil {
 			return ErrNoCoin
 		}
-		data := &signatures{byKey: map[[20]byte][]byte{}}
+		data := &signatures{byKey: map[[20]byte]keySig{}}
 		for _, from := range spendings {
 			if index < len(from.tx.TxIn) && from.coins[from.tx.TxIn[index].PreviousOutPoint] != nil {
 				data.merge(from.extract(index))
 			}
 		}
-		p := producer{spendings[0], index, &Signing{}, data}
+		p := producer{spending: spendings[0], index: index, with: &Signing{}, data: data}
 		p.produce()
 	}
 	return nil

@@ -21,10 +21,11 @@ type witnessSpender struct {
 func (s witnessSpender) Sign(public []byte) []byte { return s.sign(public, s.script, true) }
 
 func (s witnessSpender) PublicKey(hash []byte) []byte {
-	if key := s.with.Keys[[20]byte(hash)]; key != nil && key.compressed {
-		return key.public
+	public := s.publicKey([20]byte(hash))
+	if public == nil {
+		s.data.missing.Keys = append(s.data.missing.Keys, [20]byte(hash))
 	}
-	return s.with.Public[[20]byte(hash)]
+	return public
 }
 
 // tapSpender satisfies a tapscript by Schnorr signatures. It implements
@@ -32,25 +33,53 @@ func (s witnessSpender) PublicKey(hash []byte) []byte {
 type tapSpender struct {
 	*producer
 
-	hash []byte // to be signed
+	leaf [32]byte
 }
 
-func (p *producer) newTapSpender(code []byte) (tapSpender, bool) {
-	leaf := script.LeafHash(byte(txscript.BaseLeafVersion), code)
-	place := script.TapPlace{Leaf: &leaf, Separator: script.NoSeparator}
-	hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &place)
-	return tapSpender{p, hash[:]}, ok
+func (p *producer) newTapSpender(code []byte) tapSpender {
+	return tapSpender{p, script.LeafHash(tapscriptVersion, code)}
 }
 
 func (s tapSpender) Sign(public []byte) []byte {
+	t := &s.data.tap
+	if origin := s.tapOrigin(public); origin != nil {
+		t.noteOrigin(public, origin, &s.leaf)
+	}
+	at := tapPlace{[32]byte(public), s.leaf}
+	if sig, made := t.sigs[at]; made {
+		return sig
+	}
+	sig := s.newTapSig(public)
+	if sig != nil {
+		if t.sigs == nil {
+			t.sigs = make(map[tapPlace][]byte)
+		}
+		t.sigs[at] = sig
+	}
+	return sig
+}
+
+// newTapSig makes a signature, nil where it cannot.
+func (s tapSpender) newTapSig(public []byte) []byte {
+	if s.by == byDummy {
+		return dummySchnorr
+	}
 	key := s.with.Keys.byXOnly(public)
-	if key == nil {
+	if s.by == byNone || !s.all || key == nil {
 		return nil
 	}
-	return s.signSchnorr(key.private, s.hash)
+	place := script.TapPlace{Leaf: &s.leaf, Separator: script.NoSeparator}
+	hash, ok := s.spend.TaprootSigHash(s.index, byte(s.with.HashType), &place)
+	if !ok {
+		return nil
+	}
+	return s.signSchnorr(key.private, hash[:])
 }
 
 func (s tapSpender) PublicKey(hash []byte) []byte {
+	if public := s.publicKey([20]byte(hash)); public != nil {
+		return public[1:33]
+	}
 	for _, key := range s.with.Keys {
 		if xOnly := key.public[1:]; key.compressed && bytes.Equal(hash160Of(xOnly), hash) {
 			return xOnly
@@ -61,6 +90,7 @@ func (s tapSpender) PublicKey(hash []byte) []byte {
 			return xOnly
 		}
 	}
+	s.data.missing.Keys = append(s.data.missing.Keys, [20]byte(hash))
 	return nil
 }
 
@@ -71,6 +101,9 @@ func hash160Of(data []byte) []byte {
 
 // Older reports whether the input passes OP_CHECKSEQUENCEVERIFY (BIP112).
 func (p *producer) Older(n uint32) bool {
+	if p.by != byKeys {
+		return p.by == byDummy
+	}
 	const mask = wire.SequenceLockTimeIsSeconds | wire.SequenceLockTimeMask
 	sequence := p.tx.TxIn[p.index].Sequence
 	if uint32(p.tx.Version) < 2 || sequence&wire.SequenceLockTimeDisabled != 0 {
@@ -82,10 +115,18 @@ func (p *producer) Older(n uint32) bool {
 
 // After reports whether the input passes OP_CHECKLOCKTIMEVERIFY (BIP65).
 func (p *producer) After(n uint32) bool {
+	if p.by != byKeys {
+		return p.by == byDummy
+	}
 	const seconds = txscript.LockTimeThreshold
 	lock := p.tx.LockTime
 	sameKind := lock < seconds == (n < seconds)
 	return sameKind && n <= lock && p.tx.TxIn[p.index].Sequence != wire.MaxTxInSequenceNum
+}
+
+// Preimage returns the preimage of a digest, nil if it is not known. It implements descriptor.Preimager.
+func (p *producer) Preimage(function string, digest []byte) []byte {
+	return p.data.preimages[function+string(digest)]
 }
 
 // Trees tell how to spend taproot outputs, by the output keys.

@@ -1,13 +1,10 @@
 package rawtx
 
 import (
-	"bytes"
-	"cmp"
-	"slices"
-
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/consensus/script"
@@ -40,44 +37,82 @@ func (l Leaves) Add(pkScript []byte, leaf Leaf) bool {
 	return true
 }
 
+// tapscriptVersion is the version of leaves that are tapscripts.
+const tapscriptVersion = byte(txscript.BaseLeafVersion)
+
 // taproot returns the witness for an output key. As in Core the internal key is
 // looked for first, then the output key itself, then the smallest witness of a
 // leaf; beyond Core, also a key that becomes the output key by the tweak of
 // BIP86, and the leaf that the client named.
 func (p *producer) taproot(output []byte) ([][]byte, bool) {
-	if !p.all {
-		return nil, false // the hash needs all coins
-	}
-	tree := p.with.Trees[[32]byte(output)]
-	if key := p.with.outputKey(output, tree); key != nil {
-		hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &script.TapPlace{})
-		if !ok {
-			return nil, false
-		}
-		return [][]byte{p.signSchnorr(key, hash[:])}, true
-	}
-	var leaves []descriptor.TapLeaf
-	if tree != nil {
-		leaves = slices.SortedStableFunc(slices.Values(tree.Leaves), func(a, b descriptor.TapLeaf) int {
-			return cmp.Or(bytes.Compare(a.Script, b.Script), cmp.Compare(len(a.ControlBlock), len(b.ControlBlock)))
-		})
+	t := &p.data.tap
+	if tree := p.with.Trees[[32]byte(output)]; tree != nil {
+		t.addTree(tree)
 	}
 	if leaf, ok := p.with.Leaves[[32]byte(output)]; ok {
-		leaves = append(leaves, descriptor.TapLeaf(leaf))
+		t.addLeaf(leaf.Script, tapscriptVersion, leaf.ControlBlock)
 	}
-	return p.tapscript(leaves)
+	if origin := p.tapOrigin(t.internal); origin != nil {
+		t.noteOrigin(t.internal, origin, nil)
+	}
+	if t.keySig == nil {
+		t.keySig = p.signOutput(output)
+	}
+	if t.keySig != nil {
+		return [][]byte{t.keySig}, true
+	}
+	return p.tapscript()
 }
 
-// outputKey returns the private key of an output key, nil if none is known. tree
-// may be nil.
-func (s *Signing) outputKey(output []byte, tree *descriptor.TapTree) *btcec.PrivateKey {
-	if tree != nil {
-		if found := s.Keys.byXOnly(tree.Internal[1:]); found != nil {
-			return tweak(found.private, tree.Root)
+// tapOrigin returns where a key comes from of which only the x coordinate is
+// known, nil if it is not known.
+func (p *producer) tapOrigin(x []byte) []byte {
+	if x == nil || len(p.with.Origins) == 0 {
+		return nil
+	}
+	for _, prefix := range []byte{secp256k1.PubKeyFormatCompressedEven, secp256k1.PubKeyFormatCompressedOdd} {
+		if origin := p.with.Origins[hash160(append([]byte{prefix}, x...))]; origin != nil {
+			return origin
+		}
+	}
+	return nil
+}
+
+// signOutput returns the signature by an output key, nil if its private key is not
+// known.
+func (p *producer) signOutput(output []byte) []byte {
+	if p.by == byDummy {
+		return dummySchnorr
+	}
+	if p.by == byNone || !p.all {
+		return nil // the hash needs all coins
+	}
+	key := p.with.outputKey(output, &p.data.tap)
+	if key == nil {
+		return nil
+	}
+	hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &script.TapPlace{})
+	if !ok {
+		return nil
+	}
+	return p.signSchnorr(key, hash[:])
+}
+
+// dummySchnorr stands for a signature where only its size counts.
+var dummySchnorr = make([]byte, 64)
+
+// outputKey returns the private key of an output key, nil if none is known.
+func (s *Signing) outputKey(output []byte, tree *tapData) *btcec.PrivateKey {
+	if tree.internal != nil {
+		if found := s.Keys.byXOnly(tree.internal); found != nil {
+			return tweak(found.private, tree.root)
 		}
 	}
 	if found := s.Keys.byXOnly(output); found != nil {
 		return found.private
+	}
+	if s.packet {
+		return nil
 	}
 	if s.tweaked == nil {
 		s.tweaked = s.Keys.tweaked()
@@ -110,17 +145,16 @@ func (p *producer) signSchnorr(key *btcec.PrivateKey, hash []byte) []byte {
 }
 
 // tapscript returns the smallest witness of a leaf.
-func (p *producer) tapscript(leaves []descriptor.TapLeaf) (best [][]byte, ok bool) {
-	for _, leaf := range leaves {
-		by, known := p.newTapSpender(leaf.Script)
-		if !known {
-			return nil, false
+func (p *producer) tapscript() (best [][]byte, ok bool) {
+	for _, leaf := range p.data.tap.leaves {
+		if leaf.version != tapscriptVersion {
+			continue
 		}
-		witness, found := descriptor.Satisfy(leaf.Script, true, by)
+		witness, found := descriptor.Satisfy(leaf.script, true, p.newTapSpender(leaf.script))
 		if !found {
 			continue
 		}
-		witness = append(witness, leaf.Script, leaf.ControlBlock)
+		witness = append(witness, leaf.script, leaf.controls[0])
 		if !ok || wire.TxWitness(witness).SerializeSize() < wire.TxWitness(best).SerializeSize() {
 			best, ok = witness, true
 		}

@@ -42,6 +42,9 @@ var names = [fragmentCount]string{
 	orD: "or_d", orI: "or_i", andOr: "andor", thresh: "thresh",
 }
 
+// String returns the name of a fragment that is no wrapper.
+func (f fragment) String() string { return names[f] }
+
 // wrappers are the fragments with a letter of their own.
 var wrappers = map[byte]fragment{
 	'a': wrapA, 's': wrapS, 'c': wrapC, 'd': wrapD, 'v': wrapV, 'j': wrapJ, 'n': wrapN,

@@ -12,12 +12,16 @@ type Signer interface {
 	// absolute lock time.
 	Older(n uint32) bool
 	After(n uint32) bool
+
+	// Preimage returns what has a digest by a hash function, called as its
+	// fragment is, nil if it is not known.
+	Preimage(function string, digest []byte) []byte
 }
 
 // Satisfy returns the smallest witness that strangers cannot change into another
 // one, the bottom of the stack first. It is false if there is none: without
-// enough signatures, before a lock time, where a preimage is needed, for those
-// are not known here. The expression is of type B.
+// enough signatures or preimages, and before a lock time. The expression is of
+// type B.
 func (e *Expression) Satisfy(s Signer) ([][]byte, bool) {
 	made := make(map[*node]choice, len(e.nodes))
 	for _, n := range e.nodes {
@@ -88,6 +92,17 @@ func signaturePart(sig []byte) input {
 	made := item(sig)
 	made.signed = true
 	return made
+}
+
+// zeroes is what is no preimage of anything.
+var zeroes = item(make([]byte, preimageSize)).changeable()
+
+// preimagePart is a part of one preimage, impossible for nil.
+func preimagePart(preimage []byte) input {
+	if preimage == nil {
+		return input{}
+	}
+	return item(preimage)
 }
 
 func when(possible bool) input { return input{possible: possible} }
@@ -166,7 +181,7 @@ func (n *node) choices(s Signer, made map[*node]choice) choice {
 	case after:
 		return choice{sat: when(s.After(n.number))}
 	case sha256, hash256, ripemd160, hash160:
-		return choice{dsat: item(make([]byte, preimageSize)).changeable()}
+		return choice{preimagePart(s.Preimage(n.fragment.String(), n.digest)), zeroes}
 	case multi:
 		return n.multiChoices(s)
 	case multiA:

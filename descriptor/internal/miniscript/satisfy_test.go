@@ -28,6 +28,8 @@ func (s signer) Older(uint32) bool { return s.passes }
 
 func (s signer) After(uint32) bool { return s.passes }
 
+func (s signer) Preimage(string, []byte) []byte { return nil }
+
 // TestSatisfy compares the witnesses of small expressions, for every set of
 // signatures, with all witnesses that there are.
 func TestSatisfy(t *testing.T) {

@@ -38,6 +38,7 @@ type machine struct {
 	place   tapPlace
 	leaf    [32]byte
 	weight  int64 // left for signatures of a tapscript
+	trusted bool  // signatures and lock times are taken for right: see Spend.TrustInput
 
 	stack, alt, saved [][]byte
 	free              []byte // memory for items that are computed
@@ -58,6 +59,7 @@ func (m *machine) release() {
 	for i := range m.hashes {
 		m.hashes[i].code = nil
 	}
+	m.trusted = false
 	m.spend, m.code, m.rest, m.place, m.free = nil, nil, nil, tapPlace{}, m.free[:0]
 	machines.Put(m)
 }

@@ -87,6 +87,18 @@ func (s *Spend) hashSpent() {
 	s.amounts, s.scripts = amounts.sum(), scripts.sum()
 }
 
+// TrustInput is VerifyInput with signatures that are right unless they are empty, and with lock times that
+// have passed. Their encodings are checked.
+func (s *Spend) TrustInput(i int, flags Flags) error {
+	m := newMachine(s, i, flags)
+	defer m.release()
+	m.trusted = true
+	if e := m.verify(); e != none {
+		return e
+	}
+	return nil
+}
+
 // VerifyInput executes the scripts of an input, by its number. The error is an
 // [Error].
 func (s *Spend) VerifyInput(i int, flags Flags) error {

@@ -111,6 +111,7 @@ func readPSBT(r *serial.Reader) (*Packet, error) {
 		return nil, serial.Error("No unsigned transaction was provided")
 	}
 	p.Tx = NewValue(unsigned).Tx(false) // which globalRules has read before
+	p.Global = p.Global.without(globalNulls)
 	for i := 0; i < len(p.Tx.TxIn) && len(r.Rest) > 0; i++ {
 		input, err := readMap(r, &inputRules)
 		if err != nil {
@@ -119,7 +120,7 @@ func readPSBT(r *serial.Reader) (*Packet, error) {
 		if err := checkPrevious(input, &p.Tx.TxIn[i].PreviousOutPoint); err != nil {
 			return nil, err
 		}
-		p.Inputs = append(p.Inputs, input)
+		p.Inputs = append(p.Inputs, input.without(inputNulls))
 	}
 	if len(p.Inputs) != len(p.Tx.TxIn) {
 		return nil, serial.Error("Inputs provided does not match the number of inputs in transaction.")
@@ -129,7 +130,7 @@ func readPSBT(r *serial.Reader) (*Packet, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Outputs = append(p.Outputs, output)
+		p.Outputs = append(p.Outputs, output.without(outputNulls))
 	}
 	if len(p.Outputs) != len(p.Tx.TxOut) {
 		return nil, serial.Error("Outputs provided does not match the number of outputs in transaction.")

@@ -41,7 +41,7 @@ func TestReadsBtcutil(t *testing.T) {
 		script := rapid.SliceOfN(rapid.Byte(), 1, 20)
 		for i := range packet.Inputs {
 			packet.Inputs[i].RedeemScript = script.Draw(t, "redeem script")
-			packet.Inputs[i].WitnessUtxo = wire.NewTxOut(rapid.Int64().Draw(t, "value"), script.Draw(t, "script"))
+			packet.Inputs[i].WitnessUtxo = wire.NewTxOut(rapid.Int64Min(0).Draw(t, "value"), script.Draw(t, "script"))
 		}
 		for i := range packet.Outputs {
 			packet.Outputs[i].WitnessScript = script.Draw(t, "witness script")

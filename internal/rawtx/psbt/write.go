@@ -2,11 +2,8 @@ package psbt
 
 import (
 	"bytes"
-	"cmp"
-	"encoding/base64"
 	"slices"
 
-	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 )
@@ -36,10 +33,7 @@ func Serialize(tx *wire.MsgTx, witness bool) []byte {
 
 // Put sets the value of a key: that of a type, with data behind it.
 func (m *Map) Put(kind uint64, data, value []byte) {
-	var key bytes.Buffer
-	_ = wire.WriteVarInt(&key, 0, kind) // a buffer does not fail
-	key.Write(data)
-	e := Entry{Key: key.Bytes(), Type: kind, Data: data, Value: value}
+	e := NewEntry(kind, data, value)
 	if i := slices.IndexFunc(*m, func(old Entry) bool { return bytes.Equal(old.Key, e.Key) }); i >= 0 {
 		(*m)[i] = e
 		return
@@ -47,17 +41,64 @@ func (m *Map) Put(kind uint64, data, value []byte) {
 	*m = append(*m, e)
 }
 
+// NewEntry returns an entry: its key is a type with data behind it.
+func NewEntry(kind uint64, data, value []byte) Entry {
+	return Entry{Key: append(appendCompactSize(nil, kind), data...), Type: kind, Data: data, Value: value}
+}
+
+// Adding returns what adds entries to a map whose keys are not there.
+func (m *Map) Adding() func(kind uint64, data, value []byte) {
+	seen := m.keys()
+	return func(kind uint64, data, value []byte) {
+		e := NewEntry(kind, data, value)
+		if _, twice := seen[string(e.Key)]; !twice {
+			seen[string(e.Key)] = struct{}{}
+			*m = append(*m, e)
+		}
+	}
+}
+
+// keys returns the keys of a map.
+func (m *Map) keys() map[string]struct{} {
+	keys := make(map[string]struct{}, len(*m))
+	for _, e := range *m {
+		keys[string(e.Key)] = struct{}{}
+	}
+	return keys
+}
+
+// PutOutput sets the value of a type to an output.
+func (m *Map) PutOutput(kind uint64, out *wire.TxOut) {
+	var raw bytes.Buffer
+	_ = wire.WriteTxOut(&raw, 0, 0, out) // a buffer does not fail
+	m.Put(kind, nil, raw.Bytes())
+}
+
+// DropTransactions removes the transactions that inputs spend, where each is known to spend an output of a
+// later version of witnesses than 0 and signs what the others spend, too: then signatures commit to all of
+// that.
+func (p *Packet) DropTransactions() {
+	for _, in := range p.Inputs {
+		raw, ok := in.One(WitnessUTXO)
+		if !ok {
+			return
+		}
+		script := NewValue(raw).Output().PkScript
+		if !txscript.IsWitnessProgram(script) || script[0] == txscript.OP_0 {
+			return
+		}
+		if hashType, ok := in.One(SigHash); ok && hashType[0]&byte(txscript.SigHashAnyOneCanPay) != 0 {
+			return
+		}
+	}
+	for i := range p.Inputs {
+		p.Inputs[i].Drop(NonWitnessUTXO)
+	}
+}
+
 // Has reports whether there is an entry of a type.
 func (m Map) Has(kind uint64) bool {
 	return slices.ContainsFunc(m, func(e Entry) bool { return e.Type == kind })
-}
-
-// Keep removes all entries but those of some types, of proprietary ones and of types that
-// are not known here.
-func (m *Map) Keep(kinds ...uint64) {
-	*m = slices.DeleteFunc(*m, func(e Entry) bool {
-		return e.Type <= MusigPartialSig && !slices.Contains(kinds, e.Type)
-	})
 }
 
 // Drop removes the entries of a type.
@@ -65,68 +106,14 @@ func (m *Map) Drop(kind uint64) {
 	*m = slices.DeleteFunc(*m, func(e Entry) bool { return e.Type == kind })
 }
 
-// Merge adds the entries of another map whose keys are not there.
-func (m *Map) Merge(other Map) {
-	for _, e := range other {
-		if !slices.ContainsFunc(*m, func(own Entry) bool { return bytes.Equal(own.Key, e.Key) }) {
-			*m = append(*m, e)
-		}
-	}
-}
-
-// Encode returns the packet in base64.
-func (p *Packet) Encode() string {
-	var raw bytes.Buffer
-	raw.Write(psbtMagic)
-	p.Global.sorted(byKey).write(&raw)
-	for _, m := range p.Inputs {
-		m.sorted(byKeyHash).write(&raw)
-	}
-	for _, m := range p.Outputs {
-		m.sorted(byKey).write(&raw)
-	}
-	return base64.StdEncoding.EncodeToString(raw.Bytes())
-}
-
-// byKeyHash is the order of the entries of an input that have one type: signatures are in that of the
-// hashes of their keys, as in Core.
-func byKeyHash(e Entry) []byte {
-	if e.Type == PartialSig {
-		return btcutil.Hash160(e.Data)
-	}
-	return e.Key
-}
-
-// byKey is the order of all others.
-func byKey(e Entry) []byte { return e.Key }
-
-// sorted returns the entries in the order in which Core has them, what is final last.
-func (m Map) sorted(by func(Entry) []byte) Map {
-	const behind = 0x20
-	rank := func(e Entry) uint64 {
-		if e.Type == FinalScriptSig || e.Type == FinalWitness {
-			return behind + e.Type
-		}
-		return e.Type
-	}
-	return slices.SortedStableFunc(slices.Values(m), func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), bytes.Compare(by(a), by(b)))
-	})
-}
-
-// write writes the entries as they come.
-func (m Map) write(to *bytes.Buffer) {
-	for _, e := range m {
-		_ = wire.WriteVarBytes(to, 0, e.Key) // a buffer does not fail
-		_ = wire.WriteVarBytes(to, 0, e.Value)
-	}
-	to.WriteByte(0)
-}
-
 // Coin returns the output that an input spends, nil where that is not known.
 func (p *Packet) Coin(i int) *wire.TxOut {
 	if raw, ok := p.Inputs[i].One(NonWitnessUTXO); ok {
-		return NewValue(raw).Tx(true).TxOut[p.Tx.TxIn[i].PreviousOutPoint.Index]
+		tx, at := NewValue(raw).Tx(true), p.Tx.TxIn[i].PreviousOutPoint
+		if int64(at.Index) >= int64(len(tx.TxOut)) || tx.TxHash() != at.Hash {
+			return nil
+		}
+		return tx.TxOut[at.Index]
 	}
 	raw, ok := p.Inputs[i].One(WitnessUTXO)
 	if !ok {
@@ -150,10 +137,13 @@ func (p *Packet) Final(i int) bool {
 	return p.Inputs[i].Has(FinalScriptSig) || p.Inputs[i].Has(FinalWitness)
 }
 
-// SetFinal gives an input its final scripts. What was needed to make them goes.
+// SetFinal gives an input its final scripts. What was needed to make them goes; the rest of that is not
+// written any more.
 func (p *Packet) SetFinal(i int, scriptSig []byte, witness wire.TxWitness) {
 	m := &p.Inputs[i]
-	m.Keep(NonWitnessUTXO, WitnessUTXO)
+	for _, kind := range []uint64{PartialSig, Derivation, RedeemScript, WitnessScript} {
+		m.Drop(kind)
+	}
 	if len(scriptSig) > 0 {
 		m.Put(FinalScriptSig, nil, scriptSig)
 	}

@@ -25,6 +25,7 @@ const (
 	NotFound         = -18
 	Database         = -20
 	Decode           = -22
+	Transaction      = -25
 	Loaded           = -35
 	Exists           = -36
 	Internal         = -32603

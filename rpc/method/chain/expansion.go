@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 const (
@@ -38,7 +39,7 @@ func (d *Deps) expansion(aborted <-chan struct{}, net *descriptor.Network, visit
 
 // parsed is a scan object that was read. Its error counts when its turn comes.
 type parsed struct {
-	scanObject
+	arg.ScanObject
 
 	script   [1][]byte // its only one; nil: see branches
 	branches []*descriptor.Descriptor
@@ -101,17 +102,17 @@ func (x *expansion) parseAll(ctx context.Context, objects *jsontree.Value, from 
 
 // parse reads an object. Most that come in thousands are scripts or addresses.
 func (x *expansion) parse(v *jsontree.Value) (p parsed) {
-	if p.scanObject, p.err = parseScanObject(v); p.err != nil {
+	if p.ScanObject, p.err = arg.NewScanObject(v); p.err != nil {
 		return p
 	}
 	if x.scriptsOnly {
-		if script, ok := descriptor.FixedScript(p.text, x.net); ok {
+		if script, ok := descriptor.FixedScript(p.Text, x.net); ok {
 			p.script[0] = script
 			return p
 		}
 	}
 	var err error
-	p.branches, err = descriptor.Parse(p.text, x.net, descriptor.Options{})
+	p.branches, err = descriptor.Parse(p.Text, x.net, descriptor.Options{})
 	for i := 0; err == nil && i < len(p.branches); i++ {
 		err = p.branches[i].CheckAllowed("Scan object")
 	}
@@ -134,7 +135,7 @@ func (x *expansion) expand(ctx context.Context, p *parsed) error {
 	for _, branch := range p.branches {
 		if err := x.expandBranch(ctx, p, branch); err != nil {
 			return command.Errorf(command.InvalidAddressOrKey,
-				"Cannot derive script without private keys: '%s'", p.text)
+				"Cannot derive script without private keys: '%s'", p.Text)
 		}
 	}
 	return nil
@@ -156,7 +157,7 @@ func (x *expansion) expandBranch(ctx context.Context, p *parsed, branch *descrip
 			}
 		}()
 	}
-	return x.known.ExpandRange(ctx, branch, p.first, p.last, cores.Count(),
+	return x.known.ExpandRange(ctx, branch, p.First, p.Last, cores.Count(),
 		func(index uint32, scripts [][]byte) error {
 			x.visit(branch, index, scripts)
 			return nil

@@ -5,14 +5,9 @@ import (
 	"errors"
 
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
-
-// defaultRangeEnd is the last index derived when no range is given.
-const defaultRangeEnd = 1000
 
 // errAborted is why a preparation ends that was aborted.
 var errAborted = errors.New("scan was aborted")
@@ -48,38 +43,4 @@ func (d *Deps) expandObjects(
 		return err
 	}
 	return d.expansion(aborted, net, visit).all(ctx, objects)
-}
-
-// scanObject is one descriptor with the indices to derive of it.
-type scanObject struct {
-	text        string
-	first, last uint32
-}
-
-// parseScanObject reads a descriptor alone, or in an object with a range.
-func parseScanObject(v *jsontree.Value) (scanObject, error) {
-	o := scanObject{last: defaultRangeEnd}
-	if v.Kind() == jsontree.String {
-		o.text = v.Text()
-		return o, nil
-	}
-	if v.Kind() != jsontree.Object {
-		return o, command.Error{
-			Code: command.InvalidParameter, Message: "Scan object needs to be either a string or an object",
-		}
-	}
-	desc := v.Get("desc")
-	if desc.IsNull() {
-		return o, command.Error{
-			Code: command.InvalidParameter, Message: "Descriptor needs to be provided in scan object",
-		}
-	}
-	var err error
-	if o.text, err = desc.AsString(); err != nil {
-		return o, err
-	}
-	if indices := v.Get("range"); !indices.IsNull() {
-		o.first, o.last, err = arg.Range(indices)
-	}
-	return o, err
 }

@@ -1,11 +1,9 @@
 package rawtx
 
 import (
-	"bytes"
 	"context"
 
-	"github.com/btcsuite/btcd/wire"
-
+	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -58,73 +56,11 @@ func (m *methods) finalizePSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			s := m.Network.NewSigning(p.Extract(), make(map[wire.OutPoint]*wire.TxOut))
-			complete := s.Finalize(p)
+			complete := rawtx.NewPacketSigning(p, m.Network.NewSigning).Finalize()
 			if complete && extract {
 				return finalized{Hex: encodeTx(p.Extract()), Complete: true}, nil
 			}
 			return finalized{PSBT: p.Encode(), Complete: complete}, nil
 		},
 	}
-}
-
-func combinePSBT() command.Command {
-	return command.Command{
-		Name:     "combinepsbt",
-		Category: command.RawTransactions,
-		Summary:  "Puts what several copies of a partially signed transaction (BIP174) have into one.",
-		Params: []command.Param{{
-			Name: "txs", Type: command.Array, Help: "the copies",
-			Inner: []command.Param{{
-				Name: "psbt", Type: command.String, Optional: true, Help: "a partially signed transaction in base64",
-			}},
-		}},
-		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
-		Examples: []string{`[["mybase64_1", "mybase64_2", "mybase64_3"]]`},
-		Run: func(_ context.Context, a *command.Args) (any, error) {
-			list, err := a.Array(0)
-			if err != nil {
-				return nil, err
-			}
-			if list.Len() == 0 {
-				return nil, command.Error{
-					Code: command.InvalidParameter, Message: "Parameter 'txs' cannot be empty",
-				}
-			}
-			var packets []*psbt.Packet
-			for _, v := range list.Elements() {
-				text, err := v.AsString()
-				if err != nil {
-					return nil, err
-				}
-				p, err := readPacket(text)
-				if err != nil {
-					return nil, err
-				}
-				packets = append(packets, p)
-			}
-			return combine(packets)
-		},
-	}
-}
-
-// combine puts what packets have into the first.
-func combine(packets []*psbt.Packet) (any, error) {
-	into := packets[0]
-	unsigned := psbt.Serialize(into.Tx, false)
-	for _, p := range packets[1:] {
-		if !bytes.Equal(psbt.Serialize(p.Tx, false), unsigned) {
-			return nil, command.Error{
-				Code: command.InvalidParameter, Message: "PSBTs not compatible (different transactions)",
-			}
-		}
-		into.Global.Merge(p.Global)
-		for i := range into.Inputs {
-			into.Inputs[i].Merge(p.Inputs[i])
-		}
-		for i := range into.Outputs {
-			into.Outputs[i].Merge(p.Outputs[i])
-		}
-	}
-	return into.Encode(), nil
 }

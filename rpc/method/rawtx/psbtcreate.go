@@ -3,9 +3,7 @@ package rawtx
 import (
 	"context"
 
-	"github.com/btcsuite/btcd/btcutil/psbt"
-	"github.com/btcsuite/btcd/wire"
-
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -27,7 +25,7 @@ func (m *methods) createPSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			return encodePSBT(tx)
+			return psbt.New(tx).Encode(), nil
 		},
 	}
 }
@@ -74,15 +72,5 @@ func convert(a *command.Args) (any, error) {
 		}
 		in.SignatureScript, in.Witness = nil, nil
 	}
-	return encodePSBT(tx)
-}
-
-// encodePSBT returns a transaction that is not signed as a partially signed one
-// that knows nothing more, in base64.
-func encodePSBT(tx *wire.MsgTx) (string, error) {
-	packet, err := psbt.NewFromUnsignedTx(tx)
-	if err != nil {
-		return "", err
-	}
-	return packet.B64Encode()
+	return psbt.New(tx).Encode(), nil
 }

@@ -32,6 +32,9 @@ type Deps struct {
 	// them.
 	Txs TxIndex
 
+	// BytesPerSigOp is how many virtual bytes a signature operation counts for.
+	BytesPerSigOp int64
+
 	// Currency is what error messages call the network's coin: "Bitcoin".
 	Currency string
 
@@ -66,6 +69,7 @@ func Commands(d Deps) []command.Command {
 	net := d.Network.Descriptors()
 	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
 	return []command.Command{
+		m.analyzePSBT(),
 		combinePSBT(),
 		m.combineRawTransaction(),
 		convertToPSBT(),
@@ -75,9 +79,12 @@ func Commands(d Deps) []command.Command {
 		m.decodePSBT(),
 		m.decodeRawTransaction(),
 		m.decodeScript(),
+		m.descriptorProcessPSBT(),
 		m.finalizePSBT(),
 		m.getRawTransaction(),
+		joinPSBTs(),
 		m.signRawTransactionWithKey(),
+		m.utxoUpdatePSBT(),
 	}
 }
 

@@ -84,6 +84,15 @@ var hashTypes = map[string]txscript.SigHashType{
 	"SINGLE|ANYONECANPAY": txscript.SigHashSingle | txscript.SigHashAnyOneCanPay,
 }
 
+// WantedHashType reads which parts signatures sign; nil without one.
+func WantedHashType(v *jsontree.Value) (*int32, error) {
+	hashType, err := HashType(v)
+	if v.IsNull() || err != nil {
+		return nil, err
+	}
+	return new(int32(hashType)), nil
+}
+
 // HashType reads which parts signatures sign; without one that is the default.
 func HashType(v *jsontree.Value) (txscript.SigHashType, error) {
 	if v.IsNull() {

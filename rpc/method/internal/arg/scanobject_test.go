@@ -1,4 +1,4 @@
-package chain
+package arg_test
 
 import (
 	"testing"
@@ -6,11 +6,12 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
 
 // A scan object from anyone is refused in Core's words, or its range is one
 // that descriptors expand.
-func FuzzParseScanObject(f *testing.F) {
+func FuzzScanObject(f *testing.F) {
 	for _, seed := range []string{
 		`"raw(51)"`, `null`, `[]`, `{}`, `{"desc":5}`, `{"desc":"raw(51)"}`, `{"desc":"a","desc":5,"range":null}`,
 		`{"desc":"a","range":1000}`, `{"desc":"a","range":-1}`, `{"desc":"a","range":[0,999999]}`,
@@ -28,15 +29,15 @@ func FuzzParseScanObject(f *testing.F) {
 		if err != nil {
 			return
 		}
-		o, err := parseScanObject(v)
+		o, err := arg.NewScanObject(v)
 		if err != nil {
 			if _, known := table.Reveal(err); !known {
 				t.Errorf("error without words: %v", err)
 			}
 			return
 		}
-		if err := descriptor.CheckRange(int64(o.first), int64(o.last)); err != nil {
-			t.Errorf("range %d to %d: %v", o.first, o.last, err)
+		if err := descriptor.CheckRange(int64(o.First), int64(o.Last)); err != nil {
+			t.Errorf("range %d to %d: %v", o.First, o.Last, err)
 		}
 	})
 }

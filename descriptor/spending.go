@@ -1,0 +1,88 @@
+package descriptor
+
+import (
+	"slices"
+
+	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
+)
+
+// Spending is what is known of how the scripts of one index of a descriptor are spent.
+type Spending struct {
+	Scripts [][]byte     // the output scripts, as [Descriptor.Expand] returns them
+	Inner   [][]byte     // scripts that they pay to by a hash, however deep
+	Keys    []DerivedKey // of all key expressions, in their order
+	Taproot *TapTree     // of tr(); nil: the descriptor is another
+}
+
+// SpendingAt returns how the scripts of an index are spent.
+//
+// Errors: [ErrNeedsPrivateKey], [ErrNotDerivable].
+func (d *Descriptor) SpendingAt(index uint32) (*Spending, error) {
+	scripts, err := d.Expand(index)
+	if err != nil {
+		return nil, err
+	}
+	spending := &Spending{Scripts: scripts}
+	if _, merkle := d.root.(*merkle); merkle || !d.IsSolvable() {
+		return spending, nil
+	}
+	s, err := d.solver(index)
+	if err != nil {
+		return nil, err
+	}
+	spending.Keys = s.derived
+	var solution Solution
+	if err := s.explain(d.root, &solution); err != nil {
+		return nil, err
+	}
+	spending.Taproot = solution.Taproot
+	for _, inner := range [][]byte{solution.Redeem, solution.Witness} {
+		if inner != nil {
+			spending.Inner = append(spending.Inner, inner)
+		}
+	}
+	const witnessOfCombo = 2
+	if combo, ok := d.root.(*keyScript); ok && combo.name == "combo" && len(scripts) > witnessOfCombo {
+		spending.Inner = append(spending.Inner, scripts[witnessOfCombo])
+	}
+	return spending, nil
+}
+
+// PrivateKeysAt returns the private keys of an index that the descriptor knows, for the caller to
+// overwrite. There are none of P2MR.
+func (d *Descriptor) PrivateKeysAt(index uint32) []PrivateKey {
+	var keys []PrivateKey
+	for k := range d.expressions {
+		if key, ok := k.privateAt(d.branch, index); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// privateAt returns the private key of an index.
+func (k *key) privateAt(branch int, index uint32) (PrivateKey, bool) {
+	source, extended := k.keySource.(*extendedKey)
+	switch {
+	case !extended:
+		return k.privateKey()
+	case !source.root.Private() || source.pqc:
+		return PrivateKey{}, false
+	}
+	path := slices.Clone(source.path.of(branch))
+	switch source.last {
+	case unhardenedWildcard:
+		path = append(path, index)
+	case hardenedWildcard:
+		path = append(path, index|hdkey.Hardened)
+	case noWildcard:
+	}
+	child, err := source.root.Derive(path...)
+	if err != nil {
+		return PrivateKey{}, false
+	}
+	defer child.Wipe()
+	secret := child.Secret()
+	defer secret.Zero()
+	return PrivateKey{Scalar: secret.Bytes(), Compressed: true}, true
+}

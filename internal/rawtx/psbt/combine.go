@@ -1,0 +1,60 @@
+package psbt
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Combine adds what another packet knows of the same transaction, and reports false if it is of another
+// one. As in Core some fields of the other are left behind: how it is to be signed, those of MuSig2,
+// proprietary ones, and the version.
+func (p *Packet) Combine(other *Packet) bool {
+	if !bytes.Equal(Serialize(p.Tx, false), Serialize(other.Tx, false)) {
+		return false
+	}
+	for i := range p.Inputs {
+		p.Inputs[i].merge(other.Inputs[i], &inputRules,
+			SigHash, MusigParticipants, MusigPubNonce, MusigPartialSig, Proprietary)
+	}
+	for i := range p.Outputs {
+		p.Outputs[i].merge(other.Outputs[i], &outputRules, OutMusigParticipants, Proprietary)
+	}
+	p.Global.mergeXPubs(other.Global)
+	p.Global.merge(other.Global, &globalRules, UnsignedTx, XPub, Version, Proprietary)
+	return true
+}
+
+// merge adds the entries of another map whose keys are not there, but for those of some types. Scripts of
+// leaves are known by themselves, not by their proofs.
+func (m *Map) merge(other Map, rules *ruleSet, but ...uint64) {
+	identity := func(e Entry) string {
+		if rules == &inputRules && e.Type == TapLeaf {
+			return "leaf" + string(e.Value)
+		}
+		return "key" + string(e.Key)
+	}
+	own := make(map[string]bool, len(*m))
+	for _, e := range *m {
+		own[identity(e)] = true
+	}
+	for _, e := range other {
+		left := rules.knows(e.Type) && slices.Contains(but, e.Type)
+		if !left && !own[identity(e)] {
+			*m = append(*m, e)
+		}
+	}
+}
+
+// mergeXPubs adds the extended keys of another map. One is kept for each place that it is said to come from.
+func (m *Map) mergeXPubs(other Map) {
+	identity := func(e Entry) string { return string(xpubIdentity(e.Key)) + string(e.Value) }
+	own := make(map[string]bool)
+	for _, e := range m.Of(XPub) {
+		own[identity(e)] = true
+	}
+	for _, e := range other.Of(XPub) {
+		if !own[identity(e)] {
+			*m = append(*m, e)
+		}
+	}
+}

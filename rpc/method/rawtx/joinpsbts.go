@@ -1,0 +1,34 @@
+package rawtx
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+func joinPSBTs() command.Command {
+	return command.Command{
+		Name:     "joinpsbts",
+		Category: command.RawTransactions,
+		Summary: "Makes one partially signed transaction (BIP174) of several different ones, with the inputs and\n" +
+			"outputs of all in random order. Signatures by ECDSA and final scripts are left out. The result has the\n" +
+			"highest version and the lowest lock time of them.",
+		Params:   []command.Param{packetsParam("the transactions, at least two, which have no input in common")},
+		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
+		Examples: []string{`[["mybase64_1", "mybase64_2"]]`},
+		Run: func(_ context.Context, a *command.Args) (any, error) {
+			packets, err := readPackets(a, 2, "At least two PSBTs are required to join PSBTs.")
+			if err != nil {
+				return nil, err
+			}
+			joined, twice := psbt.Join(packets)
+			if twice != nil {
+				return nil, command.Errorf(command.InvalidParameter, "Input %v exists in multiple PSBTs", twice)
+			}
+			joined.Shuffle(rand.Shuffle)
+			return joined.Encode(), nil
+		},
+	}
+}

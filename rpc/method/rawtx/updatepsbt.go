@@ -1,0 +1,186 @@
+package rawtx
+
+import (
+	"context"
+	"errors"
+
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/rpc/command"
+	"github.com/seed61375155/trawl/rpc/method/internal/arg"
+)
+
+// descriptorsParam declares descriptors with their ranges.
+func descriptorsParam(optional bool) command.Param {
+	return command.Param{
+		Name: "descriptors", Type: command.Array, Optional: optional, Secret: true,
+		Help: "what tells how outputs are spent: descriptors, or objects with them",
+		Inner: []command.Param{
+			{Type: command.String, Optional: true, Help: "an output descriptor"},
+			{Type: command.Object, Optional: true, Help: "an output descriptor with a range", Inner: []command.Param{
+				{Name: "desc", Type: command.String, Help: "the output descriptor"},
+				{
+					Name: "range", Type: command.Range, Default: "1000",
+					Help: "the last index, or the first and the last",
+				},
+			}},
+		},
+	}
+}
+
+// addDescriptors adds what descriptors tell. The caller wipes the private keys.
+func (m *methods) addDescriptors(ctx context.Context, list *jsontree.Value, to *rawtx.Signing, private bool) error {
+	for _, v := range list.Elements() {
+		o, err := arg.NewScanObject(v)
+		if err != nil {
+			return err
+		}
+		branches, err := descriptor.Parse(o.Text, m.net, descriptor.Options{})
+		if err != nil {
+			return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
+		}
+		err = addBranches(ctx, branches, o, to, private)
+		for _, d := range branches {
+			d.Wipe()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addBranches(
+	ctx context.Context, branches []*descriptor.Descriptor, o arg.ScanObject, to *rawtx.Signing, private bool,
+) error {
+	if !branches[0].IsRanged() {
+		o.First, o.Last = 0, 0
+	}
+	for index := o.First; index <= o.Last; index++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for _, d := range branches {
+			if err := to.AddDescriptor(d, index, private); err != nil { //nolint:contextcheck // one index
+				return command.Errorf(command.InvalidAddressOrKey,
+					"Cannot derive script without private keys: '%s'", o.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// addSpent puts into a packet what its inputs spend, as far as it is found: transactions of the index and of
+// the pool, else unspent outputs that are spent by a witness.
+func (m *methods) addSpent(ctx context.Context, p *psbt.Packet, known *rawtx.Signing) error {
+	for i, in := range p.Tx.TxIn {
+		if p.Inputs[i].Has(psbt.NonWitnessUTXO) {
+			continue
+		}
+		tx, err := m.transaction(ctx, &in.PreviousOutPoint)
+		if err != nil {
+			return err
+		}
+		if tx != nil {
+			p.Inputs[i].Put(psbt.NonWitnessUTXO, nil, psbt.Serialize(tx, true))
+			continue
+		}
+		if m.Unspent == nil {
+			continue
+		}
+		coin, err := m.Unspent(ctx, &in.PreviousOutPoint)
+		if err != nil {
+			return err
+		}
+		if coin != nil && known.SpendsWitness(coin) {
+			p.Inputs[i].PutOutput(psbt.WitnessUTXO, coin)
+		}
+	}
+	return nil
+}
+
+// transaction returns the transaction of an output, of the index or the pool, nil where none has it.
+func (m *methods) transaction(ctx context.Context, at *wire.OutPoint) (*wire.MsgTx, error) {
+	if tx, err := m.indexed(ctx, at); err != nil || tx != nil {
+		return tx, err
+	}
+	found, err := ask.Ask(ctx, m.Pool, messages.GetPoolTx{ID: at.Hash})
+	switch {
+	case errors.Is(err, messages.ErrNotInPool):
+		return nil, nil //nolint:nilnil // not found
+	case err != nil:
+		return nil, err
+	}
+	return found.Tx, nil
+}
+
+// indexed returns a transaction of the index, nil where it has none.
+func (m *methods) indexed(ctx context.Context, at *wire.OutPoint) (*wire.MsgTx, error) {
+	if m.Txs == nil {
+		return nil, nil //nolint:nilnil // not found
+	}
+	hash, place, _, err := m.Txs.Find(ctx, &at.Hash)
+	if err != nil || place.Index < 0 {
+		return nil, err
+	}
+	reader := m.Chain.Open()
+	if reader == nil {
+		return nil, chainview.ErrNotReady
+	}
+	tx, _, err := chainview.Tx(reader, &hash, &at.Hash, place)
+	if errors.Is(err, chainview.ErrClosed) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // it cannot be read, as if it was not there
+	}
+	return tx, nil
+}
+
+// processing is how a packet is updated and signed.
+type processing struct {
+	known    *rawtx.Signing
+	hashType *int32
+	finalize bool
+}
+
+// process puts into a packet what is known of its inputs and outputs, and signs it where private keys are.
+func (m *methods) process(ctx context.Context, text string, how processing) (*psbt.Packet, error) {
+	p, err := readPacket(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.addSpent(ctx, p, how.known); err != nil {
+		return nil, err
+	}
+	s := rawtx.NewPacketSigning(p, m.Network.NewSigning)
+	role := rawtx.PacketRole{Known: how.known, HashType: how.hashType, Finalize: how.finalize}
+	for i := range p.Inputs {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if p.Final(i) {
+			continue
+		}
+		if _, _, err := s.Input(i, role); errors.Is(err, rawtx.ErrHashType) {
+			return nil, command.Error{Code: command.DeserializationError, Message: err.Error()}
+		}
+	}
+	for i := range p.Outputs {
+		s.Output(i, how.known)
+	}
+	p.DropTransactions()
+	return p, nil
+}
+
+// newKnown returns what is to be filled with what descriptors tell.
+func (m *methods) newKnown() *rawtx.Signing {
+	return m.Network.NewSigning(new(wire.MsgTx), nil)
+}
