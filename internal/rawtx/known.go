@@ -35,6 +35,9 @@ func (s *Signing) AddDescriptor(d *descriptor.Descriptor, index uint32, private 
 	return nil
 }
 
+// AddRoots adds the private keys in the text of a descriptor, which may be the roots of those that sign.
+func (s *Signing) AddRoots(d *descriptor.Descriptor) { s.addPrivateKeys(d.PrivateKeys()) }
+
 func (s *Signing) addPrivateKeys(keys []descriptor.PrivateKey) {
 	defer clear(keys)
 	for i := range keys {

@@ -2,6 +2,7 @@ package rawtx
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/wire"
@@ -152,11 +153,12 @@ func fillOutput(out *psbt.Map, d *signatures) {
 	}
 }
 
-// treeValue writes the leaves of a tree: depth, version and script of each.
+// treeValue writes the leaves of a tree: depth, version and script of each, as in Core from the right to the
+// left.
 func treeValue(leaves []descriptor.TapLeaf) []byte {
 	const base, node = 33, 32 // of control blocks
 	var value bytes.Buffer
-	for _, leaf := range leaves {
+	for _, leaf := range slices.Backward(leaves) {
 		value.WriteByte(byte((len(leaf.ControlBlock) - base) / node))
 		value.WriteByte(tapscriptVersion)
 		_ = wire.WriteVarBytes(&value, 0, leaf.Script) // a buffer does not fail

@@ -1,5 +1,7 @@
 package miniscript
 
+import "slices"
+
 // Signer knows what witnesses are made of.
 type Signer interface {
 	// Sign returns the signature by a key, by its number, nil if there is none.
@@ -24,7 +26,7 @@ type Signer interface {
 // type B.
 func (e *Expression) Satisfy(s Signer) ([][]byte, bool) {
 	made := make(map[*node]choice, len(e.nodes))
-	for _, n := range e.nodes {
+	for _, n := range e.inOrder() {
 		made[n] = n.choices(s, made)
 	}
 	best := made[e.root].sat
@@ -32,6 +34,19 @@ func (e *Expression) Satisfy(s Signer) ([][]byte, bool) {
 		return nil, false
 	}
 	return best.items.appendTo(nil), true
+}
+
+// inOrder returns the nodes from left to right, parts before what they are parts of, whatever the order is in
+// which they were read: so are signatures asked for. It does not recurse.
+func (e *Expression) inOrder() []*node {
+	order := make([]*node, 0, len(e.nodes))
+	for todo := []*node{e.root}; len(todo) > 0; {
+		last := todo[len(todo)-1]
+		todo = append(todo[:len(todo)-1], last.subs...)
+		order = append(order, last)
+	}
+	slices.Reverse(order)
+	return order
 }
 
 // choice is the best witness that satisfies an expression, and the best one that

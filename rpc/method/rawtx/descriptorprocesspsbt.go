@@ -85,9 +85,10 @@ func (m *methods) runDescriptorProcess(ctx context.Context, a *command.Args, kno
 	for i := range p.Inputs {
 		complete = complete && p.Final(i)
 	}
-	got := processedPacket{PSBT: p.Encode(), Complete: complete}
-	if complete {
-		got.Hex = encodeTx(p.Extract())
+	got := processedPacket{PSBT: p.Encode()}
+	// Final scripts that came with the packet may be of an output that nobody knows.
+	if complete && rawtx.NewPacketSigning(p, m.Network.NewSigning).Finalize() {
+		got.Complete, got.Hex = true, encodeTx(p.Extract())
 	}
 	return got, nil
 }

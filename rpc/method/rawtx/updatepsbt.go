@@ -3,6 +3,7 @@ package rawtx
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -35,26 +36,44 @@ func descriptorsParam(optional bool) command.Param {
 	}
 }
 
-// addDescriptors adds what descriptors tell. The caller wipes the private keys.
+// addDescriptors adds what descriptors tell. As in Core each knows the private keys of those before it, too, and
+// keys in their texts sign even where they are only roots of others.
+// The caller wipes those that are added.
 func (m *methods) addDescriptors(ctx context.Context, list *jsontree.Value, to *rawtx.Signing, private bool) error {
+	var keys []descriptor.PrivateKey
+	defer func() { clear(keys) }()
 	for _, v := range list.Elements() {
 		o, err := arg.NewScanObject(v)
 		if err != nil {
 			return err
 		}
-		branches, err := descriptor.Parse(o.Text, m.net, descriptor.Options{})
+		branches, err := descriptor.Parse(o.Text, m.net, descriptor.Options{PrivateKeys: keys})
 		if err != nil {
 			return command.Error{Code: command.InvalidAddressOrKey, Message: err.Error()}
 		}
 		err = addBranches(ctx, branches, o, to, private)
-		for _, d := range branches {
-			d.Wipe()
+		if private {
+			to.AddRoots(branches[0])
 		}
+		keys = withKeysOf(keys, branches)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// withKeysOf adds the private keys of branches, which cannot be used any more then. No copy of the keys is
+// left elsewhere.
+func withKeysOf(keys []descriptor.PrivateKey, branches []*descriptor.Descriptor) []descriptor.PrivateKey {
+	own := branches[0].PrivateKeys()
+	all := slices.Concat(keys, own)
+	clear(keys)
+	clear(own)
+	for _, d := range branches {
+		d.Wipe()
+	}
+	return all
 }
 
 func addBranches(
