@@ -214,11 +214,11 @@ func (s *Store) Commit(c *Change) error {
 func (s *Store) commit(b *ledger.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.ledger.Load().Commit(b, binary.BigEndian.AppendUint64(nil, s.commits+1)); err != nil {
+	if err := s.ledger.Load().CommitDurably(b, binary.BigEndian.AppendUint64(nil, s.commits+1)); err != nil {
 		return err
 	}
 	s.commits++
-	return s.ledger.Load().Sync()
+	return nil
 }
 
 // sweepRows is how many rows a step of [Store.Sweep] deletes.

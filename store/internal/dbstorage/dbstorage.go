@@ -33,6 +33,9 @@ type Storage struct {
 	lock   vfs.File // nil: another's
 	frozen atomic.Bool
 	broken chan struct{} // closed when a manifest was not written
+
+	created, named atomic.Uint64 // files, and how many of them have durable names
+
 	breaks sync.Once
 }
 
@@ -121,7 +124,24 @@ func (d *Storage) SyncJournals() error {
 }
 
 // SyncDir makes the names of all files durable.
-func (d *Storage) SyncDir() error { return d.fs.SyncDir(d.dir) }
+func (d *Storage) SyncDir() error {
+	created := d.created.Load()
+	if err := d.fs.SyncDir(d.dir); err != nil {
+		return err
+	}
+	for named := d.named.Load(); named < created && !d.named.CompareAndSwap(named, created); {
+		named = d.named.Load()
+	}
+	return nil
+}
+
+// SyncNames is SyncDir where a file was made since the last one.
+func (d *Storage) SyncNames() error {
+	if d.created.Load() == d.named.Load() {
+		return nil
+	}
+	return d.SyncDir()
+}
 
 func (d *Storage) path(name string) string { return filepath.Join(d.dir, name) }
 
@@ -218,6 +238,7 @@ func (d *Storage) Create(fd storage.FileDesc) (storage.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.created.Add(1)
 	return &writer{File: f, in: d, known: fd.Type == storage.TypeJournal, manifest: fd.Type == storage.TypeManifest},
 		nil
 }

@@ -113,13 +113,7 @@ func (l *Ledger) sync() error {
 	for n := l.synced + 1; n <= l.seq; n++ {
 		b.Delete(numberKey(commitPrefix, n))
 	}
-	marks := append([]mark{{l.seq, l.position}}, l.marks...)
-	b.Put(numberKey(markPrefix, l.seq), l.position)
-	for len(marks) > max(1, l.o.Marks) {
-		b.Delete(numberKey(markPrefix, marks[len(marks)-1].seq))
-		marks = marks[:len(marks)-1]
-	}
-	b.Put(syncedKey, binary.BigEndian.AppendUint64(nil, l.seq))
+	marks := l.mark(b, l.seq, l.position)
 	err := l.db.Write(b, durably)
 	if err == nil {
 		err = l.disk.SyncDir() // the write may have begun a journal
@@ -128,6 +122,42 @@ func (l *Ledger) sync() error {
 		return l.fail(fmt.Errorf("sync %s: %w", l.o.Name, fromLevelDB(err)))
 	}
 	l.synced, l.marks = l.seq, marks
+	return nil
+}
+
+// mark puts into a batch that all is durable up to a commit, and returns the marks after that.
+func (l *Ledger) mark(b *Batch, seq uint64, position []byte) []mark {
+	marks := append([]mark{{seq, bytes.Clone(position)}}, l.marks...)
+	b.Put(numberKey(markPrefix, seq), position)
+	for len(marks) > max(1, l.o.Marks) {
+		b.Delete(numberKey(markPrefix, marks[len(marks)-1].seq))
+		marks = marks[:len(marks)-1]
+	}
+	b.Put(syncedKey, binary.BigEndian.AppendUint64(nil, seq))
+	return marks
+}
+
+// CommitDurably is [Ledger.Commit] and [Ledger.Sync] in one write, which the disk takes whole or not at all.
+func (l *Ledger) CommitDurably(b *Batch, position []byte) error {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	if err := l.writable(); err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil { // what was committed before may be in another journal
+		return err
+	}
+	b.Put(positionKey, position)
+	marks := l.mark(b, l.seq+1, position)
+	err := l.db.Write(b, durably)
+	if err == nil {
+		err = l.disk.SyncNames() // the write may have begun a journal
+	}
+	if err != nil {
+		return l.fail(fmt.Errorf("write %s: %w", l.o.Name, fromLevelDB(err)))
+	}
+	l.seq++
+	l.synced, l.marks, l.position = l.seq, marks, bytes.Clone(position)
 	return nil
 }
 

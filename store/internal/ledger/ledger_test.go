@@ -560,3 +560,55 @@ func TestOrderOfSync(t *testing.T) {
 	}
 	mustClose(t, l)
 }
+
+// A durable commit is one write and one sync, with a sync of the names where a journal is new; and
+// whichever of these calls fails, it is there whole or not at all, and nothing before it is lost.
+func TestCommitDurably(t *testing.T) {
+	t.Parallel()
+	durable := func(l *Ledger, n uint64) error {
+		b := new(Batch)
+		for _, key := range rows(n) {
+			b.Put([]byte(key), value(n))
+		}
+		return l.CommitDurably(b, position(n))
+	}
+	for n := range 3 {
+		fs := faultfs.New()
+		o := options(t, t.TempDir())
+		o.FS, o.WriteBuffer = fs, 4<<20
+		l, _ := mustOpen(t, o)
+		if err := errors.Join(commit(l, 1), durable(l, 2)); err != nil { // the first becomes durable, too
+			t.Fatal(err)
+		}
+		var calls []faultfs.Kind
+		fs.Inject(func(op faultfs.Op) error {
+			calls = append(calls, op.Kind)
+			return nil
+		})
+		if err := durable(l, 3); err != nil {
+			t.Fatal(err)
+		}
+		if want := []faultfs.Kind{faultfs.Write, faultfs.Sync}; !slices.Equal(calls, want) {
+			t.Errorf("calls %v, want %v", calls, want)
+		}
+		fs.Inject(faultfs.Nth(n, syscall.EIO))
+		err := durable(l, 4)
+		if n < 2 && !errors.Is(err, syscall.EIO) || n == 2 && err != nil {
+			t.Errorf("call %d: %v", n, err)
+		}
+		if err != nil && !errors.Is(durable(l, 5), ErrFailed) {
+			t.Error("taken after a commit that failed")
+		}
+		fs.Inject(nil)
+		if err := fs.PowerLoss(rand.New(rand.NewPCG(uint64(n), 3))); err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
+		o.FS = nil
+		l, at := mustOpen(t, o)
+		if check(t, l, at); at < 3 || at > 4 || err == nil && at != 4 {
+			t.Errorf("call %d: at %d after %v", n, at, err)
+		}
+		mustClose(t, l)
+	}
+}
