@@ -130,10 +130,14 @@ func (m *manySearches) read() {
 	m.Helper()
 	tip := m.chain[len(m.chain)-1].hash
 	for i := range m.ids {
+		height := -1
 		for deadline := time.Now().Add(time.Minute); ; {
 			var p searchPage
 			m.d.Get(&p, "waitforsearch", m.ids[i], m.cursors[i], 200)
 			m.add(i, p.Entries)
+			if p.Height != height { // a block for millions of scripts takes its time
+				height, deadline = p.Height, time.Now().Add(time.Minute)
+			}
 			if m.cursors[i] = p.Cursor; p.State == "following" && p.BlockHash == tip && !p.More {
 				break
 			}

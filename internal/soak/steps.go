@@ -50,7 +50,13 @@ var steps = []step{
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
-		skip: disks + "|" + live + "|" + recorded + "|^TestLive", packages: []string{"./internal/e2e"},
+		skip:     disks + "|" + live + "|" + recorded + "|" + abuse + "|^TestLive",
+		packages: []string{"./internal/e2e"},
+	},
+	{
+		name: "abuse",
+		what: "a thousand searches of ten thousand scripts, and scripts that blocks pay thousands of times",
+		run:  abuse, packages: []string{"./internal/e2e"},
 	},
 	{
 		name: "recorded", what: "recorded conversations with Bitcoin Core, with every kernel and layout of filters",
@@ -106,6 +112,7 @@ var steps = []step{
 
 // Tests of internal/e2e that have a step of their own.
 const (
+	abuse    = "ManySearches|DenseSearches"
 	disks    = "PowerLoss|FullDisk"
 	live     = "Live$"
 	recorded = "Golden"

@@ -1,0 +1,122 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/e2e"
+)
+
+// Searches for a script that every block pays thousands of times find all payments, nobody reads them, and the
+// node answers as ever: its memory is bounded, and who stops a search waits for no long write. At the limit of
+// entries they pause and say so.
+func TestDenseSearches(t *testing.T) {
+	t.Parallel()
+	searches, blocks, outputs := 4, 4, 800
+	if count(t, "TRAWL_SOAK", 4) >= 100 {
+		searches, blocks, outputs = 50, 20, 4000
+	}
+	each := blocks*outputs + 100 + 3*blocks // payments, outputs of the miner, and what is spent
+	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{
+		"-blockfilterindex=1", "-searchroom=1", fmt.Sprint("-searchentries=", searches*each+each/2),
+	}})
+	denseBlocks(t, d, blocks, outputs)
+	ids := make([]string, searches)
+	began := time.Now()
+	for i := range ids {
+		var made struct{ ID string }
+		d.Get(&made, "createsearch", []string{everybodys}, map[string]any{"follow": true, "name": fmt.Sprint(i)})
+		ids[i] = made.ID
+	}
+	var slowest time.Duration
+	for _, id := range ids {
+		for deadline := time.Now().Add(10 * time.Minute); ; {
+			var st searchState
+			asked := time.Now()
+			d.Get(&st, "getsearch", id)
+			d.Get(nil, "pausesearch", id)
+			d.Get(nil, "resumesearch", id)
+			slowest = max(slowest, time.Since(asked)/3)
+			if st.State == "following" {
+				if st.Found != each {
+					t.Errorf("%d entries, want %d", st.Found, each)
+				}
+				break
+			}
+			if time.Now().After(deadline) || st.State == "failed" {
+				t.Fatalf("%+v", st)
+			}
+			time.Sleep(50 * time.Millisecond) // not to ask more than to search
+		}
+	}
+	t.Logf("%d entries found in %v; status, pause and resume took %v at most, memory %d MB at most",
+		searches*each, time.Since(began).Round(time.Millisecond), slowest.Round(time.Millisecond), peakMB(d))
+	if mb := peakMB(d); mb > 700 {
+		t.Errorf("memory was %d MB", mb)
+	}
+	var made struct{ ID string }
+	d.Get(&made, "createsearch", []string{everybodys}, map[string]any{"name": "too much"})
+	e2e.Eventually(t, time.Minute, "it pauses at the limit", func() bool {
+		var st searchState
+		d.Get(&st, "getsearch", made.ID)
+		return st.State == "paused" && strings.Contains(st.Error, "-searchentries")
+	})
+	d.Get(nil, "removesearch", ids[0])
+	d.Get(nil, "resumesearch", made.ID)
+	e2e.Eventually(t, time.Minute, "it goes on", func() bool {
+		var st searchState
+		d.Get(&st, "getsearch", made.ID)
+		return st.State == "done" && st.Found == each
+	})
+}
+
+type searchState struct {
+	State, Error string
+	Found        int
+}
+
+// denseBlocks mines blocks of which each has a transaction with so many outputs that pay everybody's script.
+func denseBlocks(t *testing.T, d *e2e.Daemon, blocks, outputs int) {
+	t.Helper()
+	var hashes []string
+	d.Get(&hashes, "generatetodescriptor", 100+blocks, everybodys)
+	for _, hash := range hashes[:blocks] {
+		var block struct{ Tx []string }
+		d.Get(&block, "getblock", hash)
+		from, err := chainhash.NewHashFromStr(block.Tx[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx := wire.NewMsgTx(2)
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: *from}})
+		for range outputs {
+			tx.AddTxOut(wire.NewTxOut(1000, []byte{0x51}))
+		}
+		var raw bytes.Buffer
+		if err := tx.Serialize(&raw); err != nil {
+			t.Fatal(err)
+		}
+		d.Get(nil, "generateblock", everybodys, []string{hex.EncodeToString(raw.Bytes())})
+	}
+}
+
+// peakMB is the most memory that a daemon has had, 0 where the system does not tell.
+func peakMB(d *e2e.Daemon) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.PID()))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	kilobytes, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")))
+	return kilobytes >> 10
+}
