@@ -34,7 +34,7 @@ func TestDenseSearches(t *testing.T) {
 	began := time.Now()
 	for i := range ids {
 		var made struct{ ID string }
-		d.Get(&made, "createsearch", []string{everybodys}, map[string]any{"follow": true, "name": fmt.Sprint(i)})
+		d.Get(&made, "createsearch", []string{everybodys}, map[string]any{"follow": true, "name": strconv.Itoa(i)})
 		ids[i] = made.ID
 	}
 	var slowest time.Duration
