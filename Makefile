@@ -24,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -132,6 +132,9 @@ bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHA
 
 bench-searches: ## measure searches beside scanblocks and Core, searches that follow, and readers of events; ROUNDS, BITCOIND
 	$(GO) run ./bench/report -name searches -bench '^Benchmark(Searches|SearchTurn|Following|EventReaders)$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-page: ## measure 1,000 open pages with 10 running searches, and a call beside them; ROUNDS, BLOCKS, OUTPUTS
+	$(GO) run ./bench/report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)
 
 bench-attach: ## measure the first index beside a Bitcoin Core from its files, REST and filters, news and calls passed on; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name attach -bench '^Benchmark(Attach|Attached)$$' -rounds $(ROUNDS) -chains $(CHAINS)

@@ -57,6 +57,12 @@ looked at its first blocks and runs.`,
 	"Following": `A program of its own, regtest, on which a block is mined each second for 20 seconds, with none and with
 1,000 searches that follow, for 100 scripts each. Memory is the most that was resident.`,
 
+	"Page": `A program of its own has the chain and runs 10 searches for 20,000 scripts each, which begin anew
+when they are done, for 20 seconds. 1,000 pages, which are plain HTTP clients in the process of the benchmark with 20
+logins, have loaded the overview with its files and hold a stream of events each; after an event, but no sooner than
+a second after the last time, or 2 seconds without one, each asks for the overview anew, as the script of the page
+does. Beside them getblockcount is called, with 10 ms between two calls.`,
+
 	"EventReaders": `A program of its own, regtest, on which a block is mined each second for 20 seconds, and 1,000
 readers of GET /events?topics=tip in the process of the benchmark, on a connection each. A time is from the call that
 mines the block until a reader has its line.`,

@@ -97,6 +97,7 @@ var units = []struct{ name, meaning string }{
 	{"turn-p99-ms", "of 100 the slowest but one"},
 	{"first-p50-ms", "from that call until its first entry is read, the median"},
 	{"first-p99-ms", "of 100 the slowest but one"},
+	{"parts/s", "overviews that all pages were sent each second"},
 	{"cpu-ms/s", "processor time of the node each second"},
 	{"late-ms", "from the call that mines a block until a search has it, the median"},
 	{"block-ms", "time for each block"},

@@ -21,8 +21,8 @@ const maxObjects = 256 << 10
 // serve answers who is logged in, for / and for all below /ui/ that the handler does not answer itself.
 // What is no GET or HEAD has come from a page of this server. It is false for what is not there.
 func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
-	if a.Name == "check" {
-		return r.Method == http.MethodPost && v.serveCheck(a, w, r)
+	if a.Name == "check" || a.Name == "preview" {
+		return r.Method == http.MethodPost && v.serveForm(a, w, r)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -111,8 +111,8 @@ func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name 
 	sendHTML(a, w, r, body, err)
 }
 
-// serveCheck sends what the lines of the form of a new search stand for.
-func (v *view) serveCheck(a *asker, w http.ResponseWriter, r *http.Request) bool {
+// serveForm sends what the lines of the form of a new search stand for, or what is in a backup.
+func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(a.door.Body(w, r, maxObjects))
 	defer clear(body)
 	if err != nil {
@@ -120,15 +120,21 @@ func (v *view) serveCheck(a *asker, w http.ResponseWriter, r *http.Request) bool
 		return true
 	}
 	form, err := url.ParseQuery(string(body))
-	if err != nil || !a.Has("createsearch") {
-		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call createsearch"))
+	needs := map[string]string{"check": "createsearch", "preview": "previewrestore"}[a.Name]
+	if err != nil || !a.Has(needs) {
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+needs))
 		return true
 	}
 	if !a.door.Hold(w, r) {
 		panic(http.ErrAbortHandler)
 	}
-	data := check(r.Context(), &bounded{a, v.kept.calls}, form.Get("objects"))
-	part, err := v.render("check", shown{asker: a, Page: "new", Base: "./../", Data: data})
+	var data any
+	if a.Name == "check" {
+		data = check(r.Context(), &bounded{a, v.kept.calls}, form.Get("objects"))
+	} else {
+		data = look(r.Context(), a, form.Get("file"), form.Get("name")) // it may take half a minute
+	}
+	part, err := v.render(a.Name, shown{asker: a, Page: "form", Base: "./../", Data: data})
 	sendHTML(a, w, r, part, err)
 	return true
 }

@@ -160,8 +160,3 @@ func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
 	}
 	return p, nil
 }
-
-// restoreModel is what the page of restores shows before a file is chosen.
-func restoreModel(_ context.Context, v viewer, _ url.Values) (any, error) {
-	return map[string]any{"Previews": v.Has("previewrestore")}, nil
-}

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -59,14 +58,14 @@ func TestSearch(t *testing.T) {
 	w.Get(nil, "reconsiderblock", tip)
 	b.waitText("#flow-text", "4 hits in 4 blocks")
 
-	exported := func(format string) string {
-		return eval[string](b, fmt.Sprintf(
-			`fetch([...document.querySelectorAll('a[download]')].find(a => a.href.includes('format=%s')).href).then(r => r.text())`, format))
+	exported := func(format, as string) string {
+		return `fetch(document.querySelector('a[download][href*=` + format + `]').href).then(r => r.` + as + `())`
 	}
-	if text := exported("csv"); strings.Count(text, "\n") != 7 || !strings.HasPrefix(text, "type,height,") {
+	text := eval[string](b, exported("csv", "text"))
+	if strings.Count(text, "\n") != 7 || !strings.HasPrefix(text, "type,height,") {
 		t.Errorf("the table is\n%s", text)
 	}
-	if n := eval[int](b, `fetch(document.querySelector('a[download][href*=json]').href).then(r => r.json()).then(l => l.length)`); n != 6 {
+	if n := eval[int](b, exported("json", "json")+`.then(l => l.length)`); n != 6 {
 		t.Errorf("%d entries are exported as JSON", n)
 	}
 

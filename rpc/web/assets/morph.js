@@ -24,15 +24,22 @@ export function morph(from, to) {
   }
 }
 
-// match finds what a node was before, from a node on: what has its id, or the next of its kind
+// reach is how many nodes that have gone, such as white space, may lie before one that has stayed.
+const reach = 3;
+
+// match finds what a node was before, from a node on: what has its name, or the next of its kind
 // without one.
 function match(old, next) {
-  if (next.id) {
-    for (let n = old; n; n = n.nextSibling) if (n.id === next.id && n.nodeName === next.nodeName) return n;
-    return null;
+  const key = keyOf(next);
+  let left = key ? Infinity : reach;
+  for (let n = old; n && left > 0; n = n.nextSibling, left--) {
+    if (n.nodeName === next.nodeName && keyOf(n) === key) return n;
   }
-  if (old && old.nodeName === next.nodeName && !old.id) return old;
   return null;
+}
+
+function keyOf(node) {
+  return node.id || node.getAttribute?.('aria-labelledby') || '';
 }
 
 function same(node, next) {

@@ -71,6 +71,7 @@ function tell(fresh) {
 
 document.addEventListener('news', (e) => {
   const { event, data } = e.detail;
+  if (data?.removed) return; // there is nothing to read any more
   if (event === 'reset' || (data?.search?.id ?? data?.id) === id) more();
 });
 document.querySelector('[data-part]').addEventListener('refreshed', more);

@@ -1,0 +1,309 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// TestPage is about one node with a search and wallets.
+func TestPage(t *testing.T) {
+	browser := launch(t)
+	w := begin(t)
+	w.pay("0.5")
+	var made struct{ ID string }
+	w.Get(&made, "createsearch", []string{w.desc}, map[string]any{"name": hostile, "follow": true})
+	b := open(t, browser, w.page())
+	b.signIn(user)
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, w *world, b *tab, search string)
+	}{
+		{"overview", testOverview},
+		{"wallet", testWallet},
+		{"abort", testAbort},
+		{"accessible", testAccessible},
+		{"keyboard", testKeyboard},
+		{"widths", testWidths},
+		{"prefix", testPrefix},
+		{"tabs", testTabs},
+		{"whitelist", testWhitelist}, // ends the session
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b.t, w.t = t, t
+			test.run(t, w, b, made.ID)
+			b.quiet()
+		})
+	}
+	b.t = t
+}
+
+// testOverview: what is new comes by itself, and names stay text.
+func testOverview(_ *testing.T, w *world, b *tab, _ string) {
+	b.visit("")
+	b.waitText(".searches tbody", hostile)
+	b.waitText(".wallets tbody", hostile)
+	w.mine(1)
+	var height int
+	w.Get(&height, "getblockcount")
+	b.waitText(".figure.lead b", strconv.Itoa(height))
+	w.Get(nil, "createwallet", "late <b>one</b>")
+	b.waitText(".wallets tbody", "late <b>one</b>")
+	w.Get(nil, "unloadwallet", "late <b>one</b>")
+	b.waitText("#unloaded summary", "1 wallet on the disk")
+	b.do(chromedp.Click("#unloaded summary"), chromedp.Click("#unloaded [data-call=loadwallet]"))
+	b.wait(`!document.getElementById('unloaded')`)
+	w.Get(nil, "unloadwallet", "late <b>one</b>")
+	b.clean()
+}
+
+// testWallet: balances and what addresses have received.
+func testWallet(_ *testing.T, w *world, b *tab, _ string) {
+	b.do(chromedp.Click(`.wallets a[href*="img"]`))
+	b.waitText("h1", hostile)
+	b.waitText(".figure.lead b", "0.50000000")
+	b.waitText("[aria-labelledby=received-h] .label", hostile)
+	b.waitText("[aria-labelledby=received-h] tbody", "0.50000000")
+	w.pay("0.25")
+	b.waitText(".figure.lead b", "0.75000000")
+	b.do(chromedp.Click("[data-call=rescanblockchain]"))
+	b.waitText("#said", "Rescan the chain: done")
+	b.clean()
+}
+
+// testAbort: a scan that others have started is shown while it runs, and its button ends it.
+func testAbort(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	b.visit("")
+	for _, method := range []string{"scanblocks", "scantxoutset"} {
+		ended := make(chan error, 1)
+		var result struct {
+			Completed bool // of scanblocks
+			Success   bool // of scantxoutset
+		}
+		go func() {
+			ended <- w.Call(context.Background(), &result, method, "start", []any{map[string]any{
+				"desc": w.desc, "range": 999_999,
+			}})
+		}()
+		button := "[data-call=" + method + "]"
+		b.do(chromedp.WaitVisible(button), chromedp.Click(button))
+		if err := <-ended; err != nil || result.Completed || result.Success {
+			t.Errorf("%s was not aborted: %+v, %v", method, result, err)
+		}
+		b.wait(fmt.Sprintf("!document.querySelector(%s)", quote(button)))
+	}
+}
+
+// paths are those of all pages.
+func paths(search string) []string {
+	return []string{"", "ui/new", "ui/search?id=" + search, "ui/wallet?name=" + url.QueryEscape(hostile)}
+}
+
+//go:embed testdata/axe/axe.min.js
+var axe string
+
+// testAccessible: axe-core finds nothing serious on any page, light and dark.
+func testAccessible(t *testing.T, _ *world, b *tab, search string) {
+	t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		b.look(1280, 900, scheme)
+		for _, path := range paths(search) {
+			b.visit(path)
+			b.wait(`document.getElementById('live').dataset.state === 'on'`)
+			if path == "ui/new" {
+				b.do(chromedp.SendKeys("#objects", "wpkh(x)\naddr(bcrt1q)\n"))
+				b.wait(`document.querySelectorAll('#checked .bad').length === 2`)
+			}
+			b.accessible(t, scheme+" /"+path)
+		}
+	}
+}
+
+// accessible has axe-core look at what is shown.
+func (b *tab) accessible(t *testing.T, where string) {
+	t.Helper()
+	for _, finding := range eval[[]string](b, axe+`;
+		axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations
+			.filter((v) => v.impact === 'serious' || v.impact === 'critical')
+			.map((v) => [v.id, v.help, ...v.nodes.map((n) => n.html + ' ' + n.failureSummary)].join(': ')))`) {
+		t.Errorf("%s: %s", where, finding)
+	}
+}
+
+// testKeyboard: the first key leads to the content, and what has the focus is seen.
+func testKeyboard(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	b.look(1280, 900, "light")
+	b.visit("")
+	b.do(chromedp.KeyEvent("\t"))
+	if text := eval[string](b, `document.activeElement.textContent`); text != "Skip to the content" {
+		t.Errorf("the first key leads to %q", text)
+	}
+	b.do(chromedp.KeyEvent("\r"))
+	b.wait(`location.hash === '#content'`)
+	b.do(chromedp.KeyEvent("\t"))
+	b.wait(`document.activeElement.closest('main')`)
+	b.wait(`getComputedStyle(document.activeElement).outlineStyle === 'solid'`)
+	// The focus stays where it is while the page changes.
+	eval[any](b, `document.querySelector('.searches a.button').focus()`)
+	var before int
+	w.Get(&before, "getblockcount")
+	w.mine(1)
+	b.waitText(".figure.lead b", strconv.Itoa(before+1))
+	if text := eval[string](b, `document.activeElement.textContent`); text != "New search" {
+		t.Errorf("after news the focus is on %q", text)
+	}
+}
+
+// testWidths: nothing is wider than the window, from a telephone to 4K.
+func testWidths(t *testing.T, _ *world, b *tab, search string) {
+	t.Helper()
+	for _, width := range []int64{390, 768, 1280, 3840} {
+		b.look(width, 900, "light")
+		for _, path := range paths(search) {
+			b.visit(path)
+			b.wait(`document.getElementById('live').dataset.state === 'on'`)
+			if wide := eval[int64](b, `document.documentElement.scrollWidth`); wide > width {
+				t.Errorf("/%s is %d pixels wide in a window of %d", path, wide, width)
+			}
+		}
+	}
+	b.look(1280, 900, "light")
+}
+
+// testPrefix: the page works below a path of a proxy.
+func testPrefix(t *testing.T, w *world, b *tab, search string) {
+	t.Helper()
+	target, err := url.Parse(w.page())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // for the Origin of the page
+		},
+		FlushInterval: -1,
+	}
+	server := httptest.NewServer(http.StripPrefix("/node", proxy))
+	defer server.Close()
+	defer server.CloseClientConnections() // streams do not end by themselves
+	direct := b.base
+	defer func() {
+		b.base = direct
+		b.visit("") // before the proxy goes
+	}()
+	b.base = server.URL + "/node/"
+	b.signIn(user)
+	b.do(chromedp.Click(".searches tbody a"))
+	b.wait(`document.querySelectorAll('#entries tr').length > 0`)
+	if path := eval[string](b, `location.pathname + location.search`); path != "/node/ui/search?id="+search {
+		t.Errorf("a link leads to %s", path)
+	}
+	b.do(chromedp.Click("[data-call=pausesearch]"))
+	b.waitText(".state", "paused")
+	b.do(chromedp.Click("[data-call=resumesearch]"))
+	b.waitText(".state", "following")
+	b.visit("")
+	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
+}
+
+// testTabs: more tabs than a browser opens connections all hear of news, by one stream; without
+// SharedWorker too, where another tab takes over from one that is closed.
+func testTabs(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	for worker, many := range map[bool]int{true: 8, false: 3} {
+		tabs := make([]*tab, many)
+		closers := make([]context.CancelFunc, len(tabs))
+		for i := range tabs {
+			ctx, cancel := context.WithCancel(b.ctx)
+			tabs[i], closers[i] = open(t, ctx, b.base), cancel
+			if !worker {
+				tabs[i].inject("delete window.SharedWorker")
+			}
+			tabs[i].visit("")
+			tabs[i].wait(`document.getElementById('live')?.dataset.state === 'on'`)
+		}
+		seen := func(some []*tab) {
+			w.mine(1)
+			var height int
+			w.Get(&height, "getblockcount")
+			for _, one := range some {
+				one.wake()
+				one.waitText(".figure.lead b", strconv.Itoa(height))
+			}
+		}
+		seen(tabs)
+		closers[0]()
+		seen(tabs[1:])
+		for i := range tabs {
+			closers[i]()
+		}
+	}
+}
+
+// inject runs a script before those of each page.
+func (b *tab) inject(script string) {
+	b.t.Helper()
+	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		params := page.AddScriptToEvaluateOnNewDocumentParams{Source: script}
+		_, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, params)
+		return chromedp.Void{}, err
+	})
+}
+
+// wake brings the tab to the front: one that is not seen asks for nothing.
+func (b *tab) wake() {
+	b.t.Helper()
+	b.do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, page.BringToFront, cdp.Empty{})
+		return chromedp.Void{}, err
+	})
+}
+
+// testWhitelist: who may call few methods sees only those.
+func testWhitelist(t *testing.T, _ *world, b *tab, search string) {
+	t.Helper()
+	b.visit("")
+	b.do(chromedp.Click(".out button"), chromedp.WaitVisible("#user"))
+	b.signIn(guest)
+	b.waitText(".searches tbody", hostile)
+	for _, hidden := range []string{".wallets", ".peers", "[data-call]", "a[href*=new]", "a[href*=restore]"} {
+		if eval[bool](b, fmt.Sprintf("!!document.querySelector(%s)", quote(hidden))) {
+			t.Errorf("the guest sees %s", hidden)
+		}
+	}
+	b.visit("ui/search?id=" + search)
+	b.waitText("h1", hostile)
+	if eval[bool](b, `!!document.querySelector('[data-entries], [data-call], a[download]')`) {
+		t.Error("the guest sees entries or buttons")
+	}
+	for path, status := range map[string]int{
+		"ui/new": 403, "ui/wallet?name=miner": 403, "ui/part/wallet?name=miner": 403, "ui/part/entries?id=" + search: 403,
+		"ui/export?format=csv&id=" + search: 403, "ui/part/search?id=" + search: 200,
+	} {
+		got := eval[int](b, fmt.Sprintf("fetch(%s).then(r => r.status)", quote(b.base+path)))
+		if got != status {
+			t.Errorf("/%s is answered with %d", path, got)
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := len(b.messages) - 1; i >= 0; i-- { // the browser tells of those
+		if strings.Contains(b.messages[i], "403 (Forbidden)") {
+			b.messages = append(b.messages[:i], b.messages[i+1:]...)
+		}
+	}
+}
