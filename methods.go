@@ -165,7 +165,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
-		SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
+		Dir: n.cfg.Dir, SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}

@@ -3,6 +3,7 @@ package messages
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 )
 
@@ -51,7 +52,46 @@ type CoinSet interface {
 // Who gets the set releases it, also when it leaves early: until then the chain can
 // neither stop nor start again after a failure, for which it has to close its
 // database. A method of the set that runs ends with its context only.
-type SnapshotCoins struct{ Asks[CoinSet] }
+//
+// Errors: [ErrNoRollback].
+type SnapshotCoins struct {
+	Asks[CoinSet]
+
+	// At is a block of the active chain whose set is asked for instead; nil: the tip. The
+	// blocks after it are taken back in memory alone, and nobody else sees it.
+	At *chainhash.Hash
+}
+
+// ErrNoRollback reports that the set of unspent outputs cannot be had as of a block: it is
+// not on the active chain, blocks or undo data after it cannot be read, or the changes do not
+// fit into the memory for unspent outputs.
+var ErrNoRollback = refusal("unspent outputs cannot be taken back to that block")
+
+// DumpCoins writes the set of unspent outputs into a file that Bitcoin Core's loadtxoutset
+// reads. It ends with the context of its caller, and leaves no part of a file then.
+//
+// Errors: [ErrFileExists], [ErrNotCreated], [ErrNoRollback].
+type DumpCoins struct {
+	Asks[DumpedCoins]
+
+	Path string
+	At   *chainhash.Hash // as of [SnapshotCoins]
+}
+
+// DumpedCoins is the answer to [DumpCoins].
+type DumpedCoins struct {
+	Block Tip // that the set is of
+	Coins uint64
+	Hash  chainhash.Hash // of the set, as [HashSerialized]
+}
+
+var (
+	// ErrFileExists reports that a file is there already.
+	ErrFileExists = refusal("file exists already")
+
+	// ErrNotCreated reports that a file cannot be made.
+	ErrNotCreated = refusal("file cannot be created")
+)
 
 // ReserveCoinScan takes the slot for one scan of the unspent outputs. Whoever
 // holds the slot owes a [RunCoinScan] or a [ReleaseCoinScan].

@@ -152,13 +152,24 @@ func snapshotJob(m *snapshot) job {
 			return func() { m.Answer(nil, context.Cause(m.Ctx)) }, nil
 		default:
 		}
-		set, err := e.Coins()
-		return func() {
+		set, err := coinsAt(e, m.Req.At)
+		after := func() {
 			if !m.Answer(set, err) && set != nil {
 				set.Release()
 			}
-		}, err
+		}
+		if rejected(err) {
+			return after, nil
+		}
+		return after, err
 	}
+}
+
+func coinsAt(e engine.Engine, at *chainhash.Hash) (messages.CoinSet, error) {
+	if at == nil {
+		return e.Coins()
+	}
+	return e.CoinsAt(at)
 }
 
 // generate returns the job that mines blocks. Each is a step of its own, so that

@@ -3,7 +3,7 @@
 //
 // It serves [messages.ReserveCoinScan], [messages.ReleaseCoinScan],
 // [messages.RunCoinScan], [messages.GetCoinScanStatus],
-// [messages.AbortCoinScan] and [messages.SumCoins]. The set is read in workers
+// [messages.AbortCoinScan], [messages.SumCoins] and [messages.DumpCoins]. The set is read in workers
 // from a snapshot that the chain hands out, so that the chain goes on meanwhile
 // and the actor answers at once whatever a scan does.
 package coins
@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/slot"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -26,7 +27,9 @@ var errNoSet = errors.New("no set of unspent outputs")
 // Config is what the actor is made of.
 type Config struct {
 	Chain   *ask.Ref
-	Workers int // that read at the same time; at least 1
+	Workers int     // that read at the same time; at least 1
+	Magic   [4]byte // of the network, in files
+	FS      vfs.FS  // where files are written; nil: the operating system's
 	Log     *slog.Logger
 }
 
@@ -35,6 +38,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.ReserveCoinScan](), ask.Serve[messages.ReleaseCoinScan](),
 	ask.Serve[messages.RunCoinScan](), ask.Serve[messages.GetCoinScanStatus](),
 	ask.Serve[messages.AbortCoinScan](), ask.Serve[messages.SumCoins](),
+	ask.Serve[messages.DumpCoins](),
 }
 
 type (
@@ -44,6 +48,7 @@ type (
 	getStatus = ask.Call[messages.GetCoinScanStatus, messages.CoinScanStatus]
 	abortScan = ask.Call[messages.AbortCoinScan, bool]
 	sumCoins  = ask.Call[messages.SumCoins, messages.CoinSums]
+	dumpCoins = ask.Call[messages.DumpCoins, messages.DumpedCoins]
 )
 
 // Coins is the actor; make one with [New].
@@ -78,6 +83,8 @@ func (s *Coins) Receive(c actor.Context) {
 		s.workerDone(c, m)
 	case *sumCoins:
 		s.sum(c, m)
+	case *dumpCoins:
+		s.dump(c, m)
 	case *reserve:
 		s.desk.Reserve(m.Answer)
 	case *release:

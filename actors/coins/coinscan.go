@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
@@ -16,7 +17,8 @@ const shards = 256
 
 // A coinScanJob is what a pass over the set does. But for ended, its functions run in workers.
 type coinScanJob struct {
-	readers int // workers that read at the same time
+	readers int             // workers that read at the same time
+	at      *chainhash.Hash // block whose set is read; nil: the tip
 
 	// prepare is called once, with the set and before all else.
 	prepare func(messages.CoinSet) error
@@ -24,6 +26,13 @@ type coinScanJob struct {
 	// reader is called once in each worker: visit sees the outputs of the shards
 	// that the worker takes, which ascend, and done follows the last.
 	reader func() (visit func(*messages.SetCoin) error, done func())
+
+	// complete, if any, is called by the one worker that reads when it has read all, or
+	// could not; its error is the pass's.
+	complete func(error) error
+
+	// abandon, if any, is called when the actor stops before complete was called.
+	abandon func()
 
 	// ended is called in the actor when nothing runs any more.
 	ended func(error)
@@ -67,7 +76,7 @@ func (s *Coins) start(c actor.Context, job coinScanJob) *coinScan {
 	p := &coinScan{coinScanJob: job, unwatch: func() bool { return true }}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	s.scans = append(s.scans, p)
-	ask.Then(p.ctx, c, s.cfg.Chain, messages.SnapshotCoins{},
+	ask.Then(p.ctx, c, s.cfg.Chain, messages.SnapshotCoins{At: job.at},
 		func(set messages.CoinSet, err error) any { return snapshot{p, set, err} })
 	return p
 }
@@ -120,6 +129,14 @@ func (s *Coins) workerDone(c actor.Context, m workerDone) {
 func (p *coinScan) read() error {
 	visit, done := p.reader()
 	defer done()
+	err := p.readShards(visit)
+	if p.complete != nil {
+		err = p.complete(err)
+	}
+	return err
+}
+
+func (p *coinScan) readShards(visit func(*messages.SetCoin) error) error {
 	for {
 		shard := p.next.Add(1) - 1
 		if shard >= shards {
@@ -157,6 +174,9 @@ func (p *coinScan) close() {
 func (p *coinScan) drop() {
 	for _, w := range p.workers {
 		w.Drop()
+	}
+	if p.abandon != nil {
+		p.abandon()
 	}
 	p.close()
 }

@@ -122,6 +122,8 @@ func newRig(tb testing.TB, set *coinSet, workers int) *rig {
 			switch {
 			case !ok:
 				ask.Unhandled(c)
+			case m.Req.At != nil && *m.Req.At != r.set.tip.Hash:
+				m.Answer(nil, messages.ErrNoRollback)
 			case r.fail != nil:
 				m.Answer(nil, r.fail)
 			default:

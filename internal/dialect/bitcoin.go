@@ -43,6 +43,7 @@ func mainNetwork() *Network {
 			hash("0000000000000000000f14c35b2d841e986ab5441de8c585d5ffe55ea1e395ad"): script.P2SH | script.Witness,
 		},
 		AssumeValid: hash("00000000000000000000611fd22f2df7c8fbd0688745c3a6c3bb5109cc2a12cb"), // 912683
+		Snapshots:   mainnetSnapshots(),
 	})
 }
 
@@ -63,6 +64,7 @@ func testnet3() *Network {
 			hash("00000000dd30457c001f4095d208cc1296b0eed002427aa599874af7a432b105"): 0, // before P2SH
 		},
 		AssumeValid: hash("0000000000000065c6c38258e201971a3fdfcc2ceee0dd6e85a6c022d45dee34"), // 4550000
+		Snapshots:   testnet3Snapshots(),
 	})
 }
 
@@ -76,6 +78,7 @@ func testnet4() *Network {
 		MinimumChainWork: "00000000000000000000000000000000000000000000034a4690fe592dc49c7c",
 		ChainTx:          ChainTx{Time: 1752470331, Count: 11414302, Rate: 0.2842619757327476},
 		AssumeValid:      hash("000000000000000180a58e7fa3b0db84b5ea76377524894f53660d93ac839d9b"), // 91000
+		Snapshots:        testnet4Snapshots(),
 	})
 }
 
@@ -101,7 +104,7 @@ func Signet(challenge []byte) *Network {
 	return complete(&Network{
 		Name: "signet", Dir: "signet", RPCPort: 38332, P2PPort: 38333,
 		Params:          fresh(chaincfg.CustomSignetParams(challenge, nil)),
-		SignetChallenge: challenge,
+		SignetChallenge: challenge, Snapshots: signetSnapshots(),
 		Deployments: append(buried(1, 1, 1, 1, 1),
 			testdummy(NeverActive, 2016, 1815),
 			alwaysTaproot(2016, 1815)),
@@ -118,7 +121,7 @@ func regtest(c Choices) *Network {
 			testdummy(0, 144, 108),
 			alwaysTaproot(144, 108)),
 		MineOnDemand: true, MockableClock: true, SmallPruneAfter: 100,
-		ChainTx: ChainTx{Rate: 0.001},
+		ChainTx: ChainTx{Rate: 0.001}, Snapshots: regtestSnapshots(),
 	}
 	n.Params.Deployments[chaincfg.DeploymentTaproot].AlwaysActiveHeight = 1
 	n.Params.TargetTimespan = 24 * time.Hour

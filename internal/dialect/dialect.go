@@ -146,6 +146,17 @@ type Network struct {
 	// AssumeValid is a block whose ancestors' scripts are not executed; zero for
 	// none.
 	AssumeValid chainhash.Hash
+
+	// Snapshots are the sets of unspent outputs that are known to be right, ascending.
+	Snapshots []Snapshot
+}
+
+// A Snapshot is a set of unspent outputs that is known by its hash.
+type Snapshot struct {
+	Height int32
+	Block  chainhash.Hash // that the set is as of
+	Hash   chainhash.Hash // of the set: hash_serialized_3
+	Txs    uint64         // of the chain up to the block
 }
 
 // Software is how the dialect's reference implementation presents itself, and so

@@ -74,6 +74,10 @@ type Validator interface {
 	// Coins returns all of them as they are now, to be released.
 	Coins() (messages.CoinSet, error)
 
+	// CoinsAt is Coins as of a block of the active chain, whose descendants are taken back
+	// in memory. Nothing else sees that.
+	CoinsAt(at *chainhash.Hash) (messages.CoinSet, error)
+
 	// Totals sums up the active chain.
 	Totals() Totals
 

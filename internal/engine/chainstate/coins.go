@@ -3,6 +3,7 @@ package chainstate
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -19,12 +20,48 @@ func (e *Engine) Coins() (messages.CoinSet, error) {
 	if e.broken != nil {
 		return nil, e.broken
 	}
-	coins, err := e.db.Coins()
+	return e.snapshot(e.tip)
+}
+
+// snapshot returns the set as it is in memory now, which is at a block.
+func (i inspector) snapshot(at *chainview.Block) (messages.CoinSet, error) {
+	coins, err := i.engine.db.Coins()
 	if err != nil {
 		return nil, err
 	}
-	return &coinSet{coins, e.coins.Changes(), e.tree, e.tip}, nil
+	return &coinSet{coins, i.engine.coins.Changes(), i.engine.tree, at}, nil
 }
+
+// CoinsAt implements engine.Validator. Memory may grow to twice the limit of the cache, of
+// which the set keeps what it needs.
+func (i inspector) CoinsAt(hash *chainhash.Hash) (messages.CoinSet, error) {
+	e := i.engine
+	if e.broken != nil {
+		return nil, e.broken
+	}
+	to := e.tree.Lookup(hash)
+	if to == nil || !e.tree.Active().Contains(to) {
+		return nil, messages.ErrNoRollback
+	}
+	mark := e.coins.Mark()
+	defer func() { e.coins.Rollback(mark) }()
+	for at := e.tip; at != to; at = at.Parent {
+		b, err := e.fetch(at)
+		if err == nil {
+			err = e.disconnect(at, b)
+		}
+		if err == nil && e.coins.Overfull() {
+			err = errShortMemory
+		}
+		if err != nil {
+			e.log.Warn("unspent outputs not taken back", "to", to.Hash, "height", at.Height, "err", err)
+			return nil, messages.ErrNoRollback
+		}
+	}
+	return i.snapshot(to)
+}
+
+var errShortMemory = errors.New("the changes do not fit into the cache of unspent outputs: raise -dbcache")
 
 // coinSet is the database's set as messages carry it, with its changes, completed by
 // the outputs that are not among them.

@@ -162,6 +162,9 @@ func (c *Cache) Forget() {
 // included.
 func (c *Cache) Full() bool { return c.table.size()+c.dirties*orderSize+cap(c.journal) > c.limit }
 
+// Overfull reports whether the cache takes more than twice as much memory as it may.
+func (c *Cache) Overfull() bool { return c.table.size()+c.dirties*orderSize+cap(c.journal) > 2*c.limit }
+
 // Size returns how much memory the cache takes, in bytes, and how many records it holds.
 func (c *Cache) Size() (bytes, records int) { return c.table.size(), c.table.live }
 

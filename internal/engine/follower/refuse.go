@@ -52,6 +52,9 @@ func (refusing) Template([]byte, [][]byte, btcutil.Amount) ([]byte, error) {
 // Coins implements engine.Validator.
 func (refusing) Coins() (messages.CoinSet, error) { return nil, messages.ErrFollows }
 
+// CoinsAt implements engine.Validator.
+func (refusing) CoinsAt(*chainhash.Hash) (messages.CoinSet, error) { return nil, messages.ErrFollows }
+
 // Totals implements engine.Validator: nothing is counted.
 func (refusing) Totals() engine.Totals { return engine.Totals{} }
 

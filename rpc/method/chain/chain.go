@@ -60,6 +60,9 @@ type Deps struct {
 	// Initial tells whether the node is on its first way to the network's tip.
 	Initial *chainview.InitialDownload
 
+	// Dir is the folder of the network's data, where relative paths begin.
+	Dir string
+
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
 
@@ -101,6 +104,7 @@ type Index struct {
 // Commands returns the methods, for the command table.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
+		dumpTxOutSet(&d),
 		getAttachInfo(&d),
 		getBestBlockHash(&d),
 		getBlock(&d),
