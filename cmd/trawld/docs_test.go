@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -63,7 +64,7 @@ func servedTable(t *testing.T) *command.Table {
 			t.Error(err)
 		}
 	})
-	table, err := node.Methods(trawl.Host{})
+	table, err := node.Methods(trawl.Host{Log: new(corelog.Filter)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@
 // error stream and, as far as there was one yet, in the log.
 package main
 
-//go:generate go test -run ^TestGenerated$ . -update
+//go:generate go test -run ^(TestGenerated|TestCoreDocs)$ . -update
 
 import (
 	"context"

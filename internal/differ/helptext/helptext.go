@@ -1,0 +1,37 @@
+// Package helptext reads the help texts of JSON-RPC methods, in the form of Bitcoin Core's, so
+// that tests can hold them against each other.
+package helptext
+
+import (
+	"regexp"
+	"strings"
+)
+
+// argument is a line of a help text that begins an argument: its place, if it has one, and its
+// name.
+var argument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
+
+// Usage returns the usage line of a help text, and a line for each argument: its place, or - for one
+// that has a name alone, and its name.
+func Usage(help string) string {
+	lines := strings.Split(help, "\n")
+	text, section := lines[0]+"\n", ""
+	for _, line := range lines[1:] {
+		switch {
+		case line == "Arguments:" || line == "Named Arguments:":
+			section = line
+		case strings.HasPrefix(line, "Result") || strings.HasPrefix(line, "Examples"):
+			section = ""
+		}
+		m := argument.FindStringSubmatch(line)
+		if section == "" || m == nil || m[1] == "" && section == "Arguments:" {
+			continue
+		}
+		place := m[1]
+		if place == "" {
+			place = "-"
+		}
+		text += "  " + place + " " + m[2] + "\n"
+	}
+	return text
+}
