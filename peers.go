@@ -66,6 +66,7 @@ type PeerConfig struct {
 	Lookup      bool          // look up names of nodes
 	Inactive    bool          // begin without network
 	V2          bool          // speak the encrypted transport
+	Reconcile   bool          // offer to reconcile transactions (BIP330)
 	Comments    []string      // in the user agent
 	LogIPs      bool          // lines of the log name peers by their addresses
 	Timeout     time.Duration // for a connection to be made, default 5 s
@@ -124,7 +125,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, LogIPs: p.LogIPs,
+		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
 		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize,
 		Reachable: reachable,
 	}

@@ -8,15 +8,17 @@ import (
 
 // A base is what the table and its connections know alike. It does not change.
 type base struct {
-	cfg     Config
-	log     *slog.Logger // of category net
-	addrLog *slog.Logger // of category addrman
+	cfg          Config
+	log          *slog.Logger // of category net
+	addrLog      *slog.Logger // of category addrman
+	reconcileLog *slog.Logger // of category txreconciliation
 }
 
 func newBase(cfg Config) *base {
 	return &base{
 		cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
-		addrLog: cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
+		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
+		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
 	}
 }
 
@@ -37,6 +39,12 @@ func (b *base) addrDebugf(format string, args ...any) {
 
 // logLine writes a line of a session. It may be called from anywhere.
 func (b *base) logLine(line string) { b.debugf("%s", line) }
+
+// reconcileLine writes a line of a session about reconciling transactions. It may be called
+// from anywhere.
+func (b *base) reconcileLine(line string) {
+	corelog.Printf(b.reconcileLog, slog.LevelDebug, "%s", line)
+}
 
 // logAddr is what lines of the log say of an address: nothing without -logips.
 func (b *base) logAddr(addr string) string {

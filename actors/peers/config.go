@@ -54,6 +54,7 @@ type Config struct {
 	// transactions, see package link. Either may be absent.
 	Sync, Relay *ask.Ref
 	BlocksOnly  bool // peers may send no transactions (-blocksonly)
+	Reconcile   bool // offer to reconcile transactions (-txreconciliation)
 
 	Filters FilterReader // what peers get of filters (-peerblockfilters); nil: nothing
 	Indexer *ask.Ref     // repairs filters; absent without the index

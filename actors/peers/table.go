@@ -50,7 +50,8 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		UserAgent: t.cfg.UserAgent, Services: t.cfg.Services, Height: t.height(),
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
-		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, Totals: &t.totals,
+		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, LogReconciling: t.reconcileLine,
+		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: &t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true,
 	}
 }

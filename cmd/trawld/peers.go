@@ -56,7 +56,7 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		Filters: o.Bool("peerblockfilters", false),
 		Listen:  listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
 		MaxPeers: peers, Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
-		V2: o.Bool("v2transport", true), Comments: o.Strings("uacomment"), LogIPs: o.Bool("logips", false),
+		V2: o.Bool("v2transport", true), Reconcile: o.Bool("txreconciliation", false), Comments: o.Strings("uacomment"), LogIPs: o.Bool("logips", false),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
 		SendBuffer:  1000 * int(o.Int("maxsendbuffer", 1000)), RecvBuffer: 1000 * int(o.Int("maxreceivebuffer", 5000)),

@@ -36,6 +36,10 @@ type Config struct {
 	// set for block-relay-only connections and feelers.
 	NoTransactions bool
 
+	// Reconcile offers to reconcile transactions (BIP330), of which nothing but the
+	// offer is there yet.
+	Reconcile bool
+
 	// Desirable returns what a peer must offer that offers what it is given;
 	// nil: nothing is required. It is called for connections that the node made
 	// for itself.
@@ -60,9 +64,10 @@ type Config struct {
 
 	PeerTimeout time.Duration // for the handshake, as -peertimeout; default 60 s
 
-	Now    func() time.Time  // default time.Now
-	Log    func(line string) // Core's lines of category net; may be nil
-	Totals *Totals           // counts with those of other sessions; may be nil
+	Now            func() time.Time  // default time.Now
+	Log            func(line string) // Core's lines of category net; may be nil
+	LogReconciling func(line string) // those of category txreconciliation; may be nil
+	Totals         *Totals           // counts with those of other sessions; may be nil
 }
 
 // PeerName is how a line of the log names a peer whose connection ends or has begun. addr

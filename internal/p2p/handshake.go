@@ -26,6 +26,7 @@ type handshake struct {
 	greeted     bool      // its version has come
 	established bool      // its verack, too
 	early       []Message // what it said in between that will count
+	reconciling reconciling
 }
 
 // sendVersion begins our side of the handshake.
@@ -80,7 +81,7 @@ func (s *Session) greet(payload []byte, now time.Time) error {
 	s.mu.Lock()
 	s.remote = r
 	s.mu.Unlock()
-	s.answerVersion(r.Common)
+	s.answerVersion(&r)
 	s.logf("receive version message: %s: version %d, blocks=%d, us=%v, txrelay=%d, %s",
 		r.UserAgent, v.Protocol, v.StartHeight, v.You, digit(!v.NoTransactions), PeerName(s.cfg.ID, s.cfg.LogAddr))
 	if s.cfg.Type == Feeler {
@@ -112,11 +113,12 @@ func (t ConnectionType) isAutomatic() bool {
 }
 
 // answerVersion sends what follows the peer's version.
-func (s *Session) answerVersion(common int32) {
-	if common >= featuresFrom {
+func (s *Session) answerVersion(r *Remote) {
+	if r.Common >= featuresFrom {
 		s.say(wire.NewMsgWTxIdRelay())
 		s.say(wire.NewMsgSendAddrV2())
 	}
+	s.offerReconciliation(r)
 	s.say(wire.NewMsgVerAck())
 	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly {
 		s.say(wire.NewMsgGetAddr())
@@ -135,6 +137,7 @@ func (s *Session) verack() {
 	r := s.remote
 	s.mu.Unlock()
 	s.shake.established = true
+	s.settleReconciliation(&r)
 	if r.Common >= cmpctFrom {
 		s.say(&codec.SendCmpct{Version: codec.CmpctVersion})
 	}

@@ -120,8 +120,7 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 	case wire.CmdWTxIdRelay, wire.CmdSendAddrV2:
 		return s.feature(m.Command)
 	case codec.CmdSendTxRcncl:
-		s.logf("sendtxrcncl from peer=%d ignored, as our node does not have txreconciliation enabled", s.cfg.ID)
-		return nil
+		return s.reconcile(m.Payload)
 	case wire.CmdSendHeaders, codec.CmdSendCmpct: // these count before the verack as well
 		return s.pass(m, now)
 	}

@@ -53,7 +53,7 @@ var connection = []options.Option{
 	{Name: "timeout", Arg: "<n>", Help: "Give up connecting after <n> milliseconds"},
 	{Name: "torcontrol", Arg: "<ip>:<port>", Flags: unused, Help: "Control port of Tor"},
 	{Name: "torpassword", Arg: "<pass>", Flags: sensitive | unused, Help: "Password of Tor's control port"},
-	{Name: "txreconciliation", Flags: debug | unused, Help: "Announce transactions by reconciliation (BIP330)"},
+	{Name: "txreconciliation", Flags: debug, Help: "Announce transactions by reconciliation (BIP330)"},
 	{Name: "v2transport", Help: "Speak the encrypted transport of BIP324"},
 	{Name: "whitebind", Arg: "<[permissions@]addr>", Help: "Listen on this address and give its peers permissions"},
 	{
