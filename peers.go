@@ -73,6 +73,7 @@ type PeerConfig struct {
 	PeerTimeout time.Duration // for the handshake, default 60 s
 	SendBuffer  int           // bytes for one peer, default 1,000,000
 	RecvBuffer  int           // likewise, default 5,000,000
+	UploadLimit uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
 }
 
 // peersConfig is what the peer table is told, with its listeners, which are open.
@@ -125,7 +126,8 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
-		Restarted: &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
+		UploadLimit: p.UploadLimit,
+		Restarted:   &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
 		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize,
 		Reachable: reachable,
 	}

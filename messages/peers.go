@@ -150,6 +150,16 @@ type NetworkState struct {
 	Networks       []NetworkUse
 	Local          []LocalAddress
 	V2             bool // whether the encrypted transport is spoken
+	Uploads        UploadState
+}
+
+// UploadState is how far the limit of what is sent a day is used up. All is zero where
+// there is none.
+type UploadState struct {
+	Limit, Left uint64        // bytes
+	Reached     bool          // as much was sent
+	OldReached  bool          // the rest is kept for blocks to come: old ones are served no more
+	Remains     time.Duration // until the limit begins anew
 }
 
 // NetworkUse is how addresses of one network are reached.

@@ -4,11 +4,13 @@ import (
 	"log/slog"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/p2p"
 )
 
 // A base is what the table and its connections know alike. It does not change.
 type base struct {
 	cfg          Config
+	totals       *p2p.Totals
 	log          *slog.Logger // of category net
 	addrLog      *slog.Logger // of category addrman
 	reconcileLog *slog.Logger // of category txreconciliation
@@ -16,7 +18,7 @@ type base struct {
 
 func newBase(cfg Config) *base {
 	return &base{
-		cfg: cfg, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
+		cfg: cfg, totals: &p2p.Totals{Uploads: p2p.Uploads{Limit: cfg.UploadLimit}}, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
 		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
 		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
 	}

@@ -102,6 +102,7 @@ type Config struct {
 	PeerTimeout time.Duration // for the handshake; default 60 s
 	SendLimit   int           // bytes; default that of p2p.Config
 	RecvLimit   int           // likewise
+	UploadLimit uint64        // bytes to all peers a day; 0: none (-maxuploadtarget)
 
 	Source Source // default: TCP
 

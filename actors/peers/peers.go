@@ -85,7 +85,6 @@ type shared struct {
 	*base
 
 	nonces p2p.Nonces
-	totals p2p.Totals
 	nextID int64
 	secret secret
 

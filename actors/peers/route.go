@@ -91,6 +91,12 @@ func (n *connActor) mempool(m p2p.Message) {
 	switch {
 	case n.info.Permissions.Mempool:
 		n.pass(n.cfg.Relay, m)
+	case n.cfg.Services&wire.SFNodeBloom != 0:
+		if n.totals.Uploads.State(n.cfg.Now()).Reached && !n.info.Permissions.NoBan {
+			n.Disconnect("mempool request with bandwidth limit reached")
+			return
+		}
+		n.pass(n.cfg.Relay, m)
 	case n.info.Permissions.NoBan:
 		n.session.Want(1)
 	default:

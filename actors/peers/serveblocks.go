@@ -3,6 +3,7 @@ package peers
 import (
 	"bytes"
 	"strconv"
+	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
@@ -45,6 +46,10 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 		)
 		return true
 	}
+	if s.isBeyondUploads(v, b) {
+		s.Disconnect("historical block serving limit reached")
+		return false
+	}
 	if s.cfg.Services&wire.SFNodeNetwork == 0 && tip.Height-b.Height > prunedDepth && !s.info.Permissions.NoBan {
 		s.Disconnect("Ignore block request below NODE_NETWORK_LIMITED threshold")
 		return false
@@ -68,6 +73,20 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 		return s.send(inv)
 	}
 	return true
+}
+
+// historicalAge is how much older than the best header a block is for which nothing of an
+// upload limit is kept (Core: HISTORICAL_BLOCK_AGE).
+const historicalAge = 7 * 24 * time.Hour
+
+// isBeyondUploads reports whether the upload limit forbids to send an old block, or any to
+// a peer that asks for a part of it.
+func (s *server) isBeyondUploads(v *wire.InvVect, b *chainview.Block) bool {
+	if s.info.Permissions.Download || !s.totals.Uploads.State(s.cfg.Now()).OldReached {
+		return false
+	}
+	best := chainview.BestHeader(s.chain, s.chain.Active())
+	return v.Type == wire.InvTypeFilteredBlock || best.Time().Sub(b.Time()) > historicalAge
 }
 
 // form returns the message for a block in the form of a type of inventory. It is nil for

@@ -51,7 +51,7 @@ func (t *Table) session(id int64, typ p2p.ConnectionType, v2 bool) p2p.Config {
 		NoTransactions: t.cfg.Relay.IsAbsent() || t.cfg.BlocksOnly, Nonces: &t.nonces,
 		SendLimit: t.cfg.SendLimit, ReceiveLimit: t.cfg.RecvLimit, PeerTimeout: t.cfg.PeerTimeout,
 		Desirable: t.desirable, Now: t.cfg.Now, Log: t.logLine, LogReconciling: t.reconcileLine,
-		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: &t.totals,
+		Reconcile: t.cfg.Reconcile && !t.cfg.BlocksOnly, Totals: t.totals,
 		Make: codec.NewWith(t.cfg.Network.HeaderLen), HandPings: true,
 	}
 }
@@ -138,7 +138,7 @@ func (t *Table) network() messages.NetworkState {
 		Active: t.dialer.active, Services: uint64(t.cfg.Services), Peers: t.peers.count(),
 		Relay:      !t.cfg.Relay.IsAbsent() && !t.cfg.BlocksOnly,
 		TimeOffset: t.peers.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
-		Networks: t.networks.list(), V2: t.cfg.V2,
+		Networks: t.networks.list(), V2: t.cfg.V2, Uploads: messages.UploadState(t.totals.Uploads.State(t.cfg.Now())),
 	}
 	for _, l := range t.cfg.Local {
 		n.Local = append(n.Local, messages.LocalAddress{Host: l.Addr.Host(), Port: l.Addr.Port(), Score: l.Score})

@@ -38,6 +38,10 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 	if o.Bool("forcednsseed", false) && o.IsSet("dnsseed") && !o.Bool("dnsseed", true) {
 		return nil, refuse("Cannot set -forcednsseed to true when setting -dnsseed to false.")
 	}
+	uploads, ok := options.ParseBytes(o.String("maxuploadtarget", "0"), 'M')
+	if !ok {
+		return nil, refuse("Unable to parse -maxuploadtarget: '%s'", o.String("maxuploadtarget", ""))
+	}
 	if !listen && bound {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
@@ -60,6 +64,7 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
 		SendBuffer:  1000 * int(o.Int("maxsendbuffer", 1000)), RecvBuffer: 1000 * int(o.Int("maxreceivebuffer", 5000)),
+		UploadLimit: uploads,
 	}, nil
 }
 

@@ -89,7 +89,8 @@ func TestReconcile(t *testing.T) {
 				_ = r.send(m)
 			}
 			said := <-got
-			if offered := slices.Contains(said, codec.CmdSendTxRcncl); offered != test.offer ||
+			// A session that ends does not write what is queued.
+			if offered := slices.Contains(said, codec.CmdSendTxRcncl); !test.ends && offered != test.offer ||
 				offered && slices.Index(said, codec.CmdSendTxRcncl) > slices.Index(said, wire.CmdVerAck) {
 				t.Errorf("said %v", said)
 			}

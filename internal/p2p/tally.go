@@ -13,7 +13,11 @@ import (
 
 // Totals counts the bytes of several sessions, as getnettotals shows them. The
 // zero value is ready.
-type Totals struct{ Sent, Received atomic.Uint64 }
+type Totals struct {
+	Sent, Received atomic.Uint64
+
+	Uploads Uploads
+}
 
 // otherMessages is the name under which Core counts messages that it does not
 // know.
@@ -41,6 +45,7 @@ func (t *tally) sent(now time.Time, command string, n int) {
 		return
 	}
 	t.totals.Sent.Add(uint64(n))
+	t.totals.Uploads.add(now, n)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lastSent = now

@@ -33,7 +33,7 @@ var connection = []options.Option{
 	{Name: "maxreceivebuffer", Arg: "<n>", Help: "Receive buffer of a connection, in 1000 bytes"},
 	{Name: "maxsendbuffer", Arg: "<n>", Help: "Send buffer of a connection, in 1000 bytes"},
 	{
-		Name: "maxuploadtarget", Arg: "<n>", Flags: unused,
+		Name: "maxuploadtarget", Arg: "<n>",
 		Help: "Try to send no more than this a day, in MiB or with a unit; 0 for no limit",
 	},
 	{Name: "natpmp", Flags: unused, Help: "Open the port at the router by PCP or NAT-PMP"},

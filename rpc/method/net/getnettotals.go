@@ -40,12 +40,12 @@ type netTotals struct {
 
 // uploadTarget says how much may be sent.
 type uploadTarget struct {
-	Frame    int64 `json:"timeframe"`
-	Target   int64 `json:"target"`
-	Reached  bool  `json:"target_reached"`
-	Old      bool  `json:"serve_historical_blocks"`
-	Bytes    int64 `json:"bytes_left_in_cycle"`
-	TimeLeft int64 `json:"time_left_in_cycle"`
+	Frame    int64  `json:"timeframe"`
+	Target   uint64 `json:"target"`
+	Reached  bool   `json:"target_reached"`
+	Old      bool   `json:"serve_historical_blocks"`
+	Bytes    uint64 `json:"bytes_left_in_cycle"`
+	TimeLeft int64  `json:"time_left_in_cycle"`
 }
 
 // uploadFrame is the time that an upload target is for, in seconds.
@@ -58,6 +58,9 @@ func (d *Deps) netTotals(ctx context.Context, _ *command.Args) (any, error) {
 	}
 	return netTotals{
 		Received: state.Received, Sent: state.Sent, Time: time.Now().UnixMilli(),
-		Target: uploadTarget{Frame: uploadFrame, Old: true},
+		Target: uploadTarget{
+			Frame: uploadFrame, Target: state.Uploads.Limit, Reached: state.Uploads.Reached,
+			Old: !state.Uploads.OldReached, Bytes: state.Uploads.Left, TimeLeft: int64(state.Uploads.Remains / time.Second),
+		},
 	}, nil
 }
