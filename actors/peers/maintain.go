@@ -13,14 +13,20 @@ import (
 
 // maintain makes the connections that are missing.
 func (t *Table) maintain(c actor.Context) {
-	if !t.dialer.active || t.ctx.Err() != nil {
+	if t.ctx.Err() != nil {
+		return
+	}
+	t.seed(c)
+	if !t.dialer.active {
 		return
 	}
 	t.dialer.connectAdded(time.Now(), func(a *attempt) { t.dial(c, a) })
 	if !t.cfg.Automatic {
 		return
 	}
-	t.seed(c)
+	if node := t.seeds.dueNode(t.book.addrs.Len(), t.peers.countType(p2p.OutboundFullRelay)); node != "" {
+		t.fetchFrom(c, node)
+	}
 	if a := t.dialer.choose(time.Now()); a != nil {
 		t.dial(c, a)
 	}
@@ -31,26 +37,38 @@ func (t *Table) dial(c actor.Context, a *attempt) {
 	t.dialer.start(t.ctx, t.runner(c), a, func(m dialed) { t.dialed(c, m) })
 }
 
-// seed asks nodes and names for addresses, when it is time.
+// seed asks DNS seeds for addresses, when it is time. A proxy looks up names only to
+// connect to them: then, as where the seed has no addresses, the node behind it is asked.
 func (t *Table) seed(c actor.Context) {
-	if !t.seeds.due(time.Now(), t.book.addrs.Len(), t.peers.countType(p2p.OutboundFullRelay)) {
-		return
+	known, peers := t.book.addrs.Len(), t.peers.countType(p2p.OutboundFullRelay)
+	name := t.seeds.dueName(time.Now(), known, peers, t.dialer.active)
+	switch {
+	case name == "":
+	case t.cfg.NameProxy:
+		t.seeds.answered(0)
+		t.fetchFrom(c, name)
+	default:
+		t.tasks.Go(c, func() func() {
+			list := t.seeds.lookUp(t.ctx, name)
+			return func() { t.seeded(c, name, list) }
+		})
 	}
-	for _, node := range t.seeds.nodes() {
-		t.dial(c, &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
+}
+
+// seeded takes the addresses that a DNS seed has.
+func (t *Table) seeded(c actor.Context, name string, list []codec.Address) {
+	t.seeds.answered(len(list))
+	for _, a := range list {
+		t.book.store([]codec.Address{a}, a.Addr, 0)
 	}
-	if len(t.seeds.names()) == 0 {
-		return
+	if len(list) == 0 {
+		t.fetchFrom(c, name)
 	}
-	t.tasks.Go(c, func() func() {
-		list := t.seeds.lookUp(t.ctx)
-		return func() {
-			t.printf("%d addresses found from DNS seeds", len(list))
-			for _, a := range list {
-				t.book.store([]codec.Address{a}, a.Addr, 0)
-			}
-		}
-	})
+}
+
+// fetchFrom connects to a node for the addresses that it knows.
+func (t *Table) fetchFrom(c actor.Context, node string) {
+	t.dial(c, &attempt{node: node, typ: p2p.AddrFetch, v2: t.cfg.V2})
 }
 
 // connectOnce serves messages.ConnectPeer.

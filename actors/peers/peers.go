@@ -109,7 +109,7 @@ func New(cfg Config) actor.Producer {
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.addrs = newAddrRelay(b, s.book, s.bans, &s.networks, &s.secret)
-	s.seeds = &seeder{base: b, secret: &s.secret}
+	s.seeds = newSeeder(b, &s.secret)
 	s.listener = &listener{at: cfg.Listeners, pending: &s.pending, stopped: make(chan struct{})}
 	s.dialer = newDialer(b, s.book, s.bans, &s.networks, s.limits, &s.pending)
 	return func() actor.Actor {
@@ -223,7 +223,8 @@ func (t *Table) start(c actor.Context) {
 		t.cfg.Restarted.Subscribe(c)
 	}
 	t.listen(c)
-	if t.cfg.NoSeeds && t.seeds.began.IsZero() {
+	if t.cfg.NoSeeds && !t.seeds.announced {
+		t.seeds.announced = true
 		t.printf("DNS seeding disabled")
 	}
 	t.tick(c)
@@ -249,6 +250,7 @@ func (t *Table) close() {
 	t.book.file.reset()
 	t.addrs.reset()
 	t.dialer.reset()
+	t.seeds.asking = false
 	t.pending.close()
 	t.peers = nil
 }

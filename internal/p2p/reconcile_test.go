@@ -46,25 +46,57 @@ func TestReconcile(t *testing.T) {
 		log   string // a line that is written
 		ends  bool
 	}{
-		"both": {p2p.Config{Reconcile: true}, []wire.Message{version, wtxid, offer, verack}, true,
-			"Register peer=7 (inbound=1)", false},
+		"both": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, wtxid, offer, verack},
+			true,
+			"Register peer=7 (inbound=1)", false,
+		},
 		"later version": {p2p.Config{Reconcile: true}, []wire.Message{
 			version, wtxid, &codec.SendTxRcncl{Version: 2}, verack,
 		}, true, "Register peer=7", false},
-		"no version": {p2p.Config{Reconcile: true}, []wire.Message{version, wtxid, &codec.SendTxRcncl{}}, true,
-			"txreconciliation protocol violation, disconnecting peer=7", true},
-		"twice": {p2p.Config{Reconcile: true}, []wire.Message{version, wtxid, offer, offer}, true,
-			"(sendtxrcncl received from already registered peer), disconnecting peer=7", true},
-		"late": {p2p.Config{Reconcile: true}, []wire.Message{version, wtxid, verack, offer}, true,
-			"sendtxrcncl received after verack", true},
-		"not by wtxid": {p2p.Config{Reconcile: true}, []wire.Message{version, offer, verack}, true,
-			"Forget txreconciliation state of peer=7", false},
-		"peer does not": {p2p.Config{Reconcile: true}, []wire.Message{version, wtxid, verack}, true,
-			"Forget txreconciliation state of peer=7", false},
-		"off": {p2p.Config{}, []wire.Message{version, wtxid, offer, verack}, false,
-			"ignored, as our node does not have txreconciliation enabled", false},
-		"old peer": {p2p.Config{Reconcile: true}, []wire.Message{&codec.Version{Protocol: 70015}, offer, verack}, false,
-			"Ignore unexpected txreconciliation signal from peer=7", false},
+		"no version": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, wtxid, &codec.SendTxRcncl{}},
+			true,
+			"txreconciliation protocol violation, disconnecting peer=7", true,
+		},
+		"twice": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, wtxid, offer, offer},
+			true,
+			"(sendtxrcncl received from already registered peer), disconnecting peer=7", true,
+		},
+		"late": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, wtxid, verack, offer},
+			true,
+			"sendtxrcncl received after verack", true,
+		},
+		"not by wtxid": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, offer, verack},
+			true,
+			"Forget txreconciliation state of peer=7", false,
+		},
+		"peer does not": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{version, wtxid, verack},
+			true,
+			"Forget txreconciliation state of peer=7", false,
+		},
+		"off": {
+			p2p.Config{},
+			[]wire.Message{version, wtxid, offer, verack},
+			false,
+			"ignored, as our node does not have txreconciliation enabled", false,
+		},
+		"old peer": {
+			p2p.Config{Reconcile: true},
+			[]wire.Message{&codec.Version{Protocol: 70015}, offer, verack},
+			false,
+			"Ignore unexpected txreconciliation signal from peer=7", false,
+		},
 		"peer wants no transactions": {p2p.Config{Reconcile: true}, []wire.Message{
 			&codec.Version{Protocol: 70016, NoTransactions: true}, wtxid, offer,
 		}, false, "which indicated no tx relay to us, disconnecting peer=7", true},
