@@ -17,8 +17,10 @@ type base struct {
 }
 
 func newBase(cfg Config) *base {
+	totals := new(p2p.Totals)
+	totals.Uploads.Limit = cfg.UploadLimit
 	return &base{
-		cfg: cfg, totals: &p2p.Totals{Uploads: p2p.Uploads{Limit: cfg.UploadLimit}}, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
+		cfg: cfg, totals: totals, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
 		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
 		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
 	}

@@ -91,7 +91,11 @@ func TestSeederNames(t *testing.T) {
 			"Loading addresses from DNS seed",
 		},
 		"unwanted": {
-			func(c *Config) { c.NoSeeds = true }, []time.Duration{0, time.Hour}, [][2]int{{0, 0}, {0, 0}}, []int{0, 0}, "",
+			func(c *Config) { c.NoSeeds = true },
+			[]time.Duration{0, time.Hour},
+			[][2]int{{0, 0}, {0, 0}},
+			[]int{0, 0},
+			"",
 		},
 		"after nodes": {
 			func(c *Config) { c.SeedNodes = []string{"n"} },

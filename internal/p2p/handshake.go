@@ -26,7 +26,7 @@ type handshake struct {
 	greeted     bool      // its version has come
 	established bool      // its verack, too
 	early       []Message // what it said in between that will count
-	reconciling reconciling
+	reconcile   reconciliation
 }
 
 // sendVersion begins our side of the handshake.
@@ -118,7 +118,7 @@ func (s *Session) answerVersion(r *Remote) {
 		s.say(wire.NewMsgWTxIdRelay())
 		s.say(wire.NewMsgSendAddrV2())
 	}
-	s.offerReconciliation(r)
+	s.shake.reconcile.offer(r)
 	s.say(wire.NewMsgVerAck())
 	if s.cfg.Type != Inbound && s.cfg.Type != BlockRelayOnly {
 		s.say(wire.NewMsgGetAddr())
@@ -137,7 +137,7 @@ func (s *Session) verack() {
 	r := s.remote
 	s.mu.Unlock()
 	s.shake.established = true
-	s.settleReconciliation(&r)
+	s.shake.reconcile.settle(&r)
 	if r.Common >= cmpctFrom {
 		s.say(&codec.SendCmpct{Version: codec.CmpctVersion})
 	}

@@ -120,7 +120,7 @@ func (s *Session) dispatch(m transport.Message, now time.Time) error {
 	case wire.CmdWTxIdRelay, wire.CmdSendAddrV2:
 		return s.feature(m.Command)
 	case codec.CmdSendTxRcncl:
-		return s.reconcile(m.Payload)
+		return s.shake.reconcile.take(m.Payload)
 	case wire.CmdSendHeaders, codec.CmdSendCmpct: // these count before the verack as well
 		return s.pass(m, now)
 	}

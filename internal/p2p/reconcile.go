@@ -22,29 +22,27 @@ var (
 	errReconcileVersion = errors.New("txreconciliation protocol violation")
 )
 
-// reconciling is how far both sides have come in offering to reconcile transactions. As
-// in Core nothing but the offers is exchanged yet.
-type reconciling int
+// A reconciliation is how far both sides of a session have come in offering to reconcile
+// transactions. As in Core nothing but the offers is exchanged yet.
+type reconciliation struct {
+	*Session
 
-const (
-	reconcileNever   reconciling = iota
-	reconcileOffered             // by this node
-	reconcileAgreed              // by both
-)
+	offered, agreed bool // by this node, and by both
+}
 
-// offerReconciliation says what follows the peer's version, where both relay transactions.
-func (s *Session) offerReconciliation(r *Remote) {
+// offer says what follows the peer's version, where both relay transactions.
+func (s *reconciliation) offer(r *Remote) {
 	if !s.cfg.Reconcile || r.Common < featuresFrom || r.Version.NoTransactions || s.cfg.NoTransactions ||
 		s.cfg.Type == AddrFetch {
 		return
 	}
-	s.logReconciling("Pre-register peer=%d", s.cfg.ID)
-	s.shake.reconciling = reconcileOffered
+	s.log("Pre-register peer=%d", s.cfg.ID)
+	s.offered = true
 	s.say(&codec.SendTxRcncl{Version: reconcileVersion, Salt: rand.Uint64()}) //nolint:gosec // nothing uses it
 }
 
-// reconcile takes the peer's offer.
-func (s *Session) reconcile(payload []byte) error {
+// take takes the peer's offer.
+func (s *reconciliation) take(payload []byte) error {
 	if !s.cfg.Reconcile {
 		s.logf("sendtxrcncl from peer=%d ignored, as our node does not have txreconciliation enabled", s.cfg.ID)
 		return nil
@@ -65,31 +63,31 @@ func (s *Session) reconcile(payload []byte) error {
 		return err
 	}
 	switch {
-	case s.shake.reconciling == reconcileNever:
+	case !s.offered:
 		s.logf("Ignore unexpected txreconciliation signal from peer=%d", s.cfg.ID)
 		return nil
-	case s.shake.reconciling == reconcileAgreed:
+	case s.agreed:
 		return errReconcileTwice
 	case m.Version < reconcileVersion:
 		return errReconcileVersion
 	}
-	s.shake.reconciling = reconcileAgreed
-	s.logReconciling("Register peer=%d (inbound=%d)", s.cfg.ID, digit(s.cfg.Type == Inbound))
+	s.agreed = true
+	s.log("Register peer=%d (inbound=%d)", s.cfg.ID, digit(s.cfg.Type == Inbound))
 	return nil
 }
 
-// settleReconciliation forgets the offers at the end of the handshake, where the peer has
+// settle forgets the offers at the end of the handshake, where the peer has
 // made none or does not announce transactions by the id that reconciling needs.
-func (s *Session) settleReconciliation(r *Remote) {
-	if s.shake.reconciling == reconcileNever || s.shake.reconciling == reconcileAgreed && r.WtxidRelay {
+func (s *reconciliation) settle(r *Remote) {
+	if !s.offered || s.agreed && r.WtxidRelay {
 		return
 	}
-	s.shake.reconciling = reconcileNever
-	s.logReconciling("Forget txreconciliation state of peer=%d", s.cfg.ID)
+	s.offered, s.agreed = false, false
+	s.log("Forget txreconciliation state of peer=%d", s.cfg.ID)
 }
 
-// logReconciling writes a line of Core's category txreconciliation.
-func (s *Session) logReconciling(format string, args ...any) {
+// log writes a line of Core's category txreconciliation.
+func (s *reconciliation) log(format string, args ...any) {
 	if s.cfg.LogReconciling != nil {
 		s.cfg.LogReconciling(fmt.Sprintf(format, args...))
 	}

@@ -48,7 +48,7 @@ type Session struct {
 // read or written before Run.
 func New(conn net.Conn, cfg Config, owner Owner) *Session {
 	cfg = cfg.withDefaults()
-	return &Session{
+	s := &Session{
 		conn:   conn,
 		cfg:    cfg,
 		owner:  owner,
@@ -58,6 +58,8 @@ func New(conn net.Conn, cfg Config, owner Owner) *Session {
 		tally:  newTally(cfg.Now(), cfg.Totals),
 		done:   make(chan struct{}),
 	}
+	s.shake.reconcile.Session = s
+	return s
 }
 
 // Run is the life of the session. It returns when the connection is closed and

@@ -60,7 +60,8 @@ func (d *Deps) netTotals(ctx context.Context, _ *command.Args) (any, error) {
 		Received: state.Received, Sent: state.Sent, Time: time.Now().UnixMilli(),
 		Target: uploadTarget{
 			Frame: uploadFrame, Target: state.Uploads.Limit, Reached: state.Uploads.Reached,
-			Old: !state.Uploads.OldReached, Bytes: state.Uploads.Left, TimeLeft: int64(state.Uploads.Remains / time.Second),
+			Old: !state.Uploads.OldReached, Bytes: state.Uploads.Left,
+			TimeLeft: int64(state.Uploads.Remains / time.Second),
 		},
 	}, nil
 }
