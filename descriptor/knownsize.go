@@ -26,6 +26,21 @@ func (k *Known) AddPublic(public []byte) bool {
 // AddScript adds a script that outputs pay to by its hash.
 func (k *Known) AddScript(script []byte) { k.known.addScript(script) }
 
+// AddOrigin adds where a public key is from: see [DerivedKey].
+func (k *Known) AddOrigin(public []byte, fingerprint [4]byte, path []uint32) {
+	if k.known.origins == nil {
+		k.known.origins = make(map[string]keyOrigin)
+	}
+	k.known.origins[string(public)] = keyOrigin{fingerprint: fingerprint, steps: path}
+}
+
+// Describe infers a descriptor of a script, with checksum. Solvable is false if the text
+// only repeats the script or its address. As in Core not every text parses.
+func (k *Known) Describe(script []byte) (text string, solvable bool) {
+	text = k.known.describe(script, k.net)
+	return text, isSolution(text)
+}
+
 // AddDescriptor adds what a descriptor tells of its scripts at an index.
 //
 // Errors: [ErrNeedsPrivateKey], [ErrNotDerivable].

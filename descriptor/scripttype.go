@@ -43,6 +43,18 @@ func ScriptType(script []byte) string {
 // witness_v2_p2mr where the network's dialect has it.
 func (n *Network) ScriptType(script []byte) string { return n.solve(script).form }
 
+// Template is an output script taken apart.
+type Template struct {
+	Form string   // see [Network.ScriptType]
+	Data [][]byte // the hash, witness program or public keys in it, not copied
+}
+
+// Template takes an output script apart.
+func (n *Network) Template(script []byte) Template {
+	s := n.solve(script)
+	return Template{Form: s.form, Data: s.data}
+}
+
 // p2mrVersion is the version of witness programs that are P2MR.
 const p2mrVersion = 2
 

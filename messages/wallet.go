@@ -35,7 +35,8 @@ type WalletInfo struct {
 	ScanDuration        time.Duration
 	ScanProgress        float64
 	Blank               bool
-	Birthtime           int64 // seconds; 0: none
+	Birthtime           int64 // Unix time in seconds, where Born is set
+	Born                bool
 	Flags               []string
 	PQC                 PQCValidation
 	PayFee              btcutil.Amount // fee rate for 1000 virtual bytes that was set; 0: none

@@ -96,6 +96,27 @@ type RestoreWallet struct {
 	OnStartup OnStartup
 }
 
+// MigrateWallet makes descriptor wallets of a legacy wallet of Bitcoin Core that is in
+// the wallets directory, and loads them: the wallet itself, one that watches what it
+// watched, and one that knows how to spend what it could solve. The old file is copied
+// first. After a failure the old wallet is where it was.
+//
+// Errors: [*WalletError].
+type MigrateWallet struct {
+	Asks[WalletMigrated]
+
+	Name       string
+	Passphrase Secret // of an encrypted wallet
+}
+
+// WalletMigrated names the wallets that a legacy wallet has become.
+type WalletMigrated struct {
+	Name       string // of the first of them; empty where nothing was left to be kept
+	WatchOnly  string // of the next; empty: there is none, or it is the first
+	Solvables  string // the same
+	BackupPath string // of the copy of the old file
+}
+
 // AbortRestore ends the rescan of a wallet that is being restored or loaded, which
 // fails then. The answer is false when there is none of that name.
 type AbortRestore struct {

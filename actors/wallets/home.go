@@ -2,6 +2,7 @@ package wallets
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,13 +143,20 @@ func (h *home) onFailure(undo func() error) {
 
 // checkPath refuses what cannot be a wallet's directory.
 func (h *home) checkPath() error {
+	if wrong := h.wrongPath(); wrong != "" {
+		return codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", wrong)
+	}
+	return nil
+}
+
+// wrongPath says why something cannot be a wallet's directory; it is empty where it can.
+func (h *home) wrongPath() string {
 	link, err := os.Lstat(h.dir)
 	to, broken := os.Stat(h.dir)
 	if err != nil || broken == nil && to.IsDir() || link.Mode().IsRegular() && filepath.Base(h.name) == h.name {
-		return nil //nolint:nilerr // what is not there may be made
+		return "" // what is not there may be made
 	}
-	return codes.Errorf(codes.Wallet, "Wallet file verification failed. Invalid -wallet path '%s'. -wallet path "+
-		"should point to a directory where wallet.dat and "+
+	return fmt.Sprintf("Invalid -wallet path '%s'. -wallet path should point to a directory where wallet.dat and "+
 		"database/log.?????????? files can be stored, a location where such a directory could be created, "+
 		"or (for backwards compatibility) the name of an existing data file in -walletdir (\"%s\")", h.name, h.cfg.Dir)
 }

@@ -122,7 +122,13 @@ func killChain() *chaintest.Chain {
 // killChild lets a child restore for a time and kills it.
 func killChild(t *testing.T, dir, path string, after time.Duration) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRestoreChild$")
+	killTest(t, "TestRestoreChild", dir, path, after)
+}
+
+// killTest lets a test run for a time in a process of its own, which it kills.
+func killTest(t *testing.T, name, dir, path string, after time.Duration) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+name+"$")
 	child.Env = append(os.Environ(), childDir+"="+dir, childBackup+"="+path)
 	out, err := child.StdoutPipe()
 	if err != nil {

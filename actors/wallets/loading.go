@@ -16,13 +16,15 @@ type load struct {
 	home      *home
 	onStartup messages.OnStartup
 	tell      func(messages.WalletLoaded, error)
-	ref       *ask.Ref // nil: waiting for its turn
+	ref       *ask.Ref   // nil: waiting for its turn
+	of        *migrating // that made the wallet; nil: none
 }
 
 // enqueue begins a load, or has it wait for its turn.
 func (w *Wallets) enqueue(c actor.Context, l *load) {
 	name := l.home.name
-	if e := w.entries[name]; w.loads[name] != nil || e != nil && e.unload != nil {
+	e, m := w.entries[name], w.moving[name]
+	if w.loads[name] != nil || e != nil && e.unload != nil || m != nil && m != l.of {
 		l.tell(messages.WalletLoaded{}, errLoading)
 		return
 	}

@@ -21,6 +21,7 @@ type (
 	loadWallet    = ask.Call[messages.LoadWallet, messages.WalletLoaded]
 	unloadWallet  = ask.Call[messages.UnloadWallet, messages.WalletUnloaded]
 	restoreWallet = ask.Call[messages.RestoreWallet, messages.WalletLoaded]
+	migrateWallet = ask.Call[messages.MigrateWallet, messages.WalletMigrated]
 	abortRestore  = ask.Call[messages.AbortRestore, bool]
 	listWalletDir = ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]
 	getLoading    = ask.Call[messages.GetLoading, []messages.WalletLoading]
@@ -89,6 +90,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.AbortRestore](), ask.Serve[messages.ListWalletDir](),
 	ask.Serve[messages.GetLoading](), ask.Serve[messages.WaitWallets](),
 	ask.Serve[messages.SyncWallets](), ask.Serve[messages.AdvanceTimers](),
+	ask.Serve[messages.MigrateWallet](),
 }
 
 // WalletRequests lists what a plain protoactor request may ask of a wallet.

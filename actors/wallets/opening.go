@@ -93,6 +93,11 @@ const unrecognized = "Data is not in recognized format."
 // notOpened is the refusal of a file. Core takes a directory without a wallet
 // for one whose wallet is unreadable.
 func (h *home) notOpened(err error) error {
+	if format, noFile := walletdb.FormatOf(h.dir, h.cfg.Network.Magic); noFile == nil && format == walletdb.Berkeley {
+		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to open database path '%s'. The "+
+			"wallet appears to be a Legacy wallet, please use the wallet migration tool (migratewallet RPC or the GUI "+
+			"option).", h.dir) // the wallet is the file itself
+	}
 	if _, noDir := os.Stat(h.dir); errors.Is(err, walletdb.ErrNotFound) && noDir == nil {
 		return codes.Errorf(codes.NotFound, "Wallet file verification failed. Failed to load database path '%s'. "+
 			unrecognized, h.dir)

@@ -64,7 +64,10 @@ func (w *Wallets) refuseStart(err error) {
 	if failure, ok := errors.AsType[*messages.WalletError](err); ok {
 		text = strings.TrimPrefix(strings.TrimPrefix(failure.Text, "Wallet file verification failed. "), "Wallet loading failed. ")
 		if failure.Code == codes.NotFound && !strings.HasSuffix(text, unrecognized) {
-			corelog.Printf(w.cfg.Log, slog.LevelWarn, "Skipping -wallet path that doesn't exist. %s", text)
+			if !strings.Contains(text, "appears to be a Legacy wallet") {
+				text = "Skipping -wallet path that doesn't exist. " + text
+			}
+			corelog.Printf(w.cfg.Log, slog.LevelWarn, "%s", text)
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/wallets"
 	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/walletfile/legacytest"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -36,12 +37,14 @@ func TestRegistrySuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
 		t.Helper()
 		r := small(t, setup{})
+		place(t, r.dir, "old/wallet.dat", legacytest.File(t, "mixed"))
 		return &actortest.Subject{
 			Ref: r.ref, Served: wallets.Requests, Check: r.keeps(t),
 			Requests: []actortest.Request{
 				actortest.Sample(messages.CreateWallet{Name: "new"}), actortest.Sample(messages.LoadWallet{Name: "w"}),
 				actortest.Sample(messages.UnloadWallet{Name: "w"}),
 				actortest.Sample(messages.RestoreWallet{Name: "back", Backup: filepath.Join(r.dir, "w", "wallet.dat")}),
+				actortest.Sample(messages.MigrateWallet{Name: "old"}),
 			},
 		}
 	})

@@ -28,8 +28,9 @@ type Wallets struct {
 	cancel context.CancelFunc
 	tasks  ask.Tasks
 
-	loads   map[string]*load // waiting or under way, by name
-	queue   []*load          // waiting
+	loads   map[string]*load      // waiting or under way, by name
+	queue   []*load               // waiting
+	moving  map[string]*migrating // that use a name
 	entries map[string]*entry
 
 	starting   int // loads of the start that are not over; -1: not begun
@@ -52,7 +53,13 @@ type entry struct {
 	name   string
 	home   *home
 	ref    *ask.Ref
-	unload *unloadWallet // who waits for its end
+	unload *unloading // who waits for its end
+}
+
+// unloading is how a wallet is to end.
+type unloading struct {
+	onStartup messages.OnStartup
+	tell      func(messages.WalletUnloaded, error)
 }
 
 // New returns the producer of the registry.
@@ -60,7 +67,10 @@ func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
 	s := &shared{cfg: cfg, times: new(maxTimes), settings: settings.New(nil, cfg.Settings)}
 	return func() actor.Actor {
-		w := &Wallets{shared: s, loads: make(map[string]*load), entries: make(map[string]*entry), starting: -1}
+		w := &Wallets{
+			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
+			moving: make(map[string]*migrating), starting: -1,
+		}
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		return w
 	}
@@ -106,8 +116,12 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		h := newHome(&w.cfg, w.times, m.Req.Name)
 		h.first = (&restoration{h, m.Req.Backup}).run
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
+	case *migrateWallet:
+		w.migrate(c, m)
 	case *unloadWallet:
-		w.unload(c, m)
+		w.unload(c, m.Req.Name, &unloading{m.Req.OnStartup, func(got messages.WalletUnloaded, err error) {
+			m.Answer(got, err)
+		}})
 	case *abortRestore:
 		m.Answer(w.abort(c, m.Req.Name), nil)
 	case *listWalletDir:
@@ -138,26 +152,26 @@ func answerTo[Q messages.Request[messages.WalletLoaded]](
 // unloaded says that a wallet has closed its file, or will not.
 type unloaded struct {
 	entry *entry
-	call  *unloadWallet
+	of    *unloading
 	err   error
 }
 
 // unload has a wallet close its file.
-func (w *Wallets) unload(c actor.Context, m *unloadWallet) {
-	e := w.entries[m.Req.Name]
+func (w *Wallets) unload(c actor.Context, name string, u *unloading) {
+	e := w.entries[name]
 	if e == nil || e.unload != nil {
-		m.Answer(messages.WalletUnloaded{}, messages.ErrWalletNotFound)
+		u.tell(messages.WalletUnloaded{}, messages.ErrWalletNotFound)
 		return
 	}
-	e.unload = m
-	ask.Then(w.ctx, c, e.ref, closing{}, func(_ messages.Done, err error) any { return unloaded{e, m, err} })
+	e.unload = u
+	ask.Then(w.ctx, c, e.ref, closing{}, func(_ messages.Done, err error) any { return unloaded{e, u, err} })
 }
 
 // unloaded stops the wallet's actor, unless the wallet goes on.
 func (w *Wallets) unloaded(c actor.Context, m unloaded) {
 	if isAnswer(m.err) {
 		m.entry.unload = nil
-		m.call.Answer(messages.WalletUnloaded{}, m.err)
+		m.of.tell(messages.WalletUnloaded{}, m.err)
 		return
 	}
 	if m.err != nil {
@@ -200,8 +214,8 @@ func (w *Wallets) leave(c actor.Context, e *entry) {
 		return
 	}
 	w.cfg.Log.Info("Releasing wallet", "wallet", e.name)
-	w.remember(c, e.name, e.unload.Req.OnStartup, func(warnings []string) {
-		e.unload.Answer(messages.WalletUnloaded{Warnings: warnings}, nil)
+	w.remember(c, e.name, e.unload.onStartup, func(warnings []string) {
+		e.unload.tell(messages.WalletUnloaded{Warnings: warnings}, nil)
 	})
 }
 
@@ -237,5 +251,6 @@ func (w *Wallets) close() {
 	}
 	clear(w.entries)
 	clear(w.loads)
+	clear(w.moving)
 	w.queue = nil
 }

@@ -26,6 +26,7 @@ var secretTexts = []string{
 	"gethdkeys [xprv]",
 	"importdescriptors requests desc",
 	"listdescriptors [descriptors] [desc]",
+	"migratewallet passphrase",
 	"scanblocks scanobjects",
 	"scantxoutset scanobjects",
 	"send options solving_data descriptors descriptor",

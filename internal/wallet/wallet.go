@@ -207,7 +207,7 @@ func (w *Wallet) Info() messages.WalletInfo {
 		PQC:                 w.vault.Validation(),
 	}
 	if birth := min(w.keys.ReportedBirth(), w.txs.Birth()); birth != keys.NoTime {
-		info.Birthtime = birth
+		info.Birthtime, info.Born = birth, true
 	}
 	info.KeypoolSize, info.KeypoolSizeInternal = w.keys.PoolSizes()
 	return info

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/internal/walletfile/legacytest"
 )
 
 // FuzzParse reads arbitrary records. What is read is written and read again
@@ -16,6 +17,11 @@ func FuzzParse(f *testing.F) {
 			if i%10 == 0 { // many are alike
 				f.Add(r.Key, r.Value)
 			}
+		}
+	}
+	for _, kind := range []string{"mixed", "encrypted"} {
+		for _, r := range legacytest.Make(kind, loadOptions.Network, nil).Records {
+			f.Add(r.Key, r.Value)
 		}
 	}
 	for _, r := range handMade(f) {

@@ -45,10 +45,7 @@ var legacyTypes = []string{
 // Errors: ErrTooNew, ErrUnknownDescriptor, ErrUnexpectedLegacy, ErrLegacyWallet,
 // ErrCorrupt.
 func Load(records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error) {
-	l := loader{opts: opts, records: make(map[string][]Record), wallet: &Wallet{
-		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address),
-		MasterKeys: make(map[uint32]MasterKey),
-	}}
+	l := newLoader(opts)
 	l.collect(records)
 	l.load()
 	if reason := severityErrors[l.severity]; reason != nil {
@@ -65,6 +62,13 @@ type loader struct {
 	wallet   *Wallet
 	severity Severity
 	cause    error // of the severity
+}
+
+func newLoader(opts LoadOptions) *loader {
+	return &loader{opts: opts, records: make(map[string][]Record), wallet: &Wallet{
+		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address),
+		MasterKeys: make(map[uint32]MasterKey),
+	}}
 }
 
 // found notes a finding; the worst counts.

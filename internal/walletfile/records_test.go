@@ -138,7 +138,7 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"empty key", walletfile.Record{Value: []byte("x")}, walletfile.ErrUnknownType},
 		{"unknown type", record(t, "zzz", "", ""), walletfile.ErrUnknownType},
-		{"legacy type", record(t, "hdchain", "", ""), walletfile.ErrUnknownType},
+		{"legacy type", record(t, "wkey", "", ""), walletfile.ErrUnknownType},
 		{"type longer than the key", walletfile.Record{Key: []byte("\x09flags")}, walletfile.ErrUnknownType},
 		{"short value", record(t, "flags", "", "010203"), walletfile.ErrRecord},
 		{"short key", record(t, "mkey", "01", "00"), walletfile.ErrRecord},

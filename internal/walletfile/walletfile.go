@@ -1,10 +1,12 @@
-// Package walletfile reads and writes the records of Bitcoin Core's descriptor
-// wallets: the keys and values of a wallet.dat, without the file around them.
+// Package walletfile reads and writes the records of Bitcoin Core's wallets, and
+// those of the legacy wallets that were before them: the keys and values of a
+// wallet.dat, without the file around them.
 //
 // [Parse] turns a key and its value into a typed [Entry], and every entry gives
 // back the bytes that Core would write. [Load] puts all records of a wallet
-// together, with the checks, severities and texts of Core's loader. The records
-// that qbit adds are known too. Private keys and passphrases are held in a
+// together, with the checks, severities and texts of Core's loader, and
+// [LoadLegacy] those of a legacy wallet. The records that qbit adds are known too.
+// Private keys and passphrases are held in a
 // [Secret], which never prints what it holds.
 //
 // The package is pure: no file, no clock, no randomness. Records may come from
@@ -26,8 +28,8 @@ var (
 	// ErrRecord reports a key or a value that is not of its type's form.
 	ErrRecord = errors.New("malformed wallet record")
 
-	// ErrUnknownType reports a record of a type that descriptor wallets do not
-	// have. Core passes over such records.
+	// ErrUnknownType reports a record of a type that wallets do not have, or had so
+	// long ago that nobody reads it any more. Core passes over such records.
 	ErrUnknownType = errors.New("unknown wallet record")
 )
 
@@ -83,6 +85,15 @@ var parsers = map[string]func(key, value *cursor) Entry{
 	"walletdescriptorp2mrcache": parseP2MRCache,
 	"pubkeydbentry":             parsePubKeyEntry,
 	"pubkeydbcursor":            parsePubKeyCursor,
+	"key":                       parseLegacyKey,
+	"ckey":                      parseLegacyCryptedKey,
+	"keymeta":                   parseKeyMeta,
+	"hdchain":                   parseHDChain,
+	"pool":                      parsePoolKey,
+	"defaultkey":                parseDefaultKey,
+	"cscript":                   parseLegacyScript,
+	"watchs":                    parseWatchedScript,
+	"watchmeta":                 parseWatchedMeta,
 }
 
 // Parse reads a record. As in Core, bytes after the last field of a key or a

@@ -33,3 +33,5 @@ func (db *DB) Lock() error { return db.lock(Options{}) }
 
 // Exec runs statements, in the transaction that runs.
 func (db *DB) Exec(statements ...string) error { return db.exec(statements...) }
+
+var SwapByNames = swapByNames

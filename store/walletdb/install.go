@@ -19,6 +19,11 @@ const temporarySuffix = ".tmp"
 // name path, unless another file has it. If it fails, the temporary file and
 // what SQLite leaves beside it are removed.
 func install(path string, build func(temporary string) error) error {
+	return installBy(path, giveName, build)
+}
+
+// installBy is install with another way of giving the file its name.
+func installBy(path string, name func(temporary, path string) error, build func(temporary string) error) error {
 	dir := filepath.Dir(path)
 	removeStale(dir, filepath.Base(path))
 	defer share(dir)()
@@ -32,7 +37,7 @@ func install(path string, build func(temporary string) error) error {
 		err = build(temporary)
 	}
 	if err == nil {
-		err = giveName(temporary, path)
+		err = name(temporary, path)
 	}
 	if err != nil {
 		return errors.Join(err, removeOwn(temporary))

@@ -31,6 +31,11 @@ func (im *Importer) Setup(seed *walletfile.Secret, now int64) error {
 		return err
 	}
 	defer root.secret.Zero()
+	return im.setupAll(root, now)
+}
+
+// setupAll makes the standard descriptors of a root.
+func (im *Importer) setupAll(root *hdRoot, now int64) error {
 	for _, slot := range im.standardSlots() {
 		d, err := im.standard(root, slot)
 		if err != nil {

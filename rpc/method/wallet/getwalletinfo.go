@@ -32,7 +32,7 @@ type walletInfo struct {
 	PQC             *validation     `json:"pqc_key_validation,omitempty"` // networks that pay to P2MR
 	ExternalSigner  bool            `json:"external_signer"`
 	Blank           bool            `json:"blank"`
-	Birthtime       int64           `json:"birthtime,omitempty"`
+	Birthtime       *int64          `json:"birthtime,omitempty"`
 	Flags           []string        `json:"flags"`
 	Last            block           `json:"lastprocessedblock"`
 }
@@ -174,10 +174,13 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 		Fee:         jsontree.Amount(s.PayFee),
 		PrivateKeys: s.PrivateKeys, AvoidReuse: s.AvoidReuse, Scanning: false, Descriptors: true,
 		ExternalSigner: slices.Contains(s.Flags, "external_signer"), Blank: s.Blank,
-		Birthtime: s.Birthtime, Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},
+		Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},
 	}
 	if m.Network.Wallet().SlowKeys {
 		shown.PQC = newValidation(s.PQC)
+	}
+	if s.Born {
+		shown.Birthtime = &s.Birthtime
 	}
 	if s.Encrypted {
 		var until int64

@@ -55,7 +55,7 @@ func TestRecorded(t *testing.T) {
 // paying are the methods whose answers are other ones each time, and those about what was paid: tests of their own, and
 // comparisons with a live Core, look at these.
 var paying = map[string]bool{
-	"importprunedfunds": true, "removeprunedfunds": true,
+	"importprunedfunds": true, "removeprunedfunds": true, "migratewallet": true,
 	"bumpfee": true, "psbtbumpfee": true, "sendall": true,
 	"abandontransaction": true, "listaddressgroupings": true, "setwalletflag": true, "simulaterawtransaction": true,
 	"fundrawtransaction": true, "listlockunspent": true, "lockunspent": true, "send": true, "sendmany": true, "sendtoaddress": true,

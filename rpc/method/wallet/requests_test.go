@@ -70,6 +70,14 @@ func TestRegistryRequests(t *testing.T) {
 		{"restorewallet", `["w", "b"]`, messages.RestoreWallet{Name: "w", Backup: "b"}},
 		{"restorewallet", `["w", "", true]`, messages.RestoreWallet{Name: "w", OnStartup: messages.LoadOnStartup}},
 	})
+	check[messages.MigrateWallet](t, r, r.registry, nil, []request{
+		{"migratewallet", `["w"]`, messages.MigrateWallet{Name: "w"}},
+		{"migratewallet", `["w", "pw"]`, messages.MigrateWallet{Name: "w", Passphrase: messages.Secret("pw")}},
+	})
+	check[messages.MigrateWallet](t, r, r.registry, new("a"), []request{
+		{"migratewallet", `[]`, messages.MigrateWallet{Name: "a"}},
+		{"migratewallet", `["a"]`, messages.MigrateWallet{Name: "a"}},
+	})
 	check[messages.UnloadWallet](t, r, r.registry, nil, []request{
 		{"unloadwallet", `["a"]`, messages.UnloadWallet{Name: "a"}},
 	})

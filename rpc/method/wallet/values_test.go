@@ -140,7 +140,8 @@ func infoOf(s shown) messages.WalletInfo {
 		Name: s.text("walletname"), Format: s.text("format"), TxCount: int(s.number("txcount")),
 		KeypoolSize: int(s.number("keypoolsize")), KeypoolSizeInternal: int(s.number("keypoolsize_hd_internal")),
 		Encrypted: s.has("unlocked_until"), PrivateKeys: s.isTrue("private_keys_enabled"), AvoidReuse: s.isTrue("avoid_reuse"),
-		Blank: s.isTrue("blank"), Birthtime: s.number("birthtime"), Flags: s.texts("flags"),
+		Blank: s.isTrue("blank"), Birthtime: s.number("birthtime"),
+		Born: s.number("birthtime") != 0, Flags: s.texts("flags"),
 		LastProcessedHash: last.Hash, LastProcessedHeight: last.Height,
 	}
 	if until := s.number("unlocked_until"); until != 0 {

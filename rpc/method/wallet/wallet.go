@@ -95,6 +95,7 @@ func Commands(d Deps) []command.Command {
 		m.listWallets(),
 		m.loadWallet(),
 		m.lockUnspent(),
+		m.migrateWallet(),
 		m.psbtBumpFee(),
 		m.removePrunedFunds(),
 		m.rescanBlockchain(),

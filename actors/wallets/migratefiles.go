@@ -1,0 +1,315 @@
+package wallets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/wallet/migrate"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdb/bdb"
+)
+
+// defaultPrefix stands in names for that of the default wallet, which is empty.
+const defaultPrefix = "default_wallet"
+
+// newFile is a wallet that a migration makes.
+type newFile struct {
+	home    *home
+	records []walletfile.Record // nil: there is no such wallet
+	created bool
+	dir     madeDir
+}
+
+// migratedFiles are the files of a migration. The old one is copied first, and the
+// wallets beside it are made; it loses its place last, in one step, to a file that is
+// complete. So whatever ends the process, there is the old wallet or the new ones: a
+// migration that was cut short is begun again, and finds what it has made.
+type migratedFiles struct {
+	*home
+
+	source string // the old file
+	isFile bool   // the wallet is not a directory, but the old file itself
+	backup string
+
+	main, watched, solvable newFile
+	replaced                bool // the old file is not in its place any more
+}
+
+func newMigratedFiles(cfg *Config, times *maxTimes, name string) *migratedFiles {
+	prefix := name
+	if name == "" {
+		prefix = defaultPrefix
+	}
+	m := &migratedFiles{home: newHome(cfg, times, name)}
+	m.main.home = newHome(cfg, times, name)
+	m.watched.home = newHome(cfg, times, prefix+"_watchonly")
+	m.solvable.home = newHome(cfg, times, prefix+"_solvables")
+	return m
+}
+
+// next returns the wallet to be loaded after so many; nil: that was the last.
+func (m *migratedFiles) next(loaded int) *newFile {
+	for _, f := range []*newFile{&m.main, &m.watched, &m.solvable} {
+		if f.records == nil {
+			continue
+		}
+		if loaded == 0 {
+			return f
+		}
+		loaded--
+	}
+	return nil
+}
+
+// make makes the files of the new wallets. It runs in a worker.
+//
+// Errors: *messages.WalletError.
+func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) error {
+	if err := m.find(); err != nil {
+		return err
+	}
+	old, err := m.read() //nolint:contextcheck // files know no contexts
+	if err != nil {
+		return err
+	}
+	defer old.Zero()
+	if old.Flags.Has(walletfile.Descriptors) {
+		return errNotLegacy
+	}
+	if err := m.copyOld(); err != nil {
+		m.cfg.Log.Error("legacy wallet not copied", "wallet", m.label(), "err", err)
+		return codes.Errorf(codes.Wallet, "Error: Unable to make a backup of your wallet")
+	}
+	master, err := unlockLegacy(ctx, old, passphrase)
+	if err != nil {
+		return err
+	}
+	defer master.Zero()
+	seed := newSeed()
+	defer seed.Zero()
+	files, err := migrate.Wallet(ctx, old, migrate.Params{
+		Params: m.cfg.params(m.name), Master: master, Seed: seed, Now: m.cfg.now(),
+	})
+	if err != nil {
+		return err
+	}
+	m.main.records, m.watched.records, m.solvable.records = files.Main, files.Watched, files.Solvable
+	if err := m.write(); err != nil { //nolint:contextcheck // as above
+		if failed := m.undo(); failed != nil {
+			m.cfg.Log.Error("beginnings of a migration stay", "wallet", m.label(), "err", failed)
+		}
+		return err
+	}
+	return nil
+}
+
+// find finds the old file.
+func (m *migratedFiles) find() error {
+	if wrong := m.wrongPath(); wrong != "" {
+		return codes.Errorf(codes.Wallet, "%s", wrong)
+	}
+	info, err := os.Stat(m.dir)
+	switch {
+	case missing(err):
+		return codes.Errorf(codes.Wallet, "Error: Wallet does not exist")
+	case err != nil:
+		return fileSystem("status", err, m.dir)
+	}
+	m.source, m.isFile = m.file, info.Mode().IsRegular()
+	if m.isFile {
+		m.source = m.dir
+	}
+	format, err := walletdb.FormatOf(m.source, m.cfg.Network.Magic)
+	if err != nil || format != walletdb.Berkeley {
+		return errNotLegacy // as in Core what is not seen to be a legacy wallet is none
+	}
+	return nil
+}
+
+// read reads the old file.
+func (m *migratedFiles) read() (*walletfile.LegacyContent, error) {
+	records, err := walletdb.ReadLegacy(m.source)
+	var refused *bdb.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil, codes.Errorf(codes.Wallet, "Wallet file verification failed. %s", refused.Text)
+	case err != nil:
+		return nil, refusedFile(err)
+	}
+	params := m.cfg.params(m.name)
+	old, severity, err := walletfile.LoadLegacy(slices.Values(records), params.LoadOptions())
+	if err != nil {
+		m.cfg.Log.Warn("legacy wallet refused", "wallet", m.label(), "err", err)
+		return nil, codes.Errorf(codes.Wallet, "Wallet loading failed. %s", severity.Message(m.source, m.cfg.Client))
+	}
+	return old, nil
+}
+
+// copyOld copies the old file into the wallets directory. A copy that is there stays.
+func (m *migratedFiles) copyOld() error {
+	prefix := defaultPrefix
+	if m.name != "" {
+		whole, err := filepath.EvalSymlinks(m.dir)
+		if err != nil {
+			return err
+		}
+		prefix = filepath.Base(whole)
+	}
+	m.backup = wholePath(m.cfg.Dir, fmt.Sprintf("%s_%d.legacy.bak", prefix, m.cfg.now()))
+	err := walletdb.Copy(m.source, m.backup, false)
+	if errors.Is(err, fs.ErrExist) {
+		there, err := sumOf(m.backup)
+		if err != nil {
+			return err
+		}
+		if own, err := sumOf(m.source); err != nil || own != there {
+			return errors.Join(err, fs.ErrExist)
+		}
+		return nil
+	}
+	return err
+}
+
+// unlockLegacy returns the master key of an encrypted wallet.
+func unlockLegacy(
+	ctx context.Context, old *walletfile.LegacyContent, passphrase messages.Secret,
+) (*walletfile.Secret, error) {
+	if !old.Encrypted() {
+		return nil, nil
+	}
+	secret := walletfile.NewSecret(passphrase)
+	defer secret.Zero()
+	for _, record := range old.MasterKeys {
+		master, err := record.Unlock(ctx, secret)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			continue
+		}
+		err = old.CheckMaster(master)
+		if err == nil {
+			return master, nil
+		}
+		master.Zero()
+		if errors.Is(err, walletfile.ErrSomeKeys) {
+			return nil, codes.Errorf(codes.Misc,
+				"Error unlocking wallet: some keys decrypt but not all. Your wallet file may be corrupt.")
+		}
+	}
+	return nil, wrongPassphraseOfLegacy(passphrase)
+}
+
+func wrongPassphraseOfLegacy(passphrase messages.Secret) error {
+	if slices.Contains(passphrase, 0) {
+		return codes.Errorf(codes.Wallet, "Error: Wallet decryption failed, the wallet passphrase entered was "+
+			"incorrect. The passphrase contains a null character (ie - a zero byte). If this passphrase was set "+
+			"with a version of this software prior to 25.0, please try again with only the characters up to — but "+
+			"not including — the first null character.")
+	}
+	return codes.Errorf(codes.Wallet,
+		"Error: Wallet decryption failed, the wallet passphrase was not provided or was incorrect.")
+}
+
+// write makes the files of the wallets, that of the wallet itself last.
+func (m *migratedFiles) write() error {
+	for _, f := range []*newFile{&m.watched, &m.solvable} {
+		if f.records == nil {
+			continue
+		}
+		if err := m.create(f); err != nil {
+			return err
+		}
+	}
+	if err := m.cfg.fail(); err != nil {
+		return err
+	}
+	m.replaced = true
+	return m.replace()
+}
+
+// create makes the file of a wallet that is new. One that an earlier attempt has made,
+// to the last record, is taken for it.
+func (m *migratedFiles) create(f *newFile) error {
+	if err := m.cfg.fail(); err != nil {
+		return err
+	}
+	h := f.home
+	same, err := walletdb.SameRecords(h.file, m.cfg.fileOptions(), f.records)
+	if err == nil && same {
+		f.created, f.dir = true, madeDir(filepath.Clean(h.dir))
+		return nil
+	}
+	if f.dir, err = makeDir(h.dir); err != nil {
+		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s",
+			fileSystemText("cannot create directories", err, h.dir))
+	}
+	file, err := walletdb.Create(h.file, m.cfg.fileOptions(), fill(f.records))
+	if err != nil {
+		var refused *walletdb.Error
+		err = errors.Join(err, f.dir.remove())
+		if errors.As(err, &refused) {
+			return codes.Errorf(codes.Wallet, "Wallet file creation failed: %s", refused.Text)
+		}
+		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %v", err)
+	}
+	f.created = true
+	return file.Close()
+}
+
+func fill(records []walletfile.Record) func(*walletdb.Batch) error {
+	return func(b *walletdb.Batch) error {
+		for _, r := range records {
+			if err := b.Put(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// replace puts the new wallet in the place of the old one, which is gone if there is
+// none.
+func (m *migratedFiles) replace() error {
+	var err error
+	switch {
+	case m.main.records == nil:
+		err = walletdb.Remove(m.source)
+	case m.isFile:
+		err = walletdb.ReplaceFile(m.source, m.cfg.fileOptions(), fill(m.main.records))
+	default:
+		err = walletdb.Replace(m.file, m.cfg.fileOptions(), fill(m.main.records))
+	}
+	if err != nil {
+		return codes.Errorf(codes.Wallet, "Wallet file creation failed: %v", err)
+	}
+	return nil
+}
+
+// undo takes back what was made, and brings the old file back.
+func (m *migratedFiles) undo() error {
+	var failed error
+	for _, f := range []*newFile{&m.watched, &m.solvable} {
+		if f.created {
+			failed = errors.Join(failed, removeFile(f.home.file), f.dir.remove())
+		}
+	}
+	if !m.replaced {
+		return failed
+	}
+	if format, err := walletdb.FormatOf(m.source, m.cfg.Network.Magic); err == nil && format == walletdb.Berkeley {
+		return failed // it never lost its place
+	}
+	if m.isFile && m.main.records != nil {
+		return errors.Join(failed, walletdb.RestoreFile(m.backup, m.source))
+	}
+	return errors.Join(failed, walletdb.Copy(m.backup, m.source, true))
+}

@@ -1,0 +1,167 @@
+package walletdb_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/internal/walletfile/legacytest"
+	"github.com/seed61375155/trawl/store/walletdb"
+	"github.com/seed61375155/trawl/store/walletdb/bdb"
+)
+
+func legacyFile(t *testing.T, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "old.dat")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadLegacy(t *testing.T) {
+	content := legacytest.File(t, "hd")
+	records, err := walletdb.ReadLegacy(legacyFile(t, content))
+	if err != nil || len(records) == 0 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	content[16] = 8
+	var refused *bdb.Error
+	if _, err := walletdb.ReadLegacy(legacyFile(t, content)); !errors.As(err, &refused) {
+		t.Errorf("damaged: %v", err)
+	}
+	if _, err := walletdb.ReadLegacy(place(t, "backups", "default")); !errors.Is(err, walletdb.ErrFormat) {
+		t.Errorf("a wallet of today: %v", err)
+	}
+	if _, err := walletdb.ReadLegacy(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v", err)
+	}
+}
+
+var oneRecord = func(b *walletdb.Batch) error { return b.PutEntry(walletfile.Version(7)) }
+
+// A file that is replaced is there until its successor is, and stays if that fails.
+func TestReplaceLegacy(t *testing.T) {
+	old := legacytest.File(t, "blank")
+	path := legacyFile(t, old)
+	fails := errors.New("no")
+	if err := walletdb.Replace(path, options, func(*walletdb.Batch) error { return fails }); !errors.Is(err, fails) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(path); !bytes.Equal(got, old) {
+		t.Error("the old file has changed")
+	}
+	if err := walletdb.Replace(path, options, oneRecord); err != nil {
+		t.Fatal(err)
+	}
+	want := []walletfile.Record{walletfile.RecordOf(walletfile.Version(7))}
+	if same, err := walletdb.SameRecords(path, options, want); err != nil || !same {
+		t.Errorf("records: %v, %v", same, err)
+	}
+	for _, other := range [][]walletfile.Record{
+		nil, {{Key: want[0].Key, Value: []byte{1}}}, {{Key: []byte{1}, Value: want[0].Value}},
+	} {
+		if same, err := walletdb.SameRecords(path, options, other); err != nil || same {
+			t.Errorf("other records: %v, %v", same, err)
+		}
+	}
+	if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
+		t.Errorf("files %q", got)
+	}
+}
+
+// A file becomes a directory, and a file again.
+func TestReplaceFile(t *testing.T) {
+	old := legacytest.File(t, "blank")
+	path := legacyFile(t, old)
+	backup := legacyFile(t, old)
+	fails := errors.New("no")
+	failing := func(*walletdb.Batch) error { return fails }
+	if err := walletdb.ReplaceFile(path, options, failing); !errors.Is(err, fails) {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := os.ReadFile(path); !bytes.Equal(got, old) {
+		t.Error("the old file has changed")
+	}
+	// What a process that was killed has left.
+	if err := os.Mkdir(filepath.Join(filepath.Dir(path), ".old.dat.migrating"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := walletdb.ReplaceFile(path, options, oneRecord); err != nil {
+			t.Fatal(err)
+		}
+		db, err := walletdb.Open(filepath.Join(path, walletdb.FileName), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
+			t.Errorf("files %q", got)
+		}
+		if err := walletdb.RestoreFile(backup, path); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, old) {
+			t.Error("the old file is not back")
+		}
+		if got := files(t, path); !slices.Equal(got, []string{"old.dat"}) {
+			t.Errorf("files %q", got)
+		}
+	}
+}
+
+// Where two names cannot be swapped in one step, nothing is lost if that fails.
+func TestSwapByNames(t *testing.T) {
+	dir := t.TempDir()
+	fresh, old := filepath.Join(dir, "fresh"), filepath.Join(dir, "old")
+	for path, content := range map[string]string{fresh: "new", old: "old"} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := walletdb.SwapByNames(fresh, old); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(old); string(got) != "new" {
+		t.Errorf("got %q", got)
+	}
+	if err := os.Remove(fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := walletdb.SwapByNames(fresh, old); err == nil {
+		t.Error("swapped with nothing")
+	}
+	if got, _ := os.ReadFile(old); string(got) != "new" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCopyAndRemove(t *testing.T) {
+	source, path := legacyFile(t, []byte("one")), filepath.Join(t.TempDir(), "copy")
+	if err := walletdb.Copy(source, path, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := walletdb.Copy(source, path, false); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("again: %v", err)
+	}
+	if err := walletdb.Copy(legacyFile(t, []byte("two")), path, true); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "two" {
+		t.Errorf("got %q", got)
+	}
+	if err := walletdb.Remove(path); err != nil {
+		t.Error(err)
+	}
+	if err := walletdb.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("again: %v", err)
+	}
+}
