@@ -24,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-spend bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -123,6 +123,9 @@ bench-full: ## measure scans of a store of the main chain's size from the disk a
 
 bench-coinset: ## measure gettxoutsetinfo beside Core, with and without its index; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name coinset-$(CHAINS) -bench '^BenchmarkCoinSet$$' -rounds $(ROUNDS) -chains $(CHAINS)
+
+bench-spend: ## measure choices among 100,000 coins, 1,000 signatures, lists of 100,000 transactions, balances after each of 1,000 blocks, beside Core; ROUNDS, BITCOIND
+	$(GO) run ./bench/report -name spend -bench '^Benchmark(Spend|BalanceOfBlocks)$$' -rounds $(ROUNDS)
 
 bench-metrics: ## measure what metrics cost a scan, and a scrape; ROUNDS, BLOCKS, OUTPUTS
 	$(GO) run ./bench/report -name metrics -bench '^BenchmarkMetrics$$' -rounds $(ROUNDS) $(SIZE)

@@ -88,6 +88,9 @@ type holder struct {
 
 	wallets string   // folder
 	scripts [][]byte // of the wallet's addresses
+
+	unsigned string // a transaction of many inputs
+	coins    []any  // that it spends
 }
 
 // listing asks for one address, or for all that were paid.
@@ -211,12 +214,15 @@ func payment(number int, script []byte, block chainhash.Hash) *walletfile.Tx {
 	tx := wire.NewMsgTx(2)
 	from := wire.OutPoint{Hash: chainhash.Hash{1}, Index: uint32(number)}
 	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: from, Sequence: wire.MaxTxInSequenceNum})
-	tx.AddTxOut(wire.NewTxOut(100_000, script))
+	tx.AddTxOut(wire.NewTxOut(coinValue(number), script))
 	return &walletfile.Tx{
 		ID: tx.TxHash(), Tx: tx, State: walletfile.ConfirmedState(block, int32(number+1)),
 		OrderPos: int64(number), TimeSmart: 1_300_000_000, TimeReceived: 1_300_000_000,
 	}
 }
+
+// coinValue is one of many values, half a million satoshis on average.
+func coinValue(number int) int64 { return 10_000 + int64(number)*7919%1_000_003 }
 
 func expand(b *testing.B, keys int) [][]byte {
 	b.Helper()

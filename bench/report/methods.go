@@ -50,6 +50,15 @@ to the end by waitforsearch, one after the other. One scanblocks for all 10,000 
 called in turn. Core is asked for the same, search by search: scanblocks with filter_false_positives, then
 getdescriptoractivity of the blocks found; both must find as many entries.`,
 
+	"Spend": `A program of its own, regtest, with a wallet of 100,000 transactions in one block, each with a coin of
+10,000 to 1,010,000 satoshis, on 1,000 addresses of one descriptor. fund: walletcreatefundedpsbt for the value of so
+many coins, at a rate in satoshis a virtual byte. list: listtransactions. sign: signrawtransactionwithwallet of a
+transaction with 1,000 P2WPKH inputs on as many addresses of a wallet with private keys. Core is called in the same
+rounds, in turn.`,
+
+	"BalanceOfBlocks": `The same wallet is asked for getbalances after each of 1,000 blocks, of which every tenth pays to
+it. ms is the mean of generatetoaddress and getbalances together, ask-ms of getbalances alone.`,
+
 	"SearchTurn": `A search for 100 scripts is made, and waited for by waitforsearch: until it has looked at its first
 blocks, and until an entry is there. 20 times a round; beside nothing, and beside a search for 100,000 scripts that has
 looked at its first blocks and runs.`,

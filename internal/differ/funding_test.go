@@ -12,6 +12,9 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
+// perCase is how many cases of other tests take as long as one of these.
+const perCase = 10
+
 // fundingPerRound is how many requests a wallet gets between changes of its coins.
 const fundingPerRound = 20
 
@@ -77,7 +80,7 @@ func TestWalletFunding(t *testing.T) {
 	f.walletPlay = walletPlay{keys: keys{differ.Random(t)}, p: p, t: t, now: 1_700_000_000}
 	f.begin()
 	f.send(differ.Call{Method: "generatetodescriptor", Params: []any{140, "raw(51)"}})
-	for cases := differ.Cases(t, 400); f.cases < cases; {
+	for cases := differ.Cases(t, 4000) / perCase; f.cases < cases; {
 		if len(f.names) == 0 || f.IntN(12) == 0 {
 			f.open()
 		}

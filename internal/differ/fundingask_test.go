@@ -156,7 +156,8 @@ func (f *fundingPlay) valuesOf(name string) map[string]valued {
 	known := make(map[string]valued, len(list))
 	sizes := map[string]int64{"wp": 68, "tr": 58, "pk": 148, "sh": 91}
 	for _, c := range list {
-		known[fmt.Sprint(c.TxID, c.Vout)] = valued{int64(math.Round(c.Amount * 1e8)), sizes[c.Desc[:2]], c.Confirmations}
+		satoshis := int64(math.Round(c.Amount * 1e8))
+		known[fmt.Sprint(c.TxID, c.Vout)] = valued{satoshis, sizes[c.Desc[:2]], c.Confirmations}
 	}
 	return known
 }

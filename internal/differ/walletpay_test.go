@@ -50,7 +50,9 @@ func (w *peerWallets) pay(s *side) {
 		}
 		err = s.call(&id, s.wallet, "sendmany", "", to, nil, "", []string{}, true, nil, nil, rate)
 	case "psbt":
+		w.share() // both choose among the coins of one wallet
 		id, err = w.payByPSBT(s, rate)
+		w.share()
 	default:
 		id, err = w.payByObject(s, kind, rate)
 	}

@@ -31,7 +31,7 @@ func TestWalletPeers(t *testing.T) {
 	})
 	w := &peerWallets{t: t, p: p, Rand: differ.Random(t)}
 	w.begin()
-	for cases := differ.Cases(t, 40); w.sends < cases; {
+	for cases := differ.Cases(t, 400) / perCase; w.sends < cases; {
 		w.round()
 	}
 	t.Logf("%d sends (%v), %d refused, %d blocks, %d kills", w.sends, w.kinds, w.refused, w.blocks, w.kills)
@@ -232,7 +232,10 @@ func (w *peerWallets) share() {
 				for id := range pool {
 					var raw string
 					if s.call(&raw, "", "getrawtransaction", id) == nil {
-						_ = s.other.call(nil, "", "sendrawtransaction", raw)
+						err := s.other.call(nil, "", "sendrawtransaction", raw)
+						if err != nil && tries%(10*patience) == 0 {
+							w.t.Logf("%s of %s is not taken by %s: %v", id, s.name, s.other.name, err)
+						}
 					}
 				}
 			}

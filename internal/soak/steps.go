@@ -102,7 +102,12 @@ var steps = []step{
 	},
 	{
 		name: "wallets", what: "wallets that receive, spend and see reorganisations, beside Bitcoin Core",
-		run: "Wallet", packages: []string{"./internal/differ"}, core: true,
+		run: "Wallets", packages: []string{"./internal/differ"}, core: true,
+	},
+	{
+		name: "spending",
+		what: "payments between a wallet here and one of Bitcoin Core's, under kills; coins chosen as by Core's",
+		run:  "WalletPeers|WalletFunding|WalletRefusals", packages: []string{"./internal/differ"}, core: true,
 	},
 	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",

@@ -104,7 +104,7 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 		random.Shuffle(len(coins), func(i, j int) { coins[i], coins[j] = coins[j], coins[i] })
 	}
 	all, list := groupsOf(p, coins), tiers(p)
-	if err := enough(p, all.mixed, list); err != nil {
+	if err := enough(p, coins, all.mixed, list); err != nil {
 		return nil, err
 	}
 	limited := *p
@@ -135,15 +135,19 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 	return nil, ErrFunds
 }
 
-// enough reports an error if the groups that some tier takes cannot come to the target,
-// whatever they cost.
-func enough(p *Params, all []*group, list []tier) error {
+// enough reports an error if the coins that some tier takes cannot come to the target,
+// whatever they cost. As in Core, of the others the value without its fee is left out, and
+// those that depend on too much are spoken of only where they come to the target alone.
+func enough(p *Params, coins []Coin, all []*group, list []tier) error {
 	var sum, chained int64
+	for i := range coins {
+		sum += coins[i].Value
+	}
 	for _, g := range all {
 		if slices.ContainsFunc(list, func(t tier) bool { return t.takes(g) }) {
-			sum += g.value
 			continue
 		}
+		sum -= g.amount
 		if g.ancestors >= max(p.MaxAncestors, 1) || g.descendants >= max(p.MaxDescendants, 1) {
 			chained += g.amount
 		}
@@ -151,7 +155,7 @@ func enough(p *Params, all []*group, list []tier) error {
 	switch {
 	case sum >= p.Target:
 		return nil
-	case chained > 0 && sum+chained > p.Target:
+	case chained >= p.Target:
 		return ErrChain
 	}
 	return ErrFunds

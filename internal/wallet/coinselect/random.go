@@ -3,6 +3,7 @@ package coinselect
 import (
 	"cmp"
 	"container/heap"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -123,46 +124,92 @@ func approximate(p *Params, pool []*group, maxWeight int, random *rand.Rand) (*s
 // closest returns the random subset that comes closest to a total from above, and what
 // it comes to: all groups where no better one is found.
 func closest(pool []*group, sum, total int64, maxWeight int, random *rand.Rand) (best []*group, amount int64) {
-	best, amount = pool, sum
-	var included []bool
+	s := newSubsetSearch(pool, total, maxWeight, sum)
 	for range approximations {
-		if amount == total {
+		if s.best == total {
 			break
 		}
-		included = slices.Repeat([]bool{false}, len(pool))
-		var now int64
-		weight, reached := 0, false
-		for pass := 0; pass < 2 && !reached; pass++ {
-			for i, g := range pool {
-				// First some at random, then those that are left.
-				if pass == 0 && random.Uint64()&1 == 0 || pass == 1 && included[i] {
-					continue
-				}
-				now += g.amount
-				weight += g.weight
-				included[i] = true
-				if now < total || weight > maxWeight {
-					continue
-				}
-				reached = true
-				if now < amount {
-					best, amount = chosen(pool, included), now
-				}
-				now -= g.amount
-				weight -= g.weight
-				included[i] = false
-			}
-		}
+		s.try(random)
 	}
-	return best, amount
+	if s.found == nil {
+		return pool, sum
+	}
+	return s.found.of(pool), s.best
 }
 
-func chosen(pool []*group, included []bool) []*group {
+// bitset is a set of groups by their places.
+type bitset []uint64
+
+func (b bitset) of(pool []*group) []*group {
 	var some []*group
-	for i, g := range pool {
-		if included[i] {
-			some = append(some, g)
+	for word, bits64 := range b {
+		for ; bits64 != 0; bits64 &= bits64 - 1 {
+			some = append(some, pool[word*wordBits+bits.TrailingZeros64(bits64)])
 		}
 	}
 	return some
+}
+
+const wordBits = 64
+
+// subsetSearch has the groups that subsets are made of. There may be very many, of which each try
+// looks at all: so what it reads lies close together.
+type subsetSearch struct {
+	amounts   []int64
+	weights   []int32
+	total     int64
+	maxWeight int
+
+	included bitset
+	found    bitset
+	best     int64 // what found comes to
+}
+
+func newSubsetSearch(pool []*group, total int64, maxWeight int, sum int64) *subsetSearch {
+	s := &subsetSearch{
+		amounts: make([]int64, len(pool)), weights: make([]int32, len(pool)), total: total, maxWeight: maxWeight,
+		included: make(bitset, (len(pool)+wordBits-1)/wordBits), best: sum,
+	}
+	for i, g := range pool {
+		s.amounts[i], s.weights[i] = g.amount, int32(g.weight)
+	}
+	return s
+}
+
+// try makes one subset: first of some groups at random, then of those that are left. One with
+// which the total is reached is taken out again, in the hope that a smaller one reaches it too.
+func (s *subsetSearch) try(random *rand.Rand) {
+	clear(s.included)
+	var now int64
+	weight, reached := 0, false
+	for pass := 0; pass < 2 && !reached; pass++ {
+		for word := range s.included {
+			left := random.Uint64()
+			if pass == 1 {
+				left = ^s.included[word]
+			}
+			first := word * wordBits
+			if rest := len(s.amounts) - first; rest < wordBits {
+				left &= 1<<rest - 1
+			}
+			for ; left != 0; left &= left - 1 {
+				bit := left & -left
+				i := first + bits.TrailingZeros64(left)
+				now += s.amounts[i]
+				weight += int(s.weights[i])
+				s.included[word] |= bit
+				if now < s.total || weight > s.maxWeight {
+					continue
+				}
+				reached = true
+				if now < s.best {
+					s.best = now
+					s.found = append(s.found[:0], s.included...)
+				}
+				now -= s.amounts[i]
+				weight -= int(s.weights[i])
+				s.included[word] &^= bit
+			}
+		}
+	}
 }

@@ -14,6 +14,9 @@ const (
 	sequenceLockTime    uint32 = wire.MaxTxInSequenceNum - 1
 )
 
+// errFeeTooLow says that the coins do not pay for the transaction after all.
+var errFeeTooLow error = refusal("Fee needed > fee paid")
+
 // assemble makes the transaction of the coins that were chosen.
 func (b *builder) assemble() (*Built, error) {
 	tx := wire.NewMsgTx(b.Request.Version)
@@ -170,7 +173,7 @@ func (b *builder) setFee(built *Built) error {
 		fee = b.selected.Value - sumOf(built.Tx.TxOut)
 	}
 	if needed > fee {
-		return refusal("Fee needed > fee paid")
+		return errFeeTooLow
 	}
 	built.Fee = fee
 	return nil

@@ -1,6 +1,7 @@
 package spend
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -64,11 +65,32 @@ func (b *builder) build() (*Built, error) {
 	if !b.Request.OnlyInputs {
 		others = b.candidates()
 	}
+	built, err := b.choose(given, others)
+	if wide := b.inputCountSize() - 1; errors.Is(err, errFeeTooLow) && wide > 0 {
+		// The number of inputs takes more bytes than were reckoned with.
+		b.params.FixedSize += wide
+		b.params.Target += b.params.Rate.Fee(b.params.FixedSize) - b.params.Rate.Fee(b.params.FixedSize-wide)
+		return b.choose(given, others)
+	}
+	return built, err
+}
+
+// choose has coins chosen, and makes the transaction of them.
+func (b *builder) choose(given, others []coinselect.Coin) (*Built, error) {
+	var err error
 	b.selected, err = coinselect.Choose(b.params, given, others, !b.Request.OnlyInputs, b.Random)
 	if err != nil {
 		return nil, err
 	}
 	return b.assemble()
+}
+
+// inputCountSize is how many bytes the number of inputs takes.
+func (b *builder) inputCountSize() int {
+	if b.selected == nil {
+		return 1
+	}
+	return wire.VarIntSerializeSize(uint64(len(b.selected.Coins)))
 }
 
 // prepare works out what the coins must come to, and by which rules they are chosen.

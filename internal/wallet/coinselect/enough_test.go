@@ -1,0 +1,78 @@
+package coinselect
+
+import (
+	"errors"
+	"testing"
+)
+
+// Coins that no tier takes count for what it costs to spend them, as in Core; those that
+// depend on too much are spoken of where they come to the target alone.
+func TestEnough(t *testing.T) {
+	const rate, size = 10_000, 100 // 1,000 satoshis an input
+	own := coin(1, 5000, size, 6)
+	foreign := coin(2, 4000, size, 0)
+	long := coin(3, 4000, size, 0)
+	long.Own, long.Ancestors = true, 25
+	for name, c := range map[string]struct {
+		target int64
+		coins  []Coin
+		want   error
+	}{
+		"reached":                       {5000, []Coin{own}, nil},
+		"not reached":                   {5001, []Coin{own}, ErrFunds},
+		"with the cost of another":      {6000, []Coin{own, foreign}, nil},
+		"not with it":                   {6001, []Coin{own, foreign}, ErrFunds},
+		"a long chain comes to it":      {3000, []Coin{long}, ErrChain},
+		"a long chain alone does not":   {3001, []Coin{long}, ErrFunds},
+		"and not together with another": {6001, []Coin{own, long}, ErrFunds},
+	} {
+		p := params(c.target, rate)
+		if err := enough(&p, c.coins, groupsOf(&p, c.coins).mixed, tiers(&p)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// Where nothing is too heavy a choice is found if and only if all coins that are worth
+// spending come to the target, and it wastes no more than the best that needs no change.
+func TestChooseIsBest(t *testing.T) {
+	found := 0
+	for seed := range uint64(500) {
+		r := random(seed)
+		p := params(int64(10_000+r.IntN(300_000)), FeeRate(1000+r.IntN(60_000)))
+		coins := few(r)
+		pool := groupsOf(&p, coins).positive
+		var all, best int64
+		var bestFound bool
+		for _, g := range pool {
+			all += g.amount
+		}
+		subsets(pool, func(some []*group) {
+			amount, waste, _ := sum(some)
+			if amount < p.Target || amount > p.Target+p.ChangeCost {
+				return
+			}
+			least := amount
+			for _, g := range some {
+				least = min(least, g.amount)
+			}
+			if cost := waste + amount - p.Target; amount-least < p.Target && (!bestFound || cost < best) {
+				best, bestFound = cost, true
+			}
+		})
+		got, err := Choose(p, nil, coins, true, r)
+		if (err == nil) != (all >= p.Target) {
+			t.Fatalf("seed %d: %v, all come to %d of %d", seed, err, all, p.Target)
+		}
+		if err != nil || !bestFound {
+			continue
+		}
+		found++
+		if got.Waste > best {
+			t.Errorf("seed %d: waste %d by %s, without change %d", seed, got.Waste, got.Algorithm, best)
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d cases had a choice without change", found)
+	}
+}
