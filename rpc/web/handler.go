@@ -55,18 +55,18 @@ func (h *Handler) Serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	case isFile:
 		h.serveFile(d, w, r, file)
 	case name == "login":
-		h.post(d, w, r, h.login)
+		post(d, w, r, h.login)
 	case name == "logout":
-		h.post(d, w, r, h.logout)
+		post(d, w, r, h.logout)
 	case name == "call":
-		h.post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, nil) })
+		post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, nil) })
 	case ofWallet:
 		named, err := url.PathUnescape(wallet)
 		if err != nil {
 			refuse(d, w, http.StatusNotFound)
 			return
 		}
-		h.post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, &named) })
+		post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, &named) })
 	case name == "events":
 		h.events(d, w, r)
 	case name == "session":
@@ -90,7 +90,7 @@ func refuse(d *rpc.Door, w http.ResponseWriter, status int) {
 }
 
 // post has f answer if the request is a POST.
-func (h *Handler) post(
+func post(
 	d *rpc.Door, w http.ResponseWriter, r *http.Request, f func(*rpc.Door, http.ResponseWriter, *http.Request),
 ) {
 	if r.Method != http.MethodPost {
@@ -102,7 +102,7 @@ func (h *Handler) post(
 }
 
 // looks reports whether a request is one that changes nothing; all others are refused.
-func (h *Handler) looks(d *rpc.Door, w http.ResponseWriter, r *http.Request) bool {
+func looks(d *rpc.Door, w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true
 	}
@@ -112,7 +112,7 @@ func (h *Handler) looks(d *rpc.Door, w http.ResponseWriter, r *http.Request) boo
 }
 
 func (h *Handler) serveFile(d *rpc.Door, w http.ResponseWriter, r *http.Request, name string) {
-	if !h.looks(d, w, r) {
+	if !looks(d, w, r) {
 		return
 	}
 	found, ok := h.assets[name]
@@ -178,7 +178,7 @@ func base(r *http.Request) string {
 
 // serveSession tells scripts what pages are made with.
 func (h *Handler) serveSession(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
-	if !h.looks(d, w, r) {
+	if !looks(d, w, r) {
 		return
 	}
 	who, status := h.admit(d, r)
