@@ -77,6 +77,10 @@ var steps = []step{
 		run: "^TestLive", packages: []string{"./rpc/rest"}, core: true,
 	},
 	{
+		name: "published", what: "what is published by ZeroMQ, beside Bitcoin Core; subscribers that stall and lie",
+		run: "^Test(Published|Crowd)$", packages: []string{"./internal/differ", "./actors/notify/zmqsink"}, core: true,
+	},
+	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
 		packages: []string{"./internal/differ/arguments"}, core: true,
 	},
