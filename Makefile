@@ -24,7 +24,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-searches bench-spend bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -129,6 +129,9 @@ bench-spend: ## measure choices among 100,000 coins, 1,000 signatures, lists of 
 
 bench-metrics: ## measure what metrics cost a scan, and a scrape; ROUNDS, BLOCKS, OUTPUTS
 	$(GO) run ./bench/report -name metrics -bench '^BenchmarkMetrics$$' -rounds $(ROUNDS) $(SIZE)
+
+bench-notify: ## measure what is published by ZeroMQ and public REST requests, beside Core; ROUNDS, CHAINS, BITCOIND
+	$(GO) run ./bench/report -name notify -bench '^Benchmark(Publish|REST)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
 bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name calls -bench '^BenchmarkMixed$$' -rounds $(ROUNDS) -chains $(CHAINS)

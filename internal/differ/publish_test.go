@@ -3,6 +3,7 @@ package differ_test
 import (
 	"encoding/hex"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,11 +82,12 @@ func (m *miner) reorganise() {
 }
 
 // lines returns the first words as text.
-func lines(words []string) (text string) {
+func lines(words []string) string {
+	var text strings.Builder
 	for _, w := range words[:min(len(words), 25)] {
-		text += w[:min(len(w), 150)] + "\n"
+		text.WriteString(w[:min(len(w), 150)] + "\n")
 	}
-	return text
+	return text.String()
 }
 
 // A reader is a subscriber with its numbers.

@@ -3,14 +3,18 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
+
+	"github.com/seed61375155/trawl/internal/corelog"
 )
 
 const (
@@ -47,7 +51,7 @@ func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
 	logger := slog.NewLogLogger(e.log.Handler(), slog.LevelWarn)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{
-		ErrorLog: logger, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
+		ErrorLog: scrapeLog{e.log}, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
 	}))
 	return &Server{
 		listener: listener,
@@ -56,6 +60,19 @@ func (e *Exporter) Listen(ctx context.Context, addr string) (*Server, error) {
 			IdleTimeout: idleTime, MaxHeaderBytes: maxHead, ErrorLog: logger,
 		},
 	}, nil
+}
+
+// A scrapeLog takes what goes wrong with a scrape. That a client has gone before it had all
+// numbers is its own affair, and would let it fill the log.
+type scrapeLog struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (l scrapeLog) Println(v ...any) {
+	text, level := strings.TrimSpace(fmt.Sprintln(v...)), slog.LevelWarn
+	if strings.HasPrefix(text, "error encoding and sending") {
+		level = slog.LevelDebug
+	}
+	corelog.Printf(l.log, level, "%s", text)
 }
 
 // Addr returns where the server listens.
