@@ -37,9 +37,13 @@ func BenchmarkPublish(b *testing.B) {
 			for b.Loop() {
 				inTurn(b, own, func(prefix, binary string) {
 					messages, took, cpu := publishing(b, binary, prefix, subscribers)
-					figures[prefix+"messages/s"] = append(figures[prefix+"messages/s"], float64(messages)/took.Seconds())
-					figures[prefix+"ms"] = append(figures[prefix+"ms"], milliseconds(took))
-					figures[prefix+"cpu-ms"] = append(figures[prefix+"cpu-ms"], milliseconds(cpu))
+					for name, value := range map[string]float64{
+						"messages/s": float64(messages) / took.Seconds(),
+						"ms":         milliseconds(took),
+						"cpu-ms":     milliseconds(cpu),
+					} {
+						figures[prefix+name] = append(figures[prefix+name], value)
+					}
 				})
 			}
 			reportFigures(b, figures)
