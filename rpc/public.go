@@ -112,3 +112,8 @@ type tableCalls struct {
 func (c tableCalls) Do(ctx context.Context, method string, params []byte) ([]byte, error) {
 	return c.table.Do(ctx, command.Caller{Addr: c.from}, method, params)
 }
+
+// Bytes implements [rest.Node].
+func (c tableCalls) Bytes(ctx context.Context, method string, params []byte) ([]byte, error) {
+	return c.table.DoBytes(ctx, command.Caller{Addr: c.from}, method, params)
+}

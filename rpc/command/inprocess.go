@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"runtime/debug"
 
@@ -16,6 +17,42 @@ import (
 // then. Any other error wraps an [Error], with the code and the words that clients are
 // told, and what was behind it, for errors.Is.
 func (t *Table) Do(ctx context.Context, caller Caller, method string, params []byte) ([]byte, error) {
+	return t.do(ctx, caller, method, params, func(result any) ([]byte, error) { return jsontree.Append(nil, result) })
+}
+
+// DoBytes is [Table.Do] of a method whose result is hexadecimal text, which the caller wants the
+// bytes of. They must not be written to.
+func (t *Table) DoBytes(ctx context.Context, caller Caller, method string, params []byte) ([]byte, error) {
+	return t.do(ctx, caller, method, params, bytesOf)
+}
+
+// bytesOf returns the bytes that a result stands for.
+func bytesOf(result any) ([]byte, error) {
+	switch r := result.(type) {
+	case jsontree.Hex:
+		return r, nil
+	case string:
+		return hex.DecodeString(r)
+	}
+	text, err := jsontree.Append(nil, result) // of another node
+	if err != nil {
+		return nil, err
+	}
+	tree, err := jsontree.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	digits, err := tree.AsString()
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(digits)
+}
+
+// do makes a call, whose result is written by write.
+func (t *Table) do(
+	ctx context.Context, caller Caller, method string, params []byte, write func(any) ([]byte, error),
+) ([]byte, error) {
 	tree, err := jsontree.Parse(params)
 	if err != nil {
 		return nil, Error{ParseError, "Parse error"}
@@ -29,7 +66,7 @@ func (t *Table) Do(ctx context.Context, caller Caller, method string, params []b
 	if err != nil {
 		return nil, err
 	}
-	reply, abandoned, err := call.reply(ctx)
+	reply, abandoned, err := call.reply(ctx, write)
 	if !abandoned {
 		call.Wipe()
 		if call.TakesSecrets() {
@@ -43,7 +80,9 @@ func (t *Table) Do(ctx context.Context, caller Caller, method string, params []b
 }
 
 // reply runs the call. abandoned says that something may go on with its arguments.
-func (c *Call) reply(ctx context.Context) (reply []byte, abandoned bool, err error) {
+func (c *Call) reply(
+	ctx context.Context, write func(any) ([]byte, error),
+) (reply []byte, abandoned bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			abandoned = true
@@ -60,7 +99,7 @@ func (c *Call) reply(ctx context.Context) (reply []byte, abandoned bool, err err
 		_ = stream.Close()
 		return nil, false, revealed{ErrStream, ErrStream}
 	}
-	reply, err = jsontree.Append(nil, result)
+	reply, err = write(result)
 	if teller, ok := result.(Teller); ok {
 		for _, secret := range teller.Secrets() {
 			clear(secret)

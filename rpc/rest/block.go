@@ -31,11 +31,11 @@ func block(ctx context.Context, r *request, verbosity int64) (Reply, error) {
 		text, err := r.raw(ctx, "getblock", hash, jsontree.NewInt(verbosity))
 		return document(text), noBlock(r.part, err)
 	}
-	digits, err := r.text(ctx, "getblock", hash, jsontree.NewInt(serialized))
+	data, err := r.bytes(ctx, "getblock", hash, jsontree.NewInt(serialized))
 	if err != nil {
 		return Reply{}, noBlock(r.part, err)
 	}
-	return hexInFormat(r.format, digits)
+	return inFormat(r.format, data)
 }
 
 // noBlock says of a block by its name why it cannot be had.

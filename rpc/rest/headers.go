@@ -78,22 +78,56 @@ func headers(ctx context.Context, r *request) (Reply, error) {
 	if r.format == none {
 		return Reply{}, errFormat
 	}
-	found, err := r.active(ctx, hash, count)
+	if r.format == jsonText {
+		found, err := r.active(ctx, hash, count)
+		return document(jsontree.NewArray(found...).AppendJSON(nil)), err
+	}
+	found, err := r.activeHashes(ctx, hash, count)
 	if err != nil {
 		return Reply{}, err
 	}
-	if r.format == jsonText {
-		return document(jsontree.NewArray(found...).AppendJSON(nil)), nil
-	}
-	var digits strings.Builder
-	for _, header := range found {
-		one, err := r.text(ctx, "getblockheader", header.Get("hash"), jsontree.NewBool(false))
+	data := make([]byte, 0, 80*len(found))
+	for _, hash := range found {
+		header, err := r.bytes(ctx, "getblockheader", jsontree.NewString(hash), jsontree.NewBool(false))
 		if err != nil {
 			return Reply{}, err
 		}
-		digits.WriteString(one)
+		data = append(data, header...)
 	}
-	return hexInFormat(r.format, digits.String())
+	return inFormat(r.format, data)
+}
+
+// activeHashes is [request.active] of the hashes alone.
+func (r *request) activeHashes(ctx context.Context, hash string, count int) (found []string, err error) {
+	err = r.steady(ctx, func(string) error {
+		found = found[:0]
+		first, err := r.call(ctx, "getblockheader", jsontree.NewString(hash))
+		if toldCode(err) == command.InvalidAddressOrKey {
+			return nil
+		}
+		if err != nil || first.Get("confirmations").Text() == "-1" {
+			return err
+		}
+		height, err := first.Get("height").AsInt64()
+		if err != nil {
+			return err
+		}
+		next := first.Get("hash").Text()
+		for {
+			if found = append(found, next); len(found) == count {
+				return nil
+			}
+			height++
+			next, err = r.text(ctx, "getblockhash", jsontree.NewInt(height))
+			if toldCode(err) == command.InvalidParameter { // above the tip
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+	return found, err
 }
 
 // basic names the one kind of filters there is (BIP158).
@@ -176,13 +210,13 @@ func filterHeaders(ctx context.Context, r *request) (Reply, error) {
 	if r.format == none {
 		return Reply{}, errFormat
 	}
-	found, err := r.active(ctx, hash, count)
+	found, err := r.activeHashes(ctx, hash, count)
 	if err != nil {
 		return Reply{}, err
 	}
 	list, data := jsontree.NewArray(), []byte(nil)
-	for _, header := range found {
-		filter, err := r.filter(ctx, header.Get("hash").Text())
+	for _, hash := range found {
+		filter, err := r.filter(ctx, hash)
 		if err != nil {
 			return Reply{}, err
 		}

@@ -44,6 +44,10 @@ type Node interface {
 	// Do makes a call with parameters in JSON and returns its result as JSON. What clients
 	// are told of an error is a [command.Error] in it.
 	Do(ctx context.Context, method string, params []byte) ([]byte, error)
+
+	// Bytes makes a call whose result is hexadecimal text, and returns the bytes that it
+	// stands for, which must not be written to.
+	Bytes(ctx context.Context, method string, params []byte) ([]byte, error)
 }
 
 // A Reply is the answer to one request.
@@ -183,6 +187,11 @@ func (r *request) call(ctx context.Context, method string, params ...*jsontree.V
 // raw makes a call whose result is passed on.
 func (r *request) raw(ctx context.Context, method string, params ...*jsontree.Value) ([]byte, error) {
 	return r.node.Do(ctx, method, jsontree.NewArray(params...).AppendJSON(nil))
+}
+
+// bytes makes a call whose result is hexadecimal text, and returns the bytes.
+func (r *request) bytes(ctx context.Context, method string, params ...*jsontree.Value) ([]byte, error) {
+	return r.node.Bytes(ctx, method, jsontree.NewArray(params...).AppendJSON(nil))
 }
 
 // text makes a call whose result is a string.

@@ -51,6 +51,7 @@ func node() answers {
 		`getdeploymentinfo[]`:                         `{"height":7}`,
 		`getdeploymentinfo["` + tip + `"]`:            `{"height":7}`,
 		`getblockhash[7]`:                             `"` + tip + `"`,
+		`getblockhash[8]`:                             `"` + next + `"`,
 		`getblock["` + tip + `",0]`:                   `"00ff"`,
 		`getblock["` + tip + `",1]`:                   `{"tx":["a"]}`,
 		`getblock["` + tip + `",3]`:                   `{"height":7,"tx":[{"vin":[{"coinbase":"00"}]},{"vin":[{` + prevout + `}]}]}`,
@@ -98,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		{"blockhashbyheight/7.json", "", 200, `{"blockhash":"` + tip + "\"}\n"},
 		{"blockhashbyheight/7.hex", "", 200, tip + "\n"},
 		{"blockhashbyheight/7.bin", "", 200, "hex:" + tip},
-		{"blockhashbyheight/8.hex", "", 404, "Block height out of range\r\n"},
+		{"blockhashbyheight/9.hex", "", 404, "Block height out of range\r\n"},
 		{"blockhashbyheight/-1.hex", "", 400, "Invalid height: -1\r\n"},
 		{"blockhashbyheight/-.hex", "", 400, "Invalid height: -\r\n"},
 		{"blockhashbyheight/-0.hex", "", 404, "Block height out of range\r\n"}, // a height: 0
@@ -185,6 +186,15 @@ type moving struct {
 	looks *int
 }
 
+// Bytes implements rest.Node.
+func (a answers) Bytes(ctx context.Context, method string, params []byte) ([]byte, error) {
+	text, err := a.Do(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(strings.Trim(string(text), `"`))
+}
+
 // Do implements rest.Node.
 func (m moving) Do(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if method == "getbestblockhash" {
@@ -209,6 +219,11 @@ type broken struct{}
 
 // Do implements rest.Node.
 func (broken) Do(context.Context, string, []byte) ([]byte, error) { return nil, errors.New("the disk") }
+
+// Bytes implements rest.Node.
+func (broken) Bytes(context.Context, string, []byte) ([]byte, error) {
+	return nil, errors.New("the disk")
+}
 
 // A failure that nobody has words for shows nothing.
 func TestFailure(t *testing.T) {

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"slices"
 
@@ -124,7 +123,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		if err != nil {
 			return nil, blockTexts.failure(err)
 		}
-		return hex.EncodeToString(raw), nil
+		return jsontree.Hex(raw), nil
 	}
 	block, err := reader.Block(&hash)
 	if err != nil {

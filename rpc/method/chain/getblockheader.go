@@ -1,12 +1,12 @@
 package chain
 
 import (
+	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
-	"strings"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
 )
@@ -60,9 +60,9 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 }
 
 // headerHex is the header as it is sent, with what follows it.
-func headerHex(b *chainview.Block) string {
-	var text strings.Builder
+func headerHex(b *chainview.Block) jsontree.Hex {
+	var raw bytes.Buffer
 	header := b.Header()
-	_ = header.Serialize(hex.NewEncoder(&text)) // which cannot fail
-	return text.String() + hex.EncodeToString(b.Payload())
+	_ = header.Serialize(&raw) // which cannot fail
+	return append(raw.Bytes(), b.Payload()...)
 }
