@@ -13,8 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
-
-	"github.com/seed61375155/trawl/internal/corelog"
 )
 
 const (
@@ -72,7 +70,7 @@ func (l scrapeLog) Println(v ...any) {
 	if strings.HasPrefix(text, "error encoding and sending") {
 		level = slog.LevelDebug
 	}
-	corelog.Printf(l.log, level, "%s", text)
+	l.log.LogAttrs(context.Background(), level, "Metrics are not sent", slog.String("err", text))
 }
 
 // Addr returns where the server listens.
