@@ -250,6 +250,9 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
+	if err := checkRelayed(o, keep, &pool); err != nil {
+		return trawl.Config{}, err
+	}
 	stale, err := staleFeeEstimates(o)
 	if err != nil {
 		return trawl.Config{}, err

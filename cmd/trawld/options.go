@@ -104,8 +104,8 @@ func configWarnings(s *options.Settings) []string {
 		lines = append(lines, "Option '-maxorphantx' is set but no longer has any effect (see release notes). Please "+
 			"remove it from your configuration.")
 	}
-	if s.IsSet("paytxfee") && options.LoadsWallets(s) {
-		lines = append(lines, "-paytxfee is deprecated and will be fully removed in v31.0.")
+	if words := spendingWarnings(s); len(words) > 0 {
+		lines = append(lines, strings.Join(words, "\n"))
 	}
 	for _, option := range s.Strings("test") {
 		if !slices.Contains(testOptions, option) {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+
+	"github.com/btcsuite/btcd/btcutil"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/options"
@@ -39,4 +42,62 @@ func readSpending(o *options.Settings, c *trawl.WalletConfig) (err error) {
 	}
 	s.MaxGroupFee, err = feeOption(o, "maxapsfee")
 	return err
+}
+
+// Fees above these are told of: for 1000 virtual bytes, of a transaction, and what more is paid for
+// transactions that spend whole addresses.
+const (
+	highFeeRate  = 1_000_000
+	highFee      = 100 * highFeeRate
+	highGroupFee = highFeeRate / 100
+)
+
+// lowestRelayFee is the least rate that a node relays by default, on the networks where that is lowest.
+const lowestRelayFee = 100
+
+// spendingWarnings are what Core says, when it loads a wallet, of options that are odd but not wrong.
+func spendingWarnings(o *options.Settings) []string {
+	if !options.LoadsWallets(o) {
+		return nil
+	}
+	var words []string
+	warn := func(name string, most int64, what string) {
+		if fee, ok := parseMoney(o.String(name, "")); o.IsSet(name) && ok && fee > most {
+			words = append(words, "-"+name+" is set very high! "+what)
+		}
+	}
+	warn("mintxfee", highFeeRate, "This is the minimum transaction fee you pay on every transaction.")
+	warn("maxapsfee", highGroupFee, "This is the maximum transaction fee you pay (in addition to the normal fee) to "+
+		"prioritize partial spend avoidance over regular coin selection.")
+	warn("fallbackfee", highFeeRate, "This is the transaction fee you may pay when fee estimates are not available.")
+	warn("discardfee", highFeeRate, "This is the transaction fee you may discard if change is smaller than dust at "+
+		"this level")
+	if o.IsSet("paytxfee") {
+		words = append(words, "-paytxfee is deprecated and will be fully removed in v31.0.")
+	}
+	warn("paytxfee", highFeeRate, "This is the transaction fee you will pay if you send a transaction.")
+	warn("maxtxfee", highFee, "Fees this large could be paid on a single transaction.")
+	warn("minrelaytxfee", highFeeRate, "The wallet will avoid paying less than the minimum relay fee.")
+	return words
+}
+
+// checkRelayed refuses fees of wallets with which nobody would relay their transactions.
+func checkRelayed(o *options.Settings, c *trawl.WalletConfig, pool *trawl.MempoolConfig) error {
+	if c == nil || !options.LoadsWallets(o) {
+		return nil
+	}
+	least := int64(lowestRelayFee)
+	if pool.MinRelayFee != nil {
+		least = *pool.MinRelayFee
+	}
+	rate := fmt.Sprintf("%d.%08d BTC/kvB", least/btcutil.SatoshiPerBitcoin, least%btcutil.SatoshiPerBitcoin)
+	if fee := c.Spending.PayFee; fee != nil && *fee < least {
+		return refuse("Invalid amount for -paytxfee=<amount>: '%s' (must be at least %s)",
+			o.String("paytxfee", ""), rate)
+	}
+	if fee := c.Spending.MaxFee; fee != nil && *fee < least {
+		return refuse("Invalid amount for -maxtxfee=<amount>: '%s' "+
+			"(must be at least the minrelay fee of %s to prevent stuck transactions)", o.String("maxtxfee", ""), rate)
+	}
+	return nil
 }

@@ -35,6 +35,7 @@ const (
 func (p *producer) produce() {
 	in := p.tx.TxIn[p.index]
 	if root, ok := p.p2mrRoot(p.index); ok {
+		p.data.witnessed = true
 		p.produceP2MR(in, root)
 		return
 	}
