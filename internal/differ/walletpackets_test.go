@@ -69,7 +69,8 @@ func (x *rolePlay) makeWallet(name string, all []spent) {
 			text = descriptor.AddChecksum(text)
 		}
 		item := map[string]any{"desc": text, "timestamp": "now"}
-		if branches, err := descriptor.Parse(text, regtest, descriptor.Options{}); err == nil && branches[0].IsRanged() {
+		branches, err := descriptor.Parse(text, regtest, descriptor.Options{})
+		if err == nil && branches[0].IsRanged() {
 			item["range"] = 2
 		}
 		items = append(items, item)
