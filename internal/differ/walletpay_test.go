@@ -60,7 +60,7 @@ func (w *peerWallets) pay(s *side) {
 	case err == nil:
 		w.sends++
 		w.kinds[kind]++
-		w.check(s, id, rate)
+		w.check(s, kind, id, rate)
 	case isRefusal(err):
 		w.refused++
 	default:
@@ -119,7 +119,7 @@ func (w *peerWallets) payByPSBT(s *side, rate float64) (id string, err error) {
 }
 
 // check looks at the fee of a payment by trawld's wallet.
-func (w *peerWallets) check(s *side, id string, rate float64) {
+func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	w.t.Helper()
 	if s != w.trawl {
 		return
@@ -131,7 +131,9 @@ func (w *peerWallets) check(s *side, id string, rate float64) {
 	if w.trawl.call(&entry, "", "getmempoolentry", id) != nil {
 		return // sent by the other side, and not here yet
 	}
-	w.pending = append(w.pending, id)
+	if kind != "psbt" { // such is sent by the other side: a kill may come before it is written here
+		w.pending = append(w.pending, id)
+	}
 	w.replaceable = append(w.replaceable, id)
 	// Without change what is left is paid as well: no more than change would have cost.
 	const changeSize, discard = 43 + 148, 10

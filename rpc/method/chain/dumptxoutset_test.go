@@ -27,19 +27,27 @@ func TestDumpTxOutSet(t *testing.T) {
 		{`["x", "", {"rollback": 5}]`, messages.DumpCoins{Path: "/data/x"}, nil, `"base_height":5`},
 		{`["x", "", {"rollback": 2}]`, messages.DumpCoins{Path: "/data/x", At: &at.Hash}, nil, `{"coins_written":7,`},
 		{
-			`["x", "rollback", {"rollback": ` + quoted(at) + `}]`, messages.DumpCoins{Path: "/data/x", At: &at.Hash}, nil,
+			`["x", "rollback", {"rollback": ` + quoted(at) + `}]`,
+			messages.DumpCoins{Path: "/data/x", At: &at.Hash},
+			nil,
 			`"nchaintx":3}`,
 		},
 		{
-			`["x", "latest"]`, messages.DumpCoins{Path: "/data/x"}, messages.ErrFileExists,
+			`["x", "latest"]`,
+			messages.DumpCoins{Path: "/data/x"},
+			messages.ErrFileExists,
 			"-8 /data/x already exists. If you are sure this is what you want, move it out of the way first",
 		},
 		{
-			`["x", "latest"]`, messages.DumpCoins{Path: "/data/x"}, messages.ErrNotCreated,
+			`["x", "latest"]`,
+			messages.DumpCoins{Path: "/data/x"},
+			messages.ErrNotCreated,
 			"-8 Couldn't open file /data/x.incomplete for writing.",
 		},
 		{
-			`["x", "", {"rollback": 2}]`, messages.DumpCoins{Path: "/data/x", At: &at.Hash}, messages.ErrNoRollback,
+			`["x", "", {"rollback": 2}]`,
+			messages.DumpCoins{Path: "/data/x", At: &at.Hash},
+			messages.ErrNoRollback,
 			"-1 Could not roll back to requested height.",
 		},
 	} {
