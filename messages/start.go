@@ -5,3 +5,18 @@ type StartError string
 
 // Error implements error.
 func (e StartError) Error() string { return string(e) }
+
+// A FatalError is why a node that runs cannot go on. Its text is Core's and says little: what
+// happened is in the log.
+type FatalError struct {
+	Summary string // a sentence
+	Err     error
+}
+
+// Error implements error.
+func (e *FatalError) Error() string {
+	return "A fatal internal error occurred, see debug.log for details: " + e.Summary
+}
+
+// Unwrap returns what happened.
+func (e *FatalError) Unwrap() error { return e.Err }

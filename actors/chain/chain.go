@@ -315,8 +315,14 @@ func (s *Chain) printf(format string, args ...any) {
 
 // fail stops the actor for good: a chain that cannot be written is of no use.
 func (s *Chain) fail(c actor.Context, err error) {
-	s.cfg.Log.Error("chain failed", "err", err)
-	s.cfg.OnFailed(fmt.Errorf("chain: %w", err))
+	fatal, ok := errors.AsType[*messages.FatalError](err)
+	if ok {
+		s.cfg.Log.Error("*** "+fatal.Summary, "err", fatal.Err)
+		s.cfg.OnFailed(fatal)
+	} else {
+		s.cfg.Log.Error("chain failed", "err", err)
+		s.cfg.OnFailed(fmt.Errorf("chain: %w", err))
+	}
 	c.Stop(c.Self())
 }
 

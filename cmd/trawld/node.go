@@ -58,6 +58,7 @@ func startNode(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
+	s.tellMagic(cfg)
 	if cfg.BlockFilterIndex { // the only one who is in a hurry is who scans
 		threads := cores.NewWorkerThreads()
 		defer threads.Close()
@@ -138,6 +139,11 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.metrics != nil {
 		d.metrics.AddNode(node.Stats)
 	}
+	if cfg.Attach == nil {
+		if err := d.checkTime(ctx); err != nil {
+			return err
+		}
+	}
 	table, err := node.Methods(trawl.Host{
 		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
 		Comments: d.settings.Strings("uacomment"), Published: d.published, Log: d.filter,
@@ -179,14 +185,6 @@ func mockTime(o *options.Settings) time.Time {
 func (d *daemon) stopAfterImport(ctx context.Context) {
 	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitImported{}); err == nil {
 		d.log.Info("Stopping after block import")
-		d.stop()
-	}
-}
-
-// stopAtHeight obeys -stopatheight.
-func (d *daemon) stopAtHeight(ctx context.Context, height int32) {
-	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitTip{Height: &height}); err == nil {
-		d.log.Info("Stopping at the height of -stopatheight", "height", height)
 		d.stop()
 	}
 }

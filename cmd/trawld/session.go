@@ -67,7 +67,18 @@ func setup(args []string, std streams) (*session, int) {
 	return s, 0
 }
 
-func showError(stderr io.Writer, err error) { fmt.Fprintf(stderr, "Error: %v\n", err) }
+func showError(stderr io.Writer, err error) {
+	if q, ok := errors.AsType[question](err); ok {
+		fmt.Fprintf(stderr, ": %v\n", q)
+		return
+	}
+	fmt.Fprintf(stderr, "Error: %v\n", err)
+}
+
+// A question is an error that a program with windows would ask about.
+type question string
+
+func (q question) Error() string { return string(q) }
 
 func showWarning(stderr io.Writer, text string) { fmt.Fprintln(stderr, "Warning:", text) }
 

@@ -79,7 +79,7 @@ func (e *Engine) activateTo(to *chainview.Block, found verdicts) (wanting *chain
 	fork := chainview.Fork(e.tip, to)
 	for e.tip != fork {
 		if err := e.disconnectTip(); err != nil {
-			return nil, nil, err
+			return nil, nil, &messages.FatalError{Summary: "Failed to disconnect block.", Err: err}
 		}
 		if err := e.saveLarge(); err != nil {
 			return nil, nil, err

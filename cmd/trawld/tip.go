@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// maxFuture is how far the last block may be ahead of the clock.
+const maxFuture = 2 * time.Hour
+
+// checkTime refuses to go on where the last block is from the future: then the clock is wrong,
+// or something else is.
+func (d *daemon) checkTime(ctx context.Context) error {
+	reply, err := d.node.Call(ctx, "getblockchaininfo", nil)
+	if err != nil {
+		return err
+	}
+	var tip struct {
+		Blocks int32 `json:"blocks"`
+		Time   int64 `json:"time"`
+	}
+	if err := json.Unmarshal(reply, &tip); err != nil {
+		return err
+	}
+	now := time.Now()
+	if mocked := mockTime(d.settings); !mocked.IsZero() {
+		now = mocked
+	}
+	if tip.Blocks > 0 && time.Unix(tip.Time, 0).After(now.Add(maxFuture)) {
+		return errFuture
+	}
+	return nil
+}
+
+// errFuture asks, as Core does where nobody answers, so that it begins with no word.
+const errFuture = question("The block database contains a block which appears to be from the future. This may be " +
+	"due to your computer's date and time being set incorrectly. Only rebuild the block database if you are sure " +
+	"that your computer's date and time are correct.\nPlease restart with -reindex or -reindex-chainstate to recover.")
+
+// stopAtHeight obeys -stopatheight. The request that has brought the chain there is answered
+// first, unless it goes on for long.
+func (d *daemon) stopAtHeight(ctx context.Context, height int32) {
+	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitTip{Height: &height}); err == nil {
+		behind, cancel := context.WithTimeout(ctx, time.Second)
+		_, _ = trawl.Ask(behind, d.node.Chain(), messages.GetCoins{}) // in its turn
+		cancel()
+		d.log.Info("Stopping at the height of -stopatheight", "height", height)
+		d.stop()
+	}
+}
+
+// tellMagic logs what messages of a signet begin with, which depends on its challenge.
+func (s *session) tellMagic(cfg trawl.Config) {
+	if s.settings.Chain() != options.Signet {
+		return
+	}
+	challenge := cfg.SignetChallenge
+	if challenge == nil {
+		challenge = chaincfg.DefaultSignetChallenge
+	}
+	magic := binary.LittleEndian.AppendUint32(nil, uint32(chaincfg.CustomSignetParams(challenge, nil).Net))
+	corelog.Printf(s.log, slog.LevelInfo, "Signet derived magic (message start): %x", magic)
+}
