@@ -61,19 +61,20 @@ type PeerConfig struct {
 	Connect  []string // stay connected to these nodes, and find no others
 	AddNodes []string // stay connected to these nodes, too
 
-	Filters     bool          // serve block filters; needs Config.BlockFilterIndex
-	MaxPeers    int           // connections not asked for, of which the first 11 are outgoing; 0: none
-	Lookup      bool          // look up names of nodes
-	Inactive    bool          // begin without network
-	V2          bool          // speak the encrypted transport
-	Reconcile   bool          // offer to reconcile transactions (BIP330)
-	Comments    []string      // in the user agent
-	LogIPs      bool          // lines of the log name peers by their addresses
-	Timeout     time.Duration // for a connection to be made, default 5 s
-	PeerTimeout time.Duration // for the handshake, default 60 s
-	SendBuffer  int           // bytes for one peer, default 1,000,000
-	RecvBuffer  int           // likewise, default 5,000,000
-	UploadLimit uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
+	BloomFilters bool          // serve bloom filters (BIP37)
+	Filters      bool          // serve block filters; needs Config.BlockFilterIndex
+	MaxPeers     int           // connections not asked for, of which the first 11 are outgoing; 0: none
+	Lookup       bool          // look up names of nodes
+	Inactive     bool          // begin without network
+	V2           bool          // speak the encrypted transport
+	Reconcile    bool          // offer to reconcile transactions (BIP330)
+	Comments     []string      // in the user agent
+	LogIPs       bool          // lines of the log name peers by their addresses
+	Timeout      time.Duration // for a connection to be made, default 5 s
+	PeerTimeout  time.Duration // for the handshake, default 60 s
+	SendBuffer   int           // bytes for one peer, default 1,000,000
+	RecvBuffer   int           // likewise, default 5,000,000
+	UploadLimit  uint64        // bytes to all peers a day, beyond which old blocks are not served; 0: none
 }
 
 // peersConfig is what the peer table is told, with its listeners, which are open.
@@ -145,11 +146,12 @@ func (n parts) services() wire.ServiceFlag {
 	if n.cfg.Prune == nil {
 		offered |= wire.SFNodeNetwork | n.net.Services
 	}
-	if n.cfg.Peers.Filters {
-		offered |= wire.SFNodeCF
-	}
-	if n.cfg.Peers.V2 {
-		offered |= wire.SFNodeP2PV2
+	p := n.cfg.Peers
+	has := map[wire.ServiceFlag]bool{wire.SFNodeBloom: p.BloomFilters, wire.SFNodeCF: p.Filters, wire.SFNodeP2PV2: p.V2}
+	for flag, on := range has {
+		if on {
+			offered |= flag
+		}
 	}
 	return offered
 }

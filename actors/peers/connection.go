@@ -25,6 +25,7 @@ type connection struct {
 	reason        error          // why the session ended; the actor's, and the table's once that has stopped
 	writable      chan struct{}  // the peer has taken what was sent
 	continueAfter chainhash.Hash // block after which the peer gets the next inventory; the server's
+	listens       atomic.Bool    // the peer wants transactions, although its version said that it does not
 	compact       atomic.Bool    // the peer announces blocks as compact blocks by request
 }
 

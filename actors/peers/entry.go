@@ -55,7 +55,7 @@ func (e *entry) info() messages.PeerInfo {
 		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
 		Services: uint64(st.Remote.Version.Services), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
-		RelayTxs: e.established && !st.Remote.Version.NoTransactions &&
+		RelayTxs: e.established && (!st.Remote.Version.NoTransactions || e.conn.listens.Load()) &&
 			e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler,
 		Established: e.established, Connected: st.Connected, LastSend: st.LastSent, LastRecv: st.LastReceived,
 		Sent: st.Sent, Received: st.Received, SentBy: st.SentPerMessage, ReceivedBy: st.ReceivedPerMessage,

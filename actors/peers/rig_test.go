@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -119,6 +120,14 @@ func connect(tb testing.TB, n *node) (r *remote, name string) {
 	return r, r.name
 }
 
+// empty returns an empty message; that of filtered blocks, which nodes do not read, is raw.
+func empty(command string) wire.Message {
+	if command == wire.CmdMerkleBlock {
+		return &codec.Raw{Name: command}
+	}
+	return codec.New(command)
+}
+
 // dial connects a session to a node.
 func dial(tb testing.TB, n *node) *remote {
 	tb.Helper()
@@ -132,7 +141,7 @@ func dial(tb testing.TB, n *node) *remote {
 	}
 	r.Session = p2p.New(conn, p2p.Config{
 		Type: p2p.OutboundFullRelay, Magic: [4]byte{0xfa, 0xbf, 0xb5, 0xda},
-		Services: wire.SFNodeNetwork | wire.SFNodeWitness,
+		Services: wire.SFNodeNetwork | wire.SFNodeWitness, Make: empty,
 	}, r)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -47,7 +47,7 @@ func (n *connActor) receive(c actor.Context, m p2p.Message) {
 	case *wire.MsgMemPool:
 		n.mempool(m)
 	case *wire.MsgFilterLoad, *wire.MsgFilterAdd, *wire.MsgFilterClear:
-		n.Disconnect(m.Command() + " received despite not offering bloom services")
+		n.filter(m)
 	case *codec.Addresses, *wire.MsgGetAddr:
 		n.table.tell(addrMessage{n.info.ID, msg, func() { n.session.Want(1) }})
 	case *wire.MsgGetData:
@@ -85,13 +85,37 @@ func (n *connActor) takesTxs() bool {
 	}
 }
 
+// filter sets what the peer wants to hear of. From a filter on it listens, whatever its
+// version said.
+func (n *connActor) filter(m p2p.Message) {
+	f := n.info.Filter
+	if f == nil {
+		n.Disconnect(m.Command() + " received despite not offering bloom services")
+		return
+	}
+	switch msg := m.Message.(type) {
+	case *wire.MsgFilterLoad:
+		f.Load(msg)
+	case *wire.MsgFilterClear:
+		f.Clear()
+	case *wire.MsgFilterAdd:
+		if err := f.Add(msg.Data); err != nil {
+			n.Misbehaving(err.Error())
+		}
+		n.session.Want(1)
+		return
+	}
+	n.listens.Store(true)
+	n.pass(n.cfg.Relay, m)
+}
+
 // mempool passes on a request for the ids of the whole pool. It takes a permission,
 // since no bloom filters are served.
 func (n *connActor) mempool(m p2p.Message) {
 	switch {
 	case n.info.Permissions.Mempool:
 		n.pass(n.cfg.Relay, m)
-	case n.cfg.Services&wire.SFNodeBloom != 0:
+	case n.info.Filter != nil:
 		if n.totals.Uploads.State(n.cfg.Now()).Reached && !n.info.Permissions.NoBan {
 			n.Disconnect("mempool request with bandwidth limit reached")
 			return

@@ -33,7 +33,7 @@ type library struct {
 	entries map[chainhash.Hash]segment.Entry
 }
 
-func openLibrary(tb testing.TB) *library {
+func openLibrary(tb testing.TB, wishes ...func(*peers.Config)) *library {
 	tb.Helper()
 	net, err := dialect.Bitcoin("regtest")
 	if err != nil {
@@ -47,9 +47,9 @@ func openLibrary(tb testing.TB) *library {
 	l.index(l.chain.Active().Tip())
 	view := new(chainview.Current)
 	view.Set(l.chain)
-	l.n = start(tb, func(c *peers.Config) {
+	l.n = start(tb, append(wishes, func(c *peers.Config) {
 		c.Chain, c.Filters, c.Services = view, l.store, c.Services|wire.SFNodeCF
-	})
+	})...)
 	tb.Cleanup(func() { _ = l.store.Close() })
 	l.remote, _ = connect(tb, l.n)
 	return l

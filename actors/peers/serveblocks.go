@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/compact"
 )
@@ -57,6 +58,9 @@ func (s *server) block(v *wire.InvVect, b *chainview.Block) bool {
 	if b.Status()&chainview.HasData == 0 {
 		return true
 	}
+	if v.Type == wire.InvTypeFilteredBlock {
+		return s.filtered(b)
+	}
 	m, err := s.form(v.Type, b, tip)
 	if err != nil {
 		s.log.Error("block not served", "peer", s.info.ID, "err", err)
@@ -89,8 +93,53 @@ func (s *server) isBeyondUploads(v *wire.InvVect, b *chainview.Block) bool {
 	return v.Type == wire.InvTypeFilteredBlock || best.Time().Sub(b.Time()) > historicalAge
 }
 
-// form returns the message for a block in the form of a type of inventory. It is nil for
-// a filtered block: no peer has set a filter.
+// filtered sends the transactions of a block that the peer's filter lets through, after a
+// proof that they are in it; nothing where there is no filter. It reports false when the
+// session has ended.
+func (s *server) filtered(b *chainview.Block) bool {
+	f := s.info.Filter
+	if f == nil || !f.IsSet() {
+		return true
+	}
+	block, err := s.chain.Block(&b.Hash)
+	if err != nil {
+		s.log.Error("block not served", "peer", s.info.ID, "err", err)
+		s.Disconnect("Cannot load block from disk")
+		return false
+	}
+	wanted := make(map[chainhash.Hash]bool)
+	var ids []chainhash.Hash
+	var txs []*wire.MsgTx
+	for _, tx := range block.Transactions {
+		id := tx.TxHash()
+		if ids = append(ids, id); f.Relevant(tx, &id) {
+			wanted[id] = true
+			txs = append(txs, tx)
+		}
+	}
+	var header bytes.Buffer
+	if err := block.Header.Serialize(&header); err != nil {
+		return true
+	}
+	header.Write(b.Payload())
+	proof := merkleproof.New(ids, func(id chainhash.Hash) bool { return wanted[id] })
+	if !s.send(&codec.Raw{Name: wire.CmdMerkleBlock, Payload: proof.Append(header.Bytes())}) {
+		return false
+	}
+	for _, tx := range txs {
+		var raw bytes.Buffer
+		if err := tx.SerializeNoWitness(&raw); err != nil {
+			return true
+		}
+		if !s.send(&codec.Raw{Name: wire.CmdTx, Payload: raw.Bytes()}) {
+			return false
+		}
+	}
+	return true
+}
+
+// form returns the message for a block in the form of a type of inventory; nil for one of
+// no other type.
 func (s *server) form(typ wire.InvType, b, tip *chainview.Block) (wire.Message, error) {
 	switch {
 	case typ == wire.InvTypeWitnessBlock, typ == codec.InvCmpctBlock && b.Height < tip.Height-compactDepth:

@@ -6,9 +6,11 @@ import (
 	"net"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/bloom"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/messages"
@@ -20,11 +22,15 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	t.nextID++
 	e.bind = addrOf(conn.LocalAddr())
 	cfg := t.session(e.id, e.typ, v2)
+	cfg.Services = t.servicesFor(e)
 	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
 	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
 	e.conn = newConnection(t.base, t.self, e)
+	if cfg.Services&wire.SFNodeBloom != 0 && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler {
+		e.conn.info.Filter = new(bloom.Filter)
+	}
 	e.session = p2p.New(conn, cfg, e.conn)
 	e.conn.session = e.session
 	ref, err := ask.Spawn(c, t.cfg.Log, fmt.Sprintf("peer-%d", e.id), 1, newConnActor(e.conn), nil)
@@ -41,6 +47,14 @@ func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	} else {
 		t.debugf("Added connection peer=%d", e.id)
 	}
+}
+
+// servicesFor returns what the node offers a peer: bloom filters by permission, too.
+func (t *Table) servicesFor(e *entry) wire.ServiceFlag {
+	if e.allowed.BloomFilter {
+		return t.cfg.Services | wire.SFNodeBloom
+	}
+	return t.cfg.Services
 }
 
 // session returns the configuration of a session.

@@ -149,11 +149,23 @@ func (p *peer) best(pool *poolview.View, limit int) []*poolview.Tx {
 		list = append(list, tx)
 	}
 	sortBySequence(list)
-	list = list[:min(len(list), limit)]
+	var wanted []*poolview.Tx
 	for _, tx := range list {
+		if len(wanted) == limit {
+			break
+		}
 		delete(p.pending, tx.WID)
+		if p.relevant(tx) {
+			wanted = append(wanted, tx)
+		}
 	}
-	return list
+	return wanted
+}
+
+// relevant reports whether the filter that the peer has set lets a transaction through, and
+// has it follow what that pays.
+func (p *peer) relevant(tx *poolview.Tx) bool {
+	return p.info.Filter == nil || p.info.Filter.Relevant(tx.Tx, &tx.ID)
 }
 
 // accepts reports whether a transaction pays what the peer asks for.

@@ -42,6 +42,8 @@ func (r *Relay) received(c actor.Context, m link.Received) {
 		}
 	case *wire.MsgGetData:
 		r.getData(p, msg.InvList)
+	case *wire.MsgFilterLoad, *wire.MsgFilterClear:
+		p.listens = true
 	case *wire.MsgMemPool:
 		r.wholePool(p)
 	case *wire.MsgTx:
@@ -165,7 +167,7 @@ func (r *Relay) wholePool(p *peer) {
 	var list []*poolview.Tx
 	for tx := range r.pool.All() {
 		delete(p.pending, tx.WID)
-		if !p.known.has(p.name(tx)) && p.accepts(tx) {
+		if !p.known.has(p.name(tx)) && p.accepts(tx) && p.relevant(tx) {
 			list = append(list, tx)
 		}
 	}

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/match":              {"messages", "filters", "internal/chainview", "internal/cores"},
 	"internal/p2mr":               {"internal/slhdsa"},
 	"internal/p2mr/pow":           {"internal/chainview", "internal/consensus"},
-	"internal/p2p":                {"internal/siphash"},
+	"internal/p2p":                {"descriptor", "internal/siphash"},
 	"internal/rangefilter":        {"internal/siphash"},
 	"internal/siphash":            nil,
 	"internal/scriptset":          nil,

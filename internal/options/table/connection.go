@@ -44,7 +44,7 @@ var connection = []options.Option{
 		Help: "Make connections over <net> only (ipv4, ipv6, onion, i2p, cjdns); may be repeated",
 	},
 	{Name: "peerblockfilters", Help: "Serve BIP157 block filters to peers"},
-	{Name: "peerbloomfilters", Flags: unused, Help: "Serve bloom filters to peers"},
+	{Name: "peerbloomfilters", Help: "Serve bloom filters to peers"},
 	{Name: "peertimeout", Arg: "<n>", Flags: debug, Help: "Disconnect a silent peer after <n> seconds"},
 	{Name: "port", Arg: "<port>", Flags: networkOnly, Help: "Listen for peers on <port>"},
 	{Name: "proxy", Arg: "<ip>[:<port>]|unix:<path>[=<network>]", Help: "Connect through this SOCKS5 proxy"},

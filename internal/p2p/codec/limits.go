@@ -42,6 +42,17 @@ func check(m wire.Message, payload []byte) error {
 		if count := c.count(l.size); c.err == nil && count > l.max {
 			return tooMany(m.Command(), count)
 		}
+	case *wire.MsgFilterLoad:
+		bits := c.count(1)
+		c.next(bits)
+		hashes := c.uint32()
+		if c.err == nil && (bits > wire.MaxFilterLoadFilterSize || hashes > wire.MaxFilterLoadHashFuncs) {
+			return fmt.Errorf("%w: too-large bloom filter", ErrMisbehaving)
+		}
+	case *wire.MsgFilterAdd:
+		if size := c.count(1); c.err == nil && size > wire.MaxFilterAddDataSize {
+			return fmt.Errorf("%w: bad filteradd message", ErrMisbehaving)
+		}
 	}
 	return c.err
 }

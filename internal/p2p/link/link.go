@@ -20,6 +20,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/bloom"
 )
 
 // A Peer is a connection after its handshake. All methods may be called from
@@ -51,7 +52,8 @@ type Info struct {
 	Remote      p2p.Remote
 	Permissions Permissions
 	Since       time.Time
-	LogAddr     string // Addr where lines of the log may name it, else empty
+	LogAddr     string        // Addr where lines of the log may name it, else empty
+	Filter      *bloom.Filter // of the transactions that it wants, nil: it may set none
 }
 
 // Disconnecting is how a line of the log says that the peer is left.

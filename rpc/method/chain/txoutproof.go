@@ -16,7 +16,7 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
-	"github.com/seed61375155/trawl/rpc/method/internal/merkleproof"
+	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 

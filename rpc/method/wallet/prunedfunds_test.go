@@ -9,7 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/internal/merkleproof"
+	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
 )
 
 // proven returns the arguments of a call about spendTx, which is the second of three
