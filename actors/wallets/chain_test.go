@@ -2,6 +2,7 @@ package wallets_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"math/rand/v2"
@@ -189,7 +190,9 @@ func fullScan(tb testing.TB, path string, chain *chaintest.Chain, keyPool int32)
 	tb.Helper()
 	net := enginetest.Regtest(tb)
 	params := wallet.ParamsOf(net, "", keyPool)
-	content, severity, err := walletdb.Verify(path, walletdb.Options{Magic: net.Magic}, params.LoadOptions())
+	content, severity, err := walletdb.Verify(
+		context.Background(), path, walletdb.Options{Magic: net.Magic}, params.LoadOptions(), walletdb.Limits{},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

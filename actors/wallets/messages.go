@@ -17,17 +17,18 @@ const infoLevel = slog.LevelInfo
 
 // The requests that the registry serves.
 type (
-	createWallet  = ask.Call[messages.CreateWallet, messages.WalletLoaded]
-	loadWallet    = ask.Call[messages.LoadWallet, messages.WalletLoaded]
-	unloadWallet  = ask.Call[messages.UnloadWallet, messages.WalletUnloaded]
-	restoreWallet = ask.Call[messages.RestoreWallet, messages.WalletLoaded]
-	migrateWallet = ask.Call[messages.MigrateWallet, messages.WalletMigrated]
-	abortRestore  = ask.Call[messages.AbortRestore, bool]
-	listWalletDir = ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]
-	getLoading    = ask.Call[messages.GetLoading, []messages.WalletLoading]
-	waitWallets   = ask.Call[messages.WaitWallets, messages.Done]
-	syncWallets   = ask.Call[messages.SyncWallets, messages.Done]
-	advanceTimers = ask.Call[messages.AdvanceTimers, messages.Done]
+	createWallet   = ask.Call[messages.CreateWallet, messages.WalletLoaded]
+	loadWallet     = ask.Call[messages.LoadWallet, messages.WalletLoaded]
+	unloadWallet   = ask.Call[messages.UnloadWallet, messages.WalletUnloaded]
+	restoreWallet  = ask.Call[messages.RestoreWallet, messages.WalletLoaded]
+	migrateWallet  = ask.Call[messages.MigrateWallet, messages.WalletMigrated]
+	abortRestore   = ask.Call[messages.AbortRestore, bool]
+	listWalletDir  = ask.Call[messages.ListWalletDir, []messages.WalletDirEntry]
+	getLoading     = ask.Call[messages.GetLoading, []messages.WalletLoading]
+	waitWallets    = ask.Call[messages.WaitWallets, messages.Done]
+	syncWallets    = ask.Call[messages.SyncWallets, messages.Done]
+	advanceTimers  = ask.Call[messages.AdvanceTimers, messages.Done]
+	previewRestore = ask.Call[messages.PreviewRestore, messages.RestorePreview]
 )
 
 // The requests that a wallet serves.
@@ -87,6 +88,7 @@ type (
 var Requests = []ask.Served{
 	ask.Serve[messages.CreateWallet](), ask.Serve[messages.LoadWallet](),
 	ask.Serve[messages.UnloadWallet](), ask.Serve[messages.RestoreWallet](),
+	ask.Serve[messages.PreviewRestore](),
 	ask.Serve[messages.AbortRestore](), ask.Serve[messages.ListWalletDir](),
 	ask.Serve[messages.GetLoading](), ask.Serve[messages.WaitWallets](),
 	ask.Serve[messages.SyncWallets](), ask.Serve[messages.AdvanceTimers](),

@@ -107,13 +107,13 @@ func (h *home) notOpened(err error) error {
 
 // load makes a ledger of an open file.
 func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
-	records, err := file.Records() //nolint:contextcheck // files know no contexts
+	records, err := file.Records()
 	if err != nil {
 		return nil, refusedFile(err)
 	}
 	net := h.cfg.params(h.name)
 	options := net.LoadOptions()
-	content, severity, err := walletfile.Load(slices.Values(records), options) //nolint:contextcheck // as above
+	content, severity, err := walletfile.Load(context.WithoutCancel(ctx), slices.Values(records), options)
 	if err != nil {
 		h.cfg.Log.Warn("wallet refused", "wallet", h.name, "err", err)
 		return nil, h.refusedRecords(severity)
@@ -185,14 +185,11 @@ func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error 
 		return nil
 	}
 	o.catchUp.scan = true
-	birth, born := o.ledger.BirthTime()
-	first, found := int32(0), false
-	if born {
-		first, found = h.times.first(chain.active, o.catchUp.from, birth-timestampWindow)
+	var birth *int64
+	if at, born := o.ledger.BirthTime(); born {
+		birth = &at
 	}
-	if !found {
-		first = tip.Height
-	}
+	first := h.firstToScan(chain, o.catchUp.from, birth)
 	o.catchUp.from = first
 	for b := tip; b.Height > 0 && b.Height >= first; b = b.Parent {
 		if b.Status()&chainview.HasData == 0 {
@@ -200,6 +197,17 @@ func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error 
 		}
 	}
 	return nil
+}
+
+// firstToScan returns the first block from a height on that may concern a wallet whose oldest key is of
+// birth, in seconds; the tip, if none may. A wallet without keys has no birth.
+func (h *home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
+	if birth != nil {
+		if first, found := h.times.first(chain.active, from, *birth-timestampWindow); found {
+			return first
+		}
+	}
+	return chain.active.Height()
 }
 
 // timestampWindow is how far, in seconds, the time of a block may be before that

@@ -76,8 +76,8 @@ func made(tb testing.TB, r *rig, name string) (sum uint32) {
 		tb.Fatal(err)
 	}
 	loaded, severity, err := walletdb.Verify(
-		path, walletdb.Options{Magic: network.Magic},
-		walletfile.LoadOptions{Network: network.Descriptors(), MerkleRoots: true})
+		tb.Context(), path, walletdb.Options{Magic: network.Magic},
+		walletfile.LoadOptions{Network: network.Descriptors(), MerkleRoots: true}, walletdb.Limits{})
 	if err != nil || severity != walletfile.OK {
 		tb.Fatalf("severity %d: %v", severity, err)
 	}

@@ -50,7 +50,7 @@ func (r *restoration) run(ctx context.Context) (*opened, error) {
 		return nil, err
 	}
 	if free {
-		if err := r.copy(info); err != nil {
+		if err := r.copy(ctx, info); err != nil {
 			return nil, err
 		}
 	}
@@ -87,13 +87,13 @@ func (r *restoration) isFree() (bool, error) {
 }
 
 // copy makes the wallet's file.
-func (r *restoration) copy(source os.FileInfo) error {
+func (r *restoration) copy(ctx context.Context, source os.FileInfo) error {
 	made, err := makeDir(r.dir)
 	if err != nil {
 		return fileSystem("cannot create directories", err, r.dir)
 	}
 	if source.Mode().IsRegular() {
-		err = walletdb.Restore(r.source, r.file, r.check)
+		err = walletdb.Restore(r.source, r.file, func(staged string) error { return r.check(ctx, staged) })
 	} else {
 		err = codes.Errorf(
 			codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: Invalid argument [%s] [%s]",
@@ -126,9 +126,9 @@ func (r *restoration) notCopied(err error) error {
 }
 
 // check accepts the copy, which has a temporary name yet, and marks it.
-func (r *restoration) check(staged string) error {
+func (r *restoration) check(ctx context.Context, staged string) error {
 	net := r.cfg.params(r.name)
-	content, severity, err := walletdb.Verify(staged, r.cfg.fileOptions(), net.LoadOptions())
+	content, severity, err := walletdb.Verify(ctx, staged, r.cfg.fileOptions(), net.LoadOptions(), walletdb.Limits{})
 	var refused *walletdb.Error
 	switch {
 	case errors.As(err, &refused):

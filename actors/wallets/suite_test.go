@@ -45,6 +45,7 @@ func TestRegistrySuite(t *testing.T) {
 				actortest.Sample(messages.UnloadWallet{Name: "w"}),
 				actortest.Sample(messages.RestoreWallet{Name: "back", Backup: filepath.Join(r.dir, "w", "wallet.dat")}),
 				actortest.Sample(messages.MigrateWallet{Name: "old"}),
+				actortest.Sample(messages.PreviewRestore{Backup: filepath.Join(r.dir, "w", "wallet.dat")}),
 			},
 		}
 	})

@@ -33,6 +33,8 @@ type Wallets struct {
 	moving  map[string]*migrating // that use a name
 	entries map[string]*entry
 
+	previews previews
+
 	starting   int // loads of the start that are not over; -1: not begun
 	waiting    []*waitWallets
 	notStarted error // a wallet of the start that could not be loaded
@@ -118,6 +120,8 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *migrateWallet:
 		w.migrate(c, m)
+	case *previewRestore:
+		w.preview(c, m)
 	case *unloadWallet:
 		w.unload(c, m.Req.Name, &unloading{m.Req.OnStartup, func(got messages.WalletUnloaded, err error) {
 			m.Answer(got, err)
@@ -253,4 +257,5 @@ func (w *Wallets) close() {
 	clear(w.loads)
 	clear(w.moving)
 	w.queue = nil
+	w.previews = previews{}
 }

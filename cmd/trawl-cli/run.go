@@ -140,12 +140,13 @@ var commands = []struct {
 	{"netinfo", (*client).netinfo},
 	{"generate", (*client).generate},
 	{"addrinfo", (*client).addrinfo},
+	{"previewrestore", (*client).previewRestore},
 }
 
 // checkCommands allows one of the options that stand for several calls.
 func checkCommands(s *options.Settings) error {
 	var given []string
-	for _, name := range []string{"addrinfo", "generate", "getinfo", "netinfo"} {
+	for _, name := range []string{"addrinfo", "generate", "getinfo", "netinfo", "previewrestore"} {
 		if s.IsSet(name) {
 			given = append(given, "-"+name)
 		}

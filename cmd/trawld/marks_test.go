@@ -47,6 +47,7 @@ var publicTexts = []string{
 	"getaddressinfo [desc]", "getaddressinfo [parent_desc]",
 	"gethdkeys [descriptors] [desc]",
 	"listunspent [desc]",
+	"previewrestore [descriptors] [desc]",
 }
 
 // madeOfScripts are results that no wallet gives.

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"compress/gzip"
+	"context"
 	"io"
 	"os"
 	"slices"
@@ -156,7 +157,7 @@ func scan(w *wallet.Wallet, c *testChain, start int32) {
 // testOpen opens a wallet from records.
 func testOpen(tb testing.TB, records []walletfile.Record, p wallet.Params, c txs.Chain) *wallet.Wallet {
 	tb.Helper()
-	content, severity, err := walletfile.Load(slices.Values(records), p.LoadOptions())
+	content, severity, err := walletfile.Load(context.Background(), slices.Values(records), p.LoadOptions())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	p := oracleParams()
 	f.Fuzz(func(t *testing.T, packed []byte) {
-		content, _, err := walletfile.Load(slices.Values(unpack(packed)), p.LoadOptions())
+		content, _, err := walletfile.Load(context.Background(), slices.Values(unpack(packed)), p.LoadOptions())
 		if err != nil {
 			return
 		}

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"maps"
 	"reflect"
@@ -206,7 +207,7 @@ func FuzzOpenP2MR(f *testing.F) {
 		f.Add(pack(records))
 	}
 	f.Fuzz(func(t *testing.T, packed []byte) {
-		content, _, err := walletfile.Load(slices.Values(unpack(packed)), p.LoadOptions())
+		content, _, err := walletfile.Load(context.Background(), slices.Values(unpack(packed)), p.LoadOptions())
 		if err != nil {
 			return
 		}

@@ -75,7 +75,7 @@ func TestRecordsOfImports(t *testing.T) {
 			t.Parallel()
 			p := regtest(t, name)
 			options := p.LoadOptions()
-			content, _, err := walletfile.Load(slices.Values(r.records(name)), options)
+			content, _, err := walletfile.Load(context.Background(), slices.Values(r.records(name)), options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -43,11 +43,15 @@ var legacyTypes = []string{
 // transactions, last hardened keys, master keys without use.
 //
 // Errors: ErrTooNew, ErrUnknownDescriptor, ErrUnexpectedLegacy, ErrLegacyWallet,
-// ErrCorrupt.
-func Load(records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error) {
-	l := newLoader(opts)
+// ErrCorrupt, the cause of ctx once that has ended.
+func Load(ctx context.Context, records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error) {
+	l := newLoader(ctx, opts)
 	l.collect(records)
 	l.load()
+	if ctx.Err() != nil {
+		l.wallet.Zero()
+		return nil, LoadFail, context.Cause(ctx)
+	}
 	if reason := severityErrors[l.severity]; reason != nil {
 		l.wallet.Zero()
 		return nil, l.severity, fmt.Errorf("%w: %w", reason, l.cause)
@@ -57,6 +61,7 @@ func Load(records iter.Seq[Record], opts LoadOptions) (*Wallet, Severity, error)
 
 // loader holds the state of one load.
 type loader struct {
+	ctx      context.Context //nolint:containedctx // of the load
 	opts     LoadOptions
 	records  map[string][]Record // by type, in ascending order of keys
 	wallet   *Wallet
@@ -64,8 +69,8 @@ type loader struct {
 	cause    error // of the severity
 }
 
-func newLoader(opts LoadOptions) *loader {
-	return &loader{opts: opts, records: make(map[string][]Record), wallet: &Wallet{
+func newLoader(ctx context.Context, opts LoadOptions) *loader {
+	return &loader{ctx: ctx, opts: opts, records: make(map[string][]Record), wallet: &Wallet{
 		Active: make(map[Slot]chainhash.Hash), Addresses: make(map[string]*Address),
 		MasterKeys: make(map[uint32]MasterKey),
 	}}
@@ -147,7 +152,7 @@ func single[E Entry](l *loader, name string) (E, bool) {
 // each calls visit with the records of a type. One that cannot be read has the
 // given severity.
 func each[E Entry](l *loader, name string, unreadable Severity, visit func(E)) {
-	for _, p := range parseAll(l.records[name]) {
+	for _, p := range parseAll(l.ctx, l.records[name]) {
 		if p.err != nil {
 			l.found(unreadable, p.err)
 			continue
@@ -164,11 +169,12 @@ type parsed struct {
 	err   error
 }
 
-// parseAll parses records on all processors, where that pays.
-func parseAll(records []Record) []parsed {
+// parseAll parses records on all processors, where that pays. Once ctx has ended nobody looks at
+// what it returns.
+func parseAll(ctx context.Context, records []Record) []parsed {
 	const share = 1_000 // records that a core takes at a time
 	all := make([]parsed, len(records))
-	_ = cores.DoIn(context.Background(), nil, len(records), share, func(from, to int) error {
+	_ = cores.DoIn(ctx, nil, len(records), share, func(from, to int) error {
 		for i := from; i < to; i++ {
 			all[i].entry, all[i].err = Parse(records[i])
 		}

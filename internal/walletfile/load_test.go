@@ -2,6 +2,7 @@ package walletfile_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +13,7 @@ import (
 )
 
 func load(records []walletfile.Record) (*walletfile.Wallet, walletfile.Severity, error) {
-	return walletfile.Load(slices.Values(records), loadOptions)
+	return walletfile.Load(context.Background(), slices.Values(records), loadOptions)
 }
 
 // edit changes the records of a wallet.

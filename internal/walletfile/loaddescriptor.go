@@ -17,6 +17,9 @@ func (l *loader) loadDescriptors() {
 		parts[name] = byDescriptor(name, l.records[name])
 	}
 	for _, r := range l.records["walletdescriptor"] {
+		if l.ctx.Err() != nil {
+			return
+		}
 		d, severity, err := l.loadDescriptor(r)
 		if err != nil {
 			l.found(severity, err)
@@ -24,6 +27,9 @@ func (l *loader) loadDescriptors() {
 		}
 		for _, name := range partTypes {
 			for _, r := range parts[name][d.ID] {
+				if l.ctx.Err() != nil {
+					return
+				}
 				if err := d.add(r); err != nil {
 					l.found(Corrupt, fmt.Errorf("descriptor %v: %w", d.ID, err))
 				}

@@ -2,6 +2,7 @@ package walletfile
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -67,7 +68,7 @@ func (l *LegacyContent) CheckMaster(master *Secret) error {
 //
 // Errors: ErrTooNew, ErrLoadFail, ErrUnexpectedLegacy, ErrCorrupt.
 func LoadLegacy(records iter.Seq[Record], opts LoadOptions) (*LegacyContent, Severity, error) {
-	l := newLoader(opts)
+	l := newLoader(context.Background(), opts)
 	l.collect(records)
 	old := &LegacyContent{
 		Wallet: l.wallet, KeyMeta: make(map[KeyID]KeyMetadata), ScriptMeta: make(map[KeyID]KeyMetadata),

@@ -75,7 +75,7 @@ var elsewhere = set("getblock", "getblockheader", "getblockstats")
 // walletRegistry are the methods about the wallets of this node as a whole.
 var walletRegistry = set(
 	"createwallet", "createwalletdescriptor", "listwalletdir", "listwallets", "loadwallet",
-	"migratewallet", "restorewallet", "unloadwallet",
+	"migratewallet", "previewrestore", "restorewallet", "unloadwallet",
 )
 
 // ownOnly are methods that Core does not have: who may scan may call them.

@@ -85,7 +85,7 @@ func TestBackupRefuses(t *testing.T) {
 func TestRestore(t *testing.T) {
 	source := place(t, "backups", "default")
 	check := func(staged string) error {
-		wallet, _, err := walletdb.Verify(staged, options, loadOptions)
+		wallet, _, err := verify(staged, options, loadOptions)
 		if err == nil {
 			wallet.Zero()
 		}

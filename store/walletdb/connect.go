@@ -21,7 +21,7 @@ func address(path, parameters string) (string, error) {
 
 // connect opens a file and locks it, unless for reading only. No page is
 // checked yet.
-func connect(path string, opts Options) (*DB, error) {
+func connect(ctx context.Context, path string, opts Options) (*DB, error) {
 	parameters := "?mode=rw"
 	if opts.ReadOnly {
 		parameters = "?mode=ro&immutable=1"
@@ -34,11 +34,11 @@ func connect(path string, opts Options) (*DB, error) {
 	if err != nil {
 		return nil, openError(err)
 	}
-	conn, err := pool.Conn(context.Background())
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(openError(err), pool.Close())
 	}
-	db := &DB{path: path, pool: pool, conn: conn}
+	db := &DB{path: path, pool: pool, conn: conn, ctx: ctx}
 	if err := db.lock(opts); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -97,7 +97,7 @@ func lockError(err error, opts Options) error {
 // exec runs statements one after the other, up to the first that fails.
 func (db *DB) exec(statements ...string) error {
 	for _, statement := range statements {
-		if _, err := db.conn.ExecContext(context.Background(), statement); err != nil {
+		if _, err := db.conn.ExecContext(db.ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}

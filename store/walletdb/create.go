@@ -1,6 +1,7 @@
 package walletdb
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func existsError(path string, err error) error {
 
 // createAt makes a wallet of an empty file and closes it.
 func createAt(path string, opts Options, fill func(*Batch) error) error {
-	db, err := connect(path, opts)
+	db, err := connect(context.Background(), path, opts)
 	if err != nil {
 		return err
 	}

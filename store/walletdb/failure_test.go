@@ -137,7 +137,7 @@ func TestNoFile(t *testing.T) {
 		err.Error() != strings.ReplaceAll(want, "%s", dir) {
 		t.Errorf("opened a loop: %v", err)
 	}
-	if _, _, err := walletdb.Verify(missing, options, loadOptions); !errors.Is(err, walletdb.ErrNotFound) {
+	if _, _, err := verify(missing, options, loadOptions); !errors.Is(err, walletdb.ErrNotFound) {
 		t.Errorf("verified nothing: %v", err)
 	}
 	if err := os.Remove(loop); err != nil {
@@ -275,7 +275,7 @@ func TestMark(t *testing.T) {
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	wallet, _, err := walletdb.Verify(path, options, loadOptions)
+	wallet, _, err := verify(path, options, loadOptions)
 	if err != nil {
 		t.Fatal(err)
 	}

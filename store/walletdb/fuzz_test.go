@@ -24,7 +24,7 @@ func FuzzVerify(f *testing.F) {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		wallet, severity, err := walletdb.Verify(path, options, loadOptions)
+		wallet, severity, err := verify(path, options, loadOptions)
 		if (wallet == nil) != (err != nil) || err == nil && severity > walletfile.NonCritical {
 			t.Fatalf("wallet %v, severity %d, error %v", wallet, severity, err)
 		}

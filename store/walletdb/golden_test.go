@@ -19,7 +19,7 @@ import (
 // verifyBackup loads a wallet of testdata.
 func verifyBackup(t *testing.T, name string) *walletfile.Wallet {
 	t.Helper()
-	wallet, severity, err := walletdb.Verify(place(t, "backups", name), options, loadOptions)
+	wallet, severity, err := verify(place(t, "backups", name), options, loadOptions)
 	if err != nil || severity != walletfile.OK {
 		t.Fatalf("severity %d: %v", severity, err)
 	}
@@ -236,7 +236,7 @@ func TestDamagedFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, severity, err := walletdb.Verify(path, options, loadOptions)
+			_, severity, err := verify(path, options, loadOptions)
 			code, message := reply(path, severity, err)
 			switch {
 			case slices.Contains(laterChecks, fact.Name):

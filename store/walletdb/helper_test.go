@@ -3,6 +3,7 @@ package walletdb_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -154,4 +155,11 @@ func files(tb testing.TB, path string) []string {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// verify verifies the whole of a file.
+func verify(
+	path string, opts walletdb.Options, load walletfile.LoadOptions,
+) (*walletfile.Wallet, walletfile.Severity, error) {
+	return walletdb.Verify(context.Background(), path, opts, load, walletdb.Limits{})
 }

@@ -152,7 +152,7 @@ func restoreForever(path string) error {
 	for n := 1; ; n++ {
 		restored, created := wallets(dir, n)
 		check := func(staged string) error {
-			_, _, err := walletdb.Verify(staged, options, loadOptions)
+			_, _, err := verify(staged, options, loadOptions)
 			return err
 		}
 		if err := walletdb.Restore(path, restored, check); err != nil {
@@ -189,7 +189,7 @@ func TestKillRestore(t *testing.T) {
 				if _, err := os.Lstat(path); err != nil && n > last {
 					continue
 				}
-				if _, _, err := walletdb.Verify(path, options, loadOptions); err != nil {
+				if _, _, err := verify(path, options, loadOptions); err != nil {
 					t.Errorf("wallet %d of %d: %v", n, last, err)
 				}
 			}

@@ -53,7 +53,7 @@ func TestNoFileStaysOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{source, damaged, text} {
-			if wallet, _, err := walletdb.Verify(path, options, loadOptions); err == nil {
+			if wallet, _, err := verify(path, options, loadOptions); err == nil {
 				wallet.Zero()
 			}
 			_ = walletdb.Restore(path, filepath.Join(dir, "c.dat"), func(string) error { return failure })

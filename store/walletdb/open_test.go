@@ -2,6 +2,7 @@ package walletdb_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -148,6 +149,35 @@ func TestOddPaths(t *testing.T) {
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// What is read of a file ends with the context and at the limits, and what was read is not kept.
+func TestVerifyEnds(t *testing.T) {
+	path := place(t, "backups", "base")
+	gone, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("nobody waits")
+	cancel(reason)
+	if _, _, err := walletdb.Verify(gone, path, options, loadOptions, walletdb.Limits{}); !errors.Is(err, reason) {
+		t.Error(err)
+	}
+	for _, limits := range []walletdb.Limits{{Records: 5}, {Bytes: 500}} {
+		_, _, err := walletdb.Verify(t.Context(), path, options, loadOptions, limits)
+		if !errors.Is(err, walletdb.ErrTooLarge) {
+			t.Errorf("%+v: %v", limits, err)
+		}
+	}
+	limits := walletdb.Limits{Records: 1e6, Bytes: 1e9}
+	content, _, err := walletdb.Verify(t.Context(), path, options, loadOptions, limits)
+	if err != nil || len(content.Descriptors) == 0 || len(content.Descriptors[0].Keys) == 0 {
+		t.Fatal(content, err)
+	}
+	for _, d := range content.Descriptors { // they share nothing with the records that were overwritten
+		for _, key := range d.Keys {
+			if bytes.Equal(key.Secret.Bytes(), make([]byte, 32)) {
+				t.Error("a key was overwritten")
+			}
 		}
 	}
 }

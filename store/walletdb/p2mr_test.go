@@ -2,6 +2,7 @@ package walletdb_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,7 @@ func qbitWallets(tb testing.TB) (all map[string][]walletfile.Record, load wallet
 			tb.Fatal(err)
 		}
 		opts := walletdb.Options{Magic: net.Magic}
-		if _, severity, err := walletdb.Verify(path, opts, load); err != nil || severity != walletfile.OK {
+		if _, severity, err := verify(path, opts, load); err != nil || severity != walletfile.OK {
 			tb.Errorf("%s: severity %d: %v", name, severity, err)
 		}
 		db, err := walletdb.Open(path, opts)
@@ -72,7 +73,7 @@ func TestQbitEncode(t *testing.T) {
 // them again: to the same bytes, and the same seal over the number of signatures.
 func TestQbitEncryption(t *testing.T) {
 	all, load := qbitWallets(t)
-	wallet, _, err := walletfile.Load(slices.Values(all["encrypted"]), load)
+	wallet, _, err := walletfile.Load(context.Background(), slices.Values(all["encrypted"]), load)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func FuzzQbitLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name uint8, place uint16, value, key, added []byte) {
 		list := append(slices.Clone(all[names[int(name)%len(names)]]), walletfile.Record{Key: key, Value: added})
 		list[int(place)%len(list)].Value = value
-		loaded, severity, err := walletfile.Load(slices.Values(list), load)
+		loaded, severity, err := walletfile.Load(context.Background(), slices.Values(list), load)
 		if (loaded == nil) != (err != nil) || (err != nil) != (severity > walletfile.NonCritical) {
 			t.Fatalf("wallet %v, severity %d, error %v", loaded, severity, err)
 		}

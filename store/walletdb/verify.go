@@ -2,6 +2,7 @@ package walletdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,24 +17,47 @@ const schemaVersion = 0
 // which is SQLite's own default.
 const maxComplaints = 100
 
+// Limits bound what is read of a file. Zero: all of it is.
+type Limits struct {
+	Records int
+	Bytes   int64 // of all keys and values
+}
+
+func (l Limits) exceeded(records int, size int64) bool {
+	return l.Records > 0 && records > l.Records || l.Bytes > 0 && size > l.Bytes
+}
+
+// ErrTooLarge reports a file with more records than are read.
+var ErrTooLarge = errors.New("wallet file has too many records")
+
 // Verify checks a file to the last record without writing to it or creating
 // anything beside it: form, schema, integrity, and that [walletfile.Load] can
 // use the records. It returns what Load returns; the caller wipes the wallet's
-// keys. Nobody may write to the file meanwhile.
+// keys, and all copies of them that were made here are overwritten. Nobody may write
+// to the file meanwhile. Memory grows with the size of the records.
 //
-// Errors: *Error if the file is at fault, those of Load if the records are.
-func Verify(path string, opts Options, load walletfile.LoadOptions) (*walletfile.Wallet, walletfile.Severity, error) {
+// Errors: *Error if the file is at fault, those of Load if the records are, ErrTooLarge beyond the
+// limits, the cause of ctx once that has ended.
+func Verify(
+	ctx context.Context, path string, opts Options, load walletfile.LoadOptions, limits Limits,
+) (wallet *walletfile.Wallet, severity walletfile.Severity, err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil { // whatever an end in the middle looked like
+			err = context.Cause(ctx)
+		}
+	}()
 	opts.ReadOnly = true
-	db, err := Open(path, opts)
+	db, err := open(ctx, path, opts)
 	if err != nil {
 		return nil, walletfile.LoadFail, err
 	}
 	defer db.Close()
-	records, err := db.Records()
+	records, err := db.records(limits)
 	if err != nil {
 		return nil, walletfile.LoadFail, err
 	}
-	return walletfile.Load(slices.Values(records), load)
+	defer wipe(records)
+	return walletfile.Load(ctx, slices.Values(records), load)
 }
 
 // verify makes the checks of a file that is open. The application id has been
@@ -50,7 +74,7 @@ func (db *DB) verify() error {
 
 func (db *DB) verifyVersion() error {
 	var version int32
-	if err := db.conn.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&version); err != nil {
+	if err := db.conn.QueryRowContext(db.ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return &Error{
 			Kind: ErrIntegrity, err: err,
 			Text: "SQLiteDatabase: Failed to fetch sqlite wallet schema version: " + codeText(err),
@@ -108,7 +132,7 @@ func schemaError(err error) error {
 
 // texts returns the first column of a query.
 func (db *DB) texts(query string) ([]string, error) {
-	rows, err := db.conn.QueryContext(context.Background(), query)
+	rows, err := db.conn.QueryContext(db.ctx, query)
 	if err != nil {
 		return nil, err
 	}

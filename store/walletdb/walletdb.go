@@ -69,8 +69,9 @@ type DB struct {
 
 	mu   sync.Mutex
 	pool *sql.DB
-	conn *sql.Conn // the only one; nil when closed
-	dead error     // set by a failure that leaves the connection in doubt
+	conn *sql.Conn       // the only one; nil when closed
+	ctx  context.Context //nolint:containedctx // ends what reads a file that is only looked at
+	dead error           // set by a failure that leaves the connection in doubt
 }
 
 // Open opens the wallet file at path and makes Core's checks of the file: its
@@ -79,6 +80,11 @@ type DB struct {
 //
 // Errors: *Error.
 func Open(path string, opts Options) (*DB, error) {
+	return open(context.Background(), path, opts)
+}
+
+// open opens a file whose reading ends with ctx.
+func open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if err := checkFormat(path, opts.Magic); err != nil {
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func Open(path string, opts Options) (*DB, error) {
 			return nil, err
 		}
 	}
-	db, err := connect(path, opts)
+	db, err := connect(ctx, path, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +156,12 @@ func (db *DB) atPlace() error {
 //
 // Errors: ErrClosed, ErrIO.
 func (db *DB) Records() ([]walletfile.Record, error) {
+	return db.records(Limits{})
+}
+
+// records returns all records, of which there may be no more than the limits say. Those that are not
+// returned are overwritten.
+func (db *DB) records(limits Limits) (records []walletfile.Record, err error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	if err := db.usable(); err != nil {
@@ -158,24 +170,43 @@ func (db *DB) Records() ([]walletfile.Record, error) {
 	// Rows of foreign files may hold numbers and texts for bytes.
 	// They come in the order of the table, which reads each page once.
 	const query = "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM main"
-	rows, err := db.conn.QueryContext(context.Background(), query)
+	rows, err := db.conn.QueryContext(db.ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
 	}
 	defer rows.Close()
-	var records []walletfile.Record
-	for rows.Next() {
-		var r walletfile.Record
-		if err := rows.Scan(&r.Key, &r.Value); err != nil {
-			return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+	defer func() {
+		if err != nil {
+			wipe(records)
+			records = nil
 		}
-		records = append(records, r)
+	}()
+	size := int64(0)
+	for rows.Next() {
+		var key, value sql.RawBytes // the driver's memory, which is not used again
+		if err := rows.Scan(&key, &value); err != nil {
+			return records, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+		}
+		size += int64(len(key) + len(value))
+		if limits.exceeded(len(records)+1, size) {
+			clear(value)
+			return records, ErrTooLarge
+		}
+		records = append(records, walletfile.Record{Key: bytes.Clone(key), Value: bytes.Clone(value)})
+		clear(value)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
+		return records, fmt.Errorf("%w: records of %s: %w", ErrIO, db.path, err)
 	}
 	slices.SortFunc(records, func(a, b walletfile.Record) int { return bytes.Compare(a.Key, b.Key) })
 	return records, nil
+}
+
+// wipe overwrites the values of records, which may be private keys.
+func wipe(records []walletfile.Record) {
+	for _, r := range records {
+		clear(r.Value)
+	}
 }
 
 // dirOf is the directory that Core names in its texts.

@@ -57,7 +57,7 @@ func read(t *testing.T, records []walletfile.Record, p *migrate.Params) *walletf
 	if records == nil {
 		return nil
 	}
-	w, severity, err := walletfile.Load(slices.Values(records), p.LoadOptions())
+	w, severity, err := walletfile.Load(context.Background(), slices.Values(records), p.LoadOptions())
 	if err != nil || severity != walletfile.OK {
 		t.Fatalf("severity %v: %v", severity, err)
 	}
@@ -346,7 +346,7 @@ func FuzzMigrate(f *testing.F) {
 			if made == nil {
 				continue
 			}
-			if _, severity, err := walletfile.Load(slices.Values(made), p.LoadOptions()); err != nil {
+			if _, severity, err := walletfile.Load(t.Context(), slices.Values(made), p.LoadOptions()); err != nil {
 				t.Errorf("severity %v: %v", severity, err)
 			}
 		}

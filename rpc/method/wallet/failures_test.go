@@ -21,7 +21,8 @@ import (
 
 // callsOf are arguments for methods that need some.
 var callsOf = map[string]string{
-	"createwallet": `["w"]`, "migratewallet": `["w"]`, "loadwallet": `["w"]`, "restorewallet": `["w", "b"]`, "unloadwallet": `["a"]`,
+	"createwallet": `["w"]`, "migratewallet": `["w"]`, "loadwallet": `["w"]`, "restorewallet": `["w", "b"]`, "previewrestore": `["b"]`,
+	"unloadwallet": `["a"]`,
 	"backupwallet": `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
@@ -80,6 +81,7 @@ func TestFailures(t *testing.T) {
 func failAll(d *double, err error) {
 	gives[messages.CreateWallet](d, messages.WalletLoaded{}, err)
 	gives[messages.LoadWallet](d, messages.WalletLoaded{}, err)
+	gives[messages.PreviewRestore](d, messages.RestorePreview{}, err)
 	gives[messages.RestoreWallet](d, messages.WalletLoaded{}, err)
 	gives[messages.MigrateWallet](d, messages.WalletMigrated{}, err)
 	gives[messages.UnloadWallet](d, messages.WalletUnloaded{}, err)

@@ -66,6 +66,10 @@ func TestRegistryRequests(t *testing.T) {
 		{"loadwallet", `["w"]`, messages.LoadWallet{Name: "w"}},
 		{"loadwallet", `["w", false]`, messages.LoadWallet{Name: "w", OnStartup: messages.DontLoadOnStartup}},
 	})
+	check[messages.PreviewRestore](t, r, r.registry, nil, []request{
+		{"previewrestore", `["b"]`, messages.PreviewRestore{Backup: "b"}},
+		{"previewrestore", `["b", ""]`, messages.PreviewRestore{Backup: "b", Name: new("")}},
+	})
 	check[messages.RestoreWallet](t, r, r.registry, nil, []request{
 		{"restorewallet", `["w", "b"]`, messages.RestoreWallet{Name: "w", Backup: "b"}},
 		{"restorewallet", `["w", "", true]`, messages.RestoreWallet{Name: "w", OnStartup: messages.LoadOnStartup}},

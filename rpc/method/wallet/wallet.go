@@ -96,6 +96,7 @@ func Commands(d Deps) []command.Command {
 		m.loadWallet(),
 		m.lockUnspent(),
 		m.migrateWallet(),
+		m.previewRestore(),
 		m.psbtBumpFee(),
 		m.removePrunedFunds(),
 		m.rescanBlockchain(),

@@ -1,0 +1,163 @@
+package wallets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// maxSampled, sampleFilters and sampleReads bound what the time of a rescan is estimated by.
+	maxSampled    = 20_000
+	sampleFilters = 2000
+	sampleReads   = 8
+
+	// sampleTime is how long the estimate itself may take.
+	sampleTime = 2 * time.Second
+)
+
+// plan tells what a restore would do.
+func (p *preview) plan(ctx context.Context, content *walletfile.Wallet) error {
+	chain, ok := p.chainNow()
+	if !ok {
+		return errNotReady
+	}
+	best := content.BestBlock
+	if len(best) > 0 {
+		p.got.LastBlock = &messages.PreviewBlock{Hash: best[0], Height: inChain(chain, best)}
+	}
+	plan := &p.got.Plan
+	plan.Problem = p.nameProblem()
+	if !p.cfg.AnyChain && len(best) > 0 && best[len(best)-1] != chain.active.At(0).Hash {
+		plan.Problem = errOtherChain.Text
+		return nil
+	}
+	from := int32(0)
+	if !p.everything {
+		from = chain.forkHeight(best)
+	}
+	tip := chain.active.Tip()
+	if from == tip.Height {
+		return nil
+	}
+	plan.From, plan.To = p.home.firstToScan(chain, from, birthOf(content)), tip.Height
+	plan.Blocks = plan.To - plan.From + 1
+	for b := tip; b != nil && b.Height >= plan.From; b = b.Parent {
+		if b.Height > 0 && b.Status()&chainview.HasData == 0 {
+			plan.Fetch++
+		}
+	}
+	if plan.Fetch > 0 && plan.Problem == "" {
+		plan.Problem = errPruned.Text
+	}
+	plan.Filters = p.cfg.Scheduler != nil && p.cfg.Scheduler.View().Active(tip.Height, &tip.Hash)
+	return p.estimate(ctx, chain, content)
+}
+
+// birthOf returns the time of the oldest descriptor or transaction, nil where there is none.
+func birthOf(content *walletfile.Wallet) *int64 {
+	var birth *int64
+	note := func(at int64) {
+		if birth == nil || at < *birth {
+			birth = &at
+		}
+	}
+	for _, d := range content.Descriptors {
+		note(int64(d.CreationTime))
+	}
+	for _, tx := range content.Txs {
+		note(int64(cmp.Or(tx.TimeSmart, tx.TimeReceived)))
+	}
+	return birth
+}
+
+// nameProblem is why a wallet cannot have the name, empty where it can.
+func (p *preview) nameProblem() string {
+	r := &restoration{p.home, p.source}
+	free, err := r.isFree()
+	var refused *messages.WalletError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Text
+	case err != nil:
+		return err.Error()
+	case !free: // a restore that was cut short goes on
+		return ""
+	}
+	if info, err := os.Stat(p.home.dir); err == nil && !info.IsDir() {
+		return "The path of the wallet is that of a file"
+	}
+	return ""
+}
+
+// estimate measures how long a part of the rescan takes. Where that cannot be found out, the estimate
+// is that of what can.
+func (p *preview) estimate(ctx context.Context, chain activeChain, content *walletfile.Wallet) error {
+	plan := &p.got.Plan
+	looked, cancel := context.WithTimeout(ctx, sampleTime)
+	defer cancel()
+	read := p.timeOfRead(looked, chain)
+	if !plan.Filters {
+		plan.Estimate = time.Duration(plan.Blocks) * read
+		return ctx.Err()
+	}
+	scripts, all := sampleScripts(looked, content)
+	first := max(plan.From, plan.To-sampleFilters+1)
+	pass := p.cfg.Scheduler.NewPass(match.Config{
+		Query: filters.NewQuery(scripts), First: first, Stop: chain.active.At(plan.To), Exact: true,
+	})
+	began := time.Now()
+	_ = p.cfg.Scheduler.Run(looked, pass) // as far as it has come counts
+	took := time.Since(began)
+	blocks := min(pass.Frontier(), plan.To+1) - first
+	if blocks <= 0 {
+		plan.Estimate = time.Duration(plan.Blocks) * read
+		return ctx.Err()
+	}
+	hits, _ := pass.Hits()
+	share := float64(plan.Blocks) / float64(blocks)
+	more := max(float64(all)/float64(max(len(scripts), 1)), 1)
+	plan.Estimate = time.Duration(share * (float64(took)*more + float64(len(hits))*float64(read)))
+	return ctx.Err()
+}
+
+// timeOfRead measures how long a block takes to be read.
+func (p *preview) timeOfRead(ctx context.Context, chain activeChain) time.Duration {
+	plan := &p.got.Plan
+	step := max(plan.Blocks/sampleReads, 1)
+	began, n := time.Now(), 0
+	for height := plan.To; height >= plan.From && ctx.Err() == nil && n < sampleReads; height -= step {
+		if _, err := chain.reader.Block(&chain.active.At(height).Hash); err == nil {
+			n++
+		}
+	}
+	return time.Since(began) / time.Duration(max(n, 1))
+}
+
+// sampleScripts returns scripts of the wallet, and how many it has.
+func sampleScripts(ctx context.Context, content *walletfile.Wallet) (scripts [][]byte, all int64) {
+	for _, d := range content.Descriptors {
+		size := max(int64(d.RangeEnd)-int64(d.RangeStart), 1)
+		all += size
+		room := maxSampled - len(scripts)
+		if room <= 0 || d.RangeStart < 0 || ctx.Err() != nil {
+			continue
+		}
+		first := uint32(d.RangeStart)
+		last := first + uint32(min(size, int64(room))-1)
+		// What cannot be derived is left out.
+		_ = d.Cached().ExpandRange(ctx, first, last, 1, func(_ uint32, of [][]byte) error {
+			scripts = append(scripts, of...)
+			return nil
+		})
+	}
+	return scripts, all
+}

@@ -1,0 +1,280 @@
+package wallets
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/wallet/codes"
+	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/walletdb"
+)
+
+const (
+	// previewTime is how long a preview may take.
+	previewTime = 30 * time.Second
+
+	// maxPreviews is how many previews are made at a time.
+	maxPreviews = 2
+
+	// previewList is how many descriptors are told of, and previewAddresses how many addresses of each.
+	previewList      = 1000
+	previewAddresses = 3
+)
+
+// previewLimits bound what a preview reads.
+var previewLimits = walletdb.Limits{Records: 1_000_000, Bytes: 512 << 20}
+
+var (
+	errPreviewTime = codes.Errorf(codes.Wallet, "The backup could not be looked through within %d seconds.",
+		previewTime/time.Second)
+	errPreviewSize = codes.Errorf(codes.Wallet, "The backup has more than %d records, or too large ones.",
+		previewLimits.Records)
+)
+
+// previews are the requests for previews, which wait for each other.
+type previews struct {
+	running int
+	waiting []*previewRestore
+}
+
+// preview has a preview made, now or when it is its turn.
+func (w *Wallets) preview(c actor.Context, m *previewRestore) {
+	w.previews.waiting = append(w.previews.waiting, m)
+	w.nextPreview(c)
+}
+
+func (w *Wallets) nextPreview(c actor.Context) {
+	p := &w.previews
+	for p.running < maxPreviews && len(p.waiting) > 0 {
+		m := p.waiting[0]
+		p.waiting = p.waiting[1:]
+		if m.Ctx.Err() != nil {
+			m.Answer(messages.RestorePreview{}, context.Cause(m.Ctx))
+			continue
+		}
+		p.running++
+		w.tasks.Go(c, func() func() {
+			got, err := w.previewNow(m.Ctx, m.Req)
+			return func() {
+				w.previews.running--
+				m.Answer(got, err)
+				w.nextPreview(c)
+			}
+		})
+	}
+}
+
+// previewNow makes a preview. It ends with the caller, the actor, or when it has taken too long.
+func (w *Wallets) previewNow(ctx context.Context, req messages.PreviewRestore) (messages.RestorePreview, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, previewTime, errPreviewTime)
+	defer cancel()
+	defer context.AfterFunc(w.ctx, cancel)() //nolint:contextcheck // the actor may end before the caller
+	got, err := newPreview(w.shared, req).run(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return got, err
+}
+
+// A preview looks at one backup. It writes nothing.
+type preview struct {
+	*shared
+
+	home   *home // of the wallet that a restore would make
+	source string
+
+	everything bool // the wallet has to look through the whole chain
+	got        messages.RestorePreview
+}
+
+func newPreview(s *shared, req messages.PreviewRestore) *preview {
+	name := suggestedName(req.Backup)
+	if req.Name != nil {
+		name = *req.Name
+	} else {
+		for _, ending := range []string{"", "-restored", "-2", "-3", "-4"} { // of those that are free the first
+			if _, err := os.Stat(newHome(&s.cfg, s.times, name+ending).dir); missing(err) {
+				name += ending
+				break
+			}
+		}
+	}
+	p := &preview{shared: s, home: newHome(&s.cfg, s.times, name), source: req.Backup}
+	p.got.Plan.Name = name
+	return p
+}
+
+// suggestedName is how a wallet may be called by the path of its backup.
+func suggestedName(path string) string {
+	base := filepath.Base(path)
+	if base == walletdb.FileName {
+		base = filepath.Base(filepath.Dir(path))
+	}
+	name := strings.TrimSuffix(base, filepath.Ext(base))
+	if name == "" || name == "." || name == string(filepath.Separator) {
+		return "restored"
+	}
+	return name
+}
+
+func (p *preview) run(ctx context.Context) (messages.RestorePreview, error) {
+	info, err := os.Stat(p.source)
+	switch {
+	case err != nil && missing(err):
+		return p.got, codes.Errorf(codes.Parameter, "Backup file does not exist")
+	case err != nil:
+		return p.got, fileSystem("status", err, p.source)
+	}
+	p.got.Size, p.got.Format = info.Size(), formatName(p.source, p.cfg.Network.Magic)
+	if !info.Mode().IsRegular() {
+		p.got.Problem = codes.Errorf(codes.Wallet, "Unexpected exception: filesystem error: cannot copy file: "+
+			"Invalid argument [%s] [%s]", p.source, p.home.file).Text
+		return p.got, nil
+	}
+	content, err := p.read(ctx)
+	if err != nil || content == nil {
+		return p.got, err
+	}
+	defer content.Zero()
+	if err := p.describe(ctx, content); err != nil {
+		return p.got, err
+	}
+	return p.got, p.plan(ctx, content)
+}
+
+func formatName(path string, magic [4]byte) string {
+	switch format, _ := walletdb.FormatOf(path, magic); format {
+	case walletdb.SQLite:
+		return "sqlite"
+	case walletdb.Berkeley:
+		return "bdb"
+	case walletdb.Unknown:
+	}
+	return "unknown"
+}
+
+// read reads the file. Without an error the content is nil where there is a problem with it.
+func (p *preview) read(ctx context.Context) (*walletfile.Wallet, error) {
+	params := p.cfg.params(p.home.name)
+	content, severity, err := walletdb.Verify(ctx, p.source, p.cfg.fileOptions(), params.LoadOptions(), previewLimits)
+	var refused *walletdb.Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, err
+	case errors.Is(err, walletdb.ErrTooLarge):
+		return nil, errPreviewSize
+	case errors.As(err, &refused):
+		p.got.Problem = refusedFile(err).Text
+		return nil, nil //nolint:nilnil // the problem is told
+	default:
+		p.got.Problem = p.home.refusedRecords(severity).Text
+		return nil, nil //nolint:nilnil // the problem is told
+	}
+	p.everything = severity == walletfile.NeedRescan
+	return content, nil
+}
+
+// describe tells what the file has in it.
+func (p *preview) describe(ctx context.Context, content *walletfile.Wallet) error {
+	p.got.Flags, p.got.Encrypted = content.Flags.Names(), content.Encrypted()
+	if content.Version != nil {
+		p.got.Version = new(int32(*content.Version))
+	}
+	p.got.Transactions, p.got.NDescriptors = len(content.Txs), len(content.Descriptors)
+	for _, address := range content.Addresses {
+		if address.Label != nil && *address.Label != "" {
+			p.got.Labels++
+		}
+	}
+	active := make(map[string]walletfile.Slot, len(content.Active))
+	for slot, id := range content.Active {
+		active[string(id[:])] = slot
+	}
+	for _, d := range content.Descriptors {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		birth := time.Unix(int64(min(d.CreationTime, maxTime)), 0)
+		if p.got.Birth.IsZero() || birth.Before(p.got.Birth) {
+			p.got.Birth = birth
+		}
+		p.got.PrivateKeys = p.got.PrivateKeys || d.HasPrivateKeys()
+		if len(p.got.Descriptors) < previewList {
+			slot, isActive := active[string(d.ID[:])]
+			shown := p.descriptor(d, birth, isActive, isActive && slot.Internal) //nolint:contextcheck // a few
+			p.got.Descriptors = append(p.got.Descriptors, shown)
+		}
+	}
+	return nil
+}
+
+// maxTime keeps what a file says of a time within what can be shown.
+const maxTime = 1<<32 - 1
+
+// descriptor tells of one descriptor. What cannot be derived is left out.
+func (p *preview) descriptor(
+	d *walletfile.Descriptor, birth time.Time, active, internal bool,
+) messages.PreviewDescriptor {
+	shown := messages.PreviewDescriptor{
+		Desc: d.Parsed.String(), Active: active, Internal: internal, PrivateKeys: d.HasPrivateKeys(),
+		Birth: birth, Ranged: d.Parsed.IsRanged(), Next: d.NextIndex,
+	}
+	if shown.Ranged {
+		shown.Range = [2]int32{d.RangeStart, d.RangeEnd - 1}
+	}
+	known, net := d.Cached(), p.cfg.Network.Descriptors()
+	first := uint32(max(d.RangeStart, 0))
+	if keys, err := known.KeysAt(first); err == nil {
+		for _, key := range keys {
+			shown.Fingerprints = append(shown.Fingerprints, hex.EncodeToString(key.Fingerprint[:]))
+		}
+		slices.Sort(shown.Fingerprints)
+		shown.Fingerprints = slices.Compact(shown.Fingerprints)
+	}
+	for index := first; index < first+previewAddresses; index++ {
+		scripts, err := known.Expand(index)
+		if err != nil {
+			break
+		}
+		for _, script := range scripts {
+			if address, ok := descriptor.AddressOf(script, net); ok {
+				shown.Addresses = append(shown.Addresses, address)
+			}
+		}
+		if !shown.Ranged {
+			break
+		}
+	}
+	return shown
+}
+
+// inChain returns the height of a locator's first block, -1 where the active chain does not have it.
+func inChain(chain activeChain, l walletfile.Locator) int32 {
+	if b := chain.reader.Lookup(&l[0]); b != nil && chain.active.Contains(b) {
+		return b.Height
+	}
+	return -1
+}
+
+// chainNow returns the active chain, false while there is none.
+func (p *preview) chainNow() (activeChain, bool) {
+	reader := p.cfg.Chain.Open()
+	if reader == nil {
+		return activeChain{}, false
+	}
+	return activeChain{reader, reader.Active(), p.times}, true
+}
+
+var errNotReady = unexpected(chainview.ErrNotReady)
