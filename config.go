@@ -12,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -118,8 +119,8 @@ type Config struct {
 	// Mempool says which transactions are kept and relayed.
 	Mempool MempoolConfig
 
-	// Wallets says how wallets are kept. Default: none are.
-	Wallets *WalletConfig
+	Wallets *WalletConfig  // how wallets are kept; nil: none are
+	Signer  device.Program // for signing devices: its Chain is the node's
 
 	// Peers says how the node takes part in the network of its peers. Default:
 	// it does not.
@@ -188,17 +189,16 @@ func (c *RegtestConfig) versionBits() map[string]dialect.VersionBits {
 
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {
-	Dir         string   // default: wallets in Config.Dir
-	Settings    string   // file of settings that change at run time, default settings.json in Config.Dir
-	NoSettings  bool     // keep no such file: what is loaded at start does not change
-	Load        []string // names of wallets to load at start, beside those of the settings
-	LoadNone    bool     // load no wallet at start
-	KeyPool     int      // addresses to derive ahead, default 1000
-	AddressType string   // of new addresses: legacy, p2sh-segwit, bech32 or bech32m; default bech32
-	ChangeType  string   // of addresses for change; default AddressType
-	AnyChain    bool     // take wallets that have seen another chain
-	// called when a wallet was locked or unloaded, to make what is left of its keys unreadable; nil: nothing
-	Forget      func()
+	Dir         string        // default: wallets in Config.Dir
+	Settings    string        // file of settings that change at run time, default settings.json in Config.Dir
+	NoSettings  bool          // keep no such file: what is loaded at start does not change
+	Load        []string      // names of wallets to load at start, beside those of the settings
+	LoadNone    bool          // load no wallet at start
+	KeyPool     int           // addresses to derive ahead, default 1000
+	AddressType string        // of new addresses: legacy, p2sh-segwit, bech32 or bech32m; default bech32
+	ChangeType  string        // of addresses for change; default AddressType
+	AnyChain    bool          // take wallets that have seen another chain
+	Forget      func()        // called when a wallet was locked or unloaded, to wipe what is left of its keys
 	NoBroadcast bool          // do not hand the wallets' transactions to the memory pool
 	NoSync      bool          // do not wait for the disk: what is acknowledged may be lost
 	Spending    spend.Choices // how wallets pay

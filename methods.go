@@ -101,7 +101,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, ref := n.cfg.Mempool.policy(n.net), n.set.Ref
+	policy, ref, signer := n.cfg.Mempool.policy(n.net), n.set.Ref, n.cfg.Signer.On(n.net.Name)
 	var txs rawtx.TxIndex // a nil interface without one
 	if n.txs != nil {
 		txs = n.txs
@@ -137,7 +137,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			Txs:     txs, BytesPerSigOp: policy.BytesPerSigOp,
 		}),
 		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
-		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions}),
+		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
 	if w := n.cfg.Wallets; w != nil {
 		lists = append(lists, wallet.Commands(wallet.Deps{

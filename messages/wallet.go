@@ -269,6 +269,16 @@ type SignWithWallet struct {
 	HashType string // "" for the default
 }
 
+// DisplayAddress has the signing device of a wallet show one of its addresses. It fails where
+// the device shows another one.
+//
+// Errors: [*WalletError].
+type DisplayAddress struct {
+	Asks[Done]
+
+	Script []byte
+}
+
 // SignMessage signs a message with the key of a P2PKH script. The signature has 65 bytes.
 type SignMessage struct {
 	Asks[[]byte]

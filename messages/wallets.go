@@ -57,6 +57,16 @@ type CreateWallet struct {
 	Passphrase         Secret // empty: not encrypted
 	AvoidReuse         bool
 	OnStartup          OnStartup
+
+	// ExternalSigner: the keys are on a signing device, which tells the descriptors.
+	// Private keys must be disabled.
+	ExternalSigner bool
+}
+
+// Signer is a signing device.
+type Signer struct {
+	Fingerprint string // of its master key, as the device's program tells it
+	Name        string
 }
 
 // LoadWallet loads a wallet from the wallets directory.

@@ -100,11 +100,14 @@ func (p *purchase) haveCoins(c actor.Context, outs []wire.OutPoint, coins []*mes
 }
 
 // failure puts an error into words.
-func (*bump) failure(err error) error {
+func (*bump) failure(err error, outside bool) error {
+	unsigned := errors.Is(err, errUnsigned) || errors.Is(err, errNoSigner) || errors.Is(err, errSignerFailed)
 	switch {
+	case unsigned && outside:
+		return codes.Errorf(codes.Wallet, "Transaction incomplete. Try psbtbumpfee instead.")
 	case err == nil, isAnswer(err):
 		return err
-	case errors.Is(err, errUnsigned):
+	case unsigned:
 		return codes.Errorf(codes.Wallet, "Can't sign transaction.")
 	}
 	return codes.Errorf(codes.Wallet, "Unable to create transaction. %v", err)

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -59,6 +60,9 @@ type Config struct {
 
 	// Spending says how wallets pay; nil: as Core does by default.
 	Spending *spend.Options
+
+	// Signer speaks to signing devices; nil: there is none.
+	Signer *device.Program
 
 	// TxChanges is where changed transactions are published; nil: nowhere.
 	TxChanges *ask.Feed[messages.WalletTxChanged]

@@ -30,6 +30,9 @@ type creation struct {
 func (n *creation) run(ctx context.Context) (*opened, error) {
 	n.step("Creating wallet…", 0)
 	defer n.req.Passphrase.Wipe()
+	if n.req.ExternalSigner && !n.req.DisablePrivateKeys {
+		return nil, codes.Errorf(codes.Wallet, "Private keys must be disabled when using an external signer")
+	}
 	if len(n.req.Passphrase) > 0 && n.req.DisablePrivateKeys {
 		return nil, codes.Errorf(codes.Wallet, "Passphrase provided but private keys are disabled. A passphrase is "+
 			"only used to encrypt private keys, so cannot be used for wallets with private keys disabled.")
@@ -64,6 +67,9 @@ func (n *creation) run(ctx context.Context) (*opened, error) {
 // write makes the records and the file.
 func (n *creation) write(ctx context.Context, tip *chainview.Block) (*opened, error) {
 	ledger, err := n.ledger(ctx)
+	if isAnswer(err) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, codes.Errorf(codes.Wallet, "Wallet creation failed. %v", err)
 	}
@@ -87,7 +93,10 @@ func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 	p := wallet.CreateParams{
 		Params:             n.cfg.params(n.name),
 		DisablePrivateKeys: n.req.DisablePrivateKeys, Blank: n.req.Blank, AvoidReuse: n.req.AvoidReuse,
-		Now: n.cfg.now(),
+		ExternalSigner: n.req.ExternalSigner, Now: n.cfg.now(),
+	}
+	if n.req.ExternalSigner {
+		return n.ofDevice(ctx, p)
 	}
 	if !p.Blank && !p.DisablePrivateKeys {
 		p.Seed = newSeed()
@@ -104,6 +113,34 @@ func (n *creation) ledger(ctx context.Context) (*wallet.Wallet, error) {
 		p.Encryption = &encryption
 	}
 	return wallet.Create(ctx, p)
+}
+
+// ofDevice makes a wallet of the descriptors that a signing device tells.
+//
+// Errors: *messages.WalletError.
+func (n *creation) ofDevice(ctx context.Context, p wallet.CreateParams) (*wallet.Wallet, error) {
+	d, err := n.cfg.Signer.Find(ctx)
+	if err != nil {
+		return nil, deviceError(err)
+	}
+	const account = 0
+	receive, change, err := d.Descriptors(ctx, account)
+	if err != nil {
+		return nil, deviceError(err)
+	}
+	w, err := wallet.Create(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for i, texts := range [][]string{receive, change} {
+		if err := w.Importer().SetupOutside(texts, i == 1, p.Now); err != nil { //nolint:contextcheck // takes a moment
+			w.Close()
+			return nil, deviceError(err)
+		}
+	}
+	w.Keys().ChooseDefaultTypes()
+	w.Keys().NoteActive()
+	return w, nil
 }
 
 // newEncryption makes a master key and puts it under a passphrase, which takes

@@ -52,6 +52,7 @@ type (
 	rescanChain         = ask.Call[messages.Rescan, messages.Rescanned]
 	abortRescan         = ask.Call[messages.AbortRescan, bool]
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
+	displayAddress      = ask.Call[messages.DisplayAddress, messages.Done]
 	signMessage         = ask.Call[messages.SignMessage, []byte]
 	fillPacket          = ask.Call[messages.FillPacket, messages.FilledPacket]
 	spendCoins          = ask.Call[messages.Spend, messages.Spent]
@@ -110,7 +111,7 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListReceived](), ask.Serve[messages.GetReceived](),
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
-	ask.Serve[messages.FillPacket](),
+	ask.Serve[messages.FillPacket](), ask.Serve[messages.DisplayAddress](),
 	ask.Serve[messages.SignMessage](), ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
 	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
 	ask.Serve[messages.ImportTx](), ask.Serve[messages.RemoveTx](),

@@ -37,6 +37,10 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 		m.Answer(messages.FilledPacket{}, err)
 		return
 	}
+	if m.Req.Sign && g.outside() {
+		g.fillOutside(c, m, p)
+		return
+	}
 	w.AddSpent(p)
 	f := &filling{
 		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: &m.Req,

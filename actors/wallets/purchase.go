@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
+	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -48,7 +49,7 @@ func (p *purchase) fail(c actor.Context, err error) {
 
 func (p *purchase) answer(c actor.Context, got messages.Spent, err error) {
 	if p.bump != nil {
-		p.reply(got, p.bump.failure(err))
+		p.reply(got, p.bump.failure(err, p.of.open().Flags().Has(walletfile.ExternalSigner)))
 		p.end(c)
 		return
 	}
@@ -77,7 +78,7 @@ func (p *purchase) begin(c actor.Context) {
 			p.fail(c, errLocked)
 			return
 		}
-		if err := w.MaySign(); err != nil {
+		if err := w.MaySign(); err != nil && (p.bump == nil || !w.Flags().Has(walletfile.ExternalSigner)) {
 			p.fail(c, err)
 			return
 		}
@@ -239,25 +240,26 @@ func (p *purchase) sign(c actor.Context) {
 		}
 	}
 	p.of.sign(c, req, func(got messages.Signed, err error) {
-		switch {
-		case err != nil:
-			p.fail(c, err)
-			return
-		case !got.Complete && p.req.Sign == messages.SignAll:
-			p.fail(c, errUnsigned)
-			return
-		}
 		tx := wire.NewMsgTx(0)
-		if err := tx.Deserialize(bytes.NewReader(got.RawTx)); err != nil {
-			p.fail(c, err)
-			return
+		if err == nil {
+			err = tx.Deserialize(bytes.NewReader(got.RawTx))
 		}
-		if !got.Complete || !p.req.Send {
-			p.of.save(c, func(err error) { p.done(c, tx, got.Complete, false, err) })
-			return
-		}
-		p.commit(c, tx)
+		p.signed(c, tx, got.Complete, err)
 	})
+}
+
+// signed goes on with a transaction that was signed.
+func (p *purchase) signed(c actor.Context, tx *wire.MsgTx, complete bool, err error) {
+	switch {
+	case err != nil:
+		p.fail(c, err)
+	case !complete && p.req.Sign == messages.SignAll:
+		p.fail(c, errUnsigned)
+	case !complete || !p.req.Send:
+		p.of.save(c, func(err error) { p.done(c, tx, complete, false, err) })
+	default:
+		p.commit(c, tx)
+	}
 }
 
 // commit writes the transaction, and then sends it. Coins that were spent meanwhile make

@@ -86,6 +86,8 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 		w.signer.sign(c, m)
 	case *fillPacket:
 		w.signer.fill(c, m)
+	case *displayAddress:
+		w.signer.display(c, m)
 	case *signMessage:
 		m.Answer(w.signer.signMessage(&m.Req))
 	default:

@@ -43,6 +43,10 @@ func (w spendView) whenReady(c actor.Context, then func(err error)) {
 }
 
 func (w spendView) sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error)) {
+	if w.signer.outside() {
+		w.signer.runOutside(c, req, then)
+		return
+	}
 	w.signer.run(c, req, then)
 }
 

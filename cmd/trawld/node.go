@@ -59,6 +59,8 @@ func startNode(ctx context.Context, s *session) (err error) {
 		return err
 	}
 	s.tellMagic(cfg)
+	cfg.Signer.Command = s.settings.String("signer", "")
+	cfg.Signer.Timeout = time.Duration(s.settings.Int("signertimeout", 0)) * time.Second
 	if cfg.BlockFilterIndex { // the only one who is in a hurry is who scans
 		threads := cores.NewWorkerThreads()
 		defer threads.Close()

@@ -13,6 +13,7 @@ type CreateParams struct {
 	DisablePrivateKeys bool
 	Blank              bool // without descriptors
 	AvoidReuse         bool
+	ExternalSigner     bool // the keys are on a device; its descriptors are added next
 
 	// Seed is 32 random bytes; nil for a wallet that is blank, or without
 	// private keys.
@@ -41,6 +42,9 @@ func Create(ctx context.Context, p CreateParams) (*Wallet, error) {
 	}
 	if p.AvoidReuse {
 		flags |= walletfile.AvoidReuse
+	}
+	if p.ExternalSigner {
+		flags |= walletfile.ExternalSigner
 	}
 	w.flags.Set(flags)
 	if p.Encryption != nil {

@@ -29,6 +29,7 @@ const (
 	Network         = "network"
 	RawTransactions = "rawtransactions"
 	Searches        = "searches"
+	Signer          = "signer"
 	Util            = "util"
 	Wallet          = "wallet"
 	ZMQ             = "zmq"

@@ -21,7 +21,11 @@ var wallet = []options.Option{
 	{Name: "maxapsfee", Arg: "<n>", Help: "Extra fee, in BTC, that avoiding partial spends may cost"},
 	{Name: "mintxfee", Arg: "<amt>", Help: "Lowest fee rate, in BTC per kvB, to pay"},
 	{Name: "paytxfee", Arg: "<amt>", Help: "Fee rate, in BTC per kvB, to pay"},
-	{Name: "signer", Arg: "<cmd>", Flags: unused, Help: "Program that signs outside this one"},
+	{
+		Name: "signer", Arg: "<cmd>",
+		Help: "Program that speaks to signing devices, with its arguments between single spaces; no shell sees it",
+	},
+	{Name: "signertimeout", Arg: "<n>", Help: "Seconds that the program of -signer may take (default: 300)"},
 	{Name: "spendzeroconfchange", Help: "Spend unconfirmed change"},
 	{Name: "txconfirmtarget", Arg: "<n>", Help: "Pay enough to be confirmed within <n> blocks"},
 	{Name: "wallet", Arg: "<path>", Flags: networkOnly, Help: "Load this wallet at start; may be repeated"},

@@ -3,7 +3,10 @@
 package util
 
 import (
+	"context"
+
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -11,12 +14,16 @@ import (
 type Deps struct {
 	Net        *descriptor.Network // whose addresses and keys are read
 	Expansions *descriptor.Expansions
+
+	// Signers tells which signing devices there are, which may take minutes.
+	Signers func(ctx context.Context) ([]messages.Signer, error)
 }
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
 	return []command.Command{
 		deriveAddresses(d),
+		enumerateSigners(d),
 		getDescriptorInfo(d),
 		signMessageWithPrivKey(d),
 		validateAddress(d),

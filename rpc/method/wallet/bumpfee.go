@@ -105,7 +105,7 @@ func (m *methods) bumpFee() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if !s.PrivateKeys {
+			if !s.PrivateKeys && !hasSigner(s) {
 				return nil, command.Error{
 					Code: command.WalletError,
 					Message: "bumpfee is not available with wallets that have private keys disabled. " +

@@ -13,9 +13,6 @@ var (
 		Code:    command.WalletError,
 		Message: `descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.`,
 	}
-	errExternalSigner = command.Error{
-		Code: command.WalletError, Message: "Compiled without external signing support (required for external signing)",
-	}
 )
 
 const warnNotEncrypted = "Empty string given as passphrase, wallet will not be encrypted."
@@ -59,7 +56,7 @@ func (m *methods) createWallet() command.Command {
 			onStartupParam,
 			{
 				Name: "external_signer", Type: command.Bool, Default: "false",
-				Help: "must be false: signing devices are not supported",
+				Help: "whether the keys are on a signing device (-signer); disable_private_keys must be true",
 			},
 		},
 		Results:  loadedResults,
@@ -85,7 +82,7 @@ func (m *methods) create(ctx context.Context, a *command.Args) (any, error) {
 }
 
 func readCreate(a *command.Args) (q messages.CreateWallet, err error) {
-	descriptors, signer := true, false
+	descriptors := true
 	for _, option := range []struct {
 		at int
 		to *bool
@@ -94,17 +91,14 @@ func readCreate(a *command.Args) (q messages.CreateWallet, err error) {
 		{createBlank, &q.Blank},
 		{createAvoidReuse, &q.AvoidReuse},
 		{createDescriptors, &descriptors},
-		{createSigner, &signer},
+		{createSigner, &q.ExternalSigner},
 	} {
 		if *option.to, err = a.BoolOr(option.at, *option.to); err != nil {
 			return q, err
 		}
 	}
-	switch {
-	case !descriptors:
+	if !descriptors {
 		return q, errLegacyWallet
-	case signer:
-		return q, errExternalSigner
 	}
 	if q.OnStartup, err = onStartup(a, createOnStartup); err != nil {
 		return q, err

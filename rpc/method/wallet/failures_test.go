@@ -22,8 +22,9 @@ import (
 // callsOf are arguments for methods that need some.
 var callsOf = map[string]string{
 	"createwallet": `["w"]`, "migratewallet": `["w"]`, "loadwallet": `["w"]`, "restorewallet": `["w", "b"]`, "previewrestore": `["b"]`,
-	"unloadwallet": `["a"]`,
-	"backupwallet": `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
+	"unloadwallet":         `["a"]`,
+	"walletdisplayaddress": `["` + own + `"]`,
+	"backupwallet":         `["b"]`, "createwalletdescriptor": `["legacy", {"hdkey": "k"}]`, "encryptwallet": `["p"]`,
 	"getaddressesbylabel": `["l"]`, "getaddressinfo": `["` + own + `"]`, "getreceivedbyaddress": `["` + own + `"]`,
 	"getreceivedbylabel": `["l"]`, "gettransaction": `["` + strings.Repeat("0", 64) + `"]`, "importdescriptors": `[[]]`,
 	"setlabel": `["` + own + `", "l"]`, "signrawtransactionwithwallet": `["` + spendTx + `"]`,
@@ -87,6 +88,7 @@ func failAll(d *double, err error) {
 	gives[messages.UnloadWallet](d, messages.WalletUnloaded{}, err)
 	gives[messages.ListWalletDir](d, nil, err)
 	gives[messages.BackupWallet](d, messages.Done{}, err)
+	gives[messages.DisplayAddress](d, messages.Done{}, err)
 	gives[messages.ListDescriptors](d, nil, err)
 	gives[messages.GetHDKeys](d, nil, err)
 	gives[messages.ImportDescriptors](d, nil, err)

@@ -173,7 +173,7 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 		Keypool: s.KeypoolSize, KeypoolInternal: s.KeypoolSizeInternal,
 		Fee:         jsontree.Amount(s.PayFee),
 		PrivateKeys: s.PrivateKeys, AvoidReuse: s.AvoidReuse, Scanning: false, Descriptors: true,
-		ExternalSigner: slices.Contains(s.Flags, "external_signer"), Blank: s.Blank,
+		ExternalSigner: hasSigner(s), Blank: s.Blank,
 		Flags: s.Flags, Last: block{s.LastProcessedHash, s.LastProcessedHeight},
 	}
 	if m.Network.Wallet().SlowKeys {
@@ -194,6 +194,9 @@ func (m *methods) info(ctx context.Context, w chosen, _ *command.Args) (any, err
 	}
 	return shown, nil
 }
+
+// hasSigner reports whether the keys of a wallet are on a signing device.
+func hasSigner(s state) bool { return slices.Contains(s.Flags, "external_signer") }
 
 // loading tells how far the loading of a wallet is, nil when it is not being
 // loaded. Core has no answer.

@@ -56,8 +56,8 @@ func TestRecorded(t *testing.T) {
 // comparisons with a live Core, look at these.
 var paying = map[string]bool{
 	"importprunedfunds": true, "removeprunedfunds": true, "migratewallet": true,
-	"previewrestore": true,
-	"bumpfee":        true, "psbtbumpfee": true, "sendall": true,
+	"previewrestore": true, "walletdisplayaddress": true,
+	"bumpfee": true, "psbtbumpfee": true, "sendall": true,
 	"abandontransaction": true, "listaddressgroupings": true, "setwalletflag": true, "simulaterawtransaction": true,
 	"fundrawtransaction": true, "listlockunspent": true, "lockunspent": true, "send": true, "sendmany": true, "sendtoaddress": true,
 	"settxfee": true, "signmessage": true, "walletcreatefundedpsbt": true, "walletprocesspsbt": true,

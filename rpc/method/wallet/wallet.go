@@ -113,6 +113,7 @@ func Commands(d Deps) []command.Command {
 		m.simulateRawTransaction(),
 		m.unloadWallet(),
 		m.walletCreateFundedPSBT(),
+		m.walletDisplayAddress(),
 		m.walletLock(),
 		m.walletPassphrase(),
 		m.walletPassphraseChange(),
