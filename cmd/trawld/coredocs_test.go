@@ -46,10 +46,7 @@ var otherAnswers = map[string]string{
 
 // absentMethods are the methods of Core that are not here.
 var absentMethods = map[string]string{
-	"loadtxoutset":         "not yet: the chain is validated from its first block on",
-	"migratewallet":        "not yet: wallets of before descriptors are migrated by Core",
-	"enumeratesigners":     "not yet: no signer outside of the program is asked",
-	"walletdisplayaddress": "not yet: no signer outside of the program is asked",
+	"loadtxoutset": "not yet: the chain is validated from its first block on",
 }
 
 // otherOptions are the options of Core that are not used alike.
