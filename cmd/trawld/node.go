@@ -90,7 +90,7 @@ func (d *daemon) openServer(files fileBudget) error {
 		cfg.Observer = d.metrics.Observer()
 	}
 	if d.settings.Bool("webui", true) {
-		page, err := web.New(web.Config{Log: d.log})
+		page, err := web.New(web.Config{Log: d.log, Dir: d.netDir})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,10 @@
 //	POST /ui/call                 JSON-RPC, as POST / of the server
 //	POST /ui/call/wallet/WALLET   the same, as POST /wallet/WALLET
 //	GET  /ui/events?QUERY         server-sent events, as GET /events?QUERY of the server; POST does the same
+//	POST /ui/upload?name=WALLET   a backup, the body, of at most 256 MiB: the reply to previewrestore of it
+//	POST /ui/upload/restore       form with the wallet's name, and load=true or false: the reply to restorewallet
+//	                              of what was uploaded, 404 where there is nothing
+//	POST /ui/upload/drop          removes it
 //	     /ui/…                    all else is the view's: its method serve gets an asker, whose Call makes calls
 //
 // Everything works behind a path prefix, since pages name all else relative to themselves: Base of
@@ -31,6 +35,11 @@
 // a logout, and when the same login has begun 32 others. Requests with the header X-Trawl-Idle, which
 // pages make by themselves while nobody uses them, do not count. Its streams of events end with it. A
 // session has the rights of its login (-rpcwhitelist).
+//
+// A login may have one upload at a time, mode 0600 below the network's directory. It needs the rights of
+// previewrestore and restorewallet, and is gone when it turned out to be no wallet, when its restore is answered,
+// when it is dropped or replaced, with its session, after an hour, and at a start. Refusals: 409 while
+// one comes in or is restored, 413 for one that is too large, 507 where the disk is full.
 //
 // Scripts and styles are files of assets, and nothing is inline: the Content-Security-Policy of every
 // answer says so.

@@ -3,17 +3,24 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/rpc"
 )
 
 // Config is what a [Handler] needs.
 type Config struct {
+	// Dir is the network's directory, below which uploads are kept for as long as they are wanted; empty:
+	// there are no uploads. What an earlier run has left there is removed.
+	Dir string
+
 	Log *slog.Logger // nil: nothing is logged
 }
 
@@ -23,6 +30,7 @@ type Handler struct {
 	assets   map[string]asset
 	view     *view
 	sessions sessions
+	uploads  uploads
 }
 
 // New reads the templates and files.
@@ -30,6 +38,13 @@ func New(c Config) (*Handler, error) {
 	h := &Handler{log: c.Log, view: newView()}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
+	}
+	h.uploads = uploads{fs: vfs.OS, max: maxUpload}
+	if c.Dir != "" {
+		h.uploads.dir = filepath.Join(c.Dir, uploadDir)
+	}
+	if err := h.uploads.clear(); err != nil {
+		return nil, fmt.Errorf("uploads of an earlier run: %w", err)
 	}
 	var err error
 	h.assets, err = readAssets()
@@ -67,6 +82,12 @@ func (h *Handler) Serve(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		post(d, w, r, func(d *rpc.Door, w http.ResponseWriter, r *http.Request) { h.call(d, w, r, &named) })
+	case name == "upload":
+		post(d, w, r, h.upload)
+	case name == "upload/restore":
+		post(d, w, r, h.restoreUpload)
+	case name == "upload/drop":
+		post(d, w, r, h.dropUpload)
 	case name == "events":
 		h.events(d, w, r)
 	case name == "session":
@@ -82,7 +103,10 @@ func (h *Handler) Reloaded() {
 }
 
 // Close implements [rpc.Page].
-func (h *Handler) Close() { h.sessions.close() }
+func (h *Handler) Close() {
+	h.sessions.close()
+	h.uploads.close()
+}
 
 // refuse answers with a status and its words.
 func refuse(d *rpc.Door, w http.ResponseWriter, status int) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -26,6 +27,30 @@ func methods(t *testing.T) *command.Table {
 		{Name: "fails", Run: func(context.Context, *command.Args) (any, error) {
 			return nil, command.Errorf(command.InvalidParameter, "no such thing")
 		}},
+		{
+			Name: "previewrestore", Params: []command.Param{
+				{Name: "backup_file", Type: command.String},
+				{Name: "wallet_name", Type: command.String, Optional: true},
+			},
+			Run: func(_ context.Context, a *command.Args) (any, error) {
+				path, _ := a.String(0)
+				text, err := os.ReadFile(path)
+				return map[string]any{"intact": string(text) != "bad", "text": string(text)}, err
+			},
+		},
+		{
+			Name: "restorewallet", Params: []command.Param{
+				{Name: "wallet_name", Type: command.String},
+				{Name: "backup_file", Type: command.String},
+				{Name: "load_on_startup", Type: command.Bool, Optional: true},
+			},
+			Run: func(_ context.Context, a *command.Args) (any, error) {
+				name, _ := a.String(0)
+				path, _ := a.String(1)
+				text, err := os.ReadFile(path)
+				return name + " " + string(text), err
+			},
+		},
 		{Name: "hidden", Category: command.Hidden, Run: func(context.Context, *command.Args) (any, error) {
 			return nil, nil
 		}},
