@@ -317,7 +317,7 @@ func (s *Chain) printf(format string, args ...any) {
 func (s *Chain) fail(c actor.Context, err error) {
 	fatal, ok := errors.AsType[*messages.FatalError](err)
 	if ok {
-		s.cfg.Log.Error("*** "+fatal.Summary, "err", fatal.Err)
+		corelog.Printf(s.cfg.Log, slog.LevelError, "*** %s: %v", fatal.Summary, fatal.Err)
 		s.cfg.OnFailed(fatal)
 	} else {
 		s.cfg.Log.Error("chain failed", "err", err)

@@ -153,8 +153,9 @@ func optionRows(t *testing.T) string {
 	for _, o := range table.Daemon() {
 		ours[o.Name] = o
 	}
-	rows := "\n## Options\n\nAn option without effect is accepted, and a warning at start names it.\n\n" +
-		"| Option | Here | How, or why not |\n|---|---|---|\n"
+	var rows strings.Builder
+	rows.WriteString("\n## Options\n\nAn option without effect is accepted, and a warning at start names it.\n\n" +
+		"| Option | Here | How, or why not |\n|---|---|---|\n")
 	for line := range strings.Lines(string(content)) {
 		line = strings.TrimSpace(line)
 		name, _, _ := strings.Cut(strings.TrimPrefix(line, "-"), "=")
@@ -170,7 +171,7 @@ func optionRows(t *testing.T) string {
 		case why != "":
 			state = "different"
 		}
-		rows += fmt.Sprintf("| `%s` | %s | %s |\n", strings.ReplaceAll(line, "|", "\\|"), state, why)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", strings.ReplaceAll(line, "|", "\\|"), state, why)
 	}
-	return rows
+	return rows.String()
 }

@@ -15,7 +15,9 @@ var argument = regexp.MustCompile(`^(?:(\d+)\. )?(\S+) +\(`)
 // that has a name alone, and its name.
 func Usage(help string) string {
 	lines := strings.Split(help, "\n")
-	text, section := lines[0]+"\n", ""
+	var text strings.Builder
+	text.WriteString(lines[0] + "\n")
+	section := ""
 	for _, line := range lines[1:] {
 		switch {
 		case line == "Arguments:" || line == "Named Arguments:":
@@ -31,7 +33,7 @@ func Usage(help string) string {
 		if place == "" {
 			place = "-"
 		}
-		text += "  " + place + " " + m[2] + "\n"
+		text.WriteString("  " + place + " " + m[2] + "\n")
 	}
-	return text
+	return text.String()
 }

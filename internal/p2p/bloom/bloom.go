@@ -91,7 +91,7 @@ const updateMask = 3
 
 // follows reports whether an output that matches is added.
 func (f *Filter) follows(script []byte) bool {
-	switch f.update & updateMask {
+	switch f.update & updateMask { //nolint:exhaustive // any other follows nothing
 	case wire.BloomUpdateAll:
 		return true
 	case wire.BloomUpdateP2PubkeyOnly:

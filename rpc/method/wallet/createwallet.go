@@ -8,12 +8,10 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-var (
-	errLegacyWallet = command.Error{
-		Code:    command.WalletError,
-		Message: `descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.`,
-	}
-)
+var errLegacyWallet = command.Error{
+	Code:    command.WalletError,
+	Message: `descriptors argument must be set to "true"; it is no longer possible to create a legacy wallet.`,
+}
 
 const warnNotEncrypted = "Empty string given as passphrase, wallet will not be encrypted."
 

@@ -8,8 +8,8 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/internal/chainview/merkleproof"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // proven returns the arguments of a call about spendTx, which is the second of three
