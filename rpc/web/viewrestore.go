@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 )
 
@@ -23,6 +24,7 @@ type preview struct {
 	Descriptors []previewDescriptor
 	Restore     previewPlan
 	MayRestore  bool   `json:"-"`
+	Uploaded    bool   `json:"-"` // the node has it because it was uploaded
 	CallProblem string `json:"-"` // why there is no preview
 }
 
@@ -57,6 +59,18 @@ const maxPreviewed = 20
 
 // restoreModel is what the page of restores shows before a file is named.
 func restoreModel(context.Context, viewer, url.Values) (any, error) { return struct{}{}, nil }
+
+// uploaded shows the reply to previewrestore of a backup that was uploaded. The page has it from
+// there, and sends it back: it is shown to nobody else.
+func uploaded(v viewer, file, reply string) *preview {
+	p := &preview{}
+	if err := json.Unmarshal([]byte(reply), p); err != nil {
+		p = &preview{CallProblem: "The answer of the node cannot be read."}
+	}
+	p.File, p.Uploaded, p.MayRestore = file, true, v.Has("restorewallet")
+	p.Descriptors = p.Descriptors[:min(len(p.Descriptors), maxPreviewed)]
+	return p
+}
 
 // look reads what a backup has in it.
 func look(ctx context.Context, v viewer, file, name string) *preview {

@@ -5,6 +5,29 @@ import (
 	"testing"
 )
 
+// What was uploaded is restored from there, and what the page sends back is shown as text.
+func TestUploadedPreview(t *testing.T) {
+	const reply = `{"intact":true,"descriptors":[{"desc":"<b>"}],"restore":{"name":"<i>","possible":true}}`
+	for _, test := range []struct {
+		reply, says, never string
+		may                bool
+	}{
+		{reply, `id="restore-upload" data-name="&lt;i&gt;"`, "data-call", true},
+		{reply, "&lt;b&gt;", "restore-upload", false},
+		{`{"intact":false,"problem":"<u>"}`, "&lt;u&gt;", "restore-upload", true},
+		{"{", "cannot be read", "restore-upload", true},
+	} {
+		node := fakeNode{}
+		if test.may {
+			node["restorewallet"] = "{}"
+		}
+		html, err := newView().render("preview", shown{asker: node.asks(), Data: uploaded(node, "b.dat", test.reply)})
+		if err != nil || !strings.Contains(string(html), test.says) || strings.Contains(string(html), test.never) {
+			t.Errorf("%s: %v\n%s", test.reply, err, html)
+		}
+	}
+}
+
 func TestPreview(t *testing.T) {
 	const whole = `{"size":2048,"format":"sqlite","intact":true,"flags":["descriptors"],"private_keys":true,` +
 		`"encrypted":true,"birthtime":1600000000,"txcount":3,"labels":1,"descriptorcount":30,` +

@@ -129,9 +129,12 @@ func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) bool 
 		panic(http.ErrAbortHandler)
 	}
 	var data any
-	if a.Name == "check" {
+	switch {
+	case a.Name == "check":
 		data = check(r.Context(), &bounded{a, v.kept.calls}, form.Get("objects"))
-	} else {
+	case form.Has("reply"):
+		data = uploaded(a, form.Get("file"), form.Get("reply"))
+	default:
 		data = look(r.Context(), a, form.Get("file"), form.Get("name")) // it may take half a minute
 	}
 	part, err := v.render(a.Name, shown{asker: a, Page: "form", Base: "./../", Data: data})

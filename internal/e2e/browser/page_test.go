@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,6 +35,7 @@ func TestPage(t *testing.T) {
 		{"overview", testOverview},
 		{"wallet", testWallet},
 		{"abort", testAbort},
+		{"restore", testRestore},
 		{"accessible", testAccessible},
 		{"keyboard", testKeyboard},
 		{"widths", testWidths},
@@ -106,9 +109,42 @@ func testAbort(t *testing.T, w *world, b *tab, _ string) {
 	}
 }
 
+// testRestore: a backup that is uploaded is shown, and restored; nothing of it stays. So is one on the
+// node's machine.
+func testRestore(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	backup := filepath.Join(t.TempDir(), "backup.dat")
+	w.of(hostile, nil, "backupwallet", backup)
+	for _, name := range []string{"sent <b>over</b>", "read there"} {
+		b.visit("ui/restore")
+		if strings.HasPrefix(name, "sent") {
+			b.do(chromedp.SetUploadFiles("#backup", []string{backup}))
+		} else {
+			b.do(chromedp.SendKeys("#file", backup))
+		}
+		b.do(chromedp.SendKeys("#name", name), chromedp.Click("#look"))
+		b.waitText("#preview", "private keys, not encrypted")
+		b.waitText("#preview", name)
+		b.do(chromedp.Click("#preview button.primary"))
+		b.waitText("h1", name)
+		var loaded []string
+		if w.Get(&loaded, "listwallets"); !slices.Contains(loaded, name) {
+			t.Errorf("%s is not among %q", name, loaded)
+		}
+		w.Get(nil, "unloadwallet", name)
+	}
+	b.visit("ui/restore")
+	b.do(chromedp.Click("#look"))
+	b.waitText("#restore-problem", "Choose a backup")
+	left, err := filepath.Glob(filepath.Join(w.NetDir, "webui-uploads", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %q, %v", left, err)
+	}
+}
+
 // paths are those of all pages.
 func paths(search string) []string {
-	return []string{"", "ui/new", "ui/search?id=" + search, "ui/wallet?name=" + url.QueryEscape(hostile)}
+	return []string{"", "ui/new", "ui/restore", "ui/search?id=" + search, "ui/wallet?name=" + url.QueryEscape(hostile)}
 }
 
 //go:embed testdata/axe/axe.min.js

@@ -1,25 +1,80 @@
-// The page of restores: what is in a backup, before anything is written.
+// The page of restores: what is in a backup, before anything is written. The backup lies on the machine of the
+// node, or is sent there.
 
-import { ask, parse, say } from './calls.js';
+import { ask, complain, parse, say } from './calls.js';
 
 const form = document.getElementById('restore');
 const place = document.getElementById('preview');
 const problem = document.getElementById('restore-problem');
 const button = document.getElementById('look');
+const backup = document.getElementById('backup');
+
+// maxShown is how many descriptors of an uploaded backup are shown.
+const maxShown = 20;
+
+// refused are the answers to an upload that say why there is none.
+const refused = {
+  401: 'You are signed out.',
+  409: 'Another upload or restore of this login is under way.',
+  413: 'The file is larger than 256 MiB.',
+  507: 'The disk of the node is full.',
+};
+
+// read returns the text of a response, or fails with its words.
+async function read(response, words = {}) {
+  const body = await response.text();
+  if (!response.ok) throw new Error(words[response.status] || body || `The node refused it (${response.status}).`);
+  return body;
+}
+
+// upload sends a backup to the node, and returns the form that has its preview shown.
+async function upload(file, name) {
+  say('Sending the file');
+  const path = 'ui/upload' + (name ? '?name=' + encodeURIComponent(name) : '');
+  const reply = JSON.parse(await read(await ask(path, { method: 'POST', body: file }), refused));
+  if (reply.error) throw new Error(reply.error.message);
+  reply.result.descriptors = reply.result.descriptors?.slice(0, maxShown);
+  return new URLSearchParams({ file: file.name, reply: JSON.stringify(reply.result) });
+}
 
 form.addEventListener('submit', async (e) => {
   e.preventDefault();
   problem.textContent = '';
   place.replaceChildren();
+  const fields = new FormData(form);
+  const file = backup?.files[0];
+  if (!file && !fields.get('file')) {
+    problem.textContent = 'Choose a backup, or name one on the machine of the node.';
+    return;
+  }
   button.disabled = true;
-  say('Looking into the file');
   try {
-    const response = await ask('ui/preview', { method: 'POST', body: new URLSearchParams(new FormData(form)) });
-    const body = await response.text();
-    if (!response.ok) throw new Error(body || `The file could not be looked into (${response.status}).`);
-    place.replaceChildren(...parse(body).children);
+    const body = file ? await upload(file, fields.get('name')) : new URLSearchParams(fields);
+    say('Looking into the file');
+    place.replaceChildren(...parse(await read(await ask('ui/preview', { method: 'POST', body }))).children);
   } catch (err) {
     problem.textContent = err.message;
   }
   button.disabled = false;
+});
+
+place.addEventListener('click', async (e) => {
+  const pressed = e.target.closest('#restore-upload, #drop-upload');
+  if (!pressed) return;
+  pressed.disabled = true;
+  try {
+    if (pressed.id === 'drop-upload') {
+      await read(await ask('ui/upload/drop', { method: 'POST' }));
+      place.replaceChildren();
+      say('The upload was removed');
+      return;
+    }
+    say('Restoring the wallet');
+    const body = new URLSearchParams({ name: pressed.dataset.name });
+    const reply = JSON.parse(await read(await ask('ui/upload/restore', { method: 'POST', body }), refused));
+    if (reply.error) throw new Error(reply.error.message);
+    location.assign(pressed.dataset.then);
+  } catch (err) {
+    complain(`${pressed.textContent.trim()}: ${err.message}`);
+  }
 });
