@@ -20,7 +20,7 @@ import (
 func script(t *testing.T, text string) *device.Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "signer")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return &device.Program{Command: path, Chain: "regtest", Timeout: 20 * time.Second}
@@ -232,7 +232,7 @@ func runs(pid int) bool {
 		if syscall.Kill(pid, 0) != nil {
 			return false
 		}
-		state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output() //nolint:gosec // a number
+		state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 		if err != nil || strings.HasPrefix(strings.TrimSpace(string(state)), "Z") {
 			return false
 		}

@@ -38,7 +38,7 @@ func (p *Program) run(ctx context.Context, input string, args ...string) (json.R
 	timer := time.AfterFunc(timeout, func() { cancel(errTimeout) })
 	defer timer.Stop()
 	words := append(wordsOf(p.Command), args...)
-	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the operator's program, no shell
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	inGroup(cmd)
 	cmd.WaitDelay = waitDelay
 	cmd.Stdin = strings.NewReader(input)
@@ -55,7 +55,7 @@ func (p *Program) run(ctx context.Context, input string, args ...string) (json.R
 	switch {
 	case errors.As(err, &exit):
 		const text = "RunCommandParseJSON error: process(%s) returned %d: %s\n" // Core's words
-		return nil, fmt.Errorf(text, strings.Join(words, " "), exit.ExitCode(), firstLine(failure.text.Bytes()))
+		return nil, fmt.Errorf(text, strings.Join(words, " "), exit.ExitCode(), firstLine(failure.text.Bytes())) //nolint:staticcheck // so Core ends it
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
 		return nil, err
 	}
