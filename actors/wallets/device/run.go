@@ -55,7 +55,8 @@ func (p *Program) run(ctx context.Context, input string, args ...string) (json.R
 	switch {
 	case errors.As(err, &exit):
 		const text = "RunCommandParseJSON error: process(%s) returned %d: %s\n" // Core's words
-		return nil, fmt.Errorf(text, strings.Join(words, " "), exit.ExitCode(), firstLine(failure.text.Bytes())) //nolint:staticcheck // so Core ends it
+		why := fmt.Sprintf(text, strings.Join(words, " "), exit.ExitCode(), firstLine(failure.text.Bytes()))
+		return nil, errors.New(why)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
 		return nil, err
 	}
