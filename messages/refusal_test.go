@@ -44,8 +44,8 @@ func TestEveryErrorIsARefusal(t *testing.T) {
 		})
 	}
 	for of, has := range methods {
-		if of == "StartError" {
-			continue // it ends the program, or keeps it from starting
+		if of == "StartError" || of == "FatalError" {
+			continue // they end the program, or keep it from starting
 		}
 		if has["Error"] && !has["AboutRequest"] {
 			t.Errorf("%s is an error and no Refusal", of)

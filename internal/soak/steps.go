@@ -85,8 +85,8 @@ var steps = []step{
 		packages: []string{"./internal/differ/arguments"}, core: true,
 	},
 	{
-		name: "texts", what: "descriptors, transactions, scripts and PSBTs by chance, beside Bitcoin Core",
-		run: "Descriptors|Transactions|PSBTs", packages: []string{"./internal/differ"}, core: true,
+		name: "texts", what: "descriptors, transactions, scripts, PSBTs in all roles and help, beside Bitcoin Core",
+		run: "Descriptors|Transactions|PSBT|Help", packages: []string{"./internal/differ"}, core: true,
 	},
 	{
 		name: "templates", what: "templates of blocks over pools by chance, beside Bitcoin Core",
@@ -105,13 +105,14 @@ var steps = []step{
 		packages: []string{"./internal/differ/spends"}, core: true,
 	},
 	{
-		name: "wallets", what: "wallets that receive, spend and see reorganisations, beside Bitcoin Core",
-		run: "Wallets", packages: []string{"./internal/differ"}, core: true,
+		name: "wallets", what: "wallets that receive, spend, see reorganisations and are migrated, beside Bitcoin Core",
+		run: "Wallets|Migrate", packages: []string{"./internal/differ"}, core: true,
 	},
 	{
 		name: "spending",
 		what: "payments between a wallet here and one of Bitcoin Core's, under kills; coins chosen as by Core's",
-		run:  "WalletPeers|WalletFunding|WalletRefusals", packages: []string{"./internal/differ"}, core: true,
+		run:  "WalletPeers|WalletFunding|WalletRefusals|WalletPackets|Fees", packages: []string{"./internal/differ"},
+		core: true,
 	},
 	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",
