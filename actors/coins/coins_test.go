@@ -68,7 +68,7 @@ func TestAbort(t *testing.T) {
 		set := newSet(2000)
 		held := make(chan struct{})
 		var beyond atomic.Int32 // shards that were begun
-		set.hook = func(first byte) error {
+		set.hook = func(_ context.Context, first byte) error {
 			if first >= 64 {
 				beyond.Add(1)
 				<-held
@@ -149,7 +149,7 @@ func TestAbortReservation(t *testing.T) {
 // What cannot be read fails scan and sum, and neither is called complete.
 func TestErrors(t *testing.T) {
 	r := newRig(t, newSet(500), 3)
-	r.set.hook = func(first byte) error {
+	r.set.hook = func(_ context.Context, first byte) error {
 		if first == 200 {
 			return errBroken
 		}
@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 func TestPanic(t *testing.T) {
 	r := newRig(t, newSet(500), 3)
 	var once sync.Once
-	r.set.hook = func(byte) error {
+	r.set.hook = func(context.Context, byte) error {
 		once.Do(func() { panic("boom") })
 		return nil
 	}
@@ -189,7 +189,7 @@ func TestStop(t *testing.T) {
 		actortest.InBubble(t)
 		set := newSet(100)
 		held := make(chan struct{})
-		set.hook = func(byte) error { <-held; return nil }
+		set.hook = func(context.Context, byte) error { <-held; return nil }
 		r := newRig(t, set, 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		left := make(chan error, 1)

@@ -50,11 +50,12 @@ func TestDumpFails(t *testing.T) {
 		r := newRig(t, newSet(300), 3)
 		path := filepath.Join(t.TempDir(), "coins")
 		ctx, cancel := context.WithCancel(t.Context())
-		r.set.hook = func(first byte) error {
+		r.set.hook = func(reading context.Context, first byte) error {
 			switch {
 			case first < 100:
 			case leaves:
 				cancel()
+				<-reading.Done() // a set as small as this one would be read before the actor hears of it
 			default:
 				return errBroken
 			}

@@ -25,7 +25,7 @@ type coinSet struct {
 	coins    []messages.SetCoin // ascending
 	tip      messages.Tip
 	released atomic.Int32
-	hook     func(first byte) error // called before a part is read
+	hook     func(ctx context.Context, first byte) error // called before a part is read
 }
 
 func (s *coinSet) Tip() messages.Tip                    { return s.tip }
@@ -37,7 +37,7 @@ func (s *coinSet) Unpack(dst, p []byte) ([]byte, error) { return append(dst, p[1
 
 func (s *coinSet) Visit(ctx context.Context, first, last uint16, visit func(*messages.SetCoin) error) error {
 	if s.hook != nil {
-		if err := s.hook(byte(first >> 8)); err != nil {
+		if err := s.hook(ctx, byte(first>>8)); err != nil {
 			return err
 		}
 	}
