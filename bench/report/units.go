@@ -11,6 +11,7 @@ var units = []struct{ name, meaning string }{
 	{"cold-ms", "the first scan after that"},
 	{"cold-cpu-ms", "processor time of both, the system's included"},
 	{"dd-ms", "to read as many bytes of the same files one after the other, not in memory either"},
+	{"dd-cpu-ms", "processor time of that"},
 	{"x-dd", "open-ms and cold-ms divided by that"},
 	{"read-GB", "what the system read from the disk for the opening and the scan"},
 	{"ms", "milliseconds, median of the rounds"},
