@@ -85,11 +85,13 @@ type Config struct {
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 
-	Reindex     bool  // build everything anew from the block files
-	NoBlocksXOR bool  // do not obfuscate new block files
-	SmallFiles  bool  // block files of 64 KiB, to test with
-	Cache       int64 // bytes for unspent outputs in memory, default DefaultCache
-	MaxCalls    int   // unanswered requests an actor takes on, default DefaultMaxCalls
+	WroteCoins  func(bytes int)       // told of each change of the unspent outputs while they are written, to test with
+	Verify      *messages.StartChecks // of the chain; nil: none
+	Reindex     bool                  // build everything anew from the block files
+	NoBlocksXOR bool                  // do not obfuscate new block files
+	SmallFiles  bool                  // block files of 64 KiB, to test with
+	Cache       int64                 // bytes for unspent outputs in memory, default DefaultCache
+	MaxCalls    int                   // unanswered requests an actor takes on, default DefaultMaxCalls
 
 	// Workers is the number of goroutines that match filters for all searches together,
 	// and of those that build them, the number of processors by default. Where that is GOMAXPROCS too, what comes
@@ -105,11 +107,9 @@ type Config struct {
 
 	// AllowNoOutputs lets createrawtransaction make a transaction without outputs, as Core does.
 	AllowNoOutputs bool
-
 	// BlocksOnly takes no transactions of peers but of those with the permission.
 	BlocksOnly        bool
 	StaleFeeEstimates bool // use those of the last run even if they are older than 60 hours
-
 	// Notify has commands run when something happens; nil: none.
 	Notify *NotifyConfig
 

@@ -42,8 +42,8 @@ type PeerConfig struct {
 	DNSSeeds      bool
 	ForceDNSSeeds bool // also when addresses are known
 	SeedNodes     []string
-
-	FixedKey bool // of new tables of addresses, for tests
+	NoFixedSeeds  bool // do not take built-in addresses where no others are known
+	FixedKey      bool // of new tables of addresses, for tests
 
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
 	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
@@ -120,8 +120,8 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	cfg = peers.Config{
 		News: &n.peersJoined, Meter: &n.peerMeter,
 		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds,
-		SeedNodes: p.SeedNodes,
-		Dir:       n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
+		SeedNodes: p.SeedNodes, NoFixedSeeds: p.NoFixedSeeds,
+		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,

@@ -8,4 +8,8 @@ type WalletTxChanged struct {
 	Wallet string // its name
 	TxID   chainhash.Hash
 	Block  *Tip // that it is in; nil: none of the active chain
+
+	// Quiet: it was given up, or found in conflict with a block, for which Core runs no command of
+	// -walletnotify. What left the memory pool because of a block is announced once more, and not so.
+	Quiet bool
 }

@@ -20,3 +20,10 @@ func (e *FatalError) Error() string {
 
 // Unwrap returns what happened.
 func (e *FatalError) Unwrap() error { return e.Err }
+
+// StartChecks says what is looked at of the chain when it is opened, as [VerifyChain] does.
+type StartChecks struct {
+	Level  int
+	Blocks int32 // 0 or less: all
+	Full   bool  // refuse to start where the memory for unspent outputs does not suffice
+}

@@ -135,7 +135,9 @@ func (n *Notify) Receive(c actor.Context) {
 		n.queue.worker = nil
 		n.queue.next(n.ctx, c)
 	case messages.WalletTxChanged:
-		n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
+		if !m.Quiet {
+			n.start(c, n.cfg.Wallet, func() string { return walletCommand(n.cfg.Wallet, m) })
+		}
 	case nodemsg.WarningRaised:
 		n.start(c, n.cfg.Alert, func() string { return alertCommand(n.cfg.Alert, m.Text) })
 	case ended:

@@ -193,6 +193,7 @@ func TestCommands(t *testing.T) {
 		id, block := chainhash.Hash{1}, messages.Tip{Hash: chainhash.Hash{2}, Height: 7}
 		r.wallets.Publish(messages.WalletTxChanged{Wallet: "it's; $(x) %s\x00", TxID: id})
 		r.wallets.Publish(messages.WalletTxChanged{TxID: id, Block: &block})
+		r.wallets.Publish(messages.WalletTxChanged{TxID: chainhash.Hash{3}, Quiet: true})
 		r.raised.Publish(nodemsg.WarningRaised{Text: "Unknown rules; $(rm -rf '/')\n`x` (bit 27)"})
 		want := []string{
 			`alert 'Unknown rules; (rm -rf /)x (bit 27)'`,

@@ -90,7 +90,7 @@ func (k *addrBook) add(q *messages.AddPeerAddress) messages.AddedAddress {
 	if err != nil {
 		return messages.AddedAddress{}
 	}
-	a, now := host.WithPort(q.Port), k.cfg.Now()
+	a, now := k.placed(host.WithPort(q.Port)), k.cfg.Now()
 	given := codec.Address{Time: uint32(now.Unix()), Services: wire.SFNodeNetwork | wire.SFNodeWitness, Addr: a}
 	if !k.addrs.Add(given, a, 0, now) {
 		return messages.AddedAddress{Failed: "failed-adding-to-new"}

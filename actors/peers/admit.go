@@ -97,7 +97,7 @@ func (t *Table) inboundPeers() []inboundPeer {
 // take takes a connection, if it may be; full says that one was evicted for it as far
 // as possible.
 func (t *Table) take(c actor.Context, m accepted, full bool) {
-	addr := addrOf(m.conn.RemoteAddr())
+	addr := t.placed(addrOf(m.conn.RemoteAddr()))
 	e := &entry{name: addr.String(), addr: addr, onion: m.listener.Onion, typ: p2p.Inbound}
 	e.allowed = t.permissions(e)
 	if g := m.listener.Grant; g != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
 // A base is what the table and its connections know alike. It does not change.
@@ -24,6 +25,14 @@ func newBase(cfg Config) *base {
 		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
 		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
 	}
+}
+
+// placed returns an address on the network that the node reaches it by.
+func (b *base) placed(a netaddr.Addr) netaddr.Addr {
+	if b.cfg.Reachable[netaddr.CJDNS] {
+		return a.OnCJDNS()
+	}
+	return a
 }
 
 // printf writes a line of Core's that everyone sees.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/fixedseeds"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -83,6 +84,11 @@ type Config struct {
 	NoSeeds    bool                // the operator does not want them asked
 	SeedNodes  []string            // nodes to ask for addresses
 
+	// FixedSeeds are addresses that are taken where no others are known of their network; default
+	// those of the network.
+	FixedSeeds   []netaddr.Addr
+	NoFixedSeeds bool // the operator does not want them taken
+
 	// Proxies are those of the source, by network. With NameProxy the source connects
 	// to names through a proxy, and none is looked up here.
 	Proxies        map[netaddr.Network]string
@@ -140,6 +146,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.MinimumWork == nil {
 		c.MinimumWork, _ = new(big.Int).SetString("0"+c.Network.MinimumChainWork, 16)
+	}
+	if c.FixedSeeds == nil {
+		c.FixedSeeds = fixedseeds.Of(c.Network.FixedSeeds)
 	}
 	if c.Source == nil {
 		c.Source = netsetup.TCP{}

@@ -155,7 +155,7 @@ func (d *dialer) dial(ctx context.Context, a *attempt) dialed {
 		conn, err = d.cfg.Source.Dial(ctx, target)
 		if err == nil {
 			d.pending.add(conn)
-			return dialed{attempt: a, conn: conn, addr: addressOf(target)}
+			return dialed{attempt: a, conn: conn, addr: d.placed(addressOf(target))}
 		}
 	}
 	return dialed{attempt: a, err: err}
@@ -243,7 +243,7 @@ func (d *dialer) hostPort(node string) (host string, port uint16) {
 // numeric returns the address that a node is named by, zero for a name.
 func (d *dialer) numeric(node string) netaddr.Addr {
 	host, port := d.hostPort(node)
-	return addressOf(net.JoinHostPort(host, strconv.Itoa(int(port))))
+	return d.placed(addressOf(net.JoinHostPort(host, strconv.Itoa(int(port)))))
 }
 
 // addressOf returns the address behind a target, zero for a name.

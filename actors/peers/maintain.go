@@ -24,6 +24,7 @@ func (t *Table) maintain(c actor.Context) {
 	if !t.cfg.Automatic {
 		return
 	}
+	t.fallBack()
 	if node := t.seeds.dueNode(t.book.addrs.Len(), t.peers.countType(p2p.OutboundFullRelay)); node != "" {
 		t.fetchFrom(c, node)
 	}

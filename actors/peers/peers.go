@@ -94,6 +94,7 @@ type shared struct {
 	book     *addrBook
 	addrs    *addrRelay
 	seeds    *seeder
+	fallback *fallback
 	pending  pendingConns
 	listener *listener
 	dialer   *dialer
@@ -110,6 +111,7 @@ func New(cfg Config) actor.Producer {
 	_, _ = rand.Read(s.secret[:]) // never fails
 	s.addrs = newAddrRelay(b, s.book, s.bans, &s.networks, &s.secret)
 	s.seeds = newSeeder(b, &s.secret)
+	s.fallback = &fallback{base: b}
 	s.listener = &listener{at: cfg.Listeners, pending: &s.pending, stopped: make(chan struct{})}
 	s.dialer = newDialer(b, s.book, s.bans, &s.networks, s.limits, &s.pending)
 	return func() actor.Actor {
@@ -226,6 +228,10 @@ func (t *Table) start(c actor.Context) {
 	if t.cfg.NoSeeds && !t.seeds.announced {
 		t.seeds.announced = true
 		t.printf("DNS seeding disabled")
+	}
+	t.printf("addcon thread start") // as Core names what begins here: connecting to added nodes,
+	if t.cfg.Automatic || len(t.cfg.Connect) > 0 {
+		t.printf("opencon thread start") // and to others
 	}
 	t.tick(c)
 	t.maintain(c)

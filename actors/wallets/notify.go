@@ -33,11 +33,18 @@ func (p *publisher) publish(changes []records.Change) {
 }
 
 func (p *publisher) publishTx(id chainhash.Hash) {
-	news := messages.WalletTxChanged{Wallet: p.name, TxID: id}
+	news := messages.WalletTxChanged{Wallet: p.name, TxID: id, Quiet: p.of.open().Txs().IsLost(id)}
 	if block, confirmed := p.of.open().Txs().BlockOf(id); confirmed {
 		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
 	p.cfg.TxChanges.Publish(news)
+}
+
+// conflict announces a transaction that has left the memory pool because of a block.
+func (p *publisher) conflict(id chainhash.Hash) {
+	if p.cfg.TxChanges != nil && p.of.open().Txs().Has(id) {
+		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.name, TxID: id})
+	}
 }
 
 // again publishes the wallet's transactions that a rescan has found as they

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -49,6 +50,8 @@ type poolState struct {
 	*home
 	of  pooled
 	ctx context.Context //nolint:containedctx // ends what was asked when the actor stops
+
+	conflict func(id chainhash.Hash) // told of what left the pool because of a block
 
 	joined  bool // the wallet knows what is in the pool
 	pending []messages.PoolChanged
@@ -174,6 +177,9 @@ func (p *poolState) apply(c actor.Context) {
 				p.of.open().Txs().AddMempoolTx(change.Tx, now)
 			case change.Reason != messages.PoolBlock:
 				p.of.open().Txs().RemoveMempoolTx(change.Tx)
+				if change.Reason == messages.PoolConflict {
+					p.conflict(change.ID)
+				}
 			}
 		}
 	}

@@ -39,6 +39,7 @@ type rig struct {
 	ref       *ask.Ref
 	changes   ask.Feed[messages.PoolChanged]
 	warned    ask.Feed[nodemsg.WarningChanged]
+	txs       ask.Feed[messages.WalletTxChanged]
 }
 
 // setup is what a test changes of a rig.
@@ -110,6 +111,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
+		TxChanges: &r.txs,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -65,7 +65,7 @@ func newWallet(h *home) actor.Producer {
 		w.spender = newSpender(h, w)
 		w.keygen = keygen{home: h, of: w, ctx: w.ctx}
 		w.writer = writer{home: h, publish: w.publisher.publish}
-		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx}
+		w.pool = poolState{home: h, of: poolView{w}, ctx: w.ctx, conflict: w.publisher.conflict}
 		w.rescans = rescans{home: h, of: scanView{w}, ctx: w.ctx, ended: w.rescanEnded}
 		w.imports = imports{
 			home: h, of: importView{w}, ctx: w.ctx, ended: func(c actor.Context) { w.unlocker.lockLate(c) },

@@ -41,7 +41,7 @@ var otherAnswers = map[string]string{
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
 	"echoipc":    "no other process is asked",
 	"scanblocks": "what could not be looked at is never called completed; an abort ends a scan at once",
-	"help":       "the texts are our own; `dump_all_command_conversions` has the methods that Core lacks, too",
+	"help":       "the texts are our own",
 }
 
 // absentMethods are the methods of Core that are not here.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/corelog"
@@ -76,6 +77,13 @@ func logStart(log *slog.Logger, s *options.Settings, home string) {
 	}
 	for _, warning := range configWarnings(s) {
 		corelog.Printf(log, slog.LevelWarn, "%s", warning)
+	}
+	if s.Chain() == options.Testnet {
+		info("Warning: Support for testnet3 is deprecated and will be removed in an upcoming release. Consider " +
+			"switching to testnet4.")
+	}
+	for _, line := range slices.Concat(interactions(s).lines, ignored(s)) {
+		info("%s", line)
 	}
 	for _, option := range withoutEffect(s) {
 		corelog.Printf(log, slog.LevelWarn, "Option -%s has no effect in this version.", option)

@@ -278,8 +278,9 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		RangeFilters:   o.Bool("rangefilters", false),
 		Searches:       searchesConfig(o),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
-		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
-		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
+		Verify:         startChecks(o), WroteCoins: crasher(o, s.log),
+		Reindex:     o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
+		NoBlocksXOR: !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
 		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
 	}, nil
 }

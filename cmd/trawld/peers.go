@@ -24,17 +24,20 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		return nil, err
 	}
 	connect := o.Strings("connect")
-	chosen := len(connect) > 0 || o.IsNegated("connect") // by the operator, and not found
 	if len(connect) == 1 && connect[0] == "0" {
 		connect = nil
 	}
 	if o.Int("peertimeout", 60) <= 0 {
 		return nil, refuse("peertimeout must be a positive integer.")
 	}
-	most := o.Int("maxconnections", defaultMaxPeers)
 	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
 	bound := len(bind)+len(whitebind) > 0
-	listen := o.Bool("listen", bound || !chosen && most > 0 && len(proxies(o)) == 0)
+	soft := interactions(o)
+	listen := soft.is("listen", true)
+	if only := o.Strings("onlynet"); o.Bool("dnsseed", false) && len(only) > 0 && !reachesClearnet(only) {
+		return nil, refuse("Incompatible options: -dnsseed=1 was explicitly specified, but -onlynet forbids " +
+			"connections to IPv4/IPv6")
+	}
 	if o.Bool("forcednsseed", false) && o.IsSet("dnsseed") && !o.Bool("dnsseed", true) {
 		return nil, refuse("Cannot set -forcednsseed to true when setting -dnsseed to false.")
 	}
@@ -46,16 +49,16 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
-		Automatic: !chosen, DNSSeeds: o.Bool("dnsseed", !chosen && most > 0),
-		ForceDNSSeeds: o.Bool("forcednsseed", false),
-		SeedNodes:     o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o),
+		Automatic: !isChosen(o), DNSSeeds: soft.is("dnsseed", true),
+		ForceDNSSeeds: o.Bool("forcednsseed", false), NoFixedSeeds: !o.Bool("fixedseeds", true),
+		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o),
 		FixedKey: slices.Contains(o.Strings("test"), "addrman"),
 		NoOnion:  o.IsNegated("onion") || o.String("onion", "") == "0",
 		CJDNS:    o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
-		Discover:  o.Bool("discover", listen && len(o.Strings("externalip")) == 0 && len(proxies(o)) == 0),
+		Discover:  soft.is("discover", true),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
-		WhitelistRelay: o.Bool("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
+		WhitelistRelay: soft.is("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
 		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
 		Filters: o.Bool("peerblockfilters", false), BloomFilters: o.Bool("peerbloomfilters", false),
 		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),

@@ -14,7 +14,7 @@ func TestShowError(t *testing.T) {
 		want string
 	}{
 		{errors.New("no"), "Error: no\n"},
-		{fmt.Errorf("run: %w", question("again?")), ": again?\n"},
+		{fmt.Errorf("run: %w", errFuture), ": run: " + errFuture.Error() + "\n"},
 	} {
 		var out bytes.Buffer
 		if showError(&out, test.err); out.String() != test.want {

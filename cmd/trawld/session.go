@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/rpc"
+	"github.com/seed61375155/trawl/store/settings"
 )
 
 const exitFailure = 1
@@ -68,17 +70,15 @@ func setup(args []string, std streams) (*session, int) {
 }
 
 func showError(stderr io.Writer, err error) {
-	if q, ok := errors.AsType[question](err); ok {
-		fmt.Fprintf(stderr, ": %v\n", q)
-		return
+	caption := "Error"
+	if strings.HasSuffix(err.Error(), reindexAdvice) {
+		caption = "" // Core asks about these, where there is somebody to be asked
 	}
-	fmt.Fprintf(stderr, "Error: %v\n", err)
+	fmt.Fprintf(stderr, "%s: %v\n", caption, err)
 }
 
-// A question is an error that a program with windows would ask about.
-type question string
-
-func (q question) Error() string { return string(q) }
+// reindexAdvice ends the reasons not to start that a new start can mend.
+const reindexAdvice = "\nPlease restart with -reindex or -reindex-chainstate to recover."
 
 func showWarning(stderr io.Writer, text string) { fmt.Fprintln(stderr, "Warning:", text) }
 
@@ -119,6 +119,9 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	if wantsBackground(settings) {
 		return nil, errors.Join(errBackground, closeAll(s.locks))
 	}
+	if err := renewSettings(settings.SettingsFile()); err != nil {
+		return nil, errors.Join(err, closeAll(s.locks))
+	}
 	if s.pidPath, err = writePID(settings); err != nil {
 		return nil, errors.Join(err, closeAll(s.locks))
 	}
@@ -127,6 +130,14 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	}
 	logStart(s.log, settings, std.home)
 	return s, nil
+}
+
+// renewSettings writes the file of settings that change at run time.
+func renewSettings(path string) error {
+	if err := settings.New(nil, path).Renew(); err != nil {
+		return refuse("Settings file could not be written:\n- Error: Unable to open settings file %s for writing", path)
+	}
+	return nil
 }
 
 // warn shows what Core shows of a configuration that is odd but not wrong.

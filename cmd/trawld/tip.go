@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg"
@@ -42,10 +43,24 @@ func (d *daemon) checkTime(ctx context.Context) error {
 	return nil
 }
 
-// errFuture asks, as Core does where nobody answers, so that it begins with no word.
-const errFuture = question("The block database contains a block which appears to be from the future. This may be " +
+// startChecks reads -checkblocks and -checklevel. Who sets one of them wants all that it says.
+func startChecks(o *options.Settings) *messages.StartChecks {
+	return &messages.StartChecks{
+		Level:  int(o.Int("checklevel", defaultCheckLevel)),
+		Blocks: int32(max(0, min(o.Int("checkblocks", defaultCheckBlocks), math.MaxInt32))),
+		Full:   o.IsSet("checkblocks") || o.IsSet("checklevel"),
+	}
+}
+
+// What is looked at where nothing is said.
+const (
+	defaultCheckLevel  = 3
+	defaultCheckBlocks = 6
+)
+
+const errFuture = messages.StartError("The block database contains a block which appears to be from the future. This may be " +
 	"due to your computer's date and time being set incorrectly. Only rebuild the block database if you are sure " +
-	"that your computer's date and time are correct.\nPlease restart with -reindex or -reindex-chainstate to recover.")
+	"that your computer's date and time are correct." + reindexAdvice)
 
 // stopAtHeight obeys -stopatheight. The request that has brought the chain there is answered
 // first, unless it goes on for long.

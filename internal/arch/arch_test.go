@@ -168,7 +168,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/notify/zmqsink", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
-		"internal/version",
+		"internal/version", "store/settings",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
 	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},

@@ -40,6 +40,7 @@ type Network struct {
 	Magic  [4]byte // before each block in a block file and each P2P message
 
 	RPCPort, P2PPort uint16
+	FixedSeeds       string // the list of package fixedseeds; empty: none
 
 	Rules        consensus.Rules // that transactions are held against
 	MaxBlockSize int             // serialized, in bytes

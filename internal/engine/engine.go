@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 )
+
+// ErrCacheFull is [messages.ErrPartlyVerified] for want of memory for unspent outputs.
+var ErrCacheFull = fmt.Errorf("%w: insufficient database cache size", messages.ErrPartlyVerified)
 
 // An Engine validates one kind of chain, and has files of blocks.
 type Engine interface {
@@ -82,7 +86,8 @@ type Validator interface {
 	Totals() Totals
 
 	// Verify checks the last blocks of the active chain, 0: all, as
-	// [messages.VerifyChain] says, and changes nothing.
+	// [messages.VerifyChain] says, and changes nothing. The error is [ErrCacheFull] where memory
+	// did not suffice.
 	Verify(ctx context.Context, level int, blocks int32) error
 
 	// States returns the chains whose unspent outputs are kept, the active one last.

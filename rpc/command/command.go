@@ -28,7 +28,6 @@ const (
 	Mining          = "mining"
 	Network         = "network"
 	RawTransactions = "rawtransactions"
-	Searches        = "searches"
 	Signer          = "signer"
 	Util            = "util"
 	Wallet          = "wallet"
@@ -49,6 +48,9 @@ type Command struct {
 
 	// Unlisted methods are described like all others, but not in the list of all.
 	Unlisted bool
+
+	// Extension: Bitcoin Core has no such method. It is left out of what is held against tables of Core's.
+	Extension bool
 
 	// Run does the work. The arguments have the declared number and types.
 	// The context ends with the server, not with the client, but that of a
@@ -118,6 +120,9 @@ type Param struct {
 	// Hidden parameters are accepted but not in the help text, and neither
 	// are those after them.
 	Hidden bool
+
+	// Extension: Bitcoin Core has no such parameter, as with Command.Extension.
+	Extension bool
 }
 
 // A Result declares what a method returns, or one member or element of it.

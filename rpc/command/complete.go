@@ -10,7 +10,7 @@ import (
 
 // categories are those that exist.
 var categories = []string{
-	Blockchain, Control, Generating, Hidden, Mining, Network, RawTransactions, Searches, Signer, Util, Wallet, ZMQ,
+	Blockchain, Control, Generating, Hidden, Mining, Network, RawTransactions, Signer, Util, Wallet, ZMQ,
 }
 
 // Check reports every command that is not documented in full: one without

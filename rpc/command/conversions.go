@@ -10,12 +10,15 @@ type Conversion struct {
 	Text     bool // the parameter is a string: the client's text as it is
 }
 
-// Conversions returns all parameters of all methods, each under each of its names,
-// by method and position. Those that may be given by name only come before the
-// object that holds them.
+// Conversions returns all parameters of all methods that Bitcoin Core has too, each under each of its names,
+// by method and position: clients hold the list against their own of Core's. Those that may be given by name only
+// come before the object that holds them.
 func (t *Table) Conversions() []Conversion {
 	var all []Conversion
 	for _, c := range t.sorted {
+		if c.Extension {
+			continue
+		}
 		for i := range c.Params {
 			p := &c.Params[i]
 			if p.Type == NamedOptions {
@@ -30,6 +33,9 @@ func (t *Table) Conversions() []Conversion {
 }
 
 func (p *Param) conversions(to []Conversion, method string, position int) []Conversion {
+	if p.Extension {
+		return to
+	}
 	for name := range strings.SplitSeq(p.Name, "|") {
 		to = append(to, Conversion{method, position, name, p.Type == String || p.Type == Hex})
 	}

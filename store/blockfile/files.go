@@ -134,6 +134,13 @@ func (f *Files) WriteRecord(number int, offset int64, payload, trailer []byte) (
 	return offset + int64(len(record)), nil
 }
 
+// Create makes an empty file, where it is not there. [Files.Sync] makes its name durable.
+func (f *Files) Create(number int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.openForWrite(number)
+}
+
 // openForWrite makes f.out the file with the given number.
 func (f *Files) openForWrite(number int) error {
 	if f.out != nil && f.outNo == number {

@@ -164,3 +164,23 @@ func TestFilesConcurrent(t *testing.T) {
 	close(written)
 	readers.Wait()
 }
+
+// A file that is created is there, and empty; one with records keeps them.
+func TestFilesCreate(t *testing.T) {
+	dir := t.TempDir()
+	files := NewFiles(vfs.OS, dir, Undo, testMagic, Key{1})
+	defer files.Close()
+	end, err := files.WriteRecord(0, 0, []byte("payload"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(files.Create(1), files.Create(0), files.Sync()); err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[int]int64{0: end, 1: 0} {
+		info, err := os.Stat(Undo.Path(dir, number))
+		if err != nil || info.Size() != want {
+			t.Errorf("file %d: %v, %v", number, info, err)
+		}
+	}
+}

@@ -69,6 +69,10 @@ type Options struct {
 	// may return -1.
 	HeaderLen func(raw []byte) int
 
+	// WroteCoins is told of the bytes of each change of the unspent outputs, while many of them are
+	// written together; nil: nobody is. A test may end the program there.
+	WroteCoins func(bytes int)
+
 	Log *slog.Logger // nil: slog.Default
 
 	writeBuffer int // bytes of metadata in memory; 0: what a node wants

@@ -101,10 +101,16 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 	whole := append([]byte(nil), s.prefix...)
 	err = changes(func(key, value []byte) error {
 		whole = append(whole[:len(s.prefix)], key...)
+		var err error
 		if value == nil {
-			return s.db.fail(t.Delete(whole, nil))
+			err = t.Delete(whole, nil)
+		} else {
+			err = t.Put(whole, value, nil)
 		}
-		return s.db.fail(t.Put(whole, value, nil))
+		if err == nil && s.db.o.WroteCoins != nil {
+			s.db.o.WroteCoins(len(whole) + len(value))
+		}
+		return s.db.fail(err)
 	})
 	if err == nil {
 		err = s.db.fail(t.Put(coinsTipKey(), tip[:], nil))

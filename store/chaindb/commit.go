@@ -82,6 +82,11 @@ func (w *writing) addBlock(b pendingBlock) error {
 		if err != nil {
 			return err
 		}
+		if offset == 0 { // the files of a number come in pairs, as in Core
+			if err := w.db.undo.Create(file); err != nil {
+				return err
+			}
+		}
 		w.current = file
 		w.ends[file] = fileEnds{blk: end, rev: w.end(file).rev}
 	}

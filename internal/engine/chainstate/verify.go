@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
@@ -112,7 +113,10 @@ func (v *verifier) run(ctx context.Context, blocks int32) error {
 	}
 	v.printf("Verification: No coin database inconsistencies in last %d blocks (%d transactions)",
 		v.tip.Height-v.first.Height, v.txs)
-	if v.shortRAM || v.gone {
+	switch {
+	case v.shortRAM:
+		return engine.ErrCacheFull
+	case v.gone:
 		return messages.ErrPartlyVerified
 	}
 	return nil

@@ -33,14 +33,18 @@ type Config struct {
 	Prune          *pruning.Config // nil: all blocks are kept
 	Reindex        bool            // build everything anew from the block files, when opened first
 
+	Verify     *messages.StartChecks // done when it is opened first; nil: none
+	WroteCoins func(bytes int)       // as in chaindb.Options
+
 	Log *slog.Logger
 }
 
 // An Opener opens the chain for its actor, which may do so more than once, one call
 // after the other.
 type Opener struct {
-	cfg    Config
-	opened bool
+	cfg      Config
+	opened   bool
+	verified bool
 }
 
 // New returns an Opener.
@@ -52,14 +56,56 @@ const errUnpruned = messages.StartError("You need to rebuild the database using 
 	"This will redownload the entire blockchain.\nPlease restart with -reindex or -reindex-chainstate to recover.")
 
 // Open opens the engine. What cannot be trusted is built again from the blocks: a node
-// never refuses to start over a damage that it can mend.
+// never refuses to start over a damage that it can mend. What verification finds, it cannot.
 //
 // Errors: [messages.StartError].
-func (o *Opener) Open(context.Context) (engine.Engine, error) {
+func (o *Opener) Open(ctx context.Context) (engine.Engine, error) {
+	e, err := o.open()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.verify(ctx, e); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Why a chain is refused that was verified.
+const (
+	errCorrupted = messages.StartError("Corrupted block database detected.\n" +
+		"Please restart with -reindex or -reindex-chainstate to recover.")
+	errCacheFull = messages.StartError("Insufficient dbcache for block verification")
+)
+
+// verify looks at the last blocks, once.
+func (o *Opener) verify(ctx context.Context, e engine.Engine) error {
+	v := o.cfg.Verify
+	if v == nil || o.verified {
+		return nil
+	}
+	o.verified = true
+	err := e.Verify(ctx, v.Level, v.Blocks)
+	if _, corrupt := errors.AsType[*messages.CorruptError](err); corrupt {
+		return errCorrupted
+	}
+	switch {
+	case errors.Is(err, engine.ErrCacheFull):
+		if v.Full {
+			return errCacheFull
+		}
+		return nil
+	case errors.Is(err, messages.ErrPartlyVerified):
+		return nil
+	}
+	return err
+}
+
+func (o *Opener) open() (engine.Engine, error) {
 	options := chaindb.Options{
 		Dir: o.cfg.Dir, BlocksDir: o.cfg.BlocksDir,
 		Magic: o.cfg.Network.Magic, XOR: !o.cfg.NoXOR, FastPrune: o.cfg.SmallFiles,
 		HeaderLen: o.cfg.Network.HeaderLen, Prunable: o.cfg.Prune != nil, Log: o.cfg.Log,
+		WroteCoins: o.cfg.WroteCoins,
 	}
 	var e engine.Engine
 	// What reads through btcd's interface panics over damage.

@@ -23,7 +23,7 @@ var connection = []options.Option{
 	{Name: "dns", Help: "Look up names of peers in the DNS"},
 	{Name: "dnsseed", Help: "Find peers through DNS seeds"},
 	{Name: "externalip", Arg: "<ip>", Help: "Own address as seen from outside; may be repeated"},
-	{Name: "fixedseeds", Flags: unused, Help: "Use built-in addresses when no others are known"},
+	{Name: "fixedseeds", Help: "Use built-in addresses when no others are known (default: 1)"},
 	{Name: "forcednsseed", Help: "Ask DNS seeds at every start"},
 	{Name: "i2pacceptincoming", Flags: unused, Help: "Accept peers over I2P"},
 	{Name: "i2psam", Arg: "<ip:port>", Flags: unused, Help: "SAM proxy of I2P"},

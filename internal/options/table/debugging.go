@@ -38,8 +38,11 @@ var debugging = []options.Option{
 		Help: "Check the table of addresses every <n> operations",
 	},
 	{Name: "checkblockindex", Flags: debug | unused, Help: "Check the tree of blocks now and then"},
-	{Name: "checkblocks", Arg: "<n>", Flags: debug | unused, Help: "Check the last <n> blocks at start"},
-	{Name: "checklevel", Arg: "<n>", Flags: debug | unused, Help: "How thoroughly -checkblocks checks, 0 to 4"},
+	{Name: "checkblocks", Arg: "<n>", Flags: debug, Help: "Check the last <n> blocks at start (default: 6, 0 = all)"},
+	{
+		Name: "checklevel", Arg: "<n>", Flags: debug,
+		Help: "How thoroughly -checkblocks checks, 0 to 4, as verifychain does (default: 3)",
+	},
 	{Name: "checkmempool", Arg: "<n>", Flags: debug | unused, Help: "Check the memory pool every <n> transactions"},
 	{Name: "deprecatedrpc", Arg: "<method>", Flags: debug, Help: "Allow a call, or a use of one, that is going away: " +
 		"emptyoutputs has createrawtransaction and createpsbt make transactions without outputs; may be repeated"},

@@ -59,10 +59,11 @@ var general = []options.Option{
 		Help: "Keep all data below <dir>, which must exist (default: ~/.trawl)",
 	},
 	{
-		Name: "dbbatchsize", Arg: "<n>", Flags: debug | unused,
-		Help: "Largest batch, in bytes, that is written to the database at once",
+		Name: "dbbatchsize", Arg: "<n>", Flags: debug,
+		Help: "Bytes of unspent outputs between two chances of -dbcrashratio (default: 16777216)",
 	},
 	{Name: "dbcache", Arg: "<n>", Help: "Use up to <n> MiB of memory for the cache of unspent outputs (default: 450)"},
+	{Name: "dbcrashratio", Arg: "<n>", Flags: hidden},
 	{Name: "debuglogfile", Arg: "<file>", Help: "Write the log to <file>, relative to the network's folder (default: " +
 		"debug.log); -nodebuglogfile for none"},
 	{Name: "filterlayout", Arg: "<layout>", Help: "What to keep beside block filters to find few scripts many times " +

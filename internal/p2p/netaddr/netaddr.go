@@ -81,6 +81,15 @@ func fromIP(ip netip.Addr) (a Addr) {
 	return a
 }
 
+// OnCJDNS returns an address that is written as one of IPv6 as the one of CJDNS that it is for
+// who reaches that network; any other as it is.
+func (a Addr) OnCJDNS() Addr {
+	if a.network == IPv6 && a.host[0] == cjdnsPrefix {
+		a.network = CJDNS
+	}
+	return a
+}
+
 // Network returns which kind of address this is.
 func (a Addr) Network() Network { return a.network }
 

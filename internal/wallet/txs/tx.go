@@ -97,6 +97,15 @@ func (l *Ledger) BlockOf(id chainhash.Hash) (block BlockRef, found bool) {
 	return t.state.block, true
 }
 
+// Has reports whether the wallet has a transaction.
+func (l *Ledger) Has(id chainhash.Hash) bool { return l.txs[id] != nil }
+
+// IsLost reports whether a transaction was given up, or is in conflict with a block.
+func (l *Ledger) IsLost(id chainhash.Hash) bool {
+	t := l.txs[id]
+	return t != nil && (t.state.kind == abandoned || t.state.kind == conflicted)
+}
+
 // writeTx writes the record of a transaction.
 func (l *Ledger) writeTx(t *tx) {
 	t.record.State = t.state.stored()

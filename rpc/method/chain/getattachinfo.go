@@ -29,7 +29,7 @@ func getAttachInfo(d *Deps) command.Command {
 		number("filters", "filters read"),
 	}}}
 	return command.Command{
-		Name:     "getattachinfo",
+		Name: "getattachinfo", Extension: true,
 		Category: command.Blockchain,
 		Summary:  "Returns how it stands with the Bitcoin Core that the node is attached to (-attach).",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{

@@ -77,7 +77,7 @@ var scanParams = []command.Param{
 					"as one in 784931 does for each script",
 			},
 			{
-				Name: "activity", Type: command.Bool, Default: "false",
+				Name: "activity", Type: command.Bool, Default: "false", Extension: true,
 				Help: "return as well what the scripts received and spent in the blocks found, as\n" +
 					"getdescriptoractivity does; implies filter_false_positives",
 			},

@@ -13,7 +13,7 @@ func openRPC(name, category string) command.Command {
 	return command.Command{
 		Name:     name,
 		Category: category,
-		Unlisted: true,
+		Unlisted: true, Extension: true,
 		Summary: "Describes all methods for programs: an OpenRPC document with the types of parameters and results.\n" +
 			"Members whose name begins with \"x-\" are additions to the specification.",
 		Results: []command.Result{

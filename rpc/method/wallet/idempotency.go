@@ -14,7 +14,7 @@ const maxIdempotencyKey = 128
 
 // idempotencyParam is the last parameter of the methods that send.
 var idempotencyParam = command.Param{
-	Name: "idempotency_key", Type: command.String, Optional: true,
+	Name: "idempotency_key", Type: command.String, Optional: true, Extension: true,
 	Help: "a text of the caller's choice, up to 128 bytes, that is kept with the transaction:\n" +
 		"a further call with the same key sends nothing and answers what the first one did;\n" +
 		"with other arguments it is an error",

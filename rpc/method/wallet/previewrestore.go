@@ -11,7 +11,7 @@ import (
 
 func (m *methods) previewRestore() command.Command {
 	return command.Command{
-		Name:     "previewrestore",
+		Name: "previewrestore", Extension: true,
 		Category: command.Wallet,
 		Summary: "Tells what is in a backup file, whether it is intact, and what restorewallet would do with it.\n" +
 			"The file is only read: neither it nor anything else is written or copied. No private key is shown.\n" +

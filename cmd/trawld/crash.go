@@ -1,0 +1,39 @@
+package main
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"os"
+
+	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/options"
+)
+
+// defaultBatch is Core's nDefaultDbBatchSize, in bytes.
+const defaultBatch = 16 << 20
+
+// crasher obeys -dbcrashratio, by which one tests what is left of a node that is killed while it
+// writes unspent outputs: every -dbbatchsize bytes the program ends with a chance of one in so
+// many. It is nil where that is never.
+func crasher(o *options.Settings, log *slog.Logger) func(bytes int) {
+	return crashes(o.Int("dbcrashratio", 0), o.Int("dbbatchsize", defaultBatch), rand.Int64N, func() {
+		corelog.Printf(log, slog.LevelInfo, "Simulating a crash. Goodbye.")
+		os.Exit(0)
+	})
+}
+
+func crashes(ratio, batch int64, below func(n int64) int64, crash func()) func(bytes int) {
+	if ratio <= 0 {
+		return nil
+	}
+	written := int64(0)
+	return func(bytes int) {
+		if written += int64(bytes); written <= batch {
+			return
+		}
+		written = 0
+		if below(ratio) == 0 {
+			crash()
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
+)
+
+func TestInteractions(t *testing.T) {
+	const prefix = "parameter interaction: "
+	for _, test := range []struct {
+		args, want string
+		listens    bool
+	}{
+		{"", "", true},
+		{"-bind=1.2.3.4 -connect=x", "-bind set -> setting -listen=1|-connect or -maxconnections=0 set -> setting -dnsseed=0", true},
+		{
+			"-connect=0", "-connect or -maxconnections=0 set -> setting -dnsseed=0|" +
+				"-connect or -maxconnections=0 set -> setting -listen=0|-listen=0 -> setting -discover=0", false,
+		},
+		{"-maxconnections=0 -listen -dnsseed", "", true},
+		{"-noconnect -listen=0 -dnsseed=0 -discover", "", false},
+		{"-proxy=x", "-proxy set -> setting -listen=0|-proxy set -> setting -discover=0", false},
+		{"-proxy=0 -externalip=1.2.3.4", "-externalip set -> setting -discover=0", true},
+		{"-blocksonly -whitelistforcerelay", "-blocksonly=1 -> setting -whitelistrelay=0", true},
+		{"-whitelistforcerelay", "-whitelistforcerelay=1 -> setting -whitelistrelay=1", true},
+		{"-onlynet=onion", "-onlynet excludes IPv4 and IPv6 -> setting -dnsseed=0", true},
+		{"-onlynet=onion -onlynet=ipv6", "", true},
+	} {
+		o := options.New(table.Daemon(), "")
+		if err := o.ParseArgs(strings.Fields(test.args)); err != nil {
+			t.Fatal(err)
+		}
+		s := interactions(o)
+		if got := strings.ReplaceAll(strings.Join(s.lines, "|"), prefix, ""); got != test.want {
+			t.Errorf("%s: %s", test.args, got)
+		}
+		if got := s.is("listen", true); got != test.listens {
+			t.Errorf("%s: listens: %v", test.args, got)
+		}
+	}
+}
+
+func TestIgnored(t *testing.T) {
+	const seeds, names = "-seednode is ignored when -connect is used", "-dnsseed is ignored when -connect is used and -proxy is specified"
+	for args, want := range map[string]string{
+		"-seednode=x":                                  "",
+		"-connect=0 -seednode=x":                       "",
+		"-noconnect -seednode=x":                       "",
+		"-connect=y -seednode=x":                       seeds,
+		"-connect=y -dnsseed":                          "",
+		"-connect=y -proxy=z":                          "",
+		"-proxy=z -dnsseed":                            "",
+		"-noconnect -proxy=z -dnsseed":                 names,
+		"-connect=y -proxy=z -dnsseed=1 -seednode=x": seeds + "|" + names,
+	} {
+		o := options.New(table.Daemon(), "")
+		if err := o.ParseArgs(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(ignored(o), "|"); got != want {
+			t.Errorf("%s: %s", args, got)
+		}
+	}
+}
