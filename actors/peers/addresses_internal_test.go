@@ -380,13 +380,16 @@ func TestAddrBookIsSaved(t *testing.T) {
 // An address in fc00::/8 is one of CJDNS for who reaches that network, and else one of IPv6.
 func TestAddressesOfCJDNS(t *testing.T) {
 	for _, reaches := range []bool{false, true} {
-		r := newAddrRig(t, func(c *Config) { c.Reachable = map[netaddr.Network]bool{netaddr.IPv6: true, netaddr.CJDNS: reaches} })
+		r := newAddrRig(t, func(c *Config) {
+			c.Reachable = map[netaddr.Network]bool{netaddr.IPv6: true, netaddr.CJDNS: reaches}
+		})
 		added := r.book.add(&messages.AddPeerAddress{Host: "fc00:1:2:3:4:5:6:7", Port: 1})
 		if added.Added != reaches { // in IPv6 these are of no use to others
 			t.Errorf("reached: %v, added: %+v", reaches, added)
 		}
 		for _, count := range r.book.count() {
-			if want := reaches && (count.Network == "cjdns" || count.Network == "all_networks"); (count.New == 1) != want {
+			is := count.Network == "cjdns" || count.Network == "all_networks"
+			if (count.New == 1) != (reaches && is) {
 				t.Errorf("reached: %v, %+v", reaches, count)
 			}
 		}

@@ -224,6 +224,7 @@ func (t *Table) start(c actor.Context) {
 	if t.cfg.Restarted != nil {
 		t.cfg.Restarted.Subscribe(c)
 	}
+	t.printf("SetNetworkActive: %t", t.dialer.active)
 	t.listen(c)
 	if t.cfg.NoSeeds && !t.seeds.announced {
 		t.seeds.announced = true

@@ -33,7 +33,8 @@ func (p *publisher) publish(changes []records.Change) {
 }
 
 func (p *publisher) publishTx(id chainhash.Hash) {
-	news := messages.WalletTxChanged{Wallet: p.name, TxID: id, Quiet: p.of.open().Txs().IsLost(id)}
+	_, lost := txs.Find(p.of.open().Txs(), id)
+	news := messages.WalletTxChanged{Wallet: p.name, TxID: id, Quiet: lost}
 	if block, confirmed := p.of.open().Txs().BlockOf(id); confirmed {
 		news.Block = &messages.Tip{Hash: block.Hash, Height: block.Height}
 	}
@@ -42,7 +43,10 @@ func (p *publisher) publishTx(id chainhash.Hash) {
 
 // conflict announces a transaction that has left the memory pool because of a block.
 func (p *publisher) conflict(id chainhash.Hash) {
-	if p.cfg.TxChanges != nil && p.of.open().Txs().Has(id) {
+	if p.cfg.TxChanges == nil {
+		return
+	}
+	if found, _ := txs.Find(p.of.open().Txs(), id); found {
 		p.cfg.TxChanges.Publish(messages.WalletTxChanged{Wallet: p.name, TxID: id})
 	}
 }

@@ -28,7 +28,8 @@ func (s *softly) set(option string, value bool, reason string) {
 	s.lines = append(s.lines, fmt.Sprintf("parameter interaction: %s -> setting -%s=%d", reason, option, digit))
 }
 
-func (s *softly) is(option string, byDefault bool) bool {
+// Bool is options.Settings.Bool with these values.
+func (s *softly) Bool(option string, byDefault bool) bool {
 	if value, has := s.values[option]; has {
 		return value
 	}
@@ -51,7 +52,7 @@ func interactions(o *options.Settings) *softly {
 		s.set("listen", false, "-proxy set")
 		s.set("discover", false, "-proxy set")
 	}
-	if !s.is("listen", true) {
+	if !s.Bool("listen", true) {
 		s.set("discover", false, "-listen=0")
 	}
 	if len(o.Strings("externalip")) > 0 {
@@ -71,11 +72,15 @@ func interactions(o *options.Settings) *softly {
 
 // reachesClearnet reports whether one of the networks is that of IPv4 or IPv6.
 func reachesClearnet(networks []string) bool {
-	return slices.ContainsFunc(networks, func(n string) bool { return strings.EqualFold(n, "ipv4") || strings.EqualFold(n, "ipv6") })
+	return slices.ContainsFunc(networks, func(name string) bool {
+		return strings.EqualFold(name, "ipv4") || strings.EqualFold(name, "ipv6")
+	})
 }
 
 // isChosen reports whether the operator names the nodes to connect to, or none.
-func isChosen(o *options.Settings) bool { return len(o.Strings("connect")) > 0 || o.IsNegated("connect") }
+func isChosen(o *options.Settings) bool {
+	return len(o.Strings("connect")) > 0 || o.IsNegated("connect")
+}
 
 // ignored are lines about options that count for nothing beside -connect.
 func ignored(o *options.Settings) []string {

@@ -15,7 +15,10 @@ func TestInteractions(t *testing.T) {
 		listens    bool
 	}{
 		{"", "", true},
-		{"-bind=1.2.3.4 -connect=x", "-bind set -> setting -listen=1|-connect or -maxconnections=0 set -> setting -dnsseed=0", true},
+		{
+			"-bind=1.2.3.4 -connect=x", "-bind set -> setting -listen=1|" +
+				"-connect or -maxconnections=0 set -> setting -dnsseed=0", true,
+		},
 		{
 			"-connect=0", "-connect or -maxconnections=0 set -> setting -dnsseed=0|" +
 				"-connect or -maxconnections=0 set -> setting -listen=0|-listen=0 -> setting -discover=0", false,
@@ -37,23 +40,24 @@ func TestInteractions(t *testing.T) {
 		if got := strings.ReplaceAll(strings.Join(s.lines, "|"), prefix, ""); got != test.want {
 			t.Errorf("%s: %s", test.args, got)
 		}
-		if got := s.is("listen", true); got != test.listens {
+		if got := s.Bool("listen", true); got != test.listens {
 			t.Errorf("%s: listens: %v", test.args, got)
 		}
 	}
 }
 
 func TestIgnored(t *testing.T) {
-	const seeds, names = "-seednode is ignored when -connect is used", "-dnsseed is ignored when -connect is used and -proxy is specified"
+	const seeds = "-seednode is ignored when -connect is used"
+	const names = "-dnsseed is ignored when -connect is used and -proxy is specified"
 	for args, want := range map[string]string{
-		"-seednode=x":                                  "",
-		"-connect=0 -seednode=x":                       "",
-		"-noconnect -seednode=x":                       "",
-		"-connect=y -seednode=x":                       seeds,
-		"-connect=y -dnsseed":                          "",
-		"-connect=y -proxy=z":                          "",
-		"-proxy=z -dnsseed":                            "",
-		"-noconnect -proxy=z -dnsseed":                 names,
+		"-seednode=x":                                "",
+		"-connect=0 -seednode=x":                     "",
+		"-noconnect -seednode=x":                     "",
+		"-connect=y -seednode=x":                     seeds,
+		"-connect=y -dnsseed":                        "",
+		"-connect=y -proxy=z":                        "",
+		"-proxy=z -dnsseed":                          "",
+		"-noconnect -proxy=z -dnsseed":               names,
 		"-connect=y -proxy=z -dnsseed=1 -seednode=x": seeds + "|" + names,
 	} {
 		o := options.New(table.Daemon(), "")

@@ -275,13 +275,12 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
-		RangeFilters:   o.Bool("rangefilters", false),
-		Searches:       searchesConfig(o),
+		RangeFilters: o.Bool("rangefilters", false), Searches: searchesConfig(o),
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
-		Verify:         startChecks(o), WroteCoins: crasher(o, s.log),
-		Reindex:     o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
-		NoBlocksXOR: !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
+		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
+		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
 		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
+		Verify: startChecks(o), WroteCoins: crasher(o, s.log),
 	}, nil
 }
 

@@ -33,7 +33,7 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 	bind, whitebind := o.Strings("bind"), o.Strings("whitebind")
 	bound := len(bind)+len(whitebind) > 0
 	soft := interactions(o)
-	listen := soft.is("listen", true)
+	listen := soft.Bool("listen", true)
 	if only := o.Strings("onlynet"); o.Bool("dnsseed", false) && len(only) > 0 && !reachesClearnet(only) {
 		return nil, refuse("Incompatible options: -dnsseed=1 was explicitly specified, but -onlynet forbids " +
 			"connections to IPv4/IPv6")
@@ -49,16 +49,16 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
 	return &trawl.PeerConfig{
-		Automatic: !isChosen(o), DNSSeeds: soft.is("dnsseed", true),
+		Automatic: !isChosen(o), DNSSeeds: soft.Bool("dnsseed", true),
 		ForceDNSSeeds: o.Bool("forcednsseed", false), NoFixedSeeds: !o.Bool("fixedseeds", true),
 		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o),
 		FixedKey: slices.Contains(o.Strings("test"), "addrman"),
 		NoOnion:  o.IsNegated("onion") || o.String("onion", "") == "0",
 		CJDNS:    o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
-		Discover:  soft.is("discover", true),
+		Discover:  soft.Bool("discover", true),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
-		WhitelistRelay: soft.is("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
+		WhitelistRelay: soft.Bool("whitelistrelay", true), WhitelistForceRelay: o.Bool("whitelistforcerelay", false),
 		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
 		Filters: o.Bool("peerblockfilters", false), BloomFilters: o.Bool("peerbloomfilters", false),
 		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),

@@ -58,9 +58,9 @@ const (
 	defaultCheckBlocks = 6
 )
 
-const errFuture = messages.StartError("The block database contains a block which appears to be from the future. This may be " +
-	"due to your computer's date and time being set incorrectly. Only rebuild the block database if you are sure " +
-	"that your computer's date and time are correct." + reindexAdvice)
+const errFuture = messages.StartError("The block database contains a block which appears to be from the future. " +
+	"This may be due to your computer's date and time being set incorrectly. Only rebuild the block database if you " +
+	"are sure that your computer's date and time are correct." + reindexAdvice)
 
 // stopAtHeight obeys -stopatheight. The request that has brought the chain there is answered
 // first, unless it goes on for long.

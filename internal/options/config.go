@@ -93,8 +93,8 @@ func (s *Settings) addEntry(e entry) error {
 	case "dialect":
 		return errorf("dialect cannot be set in the configuration file; use -dialect on the command line")
 	case "reindex":
-		s.remark(Warning, "reindex=1 is set in the configuration file, which will significantly slow down startup. "+
-			"Consider removing or commenting out this option for better performance, "+
+		s.remark(Note, "Warning: reindex=1 is set in the configuration file, which will significantly slow down "+
+			"startup. Consider removing or commenting out this option for better performance, "+
 			"unless there is currently a condition which makes rebuilding the indexes necessary")
 	}
 	option, ok := s.options[k.name]

@@ -250,7 +250,7 @@ func TestRemarks(t *testing.T) {
 		"Warning: parsed potentially confusing double-negative -rpcpassword=****",
 		"Ignoring unknown configuration value bar",
 		"Ignoring unknown configuration value regtest.bar",
-		"reindex=1 is set",
+		"Warning: reindex=1 is set",
 		"Ignoring unknown configuration value reindex",
 	}
 	got := s.Remarks()

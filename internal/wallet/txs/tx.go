@@ -97,13 +97,11 @@ func (l *Ledger) BlockOf(id chainhash.Hash) (block BlockRef, found bool) {
 	return t.state.block, true
 }
 
-// Has reports whether the wallet has a transaction.
-func (l *Ledger) Has(id chainhash.Hash) bool { return l.txs[id] != nil }
-
-// IsLost reports whether a transaction was given up, or is in conflict with a block.
-func (l *Ledger) IsLost(id chainhash.Hash) bool {
+// Find reports whether a wallet has a transaction, and whether that was given up or is in conflict
+// with a block.
+func Find(l *Ledger, id chainhash.Hash) (found, lost bool) {
 	t := l.txs[id]
-	return t != nil && (t.state.kind == abandoned || t.state.kind == conflicted)
+	return t != nil, t != nil && (t.state.kind == abandoned || t.state.kind == conflicted)
 }
 
 // writeTx writes the record of a transaction.
