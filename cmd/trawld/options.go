@@ -112,10 +112,14 @@ func configWarnings(s *options.Settings) []string {
 			lines = append(lines, fmt.Sprintf("Unrecognised option %q provided in -test=<option>.", option))
 		}
 	}
+	var sections []string // in one warning
 	for _, section := range s.UnknownSections() {
-		lines = append(
-			lines, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name),
+		sections = append(
+			sections, fmt.Sprintf("%s:%d Section [%s] is not recognized.", section.File, section.Line, section.Name),
 		)
+	}
+	if len(sections) > 0 {
+		lines = append(lines, strings.Join(sections, "\n"))
 	}
 	return lines
 }
