@@ -37,6 +37,12 @@ var daemonSections = []options.ManSection{
 	}},
 	{Title: "SIGNALS", Terms: []options.Term{
 		{Word: "SIGINT, SIGTERM", Text: "stop"},
+		{Word: "SIGHUP", Text: "open the log file anew, and read the configuration again: logins, whitelists, log " +
+			"categories, certificate"},
+	}},
+	{Title: "ENVIRONMENT", Terms: []options.Term{
+		{Word: "NOTIFY_SOCKET, WATCHDOG_USEC", Text: "set by a service manager such as systemd, sd_notify(3): it is told " +
+			"when calls are answered, when the node stops, and, as long as the chain answers, that it lives"},
 	}},
 	{Title: "SEE ALSO", Text: "trawl-cli(1), trawl-load(1), trawl.conf(5)"},
 }

@@ -159,6 +159,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 		d.server.Ready(table)
 	}
 	d.ready(ctx)
+	go d.keepAlive(ctx, d.chainAnswers)
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}
@@ -168,20 +169,13 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	return node.Wait(ctx)
 }
 
-// message tells callers and the log what the node is doing.
+// message tells callers, the log and the service manager what the node is doing.
 func (d *daemon) message(text string) {
 	corelog.Printf(d.log, slog.LevelInfo, "init message: %s", text)
 	if d.server != nil {
 		d.server.SetWarmup(text)
 	}
-}
-
-// mockTime reads -mocktime; the zero time stands for the real one.
-func mockTime(o *options.Settings) time.Time {
-	if sec := o.Int("mocktime", 0); sec != 0 {
-		return time.Unix(sec, 0)
-	}
-	return time.Time{}
+	d.tellManager("STATUS=" + text)
 }
 
 func (d *daemon) stopAfterImport(ctx context.Context) {

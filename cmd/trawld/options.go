@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/options/table"
 	"github.com/seed61375155/trawl/internal/version"
@@ -47,7 +48,12 @@ func introduction(s *options.Settings) string {
 
 // details are what -version tells besides the version.
 func details() string {
-	return "Dialects: " + strings.Join(options.DialectNames(), ", ") + "\n" +
+	text := ""
+	if revision := version.Revision(); revision != "" {
+		text = "Revision: " + revision + "\n"
+	}
+	return text + "Kernel: " + filters.Method{}.Kernel() + "\n" +
+		"Dialects: " + strings.Join(options.DialectNames(), ", ") + "\n" +
 		"Distributed under the ISC licence.\n"
 }
 

@@ -38,6 +38,7 @@ type session struct {
 	filter  *corelog.Filter
 	serving atomic.Pointer[rpc.Server] // nil: no calls are answered
 	output  *corelog.Output
+	manager serviceManager
 	stderr  io.Writer
 	locks   []*os.File
 	pidPath string // empty: none
@@ -111,7 +112,7 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	}
 	s := &session{
 		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr, attached: attached,
-		filter: filter,
+		filter: filter, manager: findServiceManager(),
 	}
 	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
 		return nil, err
@@ -152,9 +153,10 @@ func warn(s *options.Settings, stderr io.Writer) {
 	}
 }
 
-// ready says that the node serves: it runs the command of -startupnotify.
+// ready says that the node serves: to who has started it, and by the command of -startupnotify.
 func (s *session) ready(ctx context.Context) {
 	tellReady()
+	s.tellManager("READY=1\nSTATUS=Answers calls")
 	if command := s.settings.String("startupnotify", ""); command != "" {
 		go s.runCommands(ctx, []string{command})
 	}
@@ -165,6 +167,7 @@ func (s *session) ready(ctx context.Context) {
 func (s *session) stopping(ctx context.Context) {
 	s.stops.Do(func() {
 		s.log.Info("Shutdown in progress...")
+		s.tellManager("STOPPING=1\nSTATUS=Stopping")
 		s.runCommands(ctx, s.settings.Strings("shutdownnotify"))
 	})
 }

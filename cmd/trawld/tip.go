@@ -86,3 +86,11 @@ func (s *session) tellMagic(cfg trawl.Config) {
 	magic := binary.LittleEndian.AppendUint32(nil, uint32(chaincfg.CustomSignetParams(challenge, nil).Net))
 	corelog.Printf(s.log, slog.LevelInfo, "Signet derived magic (message start): %x", magic)
 }
+
+// mockTime reads -mocktime; the zero time stands for the real one.
+func mockTime(o *options.Settings) time.Time {
+	if sec := o.Int("mocktime", 0); sec != 0 {
+		return time.Unix(sec, 0)
+	}
+	return time.Time{}
+}

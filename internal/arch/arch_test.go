@@ -167,7 +167,7 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "actors/notify/zmqsink", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
+		".", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
 		"internal/version", "store/settings",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
@@ -176,6 +176,8 @@ var mayImport = map[string][]string{
 	"internal/demo":    nil,
 	"internal/mutate":  nil,
 	"internal/slowest": nil,
+	"deploy/release":   nil,
+	"deploy/image":     nil,
 	"internal/soak":    nil,
 	"bench":            {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
 

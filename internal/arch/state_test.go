@@ -57,7 +57,7 @@ func addGroups(groups map[string]bool, typ ast.Expr, names []*ast.Ident) {
 // writeDisk lists who may change what is on the disk.
 var writeDisk = []string{
 	"store", "internal/vfs", "cmd", "bench", "rpc", // rpc: its cookie and its socket
-	"internal/demo", "internal/load", "internal/e2e", "internal/differ", "internal/soak", "internal/mutate", // help for tests
+	"internal/demo", "internal/load", "internal/e2e", "internal/differ", "internal/soak", "internal/mutate", "deploy", // help for tests
 	"internal/enginetest", "internal/arch", "filters/internal/asmgen",
 }
 

@@ -1,22 +1,61 @@
 // Package version holds the version of this module.
 package version
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"strings"
+)
 
 // Number is the version of the module, after semver.
 const Number = "0.1.0"
 
-// String returns the version with the revision it was built from, where the
-// Go toolchain recorded one.
+// Set by the linker in releases, see deploy/release.
+var (
+	release  string // instead of Number
+	revision string // whole
+)
+
+// String returns the version with the first digits of the revision that it was built from,
+// where that is known. A program that "go install" has made from a version tells that one.
 func String() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return Number
+	info, _ := debug.ReadBuildInfo()
+	return describe(info)
+}
+
+// Revision returns the revision that the program was built from, whole, and empty where it is not known.
+func Revision() string {
+	info, _ := debug.ReadBuildInfo()
+	return revisionOf(info)
+}
+
+func describe(info *debug.BuildInfo) string {
+	number := Number
+	switch {
+	case release != "":
+		number = release
+	case info != nil && installed(info):
+		number = strings.TrimPrefix(info.Main.Version, "v")
+	}
+	if rev := revisionOf(info); len(rev) >= 12 {
+		return number + "-" + rev[:12]
+	}
+	return number
+}
+
+// installed reports whether the main module is a version out of the module cache and not a
+// checkout, for which the toolchain makes up a version.
+func installed(info *debug.BuildInfo) bool {
+	return strings.HasPrefix(info.Main.Version, "v") && info.Main.Sum != ""
+}
+
+func revisionOf(info *debug.BuildInfo) string {
+	if revision != "" || info == nil {
+		return revision
 	}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return Number + "-" + s.Value[:12]
+		if s.Key == "vcs.revision" {
+			return s.Value
 		}
 	}
-	return Number
+	return ""
 }
