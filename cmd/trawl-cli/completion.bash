@@ -1,9 +1,24 @@
-# bash completion of trawl-cli: source it, or save it as trawl-cli in the
-# directory bash-completion/completions.
+# bash completion of trawl-cli and trawld: source it, or save it as trawl-cli in the
+# directory bash-completion/completions, with links to it for the names of the daemon.
 
 _trawl_cli_methods='@METHODS@'
 
 _trawl_cli_options='@OPTIONS@'
+
+_trawld_options='@DAEMON@'
+
+_trawld() {
+    local line=${COMP_LINE:0:COMP_POINT} cur
+    cur=${line##*[[:space:]]}
+    COMPREPLY=()
+    if [[ $cur == -*=* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "${cur#*=}")
+        [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/${cur%%=*}=}")
+    elif [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$_trawld_options" -- "$cur")
+    fi
+    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+}
 
 _trawl_cli() {
     local line=${COMP_LINE:0:COMP_POINT} word cur method='' named='' lead
@@ -47,3 +62,4 @@ _trawl_cli() {
 }
 
 complete -F _trawl_cli trawl-cli
+complete -F _trawld trawld trawld-qbit

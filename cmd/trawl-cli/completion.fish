@@ -1,9 +1,11 @@
-# fish completion of trawl-cli: save it as trawl-cli.fish in
-# ~/.config/fish/completions.
+# fish completion of trawl-cli and trawld: save it as trawl-cli.fish in
+# ~/.config/fish/completions, with links to it for the names of the daemon.
 
 set -g __trawl_cli_methods '@METHODS@'
 
 set -g __trawl_cli_options '@OPTIONS@'
+
+set -g __trawld_options '@DAEMON@'
 
 # Prints what may stand at the cursor.
 function __trawl_cli_complete
@@ -48,3 +50,7 @@ function __trawl_cli_complete
 end
 
 complete -c trawl-cli -f -a '(__trawl_cli_complete)'
+
+for daemon in trawld trawld-qbit
+    complete -c $daemon -a '(string match -q -- "-*" (commandline -ct); and string split \n -- $__trawld_options)'
+end

@@ -19,7 +19,8 @@ var methodList string
 
 // completions are the scripts of -completion, by shell. What they complete is
 // put in the place of @METHODS@, a method and its parameters a line, and
-// @OPTIONS@, an option a line, with an equals sign where it needs a value.
+// @OPTIONS@ and @DAEMON@, an option of the client or the daemon a line, with an equals sign
+// where it needs a value.
 //
 //go:embed completion.bash
 var bashCompletion string
@@ -41,7 +42,8 @@ func complete(shell string, w io.Writer) error {
 	}
 	script = strings.NewReplacer(
 		"@METHODS@", strings.TrimSpace(methodList),
-		"@OPTIONS@", strings.Join(optionWords(), "\n"),
+		"@OPTIONS@", strings.Join(optionWords(table.CLI()), "\n"),
+		"@DAEMON@", strings.Join(optionWords(table.Daemon()), "\n"),
 	).Replace(script)
 	if _, err := io.WriteString(w, script); err != nil {
 		return failf("Error: %v", err)
@@ -50,9 +52,9 @@ func complete(shell string, w io.Writer) error {
 }
 
 // optionWords are the options that help shows, as they are typed.
-func optionWords() []string {
+func optionWords(rows []options.Option) []string {
 	var words []string
-	for _, o := range table.CLI() {
+	for _, o := range rows {
 		if o.Flags&(options.Hidden|options.Unused) != 0 {
 			continue
 		}

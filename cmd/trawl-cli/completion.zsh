@@ -1,11 +1,29 @@
-#compdef trawl-cli
-# zsh completion of trawl-cli: save it as _trawl-cli in a directory of $fpath.
+#compdef trawl-cli trawld trawld-qbit
+# zsh completion of trawl-cli and trawld: save it as _trawl-cli in a directory of $fpath.
 
 _trawl_cli_methods='@METHODS@'
 
 _trawl_cli_options='@OPTIONS@'
 
+_trawld_options='@DAEMON@'
+
+_trawld() {
+    local -a names
+    if [[ $PREFIX == -*=* ]]; then
+        compset -P 1 '*='
+        _files
+    else
+        names=(${(f)_trawld_options})
+        compadd -S '' -- ${(M)names:#*=}
+        compadd -- ${names:#*=}
+    fi
+}
+
 _trawl-cli() {
+    if [[ $service == trawld* ]]; then
+        _trawld
+        return
+    fi
     local word method='' named=''
     local -a names
     for word in "${(@)words[2,CURRENT-1]}"; do
@@ -45,5 +63,5 @@ _trawl-cli() {
 if [[ $funcstack[1] == _trawl-cli ]]; then
     _trawl-cli "$@"
 else
-    compdef _trawl-cli trawl-cli
+    compdef _trawl-cli trawl-cli trawld trawld-qbit
 fi

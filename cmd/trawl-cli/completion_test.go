@@ -23,6 +23,8 @@ var completionTests = []struct{ typed, offered string }{
 	{"trawl-cli -named scanblocks action=start st", "start_height= stop_height="},
 	{"trawl-cli getblockhash ", ""},
 	{"trawl-cli -named getblockhash height=", ""},
+	{"trawld -rpcu", "-rpcuser= -rpcunix="},
+	{"trawld -regtest -rpcthr", "-rpcthreads="},
 }
 
 // offers checks one completion.
@@ -65,7 +67,8 @@ func TestBashCompletion(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	path := script(t, "bash")
-	const complete = `source "$1"; COMP_LINE=$2; COMP_POINT=${#2}; _trawl_cli; printf '%s\n' "${COMPREPLY[@]}"`
+	const complete = `source "$1"; COMP_LINE=$2; COMP_POINT=${#2}
+case $2 in trawld*) _trawld ;; *) _trawl_cli ;; esac; printf '%s\n' "${COMPREPLY[@]}"`
 	tests := append(completionTests[:len(completionTests):len(completionTests)],
 		// behind an equals sign, where bash begins a new word
 		struct{ typed, offered string }{"trawl-cli -chain=te", "test testnet4"},
