@@ -3,6 +3,7 @@
 //
 //	go run ./bench/report                           # all of them
 //	go run ./bench/report -name match -bench Match  # some, chosen as with go test
+//	go run ./bench/report -plot FILE.md             # draws the picture of README
 //
 // Run it in the root of the repository, on a machine that has nothing else to
 // do. With BITCOIND=/path/to/bitcoind in the environment, Bitcoin Core 30 is
@@ -49,7 +50,16 @@ func main() {
 	flag.StringVar(&o.name, "name", "all", "what it is, for the name of the file")
 	flag.StringVar(&o.dir, "dir", "bench/results", "folder to write to")
 	flag.DurationVar(&o.timeout, "timeout", 0, "how long the benchmarks of a package may take, 0 for ever")
+	results := flag.String("plot", "", "draw the calls of scanblocks in a file of results, and measure nothing")
+	picture := flag.String("picture", "docs/pictures/speed.svg", "the picture to draw")
 	flag.Parse()
+	if *results != "" {
+		if err := plot(*results, *picture); err != nil {
+			fmt.Fprintln(os.Stderr, "report:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
