@@ -14,6 +14,8 @@ FLIPS    ?= 10000
 CASES    ?= 100000
 COINS    ?= 165000000
 STEPS    ?=
+VERSION  ?=
+PLATFORMS ?=
 CHAINS   ?= short
 PLACES   ?= 20
 PACKAGES ?=
@@ -24,7 +26,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,9 +58,10 @@ test-browser: ## the page in Chromium, which is installed from Debian's packages
 vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
 	./rpc/web/vendor.sh
 
-vet: ## go vet, of the assembly for ARM too
+vet: ## go vet, of the assembly for ARM too; the packages without a disk build for Windows
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./filters
+	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
 lint: $(LINT) ## golangci-lint, see .golangci.yml
 	$(LINT) run ./...
@@ -145,6 +148,12 @@ bench-page: ## measure 1,000 open pages with 10 running searches, and a call bes
 bench-attach: ## measure the first index beside a Bitcoin Core from its files, REST and filters, news and calls passed on; ROUNDS, CHAINS, BITCOIND
 	$(GO) run ./bench/report -name attach -bench '^Benchmark(Attach|Attached)$$' -rounds $(ROUNDS) -chains $(CHAINS)
 
+release: ## make the files of a release in dist/: VERSION, PLATFORMS
+	$(GO) run ./deploy/release -version '$(VERSION)' -platforms '$(PLATFORMS)' -out dist
+
+test-packages: ## build a release twice, install it in a clean root, run its image; root on Debian, some ten minutes
+	TRAWL_PACKAGES=1 $(GO) test -count=1 -v -timeout=60m ./deploy/release
+
 vuln: ## known weaknesses of the dependencies that the code reaches (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
@@ -155,4 +164,4 @@ cover: ## coverage by package
 	$(GO) test -cover ./...
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

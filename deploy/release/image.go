@@ -1,0 +1,19 @@
+package main
+
+import (
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+// image makes the archive with the image of a platform, by a program that is a module of its
+// own, so that what it needs is no dependency of ours.
+func (b *build) image(p platform, programs string) error {
+	here := platform{runtime.GOOS, runtime.GOARCH}
+	_, err := b.goCommand(
+		here, "run", "-C", "deploy/image", ".", "-arch", p.arch, "-version", b.version, "-revision", b.revision,
+		"-time", strconv.FormatInt(b.time.Unix(), 10), "-programs", programs,
+		"-out", filepath.Join(b.out, "trawl-"+b.version+"-oci-"+p.arch+".tar"),
+	)
+	return err
+}

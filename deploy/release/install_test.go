@@ -1,0 +1,111 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulePath = "github.com/seed61375155/trawl"
+
+// moduleProxy writes this tree as a version into a folder that the go command takes for a
+// module proxy, as a proxy makes it from a tag: what git knows, without nested modules.
+func moduleProxy(t *testing.T, version string) (env []string) {
+	t.Helper()
+	source := clone(t)
+	var packed bytes.Buffer
+	z := zip.NewWriter(&packed)
+	nested := []string{"deploy/image/"}
+	for name := range strings.Lines(command(t, source, nil, "git", "ls-files")) {
+		name = strings.TrimSuffix(name, "\n")
+		if slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) }) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := z.Create(modulePath + "@" + version + "/" + name)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := t.TempDir()
+	dir := filepath.Join(proxy, modulePath, "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"list": []byte(version + "\n"), version + ".info": []byte(`{"Version":"` + version + `"}`), version + ".mod": mod,
+		version + ".zip": packed.Bytes(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := strings.TrimSpace(command(t, source, nil, "go", "env", "GOMODCACHE"))
+	return []string{
+		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(known, "cache", "download"), "GOFLAGS=-modcacherw -trimpath",
+		"GOMODCACHE=" + t.TempDir(), "GONOSUMDB=*", "GONOSUMCHECK=1", "GOWORK=off", "CGO_ENABLED=0",
+	}
+}
+
+// Who has nothing but Go gets the programs by go install, from a tag.
+func TestGoInstall(t *testing.T) {
+	packagesOnly(t)
+	const version = "v0.1.1-test"
+	env := moduleProxy(t, version)
+	bin := t.TempDir()
+	for _, name := range programs {
+		command(t, bin, append(env, "GOBIN="+bin), "go", "install", modulePath+"/cmd/"+name+"@"+version)
+	}
+	got := command(t, bin, nil, filepath.Join(bin, "trawld"), "-version")
+	if !strings.HasPrefix(got, "Trawl daemon version "+strings.TrimPrefix(version, "v")+"\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The commands of the guide for embedders make a program that runs, from a tag as well.
+func TestEmbedGuide(t *testing.T) {
+	packagesOnly(t)
+	guide, err := os.ReadFile("../../docs/embed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands, program, prints string
+	for block := range strings.SplitSeq(string(guide), "\n```") {
+		kind, text, _ := strings.Cut(block, "\n")
+		switch kind {
+		case "sh":
+			commands += text + "\n"
+		case "go":
+			program = text + "\n"
+		case "text":
+			prints = text + "\n"
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	env := append(moduleProxy(t, "v0.1.1-test"), "GOTOOLCHAIN=local", "GOOS="+runtime.GOOS)
+	out := command(t, dir, env, "bash", "-e", "-c", commands)
+	if !strings.HasSuffix(out, prints) || prints == "" {
+		t.Errorf("it prints\n%s\nand the guide says\n%s", out, prints)
+	}
+}
