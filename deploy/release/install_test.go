@@ -51,7 +51,8 @@ func moduleProxy(t *testing.T, version string) (env []string) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{
-		"list": []byte(version + "\n"), version + ".info": []byte(`{"Version":"` + version + `"}`), version + ".mod": mod,
+		"list":            []byte(version + "\n"),
+		version + ".info": []byte(`{"Version":"` + version + `"}`), version + ".mod": mod,
 		version + ".zip": packed.Bytes(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {

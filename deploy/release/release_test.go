@@ -75,7 +75,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q: %v", version, err)
 		}
 	}
-	if err := run("1.2.3", ".", t.TempDir(), "plan9/amd64"); err == nil || !strings.Contains(err.Error(), "no platform") {
+	err := run("1.2.3", ".", t.TempDir(), "plan9/amd64")
+	if err == nil || !strings.Contains(err.Error(), "no platform") {
 		t.Error(err)
 	}
 	if all, err := choose(""); err != nil || len(all) != 6 {
