@@ -158,7 +158,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if a := n.cfg.Attach; a != nil {
 		return a.Serve(t), nil
 	}
-	return t, nil
+	return t.Read(chain.Reader(chainMethods)), nil
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex) chain.Deps {

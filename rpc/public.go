@@ -117,3 +117,6 @@ func (c tableCalls) Do(ctx context.Context, method string, params []byte) ([]byt
 func (c tableCalls) Bytes(ctx context.Context, method string, params []byte) ([]byte, error) {
 	return c.table.DoBytes(ctx, command.Caller{Addr: c.from}, method, params)
 }
+
+// Reader implements [rest.Node].
+func (c tableCalls) Reader() command.Reader { return c.table.Reader() }

@@ -23,6 +23,7 @@ type Table struct {
 	list   func() string // the help text that lists all; made once
 
 	forwarder Forwarder // nil: there is none
+	reader    Reader    // nil: there is none
 
 	mu     sync.Mutex
 	active []*Call // in the order they began

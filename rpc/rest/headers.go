@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -82,19 +84,35 @@ func headers(ctx context.Context, r *request) (Reply, error) {
 		found, err := r.active(ctx, hash, count)
 		return document(jsontree.NewArray(found...).AppendJSON(nil)), err
 	}
-	found, err := r.activeHashes(ctx, hash, count)
+	data, err := r.serializedHeaders(ctx, hash, count)
 	if err != nil {
 		return Reply{}, err
 	}
-	data := make([]byte, 0, 80*len(found))
+	return inFormat(r.format, data)
+}
+
+// serializedHeaders is [request.active] of the headers as bytes.
+func (r *request) serializedHeaders(ctx context.Context, from string, count int) ([]byte, error) {
+	if reader := r.node.Reader(); reader != nil {
+		hash, err := chainhash.NewHashFromStr(from)
+		if err != nil {
+			return nil, err
+		}
+		return reader.Headers(hash, count)
+	}
+	found, err := r.activeHashes(ctx, from, count)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte
 	for _, hash := range found {
 		header, err := r.bytes(ctx, "getblockheader", jsontree.NewString(hash), jsontree.NewBool(false))
 		if err != nil {
-			return Reply{}, err
+			return nil, err
 		}
 		data = append(data, header...)
 	}
-	return inFormat(r.format, data)
+	return data, nil
 }
 
 // activeHashes is [request.active] of the hashes alone.
@@ -147,16 +165,39 @@ func checkFilter(hash, kind string) error {
 // filter returns the filter of a block with its header.
 func (r *request) filter(ctx context.Context, hash string) (*jsontree.Value, error) {
 	v, err := r.call(ctx, "getblockfilter", jsontree.NewString(hash), jsontree.NewString(basic))
+	return v, noFilter(hash, err)
+}
+
+// noFilter says of a block by its name why its filter cannot be had.
+func noFilter(hash string, err error) error {
 	text := toldText(err)
 	switch {
 	case strings.HasPrefix(text, "Index is not enabled"):
-		return nil, refuse(statusBadRequest, text)
+		return refuse(statusBadRequest, text)
 	case strings.HasPrefix(text, "Filter not found."):
-		return nil, refuse(statusNotFound, text)
+		return refuse(statusNotFound, text)
 	case text == "Block not found":
-		return nil, refuse(statusNotFound, hash+" not found")
+		return refuse(statusNotFound, hash+" not found")
 	}
-	return v, err
+	return err
+}
+
+// filterBytes is [request.filter] of the filter alone.
+func (r *request) filterBytes(ctx context.Context, name string) ([]byte, error) {
+	reader := r.node.Reader()
+	if reader == nil {
+		found, err := r.filter(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		return hex.DecodeString(found.Get("filter").Text())
+	}
+	hash, err := chainhash.NewHashFromStr(name)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := reader.Filter(ctx, hash)
+	return filter, noFilter(name, err)
 }
 
 func blockFilter(ctx context.Context, r *request) (Reply, error) {
@@ -169,18 +210,14 @@ func blockFilter(ctx context.Context, r *request) (Reply, error) {
 	if err := checkFilter(hash, kind); err != nil {
 		return Reply{}, err
 	}
-	found, err := r.filter(ctx, hash)
+	filter, err := r.filterBytes(ctx, hash)
 	if err != nil {
 		return Reply{}, err
 	}
 	if r.format == jsonText {
 		object := jsontree.NewObject()
-		object.Add("filter", found.Get("filter"))
+		object.Add("filter", jsontree.NewString(hex.EncodeToString(filter)))
 		return document(object.AppendJSON(nil)), nil
-	}
-	filter, err := hex.DecodeString(found.Get("filter").Text())
-	if err != nil {
-		return Reply{}, err
 	}
 	data, err := appendHash([]byte{0}, hash) // 0 is the kind
 	if err != nil {

@@ -8,7 +8,8 @@
 // # Limits
 //
 // A request makes a bounded number of calls: at most [maxHeaders] headers or filters and
-// [maxOutputs] outputs. Nothing of a request is kept.
+// [maxOutputs] outputs. Headers and filters as bytes are read without calls, where the node is
+// no other's ([Node]). Nothing of a request is kept.
 package rest
 
 import (
@@ -48,6 +49,9 @@ type Node interface {
 	// Bytes makes a call whose result is hexadecimal text, and returns the bytes that it
 	// stands for, which must not be written to.
 	Bytes(ctx context.Context, method string, params []byte) ([]byte, error)
+
+	// Reader reads headers and filters without calls; nil where there must be calls.
+	Reader() command.Reader
 }
 
 // A Reply is the answer to one request.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/rest"
 )
@@ -147,13 +149,16 @@ func TestAnswers(t *testing.T) {
 		{"getutxos/" + txid + "-4294967296.json", "", 400, "Parse error\r\n"},
 		{"getutxos" + strings.Repeat("/"+txid+"-1", 16) + ".json", "", 400, "Error: max outpoints exceeded (max: 15, tried: 16)\r\n"},
 	} {
-		reply := rest.Answer(t.Context(), node(), "/rest/"+test.target, []byte(test.body))
-		got := string(reply.Body)
-		if strings.HasPrefix(test.want, "hex:") {
-			got = "hex:" + hex.EncodeToString(reply.Body)
-		}
-		if reply.Status != test.status || got != test.want {
-			t.Errorf("%s: %d %q, want %d %q (%v)", test.target, reply.Status, got, test.status, test.want, reply.Err)
+		for _, n := range []rest.Node{node(), read{node()}} {
+			reply := rest.Answer(t.Context(), n, "/rest/"+test.target, []byte(test.body))
+			got := string(reply.Body)
+			if strings.HasPrefix(test.want, "hex:") {
+				got = "hex:" + hex.EncodeToString(reply.Body)
+			}
+			if reply.Status != test.status || got != test.want {
+				t.Errorf("%T: %s: %d %q, want %d %q (%v)",
+					n, test.target, reply.Status, got, test.status, test.want, reply.Err)
+			}
 		}
 	}
 }
@@ -172,12 +177,58 @@ func TestRefusals(t *testing.T) {
 		{"getrawtransaction", "oh", "tx/" + unknown + ".hex", 500, "oh\r\n"},
 	} {
 		n := answers{"!" + test.method: test.text}
-		reply := rest.Answer(t.Context(), n, "/rest/"+test.target, nil)
-		if reply.Status != test.status || string(reply.Body) != test.want ||
-			(reply.Err != nil) != (test.status == 500) {
-			t.Errorf("%s: %d %q", test.target, reply.Status, reply.Body)
+		for _, n := range []rest.Node{n, read{n}} {
+			reply := rest.Answer(t.Context(), n, "/rest/"+test.target, nil)
+			if reply.Status != test.status || string(reply.Body) != test.want ||
+				(reply.Err != nil) != (test.status == 500) {
+				t.Errorf("%T: %s: %d %q", n, test.target, reply.Status, reply.Body)
+			}
 		}
 	}
+}
+
+// Reader implements rest.Node.
+func (answers) Reader() command.Reader { return nil }
+
+// Reader implements rest.Node.
+func (broken) Reader() command.Reader { return nil }
+
+// read is a node whose headers and filters are read without calls.
+type read struct{ answers }
+
+// Do implements rest.Node.
+func (r read) Do(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if method == "getblockheader" && strings.HasSuffix(string(params), ",false]") {
+		return nil, errors.New("a call for a header")
+	}
+	return r.answers.Do(ctx, method, params)
+}
+
+// Reader implements rest.Node.
+func (r read) Reader() command.Reader { return reader(r) }
+
+type reader struct{ answers }
+
+// Headers implements command.Reader.
+func (reader) Headers(from *chainhash.Hash, count int) ([]byte, error) {
+	headers := []byte{0xaa, 0xbb}
+	if from.String() != tip {
+		return nil, nil
+	}
+	return headers[:min(count, 2)], nil
+}
+
+// Filter implements command.Reader.
+func (r reader) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
+	if text, ok := r.answers["!getblockfilter"]; ok {
+		return nil, command.Error{Code: command.MiscError, Message: text}
+	}
+	result, err := r.Do(ctx, "getblockfilter", []byte(`["`+block.String()+`","basic"]`))
+	if err != nil {
+		return nil, err
+	}
+	digits, _, _ := strings.Cut(strings.TrimPrefix(string(result), `{"filter":"`), `"`)
+	return hex.DecodeString(digits)
 }
 
 // moving is a node whose tip is another one at each look.

@@ -19,7 +19,8 @@ func inFormat(f format, data []byte) (Reply, error) {
 	case bin:
 		return Reply{Status: statusOK, Type: typeBytes, Body: data}, nil
 	case hexText:
-		return Reply{Status: statusOK, Type: typeText, Body: append(hex.AppendEncode(nil, data), '\n')}, nil
+		text := hex.AppendEncode(make([]byte, 0, hex.EncodedLen(len(data))+1), data)
+		return Reply{Status: statusOK, Type: typeText, Body: append(text, '\n')}, nil
 	case none, jsonText:
 	}
 	return Reply{}, errFormat

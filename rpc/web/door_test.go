@@ -258,7 +258,11 @@ func TestSessionsEnd(t *testing.T) {
 		if s.find(cookie, false) != begun || begun.ended.Err() != nil {
 			t.Error("ended although it was used")
 		}
-		time.Sleep(idleTime + time.Second)
+		time.Sleep(idleTime - time.Second)
+		if s.find(cookie, true) != begun {
+			t.Error("ended too early")
+		}
+		time.Sleep(2 * time.Second) // an idle request has kept nothing
 		synctest.Wait()
 		if s.find(cookie, false) != nil || begun.ended.Err() == nil || len(s.byKey)+len(s.byLogin) != 0 {
 			t.Error("goes on after an hour")
@@ -276,6 +280,42 @@ func TestSessionsEnd(t *testing.T) {
 			t.Error("begins after the end")
 		}
 	})
+}
+
+// Requests that a page makes by itself, which it says in a header, use no session; all others do.
+func TestIdleRequests(t *testing.T) {
+	n := start(t, rpc.Config{})
+	b := n.browser(t)
+	b.login(t, "u", "p")
+	if len(n.page.sessions.byKey) != 1 {
+		t.Fatal("not one session")
+	}
+	var s *session
+	for _, s = range n.page.sessions.byKey {
+	}
+	long := time.Now().Add(-idleTime / 2)
+	for _, test := range []struct {
+		header string
+		uses   bool
+	}{{"1", false}, {"", true}} {
+		for _, path := range []string{"/", "/ui/call", "/ui/session"} {
+			method, body := http.MethodGet, ""
+			if path == "/ui/call" {
+				method, body = http.MethodPost, callOne
+			}
+			n.page.sessions.mu.Lock()
+			s.used = long
+			n.page.sessions.mu.Unlock()
+			if got := b.ask(t, method, path, body, "X-Trawl-Idle", test.header); got.status != http.StatusOK {
+				t.Error(path, got)
+			}
+			n.page.sessions.mu.Lock()
+			if s.used.After(long) != test.uses {
+				t.Errorf("%s with %q: last used %v ago", path, test.header, time.Since(s.used))
+			}
+			n.page.sessions.mu.Unlock()
+		}
+	}
 }
 
 // FuzzDoor: no cookie, token, origin or path of somebody without a login reaches a method.

@@ -24,18 +24,20 @@ const (
 type world struct {
 	*e2e.Daemon
 
-	t     *testing.T
-	miner string // an address of the wallet that mines
-	desc  string // descriptor of the addresses of the other one
+	t       *testing.T
+	miner   string // an address of the wallet that mines
+	desc    string // descriptor of the addresses of the other one
+	metrics string // host:port where the node tells its numbers
 }
 
 // begin starts a node with wallets, one of which has a name that is markup.
 func begin(t *testing.T, args ...string) *world {
 	t.Helper()
-	w := &world{t: t, Daemon: e2e.Start(t, e2e.Config{Chain: "regtest", Args: append([]string{
-		"-blockfilterindex=1", "-fallbackfee=0.0002", auth(user), auth(guest),
+	w := &world{t: t, metrics: e2e.FreeAddr(t)}
+	w.Daemon = e2e.Start(t, e2e.Config{Chain: "regtest", Args: append([]string{
+		"-blockfilterindex=1", "-fallbackfee=0.0002", auth(user), auth(guest), "-prometheus=" + w.metrics,
 		"-rpcwhitelistdefault=0", "-rpcwhitelist=" + guest + ":getblockchaininfo,listsearches,getsearch,uptime",
-	}, args...)})}
+	}, args...)})
 	w.Get(nil, "createwallet", "miner")
 	w.Get(nil, "createwallet", hostile)
 	w.of("miner", &w.miner, "getnewaddress")

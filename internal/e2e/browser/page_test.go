@@ -36,6 +36,7 @@ func TestPage(t *testing.T) {
 		{"overview", testOverview},
 		{"wallet", testWallet},
 		{"abort", testAbort},
+		{"abort of a rescan", testAbortRescan},
 		{"restore", testRestore},
 		{"accessible", testAccessible},
 		{"keyboard", testKeyboard},
@@ -93,23 +94,69 @@ func testAbort(t *testing.T, w *world, b *tab, _ string) {
 	for _, method := range []string{"scanblocks", "scantxoutset"} {
 		ended := make(chan error, 1)
 		go func() { ended <- scanUntilAborted(t.Context(), w, method) }()
-		button := "[data-call=" + method + "]"
-		press := fmt.Sprintf("document.querySelector(%s)?.click()", quote(button+":not(:disabled)"))
-		deadline := time.After(2 * patience)
-		for running := true; running; {
-			eval[any](b, press) // in one step: where the machine is fast the button is soon gone
-			select {
-			case err := <-ended:
-				if running = false; err != nil {
-					t.Errorf("%s: %v", method, err)
-				}
-			case <-time.After(30 * time.Millisecond):
-			case <-deadline:
-				t.Fatalf("%s was not aborted\n%s", method, b.dump())
-			}
+		if err := b.pressUntil(ended, method); err != nil {
+			t.Errorf("%s: %v", method, err)
 		}
-		b.wait(fmt.Sprintf("!document.querySelector(%s)", quote(button)))
 	}
+}
+
+// pressUntil presses the button of a method, whenever it is there, until something has ended, and returns what
+// that ended with. The button is gone then.
+func (b *tab) pressUntil(ended <-chan error, method string) (err error) {
+	b.t.Helper()
+	button := "[data-call=" + method + "]"
+	press := fmt.Sprintf("document.querySelector(%s)?.click()", quote(button+":not(:disabled)"))
+	deadline := time.After(2 * patience)
+	for running := true; running; {
+		eval[any](b, press) // in one step: where the machine is fast the button is soon gone
+		select {
+		case err = <-ended:
+			running = false
+		case <-time.After(30 * time.Millisecond):
+		case <-deadline:
+			b.t.Fatalf("%s ended nothing\n%s", method, b.dump())
+		}
+	}
+	b.wait(fmt.Sprintf("!document.querySelector(%s)", quote(button)))
+	return err
+}
+
+// testAbortRescan: a rescan that another caller has started is shown while it runs, on the overview and on the
+// page of its wallet, and the button of each ends it.
+func testAbortRescan(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	const wallet = "slow to rescan"
+	w.Get(nil, "createwallet", wallet, false, true)
+	var imported []struct {
+		Success bool
+		Error   any
+	}
+	key := w.desc[strings.Index(w.desc, "]")+1 : strings.Index(w.desc, "/0/*")]
+	var described struct{ Descriptor string }
+	w.Get(&described, "getdescriptorinfo", "wpkh("+key+"/7/*)")
+	w.of(wallet, &imported, "importdescriptors", []any{map[string]any{
+		"desc": described.Descriptor, "range": 40_000, "timestamp": "now", "active": false,
+	}})
+	if len(imported) != 1 || !imported[0].Success {
+		t.Fatal(imported)
+	}
+	w.mine(1000)
+	for _, path := range []string{"", "ui/wallet?name=" + url.QueryEscape(wallet)} {
+		b.visit(path)
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				if err := w.CallWallet(t.Context(), wallet, nil, "rescanblockchain"); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+		if err := b.pressUntil(ended, "abortrescan"); !strings.Contains(err.Error(), "Rescan aborted") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	w.Get(nil, "unloadwallet", wallet)
 }
 
 // scanUntilAborted makes a scan again and again until one is aborted.
@@ -277,7 +324,13 @@ func testPrefix(t *testing.T, w *world, b *tab, search string) {
 // SharedWorker too, where another tab takes over from one that is closed.
 func testTabs(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
+	b.visit("") // it has the shared worker all the time
+	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
 	for worker, many := range map[bool]int{true: 8, false: 3} {
+		streams := 2 // without the worker one of the tabs reads for the others
+		if worker {
+			streams = 1
+		}
 		tabs := make([]*tab, many)
 		closers := make([]context.CancelFunc, len(tabs))
 		for i := range tabs {
@@ -299,12 +352,36 @@ func testTabs(t *testing.T, w *world, b *tab, _ string) {
 			}
 		}
 		seen(tabs)
+		w.readsBy(streams)
 		closers[0]()
 		seen(tabs[1:])
+		w.readsBy(streams)
 		for i := range tabs {
 			closers[i]()
 		}
 	}
+}
+
+// readsBy waits until the page is read by so many streams of events.
+func (w *world) readsBy(streams int) {
+	w.t.Helper()
+	var metrics []byte
+	want := fmt.Appendf(nil, "\ntrawl_rpc_event_streams %d\n", streams)
+	e2e.Eventually(w.t, patience, fmt.Sprintf("%d streams of events", streams), func() bool {
+		request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://"+w.metrics+"/metrics", nil)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if metrics, err = io.ReadAll(answer.Body); err != nil {
+			w.t.Fatal(err)
+		}
+		return bytes.Contains(metrics, want)
+	})
 }
 
 // inject runs a script before those of each page.

@@ -58,26 +58,28 @@ func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
 	if err := checkFilterType(a, 1); err != nil {
 		return nil, err
 	}
+	return d.filterOf(ctx, &hash)
+}
+
+// filterOf returns the filter of a block.
+func (d *Deps) filterOf(ctx context.Context, hash *chainhash.Hash) (found filterResult, err error) {
 	if d.Index == nil {
-		return nil, errIndexOff
+		return found, errIndexOff
 	}
 	reader, err := d.open()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	b, err := lookup(reader, &hash)
+	b, err := lookup(reader, hash)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
 	if first := chainview.FirstFilter(reader); first > 0 {
-		return nil, command.Errorf(command.MiscError, "Filter headers are not known: the filter index begins with the "+
-			"block at height %d (-attachfrom)", first)
+		return found, command.Errorf(command.MiscError, "Filter headers are not known: the filter index begins with "+
+			"the block at height %d (-attachfrom)", first)
 	}
-	filter, header, err := d.Index.filter(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	return filterResult{filter, header}, nil
+	found.Filter, found.Header, err = d.Index.filter(ctx, b)
+	return found, err
 }
 
 // errIndexOff answers calls that need the index on a node without one.

@@ -62,7 +62,12 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 // headerHex is the header as it is sent, with what follows it.
 func headerHex(b *chainview.Block) jsontree.Hex {
 	var raw bytes.Buffer
+	writeHeader(&raw, b)
+	return raw.Bytes()
+}
+
+func writeHeader(to *bytes.Buffer, b *chainview.Block) {
 	header := b.Header()
-	_ = header.Serialize(&raw) // which cannot fail
-	return append(raw.Bytes(), b.Payload()...)
+	_ = header.Serialize(to) // which cannot fail
+	to.Write(b.Payload())
 }
