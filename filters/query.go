@@ -18,9 +18,12 @@ type Query struct {
 // any order. Equal scripts count once. An empty script is looked for like any
 // other, though no filter was built with one. The query keeps the scripts: nobody
 // may write to them any more.
-func NewQuery(scripts [][]byte) *Query {
-	q := &Query{set: scriptset.New(len(scripts))}
-	for _, script := range scripts {
+func NewQuery(scripts [][]byte) *Query { return QueryOf(slices.Values(scripts), len(scripts)) }
+
+// QueryOf is [NewQuery] of scripts that are in no list, of which there are at most count.
+func QueryOf(scripts iter.Seq[[]byte], count int) *Query {
+	q := &Query{set: scriptset.New(count)}
+	for script := range scripts {
 		q.set.Add(script)
 	}
 	q.groups = newGroups(q.set.List())

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"slices"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/scriptset"
@@ -56,15 +57,27 @@ func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p pr
 	for i := range there {
 		set.Add(there[i].Script)
 	}
-	for _, text := range o.Texts {
-		p.objects = append(p.objects, searchdb.Object(text))
+	// They stay for as long as the search does, and there may be millions: so no part is larger than it has to be.
+	together := strings.Join(o.Texts, "")
+	p.objects = make([]searchdb.Object, len(o.Texts))
+	for i, text := range o.Texts {
+		p.objects[i], together = searchdb.Object(together[:len(text)]), together[len(text):]
 	}
+	size := 0
+	p.scripts = make([]searchdb.Script, 0, len(o.Scripts))
 	for _, script := range o.Scripts {
 		if set.Add(script.Script) {
+			size += len(script.Script)
 			p.scripts = append(p.scripts, searchdb.Script{
 				Script: script.Script, Object: uint32(objects + script.Object), Index: script.Index,
 			})
 		}
+	}
+	all := make([]byte, 0, size)
+	for i := range p.scripts {
+		script := &p.scripts[i].Script
+		all = append(all, *script...)
+		*script = all[len(all)-len(*script) : len(all) : len(all)]
 	}
 	return p
 }

@@ -16,7 +16,7 @@ import (
 func (s planner) ended(p *pass, took time.Duration, err error) {
 	r := p.round
 	cancelled := s.rounds.running == r && err != nil && errors.Is(err, context.Canceled)
-	s.rounds.running = nil
+	s.rounds.running, s.rounds.ended = nil, time.Now()
 	if p.union != nil {
 		s.rounds.unions.used(p.union)
 	}

@@ -35,7 +35,7 @@ type pass struct {
 const (
 	// maxWeight is about how many entries a round may find, of all its members, so that what waits for the
 	// disk stays small, and a write short.
-	maxWeight = 10_000
+	maxWeight = 5_000
 
 	// A block that was fetched weighs as much as an entry for so many bytes.
 	bytesAnEntry = 1000

@@ -45,6 +45,8 @@ type rounds struct {
 	crowd   int    // members of it at most, where a block has much for each; 0: any number
 	unions  unions // of the last rounds
 	looking bool   // the actor will look again
+	ended   time.Time
+	pacing  bool // the actor will begin a round that has waited for the store
 
 	gather gathering
 	timer  bool // the actor will ask again whether it has to wait
@@ -96,7 +98,7 @@ func (s planner) plan() {
 	if s.cfg.Fetch != nil && (s.writer.running || len(s.writer.change.Entries) > 0) {
 		return // what was found is read, where a pruned block spends it
 	}
-	if s.gathers() {
+	if s.gathers() || s.paces() {
 		return
 	}
 	reader := s.cfg.Chain.Open()

@@ -154,6 +154,9 @@ func (s *Searches) Receive(c actor.Context) {
 		s.plan()
 	case indexed:
 		planner{s}.indexed(m)
+	case paced:
+		s.rounds.pacing = false
+		s.plan()
 	case flushNow:
 		s.writer.timer = false
 		s.flush()

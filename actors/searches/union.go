@@ -40,15 +40,17 @@ func newUnion(members []*member) *union {
 		u.of, u.places[m.ID] = append(u.of, w), i
 		u.scripts += w.count()
 	}
-	list := make([][]byte, 0, u.scripts)
-	for _, m := range members {
-		for _, r := range m.ranges {
-			for n := r[0]; n < r[1]; n++ {
-				list = append(list, m.scripts[n].Script)
+	u.query = filters.QueryOf(func(yield func([]byte) bool) {
+		for _, m := range members {
+			for _, r := range m.ranges {
+				for n := r[0]; n < r[1]; n++ {
+					if !yield(m.scripts[n].Script) {
+						return
+					}
+				}
 			}
 		}
-	}
-	u.query = filters.NewQuery(list)
+	}, u.scripts)
 	u.own(members)
 	return u
 }

@@ -12,8 +12,8 @@ const (
 	writeEvery = 200 * time.Millisecond
 
 	// maxPending is how many entries may wait for the disk before rounds do. A write of so many and of
-	// those of another round takes some 50 ms at most: so long does who stops a search wait.
-	maxPending = 10_000
+	// those of another round takes some 25 ms: who stops a search waits for two of them at most.
+	maxPending = 5_000
 
 	// retryAfter is when a store that could not be written is opened again.
 	retryAfter = 5 * time.Second

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,11 +13,12 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// TestLogLines has both take the same blocks, of their own and of a peer, with reorganisations, and compares
-// the lines that other programs read from the logs: those about new tips, and those about new headers.
+// TestLogLines has both take the same blocks, of their own and of a peer, and compares the lines that other
+// programs read from the logs: those about new tips, and those about new headers. Of a reorganisation there is one
+// line here, about the tip that it ends with, which is Core's last one.
 func TestLogLines(t *testing.T) {
 	p := differ.Start(t, differ.Config{Peers: true})
-	logs := []func() string{p.Trawl.Log, func() string {
+	logs := [2]func() string{p.Trawl.Log, func() string {
 		text, err := os.ReadFile(filepath.Join(p.CoreDir, "regtest", "debug.log"))
 		if err != nil {
 			t.Fatal(err)
@@ -26,9 +27,24 @@ func TestLogLines(t *testing.T) {
 	}}
 	m := newMiner(t, p)
 	m.generate(20)
+	compare(t, found(logs, tipLine), [2][]string{})
 	for range 5 {
+		ends := found(logs, tipLine)
 		m.reorganise()
+		now := found(logs, tipLine)
+		ours, theirs := now[0][len(ends[0]):], now[1][len(ends[1]):]
+		for _, line := range ours {
+			at := slices.Index(theirs, line)
+			if at < 0 {
+				t.Fatalf("a line that Core has not, or not there: %s\nCore has\n%s", line, lines(theirs))
+			}
+			theirs = theirs[at:]
+		}
+		if len(ours) == 0 || len(theirs) == 0 || ours[len(ours)-1] != theirs[len(theirs)-1] {
+			t.Fatalf("got\n%s\nCore ends with\n%s", lines(ours), lines(theirs))
+		}
 	}
+	began := found(logs, tipLine)
 	p.Trawl.Get(nil, "setmocktime", 0)
 	if err := p.Core.Call(t.Context(), nil, "setmocktime", 0); err != nil {
 		t.Fatal(err)
@@ -59,22 +75,41 @@ func TestLogLines(t *testing.T) {
 			return best == mined[0]
 		})
 	}
-	for _, line := range []*regexp.Regexp{
-		regexp.MustCompile(`UpdateTip: new best=.* height=.* version=.* log2_work=.* tx=\d+ date='[^']*'`),
-		regexp.MustCompile(`Saw new (?:cmpctblock )?(header hash=[0-9a-f]{64} height=\d+)`),
-	} {
-		var found [2][]string
-		for i, log := range logs {
-			for _, match := range line.FindAllStringSubmatch(log(), -1) {
-				found[i] = append(found[i], match[len(match)-1])
-			}
-		}
-		ours, theirs := strings.Join(found[0], "\n"), strings.Join(found[1], "\n")
-		if len(found[0]) < 10 || ours != theirs {
-			t.Errorf("%v: got\n%s\nCore has\n%s", line, ours, theirs)
+	compare(t, found(logs, tipLine), began)
+	compare(t, found(logs, headerLine), [2][]string{})
+	p.Alive()
+}
+
+// The lines, without what they tell of the node itself. The last group counts.
+var (
+	tipLine    = regexp.MustCompile(`(UpdateTip: new best=.* height=.* version=.* log2_work=.* tx=\d+ date='[^']*')`)
+	headerLine = regexp.MustCompile(`Saw new (?:cmpctblock )?(header hash=[0-9a-f]{64} height=\d+)`)
+)
+
+// found is what an expression finds in both logs.
+func found(logs [2]func() string, line *regexp.Regexp) (found [2][]string) {
+	for i, log := range logs {
+		for _, match := range line.FindAllStringSubmatch(log(), -1) {
+			found[i] = append(found[i], match[len(match)-1])
 		}
 	}
-	p.Alive()
+	return found
+}
+
+// compare compares what both have, behind what is known.
+func compare(t *testing.T, all, known [2][]string) {
+	t.Helper()
+	ours, theirs := all[0][len(known[0]):], all[1][len(known[1]):]
+	if len(ours) >= 10 && slices.Equal(ours, theirs) {
+		return
+	}
+	same := 0
+	for same < min(len(ours), len(theirs)) && ours[same] == theirs[same] {
+		same++
+	}
+	from := max(same-2, 0)
+	t.Errorf("%d lines, Core has %d; from %d on\n%s\nCore has\n%s", len(ours), len(theirs), from,
+		lines(ours[from:min(same+6, len(ours))]), lines(theirs[from:min(same+6, len(theirs))]))
 }
 
 // share gives a third node the blocks of the active chain.

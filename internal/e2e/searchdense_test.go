@@ -143,7 +143,9 @@ func askWhile(t *testing.T, d *e2e.Daemon, ids []string) (table func() string) {
 		for _, method := range slices.Sorted(maps.Keys(times)) {
 			list := times[method]
 			slices.Sort(list)
-			at := func(percent int) time.Duration { return list[(len(list)-1)*percent/100].Round(100 * time.Microsecond) }
+			at := func(percent int) time.Duration {
+				return list[(len(list)-1)*percent/100].Round(100 * time.Microsecond)
+			}
 			fmt.Fprintf(&b, "%-18s %5d calls, p50 %v, p99 %v, slowest %v\n", method, len(list), at(50), at(99), at(100))
 		}
 		return b.String()

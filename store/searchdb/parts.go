@@ -50,10 +50,11 @@ func (n *Search) addScripts(first uint32, raw []byte) error {
 	if int(first) != len(n.Scripts) {
 		return fmt.Errorf("%w: scripts from %d on are missing", ErrDamaged, len(n.Scripts))
 	}
-	r := decoder{rest: raw}
+	r := decoder{rest: bytes.Clone(raw)} // of which the scripts are pieces
 	for len(r.rest) > 0 {
+		script := r.bytes(r.uint())
 		n.Scripts = append(n.Scripts, Script{
-			Script: bytes.Clone(r.bytes(r.uint())), Object: r.uint32(), Index: r.int32(),
+			Script: script[:len(script):len(script)], Object: r.uint32(), Index: r.int32(),
 		})
 	}
 	return r.end("scripts")

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,8 +33,14 @@ var (
 	ErrForeign, ErrNewer, ErrLocked = ledger.ErrForeign, ledger.ErrNewer, ledger.ErrLocked
 )
 
-// formatVersion is that of the keys.
-const formatVersion = 1
+const (
+	// formatVersion is that of the keys.
+	formatVersion = 1
+
+	// writeBuffer is how many bytes of changes are a table: larger than a change of thousands of entries, which
+	// would be written as tables of its own otherwise.
+	writeBuffer = 8 << 20
+)
 
 // An ID names a search.
 type ID uint64
@@ -160,6 +167,7 @@ func (s *Store) open() error {
 	l, position, err := ledger.Open(ledger.Options{
 		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion,
 		Network: s.options.Network, Owns: owns, Marks: 1, Log: s.log,
+		Paced: true, WriteBuffer: writeBuffer,
 	})
 	if err != nil {
 		return err
@@ -180,6 +188,11 @@ func (s *Store) Reopen() error {
 	_ = s.ledger.Load().Close()
 	return s.open()
 }
+
+// Lag returns how much more than usual waits to be put in order on the disk, in tables of some thousands of
+// entries. Whoever adds entries does so the slower the more that is: no change has to wait for it then. It
+// does not wait.
+func (s *Store) Lag() int { return s.ledger.Load().Lag() }
 
 // Close closes the store.
 func (s *Store) Close() error { return s.ledger.Load().Close() }
@@ -308,9 +321,11 @@ func (s *Store) load(id ID) (*Search, error) {
 			return nil, err
 		}
 	}
-	return n, errors.Join(
+	err := errors.Join(
 		s.loadParts(objectPrefix, n, n.addObjects), s.loadParts(scriptPrefix, n, n.addScripts), n.check(),
 	)
+	n.Objects, n.Scripts = slices.Clone(n.Objects), slices.Clone(n.Scripts) // without the room that they grew by
+	return n, err
 }
 
 func (s *Store) loadParts(prefix []byte, n *Search, add func(first uint32, raw []byte) error) error {

@@ -52,6 +52,10 @@ type Options struct {
 
 	Marks int // how many marks are kept to go back to
 
+	// Paced says that whoever commits much asks [Ledger.Lag] before: then no commit waits until tables are
+	// merged, but where there are as many as maxLag.
+	Paced bool
+
 	Cache, WriteBuffer int  // bytes; 0: goleveldb's own
 	Bloom              bool // for reads of keys that are not there
 
@@ -121,6 +125,28 @@ func Open(o Options) (*Ledger, []byte, error) {
 	return l, l.position, nil
 }
 
+const (
+	// mergedSoon is how many tables that are not merged yet are no reason to wait.
+	mergedSoon = 8
+
+	// maxLag is with how many of them each commit waits. goleveldb's own 12 are of so few bytes that they
+	// come together while the next level is merged once, which takes seconds.
+	maxLag = 100
+)
+
+// Lag returns how many tables more than usual wait to be merged, of a write buffer each. It does not wait.
+func (l *Ledger) Lag() int {
+	if !l.open.TryRLock() {
+		return 0 // it is closed, or opened
+	}
+	defer l.open.RUnlock()
+	var stats leveldb.DBStats
+	if l.db == nil || l.db.Stats(&stats) != nil || len(stats.LevelTablesCounts) == 0 {
+		return 0
+	}
+	return max(0, stats.LevelTablesCounts[0]-mergedSoon)
+}
+
 // probe refuses what is not to be touched: opening it to write would change it.
 func (l *Ledger) probe() error {
 	if l.o.Owns != nil {
@@ -148,6 +174,9 @@ func (l *Ledger) load() error {
 	o := &opt.Options{
 		BlockCacheCapacity: l.o.Cache, WriteBuffer: l.o.WriteBuffer, OpenFilesCacheCapacity: 32,
 		DisableSeeksCompaction: true,
+	}
+	if l.o.Paced {
+		o.WriteL0SlowdownTrigger, o.WriteL0PauseTrigger = maxLag, maxLag
 	}
 	if l.o.Bloom {
 		o.Filter = filter.NewBloomFilter(10)
