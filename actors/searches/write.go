@@ -81,14 +81,19 @@ func (s *Searches) flush() {
 		status.State = j.Status.Clone()
 		change.Status[id] = status
 	}
+	followed := s.followed(&change, changed)
 	s.tasks.Go(s.c, func() func() {
 		err := s.cfg.Store.Commit(&change)
-		return func() { s.written(&change, changed, then, err) }
+		news := newsOf(change.Entries, followed) // there may be thousands
+		return func() { s.written(&change, changed, news, then, err) }
 	})
 }
 
 // written shows what is on the disk.
-func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job, then []func(error), err error) {
+func (s *Searches) written(
+	change *searchdb.Change, changed map[searchdb.ID]*job, news map[searchdb.ID]*messages.SearchFound,
+	then []func(error), err error,
+) {
 	w := &s.writer
 	w.last = time.Now()
 	if w.creating {
@@ -100,19 +105,13 @@ func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job
 		s.broken(append(then, w.then...), err)
 		return
 	}
-	found := map[searchdb.ID][]searchdb.Entry{}
-	for _, e := range change.Entries {
-		found[e.ID] = append(found[e.ID], e)
-	}
 	for id, status := range change.Status {
 		j := changed[id]
 		if s.jobs[id] != j {
 			continue // removed meanwhile
 		}
-		followed := j.shown != nil && j.follows() && j.shown.Done.Height+maxNews >= status.Done.Height
-		before := j.shown
 		j.shown = &status
-		s.announce(j, before, found[id], followed)
+		s.announce(j, news[id])
 		reading{s}.wake(j)
 	}
 	for _, f := range then {
@@ -125,20 +124,54 @@ func (s *Searches) written(change *searchdb.Change, changed map[searchdb.ID]*job
 // maxNews is up to how many new blocks the entries are announced.
 const maxNews = 100
 
+// followed returns those searches of a change whose entries are announced, with what these name.
+func (s *Searches) followed(change *searchdb.Change, changed map[searchdb.ID]*job) map[searchdb.ID]texts {
+	if s.cfg.News == nil || len(change.Entries) == 0 {
+		return nil
+	}
+	of := map[searchdb.ID]texts{}
+	for id, j := range changed {
+		if j.shown != nil && j.follows() && j.shown.Done.Height+maxNews >= change.Status[id].Done.Height {
+			of[id] = j.texts()
+		}
+	}
+	return of
+}
+
+// newsOf returns what is announced of entries.
+func newsOf(entries []searchdb.Entry, followed map[searchdb.ID]texts) map[searchdb.ID]*messages.SearchFound {
+	if len(followed) == 0 {
+		return nil
+	}
+	news, last := map[searchdb.ID]*messages.SearchFound{}, map[searchdb.ID]searchdb.Place{}
+	for i := range entries {
+		e := &entries[i]
+		names, told := followed[e.ID]
+		if !told {
+			continue
+		}
+		if news[e.ID] == nil {
+			news[e.ID] = &messages.SearchFound{ID: e.ID.String()}
+		}
+		n := news[e.ID]
+		n.Entries, last[e.ID] = append(n.Entries, entryOf(names, &e.Entry)), e.Place
+	}
+	for id, n := range news {
+		n.Cursor = cursorText(last[id])
+	}
+	return news
+}
+
 // announce tells what is new of a search.
-func (s *Searches) announce(j *job, before *searchdb.Status, found []searchdb.Entry, followed bool) {
+func (s *Searches) announce(j *job, found *messages.SearchFound) {
 	if s.cfg.News == nil {
 		return
 	}
 	s.tell(messages.SearchChanged{SearchStatus: reading{s}.status(j)})
-	if before == nil || !followed || len(found) == 0 {
-		return
+	if found != nil {
+		found.Name = j.Name
+		s.tell(*found)
 	}
-	news := messages.SearchFound{ID: j.ID.String(), Name: j.Name, Cursor: cursorText(found[len(found)-1].Place)}
-	for i := range found {
-		news.Entries = append(news.Entries, entryOf(j.texts(), &found[i].Entry))
-	}
-	s.tell(news)
 }
 
 // broken opens the store again after a write that failed, in a while: it takes nothing more until then.

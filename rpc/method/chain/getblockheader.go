@@ -1,8 +1,8 @@
 package chain
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -61,13 +61,17 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 
 // headerHex is the header as it is sent, with what follows it.
 func headerHex(b *chainview.Block) jsontree.Hex {
-	var raw bytes.Buffer
-	writeHeader(&raw, b)
-	return raw.Bytes()
+	return appendHeader(make([]byte, 0, headerBytes+len(b.Payload())), b)
 }
 
-func writeHeader(to *bytes.Buffer, b *chainview.Block) {
-	header := b.Header()
-	_ = header.Serialize(to) // which cannot fail
-	to.Write(b.Payload())
+// headerBytes is how long a header is, without what may follow it.
+const headerBytes = 80
+
+func appendHeader(to []byte, b *chainview.Block) []byte {
+	h := b.Header()
+	to = binary.LittleEndian.AppendUint32(to, uint32(h.Version))
+	to = append(append(to, h.PrevBlock[:]...), h.MerkleRoot[:]...)
+	to = binary.LittleEndian.AppendUint32(to, uint32(h.Timestamp.Unix()))
+	to = binary.LittleEndian.AppendUint32(to, h.Bits)
+	return append(binary.LittleEndian.AppendUint32(to, h.Nonce), b.Payload()...)
 }

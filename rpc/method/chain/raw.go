@@ -1,16 +1,12 @@
 package chain
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/rpc/command"
 )
-
-// headerBytes is how long a header is, without what may follow it.
-const headerBytes = 80
 
 // raw reads for [command.Table.Reader].
 type raw struct{ d *Deps }
@@ -29,12 +25,11 @@ func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 		return nil, nil
 	}
 	last := min(active.Height(), b.Height+int32(count)-1)
-	var serialized bytes.Buffer
-	serialized.Grow(headerBytes * int(last-b.Height+1))
+	serialized := make([]byte, 0, headerBytes*int(last-b.Height+1))
 	for height := b.Height; height <= last; height++ {
-		writeHeader(&serialized, active.At(height))
+		serialized = appendHeader(serialized, active.At(height))
 	}
-	return serialized.Bytes(), nil
+	return serialized, nil
 }
 
 // Filter implements [command.Reader].
