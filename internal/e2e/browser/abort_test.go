@@ -48,7 +48,7 @@ func (b *tab) pressUntil(ended <-chan error, method string) (err error) {
 func testAbortRescan(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
 	const wallet = "slow to rescan"
-	w.Get(nil, "createwallet", wallet, false, true)
+	w.Get(nil, "createwallet", wallet, true, true)
 	var imported []struct {
 		Success bool
 		Error   any
