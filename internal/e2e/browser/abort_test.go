@@ -3,8 +3,6 @@ package browser
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 	"testing"
 	"time"
 )
@@ -41,44 +39,6 @@ func (b *tab) pressUntil(ended <-chan error, method string) (err error) {
 	}
 	b.wait(fmt.Sprintf("!document.querySelector(%s)", quote(button)))
 	return err
-}
-
-// testAbortRescan: a rescan that another caller has started is shown while it runs, on the overview and on the
-// page of its wallet, and the button of each ends it.
-func testAbortRescan(t *testing.T, w *world, b *tab, _ string) {
-	t.Helper()
-	const wallet = "slow to rescan"
-	w.Get(nil, "createwallet", wallet, true, true)
-	var imported []struct {
-		Success bool
-		Error   any
-	}
-	key := w.desc[strings.Index(w.desc, "]")+1 : strings.Index(w.desc, "/0/*")]
-	var described struct{ Descriptor string }
-	w.Get(&described, "getdescriptorinfo", "wpkh("+key+"/7/*)")
-	w.of(wallet, &imported, "importdescriptors", []any{map[string]any{
-		"desc": described.Descriptor, "range": 40_000, "timestamp": "now", "active": false,
-	}})
-	if len(imported) != 1 || !imported[0].Success {
-		t.Fatal(imported)
-	}
-	w.mine(1000)
-	for _, path := range []string{"", "ui/wallet?name=" + url.QueryEscape(wallet)} {
-		b.visit(path)
-		ended := make(chan error, 1)
-		go func() {
-			for {
-				if err := w.CallWallet(t.Context(), wallet, nil, "rescanblockchain"); err != nil {
-					ended <- err
-					return
-				}
-			}
-		}()
-		if err := b.pressUntil(ended, "abortrescan"); !strings.Contains(err.Error(), "Rescan aborted") {
-			t.Errorf("%q: %v", path, err)
-		}
-	}
-	w.Get(nil, "unloadwallet", wallet)
 }
 
 // scanUntilAborted makes a scan again and again until one is aborted.

@@ -39,7 +39,6 @@ func TestPage(t *testing.T) {
 		{"overview", testOverview},
 		{"wallet", testWallet},
 		{"abort", testAbort},
-		{"abort of a rescan", testAbortRescan},
 		{"restore", testRestore},
 		{"accessible", testAccessible},
 		{"keyboard", testKeyboard},
