@@ -51,6 +51,7 @@ var absentMethods = map[string]string{
 
 // otherOptions are the options of Core that are not used alike.
 var otherOptions = map[string]string{
+	"dbbatchsize": "is how often `-dbcrashratio` counts: what is written becomes visible in one step",
 	"maxorphantx": "in no help: it has no effect in either, and a warning says so",
 }
 
