@@ -66,7 +66,7 @@ func (b *build) platform(p platform, shared []file) error {
 	if err := b.archive(filepath.Join(b.out, name+".tar.gz"), name, files); err != nil {
 		return err
 	}
-	if err := b.contents(p, filepath.Join(b.out, name+".cdx.json")); err != nil {
+	if err := b.contents(p, filepath.Join(dir, "trawld"), filepath.Join(b.out, name+".cdx.json")); err != nil {
 		return err
 	}
 	if p.os != "linux" {
@@ -86,11 +86,11 @@ func (b *build) compile(p platform, dir string) error {
 	return err
 }
 
-// contents lists the modules of the daemon, which has those of the others too, by CycloneDX.
-func (b *build) contents(p platform, path string) error {
+// contents lists the modules that are in a daemon, which has those of the other programs too, by CycloneDX.
+func (b *build) contents(p platform, daemon, path string) error {
 	_, err := b.goCommand(
-		p, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "app", "-json", "-licenses", "-noserial", "-notimestamp",
-		"-main", "cmd/trawld", "-output", path, ".",
+		p, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-licenses", "-noserial", "-notimestamp",
+		"-version", "v"+b.version, "-output", path, daemon,
 	)
 	return err
 }
