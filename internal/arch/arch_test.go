@@ -113,7 +113,7 @@ var mayImport = map[string][]string{
 	"actors/attach":              append([]string{"internal/consensus", "internal/dialect"}, actor...),
 	"actors/chain":               append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
 	"actors/coins": append([]string{
-		"internal/coinstats", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
+		"internal/coinstats", "internal/dialect", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
 	}, actor...),
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,

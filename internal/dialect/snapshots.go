@@ -71,3 +71,17 @@ func regtestSnapshots() []Snapshot {
 		},
 	}
 }
+
+// NetworkOf returns the name of the network with a magic: this one, or one of Bitcoin's; "" for
+// none that is known.
+func (n *Network) NetworkOf(magic [4]byte) string {
+	if magic == n.Magic {
+		return n.Name
+	}
+	for _, chain := range Chains() {
+		if other, err := Bitcoin(chain); err == nil && other.Magic == magic {
+			return other.Name
+		}
+	}
+	return ""
+}

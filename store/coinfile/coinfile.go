@@ -1,11 +1,12 @@
-// Package coinfile writes the set of unspent outputs as Bitcoin Core's dumptxoutset does,
-// so that its loadtxoutset reads it: magic and version, the network's magic, the block that
-// the set is of, the number of outputs; then, for each transaction in the order of ids, its
-// id, how many of its outputs there are, and these with their indexes (src/node/utxo_snapshot.h,
-// src/rpc/blockchain.cpp of Bitcoin Core 30.2).
+// Package coinfile writes and reads the set of unspent outputs as Bitcoin Core's dumptxoutset
+// and loadtxoutset do: magic and version, the network's magic, the block that the set is of,
+// the number of outputs; then, for each transaction in the order of ids, its id, how many of
+// its outputs there are, and these with their indexes (src/node/utxo_snapshot.h,
+// src/rpc/blockchain.cpp, src/validation.cpp of Bitcoin Core 30.2).
 //
-// A file takes its name when it is whole and would survive a loss of power: until then it has
-// the ending [Incomplete], also after a kill.
+// A file that is written takes its name when it is whole and would survive a loss of power:
+// until then it has the ending [Incomplete], also after a kill. A [Reader] believes no length
+// that the bytes do not back.
 package coinfile
 
 import (

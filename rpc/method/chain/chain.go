@@ -125,6 +125,7 @@ func Commands(d Deps) []command.Command {
 		getTxOut(&d),
 		getTxOutProof(&d),
 		getTxOutSetInfo(&d),
+		loadTxOutSet(&d),
 		invalidateBlock(&d),
 		pruneBlockchain(&d),
 		reconsiderBlock(&d),
