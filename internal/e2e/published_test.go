@@ -44,22 +44,22 @@ func TestPublished(t *testing.T) {
 	d.Get(&hashes, "generatetodescriptor", 101, everybodys)
 	for _, hash := range hashes {
 		all.block(hash, 'C')
-		some.until("hashblock", shownBytes(t, hash))
+		some.until("hashblock", hexBytes(t, hash))
 	}
 
 	txid := spendFirst(t, d, hashes[0])
 	var raw string
 	d.Get(&raw, "getrawtransaction", txid)
-	all.expect("hashtx", shownBytes(t, txid))
+	all.expect("hashtx", hexBytes(t, txid))
 	all.expect("rawtx", hexBytes(t, raw))
-	all.expect("sequence", binary.LittleEndian.AppendUint64(append(shownBytes(t, txid), 'A'), 1))
+	all.expect("sequence", binary.LittleEndian.AppendUint64(append(hexBytes(t, txid), 'A'), 1))
 
 	var tip []string
 	d.Get(&tip, "generatetodescriptor", 1, everybodys)
-	all.until("hashblock", shownBytes(t, tip[0]))
-	some.until("hashblock", shownBytes(t, tip[0]))
+	all.until("hashblock", hexBytes(t, tip[0]))
+	some.until("hashblock", hexBytes(t, tip[0]))
 	d.Get(nil, "invalidateblock", tip[0])
-	all.until("sequence", append(shownBytes(t, tip[0]), 'D'))
+	all.until("sequence", append(hexBytes(t, tip[0]), 'D'))
 
 	late := newHearer(t, d, at, "rawblock")
 	d.Get(&tip, "generatetodescriptor", 1, another)
@@ -89,9 +89,7 @@ func spendFirst(t *testing.T, d *e2e.Daemon, hash string) (txid string) {
 	return txid
 }
 
-// shownBytes are the bytes of a hash in the order in which it is shown.
-func shownBytes(t *testing.T, hash string) []byte { return hexBytes(t, hash) }
-
+// hexBytes are the bytes of a hexadecimal text: a hash is published in the order in which it is shown.
 func hexBytes(t *testing.T, text string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(text)
@@ -135,7 +133,7 @@ func newHearer(t *testing.T, d *e2e.Daemon, at string, topics ...string) *hearer
 	var last []string
 	d.Get(&last, "generatetodescriptor", 1, another)
 	if topics[0] == "hashblock" {
-		h.until("hashblock", shownBytes(t, last[0]))
+		h.until("hashblock", hexBytes(t, last[0]))
 		return h
 	}
 	var block string // what is published of it last
@@ -189,10 +187,10 @@ func (h *hearer) block(hash string, label byte) {
 	h.d.Get(&raw, "getblock", hash, 0)
 	h.d.Get(&block, "getblock", hash, 1)
 	want := map[string][]byte{
-		"hashblock": shownBytes(h.t, hash), "rawblock": hexBytes(h.t, raw), "hashtx": shownBytes(h.t, block.Tx[0]),
-		"sequence": append(shownBytes(h.t, hash), label),
+		"hashblock": hexBytes(h.t, hash), "rawblock": hexBytes(h.t, raw), "hashtx": hexBytes(h.t, block.Tx[0]),
+		"sequence": append(hexBytes(h.t, hash), label),
 	}
-	for heard := 0; heard < 5; heard++ {
+	for range 5 {
 		m := h.hear()
 		if body, known := want[m.Topic]; known && !bytes.Equal(m.Body, body) {
 			h.t.Fatalf("%s %x, want %x", m.Topic, m.Body, body)
