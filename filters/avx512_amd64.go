@@ -105,7 +105,7 @@ func hashRows(group []lane, q *Query, s *scratch) {
 	for i := range q.groups {
 		m := &q.groups[i]
 		for j := range m.count {
-			hashLanes512(&s.rows[row], &m.tiles[tileAt(j, m.words)], m.words, &keys)
+			hashLanes512(&s.rows[row], &m.tile(j)[0], m.words, &keys)
 			row += vectorLanes
 		}
 	}

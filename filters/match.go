@@ -243,7 +243,7 @@ func (m *Matcher) holdsAny(l *lane, now, ahead *elements) bool {
 		g := &m.query.groups[i]
 		for at := 0; at < g.count; at += chunk {
 			hashes := m.scratch.hashes[:min(chunk, g.count-at)]
-			kept := m.kernel.hashAndTest(hashes, g.tiles[tileAt(at, g.words):], g.words, l.key, l.limit(), now, ahead)
+			kept := m.kernel.hashAndTest(hashes, g.tile(at), g.words, l.key, l.limit(), now, ahead)
 			if now.containsAny(hashes[:kept]) {
 				return true
 			}

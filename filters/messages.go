@@ -9,30 +9,87 @@ import (
 // tileWidth is how many messages a tile holds: four AVX-512 vectors of them.
 const tileWidth = 32
 
+// slabMessages is how many messages a slab has. It is a multiple of chunk.
+const slabMessages = 1 << 14
+
 // messages are the SipHash messages of scripts with the same number of message
 // words, in tiles: first the first words of tileWidth scripts side by side, then
-// their second words, and so on. The last tile is filled up with zeros.
+// their second words, and so on. The last tile is filled up with zeros. With its
+// length in the last word a message is all there is to know of its script.
+//
+// Tiles are in slabs, so that many grow without a copy.
 type messages struct {
-	words int // of each message: len(script)/8 + 1
-	count int
-	tiles []uint64
+	words    int // of each message: len(script)/8 + 1
+	count    int
+	expected int // how many there will be, about
+	slabs    [][]uint64
+	places   []uint32 // of each in the query
+}
+
+// wordsOf returns how many words the message of a script has.
+func wordsOf(script []byte) int { return len(script)/8 + 1 }
+
+// reserve makes room for the messages that are expected, or the first slab of them.
+func (m *messages) reserve() {
+	m.places = make([]uint32, 0, m.expected)
+	m.slabs = [][]uint64{make([]uint64, 0, tileCeil(min(m.expected, slabMessages))*m.words)}
 }
 
 // add adds the message of a script.
 func (m *messages) add(script []byte) {
+	if m.count/slabMessages == len(m.slabs) {
+		size := 0
+		if len(m.slabs) > 0 {
+			size = slabMessages * m.words
+		}
+		m.slabs = append(m.slabs, make([]uint64, 0, size))
+	}
 	if m.count%tileWidth == 0 {
-		m.tiles = append(m.tiles, make([]uint64, tileWidth*m.words)...)
+		last := &m.slabs[m.count/slabMessages]
+		*last = append(*last, make([]uint64, tileWidth*m.words)...)
 	}
-	at := tileAt(m.count, m.words)
+	tile, i := m.tile(m.count), 0
 	for rest := script; len(rest) >= 8; rest = rest[8:] {
-		m.tiles[at] = binary.LittleEndian.Uint64(rest)
-		at += tileWidth
+		tile[i] = binary.LittleEndian.Uint64(rest)
+		i += tileWidth
 	}
-	m.tiles[at] = siphash.LastWord(script)
+	tile[i] = siphash.LastWord(script)
 	m.count++
 }
 
-// tileAt returns where the first word of a message is in its tiles. The others
+// tile returns the words from the first one of a message on, up to the end of its slab.
+func (m *messages) tile(message int) []uint64 {
+	return m.slabs[message/slabMessages][tileAt(message%slabMessages, m.words):]
+}
+
+// is reports whether a message is that of a script, which has as many words.
+func (m *messages) is(message int, script []byte) bool {
+	tile, i := m.tile(message), 0
+	rest := script
+	for ; len(rest) >= 8; rest = rest[8:] {
+		if tile[i] != binary.LittleEndian.Uint64(rest) {
+			return false
+		}
+		i += tileWidth
+	}
+	return tile[i] == siphash.LastWord(script)
+}
+
+// appendScript appends the script that a message is of.
+func (m *messages) appendScript(b []byte, message int) []byte {
+	tile, i := m.tile(message), 0
+	for range m.words - 1 {
+		b = binary.LittleEndian.AppendUint64(b, tile[i])
+		i += tileWidth
+	}
+	for last, n := tile[i], tile[i]>>56%8; n > 0; n-- {
+		b = append(b, byte(last))
+		last >>= 8
+	}
+	return b
+}
+
+// tileAt returns where the first word of a message is in its slab. The others
 // follow in steps of tileWidth.
 func tileAt(message, words int) int {
 	return message/tileWidth*tileWidth*words + message%tileWidth
@@ -57,7 +114,7 @@ func (q *Query) eachHash(by hasher, key sipKey, limit uint64, s *scratch, f func
 		m := &q.groups[i]
 		for at := 0; at < m.count; at += chunk {
 			hashes := s.hashes[:min(chunk, m.count-at)]
-			by.hash(hashes, m.tiles[tileAt(at, m.words):], m.words, key, limit)
+			by.hash(hashes, m.tile(at), m.words, key, limit)
 			if f(hashes) {
 				return true
 			}

@@ -109,7 +109,7 @@ func (p *prober) list(q *Query) {
 	for i := range q.groups {
 		m := &q.groups[i]
 		for at := range m.count {
-			p.scripts = append(p.scripts, message{m.tiles[tileAt(at, m.words):], m.words})
+			p.scripts = append(p.scripts, message{m.tile(at), m.words})
 		}
 	}
 }

@@ -15,7 +15,7 @@ var mayImport = map[string][]string{
 	"messages":           nil,
 	"internal/nodemsg":   {"messages"},
 	"descriptor":         {"internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
-	"filters":            {"internal/scriptset", "internal/siphash"},
+	"filters":            {"internal/siphash"},
 	"internal/chainview": nil,
 	"internal/clock":     nil,
 	"internal/coinstats": nil,
@@ -198,7 +198,7 @@ var actor = []string{
 
 // method is what every group of methods may import.
 var method = []string{
-	"messages", "descriptor", "internal/nodemsg", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
+	"messages", "descriptor", "filters", "internal/nodemsg", "rpc/command", "rpc/method/internal", "internal/ask", "internal/chainview", "internal/cores",
 	"internal/coinstats", "internal/dialect", "internal/index", "internal/jsontree", "internal/p2mr", "internal/rawtx", "internal/scriptset", "internal/slhdsa", "internal/txjson",
 	"internal/version", "internal/versionbits",
 }

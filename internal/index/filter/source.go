@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"sync"
+	"weak"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -27,20 +29,51 @@ type Views interface {
 }
 
 // NewSource makes a source for scans of a filter store.
-func NewSource(s Views) match.Source { return source{store: s} }
+func NewSource(s Views) match.Source { return NewSourceFrom(s, nil) }
 
 // NewSourceFrom is NewSource where filters below a height say nothing: to read one is
 // chainview.ErrPruned.
-func NewSourceFrom(s Views, first func() int32) match.Source { return source{s, first} }
+func NewSourceFrom(s Views, first func() int32) match.Source {
+	return source{s, first, new(hashing)}
+}
 
 type source struct {
 	store Views
 	first func() int32 // nil: there are all
+
+	hashing *hashing
+}
+
+// hashing has the hashes of the query that was restricted last, which take 80 MB for ten million
+// scripts: the views of all workers have the same, as long as one of them has.
+type hashing struct {
+	mu   sync.Mutex
+	last weak.Pointer[hashed]
+}
+
+// hashed are the hashes of a query's scripts, under the key of the range filters.
+type hashed struct {
+	query  *filters.Query
+	hashes []uint64
+}
+
+func (h *hashing) of(q *filters.Query, key rangefilter.Key) *hashed {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if last := h.last.Value(); last != nil && last.query == q {
+		return last
+	}
+	made := &hashed{query: q, hashes: make([]uint64, 0, q.Len())}
+	for script := range q.Scripts() {
+		made.hashes = append(made.hashes, key.Hash(script))
+	}
+	h.last = weak.Make(made)
+	return made
 }
 
 // View implements match.Source.
 func (s source) View() match.View {
-	v := &view{View: s.store.View(), store: s.store}
+	v := &view{View: s.store.View(), store: s.store, hashing: s.hashing}
 	if s.first != nil {
 		v.first = s.first()
 	}
@@ -55,11 +88,8 @@ type view struct {
 
 	stored segment.Stored
 
-	// Of the query that was restricted last: its scripts, and their hashes under
-	// the key of the range filters.
-	query   *filters.Query
-	scripts [][]byte
-	hashes  []uint64
+	hashing *hashing
+	hashed  *hashed // of the query that was restricted last
 
 	selector rangefilter.Selector
 	selected []uint32
@@ -123,35 +153,20 @@ func (v *view) Restrict(height int32, q *filters.Query) (sub *filters.Query, to 
 // passing returns the scripts of a query that the bytes of a range filter let pass; false
 // where they cannot be read.
 func (v *view) passing(data []byte, q *filters.Query) (sub *filters.Query, ok bool) {
-	v.hash(q)
+	if v.hashed == nil || v.hashed.query != q {
+		secret, _ := v.store.RangeKey()
+		v.hashed = v.hashing.of(q, rangefilter.Key(secret))
+	}
 	fault := segment.Guard(func() {
 		filter, err := rangefilter.Parse(data)
 		if ok = err == nil; ok {
-			v.selected = v.selector.Select(v.selected[:0], filter, v.hashes)
+			v.selected = v.selector.Select(v.selected[:0], filter, v.hashed.hashes)
 		}
 	})
 	if fault != nil || !ok {
 		return nil, false
 	}
-	may := make([][]byte, len(v.selected))
-	for i, at := range v.selected {
-		may[i] = v.scripts[at]
-	}
-	return filters.NewQuery(may), true
-}
-
-// hash makes the view ready to restrict a query.
-func (v *view) hash(q *filters.Query) {
-	if v.query == q {
-		return
-	}
-	secret, _ := v.store.RangeKey()
-	key := rangefilter.Key(secret)
-	v.query, v.scripts, v.hashes = q, nil, nil
-	for script := range q.Scripts() {
-		v.scripts = append(v.scripts, script)
-		v.hashes = append(v.hashes, key.Hash(script))
-	}
+	return q.Select(v.selected), true
 }
 
 // Guard implements match.View.
