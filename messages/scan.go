@@ -2,6 +2,7 @@ package messages
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
@@ -66,11 +67,25 @@ type ReleaseScan struct {
 type RunScan struct {
 	Asks[ScanResult]
 
-	Slot        uint64
-	Scripts     [][]byte       // output scripts as they appear on chain, any order; not to be changed any more
+	Slot    uint64
+	Scripts [][]byte // output scripts as they appear on chain, any order; not to be changed any more
+
+	// Set, where there is one, is looked for instead of Scripts. A filters.Query is used as it is:
+	// it is the way for millions of scripts, since it takes a fraction of their memory.
+	Set ScriptSet
+
 	Start       int32          // first height; 0 <= Start <= height of Stop
 	Stop        chainhash.Hash // last block
 	CheckBlocks bool           // drop false positives by looking into matching blocks
+}
+
+// ScriptSet is a set of output scripts. It is not changed any more.
+type ScriptSet interface {
+	// Len returns the number of different scripts.
+	Len() int
+
+	// Scripts returns them, in any order; each is valid until the next one comes.
+	Scripts() iter.Seq[[]byte]
 }
 
 // ScanResult lists the blocks whose filter matched. Without CheckBlocks a match

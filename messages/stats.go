@@ -65,7 +65,7 @@ type IndexStats struct {
 type MatchStats struct {
 	Running int    // passes over filters
 	Passes  uint64 // that were begun
-	Filters uint64 // matched, or passed over by range filters
+	Filters uint64 // matched, or passed over by range filters or because their block was looked into
 	Damaged uint64 // filters that turned out to be damaged
 }
 

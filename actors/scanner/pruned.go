@@ -28,12 +28,12 @@ type undisclosed struct {
 }
 
 // of returns the scripts of the given classes.
-func (u *undisclosed) of(scripts [][]byte, e *spends.Evidence) (some [][]byte) {
+func (u *undisclosed) of(q *filters.Query, e *spends.Evidence) (some [][]byte) {
 	u.once.Do(func() {
 		u.classes = map[spends.Class][][]byte{}
-		for _, script := range scripts {
+		for script := range q.Scripts() {
 			if c := spends.ClassOf(script); c != spends.ByHash {
-				u.classes[c] = append(u.classes[c], script)
+				u.classes[c] = append(u.classes[c], bytes.Clone(script))
 			}
 		}
 	})
@@ -58,7 +58,7 @@ func (s *scan) inPruned(ctx context.Context, q *filters.Query, hash *chainhash.H
 	if found || err != nil {
 		return found, err
 	}
-	doubtful := s.undisclosed.of(s.scripts, &evidence)
+	doubtful := s.undisclosed.of(q, &evidence)
 	if len(doubtful) == 0 {
 		return false, nil
 	}

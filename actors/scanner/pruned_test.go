@@ -137,11 +137,20 @@ func (r *rig) spawnPruned(
 // Blocks that were pruned are fetched for filter_false_positives: what they show
 // decides, and what they cannot show fails the scan.
 func TestPrunedBlocks(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) { checkPruned(t, way) })
+	}
+}
+
+func checkPruned(t *testing.T, way match.Way) {
+	t.Helper()
 	r, raws := prunedRig(t)
 	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
 	chance := r.byChance(t, 4)
 	missing := map[int32]bool{}
-	ref, fetches := r.spawnPruned(t, raws, missing, match.SchedulerConfig{Source: filter.NewSource(r.store)})
+	ref, fetches := r.spawnPruned(t, raws, missing, match.SchedulerConfig{
+		Source: filter.NewSource(r.store), Way: way,
+	})
 	for _, test := range []struct {
 		name    string
 		scripts [][]byte

@@ -120,6 +120,7 @@ type options struct {
 	reader  chainview.Reader     // default the rig's chain
 	name    string
 	method  filters.Method
+	way     match.Way
 }
 
 // spawn starts a scanner.
@@ -145,7 +146,7 @@ func (r *rig) spawn(o options) *ask.Ref {
 	}
 	return r.sys.Spawn("scanner"+o.name, scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
-			Source: o.source, Method: o.method, Workers: o.workers, Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
+			Source: o.source, Method: o.method, Way: o.way, Workers: o.workers, Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
 		}),
 		Chain: current, Indexer: o.indexer,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Log: r.sys.Log,

@@ -22,12 +22,13 @@ type scan struct {
 	ctx         context.Context //nolint:containedctx // ends the workers; a caller that leaves ends nothing
 	cancel      context.CancelFunc
 	reader      chainview.Reader
-	first       int32            // height
-	stop        *chainview.Block // last block
-	scripts     [][]byte
-	check       bool        // look into the blocks that match
-	pass        *match.Pass // set by makePass
-	buffers     sync.Pool   // of memory that blocks are read into
+	first       int32              // height
+	stop        *chainview.Block   // last block
+	scripts     [][]byte           // nil once the query is made
+	set         messages.ScriptSet // instead of scripts; nil: none
+	check       bool               // look into the blocks that match
+	pass        *match.Pass        // set by makePass
+	buffers     sync.Pool          // of memory that blocks are read into
 	undisclosed undisclosed
 
 	// Used by the actor alone.
@@ -39,7 +40,7 @@ type scan struct {
 func newScan(cfg *Config, reader chainview.Reader, req *messages.RunScan, stop *chainview.Block) *scan {
 	s := &scan{
 		cfg: cfg, reader: reader, first: req.Start, stop: stop,
-		scripts: req.Scripts, check: req.CheckBlocks,
+		scripts: req.Scripts, set: req.Set, check: req.CheckBlocks,
 		buffers: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -58,15 +59,38 @@ func (s *scan) prepare(c actor.Context) {
 	})
 }
 
+// isLarge reports whether it takes a worker to make the query.
+func (s *scan) isLarge() bool {
+	if s.set == nil {
+		return len(s.scripts) > fewScripts
+	}
+	_, ready := s.set.(*filters.Query)
+	return !ready && s.set.Len() > fewScripts
+}
+
+// makeQuery returns the query, and lets go of what it is made of.
+func (s *scan) makeQuery() *filters.Query {
+	defer func() { s.scripts, s.set = nil, nil }()
+	switch set := s.set.(type) {
+	case nil:
+		return filters.NewQuery(s.scripts)
+	case *filters.Query:
+		return set
+	default:
+		b := filters.NewQueryBuilder(set.Len())
+		for script := range set.Scripts() {
+			b.Add(script)
+		}
+		return b.Query()
+	}
+}
+
 // makePass makes the query and the pass.
 func (s *scan) makePass() {
-	query := filters.NewQuery(s.scripts)
-	if !s.check || s.cfg.Fetch == nil {
-		s.scripts = nil
-	}
+	query := s.makeQuery()
 	cfg := match.Config{Query: query, First: s.first, Stop: s.stop}
 	if s.check {
-		cfg.Exact = true
+		cfg.Exact, cfg.Blocks = true, &match.Blocks{Reader: s.reader, HeaderLen: s.cfg.HeaderLen}
 		cfg.Keep = func(ctx context.Context, block *chainhash.Hash) (bool, error) {
 			return s.inBlock(ctx, query, block)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/index/filter"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -260,12 +261,22 @@ func TestWaitsForTheIndex(t *testing.T) {
 // CheckBlocks looks into the blocks that match: the genesis block's filter
 // matches this script, which the block does not have.
 func TestCheckBlocks(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) { checkCheckBlocks(t, way) })
+	}
+}
+
+// ways are those in which a scan may look into blocks.
+var ways = map[string]match.Way{"filters": match.WayFilters, "blocks": match.WayBlocks}
+
+func checkCheckBlocks(t *testing.T, way match.Way) {
+	t.Helper()
 	r := newRig(t, 100)
 	falsePositive, err := hex.DecodeString("001400000000000000000000000000000000000cadcb")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := r.spawn(options{})
+	ref := r.spawn(options{way: way})
 	o := order{scripts: [][]byte{falsePositive, script(9), script(1010)}, to: 100}
 	loose, err := r.run(t.Context(), ref, o)
 	r.check(t, answer{loose, err}, o)

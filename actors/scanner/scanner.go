@@ -150,7 +150,7 @@ func (s *Scanner) indexed(c actor.Context, err error) {
 		s.end(&messages.FilterError{Block: s.scan.stop.Hash, Err: err})
 		return
 	}
-	if len(s.scan.scripts) > fewScripts {
+	if s.scan.isLarge() {
 		s.scan.prepare(c)
 		return
 	}

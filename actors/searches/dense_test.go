@@ -1,6 +1,7 @@
 package searches_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
@@ -148,5 +150,50 @@ func TestWaitKnowsWhatWasTold(t *testing.T) {
 	_, err := ask.Ask(t.Context(), r.ref, messages.ExtendSearch{ID: made.ID, Objects: more, Start: 5})
 	if !errors.Is(err, messages.ErrBlockNotFound) {
 		t.Error("extended above the tip: ", err)
+	}
+}
+
+// A page has no more than its 16 MiB, whatever limit it is asked for, but all that fit into them, and
+// the pages have all entries.
+func TestPageBytes(t *testing.T) {
+	r := newRig(t, 13)
+	const outputs, size, most = 1500, 9000, 16 << 20
+	long := append([]byte{txscript.OP_1}, bytes.Repeat([]byte{txscript.OP_NOP}, size-1)...)
+	first := r.chain.Mine(chaintest.Template{Script: script(1)})
+	block, _ := r.chain.Block(&first.Hash)
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: block.Transactions[0].TxHash()}})
+	for n := range outputs {
+		tx.AddTxOut(wire.NewTxOut(int64(n), long))
+	}
+	r.chain.Mine(chaintest.Template{Script: script(2), Txs: []*wire.MsgTx{tx}})
+	r.tip.Publish(messages.TipChanged{})
+	r.start()
+	id := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{long}), Stop: -1}).ID
+	a := r.reader(id)
+	a.wait(messages.SearchDone)
+	read, pages := 0, 0
+	for at := ""; ; pages++ {
+		p := do(t, r.ref, messages.GetSearchEntries{ID: id, Cursor: at, Limit: 10 * outputs})
+		written := 0
+		for i := range p.Entries {
+			e := &p.Entries[i]
+			if e.Amount != int64(read+i) {
+				t.Fatalf("entry %d has the amount %d", read+i, e.Amount)
+			}
+			written += 2*len(e.Script) + len("OP_NOP ")*len(e.Script) // hexadecimal, and in words
+		}
+		if read, at = read+len(p.Entries), p.Cursor; written > most {
+			t.Errorf("page %d has %d bytes", pages, written)
+		}
+		if !p.More {
+			break
+		}
+		if written < most/8 {
+			t.Errorf("page %d has %d entries of %d bytes only", pages, len(p.Entries), written)
+		}
+	}
+	if read != outputs || pages < 2 {
+		t.Errorf("%d entries in %d pages", read, pages)
 	}
 }

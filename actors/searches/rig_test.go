@@ -48,6 +48,7 @@ type rig struct {
 	pool    *ask.Ref
 	changes *ask.Feed[messages.PoolChanged]
 	spawned int
+	way     match.Way
 
 	ref   *ask.Ref
 	kept  *searchdb.Store
@@ -64,6 +65,7 @@ func newRig(tb testing.TB, seed uint64) *rig {
 		t: tb, chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current),
 		tip: new(ask.Topic[messages.TipChanged]), sys: actortest.New(tb), dir: tb.TempDir(),
 		rng: rand.New(rand.NewPCG(seed, 1)), spent: map[wire.OutPoint]bool{},
+		way: []match.Way{match.WayFilters, match.WayBlocks}[seed%2],
 	}
 	r.current.Set(r.chain)
 	store, err := segment.Open(segment.Options{Dir: filepath.Join(r.dir, "filters"), SegmentSize: 512})
@@ -93,7 +95,7 @@ func (r *rig) start() *ask.Ref {
 	r.ref = r.sys.Spawn(fmt.Sprintf("searches%d", r.spawned), searches.New(searches.Config{
 		Store: kept, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
-			Source: filter.NewSource(r.store), Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
+			Source: filter.NewSource(r.store), Way: r.way, Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
 		}),
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
 		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,

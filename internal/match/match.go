@@ -6,6 +6,9 @@
 // told to and others get to run. It does not know where filters are stored: a damaged
 // filter ends a worker with a [*DamagedError].
 //
+// With very many scripts a pass may look into the blocks themselves instead of matching their
+// filters, see [Blocks].
+//
 // A [Scheduler], of which a node has one, starts the workers of all passes, gives the
 // passes their turns, and has damaged filters made again.
 package match
@@ -100,6 +103,11 @@ type Config struct {
 	// Exact says that hits are looked into, by Keep or afterwards, so that
 	// blocks that surely have none of the scripts need not be among them.
 	Exact bool
+
+	// Blocks, where there are some, may be looked into without their filters, where that takes less
+	// time. It goes with Exact and Keep, and changes neither hits nor errors.
+	Blocks *Blocks
+	Way    Way // auto but in tests and measurements; the scheduler's for a pass of [Scheduler.NewPass]
 }
 
 // A Pass is one run over a range of blocks. It is safe for concurrent use.
@@ -112,6 +120,7 @@ type Pass struct {
 	hits     []Hit     // in the order they were found
 	ahead    ahead
 	loans    lending
+	paces    paces
 
 	counted *atomic.Uint64 // counts filters, of all passes of a scheduler
 }

@@ -19,6 +19,7 @@ import (
 type SchedulerConfig struct {
 	Source  Source
 	Method  filters.Method // by which filters are matched
+	Way     Way            // by which hits are found where blocks may be looked into
 	Workers int            // that match at a time, of all passes together; at least 1
 
 	// Start starts a goroutine on a core that has nothing to do; nil stands for the
@@ -74,9 +75,9 @@ func NewScheduler(cfg SchedulerConfig) *Scheduler {
 // View pins the filters that are stored now.
 func (s *Scheduler) View() View { return s.cfg.Source.View() }
 
-// NewPass returns a pass over the scheduler's filters, and by its method, of which nothing is done.
+// NewPass returns a pass over the scheduler's filters, by its method and its way, of which nothing is done.
 func (s *Scheduler) NewPass(cfg Config) *Pass {
-	cfg.Source, cfg.Method = s.cfg.Source, s.cfg.Method
+	cfg.Source, cfg.Method, cfg.Way = s.cfg.Source, s.cfg.Method, s.cfg.Way
 	p := New(cfg)
 	p.counted = &s.matched
 	return p

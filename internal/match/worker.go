@@ -43,6 +43,11 @@ type worker struct {
 	readers sync.WaitGroup
 	reading context.Context //nolint:containedctx // of the readers that the worker started
 
+	direct       bool // the next blocks are looked into without their filters
+	blockMatcher *filters.BlockMatcher
+	looks        int64         // into blocks of the unit, whose filters matched
+	looking      time.Duration // that they took
+
 	matchAll func() // matches the batch; made once, not for each
 	matchErr error  // of the matcher
 }
@@ -96,24 +101,46 @@ func (w *worker) searchAll(unit Heights) (left Heights, err error) {
 	w.size, w.yielded = firstUnit, time.Now()
 	if unit.Empty() {
 		unit = w.next()
+	} else {
+		w.direct = w.choose()
 	}
 	for ; !unit.Empty() && w.ctx.Err() == nil; unit = w.next() {
-		w.awaitRead(unit)
-		found, err := w.search(unit)
+		found, err := w.searchUnit(unit)
 		if err != nil {
 			return unit, err
 		}
 		w.done(unit, found)
 		w.counted.Add(uint64(unit.To - unit.From))
-		w.watch()
 	}
 	return Heights{}, nil
+}
+
+// searchUnit returns the hits of a unit, by the way that was chosen for it.
+func (w *worker) searchUnit(unit Heights) (found []Hit, err error) {
+	if w.direct {
+		return w.searchBlocks(unit)
+	}
+	w.awaitRead(unit)
+	w.looks, w.looking = 0, 0
+	found, took, err := w.search(unit)
+	if err != nil {
+		return nil, err
+	}
+	w.notePace(func(p *paces) { p.byFilters(int64(unit.To-unit.From), took, w.looks, w.looking) })
+	if !w.prefersBlocks() {
+		w.watch()
+	}
+	return found, nil
 }
 
 // next takes the next unit: where the query may be restricted, all for which that
 // holds.
 func (w *worker) next() Heights {
+	w.direct = w.choose()
 	return w.takeUpTo(func(from int32) int32 {
+		if w.direct {
+			return from + directUnit
+		}
 		if w.restricts() {
 			if known := w.view.RangeEnd(from); known > from {
 				return known
@@ -126,37 +153,49 @@ func (w *worker) next() Heights {
 // restricts reports whether to look for those scripts alone that a range may have.
 func (w *worker) restricts() bool { return w.Exact && w.active && w.Query.Len() >= minRestricted }
 
-// search returns the hits of a unit, in parts of about unitTime.
-func (w *worker) search(unit Heights) (found []Hit, err error) {
+// search returns the hits of a unit, in parts of about unitTime, and what it took less what others took
+// in between.
+func (w *worker) search(unit Heights) (found []Hit, took time.Duration, err error) {
+	began := time.Now()
 	if w.restricts() {
 		sub, to := w.view.Restrict(unit.From, w.Query)
 		if to < unit.To {
 			sub = w.Query // nothing is known, or the unit is of another view
 		}
 		if sub.Len() == 0 {
-			return nil, nil
+			return nil, time.Since(began), nil
 		}
 		w.matcher.SetQuery(sub)
 	}
 	for part := (Heights{unit.From, unit.From}); part.To < unit.To; {
 		if err := w.ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		began := time.Now()
+		beganPart := time.Now()
 		part = Heights{part.To, min(part.To+w.size, unit.To)}
 		hits, err := w.match(part)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		found = append(found, hits...)
 		now := time.Now()
-		w.size = nextSize(part.To-part.From, now.Sub(began))
-		if now.Sub(w.yielded) >= unitTime {
-			w.turn.yield(w.ctx)
-			w.yielded = time.Now()
+		w.size = nextSize(part.To-part.From, now.Sub(beganPart))
+		if took += now.Sub(began); w.rest(now) {
+			now = w.yielded
 		}
+		began = now
 	}
-	return found, nil
+	return found, took, nil
+}
+
+// rest lets others run when it is time, and reports whether it did.
+func (w *worker) rest(now time.Time) bool {
+	if now.Sub(w.yielded) < unitTime {
+		return false
+	}
+	w.turn.yield(w.ctx)
+	w.yielded = time.Now()
+	return true
 }
 
 // nextSize returns how many filters take about unitTime, if n took elapsed.
@@ -234,7 +273,9 @@ func (w *worker) kept(from int32) ([]Hit, error) {
 			if w.ctx.Err() != nil {
 				return nil, w.ctx.Err()
 			}
+			began := time.Now()
 			keep, err := w.Keep(w.ctx, &block)
+			w.looks, w.looking = w.looks+1, w.looking+time.Since(began)
 			if err != nil {
 				return nil, err
 			}

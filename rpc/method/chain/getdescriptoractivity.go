@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -101,7 +102,7 @@ type receiveEvent struct {
 // activities gathers what happened to some scripts.
 type activities struct {
 	printer *txjson.Printer
-	scripts map[string]struct{}
+	sought  *filters.Query
 	events  []any // of spendEvent and receiveEvent
 }
 
@@ -112,16 +113,13 @@ func (d *Deps) printer() *txjson.Printer {
 
 // activityIn returns what happened to some scripts in some blocks, by their order.
 func (d *Deps) activityIn(
-	ctx context.Context, p *txjson.Printer, scripts [][]byte, blocks []chainhash.Hash,
+	ctx context.Context, p *txjson.Printer, sought *filters.Query, blocks []chainhash.Hash,
 ) ([]any, error) {
 	reader, err := d.open()
 	if err != nil {
 		return nil, err
 	}
-	found := activities{printer: p, scripts: make(map[string]struct{}, len(scripts)), events: []any{}}
-	for _, script := range scripts {
-		found.scripts[string(script)] = struct{}{}
-	}
+	found := activities{printer: p, sought: sought, events: []any{}}
 	for i := range blocks {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -146,15 +144,16 @@ func (d *Deps) activity(ctx context.Context, p *txjson.Printer, a *command.Args)
 	if err != nil {
 		return nil, err
 	}
-	found := activities{printer: p, scripts: map[string]struct{}{}, events: []any{}}
+	sought := filters.NewQueryBuilder(0)
 	err = d.expandObjects(ctx, nil, a, p.Net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
-			found.scripts[string(script)] = struct{}{}
+			sought.Add(script)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
+	found := activities{printer: p, sought: sought.Query(), events: []any{}}
 	for _, b := range blocks {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -255,7 +254,7 @@ func (s *activities) addUnconfirmed(ctx context.Context, pool *ask.Ref) error {
 func (s *activities) addSpends(tx *wire.MsgTx, known int, b *chainview.Block, spent func(int) ([]byte, int64)) {
 	for n, in := range tx.TxIn[:min(known, len(tx.TxIn))] {
 		script, value := spent(n)
-		if _, ok := s.scripts[string(script)]; !ok {
+		if !s.sought.HasScript(script) {
 			continue
 		}
 		event := spendEvent{
@@ -273,7 +272,7 @@ func (s *activities) addSpends(tx *wire.MsgTx, known int, b *chainview.Block, sp
 // addReceipts looks at what a transaction creates.
 func (s *activities) addReceipts(tx *wire.MsgTx, b *chainview.Block) {
 	for n, out := range tx.TxOut {
-		if _, ok := s.scripts[string(out.PkScript)]; !ok {
+		if !s.sought.HasScript(out.PkScript) {
 			continue
 		}
 		event := receiveEvent{

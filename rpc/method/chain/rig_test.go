@@ -211,7 +211,7 @@ func (r *rig) scan(c actor.Context) {
 func (r *rig) match(q *messages.RunScan) (messages.ScanResult, error) {
 	stop := r.chain.Lookup(&q.Stop)
 	result := messages.ScanResult{From: q.Start, To: stop.Height, Completed: true}
-	query := filters.NewQuery(q.Scripts)
+	query := q.Set.(*filters.Query)
 	var batch []filters.Filter
 	for height := q.Start; height <= stop.Height; height++ {
 		b := stop.Ancestor(height)

@@ -178,7 +178,7 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	scripts, err := s.scripts(ctx, slot.Aborted, a)
+	query, err := s.scripts(ctx, slot.Aborted, a)
 	if errors.Is(err, errAborted) {
 		result := scanResult{From: order.start, To: order.start}
 		if order.activity {
@@ -190,7 +190,7 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 		return nil, err
 	}
 	result, err := ask.Ask(ctx, s.deps.Index.Scanner, messages.RunScan{
-		Slot: slot.ID, Scripts: scripts,
+		Slot: slot.ID, Set: query,
 		Start: order.start, Stop: order.stop.Hash, CheckBlocks: order.checkBlocks || order.activity,
 	})
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *scan) start(ctx context.Context, a *command.Args) (any, error) {
 	scanned = true
 	answer := scanResult{From: result.From, To: result.To, Blocks: result.Blocks, Completed: result.Completed}
 	if order.activity {
-		found, err := s.deps.activityIn(ctx, s.printer, scripts, result.Blocks)
+		found, err := s.deps.activityIn(ctx, s.printer, query, result.Blocks)
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -43,6 +44,16 @@ func (r *rig) expectRelease() {
 		r.t.Errorf("released slot %d", call.Req.Slot)
 	}
 	call.Answer(messages.Done{}, nil)
+}
+
+// scriptsOf returns the scripts of a scan, in the order in which they were expanded.
+func scriptsOf(q *messages.RunScan) [][]byte {
+	list := make([][]byte, q.Set.Len())
+	for script := range q.Set.Scripts() {
+		place, _ := q.Set.(*filters.Query).Place(script)
+		list[place] = bytes.Clone(script)
+	}
+	return list
 }
 
 func TestScanStart(t *testing.T) {
@@ -79,7 +90,7 @@ func TestScanStart(t *testing.T) {
 			got, want := call.Req, test.want
 			if got.Slot != slot || got.Start != want.Start || got.Stop != want.Stop ||
 				got.CheckBlocks != want.CheckBlocks ||
-				!slices.EqualFunc(got.Scripts, want.Scripts, bytes.Equal) {
+				!slices.EqualFunc(scriptsOf(&got), want.Scripts, bytes.Equal) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 			call.Answer(messages.ScanResult{From: 1, To: 2, Blocks: []chainhash.Hash{{31: 0xab}}, Completed: true}, nil)
@@ -113,7 +124,7 @@ func TestScanRanges(t *testing.T) {
 		done := r.start("scanblocks", `["start", [`+test.object+`]]`)
 		r.reserve(nil)
 		call := actortest.Expect[*runScan](r.scanner)
-		if got := len(call.Req.Scripts); got != test.want {
+		if got := call.Req.Set.Len(); got != test.want {
 			t.Errorf("%s: got %d scripts, want %d", test.object, got, test.want)
 		}
 		call.Answer(messages.ScanResult{}, nil)
@@ -320,12 +331,12 @@ func TestScanManyObjects(t *testing.T) {
 	done := r.start("scanblocks", `["start", [`+strings.Join(objects, ",")+`]]`)
 	r.reserve(nil)
 	call := actortest.Expect[*runScan](r.scanner)
-	for i, script := range call.Req.Scripts {
+	for i, script := range scriptsOf(&call.Req) {
 		if i >= n || want[i] != nil && !bytes.Equal(script, want[i]) || want[i] == nil && len(script) != 22 {
 			t.Fatalf("script %d is %x, want %x", i, script, want[i])
 		}
 	}
-	if got := len(call.Req.Scripts); got != n {
+	if got := call.Req.Set.Len(); got != n {
 		t.Errorf("%d scripts, want %d", got, n)
 	}
 	call.Answer(messages.ScanResult{}, nil)

@@ -5,29 +5,31 @@ import (
 	"errors"
 
 	"github.com/seed61375155/trawl/descriptor"
-	"github.com/seed61375155/trawl/internal/scriptset"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // errAborted is why a preparation ends that was aborted.
 var errAborted = errors.New("scan was aborted")
 
-// scripts returns the different output scripts of the scan objects, which are
+// scripts returns the query for the output scripts of the scan objects, which are
 // argument 1. The error is errAborted once aborted is closed.
-func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) ([][]byte, error) {
+func (s *scan) scripts(ctx context.Context, aborted <-chan struct{}, a *command.Args) (*filters.Query, error) {
 	objects, err := a.Array(1)
 	if err != nil {
 		return nil, err
 	}
-	set := scriptset.New(objects.Len())
+	query := filters.NewQueryBuilder(objects.Len())
 	x := s.deps.expansion(aborted, s.net, func(_ *descriptor.Descriptor, _ uint32, scripts [][]byte) {
 		for _, script := range scripts {
-			set.Add(script)
+			query.Add(script)
 		}
 	})
 	x.scriptsOnly = true
-	err = x.all(ctx, objects)
-	return set.List(), err
+	if err = x.all(ctx, objects); err != nil {
+		return nil, err
+	}
+	return query.Query(), nil
 }
 
 // visitScripts is told the scripts that a branch of a descriptor has at an index.

@@ -1,0 +1,145 @@
+package match
+
+import (
+	"sync"
+	"time"
+
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/cores"
+)
+
+// With very many scripts nearly every filter matches by chance: that of 72 blocks of 100 with a million.
+// Then it takes less time to look into the blocks themselves, without their filters. What a
+// block shows decides what its filter and [Config.Keep] would: one that has a script which filters have is a
+// hit, one that has none of the scripts is not. Where it shows neither, or cannot be read, both are asked after all,
+// so that results and errors are always the same.
+
+// Blocks is where a pass reads blocks that it looks into without their filters.
+type Blocks struct {
+	Reader    chainview.Reader
+	HeaderLen func(raw []byte) int // bytes before a block's transactions
+
+	// KeepAll has Keep asked about blocks, too, that surely are hits.
+	KeepAll bool
+}
+
+const (
+	// directUnit is how many blocks a worker takes at a time whose filters it leaves alone.
+	directUnit = 16
+
+	// aheadItems is how many of them are read, at most, and not looked into yet, and
+	// aheadBytes how large they may be together, so that memory is bounded.
+	aheadItems = 4
+	aheadBytes = 16 << 20
+
+	// blockBytes is how much a block counts for, with what it spends, as long as it is not read.
+	blockBytes = 2 << 20
+)
+
+// readBlock is a block that was read, or why it was not.
+type readBlock struct {
+	*chainview.Block
+
+	buf   *[]byte
+	raw   []byte
+	spent [][]byte
+	err   error
+}
+
+var blockBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// read reads a block.
+func (b *Blocks) read(block *chainview.Block) *readBlock {
+	r := &readBlock{Block: block, buf: blockBuffers.Get().(*[]byte)}
+	if r.raw, r.err = chainview.RawInto(b.Reader, r.buf, &block.Hash); r.err == nil {
+		r.spent, r.err = b.Reader.SpentScripts(&block.Hash)
+	}
+	return r
+}
+
+// release gives the memory back. It is not called after a panic.
+func (r *readBlock) release() {
+	blockBuffers.Put(r.buf)
+	*r = readBlock{}
+}
+
+// readAhead reads the blocks of a unit, in their order, on other cores.
+func (w *worker) readAhead(unit Heights) *cores.Ahead[*readBlock] {
+	blocks := make([]*chainview.Block, unit.To-unit.From)
+	for b, i := w.Stop.Ancestor(unit.To-1), len(blocks)-1; i >= 0; b, i = b.Parent, i-1 {
+		blocks[i] = b
+	}
+	next := 0
+	return cores.StartAhead(aheadItems, aheadBytes, func() (cores.Piece[*readBlock], bool) {
+		if next == len(blocks) {
+			return cores.Piece[*readBlock]{}, false
+		}
+		block := blocks[next]
+		next++
+		return cores.Piece[*readBlock]{Size: blockBytes, Work: func() *readBlock { return w.Blocks.read(block) }}, true
+	})
+}
+
+// searchBlocks returns the hits of a unit, from the blocks.
+func (w *worker) searchBlocks(unit Heights) (found []Hit, err error) {
+	if w.blockMatcher == nil {
+		w.blockMatcher = filters.NewBlockMatcher(w.Query)
+	}
+	w.matcher.SetQuery(w.Query) // not what the last range was restricted to
+	ahead := w.readAhead(unit)
+	defer ahead.Close()
+	var took time.Duration
+	for height := unit.From; height < unit.To; height++ {
+		r, waited := w.takeRead(ahead)
+		if r == nil {
+			return nil, w.ctx.Err()
+		}
+		began := time.Now()
+		hits, err := w.lookInto(height, r)
+		r.release()
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, hits...)
+		now := time.Now()
+		took += waited + now.Sub(began)
+		w.rest(now)
+	}
+	w.notePace(func(p *paces) { p.byBlocks(int64(unit.To-unit.From), took) })
+	return found, nil
+}
+
+// takeRead waits for the next block to be read, for so long; nil where the pass has ended.
+func (w *worker) takeRead(ahead *cores.Ahead[*readBlock]) (r *readBlock, waited time.Duration) {
+	began := time.Now()
+	Outside(w.ctx, func() {
+		r, _ = ahead.Take(w.ctx.Done())
+		waited = time.Since(began)
+	})
+	if w.ctx.Err() != nil {
+		return nil, 0
+	}
+	return r, waited
+}
+
+// lookInto returns the hit of a block that was read, if it is one.
+func (w *worker) lookInto(height int32, r *readBlock) ([]Hit, error) {
+	one := Heights{height, height + 1}
+	presence, err := filters.Unindexed, r.err
+	if err == nil {
+		presence, err = w.blockMatcher.Match(r.raw, w.Blocks.HeaderLen(r.raw), r.spent)
+	}
+	switch {
+	case err != nil || presence == filters.Unindexed:
+		return w.match(one)
+	case presence == filters.Absent:
+		return nil, nil
+	case w.Blocks.KeepAll:
+		w.batch, w.matched = resize(w.batch, 1), resize(w.matched, 1)
+		w.name(one)
+		w.matched[0] = true
+		return w.kept(height)
+	}
+	return []Hit{{height, r.Hash}}, nil
+}

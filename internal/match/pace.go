@@ -1,0 +1,125 @@
+package match
+
+import "time"
+
+// A Way is how a pass that may look into blocks finds its hits.
+type Way int
+
+// The ways.
+const (
+	WayAuto    Way = iota // whichever takes less time
+	WayFilters            // a block is looked into where its filter matches
+	WayBlocks             // blocks are looked into without their filters
+)
+
+const (
+	// minDirect is from how many scripts on time is measured for the choice. Fewer have so few
+	// filters match by chance that looking into blocks saves nothing.
+	minDirect = 10_000
+
+	// probeShare is which part of the time goes to the way that was slower, so that it is known what
+	// it takes where the chain is now: blocks grow along it, and filters match more or less often.
+	probeShare = 16
+)
+
+// A pace is how long a block has taken lately.
+type pace struct {
+	ns    float64
+	known bool
+}
+
+func (p *pace) add(blocks int64, took time.Duration) {
+	now := float64(took) / float64(max(blocks, 1))
+	if !p.known {
+		*p = pace{now, true}
+		return
+	}
+	p.ns += (now - p.ns) / 4
+}
+
+// paces are how long the ways have taken, and so which is to be taken.
+type paces struct {
+	filters pace // a filter, with a look into the block where it matches
+	looks   pace // a look into a block
+
+	probe time.Duration // that the last blocks took whose filters were matched
+	since time.Duration // what was spent on blocks alone since then
+}
+
+// byFilters notes what matching filters took; keeping is the part for looks into some of the blocks.
+func (p *paces) byFilters(blocks int64, took time.Duration, looks int64, keeping time.Duration) {
+	p.filters.add(blocks, took)
+	if looks > 0 {
+		p.looks.add(looks, keeping)
+	}
+	p.probe, p.since = took, 0
+}
+
+// byBlocks notes what looking into blocks without their filters took.
+func (p *paces) byBlocks(blocks int64, took time.Duration) {
+	p.looks.add(blocks, took)
+	p.since += took
+}
+
+// prefersBlocks reports whether looking into blocks takes less time. Until a filter has matched
+// nothing is known of that, and filters that do not match are the better way.
+func (p *paces) prefersBlocks() bool {
+	return p.filters.known && p.looks.known && p.looks.ns < p.filters.ns
+}
+
+// next reports whether to look into the next blocks without their filters.
+func (p *paces) next() bool {
+	if !p.prefersBlocks() {
+		return false
+	}
+	if p.since > probeShare*p.probe {
+		p.since = 0 // of all workers one is enough
+		return false
+	}
+	return true
+}
+
+// choose reports whether to look into the next blocks without their filters.
+func (p *Pass) choose() bool {
+	switch {
+	case p.Blocks == nil || p.Way == WayFilters:
+		return false
+	case p.Way == WayBlocks:
+		return true
+	case !p.measures():
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	direct := p.paces.next()
+	if direct && p.ahead.on { // nobody waits for filters
+		p.ahead.change()
+		p.ahead.on = false
+	}
+	return direct
+}
+
+// measures reports whether what the ways take decides between them.
+func (p *Pass) measures() bool {
+	return p.Blocks != nil && p.Way == WayAuto && p.Query.Len() >= minDirect
+}
+
+// prefersBlocks is [paces.prefersBlocks] of the pass.
+func (p *Pass) prefersBlocks() bool {
+	if !p.measures() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.paces.prefersBlocks()
+}
+
+// notePace notes what something took.
+func (p *Pass) notePace(note func(p *paces)) {
+	if !p.measures() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	note(&p.paces)
+}
