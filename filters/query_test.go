@@ -61,7 +61,8 @@ func TestInBlock(t *testing.T) {
 	if _, err := q.InBlock(raw[:100], filters.HeaderLen, spent); !errors.Is(err, filters.ErrBadBlock) {
 		t.Errorf("got %v, want ErrBadBlock", err)
 	}
-	if _, err := filters.NewBlockMatcher(q).Match(raw[:100], filters.HeaderLen, spent); !errors.Is(err, filters.ErrBadBlock) {
+	_, err := filters.NewBlockMatcher(q).Match(raw[:100], filters.HeaderLen, spent)
+	if !errors.Is(err, filters.ErrBadBlock) {
 		t.Errorf("matcher: got %v, want ErrBadBlock", err)
 	}
 }

@@ -146,7 +146,8 @@ func (r *rig) spawn(o options) *ask.Ref {
 	}
 	return r.sys.Spawn("scanner"+o.name, scanner.New(scanner.Config{
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
-			Source: o.source, Method: o.method, Way: o.way, Workers: o.workers, Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
+			Source: o.source, Method: o.method, Way: o.way, Workers: o.workers,
+			Repair: filter.RepairBy(o.indexer), Log: r.sys.Log,
 		}),
 		Chain: current, Indexer: o.indexer,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Log: r.sys.Log,

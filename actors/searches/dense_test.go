@@ -157,16 +157,19 @@ func TestWaitKnowsWhatWasTold(t *testing.T) {
 // the pages have all entries.
 func TestPageBytes(t *testing.T) {
 	r := newRig(t, 13)
-	const outputs, size, most = 1500, 9000, 16 << 20
+	const blocks, inBlock, size, most = 5, 300, 9000, 16 << 20
+	const outputs = blocks * inBlock
 	long := append([]byte{txscript.OP_1}, bytes.Repeat([]byte{txscript.OP_NOP}, size-1)...)
-	first := r.chain.Mine(chaintest.Template{Script: script(1)})
-	block, _ := r.chain.Block(&first.Hash)
-	tx := wire.NewMsgTx(2)
-	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: block.Transactions[0].TxHash()}})
-	for n := range outputs {
-		tx.AddTxOut(wire.NewTxOut(int64(n), long))
+	last := r.chain.Mine(chaintest.Template{Script: script(1)})
+	for i := range blocks {
+		block, _ := r.chain.Block(&last.Hash)
+		tx := wire.NewMsgTx(2)
+		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: block.Transactions[0].TxHash()}})
+		for n := range inBlock {
+			tx.AddTxOut(wire.NewTxOut(int64(i*inBlock+n), long))
+		}
+		last = r.chain.Mine(chaintest.Template{Script: script(2), Txs: []*wire.MsgTx{tx}})
 	}
-	r.chain.Mine(chaintest.Template{Script: script(2), Txs: []*wire.MsgTx{tx}})
 	r.tip.Publish(messages.TipChanged{})
 	r.start()
 	id := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{long}), Stop: -1}).ID

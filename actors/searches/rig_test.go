@@ -95,7 +95,8 @@ func (r *rig) start() *ask.Ref {
 	r.ref = r.sys.Spawn(fmt.Sprintf("searches%d", r.spawned), searches.New(searches.Config{
 		Store: kept, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
 		Scheduler: match.NewScheduler(match.SchedulerConfig{
-			Source: filter.NewSource(r.store), Way: r.way, Workers: 2, Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
+			Source: filter.NewSource(r.store), Way: r.way, Workers: 2,
+			Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
 		}),
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
 		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,

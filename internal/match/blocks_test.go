@@ -79,7 +79,8 @@ func newWholeSource(t *rapid.T, s *source) *wholeSource {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w.filters[b.Hash], err = new(filters.Builder).BuildBlock(&b.Hash, raw, filters.HeaderLen, spent); err != nil {
+		w.filters[b.Hash], err = new(filters.Builder).BuildBlock(&b.Hash, raw, filters.HeaderLen, spent)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -132,7 +133,8 @@ func TestBothWaysAreEqual(t *testing.T) {
 		whole := newWholeSource(t, s)
 		for range rapid.IntRange(0, 2).Draw(t, "unreadable") {
 			b := s.chain.Active().At(rapid.Int32Range(0, tip.Height).Draw(t, "at"))
-			err := fmt.Errorf("block %d: %w", b.Height, rapid.SampledFrom([]error{chainview.ErrPruned, errBroken}).Draw(t, "why"))
+			why := rapid.SampledFrom([]error{chainview.ErrPruned, errBroken}).Draw(t, "why")
+			err := fmt.Errorf("block %d: %w", b.Height, why)
 			if rapid.Bool().Draw(t, "undo") {
 				s.chain.FailUndo(b, err)
 			} else {
