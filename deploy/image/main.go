@@ -86,7 +86,7 @@ func (r *release) image(programs string) (v1.Image, error) {
 	config.Config = v1.Config{
 		User:       userID + ":" + userID,
 		Env:        []string{"PATH=/usr/bin", "HOME=" + stateDir, "ZONEINFO=" + zones},
-		Entrypoint: []string{"/usr/bin/trawld", "-datadir=" + stateDir, "-debuglogfile=0"},
+		Entrypoint: []string{"/usr/bin/trawld", "-datadir=" + stateDir, "-nodebuglogfile"},
 		WorkingDir: stateDir, StopSignal: "SIGTERM",
 		Volumes:      map[string]struct{}{stateDir: {}},
 		ExposedPorts: map[string]struct{}{"8332/tcp": {}, "8333/tcp": {}, "9332/tcp": {}},

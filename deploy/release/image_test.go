@@ -125,11 +125,11 @@ kill -s "${STOP#SIG}" $daemon
 wait $daemon
 test -n "$healthy"
 `
-	args := append([]string{"--mount", "--pid", "--fork", "--net", "sh", "-c", prepare, root}, c.Entrypoint...)
+	args := append([]string{"--kill-child", "--mount", "--pid", "--fork", "--net", "sh", "-c", prepare, root}, c.Entrypoint...)
 	args = append(args, "-regtest", "-listen=0", "-printtoconsole=0")
 	cmd := exec.CommandContext(t.Context(), "unshare", args...)
-	cmd.Env = append(c.Env, "STOP="+c.StopSignal, "HEALTH="+strings.Join(c.Healthcheck.Test[1:], " ")+" -regtest",
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin")
+	health := strings.Replace(strings.Join(c.Healthcheck.Test[1:], " "), " ", " -regtest ", 1) // before the method
+	cmd.Env = append(c.Env, "STOP="+c.StopSignal, "HEALTH="+health, "PATH=/usr/sbin:/usr/bin:/sbin:/bin")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGKILL) }
 	timer := time.AfterFunc(4*time.Minute, func() { _ = cmd.Cancel() })
 	defer timer.Stop()
@@ -151,7 +151,7 @@ func TestPodman(t *testing.T) {
 	}
 	archive := filepath.Join(released(t, "0.1.0"), "trawl-0.1.0-oci-amd64.tar")
 	out := command(t, ".", nil, podman, append(base, "load", "--input="+archive)...)
-	_, image, found := strings.Cut(strings.TrimSpace(out), ": ")
+	_, image, found := strings.Cut(strings.TrimSpace(out), "Loaded image: ")
 	if !found {
 		t.Fatalf("podman load says %s", out)
 	}
