@@ -145,18 +145,11 @@ func (d *Descriptor) HasP2MRSource() bool {
 
 // solveP2MR describes a script of mr() by the public keys in its leaves.
 func (d *Descriptor) solveP2MR(m *merkle, index uint32) (*Solution, error) {
-	keys, err := d.scriptKeys(index)
+	keys, tree, err := d.treeP2MR(m, index)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := m.tree.p2mr(keys)
-	if err != nil {
-		return nil, err
-	}
-	solution := &Solution{Solvable: true}
-	for _, leaf := range tree.Leaves() {
-		solution.Leaves = append(solution.Leaves, Leaf{Script: leaf.Script, Control: leaf.Control.Bytes()})
-	}
+	solution := &Solution{Solvable: true, Leaves: leavesP2MR(tree)}
 	shown := m.tree.withKeys(keys)
 	s := &solver{Descriptor: d, public: keys}
 	if _, err := s.arrange(shown); err != nil {
@@ -165,6 +158,33 @@ func (d *Descriptor) solveP2MR(m *merkle, index uint32) (*Solution, error) {
 	body := (&merkle{tree: shown}).appendText(nil, form{net: d.net})
 	solution.Text = AddChecksum(string(body))
 	return solution, nil
+}
+
+// treeP2MR returns the keys of an index, and the tree of their scripts.
+func (d *Descriptor) treeP2MR(m *merkle, index uint32) ([][]byte, *p2mr.Tree, error) {
+	keys, err := d.scriptKeys(index)
+	if err != nil {
+		return nil, nil, err
+	}
+	tree, err := m.tree.p2mr(keys)
+	return keys, tree, err
+}
+
+func leavesP2MR(tree *p2mr.Tree) []Leaf {
+	var leaves []Leaf
+	for _, leaf := range tree.Leaves() {
+		leaves = append(leaves, Leaf{Script: leaf.Script, Control: leaf.Control.Bytes()})
+	}
+	return leaves
+}
+
+// spendingP2MR tells how the script of an index of mr() is spent.
+func (d *Descriptor) spendingP2MR(m *merkle, index uint32) (*Spending, error) {
+	_, tree, err := d.treeP2MR(m, index)
+	if err != nil {
+		return nil, err
+	}
+	return &Spending{Scripts: [][]byte{p2mr.OutputScript(tree.Root())}, Leaves: leavesP2MR(tree)}, nil
 }
 
 // withKeys returns the tree with all keys given as they are at one index, and in

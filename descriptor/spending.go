@@ -12,18 +12,22 @@ type Spending struct {
 	Inner   [][]byte     // scripts that they pay to by a hash, however deep
 	Keys    []DerivedKey // of all key expressions, in their order
 	Taproot *TapTree     // of tr(); nil: the descriptor is another
+	Leaves  []Leaf       // of mr(), from left to right
 }
 
 // SpendingAt returns how the scripts of an index are spent.
 //
 // Errors: [ErrNeedsPrivateKey], [ErrNotDerivable].
 func (d *Descriptor) SpendingAt(index uint32) (*Spending, error) {
+	if m, ok := d.root.(*merkle); ok {
+		return d.spendingP2MR(m, index)
+	}
 	scripts, err := d.Expand(index)
 	if err != nil {
 		return nil, err
 	}
 	spending := &Spending{Scripts: scripts}
-	if _, merkle := d.root.(*merkle); merkle || !d.IsSolvable() {
+	if !d.IsSolvable() {
 		return spending, nil
 	}
 	s, err := d.solver(index)

@@ -134,6 +134,7 @@ type FilledPacket struct {
 	PSBT     string
 	Complete bool
 	Tx       *wire.MsgTx // with final scripts, where it is complete and was finalized
+	PQCKeys  []PQCUse    // keys of P2MR that signed, ascending
 }
 
 // LockCoins keeps coins from being spent, or allows that again.

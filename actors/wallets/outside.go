@@ -119,7 +119,7 @@ func (g *signer) askDevice(p *psbt.Packet, finalize bool) (signedOutside, error)
 	case err != nil:
 		return signedOutside{}, err
 	}
-	signed, err := psbt.Decode(text)
+	signed, err := g.cfg.Network.DecodePSBT(text)
 	if err != nil {
 		g.cfg.Log.Warn("Failed to sign: TX decode failed", "wallet", g.label(), "err", err)
 		return signedOutside{}, errSignerFailed

@@ -11,8 +11,10 @@ import (
 	"github.com/btcsuite/btcd/wire"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
+	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
@@ -20,7 +22,7 @@ import (
 
 // fill puts what the wallet knows into a partially signed transaction, and signs it.
 func (g *signer) fill(c actor.Context, m *fillPacket) {
-	p, err := psbt.Decode(m.Req.PSBT)
+	p, err := g.cfg.Network.DecodePSBT(m.Req.PSBT)
 	if err != nil {
 		m.Answer(messages.FilledPacket{}, codes.Errorf(codes.Decode, "TX decode failed %v", err))
 		return
@@ -32,6 +34,8 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
 	case m.Req.Sign && w.Vault().Locked():
 		err = errLocked
+	case m.Req.Sign:
+		err = w.Vault().CheckSigning()
 	}
 	if err != nil {
 		m.Answer(messages.FilledPacket{}, err)
@@ -44,7 +48,7 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 	w.AddSpent(p)
 	f := &filling{
 		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: &m.Req,
-		newSigning: g.cfg.Network.NewSigning,
+		newSigning: g.cfg.Network.NewSigning, hasPQC: w.Vault().CanSign,
 	}
 	if m.Req.HashType != "" {
 		f.hashType = new(int32(hashType))
@@ -52,10 +56,49 @@ func (g *signer) fill(c actor.Context, m *fillPacket) {
 	if w.Keys().Len() > 0 { // as in Core, where else nobody tries
 		f.know(w.Keys())
 	}
+	if !f.counts {
+		g.fillWith(c, m, f, nil)
+		return
+	}
+	g.of.beside(c, func() func() {
+		wanted := f.plan(g.ctx)
+		return func() { g.fillP2MR(c, m, f, wanted) }
+	})
+}
+
+// fillWith fills a packet in a worker. uses are the signatures that are counted for it.
+func (g *signer) fillWith(c actor.Context, m *fillPacket, f *filling, uses []messages.PQCUse) {
 	g.of.beside(c, func() func() {
 		defer f.zero()
 		got, err := f.run(g.ctx)
+		got.PQCKeys = uses
 		return func() { m.Answer(got, err) }
+	})
+}
+
+// fillP2MR fills a packet with keys that count their signatures.
+func (g *signer) fillP2MR(c actor.Context, m *fillPacket, f *filling, wanted map[slhdsa.PublicKey]uint32) {
+	if len(wanted) == 0 {
+		g.fillWith(c, m, f, nil)
+		return
+	}
+	g.of.writable(c, func(err error) {
+		if err != nil {
+			m.Answer(messages.FilledPacket{}, err)
+			return
+		}
+		g.reserve(c, wanted, func(r reserved, err error) {
+			if err != nil {
+				m.Answer(messages.FilledPacket{}, err)
+				return
+			}
+			for _, known := range f.inputs {
+				if known != nil {
+					r.give(known)
+				}
+			}
+			g.fillWith(c, m, f, r.uses)
+		})
 	})
 }
 
@@ -65,9 +108,26 @@ type filling struct {
 	signing    *rawtx.PacketSigning
 	newSigning rawtx.NewSigningFunc
 	req        *messages.FillPacket
-	hashType   *int32 // nil: that of its kind
+	hashType   *int32                      // nil: that of its kind
+	hasPQC     func(slhdsa.PublicKey) bool // whether the wallet can sign with a key of P2MR; for the actor alone
 
 	inputs, outputs []*rawtx.Signing // nil: nothing is known
+	counts          bool             // keys of P2MR may sign, whose signatures are counted before
+}
+
+// plan counts the signatures that [filling.run] will make by each key of P2MR.
+func (f *filling) plan(ctx context.Context) map[slhdsa.PublicKey]uint32 {
+	wanted := make(map[slhdsa.PublicKey]uint32)
+	for i, known := range f.inputs {
+		if known != nil && ctx.Err() == nil {
+			f.signing.PlanP2MR(i, f.role(known), wanted)
+		}
+	}
+	return wanted
+}
+
+func (f *filling) role(known *rawtx.Signing) rawtx.PacketRole {
+	return rawtx.PacketRole{Known: known, HashType: f.hashType, Finalize: f.req.Finalize}
 }
 
 func (f *filling) zero() {
@@ -113,6 +173,9 @@ func (f *filling) hide(known *rawtx.Signing) {
 // in one descriptor, may name public keys that are.
 func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx.Signing {
 	known := f.empty()
+	if root, ok := p2mr.ParseOutputScript(coin.PkScript); ok && known.HasP2MR() {
+		return f.inputP2MR(known, spenders, i, root)
+	}
 	whole := false
 	for _, place := range spenders.OfScript(coin.PkScript) {
 		_ = known.AddDescriptor(place.Descriptor, place.Index, f.req.Sign)
@@ -122,6 +185,39 @@ func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx
 		for _, public := range f.publicKeys(i, coin) {
 			f.addKey(known, spenders, public)
 		}
+	}
+	f.hide(known)
+	return known
+}
+
+// inputP2MR collects what is known of an input that spends a P2MR output, nil where that is nothing. The output
+// may be another's, if the packet has a leaf that names a key of the wallet.
+func (f *filling) inputP2MR(known *rawtx.Signing, spenders *keys.Spenders, i int, root p2mr.Hash) *rawtx.Signing {
+	places := spenders.OfScript(p2mr.OutputScript(root))
+	for _, place := range places {
+		_ = known.AddDescriptor(place.Descriptor, place.Index, false) // its keys are given when they are counted
+	}
+	able := make(map[slhdsa.PublicKey]bool)
+	note := func(script []byte) {
+		_, named, _ := p2mr.MatchKeys(script)
+		for _, key := range named {
+			if f.hasPQC != nil && f.hasPQC(key) {
+				able[key] = true
+			}
+		}
+	}
+	for _, leaf := range known.P2MR.Leaves[root] {
+		note(leaf.Script)
+	}
+	for _, e := range f.packet.Inputs[i].Of(psbt.P2MRLeaf) {
+		note(e.Value[:len(e.Value)-1])
+	}
+	if len(places)+len(able) == 0 {
+		return nil
+	}
+	if f.req.Sign {
+		known.MaySign(func(key slhdsa.PublicKey) bool { return able[key] })
+		f.counts = f.counts || len(able) > 0
 	}
 	f.hide(known)
 	return known
@@ -184,8 +280,7 @@ func (f *filling) run(ctx context.Context) (messages.FilledPacket, error) {
 		if known == nil {
 			continue
 		}
-		role := rawtx.PacketRole{Known: known, HashType: f.hashType, Finalize: f.req.Finalize}
-		_, _, err := f.signing.Input(i, role)
+		_, _, err := f.signing.Input(i, f.role(known))
 		switch {
 		case errors.Is(err, rawtx.ErrHashType):
 			return messages.FilledPacket{}, codes.Errorf(codes.Decode, "%v", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/wallet"
@@ -91,29 +92,62 @@ func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(me
 	})
 }
 
-// signP2MR signs with keys that count their signatures: no signature is made
-// before its count is on disk.
+// signP2MR signs with keys that count their signatures.
 func (g *signer) signP2MR(
 	c actor.Context, s *rawtx.Signing, wanted map[slhdsa.PublicKey]uint32, then func(messages.Signed, error),
 ) {
-	uses, reserved, err := g.of.open().Vault().ReserveSignatures(wanted)
-	if err != nil {
-		then(messages.Signed{}, codes.Errorf(codes.Wallet, "%v", err))
-		return
-	}
-	g.of.save(c, func(err error) {
-		if err != nil || g.of.open() == nil {
+	g.reserve(c, wanted, func(r reserved, err error) {
+		if err != nil {
 			then(messages.Signed{}, err)
 			return
 		}
-		s.Reserved(reserved)
-		s.MaySign(func(slhdsa.PublicKey) bool { return false })
+		r.give(s)
+		g.signWith(c, s, r.uses, then)
+	})
+}
+
+// reserved are keys of P2MR with the right to make signatures, which are counted on disk.
+type reserved struct {
+	uses  []messages.PQCUse
+	right *slhdsa.Reservation
+	keys  []*slhdsa.PrivateKey
+}
+
+// give has a signing sign with the keys and no others.
+func (r *reserved) give(to *rawtx.Signing) {
+	to.Reserved(r.right)
+	to.MaySign(func(slhdsa.PublicKey) bool { return false })
+	for _, key := range r.keys {
+		to.AddPQCKey(key)
+	}
+}
+
+// reserve counts signatures, and calls back when that is on disk: none may be made before.
+func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, then func(reserved, error)) {
+	if g.of.open().Vault().Locked() {
+		then(reserved{}, errLocked) // since the request came
+		return
+	}
+	uses, right, err := g.of.open().Vault().ReserveSignatures(wanted)
+	if err != nil {
+		then(reserved{}, codes.Errorf(codes.Wallet, "%v", err))
+		return
+	}
+	g.of.save(c, func(err error) {
+		if err == nil && g.of.open() == nil {
+			err = ask.ErrStopped
+		}
+		if err != nil {
+			then(reserved{}, err)
+			return
+		}
+		r := reserved{uses: uses, right: right}
 		for public := range wanted {
 			if key := g.of.open().Vault().PQCSecret(public); key != nil {
-				s.AddPQCKey(key)
+				r.keys = append(r.keys, key)
 			}
 		}
-		g.signWith(c, s, uses, then)
+		then(r, nil)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 )
 
 // setBitcoinRules fills in the rules of Bitcoin's chains that are functions.
@@ -20,6 +21,7 @@ func (n *Network) setBitcoinRules() {
 	n.NextBits = func(parent *chainview.Block, time int64) uint32 { return nextBits(n.Params, parent, time) }
 	n.MinTime = func(parent *chainview.Block) int64 { return minTime(n.Params, parent) }
 	n.NewSigning = n.newSigning
+	n.DecodePSBT = psbt.Decode
 	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/p2mr/vm"
 	"github.com/seed61375155/trawl/internal/rawtx"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/internal/txpool"
 )
@@ -24,6 +25,7 @@ func (n *Network) setP2MRRules() {
 	n.MinTime = func(parent *chainview.Block) int64 { return parent.MedianTimePast() + 1 }
 	n.RollVersion = rollVersion
 	n.NewSigning = n.newSigning
+	n.DecodePSBT = psbt.DecodeP2MR
 	n.Verify = n.P2MR.verify
 	n.Standard = txpool.Forms{Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard}
 	n.Scheduled = n.P2MR.scheduled()

@@ -6,6 +6,9 @@ import (
 	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
+// maxKeys is how many keys a script of [MultiScript] may have.
+const maxKeys = 999
+
 // MatchKeys takes a leaf script of [KeyScript] or [MultiScript] apart: how many
 // of the keys must sign, and the keys in their order.
 func MatchKeys(script []byte) (threshold int, keys []slhdsa.PublicKey, ok bool) {
@@ -21,6 +24,9 @@ func MatchKeys(script []byte) (threshold int, keys []slhdsa.PublicKey, ok bool) 
 		keys = append(keys, slhdsa.PublicKey(rest[1:part-1]))
 	}
 	rest := script[len(keys)*part:]
+	if len(keys) > maxKeys {
+		return 0, nil, false
+	}
 	if len(keys) == 1 && len(rest) == 0 {
 		return 1, keys, true
 	}

@@ -1,6 +1,7 @@
 package rawtx
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 
@@ -76,7 +77,9 @@ func Analyze(p *psbt.Packet, newSigning NewSigningFunc, rules AnalysisRules) Ana
 			}
 			spent += coin.Value
 		}
-		a.input(i, coin)
+		if err := a.input(i, coin); err != nil {
+			return invalid("Input %d: %v", i, err)
+		}
 		known = known && coin != nil
 		a.Next = min(a.Next, a.Inputs[i].Next)
 	}
@@ -105,24 +108,30 @@ type analyzer struct {
 
 func (a *analyzer) inRange(amount int64) bool { return amount >= 0 && amount <= a.rules.MaxMoney }
 
-// input says how far an input is. What is learnt of it stays in the packet.
-func (a *analyzer) input(i int, coin *wire.TxOut) {
+// input says how far an input is. What is learnt of it stays in the packet. On networks with P2MR, as in the
+// reference, an error says that it cannot be worked on at all.
+func (a *analyzer) input(i int, coin *wire.TxOut) error {
 	in := &a.Inputs[i]
 	in.HasCoin = coin != nil
 	in.Next = Updater
 	if a.s.Verified(i) {
 		in.Final, in.Next = true, Extractor
-		return
+		return nil
 	}
 	done, missing, err := a.s.Input(i, PacketRole{Finalize: true})
 	if done && err == nil {
 		in.Next = Finalizer
-		return
+		return nil
+	}
+	if err != nil && a.s.spending.hasP2MR && !errors.Is(err, ErrMissingInput) {
+		return err
 	}
 	in.Missing = missing
-	if len(missing.Keys) == 0 && missing.Redeem == nil && missing.Witness == nil && len(missing.Signatures) > 0 {
+	if len(missing.Keys) == 0 && missing.Redeem == nil && missing.Witness == nil &&
+		len(missing.Signatures)+len(missing.P2MR) > 0 {
 		in.Next = Signer
 	}
+	return nil
 }
 
 // addFee computes the fee and, where all inputs can be estimated, the size. It is false where the outputs

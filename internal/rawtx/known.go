@@ -29,6 +29,9 @@ func (s *Signing) AddDescriptor(d *descriptor.Descriptor, index uint32, private 
 	if spending.Taproot != nil {
 		s.Trees.Add(spending.Scripts[0], spending.Taproot)
 	}
+	for _, leaf := range spending.Leaves {
+		s.AddP2MRLeaf(spending.Scripts[0], leaf.Script, leaf.Control)
+	}
 	if private {
 		s.addPrivateKeys(d.PrivateKeysAt(index))
 	}
@@ -73,6 +76,9 @@ func (s *Signing) Merge(other *Signing, private bool) {
 	maps.Copy(s.Public, other.Public)
 	maps.Copy(s.Origins, other.Origins)
 	maps.Copy(s.Trees, other.Trees)
+	if s.P2MR != nil && other.P2MR != nil {
+		maps.Copy(s.P2MR.Leaves, other.P2MR.Leaves)
+	}
 	if private {
 		maps.Copy(s.Keys, other.Keys)
 	}

@@ -24,6 +24,8 @@ type P2MR struct {
 	// [Signing.PlanP2MR].
 	Keys     map[slhdsa.PublicKey]*slhdsa.PrivateKey
 	Reserved *slhdsa.Reservation
+
+	counted map[slhdsa.PublicKey]uint32 // signatures that would be made; see [PacketSigning.PlanP2MR]
 }
 
 // NewP2MR returns nothing known, with no key.

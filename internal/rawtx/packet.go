@@ -3,17 +3,20 @@ package rawtx
 import (
 	"encoding/binary"
 
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
 // Why an input of a packet cannot be worked on, in Core's words.
 const (
 	ErrMissingInput = PacketError("Inputs missing or spent")
 	ErrHashType     = PacketError("Specified sighash value does not match value stored in PSBT")
+	ErrSignature    = PacketError("Invalid cached P2MR script signature in PSBT input")
 )
 
 // A PacketError is why an input of a packet cannot be worked on.
@@ -78,20 +81,24 @@ func (s *PacketSigning) final(i int) {
 // Input signs an input as far as it can, and puts what it has learnt of it into the packet. It reports
 // whether nothing is missing.
 //
-// Errors: [ErrMissingInput], [ErrHashType]; with them nothing has changed but, perhaps, how the input is
-// said to be signed.
+// Errors: [ErrMissingInput], [ErrHashType], [ErrSignature]; with them nothing has changed but, perhaps, how the
+// input is said to be signed, and to which root of P2MR the output pays that it spends.
 func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Missing, err error) {
 	in := &s.packet.Inputs[i]
 	coin := s.packet.Coin(i)
-	// Where sizes are computed, Core has not what signatures of taproot are verified by.
-	verifies := role.by == byKeys || coin != nil && !txscript.IsPayToTaproot(coin.PkScript)
+	// Where sizes are computed, Core has not what signatures of taproot and P2MR are verified by.
+	root, isP2MR := s.spending.p2mrRoot(i)
+	verifies := role.by != byDummy || coin != nil && !txscript.IsPayToTaproot(coin.PkScript) && !isP2MR
 	if verifies && s.Verified(i) {
 		return true, missing, nil
 	}
 	if coin == nil {
 		return false, missing, ErrMissingInput
 	}
-	hashType, err := chooseHashType(in, coin, role.HashType)
+	if isP2MR {
+		in.Put(psbt.P2MRRoot, nil, root[:])
+	}
+	hashType, err := chooseHashType(in, isP2MR || txscript.IsPayToTaproot(coin.PkScript), role.HashType)
 	if err != nil {
 		return false, missing, err
 	}
@@ -104,6 +111,9 @@ func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Mi
 	p := &producer{s.spending, i, with, data, role.by}
 	if !data.complete {
 		p.produce()
+	}
+	if len(data.p2mr.invalid) > 0 {
+		return false, missing, ErrSignature
 	}
 	done := data.complete
 	if !in.Has(psbt.NonWitnessUTXO) && !data.witnessed {
@@ -118,35 +128,32 @@ func (s *PacketSigning) Input(i int, role PacketRole) (complete bool, missing Mi
 }
 
 // chooseHashType returns how an input is signed, and notes it where that is not how its kind is signed by
-// default. All signatures that are there must be made so.
-func chooseHashType(in *psbt.Map, coin *wire.TxOut, wanted *int32) (int32, error) {
-	taproot := txscript.IsPayToTaproot(coin.PkScript)
+// default, which for some is a type of its own. All signatures that are there must be made so.
+func chooseHashType(in *psbt.Map, hasDefault bool, wanted *int32) (int32, error) {
 	const byDefault, all = int32(txscript.SigHashDefault), int32(txscript.SigHashAll)
 	hashType := all
 	switch {
 	case wanted != nil:
 		hashType = *wanted
-	case taproot:
+	case hasDefault:
 		hashType = byDefault
 	}
 	if raw, ok := in.One(psbt.SigHash); ok && int32(binary.LittleEndian.Uint32(raw)) != hashType {
 		return 0, ErrHashType
 	}
-	if hashType != byDefault && (taproot || hashType != all) {
+	if hashType != byDefault && (hasDefault || hashType != all) {
 		in.Put(psbt.SigHash, nil, binary.LittleEndian.AppendUint32(nil, uint32(hashType)))
 	}
-	fits := func(sig []byte) bool {
-		const size = 64
+	fits := func(sig []byte, size int) bool {
 		if hashType == byDefault {
 			return len(sig) == size
 		}
 		return len(sig) == size+1 && int32(sig[size]) == hashType
 	}
-	for _, kind := range []uint64{psbt.TapKeySig, psbt.TapScriptSig} {
-		for _, e := range in.Of(kind) {
-			if !fits(e.Value) {
-				return 0, ErrHashType
-			}
+	for _, e := range *in {
+		size, bare := bareSizes[e.Type]
+		if bare && !fits(e.Value, size) {
+			return 0, ErrHashType
 		}
 	}
 	for _, e := range in.Of(psbt.PartialSig) {
@@ -155,6 +162,12 @@ func chooseHashType(in *psbt.Map, coin *wire.TxOut, wanted *int32) (int32, error
 		}
 	}
 	return hashType, nil
+}
+
+// bareSizes are the sizes of signatures that have no hash type behind them if it is that by default.
+var bareSizes = map[uint64]int{
+	psbt.TapKeySig: schnorr.SignatureSize, psbt.TapScriptSig: schnorr.SignatureSize,
+	psbt.P2MRSig: slhdsa.SignatureSize,
 }
 
 // Finalize gives final scripts to the inputs that have what it takes, and reports whether those are all.

@@ -49,6 +49,7 @@ func inputSignatures(in psbt.Map) *signatures {
 	for _, e := range in.Of(psbt.TapLeaf) {
 		d.tap.addLeaf(e.Value[:len(e.Value)-1], e.Value[len(e.Value)-1], e.Data)
 	}
+	d.p2mr.read(in)
 	return d
 }
 
@@ -121,6 +122,7 @@ func (s *PacketSigning) fillInput(i int, d *signatures) {
 		in.Put(psbt.TapMerkleRoot, nil, d.tap.root)
 	}
 	fillLeaves(in, d.tap.leaves)
+	d.p2mr.fill(in)
 }
 
 // fillLeaves adds the leaves that are not there.

@@ -28,6 +28,7 @@ const (
 	byKeys  signatureMaker = iota
 	byDummy                // they are dummies of the right size, and anything satisfies
 	byNone                 // there are none, and no lock time passes: what is learnt of scripts and keys counts
+	byCount                // those of P2MR are counted, and not made
 )
 
 // produce signs the input as far as it can, and writes what it has into it:
@@ -63,6 +64,10 @@ func (p *producer) produceP2MR(in *wire.TxIn, root p2mr.Hash) {
 		return
 	}
 	if p.with.P2MR == nil {
+		return
+	}
+	if p.with.packet {
+		p.packetP2MR(in, root)
 		return
 	}
 	if witness := p.signP2MR(p.index, root, p.with); witness != nil {

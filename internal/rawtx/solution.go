@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 )
 
 // signatures are what is known of how one input is signed, and what is learnt while it is.
@@ -26,6 +27,7 @@ type signatures struct {
 	preimages map[string][]byte     // by hash function and digest
 	tap       tapData               // of a taproot output
 	tapByHash map[[20]byte][]byte   // x-only keys that are known
+	p2mr      p2mrData              // of a P2MR output
 	missing   Missing
 }
 
@@ -41,6 +43,8 @@ type Missing struct {
 	Signatures [][20]byte // hashes of public keys whose signatures are missing
 	Redeem     []byte     // hash of a script that is not known, of 20 bytes; nil: none is missing
 	Witness    []byte     // the same of one that takes its witness, of 32 bytes
+
+	P2MR []slhdsa.PublicKey // keys of P2MR whose signatures are missing
 }
 
 // Origins tell where public keys come from, as fields of packets do (fingerprint and path), by the
@@ -58,7 +62,7 @@ type tapData struct {
 	origins  map[[32]byte]tapOrigin
 }
 
-// tapPlace is a key within a leaf.
+// tapPlace is a key within a leaf, of taproot or P2MR.
 type tapPlace struct{ key, leaf [32]byte }
 
 // tapLeaf is a script of a tree, and the proofs for it, the shortest first.

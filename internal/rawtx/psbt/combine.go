@@ -25,11 +25,14 @@ func (p *Packet) Combine(other *Packet) bool {
 }
 
 // merge adds the entries of another map whose keys are not there, but for those of some types. Scripts of
-// leaves are known by themselves, not by their proofs.
+// leaves of taproot are known by themselves, not by their proofs; those of P2MR by both.
 func (m *Map) merge(other Map, rules *ruleSet, but ...uint64) {
 	identity := func(e Entry) string {
 		if rules == &inputRules && e.Type == TapLeaf {
 			return "leaf" + string(e.Value)
+		}
+		if e.Type == P2MRLeaf {
+			return "proof" + string(e.Key) + string(e.Value)
 		}
 		return "key" + string(e.Key)
 	}

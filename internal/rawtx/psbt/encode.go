@@ -64,19 +64,20 @@ var (
 	inputForm = form{
 		types: append([]uint64{
 			NonWitnessUTXO, WitnessUTXO, PartialSig, SigHash, RedeemScript, WitnessScript, Derivation,
-			Ripemd160, Sha256, Hash160, Hash256, TapKeySig, TapScriptSig, TapLeaf, TapDerivation,
-			TapInternalKey, TapMerkleRoot, MusigParticipants, MusigPubNonce, MusigPartialSig,
+			Ripemd160, Sha256, Hash160, Hash256, TapKeySig, TapScriptSig, TapLeaf, P2MRSig, P2MRLeaf,
+			TapDerivation,
+			TapInternalKey, TapMerkleRoot, P2MRRoot, MusigParticipants, MusigPubNonce, MusigPartialSig,
 		}, Proprietary),
-		known: inputRules.knows,
+		known: knowsInput,
 		order: map[uint64]func(Entry) []byte{
-			PartialSig: byKeyHash, TapLeaf: byLeaf, MusigPubNonce: byAggregate, MusigPartialSig: byAggregate,
+			PartialSig: byKeyHash, TapLeaf: byLeaf, P2MRLeaf: byLeaf, MusigPubNonce: byAggregate, MusigPartialSig: byAggregate,
 		},
 	}
 
 	// An input that is final has no other fields but these.
 	finalForm = form{
 		types: []uint64{NonWitnessUTXO, WitnessUTXO, FinalScriptSig, FinalWitness, Proprietary},
-		known: inputRules.knows,
+		known: knowsInput,
 	}
 	outputForm = form{
 		types: []uint64{
@@ -91,6 +92,9 @@ func (s *ruleSet) knows(kind uint64) bool {
 	_, ok := s.types[kind]
 	return ok
 }
+
+// knowsInput reports whether a type of an input has a meaning, on whichever network.
+func knowsInput(kind uint64) bool { return inputRules.knows(kind) || p2mrKeys[kind] != nil }
 
 // byKeyHash is the order of signatures: that of the hashes of their keys.
 func byKeyHash(e Entry) []byte { return btcutil.Hash160(e.Data) }

@@ -15,7 +15,7 @@ var (
 	globalNulls = map[uint64]func(value []byte) bool{Version: isZero}
 	inputNulls  = map[uint64]func(value []byte) bool{
 		WitnessUTXO: isNoOutput, RedeemScript: isEmpty, WitnessScript: isEmpty, FinalScriptSig: isEmpty,
-		FinalWitness: isZero, TapInternalKey: isZero, TapMerkleRoot: isZero,
+		FinalWitness: isZero, TapInternalKey: isZero, TapMerkleRoot: isZero, P2MRRoot: isZero,
 	}
 	outputNulls = map[uint64]func(value []byte) bool{
 		OutRedeemScript: isEmpty, OutWitnessScript: isEmpty, OutTapInternalKey: isZero,

@@ -11,6 +11,7 @@ package psbt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -62,8 +63,14 @@ func (m Map) One(kind uint64) ([]byte, bool) {
 // inOrder sorts entries that come in the order of the data. Of those that are the
 // same after [Entry.forget] the first stays.
 func (m Map) inOrder() Map {
-	slices.SortStableFunc(m, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
-	return slices.CompactFunc(m, func(a, b Entry) bool { return bytes.Equal(a.Key, b.Key) })
+	order := func(a, b Entry) int {
+		if a.Type == P2MRLeaf && b.Type == P2MRLeaf {
+			return cmp.Or(bytes.Compare(a.Key, b.Key), bytes.Compare(a.Value, b.Value))
+		}
+		return bytes.Compare(a.Key, b.Key)
+	}
+	slices.SortStableFunc(m, order)
+	return slices.CompactFunc(m, func(a, b Entry) bool { return order(a, b) == 0 })
 }
 
 // An Error is why a text is no PSBT, in Core's words.
@@ -76,13 +83,19 @@ func (e Error) Error() string { return string(e) }
 const streamSuffix = ": iostream error"
 
 // Decode reads a PSBT in base64. The error is an [Error].
-func Decode(text string) (*Packet, error) {
+func Decode(text string) (*Packet, error) { return decode(text, &inputRules) }
+
+// DecodeP2MR is Decode on networks that pay to P2MR outputs, where fields of inputs have a meaning that
+// are unknown elsewhere.
+func DecodeP2MR(text string) (*Packet, error) { return decode(text, &p2mrInputRules) }
+
+func decode(text string, inputs *ruleSet) (*Packet, error) {
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") { // which Go skips
 		return nil, Error("invalid base64")
 	}
 	r := &serial.Reader{Rest: raw}
-	p, err := readPSBT(r)
+	p, err := readPSBT(r, inputs)
 	switch {
 	case err != nil:
 		return nil, Error(err.Error() + streamSuffix)
@@ -95,7 +108,7 @@ func Decode(text string) (*Packet, error) {
 var psbtMagic = []byte("psbt\xff")
 
 // readPSBT reads all maps, in their order. Errors are those of Core's streams.
-func readPSBT(r *serial.Reader) (*Packet, error) {
+func readPSBT(r *serial.Reader, inputs *ruleSet) (*Packet, error) {
 	if magic := r.Bytes(uint64(len(psbtMagic))); r.Err != nil {
 		return nil, r.Err
 	} else if !bytes.Equal(magic, psbtMagic) {
@@ -113,7 +126,7 @@ func readPSBT(r *serial.Reader) (*Packet, error) {
 	p.Tx = NewValue(unsigned).Tx(false) // which globalRules has read before
 	p.Global = p.Global.without(globalNulls)
 	for i := 0; i < len(p.Tx.TxIn) && len(r.Rest) > 0; i++ {
-		input, err := readMap(r, &inputRules)
+		input, err := readMap(r, inputs)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +171,7 @@ func checkPrevious(input Map, at *wire.OutPoint) error {
 // readMap reads a map up to its separator, and checks each entry as it comes.
 func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 	var m Map
-	seen := map[string]struct{}{}
+	seen, signed := map[string]struct{}{}, map[string][]byte{}
 	for len(r.Rest) > 0 {
 		e := Entry{Key: r.VarBytes()}
 		if r.Err != nil {
@@ -172,7 +185,7 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 		if key.Err != nil {
 			return nil, key.Err
 		}
-		rule := rules.of(e.Type)
+		rule := rules.of(&e)
 		identity := string(rule.identity(e.Key))
 		if _, twice := seen[identity]; twice {
 			return nil, serial.Error(rule.duplicate)
@@ -187,6 +200,15 @@ func readMap(r *serial.Reader, rules *ruleSet) (Map, error) {
 		}
 		if rule.loose > 0 {
 			e.forget(rule.loose)
+		}
+		if rule.meaning != 0 {
+			e = NewEntry(rule.meaning, e.Data[rule.head:], e.Value)
+		}
+		if e.Type == P2MRSig {
+			if other, twice := signed[string(e.Key)]; twice && !bytes.Equal(other, e.Value) {
+				return nil, serial.Error("Conflicting P2MR script signature for pubkey and leaf hash")
+			}
+			signed[string(e.Key)] = e.Value
 		}
 		m = append(m, e)
 	}

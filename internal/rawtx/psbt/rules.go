@@ -1,6 +1,7 @@
 package psbt
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcec/v2"
@@ -12,6 +13,7 @@ import (
 type ruleSet struct {
 	name  string // as errors call the map
 	types map[uint64]rule
+	qbit  map[byte]rule // of proprietary types, by what is behind qbitName; nil: they have no meaning
 }
 
 // rule is what an entry must be. Texts are Core's.
@@ -27,6 +29,11 @@ type rule struct {
 	// that Core forgets then.
 	loose int
 
+	// meaning is the type that the field has in a [Map], without so many bytes at the begin of the data of
+	// its key; 0: its own.
+	meaning uint64
+	head    int
+
 	// At most one of these: a check of the value, which is taken whole, or what
 	// reads it where it lies.
 	value func(value []byte) error
@@ -39,9 +46,14 @@ type rule struct {
 // does. After a success it has read as much as was stated.
 type valueReader func(r *serial.Reader, size uint64) error
 
-// of returns the rule for a type. Unknown types may hold anything, once.
-func (s *ruleSet) of(kind uint64) rule {
-	if r, ok := s.types[kind]; ok {
+// of returns the rule for an entry by its key. Unknown types may hold anything, once.
+func (s *ruleSet) of(e *Entry) rule {
+	if rest, named := bytes.CutPrefix(e.Data, qbitName); named && e.Type == Proprietary && len(rest) > 0 {
+		if r, ok := s.qbit[rest[0]]; ok {
+			return r
+		}
+	}
+	if r, ok := s.types[e.Type]; ok {
 		return r
 	}
 	return rule{duplicate: "Duplicate Key, key for unknown value already provided"}
@@ -170,7 +182,7 @@ var versionRule = rule{
 	read: readVersion,
 }
 
-var globalRules = ruleSet{"the global map", map[uint64]rule{
+var globalRules = ruleSet{name: "the global map", types: map[uint64]rule{
 	UnsignedTx: singleRead("unsigned tx", "Global unsigned tx key is more than one byte type", readUnsigned),
 	XPub: {
 		sizes: []int{79}, size: "Size of key was not the expected size for the type global xpub",
@@ -180,7 +192,7 @@ var globalRules = ruleSet{"the global map", map[uint64]rule{
 	Proprietary: proprietaryRule,
 }}
 
-var inputRules = ruleSet{"an input map", map[uint64]rule{
+var inputRules = ruleSet{name: "an input map", types: map[uint64]rule{
 	NonWitnessUTXO: singleRead("input non-witness utxo", "Non-witness utxo key is more than one byte type", readTx),
 	WitnessUTXO:    singleRead("input witness utxo", "Witness utxo key is more than one byte type", readOutput),
 	PartialSig: {
@@ -227,7 +239,7 @@ var inputRules = ruleSet{"an input map", map[uint64]rule{
 	Proprietary: proprietaryRule,
 }}
 
-var outputRules = ruleSet{"an output map", map[uint64]rule{
+var outputRules = ruleSet{name: "an output map", types: map[uint64]rule{
 	OutRedeemScript:   single("output redeemScript", "Output redeemScript key is more than one byte type", nil),
 	OutWitnessScript:  single("output witnessScript", "Output witnessScript key is more than one byte type", nil),
 	OutDerivation:     derivationRule,

@@ -43,7 +43,7 @@ func (m *Map) Put(kind uint64, data, value []byte) {
 
 // NewEntry returns an entry: its key is a type with data behind it.
 func NewEntry(kind uint64, data, value []byte) Entry {
-	return Entry{Key: append(appendCompactSize(nil, kind), data...), Type: kind, Data: data, Value: value}
+	return Entry{Key: append(keyOf(kind), data...), Type: kind, Data: data, Value: value}
 }
 
 // Adding returns what adds entries to a map whose keys are not there.

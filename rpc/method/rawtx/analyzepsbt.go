@@ -31,6 +31,7 @@ type missingData struct {
 	RedeemScript  string   `json:"redeemscript,omitempty"`
 	WitnessScript string   `json:"witnessscript,omitempty"`
 	Signatures    []string `json:"signatures,omitempty"`
+	P2MR          []string `json:"p2mr_signatures,omitempty"`
 }
 
 func (m *methods) analyzePSBT() command.Command {
@@ -48,7 +49,7 @@ func (m *methods) analyzePSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			p, err := readPacket(text)
+			p, err := m.readPacket(text)
 			if err != nil {
 				return nil, err
 			}
@@ -72,6 +73,9 @@ var analysisResults = []command.Result{{Type: command.Object, Inner: []command.R
 					}},
 					{Type: command.Array, Key: "signatures", Optional: true, Inner: []command.Result{
 						{Type: command.Hex, Key: "keyid", Help: "hash of a public key whose signature is missing"},
+					}},
+					{Type: command.Array, Key: "p2mr_signatures", Optional: true, Inner: []command.Result{
+						{Type: command.Hex, Key: "pubkey", Help: "key of P2MR whose signature is missing"},
 					}},
 					{
 						Type: command.Hex, Key: "redeemscript", Optional: true,
@@ -116,7 +120,7 @@ func showAnalysis(a rawtx.Analysis) analysis {
 }
 
 func showMissing(m *rawtx.Missing) *missingData {
-	if len(m.Keys)+len(m.Signatures)+len(m.Redeem)+len(m.Witness) == 0 {
+	if len(m.Keys)+len(m.Signatures)+len(m.Redeem)+len(m.Witness)+len(m.P2MR) == 0 {
 		return nil
 	}
 	shown := &missingData{RedeemScript: hex.EncodeToString(m.Redeem), WitnessScript: hex.EncodeToString(m.Witness)}
@@ -125,6 +129,9 @@ func showMissing(m *rawtx.Missing) *missingData {
 	}
 	for _, id := range m.Signatures {
 		shown.Signatures = append(shown.Signatures, hex.EncodeToString(id[:]))
+	}
+	for _, key := range m.P2MR {
+		shown.P2MR = append(shown.P2MR, key.String())
 	}
 	return shown
 }

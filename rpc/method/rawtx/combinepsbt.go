@@ -18,7 +18,7 @@ func packetsParam(help string) command.Param {
 }
 
 // readPackets reads the partially signed transactions of argument 0.
-func readPackets(a *command.Args, least int, tooFew string) ([]*psbt.Packet, error) {
+func (m *methods) readPackets(a *command.Args, least int, tooFew string) ([]*psbt.Packet, error) {
 	list, err := a.Array(0)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func readPackets(a *command.Args, least int, tooFew string) ([]*psbt.Packet, err
 		if err != nil {
 			return nil, err
 		}
-		p, err := readPacket(text)
+		p, err := m.readPacket(text)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func readPackets(a *command.Args, least int, tooFew string) ([]*psbt.Packet, err
 	return packets, nil
 }
 
-func combinePSBT() command.Command {
+func (m *methods) combinePSBT() command.Command {
 	return command.Command{
 		Name:     "combinepsbt",
 		Category: command.RawTransactions,
@@ -52,7 +52,7 @@ func combinePSBT() command.Command {
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`[["mybase64_1", "mybase64_2", "mybase64_3"]]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			packets, err := readPackets(a, 1, "Parameter 'txs' cannot be empty")
+			packets, err := m.readPackets(a, 1, "Parameter 'txs' cannot be empty")
 			if err != nil {
 				return nil, err
 			}

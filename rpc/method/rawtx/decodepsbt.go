@@ -5,7 +5,6 @@ import (
 
 	"github.com/btcsuite/btcd/btcutil"
 
-	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/rawtx/internal/psbtjson"
 )
@@ -25,9 +24,9 @@ func (m *methods) decodePSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			packet, err := psbt.Decode(text)
+			packet, err := m.readPacket(text)
 			if err != nil {
-				return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
+				return nil, err
 			}
 			return psbtjson.Show(m.printer, packet, btcutil.Amount(m.Network.Rules.MaxMoney)), nil
 		},

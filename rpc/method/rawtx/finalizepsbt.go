@@ -16,8 +16,8 @@ type finalized struct {
 }
 
 // readPacket reads a partially signed transaction.
-func readPacket(text string) (*psbt.Packet, error) {
-	p, err := psbt.Decode(text)
+func (m *methods) readPacket(text string) (*psbt.Packet, error) {
+	p, err := m.Network.DecodePSBT(text)
 	if err != nil {
 		return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
 	}
@@ -48,7 +48,7 @@ func (m *methods) finalizePSBT() command.Command {
 			if err != nil {
 				return nil, err
 			}
-			p, err := readPacket(text)
+			p, err := m.readPacket(text)
 			if err != nil {
 				return nil, err
 			}

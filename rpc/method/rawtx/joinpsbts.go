@@ -8,7 +8,7 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-func joinPSBTs() command.Command {
+func (m *methods) joinPSBTs() command.Command {
 	return command.Command{
 		Name:     "joinpsbts",
 		Category: command.RawTransactions,
@@ -19,7 +19,7 @@ func joinPSBTs() command.Command {
 		Results:  []command.Result{{Type: command.String, Help: "the partially signed transaction in base64"}},
 		Examples: []string{`[["mybase64_1", "mybase64_2"]]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
-			packets, err := readPackets(a, 2, "At least two PSBTs are required to join PSBTs.")
+			packets, err := m.readPackets(a, 2, "At least two PSBTs are required to join PSBTs.")
 			if err != nil {
 				return nil, err
 			}

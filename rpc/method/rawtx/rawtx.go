@@ -70,7 +70,7 @@ func Commands(d Deps) []command.Command {
 	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
 	return []command.Command{
 		m.analyzePSBT(),
-		combinePSBT(),
+		m.combinePSBT(),
 		m.combineRawTransaction(),
 		convertToPSBT(),
 		m.createMultisig(),
@@ -82,7 +82,7 @@ func Commands(d Deps) []command.Command {
 		m.descriptorProcessPSBT(),
 		m.finalizePSBT(),
 		m.getRawTransaction(),
-		joinPSBTs(),
+		m.joinPSBTs(),
 		m.signRawTransactionWithKey(),
 		m.utxoUpdatePSBT(),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/arg"
@@ -82,6 +83,13 @@ func addBranches(
 	if !branches[0].IsRanged() {
 		o.First, o.Last = 0, 0
 	}
+	if private && to.HasP2MR() {
+		for _, d := range branches {
+			if err := addP2MRKeys(ctx, d, o, to); err != nil {
+				return err
+			}
+		}
+	}
 	for index := o.First; index <= o.Last; index++ {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -91,6 +99,25 @@ func addBranches(
 				return command.Errorf(command.InvalidAddressOrKey,
 					"Cannot derive script without private keys: '%s'", o.Text)
 			}
+		}
+	}
+	return nil
+}
+
+// addP2MRKeys adds the private keys of P2MR of a range of a descriptor.
+func addP2MRKeys(ctx context.Context, d *descriptor.Descriptor, o arg.ScanObject, to *rawtx.Signing) error {
+	keys, err := d.P2MRKeys(ctx, o.First, o.Last)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return nil //nolint:nilerr // told when its scripts are made
+	}
+	for _, k := range keys {
+		key, err := slhdsa.ParsePrivateKey(k.Secret)
+		clear(k.Secret)
+		if err == nil {
+			to.AddPQCKey(key)
 		}
 	}
 	return nil
@@ -168,11 +195,12 @@ type processing struct {
 	known    *rawtx.Signing
 	hashType *int32
 	finalize bool
+	sign     bool // with the private keys that are known
 }
 
 // process puts into a packet what is known of its inputs and outputs, and signs it where private keys are.
 func (m *methods) process(ctx context.Context, text string, how processing) (*psbt.Packet, error) {
-	p, err := readPacket(text)
+	p, err := m.readPacket(text)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +209,11 @@ func (m *methods) process(ctx context.Context, text string, how processing) (*ps
 	}
 	s := rawtx.NewPacketSigning(p, m.Network.NewSigning)
 	role := rawtx.PacketRole{Known: how.known, HashType: how.hashType, Finalize: how.finalize}
+	if how.sign {
+		if err := reserve(ctx, p, s, role); err != nil {
+			return nil, err
+		}
+	}
 	for i := range p.Inputs {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -188,8 +221,11 @@ func (m *methods) process(ctx context.Context, text string, how processing) (*ps
 		if p.Final(i) {
 			continue
 		}
-		if _, _, err := s.Input(i, role); errors.Is(err, rawtx.ErrHashType) {
+		switch _, _, err := s.Input(i, role); {
+		case errors.Is(err, rawtx.ErrHashType):
 			return nil, command.Error{Code: command.DeserializationError, Message: err.Error()}
+		case errors.Is(err, rawtx.ErrSignature):
+			return nil, command.Error{Code: command.VerifyError, Message: err.Error()}
 		}
 	}
 	for i := range p.Outputs {
@@ -197,6 +233,27 @@ func (m *methods) process(ctx context.Context, text string, how processing) (*ps
 	}
 	p.DropTransactions()
 	return p, nil
+}
+
+// reserve allows the keys of P2MR the signatures that they are going to make. Keys that come with a request
+// bring no count of those that they have made.
+func reserve(ctx context.Context, p *psbt.Packet, s *rawtx.PacketSigning, role rawtx.PacketRole) error {
+	wanted := make(map[slhdsa.PublicKey]uint32)
+	for i := range p.Inputs {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !p.Final(i) {
+			s.PlanP2MR(i, role, wanted)
+		}
+	}
+	var uses []slhdsa.Use
+	for public, more := range wanted {
+		uses = append(uses, slhdsa.Use{Key: public, More: more})
+	}
+	reserved, err := slhdsa.Reserve(uses, func([]slhdsa.Use) error { return nil })
+	role.Known.Reserved(reserved)
+	return err
 }
 
 // newKnown returns what is to be filled with what descriptors tell.

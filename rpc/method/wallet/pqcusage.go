@@ -3,6 +3,7 @@ package wallet
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -51,6 +52,14 @@ var pqcUsageResults = append([]command.Result{
 	},
 	{Type: command.String, Key: "pqc_overall_limit_state", Optional: true, Help: "the worst state of a key"},
 }, pqcUseResults...)
+
+// pqcSignedResults declares a [pqcUsage] of a request that has signed, and its warnings.
+func pqcSignedResults() []command.Result {
+	return append(slices.Clone(pqcUsageResults), command.Result{
+		Type: command.Array, Key: "warnings", Optional: true, Help: "keys of P2MR that come near their last signature",
+		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+	})
+}
 
 // newPQCUsage tells of keys, nil without any.
 func newPQCUsage(uses []messages.PQCUse) *pqcUsage {

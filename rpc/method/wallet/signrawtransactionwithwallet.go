@@ -35,10 +35,7 @@ func (m *methods) signRawTransactionWithWallet() command.Command {
 
 func signedResults() []command.Result {
 	results := signing.Results()
-	results[0].Inner = append(append(results[0].Inner, pqcUsageResults...), command.Result{
-		Type: command.Array, Key: "warnings", Optional: true, Help: "keys of P2MR that come near their last signature",
-		Inner: []command.Result{{Type: command.String, Help: "a warning"}},
-	})
+	results[0].Inner = append(results[0].Inner, pqcSignedResults()...)
 	return results
 }
 

@@ -8,17 +8,17 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 )
 
-// processed is a partially signed transaction that the wallet has signed.
+// processed is a partially signed transaction that the wallet has signed, with what its keys of P2MR have
+// signed.
 type processed struct {
-	PSBT     string `json:"psbt"`
-	Complete bool   `json:"complete"`
-	Hex      string `json:"hex,omitempty"`
+	signing.Packet
+	*pqcUsage
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func (m *methods) walletProcessPSBT() command.Command {
@@ -27,49 +27,31 @@ func (m *methods) walletProcessPSBT() command.Command {
 		Category: command.Wallet,
 		Summary: "Puts into a partially signed transaction (BIP174) what the wallet knows of it, and signs what\n" +
 			"it can. The wallet must be unlocked to sign.",
-		Params: []command.Param{
-			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
-			{Name: "sign", Type: command.Bool, Default: "true", Help: "whether it is signed"},
-			signing.HashTypeParam(),
-			{
-				Name: "bip32derivs", Type: command.Bool, Default: "true",
-				Help: "whether it is told where keys come from (BIP32)",
-			},
-			{
-				Name: "finalize", Type: command.Bool, Default: "true",
-				Help: "whether inputs that have all signatures get their final scripts",
-			},
-		},
-		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
-			{Type: command.String, Key: "psbt", Help: "the partially signed transaction in base64"},
-			{Type: command.Bool, Key: "complete", Help: "whether it has all signatures"},
-			{Type: command.Hex, Key: "hex", Optional: true, Help: "the transaction, if it is complete"},
-		}}},
+		Params: signing.PacketParams(command.Param{
+			Name: "sign", Type: command.Bool, Default: "true", Help: "whether it is signed",
+		}),
+		Results:  signing.PacketResults(pqcSignedResults()...),
 		Examples: []string{`["psbt"]`},
 		Run:      m.on(m.runProcess),
 	}
 }
 
-func (*methods) runProcess(ctx context.Context, w chosen, a *command.Args) (any, error) {
-	var q messages.FillPacket
-	var err error
-	if q.PSBT, err = a.String(0); err != nil {
+func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	text, err := a.String(0)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := psbt.Decode(q.PSBT); err != nil {
+	if _, err := m.Network.DecodePSBT(text); err != nil {
 		return nil, command.Errorf(command.DeserializationError, "TX decode failed %v", err)
 	}
-	if _, err := signing.HashType(a.Value(2)); err != nil {
+	o, err := signing.ReadPacketOptions(a)
+	if err != nil {
 		return nil, err
 	}
-	q.HashType = a.Value(2).Text()
+	q := messages.FillPacket{
+		PSBT: text, HashType: o.HashTypeName, Derivations: o.Derivations, Finalize: o.Finalize,
+	}
 	if q.Sign, err = a.BoolOr(1, true); err != nil {
-		return nil, err
-	}
-	if q.Derivations, err = a.BoolOr(3, true); err != nil {
-		return nil, err
-	}
-	if q.Finalize, err = a.BoolOr(4, true); err != nil {
 		return nil, err
 	}
 	if q.Sign {
@@ -85,7 +67,10 @@ func (*methods) runProcess(ctx context.Context, w chosen, a *command.Args) (any,
 	if err != nil {
 		return nil, err
 	}
-	return processed{got.PSBT, got.Complete, txHex(got.Tx)}, nil
+	return processed{
+		signing.Packet{PSBT: got.PSBT, Complete: got.Complete, Hex: txHex(got.Tx)},
+		newPQCUsage(got.PQCKeys), pqcWarnings(got.PQCKeys),
+	}, nil
 }
 
 // txHex prints a transaction, nil as nothing.

@@ -63,6 +63,7 @@ var (
 		psbt.TapKeySig, psbt.TapScriptSig, psbt.TapLeaf, psbt.TapDerivation,
 		psbt.TapInternalKey, psbt.TapMerkleRoot, psbt.MusigParticipants,
 		psbt.MusigPubNonce, psbt.MusigPartialSig, psbt.Proprietary,
+		psbt.P2MRSig, psbt.P2MRLeaf, psbt.P2MRRoot,
 	}
 	outputTypes = []uint64{
 		psbt.OutRedeemScript, psbt.OutWitnessScript, psbt.OutDerivation,

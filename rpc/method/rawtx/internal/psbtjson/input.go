@@ -35,6 +35,9 @@ type inputFields struct {
 	TapDerivations []tapDerivation    `json:"taproot_bip32_derivs,omitempty"`
 	TapInternalKey string             `json:"taproot_internal_key,omitempty"`
 	TapMerkleRoot  string             `json:"taproot_merkle_root,omitempty"`
+	P2MRSigs       []tapScriptSig     `json:"p2mr_script_path_sigs,omitempty"`
+	P2MRScripts    []tapScript        `json:"p2mr_scripts,omitempty"`
+	P2MRRoot       string             `json:"p2mr_merkle_root,omitempty"`
 	Participants   []musigMembers     `json:"musig2_participant_pubkeys,omitempty"`
 	PubNonces      []musigPubNonce    `json:"musig2_pubnonces,omitempty"`
 	PartialMusigs  []musigPartialSig  `json:"musig2_partial_sigs,omitempty"`
@@ -72,11 +75,14 @@ func showInput(p *txjson.Printer, input psbt.Map) inputFields {
 		Hash160:        showPairs(input, psbt.Hash160),
 		Hash256:        showPairs(input, psbt.Hash256),
 		TapKeySig:      showHex(input, psbt.TapKeySig),
-		TapScriptSigs:  showTapScriptSigs(input),
-		TapScripts:     showTapScripts(input),
+		TapScriptSigs:  showLeafSigs(input, psbt.TapScriptSig),
+		TapScripts:     showLeaves(input, psbt.TapLeaf),
 		TapDerivations: showTapDerivations(input, psbt.TapDerivation),
 		TapInternalKey: showHash(input, psbt.TapInternalKey),
 		TapMerkleRoot:  showHash(input, psbt.TapMerkleRoot),
+		P2MRSigs:       showLeafSigs(input, psbt.P2MRSig),
+		P2MRScripts:    showLeaves(input, psbt.P2MRLeaf),
+		P2MRRoot:       showHash(input, psbt.P2MRRoot),
 		Participants:   showParticipants(input, psbt.MusigParticipants),
 		PubNonces:      showPubNonces(input),
 		PartialMusigs:  showPartialMusigs(input),
@@ -128,9 +134,10 @@ func showFinalWitness(input psbt.Map) []string {
 	return items
 }
 
-func showTapScriptSigs(input psbt.Map) []tapScriptSig {
+// showLeafSigs shows signatures of leaves, of taproot or P2MR.
+func showLeafSigs(input psbt.Map, kind uint64) []tapScriptSig {
 	var sigs []tapScriptSig
-	for _, e := range input.Of(psbt.TapScriptSig) {
+	for _, e := range input.Of(kind) {
 		key := psbt.NewValue(e.Data)
 		sigs = append(sigs, tapScriptSig{
 			hex.EncodeToString(key.Bytes(32)), hex.EncodeToString(key.Rest), hex.EncodeToString(e.Value),
@@ -139,10 +146,10 @@ func showTapScriptSigs(input psbt.Map) []tapScriptSig {
 	return sigs
 }
 
-// showTapScripts shows the leaves in the order of their scripts and versions,
+// showLeaves shows the leaves of taproot or P2MR in the order of their scripts and versions,
 // each with its control blocks, the shortest first.
-func showTapScripts(input psbt.Map) []tapScript {
-	entries := input.Of(psbt.TapLeaf)
+func showLeaves(input psbt.Map, kind uint64) []tapScript {
+	entries := input.Of(kind)
 	leafOf := func(e psbt.Entry) ([]byte, byte) {
 		last := len(e.Value) - 1
 		return e.Value[:last], e.Value[last]

@@ -50,6 +50,13 @@ func inputResults(script []command.Result) []command.Result {
 		tapDerivations(),
 		hexText("taproot_internal_key", "x-only internal key"),
 		hexText("taproot_merkle_root", "root of the tree of leaves"),
+		list("p2mr_script_path_sigs", "signatures for leaves of P2MR",
+			hexText("pubkey", "public key"), hexText("leaf_hash", "hash of the leaf"),
+			hexText("sig", "signature")),
+		list("p2mr_scripts", "leaves of P2MR", hexText("script", "script"),
+			command.Result{Type: command.Number, Key: "leaf_ver", Help: "version"},
+			texts("control_blocks", "proofs that the output commits to it")),
+		hexText("p2mr_merkle_root", "root of P2MR that the output pays to"),
 		participants(),
 		list("musig2_pubnonces", "nonces of keys that sign together", append(
 			musigResults(), hexText("pubnonce", "nonce"),
