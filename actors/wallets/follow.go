@@ -49,14 +49,14 @@ func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask
 }
 
 // whenCurrent calls back when the wallet has seen the tip that is active now, or
-// cannot.
+// cannot, and what it knows of the pool is on disk.
 func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
 	tip := w.cfg.Chain.Open().Active().Tip()
 	if tip.Hash == w.ledger.Txs().Tip().Hash {
-		then(nil)
+		w.pool.whenWritten(func() { then(nil) })
 		return
 	}
-	w.follower.When(c, tip, func(err error) { then(behind(err)) })
+	w.follower.When(c, tip, func(err error) { w.pool.whenWritten(func() { then(behind(err)) }) })
 }
 
 // behind says that a wallet cannot follow the chain past a block; nil for no error.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/walletdb"
@@ -127,6 +128,72 @@ func TestSignaturesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := try(t, ref, request); err == nil || got.RawTx != nil {
+		t.Errorf("signed without a file: %+v", got)
+	}
+}
+
+// packetOf is a packet that spends an output at an address, as a request to sign it.
+func packetOf(tb testing.TB, address string) messages.FillPacket {
+	tb.Helper()
+	request := spendOf(tb, address)
+	tx := new(wire.MsgTx)
+	if err := tx.Deserialize(bytes.NewReader(request.RawTx)); err != nil {
+		tb.Fatal(err)
+	}
+	p := psbt.New(tx)
+	p.Inputs[0].PutOutput(psbt.WitnessUTXO, wire.NewTxOut(int64(*request.Prevs[0].Amount), request.Prevs[0].Script))
+	return messages.FillPacket{PSBT: p.Encode(), Sign: true}
+}
+
+// Signatures in packets are counted on disk before they are given out. One that is there is not made again.
+func TestPacketsAreCounted(t *testing.T) {
+	r := p2mrRig(t, setup{keyPool: 2})
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	do(t, r.ref, messages.CreateWallet{Name: "other"})
+	ref := r.wallet(t, "w")
+	q := packetOf(t, do(t, ref, messages.NewAddress{Type: "p2mr"}))
+	if got := do(t, r.wallet(t, "other"), q); got.PSBT != q.PSBT || got.Complete || len(got.PQCKeys) > 0 {
+		t.Errorf("another wallet: %+v", got)
+	}
+	update := q
+	update.Sign = false
+	updated := do(t, ref, update)
+	if p, err := psbt.DecodeP2MR(updated.PSBT); err != nil || !p.Inputs[0].Has(psbt.P2MRLeaf) ||
+		p.Inputs[0].Has(psbt.P2MRSig) || updated.Complete || made(t, r, "w") != 0 {
+		t.Errorf("only updated: %+v, %v", updated, err)
+	}
+	signed := do(t, ref, q)
+	if len(signed.PQCKeys) != 1 || signed.PQCKeys[0].Made != 1 || signed.Complete || made(t, r, "w") != 1 {
+		t.Errorf("signed: %+v", signed)
+	}
+	q.PSBT, q.Finalize = signed.PSBT, true
+	if got := do(t, ref, q); !got.Complete || len(got.PQCKeys) > 0 || got.Tx == nil || made(t, r, "w") != 1 {
+		t.Errorf("finalized: %+v", got)
+	}
+	wrong, err := psbt.DecodeP2MR(signed.PSBT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig := wrong.Inputs[0].Of(psbt.P2MRSig)[0]
+	wrong.Inputs[0].Put(psbt.P2MRSig, sig.Data, append([]byte{sig.Value[0] ^ 1}, sig.Value[1:]...))
+	q.PSBT = wrong.Encode()
+	_, err = try(t, ref, q)
+	refusal(t, err, -25, "Invalid cached P2MR script signature in PSBT input")
+	if n := made(t, r, "w"); n != 1 {
+		t.Errorf("the file counts %d", n)
+	}
+	do(t, ref, messages.EncryptWallet{Passphrase: messages.Secret("x")})
+	_, err = try(t, ref, q)
+	refusal(t, err, -13, "Error: Please enter the wallet passphrase with walletpassphrase first.")
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
+	q.PSBT = updated.PSBT
+	if got := do(t, ref, q); !got.Complete || got.PQCKeys[0].Made != 2 || made(t, r, "w") != 2 {
+		t.Errorf("encrypted: %+v", got)
+	}
+	if err := os.RemoveAll(filepath.Join(r.dir, "w")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := try(t, ref, q); err == nil {
 		t.Errorf("signed without a file: %+v", got)
 	}
 }

@@ -57,6 +57,8 @@ type poolState struct {
 	pending []messages.PoolChanged
 	scans   int         // of the pool that are under way: news have to wait for them
 	after   []func()    // to be called when there is none
+	unsaved int         // writes under way of what was heard of the pool
+	readers []func()    // to be called when there is none
 	due     time.Time   // when transactions are sent again
 	timer   *time.Timer // until it is looked whether that is so
 }
@@ -149,6 +151,7 @@ func (p *poolState) handle(c actor.Context) bool {
 
 func (p *poolState) read(c actor.Context, m poolRead) {
 	p.add(m.pool, m.err)
+	p.write(c)
 	p.joined = true
 	p.setResend()
 	p.setTimer(c)
@@ -183,7 +186,32 @@ func (p *poolState) apply(c actor.Context) {
 			}
 		}
 	}
-	p.of.save(c, nil)
+	p.write(c)
+}
+
+// write has written what was heard of the pool.
+func (p *poolState) write(c actor.Context) {
+	p.unsaved++
+	p.of.save(c, func(error) {
+		if p.unsaved--; p.unsaved > 0 || p.of.open() == nil {
+			return // those who read are answered as the actor stops
+		}
+		readers := p.readers
+		p.readers = nil
+		for _, then := range readers {
+			then()
+		}
+	})
+}
+
+// whenWritten calls back when what was heard of the pool is on disk, or cannot be written: the pool is not
+// kept by a kill, and what a wallet has told of must be found there again.
+func (p *poolState) whenWritten(then func()) {
+	if p.unsaved == 0 {
+		then()
+		return
+	}
+	p.readers = append(p.readers, then)
 }
 
 // seePool answers when all that the wallet has heard of the pool until now is on
@@ -225,6 +253,7 @@ func (p *poolState) scanned(c actor.Context, m poolScanned) {
 	}
 	p.scans--
 	p.add(m.pool, m.err)
+	p.write(c)
 	m.then()
 	if p.scans > 0 || p.of.open() == nil {
 		return

@@ -66,6 +66,33 @@ func TestSyncedIsWritten(t *testing.T) {
 	}
 }
 
+// What a wallet tells of the pool is in its file already, whatever happens to the process then.
+func TestToldIsWritten(t *testing.T) {
+	r := small(t, setup{})
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	ref := r.wallet(t, "w")
+	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))
+	for from := range byte(20) {
+		tx := payment(script, from)
+		r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: tx, Added: true}}})
+		for {
+			if _, err := try(t, ref, messages.GetTransaction{TxID: tx.TxHash()}); err == nil {
+				break
+			}
+		}
+		copied := filepath.Join(t.TempDir(), "wallets")
+		if err := os.CopyFS(copied, os.DirFS(r.dir)); err != nil {
+			t.Fatal(err)
+		}
+		if from%5 != 0 { // loading takes its time
+			continue
+		}
+		next := small(t, setup{dir: copied})
+		do(t, next.ref, messages.LoadWallet{Name: "w"})
+		do(t, next.wallet(t, "w"), messages.GetTransaction{TxID: tx.TxHash()})
+	}
+}
+
 // What is in the pool already when a script becomes the wallet's is its transaction
 // too: after an import, and after a rescan up to the tip.
 func TestScansThePool(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/actors/wallets"
+	"github.com/seed61375155/trawl/actors/wallets/device"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
@@ -60,6 +61,7 @@ type setup struct {
 	pool      func() []messages.PoolTx // nil: there is none
 	submitted func(messages.SubmitTx)  // to the pool; nil: it takes nothing
 	clock     func() time.Time         // nil: now, or else the time
+	signer    *device.Program          // nil: there is none
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -111,7 +113,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
-		TxChanges: &r.txs,
+		TxChanges: &r.txs, Signer: s.signer,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -12,7 +12,6 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/slhdsa"
@@ -75,14 +74,13 @@ func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(me
 	s := g.cfg.Network.NewSigning(tx, g.coins(tx, req.Prevs))
 	s.HashType = hashType
 	s.MaySign(g.of.open().Vault().CanSign)
-	for _, coin := range s.Coins {
-		g.addKeys(s, coin.PkScript)
-	}
+	k := gatherKeys(g.of.open().Keys(), s, g.cfg.Network.NewSigning)
 	wanted := s.PlanP2MR()
 	if len(wanted) == 0 {
-		g.signWith(c, s, nil, then)
+		g.signWith(c, s, k, nil, then)
 		return
 	}
+	k.spenders.Wipe() // keys of P2MR are not in descriptors
 	g.of.writable(c, func(err error) {
 		if err != nil {
 			then(messages.Signed{}, err)
@@ -102,7 +100,7 @@ func (g *signer) signP2MR(
 			return
 		}
 		r.give(s)
-		g.signWith(c, s, r.uses, then)
+		g.signWith(c, s, nil, r.uses, then)
 	})
 }
 
@@ -151,13 +149,13 @@ func (g *signer) reserve(c actor.Context, wanted map[slhdsa.PublicKey]uint32, th
 	})
 }
 
-// signWith signs in a worker.
+// signWith signs in a worker. k has keys that are to be derived there, nil for none.
 func (g *signer) signWith(
-	c actor.Context, s *rawtx.Signing, uses []messages.PQCUse, then func(messages.Signed, error),
+	c actor.Context, s *rawtx.Signing, k *gathering, uses []messages.PQCUse, then func(messages.Signed, error),
 ) {
 	g.of.beside(c, func() func() {
 		defer s.Zero()
-		failed, err := rawtx.Sign(g.ctx, s)
+		failed, err := signGathered(g.ctx, s, k)
 		return func() {
 			if err != nil {
 				then(messages.Signed{}, err)
@@ -181,15 +179,14 @@ func (g *signer) signMessage(r *messages.SignMessage) ([]byte, error) {
 	if !txscript.IsPayToPubKeyHash(r.Script) {
 		return nil, codes.Errorf(codes.Type, "Address does not refer to key")
 	}
-	keys := rawtx.Keys{}
-	defer keys.Zero()
-	d, index, ok := g.of.open().Keys().SigningDescriptor(r.Script)
-	if ok {
+	s := g.cfg.Network.NewSigning(new(wire.MsgTx), nil)
+	defer s.Zero()
+	if d, index, ok := g.of.open().Keys().SigningDescriptor(r.Script); ok {
 		defer d.Wipe()
-		addSigningKeys(keys, d, index)
+		_ = s.AddDescriptor(d, index, true) // what cannot be derived is not there
 	}
 	const hashAt = 3 // in P2PKH
-	signature, ok := keys.SignMessage([20]byte(r.Script[hashAt:]), r.Message)
+	signature, ok := s.Keys.SignMessage([20]byte(r.Script[hashAt:]), r.Message)
 	if !ok {
 		return nil, codes.Errorf(codes.Wallet, "Private key not available")
 	}
@@ -222,41 +219,6 @@ func (g *signer) coins(tx *wire.MsgTx, prevs []messages.PrevOut) map[wire.OutPoi
 		}
 	}
 	return coins
-}
-
-// addKeys adds what the wallet knows of a script: its private keys, and the
-// scripts that it stands for. It is false for a script that is not the wallet's.
-func (g *signer) addKeys(s *rawtx.Signing, pkScript []byte) bool {
-	d, index, ok := g.of.open().Keys().SigningDescriptor(pkScript)
-	if !ok {
-		return false
-	}
-	if d.OutputType() == descriptor.MerkleRoot {
-		if solution, err := d.Solve(index, pkScript); err == nil {
-			for _, leaf := range solution.Leaves {
-				s.AddP2MRLeaf(pkScript, leaf.Script, leaf.Control)
-			}
-		}
-		return true
-	}
-	defer d.Wipe()
-	addSigningKeys(s.Keys, d, index)
-	if solution, err := d.Solve(index, pkScript); err == nil {
-		for _, script := range [][]byte{solution.Redeem, solution.Witness} {
-			if script != nil {
-				s.Scripts.Add(script)
-			}
-		}
-		if solution.Taproot != nil {
-			s.Trees.Add(pkScript, solution.Taproot)
-		}
-	}
-	if public, err := d.KeysAt(index); err == nil {
-		for _, k := range public {
-			s.Public.Add(k.PublicKey)
-		}
-	}
-	return true
 }
 
 // signed is the answer for a transaction that was signed as far as possible.

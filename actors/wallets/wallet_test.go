@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/txscript"
@@ -306,5 +307,32 @@ func TestSign(t *testing.T) {
 	got = do(t, ref, messages.SignWithWallet{RawTx: raw.Bytes()})
 	if got.Complete || len(got.Errors) == 0 || got.Errors[0].Text != "Input not found or already spent" {
 		t.Errorf("a foreign input: %+v", got.Errors)
+	}
+}
+
+// BenchmarkSign signs a transaction with many inputs, each of which spends an output of another key.
+func BenchmarkSign(b *testing.B) {
+	const inputs = 1000
+	r := small(b, setup{keyPool: inputs})
+	do(b, r.ref, messages.CreateWallet{Name: "w"})
+	ref := r.wallet(b, "w")
+	tx := wire.NewMsgTx(2)
+	var prevs []messages.PrevOut
+	for i := range inputs {
+		script := scriptOf(b, do(b, ref, messages.NewAddress{Type: "bech32"}))
+		tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: uint32(i)}, nil, nil))
+		prevs = append(prevs, messages.PrevOut{Index: uint32(i), Script: script, Amount: new(btcutil.Amount(1_000_000))})
+	}
+	tx.AddTxOut(wire.NewTxOut(1000, foreign))
+	var raw bytes.Buffer
+	if err := tx.Serialize(&raw); err != nil {
+		b.Fatal(err)
+	}
+	q := messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: prevs}
+	b.ResetTimer()
+	for b.Loop() {
+		if got := do(b, ref, q); !got.Complete {
+			b.Fatal(got.Errors[0])
+		}
 	}
 }

@@ -131,7 +131,9 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	if w.trawl.call(&entry, "", "getmempoolentry", id) != nil {
 		return // sent by the other side, and not here yet
 	}
-	if kind != "psbt" { // such is sent by the other side: a kill may come before it is written here
+	// What comes from the other side is the wallet's as soon as the wallet tells of it: until then a kill may lose
+	// it, as the pool does, and the other side sends it again.
+	if kind != "psbt" || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
 		w.pending = append(w.pending, id)
 	}
 	w.replaceable = append(w.replaceable, id)

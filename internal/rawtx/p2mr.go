@@ -182,7 +182,7 @@ func (s *spending) signP2MR(index int, root p2mr.Hash, with *Signing) wire.TxWit
 	if plan == nil || !s.all {
 		return nil
 	}
-	hasher, err := s.p2mrHasher()
+	hasher, err := s.hasher()
 	if err != nil {
 		return nil
 	}
@@ -209,17 +209,6 @@ func (s *spending) signP2MR(index int, root p2mr.Hash, with *Signing) wire.TxWit
 	return plan.witness(signatures)
 }
 
-// p2mrHasher returns what computes the hashes that signatures of P2MR sign. All
-// coins are known.
-func (s *spending) p2mrHasher() (*p2mr.SigHasher, error) {
-	if s.hasher != nil {
-		return s.hasher, nil
-	}
-	hasher, err := p2mr.NewSigHasher(s.tx, s.spent)
-	s.hasher = hasher
-	return hasher, err
-}
-
 // p2mrRoot returns the root that the coin of an input pays to, on networks that
 // have P2MR.
 func (s *spending) p2mrRoot(index int) (p2mr.Hash, bool) {
@@ -238,7 +227,7 @@ func (s *spending) verifyP2MR(index int, root p2mr.Hash) error {
 			return ScriptError(vm.ErrSigHashType) // its hash cannot be computed
 		}
 		var err error
-		if spend.Hasher, err = s.p2mrHasher(); err != nil {
+		if spend.Hasher, err = s.hasher(); err != nil {
 			return ScriptError(script.ErrUnknown.Error())
 		}
 	}

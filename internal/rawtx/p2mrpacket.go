@@ -265,7 +265,7 @@ func (p *producer) p2mrHash(hashType txscript.SigHashType, leaf p2mr.Hash) (p2mr
 	if !p.all {
 		return p2mr.Hash{}, false
 	}
-	hasher, err := p.p2mrHasher()
+	hasher, err := p.hasher()
 	if err != nil {
 		return p2mr.Hash{}, false
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/internal/consensus/script"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 )
@@ -46,7 +45,7 @@ func NewPacketSigning(p *psbt.Packet, newSigning NewSigningFunc) *PacketSigning 
 		spending.spent[i] = p.Coin(i)
 		spending.all = spending.all && spending.spent[i] != nil
 	}
-	spending.spend = script.NewSpend(tx, spending.spent)
+	spending.ready()
 	return &PacketSigning{p, s, spending}
 }
 

@@ -3,10 +3,13 @@ package rawtx
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/btcsuite/btcd/btcec/v2"
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 var (
@@ -35,7 +38,8 @@ type Signing struct {
 	UnknownAmount int64
 
 	packet  bool                           // of a packet, where what Core does counts to the byte
-	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked; nil: not computed yet
+	tweak   sync.Once                      // makes tweaked
+	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked
 }
 
 // NewSigning returns a transaction with the outputs that it spends, as far as they are
@@ -68,17 +72,21 @@ type InputError struct {
 	Err   error // [ErrNoCoin], [ErrNoAmount] or a [ScriptError]
 }
 
-// Sign signs what the keys can sign, and keeps the signatures that are there.
-// The result has the inputs that still do not satisfy their scripts, in their
+// Sign signs what the keys can sign on all cores, and keeps the signatures that are
+// there. The result has the inputs that still do not satisfy their scripts, in their
 // order. The error is that of ctx.
 func Sign(ctx context.Context, s *Signing) ([]InputError, error) {
 	spending := newSpending(s.Tx, s.Coins, s.P2MR != nil)
+	faults := make([]error, len(s.Tx.TxIn))
+	if err := cores.Do(ctx, len(faults), func(i int) error {
+		faults[i] = s.signInput(spending, i)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
 	var failed []InputError
-	for i := range s.Tx.TxIn {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if err := s.signInput(spending, i); err != nil {
+	for i, err := range faults {
+		if err != nil {
 			failed = append(failed, InputError{i, err})
 		}
 	}

@@ -114,9 +114,7 @@ func (s *Signing) outputKey(output []byte, tree *tapData) *btcec.PrivateKey {
 	if s.packet {
 		return nil
 	}
-	if s.tweaked == nil {
-		s.tweaked = s.Keys.tweaked()
-	}
+	s.tweak.Do(func() { s.tweaked = s.Keys.tweaked() })
 	return s.tweaked[[32]byte(output)]
 }
 

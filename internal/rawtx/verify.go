@@ -3,6 +3,7 @@ package rawtx
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
@@ -20,7 +21,7 @@ type spending struct {
 	spend *script.Spend
 
 	hasP2MR bool
-	hasher  *p2mr.SigHasher // nil: not made yet
+	hasher  func() (*p2mr.SigHasher, error) // made once; all coins are known
 }
 
 // coins are the outputs that are spent.
@@ -32,8 +33,14 @@ func newSpending(tx *wire.MsgTx, known map[wire.OutPoint]*wire.TxOut, hasP2MR bo
 		s.spent[i] = known[in.PreviousOutPoint]
 		s.all = s.all && s.spent[i] != nil
 	}
-	s.spend = script.NewSpend(tx, s.spent)
+	s.ready()
 	return s
+}
+
+// ready prepares what inputs share, for whoever first needs it. What is spent is known.
+func (s *spending) ready() {
+	s.spend = script.NewSpend(s.tx, s.spent)
+	s.hasher = sync.OnceValues(func() (*p2mr.SigHasher, error) { return p2mr.NewSigHasher(s.tx, s.spent) })
 }
 
 // Verify runs the scripts of all inputs of a transaction with the outputs they

@@ -3,11 +3,18 @@ package rawtx_test
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/method/rawtx"
@@ -109,4 +116,66 @@ func FuzzP2MRLeaf(f *testing.F) {
 			t.Error(fault)
 		}
 	})
+}
+
+// TestPacketsP2MR passes a packet that spends a P2MR output through all roles.
+func TestPacketsP2MR(t *testing.T) {
+	const desc = "mr(pk(pqc(tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK/1/*)))"
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	branches, err := descriptor.Parse(desc, network.Descriptors(), descriptor.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts, err := branches[0].Expand(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := rig(t, "regtest", true, func(d *rawtx.Deps) {
+		d.Network = network
+		d.Unspent = func(context.Context, *wire.OutPoint) (*wire.TxOut, error) {
+			return wire.NewTxOut(100_000, scripts[0]), nil
+		}
+	})
+	get := func(method, params string) *jsontree.Value {
+		result, fault := call(t, table, method, parse(t, params))
+		if fault != "null" {
+			t.Fatalf("%s %s: %s", method, params, fault)
+		}
+		return parse(t, result)
+	}
+	quoted := func(v *jsontree.Value) string { return strconv.Quote(v.Text()) }
+	input := func(packet *jsontree.Value) *jsontree.Value {
+		return get("decodepsbt", "["+quoted(packet)+"]").Get("inputs").At(0)
+	}
+	created := get("createpsbt", fmt.Sprintf(`[[{"txid":%q,"vout":0}],[]]`, txid))
+	updated := get("utxoupdatepsbt", fmt.Sprintf(`[%s,[{"desc":%q,"range":1}]]`, quoted(created), desc))
+	shown := input(updated)
+	if shown.Get("p2mr_scripts").Len() != 1 || shown.Get("p2mr_script_path_sigs") != nil ||
+		shown.Get("p2mr_merkle_root").Text() != hex.EncodeToString(scripts[0][2:]) {
+		t.Errorf("updated: %s", encode(t, shown))
+	}
+	lacks := get("analyzepsbt", "["+quoted(updated)+"]").Get("inputs").At(0)
+	if lacks.Get("next").Text() != "signer" || lacks.Get("missing").Get("p2mr_signatures").Len() != 1 {
+		t.Errorf("analysis: %s", encode(t, lacks))
+	}
+	signed := get("descriptorprocesspsbt", fmt.Sprintf(`[%s,[{"desc":%q,"range":1}],"ALL",true,false]`, quoted(updated), desc))
+	if shown := input(signed.Get("psbt")); shown.Get("p2mr_script_path_sigs").Len() != 1 || shown.Get("sighash").Text() != "ALL" {
+		t.Errorf("signed: %s", encode(t, shown))
+	}
+	combined := get("combinepsbt", fmt.Sprintf(`[[%s,%s]]`, quoted(updated), quoted(signed.Get("psbt"))))
+	final := get("finalizepsbt", "["+quoted(combined)+"]")
+	if complete, _ := final.Get("complete").AsBool(); complete { // of another hash type than the first copy says
+		t.Errorf("final: %s", encode(t, final))
+	}
+	final = get("finalizepsbt", "["+quoted(signed.Get("psbt"))+"]")
+	if complete, _ := final.Get("complete").AsBool(); !complete || final.Get("hex") == nil {
+		t.Errorf("final: %s", encode(t, final))
+	}
+	direct := get("descriptorprocesspsbt", fmt.Sprintf(`[%s,[{"desc":%q,"range":1}]]`, quoted(created), desc))
+	if complete, _ := direct.Get("complete").AsBool(); !complete {
+		t.Errorf("at once: %s", encode(t, direct))
+	}
 }
