@@ -35,7 +35,7 @@ func (u *unreadable) Error() string { return u.err.Error() }
 func (u *unreadable) Unwrap() error { return u.err }
 
 // current serves a request when the wallet has seen the tip that is active now, as
-// clients expect who have just heard of a block. It refuses the request when a
+// clients expect who have just heard of a block, and what it knows of the pool is on disk. It refuses the request when a
 // block cannot be read: what the wallet knows is of an older chain then.
 func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
 	w.whenCurrent(c, func(err error) {
@@ -44,19 +44,19 @@ func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask
 			call.Answer(none, err)
 			return
 		}
-		serve()
+		w.pool.whenWritten(serve)
 	})
 }
 
 // whenCurrent calls back when the wallet has seen the tip that is active now, or
-// cannot, and what it knows of the pool is on disk.
+// cannot.
 func (w *Wallet) whenCurrent(c actor.Context, then func(err error)) {
 	tip := w.cfg.Chain.Open().Active().Tip()
 	if tip.Hash == w.ledger.Txs().Tip().Hash {
-		w.pool.whenWritten(func() { then(nil) })
+		then(nil)
 		return
 	}
-	w.follower.When(c, tip, func(err error) { w.pool.whenWritten(func() { then(behind(err)) }) })
+	w.follower.When(c, tip, func(err error) { then(behind(err)) })
 }
 
 // behind says that a wallet cannot follow the chain past a block; nil for no error.

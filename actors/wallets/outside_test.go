@@ -41,7 +41,7 @@ func newSigningDevice(t *testing.T) *signingDevice {
 	}}
 	d.says(t, "program", "#!/bin/sh\ncd '"+files+"'\ncase \"$*\" in\n*--stdin*) cat >input; . ./sign;;\n"+
 		"*getdescriptors*) cat descriptors;;\n*displayaddress*) cat address;;\n*) cat devices;;\nesac\n")
-	d.rig = small(t, setup{signer: d.program, keyPool: 3})
+	d.rig = small(t, setup{signer: d.program, keyPool: 3, pool: emptyPool})
 	do(t, d.ref, messages.CreateWallet{Name: "keys"})
 	var fingerprint string
 	lists := map[bool][]string{}
@@ -189,13 +189,13 @@ func TestOutsideStops(t *testing.T) {
 	do(t, d.wallet(t, "w"), messages.NewAddress{Type: "bech32"})
 }
 
-// The tests of every actor: a wallet whose device never answers.
+// The tests of every actor: a wallet whose device refuses what it is asked.
 func TestOutsideSuite(t *testing.T) {
 	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
 		t.Helper()
 		d := newSigningDevice(t)
 		packet, _ := d.packet(t)
-		d.says(t, "sign", "exec sleep 300\n")
+		d.says(t, "sign", `echo '{"error": "no"}'`+"\n")
 		address := do(t, d.wallet(t, "w"), messages.NewAddress{Type: "bech32", Label: "kept"})
 		d.says(t, "address", `{"address": "`+address+`"}`)
 		script := scriptOf(t, address)

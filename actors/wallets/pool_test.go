@@ -14,6 +14,9 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
+// emptyPool is what is in a pool of which there will be news.
+func emptyPool() []messages.PoolTx { return nil }
+
 // payment is an unconfirmed transaction to a script.
 func payment(script []byte, from byte) *wire.MsgTx {
 	tx := wire.NewMsgTx(2)
@@ -68,7 +71,7 @@ func TestSyncedIsWritten(t *testing.T) {
 
 // What a wallet tells of the pool is in its file already, whatever happens to the process then.
 func TestToldIsWritten(t *testing.T) {
-	r := small(t, setup{})
+	r := small(t, setup{pool: emptyPool})
 	do(t, r.ref, messages.CreateWallet{Name: "w"})
 	ref := r.wallet(t, "w")
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32"}))
