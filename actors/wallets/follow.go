@@ -35,8 +35,9 @@ func (u *unreadable) Error() string { return u.err.Error() }
 func (u *unreadable) Unwrap() error { return u.err }
 
 // current serves a request when the wallet has seen the tip that is active now, as
-// clients expect who have just heard of a block, and what it knows of the pool is on disk. It refuses the request when a
-// block cannot be read: what the wallet knows is of an older chain then.
+// clients expect who have just heard of a block, and what it knows of the pool is on
+// disk. It refuses the request when a block cannot be read: what the wallet knows is of
+// an older chain then.
 func current[Q messages.Request[R], R any](c actor.Context, w *Wallet, call *ask.Call[Q, R], serve func()) {
 	w.whenCurrent(c, func(err error) {
 		if err != nil {

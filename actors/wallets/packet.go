@@ -206,8 +206,8 @@ func (f *filling) inputP2MR(known *rawtx.Signing, spenders *keys.Spenders, i int
 			}
 		}
 	}
-	for _, leaf := range known.P2MR.Leaves[root] {
-		note(leaf.Script)
+	for _, script := range known.LeafScripts(root) {
+		note(script)
 	}
 	for _, e := range f.packet.Inputs[i].Of(psbt.P2MRLeaf) {
 		note(e.Value[:len(e.Value)-1])

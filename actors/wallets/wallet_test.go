@@ -321,7 +321,8 @@ func BenchmarkSign(b *testing.B) {
 	for i := range inputs {
 		script := scriptOf(b, do(b, ref, messages.NewAddress{Type: "bech32"}))
 		tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: uint32(i)}, nil, nil))
-		prevs = append(prevs, messages.PrevOut{Index: uint32(i), Script: script, Amount: new(btcutil.Amount(1_000_000))})
+		amount := btcutil.Amount(1_000_000)
+		prevs = append(prevs, messages.PrevOut{Index: uint32(i), Script: script, Amount: &amount})
 	}
 	tx.AddTxOut(wire.NewTxOut(1000, foreign))
 	var raw bytes.Buffer

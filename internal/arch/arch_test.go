@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/siphash":            nil,
 	"internal/scriptset":          nil,
 	"internal/search":             {"internal/chainview"},
-	"internal/rawtx":              {"descriptor", "internal/consensus", "internal/curve", "internal/p2mr", "internal/slhdsa"},
+	"internal/rawtx":              {"descriptor", "internal/consensus", "internal/cores", "internal/curve", "internal/p2mr", "internal/slhdsa"},
 	"internal/poolview":           {"messages", "internal/ask"},
 	"internal/slot":               {"messages"},
 	"internal/slhdsa":             {"internal/cores"},
@@ -133,7 +133,8 @@ var mayImport = map[string][]string{
 		"internal/rawtx",
 	}, actor...),
 	"actors/wallets": append([]string{
-		"internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx", "internal/slhdsa",
+		"internal/cores", "internal/corelog", "internal/dialect", "internal/match", "internal/p2mr", "internal/rawtx",
+		"internal/slhdsa",
 		"internal/poolview", "internal/txpool", "internal/wallet", "internal/walletfile",
 	}, actor...),
 

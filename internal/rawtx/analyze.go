@@ -128,7 +128,7 @@ func (a *analyzer) input(i int, coin *wire.TxOut) error {
 	}
 	in.Missing = missing
 	if len(missing.Keys) == 0 && missing.Redeem == nil && missing.Witness == nil &&
-		len(missing.Signatures)+len(missing.P2MR) > 0 {
+		len(missing.Signatures)+len(missing.PQCKeys) > 0 {
 		in.Next = Signer
 	}
 	return nil

@@ -66,6 +66,15 @@ func (s *Signing) AddP2MRLeaf(pkScript, script, control []byte) bool {
 	return s.P2MR != nil && s.P2MR.Add(pkScript, script, control)
 }
 
+// LeafScripts returns the scripts of leaves that are known of a tree of P2MR.
+func (s *Signing) LeafScripts(root p2mr.Hash) [][]byte {
+	var scripts [][]byte
+	for _, leaf := range s.P2MR.Leaves[root] {
+		scripts = append(scripts, leaf.Script)
+	}
+	return scripts
+}
+
 // AddPQCKey adds a private key of SLH-DSA, on networks that have them.
 func (s *Signing) AddPQCKey(key *slhdsa.PrivateKey) {
 	if s.P2MR != nil {

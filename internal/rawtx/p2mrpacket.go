@@ -150,7 +150,7 @@ func (p *producer) planLeaf(leaf *tapLeaf, root p2mr.Hash) *packetPlan {
 	if able < plan.threshold {
 		for i, key := range plan.keys {
 			if !plan.candidates[i] {
-				addKey(&p.data.missing.P2MR, key)
+				addKey(&p.data.missing.PQCKeys, key)
 			}
 		}
 		if able == 0 {
@@ -227,7 +227,7 @@ func (p *producer) signP2MRLeaf(key slhdsa.PublicKey, leaf p2mr.Hash) []byte {
 	}
 	sig := p.newP2MRSig(key, leaf)
 	if sig == nil {
-		addKey(&p.data.missing.P2MR, key)
+		addKey(&p.data.missing.PQCKeys, key)
 		return nil
 	}
 	at := tapPlace{key, leaf}

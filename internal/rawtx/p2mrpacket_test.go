@@ -160,7 +160,8 @@ func TestPacketP2MRByTwo(t *testing.T) {
 	tree := newPQCTree(t)
 	first := pqcPacket(tree, 1)
 	for _, want := range []uint32{1, 0} {
-		if got, _, err := signPacket(t, first, pqcKnown(t, tree, []int{1}, 3), rawtx.PacketRole{}); err != nil || got != want {
+		got, _, err := signPacket(t, first, pqcKnown(t, tree, []int{1}, 3), rawtx.PacketRole{})
+		if err != nil || got != want {
 			t.Errorf("%d signatures, want %d; %v", got, want, err)
 		}
 	}
@@ -217,7 +218,8 @@ func TestPacketP2MRWrong(t *testing.T) {
 		t.Errorf("analysis: %q", a.Error)
 	}
 	p.Inputs[0].Put(psbt.P2MRSig, sig.Data, append(bytes.Clone(sig.Value), byte(txscript.SigHashAll)))
-	if _, _, err := signPacket(t, p, pqcKnown(t, tree, []int{0}, 0), rawtx.PacketRole{}); !errors.Is(err, rawtx.ErrHashType) {
+	_, _, err = signPacket(t, p, pqcKnown(t, tree, []int{0}, 0), rawtx.PacketRole{})
+	if !errors.Is(err, rawtx.ErrHashType) {
 		t.Errorf("a signature of another type: %v", err)
 	}
 }
@@ -253,7 +255,7 @@ func TestAnalyzeP2MR(t *testing.T) {
 	tree := newPQCTree(t)
 	p := pqcPacket(tree, 1)
 	a := rawtx.Analyze(reread(t, p), newP2MRSigning, analysisRules)
-	if in := a.Inputs[0]; in.Next != rawtx.Updater || len(in.Missing.P2MR) > 0 || a.Size != nil {
+	if in := a.Inputs[0]; in.Next != rawtx.Updater || len(in.Missing.PQCKeys) > 0 || a.Size != nil {
 		t.Errorf("without leaves: %+v", a)
 	}
 	if _, _, err := signPacket(t, p, pqcKnown(t, tree, []int{1}), rawtx.PacketRole{}); err != nil {
@@ -262,7 +264,7 @@ func TestAnalyzeP2MR(t *testing.T) {
 	a = rawtx.Analyze(reread(t, p), newP2MRSigning, analysisRules)
 	k := pqcKeys()
 	keys := []slhdsa.PublicKey{k[1].Public(), k[2].Public(), k[3].Public()}
-	if in := a.Inputs[0]; in.Next != rawtx.Signer || !slices.Equal(in.Missing.P2MR, keys) || a.Size == nil {
+	if in := a.Inputs[0]; in.Next != rawtx.Signer || !slices.Equal(in.Missing.PQCKeys, keys) || a.Size == nil {
 		t.Fatalf("without signatures: %+v", a)
 	}
 	if _, _, err := signPacket(t, p, pqcKnown(t, tree, nil, 1, 2), rawtx.PacketRole{

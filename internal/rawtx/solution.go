@@ -44,7 +44,7 @@ type Missing struct {
 	Redeem     []byte     // hash of a script that is not known, of 20 bytes; nil: none is missing
 	Witness    []byte     // the same of one that takes its witness, of 32 bytes
 
-	P2MR []slhdsa.PublicKey // keys of P2MR whose signatures are missing
+	PQCKeys []slhdsa.PublicKey // keys of P2MR whose signatures are missing
 }
 
 // Origins tell where public keys come from, as fields of packets do (fingerprint and path), by the

@@ -70,7 +70,8 @@ var (
 		}, Proprietary),
 		known: knowsInput,
 		order: map[uint64]func(Entry) []byte{
-			PartialSig: byKeyHash, TapLeaf: byLeaf, P2MRLeaf: byLeaf, MusigPubNonce: byAggregate, MusigPartialSig: byAggregate,
+			PartialSig: byKeyHash, TapLeaf: byLeaf, P2MRLeaf: byLeaf,
+			MusigPubNonce: byAggregate, MusigPartialSig: byAggregate,
 		},
 	}
 

@@ -68,9 +68,13 @@ func TestP2MRFields(t *testing.T) {
 		"two leaves of a proof": {
 			[]field{{qbitLeaf + control, leafTwo}, {"\x1d" + control, leafOne}}, "", map[uint64]int{psbt.P2MRLeaf: 2},
 		},
-		"no root":       {[]field{{qbitRoot, strings.Repeat("\x00", 32)}}, "", nil},
-		"another's":     {[]field{{"\xfc\x04qbix\x01", ""}, {"\xfc\x04qbit\x04", "x"}}, "", map[uint64]int{psbt.Proprietary: 2}},
-		"the deepest":   {[]field{{"\x1d\xc1" + strings.Repeat("c", 32*128), leafOne}}, "", map[uint64]int{psbt.P2MRLeaf: 1}},
+		"no root": {[]field{{qbitRoot, strings.Repeat("\x00", 32)}}, "", nil},
+		"another's": {
+			[]field{{"\xfc\x04qbix\x01", ""}, {"\xfc\x04qbit\x04", "x"}}, "", map[uint64]int{psbt.Proprietary: 2},
+		},
+		"the deepest": {
+			[]field{{"\x1d\xc1" + strings.Repeat("c", 32*128), leafOne}}, "", map[uint64]int{psbt.P2MRLeaf: 1},
+		},
 		"hash type all": {[]field{{"\x19" + pqcKey + leafHash, pqcSig + "\x01"}}, "", map[uint64]int{psbt.P2MRSig: 1}},
 
 		"signatures differ": {
@@ -219,7 +223,8 @@ func TestCombineP2MR(t *testing.T) {
 		t.Fatal("another transaction")
 	}
 	want := packetOf(
-		field{"\x19" + leafHash + leafHash, other}, field{"\x19" + pqcKey + leafHash, pqcSig}, field{"\x1d\xc1", leafOne},
+		field{"\x19" + leafHash + leafHash, other}, field{"\x19" + pqcKey + leafHash, pqcSig},
+		field{"\x1d\xc1", leafOne},
 		field{"\x1d" + control, leafOne}, field{"\x1d" + control, leafTwo}, field{qbitRoot, rootOf})
 	if got := into.Encode(); got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -242,7 +247,8 @@ func FuzzDecodeP2MR(f *testing.F) {
 			return
 		}
 		for _, m := range p.Inputs {
-			if sharesProof(m) || m.Has(psbt.MusigPubNonce) || m.Has(psbt.MusigPartialSig) || m.Has(psbt.MusigParticipants) {
+			musig := m.Has(psbt.MusigPubNonce) || m.Has(psbt.MusigPartialSig) || m.Has(psbt.MusigParticipants)
+			if musig || sharesProof(m) {
 				return // its keys are written twice; loose keys of MuSig2
 			}
 		}

@@ -31,7 +31,7 @@ type missingData struct {
 	RedeemScript  string   `json:"redeemscript,omitempty"`
 	WitnessScript string   `json:"witnessscript,omitempty"`
 	Signatures    []string `json:"signatures,omitempty"`
-	P2MR          []string `json:"p2mr_signatures,omitempty"`
+	PQCKeys       []string `json:"p2mr_signatures,omitempty"`
 }
 
 func (m *methods) analyzePSBT() command.Command {
@@ -120,7 +120,7 @@ func showAnalysis(a rawtx.Analysis) analysis {
 }
 
 func showMissing(m *rawtx.Missing) *missingData {
-	if len(m.Keys)+len(m.Signatures)+len(m.Redeem)+len(m.Witness)+len(m.P2MR) == 0 {
+	if len(m.Keys)+len(m.Signatures)+len(m.Redeem)+len(m.Witness)+len(m.PQCKeys) == 0 {
 		return nil
 	}
 	shown := &missingData{RedeemScript: hex.EncodeToString(m.Redeem), WitnessScript: hex.EncodeToString(m.Witness)}
@@ -130,8 +130,8 @@ func showMissing(m *rawtx.Missing) *missingData {
 	for _, id := range m.Signatures {
 		shown.Signatures = append(shown.Signatures, hex.EncodeToString(id[:]))
 	}
-	for _, key := range m.P2MR {
-		shown.P2MR = append(shown.P2MR, key.String())
+	for _, key := range m.PQCKeys {
+		shown.PQCKeys = append(shown.PQCKeys, key.String())
 	}
 	return shown
 }

@@ -120,7 +120,8 @@ func FuzzP2MRLeaf(f *testing.F) {
 
 // TestPacketsP2MR passes a packet that spends a P2MR output through all roles.
 func TestPacketsP2MR(t *testing.T) {
-	const desc = "mr(pk(pqc(tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK/1/*)))"
+	const desc = "mr(pk(pqc(tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCR" +
+		"UcMRvmDUjyEmNUWwx8UbK/1/*)))"
 	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +162,10 @@ func TestPacketsP2MR(t *testing.T) {
 	if lacks.Get("next").Text() != "signer" || lacks.Get("missing").Get("p2mr_signatures").Len() != 1 {
 		t.Errorf("analysis: %s", encode(t, lacks))
 	}
-	signed := get("descriptorprocesspsbt", fmt.Sprintf(`[%s,[{"desc":%q,"range":1}],"ALL",true,false]`, quoted(updated), desc))
-	if shown := input(signed.Get("psbt")); shown.Get("p2mr_script_path_sigs").Len() != 1 || shown.Get("sighash").Text() != "ALL" {
+	signed := get("descriptorprocesspsbt",
+		fmt.Sprintf(`[%s,[{"desc":%q,"range":1}],"ALL",true,false]`, quoted(updated), desc))
+	shown = input(signed.Get("psbt"))
+	if shown.Get("p2mr_script_path_sigs").Len() != 1 || shown.Get("sighash").Text() != "ALL" {
 		t.Errorf("signed: %s", encode(t, shown))
 	}
 	combined := get("combinepsbt", fmt.Sprintf(`[[%s,%s]]`, quoted(updated), quoted(signed.Get("psbt"))))
