@@ -41,7 +41,7 @@ func gatherKeys(set *keys.Set, s *rawtx.Signing, newSigning rawtx.NewSigningFunc
 func (g *gathering) derive(ctx context.Context, s *rawtx.Signing) error {
 	defer g.spenders.Wipe()
 	var mu sync.Mutex
-	return cores.Do(ctx, len(g.places), func(i int) error {
+	return cores.Do(ctx, len(g.places), func(i int) error { //nolint:contextcheck // one index
 		known := g.newSigning(new(wire.MsgTx), nil)
 		_ = known.AddDescriptor(g.places[i].Descriptor, g.places[i].Index, true) // as above
 		mu.Lock()

@@ -113,7 +113,7 @@ func TestOutsideAnswers(t *testing.T) {
 		d.says(t, "sign", test.sign+"\n")
 		_, err := try(t, ref, messages.FillPacket{PSBT: packet, Sign: true, Finalize: true})
 		var refused *messages.WalletError
-		if !errors.As(err, &refused) || int(refused.Code) != test.code || !strings.HasSuffix(refused.Text, test.text) {
+		if !errors.As(err, &refused) || refused.Code != test.code || !strings.HasSuffix(refused.Text, test.text) {
 			t.Errorf("%s: got %v, want %d %s", name, err, test.code, test.text)
 		}
 	}

@@ -51,15 +51,18 @@ func TestP2MRFields(t *testing.T) {
 		kinds  map[uint64]int // how many of each type there are
 	}{
 		"all": {
-			[]field{{"\x19" + pqcKey + leafHash, pqcSig}, {"\x1d" + control, leafOne}, {qbitRoot, rootOf}}, "",
+			[]field{{"\x19" + pqcKey + leafHash, pqcSig}, {"\x1d" + control, leafOne}, {qbitRoot, rootOf}},
+			"",
 			map[uint64]int{psbt.P2MRSig: 1, psbt.P2MRLeaf: 1, psbt.P2MRRoot: 1},
 		},
 		"proprietary": {
-			[]field{{qbitSig + pqcKey + leafHash, pqcSig + "\x01"}, {qbitLeaf + "\xc1", leafOne}}, "",
+			[]field{{qbitSig + pqcKey + leafHash, pqcSig + "\x01"}, {qbitLeaf + "\xc1", leafOne}},
+			"",
 			map[uint64]int{psbt.P2MRSig: 1, psbt.P2MRLeaf: 1},
 		},
 		"both ways": {
-			[]field{{qbitSig + pqcKey + leafHash, pqcSig}, {"\x19" + pqcKey + leafHash, pqcSig}}, "",
+			[]field{{qbitSig + pqcKey + leafHash, pqcSig}, {"\x19" + pqcKey + leafHash, pqcSig}},
+			"",
 			map[uint64]int{psbt.P2MRSig: 1},
 		},
 		"one leaf both ways": {
@@ -137,14 +140,14 @@ func TestP2MRFields(t *testing.T) {
 			[]field{{"\x1d\xc1" + strings.Repeat("c", 32*129), leafOne}},
 			"P2MR leaf script key has an invalid control block size", nil,
 		},
-		"even":          {[]field{{"\x1d\xc0", leafOne}}, "P2MR control byte bit 0 must be set", nil},
-		"no leaf":       {[]field{{"\x1d" + control, ""}}, "Input P2MR leaf script must be at least 1 byte", nil},
-		"qbit's size":   {[]field{{qbitLeaf, leafOne}}, "qbit P2MR leaf script key has an invalid control block size", nil},
-		"qbit's even":   {[]field{{qbitLeaf + "\xc0", leafOne}}, "qbit P2MR control byte bit 0 must be set", nil},
-		"qbit's none":   {[]field{{qbitLeaf + control, ""}}, "qbit P2MR leaf script must be at least 1 byte", nil},
-		"root of more":  {[]field{{qbitRoot + "x", rootOf}}, "qbit P2MR merkle root key is more than one byte type", nil},
-		"half a root":   {[]field{{qbitRoot, rootOf[1:]}}, "Size of value was not the stated size", nil},
-		"cut identifer": {[]field{{"\xfc\x04qbi", rootOf}}, "SpanReader::read(): end of data", nil},
+		"even":         {[]field{{"\x1d\xc0", leafOne}}, "P2MR control byte bit 0 must be set", nil},
+		"no leaf":      {[]field{{"\x1d" + control, ""}}, "Input P2MR leaf script must be at least 1 byte", nil},
+		"qbit's size":  {[]field{{qbitLeaf, leafOne}}, "qbit P2MR leaf script key has an invalid control block size", nil},
+		"qbit's even":  {[]field{{qbitLeaf + "\xc0", leafOne}}, "qbit P2MR control byte bit 0 must be set", nil},
+		"qbit's none":  {[]field{{qbitLeaf + control, ""}}, "qbit P2MR leaf script must be at least 1 byte", nil},
+		"root of more": {[]field{{qbitRoot + "x", rootOf}}, "qbit P2MR merkle root key is more than one byte type", nil},
+		"half a root":  {[]field{{qbitRoot, rootOf[1:]}}, "Size of value was not the stated size", nil},
+		"a cut name":   {[]field{{"\xfc\x04qbi", rootOf}}, "SpanReader::read(): end of data", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,8 +219,12 @@ func TestCombineP2MR(t *testing.T) {
 	}
 	into := decode(field{"\x19" + pqcKey + leafHash, pqcSig}, field{"\x1d" + control, leafOne})
 	from := []field{
-		{"\x19" + pqcKey + leafHash, other}, {"\x19" + leafHash + leafHash, other}, {"\x1d\xc1", leafOne},
-		{"\x1d" + control, leafTwo}, {qbitRoot, rootOf}, {"\xfc\x01a\x00", "p"},
+		{"\x19" + pqcKey + leafHash, other},
+		{"\x19" + leafHash + leafHash, other},
+		{"\x1d\xc1", leafOne},
+		{"\x1d" + control, leafTwo},
+		{qbitRoot, rootOf},
+		{"\xfc\x01a\x00", "p"},
 	}
 	if !into.Combine(decode(from...)) {
 		t.Fatal("another transaction")
@@ -236,7 +243,8 @@ func FuzzDecodeP2MR(f *testing.F) {
 	for _, fields := range [][]field{
 		{{"\x19" + pqcKey + leafHash, pqcSig}, {qbitSig + pqcKey + leafHash, pqcSig}},
 		{{"\x1d" + control, leafOne}, {qbitLeaf + "\xc1", leafTwo}, {qbitRoot, rootOf}},
-		{{qbitLeaf + control, leafOne}, {"\x1d" + control, leafTwo}}, {{"\xfc\x04qbit\x05", "x"}, {"\xfc\x04qbit", ""}},
+		{{qbitLeaf + control, leafOne}, {"\x1d" + control, leafTwo}},
+		{{"\xfc\x04qbit\x05", "x"}, {"\xfc\x04qbit", ""}},
 	} {
 		raw, _ := base64.StdEncoding.DecodeString(packetOf(fields...))
 		f.Add(raw)
