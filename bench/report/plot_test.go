@@ -57,7 +57,8 @@ func TestPlotOfReadme(t *testing.T) {
 }
 
 func TestPlotOfNothing(t *testing.T) {
-	for _, text := range []string{"", "## ScanBlocks\n",
+	for _, text := range []string{
+		"", "## ScanBlocks\n",
 		"## ScanBlocks\n\n| k | ffp | ms |\n| --- | --- | ---: |\n| 1 | off | 3 |\n",
 	} {
 		if points, err := callTimes(text); err == nil {

@@ -60,7 +60,7 @@ func released(t *testing.T, version string) (dir string) {
 	if dir, ok := releases.dir[version]; ok {
 		return dir
 	}
-	dir, err := os.MkdirTemp("", "trawl-released")
+	dir, err := os.MkdirTemp("", "trawl-released") //nolint:usetesting // the tests after this one have it too
 	if err != nil {
 		t.Fatal(err)
 	}
