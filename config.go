@@ -18,7 +18,6 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/wallet/spend"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/rpc/method/mining"
 )
 
 // Defaults of a [Config].
@@ -74,6 +73,9 @@ type Config struct {
 	RangeFilters bool
 	// Searches bounds the searches that are kept, which need BlockFilterIndex.
 	Searches SearchesConfig
+
+	// Cluster says with which nodes this one scans together, by BlockFilterIndex. Default: none.
+	Cluster *ClusterConfig
 
 	// TxIndex keeps an index of all transactions, so that those of the chain are
 	// found by their id alone. It cannot be kept together with Prune.
@@ -166,10 +168,7 @@ type RegtestConfig struct {
 // VersionBitsRules say when and where miners can signal for a rule (BIP9). Times
 // are medians, in seconds since 1970. A start of -1 makes the rule hold always, one
 // of -2 never.
-type VersionBitsRules struct {
-	Start, Timeout      int64
-	MinActivationHeight int32
-}
+type VersionBitsRules = dialect.VersionBits
 
 // HasActivation reports whether a rule of that name has a height that a
 // [RegtestConfig] of the dialect can choose.
@@ -178,14 +177,6 @@ func HasActivation(family, name string) bool { return dialect.HasRule(family, na
 // HasVersionBits reports whether miners decide a rule of that name, so that a
 // [RegtestConfig] can say how.
 func HasVersionBits(name string) bool { return dialect.HasDeployment(name) }
-
-func (c *RegtestConfig) versionBits() map[string]dialect.VersionBits {
-	all := make(map[string]dialect.VersionBits, len(c.VersionBits))
-	for name, rules := range c.VersionBits {
-		all[name] = dialect.VersionBits(rules)
-	}
-	return all
-}
 
 // WalletConfig says how a node keeps wallets.
 type WalletConfig struct {
@@ -215,12 +206,12 @@ func (c *Config) network() (*dialect.Network, error) {
 	net, err := dialect.Named(c.Dialect, c.Chain, dialect.Choices{
 		SignetChallenge: c.SignetChallenge,
 		AnyOutput:       c.Regtest.AnyOutput, ASERT: c.Regtest.ASERT, Activation: c.Regtest.Activation,
-		VersionBits: c.Regtest.versionBits(), BlockVersion: c.BlockCreation.Version, BIP94: c.Regtest.BIP94,
+		VersionBits: c.Regtest.VersionBits, BlockVersion: c.BlockCreation.Version, BIP94: c.Regtest.BIP94,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("trawl: network of the Config: %w", err)
 	}
-	if err := (*mining.Choices)(&c.BlockCreation).Check(net); err != nil {
+	if err := c.BlockCreation.Check(net); err != nil {
 		return nil, err
 	}
 	if c.MinimumChainWork != "" {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/corepool"
 	"github.com/seed61375155/trawl/actors/indexer"
@@ -28,7 +29,7 @@ func TestRequestsAreServed(t *testing.T) {
 	for _, list := range [][]ask.Served{
 		chain.Requests, coins.Requests, corepool.Requests,
 		indexer.Requests, mempool.Requests, peers.Requests, scanner.Requests,
-		searches.Requests,
+		searches.Requests, cluster.Requests,
 		txbuilder.Requests, wallets.Requests, wallets.WalletRequests,
 	} {
 		for _, kind := range ask.Kinds(list) {

@@ -111,7 +111,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
-			Published: h.Published, Log: h.Log,
+			Published: h.Published, Log: h.Log, Cluster: ref(clusterPart),
 		}),
 		chain.Commands(chainMethods),
 		mempool.Commands(mempool.Deps{
@@ -121,7 +121,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 		mining.Commands(mining.Deps{
 			Network: n.net, Chain: n.view, Actor: ref(chainPart), Pool: ref(mempoolPart), Peers: ref(peersPart),
 			Relay: ref(relayPart), Wallets: ref(walletsPart), Now: n.clock.Now, ClockHeeded: n.clockHeeded,
-			Blocks: (*mining.Choices)(&n.cfg.BlockCreation).Limits(n.net), Initial: n.initial, Warnings: n.warnings,
+			Blocks: n.cfg.BlockCreation.Limits(n.net), Initial: n.initial, Warnings: n.warnings,
 		}),
 		net.Commands(net.Deps{
 			Warnings: n.warnings,

@@ -203,6 +203,14 @@ func (n *Node) Indexer() *Ref { return n.set.Ref(indexerPart) }
 // serves the requests of messages/scan.go.
 func (n *Node) Scanner() *Ref { return n.set.Ref(scannerPart) }
 
+// Cluster returns the actor that scans together with other nodes, absent where there are none.
+func (n *Node) Cluster() *Ref { return n.set.Ref(clusterPart) }
+
+// Stats returns numbers about the node as it is now. What is not known when ctx ends is left
+// out: no part is waited for, and none has more than one request of it in its mailbox,
+// however often it is called.
+func (n *Node) Stats(ctx context.Context) messages.NodeStats { return n.numbers.Read(ctx) }
+
 // Searches returns the actor of the searches that are kept, absent when there is no index. It
 // serves the requests of messages/search.go.
 func (n *Node) Searches() *Ref { return n.set.Ref(searchesPart) }

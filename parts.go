@@ -13,6 +13,7 @@ import (
 	"github.com/seed61375155/trawl/actors/alerts"
 	"github.com/seed61375155/trawl/actors/blockindex"
 	"github.com/seed61375155/trawl/actors/chain"
+	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/actors/events"
 	"github.com/seed61375155/trawl/actors/indexer"
@@ -35,6 +36,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/part"
 	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
 	"github.com/seed61375155/trawl/messages"
@@ -53,6 +55,7 @@ const (
 	coinstatsPart = coinstats.Name
 	txindexPart   = tx.Name
 	pruningPart   = "pruning"
+	clusterPart   = "cluster"
 	scannerPart   = "scanner"
 	searchesPart  = "searches"
 	notifyPart    = "notify"
@@ -72,28 +75,26 @@ type parts struct{ *Node }
 func (n parts) table() []part.Part {
 	type names = []string
 	c := &n.cfg
+	off, fetch := !c.BlockFilterIndex, names{n.fetchPart()}
 	return []part.Part{
 		{Name: chainPart, Start: n.startChain},
 		{Name: alertsPart, Start: n.startAlerts},
 		{Name: mempoolPart, Needs: names{chainPart}, Start: n.startMempool},
 		{Name: txbuilderPart, Start: n.startTxBuilder},
 		{Name: coinsPart, Needs: names{chainPart}, Start: n.startCoins},
-		{Name: indexerPart, Needs: names{chainPart}, Off: !c.BlockFilterIndex, Start: n.startIndexer},
+		{Name: indexerPart, Needs: names{chainPart}, Later: names{clusterPart}, Off: off, Start: n.startIndexer},
 		{Name: coinstatsPart, Needs: names{chainPart}, Off: !c.CoinStatsIndex, Start: n.startCoinStats},
 		{Name: txindexPart, Off: !c.TxIndex, Start: n.startTxIndex},
 		// Blocks are deleted from when all have started who keep some.
 		{Name: pruningPart, Needs: names{chainPart}, Off: c.Prune == nil, Start: startPruning},
-		{Name: scannerPart, Needs: names{
-			indexerPart,
-		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startScanner},
-		{Name: searchesPart, Needs: names{
-			indexerPart, mempoolPart,
-		}, Later: names{n.fetchPart()}, Off: !c.BlockFilterIndex, Start: n.startSearches},
+		{Name: clusterPart, Off: c.Cluster == nil || off, Start: n.startCluster},
+		{Name: scannerPart, Needs: names{indexerPart}, Later: fetch, Off: off, Start: n.startScanner},
+		{Name: searchesPart, Needs: names{indexerPart, mempoolPart}, Later: fetch, Off: off, Start: n.startSearches},
 		{Name: eventsPart, Needs: names{scannerPart}, Start: n.startEvents},
 		{Name: notifyPart, Off: c.Notify == nil, Start: n.startNotify},
 		{Name: walletsPart, Needs: names{
 			mempoolPart, indexerPart,
-		}, Later: names{n.fetchPart()}, Off: c.Wallets == nil, Start: n.startWallets},
+		}, Later: fetch, Off: c.Wallets == nil, Start: n.startWallets},
 		{Name: syncPart, Needs: names{chainPart, mempoolPart}, Off: c.Peers == nil, Start: n.startSync},
 		{Name: relayPart, Needs: names{mempoolPart}, Off: c.Peers == nil, Start: n.startRelay},
 		{Name: peersPart, Needs: names{syncPart, relayPart, indexerPart}, Off: c.Peers == nil, Start: n.startPeers},
@@ -208,7 +209,7 @@ func (n parts) startIndexer(ctx context.Context, u *part.Uses) (part.Running, er
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
 		Source: filter.NewSourceFrom(store, n.view.FirstFilter), Method: n.method, Workers: n.cfg.Workers,
 		Start:  n.cfg.StartWorker,
-		Repair: filter.RepairBy(r.Ref), Log: n.cfg.Log,
+		Repair: filter.RepairBy(r.Ref), Helper: filter.HelpBy(u.LaterRef(clusterPart)), Log: n.cfg.Log,
 	})
 	return r, err
 }
@@ -262,6 +263,18 @@ func (n parts) indexDir(name string) string { return filepath.Join(n.cfg.Dir, "i
 func startPruning(ctx context.Context, u *part.Uses) (part.Running, error) {
 	_, err := ask.Ask(ctx, u.Ref(chainPart), nodemsg.StartPruning{})
 	return part.Running{}, err
+}
+
+func (n parts) startCluster(ctx context.Context, _ *part.Uses) (part.Running, error) {
+	r, err := n.spawn(clusterPart, cluster.New(cluster.Config{
+		Options: *n.cfg.Cluster, Network: n.net.Name, Build: version.Number, Workers: n.cfg.Workers,
+		Scheduler: n.scheduler, Chain: n.view, HeaderLen: n.net.HeaderLen, Header: filter.HeaderOf(n.store),
+		Log: n.cfg.Log,
+	}), cluster.Requests, n.cfg.Cluster.Link.Close)
+	if err == nil {
+		err = cluster.Connect(ctx, n.cfg.Cluster.Link, r.Ref)
+	}
+	return r, err
 }
 
 func (n parts) startScanner(_ context.Context, u *part.Uses) (part.Running, error) {

@@ -3,9 +3,11 @@ package trawl
 import (
 	"time"
 
+	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/notify"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/txpool"
+	"github.com/seed61375155/trawl/rpc/method/mining"
 )
 
 // MempoolConfig says which unconfirmed transactions a node keeps and relays. The
@@ -43,12 +45,10 @@ func (c *MempoolConfig) policy(n *dialect.Network) txpool.Policy {
 
 // BlockCreationConfig says how the blocks are put together that the node makes, or
 // gives templates of.
-type BlockCreationConfig struct {
-	MaxWeight      *int64 // of a block; default: what the rules allow
-	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
-	MinTxFee       *int64 // of a transaction, for 1000 virtual bytes; default 1
-	Version        *int32 // of the blocks of a regtest; default: one that votes for what can be voted for
-}
+type BlockCreationConfig = mining.Choices
+
+// ClusterConfig says with which nodes a node scans together; Link is a *link.Link of actors/cluster/link.
+type ClusterConfig = cluster.Options
 
 // NotifyConfig says what other programs are told of: the commands that are run, and what is
 // published. Default of each: none.
@@ -57,3 +57,15 @@ type NotifyConfig = notify.Orders
 // A Publisher hands messages to whoever has subscribed to their topics, as a *zmqsink.Publisher
 // of actors/notify/zmqsink does.
 type Publisher = notify.Publisher
+
+// SearchesConfig bounds the searches that are kept. A number of 0 is its default.
+type SearchesConfig struct {
+	Searches int   // default 1,000
+	Scripts  int   // of all of them; default 10 million
+	Entries  int64 // of all of them; default 100 million
+	Quota    int   // searches of one login; default: no limit
+
+	// LeastRoom is with how many bytes free on the disk all pause. Default: the larger of
+	// 2 GiB and 5 % of the disk.
+	LeastRoom int64
+}

@@ -258,6 +258,10 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if s.attached != nil {
 		index, connections = true, nil
 	}
+	together, err := s.clusterConfig(index)
+	if err != nil {
+		return trawl.Config{}, err
+	}
 	return trawl.Config{
 		Attach:        s.attached,
 		BlockCreation: blocks, Notify: s.notifyConfig(o), MinimumChainWork: work, AssumeValid: assumed,
@@ -270,21 +274,13 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
 		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
 		RangeFilters: o.Bool("rangefilters", false), Searches: searchesConfig(o),
+		Cluster:        together,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
 		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
 		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
 		Verify: startChecks(o), WroteCoins: crasher(o, s.log),
 	}, nil
-}
-
-// searchesConfig reads the limits of searches.
-func searchesConfig(o *options.Settings) trawl.SearchesConfig {
-	return trawl.SearchesConfig{
-		Searches: int(o.Int("maxsearches", 0)), Scripts: int(o.Int("searchscripts", 0)),
-		Entries: o.Int("searchentries", 0), Quota: int(o.Int("searchquota", 0)),
-		LeastRoom: o.Int("searchroom", 0) << 20,
-	}
 }
 
 // walletConfig reads the options that concern wallets; nil with -disablewallet.

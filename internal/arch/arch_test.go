@@ -112,6 +112,9 @@ var mayImport = map[string][]string{
 	"actors/alerts":              append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/attach":              append([]string{"internal/consensus", "internal/dialect"}, actor...),
 	"actors/chain":               append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
+	"actors/cluster":             append([]string{"internal/match", "actors/cluster/wire"}, actor...),
+	"actors/cluster/link":        nil,
+	"actors/cluster/wire":        nil,
 	"actors/coins": append([]string{
 		"internal/coinstats", "internal/dialect", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
 	}, actor...),
@@ -168,7 +171,7 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
+		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
 		"internal/version", "store/settings",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
@@ -241,18 +244,20 @@ var mayUse = map[string][]string{
 		".", "actors", "internal/ask", "internal/actortest", "internal/follow", "internal/part", "internal/poolview",
 		"bench",
 	},
-	"github.com/asynkron/protoactor-go":   nil, // remote, cluster, …: the node is one process
-	"github.com/syndtr/goleveldb":         {"store"},
-	"github.com/btcsuite/btcd/blockchain": nil, // tests hold ours against it
-	"github.com/btcsuite/btcd/database":   {"internal/engine", "store/chaindb"},
-	"github.com/btcsuite/btcd/btcutil/v2": nil, // its Hash is another type
-	"github.com/btcsuite/btcd/chainhash":  nil,
-	"github.com/stretchr/testify":         nil,
-	"pgregory.net/rapid":                  nil,
-	"go.uber.org/goleak":                  {"internal/actortest"},
-	"github.com/prometheus/client_golang": {"internal/metrics"},
-	"net/http":                            {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load", "internal/demo", "internal/e2e"},
-	"C":                                   nil,
+	"github.com/asynkron/protoactor-go":        nil,                     // cluster, …
+	"github.com/asynkron/protoactor-go/remote": {"actors/cluster/link"}, // behind a guard
+	"google.golang.org/grpc":                   {"actors/cluster/link"},
+	"github.com/syndtr/goleveldb":              {"store"},
+	"github.com/btcsuite/btcd/blockchain":      nil, // tests hold ours against it
+	"github.com/btcsuite/btcd/database":        {"internal/engine", "store/chaindb"},
+	"github.com/btcsuite/btcd/btcutil/v2":      nil, // its Hash is another type
+	"github.com/btcsuite/btcd/chainhash":       nil,
+	"github.com/stretchr/testify":              nil,
+	"pgregory.net/rapid":                       nil,
+	"go.uber.org/goleak":                       {"internal/actortest"},
+	"github.com/prometheus/client_golang":      {"internal/metrics"},
+	"net/http":                                 {"rpc", "internal/corenode", "internal/metrics", "cmd", "internal/load", "internal/demo", "internal/e2e"},
+	"C":                                        nil,
 }
 
 func TestLibraries(t *testing.T) {

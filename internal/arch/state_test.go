@@ -10,8 +10,9 @@ import (
 // startGoroutines lists who may start goroutines: tools that hand a panic to whoever
 // waits, and programs. All others have them started by those.
 var startGoroutines = []string{
-	"internal/ask", "internal/cores", "internal/part", "internal/p2p", "actors/notify/zmqsink", "rpc", "cmd", "bench",
-	"internal/load", "internal/demo", "internal/e2e", "internal/differ", "internal/actortest", "internal/soak",
+	"internal/ask", "internal/cores", "internal/part", "internal/p2p", "actors/cluster/link", "actors/notify/zmqsink",
+	"rpc", "cmd", "bench", "internal/load", "internal/demo", "internal/e2e", "internal/differ", "internal/actortest",
+	"internal/soak",
 }
 
 // strayGoroutines finds goroutines that others start.

@@ -108,6 +108,9 @@ type Config struct {
 	// time. It goes with Exact and Keep, and changes neither hits nor errors.
 	Blocks *Blocks
 	Way    Way // auto but in tests and measurements; the scheduler's for a pass of [Scheduler.NewPass]
+
+	// Alone says that no heights are lent to others: the pass is for somebody else.
+	Alone bool
 }
 
 // A Pass is one run over a range of blocks. It is safe for concurrent use.

@@ -122,7 +122,7 @@ func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
 			r.work(inner)
 		})
 	}
-	if h := s.cfg.Helper; h != nil {
+	if h := s.cfg.Helper; h != nil && !pass.Alone {
 		r.helped = true
 		group.Add(1)
 		cores.Start(nil).Go(func() { // a core does not matter: it waits for others

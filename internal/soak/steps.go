@@ -36,8 +36,8 @@ var steps = []step{
 	{
 		name: "actors", what: "panics of every actor over any message that it handles, a thousand each",
 		run: "Suite$", packages: []string{ // those of the wallets and of Core's pool are among the models
-			"./actors/alerts", "./actors/attach", "./actors/blockindex", "./actors/chain", "./actors/coins",
-			"./actors/indexer",
+			"./actors/alerts", "./actors/attach", "./actors/blockindex", "./actors/chain", "./actors/cluster",
+			"./actors/coins", "./actors/indexer",
 			"./actors/mempool",
 			"./actors/notify", "./actors/peers", "./actors/relay", "./actors/scanner", "./actors/searches",
 			"./actors/sync",

@@ -59,6 +59,29 @@ var general = []options.Option{
 		Help: "Keep all data below <dir>, which must exist (default: ~/.trawl)",
 	},
 	{
+		Name: "clusteradvertise", Arg: "<host:port>",
+		Help: "Where other nodes of the cluster reach this one (default: where -clusterlisten says)",
+	},
+	{
+		Name: "clusteraudit", Arg: "<percent>",
+		Help: "Hold this part of what members answer against this node's own answer; a difference fails the scan " +
+			"(default: 0.5)",
+	},
+	{Name: "clusterca", Arg: "<file>", Help: "Certificate of the authority whose nodes belong to the cluster, in " +
+		"place of -clustersecret; with -clustercert and -clusterkey"},
+	{Name: "clustercert", Arg: "<file>", Help: "This node's certificate for the cluster, for the name trawl-cluster"},
+	{Name: "clusterkey", Arg: "<file>", Help: "The key of -clustercert"},
+	{Name: "clusterlisten", Arg: "<host:port>", Help: "Scan together with other nodes, which reach this one here; a " +
+		"secret or a certificate is needed (default: none)"},
+	{Name: "clusterlocal", Help: "Have this node work on its own scans beside the members; it does in any case " +
+		"while there are none (default: 1)"},
+	{Name: "clustermem", Arg: "<n>", Help: "Keep scripts of other nodes' scans in up to <n> MiB (default: 1024)"},
+	{Name: "clusternode", Arg: "<host:port>", Help: "Lend work to this member; a name stands for all addresses " +
+		"that it has; may be repeated"},
+	{Name: "clustersecret", Arg: "<file>", Help: "File with the secret of the cluster, 64 hexadecimal digits, made " +
+		"if it is missing, relative to the network's folder; a second one is accepted too, so that it can be changed"},
+	{Name: "clusterserve", Help: "Work for other nodes of the cluster (default: 1)"},
+	{
 		Name: "dbbatchsize", Arg: "<n>", Flags: debug,
 		Help: "Bytes of unspent outputs between two chances of -dbcrashratio (default: 16777216)",
 	},

@@ -1,11 +1,12 @@
 // Package control holds the JSON-RPC methods about the server itself: help,
-// stop, uptime, getrpcinfo, getmemoryinfo, logging, getopenrpcinfo (also rpc.discover),
+// stop, uptime, getrpcinfo, getmemoryinfo, getclusterinfo, logging, getopenrpcinfo (also rpc.discover),
 // getzmqnotifications, echo, echojson and echoipc.
 package control
 
 import (
 	"time"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
@@ -30,6 +31,9 @@ type Node struct {
 	// Published is what is published by ZeroMQ.
 	Published []Publication
 
+	// Cluster is the actor that scans together with other nodes; absent without one.
+	Cluster *ask.Ref
+
 	// Log says what is logged; nil: the host keeps its own log.
 	Log LogFilter
 }
@@ -40,6 +44,7 @@ func Commands(n Node) []command.Command {
 		echo("echo"),
 		echo("echojson"),
 		echoIPC(),
+		getClusterInfo(n),
 		getMemoryInfo(),
 		getRPCInfo(n),
 		getZMQNotifications(n),

@@ -51,7 +51,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	table := newTable(t, control.Node{})
-	const want = `"== Control ==\ngetmemoryinfo ( \"mode\" )\ngetrpcinfo\nhelp ( \"command\" )\n` +
+	const want = `"== Control ==\ngetclusterinfo\ngetmemoryinfo ( \"mode\" )\ngetrpcinfo\nhelp ( \"command\" )\n` +
 		`logging ( [\"include_category\",...] [\"exclude_category\",...] )\nstop\nuptime\n\n== Zmq ==\ngetzmqnotifications"`
 	if got := call(t, table, "help", `[]`); got != want {
 		t.Errorf("got %s", got)

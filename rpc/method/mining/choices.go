@@ -16,10 +16,13 @@ const blockMinTxFee = 1
 // Choices are what an operator says of the blocks that the node makes or gives templates
 // of; nil stands for what is so anyway.
 type Choices struct {
-	MaxWeight      *int64
-	ReservedWeight *int64
-	MinTxFee       *int64 // for 1000 virtual bytes
-	Version        *int32 // not looked at here: it is the engine's
+	MaxWeight      *int64 // of a block; default: what the rules allow
+	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
+	MinTxFee       *int64 // of a transaction, for 1000 virtual bytes; default 1
+
+	// Version is that of the blocks of a regtest. Default: one that votes for what can be
+	// voted for. It is not looked at here: it is the engine's.
+	Version *int32
 }
 
 // Check refuses what no block can be, with a [messages.StartError].

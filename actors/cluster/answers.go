@@ -1,0 +1,265 @@
+package cluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// receive looks at a message of a member. Who knows its session is that member.
+func (f *front) receive(c actor.Context, m *wire.Message) {
+	p := f.sessions[m.Session]
+	if p == nil {
+		return
+	}
+	p.heard = time.Now()
+	if m.Kind == wire.Welcome {
+		f.welcome(p, m)
+		return
+	}
+	if m.Kind == wire.Refused || m.Kind == wire.Unknown {
+		if m.Kind == wire.Refused {
+			p.refused(m.Text)
+		}
+		if p.up {
+			f.down(p)
+		}
+		return
+	}
+	j := f.job(m.Scan)
+	if j == nil || !p.up || p.scans[j] == nil {
+		return
+	}
+	scan := p.scans[j]
+	scan.asked = time.Now()
+	switch m.Kind {
+	case wire.Opened:
+		f.opened(p, j, m)
+	case wire.Taken:
+		if int(m.Index) < scan.sent {
+			scan.taken = min(scan.taken+1, scan.sent)
+		}
+		f.feed(p, j)
+	case wire.Done:
+		f.done(c, p, j, m)
+	default: // looked at above, or a front's
+	}
+}
+
+func (f *front) job(id uint64) *job {
+	for _, j := range f.jobs {
+		if j.id == id {
+			return j
+		}
+	}
+	return nil
+}
+
+func (f *front) welcome(p *peer, m *wire.Message) {
+	if !slices.Contains(m.Protocols, wire.Protocol) || m.Network != f.cfg.Network {
+		p.refused("it speaks another protocol, or is of another network")
+		return
+	}
+	p.workers, p.build, p.height, p.wait = int(min(m.Workers, 1<<12)), m.Text, m.Height, 0
+	if p.up {
+		return
+	}
+	p.up = true
+	f.cfg.Link.Watch(p.address)
+	for _, j := range f.jobs {
+		f.offer(j)
+	}
+}
+
+// offer has the members that are up open a pass, and asks again those that have not answered.
+func (f *front) offer(j *job) {
+	if j.set == nil {
+		return
+	}
+	now := time.Now()
+	for _, p := range f.peers {
+		if !p.up || p.excluded {
+			continue
+		}
+		scan := p.scans[j]
+		if scan == nil {
+			scan = &opened{}
+			p.scans[j] = scan
+		}
+		if scan.ready || scan.refused || now.Before(scan.retryAt) || now.Sub(scan.asked) < askAgain {
+			continue
+		}
+		scan.asked, scan.sent, scan.taken = now, 0, 0
+		open := j.open
+		f.say(p, &open)
+	}
+}
+
+func (f *front) opened(p *peer, j *job, m *wire.Message) {
+	scan := p.scans[j]
+	switch {
+	case m.Text != "":
+		scan.ready, scan.refused, scan.retryAt = false, !m.Retry, time.Now().Add(retryAfter)
+		p.refused(m.Text)
+		f.share(j)
+	case m.Need:
+		scan.need = true
+		f.feed(p, j)
+	case m.Retry: // it makes the scripts ready
+	default:
+		scan.ready, scan.need = true, false
+		f.share(j)
+		f.fill(p)
+	}
+}
+
+// feed sends chunks of the scripts, a few at a time.
+func (f *front) feed(p *peer, j *job) {
+	scan := p.scans[j]
+	for scan.need && scan.sent < j.set.Chunks() && scan.sent-scan.taken < window {
+		f.say(p, &wire.Message{
+			Kind: wire.Chunk, Scan: j.id, Index: uint32(scan.sent), Data: j.set.Chunk(scan.sent),
+		})
+		scan.sent++
+	}
+}
+
+// done takes the answer to a unit.
+func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
+	l, asked := p.out[m.Unit], true
+	if l == nil {
+		l, asked = p.lost[m.Unit], false
+	}
+	if l == nil || l.job != j {
+		return // it was cancelled
+	}
+	p.late = false
+	delete(p.out, m.Unit)
+	delete(p.lost, m.Unit)
+	if m.Text != "" || (match.Heights{From: m.From, To: m.To}) != l.heights {
+		scan := p.scans[j]
+		scan.ready, scan.retryAt = false, time.Now().Add(retryAfter)
+		p.refused(m.Text)
+		if asked {
+			l.giveBack()
+		}
+		f.share(j)
+		f.fillAll()
+		return
+	}
+	took := time.Duration(m.Micros) * time.Microsecond
+	p.counts.Busy += took
+	p.scans[j].measure(l.heights, took)
+	chosen := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
+	audit := chosen && (!j.pass.Exact || j.pass.Keep != nil)
+	if audit || len(m.Unchecked) > 0 {
+		f.check(c, l, m, audit)
+	} else {
+		f.settle(l, hits(j, m.Hits))
+	}
+	f.fill(p)
+}
+
+// measure learns how fast a member is.
+func (o *opened) measure(h match.Heights, took time.Duration) {
+	rate := float64(h.To-h.From) / max(took.Seconds(), 1e-5)
+	if o.rate == 0 {
+		o.rate = rate
+	}
+	o.rate = 0.7*o.rate + 0.3*rate
+}
+
+// hits are the blocks at some heights.
+func hits(j *job, at []int32) []match.Hit {
+	list := make([]match.Hit, len(at))
+	for i, height := range at {
+		list[i] = match.Hit{Height: height, Block: j.pass.Stop.Ancestor(height).Hash}
+	}
+	return list
+}
+
+// settle takes hits as the answer for a range, unless it has one.
+func (f *front) settle(l *loan, found []match.Hit) {
+	j := l.job
+	if j.pass.Settle(l.heights, found) {
+		l.peer.counts.Units++
+	}
+	for _, other := range j.loans[l.heights] {
+		if other != l && other.peer.out[other.unit] == other {
+			delete(other.peer.out, other.unit)
+			f.say(other.peer, &wire.Message{Kind: wire.Cancel, Scan: j.id, Unit: other.unit})
+		}
+	}
+	delete(j.loans, l.heights)
+	if j.pass.Complete() {
+		f.finish(j, nil)
+	}
+}
+
+// check looks into the blocks that a member could not look into, and holds its answer against
+// this node's own where it is audited, in a worker.
+func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
+	j := l.job
+	f.tasks.Go(c, func() func() {
+		found, wrong, err := f.checked(j, l, m, audit)
+		return func() {
+			switch {
+			case !slices.Contains(f.jobs, j):
+			case wrong:
+				l.peer.excluded = true
+				f.cfg.Log.Error("a member of the cluster has given a wrong answer",
+					"member", l.peer.address, "from", l.heights.From, "to", l.heights.To)
+				f.finish(j, &messages.ClusterError{Member: l.peer.address, From: l.heights.From, To: l.heights.To})
+			case err != nil:
+				l.giveBack()
+			default:
+				if audit {
+					l.peer.counts.Audited++
+				}
+				f.settle(l, found)
+				f.fillAll()
+			}
+		}
+	})
+}
+
+func (f *front) checked(j *job, l *loan, m *wire.Message, audit bool) (found []match.Hit, wrong bool, err error) {
+	found = hits(j, m.Hits)
+	for _, candidate := range hits(j, m.Unchecked) {
+		keep := j.pass.Keep == nil
+		if !keep {
+			if keep, err = j.pass.Keep(j.ctx, &candidate.Block); err != nil {
+				return nil, false, err
+			}
+		}
+		if keep {
+			found = append(found, candidate)
+		}
+	}
+	slices.SortFunc(found, func(a, b match.Hit) int { return int(a.Height - b.Height) })
+	if !audit {
+		return found, false, nil
+	}
+	own, err := f.own(j.ctx, j, l.heights)
+	return found, err == nil && !slices.Equal(own, found), err
+}
+
+// own matches a range here.
+func (f *front) own(ctx context.Context, j *job, h match.Heights) ([]match.Hit, error) {
+	pass := f.cfg.Scheduler.NewPass(match.Config{
+		Query: j.pass.Query, First: h.From, Stop: j.pass.Stop.Ancestor(h.To - 1), Keep: j.pass.Keep,
+		Exact: j.pass.Exact, Alone: true,
+	})
+	if err := f.cfg.Scheduler.Run(ctx, pass); err != nil {
+		return nil, err
+	}
+	found, _ := pass.Hits()
+	return found, nil
+}

@@ -1,0 +1,228 @@
+// Package cluster is the actor by which nodes scan together. As a front it lends heights of this
+// node's passes to members, and as a member it matches heights for others.
+//
+// What a member answers settles a range of heights, once. A member that is gone, silent or
+// refuses costs time alone: its ranges come back, and somebody else, in the end this node,
+// matches them. So a result is never complete over what nobody has answered.
+//
+// It serves [match.LendHeights], [match.EndLending] and [messages.GetCluster]. Messages of other
+// nodes come through a [Link]; they may be lost, so that each is asked again.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A Link carries frames between nodes, as a *link.Link of the package link below does. Frames may
+// be lost. None of its methods but Close waits.
+type Link interface {
+	// Open begins to listen. frame is called for each frame of another node, with the address
+	// that node is reached at, and what is to be called once it was looked at; gone when a
+	// node that was watched is not there any more. Neither waits.
+	Open(frame func(from string, frame []byte, taken func()), gone func(address string)) error
+	Send(address string, frame []byte)
+	Watch(address string)
+	State() (address string, refused uint64)
+	Close() error
+}
+
+// Options are what an operator chooses.
+type Options struct {
+	Link  Link     // to the other nodes
+	Nodes []string // host:port of members; a name stands for all addresses that it has
+	Serve bool     // work for others
+	Local bool     // work on own scans beside the members; it does in any case while there are none
+
+	// Memory bounds what is kept of the scripts of other nodes' scans, in bytes. Default:
+	// [DefaultMemory].
+	Memory int64
+
+	// Audit is the part of the answers of members that is held against this node's own, from
+	// 0 to 1.
+	Audit float64
+}
+
+// DefaultMemory is the default of [Options.Memory], enough for three million scripts.
+const DefaultMemory = 1 << 30
+
+// Config is what the actor is made of.
+type Config struct {
+	Options
+
+	Network string // name of the chain
+	Build   string // version of the program
+	Workers int    // that match at a time
+
+	Scheduler *match.Scheduler
+	Chain     *chainview.Current
+	HeaderLen func(raw []byte) int // bytes before a block's transactions
+
+	// Header returns the filter header of a block (BIP157), and an error where its filter is
+	// not there.
+	Header func(block *chainhash.Hash) (chainhash.Hash, error)
+
+	// Resolve returns the addresses of a name. Default: what the system says.
+	Resolve func(ctx context.Context, host string) ([]string, error)
+
+	Log *slog.Logger
+}
+
+// Requests lists what a plain protoactor request may ask.
+var Requests = []ask.Served{
+	ask.Serve[match.LendHeights](), ask.Serve[match.EndLending](), ask.Serve[messages.GetCluster](),
+}
+
+type (
+	lendHeights = ask.Call[match.LendHeights, messages.Done]
+	endLending  = ask.Call[match.EndLending, messages.Done]
+	getCluster  = ask.Call[messages.GetCluster, messages.Cluster]
+)
+
+// Messages to the actor from its link, and from its timer.
+type (
+	frame struct {
+		from  string
+		data  []byte
+		taken func()
+	}
+	gone struct{ address string }
+	tick struct{}
+)
+
+// Connect opens a link whose messages go to an actor of this package. Where it cannot be opened,
+// the actor is stopped.
+func Connect(ctx context.Context, link Link, to *ask.Ref) error {
+	err := link.Open(
+		func(from string, data []byte, taken func()) { to.Tell(frame{from, data, taken}) },
+		func(address string) { to.Tell(gone{address}) },
+	)
+	if err != nil {
+		return errors.Join(messages.StartError(fmt.Sprintf("The cluster cannot be joined: %v", err)), to.Stop(ctx))
+	}
+	return nil
+}
+
+// Cluster is the actor; make one with [New].
+type Cluster struct {
+	cfg    Config
+	front  *front
+	member *member
+	tasks  ask.Tasks
+	timer  *time.Timer
+}
+
+// New returns the producer of the actor.
+func New(cfg Config) actor.Producer {
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultMemory
+	}
+	if cfg.Resolve == nil {
+		cfg.Resolve = net.DefaultResolver.LookupHost
+	}
+	return func() actor.Actor {
+		k := &Cluster{cfg: cfg}
+		k.front, k.member = newFront(&k.cfg, &k.tasks), newMember(&k.cfg, &k.tasks)
+		return k
+	}
+}
+
+// Receive implements actor.Actor.
+func (k *Cluster) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started, tick:
+		k.tick(c)
+	case *actor.Stopping, *actor.Restarting:
+		k.close()
+	case frame:
+		defer m.taken()
+		k.receive(c, m)
+	case gone:
+		k.front.gone(c, m.address)
+		k.member.gone(m.address)
+	case *lendHeights:
+		k.front.lend(m)
+		k.wake(c)
+	case *endLending:
+		k.front.end(m.Req.Pass)
+		m.Answer(messages.Done{}, nil)
+	case *getCluster:
+		m.Answer(k.state(), nil)
+	default:
+		ask.Unhandled(c)
+	}
+}
+
+// receive looks at a message of another node.
+func (k *Cluster) receive(c actor.Context, f frame) {
+	m, err := wire.Parse(f.data)
+	if err != nil {
+		return
+	}
+	switch m.Kind {
+	case wire.Hello, wire.Open, wire.Chunk, wire.Unit, wire.Cancel, wire.Close:
+		k.member.receive(c, f.from, m)
+	case wire.Welcome, wire.Refused, wire.Unknown, wire.Opened, wire.Taken, wire.Done:
+		k.front.receive(c, m)
+	}
+}
+
+const (
+	busyTick = 10 * time.Millisecond // while there is something to lend
+	idleTick = 250 * time.Millisecond
+)
+
+// tick does what is due, and sets the timer again.
+func (k *Cluster) tick(c actor.Context) {
+	now := time.Now()
+	k.front.tick(c, now)
+	k.member.tick(now)
+	k.wake(c)
+}
+
+// wake sets the timer, which has been set for later.
+func (k *Cluster) wake(c actor.Context) {
+	after := idleTick
+	if len(k.front.jobs) > 0 {
+		after = busyTick
+	}
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	self, root := c.Self(), c.ActorSystem().Root
+	k.timer = time.AfterFunc(after, func() { root.Send(self, tick{}) })
+}
+
+// close ends all that goes on. Callers are answered by the guard of the actor.
+func (k *Cluster) close() {
+	if k.timer != nil {
+		k.timer.Stop()
+	}
+	k.front.close()
+	k.member.close()
+	k.tasks.Drop()
+}
+
+func (k *Cluster) state() messages.Cluster {
+	s := messages.Cluster{Local: k.cfg.Local, Serves: k.cfg.Serve}
+	s.Address, s.Refused = k.cfg.Link.State()
+	k.front.state(&s)
+	k.member.state(&s)
+	return s
+}
+
+// send sends a message to a node.
+func (cfg *Config) send(address string, m *wire.Message) { cfg.Link.Send(address, m.Append(nil)) }

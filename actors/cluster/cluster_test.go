@@ -1,0 +1,272 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/cluster"
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/internal/actortest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// check runs a scan on a front, whose result has to be that of one node.
+func check(t *testing.T, n *node, cfg match.Config, want []int32) {
+	t.Helper()
+	got, err := n.scan(t.Context(), cfg)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("found %v, %v; want %v", got, err, want)
+	}
+	if s := n.state(); s.Lending != 0 {
+		t.Errorf("%d passes are lent from afterwards", s.Lending)
+	}
+}
+
+// Members do the work, with the result of a lone node, and are sent the scripts once.
+func TestMembersWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3000)
+		a, b, c := r.member(), r.member(), r.member()
+		front := r.front(false, 0, a, b, c)
+		began := time.Now()
+		check(t, front, r.all(3, 20), r.expected(3, 20))
+		if took := time.Since(began); took > 1600*time.Millisecond {
+			t.Errorf("3 s of work took three members %v", took)
+		}
+		if n := front.read.Load(); n > 400 {
+			t.Errorf("the front has read %d filters itself", n)
+		}
+		for _, m := range []*node{a, b, c} {
+			if n := m.read.Load(); n < 600 {
+				t.Errorf("a member has read %d filters", n)
+			}
+		}
+		chunks := front.frames[byte(wire.Chunk)]
+		check(t, front, r.all(3, 20), r.expected(3, 20))
+		if again := front.frames[byte(wire.Chunk)] - chunks; chunks != 3 || again != 0 {
+			t.Errorf("%d chunks were sent, and %d again", chunks, again)
+		}
+	})
+}
+
+// What is done soon is not lent.
+func TestSmallScansStayHome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 90)
+		front := r.front(false, 0, r.member())
+		began := time.Now()
+		check(t, front, r.all(3), r.expected(3))
+		if n := front.frames[byte(wire.Open)]; n != 0 || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("%d members were asked, after %v", n, time.Since(began))
+		}
+	})
+}
+
+// Without a member, and with one that refuses, a front does everything itself.
+func TestRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1000)
+		serve := cluster.Options{Serve: true}
+		for name, s := range map[string]setup{
+			"it serves nobody": {},
+			"another network":  {options: serve, network: "main"},
+			"no chain yet":     {options: serve, reader: noChain{r.chain}},
+			"another filter chain": {options: serve, header: func(*chainhash.Hash) (chainhash.Hash, error) {
+				return chainhash.Hash{1}, nil
+			}},
+			"no filter": {options: serve, header: func(*chainhash.Hash) (chainhash.Hash, error) {
+				return chainhash.Hash{}, errors.New("none")
+			}},
+			"filters that are damaged for good": {options: serve, fault: func(from, _ int32) error {
+				return &match.DamagedError{Block: r.chain.Active().At(from).Hash, Err: errors.New("broken")}
+			}},
+		} {
+			member := r.node(s)
+			front := r.node(setup{options: cluster.Options{Nodes: []string{member.address}}})
+			time.Sleep(time.Second)
+			check(t, front, r.all(3), r.expected(3))
+			m := front.state().Members[0]
+			if m.Units != 0 || m.Refusals == 0 || m.Refusal == "" {
+				t.Errorf("%s: %+v", name, m)
+			}
+		}
+	})
+}
+
+type noChain struct{ chainview.Reader }
+
+func (noChain) Lookup(*chainhash.Hash) *chainview.Block { return nil }
+
+// Whatever is lost, whoever is killed, paused or comes back: the result is that of a lone node.
+func TestEqualUnderLosses(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			r := newRig(t, 2000)
+			members := []*node{r.member(), r.member(), r.member()}
+			front := r.front(seed%2 == 0, 0, members...)
+			r.mu.Lock()
+			r.lose = func() bool { return random.IntN(20) == 0 }
+			r.mu.Unlock()
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			chance := rand.New(rand.NewPCG(seed, 2))
+			go func() {
+				defer close(done)
+				for ctx.Err() == nil {
+					time.Sleep(time.Duration(chance.IntN(300)) * time.Millisecond)
+					m := members[chance.IntN(len(members))]
+					switch chance.IntN(4) {
+					case 0:
+						m.kill()
+					case 1:
+						m.pause(true)
+					default:
+						m.pause(false)
+						m.revive()
+					}
+				}
+			}()
+			for i := range 6 {
+				check(t, front, r.all(i, 2*i+5), r.expected(i, 2*i+5))
+			}
+			cancel()
+			<-done
+		})
+	}
+}
+
+// An abort gives everything back at once, and the members stop.
+func TestAbort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 3000)
+		member := r.member()
+		front := r.front(false, 0, member)
+		ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
+		defer cancel()
+		if _, err := front.scan(ctx, r.all(3)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if front.state().Lending != 0 {
+			t.Error("it is lent from yet")
+		}
+		time.Sleep(100 * time.Millisecond)
+		before := member.read.Load()
+		time.Sleep(time.Second)
+		if after := member.read.Load(); before == 0 || after != before || member.state().Scans != 0 {
+			t.Errorf("the member has read %d filters, then %d", before, after)
+		}
+	})
+}
+
+// A member that leaves hits out is found by the audit: the scan fails with its address, and it
+// gets nothing more.
+func TestAudit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		liar := r.node(setup{options: cluster.Options{Serve: true}, lie: func(batch []filters.Filter) {
+			for i := range batch {
+				batch[i] = filters.Filter{Block: batch[i].Block, Data: []byte{0}} // an empty one
+			}
+		}})
+		front := r.front(false, 1, liar)
+		_, err := front.scan(t.Context(), r.all(3))
+		var wrong *messages.ClusterError
+		if !errors.As(err, &wrong) || wrong.Member != liar.address {
+			t.Fatalf("%v, %+v", err, front.state())
+		}
+		if m := front.state().Members[0]; m.State != "excluded" {
+			t.Errorf("%+v", m)
+		}
+		check(t, front, r.all(3), r.expected(3))
+		honest := r.member()
+		audited := r.front(false, 1, honest)
+		check(t, audited, r.all(3), r.expected(3))
+		if m := audited.state().Members[0]; m.Audited == 0 || m.Audited != m.Units {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// Members look into blocks; those that they do not have are looked into by the front.
+func TestCheckBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		full := r.member()
+		pruned := r.node(setup{options: cluster.Options{Serve: true}, reader: prunedReader{r.chain}})
+		for _, m := range []*node{full, pruned} {
+			front := r.front(false, 0, m)
+			cfg := r.all(3)
+			var looked atomic.Int64
+			cfg.Exact = true
+			cfg.Keep = func(_ context.Context, block *chainhash.Hash) (bool, error) {
+				looked.Add(1)
+				return m == full || r.chain.Lookup(block).Height%2 == 0, nil
+			}
+			want := r.expected(3)
+			got, err := front.scan(t.Context(), cfg)
+			if m == pruned { // all are looked into by the front, in its way
+				want = slices.DeleteFunc(want, func(h int32) bool { return h%2 != 0 })
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("found %v, %v; want %v", got, err, want)
+				}
+			} else if n := int(looked.Load()); err != nil || !slices.Equal(got, want) || n > 10 {
+				t.Errorf("the front has looked into %d blocks: found %v, %v; want %v", n, got, err, want)
+			}
+		}
+	})
+}
+
+type prunedReader struct{ chainview.Reader }
+
+func (prunedReader) Raw(*chainhash.Hash) ([]byte, error) { return nil, chainview.ErrPruned }
+
+// More scripts than there is memory for are refused, and those that nobody uses make room.
+func TestMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1500)
+		member := r.node(setup{options: cluster.Options{Serve: true, Memory: 3 * 400}})
+		front := r.front(false, 0, member)
+		for i := range 3 {
+			check(t, front, r.all(i, i+1, i+2), r.expected(i, i+1, i+2))
+			if s := member.state(); s.Scripts > 3*400 || s.Units == 0 {
+				t.Errorf("%+v", s)
+			}
+		}
+		before := member.state().Units
+		check(t, front, r.all(1, 2, 3, 4), r.expected(1, 2, 3, 4))
+		if member.state().Units != before {
+			t.Error("it has worked for more scripts than it has memory for")
+		}
+	})
+}
+
+// The tests of every actor.
+func TestSuite(t *testing.T) {
+	actortest.Suite(t, func(t *testing.T) *actortest.Subject {
+		t.Helper()
+		r := newRig(t, 200)
+		member := r.member()
+		front := r.front(true, 0, member)
+		pass := func() *match.Pass { return front.scheduler.NewPass(r.all(3)) }
+		return &actortest.Subject{
+			Ref: front.ref, Served: cluster.Requests,
+			Requests: []actortest.Request{
+				actortest.Sample(match.LendHeights{Pass: pass()}), actortest.Sample(match.EndLending{Pass: pass()}),
+				actortest.Sample(messages.GetCluster{}),
+			},
+			Check: func() { check(t, front, r.all(3), r.expected(3)) },
+		}
+	})
+}

@@ -1,0 +1,336 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/messages"
+)
+
+const (
+	// lendAfter is how long a pass runs here before anything of it is lent: what is done
+	// sooner is not worth the network.
+	lendAfter = 100 * time.Millisecond
+
+	askAgain   = 300 * time.Millisecond // a message may have been lost
+	retryAfter = time.Second            // a member may have caught up
+	window     = 4                      // chunks on their way to a member
+	lentAtOnce = 2                      // units of a member: one that is worked on, one that waits
+)
+
+// front is the side that lends.
+type front struct {
+	cfg   *Config
+	tasks *ask.Tasks
+	ctx   context.Context //nolint:containedctx // ends what tasks wait for
+	stop  context.CancelFunc
+
+	peers    map[string]*peer // by address
+	sessions map[[16]byte]*peer
+	resolved time.Time // when names were looked up; zero: they are to be
+	jobs     []*job
+	issued   uint64 // numbers of jobs and units
+}
+
+// job is a pass that is lent from.
+type job struct {
+	call    *lendHeights
+	pass    *match.Pass
+	id      uint64
+	began   time.Time
+	ctx     context.Context //nolint:containedctx // ends what is done here for it
+	cancel  context.CancelFunc
+	cutting bool      // its scripts are being cut
+	set     *wire.Set // nil until they are
+	open    wire.Message
+	loans   map[match.Heights][]*loan
+	local   bool // workers of this node may take its heights
+}
+
+// loan is heights that a member was given.
+type loan struct {
+	unit     uint64
+	job      *job
+	peer     *peer
+	heights  match.Heights
+	at       time.Time
+	expected time.Duration
+}
+
+func newFront(cfg *Config, tasks *ask.Tasks) *front {
+	f := &front{
+		cfg: cfg, tasks: tasks, peers: make(map[string]*peer), sessions: make(map[[16]byte]*peer),
+	}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// lend takes a pass on.
+func (f *front) lend(call *lendHeights) {
+	f.issued++
+	j := &job{
+		call: call, pass: call.Req.Pass, id: f.issued, began: time.Now(), local: true,
+		loans: make(map[match.Heights][]*loan),
+	}
+	j.ctx, j.cancel = context.WithCancel(f.ctx)
+	f.jobs = append(f.jobs, j)
+}
+
+// cut cuts the scripts of a pass for sending, in a worker.
+func (f *front) cut(c actor.Context, j *job) {
+	j.cutting = true
+	f.tasks.Go(c, func() func() {
+		stop := j.pass.Stop
+		header, err := f.cfg.Header(&stop.Hash)
+		set, ok := wire.NewSet(j.pass.Query.Scripts())
+		return func() {
+			if !ok || err != nil || set.Chunks() == 0 || !slices.Contains(f.jobs, j) {
+				return // it is not lent
+			}
+			j.open = wire.Message{
+				Kind: wire.Open, Scan: j.id, Set: set.Digest, Scripts: uint32(set.Scripts()),
+				Chunks: uint32(set.Chunks()), Size: set.Size, To: stop.Height, Block: stop.Hash, Header: header,
+				Check: j.pass.Keep != nil, Exact: j.pass.Exact,
+			}
+			j.set = set
+			f.offer(j)
+		}
+	})
+}
+
+// end ends the lending from a pass.
+func (f *front) end(pass *match.Pass) {
+	for _, j := range f.jobs {
+		if j.pass == pass {
+			f.finish(j, nil)
+			return
+		}
+	}
+}
+
+// finish answers a job. What was lent is given back, and members are told.
+func (f *front) finish(j *job, err error) {
+	f.jobs = slices.DeleteFunc(f.jobs, func(x *job) bool { return x == j })
+	j.cancel()
+	for heights := range j.loans {
+		j.pass.GiveBack(heights)
+	}
+	clear(j.loans)
+	if !j.local {
+		j.pass.Reserve(false)
+	}
+	for _, p := range f.peers {
+		p.forget(j)
+		if p.scans[j] != nil {
+			f.say(p, &wire.Message{Kind: wire.Close, Scan: j.id})
+			delete(p.scans, j)
+		}
+	}
+	j.call.Answer(messages.Done{}, err)
+}
+
+// tick does what is due.
+func (f *front) tick(c actor.Context, now time.Time) {
+	f.resolve(c, now)
+	for _, p := range f.peers {
+		f.keepUp(p, now)
+	}
+	for _, j := range slices.Clone(f.jobs) {
+		switch {
+		case j.pass.Complete():
+			f.finish(j, nil)
+		case j.set == nil:
+			if !j.cutting && now.Sub(j.began) >= lendAfter && f.anyUp() {
+				f.cut(c, j)
+			}
+		default:
+			f.advance(j, now)
+		}
+	}
+}
+
+// advance asks again what was not answered, takes back what is overdue, and lends.
+func (f *front) advance(j *job, now time.Time) {
+	f.offer(j)
+	for _, list := range j.loans {
+		for _, l := range slices.Clone(list) {
+			if now.Sub(l.at) > max(10*l.expected, 800*time.Millisecond) && l.peer.out[l.unit] == l {
+				l.peer.late = true // and gets no more until it answers
+				l.peer.lost[l.unit] = l
+				l.giveBack()
+			}
+		}
+	}
+	f.share(j)
+	f.fillAll()
+}
+
+// share lets workers of this node take heights, or keeps them from it.
+func (f *front) share(j *job) {
+	local := f.cfg.Local || !slices.ContainsFunc(f.sorted(), func(p *peer) bool { return p.works(j) })
+	if local != j.local {
+		j.local = local
+		j.pass.Reserve(!local)
+	}
+}
+
+// giveBack takes heights from a member. Where nobody else has them, they are to be lent again.
+func (l *loan) giveBack() {
+	delete(l.peer.out, l.unit)
+	if l.remove() {
+		l.peer.counts.Redone++
+		l.job.pass.GiveBack(l.heights)
+	}
+}
+
+// remove forgets a loan. It reports whether nobody else has its heights.
+func (l *loan) remove() (last bool) {
+	list := l.job.loans[l.heights]
+	at := slices.Index(list, l)
+	if at < 0 {
+		return false
+	}
+	list = slices.Delete(list, at, at+1)
+	l.job.loans[l.heights] = list
+	if len(list) == 0 {
+		delete(l.job.loans, l.heights)
+	}
+	return len(list) == 0
+}
+
+// fillAll has all members work.
+func (f *front) fillAll() {
+	for _, p := range f.sorted() {
+		f.fill(p)
+	}
+}
+
+// fill lends to a member until it has one unit to work on and one that waits. Passes get
+// their turns.
+func (f *front) fill(p *peer) {
+	for len(p.out) < lentAtOnce && !p.late {
+		lent := false
+		for i, j := range f.jobs {
+			if !p.works(j) || !f.lendTo(p, j) {
+				continue
+			}
+			f.jobs = append(slices.Delete(slices.Clone(f.jobs), i, i+1), j)
+			lent = true
+			break
+		}
+		if !lent {
+			return
+		}
+	}
+}
+
+// lendTo lends a member the next heights, or those that another has had for long.
+func (f *front) lendTo(p *peer, j *job) bool {
+	heights, ok := j.pass.Lend(func(from int32) int32 { return f.unitEnd(p, j, from) })
+	if !ok {
+		if heights, ok = j.straggling(p); !ok {
+			return false
+		}
+		p.counts.Twice++
+	}
+	scan := p.scans[j]
+	f.issued++
+	l := &loan{unit: f.issued, job: j, peer: p, heights: heights, at: time.Now()}
+	if scan.rate > 0 {
+		l.expected = time.Duration(float64(heights.To-heights.From) / scan.rate * float64(time.Second))
+	}
+	for _, before := range p.out {
+		l.expected += before.expected
+	}
+	p.out[l.unit] = l
+	j.loans[heights] = append(j.loans[heights], l)
+	f.say(p, &wire.Message{Kind: wire.Unit, Scan: j.id, Unit: l.unit, From: heights.From, To: heights.To})
+	return true
+}
+
+const (
+	unitTime  = 50 * time.Millisecond // that a unit aims at
+	firstUnit = 4                     // heights for each core, before the speed is known
+	fewest    = 16                    // scripts from which on whole ranges are passed over
+)
+
+// unitEnd is up to where a member gets heights.
+func (f *front) unitEnd(p *peer, j *job, from int32) int32 {
+	n := firstUnit * float64(max(p.workers, 1))
+	if rate := p.scans[j].rate; rate > 0 {
+		n = rate * unitTime.Seconds()
+	}
+	working := 0
+	for _, other := range f.peers {
+		if other.works(j) {
+			working++
+		}
+	}
+	fair := float64(j.pass.Stop.Height+1-from) / float64(3*max(working, 1))
+	end := int64(from) + int64(min(max(min(n, fair), 1), wire.MaxHits))
+	if j.pass.Exact && j.pass.Query.Len() >= fewest {
+		view := j.pass.Source.View()
+		known := view.RangeEnd(from)
+		view.Release()
+		end = max(end, int64(min(known, from+wire.MaxHits)))
+	}
+	return int32(min(end, int64(j.pass.Stop.Height)+1))
+}
+
+// straggling returns heights that one other member has had for longer than it should.
+func (j *job) straggling(p *peer) (match.Heights, bool) {
+	if len(p.out) > 0 {
+		return match.Heights{}, false
+	}
+	now := time.Now()
+	var oldest *loan
+	for _, list := range j.loans {
+		l := list[0]
+		late := l.peer.out[l.unit] == l && now.Sub(l.at) > max(3*l.expected, 200*time.Millisecond)
+		if len(list) == 1 && l.peer != p && late && (oldest == nil || l.at.Before(oldest.at)) {
+			oldest = l
+		}
+	}
+	if oldest == nil {
+		return match.Heights{}, false
+	}
+	return oldest.heights, true
+}
+
+// close gives everything back. Callers are answered by the guard of the actor.
+func (f *front) close() {
+	for _, j := range f.jobs {
+		for heights := range j.loans {
+			j.pass.GiveBack(heights)
+		}
+		if !j.local {
+			j.pass.Reserve(false)
+		}
+	}
+	f.jobs = nil
+	f.stop()
+}
+
+// sorted returns the peers by their addresses.
+func (f *front) sorted() []*peer {
+	list := make([]*peer, 0, len(f.peers))
+	for _, p := range f.peers {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b *peer) int { return cmp.Compare(a.address, b.address) })
+	return list
+}
+
+func (f *front) state(s *messages.Cluster) {
+	s.Lending = len(f.jobs)
+	for _, p := range f.sorted() {
+		s.Members = append(s.Members, p.state())
+	}
+}

@@ -1,0 +1,254 @@
+package link
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long something may take on a busy machine.
+const patience = 30 * time.Second
+
+func secret(n byte) []byte { return bytes.Repeat([]byte{n}, SecretSize) }
+
+// node is a link that notes what it hears.
+type node struct {
+	*Link
+	conf    *Credentials
+	address string
+	frames  chan string
+	gone    chan string
+	mu      sync.Mutex
+	hold    bool // frames are not looked at
+	held    []func()
+}
+
+// all are the links of these tests. They are opened before any of them is used: remote sets
+// gRPC's logger, which is the process's, whenever it starts.
+var all = sync.OnceValue(func() map[string]*node {
+	nodes := make(map[string]*node)
+	for name, secrets := range map[string][][]byte{
+		"a": {secret(1)}, "b": {secret(1)}, "leaving": {secret(1)}, "held": {secret(1)}, "target": {secret(1)},
+		"new": {secret(2)}, "old, new": {secret(1), secret(2)}, "new, old": {secret(2), secret(1)},
+	} {
+		nodes[name] = start(secrets)
+	}
+	return nodes
+})
+
+func closeAll() {
+	for _, n := range all() {
+		if err := n.Close(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// start opens a link, and returns when it serves.
+func start(secrets [][]byte) *node {
+	c, err := FromSecrets(secrets...)
+	if err != nil {
+		panic(err)
+	}
+	l, err := New(Config{Listen: "127.0.0.1:0", Credentials: c, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err)
+	}
+	n := &node{Link: l, conf: c, frames: make(chan string, 1<<16), gone: make(chan string, 100)}
+	if err := l.Open(n.frame, func(address string) { n.gone <- address }); err != nil {
+		panic(err)
+	}
+	n.address, _ = l.State()
+	conn, err := net.Dial("tcp", n.address)
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.Close()
+	for n.refused.Load() == 0 {
+		<-time.After(time.Millisecond)
+	}
+	return n
+}
+
+func (n *node) frame(from string, frame []byte, taken func()) {
+	n.frames <- from + " " + string(frame)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hold {
+		n.held = append(n.held, taken)
+		return
+	}
+	taken()
+}
+
+func receive(tb testing.TB, from chan string) string {
+	tb.Helper()
+	select {
+	case s := <-from:
+		return s
+	case <-time.After(patience):
+		tb.Fatal("nothing came")
+		return ""
+	}
+}
+
+func eventually(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	for end := time.Now().Add(patience); !holds(); {
+		if time.Now().After(end) {
+			tb.Fatal("never:", what)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// Frames go both ways, under the address that the sender is reached at, and the end of a node
+// that is watched is noticed.
+func TestFrames(t *testing.T) {
+	a, b := all()["a"], all()["leaving"]
+	a.Send(b.address, []byte("there"))
+	if got := receive(t, b.frames); got != a.address+" there" {
+		t.Errorf("got %q", got)
+	}
+	b.Send(a.address, []byte("and back"))
+	if got := receive(t, a.frames); got != b.address+" and back" {
+		t.Errorf("got %q", got)
+	}
+	large := bytes.Repeat([]byte{'x'}, MaxFrame)
+	for range 100 { // as many as fill many messages
+		a.Send(b.address, large)
+	}
+	for range 100 {
+		if got := receive(t, b.frames); len(got) != len(a.address)+1+MaxFrame {
+			t.Fatalf("%d bytes", len(got))
+		}
+	}
+	a.Watch(b.address)
+	a.Send(b.address, []byte("last"))
+	receive(t, b.frames)
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := receive(t, a.gone); got != b.address {
+		t.Errorf("%s is gone", got)
+	}
+}
+
+// Who does not know the secret gets nowhere, in either direction; who knows a second one that
+// is accepted does.
+func TestSecrets(t *testing.T) {
+	for _, test := range []struct {
+		from, to string
+		arrives  bool
+	}{
+		{"a", "b", true},
+		{"new", "b", false},
+		{"a", "new", false},
+		{"a", "old, new", true},
+		{"a", "new, old", false}, // which accepts a, but a does not accept it
+		{"old, new", "new, old", true},
+		{"new, old", "new", true},
+		{"new, old", "a", false},
+	} {
+		t.Run(test.from+" to "+test.to, func(t *testing.T) {
+			a, b := all()[test.from], all()[test.to]
+			before := b.refused.Load()
+			a.Send(b.address, []byte("hello"))
+			if test.arrives {
+				receive(t, b.frames)
+				return
+			}
+			eventually(t, "a connection is refused", func() bool { return b.refused.Load() > before })
+			if len(b.frames) > 0 {
+				t.Error("a frame came through")
+			}
+		})
+	}
+}
+
+// Connections that never speak are bounded in number, and in time.
+func TestHandshakesAreBounded(t *testing.T) {
+	b := all()["b"]
+	before := b.refused.Load()
+	var conns []net.Conn
+	for range 40 {
+		conn, err := net.Dial("tcp", b.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+	}
+	eventually(t, "some are refused at once", func() bool { return b.refused.Load() >= before+20 })
+	for _, conn := range conns { // all are closed after their time
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Error("bytes for a connection without a handshake")
+		} else if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error("a connection is kept")
+		}
+	}
+	all()["a"].Send(b.address, []byte("hello"))
+	receive(t, b.frames)
+}
+
+// Of what nobody looks at a bounded number is taken.
+func TestCredit(t *testing.T) {
+	a, b := all()["a"], all()["held"]
+	b.mu.Lock()
+	b.hold = true
+	b.mu.Unlock()
+	const sent = 500
+	for range sent {
+		a.Send(b.address, []byte("x"))
+	}
+	eventually(t, "some came", func() bool { return len(b.frames) >= 64 })
+	<-time.After(100 * time.Millisecond)
+	if n := len(b.frames); n != 64 {
+		t.Errorf("%d frames were taken", n)
+	}
+	b.mu.Lock()
+	b.hold = false
+	for _, taken := range b.held {
+		taken()
+	}
+	b.mu.Unlock()
+	eventually(t, "the rest comes", func() bool { return len(b.frames) == sent })
+}
+
+// What a link is told is checked before it listens.
+func TestNew(t *testing.T) {
+	c := all()["a"].conf
+	for name, cfg := range map[string]Config{
+		"no credentials":     {Listen: "127.0.0.1:0"},
+		"no address":         {Credentials: c},
+		"no port":            {Listen: "127.0.0.1", Credentials: c},
+		"all interfaces":     {Listen: "0.0.0.0:1", Credentials: c},
+		"no host":            {Listen: ":1", Credentials: c},
+		"a wrong port":       {Listen: "127.0.0.1:65536", Credentials: c},
+		"advertise anything": {Listen: ":1", Advertise: "[::]:1", Credentials: c},
+		"advertise no port":  {Listen: ":1", Advertise: "a:0", Credentials: c},
+	} {
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := New(Config{Listen: ":1", Advertise: "node.example:1", Credentials: c}); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "00", strings.Repeat("0g", 32), strings.Repeat("00", 33)} {
+		if _, err := ParseSecret(text); err == nil {
+			t.Errorf("%q is a secret", text)
+		}
+	}
+	got, err := ParseSecret(" " + strings.Repeat("0A", 32) + "\r\n")
+	if err != nil || !bytes.Equal(got, secret(10)) {
+		t.Error(got, err)
+	}
+}

@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/filters"
+)
+
+// scriptCost is what a script takes beside its bytes, once it can be looked for.
+const scriptCost = 300
+
+// A set is the scripts of a scan, as they come in and when they can be looked for.
+type set struct {
+	key     setKey
+	scripts uint32
+	left    uint64   // bytes that are to come
+	missing int      // chunks that are to come
+	chunks  [][]byte // until all are there
+	query   *filters.Query
+
+	cost int64
+	uses int       // scans that look for it
+	used time.Time // when the last one ended
+}
+
+// setKey names a set: by its digest alone once that was checked.
+type setKey struct {
+	digest  [32]byte
+	session [16]byte
+}
+
+// receiving reports whether chunks are to come.
+func (s *set) receiving() bool { return s.missing > 0 }
+
+// add takes a chunk. It reports false for one that cannot be of the set.
+func (s *set) add(index uint32, chunk []byte) bool {
+	if int(index) >= len(s.chunks) || len(chunk) == 0 {
+		return false
+	}
+	if s.chunks[index] != nil {
+		return true // asked again
+	}
+	if uint64(len(chunk)) > s.left {
+		return false
+	}
+	s.chunks[index] = chunk
+	s.left -= uint64(len(chunk))
+	s.missing--
+	return true
+}
+
+// prepare makes the query.
+func (s *set) prepare(chunks [][]byte) (*filters.Query, error) {
+	scripts, err := wire.Scripts(chunks, s.key.digest, s.scripts)
+	if err != nil {
+		return nil, err
+	}
+	return filters.NewQuery(scripts), nil
+}
+
+// sets are those that are kept, within a bound of memory.
+type sets struct {
+	byKey     map[setKey]*set
+	used, max int64
+}
+
+func newSets(most int64) *sets { return &sets{byKey: make(map[setKey]*set), max: most} }
+
+// take returns the set that a front announces, for one scan more; nil where there is no room
+// for it, or where it cannot be.
+func (s *sets) take(from *session, r *wire.Message) *set {
+	key := setKey{digest: r.Set}
+	found := s.byKey[key]
+	if found == nil {
+		key.session = from.token
+		found = s.byKey[key]
+	}
+	if found == nil {
+		if found = s.add(key, r); found == nil {
+			return nil
+		}
+	}
+	found.uses++
+	return found
+}
+
+func (s *sets) add(key setKey, r *wire.Message) *set {
+	if r.Scripts == 0 || r.Chunks == 0 || r.Chunks > r.Scripts || uint64(r.Scripts) > r.Size {
+		return nil
+	}
+	cost := int64(r.Size) + int64(r.Scripts)*scriptCost
+	if cost > s.max || !s.makeRoom(cost) {
+		return nil
+	}
+	added := &set{
+		key: key, scripts: r.Scripts, left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
+		cost: cost,
+	}
+	s.byKey[key] = added
+	s.used += cost
+	return added
+}
+
+// makeRoom removes sets that nobody uses, the oldest first.
+func (s *sets) makeRoom(cost int64) bool {
+	for s.used+cost > s.max {
+		var oldest *set
+		for _, x := range s.byKey {
+			if x.uses == 0 && (oldest == nil || x.used.Before(oldest.used)) {
+				oldest = x
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		s.remove(oldest)
+	}
+	return true
+}
+
+// prepared keeps a set by its digest alone, which was checked.
+func (s *sets) prepared(x *set) {
+	if s.byKey[x.key] != x {
+		return // nobody waits for it any more
+	}
+	key := setKey{digest: x.key.digest}
+	if s.byKey[key] != nil {
+		return // another front has sent it too
+	}
+	delete(s.byKey, x.key)
+	x.key = key
+	s.byKey[key] = x
+}
+
+// release ends the use of a set by a scan. One that is not complete is of no use to others.
+func (s *sets) release(x *set) {
+	x.uses--
+	x.used = time.Now()
+	if x.uses == 0 && x.query == nil {
+		s.remove(x)
+	}
+}
+
+func (s *sets) remove(x *set) {
+	if s.byKey[x.key] == x {
+		delete(s.byKey, x.key)
+		s.used -= x.cost
+	}
+}

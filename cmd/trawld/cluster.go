@@ -1,0 +1,163 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed61375155/trawl"
+	"github.com/seed61375155/trawl/actors/cluster/link"
+)
+
+const (
+	defaultAudit = "0.5" // percent
+	maxSecrets   = 2
+	maxFileSize  = 1 << 20 // of a certificate
+)
+
+// clusterConfig reads with which other nodes this one scans together; nil without
+// -clusterlisten. Nothing is listened to yet.
+func (s *session) clusterConfig(index bool) (*trawl.ClusterConfig, error) {
+	o := s.settings
+	listen := o.String("clusterlisten", "")
+	if listen == "" {
+		if len(o.Strings("clusternode")) > 0 {
+			return nil, refuse("-clusternode needs -clusterlisten: members answer there")
+		}
+		return nil, nil
+	}
+	if !index {
+		return nil, refuse("-clusterlisten needs -blockfilterindex")
+	}
+	credentials, err := s.clusterCredentials()
+	if err != nil {
+		return nil, err
+	}
+	l, err := link.New(link.Config{
+		Listen: listen, Advertise: o.String("clusteradvertise", ""), Credentials: credentials,
+		Log: s.log.With("category", "net"),
+	})
+	if err != nil {
+		return nil, refuse("-clusterlisten: %v", err)
+	}
+	audit, err := strconv.ParseFloat(o.String("clusteraudit", defaultAudit), 64)
+	if err != nil || !(audit >= 0 && audit <= 100) {
+		return nil, refuse("-clusteraudit is a part in percent, from 0 to 100")
+	}
+	memory := int64(atLeastOne(o.Int("clustermem", 1<<10)))
+	return &trawl.ClusterConfig{
+		Link: l, Nodes: o.Strings("clusternode"), Serve: o.Bool("clusterserve", true),
+		Local: o.Bool("clusterlocal", true), Memory: memory << 20, Audit: audit / 100,
+	}, nil
+}
+
+// clusterCredentials reads the secrets of the cluster, or the certificates of its authority.
+func (s *session) clusterCredentials() (*link.Credentials, error) {
+	o := s.settings
+	secrets := o.Strings("clustersecret")
+	ca, cert, key := o.String("clusterca", ""), o.String("clustercert", ""), o.String("clusterkey", "")
+	certificates := ca != "" || cert != "" || key != ""
+	switch {
+	case len(secrets) == 0 && !certificates:
+		return nil, refuse("-clusterlisten needs -clustersecret, or -clusterca with -clustercert and -clusterkey")
+	case len(secrets) > 0 && certificates:
+		return nil, refuse("-clustersecret and -clusterca cannot be used together")
+	case len(secrets) > maxSecrets:
+		return nil, refuse("-clustersecret can be given twice at most")
+	}
+	if certificates {
+		var content [3][]byte
+		for i, path := range []string{ca, cert, key} {
+			text, err := s.clusterFile(path, i == 2)
+			if err != nil {
+				return nil, err
+			}
+			content[i] = text
+		}
+		c, err := link.FromPEM(content[0], content[1], content[2])
+		if err != nil {
+			return nil, refuse("-clusterca, -clustercert, -clusterkey: %v", err)
+		}
+		return c, nil
+	}
+	list := make([][]byte, len(secrets))
+	for i, path := range secrets {
+		secret, err := s.clusterSecret(path)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = secret
+	}
+	c, err := link.FromSecrets(list...)
+	if err != nil {
+		return nil, refuse("-clustersecret: %v", err)
+	}
+	return c, nil
+}
+
+// clusterSecret reads a secret, and makes the file where there is none.
+func (s *session) clusterSecret(path string) ([]byte, error) {
+	text, err := s.clusterFile(path, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeSecret(s.clusterPath(path)); err != nil {
+			return nil, refuse("Unable to make -clustersecret=%s: %v", path, err)
+		}
+		text, err = s.clusterFile(path, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	secret, err := link.ParseSecret(string(text))
+	if err != nil {
+		return nil, refuse("-clustersecret=%s: %v", path, err)
+	}
+	return secret, nil
+}
+
+func (s *session) clusterPath(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.netDir, path)
+}
+
+// clusterFile reads a file; one that is private may be read by its owner alone.
+func (s *session) clusterFile(path string, private bool) ([]byte, error) {
+	f, err := os.Open(s.clusterPath(path))
+	if err != nil {
+		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
+	case !info.Mode().IsRegular() || info.Size() > maxFileSize:
+		return nil, refuse("%s is not a file for the cluster", path)
+	case private && info.Mode().Perm()&0o077 != 0:
+		return nil, refuse("%s can be read by others than its owner: chmod 600", path)
+	}
+	text := make([]byte, info.Size())
+	n, err := f.Read(text)
+	if err != nil && len(text) > 0 {
+		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
+	}
+	return text[:n], nil
+}
+
+// makeSecret makes a file with a new secret, unless there is one.
+func makeSecret(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the operator names it
+	if err != nil {
+		return err
+	}
+	var secret [link.SecretSize]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	_, err = f.WriteString(hex.EncodeToString(secret[:]) + "\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,19 @@
+package match
+
+import "github.com/seed61375155/trawl/messages"
+
+// LendHeights has whoever serves it lend heights of a pass to other nodes. It is answered
+// when all are matched, or with the reason for which the pass must fail. What was lent and not
+// settled is given back before the answer.
+type LendHeights struct {
+	messages.Control[messages.Done]
+
+	Pass *Pass
+}
+
+// EndLending ends what [LendHeights] began. It is answered when everything is given back.
+type EndLending struct {
+	messages.Control[messages.Done]
+
+	Pass *Pass
+}
