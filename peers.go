@@ -42,18 +42,24 @@ type PeerConfig struct {
 	DNSSeeds      bool
 	ForceDNSSeeds bool // also when addresses are known
 	SeedNodes     []string
-	NoFixedSeeds  bool // do not take built-in addresses where no others are known
-	FixedKey      bool // of new tables of addresses, for tests
+	NoFixedSeeds  bool   // do not take built-in addresses where no others are known
+	FixedKey      bool   // of new tables of addresses, for tests
+	CheckAddrs    int    // one in so many uses of these tables checks them; 0: none
+	ASMap         string // file that maps addresses to autonomous systems, one of which counts as one hand
+	Capture       bool   // write all messages of peers to files
 
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
 	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
 	// connect to, by default all that can be reached.
-	Proxy          []string
-	Onion          string
-	NoOnion        bool // do not reach Tor through Proxy either
-	CJDNS          bool // the host reaches the CJDNS network
-	ProxyRandomize bool
-	OnlyNet        []string
+	Proxy                   []string
+	Onion                   string
+	NoOnion                 bool   // do not reach Tor through Proxy either
+	I2P                     string // the SAM bridge of an I2P router, "host[:port]"; empty: none
+	I2PIncoming             bool   // be reached there, at an address that stays
+	CJDNS                   bool   // the host reaches the CJDNS network
+	ProxyRandomize          bool
+	OnlyNet                 []string
+	TorControl, TorPassword string // control port, "host[:port]", by which Tor makes an onion service; empty: none
 
 	ExternalIP []string // own addresses as seen from outside
 	Discover   bool     // find own addresses
@@ -89,54 +95,48 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	port := cmp.Or(p.Port, n.net.P2PPort)
-	var listeners []netsetup.Listener
-	if p.Listen || len(p.Bind) > 0 || len(p.Whitebind) > 0 {
-		if listeners, err = netsetup.Listen(ctx, netsetup.Binds{
-			Bind: p.Bind, Whitebind: p.Whitebind, Port: port,
-		}); err != nil {
-			return cfg, err
-		}
-	}
-	defer func() {
-		if err != nil {
-			netsetup.CloseAll(listeners)
-		}
-	}()
-	list, err := netsetup.Whitelist(p.Whitelist)
-	if err != nil {
-		return cfg, err
-	}
-	local, err := netsetup.LocalAddresses(p.ExternalIP, p.Discover && p.Listen, port, n.cfg.Log)
-	if err != nil {
-		return cfg, err
-	}
-	source, reachable, err := netsetup.Reach(netsetup.Ways{
-		Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, CJDNS: p.CJDNS, Randomize: p.ProxyRandomize,
-		OnlyNet: p.OnlyNet,
+	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: p.FixedKey}
+	network, err := netsetup.Open(ctx, netsetup.Config{
+		Ways: netsetup.Ways{
+			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,
+			Randomize: p.ProxyRandomize, OnlyNet: p.OnlyNet, Lookup: p.Lookup,
+		},
+		Binds:  netsetup.Binds{Bind: p.Bind, Whitebind: p.Whitebind, Port: port},
+		Listen: p.Listen, Whitelist: p.Whitelist, External: p.ExternalIP, Discover: p.Discover && p.Listen,
+		Tor: netsetup.TorConfig{
+			Control: p.TorControl, Password: p.TorPassword, Key: files.OnionKey(), Port: n.net.P2PPort,
+		},
+		ASMap: p.ASMap, I2PIncoming: p.I2PIncoming, Keys: files.I2PKey(), Timeout: p.Timeout, Log: n.cfg.Log,
 	})
 	if err != nil {
 		return cfg, err
 	}
 	cfg = peers.Config{
 		News: &n.peersJoined, Meter: &n.peerMeter,
-		Local: local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds, NoSeeds: !p.DNSSeeds,
-		SeedNodes: p.SeedNodes, NoFixedSeeds: p.NoFixedSeeds,
-		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: list,
+		Local: network.Local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds,
+		NoSeeds: !p.DNSSeeds, SeedNodes: p.SeedNodes, NoFixedSeeds: p.NoFixedSeeds,
+		Dir: n.cfg.Dir, BanTime: p.BanTime, Whitelist: network.Whitelist,
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
-		Listeners: listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
+		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
 		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		UploadLimit: p.UploadLimit,
 		Restarted:   &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
-		Source: source, Proxies: source.Proxies, NameProxy: source.Names != "", ProxyRandomize: p.ProxyRandomize,
-		Reachable: reachable,
+		Source: network.Source, Proxies: network.Proxies, NameProxy: network.Names.Addr != "",
+		Reachable: network.Reachable, ASMap: network.ASMap, CheckAddrs: p.CheckAddrs, Capture: p.Capture,
+		Tor: network.Tor, OnionLate: network.OnionLate,
 	}
 	if p.DNSSeeds && p.Lookup {
 		cfg.Seeds = n.net.DNSSeeds()
 	}
-	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: p.FixedKey}
-	cfg.Addrs, err = files.OpenAddrs(n.net.Magic, n.cfg.Log)
+	if cfg.KeepAnchors = p.Automatic; p.Automatic {
+		cfg.Anchors = files.TakeAnchors(n.net.Magic, peers.MaxAnchors, n.cfg.Log)
+	}
+	files.ASMap = network.ASMap
+	if cfg.Addrs, err = files.OpenAddrs(n.net.Magic, n.cfg.Log); err != nil {
+		netsetup.CloseAll(network.Listeners)
+	}
 	return cfg, err
 }
 

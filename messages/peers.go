@@ -41,6 +41,7 @@ type PeerInfo struct {
 	Bind        string // own end of the connection; empty: not known
 	Local       string // own address as the peer sees it; empty: not said
 	Network     string // "ipv4", … , "not_publicly_routable"
+	AS          uint32 // autonomous system of the address; 0: not known
 	Type        string // "inbound", "manual", …
 	Inbound     bool
 	Transport   string // "detecting", "v1", "v2"
@@ -271,6 +272,7 @@ type PlacedAddress struct {
 
 	Bucket, Position      int
 	Source, SourceNetwork string // of the node that told of it
+	AS, SourceAS          uint32 // autonomous systems of both; 0: not known
 }
 
 // SendToPeer sends a peer a message of any kind, as it is.

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
@@ -23,13 +24,15 @@ type addrBook struct {
 	file     fileWriter
 	changed  bool      // since the last writing
 	nextSave time.Time // not earlier
+	nextMap  time.Time // when the map of autonomous systems is looked at
 }
 
 func newAddrBook(b *base) *addrBook {
 	k := &addrBook{base: b, addrs: b.cfg.Addrs}
 	if k.addrs == nil {
-		k.addrs = addrman.New()
+		k.addrs = addrman.New(b.cfg.ASMap)
 	}
+	k.addrs.CheckEach(b.cfg.CheckAddrs, func(line string) { b.addrDebugf("%s", line) })
 	k.file = fileWriter{
 		content: func() []byte { return k.addrs.Marshal(b.cfg.Network.Magic) },
 		write:   peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}.SaveAddrs,
@@ -46,7 +49,7 @@ func (k *addrBook) store(list []codec.Address, source netaddr.Addr, penalty time
 	for _, a := range list {
 		if k.addrs.Add(a, source, penalty, k.cfg.Now()) {
 			added++
-			k.addrDebugf("Added %v to new", a.Addr)
+			k.addrDebugf("Added %v%s to new", a.Addr, k.mappedTo(a.Addr))
 		}
 	}
 	if added > 0 {
@@ -122,7 +125,7 @@ func (k *addrBook) tables() messages.AddressTables {
 				Host: p.Addr.Host(), Port: p.Addr.Port(), Network: p.Addr.Network().String(),
 				Services: uint64(p.Services), Seen: p.Seen, Tried: p.Tried,
 			},
-			Bucket: p.Bucket, Position: p.Position,
+			Bucket: p.Bucket, Position: p.Position, AS: k.cfg.ASMap.AS(p.Addr), SourceAS: k.cfg.ASMap.AS(p.Source),
 			Source: p.Source.Host(), SourceNetwork: p.Source.Network().String(),
 		}
 		if p.Tried {
@@ -132,6 +135,41 @@ func (k *addrBook) tables() messages.AddressTables {
 		}
 	})
 	return t
+}
+
+// mappedTo is how lines of the log name the autonomous system of an address.
+func (k *addrBook) mappedTo(a netaddr.Addr) string {
+	if as := k.cfg.ASMap.AS(a); as != 0 {
+		return fmt.Sprintf(" mapped to AS%d", as)
+	}
+	return ""
+}
+
+// mapInterval is how often the map of autonomous systems is held against the addresses.
+const mapInterval = 24 * time.Hour
+
+// checkMap says from time to time how well the map of autonomous systems knows the
+// addresses: one that grows old knows fewer.
+func (k *addrBook) checkMap(now time.Time) {
+	if k.cfg.ASMap == nil || now.Before(k.nextMap) {
+		return
+	}
+	k.nextMap = now.Add(mapInterval)
+	systems := make(map[uint32]bool)
+	count, unmapped := 0, 0
+	for _, a := range k.addrs.All() {
+		if network := a.Addr.Network(); network != netaddr.IPv4 && network != netaddr.IPv6 {
+			continue
+		}
+		count++
+		if as := k.cfg.ASMap.AS(a.Addr); as == 0 {
+			unmapped++
+		} else {
+			systems[as] = true
+		}
+	}
+	k.printf("ASMap Health Check: %d clearnet peers are mapped to %d ASNs with %d peers being unmapped",
+		count, len(systems), unmapped)
 }
 
 // saveDue writes the addresses from time to time, where there is something new.

@@ -251,15 +251,15 @@ func (r *addrRelay) send(p *addrPeer, now time.Time) {
 
 // advertise queues the address of this node, when it is time.
 func (r *addrRelay) advertise(p *addrPeer, now time.Time) {
-	if len(r.cfg.Listeners) == 0 || len(r.cfg.Local) == 0 || !p.nextLocal.Before(now) {
+	if len(r.cfg.Listeners) == 0 || len(r.local.list) == 0 || !p.nextLocal.Before(now) {
 		return
 	}
 	if !p.nextLocal.IsZero() {
 		p.known = nil // so that it goes out once more
 	}
 	p.nextLocal = now.Add(exponential(localInterval))
-	best := r.cfg.Local[0]
-	for _, l := range r.cfg.Local {
+	best := r.local.list[0]
+	for _, l := range r.local.list {
 		same, better := l.Addr.Network() == p.addr.Network(), l.Score > best.Score
 		if same && (better || best.Addr.Network() != p.addr.Network()) {
 			best = l

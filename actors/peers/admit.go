@@ -18,7 +18,7 @@ func (t *Table) listen(c actor.Context) {
 			work()
 			return nil
 		})
-	}, func(m accepted) { to.tell(m) }, t.printf)
+	}, func(m accepted) { to.tell(m) }, to, t.printf)
 }
 
 // accepted takes a connection. Where there are too many, it first finds out which
@@ -87,7 +87,7 @@ func (t *Table) inboundPeers() []inboundPeer {
 		}
 		st := e.session.Stats()
 		list = append(list, inboundPeer{
-			id: e.id, group: t.secret.group(e.addr), since: st.Connected, ping: st.MinPing,
+			id: e.id, group: t.secret.hash(t.group(e.addr)), since: st.Connected, ping: st.MinPing,
 			blocksOnly: e.established && e.remote.Version.NoTransactions, discouraged: e.discouraged,
 		})
 	}

@@ -2,15 +2,18 @@ package peers
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
-// A base is what the table and its connections know alike. It does not change.
+// A base is what the table and its connections know alike. But for the node's addresses,
+// which are the table's, it does not change.
 type base struct {
 	cfg          Config
+	local        *localAddrs
 	totals       *p2p.Totals
 	log          *slog.Logger // of category net
 	addrLog      *slog.Logger // of category addrman
@@ -21,7 +24,8 @@ func newBase(cfg Config) *base {
 	totals := new(p2p.Totals)
 	totals.Uploads.Limit = cfg.UploadLimit
 	return &base{
-		cfg: cfg, totals: totals, log: cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
+		cfg: cfg, local: &localAddrs{list: slices.Clone(cfg.Local)}, totals: totals,
+		log:          cfg.Log.With(slog.String(corelog.CategoryKey, "net")),
 		addrLog:      cfg.Log.With(slog.String(corelog.CategoryKey, "addrman")),
 		reconcileLog: cfg.Log.With(slog.String(corelog.CategoryKey, "txreconciliation")),
 	}

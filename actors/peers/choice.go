@@ -1,15 +1,14 @@
 package peers
 
 import (
-	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
-	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 )
 
 // How many connections the node makes for itself (Core:
@@ -78,6 +77,10 @@ func (d *dialer) choose(now time.Time) *attempt {
 	if dialing >= maxDialing {
 		return nil
 	}
+	if a, ok := d.nextAnchor(); ok {
+		d.debugf("Trying to make an anchor connection to %v", a.Addr)
+		return d.attemptOf(a, p2p.BlockRelayOnly)
+	}
 	typ, ok := d.missing(now)
 	if !ok {
 		return nil
@@ -86,19 +89,42 @@ func (d *dialer) choose(now time.Time) *attempt {
 	if !ok {
 		return nil
 	}
-	d.book.addrs.Attempt(a.Addr, len(d.outboundGroups()) >= 2, d.cfg.Now())
-	return &attempt{addr: a.Addr, typ: typ, v2: d.cfg.V2 && a.Services&wire.SFNodeP2PV2 != 0}
+	return d.attemptOf(codec.Address{Time: uint32(a.Seen.Unix()), Services: a.Services, Addr: a.Addr}, typ)
 }
+
+// attemptOf begins an attempt at an address that the node has chosen.
+func (d *dialer) attemptOf(a codec.Address, typ p2p.ConnectionType) *attempt {
+	d.book.addrs.Attempt(a.Addr, len(d.outboundGroups()) >= 2, d.cfg.Now())
+	return &attempt{
+		addr: a.Addr, typ: typ, v2: d.cfg.V2 && a.Services&wire.SFNodeP2PV2 != 0, services: a.Services, seen: a.Time,
+	}
+}
+
+// nextAnchor returns an anchor to connect to before any other node, while there is one.
+func (d *dialer) nextAnchor() (codec.Address, bool) {
+	for len(d.anchors) > 0 && d.has(p2p.BlockRelayOnly) < d.limits.blockRelay {
+		last := len(d.anchors) - 1
+		a := d.anchors[last]
+		d.anchors = d.anchors[:last]
+		if a.Addr.IsValid() && !d.isThisNode(a.Addr) && d.networks.usable(a.Addr.Network()) &&
+			d.desirable(a.Services)&^a.Services == 0 && !d.outboundGroups()[d.hand(a.Addr)] {
+			return a, true
+		}
+	}
+	return codec.Address{}, false
+}
+
+// has returns how many connections of a type there are, or are in the making.
+func (d *dialer) has(typ p2p.ConnectionType) int { return d.peers().countType(typ) + d.dialing(typ) }
 
 // missing returns the type of connection that is missing.
 func (d *dialer) missing(now time.Time) (p2p.ConnectionType, bool) {
-	has := func(typ p2p.ConnectionType) int { return d.peers().countType(typ) + d.dialing(typ) }
 	switch {
-	case has(p2p.OutboundFullRelay) < d.limits.fullRelay:
+	case d.has(p2p.OutboundFullRelay) < d.limits.fullRelay:
 		return p2p.OutboundFullRelay, true
-	case has(p2p.BlockRelayOnly) < d.limits.blockRelay:
+	case d.has(p2p.BlockRelayOnly) < d.limits.blockRelay:
 		return p2p.BlockRelayOnly, true
-	case has(p2p.Feeler) < d.limits.feelers && now.After(d.nextFeeler):
+	case d.has(p2p.Feeler) < d.limits.feelers && now.After(d.nextFeeler):
 		d.nextFeeler = now.Add(exponential(feelerInterval))
 		return p2p.Feeler, true
 	}
@@ -117,7 +143,7 @@ func (d *dialer) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
 		switch {
 		case !a.Addr.IsValid() || a.Addr.IsLocal() || d.isThisNode(a.Addr):
 			return a, false // as Core: something is odd, so later
-		case typ != p2p.Feeler && taken[string(a.Addr.Group())]:
+		case typ != p2p.Feeler && taken[d.hand(a.Addr)]:
 		case now.Sub(a.LastTry) < retryAddr && try < patientChoices:
 		case typ != p2p.Feeler && d.desirable(a.Services)&^a.Services != 0:
 		case d.bans.isUnwelcome(a.Addr, now):
@@ -132,16 +158,27 @@ func (d *dialer) chooseAddr(typ p2p.ConnectionType) (addrman.Address, bool) {
 // outboundGroups returns the groups of addresses that the node is connected to by its
 // own choice, or is about to be.
 func (d *dialer) outboundGroups() map[string]bool {
-	groups := d.peers().outboundGroups()
+	groups := d.peers().outboundGroups(d.hand)
 	for a := range d.attempts {
-		groups[string(a.addr.Group())] = true
+		groups[d.hand(a.addr)] = true
 	}
 	return groups
 }
 
+// hand is what addresses have in common that are likely to be in one hand, of which the node
+// connects to one. Where a network hides where its nodes are, each is a hand of its own.
+func (d *dialer) hand(a netaddr.Addr) string {
+	switch a.Network() {
+	case netaddr.Onion, netaddr.I2P, netaddr.CJDNS:
+		return a.String()
+	default:
+		return d.group(a)
+	}
+}
+
 // isThisNode reports whether this node can be reached at an address.
 func (d *dialer) isThisNode(a netaddr.Addr) bool {
-	return slices.ContainsFunc(d.cfg.Local, func(l netsetup.Local) bool { return l.Addr == a })
+	return d.local.has(a)
 }
 
 // desirable returns what a node must offer that offers what it is given.

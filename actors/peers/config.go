@@ -16,10 +16,13 @@ import (
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2p/access"
 	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/asmap"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/fixedseeds"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/internal/p2p/torcontrol"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/segment"
@@ -68,10 +71,16 @@ type Config struct {
 	Local     []netsetup.Local         // where the node can be reached
 
 	FS       vfs.FS           // of the files; nil: the operating system's
-	Dir      string           // of banlist.json and peers.dat; empty: nothing is kept
+	Dir      string           // of banlist.json, peers.dat, anchors.dat; empty: nothing is kept
 	NotSaved func(error)      // is called with what was not written at the end; may be nil
 	Addrs    *addrman.Manager // of nodes, see peerfile.Files.OpenAddrs; nil: none yet
 	LogIPs   bool             // lines of the log name peers by their addresses (-logips)
+
+	ASMap       *asmap.Map      // which addresses are in one hand (-asmap); may be nil
+	CheckAddrs  int             // one in so many uses of Addrs has it checked (-checkaddrman); 0: none
+	Anchors     []codec.Address // nodes to connect to first, for blocks alone
+	KeepAnchors bool            // write the anchors for the next start
+	Capture     bool            // write all messages to files below Dir (-capturemessages)
 
 	BanTime   time.Duration        // of bans that do not say; default DefaultBanTime
 	Whitelist []access.Whitelisted // who has permissions (-whitelist)
@@ -91,9 +100,8 @@ type Config struct {
 
 	// Proxies are those of the source, by network. With NameProxy the source connects
 	// to names through a proxy, and none is looked up here.
-	Proxies        map[netaddr.Network]string
-	NameProxy      bool
-	ProxyRandomize bool
+	Proxies   map[netaddr.Network]netsetup.Proxy
+	NameProxy bool
 
 	Connect     []string // stay connected to these nodes
 	Added       []string // likewise, and by addnode
@@ -111,6 +119,9 @@ type Config struct {
 	UploadLimit uint64        // bytes to all peers a day; 0: none (-maxuploadtarget)
 
 	Source Source // default: TCP
+
+	Tor       *torcontrol.Config // has Tor make an onion service for the node; nil: it is not asked to
+	OnionLate bool               // Tor is reached as soon as it says where its proxy is
 
 	// News is where peers that have joined or left are announced; nil: nowhere.
 	News *ask.Feed[messages.PeerChanged]

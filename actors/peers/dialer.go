@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/btcsuite/btcd/wire"
+
 	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
@@ -21,6 +25,9 @@ type attempt struct {
 	typ  p2p.ConnectionType
 	v2   bool
 	done func(error) // is called once; may be nil
+
+	services wire.ServiceFlag // that the node is believed to offer
+	seen     uint32           // when it was, since 1970 in seconds; 0: not known
 }
 
 // name is how the connection will be called.
@@ -55,7 +62,7 @@ var (
 type connected interface {
 	connectionTo(name string, addr netaddr.Addr) *entry
 	countType(typ p2p.ConnectionType) int
-	outboundGroups() map[string]bool
+	outboundGroups(of func(netaddr.Addr) string) map[string]bool
 }
 
 // A dialer makes the node's connections: those that the operator wants and those
@@ -74,6 +81,8 @@ type dialer struct {
 	attempts   map[*attempt]struct{}
 	added      []*addedNode
 	nextFeeler time.Time
+	anchors    []codec.Address // nodes to connect to before others
+	announced  bool            // their number
 }
 
 func newDialer(
@@ -81,7 +90,7 @@ func newDialer(
 ) *dialer {
 	d := &dialer{
 		base: b, book: book, bans: bans, networks: n, limits: l, pending: pending,
-		active: !b.cfg.Inactive, attempts: make(map[*attempt]struct{}),
+		active: !b.cfg.Inactive, anchors: slices.Clone(b.cfg.Anchors), attempts: make(map[*attempt]struct{}),
 	}
 	for _, node := range b.cfg.Connect {
 		d.added = append(d.added, &addedNode{name: node, v2: b.cfg.V2, hidden: true})
@@ -144,21 +153,40 @@ func (d *dialer) mayDial(a *attempt) error {
 
 // dial makes the connection, in a worker.
 func (d *dialer) dial(ctx context.Context, a *attempt) dialed {
-	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
-	defer cancel()
 	targets, err := d.targets(ctx, a)
 	if err != nil {
 		return dialed{attempt: a, err: err}
 	}
 	for _, target := range targets {
 		var conn net.Conn
-		conn, err = d.cfg.Source.Dial(ctx, target)
+		conn, err = d.connect(ctx, target)
 		if err == nil {
 			d.pending.add(conn)
 			return dialed{attempt: a, conn: conn, addr: d.placed(addressOf(target))}
 		}
 	}
 	return dialed{attempt: a, err: err}
+}
+
+// How long a connection may take that others make for the node: a proxy, which builds
+// circuits, or an I2P router, which builds tunnels first.
+const (
+	throughProxy = time.Minute
+	throughI2P   = 10 * time.Minute
+)
+
+// connect connects to a target in the time that its network has for it.
+func (d *dialer) connect(ctx context.Context, target string) (net.Conn, error) {
+	limit := d.cfg.Timeout
+	switch a := d.placed(addressOf(target)); {
+	case a.Network() == netaddr.I2P:
+		limit += throughI2P
+	case a == netaddr.Addr{} || a.Network() == netaddr.Onion || d.cfg.Proxies[a.Network()].Addr != "":
+		limit += throughProxy
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return d.cfg.Source.Dial(ctx, target)
 }
 
 // maxLookedUp is how many addresses of a name are tried.
@@ -179,6 +207,8 @@ func (d *dialer) targets(ctx context.Context, a *attempt) ([]string, error) {
 	if !d.cfg.Lookup {
 		return nil, errNoLookup
 	}
+	ctx, cancel := context.WithTimeout(ctx, d.cfg.Timeout)
+	defer cancel()
 	found, err := d.cfg.Source.Lookup(ctx, host)
 	if err != nil {
 		return nil, fmt.Errorf("look up %s: %w", host, err)
@@ -237,6 +267,9 @@ func (d *dialer) wantsV2(asked *bool) bool { return d.cfg.V2 && (asked == nil ||
 // hostPort returns a node's name with its port.
 func (d *dialer) hostPort(node string) (host string, port uint16) {
 	host, port, _ = netaddr.SplitHostPort(node, d.cfg.Port)
+	if a, err := netaddr.Parse(node, 0); err == nil && a.Network() == netaddr.I2P {
+		port = a.Port() // which has none by default
+	}
 	return host, port
 }
 

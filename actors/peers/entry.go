@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/p2p"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/sam"
 	"github.com/seed61375155/trawl/internal/p2p/transport"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -40,18 +41,22 @@ func (e *entry) disconnecting() string { return e.conn.info.Disconnecting() }
 
 // addrOf returns the address of one end of a connection, zero when it has none.
 func addrOf(a net.Addr) netaddr.Addr {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return netaddr.FromAddrPort(a.AddrPort())
+	case sam.Endpoint:
+		return a.Addr
+	default:
 		return netaddr.Addr{}
 	}
-	return netaddr.FromAddrPort(tcp.AddrPort())
 }
 
 // info is what getpeerinfo shows, but for the relay of addresses.
 func (e *entry) info() messages.PeerInfo {
 	st := e.session.Stats()
 	info := messages.PeerInfo{
-		ID: e.id, Addr: e.name, Network: e.network(), Type: e.typ.String(), Inbound: e.typ == p2p.Inbound,
+		ID: e.id, Addr: e.name, Network: e.network(), AS: e.conn.cfg.ASMap.AS(e.addr),
+		Type: e.typ.String(), Inbound: e.typ == p2p.Inbound,
 		Transport: st.Transport.String(), Permissions: permissionNames(e.allowed),
 		Services: uint64(st.Remote.Version.Services), Version: st.Remote.Version.Protocol,
 		Subversion: st.Remote.UserAgent, StartHeight: st.Remote.Version.StartHeight,
@@ -171,11 +176,11 @@ func (s peerSet) inboundCount() (n int) {
 
 // outboundGroups returns the groups of addresses that the node is connected to by its
 // own choice: one of each is enough.
-func (s peerSet) outboundGroups() map[string]bool {
+func (s peerSet) outboundGroups(of func(netaddr.Addr) string) map[string]bool {
 	groups := make(map[string]bool)
 	for _, e := range s {
 		if e.typ == p2p.OutboundFullRelay || e.typ == p2p.BlockRelayOnly || e.typ == p2p.Manual {
-			groups[string(e.addr.Group())] = true
+			groups[of(e.addr)] = true
 		}
 	}
 	return groups

@@ -110,8 +110,9 @@ func TestProxy(t *testing.T) {
 		<-done
 	})
 	at := proxy.Addr().String()
+	through := netsetup.Proxy{Addr: at, Randomize: true}
 	source := netsetup.TCP{
-		Names: at, Randomize: true, Proxies: map[netaddr.Network]string{netaddr.IPv4: at, netaddr.Onion: at},
+		Names: through, Proxies: map[netaddr.Network]netsetup.Proxy{netaddr.IPv4: through, netaddr.Onion: through},
 	}
 	n := start(t, func(c *peers.Config) { c.Source, c.NameProxy, c.Proxies = source, true, source.Proxies })
 	const onion = "kpgvmscirrdqpekbqjsvw5teanhatztpp2gl6eee4zkowvwfxwenqaid.onion:8333"
@@ -176,9 +177,7 @@ func (s *socks) lead(conn net.Conn) (net.Conn, error) {
 	r.next(int(r.next(1)[0])) // password
 	_, _ = conn.Write([]byte{1, 0})
 	switch r.next(4)[3] {
-	case 1:
-		s.asked = append(s.asked, netip.AddrFrom4([4]byte(r.next(4))).String())
-	case 3:
+	case 3: // numeric addresses, too
 		s.asked = append(s.asked, string(r.next(int(r.next(1)[0]))))
 	}
 	r.next(2) // port

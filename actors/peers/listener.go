@@ -37,14 +37,20 @@ type listener struct {
 
 // start begins to accept, once. What the workers of run accept goes to deliver.
 func (l *listener) start(
-	run func(work func()) *ask.Worker, deliver func(accepted), printf func(format string, args ...any),
+	run func(work func()) *ask.Worker, deliver func(accepted), reports netsetup.Reporter,
+	printf func(format string, args ...any),
 ) {
 	if l.workers != nil {
 		return
 	}
 	for i := range l.at {
+		i2p, ok := l.at[i].Listener.(*netsetup.I2PListener)
+		if ok {
+			i2p.Report(reports)
+		} else {
+			printf("Bound to %s", l.at[i].Addr())
+		}
 		l.workers = append(l.workers, run(func() { l.accept(&l.at[i], deliver) }))
-		printf("Bound to %s", l.at[i].Addr())
 	}
 }
 

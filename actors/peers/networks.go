@@ -3,8 +3,11 @@ package peers
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
+	"maps"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -14,8 +17,20 @@ var coreNetworks = [...]netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onio
 // networks says of which networks addresses are used.
 type networks struct {
 	reachable map[netaddr.Network]bool // nil: all
-	proxies   map[netaddr.Network]string
-	randomize bool // credentials of the proxies
+	proxies   map[netaddr.Network]netsetup.Proxy
+}
+
+// setOnion sets the proxy for Tor, which is reached by it where it may be.
+func (n *networks) setOnion(through netsetup.Proxy, reach bool) {
+	n.proxies = maps.Clone(n.proxies) // others read the old one
+	n.reachable = maps.Clone(n.reachable)
+	if n.proxies == nil {
+		n.proxies = make(map[netaddr.Network]netsetup.Proxy)
+	}
+	n.proxies[netaddr.Onion] = through
+	if reach && n.reachable != nil {
+		n.reachable[netaddr.Onion] = true
+	}
 }
 
 // reaches reports whether addresses of a network are kept.
@@ -29,7 +44,7 @@ func (n *networks) usable(network netaddr.Network) bool {
 		return false
 	}
 	return network == netaddr.IPv4 || network == netaddr.IPv6 ||
-		network == netaddr.CJDNS && n.reachable[network] || n.proxies[network] != ""
+		network == netaddr.CJDNS && n.reachable[network] || n.proxies[network].Addr != ""
 }
 
 // list returns all networks in Core's order.
@@ -38,7 +53,7 @@ func (n *networks) list() []messages.NetworkUse {
 	for _, network := range coreNetworks {
 		proxy := n.proxies[network]
 		all = append(all, messages.NetworkUse{
-			Name: network.String(), Reachable: n.usable(network), Proxy: proxy, Randomize: proxy != "" && n.randomize,
+			Name: network.String(), Reachable: n.usable(network), Proxy: proxy.Addr, Randomize: proxy.Randomize,
 		})
 	}
 	return all
@@ -57,5 +72,11 @@ func (s *secret) hash(text string, numbers ...uint64) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// group is a number for the group of an address.
-func (s *secret) group(a netaddr.Addr) uint64 { return s.hash(string(a.Group())) }
+// group is what addresses have in common that are likely to be in one hand: their autonomous
+// system or, where it is not known, their first bits.
+func (b *base) group(a netaddr.Addr) string {
+	if as := b.cfg.ASMap.AS(a); as != 0 {
+		return fmt.Sprintf("AS%d", as)
+	}
+	return string(a.Group())
+}

@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -105,7 +106,7 @@ func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
 	b := newBase(cfg)
 	s := &shared{
-		base: b, networks: networks{cfg.Reachable, cfg.Proxies, cfg.ProxyRandomize}, limits: newLimits(cfg.MaxPeers),
+		base: b, networks: networks{cfg.Reachable, cfg.Proxies}, limits: newLimits(cfg.MaxPeers),
 		bans: loadBans(b), book: newAddrBook(b),
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails
@@ -132,8 +133,12 @@ func (t *Table) Receive(c actor.Context) {
 			t.cfg.Restarted.Unsubscribe(c)
 		}
 		t.listener.stop()
+		t.saveAnchors() // before the peers are left
 		t.close()
 		t.saveAtEnd()
+		if s, ok := t.cfg.Source.(io.Closer); ok {
+			_ = s.Close()
+		}
 	case *actor.Restarting:
 		t.close()
 	case *actor.Terminated:
@@ -147,6 +152,7 @@ func (t *Table) Receive(c actor.Context) {
 		t.maintain(c)
 		t.addrs.sendDue()
 		t.book.saveDue(t.runner(c), time.Now())
+		t.book.checkMap(time.Now())
 	case ClockSet:
 		t.clockSet()
 	case accepted:
@@ -158,6 +164,14 @@ func (t *Table) Receive(c actor.Context) {
 	case addrMessage:
 		defer m.handled()
 		t.addrs.receive(m.id, m.message)
+	case localAdded:
+		t.printf("AddLocal(%v,%d)", m.Addr, m.Score)
+		t.local.add(m.Local)
+	case onionProxied:
+		t.reachOnion(m.addr)
+	case localRemoved:
+		t.printf("RemoveLocal(%v)", m.addr)
+		t.local.remove(m.addr)
 	case misbehaved:
 		t.misbehaved(m)
 	default:
@@ -226,6 +240,9 @@ func (t *Table) start(c actor.Context) {
 	}
 	t.printf("SetNetworkActive: %t", t.dialer.active)
 	t.listen(c)
+	t.serveOnion(c)
+	t.announceAnchors()
+	t.book.checkMap(time.Now())
 	if t.cfg.NoSeeds && !t.seeds.announced {
 		t.seeds.announced = true
 		t.printf("DNS seeding disabled")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
 )
 
 // A seedRig is a seeder whose times pass at the test's will, and the lines that it writes.
@@ -210,7 +211,7 @@ func TestSeederLooksUp(t *testing.T) {
 
 // Which networks are used depends on what can be reached, and how.
 func TestNetworks(t *testing.T) {
-	proxies := map[netaddr.Network]string{netaddr.Onion: "127.0.0.1:9050"}
+	proxies := map[netaddr.Network]netsetup.Proxy{netaddr.Onion: {Addr: "127.0.0.1:9050"}}
 	some := map[netaddr.Network]bool{netaddr.IPv4: true, netaddr.CJDNS: true, netaddr.I2P: true}
 	for _, test := range []struct {
 		networks networks

@@ -20,13 +20,14 @@ import (
 func (t *Table) add(c actor.Context, conn net.Conn, e *entry, v2 bool) {
 	e.id = t.nextID
 	t.nextID++
-	e.bind = addrOf(conn.LocalAddr())
+	e.bind = t.placed(addrOf(conn.LocalAddr()))
 	cfg := t.session(e.id, e.typ, v2)
 	cfg.Services = t.servicesFor(e)
 	if !t.cfg.Relay.IsAbsent() && e.allowed.Relay {
 		cfg.NoTransactions = false
 	}
 	cfg.Addr, cfg.LogAddr = e.addr, t.logAddr(e.name)
+	cfg.Capture = t.capture(e.addr)
 	e.conn = newConnection(t.base, t.self, e)
 	if cfg.Services&wire.SFNodeBloom != 0 && e.typ != p2p.BlockRelayOnly && e.typ != p2p.Feeler {
 		e.conn.info.Filter = new(bloom.Filter)
@@ -154,7 +155,7 @@ func (t *Table) network() messages.NetworkState {
 		TimeOffset: t.peers.timeOffset(), Sent: t.totals.Sent.Load(), Received: t.totals.Received.Load(),
 		Networks: t.networks.list(), V2: t.cfg.V2, Uploads: messages.UploadState(t.totals.Uploads.State(t.cfg.Now())),
 	}
-	for _, l := range t.cfg.Local {
+	for _, l := range t.local.list {
 		n.Local = append(n.Local, messages.LocalAddress{Host: l.Addr.Host(), Port: l.Addr.Port(), Score: l.Score})
 	}
 	return n

@@ -48,12 +48,14 @@ func interactions(o *options.Settings) *softly {
 		s.set("dnsseed", false, "-connect or -maxconnections=0 set")
 		s.set("listen", false, "-connect or -maxconnections=0 set")
 	}
-	if len(proxies(o)) > 0 {
+	if text := o.String("proxy", ""); text != "" && text != "0" {
 		s.set("listen", false, "-proxy set")
 		s.set("discover", false, "-proxy set")
 	}
 	if !s.Bool("listen", true) {
 		s.set("discover", false, "-listen=0")
+		s.set("listenonion", false, "-listen=0")
+		s.set("i2pacceptincoming", false, "-listen=0")
 	}
 	if len(o.Strings("externalip")) > 0 {
 		s.set("discover", false, "-externalip set")

@@ -10,6 +10,7 @@ import (
 
 func TestInteractions(t *testing.T) {
 	const prefix = "parameter interaction: "
+	const alone = "-listen=0 -> setting -listenonion=0|-listen=0 -> setting -i2pacceptincoming=0"
 	for _, test := range []struct {
 		args, want string
 		listens    bool
@@ -21,11 +22,11 @@ func TestInteractions(t *testing.T) {
 		},
 		{
 			"-connect=0", "-connect or -maxconnections=0 set -> setting -dnsseed=0|" +
-				"-connect or -maxconnections=0 set -> setting -listen=0|-listen=0 -> setting -discover=0", false,
+				"-connect or -maxconnections=0 set -> setting -listen=0|-listen=0 -> setting -discover=0|" + alone, false,
 		},
 		{"-maxconnections=0 -listen -dnsseed", "", true},
-		{"-noconnect -listen=0 -dnsseed=0 -discover", "", false},
-		{"-proxy=x", "-proxy set -> setting -listen=0|-proxy set -> setting -discover=0", false},
+		{"-noconnect -listen=0 -dnsseed=0 -discover", alone, false},
+		{"-proxy=x", "-proxy set -> setting -listen=0|-proxy set -> setting -discover=0|" + alone, false},
 		{"-proxy=0 -externalip=1.2.3.4", "-externalip set -> setting -discover=0", true},
 		{"-blocksonly -whitelistforcerelay", "-blocksonly=1 -> setting -whitelistrelay=0", true},
 		{"-whitelistforcerelay", "-whitelistforcerelay=1 -> setting -whitelistrelay=1", true},

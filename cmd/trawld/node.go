@@ -228,7 +228,7 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 	if err != nil {
 		return trawl.Config{}, err
 	}
-	connections, err := peerConfig(o, files.peers)
+	connections, err := peerConfig(o, s.netDir, files.peers)
 	if err != nil {
 		return trawl.Config{}, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"math/big"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +18,9 @@ import (
 // defaultMaxPeers is Core's DEFAULT_MAX_PEER_CONNECTIONS.
 const defaultMaxPeers = 125
 
-// peerConfig reads the options that concern peers, of which there may be as many.
-func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
+// peerConfig reads the options that concern peers, of which there may be as many. dir is the
+// folder of the network.
+func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, error) {
 	port, err := peerPort(o)
 	if err != nil {
 		return nil, err
@@ -48,10 +50,21 @@ func peerConfig(o *options.Settings, peers int) (*trawl.PeerConfig, error) {
 	if !listen && bound {
 		return nil, refuse("Cannot set -bind or -whitebind together with -listen=0")
 	}
+	if err := checkHostPorts(o); err != nil {
+		return nil, err
+	}
+	control, err := torControl(o, soft, listen)
+	if err != nil {
+		return nil, err
+	}
 	return &trawl.PeerConfig{
 		Automatic: !isChosen(o), DNSSeeds: soft.Bool("dnsseed", true),
 		ForceDNSSeeds: o.Bool("forcednsseed", false), NoFixedSeeds: !o.Bool("fixedseeds", true),
-		SeedNodes: o.Strings("seednode"), Proxy: proxies(o), Onion: onion(o),
+		SeedNodes: o.Strings("seednode"), Proxy: o.Strings("proxy"), Onion: onion(o),
+		TorControl: control, TorPassword: o.String("torpassword", ""),
+		I2P: o.String("i2psam", ""), I2PIncoming: soft.Bool("i2pacceptincoming", true),
+		ASMap: asmapFile(o, dir), CheckAddrs: int(min(max(o.Int("checkaddrman", 0), 0), 1_000_000)),
+		Capture:  o.Bool("capturemessages", false),
 		FixedKey: slices.Contains(o.Strings("test"), "addrman"),
 		NoOnion:  o.IsNegated("onion") || o.String("onion", "") == "0",
 		CJDNS:    o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
@@ -80,9 +93,52 @@ const (
 	longestTimeout = int64(1<<63-1) / int64(time.Second)
 )
 
-// proxies reads -proxy; "0" and the empty text stand for none.
-func proxies(o *options.Settings) []string {
-	return slices.DeleteFunc(o.Strings("proxy"), func(p string) bool { return p == "" || p == "0" })
+// asmapFile reads -asmap, empty where no file is to be used.
+func asmapFile(o *options.Settings, dir string) string {
+	if !o.IsSet("asmap") || o.IsNegated("asmap") {
+		return ""
+	}
+	const byDefault = "ip_asn.map"
+	path := o.Path("asmap", byDefault)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, cmp.Or(path, byDefault))
+	}
+	return path
+}
+
+// torControl reads where Tor is to make an onion service, empty for none.
+func torControl(o *options.Settings, soft *softly, listen bool) (string, error) {
+	switch on := soft.Bool("listenonion", true); {
+	case on && !listen:
+		return "", refuse("Cannot set -listen=0 together with -listenonion=1")
+	case !on:
+		return "", nil
+	default:
+		return o.String("torcontrol", "127.0.0.1:9051"), nil
+	}
+}
+
+// checkHostPorts refuses ports that are none.
+func checkHostPorts(o *options.Settings) error {
+	for _, option := range []struct {
+		name         string
+		unix, suffix bool
+	}{
+		{"i2psam", false, false}, {"onion", true, false}, {"proxy", true, true}, {"bind", false, true},
+		{"torcontrol", false, false}, {"whitebind", false, false},
+	} {
+		for _, value := range o.Strings(option.name) {
+			at := value
+			if i := strings.LastIndexByte(value, '='); option.suffix && i >= 0 {
+				at = value[:i]
+			}
+			_, _, ok := options.SplitHostPort(at)
+			if !ok && !(option.unix && strings.HasPrefix(value, "unix:")) {
+				return refuse("Invalid port specified in -%s: '%s'", option.name, value)
+			}
+		}
+	}
+	return nil
 }
 
 func onion(o *options.Settings) string {

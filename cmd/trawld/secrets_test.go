@@ -23,6 +23,7 @@ const (
 	password     = "correct-horse-battery"
 	authPassword = "staple-of-the-other-user"
 	authSalt     = "5a17ed5a17ed5a17"
+	torPassword  = "onion-of-the-control-port"
 	signingKey   = "cVpF924EspNh8KjYsfhgY96mmxvT6DgdWiTYMtMjuM74hJaU5psW"
 	privateKey   = "tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK"
 )
@@ -159,7 +160,7 @@ func TestSecrets(t *testing.T) {
 	mac.Write([]byte(authPassword))
 	auth := "other:" + authSalt + "$" + hex.EncodeToString(mac.Sum(nil))
 	for name, options := range map[string][]string{
-		"cookie":   {"-rpcauth=" + auth},
+		"cookie":   {"-rpcauth=" + auth, "-torpassword=" + torPassword},
 		"password": {"-rpcauth=" + auth, "-rpcuser=user", "-rpcpassword=" + password},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +190,7 @@ func TestSecrets(t *testing.T) {
 			_, secret, _ := strings.Cut(login, ":")
 			for _, secret := range []string{
 				secret, base64.StdEncoding.EncodeToString([]byte(login)), authPassword, authSalt, auth, privateKey,
-				privateKey[4:40], signingKey,
+				privateKey[4:40], signingKey, torPassword,
 			} {
 				if strings.Contains(written, secret) {
 					t.Errorf("%q was written", secret)

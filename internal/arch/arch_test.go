@@ -104,7 +104,7 @@ var mayImport = map[string][]string{
 
 	"internal/engine/follower":   {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
 	"internal/engine/opener":     {"messages", "store", "internal/clock", "internal/cores", "internal/dialect", "internal/engine"},
-	"internal/p2p/netsetup":      {"messages", "internal/p2p"},
+	"internal/p2p/netsetup":      {"messages", "internal/corelog", "internal/p2p", "internal/vfs"},
 	"internal/corenode":          {"internal/corenode/access", "internal/options"},
 	"internal/corenode/access":   nil,
 	"internal/corenode/poolcopy": {"messages", "internal/consensus"},

@@ -68,6 +68,11 @@ type Config struct {
 	Log            func(line string) // Core's lines of category net; may be nil
 	LogReconciling func(line string) // those of category txreconciliation; may be nil
 	Totals         *Totals           // counts with those of other sessions; may be nil
+
+	// Capture is called with each message that was received whole, and with each that is
+	// about to be sent, in the goroutines that read and write; may be nil. The payload is
+	// the session's.
+	Capture func(command string, payload []byte, incoming bool)
 }
 
 // PeerName is how a line of the log names a peer whose connection ends or has begun. addr

@@ -169,6 +169,9 @@ func (s *Session) write() error {
 		if sent, _ := s.tally.bytes(); sent == 0 && p.handshake != nil {
 			s.logf("start sending v2 handshake to peer=%d", s.cfg.ID)
 		}
+		if p.encoder != nil {
+			s.capture(p.message.command, p.message.payload, false)
+		}
 		n, err := s.conn.Write(buffer)
 		s.tally.sent(s.cfg.Now(), p.message.command, n)
 		if err != nil {

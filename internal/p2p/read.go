@@ -79,6 +79,7 @@ func (s *Session) mayRead() bool {
 // handle takes one message. An error ends the session.
 func (s *Session) handle(m transport.Message) error {
 	s.logf("received: %s (%d bytes) peer=%d", transport.Sanitize(m.Command), len(m.Payload), s.cfg.ID)
+	s.capture(m.Command, m.Payload, true)
 	now := s.cfg.Now()
 	err := s.dispatch(m, now)
 	switch {

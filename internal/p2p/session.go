@@ -221,6 +221,13 @@ func (s *Session) transport() transport.Kind {
 	return s.kind
 }
 
+// capture hands a message to who wants to see them all.
+func (s *Session) capture(command string, payload []byte, incoming bool) {
+	if s.cfg.Capture != nil {
+		s.cfg.Capture(command, payload, incoming)
+	}
+}
+
 // logf writes a line of Core's.
 func (s *Session) logf(format string, args ...any) {
 	if s.cfg.Log != nil {

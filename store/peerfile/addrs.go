@@ -34,7 +34,7 @@ func (f Files) OpenAddrs(magic [4]byte, log *slog.Logger) (*addrman.Manager, err
 	content, err := vfs.ReadFile(f.disk(), path, addrman.MaxFile)
 	if err == nil {
 		var addrs *addrman.Manager
-		if addrs, err = addrman.Parse(content, magic); err == nil {
+		if addrs, err = addrman.Parse(content, magic, f.ASMap); err == nil {
 			corelog.Printf(log, slog.LevelInfo, "Loaded %d addresses from peers.dat  %dms",
 				addrs.Len(), time.Since(began).Milliseconds())
 			if addrman.IsOld(content) {
@@ -63,9 +63,9 @@ func (f Files) OpenAddrs(magic [4]byte, log *slog.Logger) (*addrman.Manager, err
 // newAddrs returns tables of which nothing is known.
 func (f Files) newAddrs() *addrman.Manager {
 	if f.FixedKey {
-		return addrman.NewFixed()
+		return addrman.NewFixed(f.ASMap)
 	}
-	return addrman.New()
+	return addrman.New(f.ASMap)
 }
 
 // saveNew writes addresses on opening. It will be tried again when there are others.

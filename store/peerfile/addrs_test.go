@@ -32,7 +32,7 @@ var (
 // addresses returns a file with as many addresses.
 func addresses(tb testing.TB, n int) []byte {
 	tb.Helper()
-	m, now := addrman.New(), time.Unix(1_700_000_000, 0)
+	m, now := addrman.New(nil), time.Unix(1_700_000_000, 0)
 	for i := range n {
 		a := netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(11 + i), 2, 3, 4}), 8333))
 		m.Add(codec.Address{Time: uint32(now.Unix()), Services: wire.SFNodeNetwork, Addr: a}, a, 0, now)

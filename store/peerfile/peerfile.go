@@ -8,6 +8,7 @@ package peerfile
 import (
 	"path/filepath"
 
+	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/vfs/atomicfile"
 )
@@ -21,7 +22,8 @@ type Files struct {
 	FS  vfs.FS // nil: the operating system's
 	Dir string // empty: there are no files, nothing is kept
 
-	FixedKey bool // new tables of addresses have the key of tests
+	FixedKey bool       // new tables of addresses have the key of tests
+	ASMap    *asmap.Map // by which addresses are spread over the tables; may be nil
 }
 
 func (f Files) disk() vfs.FS {

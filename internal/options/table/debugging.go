@@ -32,9 +32,9 @@ var debugging = []options.Option{
 		Name: "acceptstalefeeestimates", Flags: debug,
 		Help: "Read fee estimates however old they are; on regtest alone (default: 0)",
 	},
-	{Name: "capturemessages", Flags: debug | unused, Help: "Write all messages of peers to files"},
+	{Name: "capturemessages", Flags: debug, Help: "Write all messages of peers to files"},
 	{
-		Name: "checkaddrman", Arg: "<n>", Flags: debug | unused,
+		Name: "checkaddrman", Arg: "<n>", Flags: debug,
 		Help: "Check the table of addresses every <n> operations",
 	},
 	{Name: "checkblockindex", Flags: debug | unused, Help: "Check the tree of blocks now and then"},

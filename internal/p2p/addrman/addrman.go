@@ -17,6 +17,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
@@ -38,11 +39,15 @@ const maxAddrs = (newBuckets + triedBuckets) * bucketSize
 // A Manager remembers addresses; make one with [New] or [Parse].
 type Manager struct {
 	key   [32]byte
+	asmap *asmap.Map // says which addresses are in one hand
 	known map[netaddr.Addr]*entry
 	list  []*entry // all, for random choice
 	fresh [newBuckets][bucketSize]*entry
 	tried [triedBuckets][bucketSize]*entry
 	rand  *mathrand.Rand
+
+	checkEach int // see CheckEach
+	say       func(string)
 }
 
 // An entry is an address with what is known of it.
@@ -70,25 +75,27 @@ type Address struct {
 	Source   netaddr.Addr
 }
 
-// New returns a manager that knows nothing.
-func New() *Manager {
-	m := empty()
+// New returns a manager that knows nothing. Which addresses are in one hand is said by a
+// map, or by the addresses alone with nil.
+func New(systems *asmap.Map) *Manager {
+	m := empty(systems)
 	_, _ = rand.Read(m.key[:]) // never fails
 	return m
 }
 
 // NewFixed is [New] with a key that everybody knows, that of Bitcoin Core's -test=addrman:
 // where an address goes can be told before.
-func NewFixed() *Manager {
-	m := empty()
+func NewFixed(systems *asmap.Map) *Manager {
+	m := empty(systems)
 	m.key[0] = 1
 	return m
 }
 
-func empty() *Manager {
+func empty(systems *asmap.Map) *Manager {
 	var seed [32]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	return &Manager{
+		asmap: systems,
 		known: make(map[netaddr.Addr]*entry),
 		rand:  mathrand.New(mathrand.NewChaCha8(seed)), //nolint:gosec // is cryptographic
 	}
@@ -153,8 +160,8 @@ func (m *Manager) place(a, source netaddr.Addr) **entry {
 }
 
 func (m *Manager) newBucket(a, source netaddr.Addr) uint32 {
-	from := source.NetGroup()
-	nth := cheapHash(appendCounted(appendCounted(m.keyed(), a.NetGroup()), from)) % newBucketsPerSource
+	from := m.asmap.Group(source)
+	nth := cheapHash(appendCounted(appendCounted(m.keyed(), m.asmap.Group(a)), from)) % newBucketsPerSource
 	return uint32(cheapHash(binary.LittleEndian.AppendUint64(appendCounted(m.keyed(), from), nth)) % newBuckets)
 }
 
@@ -166,7 +173,7 @@ func (m *Manager) placeIn(bucket uint32, a netaddr.Addr) **entry {
 // triedPlace returns where an address goes in the table of those reached.
 func (m *Manager) triedPlace(a netaddr.Addr) **entry {
 	nth := cheapHash(appendCounted(m.keyed(), keyOf(a))) % triedBucketsPerGroup
-	grouped := appendCounted(m.keyed(), a.NetGroup())
+	grouped := appendCounted(m.keyed(), m.asmap.Group(a))
 	bucket := uint32(cheapHash(binary.LittleEndian.AppendUint64(grouped, nth)) % triedBuckets)
 	return &m.tried[bucket][m.position('K', bucket, a)]
 }
@@ -196,6 +203,7 @@ func (m *Manager) Add(a codec.Address, source netaddr.Addr, penalty time.Duratio
 	if !a.Addr.IsRoutable() {
 		return false
 	}
+	defer m.checked()()
 	if a.Addr == source {
 		penalty = 0
 	}
@@ -275,6 +283,7 @@ const keepFor = 4 * time.Hour
 // Good notes that an address was reached, and reports whether it is in the table
 // of those now.
 func (m *Manager) Good(a netaddr.Addr, now time.Time) bool {
+	defer m.checked()()
 	e := m.known[a]
 	if e == nil {
 		return false
@@ -323,6 +332,7 @@ func (m *Manager) demote(place **entry) {
 // Attempt notes that an address is being tried. Failures count when nothing else
 // explains them.
 func (m *Manager) Attempt(a netaddr.Addr, counts bool, now time.Time) {
+	defer m.checked()()
 	if e := m.known[a]; e != nil {
 		e.lastTry = now
 		if counts {

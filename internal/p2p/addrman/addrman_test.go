@@ -42,7 +42,7 @@ func nth(n int) netaddr.Addr {
 }
 
 func TestAddAndSelect(t *testing.T) {
-	m := addrman.New()
+	m := addrman.New(nil)
 	source := addr(t, "250.1.2.1")
 	if _, ok := m.Select(false, all, now); ok {
 		t.Error("selected from nothing")
@@ -80,7 +80,7 @@ func TestAddAndSelect(t *testing.T) {
 
 // However many addresses one hand tells of, most places stay for others.
 func TestOneSourceIsBounded(t *testing.T) {
-	m := addrman.New()
+	m := addrman.New(nil)
 	source := addr(t, "250.1.2.1")
 	for n := range 20_000 {
 		m.Add(told(nth(n), now), source, 0, now)
@@ -97,7 +97,7 @@ func TestOneSourceIsBounded(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
-	m := addrman.New()
+	m := addrman.New(nil)
 	for n := range 1000 {
 		m.Add(told(nth(n), now), addr(t, fmt.Sprintf("%d.7.1.1", 11+n%80)), 0, now)
 	}
@@ -124,7 +124,7 @@ func TestHistories(t *testing.T) {
 	if os.Getenv("TRAWL_SOAK") != "" {
 		steps = 100_000
 	}
-	m := addrman.New()
+	m := addrman.New(nil)
 	at := now
 	for n := range steps {
 		a := nth(n % 1919)
@@ -150,7 +150,7 @@ func TestHistories(t *testing.T) {
 // With the fixed key two addresses that were sought for it want the same place among those
 // reached, so that the second stays new.
 func TestFixedKey(t *testing.T) {
-	m := addrman.NewFixed()
+	m := addrman.NewFixed(nil)
 	for i, text := range []string{"1.2.3.4:8333", "1.2.5.45:8333"} {
 		a := addr(t, text)
 		if !m.Add(told(a, now), a, 0, now) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/p2p/asmap"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
@@ -19,8 +21,8 @@ const MaxFile = 64 << 20
 // one that can still be read so (1 each); key (32); numbers of new addresses and of
 // those reached, and that of the buckets with bit 30 changed (4 each); entries, the
 // new ones first; for each bucket of new addresses how many are in it and the places
-// among the entries (4 each); the checksum of a map of autonomous systems, of which
-// we have none (32); the double SHA-256 of all that.
+// among the entries (4 each); the version of the map of autonomous systems, zero without
+// one (32); the double SHA-256 of all that.
 //
 // An entry is a version (4), time of being seen (4), services (CompactSize), address
 // and port as in BIP155, address of the source, time of the last success (8) and
@@ -63,7 +65,8 @@ func (m *Manager) Marshal(magic [4]byte) []byte {
 	for i := range m.fresh {
 		b = appendBucket(b, &m.fresh[i], number)
 	}
-	b = append(b, make([]byte, chainhash.HashSize)...)
+	version := m.asmap.Version()
+	b = append(b, version[:]...)
 	return append(b, chainhash.DoubleHashB(b)...)
 }
 
@@ -82,11 +85,8 @@ func appendBucket(b []byte, bucket *[bucketSize]*entry, number map[*entry]uint32
 
 func (e *entry) append(b []byte) []byte {
 	le := binary.LittleEndian
-	b = le.AppendUint32(b, entryVersion|entryV2)
-	b = le.AppendUint32(b, uint32(min(max(0, e.seen.Unix()), math.MaxUint32)))
-	b = appendCompact(b, uint64(e.services))
-	b = appendHost(b, e.addr)
-	b = binary.BigEndian.AppendUint16(b, e.addr.Port())
+	seen := uint32(min(max(0, e.seen.Unix()), math.MaxUint32))
+	b = appendAddress(b, codec.Address{Time: seen, Services: e.services, Addr: e.addr})
 	b = appendHost(b, e.source)
 	success := int64(0)
 	if !e.lastSuccess.IsZero() {
@@ -94,6 +94,15 @@ func (e *entry) append(b []byte) []byte {
 	}
 	b = le.AppendUint64(b, uint64(success))
 	return le.AppendUint32(b, uint32(e.attempts))
+}
+
+// appendAddress appends an address with what a node says of itself.
+func appendAddress(b []byte, a codec.Address) []byte {
+	b = binary.LittleEndian.AppendUint32(b, entryVersion|entryV2)
+	b = binary.LittleEndian.AppendUint32(b, a.Time)
+	b = appendCompact(b, uint64(a.Services))
+	b = appendHost(b, a.Addr)
+	return binary.BigEndian.AppendUint16(b, a.Addr.Port())
 }
 
 func appendHost(b []byte, a netaddr.Addr) []byte {
@@ -115,19 +124,19 @@ func appendCompact(b []byte, n uint64) []byte {
 }
 
 // Parse reads a file of the network with the given magic, of any format that
-// Bitcoin Core has written, or of an old revision of Trawl. Addresses for which
-// there is no place any more are left out.
+// Bitcoin Core has written, or of an old revision of Trawl, for a map of autonomous
+// systems like that of [New]. Addresses for which there is no place any more are left out.
 //
 // Errors: [ErrVersion], and [*FileError] with Core's words.
-func Parse(file []byte, magic [4]byte) (*Manager, error) {
+func Parse(file []byte, magic [4]byte, systems *asmap.Map) (*Manager, error) {
 	if IsOld(file) {
-		return parseOld(file)
+		return parseOld(file, systems)
 	}
 	r := &reader{rest: file}
 	if got := r.next(len(magic)); r.err == nil && !bytes.Equal(got, magic[:]) {
 		return nil, &FileError{"Invalid network magic number"}
 	}
-	m := empty()
+	m := empty(systems)
 	m.read(r)
 	if r.err != nil {
 		return nil, r.err
@@ -162,14 +171,15 @@ func (m *Manager) read(r *reader) {
 		reached = append(reached, r.entry(format))
 	}
 	placed := r.buckets(buckets, len(entries))
-	asmap := make([]byte, chainhash.HashSize)
+	version := make([]byte, chainhash.HashSize)
 	if format >= firstWithASMap {
-		asmap = r.next(chainhash.HashSize)
+		version = r.next(chainhash.HashSize)
 	}
 	if r.err != nil {
 		return
 	}
-	sameBuckets := buckets == newBuckets && !bytes.ContainsFunc(asmap, func(b rune) bool { return b != 0 })
+	ours := m.asmap.Version()
+	sameBuckets := buckets == newBuckets && bytes.Equal(version, ours[:])
 	m.restoreTried(reached)
 	m.restoreNew(entries, placed, sameBuckets)
 	if code := m.check(entries); code != 0 {

@@ -19,7 +19,7 @@ var magic = [4]byte{0xfa, 0xbf, 0xb5, 0xda}
 
 // many returns a manager with addresses in both tables.
 func many(n int) *addrman.Manager {
-	m := addrman.New()
+	m := addrman.New(nil)
 	for n := range n {
 		m.Add(told(nth(n), now), nth(n+1), 2*time.Hour, now)
 		if n%3 == 0 {
@@ -33,7 +33,7 @@ func many(n int) *addrman.Manager {
 func TestFile(t *testing.T) {
 	m := many(500)
 	file := m.Marshal(magic)
-	again, err := addrman.Parse(file, magic)
+	again, err := addrman.Parse(file, magic, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func TestFile(t *testing.T) {
 	for at := 0; at < len(file); at += 997 {
 		bad := bytes.Clone(file)
 		bad[at] ^= 1
-		if _, err := addrman.Parse(bad, magic); err == nil {
+		if _, err := addrman.Parse(bad, magic, nil); err == nil {
 			t.Errorf("damage at %d is not seen", at)
 		}
-		if _, err := addrman.Parse(file[:at], magic); err == nil {
+		if _, err := addrman.Parse(file[:at], magic, nil); err == nil {
 			t.Errorf("%d bytes are enough", at)
 		}
 	}
@@ -93,7 +93,7 @@ func TestCoreFile(t *testing.T) {
 		)
 	}
 	slices.Sort(want)
-	m, err := addrman.Parse(file, magic)
+	m, err := addrman.Parse(file, magic, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestCoreFile(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	written := m.Marshal(magic)
-	again, err := addrman.Parse(written, magic)
+	again, err := addrman.Parse(written, magic, nil)
 	if err != nil || !slices.Equal(shown(again), want) {
 		t.Errorf("read again: %v", err)
 	}
@@ -154,7 +154,7 @@ func TestFileErrors(t *testing.T) {
 		{"entries that are not there", made(sized(65536, 38)), "Unsupported CAddress disk format version: iostream error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m, err := addrman.Parse(test.file, magic)
+			m, err := addrman.Parse(test.file, magic, nil)
 			if got := fmt.Sprint(err); got != test.want && (test.want != "" || err != nil) {
 				t.Errorf("got %v", err)
 			}
@@ -163,7 +163,7 @@ func TestFileErrors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := addrman.Parse(made(at(5, 32+111)), magic); !errors.Is(err, addrman.ErrVersion) {
+	if _, err := addrman.Parse(made(at(5, 32+111)), magic, nil); !errors.Is(err, addrman.ErrVersion) {
 		t.Errorf("of a later format: %v", err)
 	}
 }
@@ -180,14 +180,14 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		// else none passes the checksum
 		for _, content := range [][]byte{file, addrman.Sign(file), addrman.SignOld(file)} {
-			m, err := addrman.Parse(content, magic)
+			m, err := addrman.Parse(content, magic, nil)
 			if err != nil {
 				continue
 			}
 			if err := m.Check(); err != nil {
 				t.Error(err)
 			}
-			again, err := addrman.Parse(m.Marshal(magic), magic)
+			again, err := addrman.Parse(m.Marshal(magic), magic, nil)
 			if err != nil || again.Len() != m.Len() {
 				t.Errorf("read back: %v", err)
 			}

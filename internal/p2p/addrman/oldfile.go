@@ -10,6 +10,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/p2p/asmap"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
@@ -27,7 +28,7 @@ var errOldFile = errors.New("addresses cannot be read")
 func IsOld(file []byte) bool { return bytes.HasPrefix(file, []byte(oldMagic)) }
 
 // parseOld reads such a file. Addresses for which there is no place are left out.
-func parseOld(file []byte) (*Manager, error) {
+func parseOld(file []byte, systems *asmap.Map) (*Manager, error) {
 	if len(file) < len(oldMagic)+sha256.Size {
 		return nil, fmt.Errorf("%w: no such file", errOldFile)
 	}
@@ -35,7 +36,7 @@ func parseOld(file []byte) (*Manager, error) {
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
 		return nil, fmt.Errorf("%w: wrong checksum", errOldFile)
 	}
-	m := empty()
+	m := empty(systems)
 	r := oldReader{b: body[len(oldMagic):]}
 	if copy(m.key[:], r.next(len(m.key))); m.key == [32]byte{} {
 		return nil, fmt.Errorf("%w: no key", errOldFile)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
@@ -95,26 +96,33 @@ func (r *reader) checkCount(name string, n, limit int32) {
 
 // entry reads an entry of a file of the given format.
 func (r *reader) entry(format byte) *entry {
-	version := r.uint32() &^ entryVersionMask
 	v2 := format >= firstWithV2
-	addrV2 := v2 && version == entryV2
-	if version != 0 && !addrV2 {
-		r.fail("Unsupported CAddress disk format version: iostream error")
-	}
-	e := &entry{seen: time.Unix(int64(r.uint32()), 0)}
-	if addrV2 {
-		e.services = wire.ServiceFlag(r.compact())
-	} else {
-		e.services = wire.ServiceFlag(binary.LittleEndian.Uint64(r.next(8)))
-	}
-	host := r.host(addrV2)
-	e.addr = host.WithPort(binary.BigEndian.Uint16(r.next(2)))
-	e.source = r.host(v2)
+	a := r.address(v2)
+	e := &entry{addr: a.Addr, services: a.Services, seen: time.Unix(int64(a.Time), 0), source: r.host(v2)}
 	if sec := int64(binary.LittleEndian.Uint64(r.next(8))); sec != 0 {
 		e.lastSuccess = time.Unix(sec, 0)
 	}
 	e.attempts = int(max(0, r.int32()))
 	return e
+}
+
+// address reads an address with what a node says of itself, which may be in the form of
+// BIP155 with v2.
+func (r *reader) address(v2 bool) codec.Address {
+	version := r.uint32() &^ entryVersionMask
+	v2 = v2 && version == entryV2
+	if version != 0 && !v2 {
+		r.fail("Unsupported CAddress disk format version: iostream error")
+	}
+	a := codec.Address{Time: r.uint32()}
+	if v2 {
+		a.Services = wire.ServiceFlag(r.compact())
+	} else {
+		a.Services = wire.ServiceFlag(binary.LittleEndian.Uint64(r.next(8)))
+	}
+	host := r.host(v2)
+	a.Addr = host.WithPort(binary.BigEndian.Uint16(r.next(2)))
+	return a
 }
 
 // host reads an address without its port.

@@ -10,6 +10,7 @@ import (
 // chance one that was reached before or a new one, and only a new one with
 // newOnly. It reports false when none fits.
 func (m *Manager) Select(newOnly bool, fits func(netaddr.Network) bool, now time.Time) (Address, bool) {
+	defer m.checked()()
 	if len(m.list) == 0 {
 		return Address{}, false
 	}
@@ -71,6 +72,7 @@ func (e *entry) address() Address {
 // (0: no such limit), of one network or of all with nil. Those worth nothing are
 // left out.
 func (m *Manager) Sample(limit, percent int, network *netaddr.Network, now time.Time) []Address {
+	defer m.checked()()
 	count := len(m.list)
 	if percent > 0 {
 		count = count * percent / 100

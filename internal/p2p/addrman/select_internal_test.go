@@ -10,7 +10,7 @@ import (
 
 // Each of few buckets is chosen as often as the others, also where they lie side by side.
 func TestChoosesAmongNeighbors(t *testing.T) {
-	m := New()
+	m := New(nil)
 	address := func(i int) netaddr.Addr {
 		return netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{1, 2, 3, byte(i)}), 8333))
 	}

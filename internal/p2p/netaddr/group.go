@@ -42,6 +42,22 @@ func (a Addr) NetGroup() []byte {
 	return group
 }
 
+// InternetKey returns the address as maps of the internet look it up: the 16 bytes of an
+// IPv6 address, or of that of the IPv4 address which it is or stands for. It reports false
+// for addresses that are not on the public internet.
+func (a Addr) InternetKey() (key [16]byte, ok bool) {
+	if !a.IsRoutable() || a.network != IPv4 && a.network != IPv6 {
+		return key, false
+	}
+	if v4, ok := a.linkedV4(); ok {
+		copy(key[:], mappedPrefix)
+		binary.BigEndian.PutUint32(key[12:], v4)
+		return key, true
+	}
+	copy(key[:], a.host[:])
+	return key, true
+}
+
 // linkedV4 returns the IPv4 address that a is or stands for.
 func (a Addr) linkedV4() (uint32, bool) {
 	be := binary.BigEndian

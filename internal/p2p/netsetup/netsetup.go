@@ -4,12 +4,12 @@
 package netsetup
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
@@ -17,8 +17,10 @@ import (
 )
 
 const (
-	// proxyPort is that of a SOCKS5 proxy which names none: Tor's.
+	// proxyPort is that of a SOCKS5 proxy which names none: Tor's. samPort is that of an
+	// I2P router.
 	proxyPort = 9050
+	samPort   = 7656
 
 	// Scores of local addresses, as Core counts: of an interface, and named by the
 	// operator.
@@ -28,87 +30,184 @@ const (
 
 // Ways say how networks are reached.
 type Ways struct {
-	Proxy     []string // SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with "=network" for one
+	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
+	// "=network" for one; "0" for none.
+	Proxy []string
+
 	Onion     string   // that for Tor
 	NoOnion   bool     // do not reach Tor through Proxy either
+	TorLater  bool     // Tor says later where its proxy is
+	I2P       string   // the SAM bridge of an I2P router, "host[:port]"; empty: none
 	CJDNS     bool     // the host reaches the CJDNS network
 	Randomize bool     // other credentials for each connection
 	OnlyNet   []string // names of the networks to connect to; empty: all that can be reached
+	Lookup    bool     // look up names of proxies
 }
 
-// Reach returns what connects to peers, and which networks it reaches.
+// Networks says which networks are reached, and through which proxies.
+type Networks struct {
+	Proxies   map[netaddr.Network]Proxy
+	Names     Proxy // for names
+	Reachable map[netaddr.Network]bool
+	OnionLate bool // Tor is reached as soon as it says where its proxy is
+}
+
+// Reach reads how networks are reached.
 //
 // Errors: [messages.StartError].
-func Reach(p Ways) (source TCP, reachable map[netaddr.Network]bool, err error) {
-	source = TCP{Proxies: make(map[netaddr.Network]string), Randomize: p.Randomize}
-	for _, text := range p.Proxy {
-		if err := addProxy(&source, text); err != nil {
-			return source, nil, err
+func Reach(ctx context.Context, w Ways) (Networks, error) {
+	n := Networks{Proxies: make(map[netaddr.Network]Proxy), Reachable: make(map[netaddr.Network]bool)}
+	only, err := w.only()
+	if err != nil {
+		return n, err
+	}
+	allowed := func(network netaddr.Network) bool { return len(only) == 0 || only[network] }
+	if only[netaddr.CJDNS] && !w.CJDNS {
+		return n, messages.StartError("Outbound connections restricted to CJDNS (-onlynet=cjdns) but " +
+			"-cjdnsreachable is not provided")
+	}
+	for _, text := range w.Proxy {
+		if err := n.addProxy(ctx, w, text); err != nil {
+			return n, err
 		}
 	}
-	if p.NoOnion {
-		delete(source.Proxies, netaddr.Onion)
-	} else if p.Onion != "" {
-		addr, err := proxyAddr(p.Onion)
-		if err != nil {
-			return source, nil, messages.StartError(fmt.Sprintf("Invalid -onion address or hostname: '%s'", p.Onion))
-		}
-		source.Proxies[netaddr.Onion] = addr
+	if err := n.addOnion(ctx, w, only[netaddr.Onion]); err != nil {
+		return n, err
 	}
+	if err := n.addI2P(ctx, w, only[netaddr.I2P]); err != nil {
+		return n, err
+	}
+	n.OnionLate = w.TorLater && allowed(netaddr.Onion)
+	n.Reachable[netaddr.IPv4], n.Reachable[netaddr.IPv6] = allowed(netaddr.IPv4), allowed(netaddr.IPv6)
+	n.Reachable[netaddr.Onion] = allowed(netaddr.Onion) && n.Proxies[netaddr.Onion].Addr != ""
+	n.Reachable[netaddr.I2P] = allowed(netaddr.I2P) && n.Proxies[netaddr.I2P].Addr != ""
+	n.Reachable[netaddr.CJDNS] = allowed(netaddr.CJDNS) && w.CJDNS
+	return n, nil
+}
+
+// only reads the networks to connect to.
+func (w *Ways) only() (map[netaddr.Network]bool, error) {
 	only := make(map[netaddr.Network]bool)
-	for _, name := range p.OnlyNet {
-		network, ok := netaddr.ParseNetwork(strings.ToLower(name))
+	for _, name := range w.OnlyNet {
+		network, ok := parseNetwork(name)
 		if !ok {
-			return source, nil, messages.StartError(fmt.Sprintf("Unknown network specified in -onlynet: '%s'", name))
+			return nil, messages.StartError(fmt.Sprintf("Unknown network specified in -onlynet: '%s'", name))
 		}
 		only[network] = true
 	}
-	reachable = make(map[netaddr.Network]bool)
-	for _, network := range []netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion, netaddr.CJDNS} {
-		if network == netaddr.CJDNS && !p.CJDNS {
-			continue
-		}
-		direct := network != netaddr.Onion || source.Proxies[network] != ""
-		reachable[network] = direct && (len(only) == 0 || only[network])
+	return only, nil
+}
+
+// parseNetwork reads the name of a network as the operator writes it.
+func parseNetwork(name string) (netaddr.Network, bool) {
+	name = strings.ToLower(name)
+	if name == "tor" {
+		return netaddr.Onion, true
 	}
-	return source, reachable, nil
+	return netaddr.ParseNetwork(name)
 }
 
 // addProxy reads "host[:port][=network]".
-func addProxy(source *TCP, text string) error {
-	text, name, one := strings.Cut(text, "=")
-	addr, err := proxyAddr(text)
-	if err != nil {
-		return messages.StartError(fmt.Sprintf("Invalid -proxy address or hostname: '%s'", text))
+func (n *Networks) addProxy(ctx context.Context, w Ways, text string) error {
+	at, name, one := text, "", false
+	if i := strings.LastIndexByte(text, '='); i >= 0 {
+		at, name, one = text[:i], text[i+1:], true
+	}
+	if one && name == "" {
+		return messages.StartError(fmt.Sprintf("Invalid -proxy address or hostname, ends with '=': '%s'", text))
+	}
+	var proxy Proxy
+	if at != "" && at != "0" {
+		addr, ok := resolve(ctx, at, proxyPort, w.Lookup)
+		if !ok {
+			return messages.StartError(fmt.Sprintf("Invalid -proxy address or hostname: '%s'", at))
+		}
+		proxy = Proxy{addr, w.Randomize}
 	}
 	if !one {
 		for _, network := range []netaddr.Network{netaddr.IPv4, netaddr.IPv6, netaddr.Onion, netaddr.CJDNS} {
-			source.Proxies[network] = addr
+			n.Proxies[network] = proxy
 		}
-		source.Names = addr
+		n.Names = proxy
 		return nil
 	}
-	if name == "tor" {
-		name = netaddr.Onion.String()
+	network, ok := parseNetwork(name)
+	if !ok || network == netaddr.I2P {
+		return messages.StartError(
+			fmt.Sprintf("Unrecognized network in -proxy='%s': '%s'", text, strings.ToLower(name)))
 	}
-	network, ok := netaddr.ParseNetwork(name)
-	if !ok {
-		return messages.StartError(fmt.Sprintf("Unrecognized network in -proxy='%s=%s': '%s'", text, name, name))
+	n.Proxies[network] = proxy
+	if network == netaddr.IPv4 || network == netaddr.IPv6 {
+		n.Names = proxy
 	}
-	source.Proxies[network] = addr
 	return nil
 }
 
-// proxyAddr reads "host[:port]" or "unix:path".
-func proxyAddr(text string) (string, error) {
-	if strings.HasPrefix(text, UnixProxy) {
-		return text, nil
+// addOnion reads the proxy for Tor; only says that the operator wants that network.
+func (n *Networks) addOnion(ctx context.Context, w Ways, only bool) error {
+	const restricted = "Outbound connections restricted to Tor (-onlynet=onion) but the proxy for " +
+		"reaching the Tor network is "
+	switch {
+	case w.NoOnion:
+		delete(n.Proxies, netaddr.Onion)
+		if only {
+			return messages.StartError(restricted + "explicitly forbidden: -onion=0")
+		}
+	case w.Onion != "":
+		addr, ok := resolve(ctx, w.Onion, proxyPort, w.Lookup)
+		if !ok {
+			return messages.StartError(fmt.Sprintf("Invalid -onion address or hostname: '%s'", w.Onion))
+		}
+		n.Proxies[netaddr.Onion] = Proxy{addr, w.Randomize}
 	}
-	host, port, ok := netaddr.SplitHostPort(text, proxyPort)
-	if !ok || host == "" || strings.ContainsAny(host, "/ @") {
-		return "", netaddr.ErrSyntax
+	if only && n.Proxies[netaddr.Onion].Addr == "" && !w.TorLater {
+		return messages.StartError(restricted + "not provided: none of -proxy, -onion or -listenonion is given")
 	}
-	return net.JoinHostPort(host, strconv.Itoa(int(port))), nil
+	return nil
+}
+
+// addI2P reads the router for I2P; only says that the operator wants that network.
+func (n *Networks) addI2P(ctx context.Context, w Ways, only bool) error {
+	if w.I2P == "" {
+		if only {
+			return messages.StartError("Outbound connections restricted to i2p (-onlynet=i2p) but " +
+				"-i2psam is not provided")
+		}
+		return nil
+	}
+	addr, ok := resolve(ctx, w.I2P, samPort, w.Lookup)
+	if !ok || strings.HasPrefix(addr, UnixProxy) {
+		return messages.StartError(fmt.Sprintf("Invalid -i2psam address or hostname: '%s'", w.I2P))
+	}
+	n.Proxies[netaddr.I2P] = Proxy{Addr: addr}
+	return nil
+}
+
+// longestUnix is how long the path of a socket may be, in bytes, as the system has it.
+const longestUnix = 107
+
+// resolve returns the address of "host[:port]", which is looked up where it is a name and
+// lookup is set, or "unix:path" as it is.
+func resolve(ctx context.Context, text string, defaultPort uint16, lookup bool) (string, bool) {
+	if path, ok := strings.CutPrefix(text, UnixProxy); ok && path != "" && len(path) <= longestUnix {
+		return text, true
+	}
+	host, port, ok := netaddr.SplitHostPort(text, defaultPort)
+	if !ok || host == "" {
+		return "", false
+	}
+	if a, err := netaddr.ParseHost(host); err == nil {
+		_, direct := a.AddrPort()
+		return a.WithPort(port).String(), direct && a.IsValid()
+	}
+	if !lookup || strings.ContainsAny(host, "/ @") {
+		return "", false
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil || len(found) == 0 {
+		return "", false
+	}
+	return netip.AddrPortFrom(found[0].Unmap(), port).String(), true
 }
 
 // A Local is an address at which the node can be reached.

@@ -33,6 +33,7 @@ type peerInfo struct {
 	Bind           string            `json:"addrbind,omitempty"`
 	Local          string            `json:"addrlocal,omitempty"`
 	Network        string            `json:"network"`
+	AS             uint32            `json:"mapped_as,omitempty"`
 	Services       string            `json:"services"`
 	ServiceNames   []string          `json:"servicesnames"`
 	RelayTxs       bool              `json:"relaytxes"`
@@ -77,6 +78,10 @@ var peerResults = []command.Result{
 	{
 		Type: command.String, Key: "network",
 		Help: "network of the address (ipv4, ipv6, onion, i2p, cjdns, not_publicly_routable)",
+	},
+	{
+		Type: command.Number, Key: "mapped_as", Optional: true,
+		Help: "number of the autonomous system that the peer's address belongs to, with -asmap",
 	},
 	{Type: command.Hex, Key: "services", Help: "services that the peer offers, as bits"},
 	{
@@ -178,7 +183,7 @@ func (d *Deps) newPeerInfo(p *messages.PeerInfo) peerInfo {
 		least = &took
 	}
 	return peerInfo{
-		ID: p.ID, Addr: p.Addr, Bind: p.Bind, Local: p.Local, Network: p.Network,
+		ID: p.ID, Addr: p.Addr, Bind: p.Bind, Local: p.Local, Network: p.Network, AS: p.AS,
 		Services: fmt.Sprintf("%016x", p.Services), ServiceNames: d.serviceNames(wire.ServiceFlag(p.Services)),
 		RelayTxs: p.RelayTxs, LastSend: seconds(p.LastSend), LastRecv: seconds(p.LastRecv),
 		Sent: p.Sent, Received: p.Received, Connected: seconds(p.Connected),

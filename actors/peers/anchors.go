@@ -1,0 +1,60 @@
+package peers
+
+import (
+	"time"
+
+	"github.com/seed61375155/trawl/internal/p2p"
+	"github.com/seed61375155/trawl/internal/p2p/addrman"
+	"github.com/seed61375155/trawl/internal/p2p/codec"
+	"github.com/seed61375155/trawl/store/peerfile"
+)
+
+const (
+	// MaxAnchors is how many anchors are kept (Core: MAX_BLOCK_RELAY_ONLY_ANCHORS).
+	MaxAnchors = 2
+
+	// neverSeen is the time of an address that no node has told of, since 1970 in
+	// seconds (Core: CAddress::TIME_INIT).
+	neverSeen = 100_000_000
+)
+
+// anchors are the peers that only blocks are exchanged with. Nobody else knows of these
+// connections, so that the next start begins with peers that nobody could choose for it.
+func (s peerSet) anchors() []codec.Address {
+	list := []codec.Address{}
+	for _, e := range s {
+		if e.typ != p2p.BlockRelayOnly || len(list) == MaxAnchors {
+			continue
+		}
+		a := codec.Address{Time: neverSeen, Addr: e.addr}
+		if e.attempt != nil && e.attempt.seen != 0 {
+			a.Time, a.Services = e.attempt.seen, e.attempt.services
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// saveAnchors writes the anchors when the table stops. Without them the next start finds
+// other peers.
+func (t *Table) saveAnchors() {
+	if !t.cfg.KeepAnchors {
+		return
+	}
+	list, began := t.peers.anchors(), time.Now()
+	const line = "DumpAnchors: Flush %d outbound block-relay-only peer addresses to anchors.dat "
+	t.printf(line+"started", len(list))
+	files := peerfile.Files{FS: t.cfg.FS, Dir: t.cfg.Dir}
+	if err := files.SaveAnchors(addrman.MarshalAnchors(list, t.cfg.Network.Magic)); err != nil {
+		t.cfg.Log.Error("anchors not written", "err", err)
+	}
+	t.printf(line+"completed (%.2fs)", len(list), time.Since(began).Seconds())
+}
+
+// announceAnchors says once how many anchors there are.
+func (t *Table) announceAnchors() {
+	if t.cfg.KeepAnchors && !t.dialer.announced {
+		t.dialer.announced = true
+		t.printf("%d block-relay-only anchors will be tried for connections.", len(t.dialer.anchors))
+	}
+}

@@ -1,0 +1,75 @@
+package peers
+
+import (
+	"slices"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/p2p/netaddr"
+	"github.com/seed61375155/trawl/internal/p2p/netsetup"
+	"github.com/seed61375155/trawl/internal/p2p/torcontrol"
+)
+
+// localAddrs are the addresses at which the node is reached. Some come and go with the
+// networks that lead to it.
+type localAddrs struct{ list []netsetup.Local }
+
+func (l *localAddrs) add(a netsetup.Local) {
+	if !l.has(a.Addr) {
+		l.list = append(l.list, a)
+	}
+}
+
+func (l *localAddrs) remove(a netaddr.Addr) {
+	l.list = slices.DeleteFunc(l.list, func(known netsetup.Local) bool { return known.Addr == a })
+}
+
+func (l *localAddrs) has(a netaddr.Addr) bool {
+	return slices.ContainsFunc(l.list, func(known netsetup.Local) bool { return known.Addr == a })
+}
+
+// Messages of what leads peers to the node.
+type (
+	localAdded   struct{ netsetup.Local }
+	localRemoved struct{ addr netaddr.Addr }
+	onionProxied struct{ addr netaddr.Addr }
+)
+
+// AddLocal implements netsetup.Reporter.
+func (m mailbox) AddLocal(l netsetup.Local) { m.tell(localAdded{l}) }
+
+// RemoveLocal implements netsetup.Reporter.
+func (m mailbox) RemoveLocal(a netaddr.Addr) { m.tell(localRemoved{a}) }
+
+// manual is the score of an address that is surely the node's (Core: LOCAL_MANUAL).
+const manual = 4
+
+// Published implements torcontrol.Observer.
+func (m mailbox) Published(a netaddr.Addr) { m.AddLocal(netsetup.Local{Addr: a, Score: manual}) }
+
+// Withdrawn implements torcontrol.Observer.
+func (m mailbox) Withdrawn(a netaddr.Addr) { m.RemoveLocal(a) }
+
+// Proxied implements torcontrol.Observer.
+func (m mailbox) Proxied(a netaddr.Addr) { m.tell(onionProxied{a}) }
+
+// serveOnion has Tor make an onion service, for as long as this instance of the table lives.
+func (t *Table) serveOnion(c actor.Context) {
+	if t.cfg.Tor == nil {
+		return
+	}
+	ctx, to := t.ctx, t.self
+	t.tasks.Go(c, func() func() {
+		torcontrol.Run(ctx, *t.cfg.Tor, to)
+		return nil
+	})
+}
+
+// reachOnion reaches Tor through the proxy that it has named.
+func (t *Table) reachOnion(proxy netaddr.Addr) {
+	through := netsetup.Proxy{Addr: proxy.String(), Randomize: true}
+	t.networks.setOnion(through, t.cfg.OnionLate)
+	if s, ok := t.cfg.Source.(interface{ SetOnion(through netsetup.Proxy) }); ok {
+		s.SetOnion(through)
+	}
+}
