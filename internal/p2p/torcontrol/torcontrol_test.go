@@ -161,6 +161,7 @@ func run(t *testing.T, s *tor, n *node, password, until string) {
 	t.Helper()
 	n.told = make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -206,7 +207,8 @@ func TestService(t *testing.T) {
 		if string(n.key) != privateKey {
 			t.Errorf("%s: key %q", methods, n.key)
 		}
-		run(t, s, n, login, "-"+at)
+		again := &node{key: n.key}
+		run(t, s, again, login, "+"+at)
 		close(s.asked)
 		var added []string
 		for line := range s.asked {
