@@ -37,24 +37,24 @@ func (s peerSet) anchors() []codec.Address {
 
 // saveAnchors writes the anchors when the table stops. Without them the next start finds
 // other peers.
-func (t *Table) saveAnchors() {
-	if !t.cfg.KeepAnchors {
+func (b *base) saveAnchors(list []codec.Address) {
+	if !b.cfg.KeepAnchors {
 		return
 	}
-	list, began := t.peers.anchors(), time.Now()
+	began := time.Now()
 	const line = "DumpAnchors: Flush %d outbound block-relay-only peer addresses to anchors.dat "
-	t.printf(line+"started", len(list))
-	files := peerfile.Files{FS: t.cfg.FS, Dir: t.cfg.Dir}
-	if err := files.SaveAnchors(addrman.MarshalAnchors(list, t.cfg.Network.Magic)); err != nil {
-		t.cfg.Log.Error("anchors not written", "err", err)
+	b.printf(line+"started", len(list))
+	files := peerfile.Files{FS: b.cfg.FS, Dir: b.cfg.Dir}
+	if err := files.SaveAnchors(addrman.MarshalAnchors(list, b.cfg.Network.Magic)); err != nil {
+		b.cfg.Log.Error("anchors not written", "err", err)
 	}
-	t.printf(line+"completed (%.2fs)", len(list), time.Since(began).Seconds())
+	b.printf(line+"completed (%.2fs)", len(list), time.Since(began).Seconds())
 }
 
 // announceAnchors says once how many anchors there are.
-func (t *Table) announceAnchors() {
-	if t.cfg.KeepAnchors && !t.dialer.announced {
-		t.dialer.announced = true
-		t.printf("%d block-relay-only anchors will be tried for connections.", len(t.dialer.anchors))
+func (d *dialer) announceAnchors() {
+	if d.cfg.KeepAnchors && !d.announced {
+		d.announced = true
+		d.printf("%d block-relay-only anchors will be tried for connections.", len(d.anchors))
 	}
 }

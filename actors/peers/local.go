@@ -1,9 +1,8 @@
 package peers
 
 import (
+	"context"
 	"slices"
-
-	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 	"github.com/seed61375155/trawl/internal/p2p/netsetup"
@@ -53,23 +52,22 @@ func (m mailbox) Withdrawn(a netaddr.Addr) { m.RemoveLocal(a) }
 // Proxied implements torcontrol.Observer.
 func (m mailbox) Proxied(a netaddr.Addr) { m.tell(onionProxied{a}) }
 
-// serveOnion has Tor make an onion service, for as long as this instance of the table lives.
-func (t *Table) serveOnion(c actor.Context) {
-	if t.cfg.Tor == nil {
+// serveOnion has Tor make an onion service, for as long as ctx does. It runs beside the actor.
+func (b *base) serveOnion(ctx context.Context, run runner, to mailbox) {
+	if b.cfg.Tor == nil {
 		return
 	}
-	ctx, to := t.ctx, t.self
-	t.tasks.Go(c, func() func() {
-		torcontrol.Run(ctx, *t.cfg.Tor, to)
+	run(func() func() {
+		torcontrol.Run(ctx, *b.cfg.Tor, to)
 		return nil
 	})
 }
 
 // reachOnion reaches Tor through the proxy that it has named.
-func (t *Table) reachOnion(proxy netaddr.Addr) {
+func (d *dialer) reachOnion(proxy netaddr.Addr) {
 	through := netsetup.Proxy{Addr: proxy.String(), Randomize: true}
-	t.networks.setOnion(through, t.cfg.OnionLate)
-	if s, ok := t.cfg.Source.(interface{ SetOnion(through netsetup.Proxy) }); ok {
+	d.networks.setOnion(through, d.cfg.OnionLate)
+	if s, ok := d.cfg.Source.(interface{ SetOnion(through netsetup.Proxy) }); ok {
 		s.SetOnion(through)
 	}
 }

@@ -133,7 +133,7 @@ func (t *Table) Receive(c actor.Context) {
 			t.cfg.Restarted.Unsubscribe(c)
 		}
 		t.listener.stop()
-		t.saveAnchors() // before the peers are left
+		t.saveAnchors(t.peers.anchors()) // before the peers are left
 		t.close()
 		t.saveAtEnd()
 		if s, ok := t.cfg.Source.(io.Closer); ok {
@@ -168,7 +168,7 @@ func (t *Table) Receive(c actor.Context) {
 		t.printf("AddLocal(%v,%d)", m.Addr, m.Score)
 		t.local.add(m.Local)
 	case onionProxied:
-		t.reachOnion(m.addr)
+		t.dialer.reachOnion(m.addr)
 	case localRemoved:
 		t.printf("RemoveLocal(%v)", m.addr)
 		t.local.remove(m.addr)
@@ -240,8 +240,8 @@ func (t *Table) start(c actor.Context) {
 	}
 	t.printf("SetNetworkActive: %t", t.dialer.active)
 	t.listen(c)
-	t.serveOnion(c)
-	t.announceAnchors()
+	t.serveOnion(t.ctx, t.runner(c), t.self)
+	t.dialer.announceAnchors()
 	t.book.checkMap(time.Now())
 	if t.cfg.NoSeeds && !t.seeds.announced {
 		t.seeds.announced = true

@@ -124,8 +124,12 @@ func checkHostPorts(o *options.Settings) error {
 		name         string
 		unix, suffix bool
 	}{
-		{"i2psam", false, false}, {"onion", true, false}, {"proxy", true, true}, {"bind", false, true},
-		{"torcontrol", false, false}, {"whitebind", false, false},
+		{"i2psam", false, false},
+		{"onion", true, false},
+		{"proxy", true, true},
+		{"bind", false, true},
+		{"torcontrol", false, false},
+		{"whitebind", false, false},
 	} {
 		for _, value := range o.Strings(option.name) {
 			at := value
@@ -133,7 +137,7 @@ func checkHostPorts(o *options.Settings) error {
 				at = value[:i]
 			}
 			_, _, ok := options.SplitHostPort(at)
-			if !ok && !(option.unix && strings.HasPrefix(value, "unix:")) {
+			if !ok && (!option.unix || !strings.HasPrefix(value, "unix:")) {
 				return refuse("Invalid port specified in -%s: '%s'", option.name, value)
 			}
 		}

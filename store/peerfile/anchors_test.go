@@ -122,7 +122,8 @@ func TestCapture(t *testing.T) {
 	}
 	disk := faultfs.New()
 	disk.Inject(faultfs.From(0, syscall.ENOSPC))
-	if err := (peerfile.Files{FS: disk, Dir: f.Dir}).Capture("x", at, "ping", nil, false); !errors.Is(err, syscall.ENOSPC) {
+	f.FS = disk
+	if err := f.Capture("x", at, "ping", nil, false); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("full disk: %v", err)
 	}
 }

@@ -88,7 +88,8 @@ func (m *Map) AS(a netaddr.Addr) uint32 {
 	if m == nil || !ok {
 		return 0
 	}
-	return program{file: m.program, end: 8 * len(m.program)}.run(ip)
+	p := program{file: m.program, end: 8 * len(m.program)}
+	return p.run(ip)
 }
 
 // Group returns what the addresses of one hand have in common, in the form that goes into
@@ -106,7 +107,7 @@ func (m *Map) Group(a netaddr.Addr) []byte {
 const addressBits = 128
 
 // run returns what the program says of an address.
-func (p program) run(ip [16]byte) uint32 {
+func (p *program) run(ip [16]byte) uint32 {
 	var fallback uint32
 	for next := 0; ; {
 		op, operand, ok := p.instruction()

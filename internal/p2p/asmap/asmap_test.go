@@ -151,7 +151,8 @@ func TestAgainstTree(t *testing.T) {
 // The system counts where there is one, for IPv4 addresses in all their forms, and else the
 // address itself.
 func TestGroup(t *testing.T) {
-	four := tree{branches: &[2]tree{{must: append(make([]byte, 79), bytes.Repeat([]byte{1}, 16)...), other: 6, as: 4}, {as: 7}}}
+	mapped := append(make([]byte, 79), bytes.Repeat([]byte{1}, 16)...) // IPv4 within IPv6, behind one bit
+	four := tree{branches: &[2]tree{{must: mapped, other: 6, as: 4}, {as: 7}}}
 	var w writer
 	four.write(&w)
 	m, ok := asmap.Parse(w.file())

@@ -16,6 +16,8 @@ import (
 // Each network is reached as the operator says, or refused in Core's words.
 func TestReach(t *testing.T) {
 	long := "unix:" + strings.Repeat("x", 1000)
+	const tor = "Outbound connections restricted to Tor (-onlynet=onion) but the proxy for reaching the Tor network is "
+	onlyTor := []string{"onion"}
 	for _, test := range []struct {
 		name string
 		ways netsetup.Ways
@@ -39,9 +41,9 @@ func TestReach(t *testing.T) {
 		{"bad router", netsetup.Ways{I2P: "x..y"}, "Invalid -i2psam address or hostname: 'x..y'"},
 		{"only CJDNS", netsetup.Ways{OnlyNet: []string{"cjdns"}}, "Outbound connections restricted to CJDNS (-onlynet=cjdns) but -cjdnsreachable is not provided"},
 		{"only I2P", netsetup.Ways{OnlyNet: []string{"i2p"}}, "Outbound connections restricted to i2p (-onlynet=i2p) but -i2psam is not provided"},
-		{"only Tor", netsetup.Ways{OnlyNet: []string{"onion"}}, "Outbound connections restricted to Tor (-onlynet=onion) but the proxy for reaching the Tor network is not provided: none of -proxy, -onion or -listenonion is given"},
-		{"Tor later", netsetup.Ways{OnlyNet: []string{"onion"}, TorLater: true}, "!ipv4= !ipv6= !onion= !i2p= !cjdns="},
-		{"Tor forbidden", netsetup.Ways{OnlyNet: []string{"onion"}, NoOnion: true, Proxy: []string{"1.2.3.4"}}, "Outbound connections restricted to Tor (-onlynet=onion) but the proxy for reaching the Tor network is explicitly forbidden: -onion=0"},
+		{"only Tor", netsetup.Ways{OnlyNet: onlyTor}, tor + "not provided: none of -proxy, -onion or -listenonion is given"},
+		{"Tor later", netsetup.Ways{OnlyNet: onlyTor, TorLater: true}, "!ipv4= !ipv6= !onion= !i2p= !cjdns="},
+		{"Tor forbidden", netsetup.Ways{OnlyNet: onlyTor, NoOnion: true, Proxy: []string{"1.2.3.4"}}, tor + "explicitly forbidden: -onion=0"},
 		{"unknown", netsetup.Ways{OnlyNet: []string{"abc"}}, "Unknown network specified in -onlynet: 'abc'"},
 	} {
 		got, err := netsetup.Reach(t.Context(), test.ways)
@@ -80,7 +82,8 @@ func TestASMap(t *testing.T) {
 		"": "", good: "", bad: "Could not parse asmap file \"" + bad + "\"", none: "Could not find asmap file \"" + none + "\"",
 	} {
 		var log bytes.Buffer
-		n, err := netsetup.Open(t.Context(), netsetup.Config{ASMap: path, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		to := slog.New(slog.NewTextHandler(&log, nil))
+		n, err := netsetup.Open(t.Context(), netsetup.Config{ASMap: path, Log: to})
 		text := ""
 		if err != nil {
 			text = err.Error()

@@ -32,6 +32,7 @@ type TCP struct {
 	Proxies map[netaddr.Network]Proxy // by network; none: directly
 	Names   Proxy                     // for names; none: they are looked up
 	I2P     *I2P                      // the way into I2P; may be nil
+	CJDNS   bool                      // the host reaches that network, whose addresses are in fc00::/8
 	Timeout time.Duration             // for a connection to be made; 0: that of ctx
 	Log     *slog.Logger              // may be nil
 
@@ -72,6 +73,9 @@ func (t TCP) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	a, err := netaddr.Parse(addr, 0)
 	if err == nil {
 		through = Proxy{}
+		if t.CJDNS {
+			a = a.OnCJDNS()
+		}
 		if a.IsRoutable() { // others are near, where no proxy leads
 			through = t.proxyFor(a.Network())
 		}

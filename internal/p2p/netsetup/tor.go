@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
@@ -45,8 +46,8 @@ func (n *Network) openTor(c *Config) error {
 	}
 	plain, tor := c.Log, c.Log.With(slog.String(corelog.CategoryKey, "tor"))
 	n.Tor = &torcontrol.Config{
-		Addr: net.JoinHostPort(host, fmt.Sprint(port)), Password: c.Tor.Password, Keys: c.Tor.Key, Port: c.Tor.Port,
-		Target: target, FindProxy: c.Onion == "" && !c.NoOnion,
+		Addr: net.JoinHostPort(host, strconv.Itoa(int(port))), Password: c.Tor.Password,
+		Keys: c.Tor.Key, Port: c.Tor.Port, Target: target, FindProxy: c.Onion == "" && !c.NoOnion,
 		Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 			return TCP{Timeout: c.Timeout}.connect(ctx, addr)
 		},

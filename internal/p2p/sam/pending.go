@@ -38,7 +38,7 @@ func (s *Session) hello(ctx context.Context) (*pending, error) {
 // release closes the connection, unless it was kept.
 func (p *pending) release() {
 	if !p.kept {
-		_ = p.Conn.Close()
+		_ = p.Close()
 	}
 }
 

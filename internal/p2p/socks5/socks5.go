@@ -136,7 +136,7 @@ func readReply(proxy io.Reader, host string, port uint16) error {
 	case head[2] != 0:
 		return ErrResponse
 	}
-	bound := 0 // bytes of the address from which the proxy connects
+	var bound int // bytes of the address from which the proxy connects
 	switch head[3] {
 	case ipv4:
 		bound = 4
