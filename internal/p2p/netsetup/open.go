@@ -74,7 +74,8 @@ func Open(ctx context.Context, c Config) (n Network, err error) {
 		return n, err
 	}
 	n.Source = TCP{
-		Proxies: n.Proxies, Names: n.Names, CJDNS: n.Reachable[netaddr.CJDNS], Timeout: c.Timeout, Log: c.Log, onion: new(atomic.Pointer[Proxy]),
+		Proxies: n.Proxies, Names: n.Names, CJDNS: n.Reachable[netaddr.CJDNS],
+		Timeout: c.Timeout, Log: c.Log, onion: new(atomic.Pointer[Proxy]),
 	}
 	if err = n.openTor(&c); err != nil {
 		return n, err

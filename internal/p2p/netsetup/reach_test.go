@@ -43,7 +43,10 @@ func TestReach(t *testing.T) {
 		{"only I2P", netsetup.Ways{OnlyNet: []string{"i2p"}}, "Outbound connections restricted to i2p (-onlynet=i2p) but -i2psam is not provided"},
 		{"only Tor", netsetup.Ways{OnlyNet: onlyTor}, tor + "not provided: none of -proxy, -onion or -listenonion is given"},
 		{"Tor later", netsetup.Ways{OnlyNet: onlyTor, TorLater: true}, "!ipv4= !ipv6= !onion= !i2p= !cjdns="},
-		{"Tor forbidden", netsetup.Ways{OnlyNet: onlyTor, NoOnion: true, Proxy: []string{"1.2.3.4"}}, tor + "explicitly forbidden: -onion=0"},
+		{
+			"Tor forbidden", netsetup.Ways{OnlyNet: onlyTor, NoOnion: true, Proxy: []string{"1.2.3.4"}},
+			tor + "explicitly forbidden: -onion=0",
+		},
 		{"unknown", netsetup.Ways{OnlyNet: []string{"abc"}}, "Unknown network specified in -onlynet: 'abc'"},
 	} {
 		got, err := netsetup.Reach(t.Context(), test.ways)
