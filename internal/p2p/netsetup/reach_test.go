@@ -44,7 +44,8 @@ func TestReach(t *testing.T) {
 		{"only Tor", netsetup.Ways{OnlyNet: onlyTor}, tor + "not provided: none of -proxy, -onion or -listenonion is given"},
 		{"Tor later", netsetup.Ways{OnlyNet: onlyTor, TorLater: true}, "!ipv4= !ipv6= !onion= !i2p= !cjdns="},
 		{
-			"Tor forbidden", netsetup.Ways{OnlyNet: onlyTor, NoOnion: true, Proxy: []string{"1.2.3.4"}},
+			"Tor forbidden",
+			netsetup.Ways{OnlyNet: onlyTor, NoOnion: true, Proxy: []string{"1.2.3.4"}},
 			tor + "explicitly forbidden: -onion=0",
 		},
 		{"unknown", netsetup.Ways{OnlyNet: []string{"abc"}}, "Unknown network specified in -onlynet: 'abc'"},
