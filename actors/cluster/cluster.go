@@ -47,6 +47,10 @@ type Options struct {
 	Serve bool     // work for others
 	Local bool     // work on own scans beside the members; it does in any case while there are none
 
+	// After is how long a pass runs here before anything of it is lent: what is done sooner is
+	// not worth the network. Default: [DefaultAfter].
+	After time.Duration
+
 	// Memory bounds what is kept of the scripts of other nodes' scans, in bytes. Default:
 	// [DefaultMemory].
 	Memory int64
@@ -56,8 +60,11 @@ type Options struct {
 	Audit float64
 }
 
-// DefaultMemory is the default of [Options.Memory], enough for three million scripts.
-const DefaultMemory = 1 << 30
+// Defaults of [Options]. The memory is enough for three million scripts.
+const (
+	DefaultMemory = 1 << 30
+	DefaultAfter  = 100 * time.Millisecond
+)
 
 // Config is what the actor is made of.
 type Config struct {
@@ -129,6 +136,9 @@ type Cluster struct {
 func New(cfg Config) actor.Producer {
 	if cfg.Memory == 0 {
 		cfg.Memory = DefaultMemory
+	}
+	if cfg.After == 0 {
+		cfg.After = DefaultAfter
 	}
 	if cfg.Resolve == nil {
 		cfg.Resolve = net.DefaultResolver.LookupHost

@@ -15,10 +15,6 @@ import (
 )
 
 const (
-	// lendAfter is how long a pass runs here before anything of it is lent: what is done
-	// sooner is not worth the network.
-	lendAfter = 100 * time.Millisecond
-
 	askAgain   = 300 * time.Millisecond // a message may have been lost
 	retryAfter = time.Second            // a member may have caught up
 	window     = 4                      // chunks on their way to a member
@@ -147,7 +143,7 @@ func (f *front) tick(c actor.Context, now time.Time) {
 		case j.pass.Complete():
 			f.finish(j, nil)
 		case j.set == nil:
-			if !j.cutting && now.Sub(j.began) >= lendAfter && f.anyUp() {
+			if !j.cutting && now.Sub(j.began) >= f.cfg.After && f.anyUp() {
 				f.cut(c, j)
 			}
 		default:

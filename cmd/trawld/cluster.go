@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/actors/cluster/link"
@@ -53,6 +54,7 @@ func (s *session) clusterConfig(index bool) (*trawl.ClusterConfig, error) {
 	return &trawl.ClusterConfig{
 		Link: l, Nodes: o.Strings("clusternode"), Serve: o.Bool("clusterserve", true),
 		Local: o.Bool("clusterlocal", true), Memory: memory << 20, Audit: audit / 100,
+		After: time.Duration(max(o.Int("clusterafter", 0), 0)) * time.Millisecond,
 	}, nil
 }
 

@@ -63,6 +63,10 @@ var general = []options.Option{
 		Help: "Where other nodes of the cluster reach this one (default: where -clusterlisten says)",
 	},
 	{
+		Name: "clusterafter", Arg: "<n>", Flags: debug,
+		Help: "Lend of what takes longer than <n> milliseconds (default: 100)",
+	},
+	{
 		Name: "clusteraudit", Arg: "<percent>",
 		Help: "Hold this part of what members answer against this node's own answer; a difference fails the scan " +
 			"(default: 0.5)",
