@@ -113,7 +113,7 @@ func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
 	defer s.running.Add(-1)
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	r := &run{scheduler: s, pass: pass, end: end}
+	r := &run{scheduler: s, pass: pass, end: end, helped: s.cfg.Helper != nil && !pass.Alone}
 	var group sync.WaitGroup
 	for range pass.Workers(s.cfg.Workers) - 1 {
 		group.Add(1)
@@ -122,13 +122,12 @@ func (s *Scheduler) Run(ctx context.Context, pass *Pass) error {
 			r.work(inner)
 		})
 	}
-	if h := s.cfg.Helper; h != nil && !pass.Alone {
-		r.helped = true
+	if r.helped {
 		group.Add(1)
 		cores.Start(nil).Go(func() { // a core does not matter: it waits for others
 			defer group.Done()
 			defer pass.Reserve(false)
-			if err := cores.Catch(func() error { return h.Help(inner, pass) }); err != nil {
+			if err := cores.Catch(func() error { return s.cfg.Helper.Help(inner, pass) }); err != nil {
 				end(err)
 			}
 		})

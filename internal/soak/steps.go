@@ -77,16 +77,16 @@ var steps = []step{
 		run: "^TestLive", packages: []string{"./rpc/rest"}, core: true,
 	},
 	{
-		name: "published", what: "what is published by ZeroMQ, beside Bitcoin Core; subscribers that stall and lie",
-		run: "^Test(Published|Crowd)$", packages: []string{"./internal/differ", "./actors/notify/zmqsink"}, core: true,
+		name: "published", what: "what is published by ZeroMQ and logged, beside Bitcoin Core; subscribers that stall and lie",
+		run: "^Test(Published|Crowd|LogLines)$", packages: []string{"./internal/differ", "./actors/notify/zmqsink"}, core: true,
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
 		packages: []string{"./internal/differ/arguments"}, core: true,
 	},
 	{
-		name: "texts", what: "descriptors, transactions, scripts, PSBTs in all roles and help, beside Bitcoin Core",
-		run: "Descriptors|Transactions|PSBT|Help", packages: []string{"./internal/differ"}, core: true,
+		name: "texts", what: "descriptors, transactions, PSBTs in all roles, snapshots and help, beside Bitcoin Core",
+		run: "Descriptors|Transactions|PSBT|Help|Snapshots", packages: []string{"./internal/differ"}, core: true,
 	},
 	{
 		name: "templates", what: "templates of blocks over pools by chance, beside Bitcoin Core",
