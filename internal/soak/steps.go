@@ -77,8 +77,9 @@ var steps = []step{
 		run: "^TestLive", packages: []string{"./rpc/rest"}, core: true,
 	},
 	{
-		name: "published", what: "what is published by ZeroMQ and logged, beside Bitcoin Core; subscribers that stall and lie",
-		run: "^Test(Published|Crowd|LogLines)$", packages: []string{"./internal/differ", "./actors/notify/zmqsink"}, core: true,
+		name: "published", what: "what ZeroMQ and the log tell, beside Bitcoin Core; subscribers that stall and lie",
+		run: "^Test(Published|Crowd|LogLines)$", core: true,
+		packages: []string{"./internal/differ", "./actors/notify/zmqsink"},
 	},
 	{
 		name: "arguments", what: "what calls with arguments by chance are refused with, beside Bitcoin Core",
