@@ -49,7 +49,7 @@ race: ## all tests, under the race detector, end-to-end tests included
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
-	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory)$$' -timeout=5m ./store/chaindb ./internal/rangefilter
+	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag)$$' -timeout=5m ./store/chaindb ./store/internal/ledger ./internal/rangefilter
 
 test-browser: ## the page in Chromium, which is installed from Debian's packages if it is missing
 	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core) >/dev/null || echo 'Chromium could not be installed'
