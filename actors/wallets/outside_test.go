@@ -170,7 +170,10 @@ func TestOutsideStops(t *testing.T) {
 		answered <- err
 	}()
 	var id int
-	for id == 0 {
+	for deadline := time.Now().Add(time.Minute); id == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the program does not start")
+		}
 		text, _ := os.ReadFile(filepath.Join(d.files, "started"))
 		id, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		time.Sleep(time.Millisecond)

@@ -82,14 +82,18 @@ func (g *signer) fillP2MR(c actor.Context, m *fillPacket, f *filling, wanted map
 		g.fillWith(c, m, f, nil)
 		return
 	}
+	refuse := func(err error) {
+		f.zero()
+		m.Answer(messages.FilledPacket{}, err)
+	}
 	g.of.writable(c, func(err error) {
 		if err != nil {
-			m.Answer(messages.FilledPacket{}, err)
+			refuse(err)
 			return
 		}
 		g.reserve(c, wanted, func(r reserved, err error) {
 			if err != nil {
-				m.Answer(messages.FilledPacket{}, err)
+				refuse(err)
 				return
 			}
 			for _, known := range f.inputs {
