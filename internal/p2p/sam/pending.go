@@ -24,11 +24,7 @@ func (s *Session) hello(ctx context.Context) (*pending, error) {
 		return nil, failf("Cannot connect to %s", s.cfg.Router)
 	}
 	p := &pending{Conn: Conn{Conn: conn, reader: bufio.NewReader(conn)}}
-	answer, err := p.ask(ctx, "HELLO VERSION MIN=3.1 MAX=3.1")
-	if err == nil {
-		err = answer.check()
-	}
-	if err != nil {
+	if _, err := p.demand(ctx, "HELLO VERSION MIN=3.1 MAX=3.1"); err != nil {
 		p.release()
 		return nil, err
 	}
@@ -61,6 +57,14 @@ func (p *pending) ask(ctx context.Context, request string) (answer reply, err er
 		answer, err = send(p.Conn.Conn, p.reader, request)
 		return err
 	})
+	return answer, err
+}
+
+// demand asks for what has to succeed.
+func (p *pending) demand(ctx context.Context, request string) (answer reply, err error) {
+	if answer, err = p.ask(ctx, request); err == nil {
+		err = answer.check()
+	}
 	return answer, err
 }
 

@@ -127,10 +127,7 @@ func (s *Session) connect(ctx context.Context, to netaddr.Addr) (*Conn, error) {
 	}
 	defer conn.release()
 	conn.me, conn.peer = Endpoint{me}, Endpoint{to}
-	found, err := conn.ask(ctx, "NAMING LOOKUP NAME="+to.Host())
-	if err == nil {
-		err = found.check()
-	}
+	found, err := conn.demand(ctx, "NAMING LOOKUP NAME="+to.Host())
 	if err != nil {
 		return nil, err
 	}
@@ -296,11 +293,8 @@ func (s *Session) begin(ctx context.Context) error {
 func (s *Session) create(ctx context.Context, conn *pending, id string) ([]byte, error) {
 	request := "SESSION CREATE STYLE=STREAM ID=" + id
 	if s.cfg.Keys == nil {
-		answer, err := conn.ask(ctx, request+" DESTINATION=TRANSIENT SIGNATURE_TYPE=7 "+
+		answer, err := conn.demand(ctx, request+" DESTINATION=TRANSIENT SIGNATURE_TYPE=7 "+
 			"i2cp.leaseSetEncType=4,0 inbound.quantity=1 outbound.quantity=1")
-		if err == nil {
-			err = answer.check()
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -314,11 +308,8 @@ func (s *Session) create(ctx context.Context, conn *pending, id string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	answer, err := conn.ask(ctx, request+" DESTINATION="+i2pBase64.EncodeToString(key)+
+	_, err = conn.demand(ctx, request+" DESTINATION="+i2pBase64.EncodeToString(key)+
 		" i2cp.leaseSetEncType=4,0 inbound.quantity=3 outbound.quantity=3")
-	if err == nil {
-		err = answer.check()
-	}
 	return key, err
 }
 
