@@ -156,6 +156,7 @@ release: ## make the files of a release in dist/: VERSION, PLATFORMS
 
 test-packages: ## build a release twice, install it in a clean root, run its image; root on Debian, some ten minutes
 	TRAWL_PACKAGES=1 $(GO) test -count=1 -v -timeout=60m ./deploy/release
+	cd deploy/validate && $(GO) test -count=1 ./...
 
 vuln: ## known weaknesses of the dependencies that the code reaches (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...

@@ -182,6 +182,7 @@ var mayImport = map[string][]string{
 	"internal/slowest": nil,
 	"deploy/release":   nil,
 	"deploy/image":     nil,
+	"deploy/validate":  nil,
 	"internal/soak":    nil,
 	"bench":            {".", "messages", "filters", "descriptor", "store", "actors", "internal"},
 
