@@ -53,6 +53,20 @@ func (f *front) receive(c actor.Context, m *wire.Message) {
 	}
 }
 
+// relent lends again to a member that was silent for long, once it says some time later that it is
+// there: what it was to do may be lost, or too much for it.
+func (f *front) relent(p *peer) {
+	if !p.late || p.heard.Sub(p.lateAt) < relentAfter {
+		return
+	}
+	for unit, l := range p.lost {
+		f.say(p, &wire.Message{Kind: wire.Cancel, Scan: l.job.id, Unit: unit})
+	}
+	clear(p.lost)
+	p.late = false
+	f.fill(p)
+}
+
 func (f *front) job(id uint64) *job {
 	for _, j := range f.jobs {
 		if j.id == id {
@@ -69,6 +83,7 @@ func (f *front) welcome(p *peer, m *wire.Message) {
 	}
 	p.workers, p.build, p.height, p.wait = int(min(m.Workers, 1<<12)), m.Text, m.Height, 0
 	if p.up {
+		f.relent(p)
 		return
 	}
 	p.up = true
@@ -90,16 +105,32 @@ func (f *front) offer(j *job) {
 		}
 		scan := p.scans[j]
 		if scan == nil {
-			scan = &opened{}
+			scan = &opened{source: f.sourceFor(p, j)}
 			p.scans[j] = scan
 		}
 		if scan.ready || scan.refused || now.Before(scan.retryAt) || now.Sub(scan.asked) < askAgain {
 			continue
 		}
-		scan.asked, scan.sent, scan.taken = now, 0, 0
+		scan.asked, scan.need = now, false
 		open := j.open
+		open.Source = scan.source
 		f.say(p, &open)
 	}
+}
+
+// sourceFor returns whom a member is to have the scripts from where they are many, so that the front
+// sends them once: the one before it.
+func (f *front) sourceFor(p *peer, j *job) (address string) {
+	if j.set.Size < uint64(f.cfg.PassOn) {
+		return ""
+	}
+	for _, before := range j.chain {
+		if scan := before.scans[j]; before.up && !before.excluded && scan != nil && !scan.refused {
+			address = before.address
+		}
+	}
+	j.chain = append(j.chain, p)
+	return address
 }
 
 func (f *front) opened(p *peer, j *job, m *wire.Message) {
@@ -107,10 +138,13 @@ func (f *front) opened(p *peer, j *job, m *wire.Message) {
 	switch {
 	case m.Text != "":
 		scan.ready, scan.refused, scan.retryAt = false, !m.Retry, time.Now().Add(retryAfter)
+		scan.source = "" // from the front, the next time
 		p.refused(m.Text)
 		f.share(j)
 	case m.Need:
-		scan.need = true
+		if !scan.need { // from the first that it lacks on
+			scan.need, scan.sent, scan.taken = true, int(m.Index), int(m.Index)
+		}
 		f.feed(p, j)
 	case m.Retry: // it makes the scripts ready
 	default:
@@ -159,7 +193,7 @@ func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 	p.scans[j].measure(l.heights, took)
 	chosen := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
 	audit := chosen && (!j.pass.Exact || j.pass.Keep != nil)
-	if audit || len(m.Unchecked) > 0 {
+	if audit || len(m.Unchecked) > 0 || j.pass.KeepAll && len(m.Hits) > 0 {
 		f.check(c, l, m, audit)
 	} else {
 		f.settle(l, hits(j, m.Hits))
@@ -203,24 +237,28 @@ func (f *front) settle(l *loan, found []match.Hit) {
 	}
 }
 
-// check looks into the blocks that a member could not look into, and holds its answer against
-// this node's own where it is audited, in a worker.
+// check looks into the blocks that a member could not look into, or all that it has found, and holds
+// its answer against this node's own where it is audited, in a worker.
 func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	j := l.job
 	f.tasks.Go(c, func() func() {
-		found, wrong, err := f.checked(j, l, m, audit)
+		found, err := f.kept(j, m)
+		verdict := unaudited
+		if audit && err == nil {
+			verdict = f.audit(j, l, found)
+		}
 		return func() {
 			switch {
 			case !slices.Contains(f.jobs, j):
-			case wrong:
+			case verdict == wrong:
 				l.peer.excluded = true
 				f.cfg.Log.Error("a member of the cluster has given a wrong answer",
 					"member", l.peer.address, "from", l.heights.From, "to", l.heights.To)
 				f.finish(j, &messages.ClusterError{Member: l.peer.address, From: l.heights.From, To: l.heights.To})
 			case err != nil:
-				l.giveBack()
+				f.finish(j, &match.KeepError{Err: err})
 			default:
-				if audit {
+				if verdict == right {
 					l.peer.counts.Audited++
 				}
 				f.settle(l, found)
@@ -230,13 +268,18 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	})
 }
 
-func (f *front) checked(j *job, l *loan, m *wire.Message, audit bool) (found []match.Hit, wrong bool, err error) {
+// kept returns what this node takes of a member's hits.
+func (f *front) kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 	found = hits(j, m.Hits)
-	for _, candidate := range hits(j, m.Unchecked) {
+	candidates := hits(j, m.Unchecked)
+	if j.pass.KeepAll {
+		candidates, found = append(candidates, found...), nil
+	}
+	for _, candidate := range candidates {
 		keep := j.pass.Keep == nil
 		if !keep {
 			if keep, err = j.pass.Keep(j.ctx, &candidate.Block); err != nil {
-				return nil, false, err
+				return nil, err
 			}
 		}
 		if keep {
@@ -244,11 +287,27 @@ func (f *front) checked(j *job, l *loan, m *wire.Message, audit bool) (found []m
 		}
 	}
 	slices.SortFunc(found, func(a, b match.Hit) int { return int(a.Height - b.Height) })
-	if !audit {
-		return found, false, nil
-	}
+	return found, nil
+}
+
+// verdict is what an audit says of an answer.
+type verdict int
+
+const (
+	unaudited verdict = iota // this node's own filters cannot be read
+	right
+	wrong
+)
+
+func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
 	own, err := f.own(j.ctx, j, l.heights)
-	return found, err == nil && !slices.Equal(own, found), err
+	switch {
+	case err != nil:
+		return unaudited
+	case !slices.Equal(own, found):
+		return wrong
+	}
+	return right
 }
 
 // own matches a range here.

@@ -55,6 +55,10 @@ type Options struct {
 	// [DefaultMemory].
 	Memory int64
 
+	// PassOn is from how many bytes of scripts on members have them from each other, one from the one
+	// before it. Default: [DefaultPassOn].
+	PassOn int64
+
 	// Audit is the part of the answers of members that is held against this node's own, from
 	// 0 to 1.
 	Audit float64
@@ -64,6 +68,7 @@ type Options struct {
 const (
 	DefaultMemory = 1 << 30
 	DefaultAfter  = 100 * time.Millisecond
+	DefaultPassOn = 64 << 20
 )
 
 // Config is what the actor is made of.
@@ -140,6 +145,9 @@ func New(cfg Config) actor.Producer {
 	if cfg.After == 0 {
 		cfg.After = DefaultAfter
 	}
+	if cfg.PassOn == 0 {
+		cfg.PassOn = DefaultPassOn
+	}
 	if cfg.Resolve == nil {
 		cfg.Resolve = net.DefaultResolver.LookupHost
 	}
@@ -185,6 +193,8 @@ func (k *Cluster) receive(c actor.Context, f frame) {
 	switch m.Kind {
 	case wire.Hello, wire.Open, wire.Chunk, wire.Unit, wire.Cancel, wire.Close:
 		k.member.receive(c, f.from, m)
+	case wire.Fetch, wire.Piece:
+		k.member.passOn(c, f.from, m)
 	case wire.Welcome, wire.Refused, wire.Unknown, wire.Opened, wire.Taken, wire.Done:
 		k.front.receive(c, m)
 	}

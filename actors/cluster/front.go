@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -15,10 +16,12 @@ import (
 )
 
 const (
-	askAgain   = 300 * time.Millisecond // a message may have been lost
-	retryAfter = time.Second            // a member may have caught up
-	window     = 4                      // chunks on their way to a member
-	lentAtOnce = 2                      // units of a member: one that is worked on, one that waits
+	askAgain    = 300 * time.Millisecond // a message may have been lost
+	retryAfter  = time.Second            // a member may have caught up
+	window      = 4                      // chunks on their way to a member
+	overdue     = 800 * time.Millisecond // a member is silent, at the earliest
+	relentAfter = time.Second            // a member that was silent may be lent to again
+	lentAtOnce  = 2                      // units of a member: one that is worked on, one that waits
 )
 
 // front is the side that lends.
@@ -47,7 +50,8 @@ type job struct {
 	set     *wire.Set // nil until they are
 	open    wire.Message
 	loans   map[match.Heights][]*loan
-	local   bool // workers of this node may take its heights
+	chain   []*peer // members in the order in which they pass the scripts on
+	local   bool    // workers of this node may take its heights
 }
 
 // loan is heights that a member was given.
@@ -57,7 +61,8 @@ type loan struct {
 	peer     *peer
 	heights  match.Heights
 	at       time.Time
-	expected time.Duration
+	takes    time.Duration // the work on it, as far as is known
+	expected time.Duration // until it is answered, with what the member had before
 }
 
 func newFront(cfg *Config, tasks *ask.Tasks) *front {
@@ -85,7 +90,7 @@ func (f *front) cut(c actor.Context, j *job) {
 	f.tasks.Go(c, func() func() {
 		stop := j.pass.Stop
 		header, err := f.cfg.Header(&stop.Hash)
-		set, ok := wire.NewSet(j.pass.Query.Scripts())
+		set, ok := wire.NewSet(until(j.ctx, j.pass.Query.Scripts()))
 		return func() {
 			if !ok || err != nil || set.Chunks() == 0 || !slices.Contains(f.jobs, j) {
 				return // it is not lent
@@ -99,6 +104,18 @@ func (f *front) cut(c actor.Context, j *job) {
 			f.offer(j)
 		}
 	})
+}
+
+// until yields what scripts does, as long as a context has not ended.
+func until(ctx context.Context, scripts iter.Seq[[]byte]) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		count := 0
+		for script := range scripts {
+			if count++; count%lookEvery == 0 && ctx.Err() != nil || !yield(script) {
+				return
+			}
+		}
+	}
 }
 
 // end ends the lending from a pass.
@@ -157,8 +174,8 @@ func (f *front) advance(j *job, now time.Time) {
 	f.offer(j)
 	for _, list := range j.loans {
 		for _, l := range slices.Clone(list) {
-			if now.Sub(l.at) > max(10*l.expected, 800*time.Millisecond) && l.peer.out[l.unit] == l {
-				l.peer.late = true // and gets no more until it answers
+			if now.Sub(l.at) > max(10*l.expected, overdue) && l.peer.out[l.unit] == l {
+				l.peer.late, l.peer.lateAt = true, now // and gets no more until it answers
 				l.peer.lost[l.unit] = l
 				l.giveBack()
 			}
@@ -240,10 +257,11 @@ func (f *front) lendTo(p *peer, j *job) bool {
 	f.issued++
 	l := &loan{unit: f.issued, job: j, peer: p, heights: heights, at: time.Now()}
 	if scan.rate > 0 {
-		l.expected = time.Duration(float64(heights.To-heights.From) / scan.rate * float64(time.Second))
+		l.takes = time.Duration(float64(heights.To-heights.From) / scan.rate * float64(time.Second))
 	}
+	l.expected = l.takes
 	for _, before := range p.out {
-		l.expected += before.expected
+		l.expected += before.takes
 	}
 	p.out[l.unit] = l
 	j.loans[heights] = append(j.loans[heights], l)
@@ -253,15 +271,52 @@ func (f *front) lendTo(p *peer, j *job) bool {
 
 const (
 	unitTime  = 50 * time.Millisecond // that a unit aims at
+	longTime  = time.Second           // and where more passes wait than there are members
 	firstUnit = 4                     // heights for each core, before the speed is known
+	manyMore  = 300_000               // scripts, from which on one is enough: it takes milliseconds
 	fewest    = 16                    // scripts from which on whole ranges are passed over
 )
 
+// crowded reports whether more passes are lent from than there are members. Then each member has
+// a pass, or what it does of one in a second, to itself.
+func (f *front) crowded() bool {
+	lent, members := 0, 0
+	for _, j := range f.jobs {
+		if j.set != nil {
+			lent++
+		}
+	}
+	for _, p := range f.peers {
+		if p.up && !p.excluded {
+			members++
+		}
+	}
+	return lent > members
+}
+
 // unitEnd is up to where a member gets heights.
 func (f *front) unitEnd(p *peer, j *job, from int32) int32 {
-	n := firstUnit * float64(max(p.workers, 1))
-	if rate := p.scans[j].rate; rate > 0 {
-		n = rate * unitTime.Seconds()
+	end := int64(from) + int64(min(max(f.unitSize(p, j, from), 1), wire.MaxHits))
+	if j.pass.Exact && j.pass.Query.Len() >= fewest {
+		view := j.pass.Source.View()
+		known := view.RangeEnd(from)
+		view.Release()
+		end = max(end, int64(min(known, from+wire.MaxHits)))
+	}
+	return int32(min(end, int64(j.pass.Stop.Height)+1))
+}
+
+// unitSize is how many heights a member gets at a time.
+func (f *front) unitSize(p *peer, j *job, from int32) float64 {
+	workers := float64(max(p.workers, 1))
+	rate := p.scans[j].rate
+	switch {
+	case rate == 0 && j.pass.Query.Len() >= manyMore:
+		return workers
+	case rate == 0:
+		return firstUnit * workers
+	case f.crowded():
+		return rate * longTime.Seconds()
 	}
 	working := 0
 	for _, other := range f.peers {
@@ -270,14 +325,7 @@ func (f *front) unitEnd(p *peer, j *job, from int32) int32 {
 		}
 	}
 	fair := float64(j.pass.Stop.Height+1-from) / float64(3*max(working, 1))
-	end := int64(from) + int64(min(max(min(n, fair), 1), wire.MaxHits))
-	if j.pass.Exact && j.pass.Query.Len() >= fewest {
-		view := j.pass.Source.View()
-		known := view.RangeEnd(from)
-		view.Release()
-		end = max(end, int64(min(known, from+wire.MaxHits)))
-	}
-	return int32(min(end, int64(j.pass.Stop.Height)+1))
+	return min(max(rate*unitTime.Seconds(), workers), fair)
 }
 
 // straggling returns heights that one other member has had for longer than it should.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/actors/cluster/wire"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -48,6 +49,8 @@ type served struct {
 	stop         *chainview.Block
 	check, exact bool
 	set          *set
+	heard        time.Time
+	before       *match.Pass     // the last unit, from whose speed the next one learns
 	queue        []*wire.Message // units that wait
 	unit         uint64          // that is worked on
 	cancelUnit   context.CancelFunc
@@ -55,7 +58,7 @@ type served struct {
 
 func newMember(cfg *Config, tasks *ask.Tasks) *member {
 	return &member{
-		cfg: cfg, tasks: tasks, sessions: make(map[[16]byte]*session), sets: newSets(cfg.Memory),
+		cfg: cfg, tasks: tasks, sessions: make(map[[16]byte]*session), sets: newSets(cfg.Memory, cfg.PassOn),
 	}
 }
 
@@ -75,6 +78,9 @@ func (m *member) receive(c actor.Context, from string, r *wire.Message) {
 	}
 	s.heard = time.Now()
 	scan := s.scans[r.Scan]
+	if scan != nil {
+		scan.heard = s.heard
+	}
 	switch {
 	case r.Kind == wire.Open:
 		m.open(s, r)
@@ -143,6 +149,9 @@ func (m *member) open(s *session, r *wire.Message) {
 		return
 	}
 	s.scans[r.Scan] = scan
+	if scan.set.from != nil && scan.set.receiving() {
+		m.fetchMore(scan.set, time.Now())
+	}
 	m.opened(scan)
 }
 
@@ -179,39 +188,53 @@ func (m *member) newScan(s *session, r *wire.Message) (scan *served, why string)
 	if set == nil {
 		return nil, "it has no memory for the scripts"
 	}
-	scan = &served{session: s, id: r.Scan, stop: stop, check: r.Check, exact: r.Exact, set: set}
+	scan = &served{session: s, id: r.Scan, stop: stop, check: r.Check, exact: r.Exact, set: set, heard: s.heard}
 	scan.ctx, scan.cancel = context.WithCancel(context.Background())
 	return scan, ""
 }
 
-// opened tells the front whether a scan's scripts are still needed.
+// opened tells the front whether a scan's scripts are still needed of it, from which chunk on.
 func (m *member) opened(scan *served) {
-	m.cfg.send(scan.session.front, &wire.Message{
+	need := scan.set.receiving() && scan.set.from == nil
+	reply := &wire.Message{
 		Kind: wire.Opened, Session: scan.session.token, Scan: scan.id,
-		Need: scan.set.receiving(), Retry: scan.set.query == nil && !scan.set.receiving(),
-	})
+		Need: need, Retry: scan.set.query == nil && !need,
+	}
+	if need {
+		reply.Index = uint32(scan.set.first())
+	}
+	m.cfg.send(scan.session.front, reply)
 }
 
 // chunk takes a part of the scripts.
 func (m *member) chunk(c actor.Context, scan *served, r *wire.Message) {
-	if scan.set.receiving() {
-		if !scan.set.add(r.Index, r.Data) {
-			m.failed(scan.set)
-			return
-		}
-		if !scan.set.receiving() {
-			m.prepare(c, scan.set)
-		}
+	if scan.set.receiving() && !m.take(c, scan.set, r) {
+		return
 	}
 	m.cfg.send(scan.session.front, &wire.Message{
 		Kind: wire.Taken, Session: scan.session.token, Scan: scan.id, Index: r.Index,
 	})
 }
 
+// take takes a chunk, and reports false where it cannot be of the set, whose scans end.
+func (m *member) take(c actor.Context, s *set, r *wire.Message) bool {
+	if !s.add(r.Index, r.Data) {
+		m.failed(s)
+		return false
+	}
+	m.arrived(s, r.Index)
+	if !s.receiving() {
+		m.prepare(c, s)
+	}
+	return true
+}
+
 // prepare makes the query of a set, and tells all who wait for it.
 func (m *member) prepare(c actor.Context, s *set) {
 	chunks := s.chunks
-	s.chunks = nil
+	if s.cost-int64(s.scripts)*scriptCost < m.sets.passOn {
+		s.chunks = nil
+	}
 	m.tasks.Go(c, func() func() {
 		query, err := s.prepare(chunks)
 		return func() {
@@ -274,13 +297,21 @@ func (m *member) end(token [16]byte) {
 	delete(m.sessions, token)
 }
 
-// tick forgets those who have been silent for long.
+// tick forgets those who have been silent for long, and scans of which nothing is heard: the word that
+// they have ended may be lost.
 func (m *member) tick(now time.Time) {
 	for token, s := range m.sessions {
 		if now.Sub(s.heard) > maxSilence {
 			m.end(token)
+			continue
+		}
+		for _, scan := range s.scans {
+			if scan.cancelUnit == nil && now.Sub(scan.heard) > maxSilence {
+				m.drop(scan)
+			}
 		}
 	}
+	m.fetch(now)
 }
 
 func (m *member) close() {

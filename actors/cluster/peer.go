@@ -29,7 +29,8 @@ type peer struct {
 	session  [16]byte
 	listed   bool // it is one of the configured nodes, as they resolve now
 	up       bool
-	late     bool // it owes an answer for long
+	late     bool // it owes an answer for long, since lateAt
+	lateAt   time.Time
 	excluded bool // it has given a wrong one
 	asked    time.Time
 	heard    time.Time
@@ -50,8 +51,9 @@ type opened struct {
 	refused bool // for good
 	retryAt time.Time
 	asked   time.Time // or heard of, last
-	need    bool
-	sent    int // chunks
+	source  string    // address of the member that it has the scripts from; empty: from this node
+	need    bool      // it has them from this node
+	sent    int       // chunks, or that it had before
 	taken   int
 	rate    float64 // heights a second
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/actors/cluster"
+	"github.com/seed61375155/trawl/actors/cluster/wire"
 	"github.com/seed61375155/trawl/actors/indexer"
 	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/actortest"
@@ -36,27 +37,27 @@ type rig struct {
 	store   *segment.Store
 	sys     *actortest.System
 
-	mu    sync.Mutex
-	nodes map[string]*node
-	lose  func() bool // whether a frame is lost
-	spawn int
+	mu     sync.Mutex
+	nodes  map[string]*node
+	lose   func() bool // whether a frame is lost
+	drop   func(frame []byte) bool
+	change func(m *wire.Message) // what is sent
+	spawn  int
+	each   time.Duration // a filter takes
 }
 
 func script(n int) []byte {
 	return binary.BigEndian.AppendUint32([]byte{0x00, 0x14, 16: 0}, uint32(n))[:22]
 }
 
-const (
-	reused = 37 // blocks later a coinbase's script comes again
-	each   = time.Millisecond
-)
+const reused = 37 // blocks later a coinbase's script comes again
 
 func newRig(t *testing.T, height int) *rig {
 	t.Helper()
 	actortest.InBubble(t)
 	r := &rig{
 		tb: t, chain: chaintest.New(&chaincfg.RegressionNetParams), current: new(chainview.Current),
-		sys: actortest.New(t), nodes: make(map[string]*node),
+		sys: actortest.New(t), nodes: make(map[string]*node), each: time.Millisecond,
 	}
 	for h := 1; h <= height; h++ {
 		r.chain.Mine(chaintest.Template{Script: script(h % reused)})
@@ -82,6 +83,7 @@ func newRig(t *testing.T, height int) *rig {
 // source is a node's filters, each of which takes a while.
 type source struct {
 	match.Source
+	each  time.Duration
 	read  *atomic.Int64 // filters
 	fault func(from, to int32) error
 	lie   func(batch []filters.Filter)
@@ -95,7 +97,7 @@ type slowView struct {
 }
 
 func (v slowView) Filters(from int32, active bool, dst []filters.Filter) error {
-	time.Sleep(time.Duration(len(dst)) * each)
+	time.Sleep(time.Duration(len(dst)) * v.s.each)
 	v.s.read.Add(int64(len(dst)))
 	if v.s.fault != nil {
 		if err := v.s.fault(from, from+int32(len(dst))); err != nil {
@@ -143,7 +145,7 @@ func (r *rig) node(s setup) *node {
 		rig: r, address: fmt.Sprintf("10.0.0.%d:1", r.spawn), watchers: make(map[string]bool),
 		frames: make(map[byte]int),
 	}
-	src := source{filter.NewSource(r.store), &n.read, s.fault, s.lie}
+	src := source{filter.NewSource(r.store), r.each, &n.read, s.fault, s.lie}
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
 		Source: src, Workers: 1, Log: r.sys.Log, Helper: filter.HelpBy(func() *ask.Ref { return n.ref }),
 	})
@@ -225,7 +227,15 @@ func (n *node) State() (string, uint64) { return n.address, 0 }
 // Send implements cluster.Link: a frame takes a millisecond, and may be lost.
 func (n *node) Send(address string, frame []byte) {
 	n.rig.mu.Lock()
-	to, lost := n.rig.nodes[address], n.rig.lose != nil && n.rig.lose()
+	to, lost := n.rig.nodes[address], n.rig.lose != nil && n.rig.lose() || n.rig.drop != nil && n.rig.drop(frame)
+	if n.rig.change != nil {
+		m, err := wire.Parse(frame)
+		if err != nil {
+			n.rig.tb.Error(err)
+		}
+		n.rig.change(m)
+		frame = m.Append(nil)
+	}
 	n.rig.mu.Unlock()
 	n.mu.Lock()
 	dead := n.dead

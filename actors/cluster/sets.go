@@ -1,14 +1,23 @@
 package cluster
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl/actors/cluster/wire"
 	"github.com/seed61375155/trawl/filters"
 )
 
-// scriptCost is what a script takes beside its bytes, once it can be looked for.
-const scriptCost = 300
+const (
+	// scriptCost is what a script takes beside its bytes, once it can be looked for.
+	scriptCost = 300
+
+	// lookEvery is after how many scripts it is looked whether anybody still waits.
+	lookEvery = 1 << 12
+
+	maxWaiting = 64 // members that wait for chunks of a set, by chunks
+)
 
 // A set is the scripts of a scan, as they come in and when they can be looked for.
 type set struct {
@@ -16,8 +25,12 @@ type set struct {
 	scripts uint32
 	left    uint64   // bytes that are to come
 	missing int      // chunks that are to come
-	chunks  [][]byte // until all are there
+	chunks  [][]byte // until all are there, and where others may fetch them, as long as it is used
+	from    *source  // another member that it is fetched from; nil: the front sends it
+	waiting []waiter
 	query   *filters.Query
+	ctx     context.Context //nolint:containedctx // ends when the set is removed
+	cancel  context.CancelFunc
 
 	cost int64
 	uses int       // scans that look for it
@@ -30,8 +43,20 @@ type setKey struct {
 	session [16]byte
 }
 
+// waiter is a member that has asked for a chunk that is to come.
+type waiter struct {
+	address string
+	token   [16]byte
+	index   uint32
+}
+
 // receiving reports whether chunks are to come.
 func (s *set) receiving() bool { return s.missing > 0 }
+
+// first returns the number of the first chunk that is missing.
+func (s *set) first() int {
+	return max(slices.IndexFunc(s.chunks, func(chunk []byte) bool { return chunk == nil }), 0)
+}
 
 // add takes a chunk. It reports false for one that cannot be of the set.
 func (s *set) add(index uint32, chunk []byte) bool {
@@ -50,22 +75,25 @@ func (s *set) add(index uint32, chunk []byte) bool {
 	return true
 }
 
-// prepare makes the query.
+// prepare makes the query, unless the set is removed meanwhile.
 func (s *set) prepare(chunks [][]byte) (*filters.Query, error) {
 	scripts, err := wire.Scripts(chunks, s.key.digest, s.scripts)
 	if err != nil {
 		return nil, err
 	}
-	return filters.NewQuery(scripts), nil
+	return filters.QueryOf(until(s.ctx, scripts), int(s.scripts)), s.ctx.Err()
 }
 
 // sets are those that are kept, within a bound of memory.
 type sets struct {
 	byKey     map[setKey]*set
 	used, max int64
+	passOn    int64 // bytes, from which on others may fetch a set
 }
 
-func newSets(most int64) *sets { return &sets{byKey: make(map[setKey]*set), max: most} }
+func newSets(most, passOn int64) *sets {
+	return &sets{byKey: make(map[setKey]*set), max: most, passOn: passOn}
+}
 
 // take returns the set that a front announces, for one scan more; nil where there is no room
 // for it, or where it cannot be.
@@ -96,6 +124,10 @@ func (s *sets) add(key setKey, r *wire.Message) *set {
 	added := &set{
 		key: key, scripts: r.Scripts, left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
 		cost: cost,
+	}
+	added.ctx, added.cancel = context.WithCancel(context.Background())
+	if r.Source != "" {
+		added.from = newSource(r.Source)
 	}
 	s.byKey[key] = added
 	s.used += cost
@@ -137,13 +169,19 @@ func (s *sets) prepared(x *set) {
 func (s *sets) release(x *set) {
 	x.uses--
 	x.used = time.Now()
-	if x.uses == 0 && x.query == nil {
-		s.remove(x)
+	if x.uses > 0 {
+		return
 	}
+	if x.query == nil {
+		s.remove(x)
+		return
+	}
+	x.chunks, x.waiting = nil, nil
 }
 
 func (s *sets) remove(x *set) {
 	if s.byKey[x.key] == x {
+		x.cancel()
 		delete(s.byKey, x.key)
 		s.used -= x.cost
 	}

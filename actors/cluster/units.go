@@ -49,9 +49,10 @@ func (m *member) next(c actor.Context, scan *served) {
 	scan.unit, scan.cancelUnit = r.Unit, cancel
 	reader, query := m.cfg.Chain.Open(), scan.set.query
 	m.tasks.Go(c, func() func() {
-		done := m.match(ctx, scan, query, reader, r)
+		done, pass := m.match(ctx, scan, query, reader, r)
 		return func() {
 			cancelled := ctx.Err() != nil
+			scan.before = pass
 			cancel()
 			scan.cancelUnit = nil
 			if !cancelled {
@@ -76,9 +77,9 @@ func (scan *served) cancelled(unit uint64) {
 // match does a unit.
 func (m *member) match(
 	ctx context.Context, scan *served, query *filters.Query, reader chainview.Reader, r *wire.Message,
-) *wire.Message {
+) (done *wire.Message, pass *match.Pass) {
 	began := time.Now()
-	done := &wire.Message{
+	done = &wire.Message{
 		Kind: wire.Done, Session: scan.session.token, Scan: scan.id, Unit: r.Unit, From: r.From, To: r.To,
 	}
 	cfg := match.Config{
@@ -88,10 +89,16 @@ func (m *member) match(
 	if scan.check {
 		cfg.Keep = l.keep
 	}
-	pass := m.cfg.Scheduler.NewPass(cfg)
+	if scan.check && scan.exact {
+		cfg.Blocks = &match.Blocks{Reader: reader, HeaderLen: m.cfg.HeaderLen}
+	}
+	pass = m.cfg.Scheduler.NewPass(cfg)
+	if scan.before != nil {
+		pass.Follow(scan.before)
+	}
 	if err := m.cfg.Scheduler.Run(ctx, pass); err != nil {
 		done.Text = err.Error()
-		return done
+		return done, pass
 	}
 	hits, _ := pass.Hits()
 	for _, hit := range hits {
@@ -100,7 +107,7 @@ func (m *member) match(
 	slices.Sort(l.unchecked)
 	done.Unchecked = l.unchecked
 	done.Micros = uint64(time.Since(began).Microseconds())
-	return done
+	return done, pass
 }
 
 // looker looks into the blocks that match.

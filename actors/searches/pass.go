@@ -67,7 +67,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.found, p.pruned = map[chainhash.Hash][]search.Entry{}, map[chainhash.Hash]chainview.Fetched{}
 	scan := p.cfg.Scheduler.NewPass(match.Config{
 		Query: p.union.query, First: p.round.base.Height + 1, Stop: p.round.stop, Exact: true, Keep: p.keep,
-		Blocks: &match.Blocks{Reader: p.reader, HeaderLen: p.cfg.HeaderLen, KeepAll: true},
+		KeepAll: true, Blocks: &match.Blocks{Reader: p.reader, HeaderLen: p.cfg.HeaderLen},
 	})
 	if err := p.cfg.Scheduler.Run(ctx, scan); err != nil {
 		return err

@@ -19,9 +19,6 @@ import (
 type Blocks struct {
 	Reader    chainview.Reader
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
-
-	// KeepAll has Keep asked about blocks, too, that surely are hits.
-	KeepAll bool
 }
 
 const (
@@ -135,7 +132,7 @@ func (w *worker) lookInto(height int32, r *readBlock) ([]Hit, error) {
 		return w.match(one)
 	case presence == filters.Absent:
 		return nil, nil
-	case w.Blocks.KeepAll:
+	case w.KeepAll:
 		w.batch, w.matched = resize(w.batch, 1), resize(w.matched, 1)
 		w.name(one)
 		w.matched[0] = true

@@ -156,9 +156,8 @@ func TestBothWaysAreEqual(t *testing.T) {
 			l := looker{s.chain, query, nil}
 			pass := match.New(match.Config{
 				Source: whole, Query: query, First: first, Stop: tip, Exact: true, Keep: l.keep, Way: way,
-				Blocks: &match.Blocks{
-					Reader: s.chain, HeaderLen: func([]byte) int { return filters.HeaderLen }, KeepAll: keepAll,
-				},
+				KeepAll: keepAll,
+				Blocks:  &match.Blocks{Reader: s.chain, HeaderLen: func([]byte) int { return filters.HeaderLen }},
 			})
 			left, err := pass.Work(t.Context(), match.Heights{})
 			if hits, frontier := pass.Hits(); err == nil {

@@ -11,6 +11,15 @@ type LendHeights struct {
 	Pass *Pass
 }
 
+// KeepError is why a pass that is lent from must fail: Keep's error about a hit of another node.
+type KeepError struct{ Err error }
+
+// Error implements error.
+func (e *KeepError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *KeepError) Unwrap() error { return e.Err }
+
 // EndLending ends what [LendHeights] began. It is answered when everything is given back.
 type EndLending struct {
 	messages.Control[messages.Done]

@@ -100,6 +100,9 @@ type Config struct {
 	// is a hit. It is called by the workers. It waits for nothing but within [Outside].
 	Keep func(ctx context.Context, block *chainhash.Hash) (bool, error)
 
+	// KeepAll has Keep called for each hit, wherever it was found, for what it notes of it.
+	KeepAll bool
+
 	// Exact says that hits are looked into, by Keep or afterwards, so that
 	// blocks that surely have none of the scripts need not be among them.
 	Exact bool

@@ -123,3 +123,14 @@ func (p *Pass) notePace(note func(p *paces)) {
 	defer p.mu.Unlock()
 	note(&p.paces)
 }
+
+// Follow has a pass begin with what another one has learnt of how long the ways take, in the same
+// chain with the same scripts. It is called before the pass has workers.
+func (p *Pass) Follow(before *Pass) {
+	before.mu.Lock()
+	learnt := before.paces
+	before.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paces = learnt
+}

@@ -62,30 +62,46 @@ func (s *Set) Chunk(i int) []byte { return s.chunks[i] }
 // ErrScripts reports chunks that are not those of the digest.
 var ErrScripts = errors.New("the scripts are not those that were announced")
 
-// Scripts reads all chunks of a set. The scripts lie in their memory.
-func Scripts(chunks [][]byte, digest [32]byte, count uint32) ([][]byte, error) {
+// Scripts checks all chunks of a set, and returns what yields its scripts, which lie in their memory.
+func Scripts(chunks [][]byte, digest [32]byte, count uint32) (iter.Seq[[]byte], error) {
 	h := sha256.New()
-	total := 0
 	for _, b := range chunks {
 		h.Write(b)
-		total += len(b)
 	}
-	if [32]byte(h.Sum(nil)) != digest || uint64(count) > uint64(total) {
+	if [32]byte(h.Sum(nil)) != digest {
 		return nil, ErrScripts
 	}
-	scripts := make([][]byte, 0, count)
+	found := uint64(0)
 	for _, b := range chunks {
 		for len(b) > 0 {
-			n, k := binary.Uvarint(b)
-			if k <= 0 || n > uint64(len(b)-k) {
+			_, rest, ok := cutScript(b)
+			if !ok {
 				return nil, ErrScripts
 			}
-			scripts = append(scripts, b[k:k+int(n):k+int(n)])
-			b = b[k+int(n):]
+			b = rest
+			found++
 		}
 	}
-	if len(scripts) != int(count) {
+	if found != uint64(count) {
 		return nil, ErrScripts
 	}
-	return scripts, nil
+	return func(yield func([]byte) bool) {
+		for _, b := range chunks {
+			for len(b) > 0 {
+				script, rest, _ := cutScript(b)
+				if b = rest; !yield(script) {
+					return
+				}
+			}
+		}
+	}, nil
+}
+
+// cutScript takes the first script from a chunk.
+func cutScript(b []byte) (script, rest []byte, ok bool) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, nil, false
+	}
+	return b[k : k+int(n) : k+int(n)], b[k+int(n):], true
 }

@@ -24,13 +24,14 @@ const (
 // Kind says what a message is.
 type Kind uint32
 
-// The kinds. A front sends Hello, Open, Chunk, Unit, Cancel and Close, a member the others.
+// The kinds. A front sends Hello, Open, Chunk, Unit, Cancel and Close, a member the others. A member
+// that is to have its scripts from another sends that one Fetch, which answers with Piece.
 const (
 	Hello   Kind = 1 + iota // Protocols, Network, Text: the build; asked again, it asks for life
 	Welcome                 // Protocols: the one that is used; Network, Text: the build, Workers, Height
 	Refused                 // of a Hello; Text: why
 	Unknown                 // the session is not known here: say Hello
-	Open                    // Scan, Set, Scripts, Chunks, Size, To: height of Block, Block, Header, Check, Exact
+	Open                    // Scan, Set, Scripts, Chunks, Size, To: height of Block, Block, Header, Check, Exact, Source
 	Opened                  // Scan, Need: chunks are needed; Text: refused, Retry: ask again
 	Chunk                   // Scan, Index, Data
 	Taken                   // Scan, Index
@@ -38,9 +39,11 @@ const (
 	Done                    // Scan, Unit, From, To, Hits, Unchecked, Micros; Text: refused
 	Cancel                  // Scan, Unit
 	Close                   // Scan
+	Fetch                   // of a member from another: Set, Index
+	Piece                   // the answer: Set, Index, Data; without Data there will be none
 )
 
-// Message is any message. Session, which a front chooses, is in all of them: who does not know
+// Message is any message. Session, which who asks chooses, is in all of them: who does not know
 // it is not who was asked.
 type Message struct {
 	Kind    Kind
@@ -65,6 +68,7 @@ type Message struct {
 	Retry   bool
 	Index   uint32
 	Data    []byte
+	Source  string // address of the member that passes the scripts on; empty: they come from the front
 
 	Unit            uint64
 	From, To        int32   // heights, To not included
@@ -100,6 +104,7 @@ const (
 	fHits
 	fUnchecked
 	fMicros
+	fSource
 )
 
 // Append appends a message's bytes.
@@ -131,7 +136,8 @@ func (m *Message) Append(b []byte) []byte {
 	b = number(b, fTo, uint64(uint32(m.To)))
 	b = heights(b, fHits, m.From, m.Hits)
 	b = heights(b, fUnchecked, m.From, m.Unchecked)
-	return number(b, fMicros, m.Micros)
+	b = number(b, fMicros, m.Micros)
+	return text(b, fSource, []byte(m.Source))
 }
 
 func number(b []byte, field protowire.Number, v uint64) []byte {
@@ -315,6 +321,9 @@ func (m *Message) setBytes(field protowire.Number, v []byte) bool {
 		return len(v) <= maxText
 	case fText:
 		m.Text = string(v[:min(len(v), maxText)])
+	case fSource:
+		m.Source = string(v)
+		return len(v) <= maxText
 	case fData:
 		m.Data = append([]byte(nil), v...)
 		return len(v) <= MaxChunk

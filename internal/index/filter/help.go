@@ -41,9 +41,12 @@ func (h helper) Help(ctx context.Context, pass *match.Pass) error {
 	return failure(err)
 }
 
-// failure returns why a pass must fail: that answers of other nodes are not true. Whatever else
-// goes wrong, this node does the work.
+// failure returns why a pass must fail: that answers of other nodes are not true, or that what they
+// have found is not taken. Whatever else goes wrong, this node does the work.
 func failure(err error) error {
+	if kept, ok := errors.AsType[*match.KeepError](err); ok {
+		return kept.Err
+	}
 	if wrong, ok := errors.AsType[*messages.ClusterError](err); ok {
 		return wrong
 	}
