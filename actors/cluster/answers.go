@@ -242,7 +242,7 @@ func (f *front) settle(l *loan, found []match.Hit) {
 func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	j := l.job
 	f.tasks.Go(c, func() func() {
-		found, err := f.kept(j, m)
+		found, err := kept(j, m)
 		verdict := unaudited
 		if audit && err == nil {
 			verdict = f.audit(j, l, found)
@@ -269,7 +269,7 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 }
 
 // kept returns what this node takes of a member's hits.
-func (f *front) kept(j *job, m *wire.Message) (found []match.Hit, err error) {
+func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 	found = hits(j, m.Hits)
 	candidates := hits(j, m.Unchecked)
 	if j.pass.KeepAll {
