@@ -31,7 +31,7 @@ const (
 	Welcome                 // Protocols: the one that is used; Network, Text: the build, Workers, Height
 	Refused                 // of a Hello; Text: why
 	Unknown                 // the session is not known here: say Hello
-	Open                    // Scan, Set, Scripts, Chunks, Size, To: height of Block, Block, Header, Check, Exact, Source
+	Open                    // Scan, Set, Scripts, Chunks, Size, To: its height, Block, Header, Check, Exact, Source
 	Opened                  // Scan, Need: chunks are needed; Text: refused, Retry: ask again
 	Chunk                   // Scan, Index, Data
 	Taken                   // Scan, Index
