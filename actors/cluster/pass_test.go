@@ -1,0 +1,193 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/actors/cluster"
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+)
+
+// Where Keep notes what it sees, as that of searches does, it is called for every hit, wherever that was
+// found, and its errors fail the pass as they do without members.
+func TestKeepAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		member := r.member()
+		front := r.front(false, 0.5, member)
+		var mu sync.Mutex
+		var noted []int32
+		cfg := r.all(3)
+		cfg.Exact, cfg.KeepAll = true, true
+		cfg.Keep = func(_ context.Context, block *chainhash.Hash) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			noted = append(noted, r.chain.Lookup(block).Height)
+			return true, nil
+		}
+		check(t, front, cfg, r.expected(3))
+		slices.Sort(noted)
+		if got := slices.Compact(noted); !slices.Equal(got, r.expected(3)) || member.state().Units == 0 {
+			t.Errorf("%v were noted, want %v; %d units", got, r.expected(3), member.state().Units)
+		}
+		full := errors.New("it is full")
+		cfg.Keep = func(_ context.Context, block *chainhash.Hash) (bool, error) {
+			if r.chain.Lookup(block).Height > 1000 {
+				return false, full
+			}
+			return true, nil
+		}
+		if _, err := front.scan(t.Context(), cfg); !errors.Is(err, full) {
+			t.Error(err)
+		}
+	})
+}
+
+// A member that was silent while a scan ended takes part in the next, and one that has not heard of
+// the ends of scans does not keep them.
+func TestComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		member := r.member()
+		front := r.front(true, 0, member)
+		began := time.Now()
+		time.AfterFunc(300*time.Millisecond, func() { member.pause(true) })
+		time.AfterFunc(3*time.Second, func() { member.pause(false) })
+		check(t, front, r.all(3), r.expected(3))
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the scan took %v beside a member that hangs", took)
+		}
+		if m := front.state().Members[0]; m.State != "late" {
+			t.Errorf("the member is %+v", m)
+		}
+		time.Sleep(5 * time.Second)
+		front.await(1)
+		before := member.read.Load()
+		check(t, front, r.all(3), r.expected(3))
+		if n := member.read.Load() - before; n < 500 {
+			t.Errorf("the member has read %d filters after its pause", n)
+		}
+		r.mu.Lock()
+		r.drop = func(frame []byte) bool { return frame[1] == byte(wire.Close) }
+		r.mu.Unlock()
+		for range 20 {
+			check(t, front, r.all(3), r.expected(3))
+		}
+		time.Sleep(15 * time.Second)
+		if n := member.state().Scans; n != 0 {
+			t.Errorf("%d scans are kept", n)
+		}
+	})
+}
+
+// Large sets go from the front to one member and from each to the next; where one does not pass them on,
+// the front sends what is missing.
+func TestPassedOn(t *testing.T) {
+	scripts := make([]int, 30_000) // three chunks
+	for i := range scripts {
+		scripts[i] = reused + i
+	}
+	scripts[0] = 3
+	run := func(t *testing.T, disturb func(r *rig, members []*node)) (front *node, members []*node) {
+		t.Helper()
+		r := newRig(t, 500)
+		r.each = 8 * time.Millisecond
+		for range 4 {
+			members = append(members, r.node(setup{options: cluster.Options{Serve: true, PassOn: 1 << 19}}))
+		}
+		o := cluster.Options{PassOn: 1 << 19}
+		for _, m := range members {
+			o.Nodes = append(o.Nodes, m.address)
+		}
+		front = r.node(setup{options: o})
+		front.await(len(members))
+		if disturb != nil {
+			disturb(r, members)
+		}
+		want, err := r.node(setup{}).scan(t.Context(), r.all(scripts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, front, r.all(scripts...), want)
+		return front, members
+	}
+	synctest.Test(t, func(t *testing.T) {
+		front, members := run(t, nil)
+		for i, m := range members {
+			if m.read.Load() < 40 {
+				t.Errorf("member %d has read %d filters", i, m.read.Load())
+			}
+		}
+		if n := front.frames[byte(wire.Chunk)]; n != 3 {
+			t.Errorf("the front has sent %d chunks", n)
+		}
+	})
+	for name, disturb := range map[string]func(r *rig, members []*node){
+		"pieces are lost": func(r *rig, _ []*node) {
+			chance := rand.New(rand.NewPCG(1, 2))
+			r.drop = func(frame []byte) bool {
+				return frame[1] == byte(wire.Piece) && chance.IntN(4) == 0
+			}
+		},
+		"nothing is passed on": func(r *rig, _ []*node) {
+			r.drop = func(frame []byte) bool { return frame[1] == byte(wire.Piece) }
+		},
+		"one lies": func(r *rig, _ []*node) {
+			r.change = func(m *wire.Message) {
+				if m.Kind == wire.Piece && len(m.Data) > 0 {
+					m.Data[7] ^= 1
+				}
+			}
+		},
+		"one has nothing": func(r *rig, _ []*node) {
+			r.change = func(m *wire.Message) {
+				if m.Kind == wire.Piece {
+					m.Data = nil
+				}
+			}
+		},
+		"one ends": func(_ *rig, members []*node) {
+			time.AfterFunc(150*time.Millisecond, members[0].kill)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			_, members := run(t, disturb)
+			for i, m := range members[1:] {
+				if m.read.Load() == 0 {
+					t.Errorf("%s: member %d has read nothing", name, i+1)
+				}
+			}
+		})
+	}
+}
+
+// Where more scans wait than there are members, a member gets more of one at a time.
+func TestWholeScans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		member := r.member()
+		front := r.front(false, 0, member)
+		check(t, front, r.all(3), r.expected(3))
+		alone := front.frames[byte(wire.Unit)]
+		var group sync.WaitGroup
+		for i := range 4 {
+			group.Go(func() {
+				if got, err := front.scan(t.Context(), r.all(i)); err != nil || !slices.Equal(got, r.expected(i)) {
+					t.Errorf("found %v, %v", got, err)
+				}
+			})
+		}
+		group.Wait()
+		if n := front.frames[byte(wire.Unit)] - alone; n > 2*alone {
+			t.Errorf("four scans were lent in %d units, and one in %d", n, alone)
+		}
+	})
+}
