@@ -283,12 +283,12 @@ func (s *Chain) next(c actor.Context) {
 
 // announce publishes the tip if it has changed.
 func (s *Chain) announce() {
+	s.tellMoves()
 	tip := currentTip(s.engine)
 	if tip == s.tip {
 		return
 	}
 	s.tip = tip
-	s.tellTip(s.engine.Reader(), s.engine.Totals())
 	s.cfg.Tip.Publish(messages.TipChanged(tip))
 	s.answerTips()
 }

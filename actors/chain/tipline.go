@@ -11,16 +11,27 @@ import (
 	"github.com/seed61375155/trawl/internal/engine"
 )
 
-// tellTip writes Core's line about a new tip, for programs that look for it. No worker
+// tellMoves writes Core's line about each step of the tip, for programs that look for it. No worker
 // may be running.
-func (s *Chain) tellTip(reader chainview.Reader, totals engine.Totals) {
+func (s *Chain) tellMoves() {
+	reader := s.engine.Reader()
 	active := reader.Active()
-	tip := active.Tip()
+	moves := s.engine.Moves()
+	if tip := active.Tip(); len(moves) == 0 && tip.Hash != s.tip.Hash { // it was opened, or another node's is followed
+		moves = []engine.Move{{Tip: tip, Totals: s.engine.Totals()}}
+	}
+	for i := range moves {
+		s.tellMove(reader, active, &moves[i])
+	}
+}
+
+func (s *Chain) tellMove(reader chainview.Reader, active *chainview.Chain, to *engine.Move) {
+	tip := to.Tip
 	work, _ := new(big.Float).SetInt(tip.Work()).Float64()
 	corelog.Printf(s.cfg.Log, slog.LevelInfo,
 		"UpdateTip: new best=%s height=%d version=0x%08x log2_work=%f%s date='%s'%s",
-		tip.Hash, tip.Height, uint32(tip.Version()), math.Log2(work), countText(totals),
-		tip.Time().UTC().Format("2006-01-02T15:04:05Z"), s.progressText(reader, active, totals))
+		tip.Hash, tip.Height, uint32(tip.Version()), math.Log2(work), countText(to.Totals),
+		tip.Time().UTC().Format("2006-01-02T15:04:05Z"), s.progressText(reader, active, to))
 }
 
 func countText(t engine.Totals) string {
@@ -31,11 +42,11 @@ func countText(t engine.Totals) string {
 }
 
 // progressText says how far the validation is, and what waits in memory.
-func (s *Chain) progressText(reader chainview.Reader, active *chainview.Chain, t engine.Totals) string {
+func (s *Chain) progressText(reader chainview.Reader, active *chainview.Chain, to *engine.Move) string {
+	tip, t := to.Tip, to.Totals
 	if t.Txs == 0 {
 		return ""
 	}
-	tip := active.Tip()
 	ahead := func() int32 { return chainview.BestHeader(reader, active).Height - tip.Height }
 	return fmt.Sprintf(" progress=%f cache=%.1fMiB(%dtxo)",
 		s.cfg.Network.Progress(int64(t.Txs), tip.Time(), s.cfg.Now(), ahead), float64(t.CachedBytes)/(1<<20),

@@ -82,10 +82,19 @@ func TestTipLine(t *testing.T) {
 			t.Errorf("got progress %s, want %s", got[4], test.progress)
 		}
 	}
-	tip := f.generate(t, 0)
-	do(t, f, messages.InvalidateBlock{Hash: tip.Hash})
-	if text := log.take(); !strings.Contains(text, "height=1 ") || !strings.Contains(text, " tx=2 ") {
-		t.Errorf("after a reorganisation: %s", text)
+	tip := f.generate(t, 2)
+	log.take()
+	below := f.current.Open().Lookup(&tip.Hash).Parent.Parent
+	do(t, f, messages.InvalidateBlock{Hash: below.Hash})
+	var heights []string
+	for _, line := range tipLine.FindAllStringSubmatch(log.take(), -1) {
+		if height, _ := strconv.Atoi(line[2]); line[3] != strconv.Itoa(height+1) {
+			t.Errorf("%s transactions at height %d", line[3], height)
+		}
+		heights = append(heights, line[2])
+	}
+	if got := strings.Join(heights, " "); got != "3 2 1" {
+		t.Errorf("lines of heights %s when blocks are taken back", got)
 	}
 }
 

@@ -157,6 +157,17 @@ type TxReader interface {
 
 	// Txs returns the ids of a block's transactions, and their places.
 	Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []TxPlace, err error)
+
+	// Outline returns what a block shows of its transactions as a whole.
+	Outline(block *chainhash.Hash) (Outline, error)
+}
+
+// An Outline is what a block shows without one of its transactions. Sizes are in bytes and include
+// the header, with what a kind of chain has after that.
+type Outline struct {
+	IDs      []chainhash.Hash // of its transactions
+	Size     int
+	Stripped int // without witnesses
 }
 
 // A TxPlace is where in a block a transaction stands.
@@ -201,6 +212,26 @@ func Txs(r Reader, block *chainhash.Hash) (ids []chainhash.Hash, places []TxPlac
 		ids = append(ids, tx.TxHash())
 	}
 	return ids, nil, nil
+}
+
+// OutlineOf returns what a block shows of its transactions as a whole, as TxReader does.
+func OutlineOf(r Reader, block *Block) (Outline, error) {
+	if r, ok := r.(TxReader); ok {
+		return r.Outline(&block.Hash)
+	}
+	parsed, err := r.Block(&block.Hash)
+	if err != nil {
+		return Outline{}, err
+	}
+	o := Outline{
+		IDs:      make([]chainhash.Hash, len(parsed.Transactions)),
+		Size:     parsed.SerializeSize() + len(block.Payload()),
+		Stripped: parsed.SerializeSizeStripped() + len(block.Payload()),
+	}
+	for i, tx := range parsed.Transactions {
+		o.IDs[i] = tx.TxHash()
+	}
+	return o, nil
 }
 
 // Current is the Reader that a node uses at this moment: the engine behind it

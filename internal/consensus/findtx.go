@@ -58,10 +58,31 @@ func ListTxs(raw []byte, at int) (ids []chainhash.Hash, offsets []int, err error
 		if r.failed {
 			return nil, nil, ErrMalformed
 		}
-		base = s.appendBase(base[:0], raw)
-		ids[i], offsets[i], offsets[i+1] = doubleHash(base), s.start, s.end
+		ids[i], offsets[i], offsets[i+1] = s.id(raw, &base), s.start, s.end
 	}
 	return ids, offsets, nil
+}
+
+// Outline returns the ids of the transactions that stand in raw from at on, after their
+// count, how many bytes they and the count take without witnesses, and where the last one
+// ends. What cannot be read is [ErrMalformed].
+func Outline(raw []byte, at int) (ids []chainhash.Hash, base, end int, err error) {
+	r := readerAt(raw, at)
+	n := r.size()
+	if r.failed || n > (len(raw)-r.at)/minTxSize {
+		return nil, 0, 0, ErrMalformed
+	}
+	ids, base = make([]chainhash.Hash, n), r.at-at
+	var hashed []byte
+	for i := range n {
+		s := r.span()
+		if r.failed {
+			return nil, 0, 0, ErrMalformed
+		}
+		ids[i] = s.id(raw, &hashed)
+		base += 8 + s.tail - s.body // version and lock time
+	}
+	return ids, base, r.at, nil
 }
 
 // ListInputs returns the ids of the transactions that stand in raw from at on, after their
@@ -80,13 +101,7 @@ func ListInputs(raw []byte, at int) (ids []chainhash.Hash, inputs []int32, end i
 		if r.failed {
 			return nil, nil, 0, ErrMalformed
 		}
-		if s.body == s.start+4 && s.tail == s.end-4 { // no witness: it stands there in one piece
-			ids[i] = doubleHash(raw[s.start:s.end])
-		} else {
-			base = s.appendBase(base[:0], raw)
-			ids[i] = doubleHash(base)
-		}
-		inputs[i] = int32(s.inputs)
+		ids[i], inputs[i] = s.id(raw, &base), int32(s.inputs)
 	}
 	return ids, inputs, r.at, nil
 }
@@ -159,6 +174,15 @@ func (r *reader) passBody(inputs int) {
 		r.take(8)
 		r.take(r.size())
 	}
+}
+
+// id returns the id of the transaction. What is hashed is put together in base, where that is needed.
+func (s span) id(raw []byte, base *[]byte) chainhash.Hash {
+	if s.body == s.start+4 && s.tail == s.end-4 { // no witness: it stands there in one piece
+		return doubleHash(raw[s.start:s.end])
+	}
+	*base = s.appendBase((*base)[:0], raw)
+	return doubleHash(*base)
 }
 
 // appendBase appends the transaction without its witnesses.

@@ -100,6 +100,10 @@ func FuzzFindTx(f *testing.F) {
 			listErr == nil && len(ids) > 0 && last != offsets[len(ids)] {
 			t.Fatalf("%d transactions with inputs to %d, %d without: %v", len(same), last, len(ids), inputsErr)
 		}
+		outlined, base, outlineEnd, outlineErr := Outline(raw, 0)
+		if !errors.Is(outlineErr, listErr) || !slices.Equal(outlined, ids) || outlineEnd != last {
+			t.Fatalf("%d transactions outlined to %d, %d without: %v", len(outlined), outlineEnd, len(ids), outlineErr)
+		}
 		if listErr != nil && (err == nil || !errors.Is(listErr, ErrMalformed)) {
 			t.Fatalf("not listed: %v", listErr)
 		}
@@ -112,6 +116,13 @@ func FuzzFindTx(f *testing.F) {
 		}
 		if !slices.Equal(ids, txs.IDs) || len(ids) > 0 && offsets[len(ids)] != end {
 			t.Fatalf("%d of %d transactions at %d to %d", len(ids), len(txs.IDs), offsets, end)
+		}
+		want := wire.VarIntSerializeSize(uint64(len(txs.List)))
+		for _, tx := range txs.List {
+			want += tx.SerializeSizeStripped()
+		}
+		if base != want {
+			t.Fatalf("%d bytes without witnesses, not %d", base, want)
 		}
 		for i, id := range txs.IDs {
 			if int(inputs[i]) != len(txs.List[i].TxIn) {

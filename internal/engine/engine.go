@@ -52,6 +52,10 @@ type Validator interface {
 	// since the last call.
 	Late() []nodemsg.LateRefusal
 
+	// Moves returns the steps that the tip took since the last call, in their order; also those
+	// that led to a block that proved to break a rule, and back.
+	Moves() []Move
+
 	// Submit is Accept for a block that comes from a miner.
 	Submit(raw []byte) error
 
@@ -121,6 +125,12 @@ type Totals struct {
 	Txs         uint64 // transactions up to the tip
 	CachedBytes int64  // memory of the unspent outputs that wait to be written or were used lately
 	CachedCoins int
+}
+
+// A Move took the tip of the active chain to a block, by one block forward or back.
+type Move struct {
+	Tip    *chainview.Block
+	Totals Totals // of the chain up to it
 }
 
 // A Stored is what an engine finds in its own block files after its metadata

@@ -5,6 +5,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/jsontree"
 )
 
@@ -52,7 +53,7 @@ func (in Input) AppendJSON(dst []byte) []byte {
 
 // appendMembers writes them without braces.
 func (s *Spend) appendMembers(dst []byte) []byte {
-	dst = appendHash(append(dst, `"txid":"`...), &s.TxID)
+	dst = AppendHash(append(dst, `"txid":"`...), &s.TxID)
 	dst = strconv.AppendUint(append(dst, `","vout":`...), uint64(s.Index), 10)
 	dst = jsontree.AppendString(append(dst, `,"scriptSig":{"asm":`...), s.Script.Asm)
 	dst = s.Script.Hex.AppendJSON(append(dst, `,"hex":`...))
@@ -62,9 +63,19 @@ func (s *Spend) appendMembers(dst []byte) []byte {
 func (p *Prevout) append(dst []byte) []byte {
 	dst = strconv.AppendBool(append(dst, `{"generated":`...), p.Generated)
 	dst = strconv.AppendInt(append(dst, `,"height":`...), int64(p.Height), 10)
-	dst = p.Value.AppendJSON(append(dst, `,"value":`...))
-	dst = p.Script.append(append(dst, `,"scriptPubKey":`...))
-	return append(dst, '}')
+	return append(appendOutput(append(dst, ','), p.Value, &p.Script), '}')
+}
+
+// AppendSpent prints what a spent output was worth, and its script.
+func (p *Printer) AppendSpent(dst []byte, coin *chainview.Coin) []byte {
+	script := p.ScriptPubKey(coin.Script)
+	return append(appendOutput(append(dst, '{'), jsontree.Amount(coin.Value), &script), '}')
+}
+
+// appendOutput appends the members that are an output's own.
+func appendOutput(dst []byte, value jsontree.Amount, script *ScriptPubKey) []byte {
+	dst = value.AppendJSON(append(dst, `"value":`...))
+	return script.append(append(dst, `,"scriptPubKey":`...))
 }
 
 func (s *ScriptPubKey) append(dst []byte) []byte {
@@ -82,8 +93,8 @@ func (s *ScriptPubKey) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// appendHash appends the digits of a hash, which are those of its bytes from the last on.
-func appendHash(dst []byte, hash *chainhash.Hash) []byte {
+// AppendHash appends the digits of a hash, which are those of its bytes from the last on.
+func AppendHash(dst []byte, hash *chainhash.Hash) []byte {
 	const digits = "0123456789abcdef"
 	for i := range hash {
 		b := hash[len(hash)-1-i]

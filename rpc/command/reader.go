@@ -16,6 +16,17 @@ type Reader interface {
 	// Filter returns the BIP158 basic filter of a block of any branch. It must not be written
 	// to. Errors are those of getblockfilter.
 	Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error)
+
+	// FilterHeaders returns the filter headers (BIP157) of the active chain from a block on, as
+	// Headers does. Errors are those of getblockfilter.
+	FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error)
+
+	// Spent returns the outputs that a block spends: a list for each transaction, serialized as
+	// nodes send them, with the numbers of lists and outputs before them. Errors are those of getblock.
+	Spent(block *chainhash.Hash) ([]byte, error)
+
+	// SpentText is Spent as JSON: each output by its value and its script.
+	SpentText(block *chainhash.Hash) ([]byte, error)
 }
 
 // Read sets what [Table.Reader] returns. Call it before the table is used.
@@ -49,6 +60,24 @@ func (r told) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 func (r told) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
 	filter, err := r.Reader.Filter(ctx, block)
 	return filter, r.reveal(err)
+}
+
+// FilterHeaders implements Reader.
+func (r told) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error) {
+	headers, err := r.Reader.FilterHeaders(ctx, from, count)
+	return headers, r.reveal(err)
+}
+
+// Spent implements Reader.
+func (r told) Spent(block *chainhash.Hash) ([]byte, error) {
+	raw, err := r.Reader.Spent(block)
+	return raw, r.reveal(err)
+}
+
+// SpentText implements Reader.
+func (r told) SpentText(block *chainhash.Hash) ([]byte, error) {
+	text, err := r.Reader.SpentText(block)
+	return text, r.reveal(err)
 }
 
 func (r told) reveal(err error) error {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -92,32 +94,56 @@ func spentOutputs(ctx context.Context, r *request) (Reply, error) {
 	if err := checkHash(r.part); err != nil {
 		return Reply{}, err
 	}
-	blk, err := r.call(ctx, "getblock", jsontree.NewString(r.part), jsontree.NewInt(withPrevouts))
+	text, data, err := r.spent(ctx)
 	if err != nil {
-		switch text := toldText(err); {
-		case text == "Block not found":
+		switch why := toldText(err); {
+		case why == "Block not found":
 			return Reply{}, refuse(statusNotFound, r.part+" not found")
-		case text != "" && toldCode(err) == command.MiscError:
+		case why != "" && toldCode(err) == command.MiscError:
 			return Reply{}, errNoUndo(r.part)
 		}
 		return Reply{}, err
 	}
-	if r.format == none {
-		return Reply{}, errFormat
-	}
-	genesis := blk.Get("height").Text() == "0"
-	if r.format == jsonText {
-		list, err := listSpent(blk, genesis)
-		if err != nil {
-			return Reply{}, errNoUndo(r.part)
-		}
-		return document(list.AppendJSON(nil)), nil
-	}
-	data, err := serializeSpent(blk, genesis)
-	if err != nil {
-		return Reply{}, errNoUndo(r.part)
+	if text != nil {
+		return document(text), nil
 	}
 	return inFormat(r.format, data)
+}
+
+// spent returns what a block spends: as JSON where that is asked for, else as bytes.
+func (r *request) spent(ctx context.Context) (text, data []byte, err error) {
+	reader := r.node.Reader()
+	if reader == nil {
+		return r.spentByCalls(ctx)
+	}
+	hash, err := chainhash.NewHashFromStr(r.part)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.format == jsonText {
+		text, err = reader.SpentText(hash)
+	} else {
+		data, err = reader.Spent(hash)
+	}
+	return text, data, err
+}
+
+func (r *request) spentByCalls(ctx context.Context) (text, data []byte, err error) {
+	blk, err := r.call(ctx, "getblock", jsontree.NewString(r.part), jsontree.NewInt(withPrevouts))
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.format == jsonText {
+		list, err := listSpent(blk)
+		if err != nil {
+			return nil, nil, errNoUndo(r.part)
+		}
+		return list.AppendJSON(nil), nil, nil
+	}
+	if data, err = serializeSpent(blk); err != nil {
+		return nil, nil, errNoUndo(r.part)
+	}
+	return nil, data, nil
 }
 
 func errNoUndo(hash string) error { return refuse(statusNotFound, hash+" undo not available") }
@@ -138,12 +164,9 @@ func spent(tx *jsontree.Value) ([]*jsontree.Value, error) {
 	return outputs, nil
 }
 
-func listSpent(blk *jsontree.Value, genesis bool) (*jsontree.Value, error) {
+func listSpent(blk *jsontree.Value) (*jsontree.Value, error) {
 	list := jsontree.NewArray()
-	for i, tx := range blk.Get("tx").Elements() {
-		if genesis && i > 0 {
-			break
-		}
+	for _, tx := range blk.Get("tx").Elements() {
 		outputs, err := spent(tx)
 		if err != nil {
 			return nil, err
@@ -160,16 +183,9 @@ func listSpent(blk *jsontree.Value, genesis bool) (*jsontree.Value, error) {
 	return list, nil
 }
 
-func serializeSpent(blk *jsontree.Value, genesis bool) ([]byte, error) {
-	txs := blk.Get("tx").Len()
-	if genesis {
-		txs = 1
-	}
-	data := appendCount(nil, txs)
-	for i, tx := range blk.Get("tx").Elements() {
-		if i == txs {
-			break
-		}
+func serializeSpent(blk *jsontree.Value) ([]byte, error) {
+	data := appendCount(nil, blk.Get("tx").Len())
+	for _, tx := range blk.Get("tx").Elements() {
 		outputs, err := spent(tx)
 		if err != nil {
 			return nil, err

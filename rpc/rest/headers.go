@@ -239,31 +239,60 @@ func filterHeaders(ctx context.Context, r *request) (Reply, error) {
 	if err := checkFilter(hash, kind); err != nil {
 		return Reply{}, err
 	}
-	if _, err := r.filter(ctx, hash); err != nil {
-		if told, ok := err.(refusal); ok && told.status == statusBadRequest { //nolint:errorlint // never wrapped
-			return Reply{}, err // there is no index, whatever the block
-		}
-	}
-	if r.format == none {
-		return Reply{}, errFormat
-	}
-	found, err := r.activeHashes(ctx, hash, count)
+	found, err := r.filterHeaders(ctx, hash, count)
 	if err != nil {
 		return Reply{}, err
 	}
-	list, data := jsontree.NewArray(), []byte(nil)
-	for _, hash := range found {
-		filter, err := r.filter(ctx, hash)
-		if err != nil {
-			return Reply{}, err
-		}
-		list.Append(filter.Get("header"))
-		if data, err = appendHash(data, filter.Get("header").Text()); err != nil {
-			return Reply{}, err
-		}
-	}
 	if r.format == jsonText {
+		list := jsontree.NewArray()
+		for i := range found {
+			list.Append(jsontree.NewString(found[i].String()))
+		}
 		return document(list.AppendJSON(nil)), nil
 	}
+	data := make([]byte, 0, len(found)*chainhash.HashSize)
+	for i := range found {
+		data = append(data, found[i][:]...)
+	}
 	return inFormat(r.format, data)
+}
+
+// filterHeaders is [request.active] of the filter headers.
+func (r *request) filterHeaders(ctx context.Context, from string, count int) ([]chainhash.Hash, error) {
+	reader := r.node.Reader()
+	if reader == nil {
+		return r.filterHeadersByCalls(ctx, from, count)
+	}
+	hash, err := chainhash.NewHashFromStr(from)
+	if err != nil {
+		return nil, err
+	}
+	found, err := reader.FilterHeaders(ctx, hash, count)
+	return found, noFilter(from, err)
+}
+
+func (r *request) filterHeadersByCalls(
+	ctx context.Context, from string, count int,
+) (found []chainhash.Hash, err error) {
+	if _, err := r.filter(ctx, from); err != nil {
+		if told, ok := err.(refusal); ok && told.status == statusBadRequest { //nolint:errorlint // never wrapped
+			return nil, err // there is no index, whatever the block
+		}
+	}
+	blocks, err := r.activeHashes(ctx, from, count)
+	if err != nil {
+		return nil, err
+	}
+	for _, block := range blocks {
+		filter, err := r.filter(ctx, block)
+		if err != nil {
+			return nil, err
+		}
+		header, err := chainhash.NewHashFromStr(filter.Get("header").Text())
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, *header)
+	}
+	return found, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -163,6 +164,83 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A body tells in one way how many outputs it asks for, and may ask for 15.
+func TestCounts(t *testing.T) {
+	outpoint, _ := hex.DecodeString(txid + "01000000")
+	const tooMany = "Error: max outpoints exceeded (max: 15, tried: %d)\r\n"
+	for _, test := range []struct {
+		count string // in hexadecimal
+		sent  int
+		want  string
+	}{
+		{"0f", 15, ""},
+		{"0f", 14, "Parse error\r\n"},
+		{"10", 16, fmt.Sprintf(tooMany, 16)},
+		{"fc", 252, fmt.Sprintf(tooMany, 252)},
+		{"fdfd00", 253, fmt.Sprintf(tooMany, 253)},
+		{"fdfc00", 253, "Parse error\r\n"},
+		{"fdffff", 1 << 16, fmt.Sprintf(tooMany, 1<<16-1)},
+		{"fe00000100", 1 << 16, fmt.Sprintf(tooMany, 1<<16)},
+		{"feffff0000", 1 << 16, "Parse error\r\n"},
+		{"ff0100000000000000", 1, "Parse error\r\n"},
+		{"ffffffffffffffffff", 1, "Parse error\r\n"},
+		{"fdfd", 0, "Parse error\r\n"},
+		{"fe0000", 0, "Parse error\r\n"},
+		{"", 0, "Parse error\r\n"},
+	} {
+		body, err := hex.DecodeString("00" + test.count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range test.sent {
+			body = append(body, outpoint...)
+		}
+		reply := rest.Answer(t.Context(), node(), "/rest/getutxos.bin", body)
+		if got := string(reply.Body); test.want == "" && reply.Status != 200 || test.want != "" && got != test.want {
+			t.Errorf("%s before %d: %d %q, want %q", test.count, test.sent, reply.Status, got, test.want)
+		}
+	}
+	path := strings.Repeat("/"+txid+"-1", 15)
+	if reply := rest.Answer(t.Context(), node(), "/rest/getutxos"+path+".json", nil); reply.Status != 200 ||
+		!strings.Contains(string(reply.Body), strings.Repeat("1", 15)) {
+		t.Errorf("15 in the path: %d %s", reply.Status, reply.Body)
+	}
+}
+
+// Of the characters of a target those are taken that RFC 3986 lets stand there, of each part.
+func TestCharacters(t *testing.T) {
+	const anywhere = "azAZ09-._~!$&'()*+,;=:@/"
+	for c := range rune(128) {
+		for part, target := range map[string]string{
+			"path": "headers/" + tip + "%s.json?count=1", "query": "headers/" + tip + ".json?x=%s&count=1",
+			"fragment": "headers/" + tip + ".json?count=1#%s",
+		} {
+			if part == "path" && strings.ContainsRune("/.?#%", c) || part != "path" && strings.ContainsRune("#%&.?", c) {
+				continue // they part it
+			}
+			want := 200
+			if part == "path" {
+				want = 400 // no hash
+			}
+			reply := rest.Answer(t.Context(), node(), "/rest/"+strings.Replace(target, "%s", string(c), 1), nil)
+			wrong := strings.HasPrefix(string(reply.Body), "URI parsing failed")
+			taken := strings.ContainsRune(anywhere, c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+			if wrong == taken || taken && reply.Status != want {
+				t.Errorf("%q in the %s: %d %q", c, part, reply.Status, reply.Body)
+			}
+		}
+	}
+	for query, status := range map[string]int{
+		"x=%41": 200, "x=%4": 400, "x=%": 400, "x=%4g": 400, "x=%g4": 400, "x=y#a#b": 400,
+		"count=%31%00x": 200, "count=%3": 400, "count=+1": 400, "count=1&count=x": 200, "count=x&count=1": 400,
+		"=1&count=0": 200, // a parameter without a name: there is no query
+	} {
+		if reply := rest.Answer(t.Context(), node(), "/rest/headers/"+tip+".json?"+query, nil); reply.Status != status {
+			t.Errorf("%s: %d %q", query, reply.Status, reply.Body)
+		}
+	}
+}
+
 // What only the node can say is told in this door's words.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
@@ -198,8 +276,9 @@ type read struct{ answers }
 
 // Do implements rest.Node.
 func (r read) Do(ctx context.Context, method string, params []byte) ([]byte, error) {
-	if method == "getblockheader" && strings.HasSuffix(string(params), ",false]") {
-		return nil, errors.New("a call for a header")
+	if method == "getblockheader" && strings.HasSuffix(string(params), ",false]") ||
+		method == "getblockfilter" {
+		return nil, errors.New("a call for what is read: " + method)
 	}
 	return r.answers.Do(ctx, method, params)
 }
@@ -223,12 +302,53 @@ func (r reader) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, erro
 	if text, ok := r.answers["!getblockfilter"]; ok {
 		return nil, command.Error{Code: command.MiscError, Message: text}
 	}
-	result, err := r.Do(ctx, "getblockfilter", []byte(`["`+block.String()+`","basic"]`))
+	result, err := r.answers.Do(ctx, "getblockfilter", []byte(`["`+block.String()+`","basic"]`))
 	if err != nil {
 		return nil, err
 	}
 	digits, _, _ := strings.Cut(strings.TrimPrefix(string(result), `{"filter":"`), `"`)
 	return hex.DecodeString(digits)
+}
+
+// FilterHeaders implements command.Reader.
+func (r reader) FilterHeaders(_ context.Context, from *chainhash.Hash, count int) (list []chainhash.Hash, err error) {
+	if text, ok := r.answers["!getblockfilter"]; ok {
+		return nil, command.Error{Code: command.MiscError, Message: text}
+	}
+	if from.String() != tip {
+		return nil, nil
+	}
+	for _, shown := range []string{txid, tip}[:min(count, 2)] {
+		header, err := chainhash.NewHashFromStr(shown)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, *header)
+	}
+	return list, nil
+}
+
+// Spent implements command.Reader.
+func (r reader) Spent(block *chainhash.Hash) ([]byte, error) {
+	if err := r.noSpent(block); err != nil {
+		return nil, err
+	}
+	return hex.DecodeString("02" + "00" + "01" + "0100000000000000" + "0151")
+}
+
+// SpentText implements command.Reader.
+func (r reader) SpentText(block *chainhash.Hash) ([]byte, error) {
+	return []byte(`[[],[` + hello + `}]]`), r.noSpent(block)
+}
+
+func (r reader) noSpent(block *chainhash.Hash) error {
+	if text, ok := r.answers["!getblock"]; ok {
+		return command.Error{Code: command.MiscError, Message: text}
+	}
+	if block.String() != tip {
+		return command.Error{Code: command.InvalidAddressOrKey, Message: "Block not found"}
+	}
+	return nil
 }
 
 // moving is a node whose tip is another one at each look.

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -39,6 +40,33 @@ func (b *tab) pressUntil(ended <-chan error, method string) (err error) {
 	}
 	b.wait(fmt.Sprintf("!document.querySelector(%s)", quote(button)))
 	return err
+}
+
+// testAbortRescan: a rescan that another caller has started is shown while it runs, on the overview and on the
+// page of its wallet, and the button of each ends it. The wallet has a payment in nearly every block, and looks
+// through the chain again and again, so that it is seen at it wherever the machine is fast.
+func testAbortRescan(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	const wallet = "miner"
+	w.mine(1000)
+	for _, path := range []string{"", "ui/wallet?name=" + wallet} {
+		b.visit(path)
+		ended := make(chan error, 1)
+		go func() { ended <- rescanUntilAborted(t.Context(), w, wallet) }()
+		if err := b.pressUntil(ended, "abortrescan"); !strings.Contains(err.Error(), "Rescan aborted") {
+			t.Errorf("%q: %v", path, err)
+		}
+		b.waitText("#said", "done")
+	}
+}
+
+// rescanUntilAborted has a wallet look through the whole chain until that fails, and returns how.
+func rescanUntilAborted(ctx context.Context, w *world, wallet string) error {
+	for {
+		if err := w.CallWallet(ctx, wallet, nil, "rescanblockchain"); err != nil {
+			return err
+		}
+	}
 }
 
 // scanUntilAborted makes a scan again and again until one is aborted.

@@ -39,6 +39,7 @@ func TestPage(t *testing.T) {
 		{"overview", testOverview},
 		{"wallet", testWallet},
 		{"abort", testAbort},
+		{"abort of a rescan", testAbortRescan},
 		{"restore", testRestore},
 		{"accessible", testAccessible},
 		{"keyboard", testKeyboard},

@@ -11,6 +11,7 @@ import (
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/engine"
 	"github.com/seed61375155/trawl/internal/engine/coincache"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/messages"
@@ -142,12 +143,33 @@ func (e *Engine) undone(last step) {
 	e.coins.Rollback(last.mark)
 	e.steps = e.steps[:len(e.steps)-1]
 	if last.back {
-		e.tip = last.block
-		e.txs.add(last.txs)
+		e.move(last.block, last.txs)
 	} else {
-		e.tip = last.block.Parent
-		e.txs.add(-last.txs)
+		e.move(last.block.Parent, -last.txs)
 	}
+}
+
+// move makes a block next to the tip the tip. The chain has so many transactions more then.
+func (e *Engine) move(to *chainview.Block, txs int) {
+	e.tip = to
+	e.txs.add(txs)
+	e.trail.now = append(e.trail.now, engine.Move{Tip: to, Totals: e.Totals()})
+}
+
+// A trail is where the tip has been.
+type trail struct {
+	now   []engine.Move // since the last commit
+	saved []engine.Move // before it, and not reported yet
+}
+
+// save notes that the moves have been committed.
+func (t *trail) save() { t.saved, t.now = append(t.saved, t.now...), nil }
+
+// Moves implements engine.Validator.
+func (e *Engine) Moves() []engine.Move {
+	moves := e.trail.saved
+	e.trail.saved = nil
+	return moves
 }
 
 // steps are those since the last commit.
@@ -177,8 +199,7 @@ func (e *Engine) disconnectTip() error {
 		return err
 	}
 	e.steps = append(e.steps, s)
-	e.tip = at.Parent
-	e.txs.add(-s.txs)
+	e.move(at.Parent, -s.txs)
 	return nil
 }
 
@@ -203,8 +224,7 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 	e.pending.addUndo(&at.Hash, undo)
 	e.mark(at, at.Status()|chainview.Valid)
 	e.steps = append(e.steps, s)
-	e.tip = at
-	e.txs.add(s.txs)
+	e.move(at, s.txs)
 	return nil
 }
 

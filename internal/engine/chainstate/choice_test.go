@@ -1,10 +1,13 @@
 package chainstate_test
 
 import (
+	"errors"
+	"syscall"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 )
 
 func fresh(tb testing.TB) *bitcoin.Engine {
@@ -117,4 +120,52 @@ func TestBranchStatus(t *testing.T) {
 	if s := e.Reader().Lookup(&side[0].hash).Status(); s != chainview.HasData {
 		t.Errorf("a reconsidered side block has status %b", s)
 	}
+}
+
+// Each step of the tip is reported once it is on the disk, also those to a block that breaks a rule
+// and back.
+func TestMoves(t *testing.T) {
+	e := fresh(t)
+	root := genesis(t)
+	check := func(what string, want ...*made) {
+		t.Helper()
+		moves := e.Moves()
+		if len(moves) != len(want) {
+			t.Fatalf("%s: %d steps, want %d", what, len(moves), len(want))
+		}
+		for i, m := range moves {
+			if m.Tip.Hash != want[i].hash || m.Totals.Txs != uint64(want[i].height)+1 {
+				t.Errorf("%s: step %d to %v with %d transactions, want height %d",
+					what, i, m.Tip.Hash, m.Totals.Txs, want[i].height)
+			}
+		}
+	}
+	check("opened")
+	a := root.on(nil)
+	b, c := a.on(nil), a.chainOn(2)
+	wantSubmit(t, e, "a", a, "")
+	wantSubmit(t, e, "b", b, "")
+	check("two blocks", a, b)
+	check("nothing new")
+	wantSubmit(t, e, "c0", c[0], "inconclusive")
+	check("a side chain")
+	wantSubmit(t, e, "c1", c[1], "")
+	check("a reorganisation", a, c[0], c[1])
+	side := root.chainOn(3)
+	bad := side[2].on(nil, greedy)
+	for _, b := range side {
+		wantSubmit(t, e, "a block of a side chain", b, "inconclusive")
+	}
+	wantSubmit(t, e, "one too greedy", bad, "bad-cb-amount")
+	check("a block that breaks a rule",
+		c[0], a, root, side[0], side[1], side[2], side[1], side[0], root, a, c[0], c[1])
+	wantTip(t, e, "at the end", c[1])
+	must(t, e.Invalidate(&c[0].hash))
+	wantTip(t, e, "invalidated", side[2])
+	check("invalidated", c[0], a, root, side[0], side[1], side[2])
+	must(t, chainstate.FailWrites(e, 8<<20, func() error { return syscall.ENOSPC }))
+	if err := e.Accept(side[2].on(nil).raw); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	check("nothing is on the disk")
 }

@@ -76,6 +76,7 @@ type Engine struct {
 	pending pending
 	odd     oddOutputs
 	late    lateRefusals
+	trail   trail
 
 	flushed time.Time // when the unspent outputs were written last
 	moved   time.Time // when the tip moved last

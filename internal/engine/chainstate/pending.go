@@ -107,5 +107,6 @@ func (e *Engine) save() error {
 	}
 	e.coins.Forget()
 	e.pending, e.steps = pending{}, e.steps[:0]
+	e.trail.save()
 	return nil
 }

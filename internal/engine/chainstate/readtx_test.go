@@ -1,11 +1,14 @@
 package chainstate_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -61,6 +64,29 @@ func TestReadTx(t *testing.T) {
 		t.Errorf("a transaction of another block: %v, %v", tx, err)
 	}
 	if _, _, err := reader.Tx(new(chainhash.Hash), &id, chainview.Nowhere); !errors.Is(err, chainview.ErrNotFound) {
+		t.Errorf("of no block: %v", err)
+	}
+}
+
+// What a block shows as a whole is read without its transactions, and is the same.
+func TestOutline(t *testing.T) {
+	chain := genesis(t).chainOn(110)
+	witnessScript := []byte{txscript.OP_DROP, txscript.OP_TRUE}
+	hash := sha256.Sum256(witnessScript)
+	pays := spending(chain[0].txs[0], append([]byte{txscript.OP_0, 32}, hash[:]...), 1)
+	spends := spending(pays, trueScript, 1)
+	spends.TxIn[0].Witness = wire.TxWitness{make([]byte, 300), witnessScript}
+	chain = append(chain, chain[109].on([]*wire.MsgTx{pays, spends, spending(chain[1].txs[0], trueScript, 1)}))
+	r := opened(t, quick(t), chain...).Reader()
+	for _, b := range chain[100:] {
+		block := r.Lookup(&b.hash)
+		got, err := chainview.OutlineOf(r, block)
+		want, wantErr := chainview.OutlineOf(struct{ chainview.Reader }{r}, block) // parsed
+		if err != nil || wantErr != nil || len(got.IDs) != len(b.txs) || !reflect.DeepEqual(got, want) {
+			t.Errorf("height %d: %+v, %v, want %+v, %v", b.height, got, err, want, wantErr)
+		}
+	}
+	if _, err := r.(chainview.TxReader).Outline(new(chainhash.Hash)); !errors.Is(err, chainview.ErrNotFound) {
 		t.Errorf("of no block: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/p2mr/pow"
 	"github.com/seed61375155/trawl/messages"
@@ -181,6 +183,11 @@ func TestReadersSeePayloads(t *testing.T) {
 		}
 		if _, err := r.Spent(&b.Hash); err != nil {
 			t.Error(err)
+		}
+		outline, err := chainview.OutlineOf(r, b)
+		want, wantErr := chainview.OutlineOf(struct{ chainview.Reader }{r}, b) // parsed
+		if err != nil || wantErr != nil || !reflect.DeepEqual(outline, want) || want.Size != len(raw) {
+			t.Errorf("block %d: %+v, %v, want %+v, %v", height, outline, err, want, wantErr)
 		}
 	}
 	if _, err := r.Raw(&chainhash.Hash{1}); err == nil {

@@ -113,6 +113,22 @@ func (r Reader) Txs(block *chainhash.Hash) (ids []chainhash.Hash, places []chain
 	return ids, places, nil
 }
 
+// Outline implements chainview.TxReader.
+func (r Reader) Outline(block *chainhash.Hash) (o chainview.Outline, err error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	raw, err := r.RawInto(buf, block)
+	if err != nil {
+		return o, err
+	}
+	header := r.Net.HeaderLen(raw)
+	ids, base, end, err := consensus.Outline(raw, header)
+	if err != nil {
+		return o, fmt.Errorf("block %v: %w: %w", block, chainview.ErrUnreadable, err)
+	}
+	return chainview.Outline{IDs: ids, Size: end, Stripped: header + base}, nil
+}
+
 // RawInto implements chainview.RawIntoReader.
 func (r Reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.BlockInto(buf, hash)

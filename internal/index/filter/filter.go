@@ -86,3 +86,12 @@ func (r *Reader) Filter(ctx context.Context, hash *chainhash.Hash) ([]byte, chai
 	}
 	return e.Filter, e.Header, err
 }
+
+// Header returns the filter header of a block of any branch. Errors are as of Filter.
+func (r *Reader) Header(hash *chainhash.Hash) (chainhash.Hash, error) {
+	e, err := r.Store.Header(hash)
+	if errors.Is(err, segment.ErrNotFound) {
+		err = index.ErrNoFilter
+	}
+	return e.Header, err
+}

@@ -25,7 +25,7 @@ const (
 )
 
 func getBlock(d *Deps) command.Command {
-	printer := &txjson.Printer{Net: d.Network.Descriptors(), WitnessScale: int(d.Network.Rules.WitnessScale)}
+	printer := d.printer()
 	return command.Command{
 		Name:     "getblock",
 		Category: command.Blockchain,
@@ -98,7 +98,7 @@ type blockResult struct {
 	StrippedSize int `json:"strippedsize"`
 	Size         int `json:"size"`
 	Weight       int `json:"weight"`
-	Txs          any `json:"tx"` // []chainhash.Hash or blockTxs
+	Txs          any `json:"tx"` // txIDs or blockTxs
 }
 
 func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
@@ -125,30 +125,46 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		}
 		return jsontree.Hex(raw), nil
 	}
+	if verbosity == withTxIDs {
+		outline, err := chainview.OutlineOf(reader, b)
+		if err != nil {
+			return nil, blockTexts.failure(err)
+		}
+		result := d.newBlock(reader, b, len(outline.IDs), outline.Size, outline.Stripped)
+		result.Txs = txIDs(outline.IDs)
+		return result, nil
+	}
 	block, err := reader.Block(&hash)
 	if err != nil {
 		return nil, blockTexts.failure(err)
 	}
-	result := blockResult{
-		header:       newHeader(reader.Active(), b, len(block.Transactions)),
-		StrippedSize: block.SerializeSizeStripped() + len(b.Payload()),
-		Size:         block.SerializeSize() + len(b.Payload()),
-	}
-	result.Weight = result.StrippedSize*(int(d.Network.Rules.WitnessScale)-1) + result.Size
-	if verbosity == withTxIDs {
-		result.Txs = txIDs(block)
-		return result, nil
-	}
+	extra := len(b.Payload())
+	result := d.newBlock(reader, b, len(block.Transactions),
+		block.SerializeSize()+extra, block.SerializeSizeStripped()+extra)
 	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
 	return result, err
 }
 
-func txIDs(block *wire.MsgBlock) []chainhash.Hash {
-	ids := make([]chainhash.Hash, len(block.Transactions))
-	for i, tx := range block.Transactions {
-		ids[i] = tx.TxHash()
+// newBlock returns what there is of a block beside its transactions. Sizes are in bytes, stripped is
+// without witnesses.
+func (d *Deps) newBlock(reader chainview.Reader, b *chainview.Block, txs, size, stripped int) blockResult {
+	return blockResult{
+		header:       newHeader(reader.Active(), b, txs),
+		StrippedSize: stripped,
+		Size:         size,
+		Weight:       stripped*(int(d.Network.Rules.WitnessScale)-1) + size,
 	}
-	return ids
+}
+
+// txIDs are ids of transactions.
+type txIDs []chainhash.Hash
+
+// AppendJSON implements [jsontree.Appender].
+func (ids txIDs) AppendJSON(dst []byte) []byte {
+	const quoted = 2*chainhash.HashSize + len(`"",`)
+	return appendList(slices.Grow(dst, len(ids)*quoted+quoted), ids, func(dst []byte, id chainhash.Hash) []byte {
+		return append(txjson.AppendHash(append(dst, '"'), &id), '"')
+	})
 }
 
 // txObjects prints the transactions of a block, with what they spend as far as

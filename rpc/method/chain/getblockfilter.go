@@ -21,6 +21,9 @@ type Filters interface {
 	// its filter header (BIP157). The error is [index.ErrNoFilter] where there is
 	// none; any other says that there is one that cannot be read.
 	Filter(ctx context.Context, hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
+
+	// Header is Filter of the filter header alone, which is read without the filter.
+	Header(hash *chainhash.Hash) (chainhash.Hash, error)
 }
 
 // basicFilter names the one kind of filter there is (BIP158).
@@ -63,10 +66,7 @@ func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
 
 // filterOf returns the filter of a block.
 func (d *Deps) filterOf(ctx context.Context, hash *chainhash.Hash) (found filterResult, err error) {
-	if d.Index == nil {
-		return found, errIndexOff
-	}
-	reader, err := d.open()
+	reader, err := d.openFilters()
 	if err != nil {
 		return found, err
 	}
@@ -74,12 +74,28 @@ func (d *Deps) filterOf(ctx context.Context, hash *chainhash.Hash) (found filter
 	if err != nil {
 		return found, err
 	}
-	if first := chainview.FirstFilter(reader); first > 0 {
-		return found, command.Errorf(command.MiscError, "Filter headers are not known: the filter index begins with "+
-			"the block at height %d (-attachfrom)", first)
+	if err := knownHeaders(reader); err != nil {
+		return found, err
 	}
 	found.Filter, found.Header, err = d.Index.filter(ctx, b)
 	return found, err
+}
+
+// openFilters returns the reader of the chain, where there is an index of filters.
+func (d *Deps) openFilters() (chainview.Reader, error) {
+	if d.Index == nil {
+		return nil, errIndexOff
+	}
+	return d.open()
+}
+
+// knownHeaders refuses where the index does not begin with the first block.
+func knownHeaders(reader chainview.Reader) error {
+	if first := chainview.FirstFilter(reader); first > 0 {
+		return command.Errorf(command.MiscError, "Filter headers are not known: the filter index begins with "+
+			"the block at height %d (-attachfrom)", first)
+	}
+	return nil
 }
 
 // errIndexOff answers calls that need the index on a node without one.
@@ -116,6 +132,15 @@ func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainha
 		err = noFilter(b, ready)
 	}
 	return filter, header, err
+}
+
+// header is [Index.filter] of the filter header alone.
+func (x *Index) header(ctx context.Context, b *chainview.Block) (chainhash.Hash, error) {
+	header, err := x.Filters.Header(&b.Hash)
+	if err != nil {
+		_, header, err = x.filter(ctx, b)
+	}
+	return header, err
 }
 
 // catchUp waits until the index has followed every change of the chain so far.

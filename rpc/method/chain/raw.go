@@ -1,18 +1,26 @@
 package chain
 
 import (
+	"bytes"
 	"context"
+	"iter"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // raw reads for [command.Table.Reader].
-type raw struct{ d *Deps }
+type raw struct {
+	d       *Deps
+	printer *txjson.Printer
+}
 
-// Reader returns what reads headers and filters as bytes.
-func Reader(d Deps) command.Reader { return raw{&d} }
+// Reader returns what reads headers, filters and spent outputs without calls.
+func Reader(d Deps) command.Reader { return raw{&d, d.printer()} }
 
 // Headers implements [command.Reader].
 func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {
@@ -20,20 +28,108 @@ func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	active, b := reader.Active(), reader.Lookup(from)
-	if b == nil || !active.Contains(b) {
-		return nil, nil
-	}
-	last := min(active.Height(), b.Height+int32(count)-1)
-	serialized := make([]byte, 0, headerBytes*int(last-b.Height+1))
-	for height := b.Height; height <= last; height++ {
-		serialized = appendHeader(serialized, active.At(height))
+	var serialized []byte
+	for b := range activeFrom(reader, from, count) {
+		serialized = appendHeader(serialized, b)
 	}
 	return serialized, nil
+}
+
+// activeFrom yields the blocks of the active chain from one on, at most count of them; none where
+// that block is not in the chain.
+func activeFrom(reader chainview.Reader, from *chainhash.Hash, count int) iter.Seq[*chainview.Block] {
+	active, b := reader.Active(), reader.Lookup(from)
+	return func(yield func(*chainview.Block) bool) {
+		if b == nil || !active.Contains(b) {
+			return
+		}
+		last := min(active.Height(), b.Height+int32(count)-1)
+		for height := b.Height; height <= last && yield(active.At(height)); height++ {
+		}
+	}
 }
 
 // Filter implements [command.Reader].
 func (r raw) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) {
 	found, err := r.d.filterOf(ctx, block)
 	return found.Filter, err
+}
+
+// FilterHeaders implements [command.Reader].
+func (r raw) FilterHeaders(
+	ctx context.Context, from *chainhash.Hash, count int,
+) (headers []chainhash.Hash, err error) {
+	reader, err := r.d.openFilters()
+	if err != nil {
+		return nil, err
+	}
+	if err := knownHeaders(reader); err != nil {
+		return nil, err
+	}
+	for b := range activeFrom(reader, from, count) {
+		header, err := r.d.Index.header(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, header)
+	}
+	return headers, nil
+}
+
+// Spent implements [command.Reader].
+func (r raw) Spent(block *chainhash.Hash) ([]byte, error) {
+	lists, err := r.spent(block)
+	if err != nil {
+		return nil, err
+	}
+	var data bytes.Buffer
+	_ = wire.WriteVarInt(&data, 0, uint64(len(lists))) // a buffer takes everything
+	for _, coins := range lists {
+		_ = wire.WriteVarInt(&data, 0, uint64(len(coins)))
+		for i := range coins {
+			_ = wire.WriteTxOut(&data, 0, 0, wire.NewTxOut(int64(coins[i].Value), coins[i].Script))
+		}
+	}
+	return data.Bytes(), nil
+}
+
+// SpentText implements [command.Reader].
+func (r raw) SpentText(block *chainhash.Hash) ([]byte, error) {
+	lists, err := r.spent(block)
+	if err != nil {
+		return nil, err
+	}
+	return appendList(nil, lists, func(dst []byte, coins []chainview.Coin) []byte {
+		return appendList(dst, coins, func(dst []byte, coin chainview.Coin) []byte {
+			return r.printer.AppendSpent(dst, &coin)
+		})
+	}), nil
+}
+
+// appendList appends a list as JSON.
+func appendList[T any](dst []byte, list []T, write func(dst []byte, element T) []byte) []byte {
+	dst = append(dst, '[')
+	for i, element := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = write(dst, element)
+	}
+	return append(dst, ']')
+}
+
+// spent returns what the transactions of a block spend, nothing for the first.
+func (r raw) spent(block *chainhash.Hash) ([][]chainview.Coin, error) {
+	reader, err := r.d.open()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := lookup(reader, block); err != nil {
+		return nil, err
+	}
+	spent, err := reader.Spent(block)
+	if err != nil {
+		return nil, undoTexts.failure(err)
+	}
+	return append(make([][]chainview.Coin, 1, 1+len(spent)), spent...), nil
 }

@@ -3,12 +3,16 @@ package chain_test
 import (
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/index"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/chain"
 )
@@ -43,10 +47,88 @@ func TestReader(t *testing.T) {
 		if err != nil || hex.EncodeToString(got) != want.String() {
 			t.Errorf("%d from %v: %x, %v, want %s", test.count, test.from, got, err, want.String())
 		}
+		var headers []chainhash.Hash
+		for _, height := range test.want {
+			_, header, err := r.filters.Filter(t.Context(), &r.chain.Active().At(height).Hash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			headers = append(headers, header)
+		}
+		if got, err := read.FilterHeaders(t.Context(), &test.from, test.count); err != nil || !slices.Equal(got, headers) {
+			t.Errorf("%d from %v: %v, %v, want %v", test.count, test.from, got, err, headers)
+		}
 	}
 	genesis := r.chain.Active().At(0).Hash
 	if filter, err := read.Filter(t.Context(), &genesis); err != nil || hex.EncodeToString(filter) != "014756c0" {
 		t.Errorf("%x, %v", filter, err)
+	}
+}
+
+// What a block spends is what getblock shows at each input, in the same order.
+func TestReaderOfSpent(t *testing.T) {
+	r := newRig(t, "regtest")
+	first, second := r.chain.MineN(1), r.chain.MineN(1)
+	b := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(first, 700), r.spend(second, 3001)}})
+	read := r.table.Read(chain.Reader(r.deps)).Reader()
+	var texts []string
+	serialized := "03" + "00"
+	for i, tx := range parse(t, r.call("getblock", `[`+quoted(b)+`, 3]`)).Get("tx").Elements() {
+		if i == 0 {
+			continue
+		}
+		prevout := tx.Get("vin").At(0).Get("prevout")
+		script := prevout.Get("scriptPubKey")
+		texts = append(texts, `,[{"value":`+prevout.Get("value").Text()+`,"scriptPubKey":`+script.String()+`}]`)
+		serialized += "01" + "00f2052a01000000" + "01" + script.Get("hex").Text()
+	}
+	text, err := read.SpentText(&b.Hash)
+	if want := "[[]" + strings.Join(texts, "") + "]"; err != nil || string(text) != want {
+		t.Errorf("%s, %v, want %s", text, err, want)
+	}
+	data, err := read.Spent(&b.Hash)
+	if err != nil || hex.EncodeToString(data) != serialized {
+		t.Errorf("%x, %v, want %s", data, err, serialized)
+	}
+	genesis := r.chain.Active().At(0).Hash
+	if text, err := read.SpentText(&genesis); err != nil || string(text) != "[[]]" {
+		t.Errorf("%s, %v", text, err)
+	}
+	if data, err := read.Spent(&genesis); err != nil || string(data) != "\x01\x00" {
+		t.Errorf("%x, %v", data, err)
+	}
+	for _, test := range []struct {
+		fault error
+		want  string
+	}{
+		{chainview.ErrNotFound, "Undo data not available"},
+		{chainview.ErrPruned, "Undo data not available (pruned data)"},
+		{chainview.ErrUnreadable, "Can't read undo data from disk"},
+	} {
+		r.chain.FailUndo(b, test.fault)
+		_, err := read.Spent(&b.Hash)
+		_, textErr := read.SpentText(&b.Hash)
+		for _, err := range []error{err, textErr} {
+			told, _ := errors.AsType[command.Error](err)
+			if told.Code != command.MiscError || told.Message != test.want {
+				t.Errorf("%v: %v", test.fault, err)
+			}
+		}
+	}
+}
+
+// A filter header that is not there yet is waited for as the filter is.
+func TestReaderOfFilterHeaders(t *testing.T) {
+	r := newRig(t, "regtest")
+	first := r.chain.MineN(1)
+	r.simulate()
+	read := r.table.Read(chain.Reader(r.deps)).Reader()
+	r.filters.err = index.ErrNoFilter
+	_, err := read.FilterHeaders(t.Context(), &first.Hash, 1)
+	told, _ := errors.AsType[command.Error](err)
+	if told.Code != command.InternalError || told.Message !=
+		"Filter not found. This error is unexpected and indicates index corruption." {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -62,6 +144,10 @@ func TestReaderRefuses(t *testing.T) {
 	}
 	_, err := read.Filter(t.Context(), &chainhash.Hash{1})
 	told(err, command.InvalidAddressOrKey, "Block not found")
+	_, err = read.Spent(&chainhash.Hash{1})
+	told(err, command.InvalidAddressOrKey, "Block not found")
+	_, err = read.SpentText(&chainhash.Hash{1})
+	told(err, command.InvalidAddressOrKey, "Block not found")
 	r.deps.Chain.Set(nil)
 	genesis := r.chain.Active().At(0).Hash
 	_, err = read.Headers(&genesis, 1)
@@ -69,6 +155,10 @@ func TestReaderRefuses(t *testing.T) {
 	r.deps.Index = nil
 	_, err = chain.Reader(r.deps).Filter(t.Context(), &genesis)
 	told(err, command.MiscError, "Index is not enabled for filtertype basic")
+	_, err = chain.Reader(r.deps).FilterHeaders(t.Context(), &genesis, 1)
+	told(err, command.MiscError, "Index is not enabled for filtertype basic")
+	_, err = read.Spent(&genesis)
+	told(err, command.InWarmup, "Loading block index…")
 	r.build()
 	if r.table.Reader() != nil {
 		t.Error("a table that was given no reader has one")

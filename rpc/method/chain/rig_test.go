@@ -138,6 +138,14 @@ func (x *filterIndex) Filter(_ context.Context, hash *chainhash.Hash) ([]byte, c
 	return made.filter, made.header, err
 }
 
+func (x *filterIndex) Header(hash *chainhash.Hash) (chainhash.Hash, error) {
+	if x.err != nil {
+		return chainhash.Hash{}, x.err
+	}
+	made, err := x.make(x.chain.Lookup(hash))
+	return made.header, err
+}
+
 func (x *filterIndex) make(b *chainview.Block) (made madeFilter, err error) {
 	if made, ok := x.made[b.Hash]; ok {
 		return made, nil

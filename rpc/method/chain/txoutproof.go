@@ -65,7 +65,7 @@ func (d *Deps) txOutProof(ctx context.Context, a *command.Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, err := reader.Block(&b.Hash)
+	outline, err := chainview.OutlineOf(reader, b)
 	if errors.Is(err, chainview.ErrUnreadable) {
 		return nil, command.Error{Code: command.InternalError, Message: "Can't read block from disk"}
 	}
@@ -73,7 +73,7 @@ func (d *Deps) txOutProof(ctx context.Context, a *command.Args) (any, error) {
 		return nil, blockTexts.failure(err)
 	}
 	found := 0
-	proof := merkleproof.New(txIDs(block), func(id chainhash.Hash) bool {
+	proof := merkleproof.New(outline.IDs, func(id chainhash.Hash) bool {
 		wanted := slices.Contains(ids, id)
 		if wanted {
 			found++
