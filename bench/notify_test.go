@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -122,17 +124,32 @@ func readUntil(b *testing.B, s *zmtp.Subscriber, tip string, n *atomic.Int64) {
 	}
 }
 
+// restTargets are those of a block: %s is its hash, %d its height, %t the id of a transaction in it.
+var restTargets = []struct{ name, path string }{
+	{"block.bin", "block/%s.bin"},
+	{"block.json", "block/%s.json"},
+	{"notxdetails.json", "block/notxdetails/%s.json"},
+	{"headers.bin", "headers/%s.bin?count=100"},
+	{"headers.json", "headers/%s.json?count=10"},
+	{"blockfilter.hex", "blockfilter/basic/%s.hex"},
+	{"blockfilterheaders.bin", "blockfilterheaders/basic/%s.bin?count=100"},
+	{"spenttxouts.bin", "spenttxouts/%s.bin"},
+	{"spenttxouts.json", "spenttxouts/%s.json"},
+	{"tx.bin", "tx/%t.bin"},
+	{"tx.json", "tx/%t.json"},
+	{"getutxos.bin", "getutxos/checkmempool/%t-0/%t-1.bin"},
+	{"getutxos.json", "getutxos/%t-0/%t-1.json"},
+	{"blockhashbyheight.hex", "blockhashbyheight/%d.hex"},
+	{"chaininfo.json", "chaininfo.json"},
+	{"deploymentinfo.json", "deploymentinfo/%s.json"},
+	{"mempool/info.json", "mempool/info.json"},
+}
+
 // BenchmarkREST asks how many public requests a node answers to 16 clients. BITCOIND names a
 // bitcoind that answers the same, in turn.
 func BenchmarkREST(b *testing.B) {
 	own := buildDaemon(b)
-	for _, target := range []struct{ name, path string }{
-		{"block.bin", "/rest/block/%s.bin"},
-		{"block.json", "/rest/block/%s.json"},
-		{"notxdetails.json", "/rest/block/notxdetails/%s.json"},
-		{"headers.bin", "/rest/headers/%s.bin?count=100"},
-		{"blockfilter.hex", "/rest/blockfilter/basic/%s.hex"},
-	} {
+	for _, target := range restTargets {
 		b.Run("target="+target.name, func(b *testing.B) {
 			figures := map[string][]float64{}
 			for b.Loop() {
@@ -163,12 +180,18 @@ func restNode(b *testing.B, binary, prefix, path string) (d *daemon, targets []s
 	b.Helper()
 	chain := importedChains()[1]
 	dir := loadedDir(b, binary, prefix+"publish-"+chain.name, &chain, nil)
-	d = startDaemon(b, binary, dir, "-rest=1", "-rpcworkqueue=256")
+	d = startDaemon(b, binary, dir, "-rest=1", "-rpcworkqueue=256", "-txindex=1")
 	d.waitHeight(b, chain.blocks)
+	d.waitIndexes(b, chain.blocks, 2)
 	for height := chain.blocks - 150; height < chain.blocks-100; height++ {
-		var hash string
-		d.must(b, &hash, "getblockhash", height)
-		targets = append(targets, "http://"+d.addr+fmt.Sprintf(path, hash))
+		var block struct {
+			Hash string
+			Tx   []string
+		}
+		d.must(b, &block.Hash, "getblockhash", height)
+		d.must(b, &block, "getblock", block.Hash)
+		filled := strings.NewReplacer("%s", block.Hash, "%d", strconv.Itoa(height), "%t", block.Tx[len(block.Tx)/2])
+		targets = append(targets, "http://"+d.addr+"/rest/"+filled.Replace(path))
 	}
 	return d, targets
 }

@@ -85,21 +85,27 @@ func transaction(ctx context.Context, r *request) (Reply, error) {
 	if err := checkHash(r.part); err != nil {
 		return Reply{}, err
 	}
-	verbosity := int64(0)
-	if r.format == jsonText {
-		verbosity = 1
-	}
-	tx, err := r.call(ctx, "getrawtransaction", jsontree.NewString(r.part), jsontree.NewInt(verbosity))
-	if toldCode(err) == command.InvalidAddressOrKey {
-		return Reply{}, refuse(statusNotFound, r.part+" not found")
-	}
-	if err != nil {
-		return Reply{}, err
-	}
+	id := jsontree.NewString(r.part)
 	if r.format != jsonText {
-		return hexInFormat(r.format, tx.Text())
+		data, err := r.bytes(ctx, "getrawtransaction", id, jsontree.NewInt(0))
+		if err != nil {
+			return Reply{}, noTx(r.part, err)
+		}
+		return inFormat(r.format, data)
+	}
+	tx, err := r.call(ctx, "getrawtransaction", id, jsontree.NewInt(1))
+	if err != nil {
+		return Reply{}, noTx(r.part, err)
 	}
 	return document(withoutChain(tx).AppendJSON(nil)), nil
+}
+
+// noTx says of a transaction by its id that it cannot be had.
+func noTx(id string, err error) error {
+	if toldCode(err) == command.InvalidAddressOrKey {
+		return refuse(statusNotFound, id+" not found")
+	}
+	return err
 }
 
 // withoutChain returns a transaction without what the chain says of it, but with its block.

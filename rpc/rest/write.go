@@ -26,22 +26,6 @@ func inFormat(f format, data []byte) (Reply, error) {
 	return Reply{}, errFormat
 }
 
-// hexInFormat is inFormat of bytes that are hexadecimal text already.
-func hexInFormat(f format, digits string) (Reply, error) {
-	switch f {
-	case hexText:
-		return Reply{Status: statusOK, Type: typeText, Body: append([]byte(digits), '\n')}, nil
-	case bin:
-		data, err := hex.DecodeString(digits)
-		if err != nil {
-			return Reply{}, err
-		}
-		return inFormat(bin, data)
-	case none, jsonText:
-	}
-	return Reply{}, errFormat
-}
-
 // appendHash appends a hash, given as it is shown, as it is serialized.
 func appendHash(dst []byte, shown string) ([]byte, error) {
 	hash, err := hex.DecodeString(shown)

@@ -143,14 +143,14 @@ func (e *Engine) undone(last step) {
 	e.coins.Rollback(last.mark)
 	e.steps = e.steps[:len(e.steps)-1]
 	if last.back {
-		e.move(last.block, last.txs)
+		move(e, last.block, last.txs)
 	} else {
-		e.move(last.block.Parent, -last.txs)
+		move(e, last.block.Parent, -last.txs)
 	}
 }
 
 // move makes a block next to the tip the tip. The chain has so many transactions more then.
-func (e *Engine) move(to *chainview.Block, txs int) {
+func move(e *Engine, to *chainview.Block, txs int) {
 	e.tip = to
 	e.txs.add(txs)
 	e.trail.now = append(e.trail.now, engine.Move{Tip: to, Totals: e.Totals()})
@@ -166,9 +166,9 @@ type trail struct {
 func (t *trail) save() { t.saved, t.now = append(t.saved, t.now...), nil }
 
 // Moves implements engine.Validator.
-func (e *Engine) Moves() []engine.Move {
-	moves := e.trail.saved
-	e.trail.saved = nil
+func (t *trail) Moves() []engine.Move {
+	moves := t.saved
+	t.saved = nil
 	return moves
 }
 
@@ -199,7 +199,7 @@ func (e *Engine) disconnectTip() error {
 		return err
 	}
 	e.steps = append(e.steps, s)
-	e.move(at.Parent, -s.txs)
+	move(e, at.Parent, -s.txs)
 	return nil
 }
 
@@ -224,7 +224,7 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 	e.pending.addUndo(&at.Hash, undo)
 	e.mark(at, at.Status()|chainview.Valid)
 	e.steps = append(e.steps, s)
-	e.move(at, s.txs)
+	move(e, at, s.txs)
 	return nil
 }
 

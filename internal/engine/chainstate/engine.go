@@ -59,6 +59,7 @@ type Config struct {
 type Engine struct {
 	*pruning.Pruner
 	inspector
+	trail
 
 	checks
 	minWork *big.Int // of a chain whose assumed-valid block is believed
@@ -76,7 +77,6 @@ type Engine struct {
 	pending pending
 	odd     oddOutputs
 	late    lateRefusals
-	trail   trail
 
 	flushed time.Time // when the unspent outputs were written last
 	moved   time.Time // when the tip moved last

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -130,7 +131,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		if err != nil {
 			return nil, blockTexts.failure(err)
 		}
-		result := d.newBlock(reader, b, len(outline.IDs), outline.Size, outline.Stripped)
+		result := newBlock(d.Network, reader, b, len(outline.IDs), outline.Size, outline.Stripped)
 		result.Txs = txIDs(outline.IDs)
 		return result, nil
 	}
@@ -139,7 +140,7 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 		return nil, blockTexts.failure(err)
 	}
 	extra := len(b.Payload())
-	result := d.newBlock(reader, b, len(block.Transactions),
+	result := newBlock(d.Network, reader, b, len(block.Transactions),
 		block.SerializeSize()+extra, block.SerializeSizeStripped()+extra)
 	result.Txs, err = txObjects(printer, reader, &hash, block, verbosity >= withPrevouts)
 	return result, err
@@ -147,12 +148,14 @@ func (d *Deps) block(printer *txjson.Printer, a *command.Args) (any, error) {
 
 // newBlock returns what there is of a block beside its transactions. Sizes are in bytes, stripped is
 // without witnesses.
-func (d *Deps) newBlock(reader chainview.Reader, b *chainview.Block, txs, size, stripped int) blockResult {
+func newBlock(
+	net *dialect.Network, reader chainview.Reader, b *chainview.Block, txs, size, stripped int,
+) blockResult {
 	return blockResult{
 		header:       newHeader(reader.Active(), b, txs),
 		StrippedSize: stripped,
 		Size:         size,
-		Weight:       stripped*(int(d.Network.Rules.WitnessScale)-1) + size,
+		Weight:       stripped*(int(net.Rules.WitnessScale)-1) + size,
 	}
 }
 

@@ -66,7 +66,7 @@ func (d *Deps) blockFilter(ctx context.Context, a *command.Args) (any, error) {
 
 // filterOf returns the filter of a block.
 func (d *Deps) filterOf(ctx context.Context, hash *chainhash.Hash) (found filterResult, err error) {
-	reader, err := d.openFilters()
+	reader, err := openFilters(d)
 	if err != nil {
 		return found, err
 	}
@@ -82,7 +82,7 @@ func (d *Deps) filterOf(ctx context.Context, hash *chainhash.Hash) (found filter
 }
 
 // openFilters returns the reader of the chain, where there is an index of filters.
-func (d *Deps) openFilters() (chainview.Reader, error) {
+func openFilters(d *Deps) (chainview.Reader, error) {
 	if d.Index == nil {
 		return nil, errIndexOff
 	}

@@ -1,12 +1,11 @@
 package chain
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"iter"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/txjson"
@@ -59,7 +58,7 @@ func (r raw) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) 
 func (r raw) FilterHeaders(
 	ctx context.Context, from *chainhash.Hash, count int,
 ) (headers []chainhash.Hash, err error) {
-	reader, err := r.d.openFilters()
+	reader, err := openFilters(r.d)
 	if err != nil {
 		return nil, err
 	}
@@ -82,16 +81,20 @@ func (r raw) Spent(block *chainhash.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var data bytes.Buffer
-	_ = wire.WriteVarInt(&data, 0, uint64(len(lists))) // a buffer takes everything
+	data := make([]byte, 0, usualSpent*len(lists))
+	data = appendCount(data, len(lists))
 	for _, coins := range lists {
-		_ = wire.WriteVarInt(&data, 0, uint64(len(coins)))
+		data = appendCount(data, len(coins))
 		for i := range coins {
-			_ = wire.WriteTxOut(&data, 0, 0, wire.NewTxOut(int64(coins[i].Value), coins[i].Script))
+			data = binary.LittleEndian.AppendUint64(data, uint64(coins[i].Value))
+			data = append(appendCount(data, len(coins[i].Script)), coins[i].Script...)
 		}
 	}
-	return data.Bytes(), nil
+	return data, nil
 }
+
+// usualSpent is how many bytes a transaction's list takes, as a rule.
+const usualSpent = 64
 
 // SpentText implements [command.Reader].
 func (r raw) SpentText(block *chainhash.Hash) ([]byte, error) {
@@ -104,6 +107,18 @@ func (r raw) SpentText(block *chainhash.Hash) ([]byte, error) {
 			return r.printer.AppendSpent(dst, &coin)
 		})
 	}), nil
+}
+
+// appendCount appends a number as those of elements are serialized.
+func appendCount(dst []byte, n int) []byte {
+	switch {
+	case n < 0xfd:
+		return append(dst, byte(n))
+	case n <= 0xffff:
+		return binary.LittleEndian.AppendUint16(append(dst, 0xfd), uint16(n))
+	default:
+		return binary.LittleEndian.AppendUint32(append(dst, 0xfe), uint32(n))
+	}
 }
 
 // appendList appends a list as JSON.

@@ -55,8 +55,9 @@ func TestReader(t *testing.T) {
 			}
 			headers = append(headers, header)
 		}
-		if got, err := read.FilterHeaders(t.Context(), &test.from, test.count); err != nil || !slices.Equal(got, headers) {
-			t.Errorf("%d from %v: %v, %v, want %v", test.count, test.from, got, err, headers)
+		shown, err := read.FilterHeaders(t.Context(), &test.from, test.count)
+		if err != nil || !slices.Equal(shown, headers) {
+			t.Errorf("%d from %v: %v, %v, want %v", test.count, test.from, shown, err, headers)
 		}
 	}
 	genesis := r.chain.Active().At(0).Hash
