@@ -26,4 +26,7 @@ type StartChecks struct {
 	Level  int
 	Blocks int32 // 0 or less: all
 	Full   bool  // refuse to start where the memory for unspent outputs does not suffice
+
+	// Begun is called when that begins, from any goroutine; nil: nobody is told.
+	Begun func()
 }

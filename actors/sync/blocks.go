@@ -93,6 +93,9 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 		return false
 	}
 	if !a.wanted {
+		if b.Status()&chainview.Pruned != 0 {
+			return false
+		}
 		tip := s.chain.reader.Active().Tip()
 		// Core has connected all that came before: what is on its way counts as connected.
 		ahead := b.Height > tip.Height+keepBlocks && !s.download.buffer.isOnItsWay(&b.Parent.Hash)

@@ -98,9 +98,12 @@ func (cs *chainState) leastWork() *big.Int {
 	return near
 }
 
-// have reports whether the node has a block, or had it.
+// have reports whether nothing is to be asked for a block: it is stored, or a part of the
+// active chain, pruned or not. A pruned block of another branch is asked for again where
+// that has more work.
 func (cs *chainState) have(b *chainview.Block) bool {
-	return b.Status()&chainview.HasData != 0 || cs.reader.Active().Contains(b)
+	const data = chainview.HasData | chainview.Pruned
+	return b.Status()&data == chainview.HasData || cs.reader.Active().Contains(b)
 }
 
 // canFetchDirectly reports whether the tip is so recent that a new block is

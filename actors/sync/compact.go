@@ -108,7 +108,7 @@ func (s *Sync) compactKnown(c actor.Context, p *peer, b *chainview.Block, m anno
 	asked := s.download.requestOf(p, b.Hash) != nil
 	switch {
 	case s.chain.have(b) || s.download.buffer.has(&b.Hash):
-	case b.CompareWork(tip) <= 0:
+	case b.CompareWork(tip) <= 0, b.Status()&chainview.Pruned != 0:
 		if asked {
 			askFull(p, b)
 		}

@@ -172,9 +172,12 @@ func (r *rig) connect(raw []byte) {
 		r.chain.SetStatus(b, b.Status()|chainview.HasData)
 		return
 	}
-	if _, err := r.chain.Add(raw); err != nil {
+	b, err := r.chain.Add(raw)
+	if err != nil {
 		r.t.Error(err)
+		return
 	}
+	r.chain.SetStatus(b, b.Status()&^chainview.Pruned)
 	for child, raw := range r.unlinked {
 		if chainhash.Hash(raw[4:36]) == hash {
 			delete(r.unlinked, child)

@@ -130,6 +130,7 @@ func (d *daemon) serve() <-chan error {
 func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	started := time.Now()
 	d.message("Loading block index…")
+	cfg.Verify.Begun = func() { d.message("Verifying blocks…") }
 	node, err := trawl.Open(ctx, cfg)
 	if ctx.Err() != nil && node == nil {
 		return nil // told to stop before it was up

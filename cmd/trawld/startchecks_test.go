@@ -38,9 +38,13 @@ func TestStartChecks(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		all := append([]string{"-datadir=" + d.dir, "-regtest", "-server=0", "-stopatheight=1"}, args...)
-		status := run(append(all, test.args...), streams{&stdout, &stderr, d.dir}, startNode)
+		all = append(all, test.args...)
+		status := run(append(all, "-printtoconsole=1"), streams{&stdout, &stderr, d.dir}, startNode)
 		if status != test.status || stderr.String() != test.stderr {
 			t.Errorf("%q: status %d, %q", test.args, status, stderr.String())
+		}
+		if !bytes.Contains(stdout.Bytes(), []byte("init message: Verifying blocks…\n")) {
+			t.Errorf("%q: it is not told that blocks are looked at: %s", test.args, &stdout)
 		}
 	}
 }

@@ -125,12 +125,12 @@ func TestSessionsFollowEachOther(t *testing.T) {
 		if s == nil {
 			t.Fatalf("status %d: %s", status, stderr.String())
 		}
-		pid, err := os.ReadFile(filepath.Join(dir, "trawld.pid"))
+		pid, err := os.ReadFile(filepath.Join(dir, "bitcoind.pid"))
 		if err != nil || string(pid) != strconv.Itoa(os.Getpid())+"\n" {
 			t.Errorf("got %q, %v", pid, err)
 		}
 		s.close(t.Context())
-		if _, err := os.Stat(filepath.Join(dir, "trawld.pid")); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "bitcoind.pid")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the file with the process number stays: %v", err)
 		}
 	}

@@ -106,6 +106,7 @@ const (
 	Failed                             // it breaks a rule, or was invalidated by hand
 	FailedAncestor                     // it descends from a Failed one
 	Pruned                             // it was stored, and was deleted since to save space; HasData stays
+	NoUndo                             // it was stored again after that: its undo data is gone until it is connected
 	invalidStatuses = Failed | FailedAncestor
 )
 

@@ -41,7 +41,7 @@ func Hold(ctx context.Context, locks *ask.Ref, reader chainview.Reader, name str
 	}
 	active := reader.Active()
 	for b := active.At(from); b != nil; b = active.Next(b) {
-		if b.Status()&chainview.Pruned != 0 {
+		if b.Status()&(chainview.Pruned|chainview.NoUndo) != 0 {
 			return fmt.Errorf("%s: block at height %d: %w", name, b.Height, chainview.ErrPruned)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/messages"
-	"github.com/seed61375155/trawl/store/chaindb"
 )
 
 // Accept validates a serialized block and makes it part of the tree, and of
@@ -34,12 +33,6 @@ func (e *Engine) Submit(raw []byte) error {
 			return badBlock(err)
 		}
 	}
-	if at := e.tree.Lookup(&b.Hash); at != nil && at.Status()&chainview.Pruned != 0 {
-		if err := e.Restore(b.raw); err != nil {
-			return err
-		}
-		return reject("inconclusive", "stored again")
-	}
 	found := verdicts{}
 	if err := e.acceptBlock(b, found); err != nil {
 		return err
@@ -58,14 +51,14 @@ func (e *Engine) acceptBlock(b *block, found verdicts) error {
 	if err := e.solved(b); err != nil {
 		return err
 	}
-	linked, err := e.addBlock(b)
+	best, err := e.addBlock(b)
 	if err != nil {
 		if failed := e.commit(); failed != nil {
 			return failed
 		}
 		return err
 	}
-	if err := e.activate(e.choice.Better(e.tip, linked), found); err != nil {
+	if err := e.activate(best, found); err != nil {
 		return err
 	}
 	if err := e.Auto(); err != nil {
@@ -74,14 +67,17 @@ func (e *Engine) acceptBlock(b *block, found verdicts) error {
 	return found[b.Hash]
 }
 
-// addBlock puts a block into the tree (Core's AcceptBlock). It returns the blocks whose
-// chains have become whole by it.
-func (e *Engine) addBlock(b *block) (linked []*chainview.Block, err error) {
+// addBlock puts a block into the tree (Core's AcceptBlock), and returns which should be the
+// tip now. A block that was pruned is stored again; its undo data stays lost until it is
+// connected.
+func (e *Engine) addBlock(b *block) (best *chainview.Block, err error) {
 	at, isNew, err := e.acceptHeader(b.Header)
 	if err != nil {
 		return nil, err
 	}
-	if at.Status()&chainview.HasData != 0 {
+	const data = chainview.HasData | chainview.Pruned
+	before := at.Status() & data
+	if before == chainview.HasData {
 		return nil, reject("duplicate", "")
 	}
 	if err := e.checkPlace(b, at.Parent); err != nil {
@@ -91,13 +87,17 @@ func (e *Engine) addBlock(b *block) (linked []*chainview.Block, err error) {
 		}
 		return nil, err
 	}
-	e.mark(at, at.Status()|chainview.HasData)
 	e.pending.store(b)
-	linked = e.choice.Received(at)
+	if before == data {
+		e.mark(at, at.Status()&^chainview.Pruned|chainview.NoUndo)
+		return e.choice.Restored(at, e.tip), nil
+	}
+	e.mark(at, at.Status()|chainview.HasData)
+	linked := e.choice.Received(at)
 	for _, one := range linked {
 		e.pending.link(one, one != at || !isNew)
 	}
-	return linked, nil
+	return e.choice.Better(e.tip, linked), nil
 }
 
 // Invalidate marks a block and its descendants as invalid and moves to the
@@ -154,8 +154,7 @@ func (e *Engine) Precious(hash *chainhash.Hash) error {
 	return e.activate(e.choice.Best(e.tip), nil)
 }
 
-// Restore stores a block again that was pruned. Its undo data stays lost. The error
-// is a [*messages.RejectError] for a block that was not pruned, or is another one.
+// Restore is Accept for a block that was pruned; any other is a duplicate.
 func (e *Engine) Restore(raw []byte) error {
 	if e.broken != nil {
 		return e.broken
@@ -168,17 +167,5 @@ func (e *Engine) Restore(raw []byte) error {
 	if at == nil || at.Status()&chainview.Pruned == 0 {
 		return reject("duplicate", "")
 	}
-	err = e.checkSolved(b)
-	if err == nil {
-		err = e.checkPlace(b, at.Parent)
-	}
-	if err != nil {
-		return err
-	}
-	change := chaindb.Change{Blocks: []chaindb.NewBlock{{Hash: b.Hash, Raw: b.raw}}}
-	if err := e.guard(e.disk.Commit(&change)); err != nil {
-		return err
-	}
-	e.tree.SetStatus(at, at.Status()&^chainview.Pruned)
-	return nil
+	return e.acceptBlock(b, verdicts{})
 }

@@ -222,7 +222,7 @@ func (e *Engine) connectTip(at *chainview.Block) error {
 		return err
 	}
 	e.pending.addUndo(&at.Hash, undo)
-	e.mark(at, at.Status()|chainview.Valid)
+	e.mark(at, at.Status()&^chainview.NoUndo|chainview.Valid)
 	e.steps = append(e.steps, s)
 	move(e, at, s.txs)
 	return nil

@@ -297,6 +297,9 @@ func TestStorePrunedBlockAgain(t *testing.T) {
 		if p.Reader().Lookup(&hash).Status()&chainview.Pruned != 0 {
 			t.Error("it still counts as pruned")
 		}
+		if p.Reader().Lookup(&hash).Status()&chainview.NoUndo == 0 {
+			t.Error("its undo data counts as there")
+		}
 		p.reopen()
 		p.prune(5000)
 	}

@@ -34,6 +34,7 @@ const (
 	rowValid
 	rowFailed
 	rowFailedAncestor
+	rowNoUndo
 )
 
 var rowFlags = []struct {
@@ -44,6 +45,7 @@ var rowFlags = []struct {
 	{rowValid, chainview.Valid},
 	{rowFailed, chainview.Failed},
 	{rowFailedAncestor, chainview.FailedAncestor},
+	{rowNoUndo, chainview.NoUndo},
 }
 
 // RowFlags is a status as rows have it.

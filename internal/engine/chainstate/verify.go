@@ -89,7 +89,7 @@ func (v *verifier) run(ctx context.Context, blocks int32) error {
 		if ctx.Err() != nil {
 			return messages.ErrPartlyVerified
 		}
-		if s := v.first.Status(); s&chainview.Pruned != 0 || s&chainview.HasData == 0 {
+		if s := v.first.Status(); s&(chainview.Pruned|chainview.NoUndo) != 0 || s&chainview.HasData == 0 {
 			v.printf("Block verification stopping at height %d (no data). This could be due to pruning or use of an "+
 				"assumeutxo snapshot.", v.first.Height)
 			v.gone = true

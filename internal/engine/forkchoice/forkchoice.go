@@ -9,7 +9,10 @@ package forkchoice
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"math/big"
+	"slices"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 )
@@ -114,6 +117,32 @@ func (c *Choice) linkChildren(b *chainview.Block) (linked []*chainview.Block) {
 	return linked
 }
 
+// Restored takes a block that was pruned and is stored again: it counts as received now,
+// and so does what builds on it, unless it is a part of the active chain. It returns the
+// block that should be the tip in place of tip.
+func (c *Choice) Restored(b, tip *chainview.Block) (best *chainview.Block) {
+	if !Linked(b) || tip.Ancestor(b.Height) == b {
+		return tip // it still waits for one before it, or nothing is new
+	}
+	again := map[*chainview.Block]bool{b: true}
+	c.descendants(b, func(at *chainview.Block) {
+		if Linked(at) {
+			again[at] = true
+		}
+	})
+	inOrder := slices.SortedFunc(maps.Keys(again), func(a, b *chainview.Block) int {
+		if a.Height != b.Height {
+			return cmp.Compare(a.Height, b.Height)
+		}
+		return cmp.Compare(a.Order, b.Order)
+	})
+	for _, at := range inOrder {
+		at.Order = c.next
+		c.next++
+	}
+	return c.Best(tip)
+}
+
 // addUnlinked notes a stored block that lacks one before it.
 func (c *Choice) addUnlinked(b *chainview.Block) {
 	c.unlinked[b.Parent] = append(c.unlinked[b.Parent], b)
@@ -179,10 +208,10 @@ func usable(tip, leaf *chainview.Block) *chainview.Block {
 	return last
 }
 
-// WholeBetween reports whether all blocks after from up to tip can be read.
+// WholeBetween reports whether all blocks after from up to tip can be taken back.
 func WholeBetween(tip, from *chainview.Block) bool {
 	for b := tip; b != from; b = b.Parent {
-		if b.Status()&chainview.Pruned != 0 {
+		if b.Status()&(chainview.Pruned|chainview.NoUndo) != 0 {
 			return false
 		}
 	}

@@ -21,6 +21,7 @@ type node struct {
 	arrived int   // when it was stored; 0: it was not
 	first   int   // the lower goes before, among equal work; 0: not linked
 	bad     bool
+	pruned  bool
 }
 
 // An oracle looks at all blocks each time.
@@ -39,10 +40,15 @@ func (o *oracle) on(b, ancestor *node) bool {
 	return false
 }
 
+// lacks reports whether a block of the chain was pruned.
+func (n *node) lacks() bool {
+	return n != nil && (n.pruned || n.parent.lacks())
+}
+
 // best is the block that should be the tip.
 func (o *oracle) best() (best *node) {
 	for _, n := range o.nodes {
-		if n.first == 0 || n.bad {
+		if n.first == 0 || n.bad || n.lacks() {
 			continue
 		}
 		if best == nil || n.work > best.work || n.work == best.work && n.first < best.first {
@@ -226,8 +232,8 @@ func (w *world) prefer() {
 	w.moveTo(w.choice.Best(w.tip.block))
 }
 
-// Whatever comes in whatever order, is invalidated, reconsidered and preferred: the
-// tip is the block with the most work that may be it, the first of several.
+// Whatever comes in whatever order, is invalidated, reconsidered, preferred, pruned and
+// stored again: the tip is the block with the most work that may be it, the first of several.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	moves := 0
@@ -235,7 +241,7 @@ func TestChoice(t *testing.T) {
 		w := newWorld(t, seed)
 		for now := 2; now < 80; now++ {
 			before := w.tip
-			switch k := w.r.IntN(20); {
+			switch k := w.r.IntN(24); {
 			case k < 7:
 				w.addHeader()
 			case k < 14:
@@ -244,8 +250,12 @@ func TestChoice(t *testing.T) {
 				w.invalidate()
 			case k < 18:
 				w.reconsider()
-			default:
+			case k < 20:
 				w.prefer()
+			case k < 22:
+				w.prune()
+			default:
+				w.restore()
 			}
 			if w.tip != before {
 				moves++

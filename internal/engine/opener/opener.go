@@ -84,6 +84,9 @@ func (o *Opener) verify(ctx context.Context, e engine.Engine) error {
 		return nil
 	}
 	o.verified = true
+	if v.Begun != nil {
+		v.Begun()
+	}
 	err := e.Verify(ctx, v.Level, v.Blocks)
 	if _, corrupt := errors.AsType[*messages.CorruptError](err); corrupt {
 		return errCorrupted

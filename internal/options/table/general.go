@@ -117,7 +117,7 @@ var general = []options.Option{
 	{Name: "persistmempoolv1", Help: "Save the memory pool in the format of old versions (default: 0)"},
 	{
 		Name: "pid", Arg: "<file>",
-		Help: "Write the process number to <file>, relative to the network's folder (default: trawld.pid)",
+		Help: "Write the process number to <file>, relative to the network's folder (default: bitcoind.pid)",
 	},
 	{
 		Name: "prune", Arg: "<n>",

@@ -47,6 +47,10 @@ func TestArguments(t *testing.T) {
 		{"number for text", "getdescriptorinfo", `[51]`, `{"code":-3,"message":"Wrong type passed:`},
 		{"null for text", "validateaddress", `[null]`, `{"code":-3,"message":"Wrong type passed:`},
 		{"too many arguments", "validateaddress", `["", 1]`, `{"code":-1,"message":"validateaddress \"address\"`},
+		{
+			"no address", "validateaddress", `[]`,
+			`{"code":-1,"message":"validateaddress \"address\"\n\nReturn information about the given bitcoin address.\n`,
+		},
 		{"too few", "getdescriptorinfo", `[]`, `{"code":-1,"message":"getdescriptorinfo \"descriptor\"`},
 	}
 	table := newTable(t, &chaincfg.MainNetParams)

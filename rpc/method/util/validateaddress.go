@@ -27,7 +27,7 @@ func validateAddress(d Deps) command.Command {
 	return command.Command{
 		Name:     "validateaddress",
 		Category: command.Util,
-		Summary:  "Says whether a text is an address of this network, and of what kind.",
+		Summary:  "Return information about the given bitcoin address.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "The address"},
 		},

@@ -1,0 +1,36 @@
+package chain_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/chaintest"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/rpc/method/chain"
+)
+
+// A block that is stored again without its undo data counts as pruned for pruneheight.
+func TestPruneHeight(t *testing.T) {
+	r := newRig(t, "regtest")
+	r.deps.Pruning = &chain.Pruning{}
+	r.build()
+	for range 5 {
+		r.chain.Mine(chaintest.Template{})
+	}
+	set := func(height int32, s chainview.Status) {
+		b := r.chain.Active().At(height)
+		r.chain.SetStatus(b, b.Status()&^(chainview.Pruned|chainview.NoUndo)|s)
+	}
+	for _, test := range []struct {
+		height int32
+		status chainview.Status
+		want   int
+	}{{1, chainview.Pruned, 2}, {3, chainview.Pruned, 4}, {3, chainview.NoUndo, 4}, {3, 0, 2}, {1, 0, 0}} {
+		set(test.height, test.status)
+		got := r.call("getblockchaininfo", `[]`)
+		if want := fmt.Sprintf(`"pruneheight":%d,`, test.want); !strings.Contains(got, want) {
+			t.Errorf("height %d has status %b: got %s, want %s", test.height, test.status, got, want)
+		}
+	}
+}
