@@ -186,6 +186,26 @@ func TestReorganisation(t *testing.T) {
 	})
 }
 
+// A chain that was made anew, without the block that was the best one, is followed from where it is.
+func TestChainMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.told(r.mine(5)...)
+		net, err := dialect.Bitcoin("regtest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.chain = chaintest.New(net.Params)
+		r.mine(2)
+		r.view.Set(r.chain)
+		r.told()
+		r.told(r.mine(4)...)
+		if stats := r.ref.Stats(); stats.Restarts > 0 {
+			t.Errorf("it panicked %d times", stats.Restarts)
+		}
+	})
+}
+
 // What other programs sent does not become a command.
 func TestCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -38,8 +38,8 @@ func (q *queue) add(ctx context.Context, c actor.Context, m messages.PoolChanged
 		return // it is about what is announced to peers
 	}
 	cost := costOf(&m)
-	if q.cost > 0 && q.cost+cost > maxQueued {
-		if n := len(q.news); n == 0 || !q.news[n-1].Reset {
+	if q.cost > 0 && q.cost+cost > maxQueued { // so there are some
+		if !q.news[len(q.news)-1].Reset {
 			q.news = append(q.news, messages.PoolChanged{Reset: true})
 			q.stream.log.Warn("zmq: news are not published: too many wait")
 		}

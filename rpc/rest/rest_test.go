@@ -102,6 +102,7 @@ func TestAnswers(t *testing.T) {
 		{"blockhashbyheight/7.hex", "", 200, tip + "\n"},
 		{"blockhashbyheight/7.bin", "", 200, "hex:" + tip},
 		{"blockhashbyheight/9.hex", "", 404, "Block height out of range\r\n"},
+		{"blockhashbyheight/a.hex", "", 400, "Invalid height: a\r\n"},
 		{"blockhashbyheight/-1.hex", "", 400, "Invalid height: -1\r\n"},
 		{"blockhashbyheight/-.hex", "", 400, "Invalid height: -\r\n"},
 		{"blockhashbyheight/-0.hex", "", 404, "Block height out of range\r\n"}, // a height: 0
@@ -138,6 +139,7 @@ func TestAnswers(t *testing.T) {
 		{"tx/" + unknown + ".json", "", 404, unknown + " not found\r\n"},
 		{"getutxos.json", "", 400, "Error: empty request\r\n"},
 		{"getutxos/checkmempool.json", "", 400, "Error: empty request\r\n"},
+		{"getutxos/checkmempool.bin", string(body), 400, "Error: empty request\r\n"},
 		{"getutxos/" + txid + "-1/" + unknown + "-0.json", "", 200, `{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"10","utxos":[{"height":5` + coin + "]}\n"},
 		{"getutxos/checkmempool/" + txid + "-1.json", "", 200, `{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"1","utxos":[{"height":2147483647` + coin + "]}\n"},
 		{"getutxos/" + txid + "-1.hex", "", 200, serialized + "\n"},
@@ -321,6 +323,16 @@ func (broken) Bytes(context.Context, string, []byte) ([]byte, error) {
 // A failure that nobody has words for shows nothing.
 func TestFailure(t *testing.T) {
 	reply := rest.Answer(t.Context(), broken{}, "/rest/chaininfo.json", nil)
+	if reply.Status != 500 || string(reply.Body) != "Internal error\r\n" || reply.Err == nil {
+		t.Errorf("%+v", reply)
+	}
+}
+
+// An output that cannot be serialized is no output that is not there.
+func TestUnreadableOutput(t *testing.T) {
+	n := node()
+	n[`gettxout["`+txid+`",1,false]`] = `{"value":1,"scriptPubKey":{"hex":"zz"},"bestblock":"` + tip + `","confirmations":3}`
+	reply := rest.Answer(t.Context(), n, "/rest/getutxos/"+txid+"-1.bin", nil)
 	if reply.Status != 500 || string(reply.Body) != "Internal error\r\n" || reply.Err == nil {
 		t.Errorf("%+v", reply)
 	}
