@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync/atomic"
 )
@@ -31,6 +32,11 @@ func (c *certificate) read(files string) error {
 	chain, key, ok := strings.Cut(files, ",")
 	if !ok || chain == "" || key == "" || strings.Contains(key, ",") {
 		return errTLSForm
+	}
+	for _, file := range []string{chain, key} {
+		if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // to open a pipe may take for ever
+			return fmt.Errorf("%s: not a regular file", file)
+		}
 	}
 	pair, err := tls.LoadX509KeyPair(chain, key)
 	if err != nil {

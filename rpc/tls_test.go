@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/e2e"
@@ -98,9 +99,13 @@ func TestTLS(t *testing.T) {
 
 func TestTLSFiles(t *testing.T) {
 	chain, key := e2e.Certificate(t, t.TempDir())
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, value := range []string{
 		",", chain, chain + ",", "," + key, chain + "," + key + ",x", key + "," + chain,
-		chain + "," + filepath.Join(t.TempDir(), "none"),
+		chain + "," + filepath.Join(t.TempDir(), "none"), chain + "," + pipe, pipe + "," + key,
 	} {
 		_, log, err := start(t, Config{TLS: value})
 		if err == nil || !strings.Contains(log, "-rpctls") {

@@ -58,8 +58,7 @@ func details() string {
 }
 
 // configure reads the configuration files and settles the network.
-func configure(s *options.Settings) error {
-	files := options.OS{}
+func configure(s *options.Settings, files options.Files) error {
 	if err := s.CheckDataDir(files); err != nil {
 		return err
 	}

@@ -31,8 +31,11 @@ func (s *session) readAgain() (*options.Settings, *corelog.Filter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := configure(settings); err != nil {
+	if err := configure(settings, options.OS{RegularOnly: true}); err != nil {
 		return nil, nil, err
+	}
+	if err := settings.Unreadable(); err != nil {
+		return nil, nil, err // no reason to forget logins and whitelists
 	}
 	if settings.NetDir() != s.netDir {
 		return nil, nil, refuse("the data directory would be %s", settings.NetDir())

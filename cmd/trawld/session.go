@@ -85,7 +85,7 @@ func showWarning(stderr io.Writer, text string) { fmt.Fprintln(stderr, "Warning:
 
 // open reads the configuration and takes possession of the data directory.
 func open(settings *options.Settings, std streams) (*session, error) {
-	if err := configure(settings); err != nil {
+	if err := configure(settings, options.OS{}); err != nil {
 		return nil, err
 	}
 	warn(settings, std.stderr)

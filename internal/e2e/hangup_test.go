@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,23 @@ func testHangup(t *testing.T) {
 		hangUp(notReadAgain)
 		call("two", "getblockcount", 403)
 	}
+	// A pipe, to open which would wait for a writer, holds up neither what comes after it nor the stop.
+	config := filepath.Join(dir, "trawl.conf")
+	asPipe := func() {
+		t.Helper()
+		if err := errors.Join(os.Remove(config), syscall.Mkfifo(config, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		hangUp(notReadAgain)
+		call("two", "getblockcount", 403)
+	}
+	asPipe()
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	writeConfig(t, dir, rpcAuth("a", "two"), "rpcwhitelist=a:uptime", "rpcwhitelistdefault=0")
+	hangUp(readAgain)
+	asPipe()
 	d.Stop()
 }
 

@@ -19,10 +19,21 @@ type Files interface {
 }
 
 // OS is the [Files] of the operating system.
-type OS struct{}
+type OS struct {
+	RegularOnly bool // what is no regular file is refused: to open a pipe waits until somebody writes to it
+}
 
 // ReadFile implements [Files]. Files beyond 16 MiB are refused.
-func (OS) ReadFile(path string) ([]byte, error) {
+func (o OS) ReadFile(path string) ([]byte, error) {
+	if o.RegularOnly {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: not a regular file", path)
+		}
+	}
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
 		return nil, err

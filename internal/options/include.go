@@ -1,6 +1,10 @@
 package options
 
-import "path/filepath"
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+)
 
 // configName is the name a configuration file has without -conf. Without that
 // file it is the one of the dialect's reference node.
@@ -54,10 +58,14 @@ func (s *Settings) openConfig(files Files) (string, error) {
 		if files.IsDir(path) {
 			return "", errorf("Config file \"%s\" is a directory.", path)
 		}
-		if text, err := files.ReadFile(path); err == nil {
+		text, err := files.ReadFile(path)
+		if err == nil {
 			s.configPath = path
 			s.remarkUnread(files, s.configNames()[i+1:])
 			return string(text), nil
+		}
+		if s.unreadable == nil && !errors.Is(err, fs.ErrNotExist) {
+			s.unreadable = err
 		}
 	}
 	s.configPath = below(s.DataDir(), configName)
@@ -118,6 +126,10 @@ func (s *Settings) readInclude(files Files, name string) error {
 	s.remark(Note, "Included configuration file %s", name)
 	return nil
 }
+
+// Unreadable returns why a configuration file that is there could not be read, although nobody asked
+// for it; nil where that is not so. The file counts for nothing then, as in Core.
+func (s *Settings) Unreadable() error { return s.unreadable }
 
 // ConfigPath returns the absolute path of the configuration file, whether it
 // exists or not; it is empty with -noconf.

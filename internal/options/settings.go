@@ -50,6 +50,7 @@ type Settings struct {
 	sections   []Section
 	remarks    []Remark
 	configPath string // empty: -noconf
+	unreadable error  // why a file that is there was not read
 	chain      Chain  // empty until selected
 }
 
