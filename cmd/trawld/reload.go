@@ -34,7 +34,7 @@ func (s *session) readAgain() (*options.Settings, *corelog.Filter, error) {
 	if err := configure(settings, options.OS{RegularOnly: true}); err != nil {
 		return nil, nil, err
 	}
-	if err := settings.Unreadable(); err != nil {
+	if err := options.Unreadable(settings); err != nil {
 		return nil, nil, err // no reason to forget logins and whitelists
 	}
 	if settings.NetDir() != s.netDir {

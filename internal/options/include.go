@@ -129,7 +129,7 @@ func (s *Settings) readInclude(files Files, name string) error {
 
 // Unreadable returns why a configuration file that is there could not be read, although nobody asked
 // for it; nil where that is not so. The file counts for nothing then, as in Core.
-func (s *Settings) Unreadable() error { return s.unreadable }
+func Unreadable(s *Settings) error { return s.unreadable }
 
 // ConfigPath returns the absolute path of the configuration file, whether it
 // exists or not; it is empty with -noconf.
