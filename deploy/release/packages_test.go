@@ -86,6 +86,7 @@ func TestReproducible(t *testing.T) {
 	var sums [2][]byte
 	var names []string
 	for i := range sums {
+		t.Setenv("GOCACHE", t.TempDir()) // or the second would have the objects of the first
 		out := filepath.Join(t.TempDir(), "dist")
 		if err := run("0.1.0-rc.1", clone(t), out, os.Getenv("PLATFORMS")); err != nil {
 			t.Fatal(err)
