@@ -104,7 +104,7 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 		random.Shuffle(len(coins), func(i, j int) { coins[i], coins[j] = coins[j], coins[i] })
 	}
 	all, list := groupsOf(p, coins), tiers(p)
-	if err := enough(p, coins, all.mixed, list); err != nil {
+	if err := enough(p, coins, all, list); err != nil {
 		return nil, err
 	}
 	limited := *p
@@ -137,13 +137,19 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 
 // enough reports an error if the coins that some tier takes cannot come to the target,
 // whatever they cost. As in Core, of the others the value without its fee is left out, and
-// those that depend on too much are spoken of only where they come to the target alone.
-func enough(p *Params, coins []Coin, all []*group, list []tier) error {
+// those that depend on too much are spoken of only where they come to the target alone; where
+// coins are gathered by script, the others count twice, once in each list of groups. So no
+// chain of unconfirmed change is built beside confirmed coins whose script has been paid again.
+func enough(p *Params, coins []Coin, all groups, list []tier) error {
 	var sum, chained int64
 	for i := range coins {
 		sum += coins[i].Value
 	}
-	for _, g := range all {
+	lists := all.mixed
+	if p.AvoidPartial {
+		lists = slices.Concat(lists, all.positive)
+	}
+	for _, g := range lists {
 		if slices.ContainsFunc(list, func(t tier) bool { return t.takes(g) }) {
 			continue
 		}

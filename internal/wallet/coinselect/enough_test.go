@@ -27,9 +27,31 @@ func TestEnough(t *testing.T) {
 		"and not together with another": {6001, []Coin{own, long}, ErrFunds},
 	} {
 		p := params(c.target, rate)
-		if err := enough(&p, c.coins, groupsOf(&p, c.coins).mixed, tiers(&p)); !errors.Is(err, c.want) {
+		if err := enough(&p, c.coins, groupsOf(&p, c.coins), tiers(&p)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// Where coins are gathered by script, a script that was paid again holds back its confirmed coins,
+// and as in Core twice: change that is not confirmed does not stand in for them.
+func TestEnoughByScript(t *testing.T) {
+	confirmed, again := coin(1, 50_000, 100, 6), coin(2, 4000, 100, 0)
+	change := coin(3, 40_000, 100, 0)
+	change.Own, change.Ancestors, change.Descendants = true, 1, 1
+	confirmed.Script, again.Script, change.Script = []byte{1}, []byte{1}, []byte{2}
+	coins := []Coin{confirmed, again, change}
+	p := params(10_000, 10_000)
+	got, err := Choose(p, nil, coins, true, random(1))
+	if err != nil || len(got.Coins) != 1 || got.Coins[0].At != confirmed.At {
+		t.Errorf("coin by coin: %v, %v", got, err)
+	}
+	p.AvoidPartial = true
+	if got, err := Choose(p, nil, coins, true, random(1)); !errors.Is(err, ErrFunds) {
+		t.Errorf("by script: %v, %v", got, err)
+	}
+	if got, err := Choose(p, nil, []Coin{confirmed, change}, true, random(1)); err != nil || got.Coins[0].At != confirmed.At {
+		t.Errorf("by script, paid once: %v, %v", got, err)
 	}
 }
 
