@@ -32,7 +32,7 @@ const (
 // Config says how a daemon is started. The zero value is a node without
 // blocks on the main chain.
 type Config struct {
-	Chain  string   // "regtest", or "main" or empty
+	Chain  string   // "regtest" or "signet", or "main" or empty
 	Args   []string // further options
 	Blocks []string // block files to load, plain or .gz
 	Dir    string   // data directory; empty: a new one that ends with the test
@@ -43,6 +43,9 @@ type Config struct {
 	// module's.
 	Program string
 }
+
+// hasDir reports whether the chain has a folder of its own, by its name.
+func (c Config) hasDir() bool { return c.Chain == "regtest" || c.Chain == "signet" }
 
 // A Daemon is a running trawld. Its client is closed and its process ended at
 // the end of the test at the latest.
@@ -69,8 +72,8 @@ func Start(tb testing.TB, c Config) *Daemon {
 		d.Dir = tb.TempDir()
 	}
 	d.NetDir = d.Dir
-	if c.Chain == "regtest" {
-		d.NetDir = filepath.Join(d.Dir, "regtest")
+	if c.hasDir() {
+		d.NetDir = filepath.Join(d.Dir, c.Chain)
 	}
 	d.start(c.Blocks)
 	tb.Cleanup(d.Kill)
@@ -163,8 +166,8 @@ func (d *Daemon) answers(cookie string) bool {
 // args are the options of a node without peers, and those of the test.
 func (d *Daemon) args(blocks []string) []string {
 	args := []string{"-datadir=" + d.Dir}
-	if d.config.Chain == "regtest" {
-		args = append(args, "-regtest")
+	if d.config.hasDir() {
+		args = append(args, "-"+d.config.Chain)
 	}
 	args = append(
 		args, "-printtoconsole=0", "-dnsseed=0", "-fixedseeds=0", "-listenonion=0", "-natpmp=0", "-listen=0",
