@@ -42,11 +42,12 @@ type PeerConfig struct {
 	DNSSeeds      bool
 	ForceDNSSeeds bool // also when addresses are known
 	SeedNodes     []string
-	NoFixedSeeds  bool   // do not take built-in addresses where no others are known
-	FixedKey      bool   // of new tables of addresses, for tests
-	CheckAddrs    int    // one in so many uses of these tables checks them; 0: none
-	ASMap         string // file that maps addresses to autonomous systems, one of which counts as one hand
-	Capture       bool   // write all messages of peers to files
+	Seeds         []string // names that DNSSeeds asks for, in place of the network's
+	NoFixedSeeds  bool     // do not take built-in addresses where no others are known
+	FixedKey      bool     // of new tables of addresses, for tests
+	CheckAddrs    int      // one in so many uses of these tables checks them; 0: none
+	ASMap         string   // file that maps addresses to autonomous systems, one of which counts as one hand
+	Capture       bool     // write all messages of peers to files
 
 	// Proxy are SOCKS5 proxies, "host[:port]" or "unix:path" for all networks, with
 	// "=network" for one; Onion is that for Tor. OnlyNet names the networks to
@@ -128,7 +129,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Tor: network.Tor, OnionLate: network.OnionLate,
 	}
 	if p.DNSSeeds && p.Lookup {
-		cfg.Seeds = n.net.DNSSeeds()
+		cfg.Seeds = n.net.DNSSeeds(p.Seeds)
 	}
 	if cfg.KeepAnchors = p.Automatic; p.Automatic {
 		cfg.Anchors = files.TakeAnchors(n.net.Magic, peers.MaxAnchors, n.cfg.Log)

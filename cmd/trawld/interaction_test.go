@@ -70,3 +70,19 @@ func TestIgnored(t *testing.T) {
 		}
 	}
 }
+
+// -signetseednode is for signets alone.
+func TestSignetSeeds(t *testing.T) {
+	for chain, want := range map[string]string{"-signet": "a.example|b.example", "-regtest": "", "-testnet4": ""} {
+		o := options.New(table.Daemon(), "")
+		if err := o.ParseArgs([]string{chain, "-signetseednode=a.example", "-signetseednode=b.example"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.SelectChain(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(signetSeeds(o), "|"); got != want {
+			t.Errorf("%s: got %s, want %s", chain, got, want)
+		}
+	}
+}

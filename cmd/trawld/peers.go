@@ -60,7 +60,7 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 	return &trawl.PeerConfig{
 		Automatic: !isChosen(o), DNSSeeds: soft.Bool("dnsseed", true),
 		ForceDNSSeeds: o.Bool("forcednsseed", false), NoFixedSeeds: !o.Bool("fixedseeds", true),
-		SeedNodes: o.Strings("seednode"), Proxy: o.Strings("proxy"), Onion: onion(o),
+		Seeds: signetSeeds(o), SeedNodes: o.Strings("seednode"), Proxy: o.Strings("proxy"), Onion: onion(o),
 		TorControl: control, TorPassword: o.String("torpassword", ""),
 		I2P: o.String("i2psam", ""), I2PIncoming: soft.Bool("i2pacceptincoming", true),
 		ASMap: asmapFile(o, dir), CheckAddrs: int(min(max(o.Int("checkaddrman", 0), 0), 1_000_000)),
@@ -190,4 +190,12 @@ func minimumWork(o *options.Settings) (string, error) {
 		return "", refuse("Invalid minimum work specified (%s), must be up to 64 hex digits", text)
 	}
 	return digits, nil
+}
+
+// signetSeeds are the DNS names that have nodes of a signet, nil for those of the public one.
+func signetSeeds(o *options.Settings) []string {
+	if o.Chain() != options.Signet {
+		return nil
+	}
+	return o.Strings("signetseednode")
 }

@@ -324,15 +324,3 @@ func complete(n *Network) *Network {
 func magic(p *chaincfg.Params) [4]byte {
 	return [4]byte{byte(p.Net), byte(p.Net >> 8), byte(p.Net >> 16), byte(p.Net >> 24)}
 }
-
-// DNSSeeds returns the DNS names that have addresses of nodes, and take a prefix that
-// says which services these shall have.
-func (n *Network) DNSSeeds() []string {
-	var names []string
-	for _, seed := range n.Params.DNSSeeds {
-		if seed.HasFiltering {
-			names = append(names, seed.Host)
-		}
-	}
-	return names
-}

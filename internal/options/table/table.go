@@ -90,7 +90,7 @@ var chain = []options.Option{
 		Help: "Script that blocks of the signet must satisfy (default: that of the public signet); only with -signet",
 	},
 	{
-		Name: "signetseednode", Arg: "<host>", Flags: noNegation | unused,
+		Name: "signetseednode", Arg: "<host>", Flags: noNegation,
 		Help: "Find peers of the signet through <host>; may be repeated (default: those of the public signet)",
 	},
 	{Name: "testactivationheight", Arg: "<name>@<height>", Flags: debug, Help: "Activate the rule <name> (segwit, " +
