@@ -113,6 +113,7 @@ type Spent struct {
 	Reason   string // why the fee rate is what it is, in Core's words
 	Complete bool   // all inputs are signed
 	Sent     bool   // written, and handed to the memory pool
+	PSBT     string // with SignSome: the partially signed transaction (BIP174) in base64
 }
 
 // FillPacket puts into a partially signed transaction (BIP174) what the wallet knows of it,

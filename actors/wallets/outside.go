@@ -180,17 +180,17 @@ func originOf(kind uint64, value []byte) ([]byte, bool) {
 }
 
 // fillOutside puts what the wallet knows into a packet, and has the device sign it.
-func (g *signer) fillOutside(c actor.Context, m *fillPacket, p *psbt.Packet) {
-	g.signOutside(c, p, m.Req.Finalize, func(got signedOutside, err error) {
+func (g *signer) fillOutside(c actor.Context, req *messages.FillPacket, p *psbt.Packet, then filled) {
+	g.signOutside(c, p, req.Finalize, func(got signedOutside, err error) {
 		if err != nil {
-			m.Answer(messages.FilledPacket{}, err)
+			then(messages.FilledPacket{}, err)
 			return
 		}
-		filled := messages.FilledPacket{PSBT: got.packet.Encode(), Complete: got.complete}
+		result := messages.FilledPacket{PSBT: got.packet.Encode(), Complete: got.complete}
 		if got.complete {
-			filled.Tx = got.packet.Extract()
+			result.Tx = got.packet.Extract()
 		}
-		m.Answer(filled, nil)
+		then(result, nil)
 	})
 }
 

@@ -138,6 +138,26 @@ func TestOutsideAnswers(t *testing.T) {
 	}
 }
 
+// A device is asked to sign a payment once, whether it signs or not.
+func TestOutsidePays(t *testing.T) {
+	d := newSigningDevice(t)
+	ref := d.wallet(t, "w")
+	packet, _ := d.packet(t)
+	q := pay(10_000_000)
+	q.Sign, q.Send = messages.SignSome, false
+	d.says(t, "sign", `echo >>asked; echo '{"psbt": "`+packet+`"}'`+"\n")
+	for n, packets := range []bool{true, false} {
+		q.Send = !packets
+		got := do(t, ref, q)
+		if got.Complete || got.Sent || got.PSBT != packet {
+			t.Errorf("got %+v", got)
+		}
+		if asked, err := os.ReadFile(filepath.Join(d.files, "asked")); err != nil || len(asked) != n+1 {
+			t.Errorf("asked %d times, want %d", len(asked), n+1)
+		}
+	}
+}
+
 // An address is shown if the device shows the same.
 func TestOutsideShows(t *testing.T) {
 	d := newSigningDevice(t)

@@ -198,6 +198,45 @@ func TestPacketsAreCounted(t *testing.T) {
 	}
 }
 
+// Keys sign once for a payment, whether it is sent or handed out as a packet, and not at all where the wallet is
+// locked.
+func TestPaymentsAreCounted(t *testing.T) {
+	r := p2mrRig(t, setup{keyPool: 2, pool: emptyPool})
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	ref := r.wallet(t, "w")
+	script := spendOf(t, do(t, ref, messages.NewAddress{Type: "p2mr"})).Prevs[0].Script
+	coin := payment(script, 1)
+	r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: coin, Added: true}}})
+	do(t, r.ref, messages.SyncWallets{})
+	q := pay(10_000_000)
+	q.Payments[0].Script, q.Sign, q.Send = script, messages.SignSome, false
+	check := func(what string, got messages.Spent, complete bool, want uint32) {
+		t.Helper()
+		if n := made(t, r, "w"); got.Complete != complete || n != want {
+			t.Errorf("%s: complete %v, the file counts %d, want %d", what, got.Complete, n, want)
+		}
+		p, err := psbt.DecodeP2MR(got.PSBT)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Final(0) != complete || !complete && (!p.Inputs[0].Has(psbt.P2MRLeaf) || p.Inputs[0].Has(psbt.P2MRSig)) {
+			t.Errorf("%s: packet %s", what, got.PSBT)
+		}
+		if complete && p.Extract().WitnessHash() != got.Tx.WitnessHash() {
+			t.Errorf("%s: the packet has other signatures than the transaction", what)
+		}
+	}
+	check("packet", do(t, ref, q), true, 1)
+	do(t, ref, messages.EncryptWallet{Passphrase: messages.Secret("x")})
+	check("locked", do(t, ref, q), false, 1)
+	do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("x"), For: time.Hour})
+	q.Send = true
+	got := do(t, ref, q)
+	if check("sent", got, true, 2); !got.Sent {
+		t.Error("not sent")
+	}
+}
+
 // A foreign output is not signed, and takes no signature.
 func TestForeignP2MR(t *testing.T) {
 	r := p2mrRig(t, setup{keyPool: 1})

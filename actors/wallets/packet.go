@@ -20,71 +20,79 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
+// filled takes a packet that was filled.
+type filled func(messages.FilledPacket, error)
+
 // fill puts what the wallet knows into a partially signed transaction, and signs it.
 func (g *signer) fill(c actor.Context, m *fillPacket) {
-	p, err := g.cfg.Network.DecodePSBT(m.Req.PSBT)
+	g.fillPacket(c, &m.Req, func(got messages.FilledPacket, err error) { m.Answer(got, err) })
+}
+
+// fillPacket fills and signs, and calls back.
+func (g *signer) fillPacket(c actor.Context, req *messages.FillPacket, then filled) {
+	p, err := g.cfg.Network.DecodePSBT(req.PSBT)
 	if err != nil {
-		m.Answer(messages.FilledPacket{}, codes.Errorf(codes.Decode, "TX decode failed %v", err))
+		then(messages.FilledPacket{}, codes.Errorf(codes.Decode, "TX decode failed %v", err))
 		return
 	}
-	hashType, known := hashTypes[m.Req.HashType]
+	hashType, known := hashTypes[req.HashType]
 	w := g.of.open()
 	switch {
 	case !known:
-		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", m.Req.HashType)
-	case m.Req.Sign && w.Vault().Locked():
+		err = codes.Errorf(codes.Parameter, "'%s' is not a valid sighash parameter.", req.HashType)
+	case req.Sign && w.Vault().Locked():
 		err = errLocked
-	case m.Req.Sign:
+	case req.Sign:
 		err = w.Vault().CheckSigning()
 	}
 	if err != nil {
-		m.Answer(messages.FilledPacket{}, err)
+		then(messages.FilledPacket{}, err)
 		return
 	}
-	if m.Req.Sign && g.outside() {
-		g.fillOutside(c, m, p)
+	if req.Sign && g.outside() {
+		g.fillOutside(c, req, p, then)
 		return
 	}
 	w.AddSpent(p)
 	f := &filling{
-		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: &m.Req,
+		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: req,
 		newSigning: g.cfg.Network.NewSigning, hasPQC: w.Vault().CanSign,
 	}
-	if m.Req.HashType != "" {
+	if req.HashType != "" {
 		f.hashType = new(int32(hashType))
 	}
 	if w.Keys().Len() > 0 { // as in Core, where else nobody tries
 		f.know(w.Keys())
 	}
 	if !f.counts {
-		g.fillWith(c, m, f, nil)
+		g.fillWith(c, f, nil, then)
 		return
 	}
 	g.of.beside(c, func() func() {
 		wanted := f.plan(g.ctx)
-		return func() { g.fillP2MR(c, m, f, wanted) }
+		return func() { g.fillP2MR(c, f, wanted, then) }
 	})
 }
 
 // fillWith fills a packet in a worker. uses are the signatures that are counted for it.
-func (g *signer) fillWith(c actor.Context, m *fillPacket, f *filling, uses []messages.PQCUse) {
+func (g *signer) fillWith(c actor.Context, f *filling, uses []messages.PQCUse, then filled) {
 	g.of.beside(c, func() func() {
 		defer f.zero()
 		got, err := f.run(g.ctx)
 		got.PQCKeys = uses
-		return func() { m.Answer(got, err) }
+		return func() { then(got, err) }
 	})
 }
 
 // fillP2MR fills a packet with keys that count their signatures.
-func (g *signer) fillP2MR(c actor.Context, m *fillPacket, f *filling, wanted map[slhdsa.PublicKey]uint32) {
+func (g *signer) fillP2MR(c actor.Context, f *filling, wanted map[slhdsa.PublicKey]uint32, then filled) {
 	if len(wanted) == 0 {
-		g.fillWith(c, m, f, nil)
+		g.fillWith(c, f, nil, then)
 		return
 	}
 	refuse := func(err error) {
 		f.zero()
-		m.Answer(messages.FilledPacket{}, err)
+		then(messages.FilledPacket{}, err)
 	}
 	g.of.writable(c, func(err error) {
 		if err != nil {
@@ -101,7 +109,7 @@ func (g *signer) fillP2MR(c actor.Context, m *fillPacket, f *filling, wanted map
 					r.give(known)
 				}
 			}
-			g.fillWith(c, m, f, r.uses)
+			g.fillWith(c, f, r.uses, then)
 		})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/corelog"
+	"github.com/seed61375155/trawl/internal/rawtx/psbt"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/coinselect"
@@ -38,8 +39,9 @@ type purchase struct {
 	plans int
 	bump  *bump // what is replaced; nil: nothing
 
-	plan  *spend.Plan
-	built *spend.Built
+	plan   *spend.Plan
+	built  *spend.Built
+	packet string // with what was signed, in base64; empty: no packet was made
 }
 
 // fail answers with an error. One without a code has that of the method.
@@ -216,15 +218,32 @@ func (p *purchase) haveBuilt(c actor.Context, built *spend.Built, err error) {
 		p.of.save(c, func(err error) { p.done(c, built.Tx, false, false, err) })
 		return
 	}
+	if p.req.Sign == messages.SignSome {
+		p.fill(c)
+		return
+	}
 	p.sign(c)
+}
+
+// fill signs what goes, in a packet, and goes on with what becomes of it: keys that count their signatures and
+// devices sign once, whether the transaction is sent or the packet handed out.
+func (p *purchase) fill(c actor.Context) {
+	signs := !p.of.open().Vault().Locked()
+	req := &messages.FillPacket{
+		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
+	}
+	p.of.fill(c, req, func(got messages.FilledPacket, err error) {
+		p.packet = got.PSBT
+		if !got.Complete || got.Tx == nil {
+			p.signed(c, p.built.Tx, false, err)
+			return
+		}
+		p.signed(c, got.Tx, true, err)
+	})
 }
 
 // sign signs, and goes on with what becomes of it.
 func (p *purchase) sign(c actor.Context) {
-	if p.of.open().Vault().Locked() {
-		p.of.save(c, func(err error) { p.done(c, p.built.Tx, false, false, err) })
-		return
-	}
 	var raw bytes.Buffer
 	if err := p.built.Tx.Serialize(&raw); err != nil {
 		p.fail(c, err)
@@ -307,6 +326,6 @@ func (p *purchase) stillUnspent(tx *wire.MsgTx) bool {
 func (p *purchase) done(c actor.Context, tx *wire.MsgTx, complete, sent bool, err error) {
 	p.answer(c, messages.Spent{
 		Tx: tx, TxID: tx.TxHash(), Fee: btcutil.Amount(p.built.Fee), Change: p.built.Change,
-		Reason: p.built.Reason, Complete: complete, Sent: sent,
+		Reason: p.built.Reason, Complete: complete, Sent: sent, PSBT: p.packet,
 	}, err)
 }

@@ -27,6 +27,7 @@ type paying interface {
 	save(c actor.Context, then func(error))
 	whenReady(c actor.Context, then func(err error)) // calls back when it can be written and has seen the tip
 	sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error))
+	fill(c actor.Context, req *messages.FillPacket, then filled)
 }
 
 // spendView is a wallet as paying sees it.
@@ -48,6 +49,10 @@ func (w spendView) sign(c actor.Context, req *messages.SignWithWallet, then func
 		return
 	}
 	w.signer.run(c, req, then)
+}
+
+func (w spendView) fill(c actor.Context, req *messages.FillPacket, then filled) {
+	w.signer.fillPacket(c, req, then)
 }
 
 // spender pays. It serves one request after the other, from the choice of coins to the

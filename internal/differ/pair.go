@@ -23,6 +23,17 @@ type Config struct {
 
 	// Peers: both accept peers, at Pair.Trawl.P2P and Pair.CoreP2P.
 	Peers bool
+
+	// Qbit: on a chain of P2MR outputs, beside the qbitd that QBITD names.
+	Qbit bool
+}
+
+// rival returns what runs beside trawld, empty where there is none, and what the test lacks then.
+func (c *Config) rival() (binary, lacks string) {
+	if c.Qbit {
+		return os.Getenv("QBITD"), "QBITD names no qbitd of qbit 1.0"
+	}
+	return os.Getenv("BITCOIND"), "BITCOIND names no bitcoind of Bitcoin Core 30"
 }
 
 // A Pair is a trawld and a bitcoind with the same options, each on an empty
@@ -43,15 +54,18 @@ type Pair struct {
 // Start starts a pair. It skips the test where there is no bitcoind.
 func Start(tb testing.TB, c Config, exceptions ...Exception) *Pair {
 	tb.Helper()
-	binary := os.Getenv("BITCOIND")
+	binary, lacks := c.rival()
 	if binary == "" {
-		tb.Skip("BITCOIND names no bitcoind of Bitcoin Core 30")
+		tb.Skip(lacks)
 	}
 	p := &Pair{tb: tb, config: c, CoreDir: tb.TempDir(), Report: NewReport(tb, exceptions...)}
 	trawl := e2e.Config{
 		Chain: "regtest",
 		// What Core accepts and trawld refuses unless it is told otherwise.
 		Args: append(append([]string{"-deprecatedrpc=emptyoutputs"}, c.Args...), c.Trawl...),
+	}
+	if c.Qbit {
+		trawl.Args = append(trawl.Args, "-dialect=qbit")
 	}
 	if c.Peers {
 		trawl.P2P, p.CoreP2P = e2e.FreeAddr(tb), e2e.FreeAddr(tb)

@@ -2,12 +2,8 @@ package differ_test
 
 import (
 	"math"
-
-	"github.com/seed61375155/trawl/internal/e2e/jsonrpc"
+	"strings"
 )
-
-// errPassed is for a payment that is not made.
-var errPassed = jsonrpc.Error{Message: "passed"}
 
 // recipient is an address of either wallet.
 func (w *peerWallets) recipient() string {
@@ -30,10 +26,13 @@ func (w *peerWallets) sendToAddress(*side) []any {
 // pay makes one payment by a side.
 func (w *peerWallets) pay(s *side) {
 	w.t.Helper()
-	kinds := []string{"sendtoaddress", "sendtoaddress", "sendmany", "send", "sendall", "bumpfee", "psbt", "psbt"}
+	kinds := []string{
+		"sendtoaddress", "sendtoaddress", "sendmany", "send", "sendall", "fundrawtransaction", "bumpfee", "psbtbumpfee",
+		"psbt", "psbt",
+	}
 	kind := pick(w.Rand, kinds, "")
 	rate := w.feeRate()
-	if kind == "bumpfee" {
+	if kind == "bumpfee" || kind == "psbtbumpfee" {
 		rate += 60 // above what others pay
 	}
 	var id string
@@ -49,9 +48,11 @@ func (w *peerWallets) pay(s *side) {
 			to[w.recipient()] = w.amount()
 		}
 		err = s.call(&id, s.wallet, "sendmany", "", to, nil, "", []string{}, true, nil, nil, rate)
-	case "psbt":
+	case "fundrawtransaction":
+		id, err = w.payByRawTx(s, rate)
+	case "psbt", "psbtbumpfee":
 		w.share() // both choose among the coins of one wallet
-		id, err = w.payByPSBT(s, rate)
+		id, err = w.payByPSBT(s, kind, rate)
 		w.share()
 	default:
 		id, err = w.payByObject(s, kind, rate)
@@ -85,27 +86,49 @@ func (w *peerWallets) payByObject(s *side, kind string, rate float64) (id string
 		options := map[string]any{"fee_rate": rate, "inputs": []any{map[string]any{"txid": c.TxID, "vout": c.Vout}}}
 		err = s.call(&result, s.wallet, "sendall", []any{w.recipient()}, nil, nil, nil, options)
 	default:
-		if s != w.trawl { // the other side's need no further proof
-			return "", errPassed
-		}
-		old := pick(w.Rand, w.replaceable, "00")
+		old := pick(w.Rand, s.replaceable, "00")
 		err = s.call(&result, s.wallet, "bumpfee", old, map[string]any{"fee_rate": rate})
 	}
 	return result.TxID, err
 }
 
-// payByPSBT has the one who watches fund a transaction, the owner sign it, and the watcher
+// payByRawTx has a wallet add inputs to a transaction, sign and send it.
+func (w *peerWallets) payByRawTx(s *side, rate float64) (id string, err error) {
+	var raw string
+	w.get(s, &raw, "", "createrawtransaction", []any{}, []any{map[string]any{w.recipient(): w.amount()}})
+	var funded struct{ Hex string }
+	if err = s.call(&funded, s.wallet, "fundrawtransaction", raw, map[string]any{"fee_rate": rate}); err != nil {
+		return "", err
+	}
+	var signed struct {
+		Hex      string
+		Complete bool
+	}
+	w.get(s, &signed, s.wallet, "signrawtransactionwithwallet", funded.Hex)
+	if !signed.Complete {
+		w.t.Fatalf("%s has not signed all of %s", s.name, funded.Hex)
+	}
+	err = s.call(&id, "", "sendrawtransaction", signed.Hex)
+	return id, err
+}
+
+// payByPSBT has the one who watches fund a transaction, or replace one, the owner sign it, and the watcher
 // finalize and send it.
-func (w *peerWallets) payByPSBT(s *side, rate float64) (id string, err error) {
+func (w *peerWallets) payByPSBT(s *side, kind string, rate float64) (id string, err error) {
 	var funded, signed struct{ PSBT string }
 	var final struct {
 		Hex      string
 		Complete bool
 	}
-	to := []any{map[string]any{w.recipient(): w.amount()}}
-	err = s.other.call(&funded, s.wallet+"-watched", "walletcreatefundedpsbt", []any{}, to, 0, map[string]any{
-		"fee_rate": rate, "change_type": pick(w.Rand, []string{"legacy", "p2sh-segwit", "bech32", "bech32m"}, ""),
-	})
+	if kind == "psbtbumpfee" {
+		old := pick(w.Rand, s.replaceable, "00")
+		err = s.other.call(&funded, s.watched, "psbtbumpfee", old, map[string]any{"fee_rate": rate})
+	} else {
+		to := []any{map[string]any{w.recipient(): w.amount()}}
+		err = s.other.call(&funded, s.watched, "walletcreatefundedpsbt", []any{}, to, 0, map[string]any{
+			"fee_rate": rate, "change_type": pick(w.Rand, w.changeTypes, ""),
+		})
+	}
 	if err != nil {
 		return "", err
 	}
@@ -121,6 +144,7 @@ func (w *peerWallets) payByPSBT(s *side, rate float64) (id string, err error) {
 // check looks at the fee of a payment by trawld's wallet.
 func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	w.t.Helper()
+	s.replaceable = append(s.replaceable, id)
 	if s != w.trawl {
 		return
 	}
@@ -133,14 +157,13 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	}
 	// What comes from the other side is the wallet's as soon as the wallet tells of it: until then a kill may lose
 	// it, as the pool does, and the other side sends it again.
-	if kind != "psbt" || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
+	if sentByOther := strings.HasPrefix(kind, "psbt"); !sentByOther || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
 		w.pending = append(w.pending, id)
 	}
-	w.replaceable = append(w.replaceable, id)
 	// Without change what is left is paid as well: no more than change would have cost.
-	const changeSize, discard = 43 + 148, 10
+	const discard = 10
 	fee, least := entry.Fees.Base*1e8, rate*entry.VSize
-	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*changeSize; fee < least-1 || fee > most {
+	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*w.changeCost; fee < least-1 || fee > most {
 		w.t.Errorf("%s pays %.0f for %.0f vB at %.3f sat/vB", id, fee, entry.VSize, rate)
 	}
 }

@@ -29,22 +29,48 @@ func TestWalletPeers(t *testing.T) {
 		},
 		Peers: true,
 	})
-	w := &peerWallets{t: t, p: p, Rand: differ.Random(t)}
+	w := newPeerWallets(t, p)
 	w.begin()
-	for cases := differ.Cases(t, 400) / perCase; w.sends < cases; {
+	w.play()
+}
+
+// newPeerWallets returns the game of two sides that are connected.
+func newPeerWallets(t *testing.T, p *differ.Pair) *peerWallets {
+	t.Helper()
+	w := &peerWallets{t: t, p: p, Rand: differ.Random(t), kinds: make(map[string]int)}
+	w.trawl = &side{name: "trawld", wallet: "ours", call: func(result any, wallet, method string, params ...any) error {
+		return p.Trawl.CallWallet(t.Context(), wallet, result, method, params...)
+	}}
+	w.core = &side{name: "bitcoind", wallet: "theirs", call: func(result any, wallet, method string, params ...any) error {
+		return p.Core.CallWallet(t.Context(), wallet, result, method, params...)
+	}}
+	w.trawl.other, w.core.other = w.core, w.trawl
+	w.trawl.watched, w.core.watched = "ours-watched", "theirs-watched"
+	w.changeTypes, w.changeCost = []string{"legacy", "p2sh-segwit", "bech32", "bech32m"}, 43+148
+	w.connect()
+	return w
+}
+
+// play pays until there were enough payments.
+func (w *peerWallets) play() {
+	w.t.Helper()
+	for cases := differ.Cases(w.t, 400) / perCase; w.sends < cases; {
 		w.round()
 	}
-	t.Logf("%d sends (%v), %d refused, %d blocks, %d kills", w.sends, w.kinds, w.refused, w.blocks, w.kills)
-	p.Alive()
+	w.t.Logf("%d sends (%v), %d refused, %d blocks, %d kills", w.sends, w.kinds, w.refused, w.blocks, w.kills)
+	w.p.Alive()
 }
 
 // A side is a node with a wallet of its own.
 type side struct {
-	name   string // of the node
-	wallet string // its own; the other side watches it by this name and "-watched"
-	call   func(result any, wallet, method string, params ...any) error
-	to     []string // addresses
-	other  *side
+	name    string // of the node
+	wallet  string // its own
+	watched string // the name by which the other side has it, which watches it
+	call    func(result any, wallet, method string, params ...any) error
+	to      []string // addresses
+	other   *side
+
+	replaceable []string // its transactions that are not confirmed
 }
 
 // peerWallets plays with two sides.
@@ -56,23 +82,16 @@ type peerWallets struct {
 	trawl *side
 	core  *side
 
+	same        bool     // both have one wallet, with its keys
+	changeTypes []string // of addresses for change
+	changeCost  float64  // virtual bytes that change takes at most, where it is made and where it is spent
+
 	sends, refused, blocks, kills, keyed int
 	kinds                                map[string]int
-	replaceable                          []string // of trawld's wallet, unconfirmed
 	pending                              []string // all ids of trawld's wallet since the last block
 }
 
 func (w *peerWallets) begin() {
-	w.kinds = make(map[string]int)
-	w.trawl = &side{name: "trawld", wallet: "ours", call: func(result any, wallet, method string, params ...any) error {
-		return w.p.Trawl.CallWallet(w.t.Context(), wallet, result, method, params...)
-	}}
-	w.core = &side{name: "bitcoind", wallet: "theirs"}
-	w.core.call = func(result any, wallet, method string, params ...any) error {
-		return w.p.Core.CallWallet(w.t.Context(), wallet, result, method, params...)
-	}
-	w.trawl.other, w.core.other = w.core, w.trawl
-	w.connect()
 	for _, s := range []*side{w.trawl, w.core} {
 		w.get(s, nil, "", "createwallet", s.wallet, false, false, "", false, true, true)
 		w.importAll(s)
@@ -157,8 +176,8 @@ func (w *peerWallets) watch(s *side) {
 		d["timestamp"] = "now"
 		items = append(items, d)
 	}
-	w.get(s.other, nil, "", "createwallet", s.wallet+"-watched", true, true, "", false, true, true)
-	w.importInto(s.other, s.wallet+"-watched", items)
+	w.get(s.other, nil, "", "createwallet", s.watched, true, true, "", false, true, true)
+	w.importInto(s.other, s.watched, items)
 }
 
 // round makes some payments, perhaps a kill, and a block.
@@ -166,7 +185,7 @@ func (w *peerWallets) round() {
 	w.t.Helper()
 	for range 1 + w.IntN(12) {
 		w.pay(pick(w.Rand, []*side{w.trawl, w.trawl, w.core}, nil))
-		if w.IntN(4) == 0 {
+		if w.same || w.IntN(4) == 0 {
 			w.share()
 		}
 	}
@@ -254,7 +273,7 @@ func (w *peerWallets) settle() {
 		return ours == theirs
 	})
 	w.get(w.core, nil, "", "syncwithvalidationinterfacequeue")
-	w.pending, w.replaceable = nil, nil
+	w.pending, w.trawl.replaceable, w.core.replaceable = nil, nil, nil
 }
 
 // agree compares the balances of each wallet with those that the other side sees.
@@ -267,9 +286,9 @@ func (w *peerWallets) agree() {
 			Vout int
 		}
 		w.get(s, &own, s.wallet, "getbalances")
-		w.get(s.other, &watched, s.wallet+"-watched", "getbalances")
+		w.get(s.other, &watched, s.watched, "getbalances")
 		w.get(s, &ownCoins, s.wallet, "listunspent", 0)
-		w.get(s.other, &seenCoins, s.wallet+"-watched", "listunspent", 0)
+		w.get(s.other, &seenCoins, s.watched, "listunspent", 0)
 		if string(own.Mine) != string(watched.Mine) || len(ownCoins) != len(seenCoins) {
 			w.t.Fatalf("block %d: wallet of %s: %s with %d coins, the other side sees %s with %d\nlog of trawld:\n%s",
 				w.blocks, s.name, own.Mine, len(ownCoins), watched.Mine, len(seenCoins), w.p.Trawl.LogTail())

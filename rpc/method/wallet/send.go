@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"context"
-	"errors"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/jsontree"
@@ -126,15 +125,10 @@ func (m *methods) finish(ctx context.Context, w chosen, options *jsontree.Value,
 			shown.Hex = txHex(got.Tx)
 		}
 	}
-	if got.Sent {
-		return shown, nil
+	if !got.Sent {
+		shown.PSBT = got.PSBT
 	}
-	filled, err := m.packet(ctx, w, got.Tx, messages.FillPacket{Sign: true, Derivations: true, Finalize: true})
-	if e, ok := errors.AsType[*messages.WalletError](err); ok && command.Code(e.Code) == command.WalletUnlockNeeded {
-		filled, err = m.packet(ctx, w, got.Tx, messages.FillPacket{Derivations: true})
-	}
-	shown.PSBT = filled.PSBT
-	return shown, err
+	return shown, nil
 }
 
 func optionOr(options *jsontree.Value, name string, otherwise bool) (bool, error) {

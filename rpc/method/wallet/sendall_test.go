@@ -62,6 +62,26 @@ func TestSendAllRequests(t *testing.T) {
 	}
 }
 
+// What is not sent is handed out as the wallet signed it: it is not asked to sign again.
+func TestSendPackets(t *testing.T) {
+	r := newRig(t)
+	w := r.load("a", plain)
+	id, tx := chainhash.Hash{31: 1}, wire.NewMsgTx(2)
+	spent := messages.Spent{TxID: id, Tx: tx, PSBT: "packet", Complete: true}
+	answer(w, func(messages.Spend) (messages.Spent, error) { return spent, nil })
+	const to = `[[{"` + own + `": 1}], null, null, null, `
+	whole := `{"psbt":"packet","txid":"` + id.String() + `","hex":"02000000000000000000","complete":true}`
+	for options, want := range map[string]string{`{"psbt": true}]`: whole, `{"add_to_wallet": false}]`: whole} {
+		if got := r.call(nil, "send", to+options); got != want {
+			t.Errorf("%s: %s", options, got)
+		}
+	}
+	spent.Complete = false
+	if got := r.call(nil, "send", to+`{}]`); got != `{"psbt":"packet","complete":false}` {
+		t.Errorf("signatures are missing: %s", got)
+	}
+}
+
 // Only sendtoaddress leaves coins on addresses that were spent from, where the wallet avoids
 // reuse.
 func TestAllowUsed(t *testing.T) {
