@@ -1,33 +1,40 @@
 package descriptor
 
+import (
+	"github.com/seed61375155/trawl/internal/p2mr"
+	"github.com/seed61375155/trawl/internal/slhdsa"
+)
+
 // Sizes of what satisfies a script, with the push of it.
 const (
 	signaturePush  = 1 + 71 // ECDSA, as wallets make it
 	signatureLarge = 1 + 72 // ECDSA, as others may make it
 	schnorrPush    = 1 + 65
 	publicKeyPush  = 1 + 33
-	witnessScale   = 4
+	pqcElement     = 3 + slhdsa.SignatureSize + 1 // of P2MR, with its hash type
 )
 
 // An InputSize is the most that the scripts of an input take which spends an output.
 type InputSize struct {
-	Weight   int // of what satisfies the output's script, in units of weight
+	Script   int // bytes of the input's script
+	Stack    int // bytes of the elements of its witness
 	Elements int // of the witness
 	Witness  bool
 }
 
-// Of returns the weight of a whole input; witnessed says whether the transaction has any
-// input with a witness, so that each has the number of its elements.
-func (s InputSize) Of(witnessed bool) int {
+// Of returns the weight of a whole input, where a byte that is not of a witness weighs scale;
+// witnessed says whether the transaction has any input with a witness, so that each has the
+// number of its elements.
+func (s InputSize) Of(witnessed bool, scale int) int {
 	const outPointAndSequence = 32 + 4 + 4
-	scriptLen, elements := compactSize(s.Weight/witnessScale), 0
+	scriptLen, elements := compactSize(s.Script), 0
 	switch {
 	case s.Witness:
 		scriptLen, elements = 1, compactSize(s.Elements)
 	case witnessed:
 		elements = 1
 	}
-	return (outPointAndSequence+scriptLen)*witnessScale + elements + s.Weight
+	return (outPointAndSequence+scriptLen+s.Script)*scale + elements + s.Stack
 }
 
 // compactSize returns the length of a number as transactions have it.
@@ -65,21 +72,23 @@ func (d *Descriptor) InputSize(index uint32, script []byte, large bool) (InputSi
 func (d *Descriptor) inputSize(root script, index uint32, large bool) (InputSize, bool) {
 	switch root := root.(type) {
 	case *taproot:
-		return InputSize{Weight: schnorrPush, Elements: 1, Witness: true}, true
+		return InputSize{Stack: schnorrPush, Elements: 1, Witness: true}, true
 	case *keyScript:
 		if root.name == "rawtr" {
-			return InputSize{Weight: schnorrPush, Elements: 1, Witness: true}, true
+			return InputSize{Stack: schnorrPush, Elements: 1, Witness: true}, true
 		}
 		size, elements, ok := satisfaction(root, large)
 		if root.name == "wpkh" {
-			return InputSize{Weight: size, Elements: elements, Witness: true}, ok
+			return InputSize{Stack: size, Elements: elements, Witness: true}, ok
 		}
-		return InputSize{Weight: size * witnessScale, Elements: elements}, ok
+		return InputSize{Script: size, Elements: elements}, ok
 	case *multi:
 		size, elements, ok := satisfaction(root, large)
-		return InputSize{Weight: size * witnessScale, Elements: elements}, ok
+		return InputSize{Script: size, Elements: elements}, ok
 	case *wrapped:
 		return d.wrappedSize(root, index, large)
+	case *merkle:
+		return root.tree.inputSize(0)
 	}
 	return InputSize{}, false
 }
@@ -94,19 +103,41 @@ func (d *Descriptor) wrappedSize(root *wrapped, index uint32, large bool) (Input
 	switch inner, nested := root.inner.(*wrapped); {
 	case root.name == "wsh":
 		length, ok := s.length(root.inner)
-		return InputSize{Weight: compactSize(length) + length + size, Elements: elements + 1, Witness: true}, ok
+		return InputSize{Stack: compactSize(length) + length + size, Elements: elements + 1, Witness: true}, ok
 	case nested:
 		length, known := s.length(inner.inner)
 		redeem := 1 + 34
 		return InputSize{
-			Weight: redeem*witnessScale + compactSize(length) + length + size, Elements: elements + 2, Witness: true,
+			Script: redeem, Stack: compactSize(length) + length + size, Elements: elements + 2, Witness: true,
 		}, ok && known
 	case root.inner.output() == Bech32:
 		redeem := 1 + 22
-		return InputSize{Weight: redeem*witnessScale + size, Elements: elements + 1, Witness: true}, ok
+		return InputSize{Script: redeem, Stack: size, Elements: elements + 1, Witness: true}, ok
 	}
 	length, known := s.length(root.inner)
-	return InputSize{Weight: (1 + length + size) * witnessScale, Elements: elements + 1}, ok && known
+	return InputSize{Script: 1 + length + size, Elements: elements + 1}, ok && known
+}
+
+// inputSize is the size for the leaf that takes the most, of a tree of P2MR at a depth. As in qbit the greatest
+// number of elements may be another leaf's.
+func (t *tapTree) inputSize(depth int) (InputSize, bool) {
+	if t.leaf == nil {
+		left, ok := t.left.inputSize(depth + 1)
+		right, known := t.right.inputSize(depth + 1)
+		return InputSize{
+			Stack: max(left.Stack, right.Stack), Elements: max(left.Elements, right.Elements), Witness: true,
+		}, ok && known
+	}
+	size, elements, length := pqcElement, 1, len(p2mr.KeyScript(slhdsa.PublicKey{}))
+	if m, ok := t.leaf.(*p2mrMulti); ok {
+		size, elements = m.threshold*pqcElement+len(m.keys)-m.threshold, len(m.keys)
+		length = len(p2mr.MultiScript(m.threshold, m.keys))
+	}
+	const base, node = 1, 32 // of what proves the leaf
+	control := base + node*depth
+	return InputSize{
+		Stack: size + compactSize(length) + length + compactSize(control) + control, Elements: elements + 2, Witness: true,
+	}, true
 }
 
 // behind returns what satisfies the innermost script.

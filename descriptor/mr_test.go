@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -185,5 +186,33 @@ func TestP2MRUnknownToBitcoin(t *testing.T) {
 	}
 	if got := descriptor.Infer(raw, p2mrRegtest); !strings.HasPrefix(got, "rawmr("+p2mrKey0) {
 		t.Errorf("inferred %s", got)
+	}
+}
+
+// TestP2MRInputSize has the sizes that qbit gives inputs: of the leaf that takes the most, with a hash type.
+func TestP2MRInputSize(t *testing.T) {
+	keys := make([]string, 3)
+	for i := range keys {
+		keys[i] = strings.Repeat(fmt.Sprintf("0%d", i+1), 32)
+	}
+	one, two := "pk("+keys[0]+")", "multi_a(2,"+strings.Join(keys, ",")+")"
+	const signature = 3 + 3681
+	for text, want := range map[string]struct{ stack, elements, input int }{
+		"mr(" + one + ")":               {signature + 1 + 34 + 1 + 1, 3, 3763},
+		"mr({" + one + "," + one + "})": {signature + 1 + 34 + 1 + 33, 3, 3795},
+		"mr(" + two + ")":               {2*signature + 1 + 1 + 104 + 1 + 1, 5, 7518},
+		"mr({{" + two + "," + one + "},pk(" + keys[1] + ")})": {2*signature + 1 + 1 + 104 + 1 + 65, 5, 7582},
+	} {
+		parsed, err := descriptor.Parse(text, p2mrRegtest, descriptor.Options{})
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		got, ok := parsed[0].InputSize(0, nil, false)
+		if !ok || !got.Witness || got.Script != 0 || got.Stack != want.stack || got.Elements != want.elements {
+			t.Errorf("%s: %+v, %v; want %+v", text, got, ok, want)
+		}
+		if size := got.Of(true, 1); size != want.input {
+			t.Errorf("%s: %d bytes, want %d", text, size, want.input)
+		}
 	}
 }

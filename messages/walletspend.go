@@ -100,8 +100,9 @@ type SpendInput struct {
 
 // KnownSize is what is known of an input that spends an output of others.
 type KnownSize struct {
-	Weight, Elements int
-	Witness          bool
+	Script, Stack int // bytes of the script and of the elements of the witness
+	Elements      int
+	Witness       bool
 }
 
 // Spent is the answer to [Spend].

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"maps"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/btcutil"
@@ -23,9 +22,6 @@ import (
 // maxPlans is how often coins are chosen for one request: again where some were spent by
 // others, or the address for change was given out, while it was built.
 const maxPlans = 5
-
-// maxTipAge is how old the tip may be for a lock time that is set by it.
-const maxTipAge = 8 * time.Hour
 
 // errUnsigned says that not all inputs could be signed.
 var errUnsigned = errors.New("Signing transaction failed") //nolint:staticcheck // Core's words
@@ -169,7 +165,10 @@ func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
 	}
 	reader := p.cfg.Chain.Open()
 	tip := reader.Active().Tip()
-	plan.Current = tip.Time().After(p.cfg.Now().Add(-maxTipAge))
+	plan.Current = tip.Time().After(p.cfg.Now().Add(-p.cfg.Network.FreshTip))
+	forms := p.cfg.Network.Standard
+	plan.Native, plan.NativeInput = forms.Native, forms.NativeInput
+	plan.TRUCSize, plan.TRUCChildSize = int(forms.TRUCSize), int(forms.TRUCChildSize)
 	if p.bump != nil {
 		if err := plan.Raise(p.bump.old); err != nil {
 			p.fail(c, err)

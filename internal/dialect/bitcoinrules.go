@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/consensus/target"
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/internal/rawtx/psbt"
+	"github.com/seed61375155/trawl/internal/txpool"
 )
 
 // setBitcoinRules fills in the rules of Bitcoin's chains that are functions.
@@ -22,6 +23,7 @@ func (n *Network) setBitcoinRules() {
 	n.MinTime = func(parent *chainview.Block) int64 { return minTime(n.Params, parent) }
 	n.NewSigning = n.newSigning
 	n.DecodePSBT = psbt.Decode
+	n.Standard = txpool.Forms{TRUCSize: 10_000, TRUCChildSize: 1_000}
 	n.Verify = func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error { return rawtx.Verify(tx, spent) }
 }
 

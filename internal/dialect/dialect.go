@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg"
@@ -106,6 +107,12 @@ type Network struct {
 	// passed on and that replace others, DustRate that below which outputs are
 	// not worth their spending; for 1000 virtual bytes.
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
+
+	// WalletFee is the least rate that wallets pay by default.
+	WalletFee btcutil.Amount
+
+	// FreshTip is how old a tip may be for lock times of new transactions that are set by it.
+	FreshTip time.Duration
 
 	// ChainVSize is the default limit, in virtual bytes, of what an unconfirmed
 	// transaction may depend on, and of what may depend on it.
@@ -314,6 +321,7 @@ func complete(n *Network) *Network {
 		Name: "Bitcoin Core", Agent: "Satoshi:30.2.0", Version: 300200, ConfigFile: "bitcoin.conf", Unit: "BTC",
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
+	n.WalletFee, n.FreshTip = 1000, 8*time.Hour
 	n.ChainVSize = 101_000
 	n.ReservedWeight, n.LeastReserved = 8_000, 2_000
 	n.Magic = magic(n.Params)

@@ -27,7 +27,9 @@ func (n *Network) setP2MRRules() {
 	n.NewSigning = n.newSigning
 	n.DecodePSBT = psbt.DecodeP2MR
 	n.Verify = n.P2MR.verify
-	n.Standard = txpool.Forms{Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard}
+	n.Standard = txpool.Forms{
+		Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard, TRUCSize: 50_000, TRUCChildSize: 45_500,
+	}
 	n.Scheduled = n.P2MR.scheduled()
 }
 

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -191,6 +192,7 @@ func completeQbit(n *Network) *Network {
 		n.ChainTx = ChainTx{Time: n.Params.GenesisBlock.Header.Timestamp.Unix(), Count: 1, Rate: 1 / spacing}
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 250, 250, 750
+	n.WalletFee, n.FreshTip = 250, time.Hour
 	n.ChainVSize = 404_000
 	n.ReservedWeight, n.LeastReserved = 4_000, 1_000
 	n.Params.PowLimit = compactTarget(n.Params.PowLimitBits)

@@ -42,6 +42,10 @@ type Forms struct {
 	// NativeWitness reports whether a witness of one is of a standard form.
 	NativeInput   int
 	NativeWitness func(witness wire.TxWitness) bool
+
+	// TRUCSize and TRUCChildSize are the most virtual bytes of a transaction of version 3, and of one that spends
+	// what is not confirmed (BIP431).
+	TRUCSize, TRUCChildSize int64
 }
 
 // Policy is what an operator chooses. [DefaultPolicy] has Core's defaults.

@@ -160,7 +160,7 @@ func (v *verdict) jointly(txs []*wire.MsgTx) outcome {
 		vsize, fees = vsize+c.entry.VSize, fees+c.entry.Modified
 	}
 	for _, c := range list {
-		if r := checkPackageTRUC(c, txs); r != nil {
+		if r := v.checkPackageTRUC(c, txs); r != nil {
 			return outcome{failed: r, policy: true}
 		}
 	}

@@ -46,6 +46,7 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 		Rules: consensus.Rules{
 			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
 		},
+		Forms: txpool.Forms{TRUCSize: 10_000, TRUCChildSize: 1_000},
 		Verify: func(tx *wire.MsgTx, spent []*wire.TxOut, _ int32) error {
 			if len(spent) != len(tx.TxIn) {
 				t.Errorf("%d outputs for %d inputs", len(spent), len(tx.TxIn))

@@ -12,10 +12,8 @@ import (
 // Limits of transactions that are topologically restricted until confirmation
 // (BIP431).
 const (
-	trucVersion    = 3
-	trucLimit      = 2 // of ancestors and of descendants, itself included
-	trucVSize      = 10_000
-	trucChildVSize = 1_000
+	trucVersion = 3
+	trucLimit   = 2 // of ancestors and of descendants, itself included
 )
 
 func trucViolation(format string, args ...any) *messages.TxReject {
@@ -44,14 +42,14 @@ func (v *verdict) checkTRUC(c *candidate) *messages.TxReject {
 	switch {
 	case !truc:
 		return nil
-	case e.VSize > trucVSize:
-		return trucViolation("version=3 tx %v is too big: %d > %d virtual bytes", e, e.VSize, trucVSize)
+	case e.VSize > v.rules.TRUCSize:
+		return trucViolation("version=3 tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCSize)
 	case len(ancestors)+1 > trucLimit:
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors) == 0:
 		return nil
-	case e.VSize > trucChildVSize:
-		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, trucChildVSize)
+	case e.VSize > v.rules.TRUCChildSize:
+		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize)
 	}
 	return v.checkSibling(c, ancestors[0])
 }
@@ -77,7 +75,7 @@ func (v *verdict) checkSibling(c *candidate, parent *Entry) *messages.TxReject {
 
 // checkPackageTRUC applies the rules to a transaction of a package, after checkTRUC has
 // with regard to the pool.
-func checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
+func (v *verdict) checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
 	e := c.entry
 	var parents []*wire.MsgTx
 	for _, tx := range txs {
@@ -94,8 +92,8 @@ func checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.TxReject {
 		return trucViolation("tx %v would have too many ancestors", e)
 	case len(ancestors)+len(parents) == 0:
 		return nil
-	case e.VSize > trucChildVSize:
-		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, trucChildVSize)
+	case e.VSize > v.rules.TRUCChildSize:
+		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize)
 	}
 	var id, wid chainhash.Hash
 	var version int32

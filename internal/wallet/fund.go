@@ -118,9 +118,7 @@ func (w *Wallet) given(in *messages.SpendInput) (spend.Coin, error) {
 		c.Spendable = txs.Spendable{At: in.At, Script: in.Out.PkScript, Amount: btcutil.Amount(in.Out.Value)}
 	}
 	if c.Weight = in.Weight; !c.Known && in.Known != nil {
-		c.Size = descriptor.InputSize{
-			Weight: in.Known.Weight, Elements: in.Known.Elements, Witness: in.Known.Witness,
-		}
+		c.Size = descriptor.InputSize(*in.Known)
 		c.Known = true
 	}
 	return c, nil

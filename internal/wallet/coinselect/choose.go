@@ -44,10 +44,6 @@ func heavy(tooHeavy bool) error {
 	return nil
 }
 
-// maxTRUCChild is the most that a transaction of version 3 may weigh that spends what is
-// not confirmed.
-const maxTRUCChild = 4000
-
 // Choose chooses coins beside those that are spent in any case. others says whether it
 // may; where it may not, coins are not looked at.
 //
@@ -83,7 +79,7 @@ func Choose(p Params, preset, coins []Coin, others bool, random *rand.Rand) (*Se
 		found.add(&preset[i])
 	}
 	found.evaluate()
-	if found.weight > p.MaxWeight-p.FixedSize*witnessScale {
+	if found.weight > p.MaxWeight-p.FixedSize*p.Scale {
 		return nil, ErrPresetWeight
 	}
 	return found.result(), nil
@@ -119,7 +115,7 @@ func walk(p *Params, coins []Coin, random *rand.Rand) (*selection, error) {
 			continue
 		}
 		if p.Version3 && t.unconfirmed() {
-			limited.MaxWeight = min(limited.MaxWeight, maxTRUCChild)
+			limited.MaxWeight = min(limited.MaxWeight, p.MaxChildWeight)
 		}
 		found, err := attempt(&limited, some, !t.unmixed, random)
 		if found != nil {
@@ -208,7 +204,7 @@ const highRate = 3
 // searchAll has all searches look for a selection, and takes the best. Without any it
 // returns the first error, nil where none has anything to say.
 func searchAll(p *Params, some groups, random *rand.Rand) (*selection, error) {
-	room := p.MaxWeight - p.FixedSize*witnessScale
+	room := p.MaxWeight - p.FixedSize*p.Scale
 	if room <= 0 {
 		return nil, ErrOutputWeight
 	}
@@ -224,7 +220,7 @@ func searchAll(p *Params, some groups, random *rand.Rand) (*selection, error) {
 	if !p.SubtractFee {
 		note(searchExact(p, some.positive, room))
 	}
-	room -= p.ChangeSize * witnessScale
+	room -= p.ChangeSize * p.Scale
 	if room < 0 && len(found) == 0 {
 		return nil, ErrChangeWeight
 	}

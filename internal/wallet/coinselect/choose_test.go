@@ -26,7 +26,7 @@ func params(target int64, rate FeeRate) Params {
 	return Params{
 		Target: target, Rate: rate, LongTermRate: 10_000, FixedSize: 42, ChangeSize: 31, ChangeFee: rate.Fee(31),
 		ChangeCost: rate.Fee(31) + 680, ChangeTarget: 50_000, MinChange: 1000, MaxWeight: 400_000,
-		MaxAncestors: 25, MaxDescendants: 25,
+		MaxAncestors: 25, MaxDescendants: 25, MaxChildWeight: 4000, Scale: 4,
 	}
 }
 

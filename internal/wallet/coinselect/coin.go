@@ -17,9 +17,6 @@ package coinselect
 
 import "github.com/btcsuite/btcd/wire"
 
-// witnessScale is how many units of weight a virtual byte has.
-const witnessScale = 4
-
 // A FeeRate is a fee for 1000 virtual bytes.
 type FeeRate int64
 
@@ -71,8 +68,8 @@ func (c *Coin) fee(rate FeeRate) int64 { return rate.Fee(max(c.Size, 0)) + c.Bum
 // Effective returns what the coin is worth when what it costs to spend it is taken off.
 func (c *Coin) Effective(rate FeeRate) int64 { return c.Value - c.fee(rate) }
 
-// weight returns how much the input weighs.
-func (c *Coin) weight() int { return max(c.Size, 0) * witnessScale }
+// weight returns how much the input weighs, where a virtual byte has scale units of weight.
+func (c *Coin) weight(scale int) int { return max(c.Size, 0) * scale }
 
 // Params says what is to be paid, and by which rules coins are chosen.
 type Params struct {
@@ -92,6 +89,9 @@ type Params struct {
 	ChangeTarget int64 // what change should come to at least
 	MinChange    int64 // less is not worth an output
 	MaxWeight    int   // of the transaction
+
+	MaxChildWeight int // of a transaction of version 3 that spends what is not confirmed
+	Scale          int // how many units of weight a virtual byte has
 
 	AvoidPartial bool // spend all coins of a script together
 	Unsafe       bool // spend unconfirmed coins of others too

@@ -32,7 +32,7 @@ func (g *group) add(p *Params, c *Coin) {
 	g.value += c.Value
 	g.fee += c.fee(p.Rate)
 	g.longTerm += p.LongTermRate.Fee(max(c.Size, 0))
-	g.weight += c.weight()
+	g.weight += c.weight(p.Scale)
 	g.own = g.own && c.Own
 	g.depth = min(g.depth, c.Depth)
 	g.ancestors += c.Ancestors // too many where they have some in common

@@ -62,7 +62,7 @@ func (s *selection) add(c *Coin) {
 	s.coins = append(s.coins, c)
 	s.value += c.Value
 	s.amount += p.amount(c)
-	s.weight += c.weight()
+	s.weight += c.weight(p.Scale)
 	s.wasted += c.fee(p.Rate) - p.LongTermRate.Fee(max(c.Size, 0))
 }
 

@@ -20,7 +20,7 @@ func TestInputSizeOfForeignSignatures(t *testing.T) {
 		for _, script := range expandOf(t, text, 2) {
 			own, ok := r.set.InputSize(script, false)
 			foreign, known := r.set.InputSize(script, true)
-			if got := foreign.Weight - own.Weight; !ok || !known || got != want {
+			if got := foreign.Of(true, 4) - own.Of(true, 4); !ok || !known || got != want {
 				t.Errorf("%s: %d more, want %d", text, got, want)
 			}
 		}

@@ -10,10 +10,6 @@ import (
 	"github.com/seed61375155/trawl/messages"
 )
 
-// maxTRUCChildWeight is the most that a transaction of version 3 weighs that spends one
-// that is not confirmed (BIP431).
-const maxTRUCChildWeight = 4_000
-
 // sweep is a transaction that spends all coins while it is built.
 type sweep struct {
 	builder
@@ -40,7 +36,7 @@ func buildAll(p *Plan) (*Built, error) {
 	}
 	s.params.Rate = rate
 	if r.Version == trucVersion {
-		s.maxWeight = maxTRUCWeight
+		s.maxWeight = p.TRUCSize * p.Scale
 	}
 	tx := wire.NewMsgTx(r.Version)
 	if r.LockTime != nil {
@@ -78,7 +74,7 @@ func (s *sweep) spend(tx *wire.MsgTx) error {
 			continue
 		}
 		if c.Depth == 0 && s.Request.Version == trucVersion {
-			s.maxWeight = maxTRUCChildWeight
+			s.maxWeight = s.TRUCChildSize * s.Scale
 		}
 		s.add(tx, c, sequence)
 	}

@@ -26,7 +26,7 @@ func coinOf(n byte, amount int64) Coin {
 			At: wire.OutPoint{Hash: chainhash.Hash{n}}, Script: scriptOf(n), Amount: btcutil.Amount(amount), Depth: 6,
 			Version: 2,
 		},
-		Size: descriptor.InputSize{Weight: 108, Elements: 2, Witness: true}, Known: true,
+		Size: descriptor.InputSize{Stack: 108, Elements: 2, Witness: true}, Known: true,
 	}
 }
 
@@ -41,6 +41,7 @@ func planOf(q *messages.Spend, coins ...Coin) *Plan {
 	}
 	return &Plan{
 		Request: q, Options: DefaultOptions(), Coins: coins, Tip: messages.Tip{Height: 500}, Current: true, Scale: 4,
+		TRUCSize: 10_000, TRUCChildSize: 1_000,
 		Pool:   messages.PoolClusters{MinRelayFee: 100, IncrementalFee: 100, DustFee: 3000},
 		Random: rand.New(rand.NewPCG(1, 2)),
 		Dust: func(out *wire.TxOut, _ FeeRate) int64 {

@@ -144,11 +144,11 @@ func (b *builder) signedWeight(tx *wire.MsgTx) (int, bool) {
 	for _, in := range tx.TxIn {
 		switch c := b.coins[in.PreviousOutPoint]; {
 		case c.Weight != 0:
-			weight += c.Weight
+			weight += max(c.Weight, b.leastWeight(c.Script))
 		case !c.Known:
 			return 0, false
 		default:
-			weight += c.Size.Of(witnessed)
+			weight += c.Size.Of(witnessed, b.Scale)
 		}
 	}
 	return weight, true

@@ -17,13 +17,14 @@ import (
 const (
 	maxStandardWeight = 400_000
 	minStandardSize   = 65 // without witness
-	maxTRUCWeight     = 40_000
 	trucVersion       = 3
 )
 
-// nestedInputSize is how large an input of P2WPKH within P2SH is, which is taken for the
-// size of what spends change of unknown kind.
-const nestedInputSize = 91
+// An input of P2WPKH within P2SH, which is taken for what spends change of unknown kind.
+const (
+	nestedInput   = 64  // bytes without its witness
+	nestedWitness = 108 // bytes of that
+)
 
 // checkPayments refuses what no transaction can pay.
 func checkPayments(payments []messages.Payment) error {
@@ -101,12 +102,13 @@ func (b *builder) prepare() error {
 		maxWeight = *r.MaxWeight
 	}
 	if r.Version == trucVersion {
-		maxWeight = min(maxWeight, maxTRUCWeight)
+		maxWeight = min(maxWeight, b.TRUCSize*b.Scale)
 	}
 	if maxWeight < least || maxWeight > maxStandardWeight {
 		return refusalf("Maximum transaction weight must be between %d and %d", least, maxStandardWeight)
 	}
-	size := 10 + wire.VarIntSerializeSize(uint64(len(r.Payments)))
+	const marker = 2 // units of weight, with which a transaction tells that it has a witness
+	size := 9 + b.virtual(marker) + wire.VarIntSerializeSize(uint64(len(r.Payments)))
 	for _, to := range r.Payments {
 		out := wire.NewTxOut(int64(to.Amount), to.Script)
 		if out.Value < b.Dust(out, FeeRate(b.Pool.DustFee)) {
@@ -126,7 +128,7 @@ func (b *builder) prepare() error {
 	b.reason = reason
 	b.params = coinselect.Params{
 		SubtractFee: b.bearers > 0, Rate: rate, LongTermRate: b.Options.LongTerm, FixedSize: size,
-		MaxWeight: maxWeight, AvoidPartial: b.avoidPartial, Unsafe: r.Unsafe, Version3: r.Version == trucVersion,
+		MaxWeight: maxWeight, MaxChildWeight: b.TRUCChildSize * b.Scale, Scale: b.Scale, AvoidPartial: b.avoidPartial, Unsafe: r.Unsafe, Version3: r.Version == trucVersion,
 		MaxAncestors: b.Pool.MaxAncestors, MaxDescendants: b.Pool.MaxDescendants,
 		NoUnconfirmed: b.Options.OnlyOld, IgnoreChains: b.Options.AnyChain,
 	}
@@ -146,9 +148,12 @@ func (b *builder) prepare() error {
 func (b *builder) priceChange() {
 	p, out := &b.params, wire.NewTxOut(0, b.Change.Script)
 	p.ChangeSize = out.SerializeSize()
-	spending := nestedInputSize
+	spending := b.virtual(nestedInput*b.Scale + nestedWitness)
+	if least := b.leastWeight(b.Change.Script); least > 0 {
+		spending = b.virtual(least)
+	}
 	if b.Change.Known {
-		spending = b.virtual(b.Change.Size.Of(true))
+		spending = b.virtual(b.Change.Size.Of(true, b.Scale))
 	}
 	discard := b.discard()
 	p.ChangeFee = p.Rate.Fee(p.ChangeSize)
@@ -220,11 +225,11 @@ func pointText(at wire.OutPoint) string {
 func (b *builder) inputSize(c *Coin) int {
 	switch {
 	case c.Weight != 0:
-		return b.virtual(c.Weight)
+		return b.virtual(max(c.Weight, b.leastWeight(c.Script)))
 	case !c.Known:
 		return -1
 	}
-	return b.virtual(c.Size.Of(true))
+	return b.virtual(c.Size.Of(true, b.Scale))
 }
 
 // cluster returns the part of the memory pool that coins depend on.

@@ -15,7 +15,7 @@ func TestManyInputsPayForTheirNumber(t *testing.T) {
 	for i := range count + 20 {
 		c := coinOf(1, each)
 		binary.LittleEndian.PutUint32(c.At.Hash[4:], uint32(i))
-		c.Size.Weight = size*4 - 41*4 - 1 // nothing is rounded
+		c.Size.Stack = size*4 - 41*4 - 1 // nothing is rounded
 		coins = append(coins, c)
 	}
 	payment := int64(count*(each-size) - 42)

@@ -7,7 +7,7 @@ import "cmp"
 type Choices struct {
 	FallbackFee        *int64 // where a fee cannot be estimated; default 0: that is an error
 	PayFee             *int64 // instead of an estimate; default 0: none
-	MinFee             *int64 // the least that is paid, default 1000
+	MinFee             *int64 // the least that is paid, default 1000, or the network's
 	DiscardFee         *int64 // at which change is not worth keeping, default 10000
 	ConsolidateFee     *int64 // below which more coins than needed may be spent, default 10000
 	MaxFee             *int64 // of one transaction, default 10000000
@@ -20,9 +20,11 @@ type Choices struct {
 	AnyChain           bool   // try what the memory pool's limits on chains refuse
 }
 
-// Options returns the options of wallets.
-func (s *Choices) Options() *Options {
+// Options returns the options of wallets of a network, where least is the least fee rate that they pay unless an
+// operator says otherwise.
+func (s *Choices) Options(least int64) *Options {
 	o := DefaultOptions()
+	o.Min = FeeRate(least)
 	for _, choice := range []struct {
 		given *int64
 		to    *FeeRate

@@ -81,6 +81,23 @@ type Plan struct {
 
 	Scale  int // how many units of weight a virtual byte has
 	Random *rand.Rand
+
+	// Native reports whether an output has a form that Bitcoin's networks do not know, of which an input takes
+	// NativeInput virtual bytes at least; nil: none has.
+	Native      func(pkScript []byte) bool
+	NativeInput int
+
+	// TRUCSize and TRUCChildSize are the most virtual bytes of a transaction of version 3, and of one that spends
+	// what is not confirmed (BIP431).
+	TRUCSize, TRUCChildSize int
+}
+
+// leastWeight returns the least weight that an input is taken for which spends a coin.
+func (p *Plan) leastWeight(pkScript []byte) int {
+	if p.Native != nil && p.Native(pkScript) {
+		return p.NativeInput * p.Scale
+	}
+	return 0
 }
 
 // Built is a transaction that is not signed.

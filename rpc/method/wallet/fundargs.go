@@ -347,7 +347,7 @@ func (m *methods) findInputs(ctx context.Context, q *messages.Spend, known *desc
 		}
 		in.Out = out
 		if size, ok := known.InputSize(out.PkScript); ok { //nolint:contextcheck // a single script
-			in.Known = &messages.KnownSize{Weight: size.Weight, Elements: size.Elements, Witness: size.Witness}
+			in.Known = new(messages.KnownSize(size))
 		}
 	}
 	return nil
