@@ -52,7 +52,7 @@ func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (
 	if err := m.readFund(ctx, c.options, &q, anyRate); err != nil {
 		return q, err
 	}
-	return q, givenWeights(c.inputs, &q)
+	return q, givenWeights(c.inputs, m.Network.Rules.WitnessScale, &q)
 }
 
 // readBase reads inputs, lock time and version.
@@ -106,12 +106,12 @@ func readBase(c construction, q *messages.Spend, replaceable bool) error {
 }
 
 // givenWeights reads the weights that inputs themselves have.
-func givenWeights(inputs *jsontree.Value, q *messages.Spend) error {
+func givenWeights(inputs *jsontree.Value, scale int64, q *messages.Spend) error {
 	for i, v := range inputs.Elements() {
 		if v.Get("weight") == nil {
 			continue
 		}
-		_, weight, err := readWeight(v)
+		_, weight, err := readWeight(v, scale)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -15,7 +16,7 @@ import (
 
 // Bounds of the weight of an input.
 const (
-	minInputWeight = 165
+	minInputSize   = 32 + 4 + 1 + 4 // bytes, without a witness
 	maxInputWeight = 400_000
 )
 
@@ -85,7 +86,7 @@ func (m *methods) readFund(ctx context.Context, options *jsontree.Value, q *mess
 	if err != nil {
 		return err
 	}
-	if err := readWeights(options.Get("input_weights"), q); err != nil {
+	if err := readWeights(options.Get("input_weights"), m.Network.Rules.WitnessScale, q); err != nil {
 		return err
 	}
 	if v := options.Get("max_tx_weight"); v != nil {
@@ -223,14 +224,14 @@ func readDepths(options *jsontree.Value, q *messages.Spend) (err error) {
 	return nil
 }
 
-// readWeights reads what inputs weigh. One that the transaction has not is an input too, as in Core.
-func readWeights(list *jsontree.Value, q *messages.Spend) error {
+// readWeights reads what inputs weigh, where a byte that is not of a witness weighs scale. One that the transaction has not is an input too, as in Core.
+func readWeights(list *jsontree.Value, scale int64, q *messages.Spend) error {
 	places := make(map[wire.OutPoint]int, len(q.Inputs))
 	for i := range q.Inputs {
 		places[q.Inputs[i].At] = i
 	}
 	for _, v := range list.Elements() {
-		at, weight, err := readWeight(v)
+		at, weight, err := readWeight(v, scale)
 		if err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func readWeights(list *jsontree.Value, q *messages.Spend) error {
 	return nil
 }
 
-func readWeight(v *jsontree.Value) (at wire.OutPoint, weight int, err error) {
+func readWeight(v *jsontree.Value, scale int64) (at wire.OutPoint, weight int, err error) {
 	invalid := func(text string) error {
 		return command.Error{Code: command.InvalidParameter, Message: "Invalid parameter, " + text}
 	}
@@ -268,13 +269,14 @@ func readWeight(v *jsontree.Value) (at wire.OutPoint, weight int, err error) {
 	if given.Kind() != jsontree.Number {
 		return at, 0, invalid("missing weight key")
 	}
+	least := minInputSize*scale + 1
 	n, err := given.AsInt64()
 	switch {
 	case err != nil:
 		return at, 0, err
-	case n < minInputWeight:
-		return at, 0, invalid("weight cannot be less than 165 (41 bytes (size of outpoint + sequence + empty " +
-			"scriptSig) * 4 (witness scaling factor)) + 1 (empty witness)")
+	case n < least:
+		return at, 0, invalid(fmt.Sprintf("weight cannot be less than %d (%d bytes (size of outpoint + sequence + empty "+
+			"scriptSig) * %d (witness scaling factor)) + 1 (empty witness)", least, minInputSize, scale))
 	case n > maxInputWeight:
 		return at, 0, invalid("weight cannot be greater than the maximum standard tx weight of 400000")
 	}

@@ -25,8 +25,22 @@ func TestWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := &messages.Spend{Inputs: []messages.SpendInput{{At: at(1)}, {At: at(2)}}}
-	if err := readWeights(list, q); err != nil {
+	if err := readWeights(list, 4, q); err != nil {
 		t.Fatal(err)
+	}
+	for scale, want := range map[int64]string{
+		4: "weight cannot be less than 165 (41 bytes (size of outpoint + sequence + empty scriptSig) * 4 (witness scaling " +
+			"factor)) + 1 (empty witness)",
+		1: "weight cannot be less than 42 (41 bytes (size of outpoint + sequence + empty scriptSig) * 1 (witness scaling " +
+			"factor)) + 1 (empty witness)",
+	} {
+		light, err := jsontree.Parse([]byte("[" + weight(1, "41") + "]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := readWeights(light, scale, q); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("scale %d: %v", scale, err)
+		}
 	}
 	want := []messages.SpendInput{{At: at(1)}, {At: at(2), Weight: 300}, {At: at(3), Weight: 500}}
 	if len(q.Inputs) != len(want) {
