@@ -78,6 +78,7 @@ type Bumped struct {
 	Tx          *wire.MsgTx
 	TxID        chainhash.Hash
 	OldFee, Fee btcutil.Amount
+	PQCKeys     []PQCUse // keys of P2MR that signed, ascending
 }
 
 // ImportTx adds a transaction of a block to the wallet, as where the block cannot be read any

@@ -110,11 +110,12 @@ type Spent struct {
 	Tx       *wire.MsgTx
 	TxID     chainhash.Hash
 	Fee      btcutil.Amount
-	Change   int    // position of the change, -1 where there is none
-	Reason   string // why the fee rate is what it is, in Core's words
-	Complete bool   // all inputs are signed
-	Sent     bool   // written, and handed to the memory pool
-	PSBT     string // with SignSome: the partially signed transaction (BIP174) in base64
+	Change   int      // position of the change, -1 where there is none
+	Reason   string   // why the fee rate is what it is, in Core's words
+	Complete bool     // all inputs are signed
+	Sent     bool     // written, and handed to the memory pool
+	PSBT     string   // with SignSome: the partially signed transaction (BIP174) in base64
+	PQCKeys  []PQCUse // keys of P2MR that signed, ascending
 }
 
 // FillPacket puts into a partially signed transaction (BIP174) what the wallet knows of it,

@@ -38,6 +38,7 @@ func (s *spender) bump(c actor.Context, m *bumpFee) {
 				}
 				m.Answer(messages.Bumped{
 					Tx: got.Tx, TxID: got.TxID, OldFee: btcutil.Amount(b.old.Fee), Fee: got.Fee,
+					PQCKeys: got.PQCKeys,
 				}, nil)
 			}}
 			p.lookAtReplaced(c)

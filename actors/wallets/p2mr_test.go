@@ -215,6 +215,9 @@ func TestPaymentsAreCounted(t *testing.T) {
 		if n := made(t, r, "w"); got.Complete != complete || n != want {
 			t.Errorf("%s: complete %v, the file counts %d, want %d", what, got.Complete, n, want)
 		}
+		if told := len(got.PQCKeys) == 1 && got.PQCKeys[0].Made == want; told != complete {
+			t.Errorf("%s: it tells of keys %+v", what, got.PQCKeys)
+		}
 		p, err := psbt.DecodeP2MR(got.PSBT)
 		if err != nil {
 			t.Fatal(err)

@@ -38,6 +38,7 @@ type purchase struct {
 	plan   *spend.Plan
 	built  *spend.Built
 	packet string // with what was signed, in base64; empty: no packet was made
+	uses   []messages.PQCUse
 }
 
 // fail answers with an error. One without a code has that of the method.
@@ -232,7 +233,7 @@ func (p *purchase) fill(c actor.Context) {
 		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
 	}
 	p.of.fill(c, req, func(got messages.FilledPacket, err error) {
-		p.packet = got.PSBT
+		p.packet, p.uses = got.PSBT, got.PQCKeys
 		if !got.Complete || got.Tx == nil {
 			p.signed(c, p.built.Tx, false, err)
 			return
@@ -262,6 +263,7 @@ func (p *purchase) sign(c actor.Context) {
 		if err == nil {
 			err = tx.Deserialize(bytes.NewReader(got.RawTx))
 		}
+		p.uses = got.PQCKeys
 		p.signed(c, tx, got.Complete, err)
 	})
 }
@@ -326,5 +328,6 @@ func (p *purchase) done(c actor.Context, tx *wire.MsgTx, complete, sent bool, er
 	p.answer(c, messages.Spent{
 		Tx: tx, TxID: tx.TxHash(), Fee: btcutil.Amount(p.built.Fee), Change: p.built.Change,
 		Reason: p.built.Reason, Complete: complete, Sent: sent, PSBT: p.packet,
+		PQCKeys: p.uses,
 	}, err)
 }

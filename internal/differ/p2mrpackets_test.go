@@ -1,8 +1,8 @@
 package differ_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -61,7 +61,7 @@ func (x *pqcPlay) begin() {
 			public = append(public, key.PubKey)
 		}
 	}
-	a, b, other := public[0], public[2], fmt.Sprintf("%x", x.bytes(32))
+	a, b, other := public[0], public[2], hex.EncodeToString(x.bytes(32))
 	var shared []string
 	for _, form := range []string{
 		"mr(pk(" + a + "))", "mr(pk(" + b + "))", "mr(multi_a(2," + a + "," + b + "," + other + "))",

@@ -19,18 +19,19 @@ type bumped struct {
 	OldFee jsontree.Amount `json:"origfee"`
 	Fee    jsontree.Amount `json:"fee"`
 	Errors []string        `json:"errors"`
+	pqcSigned
 }
 
-// bumpedResults declare a [bumped], by what it has first.
-func bumpedResults(first command.Result) []command.Result {
-	return []command.Result{{Type: command.Object, Inner: []command.Result{
+// bumpedResults declare a [bumped], by what it has first and last.
+func bumpedResults(first command.Result, last ...command.Result) []command.Result {
+	return []command.Result{{Type: command.Object, Inner: append([]command.Result{
 		first,
 		{Type: command.Amount, Key: "origfee", Help: "fee of the transaction that is replaced"},
 		{Type: command.Amount, Key: "fee", Help: "fee of the new one"},
 		{Type: command.Array, Key: "errors", Help: "empty", Inner: []command.Result{
 			{Type: command.String, Help: "what went wrong"},
 		}},
-	}}}
+	}, last...)}}
 }
 
 // bumpParams are the parameters of both methods.
@@ -98,7 +99,7 @@ func (m *methods) bumpFee() command.Command {
 		Params: bumpParams,
 		Results: bumpedResults(command.Result{
 			Type: command.Hex, Key: "txid", Help: "id of the new transaction",
-		}),
+		}, pqcSignedResults()...),
 		Examples: []string{`["` + exampleTxID + `"]`, `["` + exampleTxID + `", {"fee_rate": 25}]`},
 		Run: m.on(func(ctx context.Context, w chosen, a *command.Args) (any, error) {
 			s, err := w.state(ctx)
@@ -115,7 +116,7 @@ func (m *methods) bumpFee() command.Command {
 			got, err := m.replaceTx(ctx, w, a, s, true)
 			return bumped{
 				TxID: got.TxID.String(), OldFee: jsontree.Amount(got.OldFee), Fee: jsontree.Amount(got.Fee),
-				Errors: []string{},
+				Errors: []string{}, pqcSigned: newPQCSigned(got.PQCKeys),
 			}, err
 		}),
 	}

@@ -61,6 +61,16 @@ func pqcSignedResults() []command.Result {
 	})
 }
 
+// pqcSigned is how many signatures keys of P2MR have made that a request has signed with.
+type pqcSigned struct {
+	*pqcUsage
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func newPQCSigned(uses []messages.PQCUse) pqcSigned {
+	return pqcSigned{newPQCUsage(uses), pqcWarnings(uses)}
+}
+
 // newPQCUsage tells of keys, nil without any.
 func newPQCUsage(uses []messages.PQCUse) *pqcUsage {
 	if len(uses) == 0 {

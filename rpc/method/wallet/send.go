@@ -15,9 +15,10 @@ type sent struct {
 	TxID     string `json:"txid,omitempty"`
 	Hex      string `json:"hex,omitempty"`
 	Complete bool   `json:"complete"`
+	pqcSigned
 }
 
-var sendResults = []command.Result{{Type: command.Object, Inner: []command.Result{
+var sendResults = []command.Result{{Type: command.Object, Inner: append([]command.Result{
 	{Type: command.Bool, Key: "complete", Help: "whether the transaction has all signatures"},
 	{Type: command.Hex, Key: "txid", Optional: true, Help: "id of the transaction"},
 	{Type: command.Hex, Key: "hex", Optional: true, Help: "(add_to_wallet = false) the transaction"},
@@ -25,7 +26,7 @@ var sendResults = []command.Result{{Type: command.Object, Inner: []command.Resul
 		Type: command.String, Key: "psbt", Optional: true,
 		Help: "(where signatures are missing, or add_to_wallet = false) the partially signed transaction in base64",
 	},
-}}}
+}, pqcSignedResults()...)}}
 
 func (m *methods) send() command.Command {
 	return command.Command{
@@ -104,7 +105,7 @@ func (m *methods) runSend(ctx context.Context, w chosen, a *command.Args) (any, 
 }
 
 // finish has the wallet sign, and send where that is asked for.
-func (m *methods) finish(ctx context.Context, w chosen, options *jsontree.Value, q messages.Spend) (any, error) {
+func (*methods) finish(ctx context.Context, w chosen, options *jsontree.Value, q messages.Spend) (any, error) {
 	packet, err := optionOr(options, "psbt", false)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (m *methods) finish(ctx context.Context, w chosen, options *jsontree.Value,
 	if err != nil {
 		return nil, err
 	}
-	shown := sent{Complete: got.Complete}
+	shown := sent{Complete: got.Complete, pqcSigned: newPQCSigned(got.PQCKeys)}
 	if got.Complete {
 		shown.TxID = got.TxID.String()
 		if !q.Send {

@@ -2,6 +2,7 @@ package wallet_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -76,7 +77,12 @@ func TestSendPackets(t *testing.T) {
 			t.Errorf("%s: %s", options, got)
 		}
 	}
-	spent.Complete = false
+	key := messages.PQCUse{Made: 1}
+	spent.Sent, spent.PQCKeys = true, []messages.PQCUse{key}
+	if got := r.call(nil, "send", to+`{}]`); !strings.Contains(got, `"pqc_signature_count":1`) {
+		t.Errorf("signed by a key of P2MR: %s", got)
+	}
+	spent.Sent, spent.PQCKeys, spent.Complete = false, nil, false
 	if got := r.call(nil, "send", to+`{}]`); got != `{"psbt":"packet","complete":false}` {
 		t.Errorf("signatures are missing: %s", got)
 	}

@@ -20,16 +20,17 @@ const (
 // sentResults declare a [sentReason] or an id alone.
 var sentResults = []command.Result{
 	{Type: command.Hex, When: "for verbose = false", Help: "id of the transaction"},
-	{Type: command.Object, When: "for verbose = true", Inner: []command.Result{
+	{Type: command.Object, When: "for verbose = true", Inner: append([]command.Result{
 		{Type: command.Hex, Key: "txid", Help: "id of the transaction"},
 		{Type: command.String, Key: "fee_reason", Help: "why the fee is what it is"},
-	}},
+	}, pqcSignedResults()...)},
 }
 
 // sentReason is a transaction that was sent.
 type sentReason struct {
 	TxID   string `json:"txid"`
 	Reason string `json:"fee_reason"`
+	pqcSigned
 }
 
 func (m *methods) sendToAddress() command.Command {
@@ -196,7 +197,7 @@ func sendMoney(
 	case err != nil:
 		return nil, err
 	case tell:
-		return sentReason{got.TxID.String(), got.Reason}, nil
+		return sentReason{got.TxID.String(), got.Reason, newPQCSigned(got.PQCKeys)}, nil
 	}
 	return got.TxID.String(), nil
 }

@@ -17,8 +17,7 @@ import (
 // signed.
 type processed struct {
 	signing.Packet
-	*pqcUsage
-	Warnings []string `json:"warnings,omitempty"`
+	pqcSigned
 }
 
 func (m *methods) walletProcessPSBT() command.Command {
@@ -69,7 +68,7 @@ func (m *methods) runProcess(ctx context.Context, w chosen, a *command.Args) (an
 	}
 	return processed{
 		signing.Packet{PSBT: got.PSBT, Complete: got.Complete, Hex: txHex(got.Tx)},
-		newPQCUsage(got.PQCKeys), pqcWarnings(got.PQCKeys),
+		newPQCSigned(got.PQCKeys),
 	}, nil
 }
 
