@@ -157,7 +157,8 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	}
 	// What comes from the other side is the wallet's as soon as the wallet tells of it: until then a kill may lose
 	// it, as the pool does, and the other side sends it again.
-	if sentByOther := strings.HasPrefix(kind, "psbt"); !sentByOther || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
+	sentByOther := strings.HasPrefix(kind, "psbt")
+	if !sentByOther || w.trawl.call(nil, w.trawl.wallet, "gettransaction", id) == nil {
 		w.pending = append(w.pending, id)
 	}
 	// Without change what is left is paid as well: no more than change would have cost.

@@ -38,12 +38,13 @@ func TestWalletPeers(t *testing.T) {
 func newPeerWallets(t *testing.T, p *differ.Pair) *peerWallets {
 	t.Helper()
 	w := &peerWallets{t: t, p: p, Rand: differ.Random(t), kinds: make(map[string]int)}
-	w.trawl = &side{name: "trawld", wallet: "ours", call: func(result any, wallet, method string, params ...any) error {
+	w.trawl, w.core = &side{name: "trawld", wallet: "ours"}, &side{name: "bitcoind", wallet: "theirs"}
+	w.trawl.call = func(result any, wallet, method string, params ...any) error {
 		return p.Trawl.CallWallet(t.Context(), wallet, result, method, params...)
-	}}
-	w.core = &side{name: "bitcoind", wallet: "theirs", call: func(result any, wallet, method string, params ...any) error {
+	}
+	w.core.call = func(result any, wallet, method string, params ...any) error {
 		return p.Core.CallWallet(t.Context(), wallet, result, method, params...)
-	}}
+	}
 	w.trawl.other, w.core.other = w.core, w.trawl
 	w.trawl.watched, w.core.watched = "ours-watched", "theirs-watched"
 	w.changeTypes, w.changeCost = []string{"legacy", "p2sh-segwit", "bech32", "bech32m"}, 43+148

@@ -128,7 +128,8 @@ func (b *builder) prepare() error {
 	b.reason = reason
 	b.params = coinselect.Params{
 		SubtractFee: b.bearers > 0, Rate: rate, LongTermRate: b.Options.LongTerm, FixedSize: size,
-		MaxWeight: maxWeight, MaxChildWeight: b.TRUCChildSize * b.Scale, Scale: b.Scale, AvoidPartial: b.avoidPartial, Unsafe: r.Unsafe, Version3: r.Version == trucVersion,
+		MaxWeight: maxWeight, MaxChildWeight: b.TRUCChildSize * b.Scale, Scale: b.Scale,
+		AvoidPartial: b.avoidPartial, Unsafe: r.Unsafe, Version3: r.Version == trucVersion,
 		MaxAncestors: b.Pool.MaxAncestors, MaxDescendants: b.Pool.MaxDescendants,
 		NoUnconfirmed: b.Options.OnlyOld, IgnoreChains: b.Options.AnyChain,
 	}
