@@ -50,7 +50,8 @@ func TestEnoughByScript(t *testing.T) {
 	if got, err := Choose(p, nil, coins, true, random(1)); !errors.Is(err, ErrFunds) {
 		t.Errorf("by script: %v, %v", got, err)
 	}
-	if got, err := Choose(p, nil, []Coin{confirmed, change}, true, random(1)); err != nil || got.Coins[0].At != confirmed.At {
+	got, err = Choose(p, nil, []Coin{confirmed, change}, true, random(1))
+	if err != nil || got.Coins[0].At != confirmed.At {
 		t.Errorf("by script, paid once: %v, %v", got, err)
 	}
 }
