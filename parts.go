@@ -338,11 +338,11 @@ func (n parts) startWallets(ctx context.Context, u *part.Uses) (part.Running, er
 	}
 	r, err := n.spawn(walletsPart, wallets.New(wallets.Config{
 		Dir: dir, Settings: settings, Load: w.Load, NoStartup: w.LoadNone, KeyPool: int32(w.KeyPool), Types: types,
-		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter,
-		Network: n.net, Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler,
+		AnyChain: w.AnyChain, Unsafe: w.NoSync, Calls: n.cfg.MaxCalls, Meter: &n.walletMeter, Network: n.net,
+		Chain: n.view, Tip: n.tip, Indexer: u.Ref(indexerPart), Scheduler: n.scheduler, Directory: n.walletDir,
 		Fetch: n.fetch(u.LaterRef(n.fetchPart())), Pool: u.Ref(mempoolPart), Changes: n.pool, Forget: w.Forget,
-		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(int64(n.net.WalletFee)), Signer: n.cfg.Signer.On(n.net.Name),
-		Now: n.clock.Now, Directory: n.walletDir, TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
+		NoBroadcast: w.NoBroadcast, Spending: w.Spending.Options(int64(n.net.WalletFee)), Now: n.clock.Now,
+		Signer: n.cfg.Signer.On(n.net.Name), TxChanges: &n.walletTxs, Warned: &n.warned, Log: n.cfg.Log,
 	}), wallets.Requests, nil)
 	if err != nil {
 		return r, err

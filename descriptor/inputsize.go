@@ -136,7 +136,8 @@ func (t *tapTree) inputSize(depth int) (InputSize, bool) {
 	const base, node = 1, 32 // of what proves the leaf
 	control := base + node*depth
 	return InputSize{
-		Stack: size + compactSize(length) + length + compactSize(control) + control, Elements: elements + 2, Witness: true,
+		Stack:    size + compactSize(length) + length + compactSize(control) + control,
+		Elements: elements + 2, Witness: true,
 	}, true
 }
 

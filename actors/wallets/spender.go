@@ -26,6 +26,11 @@ type paying interface {
 	beside(c actor.Context, work func() (then func()))
 	save(c actor.Context, then func(error))
 	whenReady(c actor.Context, then func(err error)) // calls back when it can be written and has seen the tip
+	signs
+}
+
+// signs puts a wallet's signatures into what pays.
+type signs interface {
 	sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error))
 	fill(c actor.Context, req *messages.FillPacket, then filled)
 }

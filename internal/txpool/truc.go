@@ -49,7 +49,9 @@ func (v *verdict) checkTRUC(c *candidate) *messages.TxReject {
 	case len(ancestors) == 0:
 		return nil
 	case e.VSize > v.rules.TRUCChildSize:
-		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize)
+		return trucViolation(
+			"version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize,
+		)
 	}
 	return v.checkSibling(c, ancestors[0])
 }
@@ -93,7 +95,9 @@ func (v *verdict) checkPackageTRUC(c *candidate, txs []*wire.MsgTx) *messages.Tx
 	case len(ancestors)+len(parents) == 0:
 		return nil
 	case e.VSize > v.rules.TRUCChildSize:
-		return trucViolation("version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize)
+		return trucViolation(
+			"version=3 child tx %v is too big: %d > %d virtual bytes", e, e.VSize, v.rules.TRUCChildSize,
+		)
 	}
 	var id, wid chainhash.Hash
 	var version int32

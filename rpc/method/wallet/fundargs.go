@@ -224,7 +224,8 @@ func readDepths(options *jsontree.Value, q *messages.Spend) (err error) {
 	return nil
 }
 
-// readWeights reads what inputs weigh, where a byte that is not of a witness weighs scale. One that the transaction has not is an input too, as in Core.
+// readWeights reads what inputs weigh, where a byte that is not of a witness weighs scale. One that
+// the transaction has not is an input too, as in Core.
 func readWeights(list *jsontree.Value, scale int64, q *messages.Spend) error {
 	places := make(map[wire.OutPoint]int, len(q.Inputs))
 	for i := range q.Inputs {
@@ -275,8 +276,10 @@ func readWeight(v *jsontree.Value, scale int64) (at wire.OutPoint, weight int, e
 	case err != nil:
 		return at, 0, err
 	case n < least:
-		return at, 0, invalid(fmt.Sprintf("weight cannot be less than %d (%d bytes (size of outpoint + sequence + empty "+
-			"scriptSig) * %d (witness scaling factor)) + 1 (empty witness)", least, minInputSize, scale))
+		return at, 0, invalid(fmt.Sprintf(
+			"weight cannot be less than %d (%d bytes (size of outpoint + sequence + empty scriptSig) "+
+				"* %d (witness scaling factor)) + 1 (empty witness)", least, minInputSize, scale,
+		))
 	case n > maxInputWeight:
 		return at, 0, invalid("weight cannot be greater than the maximum standard tx weight of 400000")
 	}
