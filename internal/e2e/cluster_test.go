@@ -20,6 +20,7 @@ type clusterReply struct {
 		Address string `json:"address"`
 		State   string `json:"state"`
 		Units   uint64 `json:"units"`
+		Refusal string `json:"refusal"`
 	} `json:"members"`
 	Refused uint64 `json:"refused"`
 }

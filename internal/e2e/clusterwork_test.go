@@ -1,0 +1,273 @@
+package e2e_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/bench/synth"
+	"github.com/seed61375155/trawl/internal/e2e"
+)
+
+// A longCluster is nodes with the same long chain.
+type longCluster struct {
+	*testing.T
+	secret string
+	source string // data directory that is copied
+	blocks int
+
+	lone, front *e2e.Daemon
+	members     []*e2e.Daemon
+	at          []string // addresses of the members
+}
+
+const (
+	clusterBlocks  = 1500
+	clusterOutputs = 50
+	ownBlocks      = 30 // that pay the wallet of these tests
+)
+
+// ownDescriptor is paid by blocks of the chain.
+const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/0/*)"
+
+// slow are options by which filters take long, so that others can take part.
+var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
+
+// newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
+func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
+	t.Helper()
+	l := &longCluster{T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: clusterBlocks + ownBlocks}
+	file := filepath.Join(t.TempDir(), "chain.dat")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	_, err = synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}.WriteTo(w)
+	if err := errors.Join(err, w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d := e2e.Start(t, e2e.Config{Chain: "regtest", Blocks: []string{file}, Args: []string{"-blockfilterindex=1"}})
+	l.await(d, clusterBlocks)
+	d.Get(nil, "generatetodescriptor", ownBlocks, "raw(51)")
+	l.await(d, l.blocks)
+	d.Stop()
+	l.source = d.Dir
+	l.lone = l.node()
+	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, frontArgs...)
+	for range members {
+		m, at := l.clustered()
+		l.members, l.at = append(l.members, m), append(l.at, at)
+		args = append(args, "-clusternode="+at)
+	}
+	l.front, _ = l.clustered(args...)
+	l.up(members)
+	return l
+}
+
+// node starts a node with a copy of the chain.
+func (l *longCluster) node(args ...string) *e2e.Daemon {
+	l.Helper()
+	return l.start("", args...)
+}
+
+// start is node with a trawld of another version; empty: of this one.
+func (l *longCluster) start(program string, args ...string) *e2e.Daemon {
+	l.Helper()
+	dir := l.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(l.source)); err != nil {
+		l.Fatal(err)
+	}
+	for _, name := range []string{".cookie", ".lock", "trawld.pid"} {
+		_ = os.Remove(filepath.Join(dir, "regtest", name))
+	}
+	d := e2e.Start(l, e2e.Config{
+		Chain: "regtest", Dir: dir, Program: program, Args: append(append([]string{"-blockfilterindex=1"}, slow...), args...),
+	})
+	l.await(d, l.blocks)
+	return d
+}
+
+// clustered starts a node of the cluster.
+func (l *longCluster) clustered(args ...string) (d *e2e.Daemon, at string) {
+	l.Helper()
+	at = e2e.FreeAddr(l)
+	return l.node(append(args, "-clusterlisten="+at, "-clustersecret="+l.secret)...), at
+}
+
+// await waits for a height of the chain and of the filter index.
+func (l *longCluster) await(d *e2e.Daemon, height int) {
+	l.Helper()
+	e2e.Eventually(l, 2*time.Minute, "the chain is indexed", func() bool {
+		var info map[string]struct {
+			Synced bool `json:"synced"`
+			Height int  `json:"best_block_height"`
+		}
+		d.Get(&info, "getindexinfo", "basic block filter index")
+		i := info["basic block filter index"]
+		return i.Synced && i.Height == height
+	})
+}
+
+func (l *longCluster) info() (info clusterReply) {
+	l.Helper()
+	l.front.Get(&info, "getclusterinfo")
+	return info
+}
+
+// up waits until so many members are up.
+func (l *longCluster) up(n int) {
+	l.Helper()
+	e2e.Eventually(l, time.Minute, fmt.Sprintf("%d members are up", n), func() bool {
+		info := l.info()
+		return info.up() == n
+	})
+}
+
+// units is how many ranges members have answered.
+func (l *longCluster) units() (n uint64) {
+	l.Helper()
+	for _, m := range l.info().Members {
+		n += m.Units
+	}
+	return n
+}
+
+// same has both the lone node and the front do something, which has to give the same, with work of
+// members.
+func (l *longCluster) same(what string, do func(d *e2e.Daemon) any) {
+	l.Helper()
+	want := do(l.lone)
+	before := l.units()
+	if got := do(l.front); !reflect.DeepEqual(got, want) {
+		l.Errorf("%s: got\n%.600v\nand a lone node\n%.600v", what, got, want)
+	}
+	if l.units() == before {
+		l.Errorf("%s: the members have done nothing: %+v", what, l.info())
+	}
+}
+
+// scanner returns what scans for the same objects on any node.
+func scanner(objects []string, from, to int, options any) func(d *e2e.Daemon) any {
+	return func(d *e2e.Daemon) any {
+		var got any
+		d.Get(&got, "scanblocks", "start", objects, from, to, "basic", options)
+		return got
+	}
+}
+
+// Whatever looks for scripts does it with the members, and gives what a lone node gives: scans with and
+// without a look into the blocks, searches, and rescans of wallets. So it does when one is added that is
+// behind, of another chain, or has damaged filters.
+func TestClusterMethods(t *testing.T) {
+	t.Parallel()
+	l := newLongCluster(t, 2)
+	objects := append(manyScripts(rand.New(rand.NewPCG(1, 1)), 20_000), "raw(51)")
+	l.same("scanblocks", scanner(objects, 0, l.blocks, nil))
+	checked := scanner(objects, 0, l.blocks, map[string]bool{"filter_false_positives": true})
+	l.same("scanblocks with a look into the blocks", checked)
+	l.same("createsearch", func(d *e2e.Daemon) any { return foundBySearch(l, d, objects[10_000:]) })
+	l.same("importdescriptors", func(d *e2e.Daemon) any { return rescanned(l, d) })
+	l.damage(l.members[0])
+	l.members[0].Restart()
+	l.up(2)
+	l.same("a scan with damaged filters at a member", checked)
+	if log := l.members[0].Log(); !strings.Contains(log, "damaged") {
+		t.Errorf("the member has not seen the damage:\n%s", l.members[0].LogTail())
+	}
+	l.differ(l.members[1])
+	l.same("a scan beside a member of another branch", checked)
+	refused := false
+	for _, m := range l.info().Members {
+		refused = refused || strings.Contains(m.Refusal, "no filters of that chain")
+	}
+	if !refused {
+		t.Errorf("nobody has refused: %+v", l.info())
+	}
+}
+
+// foundBySearch returns what a search finds.
+func foundBySearch(l *longCluster, d *e2e.Daemon, objects []string) any {
+	l.Helper()
+	var made struct{ ID string }
+	d.Get(&made, "createsearch", objects)
+	e2e.Eventually(l, 2*time.Minute, "the search ends", func() bool {
+		var info struct{ State string }
+		d.Get(&info, "getsearch", made.ID)
+		return info.State == "done"
+	})
+	var page struct {
+		Entries []map[string]any
+	}
+	d.Get(&page, "getsearchentries", made.ID)
+	if len(page.Entries) != ownBlocks {
+		l.Errorf("%d entries, want %d", len(page.Entries), ownBlocks)
+	}
+	return page.Entries
+}
+
+// rescanned returns the coins of a wallet after a rescan for many scripts.
+func rescanned(l *longCluster, d *e2e.Daemon) any {
+	l.Helper()
+	d.Get(nil, "createwallet", "watching", true, true)
+	var info struct{ Descriptor string }
+	d.Get(&info, "getdescriptorinfo", ownDescriptor)
+	_, sum, _ := strings.Cut(info.Descriptor, "#")
+	var imported []struct{ Success bool }
+	d.Get(&imported, "importdescriptors", []any{
+		map[string]any{"desc": ownDescriptor + "#" + sum, "timestamp": 0, "range": 20_000},
+		map[string]any{"desc": "raw(51)#8lvh9jxk", "timestamp": 0},
+	})
+	if len(imported) != 2 || !imported[0].Success || !imported[1].Success {
+		l.Fatalf("%+v", imported)
+	}
+	var coins []map[string]any
+	d.Get(&coins, "listunspent", 0)
+	var balances struct {
+		Mine struct{ Immature float64 }
+	}
+	d.Get(&balances, "getbalances")
+	if balances.Mine.Immature == 0 {
+		l.Errorf("the wallet has %+v", balances)
+	}
+	return []any{balances, coins}
+}
+
+// damage ends a node and overwrites a part of its filters.
+func (l *longCluster) damage(d *e2e.Daemon) {
+	l.Helper()
+	d.Kill()
+	files, err := filepath.Glob(filepath.Join(d.NetDir, "indexes/blockfilter/basic/fltr*.dat"))
+	if err != nil || len(files) == 0 {
+		l.Fatal(files, err)
+	}
+	f, err := os.OpenFile(files[0], os.O_RDWR, 0)
+	if err != nil {
+		l.Fatal(err)
+	}
+	noise := make([]byte, 4<<10)
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	_, err = f.WriteAt(noise, 64<<10)
+	if err := errors.Join(err, f.Close()); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// differ brings a member to another branch.
+func (l *longCluster) differ(d *e2e.Daemon) {
+	l.Helper()
+	var hash string
+	d.Get(&hash, "getblockhash", l.blocks-5)
+	d.Get(nil, "invalidateblock", hash)
+	d.Get(nil, "generatetodescriptor", 6, "raw(52)")
+	l.await(d, l.blocks)
+}
