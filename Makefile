@@ -26,7 +26,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -144,6 +144,9 @@ bench-searches: ## measure searches beside scanblocks and Core, searches that fo
 
 bench-many: ## measure scans for 10,000 to ten million scripts by filters and by the blocks themselves, and where they cross; ROUNDS
 	$(GO) run ./bench/report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)
+
+bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 members of artificial cost, and aborts
+	$(GO) run ./bench/report -name cluster -bench '^BenchmarkCluster(Members|Overhead|Abort)$$' -rounds 1
 
 bench-page: ## measure 1,000 open pages with 10 running searches, and a call beside them; ROUNDS, BLOCKS, OUTPUTS
 	$(GO) run ./bench/report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)

@@ -23,7 +23,7 @@ const guideLimit = 3 * time.Minute
 // print with what the guide shows.
 func TestGuides(t *testing.T) {
 	guides, err := filepath.Glob("../../docs/guides/*.md")
-	if err != nil || len(guides) < 7 {
+	if err != nil || len(guides) < 8 {
 		t.Fatalf("only %d guides: %v", len(guides), err)
 	}
 	for _, path := range guides {
@@ -158,6 +158,11 @@ for word; do
 	-datadir=*) dir=${word#-datadir=} ;;
 	-attach=*) more=-attachrpc=127.0.0.1:$(port "${word#-attach=}") ;;
 	esac
+	shift
+	case $word in
+	-clusterlisten=* | -clusternode=*) word=${word%%=*}=127.0.0.1:$(port "${word#*=}") ;;
+	esac
+	set -- "$@" "$word"
 done
 exec ` + program + ` -rpcport=$(port "$dir")` + options + ` $more "$@"
 `
