@@ -31,10 +31,10 @@ type longCluster struct {
 const (
 	clusterBlocks  = 1500
 	clusterOutputs = 50
-	ownBlocks      = 30 // that pay the wallet of these tests
+	ownBlocks      = 30 // that pay raw(51)
 )
 
-// ownDescriptor is paid by blocks of the chain.
+// ownDescriptor has scripts that nothing pays to.
 const ownDescriptor = "wpkh(tpubD6NzVbkrYhZ4WaWSyoBvQwbpLkojyoTZPRsgXELWz3Popb3qkjcJyJUGLnL4qHHoQvao8ESaAstxYSnhyswJ76uZPStJRJCTKvosUCJZL5B/0/*)"
 
 // slow are options by which filters take long, so that others can take part.
@@ -89,7 +89,8 @@ func (l *longCluster) start(program string, args ...string) *e2e.Daemon {
 		_ = os.Remove(filepath.Join(dir, "regtest", name))
 	}
 	d := e2e.Start(l, e2e.Config{
-		Chain: "regtest", Dir: dir, Program: program, Args: append(append([]string{"-blockfilterindex=1"}, slow...), args...),
+		Chain: "regtest", Dir: dir, Program: program,
+		Args: append(append([]string{"-blockfilterindex=1"}, slow...), args...),
 	})
 	l.await(d, l.blocks)
 	return d
