@@ -51,8 +51,8 @@ called in turn. Core is asked for the same, search by search: scanblocks with fi
 getdescriptoractivity of the blocks found; both must find as many entries.`,
 
 	"ClusterMembers": `The front and all members are in one process with links of their own, which speak TLS 1.3 on
-loopback. A filter takes 10 ms, in which its member sleeps; each member has one worker. A member has
-300 filters to do, a single one 2,000. The front does nothing itself once members take part, which is 100 ms after the start.`,
+loopback. A filter takes 10 ms, in which its member sleeps; each member has one worker. A member has 300 filters to do,
+a single one 2,000. The front does nothing itself once members take part, which is 100 ms after the start.`,
 
 	"ClusterOverhead": `Processes with one worker each and the same 4,000 blocks of 200 outputs: scanblocks for 200,000
 scripts by a lone node, and by a front that leaves the work to one member, three times in turn. What the same
