@@ -85,7 +85,7 @@ func (l *longCluster) start(program string, args ...string) *e2e.Daemon {
 	if err := os.CopyFS(dir, os.DirFS(l.source)); err != nil {
 		l.Fatal(err)
 	}
-	for _, name := range []string{".cookie", ".lock", "trawld.pid"} {
+	for _, name := range []string{".cookie", ".lock", "bitcoind.pid"} {
 		_ = os.Remove(filepath.Join(dir, "regtest", name))
 	}
 	d := e2e.Start(l, e2e.Config{
