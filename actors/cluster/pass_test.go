@@ -169,6 +169,31 @@ func TestPassedOn(t *testing.T) {
 	}
 }
 
+// A member that says nothing any more is sent a few chunks, and no more.
+func TestChunksWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		front := r.front(true, 0, r.member())
+		scripts := make([]int, 80_000) // eight chunks
+		for i := range scripts {
+			scripts[i] = reused + i
+		}
+		begun := false
+		r.mu.Lock()
+		r.drop = func(frame []byte) bool {
+			begun = begun || frame[1] == byte(wire.Chunk)
+			return begun && (frame[1] == byte(wire.Taken) || frame[1] == byte(wire.Opened))
+		}
+		r.mu.Unlock()
+		if _, err := front.scan(t.Context(), r.all(scripts...)); err != nil {
+			t.Error(err)
+		}
+		if n := front.frames[byte(wire.Chunk)]; n != 4 {
+			t.Errorf("%d chunks were sent", n)
+		}
+	})
+}
+
 // Where more scans wait than there are members, a member gets more of one at a time.
 func TestWholeScans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -131,11 +131,13 @@ func newAuthority(secret []byte) (*authority, error) {
 	return a, nil
 }
 
-// leaf returns a certificate of this node, made anew before it ends.
+// leaf returns a certificate of this node, made anew before it ends, and where the clock was set back to
+// before it begins.
 func (a *authority) leaf() (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.own != nil && time.Until(a.own.Leaf.NotAfter) > leafRenew {
+	now := time.Now()
+	if a.own != nil && a.own.Leaf.NotAfter.Sub(now) > leafRenew && !now.Before(a.own.Leaf.NotBefore) {
 		return a.own, nil
 	}
 	public, key, err := ed25519.GenerateKey(rand.Reader)
@@ -146,7 +148,6 @@ func (a *authority) leaf() (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the node's certificate: %w", err)
 	}
-	now := time.Now()
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: Name}, DNSNames: []string{Name},
 		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(leafLife), // clocks differ

@@ -2,6 +2,7 @@ package link
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -169,6 +170,32 @@ func TestSecrets(t *testing.T) {
 				t.Error("a frame came through")
 			}
 		})
+	}
+}
+
+// A node makes its certificate anew before it ends, and when the clock, which was wrong when it was made,
+// is set right.
+func TestLeaf(t *testing.T) {
+	a, err := newAuthority(secret(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := a.leaf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := a.leaf(); err != nil || again != first {
+		t.Errorf("another certificate at once: %v", err)
+	}
+	for name, shift := range map[string]time.Duration{
+		"one that ends soon": leafRenew - leafLife - time.Hour, "one of a clock that was ahead": 48 * time.Hour,
+	} {
+		old := *first.Leaf
+		old.NotBefore, old.NotAfter = old.NotBefore.Add(shift), old.NotAfter.Add(shift)
+		a.own = &tls.Certificate{Leaf: &old}
+		if now, err := a.leaf(); err != nil || now == a.own && now.Leaf == &old {
+			t.Errorf("%s is kept: %v", name, err)
+		}
 	}
 }
 
