@@ -125,4 +125,9 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("missing: %s", line)
 		}
 	}
+	for _, none := range []string{`source="files"`, `source="rest"`} {
+		if strings.Contains(body, none) {
+			t.Errorf("there is %s", none)
+		}
+	}
 }

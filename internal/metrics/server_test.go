@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -144,6 +145,44 @@ func TestShutdownBeforeServe(t *testing.T) {
 		t.Error(err)
 	}
 	if err := server.Serve(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Scrapes that take longer than a stop may are cut off.
+func TestShutdownCutsOff(t *testing.T) {
+	hold, began := make(chan struct{}), make(chan struct{})
+	e := metrics.New(slog.New(slog.DiscardHandler), "x")
+	e.AddNode(func(context.Context) messages.NodeStats {
+		close(began)
+		<-hold
+		return messages.NodeStats{}
+	})
+	server, err := e.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	answered := make(chan error, 1)
+	go func() {
+		answer, err := http.Get("http://" + server.Addr().String() + "/metrics") //nolint:noctx // it is cut off
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		answered <- err
+	}()
+	<-began
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := server.Shutdown(ended); err != nil {
+		t.Error(err)
+	}
+	if err := <-answered; err == nil {
+		t.Error("the scrape was answered")
+	}
+	close(hold)
+	if err := <-served; err != nil {
 		t.Error(err)
 	}
 }

@@ -348,3 +348,28 @@ func FuzzDoor(f *testing.F) {
 		}
 	})
 }
+
+// A context of two ends with either, and when it is given back.
+func TestMergeCancel(t *testing.T) {
+	for name, end := range map[string]func(one, other, back func()){
+		"the one":    func(one, _, _ func()) { one() },
+		"the other":  func(_, other, _ func()) { other() },
+		"given back": func(_, _, back func()) { back() },
+	} {
+		one, endOne := context.WithCancel(t.Context())
+		other, endOther := context.WithCancel(t.Context())
+		merged, back := mergeCancel(one, other)
+		if merged.Err() != nil {
+			t.Error("ended from the start")
+		}
+		end(endOne, endOther, back)
+		select {
+		case <-merged.Done():
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it goes on", name)
+		}
+		back()
+		endOne()
+		endOther()
+	}
+}

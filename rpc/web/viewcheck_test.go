@@ -51,6 +51,19 @@ func TestLinesAreUnderstood(t *testing.T) {
 	}
 }
 
+// The first addresses of a descriptor are shown, three of a range.
+func TestSample(t *testing.T) {
+	node := fakeNode{
+		"getdescriptorinfo":                   knows["getdescriptorinfo"],
+		`deriveaddresses["d#00000000",[0,2]]`: `["bc1qa","bc1qb","bc1qc"]`,
+		"deriveaddresses":                     `["wrong"]`,
+	}
+	got := checkLines(t, node, "wpkh(x/*)").Lines
+	if len(got) != 1 || strings.Join(got[0].Choices[0].Addresses, " ") != "bc1qa bc1qb bc1qc" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestLinesAreRefused(t *testing.T) {
 	broken := []byte(aKey)
 	broken[50] ^= 1

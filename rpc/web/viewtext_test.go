@@ -72,3 +72,17 @@ func TestAmounts(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a rescan takes as long as what is done did.
+func TestLeft(t *testing.T) {
+	for _, test := range []struct {
+		duration int64
+		progress float64
+		want     int64
+	}{{10, 0.25, 31}, {10, 0.5, 11}, {10, 1, 1}, {10, 0.001, 0}} {
+		s := scanning{is: true, Duration: test.duration, Progress: test.progress}
+		if got := s.Left(); got != test.want {
+			t.Errorf("%d s to %v: %d s are left, want %d", test.duration, test.progress, got, test.want)
+		}
+	}
+}

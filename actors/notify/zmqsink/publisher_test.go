@@ -156,6 +156,7 @@ func TestGarbage(t *testing.T) {
 	for name, said := range map[string]string{
 		"http":           "GET / HTTP/1.1\r\n\r\n",
 		"no signature":   "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7e\x03\x01" + strings.Repeat("\x00", 52),
+		"bad signature":  greeted[:signatureSize-1] + "\x7e" + greeted[signatureSize:] + libzmqReady,
 		"version 2":      "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01\x02\x00\x00",
 		"curve":          strings.Replace(greeted, "NULL", "CURV", 1),
 		"message":        greeted + "\x00\x01\x01",
@@ -312,6 +313,9 @@ func TestBadAddress(t *testing.T) {
 			t.Errorf("%q: no error", bad)
 			closed(t, p)
 		}
+		if strings.Contains(bad, "nosuch") && !errors.Is(err, errAddress) {
+			t.Errorf("%q: %v", bad, err)
+		}
 		if _, err := net.Dial("unix", strings.TrimPrefix(first, "ipc://")); err == nil {
 			t.Errorf("%q: still open", bad)
 		}
@@ -324,4 +328,22 @@ func TestBadAddress(t *testing.T) {
 		}
 		closed(t, p)
 	}
+}
+
+// failing is a listener that has no connection to give.
+type failing struct{ noListener }
+
+func (failing) Accept() (net.Conn, error) { return nil, errors.New("too many open files") }
+
+// A socket that waits until it can accept again ends at once.
+func TestCloseInPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSocket(failing{}, 1, &budget{limit: 1}, quiet())
+		s.start()
+		time.Sleep(acceptPause / 2)
+		begun := time.Now()
+		if err := s.close(); err != nil || time.Since(begun) > 0 {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
 }

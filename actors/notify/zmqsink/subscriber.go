@@ -88,10 +88,10 @@ func (s *subscriber) handshake(r *bufio.Reader, buf *[maxFrame]byte) error {
 		return err
 	}
 	flags, body, err := readFrame(r, buf)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkReady(flags, body)
 	}
-	if err := checkReady(flags, body); err != nil {
+	if err != nil {
 		return err
 	}
 	return s.conn.SetDeadline(time.Time{})
