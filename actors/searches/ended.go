@@ -99,7 +99,11 @@ func (s planner) advance(r *round, m *member) {
 	}
 	j.Status.Advance(blockOf(at), m.found)
 	s.found += uint64(len(m.found))
-	if j.follows() && at.Height == s.tipHeight() {
+	switch {
+	case j.follows():
+		s.writer.urgent = s.writer.urgent || at.Height == s.tipHeight()
+	case j.Status.Next() > m.last.Height:
+		s.turn(j, searchdb.Running, searchdb.Done, "")
 		s.writer.urgent = true
 	}
 	s.dirty(j)

@@ -114,19 +114,13 @@ func (p *pass) look(hash *chainhash.Hash) ([]search.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	hit, err := p.union.query.InBlock(raw, p.cfg.HeaderLen(raw), scripts)
-	if err != nil || !hit {
-		return nil, err
+	var spent [][]chainview.Coin
+	if slices.ContainsFunc(scripts, p.union.query.HasScript) {
+		if spent, err = p.reader.Spent(hash); err != nil {
+			return nil, err
+		}
 	}
-	block, err := p.reader.Block(hash)
-	if err != nil {
-		return nil, err
-	}
-	spent, err := p.reader.Spent(hash)
-	if err != nil {
-		return nil, err
-	}
-	return search.InBlock(block, spent, p.union), nil
+	return search.InRaw(raw, p.cfg.HeaderLen(raw), spent, p.union)
 }
 
 // share gives the members what is theirs of a block.

@@ -241,7 +241,7 @@ func (s *Searches) sweep() {
 	}
 	s.writer.sweeping, s.writer.sweepAgain = true, false
 	s.tasks.Go(s.c, func() func() {
-		more, err := s.cfg.Store.Sweep()
+		more, err := s.cfg.Store.Sweep(s.ctx)
 		return func() {
 			s.writer.sweeping = false
 			if err == nil && (more || s.writer.sweepAgain) {

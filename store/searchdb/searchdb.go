@@ -147,6 +147,8 @@ type Store struct {
 	mu      sync.Mutex // one change at a time; guards what follows
 	commits uint64
 	options Options
+
+	sweeper sweeper
 }
 
 // Open opens a store, or makes an empty one.
@@ -232,33 +234,6 @@ func (s *Store) commit(b *ledger.Batch) error {
 	}
 	s.commits++
 	return nil
-}
-
-// sweepRows is how many rows a step of [Store.Sweep] deletes.
-const sweepRows = 10_000
-
-// Sweep deletes some of what removed searches have left, and reports whether there is more.
-func (s *Store) Sweep() (more bool, err error) {
-	removed, err := s.ids(removedPrefix)
-	if err != nil || len(removed) == 0 {
-		return false, err
-	}
-	id, b := removed[0], new(ledger.Batch)
-	for _, prefix := range [][]byte{objectPrefix, scriptPrefix, entryPrefix} {
-		for pair, err := range s.ledger.Load().Range(key(prefix, id)) {
-			if err != nil {
-				return false, err
-			}
-			if b.Delete(append([]byte(nil), pair.Key...)); b.Len() >= sweepRows {
-				break
-			}
-		}
-		if b.Len() >= sweepRows {
-			return true, s.commit(b)
-		}
-	}
-	b.Delete(key(removedPrefix, id))
-	return len(removed) > 1, s.commit(b)
 }
 
 // ids returns the searches that have a record of a kind.

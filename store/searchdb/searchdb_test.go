@@ -207,7 +207,7 @@ func TestModel(t *testing.T) {
 		}
 		for more := true; more; {
 			var err error
-			if more, err = s.Sweep(); err != nil {
+			if more, err = s.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
