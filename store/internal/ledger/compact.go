@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/syndtr/goleveldb/leveldb/util"
 )
@@ -12,9 +13,13 @@ const (
 	// would cost more than it brings.
 	compactFrom = 256 << 10
 
-	// compactStep is how many bytes of files are compacted in one go. No other table is written meanwhile, and who
-	// closes the ledger waits for it.
+	// compactStep is how many bytes of files are compacted in one go. Who closes the ledger waits for what is
+	// compacted of it at that moment.
 	compactStep = 4 << 20
+
+	// compactTable is for how much time that a step has taken the ledger says that it is a table behind. A step
+	// goes on until no new table lies over its keys: that has an end where whoever commits much does so ever slower.
+	compactTable = 100 * time.Millisecond
 )
 
 // Compact takes the room of what was deleted between two keys back, from one on and before the other, where that is
@@ -51,11 +56,23 @@ func (l *Ledger) compactNow(ctx context.Context, from, to []byte) error {
 		return err
 	}
 	l.open.RLock()
-	defer l.open.RUnlock()
-	if l.db == nil {
+	db := l.db
+	l.open.RUnlock()
+	if db == nil {
 		return ErrClosed
 	}
-	return fromLevelDB(l.db.CompactRange(util.Range{Start: from, Limit: to}))
+	l.compacting.Store(time.Now().UnixNano())
+	defer l.compacting.Store(0)
+	return fromLevelDB(db.CompactRange(util.Range{Start: from, Limit: to})) // it ends where the ledger is closed
+}
+
+// compactLag returns how many tables behind the ledger is by the step that is compacted.
+func (l *Ledger) compactLag() int {
+	began := l.compacting.Load()
+	if began == 0 {
+		return 0
+	}
+	return int((time.Now().UnixNano() - began) / int64(compactTable))
 }
 
 // sizeOf returns about how many bytes the files have of the pairs between two keys.

@@ -32,7 +32,7 @@ func TestCompact(t *testing.T) {
 	o.Paced, o.WriteBuffer = true, 1<<20
 	l, _ := mustOpen(t, o)
 	r := rand.New(rand.NewPCG(1, 1))
-	const rows, kinds = 40_000, 4
+	const rows, kinds = 20_000, 4
 	name := func(kind byte, n int) []byte { return binary.BigEndian.AppendUint32([]byte{'k', kind}, uint32(n)) }
 	value := make([]byte, 200)
 	each := func(do func(b *Batch, n int)) {
@@ -71,6 +71,7 @@ func TestCompact(t *testing.T) {
 				written <- err
 				return
 			}
+			time.Sleep(time.Duration(l.Lag()) * time.Millisecond)
 		}
 		written <- nil
 	}()

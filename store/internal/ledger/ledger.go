@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb"
 	"github.com/syndtr/goleveldb/leveldb/filter"
@@ -80,6 +81,8 @@ type Ledger struct {
 	marks    []mark     // newest first
 	failed   error      // of a write: what follows it might be lost
 	closed   bool
+
+	compacting atomic.Int64 // when the step of [Ledger.Compact] began that goes on; 0: none does
 }
 
 // A mark is a state that survives a loss of power.
@@ -134,7 +137,8 @@ const (
 	maxLag = 100
 )
 
-// Lag returns how many tables more than usual wait to be merged, of a write buffer each. It does not wait.
+// Lag returns how many tables more than usual wait to be merged, of a write buffer each, more while [Ledger.Compact]
+// takes long. It does not wait.
 func (l *Ledger) Lag() int {
 	if !l.open.TryRLock() {
 		return 0 // it is closed, or opened
@@ -144,7 +148,7 @@ func (l *Ledger) Lag() int {
 	if l.db == nil || l.db.Stats(&stats) != nil || len(stats.LevelTablesCounts) == 0 {
 		return 0
 	}
-	return max(0, stats.LevelTablesCounts[0]-mergedSoon)
+	return max(0, stats.LevelTablesCounts[0]-mergedSoon) + l.compactLag()
 }
 
 // probe refuses what is not to be touched: opening it to write would change it.
