@@ -166,6 +166,11 @@ type GetSearchEntries struct {
 	Limit  int    // of entries, at least 1
 
 	Cursors bool // set the cursor of each entry
+
+	// PoolLimit is how many unconfirmed entries there are at most, up to 10,000, which 0 stands for; below 0 none.
+	// PoolCursor is behind which of them; empty: from the first on.
+	PoolLimit  int
+	PoolCursor string
 }
 
 // A SearchPage is a part of a search's entries. Where More is false it has all that lie
@@ -179,6 +184,9 @@ type SearchPage struct {
 	State       SearchState
 	Error       string
 	Unconfirmed []SearchEntry // of this moment, where the search has [CreateSearch.Mempool]; else nil
+	PoolCursor  string        // behind the last of these
+	PoolMore    bool          // there are more behind it
+	PoolCut     bool          // the node does not know all: there are too many
 }
 
 // WaitSearch is [GetSearchEntries] that waits until there is an entry behind the cursor, or until

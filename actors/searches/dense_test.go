@@ -146,6 +146,20 @@ func TestWaitKnowsWhatWasTold(t *testing.T) {
 			t.Error(fmt.Sprint(wrong, ": ", err))
 		}
 	}
+	other := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(901)}), Follow: true})
+	r.reader(other.ID).wait(messages.SearchFollowing)
+	for _, q := range []messages.GetSearchEntries{
+		{ID: other.ID, Cursor: at}, // of another search
+		{ID: made.ID, Cursor: do(t, r.ref, messages.GetSearch{ID: other.ID}).Cursor},
+		{ID: made.ID, Cursor: "0000000501" + at[10:26]}, // of what is not there yet
+	} {
+		if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrBadCursor) {
+			t.Errorf("%s of %s: %v", q.Cursor, q.ID, err)
+		}
+	}
+	for _, earlier := range []string{at[:36], at[:26]} { // of earlier versions
+		do(t, r.ref, messages.GetSearchEntries{ID: made.ID, Cursor: earlier})
+	}
 	more := objects([][]byte{script(7)})
 	_, err := ask.Ask(t.Context(), r.ref, messages.ExtendSearch{ID: made.ID, Objects: more, Start: 5})
 	if !errors.Is(err, messages.ErrBlockNotFound) {

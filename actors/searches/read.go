@@ -2,9 +2,6 @@ package searches
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
-	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/txscript"
@@ -48,59 +45,6 @@ func entryOf(t texts, e *search.Entry) messages.SearchEntry {
 	return m
 }
 
-// lastPlace is behind all entries of a search.
-func lastPlace(at *searchdb.Status) searchdb.Place {
-	return searchdb.LastOf(at.Epoch, at.Done.Height)
-}
-
-func cursorText(p searchdb.Place) string { return hex.EncodeToString(p.Append(nil)) }
-
-// states are numbered in cursors.
-var states = []messages.SearchState{
-	messages.SearchQueued, messages.SearchRunning, messages.SearchFollowing, messages.SearchPaused,
-	messages.SearchDone, messages.SearchAborted, messages.SearchFailed,
-}
-
-// A cursor is what a reader knows: entries up to a place and, where a page told it, how far the search
-// was.
-type cursor struct {
-	after  searchdb.Place
-	told   bool // what follows
-	height int32
-	state  messages.SearchState
-}
-
-// seenBytes follow the place in the cursor of a page.
-const seenBytes = 4 + 1
-
-func (c *cursor) text() string {
-	b := binary.BigEndian.AppendUint32(c.after.Append(nil), uint32(c.height))
-	return hex.EncodeToString(append(b, byte(slices.Index(states, c.state))))
-}
-
-func parseCursor(text string) (c cursor, err error) {
-	if text == "" {
-		return c, nil
-	}
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		return c, messages.ErrBadCursor
-	}
-	if n := len(raw) - seenBytes; n >= searchdb.PlaceSize {
-		state := int(raw[n+4])
-		if state >= len(states) {
-			return c, messages.ErrBadCursor
-		}
-		c.told, c.height, c.state = true, int32(binary.BigEndian.Uint32(raw[n:])), states[state]
-		raw = raw[:n]
-	}
-	var ok bool
-	if c.after, ok = searchdb.ParsePlace(raw); !ok {
-		return c, messages.ErrBadCursor
-	}
-	return c, nil
-}
-
 // request is where a reader is.
 type request struct {
 	cursor
@@ -108,30 +52,52 @@ type request struct {
 	job   *job
 	limit int
 	each  bool // entries have their cursors
+	pool  poolRequest
 }
 
+// poolRequest is what a reader wants of the memory pool.
+type poolRequest struct {
+	after *poolPlace // nil: from the first
+	limit int
+}
+
+// maxUnconfirmed is how many unconfirmed entries a page has at most.
+const maxUnconfirmed = 10_000
+
 func (s reading) request(id, cursor string, limit int) (r request, err error) {
-	r = request{job: s.find(id), limit: max(limit, 1)}
+	r = request{job: s.find(id), limit: max(limit, 1), pool: poolRequest{limit: maxUnconfirmed}}
 	if r.job == nil {
 		return r, messages.ErrSearchNotFound
 	}
-	r.cursor, err = parseCursor(cursor)
+	r.cursor, err = parseCursor(r.job, cursor)
+	return r, err
+}
+
+// pageRequest is the request of [messages.GetSearchEntries].
+func (s reading) pageRequest(q *messages.GetSearchEntries) (r request, err error) {
+	if r, err = s.request(q.ID, q.Cursor, q.Limit); err != nil {
+		return r, err
+	}
+	r.each = q.Cursors
+	if q.PoolLimit != 0 {
+		r.pool.limit = min(max(q.PoolLimit, 0), maxUnconfirmed)
+	}
+	r.pool.after, err = parsePoolPlace(q.PoolCursor)
 	return r, err
 }
 
 func (s reading) entries(m *entries) {
-	r, err := s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit)
+	r, err := s.pageRequest(&m.Req)
 	if err != nil {
 		m.Answer(messages.SearchPage{}, err)
 		return
 	}
 	mempool(s).whenKnown(r.job, func() {
 		// It may have been removed, or read from the disk again.
-		if r, err = s.request(m.Req.ID, m.Req.Cursor, m.Req.Limit); err != nil {
+		if r, err = s.pageRequest(&m.Req); err != nil {
 			m.Answer(messages.SearchPage{}, err)
 			return
 		}
-		r.each = m.Req.Cursors
 		s.page(r, func(p messages.SearchPage, err error) { m.Answer(p, err) })
 	})
 }
@@ -143,10 +109,8 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 		Height: st.Height, Block: st.Block, State: st.State, Error: st.Error,
 		Entries: []messages.SearchEntry{},
 	}
-	if r.job.Mempool {
-		page.Unconfirmed = r.job.unconfirmed()
-	}
 	to, names := lastPlace(r.job.shown), r.job.texts()
+	pool := s.poolPart(r)
 	s.tasks.Go(s.c, func() func() {
 		size, last := 0, r.after
 		// A place that no entry has is behind none: the first one, too.
@@ -158,15 +122,54 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 			entry := entryOf(names, e)
 			size += sizeOf(&entry)
 			if r.each {
-				entry.Cursor = cursorText(at)
+				entry.Cursor = cursorText(r.job.ID, at)
 			}
 			page.Entries, last = append(page.Entries, entry), at
 			return true
 		})
 		at := cursor{after: last, height: st.Height, state: st.State}
-		page.Cursor = at.text()
+		page.Cursor = at.text(r.job.ID)
+		if pool != nil {
+			pool.into(&page, names)
+		}
 		return func() { then(page, err) }
 	})
+}
+
+// poolPart is what a page has of the memory pool.
+type poolPart struct {
+	list    []search.Entry
+	places  []poolPlace
+	request poolRequest
+	cut     bool // not all are known
+}
+
+// poolPart returns what a page has of the memory pool, nil where the search does not ask for that.
+func (s reading) poolPart(r request) *poolPart {
+	if !r.job.Mempool {
+		return nil
+	}
+	p := &poolPart{request: r.pool, cut: r.job.poolCut}
+	p.list, p.places = r.job.pool.behind(r.pool.after, r.pool.limit+1) // one more, to know whether there is
+	return p
+}
+
+// into writes it into a page, as far as that does not become too large.
+func (p *poolPart) into(page *messages.SearchPage, names texts) {
+	page.Unconfirmed, page.PoolCut = []messages.SearchEntry{}, p.cut
+	if p.request.after != nil {
+		page.PoolCursor = p.request.after.text()
+	}
+	size := 0
+	for i := range p.list {
+		if len(page.Unconfirmed) >= p.request.limit || size >= pageBytes {
+			page.PoolMore = true
+			return
+		}
+		entry := entryOf(names, &p.list[i])
+		size += sizeOf(&entry)
+		page.Unconfirmed, page.PoolCursor = append(page.Unconfirmed, entry), p.places[i].text()
+	}
 }
 
 // sizeOf returns about how many bytes of JSON an entry has, rather more.
@@ -197,7 +200,7 @@ type waiter struct {
 }
 
 type waiters struct {
-	of map[*waiter]struct{}
+	of map[*job]map[*waiter]struct{}
 }
 
 // overdue says that a waiter is to be answered, or that its caller has gone.
@@ -237,9 +240,12 @@ func (s reading) waitKnown(m *wait) {
 
 func (ws *waiters) add(s reading, w *waiter) {
 	if ws.of == nil {
-		ws.of = map[*waiter]struct{}{}
+		ws.of = map[*job]map[*waiter]struct{}{}
 	}
-	ws.of[w] = struct{}{}
+	if ws.of[w.job] == nil {
+		ws.of[w.job] = map[*waiter]struct{}{}
+	}
+	ws.of[w.job][w] = struct{}{}
 	self, root := s.c.Self(), s.c.ActorSystem().Root
 	if w.call.Req.Timeout > 0 {
 		w.timer = time.AfterFunc(w.call.Req.Timeout, func() { root.Send(self, overdue{waiter: w}) })
@@ -249,10 +255,12 @@ func (ws *waiters) add(s reading, w *waiter) {
 
 // take takes a waiter out; false when it was before.
 func (ws *waiters) take(w *waiter) bool {
-	if _, ok := ws.of[w]; !ok {
+	if _, ok := ws.of[w.job][w]; !ok {
 		return false
 	}
-	delete(ws.of, w)
+	if delete(ws.of[w.job], w); len(ws.of[w.job]) == 0 {
+		delete(ws.of, w.job)
+	}
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -261,8 +269,10 @@ func (ws *waiters) take(w *waiter) bool {
 }
 
 func (ws *waiters) stop() {
-	for w := range ws.of {
-		ws.take(w)
+	for _, list := range ws.of {
+		for w := range list {
+			ws.take(w)
+		}
 	}
 }
 
@@ -280,9 +290,12 @@ func (s reading) overdue(m overdue) {
 
 // wake answers those who wait for a search, when something of it has changed.
 func (s reading) wake(j *job) {
+	if len(s.waiters.of[j]) == 0 {
+		return
+	}
 	st := s.status(j)
-	for w := range s.waiters.of {
-		if w.job != j || w.state == st.State && w.height == st.Height && w.after == lastPlace(j.shown) {
+	for w := range s.waiters.of[j] {
+		if w.state == st.State && w.height == st.Height && w.after == lastPlace(j.shown) {
 			continue
 		}
 		s.waiters.take(w)
@@ -292,10 +305,8 @@ func (s reading) wake(j *job) {
 
 // wakeGone answers those who wait for a search that is removed.
 func (s reading) wakeGone(j *job) {
-	for w := range s.waiters.of {
-		if w.job == j {
-			s.waiters.take(w)
-			w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
-		}
+	for w := range s.waiters.of[j] {
+		s.waiters.take(w)
+		w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
 	}
 }

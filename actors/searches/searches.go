@@ -7,6 +7,7 @@
 package searches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,12 @@ type Limits struct {
 	Scripts  int    // of all of them
 	Entries  uint64 // of all of them
 	Quota    int    // searches of one login; 0: no limit
+	Pool     int    // unconfirmed entries of all of them; 0: a million
 }
+
+// pool returns how many unconfirmed entries are kept of all searches together. Those of which there are more say so,
+// and have the rest as soon as there is room.
+func (l *Limits) pool() int { return cmp.Or(l.Pool, 1_000_000) }
 
 // NewLimits returns limits, with the defaults where there is 0.
 func NewLimits(searches, scripts, quota int, entries int64) Limits {
@@ -257,6 +263,7 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 	before := s.jobs
 	s.reset(list)
 	s.loaded = true
+	s.unconfirmed.holders, s.unconfirmed.entries, s.unconfirmed.cut = nil, 0, false
 	mempool{s}.lookAll()
 	for _, j := range before {
 		j.release()

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 	"github.com/seed61375155/trawl/internal/scriptset"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -27,10 +25,11 @@ type job struct {
 
 	known *outputs // that it has found; nil: not read yet
 
-	pool      map[chainhash.Hash]poolEntries // by wtxid
-	poolKnown bool                           // all in the memory pool has been looked at
-	whenKnown []func()                       // what waits for that
-	finder    *scriptset.Set                 // of all its scripts; nil: not made yet
+	pool      poolList
+	poolKnown bool           // all in the memory pool has been looked at
+	poolCut   bool           // and some of it was left out, as too much was found
+	whenKnown []func()       // what waits for that
+	finder    *scriptset.Set // of all its scripts; nil: not made yet
 }
 
 // follows reports whether the search goes on with new blocks.
@@ -111,7 +110,7 @@ func (s reading) status(j *job) messages.SearchStatus {
 		ID: j.ID.String(), Name: j.Name, Error: at.Reason, Start: j.Start, Stop: j.Stop, Follow: j.follows(),
 		BlocksOnly: j.BlocksOnly, Mempool: j.Mempool, Scripts: len(j.Scripts), Height: at.Done.Height,
 		Block: at.Done.Hash, Found: at.Found, Blocks: at.Blocks, Created: j.Created, Updated: at.Updated,
-		Cursor: cursorText(lastPlace(at)),
+		Cursor: cursorText(j.ID, lastPlace(at)),
 	}
 	stop := j.Stop
 	if j.follows() {
@@ -206,6 +205,7 @@ func (s *Searches) abort(j *job) bool {
 func (s *Searches) remove(j *job) bool {
 	s.drop(j)
 	s.rounds.unions.drop(j.ID)
+	mempool{s}.removed(j)
 	j.release()
 	s.writer.remove(j)
 	s.rounds.leave()

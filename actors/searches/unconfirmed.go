@@ -1,7 +1,6 @@
 package searches
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
@@ -27,6 +26,10 @@ type unconfirmed struct {
 	view    *poolview.View // nil: no search has asked yet
 	queue   []poolWork
 	running bool
+
+	holders map[chainhash.Hash][]*job // that have entries of a transaction, by wtxid
+	entries int                       // of all searches
+	cut     bool                      // some were left out
 }
 
 // poolWork is one thing to do: a transaction that came into the pool or left it, or a search that
@@ -103,7 +106,8 @@ func (s mempool) later(err error) {
 // again has the pool be looked at anew, for all searches.
 func (s mempool) again() {
 	s.leave()
-	s.unconfirmed = unconfirmed{}
+	u := &s.unconfirmed
+	*u = unconfirmed{holders: u.holders, entries: u.entries, cut: u.cut} // what is known until all is looked at
 	s.lookAll()
 }
 
@@ -143,12 +147,19 @@ func (s mempool) next() {
 		case w.job != nil:
 			u.queue = u.queue[1:]
 			if s.jobs[w.job.ID] == w.job {
-				s.coins(poolCoins{whole: w.job, jobs: []*job{w.job}, rest: slices.Collect(u.view.All())})
+				s.coins(poolCoins{whole: w.job, jobs: []*job{w.job}, rest: s.inOrder()})
 			}
 		default:
 			s.added()
 		}
 	}
+}
+
+// inOrder returns all that is in the pool.
+func (s mempool) inOrder() []*poolview.Tx {
+	return slices.SortedFunc(s.unconfirmed.view.All(), func(a, b *poolview.Tx) int {
+		return cmp.Compare(a.Order, b.Order)
+	})
 }
 
 // added looks at the transactions that the queue begins with.
@@ -276,9 +287,9 @@ func (s mempool) looked(m *poolCoins) {
 // known notes that all in the pool has been looked at for a search. What it had of transactions
 // that have left while nobody listened is forgotten.
 func (s mempool) known(j *job) {
-	for id, had := range j.pool {
+	for id := range j.pool.byWID {
 		if s.unconfirmed.view.ByWID(id) == nil {
-			s.forget(j, id, had.entries)
+			s.forget(j, id)
 		}
 	}
 	j.poolKnown = true
@@ -292,65 +303,6 @@ func (j *job) release() {
 	for _, then := range waiting {
 		then()
 	}
-}
-
-func (s mempool) forget(j *job, id chainhash.Hash, entries []search.Entry) {
-	delete(j.pool, id)
-	for i := range entries {
-		s.tellPool(j, &entries[i], true)
-	}
-}
-
-// found notes the entries of transactions for a search, and tells those that are new.
-func (s mempool) found(j *job, txs []*poolview.Tx, found []poolEntries) {
-	for i, tx := range txs {
-		if len(found[i].entries) == 0 {
-			continue
-		}
-		if j.pool == nil {
-			j.pool = map[chainhash.Hash]poolEntries{}
-		}
-		known := j.pool[tx.WID].entries
-		j.pool[tx.WID] = found[i]
-		for k := range found[i].entries {
-			if e := &found[i].entries[k]; !slices.Contains(known, *e) {
-				s.tellPool(j, e, false)
-			}
-		}
-	}
-}
-
-// left notes that a transaction is not in the pool any more.
-func (s mempool) left(tx *poolview.Tx) {
-	for _, j := range s.jobs {
-		s.forget(j, tx.WID, j.pool[tx.WID].entries)
-	}
-}
-
-func (s mempool) tellPool(j *job, e *search.Entry, removed bool) {
-	s.tell(messages.SearchPool{ID: j.ID.String(), Name: j.Name, Removed: removed, Entry: entryOf(j.texts(), e)})
-}
-
-// unconfirmed returns the entries of this moment, in the order in which their transactions came.
-func (j *job) unconfirmed() []messages.SearchEntry {
-	type one struct {
-		id chainhash.Hash
-		poolEntries
-	}
-	all := make([]one, 0, len(j.pool))
-	for id, e := range j.pool {
-		all = append(all, one{id, e})
-	}
-	slices.SortFunc(all, func(a, b one) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), bytes.Compare(a.id[:], b.id[:]))
-	})
-	list := []messages.SearchEntry{}
-	for i := range all {
-		for k := range all[i].entries {
-			list = append(list, entryOf(j.texts(), &all[i].entries[k]))
-		}
-	}
-	return list
 }
 
 // lookAll has all in the pool be looked at for all searches that were read from the disk.

@@ -157,7 +157,7 @@ func newsOf(entries []searchdb.Entry, followed map[searchdb.ID]texts) map[search
 		n.Entries, last[e.ID] = append(n.Entries, entryOf(names, &e.Entry)), e.Place
 	}
 	for id, n := range news {
-		n.Cursor = cursorText(last[id])
+		n.Cursor = cursorText(id, last[id])
 	}
 	return news
 }

@@ -144,7 +144,9 @@ type Page struct {
 	BlockHash   string  `json:"blockhash"`
 	State       string  `json:"state"`
 	Error       string  `json:"error"`
-	Unconfirmed []Entry `json:"unconfirmed"` // of this moment, of a search with Mempool
+	Unconfirmed []Entry `json:"unconfirmed"` // of this moment, of a search with Mempool: the first of them
+
+	UnconfirmedMore bool `json:"unconfirmed_more"` // there are more than those
 }
 
 // CreateSearch makes a search and returns its id. It is false where the search was there.

@@ -23,8 +23,10 @@ type searchStream struct {
 	query query
 	news  messages.Subscription
 
-	cursor string // behind the last entry that was told, or needs not be
-	dirty  bool   // there may be entries behind it
+	name   string  // of the search
+	pool   *string // behind which unconfirmed entry to go on with those of the beginning; nil: they are told
+	cursor string  // behind the last entry that was told, or needs not be
+	dirty  bool    // there may be entries behind it
 	queued []rpc.StreamEvent
 	ended  bool // after what is queued
 }
@@ -44,11 +46,11 @@ func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.Eve
 	if last != "" {
 		st.cursor = last
 	}
-	page, err := st.read(ctx, 1)
+	_, err := st.read(ctx, 1)
 	if errors.Is(err, messages.ErrBadCursor) && last != "" {
 		st.cursor = q.cursor
 		st.add("reset", struct{}{}, "")
-		page, err = st.read(ctx, 1)
+		_, err = st.read(ctx, 1)
 	}
 	var status messages.SearchStatus
 	if err == nil {
@@ -58,8 +60,7 @@ func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.Eve
 		st.Close()
 		return nil, inWords(err)
 	}
-	st.add("search", searchEvent{Search: searches.Status(&status)}, "getsearch")
-	st.unconfirmed(&status, page.Unconfirmed)
+	st.begin(&status)
 	return st, nil
 }
 
@@ -81,8 +82,35 @@ func (s *searchStream) subscribe(ctx context.Context) (err error) {
 
 func (s *searchStream) read(ctx context.Context, limit int) (messages.SearchPage, error) {
 	return s.src.Entries(ctx, messages.GetSearchEntries{
-		ID: s.query.search, Cursor: s.cursor, Limit: limit, Cursors: true,
+		ID: s.query.search, Cursor: s.cursor, Limit: limit, Cursors: true, PoolLimit: -1,
 	})
+}
+
+// begin tells the state of the search, and has what is in the memory pool be told next.
+func (s *searchStream) begin(status *messages.SearchStatus) {
+	s.name = status.Name
+	s.add("search", searchEvent{Search: searches.Status(status)}, "getsearch")
+	if status.Mempool {
+		s.pool = new(string)
+	}
+}
+
+// readPool tells some of what is in the memory pool. News of what changes meanwhile are told after all of it: what they
+// say last of an entry is so.
+func (s *searchStream) readPool(ctx context.Context) error {
+	page, err := s.src.Entries(ctx, messages.GetSearchEntries{
+		ID: s.query.search, Cursor: s.cursor, Limit: 1, PoolLimit: searchPage, PoolCursor: *s.pool,
+	})
+	if err != nil {
+		return err
+	}
+	for i := range page.Unconfirmed {
+		s.tellPool("pool", s.name, &page.Unconfirmed[i])
+	}
+	if *s.pool = page.PoolCursor; !page.PoolMore || len(page.Unconfirmed) == 0 {
+		s.pool = nil
+	}
+	return nil
 }
 
 // Close implements rpc.EventStream.
@@ -109,6 +137,9 @@ func (s *searchStream) Next(ctx context.Context) (rpc.StreamEvent, error) {
 
 // more reads on in the list, or waits for news.
 func (s *searchStream) more(ctx context.Context) error {
+	if s.pool != nil {
+		return s.readPool(ctx)
+	}
 	if s.dirty {
 		page, err := s.read(ctx, searchPage)
 		if err != nil {
@@ -133,10 +164,6 @@ func (s *searchStream) again(ctx context.Context) error {
 	if err := s.subscribe(ctx); err != nil {
 		return err
 	}
-	page, err := s.read(ctx, 1)
-	if err != nil {
-		return err
-	}
 	status, err := s.src.Search(ctx, messages.GetSearch{ID: s.query.search})
 	if err != nil {
 		return err
@@ -145,8 +172,7 @@ func (s *searchStream) again(ctx context.Context) error {
 	if status.Mempool {
 		s.add("reset", struct{}{}, "")
 	}
-	s.add("search", searchEvent{Search: searches.Status(&status)}, "getsearch")
-	s.unconfirmed(&status, page.Unconfirmed)
+	s.begin(&status)
 	return nil
 }
 
@@ -165,19 +191,13 @@ func (s *searchStream) hear(news messages.News) {
 		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
 	case messages.SearchPool:
 		if m.ID == s.query.search {
-			s.pool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)
+			s.tellPool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)
 		}
 	}
 }
 
-func (s *searchStream) pool(event, name string, e *messages.SearchEntry) {
+func (s *searchStream) tellPool(event, name string, e *messages.SearchEntry) {
 	s.add(event, searchPool{s.query.search, name, s.src.Print.Entry(e)}, "getsearchentries")
-}
-
-func (s *searchStream) unconfirmed(status *messages.SearchStatus, list []messages.SearchEntry) {
-	for i := range list {
-		s.pool("pool", status.Name, &list[i])
-	}
 }
 
 // tell queues entries up to the first that has too few confirmations. It is false where

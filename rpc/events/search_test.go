@@ -295,3 +295,45 @@ func (f *laggedFeed) Next(context.Context) (messages.Event, error) {
 }
 
 func (f *laggedFeed) Close() { f.closed = true }
+
+// What is in the memory pool is told first, page by page, then the list; what changes meanwhile comes after it.
+func TestSearchStreamPool(t *testing.T) {
+	r := newListRig(t)
+	r.move(r.tip, 20)
+	const pool = 3*searchPage + 7
+	r.src.Search = func(context.Context, messages.GetSearch) (messages.SearchStatus, error) {
+		return messages.SearchStatus{ID: searchID, State: messages.SearchFollowing, Mempool: true}, nil
+	}
+	pages := 0
+	r.src.Entries = func(ctx context.Context, q messages.GetSearchEntries) (messages.SearchPage, error) {
+		p, err := r.page(ctx, q)
+		if q.PoolLimit < 0 {
+			return p, err
+		}
+		pages++
+		from := 0
+		if q.PoolCursor != "" {
+			from, _ = strconv.Atoi(q.PoolCursor)
+		}
+		to := min(from+q.PoolLimit, pool)
+		for n := from; n < to; n++ {
+			p.Unconfirmed = append(p.Unconfirmed, messages.SearchEntry{
+				Type: messages.SearchReceive, Height: -1, Index: -1, Amount: int64(n),
+			})
+		}
+		p.PoolCursor, p.PoolMore = strconv.Itoa(to), to < pool
+		return p, err
+	}
+	r.feed.news = append(r.feed.news, messages.SearchPool{ID: searchID, Removed: true, Entry: messages.SearchEntry{
+		Type: messages.SearchReceive, Height: -1,
+	}})
+	var names []string
+	r.told("topics=search&search="+searchID, "", 1+pool+20+1, func(name string, _ []byte) {
+		if n := len(names); n == 0 || names[n-1] != name {
+			names = append(names, name)
+		}
+	})
+	if got := strings.Join(names, " "); got != "search pool entry poolremoved" || pages != 4 {
+		t.Errorf("told %s, in %d pages of the pool", got, pages)
+	}
+}

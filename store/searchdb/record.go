@@ -1,6 +1,7 @@
 package searchdb
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -31,6 +32,9 @@ type Place struct {
 	Height   uint32
 	Sequence uint32 // among those of the block
 }
+
+// Less reports whether a place is before another.
+func (p Place) Less(other Place) bool { return bytes.Compare(p.Append(nil), other.Append(nil)) < 0 }
 
 // PlaceSize is the size of an encoded place.
 const PlaceSize = 4 + 1 + 4 + 4

@@ -105,6 +105,7 @@ type page struct {
 	State   string          `json:"state"`
 	Error   string          `json:"error,omitempty"`
 	Pool    *[]any          `json:"unconfirmed,omitempty"`
+	PoolCut bool            `json:"unconfirmed_more,omitempty"`
 }
 
 // Page returns what is written of a part of the list.
@@ -115,6 +116,7 @@ func (p *Printer) Page(m *messages.SearchPage) any {
 	}
 	return page{
 		list, m.Cursor, m.More, m.Height, hashAt(m.Height, &m.Block), string(m.State), m.Error, p.pool(m),
+		m.PoolMore || m.PoolCut,
 	}
 }
 
@@ -279,7 +281,11 @@ var pageResults = []command.Result{{Type: command.Object, Inner: []command.Resul
 	{Type: command.String, Key: "error", Optional: true, Help: "why it failed, or pauses by itself"},
 	{
 		Type: command.Array, Key: "unconfirmed", Optional: true,
-		Help:  "what is in the memory pool now, in the order in which it came; of a search with mempool",
+		Help:  "what is in the memory pool now, in the order in which it came, up to 10000; of a search with mempool",
 		Inner: txResults,
+	},
+	{
+		Type: command.Bool, Key: "unconfirmed_more", Optional: true,
+		Help: "true: there are more unconfirmed ones, which the events tell",
 	},
 }}}
