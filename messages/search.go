@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -12,6 +13,10 @@ var (
 
 	// ErrBadCursor reports a cursor that is not one of the search.
 	ErrBadCursor = refusal("Invalid cursor")
+
+	// ErrSearchStore reports that what is kept of searches cannot be read or written now: the disk is full or damaged.
+	// What was acknowledged is there.
+	ErrSearchStore = errors.New("the store of searches cannot be read or written")
 
 	// ErrNoPool reports a search for unconfirmed transactions in a node that has none.
 	ErrNoPool = refusal("There is no memory pool")

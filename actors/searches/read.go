@@ -2,6 +2,7 @@ package searches
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/btcsuite/btcd/txscript"
@@ -110,7 +111,7 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 		Entries: []messages.SearchEntry{},
 	}
 	to, names := lastPlace(r.job.shown), r.job.texts()
-	pool := s.poolPart(r)
+	pool := r.poolPart()
 	s.tasks.Go(s.c, func() func() {
 		size, last := 0, r.after
 		// A place that no entry has is behind none: the first one, too.
@@ -132,6 +133,9 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 		if pool != nil {
 			pool.into(&page, names)
 		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", messages.ErrSearchStore, err)
+		}
 		return func() { then(page, err) }
 	})
 }
@@ -145,7 +149,7 @@ type poolPart struct {
 }
 
 // poolPart returns what a page has of the memory pool, nil where the search does not ask for that.
-func (s reading) poolPart(r request) *poolPart {
+func (r *request) poolPart() *poolPart {
 	if !r.job.Mempool {
 		return nil
 	}

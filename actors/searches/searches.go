@@ -9,7 +9,6 @@ package searches
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -215,21 +214,21 @@ func (s *Searches) serve(request any) {
 func (s *Searches) serveDown(request any) {
 	switch m := request.(type) {
 	case *create:
-		m.Answer(messages.SearchCreated{}, errDown)
+		m.Answer(messages.SearchCreated{}, messages.ErrSearchStore)
 	case *pause:
-		m.Answer(false, errDown)
+		m.Answer(false, messages.ErrSearchStore)
 	case *resume:
-		m.Answer(false, errDown)
+		m.Answer(false, messages.ErrSearchStore)
 	case *abort:
-		m.Answer(false, errDown)
+		m.Answer(false, messages.ErrSearchStore)
 	case *remove:
-		m.Answer(false, errDown)
+		m.Answer(false, messages.ErrSearchStore)
 	case *extend:
-		m.Answer(messages.SearchStatus{}, errDown)
+		m.Answer(messages.SearchStatus{}, messages.ErrSearchStore)
 	case *entries:
-		m.Answer(messages.SearchPage{}, errDown)
+		m.Answer(messages.SearchPage{}, messages.ErrSearchStore)
 	case *wait:
-		m.Answer(messages.SearchPage{}, errDown)
+		m.Answer(messages.SearchPage{}, messages.ErrSearchStore)
 	case *get:
 		s.get(m)
 	case *list:
@@ -237,7 +236,6 @@ func (s *Searches) serveDown(request any) {
 	}
 }
 
-var errDown = errors.New("the store of searches cannot be written")
 
 func (s *Searches) get(m *get) {
 	if j := s.find(m.Req.ID); j != nil {

@@ -1,6 +1,7 @@
 package searches
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/seed61375155/trawl/messages"
@@ -178,7 +179,7 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 // What was not written is looked for again.
 func (s *Searches) broken(then []func(error), err error) {
 	for _, f := range then {
-		f(err)
+		f(fmt.Errorf("%w: %w", messages.ErrSearchStore, err))
 	}
 	s.writer = writer{sweeping: s.writer.sweeping}
 	s.writer.running, s.down, s.full = true, true, "The store of searches cannot be written"

@@ -60,19 +60,11 @@ func (w *rawWalk) count() uint64 {
 	if w.bad {
 		return 0
 	}
-	size := uint64(1)
-	switch first[0] {
-	case 0xfd:
-		size = 2
-	case 0xfe:
-		size = 4
-	case 0xff:
-		size = 8
-	default:
+	if first[0] < 0xfd {
 		return uint64(first[0])
 	}
 	var n [8]byte
-	copy(n[:], w.bytes(size))
+	copy(n[:], w.bytes(2<<(first[0]-0xfd)))
 	return binary.LittleEndian.Uint64(n[:])
 }
 

@@ -131,6 +131,11 @@ func failure(err error) error {
 			Code: command.MiscError, Message: "Searches need the block filter index (-blockfilterindex)",
 		}
 	}
+	if errors.Is(err, messages.ErrSearchStore) {
+		return command.Error{
+			Code: command.DatabaseError, Message: "The store of searches cannot be read or written (disk full or damaged)",
+		}
+	}
 	if _, ok := errors.AsType[messages.Refusal](err); ok {
 		return command.Error{Code: command.InvalidParameter, Message: err.Error()}
 	}
