@@ -236,7 +236,6 @@ func (s *Searches) serveDown(request any) {
 	}
 }
 
-
 func (s *Searches) get(m *get) {
 	if j := s.find(m.Req.ID); j != nil {
 		m.Answer(reading{s}.status(j), nil)
