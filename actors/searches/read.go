@@ -136,7 +136,12 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 		if err != nil {
 			err = fmt.Errorf("%w: %w", messages.ErrSearchStore, err)
 		}
-		return func() { then(page, err) }
+		return func() {
+			if s.jobs[r.job.ID] == nil { // removed meanwhile: some of its entries may have been gone
+				page, err = messages.SearchPage{}, messages.ErrSearchNotFound
+			}
+			then(page, err)
+		}
 	})
 }
 
@@ -276,6 +281,23 @@ func (ws *waiters) stop() {
 	for _, list := range ws.of {
 		for w := range list {
 			ws.take(w)
+		}
+	}
+}
+
+// reloaded answers those who waited while all was read from the disk again: they have another search before them.
+func (s reading) reloaded() {
+	before := s.waiters.of
+	for _, list := range before {
+		for w := range list {
+			s.waiters.take(w)
+			if w.job = s.jobs[w.job.ID]; w.job == nil || w.job.shown == nil {
+				w.call.Answer(messages.SearchPage{}, messages.ErrSearchNotFound)
+				continue
+			}
+			mempool(s).whenKnown(w.job, func() {
+				s.page(w.request, func(p messages.SearchPage, err error) { w.call.Answer(p, err) })
+			})
 		}
 	}
 }

@@ -265,6 +265,7 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 	for _, j := range before {
 		j.release()
 	}
+	reading{s}.reloaded()
 	early := s.early
 	s.early = nil
 	for _, m := range early {

@@ -33,8 +33,6 @@ func TestFullDiskSearches(t *testing.T) {
 	f.follows()
 
 	fill(t, ballast, disk.dir, 20<<20)
-	d.Get(nil, "generatetodescriptor", 1, everybodys)
-	f.found++
 	f.pauses("Disk space is too low")
 	f.goOn(ballast)
 
@@ -43,7 +41,7 @@ func TestFullDiskSearches(t *testing.T) {
 	d = e2e.Start(t, e2e.Config{Chain: "regtest", Dir: dir, Args: []string{"-blockfilterindex=1", "-searchroom=1"}})
 	f.d = d
 	f.follows()
-	for range 4 {
+	for range count(t, "TRAWL_SOAK", 4)/50 + 2 {
 		fill(t, ballast, disk.dir, 3<<19)
 		for _, name := range []string{"a", "b", "c", "d"} {
 			f.create(name + time.Now().String())
@@ -53,11 +51,12 @@ func TestFullDiskSearches(t *testing.T) {
 		fill(t, ballast, disk.dir, 3<<19)
 		f.create("last" + time.Now().String())
 		f.pauses("")
-		d.Kill()
+		d.Kill() // started on a full disk it says that and ends
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
 		d.Restart()
-		d.Get(nil, "generatetodescriptor", 1, everybodys)
-		f.found++
-		f.goOn(ballast)
+		f.follows()
 	}
 }
 
@@ -82,9 +81,11 @@ func (f *fullDisk) create(name string) {
 	f.ids = append(f.ids, made.ID)
 }
 
-// pauses waits until some search pauses and says why.
+// pauses gives all something to do, and waits until some search pauses and says why.
 func (f *fullDisk) pauses(why string) {
 	f.Helper()
+	f.d.Get(nil, "generatetodescriptor", 1, everybodys) // the node lives
+	f.found++
 	e2e.Eventually(f, time.Minute, "a search pauses", func() bool {
 		var list []searchState
 		f.d.Get(&list, "listsearches")
@@ -98,8 +99,6 @@ func (f *fullDisk) pauses(why string) {
 		}
 		return false
 	})
-	var height int
-	f.d.Get(&height, "getblockcount") // the node lives
 }
 
 // goOn makes room and waits until all have everything, once.
