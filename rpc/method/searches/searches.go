@@ -133,7 +133,8 @@ func failure(err error) error {
 	}
 	if errors.Is(err, messages.ErrSearchStore) {
 		return command.Error{
-			Code: command.DatabaseError, Message: "The store of searches cannot be read or written (disk full or damaged)",
+			Code:    command.DatabaseError,
+			Message: "The store of searches cannot be read or written (disk full or damaged)",
 		}
 	}
 	if _, ok := errors.AsType[messages.Refusal](err); ok {
