@@ -12,4 +12,7 @@
 //   - What a peer has sent and nobody has taken yet is bounded: then its connection is not read.
 //
 // Frames may be lost, as remote loses them: whoever waits for an answer asks again.
+//
+// Remote sets gRPC's logger, which is the process's, whenever a link is opened, and without a lock: a process with
+// several links opens all of them before it uses any.
 package link
