@@ -1,6 +1,7 @@
 package netsetup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,33 @@ type Binds struct {
 	Bind      []string // "host", "host:port" or "host:port=onion"
 	Whitebind []string // "[permissions@]address:port"
 	Port      uint16   // where an address names none
+}
+
+// announced returns the addresses that peers may be told of, and the port where one names
+// none: the first that an address of Bind has, or else one of Whitebind, or Port.
+func (b Binds) announced() (addrs []netaddr.Addr, port uint16) {
+	for _, bind := range b.Bind {
+		a, err := netaddr.Parse(bind, b.Port)
+		if err != nil { // as one for Tor
+			continue
+		}
+		addrs = append(addrs, a)
+		if bare, err := netaddr.Parse(bind, 0); port == 0 && err == nil {
+			port = portOf(bare)
+		}
+	}
+	for _, bind := range b.Whitebind {
+		if grant, a, err := access.ParseWhitebind(bind); err == nil && !grant.Permissions.NoBan {
+			addrs = append(addrs, a)
+			port = cmp.Or(port, portOf(a))
+		}
+	}
+	return addrs, cmp.Or(port, b.Port)
+}
+
+func portOf(a netaddr.Addr) uint16 {
+	at, _ := a.AddrPort()
+	return at.Port()
 }
 
 // Whitelist reads who has permissions, "[permissions@]address[/bits]" each.

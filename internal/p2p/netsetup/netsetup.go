@@ -25,6 +25,7 @@ const (
 	// Scores of local addresses, as Core counts: of an interface, and named by the
 	// operator.
 	scoreInterface = 1
+	scoreBound     = 2
 	scoreManual    = 4
 )
 
@@ -217,10 +218,12 @@ type Local struct {
 }
 
 // LocalAddresses returns the addresses at which the node can be reached: those that the
-// operator names and, with discover, those of its interfaces that are public.
+// operator names and, with discover, those that it is bound to and that are public, or of
+// all interfaces where it is bound to none.
 //
 // Errors: [messages.StartError].
-func LocalAddresses(external []string, discover bool, port uint16, log *slog.Logger) ([]Local, error) {
+func LocalAddresses(external []string, discover bool, binds Binds, log *slog.Logger) ([]Local, error) {
+	bound, port := binds.announced()
 	var list []Local
 	for _, text := range external {
 		a, err := netaddr.Parse(text, port)
@@ -230,6 +233,14 @@ func LocalAddresses(external []string, discover bool, port uint16, log *slog.Log
 		list = append(list, Local{Addr: a, Score: scoreManual})
 	}
 	if !discover {
+		return list, nil
+	}
+	if len(binds.Bind)+len(binds.Whitebind) > 0 {
+		for _, a := range bound {
+			if a.IsRoutable() && !knows(list, a) {
+				list = append(list, Local{Addr: a, Score: scoreBound})
+			}
+		}
 		return list, nil
 	}
 	found, err := net.InterfaceAddrs()
@@ -243,10 +254,13 @@ func LocalAddresses(external []string, discover bool, port uint16, log *slog.Log
 			continue
 		}
 		a := netaddr.FromAddrPort(netip.AddrPortFrom(prefix.Addr(), port))
-		known := slices.ContainsFunc(list, func(l Local) bool { return l.Addr == a })
-		if a.IsRoutable() && !known {
+		if a.IsRoutable() && !knows(list, a) {
 			list = append(list, Local{Addr: a, Score: scoreInterface})
 		}
 	}
 	return list, nil
+}
+
+func knows(list []Local, a netaddr.Addr) bool {
+	return slices.ContainsFunc(list, func(l Local) bool { return l.Addr == a })
 }

@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (n Network, err error) {
 	if n.Whitelist, err = Whitelist(c.Whitelist); err != nil {
 		return n, err
 	}
-	if n.Local, err = LocalAddresses(c.External, c.Discover, c.Port, c.Log); err != nil {
+	if n.Local, err = LocalAddresses(c.External, c.Discover, c.Binds, c.Log); err != nil {
 		return n, err
 	}
 	if n.ASMap, err = openASMap(c.ASMap, c.Log); err != nil {
