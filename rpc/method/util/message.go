@@ -29,7 +29,15 @@ func verifyMessage(d Deps) command.Command {
 	}
 }
 
+// messageRefused is how a method about messages ends where no output is of a key that signs them, in qbit's words.
+func messageRefused(what string) error {
+	return command.Errorf(command.MethodDeprecated, "Legacy message %s is disabled on this chain", what)
+}
+
 func verify(d Deps, a *command.Args) (any, error) {
+	if d.Net.Restricted {
+		return nil, messageRefused("verification")
+	}
 	var texts [3]string
 	for i := range texts {
 		var err error
@@ -69,6 +77,9 @@ func signMessageWithPrivKey(d Deps) command.Command {
 		Results:  []command.Result{{Type: command.String, Help: "the signature in base64"}},
 		Examples: []string{`["privkey", "my message"]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
+			if d.Net.Restricted {
+				return nil, messageRefused("signing")
+			}
 			text, err := a.String(0)
 			if err != nil {
 				return nil, err

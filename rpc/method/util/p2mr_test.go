@@ -1,10 +1,12 @@
 package util_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 	"github.com/seed61375155/trawl/rpc/method/util"
 )
@@ -86,4 +88,31 @@ func newTableOf(tb testing.TB, net *descriptor.Network) *command.Table {
 		tb.Fatal(err)
 	}
 	return table
+}
+
+// Messages are signed by keys of Bitcoin's addresses, of which a restricted network has none.
+func TestNoMessagesOfP2MR(t *testing.T) {
+	table := newTableOf(t, p2mrNetworks["regtest"])
+	for method, want := range map[string]string{
+		"verifymessage": "Legacy message verification is disabled on this chain",
+
+		"signmessagewithprivkey": "Legacy message signing is disabled on this chain",
+	} {
+		params, err := jsontree.Parse([]byte(`["a", "b"]`))
+		if method == "verifymessage" {
+			params, err = jsontree.Parse([]byte(`["a", "b", "c"]`))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := table.Prepare(command.Caller{}, method, params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = call.Run(t.Context())
+		var refused command.Error
+		if !errors.As(err, &refused) || refused.Code != command.MethodDeprecated || refused.Message != want {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
 }

@@ -289,6 +289,10 @@ func readWeight(v *jsontree.Value, scale int64) (at wire.OutPoint, weight int, e
 // solvingData reads what is known of how to spend outputs of others.
 func (m *methods) solvingData(data *jsontree.Value) (*descriptor.Known, error) {
 	known := descriptor.NewKnown(m.net)
+	if m.net.Restricted && data.Get("pubkeys").Len()+data.Get("scripts").Len() > 0 {
+		return nil, command.Errorf(command.InvalidParameter,
+			"Legacy pubkey/script solving data is disabled on this chain; use p2mr descriptors")
+	}
 	for _, v := range data.Get("pubkeys").Elements() {
 		text, err := v.AsString()
 		if err != nil {

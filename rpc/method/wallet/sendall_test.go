@@ -8,6 +8,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -138,5 +139,24 @@ func TestSendAllRefusals(t *testing.T) {
 		`[["` + own + `", "` + own + `"]]`:        `{"code":-8,"message":"Invalid parameter, duplicated address: ` + own + `"}`,
 		`[["x"]]`:                                 `{"code":-5,"message":"Invalid Bitcoin address: x"}`,
 		`[["` + own + `", 5]]`:                    `{"code":-8,"message":"Invalid parameter, key-value pair not an object as expected"}`,
+	})
+}
+
+// On a network of P2MR outputs alone no message is signed, and nothing is spent by keys and scripts of Bitcoin's.
+func TestNoOtherKeys(t *testing.T) {
+	r := newRig(t)
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.deps.Network = network
+	r.build()
+	r.load("a", plain)
+	replies(t, r, "signmessage", map[string]string{
+		`["a", "b"]`: `{"code":-32,"message":"Legacy message signing is disabled on this chain"}`,
+	})
+	replies(t, r, "fundrawtransaction", map[string]string{
+		`["` + spendTx + `", {"solving_data": {"scripts": ["51"]}}]`: `{"code":-8,"message":"Legacy pubkey/script ` +
+			`solving data is disabled on this chain; use p2mr descriptors"}`,
 	})
 }

@@ -28,6 +28,9 @@ func (m *methods) signMessage() command.Command {
 }
 
 func (m *methods) runSignMessage(ctx context.Context, w chosen, a *command.Args) (any, error) {
+	if m.net.Restricted {
+		return nil, command.Errorf(command.MethodDeprecated, "Legacy message signing is disabled on this chain")
+	}
 	s, err := w.state(ctx)
 	if err != nil {
 		return nil, err
