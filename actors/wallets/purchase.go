@@ -232,7 +232,7 @@ func (p *purchase) fill(c actor.Context) {
 	req := &messages.FillPacket{
 		PSBT: psbt.New(p.built.Tx).Encode(), Sign: signs, Derivations: true, Finalize: signs,
 	}
-	p.of.fill(c, req, func(got messages.FilledPacket, err error) {
+	p.fillPacket(c, req, func(got messages.FilledPacket, err error) {
 		p.packet, p.uses = got.PSBT, got.PQCKeys
 		if !got.Complete || got.Tx == nil {
 			p.signed(c, p.built.Tx, false, err)

@@ -32,7 +32,6 @@ type paying interface {
 // signs puts a wallet's signatures into what pays.
 type signs interface {
 	sign(c actor.Context, req *messages.SignWithWallet, then func(messages.Signed, error))
-	fill(c actor.Context, req *messages.FillPacket, then filled)
 }
 
 // spendView is a wallet as paying sees it.
@@ -56,10 +55,6 @@ func (w spendView) sign(c actor.Context, req *messages.SignWithWallet, then func
 	w.signer.run(c, req, then)
 }
 
-func (w spendView) fill(c actor.Context, req *messages.FillPacket, then filled) {
-	w.signer.fillPacket(c, req, then)
-}
-
 // spender pays. It serves one request after the other, from the choice of coins to the
 // moment when they count as spent or are locked: what is chosen for one is not chosen for
 // another. A transaction is on disk before anybody else sees it.
@@ -72,6 +67,9 @@ type spender struct {
 
 	// whenKeys calls back when the keys are made that the wallet wants.
 	whenKeys func(c actor.Context, then func())
+
+	// fillPacket puts what the wallet knows into a packet, and signs it.
+	fillPacket func(c actor.Context, req *messages.FillPacket, then filled)
 
 	// submit offers transactions to the memory pool, for all peers to see.
 	submit func(c actor.Context, txs []*wire.MsgTx, then func())
@@ -86,7 +84,8 @@ type spendStep struct{ run func(c actor.Context) }
 func newSpender(h *home, w *Wallet) spender {
 	return spender{
 		home: h, of: spendView{w}, ctx: w.ctx, options: *h.cfg.Spending, random: newRandom(),
-		whenKeys: func(c actor.Context, then func()) { w.keygen.after(c, then) },
+		whenKeys:   func(c actor.Context, then func()) { w.keygen.after(c, then) },
+		fillPacket: func(c actor.Context, req *messages.FillPacket, then filled) { w.signer.fillPacket(c, req, then) },
 		submit: func(c actor.Context, txs []*wire.MsgTx, then func()) {
 			w.pool.submit(c, txs, true, func(int) { then() })
 		},

@@ -108,8 +108,8 @@ type Network struct {
 	// not worth their spending; for 1000 virtual bytes.
 	RelayFee, IncrementalFee, DustRate btcutil.Amount
 
-	// WalletFee is the least rate that wallets pay by default.
-	WalletFee btcutil.Amount
+	// WalletFee is the least rate that wallets pay by default, for 1000 virtual bytes.
+	WalletFee int64
 
 	// FreshTip is how old a tip may be for lock times of new transactions that are set by it.
 	FreshTip time.Duration
