@@ -149,8 +149,8 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 		return
 	}
 	var entry struct {
-		VSize float64
-		Fees  struct{ Base float64 }
+		VSize, AncestorSize float64
+		Fees                struct{ Base, Ancestor float64 }
 	}
 	if w.trawl.call(&entry, "", "getmempoolentry", id) != nil {
 		return // sent by the other side, and not here yet
@@ -163,8 +163,10 @@ func (w *peerWallets) check(s *side, kind, id string, rate float64) {
 	}
 	// Without change what is left is paid as well: no more than change would have cost.
 	const discard = 10
+	// What it spends that is not confirmed is paid for too.
+	parents := max(0, rate*(entry.AncestorSize-entry.VSize)-(entry.Fees.Ancestor-entry.Fees.Base)*1e8)
 	fee, least := entry.Fees.Base*1e8, rate*entry.VSize
-	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*w.changeCost; fee < least-1 || fee > most {
+	if most := rate*(entry.VSize*1.05+8) + (rate+discard)*w.changeCost + parents; fee < least-1 || fee > most {
 		w.t.Errorf("%s pays %.0f for %.0f vB at %.3f sat/vB", id, fee, entry.VSize, rate)
 	}
 }
