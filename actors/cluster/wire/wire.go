@@ -253,7 +253,7 @@ func (m *Message) setNumber(field protowire.Number, v uint64) bool {
 	case fKind:
 		m.Kind = Kind(v)
 	case fProtocols:
-		if len(m.Protocols) >= maxVersions {
+		if v == 0 || len(m.Protocols) >= maxVersions {
 			return false
 		}
 		m.Protocols = append(m.Protocols, uint32(v))
