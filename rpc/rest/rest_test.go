@@ -226,7 +226,7 @@ func (r reader) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, erro
 	if text, ok := r.answers["!getblockfilter"]; ok {
 		return nil, command.Error{Code: command.MiscError, Message: text}
 	}
-	result, err := r.answers.Do(ctx, "getblockfilter", []byte(`["`+block.String()+`","basic"]`))
+	result, err := r.Do(ctx, "getblockfilter", []byte(`["`+block.String()+`","basic"]`))
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func (e *Engine) undone(last step) {
 func move(e *Engine, to *chainview.Block, txs int) {
 	e.tip = to
 	e.txs.add(txs)
-	e.trail.now = append(e.trail.now, engine.Move{Tip: to, Totals: e.Totals()})
+	e.now = append(e.now, engine.Move{Tip: to, Totals: e.Totals()})
 }
 
 // A trail is where the tip has been.

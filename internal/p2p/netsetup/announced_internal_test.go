@@ -2,6 +2,7 @@ package netsetup
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -24,14 +25,11 @@ func TestLocalAddressesOfBinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for i, l := range list {
-			if i > 0 {
-				got += "|"
-			}
-			got += fmt.Sprintf("%v %d", l.Addr, l.Score)
+		var each []string
+		for _, l := range list {
+			each = append(each, fmt.Sprintf("%v %d", l.Addr, l.Score))
 		}
-		if got != test.want {
+		if got := strings.Join(each, "|"); got != test.want {
 			t.Errorf("%v %v %v: got %s, want %s", test.external, test.bind, test.whitebind, got, test.want)
 		}
 	}

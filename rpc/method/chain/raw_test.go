@@ -73,7 +73,7 @@ func TestReaderOfSpent(t *testing.T) {
 	b := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(first, 700), r.spend(second, 3001)}})
 	read := r.table.Read(chain.Reader(r.deps)).Reader()
 	var texts []string
-	serialized := "03" + "00"
+	serialized := []string{"03", "00"}
 	for i, tx := range parse(t, r.call("getblock", `[`+quoted(b)+`, 3]`)).Get("tx").Elements() {
 		if i == 0 {
 			continue
@@ -81,15 +81,15 @@ func TestReaderOfSpent(t *testing.T) {
 		prevout := tx.Get("vin").At(0).Get("prevout")
 		script := prevout.Get("scriptPubKey")
 		texts = append(texts, `,[{"value":`+prevout.Get("value").Text()+`,"scriptPubKey":`+script.String()+`}]`)
-		serialized += "01" + "00f2052a01000000" + "01" + script.Get("hex").Text()
+		serialized = append(serialized, "01", "00f2052a01000000", "01", script.Get("hex").Text())
 	}
 	text, err := read.SpentText(&b.Hash)
 	if want := "[[]" + strings.Join(texts, "") + "]"; err != nil || string(text) != want {
 		t.Errorf("%s, %v, want %s", text, err, want)
 	}
 	data, err := read.Spent(&b.Hash)
-	if err != nil || hex.EncodeToString(data) != serialized {
-		t.Errorf("%x, %v, want %s", data, err, serialized)
+	if want := strings.Join(serialized, ""); err != nil || hex.EncodeToString(data) != want {
+		t.Errorf("%x, %v, want %s", data, err, want)
 	}
 	genesis := r.chain.Active().At(0).Hash
 	if text, err := read.SpentText(&genesis); err != nil || string(text) != "[[]]" {
