@@ -98,6 +98,26 @@ func TestDiskFull(t *testing.T) {
 	a.holds(scripts, 0, p.Height)
 }
 
+// A search of a range that has left the chain before it was looked at ends all the same, with what is there.
+func TestRangeLeavesChain(t *testing.T) {
+	r := newRig(t, 15)
+	r.grow(30, 0)
+	var free atomic.Uint64
+	free.Store(1 << 30)
+	r.room = func() (uint64, uint64, error) { return free.Load(), 10 << 30, nil }
+	r.start()
+	scripts := [][]byte{script(1), script(2)}
+	stop := r.chain.Active().Tip()
+	made := do(t, r.ref, messages.CreateSearch{Objects: objects(scripts), Stop: -1})
+	r.grow(3, 6)
+	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	free.Store(3 << 30)
+	a := r.reader(made.ID)
+	if p := a.wait(messages.SearchDone); p.Block != stop.Hash || p.Height != stop.Height || a.read == 0 {
+		t.Errorf("done at %v of height %d with %d entries", p.Block, p.Height, a.read)
+	}
+}
+
 // Whoever waits is answered when something changes, when the time is over, and when the search is
 // removed.
 func TestWait(t *testing.T) {

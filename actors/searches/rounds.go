@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/search"
@@ -46,7 +48,12 @@ type rounds struct {
 	unions  unions // of the last rounds
 	looking bool   // the actor will look again
 	ended   time.Time
-	pacing  bool // the actor will begin a round that has waited for the store
+
+	// indexed is the block of which the indexer said last that it has the filters up to it. Those of a branch that has
+	// left the chain are there as well, but a view does not say so.
+	indexed chainhash.Hash
+
+	pacing bool // the actor will begin a round that has waited for the store
 
 	gather gathering
 	timer  bool // the actor will ask again whether it has to wait
@@ -280,7 +287,7 @@ func (s planner) together(first *member, ready []*member) *round {
 
 // start begins a round, or waits for the filters of its blocks.
 func (s planner) start(reader chainview.Reader, r *round) {
-	if !s.indexedAlready(r.stop) {
+	if r.stop.Hash != s.rounds.indexed && !s.indexedAlready(r.stop) {
 		for _, m := range r.members {
 			m.awaits = true
 		}
@@ -330,6 +337,9 @@ func (s planner) indexed(m indexed) {
 		j.awaits = false
 	}
 	if m.err == nil {
+		if m.stop != nil {
+			s.rounds.indexed = m.stop.Hash
+		}
 		s.plan()
 	}
 }
