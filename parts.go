@@ -182,7 +182,7 @@ func (n parts) startTxBuilder(context.Context, *part.Uses) (part.Running, error)
 
 func (n parts) startCoins(_ context.Context, u *part.Uses) (part.Running, error) {
 	return n.spawn(coinsPart, coins.New(coins.Config{
-		Chain: u.Ref(chainPart), Workers: n.cfg.Workers, Network: n.net, Log: n.cfg.Log,
+		Chain: u.Ref(chainPart), Workers: n.cfg.Workers, Magic: n.net.Magic, Log: n.cfg.Log,
 	}), coins.Requests, nil)
 }
 

@@ -4,7 +4,7 @@
 // [nodemsg.AcceptHeaders], [messages.Generate], [messages.GenerateBlock], [messages.InvalidateBlock],
 // [messages.ReconsiderBlock], [messages.PreciousBlock], [messages.SetMockTime], [messages.GetTip],
 // [messages.GetCoin], [messages.GetCoins], [messages.SnapshotCoins],
-// [messages.PruneBlocks], [messages.VerifyChain], [messages.GetChainStates],
+// [messages.PruneBlocks], [messages.VerifyChain], [messages.GetChainStates], [messages.LoadSnapshot],
 // [nodemsg.SetPruneLock], [nodemsg.StartPruning], [messages.WaitTip],
 // [nodemsg.FollowNode], [messages.GetAttachState],
 // [messages.WaitOpen], [messages.WaitImported] and [messages.GetImportStatus],
@@ -65,7 +65,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.SnapshotCoins](),
 	ask.Serve[messages.GetCoins](),
 	ask.Serve[messages.PruneBlocks](), ask.Serve[messages.VerifyChain](),
-	ask.Serve[messages.GetChainStates](),
+	ask.Serve[messages.GetChainStates](), ask.Serve[messages.LoadSnapshot](),
 	ask.Serve[nodemsg.SetPruneLock](), ask.Serve[nodemsg.StartPruning](),
 	ask.Serve[nodemsg.FollowNode](), ask.Serve[messages.GetAttachState](),
 }
@@ -93,6 +93,7 @@ type (
 	snapshot     = ask.Call[messages.SnapshotCoins, messages.CoinSet]
 	pruneBlocks  = ask.Call[messages.PruneBlocks, messages.Done]
 	chainStates  = ask.Call[messages.GetChainStates, []messages.ChainState]
+	loadSnapshot = ask.Call[messages.LoadSnapshot, messages.LoadedSnapshot]
 	verifyChain  = ask.Call[messages.VerifyChain, messages.Done]
 	pruneLock    = ask.Call[nodemsg.SetPruneLock, messages.Done]
 	startPruning = ask.Call[nodemsg.StartPruning, messages.Done]
@@ -112,7 +113,10 @@ type Chain struct {
 	blocks []job     // what peers send, after the queue
 	tasks  ask.Tasks // the job that runs, or the opening of the engine
 	batch  *batch    // blocks of peers that were begun with; the worker's
+	beside ask.Tasks // files of unspent outputs that are read
+	toRead []reading // to be begun
 	tip    messages.Tip
+	behind bool // there may be work before the snapshot that the chain began with
 
 	importer *importer
 	status   messages.ImportStatus
@@ -200,7 +204,7 @@ func (s *Chain) opened(c actor.Context, err error) {
 		s.fail(c, err)
 		return
 	}
-	s.engine, s.fresh = s.fresh, nil
+	s.engine, s.fresh, s.behind = s.fresh, nil, true
 	if stored := s.engine.Stored(); stored != nil {
 		s.importer.addFirst(&storedSource{Stored: *stored})
 	}
@@ -260,17 +264,20 @@ func (s *Chain) finish(c actor.Context, after func(), err error) {
 // next starts the next job, if the worker is free: a request first, then what a
 // peer sends, then a piece of an import.
 func (s *Chain) next(c actor.Context) {
+	s.readSnapshots(c)
 	if s.tasks.Len() > 0 || s.engine == nil {
 		return
 	}
 	var j job
 	switch {
 	case len(s.queue) > 0:
-		j, s.queue = s.queue[0], s.queue[1:]
+		j, s.queue, s.behind = s.queue[0], s.queue[1:], true
 	case len(s.blocks) > 0:
-		j, s.blocks = s.blocks[0], s.blocks[1:]
+		j, s.blocks, s.behind = s.blocks[0], s.blocks[1:], true
 	case s.status.Running:
-		j = s.importStep
+		j, s.behind = s.importStep, true
+	case s.behind:
+		j = s.background
 	default:
 		return
 	}
@@ -334,6 +341,7 @@ func (s *Chain) close() {
 		s.timer.Stop()
 	}
 	s.tasks.Drop()
+	s.beside.Drop()
 	s.importer.close()
 	if s.batch != nil {
 		s.batch.end()

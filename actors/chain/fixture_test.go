@@ -34,6 +34,14 @@ type hooked struct {
 	*bitcoin.Engine
 	db   *blockfile.Files
 	hook func(method string) error
+	file engine.Snapshot // that LoadSnapshot returns; nil: what the real one does
+}
+
+func (e *hooked) LoadSnapshot(q messages.LoadSnapshot) (engine.Snapshot, error) {
+	if e.file != nil {
+		return e.file, nil
+	}
+	return e.Engine.LoadSnapshot(q)
 }
 
 func (e *hooked) Accept(raw []byte) error {
@@ -101,12 +109,14 @@ type fixture struct {
 	current *chainview.Current
 	tip     *ask.Topic[messages.TipChanged]
 	dir     string
+	cfg     chain.Config
 
 	mu     sync.Mutex
 	hook   func(method string) error
 	failed []error
 	opened int
 	engine *bitcoin.Engine // that was opened last
+	file   engine.Snapshot // for the next that is opened
 }
 
 // spawn starts the actor over an engine in a new folder, to read files.
@@ -125,6 +135,19 @@ func spawnWith(tb testing.TB, change func(*chain.Config), files ...string) *fixt
 func spawnIn(tb testing.TB, dir string, hook func(method string) error, files ...string) *fixture {
 	tb.Helper()
 	return spawnChanged(tb, dir, hook, func(*chain.Config) {}, files...)
+}
+
+// spawnFile starts the actor over an engine that has a snapshot loaded.
+func spawnFile(tb testing.TB, file engine.Snapshot) *fixture {
+	tb.Helper()
+	f := spawn(tb)
+	if err := f.Stop(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	f.file = file
+	f.Ref = f.sys.Spawn("chain again", chain.New(f.cfg), chain.Requests...)
+	do(tb, f, messages.WaitOpen{})
+	return f
 }
 
 func spawnChanged(
@@ -150,6 +173,7 @@ func spawnChanged(
 		cfg.Files = append(cfg.Files, chain.BlockFile{Path: path, Magic: net.Magic, MaxBlock: net.MaxBlockSize})
 	}
 	change(&cfg)
+	f.cfg = cfg
 	f.Ref = f.sys.Spawn("chain", chain.New(cfg), chain.Requests...)
 	return f
 }
@@ -170,7 +194,7 @@ func (f *fixture) open(context.Context) (engine.Engine, error) {
 	f.mu.Unlock()
 	net, blocks := [4]byte{0xfa, 0xbf, 0xb5, 0xda}, filepath.Join(f.dir, "blocks")
 	key, err := blockfile.LoadKey(vfs.OS, blocks)
-	return &hooked{e, blockfile.NewFiles(vfs.OS, blocks, blockfile.Blocks, net, key), f.run}, err
+	return &hooked{e, blockfile.NewFiles(vfs.OS, blocks, blockfile.Blocks, net, key), f.run, f.file}, err
 }
 
 func (f *fixture) run(method string) error {

@@ -74,6 +74,8 @@ func (s *Chain) jobFor(msg any) job {
 		})
 	case *chainStates:
 		return looked(m, func(e engine.Engine) ([]messages.ChainState, error) { return e.States(), nil })
+	case *loadSnapshot:
+		return s.loadSnapshot(m)
 	case *startPruning:
 		return acknowledged(m, func(e engine.Engine) (messages.Done, error) {
 			return messages.Done{}, e.StartPruning()

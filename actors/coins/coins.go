@@ -3,14 +3,12 @@
 //
 // It serves [messages.ReserveCoinScan], [messages.ReleaseCoinScan],
 // [messages.RunCoinScan], [messages.GetCoinScanStatus],
-// [messages.AbortCoinScan], [messages.SumCoins], [messages.DumpCoins] and
-// [messages.CheckCoinFile]. The set is read in workers
+// [messages.AbortCoinScan], [messages.SumCoins] and [messages.DumpCoins]. The set is read in workers
 // from a snapshot that the chain hands out, so that the chain goes on meanwhile
 // and the actor answers at once whatever a scan does.
 package coins
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -18,7 +16,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/slot"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
@@ -30,9 +27,9 @@ var errNoSet = errors.New("no set of unspent outputs")
 // Config is what the actor is made of.
 type Config struct {
 	Chain   *ask.Ref
-	Workers int // that read at the same time; at least 1
-	Network *dialect.Network
-	FS      vfs.FS // where files are written and read; nil: the operating system's
+	Workers int     // that read at the same time; at least 1
+	Magic   [4]byte // of the network, in files
+	FS      vfs.FS  // where files are written; nil: the operating system's
 	Log     *slog.Logger
 }
 
@@ -41,7 +38,7 @@ var Requests = []ask.Served{
 	ask.Serve[messages.ReserveCoinScan](), ask.Serve[messages.ReleaseCoinScan](),
 	ask.Serve[messages.RunCoinScan](), ask.Serve[messages.GetCoinScanStatus](),
 	ask.Serve[messages.AbortCoinScan](), ask.Serve[messages.SumCoins](),
-	ask.Serve[messages.DumpCoins](), ask.Serve[messages.CheckCoinFile](),
+	ask.Serve[messages.DumpCoins](),
 }
 
 type (
@@ -52,16 +49,11 @@ type (
 	abortScan = ask.Call[messages.AbortCoinScan, bool]
 	sumCoins  = ask.Call[messages.SumCoins, messages.CoinSums]
 	dumpCoins = ask.Call[messages.DumpCoins, messages.DumpedCoins]
-	checkFile = ask.Call[messages.CheckCoinFile, messages.CoinFile]
 )
 
 // Coins is the actor; make one with [New].
 type Coins struct {
-	cfg    Config
-	ctx    context.Context //nolint:containedctx // ends the reading of files when the actor stops
-	cancel context.CancelFunc
-	tasks  ask.Tasks // that read files
-
+	cfg   Config
 	desk  *slot.Desk[messages.CoinScanResult]
 	scan  *scan       // the running one; nil unless one runs
 	scans []*coinScan // all passes that have not ended, those of aborted scans included
@@ -70,12 +62,8 @@ type Coins struct {
 // New returns the producer of the actor.
 func New(cfg Config) actor.Producer {
 	var issued atomic.Uint64
-	if cfg.FS == nil {
-		cfg.FS = vfs.OS
-	}
 	return func() actor.Actor {
 		s := &Coins{cfg: cfg}
-		s.ctx, s.cancel = context.WithCancel(context.Background())
 		s.desk = slot.New[messages.CoinScanResult](slot.Config{
 			Issued: &issued, Busy: messages.ErrCoinScanBusy, Expired: messages.ErrNoSuchScan,
 			Stop: func() { s.end(nil) },
@@ -97,8 +85,6 @@ func (s *Coins) Receive(c actor.Context) {
 		s.sum(c, m)
 	case *dumpCoins:
 		s.dump(c, m)
-	case *checkFile:
-		s.check(c, m)
 	case *reserve:
 		s.desk.Reserve(m.Answer)
 	case *release:
@@ -170,8 +156,6 @@ func (s *Coins) sum(c actor.Context, call *sumCoins) {
 
 // close stops every worker. Callers are answered by the guard of the actor.
 func (s *Coins) close() {
-	s.cancel()
-	s.tasks.Drop()
 	for _, pass := range s.scans {
 		pass.cancel()
 	}

@@ -69,7 +69,10 @@ func (d *coinDump) abandon() {
 
 // dump writes the set for a caller.
 func (s *Coins) dump(c actor.Context, call *dumpCoins) {
-	d := &coinDump{fs: s.cfg.FS, path: call.Req.Path, magic: s.cfg.Network.Magic}
+	d := &coinDump{fs: s.cfg.FS, path: call.Req.Path, magic: s.cfg.Magic}
+	if d.fs == nil {
+		d.fs = vfs.OS
+	}
 	pass := s.start(c, coinScanJob{
 		readers: 1, at: call.Req.At, prepare: d.prepare, reader: d.reader,
 		complete: d.complete, abandon: d.abandon,

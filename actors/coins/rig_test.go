@@ -16,7 +16,6 @@ import (
 	"github.com/seed61375155/trawl/actors/coins"
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -132,13 +131,9 @@ func newRig(tb testing.TB, set *coinSet, workers int) *rig {
 			}
 		})
 	})
-	net, err := dialect.Bitcoin("regtest")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	r.ref = r.sys.Spawn("coins", coins.New(coins.Config{
-		Chain: chain, Workers: workers, Network: net, Log: r.sys.Log,
-	}), coins.Requests...)
+	r.ref = r.sys.Spawn(
+		"coins", coins.New(coins.Config{Chain: chain, Workers: workers, Log: r.sys.Log}), coins.Requests...,
+	)
 	return r
 }
 

@@ -50,6 +50,7 @@ type Events struct {
 	cancel   context.CancelFunc
 	scanning bool // a scan runs, and is looked at now and then
 	progress int  // that was told last
+	tip      messages.TipChanged
 	timer    *time.Timer
 }
 
@@ -94,6 +95,11 @@ func (e *Events) Receive(c actor.Context) {
 		e.pool(m)
 	case messages.ScanChanged:
 		e.scan(c, m)
+	case messages.TipChanged:
+		if m != e.tip { // else blocks before a snapshot were validated
+			e.tip = m
+			e.publish(m)
+		}
 	case messages.News:
 		e.publish(m)
 	case look:

@@ -110,6 +110,7 @@ func (i *Indexer) Receive(c actor.Context) {
 		i.close()
 	case messages.TipChanged:
 		i.stale.tips = true
+		i.answerWaiting(c)
 	case staleBuilt:
 		i.staleBuilt(c, m)
 	case *getStatus:
@@ -204,6 +205,8 @@ func (i *Indexer) answerWaiting(c actor.Context) {
 			call.Answer(messages.Done{}, nil)
 		case reader != nil && reader.Lookup(&call.Req.Block) == nil:
 			call.Answer(messages.Done{}, messages.ErrBlockNotFound)
+		case reader != nil && lacks(reader, &call.Req.Block):
+			call.Answer(messages.Done{}, messages.ErrBlockNotYet)
 		default:
 			still = append(still, call)
 		}
@@ -213,6 +216,17 @@ func (i *Indexer) answerWaiting(c actor.Context) {
 	if len(still) > 0 {
 		i.follower.Wake(c)
 	}
+}
+
+// lacks reports whether a block cannot be reached, since before it are some that are still to come or
+// to be validated: the chain begins with a snapshot.
+func lacks(reader chainview.Reader, hash *chainhash.Hash) bool {
+	assumed, b := chainview.AssumedOf(reader), reader.Lookup(hash)
+	if assumed == nil || b == nil {
+		return false
+	}
+	active := reader.Active()
+	return assumed.Lacks(b.Ancestor(min(b.Height, assumed.Base.Height)), active)
 }
 
 // close ends the workers. The store stays open: it is the node's.

@@ -100,7 +100,7 @@ func New(cfg Config) actor.Producer {
 		m.file.m = m
 		m.fees = newFees(m)
 		m.follower = follow.New(follow.Config{
-			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks,
+			Target: chainTarget{m}, Chain: cfg.View, Tip: cfg.Tip, Batch: stepBlocks, Leaps: true,
 			Paused: func() bool { return m.work.Len() > 0 }, // which has the pool
 		})
 		if begun {

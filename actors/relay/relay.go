@@ -95,7 +95,8 @@ type Relay struct {
 	synced    bool        // the chain was up to date once
 
 	tip     *chainview.Block // that was seen last; nil: none
-	reading *ask.Worker      // of blocks
+	lastTip *messages.TipChanged
+	reading *ask.Worker // of blocks
 
 	inHand link.Peer // whose message is being handled; nil: none
 
@@ -160,7 +161,10 @@ func (r *Relay) Receive(c actor.Context) {
 	case ClockSet:
 		r.doWhatIsDue(c)
 	case messages.TipChanged:
-		r.tipChanged(c)
+		if r.lastTip == nil || *r.lastTip != m { // else blocks before a snapshot were validated
+			r.lastTip = &m
+			r.tipChanged(c)
+		}
 	case connected:
 		r.connected(m)
 	case messages.PoolChanged:

@@ -106,7 +106,7 @@ func (s *Sync) take(c actor.Context, p *peer, b *chainview.Block, a arrival) (pe
 	}
 	// What nobody downloads in its order may wait long for its parent.
 	h := &pendingBlock{block: b, raw: a.raw, peer: p.info.ID, compact: a.compact, storeUnlinked: a.storeUnlinked ||
-		!a.wanted}
+		!a.wanted || s.chain.isBefore(b)}
 	s.download.buffer.put(h, s.chain.have(b.Parent))
 	if pending = h.ready && (!a.wanted || !s.chain.initialDownload()); pending {
 		h.handled = a.handled

@@ -102,8 +102,19 @@ func (cs *chainState) leastWork() *big.Int {
 // active chain, pruned or not. A pruned block of another branch is asked for again where
 // that has more work.
 func (cs *chainState) have(b *chainview.Block) bool {
+	active := cs.reader.Active()
+	if active.Contains(b) {
+		return b.Status()&chainview.HasData != 0 || !chainview.AssumedOf(cs.reader).Lacks(b, active)
+	}
 	const data = chainview.HasData | chainview.Pruned
-	return b.Status()&data == chainview.HasData || cs.reader.Active().Contains(b)
+	return b.Status()&data == chainview.HasData
+}
+
+// isBefore reports whether a block is one of those that the snapshot which the active chain
+// begins with is made of.
+func (cs *chainState) isBefore(b *chainview.Block) bool {
+	a := chainview.AssumedOf(cs.reader)
+	return a != nil && a.Base.Ancestor(b.Height) == b
 }
 
 // canFetchDirectly reports whether the tip is so recent that a new block is

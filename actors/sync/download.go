@@ -149,6 +149,7 @@ func (d *download) fetchFor(p *peer, from bool) {
 		return
 	}
 	blocks, staller := d.missing(p, budget)
+	blocks = append(blocks, d.before(p, budget-len(blocks))...)
 	p.starved, p.lastTriedFetch = len(blocks) < budget, d.cfg.Now()
 	d.request(p, blocks)
 	if len(p.inFlight) == 0 && staller != nil && staller.stallingSince.IsZero() {
@@ -246,6 +247,29 @@ func (d *download) walk(p *peer, count int) (blocks []*chainview.Block, staller 
 		}
 	}
 	return blocks, nil
+}
+
+// before returns blocks that a peer has and the node lacks before the snapshot that its chain
+// begins with, lowest first, when the node's tip is no less than the peer's. They are stored as they
+// come: nothing waits for those before them but the validation in the background.
+func (d *download) before(p *peer, count int) (blocks []*chainview.Block) {
+	a := chainview.AssumedOf(d.chain.reader)
+	if a == nil || count <= 0 || p.isLimited() || p.best == nil || p.best.Ancestor(a.Base.Height) != a.Base ||
+		p.best.CompareWork(d.chain.reader.Active().Tip()) > 0 {
+		return nil
+	}
+	from := chainview.Fork(a.Validated, a.Base)
+	top := a.Base.Ancestor(min(from.Height+window, a.Base.Height))
+	for _, b := range branch(top, from) {
+		if d.chain.have(b) || d.buffer.has(&b.Hash) || len(d.inFlight[b.Hash]) > 0 ||
+			!p.servesWitnesses() && d.cfg.Network.Active("segwit", b.Height) {
+			continue
+		}
+		if blocks = append(blocks, b); len(blocks) == count {
+			break
+		}
+	}
+	return blocks
 }
 
 // branch returns the blocks after base up to top, lowest first.

@@ -71,6 +71,9 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 	case *stop < m.Req.Start:
 		err = codes.Errorf(codes.Parameter, "stop_height must be greater than start_height")
 	}
+	if err == nil && w.lacksSome(m.Req.Start, m.Req.Stop) {
+		err = errBackground
+	}
 	if err != nil {
 		m.Answer(messages.Rescanned{}, err)
 		return
@@ -86,6 +89,8 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 					codes.Misc,
 					"Can't rescan beyond pruned data. Use RPC call getblockchaininfo to determine your pruned height.",
 				)
+			case res.failed != nil && w.isBehind(res.failed):
+				err = errBackground
 			case res.failed != nil:
 				err = codes.Errorf(codes.Misc, "Rescan failed. Potentially corrupted data files.")
 			}
@@ -93,6 +98,32 @@ func (w *Wallet) rescanChain(c actor.Context, m *rescanChain) {
 		})
 	}})
 	w.saveAt(c)
+}
+
+// lacksSome reports whether a range, up to the tip for nil, has blocks of before a snapshot that are
+// still to come.
+func (h *home) lacksSome(start int32, stop *int32) bool {
+	reader := h.cfg.Chain.Open()
+	assumed := chainview.AssumedOf(reader)
+	if assumed == nil {
+		return false
+	}
+	last := assumed.Base.Height
+	if stop != nil {
+		last = min(last, *stop)
+	}
+	for b := assumed.Base.Ancestor(last); b != nil && b.Height >= start; b = b.Parent {
+		if b.Status()&chainview.HasData == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isBehind reports whether a block is before a snapshot that the chain begins with, and is still to come.
+func (h *home) isBehind(b *chainview.Block) bool {
+	reader := h.cfg.Chain.Open()
+	return chainview.AssumedOf(reader).Lacks(b, reader.Active())
 }
 
 // isPruned reports whether a block was deleted to save space.

@@ -23,6 +23,9 @@ var (
 		"chains. Restart bitcoind with -walletcrosschain to override.")
 	errPruned = codes.Errorf(codes.Wallet, "Wallet loading failed. Prune: last wallet synchronisation goes "+
 		"beyond pruned data. You need to -reindex (download the whole blockchain again in case of a pruned node)")
+	errBackground = codes.Errorf(codes.Misc, "Failed to rescan unavailable blocks likely due to an in-progress "+
+		"assumeutxo background sync. Check logs or getchainstates RPC for assumeutxo background sync progress and try "+
+		"again later.")
 	errBackup     = codes.Errorf(codes.Wallet, "Error: Wallet backup failed!")
 	errPassphrase = codes.Errorf(codes.Passphrase, "Error: The wallet passphrase entered was incorrect.")
 	errLocked     = codes.Errorf(
@@ -30,6 +33,14 @@ var (
 	)
 	errEmptyPhrase = codes.Errorf(codes.Parameter, "passphrase cannot be empty")
 )
+
+// tooOld is the refusal of a wallet that has to see blocks before a snapshot which are still to come.
+func tooOld(height int32) error {
+	return codes.Errorf(codes.Wallet, "Wallet loading failed. Error loading wallet. Wallet requires blocks to be "+
+		"downloaded, and software does not currently support loading wallets while blocks are being downloaded out of "+
+		"order when using assumeutxo snapshots. Wallet should be able to load successfully after node sync reaches "+
+		"height %d", height)
+}
 
 // unexpected is what Core says of a failure that it has no words for.
 func unexpected(err error) *messages.WalletError {

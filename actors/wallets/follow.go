@@ -65,6 +65,10 @@ func behind(err error) error {
 	if err == nil {
 		return nil
 	}
+	if errors.Is(err, chainview.ErrNotYet) {
+		return codes.Errorf(codes.Wallet, "Error: wallet is behind: it has to see blocks before the loaded snapshot, "+
+			"which are still being downloaded and validated. Check getchainstates and try again later.")
+	}
 	if u, ok := errors.AsType[*unreadable](err); ok && u.block != nil {
 		return codes.Errorf(codes.Wallet, "Error: wallet is behind: block %v (height %d) cannot be read",
 			u.block.Hash, u.block.Height)

@@ -30,6 +30,8 @@ type home struct {
 	first func(ctx context.Context) (*opened, error)
 	undo  func() error
 
+	mayLag bool // it may be behind the tip when it is loaded, and follow the blocks that are to come
+
 	fault fault // of the file, if it cannot be written
 
 	mu       sync.Mutex

@@ -149,6 +149,10 @@ func (d *imports) notScanned(
 			"(see bitcoind log for details) and could be dealt with by downloading and " +
 			"rescanning the relevant blocks (see -reindex option and rescanblockchain RPC)."
 	}
+	if d.isBehind(failed) {
+		why = " This error is likely caused by an in-progress assumeutxo background sync. Check logs or " +
+			"getchainstates RPC for assumeutxo background sync progress and try again later."
+	}
 	read := d.times.ref(d.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
 	for i, item := range items {
 		at := item.Timestamp

@@ -190,11 +190,35 @@ func (h *home) planCatchUp(o *opened, chain activeChain, everything bool) error 
 		birth = &at
 	}
 	first := h.firstToScan(chain, o.catchUp.from, birth)
+	if assumed := chainview.AssumedOf(chain.reader); assumed != nil {
+		return h.planBehind(o, chain, first)
+	}
 	o.catchUp.from = first
 	for b := tip; b.Height > 0 && b.Height >= first; b = b.Parent {
 		if b.Status()&chainview.HasData == 0 {
 			return errPruned
 		}
+	}
+	return nil
+}
+
+// planBehind plans the catching up over a chain that begins with a snapshot. A wallet that needs blocks
+// before that is refused; one that the node loads at its start, since it had it loaded when the
+// snapshot came, follows the blocks as they are validated.
+func (h *home) planBehind(o *opened, chain activeChain, first int32) error {
+	at := chain.active.Tip()
+	for at.Height > first && at.Parent.Status()&chainview.HasData != 0 {
+		at = at.Parent
+	}
+	switch {
+	case at.Height == first:
+		o.catchUp.from = first
+	case h.mayLag:
+		b := chain.active.At(o.catchUp.from)
+		o.catchUp.scan = false
+		o.ledger.Txs().SetTip(messages.Tip{Hash: b.Hash, Height: b.Height})
+	default:
+		return tooOld(at.Height)
 	}
 	return nil
 }

@@ -247,8 +247,10 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 	s.of.saveScan(c, false)
 	if m.err != nil { // as Core: the others are looked at all the same
 		s.cfg.Log.Error("rescan cannot read a block", "wallet", s.label(), "err", m.err)
-		r.failed = r.candidates[0]
-		r.candidates = r.candidates[1:]
+		for more := true; more; more = len(r.candidates) > 0 && s.isBehind(r.candidates[0]) { // none of those can
+			r.failed = r.candidates[0]
+			r.candidates = r.candidates[1:]
+		}
 		r.next = r.failed.Height + 1
 	}
 	s.report(c)

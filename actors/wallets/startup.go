@@ -81,6 +81,7 @@ func (w *Wallets) loadAll(c actor.Context, names []string, failed func(error)) {
 	w.starting = len(names)
 	for _, name := range names {
 		h := newHome(&w.cfg, w.times, name)
+		h.mayLag = true
 		w.enqueue(c, &load{home: h, tell: func(got messages.WalletLoaded, err error) {
 			for _, text := range got.Warnings {
 				w.cfg.Log.Warn("wallet loaded with a warning", "wallet", name, "warning", text)

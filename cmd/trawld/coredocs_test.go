@@ -39,8 +39,6 @@ var otherAnswers = map[string]string{
 	"getmemoryinfo":        "numbers of the whole heap, for there is no pool of locked memory; no mallocinfo",
 	"dumptxoutset": "`rollback` takes blocks back in memory alone, as many as fit into twice `-dbcache`: no " +
 		"reorganisation is seen, the network is not suspended, a kill leaves nothing invalidated",
-	"loadtxoutset": "checks the file, in Core's words, and refuses one that is right, too: the chain is validated from " +
-		"its first block on",
 	"echoipc":    "no other process is asked",
 	"scanblocks": "what could not be looked at is never called completed; an abort ends a scan at once",
 	"help":       "the texts are our own",

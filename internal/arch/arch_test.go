@@ -103,12 +103,12 @@ var mayImport = map[string][]string{
 	"internal/index/tx":        {"store/txindex", "internal/ask", "internal/chainview", "internal/index"},
 
 	"internal/engine/follower":   {"filters", "messages", "store/attachdb", "store/blockfile", "store/corefiles", "internal/chainview", "internal/consensus", "internal/corenode", "internal/dialect", "internal/engine", "internal/nodemsg", "internal/vfs"},
-	"internal/engine/opener":     {"messages", "store", "internal/clock", "internal/cores", "internal/dialect", "internal/engine"},
+	"internal/engine/opener":     {"messages", "store", "internal/clock", "internal/corelog", "internal/cores", "internal/dialect", "internal/engine", "internal/vfs"},
 	"internal/p2p/netsetup":      {"messages", "internal/corelog", "internal/p2p", "internal/vfs"},
 	"internal/corenode":          {"internal/corenode/access", "internal/options"},
 	"internal/corenode/access":   nil,
 	"internal/corenode/poolcopy": {"messages", "internal/consensus"},
-	"internal/engine":            {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits"},
+	"internal/engine":            {"messages", "internal/nodemsg", "store", "internal/chainview", "internal/clock", "internal/coinstats", "internal/consensus", "internal/cores", "internal/corelog", "internal/dialect", "internal/p2mr", "internal/rawtx", "internal/slhdsa", "internal/versionbits", "internal/vfs"},
 	"actors/alerts":              append([]string{"internal/dialect", "internal/versionbits"}, actor...),
 	"actors/attach":              append([]string{"internal/consensus", "internal/dialect"}, actor...),
 	"actors/chain":               append([]string{"internal/cores", "internal/corelog", "internal/dialect", "internal/engine"}, actor...),
@@ -116,7 +116,7 @@ var mayImport = map[string][]string{
 	"actors/cluster/link":        nil,
 	"actors/cluster/wire":        nil,
 	"actors/coins": append([]string{
-		"internal/coinstats", "internal/dialect", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
+		"internal/coinstats", "internal/slot", "internal/vfs", "store/blockfile", "store/coinfile",
 	}, actor...),
 	"actors/corepool":       append([]string{"internal/corenode", "internal/corenode/poolcopy"}, actor...),
 	"actors/events":         actor,

@@ -19,7 +19,8 @@ var ErrOrphan = errors.New("chainview: parent is unknown")
 // of them form the active chain. It has one writer, the engine that validates
 // blocks, and any number of readers.
 type Tree struct {
-	active atomic.Pointer[Chain]
+	active  atomic.Pointer[Chain]
+	assumed atomic.Pointer[Assumed]
 
 	mu     sync.RWMutex
 	blocks *hashIndex

@@ -94,6 +94,15 @@ type Validator interface {
 	// did not suffice.
 	Verify(ctx context.Context, level int, blocks int32) error
 
+	// LoadSnapshot looks at a file of unspent outputs that the active chain may begin with.
+	// With Only it returns none, and nothing is changed.
+	LoadSnapshot(q messages.LoadSnapshot) (Snapshot, error)
+
+	// Background validates blocks before the snapshot that the active chain begins with,
+	// for about a time, or tidies up what is left of it. It reports whether there is more
+	// to do now: when blocks come that may be so again.
+	Background(ctx context.Context, d time.Duration) (more bool, err error)
+
 	// States returns the chains whose unspent outputs are kept, the active one last.
 	States() []messages.ChainState
 
@@ -117,6 +126,18 @@ type Validator interface {
 	// Sync makes what was accepted survive a loss of power.
 	Sync() error
 	Close() error
+}
+
+// A Snapshot is a file of unspent outputs that a chain is to begin with. Both methods are called,
+// each once.
+type Snapshot interface {
+	// Read reads the outputs and holds them against the hash that is known. It may be called by
+	// anybody, also while another one uses the Validator.
+	Read(ctx context.Context) error
+
+	// Use belongs to the methods of the Validator. It is given the error of Read, and has the
+	// active chain begin with the outputs, or gives them up.
+	Use(read error) (messages.LoadedSnapshot, error)
 }
 
 // Totals are numbers of the active chain, and of its outputs in memory. An engine that

@@ -15,6 +15,9 @@
 //  4. The chain is away ([chainview.ErrClosed]): the follower waits for its next tip. A block
 //     is not here yet ([chainview.ErrNotYet]): it tries again with the next tip, or after
 //     [Config.Retry].
+//     The blocks before a snapshot that the chain begins with are taken in as they are
+//     validated ([chainview.Assumed]); who waits for one behind those gets ErrNotYet. A target
+//     that needs none of them leaps ([Config.Leaps]).
 //  5. Damage ([ErrDamaged], from a step or told by [Follower.Damaged]), and a position that the
 //     chain does not know: the target is reset, and built again from where it then is. One
 //     that is damaged again before it has reached the tip has failed.

@@ -52,7 +52,8 @@ type Target interface {
 	Advance(ctx context.Context, s Step) (apply func() error, err error)
 
 	// Reset takes the target back to a position that the reader knows, or empties it, in
-	// the worker. why wraps ErrDamaged, or is ErrUnknown. apply is as that of Advance.
+	// the worker. why wraps ErrDamaged, or is ErrUnknown, or chainview.ErrNotYet as
+	// [Config.Leaps] says. apply is as that of Advance.
 	Reset(reader chainview.Reader, why error) (apply func() error, err error)
 }
 
@@ -77,6 +78,10 @@ type Config struct {
 	// prunes nothing that is yet to be read. Absent or nil: no block is pruned.
 	PruneLocks *ask.Ref
 
+	// Leaps has the target reset, for [chainview.ErrNotYet], where the chain begins with a snapshot and
+	// the blocks between the position and that are not there: it goes on behind them.
+	Leaps bool
+
 	Batch     int           // how many blocks a step has at most; default 64
 	Retry     time.Duration // after a failure; default 30 seconds
 	SyncAtTip bool          // sync a Durable target whenever it reaches the tip, not only every few seconds
@@ -95,7 +100,8 @@ type Config struct {
 	Failed func(error)
 }
 
-// Status is how far a target is.
+// Status is how far a target is. While blocks before a snapshot are to be validated, the last that is counts
+// as the tip.
 type Status struct {
 	messages.Tip       // the position
 	Started      bool  // there is a position

@@ -61,7 +61,9 @@ func (h *Host) step(from messages.BlockID) (messages.ChainStep, error) {
 			return step, fmt.Errorf("block %v: %w", from.Hash, messages.ErrBlockNotFound)
 		}
 	}
-	disconnect, connect := Plan(reader.Active(), at, hostBatch)
+	active := reader.Active()
+	disconnect, connect := Plan(active, at, hostBatch)
+	connect = present(reader, active, connect)
 	for _, b := range disconnect {
 		step.Disconnected, step.Last = append(step.Disconnected, ID(b)), ID(b.Parent)
 	}

@@ -31,6 +31,18 @@ func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, 
 	return disconnect, connect
 }
 
+// present returns those of some blocks to connect, from the first on, that can be taken in: a chain
+// that begins with a snapshot of unspent outputs lacks blocks before it, or has yet to validate them.
+func present(reader chainview.Reader, active *chainview.Chain, connect []*chainview.Block) []*chainview.Block {
+	assumed := chainview.AssumedOf(reader)
+	for i, b := range connect {
+		if assumed.Lacks(b, active) {
+			return connect[:i]
+		}
+	}
+	return connect
+}
+
 // Hold keeps the blocks from a height on, under a name that [Config.Name] is to be, until
 // the follower says how far it is. It is called before any block is pruned, and does nothing
 // where locks is absent: no block is pruned then. The error wraps [chainview.ErrPruned]

@@ -59,22 +59,51 @@ func (f *Follower) next(c actor.Context) {
 	}
 	if why != nil {
 		f.lock(c, 0)
-		f.begin(c, outcome{from: from, tip: reader.Active().Tip(), reset: true}, func(o *outcome) {
-			o.apply, o.err = f.cfg.Target.Reset(reader, why)
-		})
+		f.reset(c, reader, from, why)
 		return
 	}
 	step := Step{Reader: reader, Chain: reader.Active()}
 	step.Disconnect, step.Connect = Plan(step.Chain, at, f.cfg.Batch)
+	planned := len(step.Disconnect) + len(step.Connect)
+	step.Connect = present(reader, step.Chain, step.Connect)
 	switch {
-	case len(step.Disconnect)+len(step.Connect) == 0:
+	case planned == 0:
 		f.reached(c)
 		f.serve(reader)
 	case f.serve(reader):
 		f.next(c) // those who were called back may have changed what the step is from
+	case len(step.Disconnect)+len(step.Connect) == 0:
+		f.lacking(c, reader, from)
 	default:
 		f.behind = f.behind || step.Chain.Height()-f.height() > farBehind
 		f.advance(c, step, from)
+	}
+}
+
+func (f *Follower) reset(c actor.Context, reader chainview.Reader, from *chainhash.Hash, why error) {
+	f.begin(c, outcome{from: from, tip: reader.Active().Tip(), reset: true}, func(o *outcome) {
+		o.apply, o.err = f.cfg.Target.Reset(reader, why)
+	})
+}
+
+// lacking deals with a next block of before a snapshot, that is still to come or to be validated.
+// The target goes on behind the snapshot, or it is as far as it can be.
+func (f *Follower) lacking(c actor.Context, reader chainview.Reader, from *chainhash.Hash) {
+	if f.cfg.Leaps {
+		f.reset(c, reader, from, chainview.ErrNotYet)
+		return
+	}
+	f.caughtUp(c)
+	f.err = chainview.ErrNotYet
+	f.refuse(f.err)
+}
+
+// caughtUp notes that the target has taken in all that it could.
+func (f *Follower) caughtUp(c actor.Context) {
+	first := !f.synced
+	f.synced, f.behind, f.resetting, f.err = true, false, false, nil
+	if first && f.cfg.Synced != nil {
+		f.cfg.Synced(c)
 	}
 }
 
@@ -199,11 +228,7 @@ func (f *Follower) damaged(err error) {
 
 // reached notes that the target is at the tip.
 func (f *Follower) reached(c actor.Context) {
-	first := !f.synced
-	f.synced, f.behind, f.resetting, f.err = true, false, false, nil
-	if first && f.cfg.Synced != nil {
-		f.cfg.Synced(c)
-	}
+	f.caughtUp(c)
 	if f.cfg.Reached != nil {
 		f.cfg.Reached(c)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/follow"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -46,6 +47,9 @@ func Status(ctx context.Context, keeper *ask.Ref) (messages.IndexStatus, error) 
 	status, err := ask.Ask(ctx, keeper, messages.GetIndexStatus{})
 	if err == nil && status.Synced {
 		_, err = ask.Ask(ctx, keeper, messages.WaitIndexIdle{})
+	}
+	if errors.Is(err, chainview.ErrNotYet) {
+		err = nil // it has all that is validated
 	}
 	return status, err
 }

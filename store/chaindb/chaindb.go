@@ -106,6 +106,7 @@ type DB struct {
 	synced  uint64 // number of the last commit that is durable
 	last    blockShape
 	held    map[int][]chainhash.Hash // blocks by file; nil unless prunable
+	twoSets bool                     // the format says that the second set was written
 	failed  error                    // of a write: what follows it might be lost
 	stuck   bool                     // ldb may not close: see writeTables
 

@@ -15,12 +15,31 @@ import (
 	"github.com/seed61375155/trawl/store/blockfile"
 )
 
-// coinsName is the root bucket in which btcd keeps the unspent outputs, and
-// coinsTipName the item that names the block up to which they are written.
+// A CoinSet is one of the sets of unspent outputs that a database has room for.
+type CoinSet byte
+
+// FirstCoins is the set that btcd keeps. Both are there while a chain that begins with a snapshot is
+// validated; afterwards the one that the snapshot was read into stays.
 const (
-	coinsName    = "utxosetv2"
-	coinsTipName = "utxostateconsistency"
+	FirstCoins CoinSet = iota
+	SecondCoins
 )
+
+// coinSets are the root buckets of the sets, and the items that name the blocks up to which
+// they are written.
+var coinSets = [...]struct{ bucket, tip string }{
+	FirstCoins:  {"utxosetv2", "utxostateconsistency"},
+	SecondCoins: {"trawl-coins2", "trawl-coins2-tip"},
+}
+
+// Other returns the other set.
+func (s CoinSet) Other() CoinSet { return SecondCoins - s }
+
+// Names returns the root bucket of a set and the item of the block up to which it is written.
+func (s CoinSet) Names() (bucket, tip string) { return coinSets[s].bucket, coinSets[s].tip }
+
+// tipKey is the key of the item of the block.
+func (s CoinSet) tipKey() []byte { return bucketID(0).item([]byte(coinSets[s].tip)) }
 
 // A Coin is an unspent output. Packed is a part of what it was parsed from.
 type Coin struct {
@@ -42,16 +61,16 @@ type Coins struct {
 	release sync.Once
 }
 
-// Coins returns the set of unspent outputs as btcd wrote it last. What btcd holds
-// in memory is not in it.
-func (db *DB) Coins() (*Coins, error) {
+// Coins returns a set of unspent outputs as it was written last. What is held in memory
+// is not in it.
+func (db *DB) Coins(set CoinSet) (*Coins, error) {
 	t, err := db.newTx(false)
 	if err != nil {
 		return nil, ErrClosed
 	}
 	defer db.gate.leave() // the snapshot stays
-	bucket, ok := t.dir.child(0, []byte(coinsName))
-	tip, _ := t.get(bucketID(0).item([]byte(coinsTipName)))
+	bucket, ok := t.dir.child(0, []byte(coinSets[set].bucket))
+	tip, _ := t.get(set.tipKey())
 	if !ok || len(tip) != chainhash.HashSize {
 		t.snap.Release()
 		return nil, fmt.Errorf("unspent outputs: %w", ErrNotFound)

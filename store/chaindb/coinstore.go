@@ -6,24 +6,61 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/syndtr/goleveldb/leveldb"
+	"github.com/syndtr/goleveldb/leveldb/util"
 )
 
 // A CoinStore reads and writes the set of unspent outputs, by the keys and values
 // that the set has on disk.
 type CoinStore struct {
 	db     *DB
+	set    CoinSet
 	prefix []byte
 }
 
-// CoinStore returns the set, whose bucket must have been made.
-func (db *DB) CoinStore() (*CoinStore, error) {
+// CoinStore returns a set, whose bucket must have been made.
+func (db *DB) CoinStore(set CoinSet) (*CoinStore, error) {
 	db.published.RLock()
 	defer db.published.RUnlock()
-	id, ok := db.dir.child(0, []byte(coinsName))
+	id, ok := db.dir.child(0, []byte(coinSets[set].bucket))
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", errNoBucket, coinsName)
+		return nil, fmt.Errorf("%w: %s", errNoBucket, coinSets[set].bucket)
 	}
-	return &CoinStore{db: db, prefix: id.itemPrefix()}, nil
+	return &CoinStore{db: db, set: set, prefix: id.itemPrefix()}, nil
+}
+
+// Erase deletes up to so many outputs of the set, and the block that it is at before them, and
+// reports whether there are more. What is deleted stays so after a loss of power.
+func (s *CoinStore) Erase(limit int) (more bool, err error) {
+	if err := s.db.gate.enter(); err != nil {
+		return false, err
+	}
+	defer s.db.gate.leave()
+	s.db.writer.Lock()
+	defer s.db.writer.Unlock()
+	if err := s.db.writable(); err != nil {
+		return false, err
+	}
+	tip, err := s.db.ldb.Has(s.set.tipKey(), nil)
+	if err != nil {
+		return false, fromLevelDB(s.db.seen(err))
+	}
+	batch := new(leveldb.Batch)
+	if tip {
+		batch.Delete(s.set.tipKey())
+	}
+	it := s.db.ldb.NewIterator(util.BytesPrefix(s.prefix), nil)
+	defer it.Release()
+	for more = it.Next(); more && batch.Len() < limit; more = it.Next() {
+		batch.Delete(it.Key())
+	}
+	err = it.Error()
+	if err == nil && batch.Len() > 0 {
+		err = s.db.writeDurably(batch)
+	}
+	if err != nil {
+		return false, fmt.Errorf("erase unspent outputs: %w", fromLevelDB(s.db.seen(err)))
+	}
+	return more, nil
 }
 
 // Coin returns the value under a key, nil where there is none.
@@ -61,6 +98,9 @@ func (s *CoinStore) WriteCoins(
 	if err := s.db.writable(); err != nil {
 		return err
 	}
+	if err := s.note(); err != nil {
+		return err
+	}
 	if size > smallFlush {
 		return s.writeTables(tip, changes)
 	}
@@ -75,11 +115,23 @@ func (s *CoinStore) WriteCoins(
 	if err != nil {
 		return err
 	}
-	t.note(coinsTipKey(), append([]byte(nil), tip[:]...))
+	t.note(s.set.tipKey(), append([]byte(nil), tip[:]...))
 	return t.commit()
 }
 
-func coinsTipKey() []byte { return bucketID(0).item([]byte(coinsTipName)) }
+// note has the format say that the second set is written.
+func (s *CoinStore) note() error {
+	if s.set == FirstCoins || s.db.twoSets {
+		return nil
+	}
+	batch := new(leveldb.Batch)
+	batch.Put(formatKey, s.db.format(formatTwoSets))
+	if err := s.db.writeDurably(batch); err != nil {
+		return fmt.Errorf("write unspent outputs: %w", fromLevelDB(s.db.seen(err)))
+	}
+	s.db.twoSets = true
+	return nil
+}
 
 // writeTables writes changes as tables of their own, which are durable and become
 // visible together.
@@ -113,7 +165,7 @@ func (s *CoinStore) writeTables(tip *chainhash.Hash, changes func(put func(key, 
 		return s.db.fail(err)
 	})
 	if err == nil {
-		err = s.db.fail(t.Put(coinsTipKey(), tip[:], nil))
+		err = s.db.fail(t.Put(s.set.tipKey(), tip[:], nil))
 	}
 	if err == nil {
 		err = s.db.fail(s.db.commitTables(t))

@@ -7,8 +7,12 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 )
 
-// formatVersion is the number of the layout that schema.md describes.
-const formatVersion = 1
+// Numbers of the layout that schema.md describes. A database is of the second from when its second set
+// of unspent outputs is written: programs that know the first alone would miss what is there.
+const (
+	formatVersion = 1
+	formatTwoSets = 2
+)
 
 // The key spaces; schema.md has the table.
 const (

@@ -93,7 +93,7 @@ func (l *life) use(t *testing.T, db *DB, prune bool) {
 
 func (*life) makeBuckets(db *DB) error {
 	return db.BTCD().Update(func(tx database.Tx) error {
-		for _, name := range []string{coinsName, "rows"} {
+		for _, name := range []string{coinSets[FirstCoins].bucket, "rows"} {
 			if _, err := tx.Metadata().CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (l *life) markDurable() {
 // of the change, so that one can tell which set is there.
 func (l *life) writeCoins(size int) func(*DB) error {
 	return func(db *DB) error {
-		store, err := db.CoinStore()
+		store, err := db.CoinStore(FirstCoins)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (l *life) checkRest(t *testing.T, db *DB, height byte, coins int) {
 func (l *life) checkCoins(t *testing.T, db *DB, least int) {
 	t.Helper()
 	n, got := 0, map[string]string{}
-	switch set, err := db.Coins(); {
+	switch set, err := db.Coins(FirstCoins); {
 	case err == nil:
 		defer set.Release()
 		n = int(set.Tip[0])

@@ -64,22 +64,25 @@ func (db *DB) create() error {
 		batch.Put(reloadKey, nil)
 	}
 	batch.Put(syncedKey, make([]byte, 8))
-	batch.Put(formatKey, db.format())
+	batch.Put(formatKey, db.format(formatVersion))
 	return db.writeDurably(batch)
 }
 
 // format is the value of the format record: version and network.
-func (db *DB) format() []byte { return append([]byte{formatVersion}, db.o.Magic[:]...) }
+func (db *DB) format(version byte) []byte { return append([]byte{version}, db.o.Magic[:]...) }
 
 func (db *DB) checkFormat(format []byte) error {
 	switch {
-	case bytes.Equal(format, db.format()):
+	case bytes.Equal(format, db.format(formatVersion)):
+		return nil
+	case bytes.Equal(format, db.format(formatTwoSets)):
+		db.twoSets = true
 		return nil
 	case len(format) != 5:
 		return fmt.Errorf("%w: format record %x", ErrCorrupt, format)
-	case format[0] > formatVersion:
-		return fmt.Errorf("%w: format %d, this one knows formats up to %d", ErrNewer, format[0], formatVersion)
-	case format[0] != formatVersion:
+	case format[0] > formatTwoSets:
+		return fmt.Errorf("%w: format %d, this one knows formats up to %d", ErrNewer, format[0], formatTwoSets)
+	case format[0] < formatVersion:
 		return fmt.Errorf("%w: format %d, this program writes %d", ErrDamaged, format[0], formatVersion)
 	}
 	return fmt.Errorf("%w: %x instead of %x", ErrWrongNetwork, format[1:], db.o.Magic[:])

@@ -53,7 +53,7 @@ func readAll(t *testing.T, db *DB) (err error) {
 			err = p.(error)
 		}
 	}()
-	coins, err := db.Coins()
+	coins, err := db.Coins(FirstCoins)
 	if err != nil {
 		return err
 	}

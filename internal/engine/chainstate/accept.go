@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/consensus"
-	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/mining"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -114,7 +113,7 @@ func (e *Engine) Invalidate(hash *chainhash.Hash) error {
 		return nil // as in Core, nothing happens
 	}
 	if isActive := e.tip.Ancestor(b.Height) == b; isActive {
-		if !forkchoice.WholeBetween(e.tip, b.Parent) {
+		if !e.choice.CanReturn(e.tip, b.Parent) {
 			return messages.ErrBlockPruned
 		}
 		if _, _, err := e.activateTo(b.Parent, nil); err != nil {

@@ -153,7 +153,9 @@ func (e *Engine) undone(last step) {
 func move(e *Engine, to *chainview.Block, txs int) {
 	e.tip = to
 	e.txs.add(txs)
-	e.now = append(e.now, engine.Move{Tip: to, Totals: e.Totals()})
+	if !e.hidden {
+		e.now = append(e.now, engine.Move{Tip: to, Totals: e.Totals()})
+	}
 }
 
 // A trail is where the tip has been.

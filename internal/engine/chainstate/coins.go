@@ -25,11 +25,11 @@ func (e *Engine) Coins() (messages.CoinSet, error) {
 
 // snapshot returns the set as it is in memory now, which is at a block.
 func (i inspector) snapshot(at *chainview.Block) (messages.CoinSet, error) {
-	coins, err := i.engine.db.Coins()
+	coins, err := i.engine.db.Coins(i.engine.set)
 	if err != nil {
 		return nil, err
 	}
-	return &coinSet{coins, i.engine.coins.Changes(), i.engine.tree, at}, nil
+	return &coinSet{coins, i.engine.coins.Changes(), i.engine.tree, at, nil}, nil
 }
 
 // CoinsAt implements engine.Validator. Memory may grow to twice the limit of the cache, of
@@ -70,6 +70,7 @@ type coinSet struct {
 	changes *coincache.Changes
 	tree    *chainview.Tree
 	tip     *chainview.Block
+	fresh   *oddOutputs // those that are not among the outputs, where they are not stored; nil: they are
 }
 
 // Release implements messages.CoinSet.
@@ -89,8 +90,11 @@ func (s *coinSet) Tip() messages.Tip { return messages.Tip{Hash: s.tip.Hash, Hei
 
 // Visit implements messages.CoinSet.
 func (s *coinSet) Visit(ctx context.Context, first, last uint16, visit func(*messages.SetCoin) error) error {
-	others, err := s.unparsable(ctx, first, last)
-	if err != nil {
+	var others []messages.SetCoin
+	var err error
+	if s.fresh != nil {
+		others = s.fresh.list(first, last)
+	} else if others, err = s.unparsable(ctx, first, last); err != nil {
 		return err
 	}
 	// before visits those of the others that come before a transaction or belong

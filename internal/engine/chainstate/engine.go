@@ -40,9 +40,11 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/forkchoice"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/engine/reading"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
+	"github.com/seed61375155/trawl/store/coinfile"
 )
 
 // Config is what an Engine is made of.
@@ -52,6 +54,8 @@ type Config struct {
 	Cache   int64       // bytes for unspent outputs held in memory
 	Clock   *clock.Clock
 	Prune   *pruning.Config // nil: blocks stay for ever; else DB must be prunable
+	FS      vfs.FS          // with files of unspent outputs; nil: the operating system's
+	Mark    coinfile.Mark   // of the snapshot that the chain begins with
 	Log     *slog.Logger
 }
 
@@ -60,6 +64,7 @@ type Engine struct {
 	*pruning.Pruner
 	inspector
 	trail
+	assuming
 
 	checks
 	minWork *big.Int // of a chain whose assumed-valid block is believed
@@ -78,6 +83,13 @@ type Engine struct {
 	odd     oddOutputs
 	late    lateRefusals
 
+	set     chaindb.CoinSet    // that coins are of
+	behind  *background        // validates what comes before the snapshot; nil: all is validated
+	began   *chainhash.Hash    // block of the snapshot that the chain begins with, or did when it was opened
+	erasing *chaindb.CoinStore // a set that is not used any more; nil: none
+	loading bool               // a file is being read into the other set
+	hidden  bool               // the tip is not that of the active chain
+
 	flushed time.Time // when the unspent outputs were written last
 	moved   time.Time // when the tip moved last
 	scripts bool      // whether those of the last block were checked
@@ -94,6 +106,9 @@ type disk interface {
 // takes over the database: after an error it is closed. A chain whose unspent
 // outputs cannot be trusted is [chaindb.ErrDamaged].
 func Open(cfg Config, kind Kind) (_ *Engine, err error) {
+	if cfg.FS == nil {
+		cfg.FS = vfs.OS
+	}
 	opened := false
 	defer func() {
 		if !opened { // also after a panic
@@ -106,7 +121,7 @@ func Open(cfg Config, kind Kind) (_ *Engine, err error) {
 		txs: txCount{counts: kind.Counts}, flushed: time.Now(), moved: time.Now(),
 		scripts: true,
 	}
-	e.inspector = inspector{e}
+	e.inspector, e.assuming = inspector{e}, assuming{e, cfg.FS, cfg.Mark}
 	e.minWork, _ = new(big.Int).SetString("0"+cfg.Network.MinimumChainWork, 16)
 	if err := (loader{e}).load(cfg); err != nil {
 		return nil, fmt.Errorf("open chain: %w", err)
@@ -198,7 +213,10 @@ func Rest(e *Engine) error {
 		return e.broken
 	}
 	e.flushed = time.Now()
-	return e.guard(e.coins.Rest(&e.tip.Hash, e.tip.Height))
+	if err := e.guard(e.coins.Rest(&e.tip.Hash, e.tip.Height)); err != nil {
+		return err
+	}
+	return e.behind.flushCoins()
 }
 
 // flush writes the unspent outputs, which are at a tip that is committed.
@@ -207,7 +225,10 @@ func (e *Engine) flush() error {
 		return e.broken
 	}
 	e.flushed = time.Now()
-	return e.guard(e.coins.Flush(&e.tip.Hash, e.tip.Height))
+	if err := e.guard(e.coins.Flush(&e.tip.Hash, e.tip.Height)); err != nil {
+		return err
+	}
+	return e.behind.flushCoins()
 }
 
 // guard takes notice of a failed write.
@@ -228,6 +249,7 @@ func (e *Engine) Close() error {
 		synced = e.disk.Sync()
 	}
 	e.coins.Close()
+	e.behind.close()
 	if err := errors.Join(flushed, synced, e.db.Close()); err != nil {
 		return fmt.Errorf("close chain: %w", err)
 	}

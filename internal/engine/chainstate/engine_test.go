@@ -17,9 +17,11 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
+	"github.com/seed61375155/trawl/store/coinfile"
 )
 
 var trueScript = []byte{0x51}
@@ -36,11 +38,16 @@ func open(tb testing.TB, dir string, net *dialect.Network) *bitcoin.Engine {
 	}
 	e, err := bitcoin.Open(bitcoin.Config{
 		Network: net, DB: db, Cache: 8 << 20, Clock: new(clock.Clock), Log: slog.New(slog.DiscardHandler),
+		Mark: markIn(dir),
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return e
+}
+
+func markIn(dir string) coinfile.Mark {
+	return coinfile.Mark{FS: vfs.OS, Dir: filepath.Join(dir, "chainstate_snapshot")}
 }
 
 func network(tb testing.TB, chain string) *dialect.Network {

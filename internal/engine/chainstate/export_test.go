@@ -13,7 +13,7 @@ import (
 // FailWrites has before asked before each write of an engine that was just opened;
 // the write fails with its error.
 func FailWrites(e *Engine, limit int64, before func() error) error {
-	store, err := e.db.CoinStore()
+	store, err := e.db.CoinStore(chaindb.FirstCoins)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func FailReads(e *Engine, before func() error) error {
 
 // WatchReads is FailReads with the key that is read. The engine has no output in its cache.
 func WatchReads(e *Engine, before func(key []byte) error) error {
-	store, err := e.db.CoinStore()
+	store, err := e.db.CoinStore(chaindb.FirstCoins)
 	if err != nil {
 		return err
 	}

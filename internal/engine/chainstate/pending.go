@@ -88,14 +88,17 @@ func (e *Engine) save() error {
 	if e.broken != nil {
 		return e.broken
 	}
-	p := &e.pending
+	p, assumed := &e.pending, e.tree.Assumed()
 	for b, wasHeaderOnly := range p.rows {
-		p.put(e.kind.Rows.Status(b, forkchoice.Linked(b), wasHeaderOnly)...)
+		linked := forkchoice.Linked(b) && !assumed.Bears(b)
+		p.put(e.kind.Rows.Status(b, linked, wasHeaderOnly)...)
 	}
 	for _, s := range e.steps {
-		p.put(e.kind.Rows.Move(s.block, s.back)...)
+		if !e.hidden {
+			p.put(e.kind.Rows.Move(s.block, s.back)...)
+		}
 	}
-	if len(e.steps) > 0 {
+	if len(e.steps) > 0 && !e.hidden {
 		e.moved = time.Now()
 		p.put(chaindb.Row{Key: []byte(stateKey), Value: stateRow(e.tip, e.txs.n)})
 	}

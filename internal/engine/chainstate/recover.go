@@ -17,7 +17,7 @@ import (
 // the tip. Scripts were executed before. Outputs of a block that is not known, or
 // that cannot be taken back from, are [chaindb.ErrDamaged].
 func (l loader) recover() error {
-	stored, err := l.coinsTip()
+	stored, err := l.coinsTip(l.e.set)
 	switch {
 	case err != nil:
 		return err
@@ -62,8 +62,9 @@ func (l loader) recover() error {
 
 // coinsTip returns the block that the stored unspent outputs are at, nil where the
 // database does not say it.
-func (l loader) coinsTip() (*chainview.Block, error) {
+func (l loader) coinsTip(set chaindb.CoinSet) (*chainview.Block, error) {
 	var row []byte
+	_, coinsTipKey := set.Names()
 	err := l.e.db.BTCD().View(func(tx database.Tx) error {
 		row = bytes.Clone(tx.Metadata().Get([]byte(coinsTipKey)))
 		return nil

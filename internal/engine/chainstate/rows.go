@@ -14,9 +14,7 @@ import (
 // The items and the bucket that every kind of chain has, in the form that btcd gave
 // them; store/schema.md has them all.
 const (
-	coinsBucket = "utxosetv2"
-	stateKey    = "chainstate"           // the tip of the active chain
-	coinsTipKey = "utxostateconsistency" // the block that the unspent outputs are at
+	stateKey = "chainstate" // the tip of the active chain
 )
 
 // ErrRow reports a row that cannot be read.

@@ -24,10 +24,21 @@ type inspector struct{ engine *Engine }
 // States implements engine.Validator.
 func (i inspector) States() []messages.ChainState {
 	e := i.engine
-	return []messages.ChainState{{
+	active := e.state()
+	active.Snapshot = e.began
+	if e.behind == nil {
+		return []messages.ChainState{active}
+	}
+	active.Validated = false
+	return []messages.ChainState{e.behind.state(), active}
+}
+
+func (i inspector) state() messages.ChainState {
+	e := i.engine
+	return messages.ChainState{
 		Tip: messages.Tip{Hash: e.tip.Hash, Height: e.tip.Height}, Validated: true, DBCache: chaindb.CacheSize,
 		TipCache: e.coins.Limit(),
-	}}
+	}
 }
 
 // The levels of [Engine.Verify], each with all that those below it check.
@@ -89,7 +100,9 @@ func (v *verifier) run(ctx context.Context, blocks int32) error {
 		if ctx.Err() != nil {
 			return messages.ErrPartlyVerified
 		}
-		if s := v.first.Status(); s&(chainview.Pruned|chainview.NoUndo) != 0 || s&chainview.HasData == 0 {
+		s, assumed := v.first.Status(), v.tree.Assumed()
+		isBase := assumed != nil && v.first == assumed.Base
+		if s&(chainview.Pruned|chainview.NoUndo) != 0 || s&chainview.HasData == 0 || isBase {
 			v.printf("Block verification stopping at height %d (no data). This could be due to pruning or use of an "+
 				"assumeutxo snapshot.", v.first.Height)
 			v.gone = true

@@ -42,6 +42,9 @@ func New(store Store, limit int64) *Cache {
 	return &Cache{store: store, table: newTable(minSlots), limit: int(limit)}
 }
 
+// SetLimit has the cache be full at about so many bytes from now on.
+func (c *Cache) SetLimit(limit int64) { c.limit = int(limit) }
+
 // Get returns the coin under a key, nil where there is none. It is valid until the
 // cache is changed.
 func (c *Cache) Get(key []byte) ([]byte, error) {

@@ -67,6 +67,14 @@ func (refusing) Verify(context.Context, int, int32) error { return messages.ErrF
 // States implements engine.Validator: the unspent outputs are Core's.
 func (refusing) States() []messages.ChainState { return nil }
 
+// LoadSnapshot implements engine.Validator.
+func (refusing) LoadSnapshot(messages.LoadSnapshot) (engine.Snapshot, error) {
+	return nil, messages.ErrFollows
+}
+
+// Background implements engine.Validator.
+func (refusing) Background(context.Context, time.Duration) (more bool, err error) { return false, nil }
+
 // Invalidate implements engine.Validator.
 func (refusing) Invalidate(*chainhash.Hash) error { return messages.ErrFollows }
 

@@ -31,6 +31,7 @@ type Choice struct {
 
 	unlinked map[*chainview.Block][]*chainview.Block // stored ones that lack one before them, by their parent
 	header   *chainview.Block                        // of the most work that may be valid
+	base     *chainview.Block                        // below which the tip cannot go; nil: none
 
 	next     int64    // order of the block that comes next
 	precious int64    // order of the block that is preferred next
@@ -76,9 +77,19 @@ func (c *Choice) Load(b *chainview.Block) (linked bool) {
 
 // Loaded takes over the active chain after all blocks: it goes before what has as
 // much work.
-func (*Choice) Loaded(tip *chainview.Block) {
+func (c *Choice) Loaded(tip *chainview.Block) {
 	for b := tip; b != nil; b = b.Parent {
-		b.Order = activeOrder
+		if b.Order = activeOrder; b == c.base {
+			return
+		}
+	}
+}
+
+// Assume has a block count as if it and all before it were stored, as well as those on it that
+// are: the active chain begins there, and does not go back behind it. Nil ends that.
+func (c *Choice) Assume(base *chainview.Block) {
+	if c.base = base; base != nil && !Linked(base) {
+		c.linkChildren(base)
 	}
 }
 
@@ -161,10 +172,10 @@ func before(a, b *chainview.Block) bool {
 
 // Better returns the best of blocks that have just been linked, or tip where none is
 // better.
-func (*Choice) Better(tip *chainview.Block, linked []*chainview.Block) *chainview.Block {
+func (c *Choice) Better(tip *chainview.Block, linked []*chainview.Block) *chainview.Block {
 	best := tip
 	for _, b := range linked {
-		if before(b, best) && usable(tip, b) == b {
+		if before(b, best) && c.usable(tip, b) == b {
 			best = b
 		}
 	}
@@ -182,7 +193,7 @@ func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
 		if leaf.CompareWork(best) < 0 {
 			continue
 		}
-		if b := usable(tip, leaf); b != nil && before(b, best) {
+		if b := c.usable(tip, leaf); b != nil && before(b, best) {
 			best = b
 		}
 	}
@@ -191,7 +202,7 @@ func (c *Choice) Best(tip *chainview.Block) *chainview.Block {
 
 // usable returns the last block on the way from tip to leaf that all blocks are there
 // for; nil where the way back from tip is gone.
-func usable(tip, leaf *chainview.Block) *chainview.Block {
+func (c *Choice) usable(tip, leaf *chainview.Block) *chainview.Block {
 	fork := chainview.Fork(tip, leaf)
 	last := leaf
 	for b := leaf; b != fork; b = b.Parent {
@@ -202,16 +213,16 @@ func usable(tip, leaf *chainview.Block) *chainview.Block {
 	for last.Status().Invalid() {
 		last = last.Parent // of the chain of tip, which is about to be left
 	}
-	if !WholeBetween(tip, chainview.Fork(tip, last)) {
+	if !c.CanReturn(tip, chainview.Fork(tip, last)) {
 		return nil
 	}
 	return last
 }
 
-// WholeBetween reports whether all blocks after from up to tip can be taken back.
-func WholeBetween(tip, from *chainview.Block) bool {
+// CanReturn reports whether all blocks after from up to tip can be taken back.
+func (c *Choice) CanReturn(tip, from *chainview.Block) bool {
 	for b := tip; b != from; b = b.Parent {
-		if b.Status()&(chainview.Pruned|chainview.NoUndo) != 0 {
+		if b.Status()&(chainview.Pruned|chainview.NoUndo) != 0 || b == c.base {
 			return false
 		}
 	}

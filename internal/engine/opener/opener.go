@@ -9,6 +9,7 @@ import (
 	"log/slog"
 
 	"github.com/seed61375155/trawl/internal/clock"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
@@ -16,9 +17,11 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/internal/engine/p2mr"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
+	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/blockfile"
 	"github.com/seed61375155/trawl/store/chaindb"
+	"github.com/seed61375155/trawl/store/coinfile"
 )
 
 // Config says what is opened, and where.
@@ -149,6 +152,7 @@ func (o *Opener) engine(options chaindb.Options) (engine.Engine, error) {
 func (o *Opener) validator(db *chaindb.DB) (validator, error) {
 	cfg := chainstate.Config{
 		Network: o.cfg.Network, DB: db, Cache: o.cfg.Cache, Clock: o.cfg.Clock, Log: o.cfg.Log, Prune: o.cfg.Prune,
+		FS: vfs.OS, Mark: o.mark(),
 	}
 	if o.cfg.Network.Engine == dialect.EngineP2MR {
 		return p2mr.Open(cfg)
@@ -170,6 +174,9 @@ type validator interface {
 func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 	if o.cfg.Reindex && !o.opened {
 		o.cfg.Log.Info("Reindexing block files")
+		if err := o.dropMark(); err != nil {
+			return nil, err
+		}
 		if err := chaindb.Rebuild(options); err != nil {
 			return nil, err
 		}
@@ -184,6 +191,19 @@ func (o *Opener) database(options chaindb.Options) (*chaindb.DB, error) {
 		return nil, err
 	}
 	return chaindb.Open(options)
+}
+
+// mark is that of a snapshot that the chain begins with.
+func (o *Opener) mark() coinfile.Mark { return coinfile.Mark{FS: vfs.OS, Dir: o.cfg.Dir + "_snapshot"} }
+
+// dropMark removes it: the chain is built anew from the blocks.
+func (o *Opener) dropMark() error {
+	_, ok, err := o.mark().Read()
+	if err != nil || !ok {
+		return err
+	}
+	corelog.Printf(o.cfg.Log, slog.LevelInfo, "[snapshot] deleting snapshot chainstate due to reindexing")
+	return o.mark().Remove()
 }
 
 // withFiles is the engine as the chain's actor knows it.

@@ -111,11 +111,11 @@ func (p *Pruner) Prune(height int32) error {
 	if height <= 0 || p.chain.DB.Reloading() {
 		return p.Auto()
 	}
-	last := p.lastPrunable(min(p.unlocked(), height))
+	may, last := p.prunable(min(p.unlocked(), height))
 	files, _ := p.chain.DB.Files()
 	var chosen []int
 	for _, f := range files {
-		if p.lastHeight(f) <= last {
+		if p.mayGo(f, may) {
 			chosen = append(chosen, f.Number)
 		}
 	}
@@ -137,13 +137,13 @@ func (p *Pruner) Auto() error {
 	}
 	files, used := p.chain.DB.Files()
 	room += p.blocksToCome(tip) * syncingBlock
-	last := p.lastPrunable(p.unlocked())
+	may, last := p.prunable(p.unlocked())
 	var chosen []int
 	for _, f := range files {
 		if used+room < p.config.Target {
 			break
 		}
-		if p.lastHeight(f) <= last {
+		if p.mayGo(f, may) {
 			chosen = append(chosen, f.Number)
 			used -= f.Size
 		}
@@ -172,19 +172,28 @@ func (p *Pruner) unlocked() int32 {
 	return last
 }
 
-// lastPrunable returns the last height that may go, if nothing above height may.
-func (p *Pruner) lastPrunable(height int32) int32 {
-	return min(height, max(0, p.chain.Tree.Active().Height()-keepBlocks))
+// prunable returns which heights may go, if nothing above height may, and the last of them. Where the
+// chain begins with a snapshot, the blocks of before it are kept that are yet to be validated, and the
+// last of those that are.
+func (p *Pruner) prunable(height int32) (may func(height int32) bool, last int32) {
+	below := func(tip int32) int32 { return min(height, max(0, tip-keepBlocks)) }
+	last = below(p.chain.Tree.Active().Height())
+	assumed := p.chain.Tree.Assumed()
+	if assumed == nil {
+		return func(h int32) bool { return h <= last }, last
+	}
+	validated, base := below(assumed.Validated.Height), assumed.Base.Height
+	return func(h int32) bool { return h <= validated || h > base && h <= last }, last
 }
 
-// lastHeight returns the greatest height of a block in a file.
-func (p *Pruner) lastHeight(f chaindb.BlockFile) (last int32) {
+// mayGo reports whether all blocks of a file may go.
+func (p *Pruner) mayGo(f chaindb.BlockFile, may func(height int32) bool) bool {
 	for i := range f.Blocks {
-		if b := p.chain.Tree.Lookup(&f.Blocks[i]); b != nil {
-			last = max(last, b.Height)
+		if b := p.chain.Tree.Lookup(&f.Blocks[i]); b != nil && !may(b.Height) {
+			return false
 		}
 	}
-	return last
+	return true
 }
 
 // blocksToCome returns how many blocks are known by their headers alone, while the

@@ -247,6 +247,48 @@ func TestByTarget(t *testing.T) {
 	}
 }
 
+// Where the chain begins with a snapshot, the blocks that are yet to be validated stay with the last that
+// are, and those behind the snapshot go as without one.
+func TestSnapshot(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		validated, base int32
+		lock            int32 // -1: none
+		want            []int // first and last removed, first and last
+	}{
+		{"early", 100, 900, -1, []int{0, 0, 901, 1712}},
+		{"just begun", 289, 900, -1, []int{0, 1, 901, 1712}},
+		{"on its way", 700, 900, -1, []int{0, 412, 901, 1712}},
+		{"done", 900, 900, -1, []int{0, 612, 901, 1712}},
+		{"a lock between", 700, 900, 1000, []int{0, 412, 901, 989}},
+		{"a lock before", 700, 900, 300, []int{0, 289}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, 2000, &pruning.Config{Target: 1}, nil)
+			active := r.files.tree.Active()
+			r.files.tree.SetAssumed(&chainview.Assumed{
+				Base: active.At(test.base), Validated: active.At(test.validated),
+			})
+			if test.lock >= 0 {
+				r.SetPruneLock("index", test.lock)
+			}
+			if err := r.StartPruning(); err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			for i, n := range r.files.removed {
+				if i == 0 || n != r.files.removed[i-1]+1 {
+					got = append(got, n, n)
+				}
+				got[len(got)-1] = n
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("removed %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
 // Without pruning nothing is removed, and while blocks are fed again neither.
 func TestNotNow(t *testing.T) {
 	r := newRig(t, 1000, nil, nil)

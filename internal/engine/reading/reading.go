@@ -37,7 +37,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.Block(hash)
-	return raw, readError(hash, err)
+	return raw, r.readError(hash, err)
 }
 
 // Block implements chainview.Reader.
@@ -132,16 +132,16 @@ func (r Reader) Outline(block *chainhash.Hash) (o chainview.Outline, err error) 
 // RawInto implements chainview.RawIntoReader.
 func (r Reader) RawInto(buf *[]byte, hash *chainhash.Hash) ([]byte, error) {
 	raw, err := r.DB.BlockInto(buf, hash)
-	return raw, readError(hash, err)
+	return raw, r.readError(hash, err)
 }
 
 // Size implements chainview.Reader.
 func (r Reader) Size(hash *chainhash.Hash) (size, txs int, err error) {
 	if size, err = r.DB.BlockSize(hash); err != nil {
-		return 0, 0, readError(hash, err)
+		return 0, 0, r.readError(hash, err)
 	}
 	txs, err = r.DB.TxCount(hash)
-	return size, txs, readError(hash, err)
+	return size, txs, r.readError(hash, err)
 }
 
 // SpentScripts implements chainview.Reader.
@@ -150,7 +150,7 @@ func (r Reader) SpentScripts(hash *chainhash.Hash) ([][]byte, error) {
 		return nil, nil
 	}
 	scripts, err := r.DB.SpentScripts(hash)
-	return scripts, undoError(hash, err)
+	return scripts, r.undoError(hash, err)
 }
 
 // Spent implements chainview.Reader.
@@ -160,7 +160,7 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	}
 	undo, err := r.DB.Undo(hash)
 	if err != nil {
-		return nil, undoError(hash, err)
+		return nil, r.undoError(hash, err)
 	}
 	spent := make([][]chainview.Coin, len(undo))
 	for i, coins := range undo {
@@ -182,12 +182,14 @@ func (r Reader) isGenesis(hash *chainhash.Hash) bool {
 }
 
 // readError turns the database's errors into those that readers know.
-func readError(hash *chainhash.Hash, err error) error {
+func (r Reader) readError(hash *chainhash.Hash, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, chaindb.ErrPruned):
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrPruned)
+	case errors.Is(err, chaindb.ErrNotFound) && r.Assumed().Lacks(r.Lookup(hash), r.Active()):
+		return fmt.Errorf("block %v: %w", hash, chainview.ErrNotYet)
 	case errors.Is(err, chaindb.ErrNotFound):
 		return fmt.Errorf("block %v: %w", hash, chainview.ErrNotFound)
 	case errors.Is(err, chaindb.ErrClosed):
@@ -197,9 +199,9 @@ func readError(hash *chainhash.Hash, err error) error {
 	}
 }
 
-func undoError(hash *chainhash.Hash, err error) error {
+func (r Reader) undoError(hash *chainhash.Hash, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", chainview.ErrUndo, readError(hash, err))
+	return fmt.Errorf("%w: %w", chainview.ErrUndo, r.readError(hash, err))
 }

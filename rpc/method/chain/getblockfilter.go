@@ -151,6 +151,9 @@ func (x *Index) catchUp(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	_, err = ask.Ask(ctx, x.Indexer, messages.WaitIndexIdle{})
+	if errors.Is(err, chainview.ErrNotYet) {
+		return false, nil
+	}
 	return true, err
 }
 

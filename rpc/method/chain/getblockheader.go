@@ -53,7 +53,8 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 		return headerHex(b), nil
 	}
 	txs, err := b.TxCount(reader)
-	if err != nil && !errors.Is(err, chainview.ErrNotFound) { // 0 for a header alone
+	isHeader := errors.Is(err, chainview.ErrNotFound) || errors.Is(err, chainview.ErrNotYet)
+	if err != nil && !isHeader { // 0 for a header alone
 		return nil, blockTexts.failure(err)
 	}
 	return newHeader(reader.Active(), b, txs), nil

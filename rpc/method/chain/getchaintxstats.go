@@ -139,16 +139,27 @@ func statsOf(
 	return stats, nil
 }
 
+// sumTxs counts the transactions of blocks from one down to another, which is left out; nil: all.
+func sumTxs(reader chainview.Reader, from, to *chainview.Block) (n int64, err error) {
+	for b := from; b != to && err == nil; b = b.Parent {
+		var txs int
+		txs, err = b.TxCount(reader)
+		n += int64(txs)
+	}
+	return n, err
+}
+
 // upTo counts the transactions of the active chain up to a block of it. known is false
 // where blocks are not here yet.
 func (t *txCounter) upTo(
 	reader chainview.Reader, active *chainview.Chain, last *chainview.Block,
 ) (n int64, known bool, err error) {
-	n, err = t.count(reader, active)
-	for b := active.Tip(); b != last && err == nil; b = b.Parent {
-		var txs int
-		txs, err = b.TxCount(reader)
-		n -= int64(txs)
+	if a := chainview.AssumedOf(reader); a != nil && last.Height < a.Base.Height {
+		n, err = sumTxs(reader, last, nil)
+	} else if n, err = t.count(reader, active); err == nil {
+		var above int64
+		above, err = sumTxs(reader, active.Tip(), last)
+		n -= above
 	}
 	if errors.Is(err, chainview.ErrNotYet) || errors.Is(err, chainview.ErrNotFound) {
 		return 0, false, nil

@@ -7,106 +7,54 @@ import (
 
 	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
-type checkFile = ask.Call[messages.CheckCoinFile, messages.CoinFile]
+type loadSnapshot = ask.Call[messages.LoadSnapshot, messages.LoadedSnapshot]
 
-// A file is refused in the order in which Core looks, in its words; and one that is right, too.
+// The file is looked at first, then the memory pool, and all of it last; refusals are in Core's words.
 func TestLoadTxOutSet(t *testing.T) {
 	r := newRig(t, "regtest")
-	r.chain.MineN(3)
-	low := r.chain.Active().At(1)
-	base := r.chain.AddHeader(r.chain.Active().Tip())
-	fork, invalid := r.chain.AddHeader(low), r.chain.AddHeader(r.chain.Active().At(2))
-	r.chain.SetStatus(invalid, chainview.Failed)
-	set, missing := chainhash.Hash{5}, chainhash.Hash{8}
-	r.net.Snapshots = []dialect.Snapshot{
-		{Height: 110, Block: missing},
-		{Height: 4, Block: base.Hash, Hash: set},
-		{Block: fork.Hash},
-		{Block: invalid.Hash},
-		{Block: low.Hash},
-	}
-	coins, pool := r.sys.Probe("coins"), r.sys.Probe("pool")
-	r.deps.Coins, r.deps.Pool, r.deps.Dir = coins.Ref, pool.Ref, "/data"
+	chain, pool := r.sys.Probe("owner"), r.sys.Probe("pool")
+	r.deps.Actor, r.deps.Pool, r.deps.Dir = chain.Ref, pool.Ref, "/data"
 	r.build()
 	const unable = "-32603 Unable to load UTXO snapshot: "
-	unknown, wrong := chainhash.Hash{7}, chainhash.Hash{6}
+	block := chainhash.Hash{5}
+	loaded := messages.LoadedSnapshot{Block: messages.Tip{Hash: block, Height: 4}, Coins: 7}
 	for name, test := range map[string]struct {
-		head  messages.CoinFile
-		err   error
-		pool  int  // transactions in it; -1: it is not asked
-		whole bool // all of the file is read
-		got   messages.CoinFile
-		bad   error
+		first error
+		pool  int // transactions in it; -1: it is not asked
+		whole bool
+		then  error
 		want  string
 	}{
-		"no file": {err: messages.ErrNotOpened, pool: -1, want: "-8 Couldn't open file /data/x for reading."},
+		"no file": {messages.ErrNotOpened, -1, false, nil, "-8 Couldn't open file /data/x for reading."},
 		"head": {
-			err: &messages.CoinFileError{Reason: "why", Head: true}, pool: -1,
-			want: "-22 Unable to parse metadata: why",
+			&messages.SnapshotError{Reason: "why", Head: true}, -1, false, nil, "-22 Unable to parse metadata: why",
 		},
-		"unknown": {
-			head: messages.CoinFile{Block: unknown}, pool: -1,
-			want: unable + "assumeutxo block hash in snapshot metadata not recognized (hash: " + unknown.String() +
-				"). The following snapshot heights are available: 110, 4, 0, 0, 0. (/data/x)",
-		},
-		"no header": {
-			head: messages.CoinFile{Block: missing}, pool: -1,
-			want: unable + "The base block header (" + missing.String() + ") must appear in the headers chain. Make sure " +
-				"all headers are syncing, and call loadtxoutset again. (/data/x)",
-		},
-		"invalid": {
-			head: messages.CoinFile{Block: invalid.Hash}, pool: -1,
-			want: unable + "The base block header (" + invalid.Hash.String() + ") is part of an invalid chain. (/data/x)",
-		},
-		"fork": {
-			head: messages.CoinFile{Block: fork.Hash}, pool: -1,
-			want: unable + "A forked headers-chain with more work than the chain with the snapshot base block header " +
-				"exists. Please proceed to sync without AssumeUtxo.. (/data/x)",
-		},
-		"late": {
-			head: messages.CoinFile{Block: low.Hash},
-			want: unable + "Population failed: Work does not exceed active chainstate. (/data/x)",
-		},
-		"pool": {
-			head: messages.CoinFile{Block: base.Hash}, pool: 1,
-			want: unable + "Can't activate a snapshot when mempool not empty. (/data/x)",
-		},
-		"content": {
-			head: messages.CoinFile{Block: base.Hash}, whole: true, bad: &messages.CoinFileError{Reason: "why"},
-			want: unable + "Population failed: why. (/data/x)",
-		},
-		"hash": {
-			head: messages.CoinFile{Block: base.Hash}, whole: true, got: messages.CoinFile{Hash: wrong},
-			want: unable + "Population failed: Bad snapshot content hash: expected " + set.String() + ", got " +
-				wrong.String() + ". (/data/x)",
-		},
-		"right": {
-			head: messages.CoinFile{Block: base.Hash}, whole: true, got: messages.CoinFile{Hash: set},
-			want: unable + "The snapshot is right, but this node does not begin with one: it validates all blocks. " +
-				"(/data/x)",
+		"refused": {&messages.SnapshotError{Reason: "why"}, -1, false, nil, unable + "why. (/data/x)"},
+		"pool":    {nil, 1, false, nil, unable + "Can't activate a snapshot when mempool not empty. (/data/x)"},
+		"content": {nil, 0, true, &messages.SnapshotError{Reason: "why"}, unable + "why. (/data/x)"},
+		"loaded": {
+			nil, 0, true, nil, `{"coins_loaded":7,"tip_hash":"` + block.String() + `","base_height":4,"path":"/data/x"}`,
 		},
 	} {
 		got := r.start("loadtxoutset", `["x"]`)
-		call := actortest.Expect[*checkFile](coins)
-		if call.Req != (messages.CheckCoinFile{Path: "/data/x"}) {
+		call := actortest.Expect[*loadSnapshot](chain)
+		if call.Req != (messages.LoadSnapshot{Path: "/data/x", Only: true}) {
 			t.Errorf("%s: asked %+v", name, call.Req)
 		}
-		call.Answer(test.head, test.err)
+		call.Answer(messages.LoadedSnapshot{}, test.first)
 		if test.pool >= 0 {
 			actortest.Expect[*ask.Call[messages.GetPoolInfo, messages.PoolInfo]](pool).Answer(
 				messages.PoolInfo{Size: test.pool}, nil)
 		}
 		if test.whole {
-			call := actortest.Expect[*checkFile](coins)
-			if *call.Req.At != (messages.Tip{Hash: base.Hash, Height: base.Height}) {
+			call := actortest.Expect[*loadSnapshot](chain)
+			if call.Req != (messages.LoadSnapshot{Path: "/data/x"}) {
 				t.Errorf("%s: asked %+v", name, call.Req)
 			}
-			call.Answer(test.got, test.bad)
+			call.Answer(loaded, test.then)
 		}
 		if text := <-got; text != test.want {
 			t.Errorf("%s: got %s\nwant %s", name, text, test.want)

@@ -54,6 +54,9 @@ func (t *txCounter) count(reader chainview.Reader, active *chainview.Chain) (int
 		}
 		t.at = t.at.Parent
 	}
+	if a := chainview.AssumedOf(reader); a != nil && (t.at == nil || t.at.Height < a.Base.Height) {
+		t.at, t.sum = a.Base, int64(a.Txs)
+	}
 	next := int32(0)
 	if t.at != nil {
 		next = t.at.Height + 1

@@ -34,7 +34,7 @@ func (t readTexts) failure(err error) error {
 	switch {
 	case errors.Is(err, chainview.ErrPruned):
 		message = t.pruned
-	case errors.Is(err, chainview.ErrNotFound):
+	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrNotYet):
 		message = t.missing
 	case errors.Is(err, chainview.ErrUnreadable):
 		message = t.unreadable

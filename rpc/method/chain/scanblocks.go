@@ -275,10 +275,20 @@ var errScanBusy = command.Error{
 	Message: `Scan already in progress, use action "abort" or "status"`,
 }
 
+// errFiltersToCome answers a scan of heights whose filters cannot be built yet.
+var errFiltersToCome = command.Error{
+	Code: command.MiscError,
+	Message: "Block filters are still in the process of being indexed: the blocks before the loaded snapshot are " +
+		"being downloaded and validated. Check getchainstates and getindexinfo, and try again later.",
+}
+
 // scanFailure puts an error of the scanner into words for the client.
 func scanFailure(err error) error {
 	if errors.Is(err, messages.ErrScanBusy) {
 		return errScanBusy
+	}
+	if errors.Is(err, messages.ErrBlockNotYet) {
+		return errFiltersToCome
 	}
 	if damage, ok := errors.AsType[*messages.FilterError](err); ok {
 		return command.Error{Code: command.MiscError, Message: damage.Error()}

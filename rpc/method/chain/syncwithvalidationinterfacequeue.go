@@ -2,8 +2,10 @@ package chain
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -20,6 +22,9 @@ func syncWithValidationInterfaceQueue(d *Deps) command.Command {
 				return nil, nil
 			}
 			_, err := ask.Ask(ctx, d.Index.Indexer, messages.WaitIndexIdle{})
+			if errors.Is(err, chainview.ErrNotYet) {
+				err = nil // it has all that is validated
+			}
 			return nil, err
 		},
 	}

@@ -1,0 +1,48 @@
+package chain
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/seed61375155/trawl/internal/engine"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// A reading is a file of unspent outputs that is read beside the engine, which goes on meanwhile.
+type reading struct {
+	call     *loadSnapshot
+	snapshot engine.Snapshot
+}
+
+// loadSnapshot has the engine look at a file. It is read when the engine agrees, and then used.
+func (s *Chain) loadSnapshot(m *loadSnapshot) job {
+	return func(e engine.Engine) (func(), error) {
+		snapshot, err := e.LoadSnapshot(m.Req)
+		after := func() {
+			if snapshot == nil {
+				m.Answer(messages.LoadedSnapshot{}, err)
+				return
+			}
+			s.toRead = append(s.toRead, reading{m, snapshot})
+		}
+		if rejected(err) {
+			return after, nil
+		}
+		return after, err
+	}
+}
+
+// readSnapshots begins to read what is to be read.
+func (s *Chain) readSnapshots(c actor.Context) {
+	for _, r := range s.toRead {
+		s.beside.Go(c, func() func() {
+			read := r.snapshot.Read(s.ctx)
+			return func() {
+				s.queue = append(s.queue, acknowledged(r.call, func(engine.Engine) (messages.LoadedSnapshot, error) {
+					return r.snapshot.Use(read)
+				}))
+				s.next(c)
+			}
+		})
+	}
+	s.toRead = nil
+}
