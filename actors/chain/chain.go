@@ -276,7 +276,7 @@ func (s *Chain) next(c actor.Context) {
 		j, s.blocks, s.behind = s.blocks[0], s.blocks[1:], true
 	case s.status.Running:
 		j, s.behind = s.importStep, true
-	case s.behind:
+	case s.behind && s.engine.Behind():
 		j = s.background
 	default:
 		return

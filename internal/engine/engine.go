@@ -103,6 +103,9 @@ type Validator interface {
 	// to do now: when blocks come that may be so again.
 	Background(ctx context.Context, d time.Duration) (more bool, err error)
 
+	// Behind reports whether there may be anything for Background to do.
+	Behind() bool
+
 	// States returns the chains whose unspent outputs are kept, the active one last.
 	States() []messages.ChainState
 

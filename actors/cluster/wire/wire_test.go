@@ -112,7 +112,7 @@ func FuzzParse(f *testing.F) {
 	f.Add((&wire.Message{Kind: wire.Open, Scripts: 3, Chunks: 1, Size: 99, To: 7, Check: true}).Append(nil))
 	f.Add((&wire.Message{Kind: wire.Hello, Protocols: []uint32{1, 2}, Network: "main", Text: "v"}).Append(nil))
 	f.Add([]byte{8, 1, 0xff})
-	f.Add([]byte{8, 1, 3<<3, 0}) // protocol 0
+	f.Add([]byte{8, 1, 3 << 3, 0}) // protocol 0
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := wire.Parse(b)
 		if err != nil {

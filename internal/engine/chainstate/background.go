@@ -60,6 +60,12 @@ func (b *background) balance() {
 	b.coins.SetLimit(sum - small)
 }
 
+// Behind implements engine.Validator.
+func (a assuming) Behind() bool {
+	e := a.engine
+	return e.behind != nil || e.erasing != nil
+}
+
 // Background implements engine.Validator.
 func (a assuming) Background(ctx context.Context, d time.Duration) (more bool, err error) {
 	e := a.engine

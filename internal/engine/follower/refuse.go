@@ -72,6 +72,9 @@ func (refusing) LoadSnapshot(messages.LoadSnapshot) (engine.Snapshot, error) {
 	return nil, messages.ErrFollows
 }
 
+// Behind implements engine.Validator.
+func (refusing) Behind() bool { return false }
+
 // Background implements engine.Validator.
 func (refusing) Background(context.Context, time.Duration) (more bool, err error) { return false, nil }
 
