@@ -86,7 +86,7 @@ fuzz: ## run every fuzz target for FUZZ
 	  done; \
 	done
 
-soak: ## the long loops, of which `make test` runs a sample; KILLS, FLIPS, CASES, STEPS, BITCOIND
+soak: ## the long loops, of which `make test` runs a sample; KILLS, FLIPS, CASES, STEPS, BITCOIND, QBITD
 	$(GO) run ./internal/soak -kills $(KILLS) -flips $(FLIPS) -cases $(CASES) -steps '$(STEPS)'
 
 mutate: ## break the packages that decide at PLACES places each, and count what their tests notice; PACKAGES

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"errors"
 	"time"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -16,7 +15,7 @@ var (
 
 	// ErrSearchStore reports that what is kept of searches cannot be read or written now: the disk is full or damaged.
 	// What was acknowledged is there.
-	ErrSearchStore = errors.New("the store of searches cannot be read or written")
+	ErrSearchStore = refusal("the store of searches cannot be read or written")
 
 	// ErrNoPool reports a search for unconfirmed transactions in a node that has none.
 	ErrNoPool = refusal("There is no memory pool")

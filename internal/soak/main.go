@@ -5,7 +5,8 @@
 //	go run ./internal/soak [-kills N] [-flips N] [-cases N] [-steps NAMES]
 //
 // The steps that hold trawld beside Bitcoin Core need BITCOIND, the path of a
-// bitcoind of Core 30, those that cut the power of a disk root on Linux; without,
+// bitcoind of Core 30, that beside qbit QBITD, the path of a qbitd of qbit 1.0,
+// those that cut the power of a disk root on Linux; without,
 // they are left out, and this is said. A run can be interrupted: it ends what it
 // started, removes its files, and tells what was done. It fails when a test does,
 // or when it was interrupted.
@@ -102,7 +103,7 @@ func (s *soak) all(ctx context.Context, chosen []step) error {
 			continue
 		}
 		fmt.Fprintf(s.out, "\n[%d/%d] %s: %s\n", i+1, len(chosen), st.name, st.what)
-		if why := st.missing(os.Getenv("BITCOIND"), s.isolated); why != "" {
+		if why := st.missing(os.Getenv("BITCOIND"), os.Getenv("QBITD"), s.isolated); why != "" {
 			fmt.Fprintln(s.out, "    left out:", why)
 			table = append(table, st.name+"\tleft out: "+why)
 			continue

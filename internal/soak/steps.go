@@ -9,6 +9,7 @@ type step struct {
 
 	packages []string
 	core     bool // needs a bitcoind
+	qbit     bool // needs a qbitd
 	root     bool // needs the right to mount a disk
 }
 
@@ -116,6 +117,10 @@ var steps = []step{
 		core: true,
 	},
 	{
+		name: "p2mr", what: "packets and payments of wallets with P2MR outputs, beside qbit",
+		run: "P2MR", packages: []string{"./internal/differ"}, qbit: true,
+	},
+	{
 		name: "searches", what: "searches for all kinds of descriptors, beside Bitcoin Core's scans",
 		run: "Searches", packages: []string{"./internal/differ"}, core: true,
 	},
@@ -133,8 +138,10 @@ const (
 const signatures = "BesideDecred"
 
 // missing says what a step lacks here; empty: nothing.
-func (s *step) missing(bitcoind string, mayMount bool) string {
+func (s *step) missing(bitcoind, qbitd string, mayMount bool) string {
 	switch {
+	case s.qbit && qbitd == "":
+		return "QBITD names no qbitd of qbit 1.0"
 	case s.core && bitcoind == "":
 		return "BITCOIND names no bitcoind of Bitcoin Core 30"
 	case s.root && !mayMount:
