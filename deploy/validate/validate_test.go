@@ -14,6 +14,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
@@ -24,7 +25,8 @@ import (
 func objects(t *testing.T, path string) (list []runtime.Object) {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	if err := errors.Join(core.AddToScheme(scheme), apps.AddToScheme(scheme)); err != nil {
+	err := errors.Join(core.AddToScheme(scheme), apps.AddToScheme(scheme), networking.AddToScheme(scheme))
+	if err != nil {
 		t.Fatal(err)
 	}
 	strict := json.NewSerializerWithOptions(
@@ -57,33 +59,34 @@ func TestKubernetes(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
+	files := map[string][]runtime.Object{}
+	named := map[string]bool{} // a file may name what another has
 	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			list := objects(t, path)
-			named := map[string]bool{}
-			for _, object := range list {
-				switch o := object.(type) {
-				case *core.Secret:
-					named["secret "+o.Name] = true
-					checkOptions(t, o.StringData)
-				case *core.ConfigMap:
-					named["config "+o.Name] = true
-					checkOptions(t, o.Data)
-				case *core.Service:
-					named["service "+o.Name] = true
-				}
+		files[path] = objects(t, path)
+		for _, object := range files[path] {
+			switch o := object.(type) {
+			case *core.Secret:
+				named["secret "+o.Name] = true
+				checkOptions(t, o.StringData)
+			case *core.ConfigMap:
+				named["config "+o.Name] = true
+				checkOptions(t, o.Data)
+			case *core.Service:
+				named["service "+o.Name] = true
 			}
-			sets := 0
-			for _, object := range list {
-				if set, ok := object.(*apps.StatefulSet); ok {
-					sets++
-					checkSet(t, set, list, named)
-				}
+		}
+	}
+	for path, list := range files {
+		sets := 0
+		for _, object := range list {
+			if set, ok := object.(*apps.StatefulSet); ok {
+				sets++
+				checkSet(t, set, list, named)
 			}
-			if sets == 0 {
-				t.Error("nothing is run")
-			}
-		})
+		}
+		if sets == 0 {
+			t.Errorf("%s runs nothing", path)
+		}
 	}
 }
 
@@ -103,6 +106,21 @@ func checkOptions(t *testing.T, files map[string]string) {
 			if given && option[0] != '#' && !bytes.Contains(manual, []byte("\n.B "+option+"=")) {
 				t.Errorf("%s: the manual has no option %s", name, option)
 			}
+		}
+	}
+}
+
+// checkArguments holds the options of a command against the manual.
+func checkArguments(t *testing.T, args []string) {
+	t.Helper()
+	manual, err := os.ReadFile("../../docs/man/trawld.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range args {
+		option, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if !bytes.Contains(manual, []byte("\n.B \\-"+option)) {
+			t.Errorf("the manual has no option %s", arg)
 		}
 	}
 }
@@ -149,6 +167,7 @@ func checkSet(t *testing.T, set *apps.StatefulSet, list []runtime.Object, named 
 		for _, p := range c.Ports {
 			ports = append(ports, p.Name)
 		}
+		checkArguments(t, c.Args)
 	}
 	for _, object := range list {
 		service, ok := object.(*core.Service)

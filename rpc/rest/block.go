@@ -184,13 +184,13 @@ func listSpent(blk *jsontree.Value) (*jsontree.Value, error) {
 }
 
 func serializeSpent(blk *jsontree.Value) ([]byte, error) {
-	data := appendCount(nil, blk.Get("tx").Len())
+	data := command.AppendCount(nil, blk.Get("tx").Len())
 	for _, tx := range blk.Get("tx").Elements() {
 		outputs, err := spent(tx)
 		if err != nil {
 			return nil, err
 		}
-		data = appendCount(data, len(outputs))
+		data = command.AppendCount(data, len(outputs))
 		for _, output := range outputs {
 			if data, err = appendOutput(data, output); err != nil {
 				return nil, err

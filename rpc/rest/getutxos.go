@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // maxOutputs is how many outputs one request may ask for.
@@ -256,8 +257,8 @@ func (u *unspent) serialize() ([]byte, error) {
 			bits[i/8] |= 1 << (i % 8)
 		}
 	}
-	data = append(appendCount(data, len(bits)), bits...)
-	data = appendCount(data, len(u.coins))
+	data = append(command.AppendCount(data, len(bits)), bits...)
+	data = command.AppendCount(data, len(u.coins))
 	for _, c := range u.coins {
 		data = binary.LittleEndian.AppendUint32(data, 0) // a version nobody reads
 		data = binary.LittleEndian.AppendUint32(data, uint32(c.height))

@@ -223,7 +223,7 @@ func blockFilter(ctx context.Context, r *request) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return inFormat(r.format, append(appendCount(data, len(filter)), filter...))
+	return inFormat(r.format, append(command.AppendCount(data, len(filter)), filter...))
 }
 
 func filterHeaders(ctx context.Context, r *request) (Reply, error) {

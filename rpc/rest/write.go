@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/rpc/command"
 )
 
 // document is the reply with a text of JSON.
@@ -33,18 +34,6 @@ func appendHash(dst []byte, shown string) ([]byte, error) {
 	return append(dst, hash...), err
 }
 
-// appendCount appends a number as those of elements are serialized.
-func appendCount(dst []byte, n int) []byte {
-	switch {
-	case n < 0xfd:
-		return append(dst, byte(n))
-	case n <= 0xffff:
-		return binary.LittleEndian.AppendUint16(append(dst, 0xfd), uint16(n))
-	default:
-		return binary.LittleEndian.AppendUint32(append(dst, 0xfe), uint32(n))
-	}
-}
-
 // appendOutput appends an output, given as JSON, as it is serialized.
 func appendOutput(dst []byte, output *jsontree.Value) ([]byte, error) {
 	value, err := output.Get("value").AsAmount(maxMoney)
@@ -57,7 +46,7 @@ func appendOutput(dst []byte, output *jsontree.Value) ([]byte, error) {
 	}
 	script, err := hex.DecodeString(digits)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(value))
-	return append(appendCount(dst, len(script)), script...), err
+	return append(command.AppendCount(dst, len(script)), script...), err
 }
 
 // maxMoney bounds the values of outputs, of any network.

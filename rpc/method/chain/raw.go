@@ -82,12 +82,12 @@ func (r raw) Spent(block *chainhash.Hash) ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, 0, usualSpent*len(lists))
-	data = appendCount(data, len(lists))
+	data = command.AppendCount(data, len(lists))
 	for _, coins := range lists {
-		data = appendCount(data, len(coins))
+		data = command.AppendCount(data, len(coins))
 		for i := range coins {
 			data = binary.LittleEndian.AppendUint64(data, uint64(coins[i].Value))
-			data = append(appendCount(data, len(coins[i].Script)), coins[i].Script...)
+			data = append(command.AppendCount(data, len(coins[i].Script)), coins[i].Script...)
 		}
 	}
 	return data, nil
@@ -107,18 +107,6 @@ func (r raw) SpentText(block *chainhash.Hash) ([]byte, error) {
 			return r.printer.AppendSpent(dst, &coin)
 		})
 	}), nil
-}
-
-// appendCount appends a number as those of elements are serialized.
-func appendCount(dst []byte, n int) []byte {
-	switch {
-	case n < 0xfd:
-		return append(dst, byte(n))
-	case n <= 0xffff:
-		return binary.LittleEndian.AppendUint16(append(dst, 0xfd), uint16(n))
-	default:
-		return binary.LittleEndian.AppendUint32(append(dst, 0xfe), uint32(n))
-	}
 }
 
 // appendList appends a list as JSON.
