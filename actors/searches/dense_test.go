@@ -7,11 +7,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/vfs/faultfs"
@@ -118,44 +120,47 @@ func TestMadeTwiceAtOnce(t *testing.T) {
 
 // Whoever waits for a search while the store fails is answered when that is open again.
 func TestWaitOverFailure(t *testing.T) {
-	r := newRig(t, 14)
-	r.grow(5, 0)
-	disk := faultfs.New()
-	r.disk = disk
-	r.start()
-	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Follow: true})
-	at := r.reader(made.ID).wait(messages.SearchFollowing)
-	answer := make(chan error, 1)
-	go func() {
-		p, err := ask.Ask(t.Context(), r.ref, messages.WaitSearch{ID: made.ID, Cursor: at.Cursor, Limit: 1})
-		if err == nil && p.Cursor == "" {
-			err = errors.New("no page")
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		r := newRig(t, 14)
+		r.grow(5, 0)
+		disk := faultfs.New()
+		r.disk = disk
+		r.start()
+		made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Follow: true})
+		at := r.reader(made.ID).wait(messages.SearchFollowing)
+		answer := make(chan error, 1)
+		go func() {
+			p, err := ask.Ask(t.Context(), r.ref, messages.WaitSearch{ID: made.ID, Cursor: at.Cursor, Limit: 1})
+			if err == nil && p.Cursor == "" {
+				err = errors.New("no page")
+			}
+			answer <- err
+		}()
+		synctest.Wait() // one that asks later is told what fails
+		disk.Inject(func(op faultfs.Op) error {
+			if op.Kind == faultfs.Sync {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		q := messages.CreateSearch{Objects: objects([][]byte{script(2)}), Follow: true}
+		if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrSearchStore) {
+			t.Errorf("on a full disk: %v", err)
 		}
-		answer <- err
-	}()
-	time.Sleep(20 * time.Millisecond) // one that asks later is told what fails
-	disk.Inject(func(op faultfs.Op) error {
-		if op.Kind == faultfs.Sync {
-			return syscall.ENOSPC
+		if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrSearchStore) {
+			t.Errorf("after that: %v", err)
 		}
-		return nil
+		disk.Inject(nil)
+		select {
+		case err := <-answer:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("not answered")
+		}
 	})
-	q := messages.CreateSearch{Objects: objects([][]byte{script(2)}), Follow: true}
-	if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrSearchStore) {
-		t.Errorf("on a full disk: %v", err)
-	}
-	if _, err := ask.Ask(t.Context(), r.ref, q); !errors.Is(err, messages.ErrSearchStore) {
-		t.Errorf("after that: %v", err)
-	}
-	disk.Inject(nil)
-	select {
-	case err := <-answer:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("not answered")
-	}
 }
 
 // What has changed since the page of a cursor is told at once: nothing is missed between two calls.
