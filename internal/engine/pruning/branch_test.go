@@ -12,29 +12,6 @@ import (
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 )
 
-// A branch can be moved to when none of its blocks was pruned; that of the active chain
-// below it counts for nothing. Other marks of blocks do not either.
-func TestWholeBranch(t *testing.T) {
-	r := newRig(t, 10, nil, nil)
-	active := r.files.tree.Active()
-	grow(r.files.tree, active.At(5), 3, 7) // a branch, which is not the active chain afterwards
-	branch := r.files.tree.Active().Tip()
-	r.files.tree.SetActive(active.Tip())
-	set := func(b *chainview.Block, status chainview.Status) { r.files.tree.SetStatus(b, b.Status()|status) }
-	set(active.At(4), chainview.Pruned)
-	set(branch.Parent, chainview.HasData)
-	if !r.WholeBranch(branch) || !r.WholeBranch(active.At(4)) {
-		t.Error("what was pruned below the branch counts")
-	}
-	set(branch.Parent, chainview.Pruned)
-	if r.WholeBranch(branch) || !r.WholeBranch(branch.Parent.Parent) {
-		t.Error("a block of the branch that was pruned does not count")
-	}
-	if r.WholeAbove(active.At(4)) || !r.WholeAbove(active.At(5)) || !r.WholeAbove(branch) {
-		t.Error("above: only blocks of the active chain from the fork on count")
-	}
-}
-
 // Nothing is flushed where all that may go has gone before.
 func TestNothingToRemove(t *testing.T) {
 	r := newRig(t, 1000, &pruning.Config{}, nil)

@@ -237,29 +237,6 @@ func (p *Pruner) markPruned(hashes []chainhash.Hash) {
 	}
 }
 
-// WholeBranch reports whether all blocks of b's branch, down to the active chain,
-// can be read.
-func (p *Pruner) WholeBranch(b *chainview.Block) bool {
-	active := p.chain.Tree.Active()
-	for at := b; !active.Contains(at); at = at.Parent {
-		if at.Status()&chainview.Pruned != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// WholeAbove reports whether all blocks of the active chain from b on can be read.
-func (p *Pruner) WholeAbove(b *chainview.Block) bool {
-	active := p.chain.Tree.Active()
-	for at := active.At(active.Fork(b).Height); at != nil; at = active.Next(at) {
-		if at.Status()&chainview.Pruned != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // MoveLocksBack lets the chain leave blocks behind that locks keep.
 func (p *Pruner) MoveLocksBack(from, to *chainview.Block) {
 	fork := p.chain.Tree.Active().Fork(to)
