@@ -1,4 +1,4 @@
-# Every target is one line a person could type. CI runs `make test` and `make test-browser`.
+# Every target is one line a person could type. CI runs `make test`, `make test-balancer` and `make test-browser`.
 
 GO       ?= go
 TOOL     := $(GO) tool -modfile=tools.mod
@@ -26,7 +26,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,10 @@ large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
 	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag)$$' -timeout=5m ./store/chaindb ./store/internal/ledger ./internal/rangefilter
+
+test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
+	@command -v haproxy >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends haproxy) >/dev/null || echo 'haproxy could not be installed'
+	TRAWL_BALANCER=1 $(GO) test -count=1 -timeout=5m -run='^TestBalancer$$' ./internal/e2e
 
 test-browser: ## the page in Chromium, which is installed from Debian's packages if it is missing
 	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core) >/dev/null || echo 'Chromium could not be installed'
