@@ -7,6 +7,7 @@ import (
 	"hash"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/scriptset"
@@ -291,10 +292,10 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 	s.scripts += len(p.scripts)
 	s.rewind(j)
 	if j.Status.Mode == searchdb.Done {
-		j.Status.Mode = searchdb.Running
+		s.setMode(j, searchdb.Running, "")
 	}
-	j.known, j.began = nil, j.began.Truncate(0)
-	s.rounds.leave()
+	j.known, j.began = nil, time.Time{}
+	s.leave()
 	s.dirty(j)
 	s.writer.urgent = true
 	s.writer.then = append(s.writer.then, func(err error) {

@@ -70,8 +70,7 @@ func (s planner) lighten(p *pass) {
 // advance takes what a round has found for a search, if that is where it was.
 func (s planner) advance(r *round, m *member) {
 	j := m.job
-	if s.jobs[j.ID] != j || j.Status.Mode != searchdb.Running || j.Status.Done != r.base ||
-		len(j.Scripts) != len(m.scripts) {
+	if !s.wants(r, m) {
 		return
 	}
 	if m.err != nil {
@@ -103,8 +102,7 @@ func (s planner) advance(r *round, m *member) {
 	case j.follows():
 		s.writer.urgent = s.writer.urgent || at.Height == s.tipHeight()
 	case j.Status.Next() > m.last.Height:
-		s.turn(j, searchdb.Running, searchdb.Done, "")
-		s.writer.urgent = true
+		s.end(j, searchdb.Done, "")
 	}
 	s.dirty(j)
 }
@@ -113,8 +111,7 @@ func (s planner) advance(r *round, m *member) {
 func (s planner) hasRoom(j *job, found []search.Entry) bool {
 	if limit := s.cfg.Limits.Entries; limit > 0 && len(found) > 0 && s.found+uint64(len(found)) > limit {
 		err := messages.SearchLimitError{Option: "-searchentries"}
-		s.turn(j, searchdb.Running, searchdb.Paused, err.Error())
-		s.writer.urgent = true
+		s.end(j, searchdb.Paused, err.Error())
 		return false
 	}
 	return true
@@ -145,12 +142,7 @@ func (s planner) failed(r *round, err error) {
 
 func (s planner) failOf(j *job, err error) {
 	s.cfg.Log.Warn("a search has failed", "search", j.ID.String(), "err", err)
-	s.fail(j, reasonOf(err))
-}
-
-func (s *Searches) fail(j *job, reason string) {
-	s.turn(j, searchdb.Running, searchdb.Failed, reason)
-	s.writer.urgent = true
+	s.end(j, searchdb.Failed, reasonOf(err))
 }
 
 // reasonOf puts an error into words for whoever asks for the search.

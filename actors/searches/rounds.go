@@ -59,12 +59,21 @@ type rounds struct {
 	timer  bool // the actor will ask again whether it has to wait
 }
 
-// leave has the running round end: some search does not want it any more. What it found for the
-// others is looked for again.
-func (r *rounds) leave() {
-	if r.running != nil {
-		r.running.cancel()
+// leave has the running round end where no search wants it any more. The others have what it finds: so whoever
+// changes searches again and again does not hold them up.
+func (s *Searches) leave() {
+	r := s.rounds.running
+	if r == nil || slices.ContainsFunc(r.members, func(m *member) bool { return s.wants(r, m) }) {
+		return
 	}
+	r.cancel()
+}
+
+// wants reports whether a search goes on where a round began with it.
+func (s *Searches) wants(r *round, m *member) bool {
+	j := m.job
+	return s.jobs[j.ID] == j && j.Status.Mode == searchdb.Running && j.Status.Done == r.base &&
+		len(j.Scripts) == len(m.scripts)
 }
 
 // round is one pass over a range of blocks.
@@ -171,13 +180,12 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 			return nil
 		}
 	} else if last = reader.Lookup(&j.StopBlock); last == nil {
-		s.fail(j, fmt.Sprintf("Block %v is not known any more", j.StopBlock))
+		s.end(j, searchdb.Failed, fmt.Sprintf("Block %v is not known any more", j.StopBlock))
 		return nil
 	}
 	if j.Status.Next() > last.Height {
 		if !j.follows() {
-			s.turn(j, searchdb.Running, searchdb.Done, "")
-			s.writer.urgent = true
+			s.end(j, searchdb.Done, "")
 		}
 		return nil
 	}
@@ -199,7 +207,7 @@ func (s planner) disconnect(reader chainview.Reader, active *chainview.Chain, j 
 	}
 	at := reader.Lookup(&top.Hash)
 	if at == nil {
-		s.fail(j, fmt.Sprintf("Block %v is not known any more", top.Hash))
+		s.end(j, searchdb.Failed, fmt.Sprintf("Block %v is not known any more", top.Hash))
 		return false
 	}
 	fork := active.Fork(at)

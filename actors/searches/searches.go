@@ -112,6 +112,9 @@ type Searches struct {
 	table
 	rounds      rounds
 	writer      writer
+	modes       modeWriter
+	opening     int // how often the store has failed
+	writes      int // that go on
 	waiters     waiters
 	unconfirmed unconfirmed
 	prep        preparation
@@ -198,13 +201,13 @@ func (s *Searches) serve(request any) {
 	case *wait:
 		reading{s}.wait(m)
 	case *pause:
-		s.change(m.Req.ID, s.pause, m.Answer)
+		s.order(m.Req.ID, searchdb.Paused, m.Answer, searchdb.Running)
 	case *resume:
-		s.change(m.Req.ID, s.resume, m.Answer)
+		s.order(m.Req.ID, searchdb.Running, m.Answer, searchdb.Paused)
 	case *abort:
-		s.change(m.Req.ID, s.abort, m.Answer)
+		s.order(m.Req.ID, searchdb.Aborted, m.Answer, searchdb.Running, searchdb.Paused)
 	case *remove:
-		s.change(m.Req.ID, s.remove, m.Answer)
+		s.remove(m)
 	case *extend:
 		s.extend(m)
 	}

@@ -172,43 +172,20 @@ func (s *Searches) tipHeight() int32 {
 	return -1
 }
 
-// change makes a change of a search, and answers when it is on the disk.
-func (s *Searches) change(id string, change func(*job) bool, answer func(bool, error) bool) {
-	j := s.find(id)
+// remove removes a search, and answers when that is on the disk.
+func (s *Searches) remove(m *remove) {
+	j := s.find(m.Req.ID)
 	if j == nil {
-		answer(false, messages.ErrSearchNotFound)
+		m.Answer(false, messages.ErrSearchNotFound)
 		return
 	}
-	changed := change(j)
-	if !changed && j.Status.Mode == j.shown.Mode {
-		answer(false, nil)
-		return
-	}
-	// What it did not change, as it has ended just now, is on the disk as well when that is said.
-	s.writer.urgent = true
-	s.writer.then = append(s.writer.then, func(err error) { answer(changed && err == nil, err) })
-	s.flush()
-	s.plan()
-}
-
-func (s *Searches) pause(j *job) bool { return s.turn(j, searchdb.Running, searchdb.Paused, "") }
-
-func (s *Searches) resume(j *job) bool {
-	j.began, j.alone = time.Time{}, false
-	return s.turn(j, searchdb.Paused, searchdb.Running, "")
-}
-
-func (s *Searches) abort(j *job) bool {
-	return s.turn(j, searchdb.Running, searchdb.Aborted, "") || s.turn(j, searchdb.Paused, searchdb.Aborted, "")
-}
-
-func (s *Searches) remove(j *job) bool {
 	s.drop(j)
 	s.rounds.unions.drop(j.ID)
 	mempool{s}.removed(j)
 	j.release()
 	s.writer.remove(j)
-	s.rounds.leave()
+	s.leave()
+	s.writer.urgent = true
 	s.writer.then = append(s.writer.then, func(err error) {
 		if err == nil {
 			st := reading{s}.status(j)
@@ -216,21 +193,18 @@ func (s *Searches) remove(j *job) bool {
 			reading{s}.wakeGone(j)
 			s.sweep()
 		}
+		m.Answer(err == nil, err)
 	})
-	return true
+	s.flush()
+	s.plan()
 }
 
-// turn gives a search another mode.
-func (s *Searches) turn(j *job, from, to searchdb.Mode, reason string) bool {
-	if j.Status.Mode != from {
-		return false
+// end gives a search that runs another mode.
+func (s *Searches) end(j *job, to searchdb.Mode, reason string) {
+	if j.Status.Mode == searchdb.Running {
+		s.setMode(j, to, reason)
+		s.writer.urgent = true
 	}
-	j.Status.Mode, j.Status.Reason = to, reason
-	if to != searchdb.Running {
-		s.rounds.leave()
-	}
-	s.dirty(j)
-	return true
 }
 
 // sweep deletes what removed searches have left.

@@ -2,6 +2,7 @@ package searches
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed61375155/trawl/messages"
@@ -83,17 +84,39 @@ func (s *Searches) flush() {
 		change.Status[id] = status
 	}
 	followed := s.followed(&change, changed)
-	s.tasks.Go(s.c, func() func() {
+	var news map[searchdb.ID]*messages.SearchFound
+	s.write(then, func() error {
 		err := s.cfg.Store.Commit(&change)
-		news := newsOf(change.Entries, followed) // there may be thousands
-		return func() { s.written(&change, changed, news, then, err) }
+		news = newsOf(change.Entries, followed) // there may be thousands
+		return err
+	}, func() { s.written(&change, changed, news, then) })
+}
+
+// write writes to the store in a worker, and has the actor do what follows. Where the store has failed meanwhile all
+// is read from it again.
+func (s *Searches) write(then []func(error), work func() error, follows func()) {
+	s.writes++
+	opening := s.opening
+	s.tasks.Go(s.c, func() func() {
+		err := work()
+		return func() {
+			s.writes--
+			switch {
+			case opening != s.opening:
+				callAll(then, err)
+			case err != nil:
+				s.broken(then, err)
+			default:
+				follows()
+			}
+		}
 	})
 }
 
 // written shows what is on the disk.
 func (s *Searches) written(
 	change *searchdb.Change, changed map[searchdb.ID]*job, news map[searchdb.ID]*messages.SearchFound,
-	then []func(error), err error,
+	then []func(error),
 ) {
 	w := &s.writer
 	w.last = time.Now()
@@ -101,23 +124,16 @@ func (s *Searches) written(
 		w.created = w.last
 	}
 	w.running, w.creating = false, false
-	if err != nil {
-		s.cfg.Log.Error("searches cannot be written", "err", err)
-		s.broken(append(then, w.then...), err)
-		return
-	}
 	for id, status := range change.Status {
 		j := changed[id]
 		if s.jobs[id] != j {
 			continue // removed meanwhile
 		}
-		j.shown = &status
+		j.shown = newest(&status, j.shown)
 		s.announce(j, news[id])
 		reading{s}.wake(j)
 	}
-	for _, f := range then {
-		f(nil)
-	}
+	callAll(then, nil)
 	s.flush()
 	s.plan()
 }
@@ -178,25 +194,45 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 // broken opens the store again after a write that failed, in a while: it takes nothing more until then.
 // What was not written is looked for again.
 func (s *Searches) broken(then []func(error), err error) {
-	for _, f := range then {
-		f(fmt.Errorf("%w: %w", messages.ErrSearchStore, err))
+	s.cfg.Log.Error("searches cannot be written", "err", err)
+	waiting := slices.Concat(then, s.writer.then, s.modes.then)
+	s.writer = writer{running: true, sweeping: s.writer.sweeping}
+	s.modes = modeWriter{running: true}
+	s.opening++
+	s.down, s.full = true, "The store of searches cannot be written"
+	if s.rounds.running != nil {
+		s.rounds.running.cancel()
 	}
-	s.writer = writer{sweeping: s.writer.sweeping}
-	s.writer.running, s.down, s.full = true, true, "The store of searches cannot be written"
-	s.rounds.leave()
+	callAll(waiting, fmt.Errorf("%w: %w", messages.ErrSearchStore, err))
+	s.reopen()
+}
+
+// reopen opens the store again in a while, when no write goes on, and tries that until it succeeds.
+func (s *Searches) reopen() {
 	s.tasks.Go(s.c, func() func() {
 		select {
 		case <-s.ctx.Done():
 			return nil
 		case <-time.After(retryAfter):
 		}
+		return s.reopenNow
+	})
+}
+
+func (s *Searches) reopenNow() {
+	if s.writes > 0 {
+		s.reopen()
+		return
+	}
+	s.tasks.Go(s.c, func() func() {
 		err := s.cfg.Store.Reopen()
 		return func() {
 			if err != nil {
-				s.broken(nil, err)
+				s.cfg.Log.Error("searches cannot be opened", "err", err)
+				s.reopen()
 				return
 			}
-			s.writer.running, s.down, s.full = false, false, ""
+			s.writer.running, s.modes.running, s.down, s.full = false, false, false, ""
 			s.load()
 		}
 	})

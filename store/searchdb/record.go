@@ -236,7 +236,7 @@ func (s *Status) encode() []byte {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(j.First)), int64(j.From))
 		b = binary.AppendVarint(b, int64(j.Done))
 	}
-	return b
+	return binary.AppendUvarint(b, s.Changes)
 }
 
 func (s *Status) decode(raw []byte) error {
@@ -252,6 +252,9 @@ func (s *Status) decode(raw []byte) error {
 	s.Epoch, s.Found, s.Blocks = r.uint32(), r.uint(), r.uint()
 	for n := r.uint(); n > 0 && !r.bad; n-- {
 		s.Joined = append(s.Joined, search.Joined{First: r.uint32(), From: r.int32(), Done: r.int32()})
+	}
+	if len(r.rest) > 0 { // else it was written by an earlier version
+		s.Changes = r.uint()
 	}
 	r.bad = r.bad || s.Mode >= modes || s.Start < 0 || s.From < 0 || len(s.Joined) == 0 || s.Joined[0].First != 0 ||
 		s.Done.Height < -1 || s.Top.Height < s.Done.Height

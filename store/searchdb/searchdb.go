@@ -2,7 +2,8 @@
 // schema.md has the key spaces.
 //
 // A commit is durable when the call returns, and there is no other: what a reader was shown
-// survives a loss of power. Every record has a checksum over itself and its key. A search
+// survives a loss of power. What searches are told to do, to pause or to end, is written apart from what they
+// find, by [Store.SetModes], which waits for no commit. Every record has a checksum over itself and its key. A search
 // whose definition or state is damaged is dropped when the store is opened, with a word in
 // the log; damage of an entry is [ErrDamaged] to whoever reads it.
 package searchdb
@@ -34,8 +35,9 @@ var (
 )
 
 const (
-	// formatVersion is that of the keys.
-	formatVersion = 1
+	// formatVersion is that of the keys and values. withoutChanges had no changes of the mode in a status.
+	formatVersion  = 2
+	withoutChanges = 1
 
 	// writeBuffer is how many bytes of changes are a table: larger than a change of thousands of entries, which
 	// would be written as tables of its own otherwise.
@@ -90,6 +92,7 @@ type Status struct {
 	Mode    Mode
 	Reason  string // why it failed
 	Updated time.Time
+	Changes uint64 // how often the mode has changed
 }
 
 // A Search is all that is kept of one but its entries.
@@ -142,6 +145,7 @@ type Options struct {
 // A Store is open. It is safe for concurrent use.
 type Store struct {
 	ledger atomic.Pointer[ledger.Ledger]
+	modes  atomic.Pointer[ledger.Ledger] // of the changes of modes that wait for no commit
 	log    *slog.Logger
 
 	mu      sync.Mutex // one change at a time; guards what follows
@@ -167,12 +171,15 @@ func Open(o Options) (*Store, error) {
 
 func (s *Store) open() error {
 	l, position, err := ledger.Open(ledger.Options{
-		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion,
+		FS: s.options.FS, Dir: s.options.Dir, Name: "store of searches", Version: formatVersion, Oldest: withoutChanges,
 		Network: s.options.Network, Owns: owns, Marks: 1, Log: s.log,
 		Paced: true, WriteBuffer: writeBuffer,
 	})
 	if err != nil {
 		return err
+	}
+	if err := s.openModes(); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	s.ledger.Store(l)
 	s.commits = 0
@@ -187,7 +194,7 @@ func (s *Store) open() error {
 func (s *Store) Reopen() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.ledger.Load().Close()
+	_ = s.Close()
 	return s.open()
 }
 
@@ -197,7 +204,7 @@ func (s *Store) Reopen() error {
 func (s *Store) Lag() int { return s.ledger.Load().Lag() }
 
 // Close closes the store.
-func (s *Store) Close() error { return s.ledger.Load().Close() }
+func (s *Store) Close() error { return errors.Join(s.modes.Load().Close(), s.ledger.Load().Close()) }
 
 // Commit makes a change, durably. After an error nothing is taken any more until the store is
 // opened again; the change may have been made.
@@ -270,9 +277,11 @@ func (s *Store) Load() (list []*Search, err error) {
 		list = append(list, n)
 	}
 	if !broken.Empty() {
-		err = s.Commit(&broken)
+		if err := s.Commit(&broken); err != nil {
+			return nil, err
+		}
 	}
-	return list, err
+	return list, s.loadModes(list)
 }
 
 func (s *Store) load(id ID) (*Search, error) {

@@ -122,7 +122,7 @@ func (s *Store) takeBack(ctx context.Context, removed []ID) error {
 		return err
 	}
 	clear(s.sweeper.ended)
-	return nil
+	return s.forgetModes(removed)
 }
 
 // runs puts removed searches together that have none that is kept between them: the first and the last of each run.
