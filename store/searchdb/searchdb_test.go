@@ -68,6 +68,7 @@ func status(r *rand.Rand) Status {
 	}
 	s.Top.Height += r.Int32N(9)
 	s.Found, s.Blocks, s.Epoch = r.Uint64N(1e9), r.Uint64N(1e6), r.Uint32N(9)
+	s.Changes = r.Uint64N(1000)
 	if s.Mode == Failed {
 		s.Reason = "why"
 	}
@@ -117,7 +118,9 @@ func (m *model) change(r *rand.Rand, next ID) *Change {
 	for id, n := range m.searches {
 		switch r.IntN(6) {
 		case 0:
+			changes := n.Status.Changes + r.Uint64N(2)
 			n.Status = status(r)
+			n.Status.Changes = changes
 			c.Status[id] = n.Status
 		case 1, 2:
 			for i := range 1 + r.IntN(4) {
@@ -151,6 +154,31 @@ func (m *model) change(r *rand.Rand, next ID) *Change {
 		}
 	}
 	return c
+}
+
+// modes changes modes by chance, in the model too.
+func (m *model) modes(r *rand.Rand) map[ID]ModeChange {
+	changes := map[ID]ModeChange{}
+	for id, n := range m.searches {
+		if r.IntN(3) > 0 {
+			continue
+		}
+		change := ModeChange{
+			Mode: Mode(r.IntN(int(modes))), Updated: time.UnixMilli(r.Int64N(1e12)), Changes: n.Status.Changes + 1,
+		}
+		n.Status.Mode, n.Status.Reason = change.Mode, ""
+		n.Status.Updated, n.Status.Changes = change.Updated, change.Changes
+		changes[id] = change
+	}
+	return changes
+}
+
+// write makes a change, and changes modes before or after that, which is the same.
+func write(s *Store, r *rand.Rand, c *Change, modes map[ID]ModeChange) error {
+	if r.IntN(2) == 0 {
+		return errors.Join(s.Commit(c), s.SetModes(modes))
+	}
+	return errors.Join(s.SetModes(modes), s.Commit(c))
 }
 
 // differs tells where the store is not as the model.
@@ -188,7 +216,8 @@ func TestModel(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "searches")
 		s, m := open(t, nil, dir), newModel()
 		for id := range ID(25) {
-			if err := s.Commit(m.change(r, id+1)); err != nil {
+			c := m.change(r, id+1)
+			if err := write(s, r, c, m.modes(r)); err != nil {
 				t.Fatal(err)
 			}
 			if r.IntN(4) == 0 {
@@ -218,25 +247,32 @@ func TestModel(t *testing.T) {
 				t.Fatalf("seed %d: %x is left", seed, pair.Key)
 			}
 		}
+		for pair := range s.modes.Load().Range(modePrefix) {
+			t.Fatalf("seed %d: mode %x is left", seed, pair.Key)
+		}
 	}
 }
 
 // What was acknowledged survives a loss of power, and a change is there whole or not at all.
 func TestPowerLoss(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(24) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		fs, dir := faultfs.New(), filepath.Join(t.TempDir(), "searches")
 		s, m := open(t, fs, dir), newModel()
 		for id := range ID(1 + r.IntN(10)) {
-			if err := s.Commit(m.change(r, id+1)); err != nil {
+			c := m.change(r, id+1)
+			if err := write(s, r, c, m.modes(r)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// One more, of which the last sync fails.
 		after := m.clone()
-		c := after.change(r, 99)
+		last := func() error { return s.SetModes(after.modes(r)) }
+		if r.IntN(2) == 0 {
+			last = func() error { return s.Commit(after.change(r, 99)) }
+		}
 		fs.Inject(faultfs.Nth(r.IntN(3), errInjected))
-		err := s.Commit(c)
+		err := last()
 		fs.Inject(nil)
 		if err := fs.PowerLoss(r); err != nil {
 			t.Fatal(err)
@@ -259,11 +295,17 @@ func TestFaults(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 11))
 		fs, dir := faultfs.New(), filepath.Join(t.TempDir(), "searches")
 		m, before := newModel(), newModel()
+		again := func(s *Store) error { return s.Commit(&Change{Remove: []ID{1}}) }
 		fs.Inject(faultfs.Nth(n, errInjected))
 		s, err := Open(Options{FS: fs, Dir: dir, Network: [4]byte{1, 2, 3, 4}})
 		for id := ID(1); err == nil && id < 5; id++ {
 			before = m.clone()
-			err = s.Commit(m.change(r, id))
+			if err = s.Commit(m.change(r, id)); err == nil {
+				before = m.clone()
+				if err = s.SetModes(m.modes(r)); err != nil {
+					again = func(s *Store) error { return s.SetModes(map[ID]ModeChange{1: {}}) }
+				}
+			}
 		}
 		fs.Inject(nil)
 		if err == nil {
@@ -278,7 +320,7 @@ func TestFaults(t *testing.T) {
 		}
 		if s == nil {
 			s = open(t, fs, dir)
-		} else if err := s.Commit(&Change{Remove: []ID{1}}); err == nil {
+		} else if err := again(s); err == nil {
 			t.Fatalf("call %d: a commit after one that failed", n)
 		} else if err := s.Reopen(); err != nil {
 			t.Fatalf("call %d: %v", n, err)
@@ -339,6 +381,8 @@ func FuzzRecords(f *testing.F) {
 	n := newSearch(r, 1)
 	f.Add(n.encode(), uint16(3))
 	f.Add(n.Status.encode(), uint16(9))
+	mode := ModeChange{Mode: Aborted, Updated: time.UnixMilli(7), Changes: 300}
+	f.Add(mode.encode(), uint16(2))
 	for range 4 {
 		e := entry(r, 1, 2)
 		f.Add(encodeEntry(&e.Entry), uint16(30))
@@ -356,6 +400,13 @@ func FuzzRecords(f *testing.F) {
 			var again Status
 			if err := again.decode(st.encode()); err != nil || !reflect.DeepEqual(again, st) {
 				t.Errorf("status %x: %v", raw, err)
+			}
+		}
+		var mode ModeChange
+		if mode.decode(raw) == nil {
+			var again ModeChange
+			if err := again.decode(mode.encode()); err != nil || again != mode {
+				t.Errorf("mode %x: %v", raw, err)
 			}
 		}
 		if e, err := decodeEntry(raw); err == nil {
