@@ -73,6 +73,7 @@ func (s planner) advance(r *round, m *member) {
 	if !s.wants(r, m) {
 		return
 	}
+	j.known = m.known
 	if m.err != nil {
 		s.failOf(j, m.err)
 		return

@@ -56,7 +56,6 @@ func (p *pass) weigh(n int) error {
 
 // run looks at the blocks of the round and sets what its members have found.
 func (p *pass) run(ctx context.Context) error {
-	slices.SortFunc(p.round.members, func(a, b *member) int { return int(int64(a.Number) - int64(b.Number)) })
 	if !p.union.has(p.round.members) {
 		began := time.Now()
 		p.union = newUnion(p.round.members)

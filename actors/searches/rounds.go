@@ -1,6 +1,7 @@
 package searches
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,6 +98,7 @@ type member struct {
 	ranges  [][2]uint32 // of the scripts that are looked for
 	to      int32       // height up to which that is so
 	last    *chainview.Block
+	known   *outputs       // of the search, while the round goes on; nil: not read yet
 	found   []search.Entry // with its own numbers of scripts
 	err     error
 }
@@ -192,6 +194,7 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 	ranges, to := j.Status.Wanted(uint32(len(j.Scripts)))
 	return &member{
 		job: j, objects: j.Objects, scripts: j.Scripts, from: j.Status.From, ranges: ranges, to: to, last: last,
+		known: j.known,
 	}
 }
 
@@ -305,6 +308,7 @@ func (s planner) start(reader chainview.Reader, r *round) {
 		s.plan()
 		return
 	}
+	slices.SortFunc(r.members, func(a, b *member) int { return cmp.Compare(a.Number, b.Number) })
 	s.rounds.number++
 	r.number = s.rounds.number
 	ctx, cancel := context.WithCancel(s.ctx)

@@ -1,0 +1,282 @@
+package searches_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
+	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/vfs"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// slowDisk is a disk on which files are durable only when that is allowed, but those of modes at once.
+type slowDisk struct {
+	vfs.FS
+
+	mu   sync.Mutex
+	hold chan struct{} // nil: nothing waits
+	held chan struct{} // has one when something waits
+	fail error         // of what has waited
+}
+
+type slowFile struct {
+	vfs.File
+
+	disk *slowDisk
+}
+
+func newSlowDisk() *slowDisk { return &slowDisk{FS: vfs.OS, held: make(chan struct{}, 1)} }
+
+func (d *slowDisk) OpenFile(name string, flag int, mode os.FileMode) (vfs.File, error) {
+	f, err := d.FS.OpenFile(name, flag, mode)
+	if err != nil || strings.Contains(name, "/modes/") {
+		return f, err
+	}
+	return &slowFile{f, d}, nil
+}
+
+func (f *slowFile) Sync() error {
+	f.disk.mu.Lock()
+	hold := f.disk.hold
+	f.disk.mu.Unlock()
+	if hold == nil {
+		return f.File.Sync()
+	}
+	select {
+	case f.disk.held <- struct{}{}:
+	default:
+	}
+	<-hold
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.disk.fail != nil {
+		return f.disk.fail
+	}
+	return f.File.Sync()
+}
+
+// stop has what is written from now on wait.
+func (d *slowDisk) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hold = make(chan struct{})
+}
+
+// goOn ends that, with an error for what waits.
+func (d *slowDisk) goOn(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	close(d.hold)
+	d.hold, d.fail = nil, err
+}
+
+// ends notes which searches are told to go on after they were told to be aborted.
+type ends struct {
+	mu        sync.Mutex
+	aborted   map[string]bool
+	undone    []messages.SearchStatus
+	listening chan struct{}
+}
+
+func (e *ends) listen(r *rig) {
+	e.aborted, e.listening = map[string]bool{}, make(chan struct{})
+	r.news = new(ask.Feed[messages.News])
+	r.sys.Spawn("listener", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				r.news.Subscribe(c)
+				close(e.listening)
+			case messages.SearchChanged:
+				e.mu.Lock()
+				defer e.mu.Unlock()
+				if now := m.State == messages.SearchAborted; now {
+					e.aborted[m.ID] = true
+				} else if e.aborted[m.ID] {
+					e.undone = append(e.undone, m.SearchStatus)
+				}
+			}
+		})
+	})
+	<-e.listening
+}
+
+func (e *ends) check(t *testing.T, aborted int) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.aborted) != aborted || len(e.undone) > 0 {
+		t.Errorf("%d searches are told to be aborted, want %d; then told are %+v", len(e.aborted), aborted, e.undone)
+	}
+}
+
+// Whoever pauses, resumes or ends a search, or asks for it, is answered while what was found is being written, and what
+// was told then is so however the program ends.
+func TestOrdersWaitForNoEntries(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		r := newRig(t, 21)
+		r.grow(30, 0)
+		var told ends
+		told.listen(r)
+		disk := newSlowDisk()
+		r.disk = disk
+		r.start()
+		scripts := [][]byte{script(1), script(2)}
+		ids := make([]string, 4)
+		for i := range ids {
+			made := do(t, r.ref, messages.CreateSearch{Objects: objects(scripts), Follow: true})
+			ids[i] = made.ID
+			r.reader(ids[i]).wait(messages.SearchFollowing)
+		}
+		disk.stop()
+		r.grow(2, 3)
+		<-disk.held // what the new blocks have is being written
+		for _, id := range ids {
+			if !do(t, r.ref, messages.PauseSearch{ID: id}) || do(t, r.ref, messages.PauseSearch{ID: id}) {
+				t.Error("pausing one that follows, and again, is not true and false")
+			}
+		}
+		if !do(t, r.ref, messages.ResumeSearch{ID: ids[1]}) || do(t, r.ref, messages.ResumeSearch{ID: ids[1]}) {
+			t.Error("resuming one that is paused, and again, is not true and false")
+		}
+		for _, id := range ids[2:] {
+			if !do(t, r.ref, messages.AbortSearch{ID: id}) || do(t, r.ref, messages.AbortSearch{ID: id}) ||
+				do(t, r.ref, messages.ResumeSearch{ID: id}) || do(t, r.ref, messages.PauseSearch{ID: id}) {
+				t.Error("ending one is not true, and anything after that false")
+			}
+		}
+		states := func() (list []messages.SearchState) {
+			for _, id := range ids {
+				list = append(list, do(t, r.ref, messages.GetSearch{ID: id}).State)
+			}
+			if got := do(t, r.ref, messages.ListSearches{}); len(got) != len(ids) || got[0].State != list[0] {
+				t.Errorf("listed: %+v", got)
+			}
+			return list
+		}
+		if got := states(); got[0] != messages.SearchPaused || got[1] == messages.SearchPaused ||
+			got[2] != messages.SearchAborted || got[3] != messages.SearchAborted {
+			t.Fatalf("while it is written: %v", got)
+		}
+		if lost {
+			disk.goOn(syscall.EIO)
+			_ = r.ref.Stop(t.Context())
+			_ = r.kept.Close()
+			disk.mu.Lock()
+			disk.fail = nil
+			disk.mu.Unlock()
+			r.start()
+		} else {
+			disk.goOn(nil)
+		}
+		r.reader(ids[1]).wait(messages.SearchFollowing)
+		for range 2 {
+			if got := states(); got[0] != messages.SearchPaused || got[1] != messages.SearchFollowing ||
+				got[2] != messages.SearchAborted || got[3] != messages.SearchAborted {
+				t.Errorf("what was found then is lost: %v; states %v", lost, got)
+			}
+			r.restart()
+		}
+		do(t, r.ref, messages.ResumeSearch{ID: ids[0]})
+		for _, id := range ids[:2] {
+			a := r.reader(id)
+			p := a.wait(messages.SearchFollowing)
+			a.holds(scripts, 0, p.Height)
+		}
+		told.check(t, 2)
+	}
+}
+
+// A search that has come to its end can be ended by its user until that is on the disk, and stays so.
+func TestEndedTwice(t *testing.T) {
+	r := newRig(t, 22)
+	r.grow(30, 0)
+	disk := newSlowDisk()
+	r.disk = disk
+	r.start()
+	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: 20})
+	r.reader(made.ID).wait(messages.SearchDone)
+	other := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 2, Stop: 20, Name: "other"})
+	disk.stop()
+	<-disk.held // that the other one is done
+	before := do(t, r.ref, messages.GetSearch{ID: other.ID})
+	told := do(t, r.ref, messages.AbortSearch{ID: other.ID})
+	disk.goOn(nil)
+	for range 2 {
+		want := messages.SearchAborted
+		if before.State == messages.SearchDone {
+			want = messages.SearchDone
+		}
+		got := do(t, r.ref, messages.GetSearch{ID: other.ID})
+		if told != (want == messages.SearchAborted) || got.State != want {
+			t.Errorf("it was %s, ending it was %v, and it is %s", before.State, told, got.State)
+		}
+		r.restart()
+	}
+}
+
+// Whoever changes one search again and again does not hold up another that has the same round: what that finds is
+// looked for once.
+func TestOthersKeepTheirRound(t *testing.T) {
+	r := newRig(t, 23)
+	r.grow(10, 0)
+	do(t, r.indexer, messages.WaitIndexed{Block: r.chain.Active().Tip().Hash})
+	raws := map[chainhash.Hash]chainview.Fetched{}
+	for h := int32(1); h <= 10; h++ {
+		b := r.chain.Active().At(h)
+		raw, _ := r.chain.Raw(&b.Hash)
+		block, _ := r.chain.Block(&b.Hash)
+		raws[b.Hash] = chainview.Fetched{Raw: raw, Block: block}
+		r.chain.Fail(b, chainview.ErrPruned)
+	}
+	asked, goOn := make(chan chainhash.Hash, 100), make(chan struct{})
+	ended := make(chan error, 100)
+	r.fetch = func(ctx context.Context, hash *chainhash.Hash) (chainview.Fetched, error) {
+		asked <- *hash
+		select {
+		case <-goOn:
+			return raws[*hash], nil
+		case <-ctx.Done():
+			ended <- ctx.Err()
+			return chainview.Fetched{}, ctx.Err()
+		}
+	}
+	r.start()
+	scripts := [][]byte{script(1), script(2)}
+	create := func(name string) string {
+		q := messages.CreateSearch{Name: name, Objects: objects(scripts), Follow: true}
+		return do(t, r.ref, q).ID
+	}
+	first := create("first")
+	<-asked
+	one, other := create("one"), create("other")
+	do(t, r.ref, messages.AbortSearch{ID: first})
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-asked // by a round of the two
+	for range 5 {
+		do(t, r.ref, messages.PauseSearch{ID: one})
+		do(t, r.ref, messages.ResumeSearch{ID: one})
+	}
+	do(t, r.ref, messages.RemoveSearch{ID: one})
+	select {
+	case err := <-ended:
+		t.Fatal("the round of the other one has ended: ", err)
+	default:
+	}
+	do(t, r.ref, messages.AbortSearch{ID: other})
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(goOn)
+}
