@@ -35,6 +35,8 @@ func TestKill9Searches(t *testing.T) {
 	var made struct{ ID string }
 	d.Get(&made, "createsearch", s.objects, map[string]any{"name": "shop", "follow": true})
 	s.id = made.ID
+	d.Get(&made, "createsearch", []any{"raw(51)"}, map[string]any{"name": "told", "follow": true})
+	s.told = toldSearch{id: made.ID}
 	d.Get(nil, "sendtoaddress", s.addresses[1], 1)
 	d.Get(nil, "generatetoaddress", 2, s.addresses[2])
 	s.check()
@@ -45,6 +47,7 @@ func TestKill9Searches(t *testing.T) {
 		if made.ID != s.id {
 			t.Fatal("the search was not there any more")
 		}
+		s.told.check(t, d)
 		s.check()
 	}
 	spends := 0
@@ -70,6 +73,36 @@ type searcher struct {
 	id, cursor   string
 	entries      []map[string]any // that hold
 	disconnected int
+	told         toldSearch
+}
+
+// toldSearch is a search that is told to pause and to go on in turn.
+type toldSearch struct {
+	id            string
+	paused, asked bool // as was acknowledged last, and as was asked for last
+}
+
+func (o *toldSearch) tell(call func(result any, method string, params ...any) error) {
+	method := "pausesearch"
+	if o.asked = !o.paused; o.paused {
+		method = "resumesearch"
+	}
+	if call(nil, method, o.id) == nil {
+		o.paused = o.asked
+	}
+}
+
+// check checks that the search does what was acknowledged last, or what was asked for after that.
+func (o *toldSearch) check(t *testing.T, d *e2e.Daemon) {
+	t.Helper()
+	var st searchState
+	d.Get(&st, "getsearch", o.id)
+	paused := st.State == "paused"
+	if paused != o.paused && paused != o.asked {
+		t.Fatalf("paused is %v, which was acknowledged, and %v was asked for then; the search is %s",
+			o.paused, o.asked, st.State)
+	}
+	o.paused, o.asked = paused, paused
 }
 
 // untilKilled pays, makes blocks and has some leave the chain, until the daemon is killed.
@@ -80,6 +113,9 @@ func (s *searcher) untilKilled() {
 	go func() {
 		defer close(killed)
 		for ctx.Err() == nil {
+			s.told.tell(func(result any, method string, params ...any) error {
+				return call(ctx, result, method, params...)
+			})
 			s.step(func(result any, method string, params ...any) { _ = call(ctx, result, method, params...) })
 		}
 	}()
