@@ -205,7 +205,8 @@ func TestEndedTwice(t *testing.T) {
 	r.start()
 	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: 20})
 	r.reader(made.ID).wait(messages.SearchDone)
-	other := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 2, Stop: 20, Name: "other"})
+	q := messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 2, Stop: 20, Name: "other"}
+	other := do(t, r.ref, q)
 	disk.stop()
 	<-disk.held // that the other one is done
 	before := do(t, r.ref, messages.GetSearch{ID: other.ID})

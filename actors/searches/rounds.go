@@ -64,14 +64,14 @@ type rounds struct {
 // changes searches again and again does not hold them up.
 func (s *Searches) leave() {
 	r := s.rounds.running
-	if r == nil || slices.ContainsFunc(r.members, func(m *member) bool { return s.wants(r, m) }) {
+	if r == nil || slices.ContainsFunc(r.members, func(m *member) bool { return planner{s}.wants(r, m) }) {
 		return
 	}
 	r.cancel()
 }
 
 // wants reports whether a search goes on where a round began with it.
-func (s *Searches) wants(r *round, m *member) bool {
+func (s planner) wants(r *round, m *member) bool {
 	j := m.job
 	return s.jobs[j.ID] == j && j.Status.Mode == searchdb.Running && j.Status.Done == r.base &&
 		len(j.Scripts) == len(m.scripts)
@@ -362,43 +362,4 @@ func (s *Searches) lookLater() {
 		s.rounds.looking = true
 		s.after(lookAgain, look{})
 	}
-}
-
-const (
-	leastRoom   = 2 << 30 // bytes
-	leastShare  = 20      // 5 %
-	roomChecked = time.Second
-)
-
-// leastRoom returns how much has to be free of a disk.
-func (s planner) leastRoom(total uint64) uint64 {
-	if s.cfg.LeastRoom > 0 {
-		return s.cfg.LeastRoom
-	}
-	return max(leastRoom, total/leastShare)
-}
-
-// pausesAll reports whether there is too little room on the disk.
-func (s planner) pausesAll() bool {
-	if s.cfg.Room == nil {
-		return false
-	}
-	free, total, err := s.cfg.Room()
-	full := ""
-	if err == nil && free < s.leastRoom(total) {
-		full = "Disk space is too low"
-		s.lookLater()
-	}
-	if full != s.full {
-		s.full = full
-		s.cfg.Log.Warn("room for searches", "paused", full != "", "free", free)
-		for _, j := range s.jobs {
-			if j.Status.Mode == searchdb.Running {
-				s.dirty(j)
-			}
-		}
-		s.writer.urgent = true
-		s.flush()
-	}
-	return full != ""
 }
