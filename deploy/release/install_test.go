@@ -20,7 +20,10 @@ func moduleProxy(t *testing.T, version string) (env []string) {
 	source := clone(t)
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
-	nested := []string{"deploy/image/"}
+	var nested []string
+	for name := range strings.Lines(command(t, source, nil, "git", "ls-files", "*/go.mod")) {
+		nested = append(nested, strings.TrimSuffix(name, "go.mod\n"))
+	}
 	for name := range strings.Lines(command(t, source, nil, "git", "ls-files")) {
 		name = strings.TrimSuffix(name, "\n")
 		if slices.ContainsFunc(nested, func(dir string) bool { return strings.HasPrefix(name, dir) }) {
