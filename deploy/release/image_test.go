@@ -155,7 +155,8 @@ func TestPodman(t *testing.T) {
 	if !found {
 		t.Fatalf("podman load says %s", out)
 	}
-	run := append(base, "run", "--rm", "--read-only", "--network=none", "--cgroups=disabled", image, "-version")
+	run := append(base, "run", "--rm", "--read-only", "--network=none", "--cgroups=disabled",
+		"--ulimit=nofile=4096:4096", image, "-version")
 	text, err := exec.CommandContext(t.Context(), podman, run...).CombinedOutput()
 	if err != nil {
 		t.Skipf("podman cannot run containers here: %v\n%s", err, text)
