@@ -156,7 +156,7 @@ func TestPodman(t *testing.T) {
 		t.Fatalf("podman load says %s", out)
 	}
 	run := append(base, "run", "--rm", "--read-only", "--network=none", "--cgroups=disabled",
-		"--ulimit=nofile=4096:4096", image, "-version")
+		"--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096", image, "-version")
 	text, err := exec.CommandContext(t.Context(), podman, run...).CombinedOutput()
 	if err != nil {
 		t.Skipf("podman cannot run containers here: %v\n%s", err, text)
