@@ -63,6 +63,9 @@ func TestCheckTypes(t *testing.T) {
 		{enginetest.Regtest(t), keys.AddressTypes{Receive: "p2mr"}, "Unknown address type 'p2mr'"},
 		{enginetest.Regtest(t), keys.AddressTypes{Change: "0"}, "Unknown change type '0'"},
 		{qbit, keys.AddressTypes{Receive: "p2mr", Change: "p2mr"}, ""},
+		{qbit, keys.AddressTypes{Receive: "legacy"}, "Address type 'legacy' is not available on this chain"},
+		{qbit, keys.AddressTypes{Change: "bech32m"}, "Change type 'bech32m' is not available on this chain"},
+		{qbit, keys.AddressTypes{Receive: "bech32", Change: "x"}, "Unknown change type 'x'"},
 	} {
 		got := ""
 		if err := keys.CheckTypes(test.net.Wallet(), test.types); err != nil {

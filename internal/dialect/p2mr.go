@@ -65,8 +65,8 @@ type Choices struct {
 // witness programs from their height on.
 func (p *P2MR) mayPayTo(script []byte, height int32) bool {
 	const (
-		opReturn, p2mrLen      = 0x6a, 2 + 32
-		op2, op3, op16, push32 = 0x52, 0x53, 0x60, 32
+		opReturn, p2mrLen = 0x6a, 2 + 32
+		op2, push32       = 0x52, 32
 	)
 	switch {
 	case bytes.Equal(script, anchor):
@@ -78,9 +78,20 @@ func (p *P2MR) mayPayTo(script []byte, height int32) bool {
 	case script[0] == op2:
 		return len(script) == p2mrLen && script[1] == push32
 	}
-	return height >= p.OuterWitness && script[0] >= op3 && script[0] <= op16 &&
-		len(script) >= 4 && len(script) <= 42 && int(script[1]) == len(script)-2
+	return height >= p.OuterWitness && isReserved(script)
 }
+
+// isReserved reports whether an output script is a witness program of a version that is
+// kept for later rules: 3 to 16.
+func isReserved(script []byte) bool {
+	const op3, op16 = 0x53, 0x60
+	return len(script) >= 4 && len(script) <= 42 && script[0] >= op3 && script[0] <= op16 &&
+		int(script[1]) == len(script)-2
+}
+
+// IsReserved reports whether an output script pays to witness programs of later rules
+// (versions 3 to 16) of a chain of P2MR outputs, which wallets do not pay to.
+func (n *Network) IsReserved(script []byte) bool { return n.P2MR != nil && isReserved(script) }
 
 // anchor is the output script of pay-to-anchor.
 var anchor = []byte{0x51, 0x02, 0x4e, 0x73}

@@ -38,6 +38,9 @@ func (w *Wallet) Fund(r *messages.Spend) (*spend.Plan, error) {
 		w.giveOwn(p)
 		return p, nil
 	}
+	if err := w.keys.CheckChangeType(r.ChangeType); err != nil {
+		return nil, err
+	}
 	for i := range r.Inputs {
 		c, err := w.given(&r.Inputs[i])
 		if err != nil {

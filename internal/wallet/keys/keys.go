@@ -39,11 +39,21 @@ func CheckTypes(kinds dialect.Wallet, t AddressTypes) error {
 		_, ok := kinds.Named(name)
 		return name == "" || ok
 	}
+	available := func(name string) bool {
+		kind, _ := kinds.Named(name)
+		return name == "" || kinds.Has(kind)
+	}
 	switch {
 	case !known(t.Receive):
 		return fmt.Errorf("Unknown address type '%s'", t.Receive) //nolint:staticcheck // Core's words
 	case !known(t.Change):
 		return fmt.Errorf("Unknown change type '%s'", t.Change) //nolint:staticcheck // Core's words
+	case !available(t.Receive):
+		//nolint:staticcheck // the reference's words
+		return fmt.Errorf("Address type '%s' is not available on this chain", t.Receive)
+	case !available(t.Change):
+		//nolint:staticcheck // the reference's words
+		return fmt.Errorf("Change type '%s' is not available on this chain", t.Change)
 	}
 	return nil
 }

@@ -29,6 +29,11 @@ func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
 		return "", codes.Errorf(codes.Keypool, "Output type '%v' is not available on this chain", kindOf(kind))
 	}
 	m := p.set.active[walletfile.Slot{Type: kind, Internal: r.Change}]
+	if r.HasType {
+		if err := p.set.checkHas(kind, "address type", r.Change); err != nil {
+			return "", err
+		}
+	}
 	if m == nil {
 		return "", codes.Errorf(codes.Keypool, "Error: No %v addresses available.", kindOf(kind))
 	}
@@ -41,6 +46,27 @@ func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
 	}
 	address, _ := descriptor.AddressOf(pkScript, p.set.params.Network)
 	return address, nil
+}
+
+// checkHas refuses a type of addresses that the wallet has no descriptor for. what says what
+// the type is for. Bitcoin's wallets do so later, where the address is needed.
+func (s *Set) checkHas(kind walletfile.OutputType, what string, internal bool) error {
+	if !s.params.Kinds.SlowKeys || s.active[walletfile.Slot{Type: kind, Internal: internal}] != nil {
+		return nil
+	}
+	return codes.Errorf(codes.AddressOrKey, "%s '%v' is not available in this wallet", what, kindOf(kind))
+}
+
+// CheckChangeType refuses the type that a request names for change, where the wallet has no
+// such addresses.
+//
+// Errors: [*messages.WalletError].
+func (s *Set) CheckChangeType(name string) error {
+	kind, ok := s.params.Kinds.Named(name)
+	if !ok {
+		return nil
+	}
+	return s.checkHas(typeOf(kind), "change type", true)
 }
 
 func (p *Pool) canGetAddresses(internal bool) bool {

@@ -146,6 +146,27 @@ func TestDefaultTypeThatThereIsNot(t *testing.T) {
 	if _, err := r.pool.NewAddress(messages.NewAddress{Change: true, Type: "p2mr", HasType: true}); err != nil {
 		t.Error(err)
 	}
+	const receiving = "address type 'p2mr' is not available in this wallet"
+	_, err = r.pool.NewAddress(messages.NewAddress{Type: "p2mr", HasType: true})
+	checkText(t, "receiving", err, "Error: This wallet has no available keys")
+	r.set.params.Kinds.Types = append(r.set.params.Kinds.Types, dialect.BitcoinWallet().Types...)
+	r.set.active[walletfile.Slot{Type: walletfile.Legacy}] = r.set.active[walletfile.Slot{
+		Type: walletfile.MerkleRoot, Internal: true,
+	}]
+	_, err = r.pool.NewAddress(messages.NewAddress{Type: "p2mr", HasType: true})
+	checkText(t, "receiving beside another type", err, receiving)
+}
+
+// A payment may name a type for change that the wallet has no descriptor for: on chains of
+// P2MR outputs that is refused at once.
+func TestCheckChangeType(t *testing.T) {
+	r := slowRig(t, 1)
+	for name, want := range map[string]string{
+		"": "", "p2mr": "", "x": "", "bech32": "change type 'bech32' is not available in this wallet",
+	} {
+		checkText(t, name, r.set.CheckChangeType(name), want)
+	}
+	checkText(t, "Bitcoin", setUp(t, true).set.CheckChangeType("p2mr"), "")
 }
 
 // Keys that waited for a descriptor wait no more when it has come, whether it could take

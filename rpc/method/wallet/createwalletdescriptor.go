@@ -48,7 +48,7 @@ func (m *methods) addDescriptors(ctx context.Context, w chosen, a *command.Args)
 	if q.Type, err = a.String(0); err != nil {
 		return nil, err
 	}
-	if err := m.checkType(q.Type); err != nil {
+	if err := m.checkType(q.Type, "address type"); err != nil {
 		return nil, err
 	}
 	options := a.Value(1)
@@ -85,15 +85,16 @@ func (m *methods) addDescriptors(ctx context.Context, w chosen, a *command.Args)
 	return shown, nil
 }
 
-// checkType refuses types of addresses that there are not, or not on this chain.
-func (m *methods) checkType(name string) error {
+// checkType refuses types of addresses that there are not, or not on this chain. what says
+// what the type is for: "address type" or "change type".
+func (m *methods) checkType(name, what string) error {
 	types := m.Network.Wallet()
 	kind, known := types.Named(name)
 	switch {
 	case known && types.Has(kind):
 		return nil
 	case known:
-		return command.Errorf(command.InvalidAddressOrKey, "address type '%s' is not available on this chain", name)
+		return command.Errorf(command.InvalidAddressOrKey, "%s '%s' is not available on this chain", what, name)
 	}
-	return command.Errorf(command.InvalidAddressOrKey, "Unknown address type '%s'", name)
+	return command.Errorf(command.InvalidAddressOrKey, "Unknown %s '%s'", what, name)
 }

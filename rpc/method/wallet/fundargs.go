@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/btcsuite/btcd/wire"
 
@@ -118,9 +119,11 @@ func (m *methods) readChange(options *jsontree.Value, q *messages.Spend) error {
 			return err
 		}
 		if q.ChangeScript, err = descriptor.ScriptOfAddress(text, m.net); err != nil {
-			return command.Error{
-				Code: command.InvalidAddressOrKey, Message: "Change address must be a valid bitcoin address",
-			}
+			return command.Errorf(command.InvalidAddressOrKey, "Change address must be a valid %s address",
+				strings.ToLower(m.Currency))
+		}
+		if err := m.checkReserved(q.ChangeScript); err != nil {
+			return err
 		}
 	}
 	if v := either(options, "change_position", "changePosition"); v != nil {
@@ -146,12 +149,8 @@ func (m *methods) readChange(options *jsontree.Value, q *messages.Spend) error {
 	if err != nil {
 		return err
 	}
-	kinds := m.Network.Wallet()
-	if _, ok := kinds.Named(kind); !ok {
-		return command.Errorf(command.InvalidAddressOrKey, "Unknown change type '%s'", kind)
-	}
 	q.ChangeType = kind
-	return nil
+	return m.checkType(kind, "change type")
 }
 
 // readCoins reads which coins are locked and chosen.

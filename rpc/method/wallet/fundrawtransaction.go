@@ -108,7 +108,13 @@ func (m *methods) runFundRawTransaction(ctx context.Context, w chosen, a *comman
 	if err := subtractFee(options.Get("subtractFeeFromOutputs"), outputs, q.Payments); err != nil {
 		return nil, err
 	}
+	if err := m.checkPayments(q.Payments); err != nil {
+		return nil, err
+	}
 	if err := m.readFund(ctx, options, &q, true); err != nil {
+		return nil, err
+	}
+	if err := m.checkAllowed(q.Payments); err != nil {
 		return nil, err
 	}
 	got, err := ask.Ask(ctx, w.ref, q)

@@ -1,6 +1,8 @@
 package wallet_test
 
 import (
+	"bytes"
+	"encoding/hex"
 	"reflect"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -145,18 +148,47 @@ func TestSendAllRefusals(t *testing.T) {
 // On a network of P2MR outputs alone no message is signed, and nothing is spent by keys and scripts of Bitcoin's.
 func TestNoOtherKeys(t *testing.T) {
 	r := newRig(t)
-	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
+	network, err := dialect.Named("qbit", "regtest", dialect.Choices{Activation: map[string]int32{"outerwitness": 9}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.deps.Network = network
+	r.deps.Network, r.deps.Currency = network, network.Coin
 	r.build()
 	r.load("a", plain)
 	replies(t, r, "signmessage", map[string]string{
 		`["a", "b"]`: `{"code":-32,"message":"Legacy message signing is disabled on this chain"}`,
 	})
+	const reserved = `{"code":-8,"message":"Reserved witness versions are valid addresses, but outputs to reserved ` +
+		`witness versions are nonstandard under qbit restricted-output relay policy"}`
+	later, ok := descriptor.AddressOf([]byte{0x60, 2, 1, 2}, network.Descriptors())
+	if !ok {
+		t.Fatal("a later witness version has no address")
+	}
+	for method, args := range map[string]string{
+		"sendtoaddress": `["` + later + `", 1]`, "sendmany": `["", {"` + later + `": 1}]`,
+		"send": `[{"` + later + `": 1}]`, "walletcreatefundedpsbt": `[[], {"` + later + `": 1}]`,
+	} {
+		replies(t, r, method, map[string]string{args: reserved})
+	}
 	replies(t, r, "fundrawtransaction", map[string]string{
+		`["` + txPaying(0x60, 2, 1, 2) + `"]`:                            reserved,
+		`["` + txPaying(0x6a) + `", {"changeAddress": "` + later + `"}]`: reserved,
+		`["` + txPaying(0x6a) + `", {"changeAddress": "x"}]`: `{"code":-5,"message":"Change address must be a valid ` +
+			`qbit address"}`,
+		`["` + txPaying(0x6a) + `", {"change_type": "bech32"}]`: `{"code":-5,"message":"change type 'bech32' is not ` +
+			`available on this chain"}`,
+		`["` + txPaying(0x6a) + `", {"change_type": "x"}]`: `{"code":-5,"message":"Unknown change type 'x'"}`,
+		`["` + txPaying(0x51) + `"]`:                       `{"code":-8,"message":"Output scriptPubKey is not allowed in restricted-output mode"}`,
 		`["` + spendTx + `", {"solving_data": {"scripts": ["51"]}}]`: `{"code":-8,"message":"Legacy pubkey/script ` +
 			`solving data is disabled on this chain; use p2mr descriptors"}`,
 	})
+}
+
+// txPaying returns a transaction without inputs that pays to a script.
+func txPaying(script ...byte) string {
+	tx := wire.NewMsgTx(2)
+	tx.AddTxOut(wire.NewTxOut(100_000, script))
+	var raw bytes.Buffer
+	_ = tx.SerializeNoWitness(&raw)
+	return hex.EncodeToString(raw.Bytes())
 }

@@ -178,6 +178,9 @@ func (m *methods) payments(outputs []txarg.Member) ([]messages.Payment, error) {
 		paid[string(script)] = true
 		list = append(list, messages.Payment{Script: script, Amount: out.Amount})
 	}
+	if err == nil {
+		err = m.checkPayments(list)
+	}
 	return list, err
 }
 
