@@ -287,6 +287,29 @@ type SignMessage struct {
 	Message string
 }
 
+// SignDataHash signs the hash of data with a key behind a P2MR script of the wallet: that of
+// the first leaf of a single key that the request allows and that the wallet can sign with.
+//
+// Errors: [*WalletError].
+type SignDataHash struct {
+	Asks[DataSignature]
+
+	Script []byte
+	Hash   [32]byte
+
+	Key           *[32]byte // public key; nil: any
+	Leaf, Control []byte    // leaf script and control block; nil: any
+}
+
+// DataSignature is a signature of data by a key behind a P2MR script, which proves itself.
+type DataSignature struct {
+	Key       [32]byte
+	Signature []byte
+	Leaf      []byte // the script with the key
+	Control   []byte // proves that the leaf is behind the script
+	PQCKeys   []PQCUse
+}
+
 // PrevOut is an output that a transaction to sign spends: an unspent one of the
 // chain, or what the client says there is. Its amount is nil where it is not
 // known.

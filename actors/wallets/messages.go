@@ -54,6 +54,7 @@ type (
 	signWithWallet      = ask.Call[messages.SignWithWallet, messages.Signed]
 	displayAddress      = ask.Call[messages.DisplayAddress, messages.Done]
 	signMessage         = ask.Call[messages.SignMessage, []byte]
+	signDataHash        = ask.Call[messages.SignDataHash, messages.DataSignature]
 	fillPacket          = ask.Call[messages.FillPacket, messages.FilledPacket]
 	spendCoins          = ask.Call[messages.Spend, messages.Spent]
 	lockCoins           = ask.Call[messages.LockCoins, messages.Done]
@@ -112,7 +113,8 @@ var WalletRequests = []ask.Served{
 	ask.Serve[messages.ListUnspent](), ask.Serve[messages.ListTransactions](),
 	ask.Serve[messages.ListSinceBlock](), ask.Serve[messages.GetTransaction](),
 	ask.Serve[messages.FillPacket](), ask.Serve[messages.DisplayAddress](),
-	ask.Serve[messages.SignMessage](), ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
+	ask.Serve[messages.SignMessage](), ask.Serve[messages.SignDataHash](),
+	ask.Serve[messages.Spend](), ask.Serve[messages.LockCoins](),
 	ask.Serve[messages.ListLocked](), ask.Serve[messages.SetPayFee](),
 	ask.Serve[messages.ImportTx](), ask.Serve[messages.RemoveTx](),
 	ask.Serve[messages.BumpFee](), ask.Serve[messages.AbandonTx](), ask.Serve[messages.ListGroupings](),

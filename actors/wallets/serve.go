@@ -90,6 +90,8 @@ func (w *Wallet) serveKeys(c actor.Context, msg any) bool {
 		w.signer.fill(c, m)
 	case *displayAddress:
 		w.signer.display(c, m)
+	case *signDataHash:
+		current(c, w, m, func() { w.signer.signDataHash(c, m) })
 	case *signMessage:
 		m.Answer(w.signer.signMessage(&m.Req))
 	default:

@@ -28,6 +28,14 @@ func (v *Vault) CanSign(public slhdsa.PublicKey) bool {
 	})
 }
 
+// Exhausted reports whether there is a private key that may make no signature any more.
+func (v *Vault) Exhausted(public slhdsa.PublicKey) bool {
+	return slices.ContainsFunc(v.order, func(s *secrets) bool {
+		key := s.pqc[public]
+		return key != nil && key.signatures() >= slhdsa.MaxSignatures
+	})
+}
+
 // ReserveSignatures counts signatures before they are made: what is wanted of
 // each key. The right to make them is worth nothing before the changes are on
 // disk.

@@ -1,5 +1,5 @@
 // Package util holds the JSON-RPC methods that compute without looking at the
-// chain: deriveaddresses, getdescriptorinfo, validateaddress and those that sign messages.
+// chain: deriveaddresses, getdescriptorinfo, validateaddress and those about signed messages and data.
 package util
 
 import (
@@ -21,7 +21,7 @@ type Deps struct {
 
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	return []command.Command{
+	commands := []command.Command{
 		deriveAddresses(d),
 		enumerateSigners(d),
 		getDescriptorInfo(d),
@@ -29,4 +29,8 @@ func Commands(d Deps) []command.Command {
 		validateAddress(d),
 		verifyMessage(d),
 	}
+	if d.Net.Dialect == descriptor.P2MR {
+		commands = append(commands, verifyDataPQCHash(d))
+	}
+	return commands
 }

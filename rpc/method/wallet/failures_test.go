@@ -119,6 +119,7 @@ func failAll(d *double, err error) {
 	gives[messages.ListLocked](d, nil, err)
 	gives[messages.SetPayFee](d, messages.Done{}, err)
 	gives[messages.SignMessage](d, nil, err)
+	gives[messages.SignDataHash](d, messages.DataSignature{}, err)
 	gives[messages.ImportTx](d, messages.Done{}, err)
 	gives[messages.RemoveTx](d, messages.Done{}, err)
 	gives[messages.BumpFee](d, messages.Bumped{}, err)

@@ -122,6 +122,7 @@ func Commands(d Deps) []command.Command {
 	if d.Network.Wallet().SlowKeys {
 		commands = append(
 			commands, m.exportPubKeyDB(), m.getNextPubKeyDBAddress(), m.importPubKeyDB(), m.listPubKeyDBStatus(),
+			m.signDataPQCHash(),
 		)
 	}
 	return commands
