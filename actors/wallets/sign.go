@@ -72,7 +72,7 @@ func (g *signer) run(c actor.Context, req *messages.SignWithWallet, then func(me
 		return
 	}
 	s := g.cfg.Network.NewSigning(tx, g.coins(tx, req.Prevs))
-	s.HashType = hashType
+	s.HashType, s.Threads = hashType, g.cfg.Spending.SignThreads
 	s.MaySign(g.of.open().Vault().CanSign)
 	k := gatherKeys(g.of.open().Keys(), s, g.cfg.Network.NewSigning)
 	wanted := s.PlanP2MR()

@@ -141,6 +141,8 @@ var jsonParameters = map[string]string{
 	"createsearch":           "0:scanobjects 1:options,start_height,stop_height,follow,mempool,entries",
 	"extendsearch":           "1:scanobjects 2:start_height",
 	"getsearchentries":       "2:limit",
+	"signdatapqchash":        "2:options",
+	"verifydatapqchash":      "0:p2mr_proof",
 	"waitforsearch":          "2:timeout",
 	"scanblocks":             "1:scanobjects 2:start_height 3:stop_height 5:options,filter_false_positives,activity",
 	"scantxoutset":           "1:scanobjects",

@@ -102,11 +102,15 @@ const dialectQbit = "qbit"
 func withoutEffect(o *options.Settings) []string {
 	unused := o.UnusedGiven()
 	regtest := o.Chain() == options.Regtest
-	qbit := regtest && o.Dialect() == dialectQbit
+	p2mr := o.Dialect() == dialectQbit
+	qbit := regtest && p2mr
 	for _, option := range []struct {
 		name  string
 		works bool
-	}{{"asert", qbit}, {"p2mronly", qbit}, {"testactivationheight", regtest}, {"vbparams", regtest}} {
+	}{
+		{"asert", qbit}, {"p2mronly", qbit}, {"testactivationheight", regtest}, {"vbparams", regtest},
+		{"walletpqcparallel", p2mr}, {"walletpqcsignthreads", p2mr},
+	} {
 		if o.IsSet(option.name) && !option.works {
 			unused = append(unused, option.name)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/btcsuite/btcd/btcutil"
@@ -18,6 +19,7 @@ func readSpending(o *options.Settings, c *trawl.WalletConfig) (err error) {
 	s.NoUnconfirmed = !o.Bool("spendzeroconfchange", true)
 	s.SetTxFee = slices.Contains(o.Strings("deprecatedrpc"), "settxfee")
 	s.AnyChain = !o.Bool("walletrejectlongchains", true)
+	s.SignThreads = signThreads(o)
 	if s.FallbackFee, err = feeOption(o, "fallbackfee"); err != nil {
 		return err
 	}
@@ -42,6 +44,15 @@ func readSpending(o *options.Settings, c *trawl.WalletConfig) (err error) {
 	}
 	s.MaxGroupFee, err = feeOption(o, "maxapsfee")
 	return err
+}
+
+// signThreads returns how many inputs are signed at once; 0: as many as there are cores.
+func signThreads(o *options.Settings) int {
+	n := o.Int("walletpqcsignthreads", 0)
+	if n < 0 || !o.Bool("walletpqcparallel", true) {
+		return 1
+	}
+	return int(min(n, math.MaxInt16))
 }
 
 // Fees above these are told of: for 1000 virtual bytes, of a transaction, and what more is paid for

@@ -52,3 +52,28 @@ func TestFeeOptions(t *testing.T) {
 		}
 	}
 }
+
+// How many inputs wallets sign at once.
+func TestSignThreads(t *testing.T) {
+	for args, want := range map[string]int{
+		"": 0, "-walletpqcsignthreads=0": 0, "-walletpqcsignthreads=3": 3, "-walletpqcsignthreads=-2": 1,
+		"-walletpqcparallel=0": 1, "-walletpqcparallel=0 -walletpqcsignthreads=3": 1,
+		"-walletpqcsignthreads=99999999999": 1<<15 - 1,
+	} {
+		var errs, out strings.Builder
+		got := -1
+		status := run(
+			append([]string{"-datadir=" + t.TempDir(), "-regtest", "-dialect=qbit"}, strings.Fields(args)...),
+			streams{&out, &errs, t.TempDir()}, func(_ context.Context, s *session) error {
+				c, err := nodeConfig(s, fileBudget{})
+				if err == nil {
+					got = c.Wallets.Spending.SignThreads
+				}
+				return err
+			},
+		)
+		if status != 0 || got != want || errs.Len() > 0 {
+			t.Errorf("%s: status %d, %d, want %d: %s", args, status, got, want, errs.String())
+		}
+	}
+}

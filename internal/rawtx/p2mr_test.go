@@ -3,8 +3,10 @@ package rawtx_test
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/btcsuite/btcd/txscript"
@@ -90,6 +92,26 @@ func count(tb testing.TB, s *rawtx.Signing) (sum uint32) {
 		tb.Fatal(err)
 	}
 	return sum
+}
+
+// Inputs are signed one after the other where that was asked for.
+func TestSignThreads(t *testing.T) {
+	s := newPQCTree(t).signing(t, 6, 0)
+	count(t, s)
+	var at, most atomic.Int32
+	s.P2MR.Has = func(public slhdsa.PublicKey) bool {
+		n := at.Add(1)
+		defer at.Add(-1)
+		most.Store(max(n, most.Load()))
+		for range 100 { // the others get on
+			runtime.Gosched()
+		}
+		return s.P2MR.Keys[public] != nil
+	}
+	s.Threads = 1
+	if failed, err := rawtx.Sign(t.Context(), s); err != nil || len(failed) > 0 || most.Load() != 1 {
+		t.Errorf("%v, %v, %d at once", failed, err, most.Load())
+	}
 }
 
 // TestSignP2MR signs with the leaf that takes the least, in every way of hashing.

@@ -1,6 +1,7 @@
 package rawtx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -37,6 +38,9 @@ type Signing struct {
 	// UnknownAmount is the value of coins whose value is not known.
 	UnknownAmount int64
 
+	// Threads is how many inputs are signed at once at most; 0: as many as there are cores.
+	Threads int
+
 	packet  bool                           // of a packet, where what Core does counts to the byte
 	tweak   sync.Once                      // makes tweaked
 	tweaked map[[32]byte]*btcec.PrivateKey // see Keys.tweaked
@@ -72,13 +76,13 @@ type InputError struct {
 	Err   error // [ErrNoCoin], [ErrNoAmount] or a [ScriptError]
 }
 
-// Sign signs what the keys can sign on all cores, and keeps the signatures that are
+// Sign signs what the keys can sign, several inputs at once, and keeps the signatures that are
 // there. The result has the inputs that still do not satisfy their scripts, in their
 // order. The error is that of ctx.
 func Sign(ctx context.Context, s *Signing) ([]InputError, error) {
 	spending := newSpending(s.Tx, s.Coins, s.P2MR != nil)
 	faults := make([]error, len(s.Tx.TxIn))
-	if err := cores.Do(ctx, len(faults), func(i int) error {
+	if err := cores.Wait(ctx, cmp.Or(s.Threads, cores.Count()), len(faults), 1, func(i, _ int) error {
 		faults[i] = s.signInput(spending, i)
 		return nil
 	}); err != nil {

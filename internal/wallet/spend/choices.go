@@ -18,6 +18,7 @@ type Choices struct {
 	NoUnconfirmed      bool   // do not spend unconfirmed change
 	SetTxFee           bool   // the deprecated method settxfee is served
 	AnyChain           bool   // try what the memory pool's limits on chains refuse
+	SignThreads        int    // inputs that are signed at once at most; 0: as many as there are cores
 }
 
 // Options returns the options of wallets of a network, where least is the least fee rate that they pay unless an
@@ -47,6 +48,6 @@ func (s *Choices) Options(least int64) *Options {
 	}
 	o.ConfTarget = cmp.Or(s.ConfTarget, o.ConfTarget)
 	o.Irreplaceable, o.AvoidPartial = s.NotReplaceable, s.AvoidPartialSpends
-	o.OnlyOld, o.AnyChain = s.NoUnconfirmed, s.AnyChain
+	o.OnlyOld, o.AnyChain, o.SignThreads = s.NoUnconfirmed, s.AnyChain, s.SignThreads
 	return &o
 }

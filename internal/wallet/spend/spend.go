@@ -36,6 +36,7 @@ type Options struct {
 	AvoidPartial  bool    // always spend all coins of an address together
 	OnlyOld       bool    // do not spend unconfirmed change
 	AnyChain      bool    // try what the memory pool's limits on chains refuse
+	SignThreads   int     // inputs that are signed at once at most; 0: as many as there are cores
 }
 
 // DefaultOptions are those of Bitcoin Core.
