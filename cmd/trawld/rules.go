@@ -108,8 +108,12 @@ func withoutEffect(o *options.Settings) []string {
 		name  string
 		works bool
 	}{
-		{"asert", qbit}, {"p2mronly", qbit}, {"testactivationheight", regtest}, {"vbparams", regtest},
-		{"walletpqcparallel", p2mr}, {"walletpqcsignthreads", p2mr},
+		{"asert", qbit},
+		{"p2mronly", qbit},
+		{"testactivationheight", regtest},
+		{"vbparams", regtest},
+		{"walletpqcparallel", p2mr},
+		{"walletpqcsignthreads", p2mr},
 	} {
 		if o.IsSet(option.name) && !option.works {
 			unused = append(unused, option.name)
