@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/seed61375155/trawl/descriptor"
+	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -29,7 +30,7 @@ func Commands(d Deps) []command.Command {
 		validateAddress(d),
 		verifyMessage(d),
 	}
-	if d.Net.Dialect == descriptor.P2MR {
+	if d.Net.ScriptType(p2mr.OutputScript(p2mr.Hash{})) == "witness_v2_p2mr" { // the network has such outputs
 		commands = append(commands, verifyDataPQCHash(d))
 	}
 	return commands
