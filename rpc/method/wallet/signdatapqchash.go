@@ -45,10 +45,10 @@ func (m *methods) signDataPQCHash() command.Command {
 			{
 				Name: "options", Type: command.Object, Default: "{}", Usage: "options",
 				Help: "which key signs, where there are several", Inner: []command.Param{
-					{Name: "proof_mode", Type: command.String, Default: `"` + proofMode + `"`, Help: "nothing else goes"},
+					{Name: "proof_mode", Type: command.String, Default: `"` + proofMode + `"`, Help: "no other goes"},
 					{Name: "pubkey", Type: command.Hex, Optional: true, Help: "the public key"},
 					{Name: "leaf_script", Type: command.Hex, Optional: true, Help: "the script with the key"},
-					{Name: "control_block", Type: command.Hex, Optional: true, Help: "the control block of the script"},
+					{Name: "control_block", Type: command.Hex, Optional: true, Help: "its control block"},
 					{
 						Name: "include_pqc_usage", Type: command.Bool, Default: "false",
 						Help: "whether it is told how many signatures the key has made",
