@@ -38,6 +38,9 @@ type hooked struct {
 }
 
 func (e *hooked) LoadSnapshot(q messages.LoadSnapshot) (engine.Snapshot, error) {
+	if err := e.hook("LoadSnapshot"); err != nil {
+		return nil, err
+	}
 	if e.file != nil {
 		return e.file, nil
 	}

@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"context"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/internal/engine"
@@ -13,9 +15,13 @@ type reading struct {
 	snapshot engine.Snapshot
 }
 
-// loadSnapshot has the engine look at a file. It is read when the engine agrees, and then used.
+// loadSnapshot has the engine look at a file. It is read when the engine agrees, and then used, also
+// when the caller has gone meanwhile: a file takes longer than many callers wait.
 func (s *Chain) loadSnapshot(m *loadSnapshot) job {
 	return func(e engine.Engine) (func(), error) {
+		if m.Ctx.Err() != nil {
+			return func() { m.Answer(messages.LoadedSnapshot{}, context.Cause(m.Ctx)) }, nil
+		}
 		snapshot, err := e.LoadSnapshot(m.Req)
 		after := func() {
 			if snapshot == nil {
@@ -37,12 +43,25 @@ func (s *Chain) readSnapshots(c actor.Context) {
 		s.beside.Go(c, func() func() {
 			read := r.snapshot.Read(s.ctx)
 			return func() {
-				s.queue = append(s.queue, acknowledged(r.call, func(engine.Engine) (messages.LoadedSnapshot, error) {
-					return r.snapshot.Use(read)
-				}))
+				s.queue = append(s.queue, r.use(read))
 				s.next(c)
 			}
 		})
 	}
 	s.toRead = nil
+}
+
+// use makes the job that uses what was read, and answers when that is on disk.
+func (r reading) use(read error) job {
+	return func(e engine.Engine) (func(), error) {
+		got, err := r.snapshot.Use(read)
+		if err != nil && !rejected(err) {
+			return func() { r.call.Answer(got, err) }, err
+		}
+		failed := e.Sync()
+		if failed != nil {
+			err = failed
+		}
+		return func() { r.call.Answer(got, err) }, failed
+	}
 }

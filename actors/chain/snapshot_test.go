@@ -13,10 +13,11 @@ import (
 type slowFile struct {
 	reading, open chan struct{}
 	used          error
+	wasUsed       chan struct{}
 }
 
 func newSlowFile() *slowFile {
-	return &slowFile{reading: make(chan struct{}), open: make(chan struct{})}
+	return &slowFile{reading: make(chan struct{}), open: make(chan struct{}), wasUsed: make(chan struct{})}
 }
 
 var errRead = &messages.SnapshotError{Reason: "read"}
@@ -33,6 +34,7 @@ func (s *slowFile) Read(ctx context.Context) error {
 
 func (s *slowFile) Use(read error) (messages.LoadedSnapshot, error) {
 	s.used = read
+	close(s.wasUsed)
 	if errors.Is(read, errRead) {
 		return messages.LoadedSnapshot{Coins: 7}, nil
 	}
@@ -60,6 +62,68 @@ func TestSnapshotBeside(t *testing.T) {
 	close(file.open)
 	if err := <-answer; err != nil || got.Coins != 7 || !errors.Is(file.used, errRead) {
 		t.Errorf("%+v, %v, used after %v", got, err, file.used)
+	}
+}
+
+// A caller that goes away while the file is read ends nothing: the snapshot is used. One that has
+// gone before has nothing begun.
+func TestSnapshotCallerGone(t *testing.T) {
+	file := newSlowFile()
+	f := spawnFile(t, file)
+	ctx, leave := context.WithCancel(t.Context())
+	answer := make(chan error, 1)
+	go func() {
+		_, err := ask.Ask(ctx, f.Ref, messages.LoadSnapshot{Path: "x"})
+		answer <- err
+	}()
+	<-file.reading
+	leave()
+	if err := <-answer; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(file.open)
+	<-file.wasUsed
+	if !errors.Is(file.used, errRead) {
+		t.Errorf("used after %v", file.used)
+	}
+	f.generate(t, 1)
+
+	held, release := make(chan struct{}), make(chan struct{})
+	looked := false
+	f.onCall(func(method string) error {
+		switch method {
+		case "Mine":
+			close(held)
+			<-release
+		case "LoadSnapshot":
+			looked = true
+		}
+		return nil
+	})
+	go func() {
+		_, err := ask.Ask(t.Context(), f.Ref, messages.Generate{Script: trueScript, Count: 1, Tries: many})
+		answer <- err
+	}()
+	<-held
+	ctx, leave = context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := ask.Ask(ctx, f.Ref, messages.LoadSnapshot{Path: "y"})
+		gone <- err
+	}()
+	leave()
+	<-gone
+	f.onCall(func(method string) error {
+		looked = looked || method == "LoadSnapshot"
+		return nil
+	})
+	close(release)
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	f.generate(t, 1)
+	if looked {
+		t.Error("a file was looked at for a caller that had gone")
 	}
 }
 

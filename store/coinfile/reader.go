@@ -54,10 +54,14 @@ type Reader struct {
 }
 
 // Open opens a file and reads its beginning. known returns the name of the network with a
-// magic, "" for none that is known; the file must be of the network with the magic own.
+// magic, "" for none that is known; the file must be of the network with the magic own. A pipe or a
+// device, which may keep the reader waiting for ever, is not opened.
 //
 // Errors: ErrOpen, [*HeadError].
 func Open(disk vfs.FS, path string, own [4]byte, known func(magic [4]byte) string) (*Reader, error) {
+	if info, err := disk.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is no file", ErrOpen, path)
+	}
 	file, err := disk.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOpen, err)

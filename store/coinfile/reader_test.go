@@ -172,8 +172,10 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-	if _, err := readAll(vfs.OS, filepath.Join(t.TempDir(), "none")); !errors.Is(err, coinfile.ErrOpen) {
-		t.Errorf("no file: %v", err)
+	for name, path := range map[string]string{"no file": filepath.Join(t.TempDir(), "none"), "a device": os.DevNull} {
+		if _, err := readAll(vfs.OS, path); !errors.Is(err, coinfile.ErrOpen) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	const failed = "AutoFile::read: fread failed: iostream error"
 	if _, err := readAll(vfs.OS, t.TempDir()); err == nil || err.Error() != failed {

@@ -23,6 +23,7 @@ type background struct {
 	main  *Engine
 	known dialect.Snapshot
 	base  *chainview.Block
+	sum   *setHash // of the unspent outputs at the base; nil: they are not there yet
 }
 
 func newBackground(
@@ -116,10 +117,14 @@ func (b *background) step(ctx context.Context, d time.Duration) (more bool, err 
 			return true, nil
 		}
 	}
-	if b.tip == b.base {
-		return ctx.Err() == nil, b.complete(ctx)
+	if b.tip != b.base {
+		return false, nil
 	}
-	return false, nil
+	same, err := b.compare(ctx, began.Add(d))
+	if err == nil && same {
+		err = b.complete()
+	}
+	return err == nil && ctx.Err() == nil, err
 }
 
 // broke has an error of the background be one of the whole engine.
@@ -160,31 +165,51 @@ func (b *background) flushCoins() error {
 
 // close gives up what is in memory.
 func (b *background) close() {
-	if b != nil {
-		b.coins.Close()
+	if b == nil {
+		return
+	}
+	b.coins.Close()
+	if b.sum != nil {
+		b.sum.release()
 	}
 }
 
-// complete compares the unspent outputs at the base with the snapshot, and leaves one state. When ctx
-// ends before, the next start does it.
-func (b *background) complete(ctx context.Context) error {
-	if err := b.broke(b.flush()); err != nil {
-		return err
+// compare goes on comparing the unspent outputs at the base with the snapshot until a time, and reports
+// whether they are known to be the same. When ctx ends before, the next start does it.
+func (b *background) compare(ctx context.Context, until time.Time) (same bool, err error) {
+	if b.sum == nil {
+		if err := b.broke(b.flush()); err != nil {
+			return false, err
+		}
+		corelog.Printf(b.log, slog.LevelInfo, "[snapshot] computing UTXO stats for background chainstate to validate "+
+			"snapshot - this could take a few minutes")
+		if b.sum, err = b.main.newSetHash(b.main.set.Other(), b.base, nil); err != nil {
+			return false, err
+		}
 	}
-	corelog.Printf(b.log, slog.LevelInfo, "[snapshot] computing UTXO stats for background chainstate to validate "+
-		"snapshot - this could take a few minutes")
-	hash, err := b.main.hashOf(ctx, b.main.set.Other(), b.base, nil)
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the node ends
+	for !b.sum.done() {
+		if err := b.sum.next(ctx); err != nil {
+			b.sum.release()
+			b.sum = nil
+			if ctx.Err() != nil {
+				return false, nil //nolint:nilerr // the node ends
+			}
+			return false, err
+		}
+		if !b.sum.done() && time.Now().After(until) {
+			return false, nil
+		}
 	}
-	if err != nil {
-		return err
-	}
-	if hash != b.known.Hash {
+	if hash := b.sum.hash(); hash != b.known.Hash {
 		corelog.Printf(b.log, slog.LevelWarn, "[snapshot] hash mismatch: actual=%v, expected=%v", hash, b.known.Hash)
-		return b.reset(fmt.Errorf("unspent outputs at height %d have the hash %v, not %v", b.base.Height, hash,
+		return false, b.reset(fmt.Errorf("unspent outputs at height %d have the hash %v, not %v", b.base.Height, hash,
 			b.known.Hash))
 	}
+	return true, nil
+}
+
+// complete leaves one state: the unspent outputs at the base are those of the snapshot.
+func (b *background) complete() error {
 	e := b.main
 	before, err := b.db.CoinStore(e.set.Other())
 	if err != nil {

@@ -1,6 +1,8 @@
 package chainstate
 
 import (
+	"context"
+
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
@@ -138,3 +140,20 @@ func OddInMemory(e *Engine) int { return len(e.odd.fresh) }
 
 // MinFetched is from how many inputs on a block's outputs are read at once.
 const MinFetched = minFetched
+
+// HashSet hashes the stored unspent outputs of an engine that is at a block in pieces of widths, the last of which
+// counts for all that follow.
+func HashSet(e *Engine, widths ...uint32) (sum chainhash.Hash, err error) {
+	h, err := e.newSetHash(e.set, e.tip, nil)
+	if err != nil {
+		return sum, err
+	}
+	defer h.release()
+	for !h.done() && err == nil {
+		if h.width = widths[0]; len(widths) > 1 {
+			widths = widths[1:]
+		}
+		err = h.next(context.Background())
+	}
+	return h.hash(), err
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/chainview"
-	"github.com/seed61375155/trawl/internal/coinstats"
 	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine"
@@ -212,11 +211,17 @@ func (l *snapshotLoader) populate(ctx context.Context) error {
 		return err
 	}
 	l.printf("loaded %d coins from snapshot %v", l.file.Coins, l.base.Hash)
-	hash, err := l.hashOf(ctx, l.set, l.base, &l.odd)
+	sum, err := l.newSetHash(l.set, l.base, &l.odd)
 	if err != nil {
 		return err
 	}
-	if hash != l.known.Hash {
+	defer sum.release()
+	for !sum.done() {
+		if err := sum.next(ctx); err != nil {
+			return err
+		}
+	}
+	if hash := sum.hash(); hash != l.known.Hash {
 		return &coinfile.ContentError{Text: fmt.Sprintf(
 			"Bad snapshot content hash: expected %v, got %v", l.known.Hash, hash,
 		)}
@@ -285,30 +290,6 @@ func (l *snapshotLoader) addOdd(out wire.OutPoint, coin *blockfile.Coin) error {
 		})
 	}
 	return nil
-}
-
-// hashOf hashes a set as it is stored, with outputs that are in none.
-func (a assuming) hashOf(
-	ctx context.Context, set chaindb.CoinSet, at *chainview.Block, odd *oddOutputs,
-) (chainhash.Hash, error) {
-	stored, err := a.engine.db.Coins(set)
-	if err != nil {
-		return chainhash.Hash{}, err
-	}
-	empty := coincache.New(nil, 0)
-	defer empty.Close()
-	coins := &coinSet{stored, empty.Changes(), a.engine.tree, at, odd}
-	defer coins.Release()
-	sum := coinstats.New(coinstats.Serial)
-	var c coinstats.Coin
-	err = coins.Visit(ctx, 0, 0xffff, func(s *messages.SetCoin) (err error) {
-		c = coinstats.Coin{Out: s.Out, Height: s.Height, Coinbase: s.Coinbase, Amount: s.Amount, Script: c.Script[:0]}
-		if c.Script, err = coins.Unpack(c.Script, s.Packed); err == nil {
-			sum.Add(&c)
-		}
-		return err
-	})
-	return sum.Hash(), err
 }
 
 // list returns those that are not stored, ascending by id, of transactions whose ids begin with
