@@ -208,7 +208,8 @@ func (b *background) compare(ctx context.Context, until time.Time) (same bool, e
 	return true, nil
 }
 
-// complete leaves one state: the unspent outputs at the base are those of the snapshot.
+// complete leaves one state: the unspent outputs at the base are those of the snapshot. From then on the
+// chain may go back behind it.
 func (b *background) complete() error {
 	e := b.main
 	before, err := b.db.CoinStore(e.set.Other())
@@ -238,7 +239,7 @@ func (b *background) complete() error {
 	b.close()
 	e.coins, e.behind, e.erasing = coincache.New(stays, limit), nil, before
 	corelog.Printf(e.log, slog.LevelInfo, "[snapshot] snapshot beginning at %v has been fully validated", b.base.Hash)
-	return nil
+	return e.activate(e.choice.Best(e.tip), nil) // a branch from before the base may have been waiting
 }
 
 // relink has the rows of the base and of all stored blocks on it written as those of blocks

@@ -131,6 +131,34 @@ func TestSnapshotWrong(t *testing.T) {
 	}
 }
 
+// A branch from before the snapshot that has more work waits until the chain may go back behind it, and
+// is then taken at once.
+func TestSnapshotBranch(t *testing.T) {
+	s := tell(t)
+	first := s.blocks[baseHeight-11].on(nil)
+	branch := append([]*made{first}, first.chainOn(50)...)
+	e := open(t, t.TempDir(), s.network(t))
+	defer func() { _ = e.Close() }()
+	_, _, err := e.AcceptHeaders(rawHeaders(s.blocks))
+	must(t, err)
+	_, err = load(e, s)
+	must(t, err)
+	top := s.blocks[len(s.blocks)-1]
+	for _, b := range slices.Concat(s.blocks[baseHeight:], s.blocks[:baseHeight-1], branch) {
+		must(t, e.Accept(b.raw))
+	}
+	must(t, settleBackground(e))
+	wantTip(t, e, "before the last block is there", top)
+	must(t, e.Accept(s.base().raw))
+	wantTip(t, e, "before it is validated", top)
+	must(t, settleBackground(e))
+	wantTip(t, e, "afterwards", branch[len(branch)-1])
+	if states := e.States(); len(states) != 1 || !states[0].Validated {
+		t.Errorf("states %+v", states)
+	}
+	must(t, e.Verify(t.Context(), 4, 0))
+}
+
 // relabel writes a file whose set is said to be of another block.
 func relabel(tb testing.TB, s *story) string {
 	tb.Helper()

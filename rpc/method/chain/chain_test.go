@@ -128,6 +128,15 @@ func TestBlockWithoutUndo(t *testing.T) {
 		!strings.Contains(got, `"vin"`) {
 		t.Errorf("without undo data: got %s", got)
 	}
+	r.chain.FailUndo(b, chainview.ErrNotYet)
+	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); !strings.Contains(got, "Undo data expected but can't be read.") {
+		t.Errorf("undo data that comes later: got %s", got)
+	}
+	r.chain.SetAssumed(&chainview.Assumed{Base: b, Validated: b.Parent})
+	if got := r.call("getblock", `[`+quoted(b)+`, 3]`); strings.Contains(got, "fee") ||
+		!strings.Contains(got, `"vin"`) {
+		t.Errorf("before it is validated: got %s", got)
+	}
 }
 
 // A block of many transactions shows each of them, in their order.

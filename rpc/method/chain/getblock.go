@@ -177,7 +177,8 @@ func txObjects(
 ) (blockTxs, error) {
 	spent, err := reader.Spent(hash)
 	switch {
-	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned):
+	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned),
+		errors.Is(err, chainview.ErrNotYet) && chainview.AssumedOf(reader) != nil: // it is to be validated
 		spent = nil
 	case errors.Is(err, chainview.ErrClosed):
 		return nil, err

@@ -50,6 +50,7 @@ func TestGetRawTransactionBlocks(t *testing.T) {
 		{"stale, not active", stale, 2, nil, nil, `{"in_active_chain":false,`},
 		{"only a header", header, 0, nil, nil, `{"code":-1,"message":"Block not available"}`},
 		{"pruned", active, 0, chainview.ErrPruned, nil, `{"code":-1,"message":"Block not available"}`},
+		{"still to come", active, 0, chainview.ErrNotYet, nil, `{"code":-1,"message":"Block not available"}`},
 		{"damaged", active, 0, chainview.ErrUnreadable, nil, `"No such transaction found in the provided block.`},
 		{"away", active, 0, chainview.ErrClosed, nil, `"Internal error"`}, // the node has words for it
 		{"undo away", active, 2, nil, chainview.ErrClosed, `"Internal error"`},
