@@ -74,8 +74,10 @@ func TestKill9Snapshot(t *testing.T) {
 			d.Get(nil, "submitheader", block[:160])
 		}
 		kills := killLoading(t, random, source, d)
-		kills += killValidating(t, random, source, d)
+		looking := lookBehind(t, d, source.blocks)
+		kills += killValidating(t, random, source, d, looking)
 		source.compare(t, d)
+		looking.compare(t, d, source)
 		d.Stop()
 		d.Restart()
 		source.compare(t, d)
@@ -114,11 +116,87 @@ func killLoading(t *testing.T, random *rand.Rand, source *snapshotSource, d *e2e
 	return kills
 }
 
+// belowSnapshot is what the coinbases below the snapshot pay to, and one of them above it.
+const belowSnapshot = "bcrt1qft5p2uhsdcdc3l2ua4ap5qqfg4pjaqlp250x7us7a8qqhrxrxfsqseac85"
+
+// A lookout is who needs blocks before the snapshot: searches, and wallets that watch from the first block
+// on and from the snapshot on.
+type lookout struct{ bounded, following string }
+
+func lookBehind(t *testing.T, d *e2e.Daemon, blocks []string) *lookout {
+	t.Helper()
+	var bounded, following struct{ ID string }
+	scripts := []any{"addr(" + belowSnapshot + ")", "addr(" + addressOfTests + ")"}
+	d.Get(&bounded, "createsearch", scripts[:1], map[string]any{"stop_height": len(blocks) - afterSnapshot})
+	d.Get(&following, "createsearch", scripts, map[string]any{"follow": true})
+	for _, name := range []string{"first", "second"} {
+		d.Get(nil, "createwallet", name, true, true)
+		var sum struct{ Descriptor string }
+		d.Get(&sum, "getdescriptorinfo", "addr("+belowSnapshot+")")
+		var got []struct {
+			Success bool
+			Error   struct{ Code int }
+		}
+		d.Get(&got, "importdescriptors", []any{map[string]any{"desc": sum.Descriptor, "timestamp": 0}})
+		if len(got) != 1 || got[0].Success || got[0].Error.Code != -1 {
+			t.Errorf("imported over blocks that are missing: %+v", got)
+		}
+		d.Get(nil, "unloadwallet", name)
+	}
+	return &lookout{bounded.ID, following.ID}
+}
+
+// check looks at who cannot be done while blocks are missing.
+func (l *lookout) check(t *testing.T, d *e2e.Daemon) {
+	t.Helper()
+	var search struct {
+		State  string
+		Height int
+	}
+	var scan struct{ Completed bool }
+	d.Get(&search, "getsearch", l.bounded)
+	scanned := d.Call(t.Context(), &scan, "scanblocks", "start", []any{"addr(" + belowSnapshot + ")"})
+	if len(statesOf(d)) == 2 && (search.State == "done" || scanned == nil && scan.Completed) {
+		t.Errorf("with two states: search %+v, scan %v %+v", search, scanned, scan)
+	}
+}
+
+// compare looks at what was found in the end.
+func (l *lookout) compare(t *testing.T, d *e2e.Daemon, source *snapshotSource) {
+	t.Helper()
+	var bounded, following struct {
+		State  string
+		Found  int
+		Height int
+	}
+	e2e.Eventually(t, time.Minute, "the searches are in step", func() bool {
+		d.Get(&bounded, "getsearch", l.bounded)
+		d.Get(&following, "getsearch", l.following)
+		return bounded.State == "done" && following.Height == len(source.blocks)
+	})
+	if below := len(source.blocks) - afterSnapshot; bounded.Found != below || following.Found != len(source.blocks) {
+		t.Errorf("the searches have found %+v, %+v", bounded, following)
+	}
+	for _, name := range []string{"first", "second"} {
+		d.Get(nil, "loadwallet", name)
+		var info struct{ TxCount int }
+		d.Get(nil, "rescanblockchain")
+		d.Get(&info, "getwalletinfo")
+		if below := len(source.blocks) - afterSnapshot; info.TxCount != below {
+			t.Errorf("wallet %s has %d transactions, want %d", name, info.TxCount, below)
+		}
+		d.Get(nil, "unloadwallet", name)
+	}
+}
+
 // killValidating has the node fetch all blocks, until it has one state.
-func killValidating(t *testing.T, random *rand.Rand, source *snapshotSource, d *e2e.Daemon) (kills int) {
+func killValidating(
+	t *testing.T, random *rand.Rand, source *snapshotSource, d *e2e.Daemon, looking *lookout,
+) (kills int) {
 	t.Helper()
 	height := len(source.blocks) - afterSnapshot
 	for len(statesOf(d)) == 2 {
+		looking.check(t, d)
 		d.Get(nil, "addnode", source.P2P, "onetry")
 		<-time.After(moment(random, 100*time.Millisecond, kills))
 		d.Get(&height, "getblockcount")
