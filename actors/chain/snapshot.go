@@ -19,8 +19,10 @@ type reading struct {
 // when the caller has gone meanwhile: a file takes longer than many callers wait.
 func (s *Chain) loadSnapshot(m *loadSnapshot) job {
 	return func(e engine.Engine) (func(), error) {
-		if m.Ctx.Err() != nil {
+		select {
+		case <-m.Ctx.Done():
 			return func() { m.Answer(messages.LoadedSnapshot{}, context.Cause(m.Ctx)) }, nil
+		default:
 		}
 		snapshot, err := e.LoadSnapshot(m.Req)
 		after := func() {

@@ -122,7 +122,7 @@ func (b *background) step(ctx context.Context, d time.Duration) (more bool, err 
 	}
 	same, err := b.compare(ctx, began.Add(d))
 	if err == nil && same {
-		err = b.complete()
+		err = b.complete() //nolint:contextcheck // a block is connected as a whole
 	}
 	return err == nil && ctx.Err() == nil, err
 }

@@ -20,7 +20,10 @@ func TestSetHash(t *testing.T) {
 	must(t, chainstate.Rest(e))
 	random := rand.New(rand.NewPCG(2, 5))
 	for _, widths := range [][]uint32{
-		{1 << 16}, {1, 1 << 15}, {1<<16 - 1, 1}, {255, 256, 257, 1, 4000},
+		{1 << 16},
+		{1, 1 << 15},
+		{1<<16 - 1, 1},
+		{255, 256, 257, 1, 4000},
 		{1 + random.Uint32N(9000), 1 + random.Uint32N(9000), 1 + random.Uint32N(9000)},
 	} {
 		if got, err := chainstate.HashSet(e, widths...); err != nil || got != s.known.Hash {
