@@ -257,7 +257,8 @@ func findTx(
 	switch {
 	case errors.Is(err, chainview.ErrUnreadable), err == nil && tx == nil:
 		return nil, 0, errNotInBlock // as Core says it
-	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned), errors.Is(err, chainview.ErrNotYet):
+	case errors.Is(err, chainview.ErrNotFound), errors.Is(err, chainview.ErrPruned),
+		errors.Is(err, chainview.ErrNotYet):
 		return nil, 0, errBlockUnavailable
 	}
 	return tx, index, err
