@@ -130,8 +130,8 @@ func (l loader) settleMark() error {
 		corelog.Printf(e.log, slog.LevelInfo,
 			"[snapshot] cleaning up unneeded background chainstate, then reinitializing")
 	case ok:
-		corelog.Printf(e.log, slog.LevelWarn,
-			"[snapshot] the chain does not begin with the snapshot of block %v any more: its file may be loaded again", marked)
+		corelog.Printf(e.log, slog.LevelWarn, "[snapshot] the chain does not begin with the snapshot of block %v any "+
+			"more: its file may be loaded again", marked)
 	}
 	return e.assuming.mark.Remove()
 }

@@ -128,8 +128,8 @@ func (b *beginning) reopen(tb testing.TB, dir string) (*bitcoin.Engine, error) {
 	return e, done()
 }
 
-// Whichever call of the disk fails from the loading on, and whatever a loss of power then leaves of what was not synced:
-// what was acknowledged is there, the snapshot too, and the chain comes to its end.
+// Whichever call of the disk fails from the loading on, and whatever a loss of power then leaves of what
+// was not synced: what was acknowledged is there, the snapshot too, and the chain comes to its end.
 func TestSnapshotPowerLoss(t *testing.T) {
 	t.Parallel()
 	s := tell(t)
