@@ -34,7 +34,6 @@ func f() { time.Sleep(1); asking.Ask(nil, nil, 1); asking.Then(nil); other.Ask()
 	}
 	for imported, want := range map[string]string{
 		"github.com/asynkron/protoactor-go/actor":  "github.com/asynkron/protoactor-go/actor",
-		"github.com/asynkron/protoactor-go/remote": "github.com/asynkron/protoactor-go/remote",
 		"github.com/asynkron/protoactor-go/router": "github.com/asynkron/protoactor-go",
 		"github.com/syndtr/goleveldb/leveldb/opt":  "github.com/syndtr/goleveldb",
 		"log/slog": "",

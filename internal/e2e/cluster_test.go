@@ -64,42 +64,24 @@ func TestClusterEqual(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 7))
 	t.Logf("seed %d", seed)
-	secret := filepath.Join(t.TempDir(), "secret")
-	var members []*e2e.Daemon
-	// The front is slow, so that members take part before it is done by itself.
-	args := []string{
-		"-clusterlocal=0", "-clusteraudit=0", "-clusterafter=1", "-filterkernel=portable", "-filterlayout=plain",
-	}
-	for range 3 {
-		d, at := clusterNode(t, secret)
-		members = append(members, d)
-		args = append(args, "-clusternode="+at)
-	}
-	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 {
+	l := newLongCluster(t, 3)
+	if info, err := os.Stat(l.secret); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the file of the secret: %v, %v", info, err)
 	}
-	front, _ := clusterNode(t, secret, args...)
-	lone := e2e.Start(t, e2e.Config{
-		Chain: "regtest", Blocks: []string{chainFile}, Args: []string{"-blockfilterindex=1"},
-	})
-	lone.WaitTip(chainTip, chainHeight, true)
-	var info clusterReply
-	e2e.Eventually(t, time.Minute, "all members are up", func() bool {
-		front.Get(&info, "getclusterinfo")
-		return info.up() == len(members)
-	})
+	members, front := l.members, l.front
+	var disturbed disturbances
 	for i := range scans {
-		objects := manyScripts(rng, 250_000+rng.IntN(200_000))
-		from := rng.IntN(chainHeight / 4)
+		objects := append(manyScripts(rng, 40_000+rng.IntN(60_000)), "raw(51)")
+		from := rng.IntN(l.blocks / 4)
 		check := map[string]bool{"filter_false_positives": i%3 == 2}
 		var want, got any
-		lone.Get(&want, "scanblocks", "start", objects, from, chainHeight, "basic", check)
+		l.lone.Get(&want, "scanblocks", "start", objects, from, l.blocks, "basic", check)
 		done := make(chan error, 1)
 		go func() {
-			done <- front.Call(t.Context(), &got, "scanblocks", "start", objects, from, chainHeight, "basic", check)
+			done <- front.Call(t.Context(), &got, "scanblocks", "start", objects, from, l.blocks, "basic", check)
 		}()
 		if i > 0 { // the first is undisturbed
-			disturb(rng, members, done, time.Now().Add(time.Minute))
+			disturbed.add(disturb(rng, members, done, time.Now().Add(time.Minute)))
 		}
 		if err := <-done; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("scan %d from %d: %v\ngot  %.300v\nwant %.300v", i, from, err, got, want)
@@ -109,33 +91,42 @@ func TestClusterEqual(t *testing.T) {
 				m.Restart()
 			}
 		}
+		if (i+1)%10 == 0 || i+1 == scans {
+			t.Logf("%d scans, %d kills, %d pauses", i+1, disturbed.kills, disturbed.pauses)
+		}
 	}
-	front.Get(&info, "getclusterinfo")
-	units := uint64(0)
-	for _, m := range info.Members {
-		units += m.Units
-	}
+	units := l.units()
 	if units == 0 {
-		t.Errorf("the members have done nothing in %d scans: %+v", scans, info)
+		t.Errorf("the members have done nothing in %d scans: %+v", scans, l.info())
 	}
 }
 
+// disturbances counts what was done to members.
+type disturbances struct{ kills, pauses int }
+
+func (d *disturbances) add(more disturbances) {
+	d.kills, d.pauses = d.kills+more.kills, d.pauses+more.pauses
+}
+
 // disturb kills and pauses members for a while, and leaves none paused.
-func disturb(rng *rand.Rand, members []*e2e.Daemon, done chan error, end time.Time) {
+func disturb(rng *rand.Rand, members []*e2e.Daemon, done chan error, end time.Time) (did disturbances) {
 	for range 1 + rng.IntN(3) {
 		m := members[rng.IntN(len(members))]
 		if m.HasEnded() || time.Now().After(end) || len(done) > 0 {
-			return
+			return did
 		}
 		<-time.After(time.Duration(rng.IntN(300)) * time.Millisecond)
 		if rng.IntN(2) == 0 {
 			m.Kill()
+			did.kills++
 			continue
 		}
 		m.Signal(syscall.SIGSTOP)
 		<-time.After(time.Duration(rng.IntN(1500)) * time.Millisecond)
 		m.Signal(syscall.SIGCONT)
+		did.pauses++
 	}
+	return did
 }
 
 // A node with another secret gets nowhere, and none starts that would let anybody in.

@@ -24,6 +24,7 @@ const (
 	// SecretSize is how many bytes a secret has.
 	SecretSize = 32
 
+	protocol  = Name + "/1"         // of ALPN: what the bytes of a connection mean
 	leafLife  = 30 * 24 * time.Hour // of the certificates that a node makes for itself
 	leafRenew = 10 * 24 * time.Hour // of life left, below which it makes the next
 )
@@ -92,10 +93,14 @@ func (c *Credentials) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: Name, RootCAs: c.pool, ClientCAs: c.pool,
 		ClientAuth:             tls.RequireAndVerifyClientCert,
+		NextProtos:             []string{protocol},
 		SessionTicketsDisabled: true, // each connection proves what it knows
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.leaf() },
 		GetClientCertificate:   func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.leaf() },
 		VerifyConnection: func(s tls.ConnectionState) error {
+			if s.NegotiatedProtocol != protocol {
+				return errors.New("not a connection of a cluster")
+			}
 			return s.PeerCertificates[0].VerifyHostname(Name) // a client's is not looked at otherwise
 		},
 	}

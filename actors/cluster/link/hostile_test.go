@@ -1,216 +1,166 @@
 package link
 
 import (
-	"context"
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/asynkron/protoactor-go/remote"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 )
-
-// target is a link under attack by somebody who knows the secret.
-type target struct{ *node }
-
-func newTarget() target { return target{all()["target"]} }
-
-// attacker is a stream to the target.
-type attacker struct {
-	stream remote.Remoting_ReceiveClient
-	client remote.RemotingClient
-}
 
 const attackerAddress = "127.0.0.1:9"
 
-func (t target) attack(tb testing.TB, ctx context.Context) *attacker {
+// attack connects to a link as somebody who knows the secret.
+func (n *node) attack(tb testing.TB) *tls.Conn {
 	tb.Helper()
-	address, _ := t.State()
-	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(t.conf.tls())))
+	conn, err := tls.Dial("tcp", n.address, n.conf.tls())
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
-	a := &attacker{client: remote.NewRemotingClient(conn)}
-	if a.stream, err = a.client.Receive(ctx); err != nil {
-		tb.Fatal(err)
+	return conn
+}
+
+// bytesOf are frames as they are sent.
+func bytesOf(frames ...string) []byte {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	for _, f := range frames {
+		writeFrame(w, []byte(f))
 	}
-	return a
+	_ = w.Flush()
+	return b.Bytes()
 }
 
-func (a *attacker) connect(address string) error {
-	return a.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_ConnectRequest{
-		ConnectRequest: &remote.ConnectRequest{ConnectionType: &remote.ConnectRequest_ServerConnection{
-			ServerConnection: &remote.ServerConnection{Address: address, SystemId: "x"},
-		}},
-	}})
-}
-
-func (a *attacker) batch(b *remote.MessageBatch) error {
-	return a.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_MessageBatch{MessageBatch: b}})
-}
-
-// good is a batch with a frame that has to be taken.
-func good(name string, m proto.Message) *remote.MessageBatch {
-	data, err := proto.Marshal(m)
-	if err != nil {
-		panic(err)
-	}
-	return &remote.MessageBatch{
-		TypeNames: []string{name}, Targets: []*actor.PID{{Address: "whatever", Id: actorName}},
-		Senders:   []*actor.PID{{Address: attackerAddress, Id: actorName}},
-		Envelopes: []*remote.MessageEnvelope{{MessageData: data, Sender: 1}},
-	}
-}
-
-// alive fails unless the target takes a frame of an honest peer.
-func (t target) alive(tb testing.TB) {
+// alive fails unless the link takes a frame of an honest peer.
+func (n *node) alive(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := context.WithCancel(tb.Context())
-	defer cancel()
-	a := t.attack(tb, ctx)
-	if err := a.connect(attackerAddress); err != nil {
+	if _, err := n.attack(tb).Write(bytesOf(attackerAddress, "alive")); err != nil {
 		tb.Fatal(err)
 	}
-	if err := a.batch(good(frameType, wrapperspb.Bytes([]byte("alive")))); err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		select {
-		case f := <-t.frames:
-			if strings.HasSuffix(f, " alive") {
-				return
-			}
-		case <-time.After(30 * time.Second):
-			tb.Fatal("the link does not serve any more")
-		}
+	for !strings.HasSuffix(receive(tb, n.frames), " alive") {
+		continue
 	}
 }
 
-// What ends a process with remote, or reaches other actors, is dropped and counted.
+// Whoever knows the secret and says what no node says is refused, counted, and heard no further.
 func TestHostilePeer(t *testing.T) {
-	change := func(name string, m proto.Message, f func(b *remote.MessageBatch)) *remote.MessageBatch {
-		b := good(name, m)
-		f(b)
-		return b
-	}
-	frame := wrapperspb.Bytes([]byte("bad"))
-	other := &actor.PID{Address: "127.0.0.1:1", Id: actorName}
-	for name, b := range map[string]*remote.MessageBatch{
-		"an unknown type":  good("trawl.NoSuchType", frame),
-		"no type":          change(frameType, frame, func(b *remote.MessageBatch) { b.TypeNames = nil }),
-		"a type below":     change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].TypeId = -1 }),
-		"a target above":   change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].Target = 7 }),
-		"a target below":   change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].Target = -7 }),
-		"no target":        change(frameType, frame, func(b *remote.MessageBatch) { b.Targets[0] = nil }),
-		"a sender above":   change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].Sender = 2 }),
-		"no sender":        change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].Sender = 0 }),
-		"an empty sender":  change(frameType, frame, func(b *remote.MessageBatch) { b.Senders[0] = nil }),
-		"another's sender": change(frameType, frame, func(b *remote.MessageBatch) { b.Senders[0] = other }),
-		"JSON":             change(frameType, frame, func(b *remote.MessageBatch) { b.Envelopes[0].SerializerId = 1 }),
-		"a large frame":    good(frameType, wrapperspb.Bytes(make([]byte, MaxFrame+1))),
-		"Stop":             good(typeOf(&actor.Stop{}), &actor.Stop{}),
-		"PoisonPill":       good(typeOf(&actor.PoisonPill{}), &actor.PoisonPill{}),
-		"another's watch":  good(watchType, &actor.Watch{Watcher: other}),
-		"nobody's watch":   good(watchType, &actor.Watch{}),
-		"another's end":    good(terminatedType, &actor.Terminated{Who: other}),
-		"garbage for a watch": change(watchType, &actor.Watch{}, func(b *remote.MessageBatch) {
-			b.Envelopes[0].MessageData = []byte{0xff}
-		}),
-		"the supervisor": change(frameType, frame, func(b *remote.MessageBatch) {
-			b.Targets[0].Id = "EndpointSupervisor"
-		}),
-		"the spawning of more": change(typeOf(&remote.ActorPidRequest{}), frame, func(b *remote.MessageBatch) {
-			b.Targets[0].Id = "activator"
-		}),
+	t.Parallel()
+	n := open(t, secret(1))
+	large := binary.BigEndian.AppendUint32(bytesOf(attackerAddress), MaxFrame+1)
+	for name, said := range map[string][]byte{
+		"no address":            bytesOf(""),
+		"no port":               bytesOf("127.0.0.1"),
+		"a wrong port":          bytesOf("127.0.0.1:65536"),
+		"a long address":        bytesOf(strings.Repeat("a", maxAddress) + ":1"),
+		"the address of itself": bytesOf(n.address),
+		"another protocol":      []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+		"a large frame":         large,
+		"the largest":           binary.BigEndian.AppendUint32(bytesOf(attackerAddress), 1<<32-1),
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := newTarget()
-			before := l.refused.Load()
-			a := l.attack(t, t.Context())
-			if err := a.connect(attackerAddress); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.batch(b); err != nil {
-				t.Fatal(err)
-			}
-			for end := time.Now().Add(30 * time.Second); l.refused.Load() == before; {
-				if time.Now().After(end) {
-					t.Fatal("it was not refused")
-				}
-				<-time.After(time.Millisecond)
-			}
-			l.alive(t)
-		})
+		before := n.refused.Load()
+		conn := n.attack(t)
+		if _, err := conn.Write(append(said, bytesOf("bad", "bad")...)); err != nil {
+			t.Fatal(name, err)
+		}
+		eventually(t, name+" is refused", func() bool { return n.refused.Load() > before })
+		_ = conn.SetReadDeadline(time.Now().Add(patience))
+		for err := error(nil); err == nil; _, err = conn.Read(make([]byte, 1)) { // what says that it is there
+			continue
+		}
+		n.alive(t)
+	}
+	if len(n.frames) > 0 {
+		t.Errorf("it has heard %q", <-n.frames)
 	}
 }
 
-// Calls beside the stream, which remote panics over, and streams that begin otherwise are
-// refused.
-func TestHostileCalls(t *testing.T) {
-	l := newTarget()
-	a := l.attack(t, t.Context())
-	if _, err := a.client.ListProcesses(t.Context(), &remote.ListProcessesRequest{}); err == nil {
-		t.Error("processes are listed")
-	}
-	if _, err := a.client.GetProcessDiagnostics(t.Context(), &remote.GetProcessDiagnosticsRequest{}); err == nil {
-		t.Error("processes are shown")
-	}
-	own, _ := l.State()
-	for name, do := range map[string]func(a *attacker){
-		"a batch first":     func(a *attacker) { _ = a.batch(good(frameType, wrapperspb.Bytes(nil))) },
-		"the target itself": func(a *attacker) { _ = a.connect(own) },
-		"no address":        func(a *attacker) { _ = a.connect("") },
-		"twice":             func(a *attacker) { _, _ = a.connect("a:1"), a.connect("b:1") },
-		"nothing":           func(a *attacker) { _ = a.stream.Send(&remote.RemoteMessage{}) },
-		"a client": func(a *attacker) {
-			_ = a.stream.Send(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_ConnectRequest{
-				ConnectRequest: &remote.ConnectRequest{ConnectionType: &remote.ConnectRequest_ClientConnection{}},
-			}})
+// Who comes without a certificate, without TLS, by an earlier one, or for something else, is refused in the handshake.
+func TestHandshake(t *testing.T) {
+	t.Parallel()
+	n := open(t, secret(1))
+	for name, change := range map[string]func(c *tls.Config){
+		"no certificate":   func(c *tls.Config) { c.GetClientCertificate = nil },
+		"TLS 1.2":          func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
+		"no protocol":      func(c *tls.Config) { c.NextProtos = nil },
+		"another protocol": func(c *tls.Config) { c.NextProtos = []string{"h2"} },
+		"another secret": func(c *tls.Config) {
+			other, err := FromSecrets(secret(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.GetClientCertificate = other.tls().GetClientCertificate
 		},
-		"an empty batch": func(a *attacker) { _, _ = a.connect("a:1"), a.batch(nil) },
 	} {
-		before := l.refused.Load()
-		a := l.attack(t, t.Context())
-		do(a)
-		for end := time.Now().Add(30 * time.Second); l.refused.Load() == before && name != "an empty batch"; {
-			if time.Now().After(end) {
-				t.Fatal(name, "is not refused")
-			}
-			<-time.After(time.Millisecond)
+		before := n.refused.Load()
+		conf := n.conf.tls()
+		conf.VerifyConnection = nil
+		change(conf)
+		conn, err := tls.Dial("tcp", n.address, conf)
+		if err == nil {
+			_, _ = conn.Write(bytesOf(attackerAddress, "bad"))
 		}
-		l.alive(t)
+		eventually(t, name+" is refused", func() bool { return n.refused.Load() > before })
+		if err == nil {
+			_ = conn.Close()
+		}
+	}
+	before := n.refused.Load()
+	conn, err := net.Dial("tcp", n.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_, _ = conn.Write(bytesOf(attackerAddress, "bad"))
+	eventually(t, "no TLS is refused", func() bool { return n.refused.Load() > before })
+	if n.alive(t); len(n.frames) > 0 {
+		t.Errorf("it has heard %q", <-n.frames)
 	}
 }
 
-// Any message over a real stream leaves the link alive, and no other actor hears of it.
+// Of what peers send that nobody takes a bounded number is kept, however many addresses they name.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	n := open(t, secret(1))
+	n.mu.Lock()
+	n.hold = true
+	n.mu.Unlock()
+	large := strings.Repeat("x", MaxFrame)
+	for i := range 10 {
+		conn := n.attack(t)
+		go func() { // it ends with its connection
+			_, _ = conn.Write(bytesOf(attackerAddress + string(rune('0'+i))))
+			for range 1000 {
+				if _, err := conn.Write(bytesOf(large)); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	eventually(t, "some came", func() bool { return len(n.frames) >= maxWaitingAll })
+	<-time.After(200 * time.Millisecond)
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	if k := len(n.frames); k != maxWaitingAll {
+		t.Errorf("%d frames were taken", k)
+	}
+}
+
+// Any bytes over a real connection leave the link alive.
 func FuzzStream(f *testing.F) {
-	l := newTarget()
-	seed, _ := proto.Marshal(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_MessageBatch{
-		MessageBatch: good(watchType, &actor.Watch{Watcher: &actor.PID{Address: attackerAddress, Id: actorName}}),
-	}})
-	f.Add(seed)
-	seed, _ = proto.Marshal(&remote.RemoteMessage{MessageType: &remote.RemoteMessage_MessageBatch{
-		MessageBatch: good(frameType, wrapperspb.Bytes([]byte("x"))),
-	}})
-	f.Add(seed)
-	f.Add([]byte{1, 2, 3})
+	n := open(f, secret(1))
+	f.Add(bytesOf(attackerAddress, "x", "", "y"))
+	f.Add(bytesOf("a:1")[:5])
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var m remote.RemoteMessage
-		if proto.Unmarshal(data, &m) != nil {
-			return
+		conn := n.attack(t)
+		if _, err := conn.Write(data); err == nil {
+			_ = conn.CloseWrite()
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		a := l.attack(t, ctx)
-		if err := a.connect(attackerAddress); err != nil {
-			t.Fatal(err)
-		}
-		_ = a.stream.Send(&m)
-		l.alive(t)
+		n.alive(t)
 	})
 }

@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,19 +12,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/asynkron/protoactor-go/actor"
-	"github.com/asynkron/protoactor-go/remote"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// actorName is that of the link's actor, the only one that can be reached from outside.
-const actorName = "cluster"
-
-const handshakeTime = 5 * time.Second
+const (
+	beatEvery  = 2 * time.Second
+	maxSilence = 10 * time.Second
+)
 
 // Config says where a link listens, and whom it lets in.
 type Config struct {
@@ -39,17 +33,25 @@ type Link struct {
 	cfg     Config
 	host    string
 	port    int
-	handler func(from string, frame []byte, taken func())
-	gone    func(address string)
+	tls     *tls.Config
+	doors   doors
 	refused atomic.Uint64
+	tokens  chan struct{} // one for each frame that nobody has taken
+	every   time.Duration // a node says that it is there
+	silence time.Duration // of a node that is gone
 
-	mu     sync.RWMutex // held by those who use remote; by Close to end it
-	open   bool
-	end    context.CancelFunc
-	system *actor.ActorSystem
-	remote *remote.Remote
-	self   *actor.PID
-	guard  *guard
+	frame func(from string, frame []byte, taken func())
+	gone  func(address string)
+	work  sync.WaitGroup // goroutines
+
+	mu       sync.Mutex
+	open     bool
+	address  string          // by which others reach this node; empty before Open
+	ctx      context.Context //nolint:containedctx // ends all goroutines
+	end      context.CancelFunc
+	inbound  map[string]*inbound
+	outbound map[string]*outbound
+	watched  map[string]bool
 }
 
 // New checks what a link is told. Nothing is listened to before Open.
@@ -57,7 +59,11 @@ func New(cfg Config) (*Link, error) {
 	if cfg.Credentials == nil {
 		return nil, errors.New("a cluster needs credentials")
 	}
-	l := &Link{cfg: cfg}
+	l := &Link{
+		cfg: cfg, tls: cfg.Credentials.tls(), doors: doors{by: make(map[string]int)},
+		tokens: make(chan struct{}, maxWaitingAll), every: beatEvery, silence: maxSilence,
+		inbound: make(map[string]*inbound), outbound: make(map[string]*outbound), watched: make(map[string]bool),
+	}
 	host, port, err := splitAddress(cfg.Listen)
 	if err != nil {
 		return nil, err
@@ -91,125 +97,80 @@ func splitAddress(address string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// Open begins to listen. frame is called for each frame of another node, with the address that
+// Open begins to listen, once. frame is called for each frame of another node, with the address that
 // node is reached at, and what is to be called once it was looked at; gone when a node that was
 // watched is not there any more. Neither waits.
 func (l *Link) Open(frame func(from string, frame []byte, taken func()), gone func(address string)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open {
-		return errors.New("the link is open")
+	if l.address != "" {
+		return errors.New("the link was opened before")
 	}
-	l.handler, l.gone = frame, gone
-	l.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(slog.DiscardHandler) // it tells of each attempt, and of messages
-	}))
-	ended, end := context.WithCancel(context.Background())
-	l.guard = &guard{
-		self: l.system.Address, dropped: func() { l.refused.Add(1) }, log: l.cfg.Log, ended: ended,
-		queues: make(map[string]*queue),
-	}
-	l.remote = remote.NewRemote(l.system, l.options())
-	if err := try(l.remote.Start); err != nil {
-		end()
-		l.system.Shutdown()
-		return fmt.Errorf("listen at %s: %w", l.cfg.Listen, err)
-	}
-	props := actor.PropsFromFunc(l.receive)
-	self, err := l.system.Root.SpawnNamed(props, actorName)
+	ctx, end := context.WithCancel(context.Background())
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(l.host, strconv.Itoa(l.port)))
 	if err != nil {
 		end()
-		l.remote.Shutdown(true)
-		return fmt.Errorf("start the link: %w", err)
+		return fmt.Errorf("listen at %s: %w", l.cfg.Listen, err)
 	}
-	l.self, l.open, l.end = self, true, end
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	l.frame, l.gone, l.ctx, l.end, l.open = frame, gone, ctx, end, true
+	if l.address = l.cfg.Advertise; l.address == "" {
+		l.address = listener.Addr().String()
+	}
+	l.work.Go(func() { l.accept(ctx, listener) })
 	return nil
 }
 
-// options are remote's.
-func (l *Link) options() *remote.Config {
-	conf := l.cfg.Credentials.tls()
-	d := &doors{by: make(map[string]int), refused: func() { l.refused.Add(1) }}
-	c := remote.Configure(l.host, l.port,
-		remote.WithDialOptions(
-			grpc.WithTransportCredentials(credentials.NewTLS(conf)),
-			grpc.WithKeepaliveParams(keepalive.ClientParameters{
-				Time: 10 * time.Second, Timeout: 2 * time.Second, PermitWithoutStream: true,
-			}),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
-		),
-		remote.WithServerOptions(
-			grpc.Creds(bounded{credentials.NewTLS(conf), d}), grpc.ConnectionTimeout(handshakeTime),
-			grpc.MaxRecvMsgSize(maxMessage), grpc.MaxConcurrentStreams(4), grpc.MaxHeaderListSize(16<<10),
-			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-				MinTime: 5 * time.Second, PermitWithoutStream: true,
-			}),
-			grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 2 * time.Second}),
-			grpc.StreamInterceptor(l.guard.stream), grpc.UnaryInterceptor(l.guard.unary),
-		),
-		remote.WithEndpointWriterBatchSize(batchSize), remote.WithEndpointWriterQueueSize(64),
-	)
-	c.AdvertisedHost, c.MaxRetryCount = l.cfg.Advertise, 1
-	return c
-}
-
-// try turns a panic, by which remote says that it cannot start, into an error.
-func try(f func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%v", p)
-		}
-	}()
-	f()
-	return nil
-}
-
-// watch has the link's actor watch another node's.
-type watch struct{ address string }
-
-// receive is the link's actor.
-func (l *Link) receive(c actor.Context) {
-	switch m := c.Message().(type) {
-	case *wrapperspb.BytesValue:
-		if c.Sender() == nil {
-			return
-		}
-		from := c.Sender().Address
-		l.handler(from, m.Value, func() { l.guard.taken(from) })
-	case watch:
-		c.Watch(actor.NewPID(m.address, actorName))
-	case *actor.Terminated:
-		c.Unwatch(m.Who)
-		l.gone(m.Who.Address)
+// start starts a goroutine that Close waits for. It reports false when that has been called.
+func (l *Link) start(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open {
+		l.work.Go(f)
 	}
+	return l.open
 }
 
 // Send sends a frame of at most [MaxFrame] bytes, which is not changed any more. Whether it
 // arrives is not known.
 func (l *Link) Send(address string, frame []byte) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.open {
-		l.system.Root.RequestWithCustomSender(actor.NewPID(address, actorName), wrapperspb.Bytes(frame), l.self)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.open || len(frame) == 0 || len(frame) > MaxFrame {
+		return
+	}
+	if o := l.outboundTo(address); o != nil {
+		o.put(frame)
 	}
 }
 
 // Watch has the function that Open was given called when a node is not there any more; once.
 func (l *Link) Watch(address string) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.open {
-		l.system.Root.Send(l.self, watch{address})
+		l.watched[address] = true
 	}
 }
 
-// State returns where other nodes reach this one, empty before Open, and how many connections and
-// messages were kept out.
+// ended tells of the end of a node, where it is watched.
+func (l *Link) ended(address string) {
+	l.mu.Lock()
+	watched := l.open && l.watched[address]
+	delete(l.watched, address)
+	l.mu.Unlock()
+	if watched {
+		l.gone(address)
+	}
+}
+
+// State returns where other nodes reach this one, empty before Open and after Close, and how many connections
+// were refused.
 func (l *Link) State() (address string, refused uint64) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.open {
-		address = l.system.Address()
+		address = l.address
 	}
 	return address, l.refused.Load()
 }
@@ -217,21 +178,12 @@ func (l *Link) State() (address string, refused uint64) {
 // Close ends all connections. Peers that watch this node are told.
 func (l *Link) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.open {
-		return nil
-	}
+	wasOpen := l.open
 	l.open = false
-	err := l.system.Root.StopFuture(l.self).Wait()
-	l.end()
-	l.guard.streams.Wait()
-	if try(func() { l.remote.Shutdown(true) }) != nil {
-		// It tells a stream that has just ended of its end. What is left is the server.
-		_ = try(func() { l.remote.Shutdown(false) })
+	l.mu.Unlock()
+	if wasOpen {
+		l.end()
 	}
-	l.system.Shutdown()
-	if err != nil {
-		return fmt.Errorf("stop the link: %w", err)
-	}
+	l.work.Wait()
 	return nil
 }

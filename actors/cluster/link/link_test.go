@@ -30,50 +30,33 @@ type node struct {
 	held    []func()
 }
 
-// all are the links of these tests. They are opened before any of them is used: remote sets
-// gRPC's logger, which is the process's, whenever it starts.
-var all = sync.OnceValue(func() map[string]*node {
-	nodes := make(map[string]*node)
-	for name, secrets := range map[string][][]byte{
-		"a": {secret(1)}, "b": {secret(1)}, "leaving": {secret(1)}, "held": {secret(1)}, "target": {secret(1)},
-		"new": {secret(2)}, "old, new": {secret(1), secret(2)}, "new, old": {secret(2), secret(1)},
-	} {
-		nodes[name] = start(secrets)
-	}
-	return nodes
-})
-
-func closeAll() {
-	for _, n := range all() {
-		if err := n.Close(); err != nil {
-			panic(err)
-		}
-	}
-}
-
-// start opens a link, and returns when it serves.
-func start(secrets [][]byte) *node {
+// open opens a link, for the time of a test.
+func open(tb testing.TB, secrets ...[]byte) *node {
+	tb.Helper()
 	c, err := FromSecrets(secrets...)
 	if err != nil {
-		panic(err)
+		tb.Fatal(err)
 	}
+	return openWith(tb, c, beatEvery, maxSilence)
+}
+
+func openWith(tb testing.TB, c *Credentials, every, silence time.Duration) *node {
+	tb.Helper()
 	l, err := New(Config{Listen: "127.0.0.1:0", Credentials: c, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		panic(err)
+		tb.Fatal(err)
 	}
+	l.every, l.silence = every, silence
 	n := &node{Link: l, conf: c, frames: make(chan string, 1<<16), gone: make(chan string, 100)}
 	if err := l.Open(n.frame, func(address string) { n.gone <- address }); err != nil {
-		panic(err)
+		tb.Fatal(err)
 	}
 	n.address, _ = l.State()
-	conn, err := net.Dial("tcp", n.address)
-	if err != nil {
-		panic(err)
-	}
-	_ = conn.Close()
-	for n.refused.Load() == 0 {
-		<-time.After(time.Millisecond)
-	}
+	tb.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
 	return n
 }
 
@@ -112,7 +95,7 @@ func eventually(tb testing.TB, what string, holds func() bool) {
 // Frames go both ways, under the address that the sender is reached at, and the end of a node
 // that is watched is noticed.
 func TestFrames(t *testing.T) {
-	a, b := all()["a"], all()["leaving"]
+	a, b := open(t, secret(1)), open(t, secret(1))
 	a.Send(b.address, []byte("there"))
 	if got := receive(t, b.frames); got != a.address+" there" {
 		t.Errorf("got %q", got)
@@ -122,10 +105,10 @@ func TestFrames(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	large := bytes.Repeat([]byte{'x'}, MaxFrame)
-	for range 100 { // as many as fill many messages
+	for range 40 { // more than the buffers of a connection hold
 		a.Send(b.address, large)
 	}
-	for range 100 {
+	for range 40 {
 		if got := receive(t, b.frames); len(got) != len(a.address)+1+MaxFrame {
 			t.Fatalf("%d bytes", len(got))
 		}
@@ -144,6 +127,10 @@ func TestFrames(t *testing.T) {
 // Who does not know the secret gets nowhere, in either direction; who knows a second one that
 // is accepted does.
 func TestSecrets(t *testing.T) {
+	nodes := map[string]*node{
+		"a": open(t, secret(1)), "b": open(t, secret(1)), "new": open(t, secret(2)),
+		"old, new": open(t, secret(1), secret(2)), "new, old": open(t, secret(2), secret(1)),
+	}
 	for _, test := range []struct {
 		from, to string
 		arrives  bool
@@ -158,7 +145,7 @@ func TestSecrets(t *testing.T) {
 		{"new, old", "a", false},
 	} {
 		t.Run(test.from+" to "+test.to, func(t *testing.T) {
-			a, b := all()[test.from], all()[test.to]
+			a, b := nodes[test.from], nodes[test.to]
 			before := b.refused.Load()
 			a.Send(b.address, []byte("hello"))
 			if test.arrives {
@@ -201,7 +188,7 @@ func TestLeaf(t *testing.T) {
 
 // Connections that never speak are bounded in number, and in time.
 func TestHandshakesAreBounded(t *testing.T) {
-	b := all()["b"]
+	b := open(t, secret(1))
 	before := b.refused.Load()
 	var conns []net.Conn
 	for range 40 {
@@ -221,13 +208,13 @@ func TestHandshakesAreBounded(t *testing.T) {
 			t.Error("a connection is kept")
 		}
 	}
-	all()["a"].Send(b.address, []byte("hello"))
+	open(t, secret(1)).Send(b.address, []byte("hello"))
 	receive(t, b.frames)
 }
 
 // Of what nobody looks at a bounded number is taken.
 func TestCredit(t *testing.T) {
-	a, b := all()["a"], all()["held"]
+	a, b := open(t, secret(1)), open(t, secret(1))
 	b.mu.Lock()
 	b.hold = true
 	b.mu.Unlock()
@@ -251,7 +238,7 @@ func TestCredit(t *testing.T) {
 
 // What a link is told is checked before it listens.
 func TestNew(t *testing.T) {
-	c := all()["a"].conf
+	c := open(t, secret(1)).conf
 	for name, cfg := range map[string]Config{
 		"no credentials":     {Listen: "127.0.0.1:0"},
 		"no address":         {Credentials: c},

@@ -6,4 +6,4 @@ import (
 	"github.com/seed61375155/trawl/internal/actortest"
 )
 
-func TestMain(m *testing.M) { actortest.Main(m, closeAll) }
+func TestMain(m *testing.M) { actortest.Main(m) }
