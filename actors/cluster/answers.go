@@ -90,6 +90,7 @@ func (f *front) welcome(p *peer, m *wire.Message) {
 	f.cfg.Link.Watch(p.address)
 	for _, j := range f.jobs {
 		f.offer(j)
+		f.share(j)
 	}
 }
 
@@ -105,7 +106,7 @@ func (f *front) offer(j *job) {
 		}
 		scan := p.scans[j]
 		if scan == nil {
-			scan = &opened{source: f.sourceFor(p, j)}
+			scan = &opened{source: f.sourceFor(p, j), since: now}
 			p.scans[j] = scan
 		}
 		if scan.ready || scan.refused || now.Before(scan.retryAt) || now.Sub(scan.asked) < askAgain {

@@ -173,7 +173,7 @@ func (k *Cluster) Receive(c actor.Context) {
 		k.member.gone(m.address)
 	case *lendHeights:
 		k.front.lend(m)
-		k.wake(c)
+		k.wake(c, time.Now())
 	case *endLending:
 		k.front.end(m.Req.Pass)
 		m.Answer(messages.Done{}, nil)
@@ -201,7 +201,7 @@ func (k *Cluster) receive(c actor.Context, f frame) {
 }
 
 const (
-	busyTick = 10 * time.Millisecond // while there is something to lend
+	busyTick = 50 * time.Millisecond // while there is something to lend
 	idleTick = 250 * time.Millisecond
 )
 
@@ -210,14 +210,17 @@ func (k *Cluster) tick(c actor.Context) {
 	now := time.Now()
 	k.front.tick(c, now)
 	k.member.tick(now)
-	k.wake(c)
+	k.wake(c, now)
 }
 
 // wake sets the timer, which has been set for later.
-func (k *Cluster) wake(c actor.Context) {
+func (k *Cluster) wake(c actor.Context, now time.Time) {
 	after := idleTick
-	if len(k.front.jobs) > 0 {
-		after = busyTick
+	for _, j := range k.front.jobs {
+		after = min(after, busyTick)
+		if !j.waited {
+			after = min(after, max(k.cfg.After-now.Sub(j.began), 0))
+		}
 	}
 	if k.timer != nil {
 		k.timer.Stop()

@@ -46,6 +46,7 @@ type job struct {
 	began   time.Time
 	ctx     context.Context //nolint:containedctx // ends what is done here for it
 	cancel  context.CancelFunc
+	waited  bool      // for as long as what is done soon is not lent
 	cutting bool      // its scripts are being cut
 	set     *wire.Set // nil until they are
 	open    wire.Message
@@ -102,6 +103,7 @@ func (f *front) cut(c actor.Context, j *job) {
 			}
 			j.set = set
 			f.offer(j)
+			f.share(j)
 		}
 	})
 }
@@ -160,7 +162,10 @@ func (f *front) tick(c actor.Context, now time.Time) {
 		case j.pass.Complete():
 			f.finish(j, nil)
 		case j.set == nil:
-			if !j.cutting && now.Sub(j.began) >= f.cfg.After && f.anyUp() {
+			if !j.waited && now.Sub(j.began) >= f.cfg.After {
+				j.waited = true
+			}
+			if j.waited && !j.cutting && f.anyUp() {
 				f.cut(c, j)
 			}
 		default:
@@ -187,7 +192,10 @@ func (f *front) advance(j *job, now time.Time) {
 
 // share lets workers of this node take heights, or keeps them from it.
 func (f *front) share(j *job) {
-	local := f.cfg.Local || !slices.ContainsFunc(f.sorted(), func(p *peer) bool { return p.works(j) })
+	now := time.Now()
+	local := f.cfg.Local || !slices.ContainsFunc(f.sorted(), func(p *peer) bool {
+		return p.works(j) || p.getsReady(j, now)
+	})
 	if local != j.local {
 		j.local = local
 		j.pass.Reserve(!local)

@@ -50,6 +50,7 @@ type opened struct {
 	ready   bool
 	refused bool // for good
 	retryAt time.Time
+	since   time.Time // when it was asked first
 	asked   time.Time // or heard of, last
 	source  string    // address of the member that it has the scripts from; empty: from this node
 	need    bool      // it has them from this node
@@ -62,6 +63,13 @@ type opened struct {
 func (p *peer) works(j *job) bool {
 	scan := p.scans[j]
 	return p.up && !p.late && !p.excluded && scan != nil && scan.ready
+}
+
+// getsReady reports whether a member was asked to open a pass and is about to, as far as is heard of it.
+func (p *peer) getsReady(j *job, now time.Time) bool {
+	scan := p.scans[j]
+	return p.up && !p.late && !p.excluded && scan != nil && !scan.refused && scan.retryAt.IsZero() &&
+		(now.Sub(scan.since) < overdue || now.Sub(p.heard) < overdue)
 }
 
 // forget takes out what a peer has of a pass.
