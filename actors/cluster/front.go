@@ -47,7 +47,8 @@ type job struct {
 	ctx     context.Context //nolint:containedctx // ends what is done here for it
 	cancel  context.CancelFunc
 	waited  bool      // for as long as what is done soon is not lent
-	cutting bool      // its scripts are being cut
+	cutting bool      // its scripts are being cut, or have been
+	unfit   bool      // it cannot be lent
 	set     *wire.Set // nil until they are
 	open    wire.Message
 	loans   map[match.Heights][]*loan
@@ -88,13 +89,19 @@ func (f *front) lend(call *lendHeights) {
 // cut cuts the scripts of a pass for sending, in a worker.
 func (f *front) cut(c actor.Context, j *job) {
 	j.cutting = true
+	f.share(j)
 	f.tasks.Go(c, func() func() {
 		stop := j.pass.Stop
 		header, err := f.cfg.Header(&stop.Hash)
 		set, ok := wire.NewSet(until(j.ctx, j.pass.Query.Scripts()))
 		return func() {
-			if !ok || err != nil || set.Chunks() == 0 || !slices.Contains(f.jobs, j) {
-				return // it is not lent
+			if !slices.Contains(f.jobs, j) {
+				return
+			}
+			if !ok || err != nil || set.Chunks() == 0 {
+				j.unfit = true
+				f.share(j)
+				return
 			}
 			j.open = wire.Message{
 				Kind: wire.Open, Scan: j.id, Set: set.Digest, Scripts: uint32(set.Scripts()),
@@ -193,7 +200,7 @@ func (f *front) advance(j *job, now time.Time) {
 // share lets workers of this node take heights, or keeps them from it.
 func (f *front) share(j *job) {
 	now := time.Now()
-	local := f.cfg.Local || !slices.ContainsFunc(f.sorted(), func(p *peer) bool {
+	local := f.cfg.Local || j.unfit || !slices.ContainsFunc(f.sorted(), func(p *peer) bool {
 		return p.works(j) || p.getsReady(j, now)
 	})
 	if local != j.local {

@@ -65,11 +65,18 @@ func (p *peer) works(j *job) bool {
 	return p.up && !p.late && !p.excluded && scan != nil && scan.ready
 }
 
-// getsReady reports whether a member was asked to open a pass and is about to, as far as is heard of it.
+// getsReady reports whether a member is about to open a pass, as far as is heard of it.
 func (p *peer) getsReady(j *job, now time.Time) bool {
 	scan := p.scans[j]
-	return p.up && !p.late && !p.excluded && scan != nil && !scan.refused && scan.retryAt.IsZero() &&
-		(now.Sub(scan.since) < overdue || now.Sub(p.heard) < overdue)
+	switch {
+	case !p.up || p.late || p.excluded:
+		return false
+	case scan == nil:
+		return j.cutting && j.set == nil // it is asked next
+	default:
+		return !scan.refused && scan.retryAt.IsZero() &&
+			(now.Sub(scan.since) < overdue || now.Sub(p.heard) < overdue)
+	}
 }
 
 // forget takes out what a peer has of a pass.

@@ -43,19 +43,25 @@ var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 // newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
 func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
 	t.Helper()
-	l := &longCluster{T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: clusterBlocks + ownBlocks}
+	return newClusterOver(t, synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}, members, frontArgs...)
+}
+
+// newClusterOver is newLongCluster with a chain of one's own.
+func newClusterOver(t *testing.T, chain synth.Chain, members int, frontArgs ...string) *longCluster {
+	t.Helper()
+	l := &longCluster{T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: chain.Blocks + ownBlocks}
 	file := filepath.Join(t.TempDir(), "chain.dat")
 	f, err := os.Create(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := bufio.NewWriter(f)
-	_, err = synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}.WriteTo(w)
+	_, err = chain.WriteTo(w)
 	if err := errors.Join(err, w.Flush(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Blocks: []string{file}, Args: []string{"-blockfilterindex=1"}})
-	l.await(d, clusterBlocks)
+	l.await(d, chain.Blocks)
 	d.Get(nil, "generatetodescriptor", ownBlocks, "raw(51)")
 	l.await(d, l.blocks)
 	d.Stop()
