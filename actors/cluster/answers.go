@@ -178,7 +178,10 @@ func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 	p.late = false
 	delete(p.out, m.Unit)
 	delete(p.lost, m.Unit)
-	if m.Text != "" || (match.Heights{From: m.From, To: m.To}) != l.heights {
+	if m.Text == "" && (match.Heights{From: m.From, To: m.To}) != l.heights {
+		m.Text = "it has answered for other heights"
+	}
+	if m.Text != "" {
 		scan := p.scans[j]
 		scan.ready, scan.retryAt = false, time.Now().Add(retryAfter)
 		p.refused(m.Text)
@@ -189,7 +192,7 @@ func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 		f.fillAll()
 		return
 	}
-	took := time.Duration(m.Micros) * time.Microsecond
+	took := min(time.Duration(m.Micros)*time.Microsecond, time.Since(l.at))
 	p.counts.Busy += took
 	p.scans[j].measure(l.heights, took)
 	chosen := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
@@ -288,7 +291,7 @@ func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 		}
 	}
 	slices.SortFunc(found, func(a, b match.Hit) int { return int(a.Height - b.Height) })
-	return found, nil
+	return slices.Compact(found), nil // a member may have said both of a block
 }
 
 // verdict is what an audit says of an answer.

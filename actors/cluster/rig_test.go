@@ -42,6 +42,7 @@ type rig struct {
 	lose   func() bool // whether a frame is lost
 	drop   func(frame []byte) bool
 	change func(m *wire.Message) // what is sent
+	twice  bool                  // each frame arrives twice
 	spawn  int
 	each   time.Duration // a filter takes
 }
@@ -236,6 +237,10 @@ func (n *node) Send(address string, frame []byte) {
 		n.rig.change(m)
 		frame = m.Append(nil)
 	}
+	times := 1
+	if n.rig.twice {
+		times++
+	}
 	n.rig.mu.Unlock()
 	n.mu.Lock()
 	dead := n.dead
@@ -244,7 +249,9 @@ func (n *node) Send(address string, frame []byte) {
 	if to == nil || lost || dead {
 		return
 	}
-	time.AfterFunc(time.Millisecond, func() { to.arrive(func() { to.frame(n.address, frame, func() {}) }) })
+	for range times {
+		time.AfterFunc(time.Millisecond, func() { to.arrive(func() { to.frame(n.address, frame, func() {}) }) })
+	}
 }
 
 func (n *node) arrive(f func()) {

@@ -34,6 +34,7 @@ const (
 type Credentials struct {
 	pool *x509.CertPool // of the authorities that are accepted
 	leaf func() (*tls.Certificate, error)
+	now  func() time.Time
 }
 
 // ParseSecret reads the text of a file with a secret: 64 hexadecimal digits, with white space
@@ -53,7 +54,7 @@ func FromSecrets(secrets ...[]byte) (*Credentials, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("no secret of the cluster")
 	}
-	c := &Credentials{pool: x509.NewCertPool()}
+	c := &Credentials{pool: x509.NewCertPool(), now: time.Now}
 	for i, secret := range secrets {
 		if len(secret) != SecretSize {
 			return nil, fmt.Errorf("a secret has %d bytes", SecretSize)
@@ -64,7 +65,7 @@ func FromSecrets(secrets ...[]byte) (*Credentials, error) {
 		}
 		c.pool.AddCert(a.cert)
 		if i == 0 {
-			c.leaf = a.leaf
+			c.leaf = func() (*tls.Certificate, error) { return a.leaf(c.now()) }
 		}
 	}
 	return c, nil
@@ -73,7 +74,7 @@ func FromSecrets(secrets ...[]byte) (*Credentials, error) {
 // FromPEM makes credentials from an operator's authority, and the node's own certificate and
 // key of it. Certificates on both sides are for the name [Name].
 func FromPEM(ca, cert, key []byte) (*Credentials, error) {
-	c := &Credentials{pool: x509.NewCertPool()}
+	c := &Credentials{pool: x509.NewCertPool(), now: time.Now}
 	if !c.pool.AppendCertsFromPEM(ca) {
 		return nil, errors.New("no certificate of an authority")
 	}
@@ -93,6 +94,7 @@ func (c *Credentials) tls() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ServerName: Name, RootCAs: c.pool, ClientCAs: c.pool,
 		ClientAuth:             tls.RequireAndVerifyClientCert,
+		Time:                   c.now,
 		NextProtos:             []string{protocol},
 		SessionTicketsDisabled: true, // each connection proves what it knows
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.leaf() },
@@ -138,10 +140,9 @@ func newAuthority(secret []byte) (*authority, error) {
 
 // leaf returns a certificate of this node, made anew before it ends, and where the clock was set back to
 // before it begins.
-func (a *authority) leaf() (*tls.Certificate, error) {
+func (a *authority) leaf(now time.Time) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
 	if a.own != nil && a.own.Leaf.NotAfter.Sub(now) > leafRenew && !now.Before(a.own.Leaf.NotBefore) {
 		return a.own, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -143,8 +142,6 @@ func TestFlood(t *testing.T) {
 	}
 	eventually(t, "some came", func() bool { return len(n.frames) >= maxWaitingAll })
 	<-time.After(200 * time.Millisecond)
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
 	if k := len(n.frames); k != maxWaitingAll {
 		t.Errorf("%d frames were taken", k)
 	}

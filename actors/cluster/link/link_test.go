@@ -167,11 +167,11 @@ func TestLeaf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := a.leaf()
+	first, err := a.leaf(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := a.leaf(); err != nil || again != first {
+	if again, err := a.leaf(time.Now()); err != nil || again != first {
 		t.Errorf("another certificate at once: %v", err)
 	}
 	for name, shift := range map[string]time.Duration{
@@ -180,7 +180,7 @@ func TestLeaf(t *testing.T) {
 		old := *first.Leaf
 		old.NotBefore, old.NotAfter = old.NotBefore.Add(shift), old.NotAfter.Add(shift)
 		a.own = &tls.Certificate{Leaf: &old}
-		if now, err := a.leaf(); err != nil || now == a.own && now.Leaf == &old {
+		if now, err := a.leaf(time.Now()); err != nil || now == a.own && now.Leaf == &old {
 			t.Errorf("%s is kept: %v", name, err)
 		}
 	}

@@ -6,6 +6,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -320,7 +321,7 @@ func (m *Message) setBytes(field protowire.Number, v []byte) bool {
 		m.Network = string(v)
 		return len(v) <= maxText
 	case fText:
-		m.Text = string(v[:min(len(v), maxText)])
+		m.Text = strings.ToValidUTF8(string(v[:min(len(v), maxText)]), "")
 	case fSource:
 		m.Source = string(v)
 		return len(v) <= maxText

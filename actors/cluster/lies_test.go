@@ -1,0 +1,136 @@
+package cluster_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/cluster"
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/filters"
+	"github.com/seed61375155/trawl/messages"
+)
+
+// Whatever a member says beside the blocks that it finds costs time at most: the result is that of a
+// lone node.
+func TestLies(t *testing.T) {
+	lies := map[string]func(m *wire.Message){
+		"hits that could not be looked into either": func(m *wire.Message) { m.Unchecked = m.Hits },
+		"other heights":            func(m *wire.Message) { m.From, m.Hits = m.From+1, nil },
+		"heights below":            func(m *wire.Message) { m.To, m.Hits = m.To-1, nil },
+		"a unit of another number": func(m *wire.Message) { m.Unit += 1000 },
+		"another scan":             func(m *wire.Message) { m.Scan++ },
+		"another session":          func(m *wire.Message) { m.Session[3] ^= 1 },
+		"no time":                  func(m *wire.Message) { m.Micros = 0 },
+		"much time":                func(m *wire.Message) { m.Micros = 1<<50 - 1 },
+		"a refusal of each":        func(m *wire.Message) { m.Text, m.Hits = "no", nil },
+	}
+	for name, lie := range lies {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1500)
+			liar := r.member()
+			front := r.front(false, 0, liar, r.member())
+			said := 0
+			r.mu.Lock()
+			r.change = func(m *wire.Message) {
+				if m.Kind == wire.Done {
+					said++
+					lie(m)
+				}
+			}
+			r.mu.Unlock()
+			t.Log(name)
+			check(t, front, r.all(3, 20), r.expected(3, 20))
+			if said == 0 {
+				t.Error("nobody has answered")
+			}
+			for _, m := range front.state().Members {
+				if m.Busy < 0 || m.Busy > time.Minute {
+					t.Errorf("a member has worked for %v", m.Busy)
+				}
+			}
+		})
+	}
+}
+
+// An answer that comes twice counts once, and so do hellos, openings and chunks.
+func TestTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1500)
+		member := r.member()
+		front := r.front(false, 0, member)
+		r.mu.Lock()
+		r.twice = true
+		r.mu.Unlock()
+		check(t, front, r.all(3, 20), r.expected(3, 20))
+		check(t, front, r.all(4), r.expected(4))
+		if m := front.state().Members[0]; m.Units == 0 || m.Refusals != 0 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// Claims about a member's own strength cost time alone.
+func TestBoasting(t *testing.T) {
+	for _, workers := range []uint32{0, 1 << 30} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1500)
+			r.change = func(m *wire.Message) {
+				if m.Kind == wire.Welcome {
+					m.Workers, m.Height = workers, 1<<30
+				}
+			}
+			front := r.front(false, 0, r.member(), r.member())
+			check(t, front, r.all(3, 20), r.expected(3, 20))
+		})
+	}
+}
+
+// A member that says that it is done without any work, or leaves out every tenth of what it finds, is found
+// where one answer in 200 is audited: within 2,000 answers but for one in 20,000 runs, and within twice that always.
+// It is named, and lent nothing more.
+func TestAuditFinds(t *testing.T) {
+	for name, every := range map[string]int{"no work": 1, "every tenth hit": 10} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1200)
+			r.each = 100 * time.Microsecond
+			hits := 0
+			liar := r.node(setup{options: cluster.Options{Serve: true}})
+			r.change = func(m *wire.Message) {
+				if m.Kind != wire.Done {
+					return
+				}
+				var kept []int32
+				for _, h := range m.Hits {
+					if hits++; hits%every != 0 {
+						kept = append(kept, h)
+					}
+				}
+				m.Hits = kept
+			}
+			front := r.node(setup{options: cluster.Options{
+				Nodes: []string{liar.address}, Audit: 0.005, After: time.Millisecond,
+			}})
+			front.await(1)
+			cfg := r.all()
+			scripts := make([][]byte, reused)
+			for i := range scripts {
+				scripts[i] = script(i)
+			}
+			cfg.Query = filters.NewQuery(scripts) // every block is a hit
+			for {
+				_, err := front.scan(t.Context(), cfg)
+				m := front.state().Members[0]
+				var wrong *messages.ClusterError
+				if errors.As(err, &wrong) && wrong.Member == liar.address && m.State == "excluded" {
+					t.Logf("%s: found after %d answers", name, m.Units)
+					return
+				}
+				if err != nil || m.Units > 4000 {
+					t.Fatalf("%s: %v, %+v", name, err, m)
+				}
+			}
+		})
+	}
+}
