@@ -43,7 +43,8 @@ var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 // newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
 func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
 	t.Helper()
-	return newClusterOver(t, synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}, members, frontArgs...)
+	chain := synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}
+	return newClusterOver(t, chain, members, frontArgs...)
 }
 
 // newClusterOver is newLongCluster with a chain of one's own.
