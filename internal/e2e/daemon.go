@@ -105,7 +105,12 @@ func (d *Daemon) tryPort(args []string) bool {
 	d.tb.Helper()
 	cookie := filepath.Join(d.NetDir, ".cookie")
 	d.launch(args, cookie)
-	Eventually(d.tb, startLimit, "trawld answers", func() bool { return d.process.HasEnded() || d.answers(cookie) })
+	if !poll(startLimit, func() bool { return d.process.HasEnded() || d.answers(cookie) }) {
+		d.process.Signal(syscall.SIGQUIT) // it tells what each goroutine does
+		_ = poll(stopLimit, d.process.HasEnded)
+		d.process.Kill()
+		d.tb.Fatalf("trawld does not answer within %v\nlog:\n%s\n%s", startLimit, d.LogTail(), d.process.Stderr())
+	}
 	switch {
 	case d.Client != nil:
 		return true
