@@ -1,6 +1,7 @@
 package searches_test
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -49,6 +50,8 @@ type rig struct {
 	changes *ask.Feed[messages.PoolChanged]
 	spawned int
 	way     match.Way
+	source  func(match.Source) match.Source // nil: the store's own
+	workers int                             // that match; 0: 2
 
 	ref   *ask.Ref
 	kept  *searchdb.Store
@@ -82,8 +85,24 @@ func newRig(tb testing.TB, seed uint64) *rig {
 	return r
 }
 
+// scheduler returns what all passes over the filters run in.
+func (r *rig) scheduler() *match.Scheduler {
+	var source match.Source = filter.NewSource(r.store)
+	if r.source != nil {
+		source = r.source(source)
+	}
+	return match.NewScheduler(match.SchedulerConfig{
+		Source: source, Way: r.way, Workers: cmp.Or(r.workers, 2), Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
+	})
+}
+
 // start opens the store of searches and starts the actor.
 func (r *rig) start() *ask.Ref {
+	r.t.Helper()
+	return r.startWith(r.scheduler())
+}
+
+func (r *rig) startWith(scheduler *match.Scheduler) *ask.Ref {
 	r.t.Helper()
 	kept, err := searchdb.Open(searchdb.Options{FS: r.disk, Dir: filepath.Join(r.dir, "searches"), Log: r.sys.Log})
 	if err != nil {
@@ -94,10 +113,7 @@ func (r *rig) start() *ask.Ref {
 	r.spawned++
 	r.ref = r.sys.Spawn(fmt.Sprintf("searches%d", r.spawned), searches.New(searches.Config{
 		Store: kept, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
-		Scheduler: match.NewScheduler(match.SchedulerConfig{
-			Source: filter.NewSource(r.store), Way: r.way, Workers: 2,
-			Repair: filter.RepairBy(r.indexer), Log: r.sys.Log,
-		}),
+		Scheduler: scheduler,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
 		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,
 	}), searches.Requests...)
