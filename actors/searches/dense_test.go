@@ -261,3 +261,57 @@ func TestPageBytes(t *testing.T) {
 		t.Errorf("%d entries in %d pages", read, pages)
 	}
 }
+
+// A page of entries that is read while its search is being removed has all that it should have, or is refused: never
+// what is just not deleted yet.
+func TestPageDuringRemoval(t *testing.T) {
+	r := newRig(t, 15)
+	const outputs, readers = 6000, 48 // more than is deleted in one step
+	first := r.chain.Mine(chaintest.Template{Script: script(1)})
+	block, _ := r.chain.Block(&first.Hash)
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: block.Transactions[0].TxHash()}})
+	for n := range outputs {
+		tx.AddTxOut(wire.NewTxOut(int64(n), script(1)))
+	}
+	r.chain.Mine(chaintest.Template{Script: script(2), Txs: []*wire.MsgTx{tx}})
+	r.tip.Publish(messages.TipChanged{})
+	r.start()
+	whole, refused := 0, 0
+	for range 2 {
+		made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: -1})
+		r.reader(made.ID).wait(messages.SearchDone)
+		want := do(t, r.ref, messages.GetSearchEntries{ID: made.ID, Limit: 10_000})
+		if len(want.Entries) != outputs+2 {
+			t.Fatalf("%d entries, want %d", len(want.Entries), outputs+2)
+		}
+		var reading sync.WaitGroup
+		var mu sync.Mutex
+		answered := make(chan struct{}, readers)
+		for range readers {
+			reading.Go(func() {
+				defer func() { answered <- struct{}{} }()
+				p, err := ask.Ask(t.Context(), r.ref, messages.GetSearchEntries{ID: made.ID, Limit: 10_000})
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case errors.Is(err, messages.ErrSearchNotFound) && len(p.Entries) == 0:
+					refused++
+				case err == nil && len(p.Entries) == len(want.Entries) && p.Cursor == want.Cursor && !p.More:
+					whole++
+				default:
+					t.Errorf("%d entries, more is %v, %v", len(p.Entries), p.More, err)
+				}
+			})
+		}
+		for range readers / 8 {
+			<-answered // others are being read
+		}
+		do(t, r.ref, messages.RemoveSearch{ID: made.ID})
+		reading.Wait()
+	}
+	t.Logf("%d pages were whole, %d refused", whole, refused)
+	if whole == 0 || refused == 0 {
+		t.Error("no page was read while its search was removed")
+	}
+}
