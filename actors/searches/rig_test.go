@@ -87,7 +87,7 @@ func newRig(tb testing.TB, seed uint64) *rig {
 
 // scheduler returns what all passes over the filters run in.
 func (r *rig) scheduler() *match.Scheduler {
-	var source match.Source = filter.NewSource(r.store)
+	source := filter.NewSource(r.store)
 	if r.source != nil {
 		source = r.source(source)
 	}
