@@ -1,5 +1,5 @@
-# bash completion of trawl-cli and trawld: source it, or save it as trawl-cli in the
-# directory bash-completion/completions, with links to it for the names of the daemon.
+# bash completion of trawl-cli, trawld and trawl-load: source it, or save it as trawl-cli in the
+# directory bash-completion/completions, with links to it for the names of the others.
 
 _trawl_cli_methods='@METHODS@'
 
@@ -7,15 +7,29 @@ _trawl_cli_options='@OPTIONS@'
 
 _trawld_options='@DAEMON@'
 
+_trawl_load_options='@LOAD@'
+
 _trawld() {
+    _trawl_options "$_trawld_options"
+}
+
+_trawl_load() {
+    _trawl_options "$_trawl_load_options"
+}
+
+# Completes a program that has options alone.
+_trawl_options() {
     local line=${COMP_LINE:0:COMP_POINT} cur
     cur=${line##*[[:space:]]}
     COMPREPLY=()
-    if [[ $cur == -*=* ]]; then
+    if [[ $cur == -chain=* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'main test testnet4 signet regtest' -- "${cur#*=}")
+        [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/-chain=}")
+    elif [[ $cur == -*=* ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "${cur#*=}")
         [[ $COMP_WORDBREAKS == *=* ]] || COMPREPLY=("${COMPREPLY[@]/#/${cur%%=*}=}")
     elif [[ $cur == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$_trawld_options" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
     fi
     [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
 }
@@ -63,3 +77,4 @@ _trawl_cli() {
 
 complete -F _trawl_cli trawl-cli
 complete -F _trawld trawld trawld-qbit
+complete -F _trawl_load trawl-load

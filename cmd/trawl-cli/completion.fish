@@ -1,11 +1,23 @@
-# fish completion of trawl-cli and trawld: save it as trawl-cli.fish in
-# ~/.config/fish/completions, with links to it for the names of the daemon.
+# fish completion of trawl-cli, trawld and trawl-load: save it as trawl-cli.fish in
+# ~/.config/fish/completions, with links to it for the names of the others.
 
 set -g __trawl_cli_methods '@METHODS@'
 
 set -g __trawl_cli_options '@OPTIONS@'
 
 set -g __trawld_options '@DAEMON@'
+
+set -g __trawl_load_options '@LOAD@'
+
+# Prints what may stand at the cursor of a program that has options alone.
+function __trawl_options
+    switch (commandline -ct)
+        case '-chain=*'
+            printf '%s\n' -chain={main,test,testnet4,signet,regtest}
+        case '-*'
+            string split \n -- $argv
+    end
+end
 
 # Prints what may stand at the cursor.
 function __trawl_cli_complete
@@ -52,5 +64,7 @@ end
 complete -c trawl-cli -f -a '(__trawl_cli_complete)'
 
 for daemon in trawld trawld-qbit
-    complete -c $daemon -a '(string match -q -- "-*" (commandline -ct); and string split \n -- $__trawld_options)'
+    complete -c $daemon -a '(__trawl_options $__trawld_options)'
 end
+
+complete -c trawl-load -a '(__trawl_options $__trawl_load_options)'

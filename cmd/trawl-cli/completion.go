@@ -19,8 +19,8 @@ var methodList string
 
 // completions are the scripts of -completion, by shell. What they complete is
 // put in the place of @METHODS@, a method and its parameters a line, and
-// @OPTIONS@ and @DAEMON@, an option of the client or the daemon a line, with an equals sign
-// where it needs a value.
+// @OPTIONS@, @DAEMON@ and @LOAD@, an option of the client, the daemon or the load generator a
+// line, with an equals sign where it needs a value.
 //
 //go:embed completion.bash
 var bashCompletion string
@@ -44,6 +44,7 @@ func complete(shell string, w io.Writer) error {
 		"@METHODS@", strings.TrimSpace(methodList),
 		"@OPTIONS@", strings.Join(optionWords(table.CLI()), "\n"),
 		"@DAEMON@", strings.Join(optionWords(table.Daemon()), "\n"),
+		"@LOAD@", strings.Join(optionWords(table.Load()), "\n"),
 	).Replace(script)
 	if _, err := io.WriteString(w, script); err != nil {
 		return failf("Error: %v", err)

@@ -1,5 +1,5 @@
-#compdef trawl-cli trawld trawld-qbit
-# zsh completion of trawl-cli and trawld: save it as _trawl-cli in a directory of $fpath.
+#compdef trawl-cli trawld trawld-qbit trawl-load
+# zsh completion of trawl-cli, trawld and trawl-load: save it as _trawl-cli in a directory of $fpath.
 
 _trawl_cli_methods='@METHODS@'
 
@@ -7,23 +7,29 @@ _trawl_cli_options='@OPTIONS@'
 
 _trawld_options='@DAEMON@'
 
-_trawld() {
+_trawl_load_options='@LOAD@'
+
+# Completes a program that has options alone.
+_trawl_options() {
     local -a names
-    if [[ $PREFIX == -*=* ]]; then
+    if [[ $PREFIX == -chain=* ]]; then
+        compset -P 1 '*='
+        compadd main test testnet4 signet regtest
+    elif [[ $PREFIX == -*=* ]]; then
         compset -P 1 '*='
         _files
     else
-        names=(${(f)_trawld_options})
+        names=(${(f)1})
         compadd -S '' -- ${(M)names:#*=}
         compadd -- ${names:#*=}
     fi
 }
 
 _trawl-cli() {
-    if [[ $service == trawld* ]]; then
-        _trawld
-        return
-    fi
+    case $service in
+        trawld*) _trawl_options "$_trawld_options"; return ;;
+        trawl-load) _trawl_options "$_trawl_load_options"; return ;;
+    esac
     local word method='' named=''
     local -a names
     for word in "${(@)words[2,CURRENT-1]}"; do
@@ -63,5 +69,5 @@ _trawl-cli() {
 if [[ $funcstack[1] == _trawl-cli ]]; then
     _trawl-cli "$@"
 else
-    compdef _trawl-cli trawl-cli trawld trawld-qbit
+    compdef _trawl-cli trawl-cli trawld trawld-qbit trawl-load
 fi

@@ -25,6 +25,8 @@ var completionTests = []struct{ typed, offered string }{
 	{"trawl-cli -named getblockhash height=", ""},
 	{"trawld -rpcu", "-rpcuser= -rpcunix="},
 	{"trawld -regtest -rpcthr", "-rpcthreads="},
+	{"trawld -rpcw", "-rpcwhitelist= -rpcwhitelistdefault --rpcwallet="},
+	{"trawl-load -rpcc", "-rpcclienttimeout= -rpcconnect= -rpccookiefile="},
 }
 
 // offers checks one completion.
@@ -68,10 +70,12 @@ func TestBashCompletion(t *testing.T) {
 	}
 	path := script(t, "bash")
 	const complete = `source "$1"; COMP_LINE=$2; COMP_POINT=${#2}
-case $2 in trawld*) _trawld ;; *) _trawl_cli ;; esac; printf '%s\n' "${COMPREPLY[@]}"`
+case $2 in trawld*) _trawld ;; trawl-load*) _trawl_load ;; *) _trawl_cli ;; esac; printf '%s\n' "${COMPREPLY[@]}"`
 	tests := append(completionTests[:len(completionTests):len(completionTests)],
 		// behind an equals sign, where bash begins a new word
 		struct{ typed, offered string }{"trawl-cli -chain=te", "test testnet4"},
+		struct{ typed, offered string }{"trawld -chain=te", "test testnet4"},
+		struct{ typed, offered string }{"trawl-load -chain=s", "signet -main"},
 		struct{ typed, offered string }{"trawl-cli -color=", "always auto never"},
 		struct{ typed, offered string }{"trawl-cli -completion=z", "zsh"},
 		struct{ typed, offered string }{"trawl-cli -conf=" + path, path},
@@ -112,6 +116,43 @@ func TestFishCompletion(t *testing.T) {
 	for _, test := range completionTests {
 		cmd := exec.CommandContext(t.Context(), fish, "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, path, test.typed)
 		output, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%q: %v: %s", test.typed, err, output)
+		}
+		offers(t, test.typed, string(output), test.offered)
+	}
+}
+
+// Zsh's own commands for offering words work in its line editor alone: here they print.
+func TestZshCompletion(t *testing.T) {
+	zsh, err := exec.LookPath("zsh")
+	if err != nil {
+		t.Skip("there is no zsh")
+	}
+	path := script(t, "zsh")
+	const complete = `compdef() { defined=("$@") }
+compset() { PREFIX=${PREFIX#*=} }
+_files() { print -l -- $PREFIX*(N) }
+compadd() {
+	local suffix=
+	if [[ $1 == -S ]]; then suffix=$2; shift 2; fi
+	if [[ $1 == -- ]]; then shift; fi
+	local -a all=("${@/%/$suffix}")
+	print -l -- ${(M)all:#$PREFIX*}
+}
+source "$1"
+words=(${=2})
+[[ $2 == *" " ]] && words+=("")
+[[ -n ${defined[(r)$words[1]]} ]] || exit 1
+service=$words[1] CURRENT=$#words PREFIX=$words[-1]
+$defined[1]`
+	tests := append(completionTests[:len(completionTests):len(completionTests)],
+		struct{ typed, offered string }{"trawl-cli -chain=te", "test testnet4"},
+		struct{ typed, offered string }{"trawl-load -chain=te", "test testnet4 -main"},
+		struct{ typed, offered string }{"trawld-qbit -conf=" + path, path},
+	)
+	for _, test := range tests {
+		output, err := exec.CommandContext(t.Context(), zsh, "-f", "-c", complete, "zsh", path, test.typed).CombinedOutput()
 		if err != nil {
 			t.Errorf("%q: %v: %s", test.typed, err, output)
 		}

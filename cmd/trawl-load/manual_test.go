@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 // update writes the manual page anew; go generate gives it.
@@ -13,7 +14,7 @@ var update = flag.Bool("update", false, "write the manual page")
 
 func TestManual(t *testing.T) {
 	const path = "../../docs/man/trawl-load.1"
-	want := options.Manual(options.New(optionTable(), "~/.trawl"), &program, options.ManSection{
+	want := options.Manual(options.New(table.Load(), "~/.trawl"), &program, options.ManSection{
 		Title: "EXIT STATUS",
 		Text:  "0 when all answers can be true, 1 when some cannot, 2 when there were none to look at.",
 	}, options.ManSection{Title: "SEE ALSO", Text: "trawld(1), trawl-cli(1), trawl.conf(5)"})

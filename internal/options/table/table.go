@@ -1,4 +1,4 @@
-// Package table lists the options of the two programs: the names that Bitcoin
+// Package table lists the options of the programs: for daemon and client the names that Bitcoin
 // Core 30.2 accepts, each with a help text of our own. Reading and precedence
 // are the business of package options.
 package table
