@@ -141,7 +141,7 @@ func (s *session) clusterFile(path string, private bool) ([]byte, error) {
 		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
 	case !info.Mode().IsRegular() || info.Size() > maxFileSize:
 		return nil, refuse("%s is not a file for the cluster", path)
-	case private && info.Mode().Perm()&0o077 != 0:
+	case private && info.Mode().Perm()&0o077 != 0 && !isCredential(f.Name()):
 		return nil, refuse("%s can be read by others than its owner: chmod 600", path)
 	}
 	text := make([]byte, info.Size())
@@ -150,6 +150,13 @@ func (s *session) clusterFile(path string, private bool) ([]byte, error) {
 		return nil, fmt.Errorf("read %s for the cluster: %w", path, err)
 	}
 	return text[:n], nil
+}
+
+// isCredential reports whether a file is one that the service manager has given to this service alone
+// (LoadCredential of systemd): the right to read it may be in an access list, which shows as a group's.
+func isCredential(path string) bool {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	return dir != "" && filepath.Dir(path) == filepath.Clean(dir)
 }
 
 // makeSecret makes a file with a new secret, unless there is one.

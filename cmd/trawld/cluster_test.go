@@ -65,6 +65,14 @@ func TestClusterRefusals(t *testing.T) {
 	if _, err := clusterSession(t, dir, listen, "-clustersecret=good").clusterConfig(false); err == nil {
 		t.Error("a cluster without filters")
 	}
+	t.Setenv("CREDENTIALS_DIRECTORY", dir+"/none")
+	if _, err := clusterSession(t, dir, listen, "-clustersecret=open").clusterConfig(true); err == nil {
+		t.Error("a secret that others can read, beside the credentials")
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", dir+"/")
+	if _, err := clusterSession(t, dir, listen, "-clustersecret=open").clusterConfig(true); err != nil {
+		t.Errorf("a credential of the service manager: %v", err)
+	}
 	if c, err := clusterSession(t, dir).clusterConfig(true); c != nil || err != nil {
 		t.Error(c, err)
 	}
