@@ -22,6 +22,7 @@ const (
 	owner    = 10001
 	stateDir = "/var/lib/trawl"
 	zones    = "/usr/share/zoneinfo.zip"
+	terms    = "usr/share/doc/trawl/"
 )
 
 // entry is a file of an image, or a folder where it has no text.
@@ -80,17 +81,28 @@ func contents(programs string) ([]entry, error) {
 		{"usr/", 0o755, 0, nil},
 		{"usr/bin/", 0o755, 0, nil},
 		{"usr/share/", 0o755, 0, nil},
+		{"usr/share/doc/", 0o755, 0, nil},
+		{terms, 0o755, 0, nil},
 		{zones[1:], 0o644, 0, zoneinfo},
 		{"var/", 0o755, 0, nil},
 		{"var/lib/", 0o755, 0, nil},
 		{stateDir[1:] + "/", 0o700, owner, nil},
 	}
-	for _, name := range []string{"trawld", "trawl-cli", "trawl-load"} {
-		text, err := os.ReadFile(filepath.Join(programs, name))
-		if err != nil {
-			return nil, err
+	for _, f := range []struct {
+		folder string
+		mode   int64
+		names  []string
+	}{
+		{"usr/bin/", 0o755, []string{"trawld", "trawl-cli", "trawl-load"}},
+		{terms, 0o644, []string{"LICENSE", "THIRD-PARTY-LICENCES"}},
+	} {
+		for _, name := range f.names {
+			text, err := os.ReadFile(filepath.Join(programs, name))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, entry{f.folder + name, f.mode, 0, text})
 		}
-		list = append(list, entry{"usr/bin/" + name, 0o755, 0, text})
 	}
 	return list, nil
 }

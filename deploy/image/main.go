@@ -1,4 +1,4 @@
-// Command image makes an archive of a container image in the form of the OCI, out of our programs,
+// Command image makes an archive of a container image in the form of the OCI, out of our programs and their licences,
 // certificates and time zones and nothing else. It needs no daemon and no registry, and the
 // same programs give the same bytes.
 //
@@ -6,9 +6,11 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -22,7 +24,7 @@ import (
 func main() {
 	var r release
 	seconds := flag.Int64("time", 0, "time of all files, in seconds since 1970")
-	programs := flag.String("programs", "", "folder with the programs")
+	programs := flag.String("programs", "", "folder with the programs and their licences")
 	out := flag.String("out", "", "archive to write")
 	flag.StringVar(&r.arch, "arch", "", "architecture of the programs, as Go names it")
 	flag.StringVar(&r.version, "version", "", "version of the programs")
@@ -50,7 +52,10 @@ func (r *release) write(out, programs string) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 		Platform:    &v1.Platform{OS: "linux", Architecture: r.arch},
-		Annotations: map[string]string{"org.opencontainers.image.ref.name": "trawl:" + r.version},
+		Annotations: map[string]string{
+			"org.opencontainers.image.ref.name": r.name(),
+			"io.containerd.image.name":          "docker.io/library/" + r.name(), // as docker load reads it
+		},
 	}})
 	dir, err := os.MkdirTemp("", "trawl-image")
 	if err != nil {
@@ -60,7 +65,33 @@ func (r *release) write(out, programs string) error {
 	if _, err := layout.Write(dir, index); err != nil {
 		return err
 	}
+	if err := r.describe(image, dir); err != nil {
+		return err
+	}
 	return archive(out, dir, r.time)
+}
+
+func (r *release) name() string { return "trawl:" + r.version }
+
+// describe adds the file by which a Docker without the image store of containerd finds the parts of an archive.
+func (r *release) describe(image v1.Image, dir string) error {
+	manifest, err := image.Manifest()
+	if err != nil {
+		return err
+	}
+	path := func(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
+	entry := struct {
+		Config           string
+		RepoTags, Layers []string
+	}{Config: path(manifest.Config.Digest), RepoTags: []string{r.name()}}
+	for _, l := range manifest.Layers {
+		entry.Layers = append(entry.Layers, path(l.Digest))
+	}
+	text, err := json.Marshal([]any{entry})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "manifest.json"), text, 0o644)
 }
 
 // image is what the image holds, and how it is run.

@@ -121,7 +121,8 @@ func (r *debianRoot) call(args ...string) string {
 }
 
 // The package is installed, started, upgraded, removed and purged in a clean Debian. Wallets
-// outlive all of it.
+// outlive all of it. Neither a configuration that the administrator has removed nor a service that
+// does not start stands in the way.
 func TestDebianPackage(t *testing.T) {
 	packagesOnly(t)
 	older := filepath.Join(released(t, "0.1.0-rc.1"), "trawl_0.1.0~rc.1_amd64.deb")
@@ -134,6 +135,8 @@ func TestDebianPackage(t *testing.T) {
 		"/usr/bin/trawld", "/usr/bin/trawld-qbit", "/etc/logrotate.d/trawl", "/usr/share/man/man1/trawld.1.gz",
 		"/usr/share/man/man5/trawl.conf.5.gz", "/usr/share/bash-completion/completions/trawld",
 		"/usr/share/zsh/vendor-completions/_trawl-cli", "/usr/share/fish/vendor_completions.d/trawl-cli.fish",
+		"/usr/share/fish/vendor_completions.d/trawld-qbit.fish", "/usr/share/man/man1/trawld-qbit.1.gz",
+		"/usr/share/doc/trawl/docs/guides/operating.md", "/usr/share/doc/trawl/deploy/grafana/trawl.json",
 	} {
 		if !r.exists(path) {
 			t.Errorf("%s is missing", path)
@@ -141,7 +144,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	r.run("logrotate", "--debug", "/etc/logrotate.d/trawl")
 	conf := filepath.Join(r.dir, "etc/trawl/trawl.conf")
-	mine := "regtest=1\nblockfilterindex=1\n[regtest]\nlisten=0\nrpcport=" + freePort(t) + "\n"
+	mine := "daemon=1\nregtest=1\nblockfilterindex=1\n[regtest]\nlisten=0\nrpcport=" + freePort(t) + "\n"
 	if err := os.WriteFile(conf, []byte(mine), 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -166,6 +169,23 @@ func TestDebianPackage(t *testing.T) {
 	r.call("loadwallet", "money")
 	stop()
 
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+	r.failingSystemd()
+	r.install(older)
+	r.install(newer)
+	if r.exists("/etc/trawl/trawl.conf") {
+		t.Error("a configuration that was removed came back")
+	}
+	r.run("dpkg", "--remove", "trawl")
+	r.run("dpkg", "--install", "--force-confmiss", "/trawl.deb")
+	for _, want := range []string{"--no-block try-restart trawld.service", "stop trawld.service", "disable trawld.service"} {
+		if text := r.run("cat", "/run/systemctl"); !strings.Contains(text, want+"\n") {
+			t.Errorf("%q is not among\n%s", want, text)
+		}
+	}
+
 	wallet := "/var/lib/trawl/regtest/wallets/money/wallet.dat"
 	for _, step := range []string{"--remove", "--purge"} {
 		r.run("dpkg", step, "trawl")
@@ -178,6 +198,18 @@ func TestDebianPackage(t *testing.T) {
 	}
 	if r.exists("/var/log/trawl") {
 		t.Error("the logs outlive the purge")
+	}
+}
+
+// failingSystemd has systemd seem to run, where each call of it fails and is written down.
+func (r *debianRoot) failingSystemd() {
+	r.t.Helper()
+	if err := os.MkdirAll(filepath.Join(r.dir, "run/systemd/system"), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	const script = "#!/bin/sh\necho \"$*\" >>/run/systemctl\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(r.dir, "usr/bin/systemctl"), []byte(script), 0o755); err != nil {
+		r.t.Fatal(err)
 	}
 }
 

@@ -7,8 +7,16 @@ import (
 )
 
 // image makes the archive with the image of a platform, by a program that is a module of its
-// own, so that what it needs is no dependency of ours.
-func (b *build) image(p platform, programs string) error {
+// own, so that what it needs is no dependency of ours. It takes the terms from the folder of the programs, too.
+func (b *build) image(p platform, programs string, files []file) error {
+	for _, f := range files {
+		if f.name != thirdParty && f.name != "LICENSE" {
+			continue
+		}
+		if err := b.write(filepath.Join(programs, f.name), f.mode, f.text); err != nil {
+			return err
+		}
+	}
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	_, err := b.goCommand(
 		here, "run", "-C", "deploy/image", ".", "-arch", p.arch, "-version", b.version, "-revision", b.revision,

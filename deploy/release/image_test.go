@@ -51,6 +51,11 @@ func unpackImage(t *testing.T, archive string) (root string, config imageConfig)
 	}
 	read(t, blob(index.Manifests[0].Digest), &manifest)
 	read(t, blob(manifest.Config.Digest), &config)
+	var docker []struct{ Config string } // how docker load finds the same
+	read(t, files["manifest.json"], &docker)
+	if len(docker) != 1 || docker[0].Config != "blobs/"+strings.Replace(manifest.Config.Digest, ":", "/", 1) {
+		t.Errorf("got %s", files["manifest.json"])
+	}
 	root = t.TempDir()
 	for _, layer := range manifest.Layers {
 		eachFile(t, blob(layer.Digest), func(h *tar.Header, content []byte) { place(t, root, h, content) })
@@ -100,6 +105,11 @@ func TestImage(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(root, "etc/ssl/certs/ca-certificates.crt")); err != nil ||
 		strings.Count(string(text), "BEGIN CERTIFICATE") < 50 {
 		t.Errorf("certificates: %d bytes, %v", len(text), err)
+	}
+	for _, name := range []string{"LICENSE", "THIRD-PARTY-LICENCES"} {
+		if info, err := os.Stat(filepath.Join(root, "usr/share/doc/trawl", name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)

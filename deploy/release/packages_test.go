@@ -142,14 +142,19 @@ func TestArchiveRuns(t *testing.T) {
 	for _, name := range []string{
 		"README.md", "LICENSE", "THIRD-PARTY-LICENCES", "man/man1/trawld.1", "man/man5/trawl.conf.5",
 		"completions/bash/trawl-cli", "completions/zsh/_trawl-cli", "completions/fish/trawl-cli.fish",
-		"systemd/trawld.service",
+		"systemd/trawld.service", "docs/guides/operating.md", "deploy/grafana/trawl.json", "deploy/compose/compose.yaml",
 	} {
 		if info, err := os.Stat(filepath.Join(base, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	sbom, err := os.ReadFile(filepath.Join(dir, "trawl-0.1.0-linux-amd64.cdx.json"))
-	if err != nil || !bytes.Contains(sbom, []byte(`"CycloneDX"`)) || !bytes.Contains(sbom, []byte("protoactor-go")) {
-		t.Errorf("the list of contents: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"CycloneDX"`, "asynkron/protoactor-go", "pkg:npm/uplot@"} {
+		if !bytes.Contains(sbom, []byte(want)) {
+			t.Errorf("%s is not in the list of contents", want)
+		}
 	}
 }

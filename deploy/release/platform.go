@@ -26,6 +26,9 @@ var platforms = []platform{
 // programs are what is built for each of them.
 var programs = []string{"trawld", "trawl-cli", "trawl-load"}
 
+// thirdParty is the file with the terms of what is not ours.
+const thirdParty = "THIRD-PARTY-LICENCES"
+
 // choose returns the named platforms, or all.
 func choose(names string) ([]platform, error) {
 	if names == "" {
@@ -61,7 +64,7 @@ func (b *build) platform(p platform, shared []file) error {
 	if err != nil {
 		return err
 	}
-	files = append(files, file{"THIRD-PARTY-LICENCES", 0o644, licences})
+	files = append(files, file{thirdParty, 0o644, licences})
 	name := fmt.Sprintf("trawl-%s-%s-%s", b.version, p.os, p.arch)
 	if err := b.archive(filepath.Join(b.out, name+".tar.gz"), name, files); err != nil {
 		return err
@@ -75,7 +78,7 @@ func (b *build) platform(p platform, shared []file) error {
 	if err := b.debian(p, files); err != nil {
 		return err
 	}
-	return b.image(p, dir)
+	return b.image(p, dir, files)
 }
 
 // compile builds the programs for a platform into a folder.
@@ -86,11 +89,19 @@ func (b *build) compile(p platform, dir string) error {
 	return err
 }
 
-// contents lists the modules that are in a daemon, which has those of the other programs too, by CycloneDX.
+// contents lists the modules that are in a daemon, which has those of the other programs too, and what its page has
+// from others, by CycloneDX.
 func (b *build) contents(p platform, daemon, path string) error {
 	_, err := b.goCommand(
 		p, "tool", "-modfile=tools.mod", "cyclonedx-gomod", "bin", "-json", "-licenses", "-noserial", "-notimestamp",
 		"-version", "v"+b.version, "-output", path, daemon,
 	)
-	return err
+	if err != nil {
+		return err
+	}
+	vendored, err := b.vendored()
+	if err != nil {
+		return err
+	}
+	return addComponents(path, vendored)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -87,6 +88,83 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What the page has from others is in the list of contents, and a folder that nobody has named is refused.
+func TestVendored(t *testing.T) {
+	b := &build{source: t.TempDir()}
+	script := "bring a-b 1.2.3 'x==' \\\n\t" + vendorDir + "/ab dist/ab.js\n"
+	if err := b.write(filepath.Join(b.source, vendorScript), 0o600, []byte(script)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.write(filepath.Join(b.source, vendorDir, "ab", "ab.js"), 0o600, nil); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.vendored()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %v, %v", list, err)
+	}
+	path := filepath.Join(b.source, "x.json")
+	if err := os.WriteFile(path, []byte(`{"components":[{"name":"one"}],"specVersion":"1.6"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := addComponents(path, list); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		SpecVersion string
+		Components  []struct{ Name, Version, Purl string }
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read(t, text, &got)
+	if got.SpecVersion != "1.6" || len(got.Components) != 2 || got.Components[0].Name != "one" ||
+		got.Components[1].Version != "1.2.3" || got.Components[1].Purl != "pkg:npm/a-b@1.2.3" {
+		t.Errorf("got %s", text)
+	}
+	if err := b.write(filepath.Join(b.source, vendorDir, "other", "x.js"), 0o600, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.vendored(); err == nil || !strings.Contains(err.Error(), "other") {
+		t.Errorf("got %v", err)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`)
+
+// What README and the documents say to read on, and what they have an operator take, is beside them.
+func TestDocumentsAreTogether(t *testing.T) {
+	b := &build{source: "../.."}
+	files, err := b.shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, f := range files {
+		for name := f.name; name != "."; name = path.Dir(name) { // its folders too
+			there[name] = true
+		}
+	}
+	checked := 0
+	for _, f := range files {
+		if path.Ext(f.name) != ".md" {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(string(f.text), -1) {
+			to := path.Join(path.Dir(f.name), m[1])
+			if !strings.HasPrefix(to, "docs") && !strings.HasPrefix(to, "deploy") {
+				continue // the sources, and what is for who works on them
+			}
+			if checked++; !there[to] {
+				t.Errorf("%s points to %s, which is not in the archive", f.name, to)
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d links", checked)
+	}
+}
+
 // A checkout with changes is not released: nobody could make the same again.
 func TestChangesAreRefused(t *testing.T) {
 	dir := t.TempDir()
@@ -136,7 +214,7 @@ func TestTermsOfModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Go: LICENSE\n", "github.com/asynkron/protoactor-go v", "modernc.org/sqlite v"} {
+	for _, want := range []string{"Go: LICENSE\n", "github.com/asynkron/protoactor-go v", "modernc.org/sqlite v", "uplot 1."} {
 		if !strings.Contains(string(text), "\n"+want) && !strings.HasPrefix(string(text), want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -153,7 +231,7 @@ func TestPackageFiles(t *testing.T) {
 	}
 	made := map[string]bool{
 		"bin/trawld": true, "bin/trawl-cli": true, "bin/trawl-load": true, "THIRD-PARTY-LICENCES": true,
-		"debian/postinst": true, "debian/prerm": true, "debian/postrm": true,
+		"debian/postinst": true, "debian/prerm": true, "debian/postrm": true, "docs": true, "deploy": true,
 	}
 	for from, to := range copied {
 		made[to] = true

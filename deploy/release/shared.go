@@ -19,6 +19,7 @@ import (
 var copied = map[string]string{
 	"README.md":                    "README.md",
 	"CHANGELOG.md":                 "CHANGELOG.md",
+	"SECURITY.md":                  "SECURITY.md",
 	"LICENSE":                      "LICENSE",
 	"docs/man/trawld.1":            "man/man1/trawld.1",
 	"docs/man/trawl-cli.1":         "man/man1/trawl-cli.1",
@@ -46,6 +47,11 @@ func (b *build) shared() ([]file, error) {
 		}
 		files = append(files, file{to, 0o644, text})
 	}
+	documents, err := b.documents()
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, documents...)
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	for shell, to := range completions {
 		text, err := b.goCommand(here, "run", "./cmd/trawl-cli", "-completion="+shell)
@@ -53,6 +59,29 @@ func (b *build) shared() ([]file, error) {
 			return nil, err
 		}
 		files = append(files, file{to, 0o644, []byte(text)})
+	}
+	return files, nil
+}
+
+// documents returns what README and the guides point to, at its own place: the documents, and what an
+// operator takes from deploy.
+func (b *build) documents() ([]file, error) {
+	var files []file
+	for _, dir := range []string{"docs", "deploy/compose", "deploy/grafana", "deploy/haproxy", "deploy/kubernetes"} {
+		names, err := b.command("git", "ls-files", dir)
+		if err != nil {
+			return nil, err
+		}
+		for name := range strings.FieldsSeq(names) {
+			if strings.HasPrefix(name, "docs/man/") || strings.HasSuffix(name, "_test.yml") {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(b.source, name))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, file{name, 0o644, text})
+		}
 	}
 	return files, nil
 }
@@ -90,7 +119,7 @@ func (b *build) modules(p platform) ([]module, error) {
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
 // licences returns the terms of everything that is in the programs and not ours: those of Go
-// itself, and of each module.
+// itself, of each module, and of what the page has from others.
 func (b *build) licences(p platform) ([]byte, error) {
 	root, err := b.goCommand(p, "env", "GOROOT")
 	if err != nil {
@@ -100,8 +129,12 @@ func (b *build) licences(p platform) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	vendored, err := b.vendored()
+	if err != nil {
+		return nil, err
+	}
 	var text bytes.Buffer
-	for _, m := range append([]module{{Path: "Go", Dir: strings.TrimSpace(root)}}, list...) {
+	for _, m := range slices.Concat([]module{{Path: "Go", Dir: strings.TrimSpace(root)}}, list, vendored) {
 		if err := addTerms(&text, m); err != nil {
 			return nil, err
 		}

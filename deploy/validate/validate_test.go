@@ -191,7 +191,9 @@ func TestCompose(t *testing.T) {
 	details := types.ConfigDetails{
 		WorkingDir:  "../compose",
 		ConfigFiles: []types.ConfigFile{{Filename: "../compose/compose.yaml"}},
-		Environment: types.Mapping{"TRAWL_VERSION": "0.1.0", "BITCOIN_DIR": "/bitcoin"},
+		Environment: types.Mapping{
+			"TRAWL_VERSION": "0.1.0", "BITCOIN_DIR": "/bitcoin", "BITCOIN_UID": "1000:1000", "TRAWL_DIR": "/trawl",
+		},
 	}
 	project, err := loader.LoadWithContext(t.Context(), details)
 	if err != nil {
@@ -202,7 +204,13 @@ func TestCompose(t *testing.T) {
 	}
 	for name, service := range project.Services {
 		for _, v := range service.Volumes {
-			if v.Type != types.VolumeTypeBind || v.Source == "/bitcoin" {
+			if v.Type != types.VolumeTypeBind {
+				if service.User != "" && !v.ReadOnly {
+					t.Errorf("%s runs as %s, to whom the volume %s does not belong", name, service.User, v.Source)
+				}
+				continue
+			}
+			if slices.Contains([]string{"/bitcoin", "/trawl"}, v.Source) {
 				continue
 			}
 			if _, err := os.Stat(v.Source); err != nil {
@@ -210,7 +218,7 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
-	for _, missing := range []string{"TRAWL_VERSION", "BITCOIN_DIR"} {
+	for _, missing := range []string{"TRAWL_VERSION", "BITCOIN_DIR", "BITCOIN_UID", "TRAWL_DIR"} {
 		without := details
 		without.Environment = details.Environment.Clone()
 		delete(without.Environment, missing)
