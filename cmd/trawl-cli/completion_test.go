@@ -152,7 +152,9 @@ $defined[1]`
 		struct{ typed, offered string }{"trawld-qbit -conf=" + path, path},
 	)
 	for _, test := range tests {
-		output, err := exec.CommandContext(t.Context(), zsh, "-f", "-c", complete, "zsh", path, test.typed).CombinedOutput()
+		output, err := exec.CommandContext(
+			t.Context(), zsh, "-f", "-c", complete, "zsh", path, test.typed,
+		).CombinedOutput()
 		if err != nil {
 			t.Errorf("%q: %v: %s", test.typed, err, output)
 		}
