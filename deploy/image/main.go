@@ -51,7 +51,7 @@ func (r *release) write(out, programs string) error {
 	}
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
-		Platform:    &v1.Platform{OS: "linux", Architecture: r.arch},
+		Platform: &v1.Platform{OS: "linux", Architecture: r.arch},
 		Annotations: map[string]string{
 			"org.opencontainers.image.ref.name": r.name(),
 			"io.containerd.image.name":          "docker.io/library/" + r.name(), // as docker load reads it

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// command runs a program in the checkout and returns what it prints.
-func (b *build) command(name string, args ...string) (string, error) {
-	return b.run(nil, name, args...)
+// git runs git in the checkout and returns what it prints.
+func (b *build) git(args ...string) (string, error) {
+	return b.run(nil, "git", args...)
 }
 
 // goCommand runs the go command for a platform. A tool is built for this one.

@@ -78,14 +78,14 @@ func prepare(version, source, out string) (*build, error) {
 	if b.out, err = filepath.Abs(out); err != nil {
 		return nil, err
 	}
-	changed, err := b.command("git", "status", "--porcelain")
+	changed, err := b.git("status", "--porcelain")
 	if err != nil {
 		return nil, err
 	}
 	if changed != "" {
 		return nil, fmt.Errorf("%s has changes that are in no commit:\n%s", b.source, changed)
 	}
-	line, err := b.command("git", "log", "-1", "--format=%H %ct")
+	line, err := b.git("log", "-1", "--format=%H %ct")
 	if err != nil {
 		return nil, err
 	}

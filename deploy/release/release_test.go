@@ -169,7 +169,7 @@ func TestDocumentsAreTogether(t *testing.T) {
 func TestChangesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	b := &build{source: dir}
-	if _, err := b.command("git", "init", "-q"); err != nil {
+	if _, err := b.git("init", "-q"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "x"), nil, 0o600); err != nil {

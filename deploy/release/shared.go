@@ -68,7 +68,7 @@ func (b *build) shared() ([]file, error) {
 func (b *build) documents() ([]file, error) {
 	var files []file
 	for _, dir := range []string{"docs", "deploy/compose", "deploy/grafana", "deploy/haproxy", "deploy/kubernetes"} {
-		names, err := b.command("git", "ls-files", dir)
+		names, err := b.git("ls-files", dir)
 		if err != nil {
 			return nil, err
 		}
