@@ -24,7 +24,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/searches"
 	"github.com/seed61375155/trawl/rpc/method/util"
 	"github.com/seed61375155/trawl/rpc/method/wallet"
-	"github.com/seed61375155/trawl/store/blockfile"
 )
 
 // expansionMemory is how many bytes the scripts of descriptors may take that
@@ -108,6 +107,10 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	}
 	expansions := descriptor.NewExpansions(expansionMemory)
 	chainMethods := n.chainMethods(expansions, txs)
+	txMethods := rawtx.Deps{
+		Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
+		Unspent: rawtx.Unspent(ref(mempoolPart)), Txs: txs, BytesPerSigOp: policy.BytesPerSigOp,
+	}
 	lists := [][]command.Command{
 		control.Commands(control.Node{
 			Name: n.net.Software.Name, Stop: h.Stop, Started: h.Started, Now: n.clock.Now, LogPath: h.LogPath,
@@ -131,11 +134,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 			RelayFee:       jsontree.Amount(policy.MinRelayFee.PerKvB()),
 			IncrementalFee: jsontree.Amount(policy.IncrementalFee.PerKvB()),
 		}),
-		rawtx.Commands(rawtx.Deps{
-			Network: n.net, Chain: n.view, Pool: ref(mempoolPart), Builder: ref(txbuilderPart), Currency: n.net.Coin,
-			Unspent: rawtx.Unspent(ref(mempoolPart)),
-			Txs:     txs, BytesPerSigOp: policy.BytesPerSigOp,
-		}),
+		rawtx.Commands(txMethods),
 		searches.Commands(searches.Deps{Network: n.net, Searches: ref(searchesPart), Expand: chainMethods.Expand}),
 		util.Commands(util.Deps{Net: n.net.Descriptors(), Expansions: expansions, Signers: signer.Signers}),
 	}
@@ -158,14 +157,14 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if a := n.cfg.Attach; a != nil {
 		return a.Serve(t), nil
 	}
-	return t.Read(chain.Reader(chainMethods)), nil
+	return t.Read(command.Readers{BlockReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex) chain.Deps {
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
-		Dir: n.cfg.Dir, SizeOnDisk: func() (int64, error) { return blockfile.DiskSize(n.cfg.BlocksDir) },
+		Dir: n.cfg.Dir,
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}

@@ -107,16 +107,17 @@ type Chain struct {
 	ctx    context.Context //nolint:containedctx // ends the workers when the actor stops
 	cancel context.CancelFunc
 
-	engine engine.Engine // nil until opened
-	fresh  engine.Engine // what the worker that opens has made, not yet taken over
-	queue  []job
-	blocks []job     // what peers send, after the queue
-	tasks  ask.Tasks // the job that runs, or the opening of the engine
-	batch  *batch    // blocks of peers that were begun with; the worker's
-	beside ask.Tasks // files of unspent outputs that are read
-	toRead []reading // to be begun
-	tip    messages.Tip
-	behind bool // there may be work before the snapshot that the chain began with
+	engine  engine.Engine // nil until opened
+	fresh   engine.Engine // what the worker that opens has made, not yet taken over
+	queue   []job
+	blocks  []job     // what peers send, after the queue
+	tasks   ask.Tasks // the job that runs, or the opening of the engine
+	lookups lookups
+	batch   *batch    // blocks of peers that were begun with; the worker's
+	beside  ask.Tasks // files of unspent outputs that are read
+	toRead  []reading // to be begun
+	tip     messages.Tip
+	behind  bool // there may be work before the snapshot that the chain began with
 
 	importer *importer
 	status   messages.ImportStatus
@@ -215,6 +216,7 @@ func (s *Chain) opened(c actor.Context, err error) {
 		s.imported(nil)
 	}
 	s.cfg.Current.Set(s.engine.Reader())
+	s.cfg.Current.SetUnspent(s.lookups.unspent)
 	s.announce()
 	for _, call := range s.opening {
 		call.Answer(s.tip, nil)
@@ -283,7 +285,7 @@ func (s *Chain) next(c actor.Context) {
 	}
 	engine := s.engine
 	s.tasks.Go(c, func() func() {
-		after, err := j(engine)
+		after, err := s.lookups.during(engine, func() (func(), error) { return j(engine) })
 		return func() { s.finish(c, after, err) }
 	})
 }
@@ -352,6 +354,7 @@ func (s *Chain) close() {
 	if s.engine == nil {
 		return
 	}
+	s.lookups.end()
 	*s.pruning = s.engine.PruneState()
 	if err := s.engine.Close(); err != nil {
 		s.cfg.Log.Error("chain not closed cleanly", "err", err)

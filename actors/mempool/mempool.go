@@ -3,7 +3,7 @@
 // It serves [messages.SubmitTx], [nodemsg.OfferTx], [messages.TestTxs],
 // [messages.SubmitPackage], [nodemsg.OfferPackage], [messages.GetPoolInfo], [messages.GetPoolTxs],
 // [messages.GetPoolIDs], [messages.GetPoolTx], [messages.GetPoolRelatives],
-// [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.PrioritiseTx],
+// [messages.GetPoolSpenders], [messages.GetPoolCoins], [messages.GetPoolOutputs], [messages.PrioritiseTx],
 // [messages.GetPrioritised], [messages.SavePool], [messages.LoadPool],
 // [messages.SelectTxs], [messages.EstimateFee], [messages.EstimateRawFee] and
 // [messages.AdvanceTimers], and publishes every change of the pool.
@@ -63,7 +63,8 @@ var Requests = []ask.Served{
 	ask.Serve[messages.SubmitPackage](), ask.Serve[nodemsg.OfferPackage](), ask.Serve[messages.GetPoolInfo](),
 	ask.Serve[messages.GetPoolTxs](), ask.Serve[messages.GetPoolIDs](), ask.Serve[messages.GetPoolTx](),
 	ask.Serve[messages.GetPoolRelatives](), ask.Serve[messages.GetPoolClusters](),
-	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.PrioritiseTx](),
+	ask.Serve[messages.GetPoolSpenders](), ask.Serve[messages.GetPoolCoins](), ask.Serve[messages.GetPoolOutputs](),
+	ask.Serve[messages.PrioritiseTx](),
 	ask.Serve[messages.GetPrioritised](), ask.Serve[messages.SavePool](), ask.Serve[messages.LoadPool](),
 	ask.Serve[messages.SelectTxs](), ask.Serve[messages.EstimateFee](), ask.Serve[messages.EstimateRawFee](),
 	ask.Serve[messages.AdvanceTimers](),

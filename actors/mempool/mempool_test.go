@@ -350,6 +350,19 @@ func TestRequests(t *testing.T) {
 	if coins[0] == nil || coins[1] == nil {
 		t.Errorf("outputs: %v", coins)
 	}
+	beyond := outOf(child)
+	beyond.Index = 1000
+	outputs := ok(ask.Ask(t.Context(), r.pool, messages.GetPoolOutputs{
+		Outs: []wire.OutPoint{r.coins[0], outOf(parent), outOf(child), r.coins[1], beyond},
+	})).must(t)
+	for i, want := range []messages.PoolOutput{
+		{Spent: true}, {Here: true, Spent: true, Output: parent.TxOut[0]},
+		{Here: true, Output: child.TxOut[0]}, {}, {Here: true},
+	} {
+		if got := outputs.Outs[i]; got != want {
+			t.Errorf("output %d: %+v, want %+v", i, got, want)
+		}
+	}
 	spenders := ok(ask.Ask(
 		t.Context(), r.pool, messages.GetPoolSpenders{Outs: []wire.OutPoint{outOf(parent), outOf(child)}},
 	)).must(t)

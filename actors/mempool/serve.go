@@ -28,6 +28,7 @@ type (
 	getRelatives  = ask.Call[messages.GetPoolRelatives, []messages.PoolTx]
 	getClusters   = ask.Call[messages.GetPoolClusters, messages.PoolClusters]
 	getSpenders   = ask.Call[messages.GetPoolSpenders, []*chainhash.Hash]
+	getOutputs    = ask.Call[messages.GetPoolOutputs, messages.PoolOutputsFound]
 	getCoins      = ask.Call[messages.GetPoolCoins, []*messages.Coin]
 	prioritise    = ask.Call[messages.PrioritiseTx, messages.Done]
 	prioritised   = ask.Call[messages.GetPrioritised, []messages.PrioritisedTx]
@@ -90,6 +91,8 @@ func (m *Mempool) reading(msg any) func() {
 		}
 	case *getSpenders:
 		return func() { msg.Answer(m.spenders(msg.Req.Outs), nil) }
+	case *getOutputs:
+		return func() { msg.Answer(m.outputs(msg.Req.Outs), nil) }
 	case *prioritise:
 		return func() {
 			err := m.pool.MayPrioritise(&msg.Req.ID)
@@ -164,6 +167,21 @@ func (m *Mempool) spenders(outs []wire.OutPoint) []*chainhash.Hash {
 		}
 	}
 	return list
+}
+
+func (m *Mempool) outputs(outs []wire.OutPoint) messages.PoolOutputsFound {
+	found := messages.PoolOutputsFound{Tip: m.at.Hash, Outs: make([]messages.PoolOutput, len(outs))}
+	for i, out := range outs {
+		at := &found.Outs[i]
+		at.Spent = m.pool.Spender(out) != nil
+		if e := m.pool.Lookup(&out.Hash); e != nil {
+			at.Here = true
+			if int64(out.Index) < int64(len(e.Tx.TxOut)) {
+				at.Output = e.Tx.TxOut[out.Index]
+			}
+		}
+	}
+	return found
 }
 
 func (m *Mempool) prioritised() []messages.PrioritisedTx {

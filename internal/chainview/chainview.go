@@ -85,6 +85,22 @@ type Reader interface {
 	Spent(hash *chainhash.Hash) ([][]Coin, error)
 }
 
+// A SizedReader is a Reader that has files of blocks of its own.
+type SizedReader interface {
+	Reader
+
+	// DiskSize returns how many bytes of blocks and undo data are in them.
+	DiskSize() int64
+}
+
+// DiskSize returns how many bytes of blocks and undo data are in a reader's files, 0 where it has none.
+func DiskSize(r Reader) int64 {
+	if r, ok := r.(SizedReader); ok {
+		return r.DiskSize()
+	}
+	return 0
+}
+
 // A RawIntoReader is a Reader that can read into memory of the caller's.
 type RawIntoReader interface {
 	Reader
@@ -239,7 +255,25 @@ func OutlineOf(r Reader, block *Block) (Outline, error) {
 // as a chain that is not open yet: only Open may be called then.
 type Current struct {
 	reader    atomic.Pointer[Reader]
+	unspent   atomic.Pointer[Unspent]
 	importing atomic.Bool
+}
+
+// Unspent looks outputs up that are not spent in the active chain, where that needs nobody to wait
+// for: nil stands for those that are spent or were never there. at is the tip at which that is so.
+// ok is false while the chain is at work: then its actor has to be asked. It is safe for
+// concurrent use.
+type Unspent func(outs []wire.OutPoint) (coins []*Coin, at *Block, ok bool)
+
+// SetUnspent says who looks outputs up.
+func (c *Current) SetUnspent(u Unspent) { c.unspent.Store(&u) }
+
+// Unspent looks outputs up, see [Unspent].
+func (c *Current) Unspent(outs []wire.OutPoint) (coins []*Coin, at *Block, ok bool) {
+	if u := c.unspent.Load(); u != nil {
+		return (*u)(outs)
+	}
+	return nil, nil, false
 }
 
 // SetImporting says whether files of blocks are being read.

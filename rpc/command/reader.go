@@ -4,11 +4,55 @@ import (
 	"context"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 )
 
-// A Reader reads as bytes, where it lies, what would otherwise take a call for each block. It must
-// be safe for concurrent use.
+// A Reader reads what would otherwise take a call for each block, transaction or output. It must be
+// safe for concurrent use.
 type Reader interface {
+	BlockReader
+	TxReader
+}
+
+// Readers is a Reader of its two parts.
+type Readers struct {
+	BlockReader
+	TxReader
+}
+
+// A TxReader reads transactions where they lie.
+type TxReader interface {
+	// Tx returns a transaction as nodes send it, nil where it is not known at once that it is in
+	// the active chain: then getrawtransaction tells. Errors are those of getrawtransaction.
+	Tx(id *chainhash.Hash) ([]byte, error)
+
+	// TxText is Tx as JSON, with the hash of the block but without what else the chain says of it.
+	TxText(id *chainhash.Hash) ([]byte, error)
+}
+
+// OutputQuery asks which outputs are not spent.
+type OutputQuery struct {
+	Outputs []wire.OutPoint
+	Pool    bool // outputs of the memory pool count, and what it spends is spent
+	Text    bool // as JSON
+}
+
+// Unspent is the answer to an [OutputQuery], all of one tip.
+type Unspent struct {
+	Tip    chainhash.Hash
+	Height int32
+	Coins  []UnspentOutput // in the order of the query
+}
+
+// An UnspentOutput is one of its outputs. Output is nil where it is spent or was never there; else
+// it is as nodes send it, or the object with value and scriptPubKey.
+type UnspentOutput struct {
+	Height int32 // of its block, 2^31-1 in the memory pool
+	Output []byte
+}
+
+// A BlockReader reads what there is of blocks and of the chain.
+type BlockReader interface {
 	// Headers returns the serialized headers of the active chain from a block on, at most
 	// count of them, one after the other; none where the block is not in the chain.
 	Headers(from *chainhash.Hash, count int) ([]byte, error)
@@ -27,6 +71,10 @@ type Reader interface {
 
 	// SpentText is Spent as JSON: each output by its value and its script.
 	SpentText(block *chainhash.Hash) ([]byte, error)
+
+	// Unspent looks outputs up. The error is [ClientMempoolDisabled] where the query wants a memory
+	// pool and there is none.
+	Unspent(ctx context.Context, q OutputQuery) (Unspent, error)
 }
 
 // Read sets what [Table.Reader] returns. Call it before the table is used.
@@ -77,6 +125,24 @@ func (r told) Spent(block *chainhash.Hash) ([]byte, error) {
 // SpentText implements Reader.
 func (r told) SpentText(block *chainhash.Hash) ([]byte, error) {
 	text, err := r.Reader.SpentText(block)
+	return text, r.reveal(err)
+}
+
+// Unspent implements Reader.
+func (r told) Unspent(ctx context.Context, q OutputQuery) (Unspent, error) {
+	found, err := r.Reader.Unspent(ctx, q)
+	return found, r.reveal(err)
+}
+
+// Tx implements Reader.
+func (r told) Tx(id *chainhash.Hash) ([]byte, error) {
+	raw, err := r.Reader.Tx(id)
+	return raw, r.reveal(err)
+}
+
+// TxText implements Reader.
+func (r told) TxText(id *chainhash.Hash) ([]byte, error) {
+	text, err := r.Reader.TxText(id)
 	return text, r.reveal(err)
 }
 

@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -85,6 +87,9 @@ func transaction(ctx context.Context, r *request) (Reply, error) {
 	if err := checkHash(r.part); err != nil {
 		return Reply{}, err
 	}
+	if reply, err := r.connectedTx(); reply.Body != nil || err != nil {
+		return reply, noTx(r.part, err)
+	}
 	id := jsontree.NewString(r.part)
 	if r.format != jsonText {
 		data, err := r.bytes(ctx, "getrawtransaction", id, jsontree.NewInt(0))
@@ -98,6 +103,31 @@ func transaction(ctx context.Context, r *request) (Reply, error) {
 		return Reply{}, noTx(r.part, err)
 	}
 	return document(withoutChain(tx).AppendJSON(nil)), nil
+}
+
+// connectedTx answers with a transaction that is known to be in the active chain; the body is nil
+// where calls have to tell.
+func (r *request) connectedTx() (Reply, error) {
+	reader := r.node.Reader()
+	if reader == nil || r.format == none {
+		return Reply{}, nil
+	}
+	id, err := chainhash.NewHashFromStr(r.part)
+	if err != nil {
+		return Reply{}, err
+	}
+	if r.format == jsonText {
+		text, err := reader.TxText(id)
+		if text == nil || err != nil {
+			return Reply{}, err
+		}
+		return document(text), nil
+	}
+	raw, err := reader.Tx(id)
+	if raw == nil || err != nil {
+		return Reply{}, err
+	}
+	return inFormat(r.format, raw)
 }
 
 // noTx says of a transaction by its id that it cannot be had.

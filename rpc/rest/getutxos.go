@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -40,7 +44,7 @@ type wanted struct {
 // A coin is an output that is not spent.
 type coin struct {
 	height int64
-	output *jsontree.Value // with value and scriptPubKey
+	output []byte // serialized, or the object with value and scriptPubKey
 }
 
 // unspent is what there is of what is asked for.
@@ -60,21 +64,12 @@ func unspentOutputs(ctx context.Context, r *request) (Reply, error) {
 		return Reply{}, refuse(statusBadRequest, fmt.Sprintf(
 			"Error: max outpoints exceeded (max: %d, tried: %d)", maxOutputs, n))
 	}
-	if ask.pool {
-		if _, err := r.raw(ctx, "getmempoolinfo"); err != nil {
-			return Reply{}, noPool(err)
-		}
-	}
-	var found unspent
-	err = r.steady(ctx, func(tip string) (err error) {
-		found, err = r.lookUp(ctx, tip, ask)
-		return err
-	})
+	found, err := r.unspent(ctx, ask)
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, noPool(err)
 	}
 	if r.format == jsonText {
-		return document(found.object().AppendJSON(nil)), nil
+		return document(found.text()), nil
 	}
 	data, err := found.serialize()
 	if err != nil {
@@ -187,6 +182,47 @@ func cutCount(data []byte) (count uint64, rest []byte, ok bool) {
 	return count, data[1+size:], count >= least
 }
 
+// unspent looks all outputs up at one tip.
+func (r *request) unspent(ctx context.Context, ask wanted) (found unspent, err error) {
+	if reader := r.node.Reader(); reader != nil {
+		return r.read(ctx, reader, ask)
+	}
+	if ask.pool {
+		if _, err := r.raw(ctx, "getmempoolinfo"); err != nil {
+			return found, err
+		}
+	}
+	err = r.steady(ctx, func(tip string) (err error) {
+		found, err = r.lookUp(ctx, tip, ask)
+		return err
+	})
+	return found, err
+}
+
+// read is unspent without a call for each output.
+func (r *request) read(ctx context.Context, reader command.Reader, ask wanted) (unspent, error) {
+	query := command.OutputQuery{Pool: ask.pool, Text: r.format == jsonText}
+	for _, output := range ask.outputs {
+		hash, err := chainhash.NewHashFromStr(output.txid)
+		if err != nil {
+			return unspent{}, err
+		}
+		query.Outputs = append(query.Outputs, wire.OutPoint{Hash: *hash, Index: uint32(output.index)})
+	}
+	got, err := reader.Unspent(ctx, query)
+	if err != nil {
+		return unspent{}, err
+	}
+	found := unspent{tip: got.Tip.String(), height: int64(got.Height)}
+	for _, c := range got.Coins {
+		found.hits = append(found.hits, c.Output != nil)
+		if c.Output != nil {
+			found.coins = append(found.coins, coin{int64(c.Height), c.Output})
+		}
+	}
+	return found, nil
+}
+
 // lookUp asks for each output at a tip.
 func (r *request) lookUp(ctx context.Context, tip string, ask wanted) (unspent, error) {
 	found := unspent{tip: tip}
@@ -218,31 +254,47 @@ func (r *request) lookUp(ctx context.Context, tip string, ask wanted) (unspent, 
 		if v.Get("bestblock").Text() != tip {
 			return found, errMoved // and is looked up again
 		}
-		found.coins = append(found.coins, coin{height, v})
+		output, err := r.output(v)
+		if err != nil {
+			return found, err
+		}
+		found.coins = append(found.coins, coin{height, output})
 	}
 	return found, nil
 }
 
-// object is the answer as JSON.
-func (u *unspent) object() *jsontree.Value {
-	var bits strings.Builder
+// output is what an answer shows of an output that gettxout tells.
+func (r *request) output(v *jsontree.Value) ([]byte, error) {
+	if r.format != jsonText {
+		return appendOutput(nil, v)
+	}
+	shown := jsontree.NewObject()
+	shown.Add("value", v.Get("value"))
+	shown.Add("scriptPubKey", v.Get("scriptPubKey"))
+	return shown.AppendJSON(nil), nil
+}
+
+// text is the answer as JSON.
+func (u *unspent) text() []byte {
+	text := strconv.AppendInt([]byte(`{"chainHeight":`), u.height, 10)
+	text = append(append(text, `,"chaintipHash":"`...), u.tip...)
+	text = append(text, `","bitmap":"`...)
 	for _, hit := range u.hits {
-		bits.WriteByte(map[bool]byte{false: '0', true: '1'}[hit])
+		if hit {
+			text = append(text, '1')
+		} else {
+			text = append(text, '0')
+		}
 	}
-	list := jsontree.NewArray()
-	for _, c := range u.coins {
-		one := jsontree.NewObject()
-		one.Add("height", jsontree.NewInt(c.height))
-		one.Add("value", c.output.Get("value"))
-		one.Add("scriptPubKey", c.output.Get("scriptPubKey"))
-		list.Append(one)
+	text = append(text, `","utxos":[`...)
+	for i, c := range u.coins {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(append(text, `{"height":`...), c.height, 10)
+		text = append(append(text, ','), c.output[1:]...) // the members of an object
 	}
-	answer := jsontree.NewObject()
-	answer.Add("chainHeight", jsontree.NewInt(u.height))
-	answer.Add("chaintipHash", jsontree.NewString(u.tip))
-	answer.Add("bitmap", jsontree.NewString(bits.String()))
-	answer.Add("utxos", list)
-	return answer
+	return append(text, "]}"...)
 }
 
 // serialize is the answer as bytes (BIP64).
@@ -262,9 +314,7 @@ func (u *unspent) serialize() ([]byte, error) {
 	for _, c := range u.coins {
 		data = binary.LittleEndian.AppendUint32(data, 0) // a version nobody reads
 		data = binary.LittleEndian.AppendUint32(data, uint32(c.height))
-		if data, err = appendOutput(data, c.output); err != nil {
-			return nil, err
-		}
+		data = append(data, c.output...)
 	}
 	return data, nil
 }

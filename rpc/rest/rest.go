@@ -1,15 +1,15 @@
 // Package rest answers the public REST requests of Bitcoin Core: blocks, headers, filters,
 // transactions, unspent outputs and the memory pool, as JSON, hexadecimal text or bytes.
 //
-// Everything comes from the methods of the node, so that both doors tell the same in the same
-// words. Paths, statuses and texts are Core's. The package knows neither HTTP nor who asks:
+// Everything comes from the methods of the node, or from what reads the same without a call for each
+// block or output, so that both doors tell the same in the same words. Paths, statuses and texts are Core's. The package knows neither HTTP nor who asks:
 // it takes the target of a request and its body, and gives a [Reply].
 //
 // # Limits
 //
 // A request makes a bounded number of calls: at most [maxHeaders] headers or filters and
-// [maxOutputs] outputs. Headers and filters as bytes are read without calls, where the node is
-// no other's ([Node]). Nothing of a request is kept.
+// [maxOutputs] outputs. Headers, filters, transactions and outputs are read without calls, where the
+// node is no other's ([Node]). Nothing of a request is kept.
 package rest
 
 import (
@@ -50,7 +50,8 @@ type Node interface {
 	// stands for, which must not be written to.
 	Bytes(ctx context.Context, method string, params []byte) ([]byte, error)
 
-	// Reader reads headers and filters without calls; nil where there must be calls.
+	// Reader reads headers, filters, transactions and outputs without calls; nil where there must be
+	// calls.
 	Reader() command.Reader
 }
 

@@ -189,19 +189,31 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Who wants to hear of a memory pool where there is none is told so, in the one words.
+func TestNoPool(t *testing.T) {
+	n := node()
+	delete(n, "getmempoolinfo[]")
+	n["!getmempoolinfo"] = "x"
+	reply := rest.Answer(t.Context(), read{n}, "/rest/getutxos/checkmempool/"+txid+"-1.json", nil)
+	if reply.Status != 404 || string(reply.Body) != "Mempool disabled or instance not found\r\n" {
+		t.Errorf("%d %q", reply.Status, reply.Body)
+	}
+}
+
 // Reader implements rest.Node.
 func (answers) Reader() command.Reader { return nil }
 
 // Reader implements rest.Node.
 func (broken) Reader() command.Reader { return nil }
 
-// read is a node whose headers and filters are read without calls.
+// read is a node whose headers, filters, transactions and outputs are read without calls.
 type read struct{ answers }
 
 // Do implements rest.Node.
 func (r read) Do(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if method == "getblockheader" && strings.HasSuffix(string(params), ",false]") ||
-		method == "getblockfilter" {
+		method == "getblockfilter" || method == "gettxout" ||
+		method == "getrawtransaction" && strings.Contains(string(params), txid) {
 		return nil, errors.New("a call for what is read: " + method)
 	}
 	return r.answers.Do(ctx, method, params)
@@ -258,6 +270,44 @@ func (r reader) Spent(block *chainhash.Hash) ([]byte, error) {
 		return nil, err
 	}
 	return hex.DecodeString("02" + "00" + "01" + "0100000000000000" + "0151")
+}
+
+// Tx implements command.Reader.
+func (reader) Tx(id *chainhash.Hash) ([]byte, error) {
+	if id.String() != txid {
+		return nil, nil
+	}
+	return []byte{1, 2}, nil
+}
+
+// TxText implements command.Reader.
+func (reader) TxText(id *chainhash.Hash) ([]byte, error) {
+	if id.String() != txid {
+		return nil, nil
+	}
+	return []byte(`{"txid":"x","blockhash":"b","hex":"0102"}`), nil
+}
+
+// Unspent implements command.Reader.
+func (r reader) Unspent(_ context.Context, q command.OutputQuery) (command.Unspent, error) {
+	if text, ok := r.answers["!getmempoolinfo"]; ok && q.Pool {
+		return command.Unspent{}, command.Error{Code: command.ClientMempoolDisabled, Message: text}
+	}
+	at, err := chainhash.NewHashFromStr(tip)
+	found := command.Unspent{Tip: *at, Height: 7, Coins: make([]command.UnspentOutput, len(q.Outputs))}
+	for i, out := range q.Outputs {
+		if out.Hash.String() != txid || out.Index != 1 {
+			continue
+		}
+		found.Coins[i].Height = 5
+		if q.Pool {
+			found.Coins[i].Height = 1<<31 - 1
+		}
+		if found.Coins[i].Output = []byte(hello + "}"); !q.Text {
+			found.Coins[i].Output, err = hex.DecodeString("0100000000000000" + "0151")
+		}
+	}
+	return found, err
 }
 
 // SpentText implements command.Reader.

@@ -20,6 +20,7 @@ type Files struct {
 	kind  Kind
 	magic [4]byte
 	key   Key
+	read  handles
 
 	mu    sync.Mutex
 	out   vfs.File // the file written last; nil at first
@@ -43,19 +44,15 @@ func (f *Files) Read(number int, offset int64, n int) ([]byte, error) {
 // readInto is Read into the memory of buf, which grows to what is needed. nil
 // stands for memory of its own.
 func (f *Files) readInto(buf *[]byte, number int, offset int64, n int) ([]byte, error) {
-	file, err := f.disk.OpenFile(f.kind.Path(f.dir, number), os.O_RDONLY, 0)
+	file, size, err := f.read.take(f.disk, number, func() string { return f.kind.Path(f.dir, number) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if offset < 0 || n < 0 || offset+int64(n) > info.Size() { // also bounds the allocation
+	defer f.read.giveBack(file)
+	if offset < 0 || n < 0 || offset+int64(n) > size { // also bounds the allocation
 		return nil, fmt.Errorf("%w: %s ends before byte %d", ErrCorrupt, file.Name(), offset+int64(n))
 	}
 	var own []byte
@@ -200,12 +197,14 @@ func (f *Files) Remove(number int) error {
 		f.out.Close()
 		f.out = nil
 	}
+	f.read.drop(func(n int) bool { return n == number })
 	f.dirty = slices.DeleteFunc(f.dirty, func(n int) bool { return n == number })
 	return f.disk.Remove(f.kind.Path(f.dir, number))
 }
 
-// Close releases the file that is open for writing. It does not sync.
+// Close releases the files that are open. It does not sync.
 func (f *Files) Close() error {
+	f.read.drop(func(int) bool { return true })
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.out == nil {

@@ -40,6 +40,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
@@ -94,6 +95,8 @@ type DB struct {
 	undo   *blockfile.Files
 	gate   gate
 	found  foundBlocks
+	places places
+	used   atomic.Int64 // bytes in the files, the sum of ends
 
 	suspect sync.Once // damage was noted
 

@@ -2,7 +2,6 @@ package chaindb
 
 import (
 	"hash/crc32"
-	"maps"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/database"
@@ -173,8 +172,11 @@ func (w *writing) finish(t *tx) error {
 	}
 	db.seq++
 	db.current = w.current
-	maps.Copy(db.ends, w.ends)
+	for file, ends := range w.ends {
+		db.setEnds(file, ends)
+	}
 	for _, b := range w.stored {
+		db.places.forget(&b.hash)
 		db.hold(int(w.placed[b.hash].file), b.hash)
 	}
 	return nil

@@ -41,13 +41,13 @@ func (db *DB) Files() (files []BlockFile, used int64) {
 }
 
 // Used returns how many bytes the block and undo files hold.
-func (db *DB) Used() (used int64) {
-	db.writer.Lock()
-	defer db.writer.Unlock()
-	for _, ends := range db.ends {
-		used += ends.blk + ends.rev
-	}
-	return used
+func (db *DB) Used() int64 { return db.used.Load() }
+
+// setEnds notes how far a file is used.
+func (db *DB) setEnds(file int, ends fileEnds) {
+	old := db.ends[file]
+	db.ends[file] = ends
+	db.used.Add(ends.blk + ends.rev - old.blk - old.rev)
 }
 
 // Prune removes pairs of files for good. What is remembered of their blocks is the
@@ -101,6 +101,7 @@ func (db *DB) notePruned(numbers []int) error {
 	gone := maps.Clone(db.gone)
 	for _, n := range numbers {
 		gone[n] = struct{}{}
+		db.setEnds(n, fileEnds{})
 		delete(db.ends, n)
 		delete(db.held, n)
 	}

@@ -35,12 +35,14 @@ func TestClosed(t *testing.T) {
 	block := &entries[3].Block
 	_, byHash := s.ByHash(block)
 	_, header := s.Header(block)
+	_, headers := s.Headers([]chainhash.Hash{*block})
 	for name, err := range map[string]error{
 		"Append":  s.Append(testBranch(entries[19], 1, 1)),
 		"SetTip":  s.SetTip(block),
 		"Sync":    s.Sync(),
 		"ByHash":  byHash,
 		"Header":  header,
+		"Headers": headers,
 		"Verify":  s.Verify(t.Context(), 0, false),
 		"Rebuild": s.Rebuild(t.Context(), 0, remake),
 	} {

@@ -29,10 +29,14 @@ type Reader struct {
 var (
 	_ chainview.RawIntoReader = Reader{}
 	_ chainview.TxReader      = Reader{}
+	_ chainview.SizedReader   = Reader{}
 )
 
 // buffers are for blocks of which only a part is kept.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// DiskSize implements chainview.SizedReader.
+func (r Reader) DiskSize() int64 { return r.DB.Used() }
 
 // Raw implements chainview.Reader.
 func (r Reader) Raw(hash *chainhash.Hash) ([]byte, error) {

@@ -61,6 +61,7 @@ func Open(cfg Config) (*segment.Store, error) {
 type Lookup interface {
 	ByHash(block *chainhash.Hash) (segment.Entry, error) // whole
 	Header(block *chainhash.Hash) (segment.Entry, error) // all but the filter
+	Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error)
 }
 
 // A Reader reads single filters, and has damaged ones made again. It implements
@@ -87,11 +88,11 @@ func (r *Reader) Filter(ctx context.Context, hash *chainhash.Hash) ([]byte, chai
 	return e.Filter, e.Header, err
 }
 
-// Header returns the filter header of a block of any branch. Errors are as of Filter.
-func (r *Reader) Header(hash *chainhash.Hash) (chainhash.Hash, error) {
-	e, err := r.Store.Header(hash)
+// Headers returns the filter headers of blocks of any branch, in their order. Errors are as of Filter.
+func (r *Reader) Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error) {
+	headers, err := r.Store.Headers(blocks)
 	if errors.Is(err, segment.ErrNotFound) {
 		err = index.ErrNoFilter
 	}
-	return e.Header, err
+	return headers, err
 }

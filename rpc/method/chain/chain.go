@@ -65,9 +65,6 @@ type Deps struct {
 
 	// Now returns the time, or the one set for a test of the node.
 	Now func() time.Time
-
-	// SizeOnDisk returns how many bytes the block and undo files take.
-	SizeOnDisk func() (int64, error)
 }
 
 // CoinStats is the index of the sums of the unspent outputs.

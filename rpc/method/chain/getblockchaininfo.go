@@ -125,10 +125,6 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := d.SizeOnDisk()
-	if err != nil {
-		return nil, err
-	}
 	active := reader.Active()
 	tip, best := active.Tip(), chainview.BestHeader(reader, active)
 	info := blockchainInfo{
@@ -144,7 +140,7 @@ func (d *Deps) blockchainInfo(ctx context.Context, p *progress) (any, error) {
 		Progress:        p.verified(reader, active, best),
 		InitialDownload: d.Initial.Lasts(active.Tip()),
 		ChainWork:       uint256Text(tip.Work()),
-		SizeOnDisk:      size,
+		SizeOnDisk:      chainview.DiskSize(reader),
 		SignetChallenge: hex.EncodeToString(d.Network.SignetChallenge),
 	}
 	if d.Pruning != nil {

@@ -22,8 +22,8 @@ type Filters interface {
 	// none; any other says that there is one that cannot be read.
 	Filter(ctx context.Context, hash *chainhash.Hash) (filter []byte, header chainhash.Hash, err error)
 
-	// Header is Filter of the filter header alone, which is read without the filter.
-	Header(hash *chainhash.Hash) (chainhash.Hash, error)
+	// Headers is Filter of the filter headers of many blocks, which are read without the filters.
+	Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error)
 }
 
 // basicFilter names the one kind of filter there is (BIP158).
@@ -134,13 +134,22 @@ func (x *Index) filter(ctx context.Context, b *chainview.Block) ([]byte, chainha
 	return filter, header, err
 }
 
-// header is [Index.filter] of the filter header alone.
-func (x *Index) header(ctx context.Context, b *chainview.Block) (chainhash.Hash, error) {
-	header, err := x.Filters.Header(&b.Hash)
-	if err != nil {
-		_, header, err = x.filter(ctx, b)
+// headers is [Index.filter] of the filter headers of many blocks.
+func (x *Index) headers(ctx context.Context, blocks []*chainview.Block) ([]chainhash.Hash, error) {
+	hashes := make([]chainhash.Hash, len(blocks))
+	for i, b := range blocks {
+		hashes[i] = b.Hash
 	}
-	return header, err
+	headers, err := x.Filters.Headers(hashes)
+	if err == nil {
+		return headers, nil
+	}
+	for i, b := range blocks { // hashes become headers
+		if _, hashes[i], err = x.filter(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
 }
 
 // catchUp waits until the index has followed every change of the chain so far.

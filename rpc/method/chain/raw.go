@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
@@ -18,8 +19,8 @@ type raw struct {
 	printer *txjson.Printer
 }
 
-// Reader returns what reads headers, filters and spent outputs without calls.
-func Reader(d Deps) command.Reader { return raw{&d, d.printer()} }
+// Reader returns what reads headers, filters and outputs without calls.
+func Reader(d Deps) command.BlockReader { return raw{&d, d.printer()} }
 
 // Headers implements [command.Reader].
 func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {
@@ -55,9 +56,7 @@ func (r raw) Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error) 
 }
 
 // FilterHeaders implements [command.Reader].
-func (r raw) FilterHeaders(
-	ctx context.Context, from *chainhash.Hash, count int,
-) (headers []chainhash.Hash, err error) {
+func (r raw) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error) {
 	reader, err := openFilters(r.d)
 	if err != nil {
 		return nil, err
@@ -65,14 +64,7 @@ func (r raw) FilterHeaders(
 	if err := knownHeaders(reader); err != nil {
 		return nil, err
 	}
-	for b := range activeFrom(reader, from, count) {
-		header, err := r.d.Index.header(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		headers = append(headers, header)
-	}
-	return headers, nil
+	return r.d.Index.headers(ctx, slices.Collect(activeFrom(reader, from, count)))
 }
 
 // Spent implements [command.Reader].
@@ -86,11 +78,16 @@ func (r raw) Spent(block *chainhash.Hash) ([]byte, error) {
 	for _, coins := range lists {
 		data = command.AppendCount(data, len(coins))
 		for i := range coins {
-			data = binary.LittleEndian.AppendUint64(data, uint64(coins[i].Value))
-			data = append(command.AppendCount(data, len(coins[i].Script)), coins[i].Script...)
+			data = appendOutput(data, &coins[i])
 		}
 	}
 	return data, nil
+}
+
+// appendOutput appends an output as nodes send it.
+func appendOutput(dst []byte, coin *chainview.Coin) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(coin.Value))
+	return append(command.AppendCount(dst, len(coin.Script)), coin.Script...)
 }
 
 // usualSpent is how many bytes a transaction's list takes, as a rule.

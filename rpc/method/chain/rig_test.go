@@ -53,9 +53,8 @@ func newRig(t *testing.T, network string) *rig {
 	current.Set(r.chain)
 	r.deps = chain.Deps{
 		Network: net, Chain: current, Actor: r.actor.Ref,
-		Index:      &chain.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
-		Now:        func() time.Time { return r.now },
-		SizeOnDisk: func() (int64, error) { return 1234, nil },
+		Index: &chain.Index{Filters: r.filters, Indexer: r.indexer.Ref, Scanner: r.scanner.Ref},
+		Now:   func() time.Time { return r.now },
 		Initial: chainview.NewInitialDownload(
 			current, net.MinimumChainWork, 0, func() time.Time { return r.now }, func() {},
 		),
@@ -138,12 +137,18 @@ func (x *filterIndex) Filter(_ context.Context, hash *chainhash.Hash) ([]byte, c
 	return made.filter, made.header, err
 }
 
-func (x *filterIndex) Header(hash *chainhash.Hash) (chainhash.Hash, error) {
-	if x.err != nil {
-		return chainhash.Hash{}, x.err
+func (x *filterIndex) Headers(blocks []chainhash.Hash) (headers []chainhash.Hash, err error) {
+	for i := range blocks {
+		if x.err != nil {
+			return nil, x.err
+		}
+		made, err := x.make(x.chain.Lookup(&blocks[i]))
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, made.header)
 	}
-	made, err := x.make(x.chain.Lookup(hash))
-	return made.header, err
+	return headers, nil
 }
 
 func (x *filterIndex) make(b *chainview.Block) (made madeFilter, err error) {

@@ -64,10 +64,14 @@ type methods struct {
 	printer *txjson.Printer
 }
 
+func newMethods(d Deps) *methods {
+	net := d.Network.Descriptors()
+	return &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
+}
+
 // Commands returns the methods.
 func Commands(d Deps) []command.Command {
-	net := d.Network.Descriptors()
-	m := &methods{d, net, &txjson.Printer{Net: net, WitnessScale: int(d.Network.Rules.WitnessScale)}}
+	m := newMethods(d)
 	return []command.Command{
 		m.analyzePSBT(),
 		m.combinePSBT(),
