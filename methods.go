@@ -164,7 +164,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex
 	ref := n.set.Ref
 	d := chain.Deps{
 		Network: n.net, Chain: n.view, Actor: ref(chainPart), Coins: ref(coinsPart), Now: n.clock.Now,
-		Dir: n.cfg.Dir,
+		Dir:        n.cfg.Dir,
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}

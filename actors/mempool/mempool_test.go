@@ -356,8 +356,11 @@ func TestRequests(t *testing.T) {
 		Outs: []wire.OutPoint{r.coins[0], outOf(parent), outOf(child), r.coins[1], beyond},
 	})).must(t)
 	for i, want := range []messages.PoolOutput{
-		{Spent: true}, {Here: true, Spent: true, Output: parent.TxOut[0]},
-		{Here: true, Output: child.TxOut[0]}, {}, {Here: true},
+		{Spent: true},
+		{Here: true, Spent: true, Output: parent.TxOut[0]},
+		{Here: true, Output: child.TxOut[0]},
+		{},
+		{Here: true},
 	} {
 		if got := outputs.Outs[i]; got != want {
 			t.Errorf("output %d: %+v, want %+v", i, got, want)

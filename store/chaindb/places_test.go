@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
-
 )
 
 // A part of a block is read where the block lies now: a block whose file was pruned is gone, and
@@ -101,4 +100,3 @@ func TestPlacesForget(t *testing.T) {
 		t.Errorf("%d blocks are remembered", len(p.known))
 	}
 }
-

@@ -3,7 +3,7 @@ package chain_test
 import (
 	"encoding/hex"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -92,7 +92,7 @@ func TestReaderOfUnspent(t *testing.T) {
 					shown = append(shown, "-")
 					continue
 				}
-				shown = append(shown, fmt.Sprint(c.Height))
+				shown = append(shown, strconv.Itoa(int(c.Height)))
 				script := string(c.Output)
 				if !text {
 					script = hex.EncodeToString(c.Output)
