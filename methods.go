@@ -157,7 +157,7 @@ func (n *Node) Methods(h Host) (*command.Table, error) {
 	if a := n.cfg.Attach; a != nil {
 		return a.Serve(t), nil
 	}
-	return t.Read(command.Readers{BlockReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
+	return t.Read(command.Readers{ChainReader: chain.Reader(chainMethods), TxReader: rawtx.Reader(txMethods)}), nil
 }
 
 func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex) chain.Deps {

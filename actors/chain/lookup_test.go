@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"reflect"
 	"sync"
 	"testing"
 
@@ -57,10 +58,19 @@ func TestUnspentBesideTheActor(t *testing.T) {
 			}
 			for i, out := range outs {
 				want, there := got.Coins[out]
-				if there != (coins[i] != nil) || there && (coins[i].Height != want.Height ||
-					int64(coins[i].Value) != want.Output.Value || string(coins[i].Script) != string(want.Output.PkScript) ||
-					coins[i].Coinbase != want.Coinbase) {
+				if there != (coins[i] != nil) {
 					t.Errorf("%v: %+v, the actor's is %+v", out, coins[i], want)
+					continue
+				}
+				if !there {
+					continue
+				}
+				output := wire.NewTxOut(int64(coins[i].Value), coins[i].Script)
+				shown := messages.Coin{
+					Output: output, Height: coins[i].Height, Coinbase: coins[i].Coinbase, Tip: want.Tip,
+				}
+				if !reflect.DeepEqual(shown, want) {
+					t.Errorf("%v: %+v, the actor's is %+v", out, shown, want)
 				}
 			}
 		}

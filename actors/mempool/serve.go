@@ -92,7 +92,7 @@ func (m *Mempool) reading(msg any) func() {
 	case *getSpenders:
 		return func() { msg.Answer(m.spenders(msg.Req.Outs), nil) }
 	case *getOutputs:
-		return func() { msg.Answer(m.outputs(msg.Req.Outs), nil) }
+		return func() { msg.Answer(outputs(m.pool, &m.at.Hash, msg.Req.Outs), nil) }
 	case *prioritise:
 		return func() {
 			err := m.pool.MayPrioritise(&msg.Req.ID)
@@ -169,12 +169,13 @@ func (m *Mempool) spenders(outs []wire.OutPoint) []*chainhash.Hash {
 	return list
 }
 
-func (m *Mempool) outputs(outs []wire.OutPoint) messages.PoolOutputsFound {
-	found := messages.PoolOutputsFound{Tip: m.at.Hash, Outs: make([]messages.PoolOutput, len(outs))}
+// outputs tells what a pool that is at a tip makes and spends.
+func outputs(pool *txpool.Pool, tip *chainhash.Hash, outs []wire.OutPoint) messages.PoolOutputsFound {
+	found := messages.PoolOutputsFound{Tip: *tip, Outs: make([]messages.PoolOutput, len(outs))}
 	for i, out := range outs {
 		at := &found.Outs[i]
-		at.Spent = m.pool.Spender(out) != nil
-		if e := m.pool.Lookup(&out.Hash); e != nil {
+		at.Spent = pool.Spender(out) != nil
+		if e := pool.Lookup(&out.Hash); e != nil {
 			at.Here = true
 			if int64(out.Index) < int64(len(e.Tx.TxOut)) {
 				at.Output = e.Tx.TxOut[out.Index]

@@ -10,14 +10,20 @@ import (
 // A Reader reads what would otherwise take a call for each block, transaction or output. It must be
 // safe for concurrent use.
 type Reader interface {
-	BlockReader
+	ChainReader
 	TxReader
 }
 
 // Readers is a Reader of its two parts.
 type Readers struct {
-	BlockReader
+	ChainReader
 	TxReader
+}
+
+// A ChainReader reads what there is of blocks and outputs.
+type ChainReader interface {
+	BlockReader
+	OutputReader
 }
 
 // A TxReader reads transactions where they lie.
@@ -51,7 +57,7 @@ type UnspentOutput struct {
 	Output []byte
 }
 
-// A BlockReader reads what there is of blocks and of the chain.
+// A BlockReader reads headers and filters.
 type BlockReader interface {
 	// Headers returns the serialized headers of the active chain from a block on, at most
 	// count of them, one after the other; none where the block is not in the chain.
@@ -64,7 +70,10 @@ type BlockReader interface {
 	// FilterHeaders returns the filter headers (BIP157) of the active chain from a block on, as
 	// Headers does. Errors are those of getblockfilter.
 	FilterHeaders(ctx context.Context, from *chainhash.Hash, count int) ([]chainhash.Hash, error)
+}
 
+// An OutputReader reads outputs: those that blocks spend, and those that are not spent.
+type OutputReader interface {
 	// Spent returns the outputs that a block spends: a list for each transaction, serialized as
 	// nodes send them, with the numbers of lists and outputs before them. Errors are those of getblock.
 	Spent(block *chainhash.Hash) ([]byte, error)

@@ -2,8 +2,9 @@
 // transactions, unspent outputs and the memory pool, as JSON, hexadecimal text or bytes.
 //
 // Everything comes from the methods of the node, or from what reads the same without a call for each
-// block or output, so that both doors tell the same in the same words. Paths, statuses and texts are Core's. The package knows neither HTTP nor who asks:
-// it takes the target of a request and its body, and gives a [Reply].
+// block or output, so that both doors tell the same in the same words. Paths, statuses and texts are
+// Core's. The package knows neither HTTP nor who asks: it takes the target of a request and its
+// body, and gives a [Reply].
 //
 // # Limits
 //

@@ -173,7 +173,7 @@ func (w *writing) finish(t *tx) error {
 	db.seq++
 	db.current = w.current
 	for file, ends := range w.ends {
-		db.setEnds(file, ends)
+		setEnds(db, file, ends)
 	}
 	for _, b := range w.stored {
 		db.places.forget(&b.hash)

@@ -28,7 +28,7 @@ func (db *DB) loadFile(number int, ends fileEnds) (missing bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	db.setEnds(number, ends)
+	setEnds(db, number, ends)
 	db.current = max(db.current, number)
 	return false, nil
 }

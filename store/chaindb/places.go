@@ -56,15 +56,15 @@ func (p *places) forget(hash *chainhash.Hash) {
 	delete(p.known, *hash)
 }
 
-// place is [findLocation] of what the database has now.
-func (db *DB) place(hash *chainhash.Hash) (*location, error) {
-	if l := db.places.get(hash); l != nil {
+// find is [findLocation].
+func (p *places) find(r reader, hash *chainhash.Hash) (*location, error) {
+	if l := p.get(hash); l != nil {
 		return l, nil
 	}
-	moment := db.places.now()
-	l, err := findLocation(db.ldb, hash)
+	moment := p.now()
+	l, err := findLocation(r, hash)
 	if err == nil {
-		db.places.put(hash, l, moment)
+		p.put(hash, l, moment)
 	}
 	return l, err
 }

@@ -43,8 +43,8 @@ func (db *DB) Files() (files []BlockFile, used int64) {
 // Used returns how many bytes the block and undo files hold.
 func (db *DB) Used() int64 { return db.used.Load() }
 
-// setEnds notes how far a file is used.
-func (db *DB) setEnds(file int, ends fileEnds) {
+// setEnds notes how far a file of a database is used.
+func setEnds(db *DB, file int, ends fileEnds) {
 	old := db.ends[file]
 	db.ends[file] = ends
 	db.used.Add(ends.blk + ends.rev - old.blk - old.rev)
@@ -101,7 +101,7 @@ func (db *DB) notePruned(numbers []int) error {
 	gone := maps.Clone(db.gone)
 	for _, n := range numbers {
 		gone[n] = struct{}{}
-		db.setEnds(n, fileEnds{})
+		setEnds(db, n, fileEnds{})
 		delete(db.ends, n)
 		delete(db.held, n)
 	}

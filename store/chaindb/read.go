@@ -64,7 +64,7 @@ func (db *DB) BlockSize(hash *chainhash.Hash) (int, error) {
 // without reading and checking the whole of it. Errors: [ErrNotFound], [ErrCorrupt].
 func (db *DB) BlockPart(hash *chainhash.Hash, offset, n int) ([]byte, error) {
 	return read(db, hash, func() ([]byte, error) {
-		l, err := db.place(hash)
+		l, err := db.places.find(db.ldb, hash)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 //
 // Errors: [ErrNotFound], [ErrClosed], those of damage.
 func (s *Store) Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error) {
-	at, err := s.positions(blocks)
+	at, err := positions(s, blocks)
 	if err != nil || len(at) == 0 {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (s *Store) Headers(blocks []chainhash.Hash) ([]chainhash.Hash, error) {
 	return headers, nil
 }
 
-// positions returns where the records of blocks are.
-func (s *Store) positions(blocks []chainhash.Hash) ([]position, error) {
+// positions returns where the records of blocks of a store are.
+func positions(s *Store, blocks []chainhash.Hash) ([]position, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {

@@ -37,7 +37,7 @@ func TestHeaders(t *testing.T) {
 	if _, err := s.Headers([]chainhash.Hash{entries[3].Block, {1}}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a block that is not there: %v", err)
 	}
-	at, err := s.positions(blocksOf(entries[4:6]))
+	at, err := positions(s, blocksOf(entries[4:6]))
 	if err != nil {
 		t.Fatal(err)
 	}

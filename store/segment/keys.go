@@ -250,6 +250,19 @@ func (k *keys) peek() (empty, ours bool, err error) {
 	return false, ours, nil
 }
 
+// recordOf reads the record of a block. It was read when the store was opened:
+// one that is now different or gone is damage.
+func (k *keys) recordOf(at position, block *chainhash.Hash) (record, error) {
+	r, err := k.filter(at)
+	if err == nil && r.block != *block {
+		err = errKeys
+	}
+	if err != nil {
+		return record{}, fmt.Errorf("filter record of block %v: %w", block, err)
+	}
+	return r, nil
+}
+
 // filter reads the record at a position.
 func (k *keys) filter(at position) (record, error) {
 	value, err := k.db.Get(at.key(), nil)

@@ -69,7 +69,7 @@ func (s *Store) Header(block *chainhash.Hash) (Entry, error) {
 	at := s.catalog.positionOf(&s.catalog.slots[n])
 	s.mu.RUnlock()
 
-	r, err := s.record(at, block)
+	r, err := s.keys.recordOf(at, block)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -77,17 +77,4 @@ func (s *Store) Header(block *chainhash.Hash) (Entry, error) {
 		Block: r.block, Prev: r.prev, Height: r.height,
 		FilterHash: r.filterHash, Header: r.header,
 	}, nil
-}
-
-// record reads the record of a block. It was read when the store was opened:
-// one that is now different or gone is damage.
-func (s *Store) record(at position, block *chainhash.Hash) (record, error) {
-	r, err := s.keys.filter(at)
-	if err != nil {
-		return record{}, fmt.Errorf("filter record of block %v: %w", block, err)
-	}
-	if r.block != *block {
-		return record{}, fmt.Errorf("filter record of block %v: %w", block, errKeys)
-	}
-	return r, nil
 }

@@ -72,7 +72,7 @@ func (s *Store) checkup(segment int) (*checkup, error) {
 
 // filterHash returns the recorded hash of a filter.
 func (s *Store) filterHash(number uint32, sl *slot) (chainhash.Hash, error) {
-	r, err := s.record(position{number, sl.offset}, &sl.block)
+	r, err := s.keys.recordOf(position{number, sl.offset}, &sl.block)
 	return r.filterHash, err
 }
 

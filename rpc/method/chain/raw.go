@@ -20,7 +20,7 @@ type raw struct {
 }
 
 // Reader returns what reads headers, filters and outputs without calls.
-func Reader(d Deps) command.BlockReader { return raw{&d, d.printer()} }
+func Reader(d Deps) command.ChainReader { return raw{&d, d.printer()} }
 
 // Headers implements [command.Reader].
 func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {

@@ -23,7 +23,7 @@ func TestReader(t *testing.T) {
 	first := r.chain.MineN(1)
 	r.chain.MineN(5)
 	stale := r.chain.MineOn(first, chaintest.Template{})
-	read := r.table.Read(command.Readers{BlockReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
 	for _, test := range []struct {
 		from  chainhash.Hash
 		count int
@@ -71,7 +71,7 @@ func TestReaderOfSpent(t *testing.T) {
 	r := newRig(t, "regtest")
 	first, second := r.chain.MineN(1), r.chain.MineN(1)
 	b := r.chain.Mine(chaintest.Template{Txs: []*wire.MsgTx{r.spend(first, 700), r.spend(second, 3001)}})
-	read := r.table.Read(command.Readers{BlockReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
 	var texts []string
 	serialized := []string{"03", "00"}
 	for i, tx := range parse(t, r.call("getblock", `[`+quoted(b)+`, 3]`)).Get("tx").Elements() {
@@ -123,7 +123,7 @@ func TestReaderOfFilterHeaders(t *testing.T) {
 	r := newRig(t, "regtest")
 	first := r.chain.MineN(1)
 	r.simulate()
-	read := r.table.Read(command.Readers{BlockReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
 	r.filters.err = index.ErrNoFilter
 	_, err := read.FilterHeaders(t.Context(), &first.Hash, 1)
 	told, _ := errors.AsType[command.Error](err)
@@ -136,7 +136,7 @@ func TestReaderOfFilterHeaders(t *testing.T) {
 // Errors are those of the methods, in words.
 func TestReaderRefuses(t *testing.T) {
 	r := newRig(t, "regtest")
-	read := r.table.Read(command.Readers{BlockReader: chain.Reader(r.deps)}).Reader()
+	read := r.table.Read(command.Readers{ChainReader: chain.Reader(r.deps)}).Reader()
 	told := func(err error, code command.Code, text string) {
 		t.Helper()
 		if e, ok := errors.AsType[command.Error](err); !ok || e.Code != code || e.Message != text {

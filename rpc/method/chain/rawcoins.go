@@ -23,7 +23,7 @@ type coinsAt struct {
 	tip   messages.Tip
 }
 
-// Unspent implements [command.BlockReader].
+// Unspent implements [command.OutputReader].
 func (r raw) Unspent(ctx context.Context, q command.OutputQuery) (command.Unspent, error) {
 	var at coinsAt
 	var err error
