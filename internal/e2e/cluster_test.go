@@ -160,3 +160,54 @@ func TestClusterDoor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The secret is changed while the cluster goes on: node after node starts again with what accepts the next
+// one, and each scan in between is done by the members. In the end who knows the old one alone gets nowhere.
+func TestClusterSecretChanges(t *testing.T) {
+	t.Parallel()
+	l := newLongCluster(t, 2)
+	rng := rand.New(rand.NewPCG(6, 6))
+	next := filepath.Join(t.TempDir(), "next")
+	if err := os.WriteFile(next, fmt.Appendf(nil, "%064x\n", rng.Uint64()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scan := scanner(manyScripts(rng, 20_000), 0, l.blocks, nil)
+	for i, secrets := range [][]string{{l.secret, next}, {next, l.secret}, {next}} {
+		var accepted []string
+		for _, s := range secrets {
+			accepted = append(accepted, "-clustersecret="+s)
+		}
+		for at, m := range l.members {
+			l.members[at] = l.again(m, append(accepted, "-clusterlisten="+l.at[at])...)
+			l.up(2)
+			l.same(fmt.Sprintf("step %d, member %d", i, at), scan)
+		}
+		l.front = l.again(l.front, append(
+			accepted, "-clusterlisten="+e2e.FreeAddr(t), "-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0",
+			"-clusternode="+l.at[0], "-clusternode="+l.at[1],
+		)...)
+		l.up(2)
+		l.same(fmt.Sprintf("step %d, the front", i), scan)
+	}
+	stranger, _ := l.clustered("-clusternode=" + l.at[0])
+	e2e.Eventually(t, time.Minute, "the old secret is refused", func() bool {
+		var info clusterReply
+		l.members[0].Get(&info, "getclusterinfo")
+		return info.Refused > 0
+	})
+	var info clusterReply
+	if stranger.Get(&info, "getclusterinfo"); info.up() != 0 {
+		t.Errorf("the old secret is accepted: %+v", info)
+	}
+}
+
+// again stops a node and starts it with other options of the cluster.
+func (l *longCluster) again(d *e2e.Daemon, args ...string) *e2e.Daemon {
+	l.Helper()
+	d.Stop()
+	d = e2e.Start(l, e2e.Config{
+		Chain: "regtest", Dir: d.Dir, Args: append(append([]string{"-blockfilterindex=1"}, slow...), args...),
+	})
+	l.await(d, l.blocks)
+	return d
+}
