@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,67 @@ func TestLies(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whatever is changed in what nodes say, but for what they find and what is to be done with it, costs time at most.
+func TestGarbled(t *testing.T) {
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			r := newRig(t, 1500)
+			front := r.front(false, 0, r.member(), r.member())
+			garbled := 0
+			r.mu.Lock()
+			r.change = func(m *wire.Message) {
+				if random.IntN(8) == 0 {
+					garble(random, m)
+					garbled++
+				}
+			}
+			r.mu.Unlock()
+			for i := range 4 {
+				check(t, front, r.all(i, 2*i+5), r.expected(i, 2*i+5))
+			}
+			if garbled == 0 {
+				t.Error("nothing was changed")
+			}
+		})
+	}
+}
+
+// garble changes a field of a message. What it is then can still be said.
+func garble(random *rand.Rand, m *wire.Message) {
+	number := func() uint32 { return random.Uint32() >> random.IntN(32) >> 1 }
+	switch random.IntN(14) {
+	case 0:
+		m.Kind = wire.Kind(random.IntN(int(wire.Piece) + 2))
+	case 1:
+		m.Session[random.IntN(16)] ^= 1
+	case 2:
+		m.Scan += uint64(random.IntN(3))
+	case 3:
+		m.Set[random.IntN(32)] ^= 1
+	case 4:
+		m.Scripts = number()
+	case 5:
+		m.Chunks = number()
+	case 6:
+		m.Size = uint64(number())
+	case 7:
+		m.Block[random.IntN(32)] ^= 1
+	case 8:
+		m.Need, m.Retry = random.IntN(2) == 0, random.IntN(2) == 0
+	case 9:
+		m.Index = number()
+	case 10:
+		m.Data = m.Data[:random.IntN(len(m.Data)+1)]
+	case 11:
+		m.Unit += uint64(random.IntN(3))
+	case 12:
+		m.Source = "10.0.0.1:1"
+	default:
+		m.Workers, m.Micros, m.Text = number(), uint64(number()), "\xff no"
 	}
 }
 

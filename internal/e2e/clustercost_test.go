@@ -60,19 +60,24 @@ func TestClusterWorkIsElsewhere(t *testing.T) {
 		}
 	}
 	scanner(objects, 0, l.blocks, nil)(l.front) // which sends the members the scripts
+	units := l.units()
 	spend(1, 0)
+	units = l.units() - units
 	spend(-1, l.blocks) // what the request takes without a scan
 	lone, front, members := took[0], took[1], took[2:]
 	sum := 0.0
 	for _, s := range members {
 		sum += s
 	}
-	t.Logf("lone %.2f s, front %.2f s, members %.2f s", lone, front, members)
+	t.Logf("lone %.2f s, front %.2f s, members %.2f s, %d units", lone, front, members, units)
 	if lone < 1 {
 		t.Fatalf("a lone node takes %.2f s: too little to compare", lone)
 	}
-	if front > 0.05*lone {
-		t.Errorf("the front takes %.2f s of the %.2f s of a lone node", front, lone)
+	// A unit aims at 50 ms by the clock. Where members share cores with others, it is less of their work, and there are
+	// more of them.
+	more := max(float64(units)-lone/0.05, 0)
+	if most := 0.05*lone + 0.0005*more; front > most {
+		t.Errorf("the front takes %.2f s of the %.2f s of a lone node, at most %.2f", front, lone, most)
 	}
 	if sum < 0.7*lone || sum > 1.4*lone {
 		t.Errorf("the members take %.2f s, a lone node %.2f s", sum, lone)
