@@ -166,7 +166,7 @@ func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
 	}
 	reader := p.cfg.Chain.Open()
 	tip := reader.Active().Tip()
-	plan.Current = tip.Time().After(p.cfg.Now().Add(-p.cfg.Network.FreshTip))
+	plan.Current = p.cfg.Network.IsFresh(tip.Time(), p.cfg.Now())
 	forms := p.cfg.Network.Standard
 	plan.Native, plan.NativeInput = forms.Native, forms.NativeInput
 	plan.TRUCSize, plan.TRUCChildSize = int(forms.TRUCSize), int(forms.TRUCChildSize)

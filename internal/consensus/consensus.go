@@ -25,6 +25,10 @@ type Rules struct {
 	// MayPayTo reports whether an output of a block at height may have a script.
 	// Nil: any may.
 	MayPayTo func(script []byte, height int32) bool
+
+	// IsKept reports whether an output script is kept for later rules, and no transaction that
+	// pays to it is relayed. Nil: none is.
+	IsKept func(script []byte) bool
 }
 
 // A Coin is an output that a transaction spends.

@@ -332,3 +332,9 @@ func complete(n *Network) *Network {
 func magic(p *chaincfg.Params) [4]byte {
 	return [4]byte{byte(p.Net), byte(p.Net >> 8), byte(p.Net >> 16), byte(p.Net >> 24)}
 }
+
+// IsFresh reports whether a block of some time is the tip of a chain that goes on, by a clock in
+// whole seconds, so that lock times of new transactions may be set by it.
+func (n *Network) IsFresh(tip, now time.Time) bool {
+	return now.Unix()-tip.Unix() <= int64(n.FreshTip/time.Second)
+}

@@ -54,6 +54,7 @@ func TestBitcoinIsUntouched(t *testing.T) {
 func plain(n *dialect.Network) dialect.Network {
 	c := *n
 	c.Params, c.Subsidy, c.HeaderLen = nil, nil, nil
+	c.Rules.IsKept = nil
 	c.Proves, c.NextBits, c.MinTime, c.Verify, c.NewSigning, c.DecodePSBT = nil, nil, nil, nil, nil, nil
 	return c
 }

@@ -89,9 +89,5 @@ func isReserved(script []byte) bool {
 		int(script[1]) == len(script)-2
 }
 
-// IsReserved reports whether an output script pays to witness programs of later rules
-// (versions 3 to 16) of a chain of P2MR outputs, which wallets do not pay to.
-func (n *Network) IsReserved(script []byte) bool { return n.P2MR != nil && isReserved(script) }
-
 // anchor is the output script of pay-to-anchor.
 var anchor = []byte{0x51, 0x02, 0x4e, 0x73}

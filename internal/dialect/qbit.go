@@ -167,7 +167,7 @@ func completeQbit(n *Network) *Network {
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}
 	n.Rules = consensus.Rules{
 		MaxMoney: int64(qbitMaxMoney), MaxWeight: qbitMaxBlock, MaxSigOps: 80_000, WitnessScale: 1,
-		Maturity: int32(n.Params.CoinbaseMaturity),
+		Maturity: int32(n.Params.CoinbaseMaturity), IsKept: isReserved,
 	}
 	if !n.P2MR.AnyOutput {
 		n.Rules.MayPayTo = n.P2MR.mayPayTo

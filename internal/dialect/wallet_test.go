@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -72,5 +73,20 @@ func checkForm(t *testing.T, net *descriptor.Network, at dialect.AddressType) {
 	branches, err := descriptor.Parse(text, net, descriptor.Options{})
 	if err != nil || branches[0].OutputType() != at.Kind || !branches[0].IsRanged() {
 		t.Errorf("%s: %v, %v", text, branches, err)
+	}
+}
+
+// A tip may be as old as the network says, to the second.
+func TestIsFresh(t *testing.T) {
+	for name, age := range map[string]time.Duration{"": 8 * time.Hour, "qbit": time.Hour} {
+		n, err := dialect.Named(name, "regtest", dialect.Choices{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tip := time.Unix(1_700_000_000, 0)
+		now := tip.Add(age + 999*time.Millisecond)
+		if !n.IsFresh(tip, now) || n.IsFresh(tip, now.Add(time.Millisecond)) || !n.IsFresh(tip, tip.Add(-time.Hour)) {
+			t.Errorf("%q: at an age of %v", name, age)
+		}
 	}
 }

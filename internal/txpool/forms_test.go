@@ -138,6 +138,20 @@ func TestMayPayTo(t *testing.T) {
 	r.must(tx)
 }
 
+// A network may keep output scripts for later rules: they are not relayed.
+func TestKeptScripts(t *testing.T) {
+	r := newRig(t)
+	rules := r.rules
+	rules.IsKept = func(script []byte) bool { return bytes.Equal(script, taproot) }
+	r.pool = txpool.New(rules, txpool.DefaultPolicy())
+	tx := r.tx(1000, 1, r.coin())
+	tx.TxOut[0].PkScript = taproot
+	if got := r.accept(tx); reasonOf(got) != "scriptpubkey" {
+		t.Errorf("got %v", got)
+	}
+	r.must(r.tx(1000, 1, r.coin()))
+}
+
 // The memory that Core takes for transactions, which decides what is in a full pool.
 func TestUsage(t *testing.T) {
 	for _, test := range []struct {

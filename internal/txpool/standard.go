@@ -64,6 +64,9 @@ func (k *checks) checkStandard(tx *wire.MsgTx, weight int64) *messages.TxReject 
 	}
 	carried := 0
 	for _, out := range tx.TxOut {
+		if k.rules.IsKept != nil && k.rules.IsKept(out.PkScript) {
+			return nonStandard("scriptpubkey")
+		}
 		switch form := descriptor.ScriptType(out.PkScript); form {
 		case formNonStandard:
 			return nonStandard("scriptpubkey")

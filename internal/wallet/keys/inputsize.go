@@ -64,6 +64,9 @@ func (s *Set) ChangeType(payments [][]byte) string {
 	if s.params.Types.Change != "" {
 		return s.params.Types.Change
 	}
+	if s.params.Kinds.OnlySlowKeys {
+		return kindOf(walletfile.MerkleRoot).String()
+	}
 	if s.defaultType == walletfile.Legacy {
 		return kindOf(walletfile.Legacy).String()
 	}
@@ -80,6 +83,7 @@ func (s *Set) ChangeType(payments [][]byte) string {
 	}{
 		{"witness_v1_taproot", walletfile.Bech32m},
 		{"witness_v0_keyhash", walletfile.Bech32},
+		{"witness_v2_p2mr", walletfile.MerkleRoot},
 		{"scripthash", walletfile.P2SHSegwit},
 		{"pubkeyhash", walletfile.Legacy},
 	} {
@@ -87,7 +91,11 @@ func (s *Set) ChangeType(payments [][]byte) string {
 			return kindOf(pair.kind).String()
 		}
 	}
-	for _, kind := range []walletfile.OutputType{walletfile.Bech32m, walletfile.Bech32} {
+	others := []walletfile.OutputType{walletfile.Bech32m, walletfile.Bech32, walletfile.MerkleRoot}
+	if s.defaultType == walletfile.MerkleRoot {
+		others[1], others[2] = others[2], others[1]
+	}
+	for _, kind := range others {
 		if has(kind) {
 			return kindOf(kind).String()
 		}

@@ -325,3 +325,31 @@ func TestHDKeys(t *testing.T) {
 		t.Errorf("public keys: %v", err)
 	}
 }
+
+// Change goes where payments go, as the reference's does: also to P2MR where a wallet has several types.
+func TestChangeTypeOfMixedWallets(t *testing.T) {
+	r := slowRig(t, 1)
+	script := func(version, size byte) []byte { return append([]byte{version, size}, make([]byte, size)...) }
+	merkle, key, taproot := script(0x52, 32), script(0, 20), script(0x51, 32)
+	check := func(what, want string, payments ...[]byte) {
+		t.Helper()
+		if got := r.set.ChangeType(payments); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
+		}
+	}
+	own := r.set.active[walletfile.Slot{Type: walletfile.MerkleRoot, Internal: true}]
+	r.set.active[walletfile.Slot{Type: walletfile.Bech32, Internal: true}] = own
+	check("on a chain of P2MR alone", "p2mr", key)
+	r.set.params.Kinds.OnlySlowKeys = false
+	check("beside a payment to P2MR", "p2mr", merkle)
+	check("beside one to a key", "bech32", merkle, key)
+	check("beside one to P2TR", "p2mr", taproot)
+	r.set.defaultType = walletfile.Bech32
+	check("by default", "bech32")
+	r.set.active[walletfile.Slot{Type: walletfile.Bech32m, Internal: true}] = own
+	check("with P2TR", "bech32m")
+	check("with P2TR, beside a payment to P2MR", "p2mr", merkle)
+	delete(r.set.active, walletfile.Slot{Type: walletfile.Bech32m, Internal: true})
+	delete(r.set.active, walletfile.Slot{Type: walletfile.Bech32, Internal: true})
+	check("without another", "p2mr")
+}

@@ -16,6 +16,8 @@ import (
 // construction is the arguments of a transaction that coins are chosen for.
 type construction struct {
 	inputs, outputs, lockTime, version, subtract, options *jsontree.Value
+
+	weight *jsontree.Value // the most that the transaction weighs, where that is read before the options
 }
 
 // construct reads a request to pay. Its order of errors is Core's.
@@ -43,6 +45,11 @@ func (m *methods) construct(ctx context.Context, c construction, anyRate bool) (
 		return q, err
 	}
 	q.OnlyInputs = len(q.Inputs) > 0
+	if c.weight != nil {
+		if _, err := c.weight.AsInt32(); err != nil {
+			return q, err
+		}
+	}
 	if c.options.Get("input_weights") != nil {
 		return q, command.Error{
 			Code:    command.InvalidParameter,

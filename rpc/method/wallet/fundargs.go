@@ -288,6 +288,12 @@ func readWeight(v *jsontree.Value, scale int64) (at wire.OutPoint, weight int, e
 // solvingData reads what is known of how to spend outputs of others.
 func (m *methods) solvingData(data *jsontree.Value) (*descriptor.Known, error) {
 	known := descriptor.NewKnown(m.net)
+	for _, name := range []string{"pubkeys", "scripts", "descriptors"} {
+		if v := data.Get(name); v != nil && v.Kind() != jsontree.Array {
+			return nil, command.Errorf(command.TypeError,
+				"JSON value of type %v is not of expected type array", v.Kind())
+		}
+	}
 	if m.net.Restricted && data.Get("pubkeys").Len()+data.Get("scripts").Len() > 0 {
 		return nil, command.Errorf(command.InvalidParameter,
 			"Legacy pubkey/script solving data is disabled on this chain; use p2mr descriptors")

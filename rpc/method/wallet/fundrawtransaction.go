@@ -13,7 +13,6 @@ import (
 	"github.com/seed61375155/trawl/internal/rawtx"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc/command"
-	"github.com/seed61375155/trawl/rpc/method/internal/signing"
 	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
@@ -128,6 +127,8 @@ func (m *methods) runFundRawTransaction(ctx context.Context, w chosen, a *comman
 	return funded{hex.EncodeToString(raw.Bytes()), jsontree.Amount(got.Fee), got.Change}, nil
 }
 
+var errTxDecode = command.Error{Code: command.DeserializationError, Message: "TX decode failed"}
+
 // readAnyTx reads a transaction in the form that the third argument names.
 func readAnyTx(a *command.Args) (*wire.MsgTx, error) {
 	form := rawtx.AnyForm
@@ -146,11 +147,11 @@ func readAnyTx(a *command.Args) (*wire.MsgTx, error) {
 	}
 	raw, err := hex.DecodeString(text)
 	if err != nil {
-		return nil, signing.ErrDecode
+		return nil, errTxDecode
 	}
 	tx, ok := rawtx.Decode(raw, form)
 	if !ok {
-		return nil, command.Error{Code: command.DeserializationError, Message: "TX decode failed"}
+		return nil, errTxDecode
 	}
 	return tx, nil
 }

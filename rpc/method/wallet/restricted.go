@@ -19,7 +19,7 @@ var (
 
 // checkReserved refuses an output script of a witness version that is kept for later rules.
 func (m *methods) checkReserved(script []byte) error {
-	if m.Network.IsReserved(script) {
+	if kept := m.Network.Rules.IsKept; kept != nil && kept(script) {
 		return errReserved
 	}
 	return nil

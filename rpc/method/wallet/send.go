@@ -93,6 +93,7 @@ func (m *methods) runSend(ctx context.Context, w chosen, a *command.Args) (any, 
 	q, err := m.construct(ctx, construction{
 		inputs: options.Get("inputs"), outputs: a.Value(0), lockTime: options.Get("locktime"), version: a.Value(5),
 		subtract: options.Get("subtract_fee_from_outputs"), options: options,
+		weight: options.Get("max_tx_weight"),
 	}, false)
 	if err != nil {
 		return nil, err
@@ -169,8 +170,17 @@ func feeOptions(a *command.Args) (*jsontree.Value, error) {
 	} else {
 		putIfGiven(options, "fee_rate", a.Value(3))
 	}
-	mode := options.Get("estimate_mode")
-	if !options.Get("conf_target").IsNull() && (mode.IsNull() || mode.Text() == "unset") {
+	if options.Get("conf_target").IsNull() {
+		return options, nil
+	}
+	mode := "unset"
+	if v := options.Get("estimate_mode"); !v.IsNull() {
+		var err error
+		if mode, err = v.AsString(); err != nil {
+			return nil, err
+		}
+	}
+	if mode == "unset" {
 		return nil, command.Error{Code: command.InvalidParameter, Message: "Specify estimate_mode"}
 	}
 	return options, nil
