@@ -48,7 +48,9 @@ func newRefusing(t *testing.T) *refusing {
 	p := differ.Start(t, differ.Config{Args: []string{"-keypool=3", "-fallbackfee=0.0001", "-acceptnonstdtxn=1"}},
 		append(walletExceptions(), differ.Exception{
 			Reason: "both pay: coins, lock time and the place of change are chosen by chance",
-			Is:     func(c differ.Call, got differ.Replies) bool { return r.pays(c) && got.Trawl.OK() && got.Core.OK() },
+			Is: func(c differ.Call, got differ.Replies) bool {
+				return r.pays(c) && got.Trawl.OK() && got.Core.OK()
+			},
 		}, differ.Exception{
 			Reason: "psbt and lock_unspents of a wrong type, which Core looks at after it has chosen coins",
 			Is: func(c differ.Call, got differ.Replies) bool {
