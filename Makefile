@@ -146,7 +146,7 @@ bench-calls: ## measure calls that read, by 64 callers, beside Core; ROUNDS, CHA
 bench-searches: ## measure searches beside scanblocks and Core, searches that follow, and readers of events; ROUNDS, BITCOIND
 	$(GO) run ./bench/report -name searches -bench '^Benchmark(Searches|SearchTurn|Following|EventReaders)$$' -rounds $(ROUNDS) $(SIZE)
 
-bench-many: ## measure scans for 10,000 to ten million scripts by filters and by the blocks themselves, and where they cross; ROUNDS
+bench-many: ## measure scans for 10,000 to ten million scripts by filters, with range filters and by the blocks themselves, and where they cross; ROUNDS
 	$(GO) run ./bench/report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)
 
 bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 members of artificial cost, and aborts
