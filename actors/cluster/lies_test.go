@@ -55,6 +55,29 @@ func TestLies(t *testing.T) {
 	}
 }
 
+// Members that say that they make ready and never are, or say nothing at all, are not waited for for ever.
+func TestNeverReady(t *testing.T) {
+	for name, most := range map[string]time.Duration{"says so": 34 * time.Second, "says nothing": 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 1500)
+			front := r.front(false, 0, r.member(), r.member())
+			r.mu.Lock()
+			r.change = func(m *wire.Message) {
+				if m.Kind == wire.Opened {
+					m.Need, m.Retry, m.Text = false, true, ""
+				}
+			}
+			r.drop = func(frame []byte) bool { return name == "says nothing" && frame[1] == byte(wire.Opened) }
+			r.mu.Unlock()
+			began := time.Now()
+			check(t, front, r.all(3, 20), r.expected(3, 20))
+			if took := time.Since(began); took > most {
+				t.Errorf("%s: it took %v", name, took)
+			}
+		})
+	}
+}
+
 // Whatever is changed in what nodes say, but for what they find and what is to be done with it, costs time at most.
 func TestGarbled(t *testing.T) {
 	for seed := range uint64(12) {

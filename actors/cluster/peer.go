@@ -20,6 +20,7 @@ const (
 	deadAfter   = 6 * time.Second // nothing was heard of a member
 	resolveWait = 30 * time.Second
 	resolveTime = 5 * time.Second
+	readyWithin = 30 * time.Second // for ten million scripts, on a slow machine
 	maxPeers    = 256
 )
 
@@ -74,7 +75,7 @@ func (p *peer) getsReady(j *job, now time.Time) bool {
 	case scan == nil:
 		return j.cutting && j.set == nil // it is asked next
 	default:
-		return !scan.refused && scan.retryAt.IsZero() &&
+		return !scan.refused && scan.retryAt.IsZero() && now.Sub(scan.since) < readyWithin &&
 			(now.Sub(scan.since) < overdue || now.Sub(p.heard) < overdue)
 	}
 }
