@@ -4,18 +4,24 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/actortest"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
+	"github.com/seed61375155/trawl/store/searchdb"
 )
 
 // slowDisk is a disk on which files are durable only when that is allowed, but those of modes at once.
@@ -280,4 +286,48 @@ func TestOthersKeepTheirRound(t *testing.T) {
 		t.Error(err)
 	}
 	close(goOn)
+}
+
+// What removed searches have left is deleted soon, of all of them together.
+func TestSweptTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		actortest.InBubble(t)
+		r := newRig(t, 24)
+		r.grow(40, 0)
+		r.start()
+		ids := make([]searchdb.ID, 3)
+		for i := range ids {
+			made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: -1})
+			r.reader(made.ID).wait(messages.SearchDone)
+			n, err := strconv.ParseUint(made.ID, 16, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[i] = searchdb.ID(n)
+		}
+		left := func() (sum int) {
+			for _, id := range ids {
+				err := r.kept.Entries(id, searchdb.Place{}, searchdb.LastOf(9, 99), func(searchdb.Place, *search.Entry) bool {
+					sum++
+					return true
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return sum
+		}
+		before := left()
+		for _, id := range ids {
+			do(t, r.ref, messages.RemoveSearch{ID: id.String()})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if now := left(); before == 0 || now != before {
+			t.Errorf("of %d entries %d are left while searches are removed", before, now)
+		}
+		time.Sleep(3 * time.Second)
+		if now := left(); now != 0 {
+			t.Errorf("%d entries are left of searches that were removed", now)
+		}
+	})
 }

@@ -165,6 +165,9 @@ func (s *Searches) Receive(c actor.Context) {
 	case paced:
 		s.rounds.pacing = false
 		s.plan()
+	case sweepNow:
+		s.writer.sweepTimer = false
+		s.sweep()
 	case flushNow:
 		s.writer.timer = false
 		s.flush()

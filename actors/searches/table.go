@@ -191,7 +191,10 @@ func (s *Searches) remove(m *remove) {
 			st := reading{s}.status(j)
 			s.tell(messages.SearchChanged{SearchStatus: st, Removed: true})
 			reading{s}.wakeGone(j)
-			s.sweep()
+			if !s.writer.sweepTimer {
+				s.writer.sweepTimer = true
+				s.after(sweepAfter, sweepNow{})
+			}
 		}
 		m.Answer(err == nil, err)
 	})
@@ -206,6 +209,13 @@ func (s *Searches) end(j *job, to searchdb.Mode, reason string) {
 		s.writer.urgent = true
 	}
 }
+
+// sweepAfter is how long what a removed search has left stays: who removes some does so one after the other, and
+// would wait for what is deleted of those before.
+const sweepAfter = 2 * time.Second
+
+// sweepNow has the actor delete what removed searches have left.
+type sweepNow struct{}
 
 // sweep deletes what removed searches have left.
 func (s *Searches) sweep() {

@@ -33,6 +33,7 @@ type writer struct {
 	created  time.Time // when the last write has ended that did
 	last     time.Time
 
+	sweepTimer           bool // it will be swept
 	sweeping, sweepAgain bool
 }
 
@@ -196,7 +197,7 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 func (s *Searches) broken(then []func(error), err error) {
 	s.cfg.Log.Error("searches cannot be written", "err", err)
 	waiting := slices.Concat(then, s.writer.then, s.modes.then)
-	s.writer = writer{running: true, sweeping: s.writer.sweeping}
+	s.writer = writer{running: true, sweeping: s.writer.sweeping, sweepTimer: s.writer.sweepTimer}
 	s.modes = modeWriter{running: true}
 	s.opening++
 	s.down, s.full = true, "The store of searches cannot be written"
