@@ -307,10 +307,11 @@ func TestSweptTogether(t *testing.T) {
 		}
 		left := func() (sum int) {
 			for _, id := range ids {
-				err := r.kept.Entries(id, searchdb.Place{}, searchdb.LastOf(9, 99), func(searchdb.Place, *search.Entry) bool {
+				count := func(searchdb.Place, *search.Entry) bool {
 					sum++
 					return true
-				})
+				}
+				err := r.kept.Entries(id, searchdb.Place{}, searchdb.LastOf(9, 99), count)
 				if err != nil {
 					t.Fatal(err)
 				}
