@@ -70,7 +70,8 @@ func newRefusing(t *testing.T) *refusing {
 		r.own[name] = []string{textOf(got[0].Core.Result)}
 	}
 	r.to = r.faucet()
-	for range 6 {
+	const gifts = 40 // more than six of them are large enough
+	for range gifts {
 		r.give("rich", 1)
 	}
 	r.mine(r.to, 1)
@@ -81,7 +82,8 @@ func newRefusing(t *testing.T) *refusing {
 // prepare makes transactions that cannot be replaced, each for another reason, and keeps one coin.
 func (r *refusing) prepare() {
 	r.t.Helper()
-	coins := r.coins("rich")
+	const enough = 0.001 // for two fees
+	coins := slices.DeleteFunc(r.coins("rich"), func(c unspent) bool { return c.Amount < enough })
 	if len(coins) < 6 {
 		r.t.Fatalf("%d coins", len(coins))
 	}
