@@ -21,12 +21,13 @@ type Output struct {
 	console io.Writer
 
 	mu   sync.Mutex
-	file *os.File
+	file io.WriteCloser
 }
 
 // Open opens the file path for appending, with mode 0600 if it is new, unless
 // path is empty; console may be nil. Like Core it first writes five line feeds
-// to the file, to set this run apart from the last.
+// to the file, to set this run apart from the last. A named pipe holds nobody up:
+// lines that nobody reads in time are left out of it.
 func Open(path string, console io.Writer) (*Output, error) {
 	o := &Output{path: path, console: console}
 	if path == "" {
@@ -37,13 +38,16 @@ func Open(path string, console io.Writer) (*Output, error) {
 		return nil, err
 	}
 	o.file = file
-	if _, err := file.WriteString("\n\n\n\n\n"); err != nil {
+	if _, err := io.WriteString(file, "\n\n\n\n\n"); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return o, nil
 }
 
-func openFile(path string) (*os.File, error) {
+func openFile(path string) (io.WriteCloser, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return openPipe(path)
+	}
 	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the user names the file
 }
 
@@ -60,6 +64,11 @@ func (o *Output) Reopen() error {
 		return err
 	}
 	old := o.file
+	if from, ok := old.(*pipe); ok {
+		if to, ok := file.(*pipe); ok {
+			to.lost = from.lost
+		}
+	}
 	o.file = file
 	return old.Close()
 }

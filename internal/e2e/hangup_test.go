@@ -45,7 +45,7 @@ func testHangup(t *testing.T) {
 		d.Signal(syscall.SIGHUP)
 		e2e.Eventually(t, 20*time.Second, wait, func() bool { return strings.Count(d.Log(), wait) > before })
 	}
-	call := func(password, method string, want int) {
+	answers := func(password, method string) int {
 		t.Helper()
 		c := jsonrpc.New(d.Addr, "a:"+password)
 		defer c.Close()
@@ -53,8 +53,16 @@ func testHangup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.Post(t.Context(), "/", body); err != nil || got.Status != want {
-			t.Errorf("%s as a:%s: %d, %v, want %d", method, password, got.Status, err, want)
+		got, err := c.Post(t.Context(), "/", body)
+		if err != nil {
+			t.Error(err)
+		}
+		return got.Status
+	}
+	call := func(password, method string, want int) {
+		t.Helper()
+		if got := answers(password, method); got != want {
+			t.Errorf("%s as a:%s: %d, want %d", method, password, got, want)
 		}
 	}
 	call("one", "getblockcount", 200)
@@ -91,6 +99,22 @@ func testHangup(t *testing.T) {
 	writeConfig(t, dir, rpcAuth("a", "two"), "rpcwhitelist=a:uptime", "rpcwhitelistdefault=0")
 	hangUp(readAgain)
 	asPipe()
+	// Nor does a log that has become one, which nobody reads: what is read again is so all the same.
+	if err := os.Remove(config); err != nil {
+		t.Fatal(err)
+	}
+	writeConfig(t, dir, rpcAuth("a", "four"), "rpcwhitelistdefault=0", "debug=rpc")
+	logFile := filepath.Join(dir, "regtest", "debug.log")
+	if err := errors.Join(os.Remove(logFile), syscall.Mkfifo(logFile, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d.Signal(syscall.SIGHUP)
+	e2e.Eventually(t, 20*time.Second, "the new login", func() bool { return answers("four", "uptime") == 200 })
+	for range 3000 { // more lines than a pipe holds
+		if got := answers("four", "logging"); got != 200 {
+			t.Fatalf("logging: %d", got)
+		}
+	}
 	d.Stop()
 }
 

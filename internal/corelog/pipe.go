@@ -1,0 +1,61 @@
+package corelog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// A pipe is a named pipe that lines are written to as long as there is room in it: nobody waits for
+// who reads it, or does not.
+type pipe struct {
+	*os.File
+	raw  syscall.RawConn
+	lost int // lines since the last that went in
+}
+
+// openPipe opens a named pipe, whether or not anybody reads it yet. To hold its other end too keeps
+// it from breaking when its reader goes.
+func openPipe(path string) (*pipe, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, err
+	}
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &pipe{File: file, raw: raw}, nil
+}
+
+// Write implements io.Writer. A line for which there is no room is left out, and the next that goes
+// in comes after a word about it. Of one that is longer than 4,096 bytes the beginning may be there.
+func (p *pipe) Write(line []byte) (int, error) {
+	if p.lost > 0 {
+		whole, err := p.try(fmt.Appendf(nil, "\n[%d lines of the log are missing here]\n", p.lost))
+		if !whole || err != nil {
+			p.lost++
+			return len(line), err
+		}
+		p.lost = 0
+	}
+	whole, err := p.try(line)
+	if !whole {
+		p.lost++
+	}
+	return len(line), err
+}
+
+// try writes what there is room for now, and reports whether that was all.
+func (p *pipe) try(text []byte) (whole bool, err error) {
+	var n int
+	failed := p.raw.Write(func(fd uintptr) bool {
+		n, err = syscall.Write(int(fd), text)
+		return true
+	})
+	if errors.Is(err, syscall.EAGAIN) {
+		err = nil
+	}
+	return n == len(text), errors.Join(err, failed)
+}
