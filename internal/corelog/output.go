@@ -45,10 +45,20 @@ func Open(path string, console io.Writer) (*Output, error) {
 }
 
 func openFile(path string) (io.WriteCloser, error) {
-	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return openPipe(path)
+	flags := os.O_APPEND | os.O_CREATE | os.O_WRONLY
+	info, err := os.Stat(path)
+	isPipe := err == nil && info.Mode()&os.ModeNamedPipe != 0
+	if isPipe {
+		flags = pipeFlags
 	}
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the user names the file
+	file, err := os.OpenFile(path, flags, 0o600) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, err
+	}
+	if isPipe {
+		return newPipe(file)
+	}
+	return file, nil
 }
 
 // Reopen opens the file anew, after somebody moved it away. Where that fails the

@@ -15,13 +15,11 @@ type pipe struct {
 	lost int // lines since the last that went in
 }
 
-// openPipe opens a named pipe, whether or not anybody reads it yet. To hold its other end too keeps
-// it from breaking when its reader goes.
-func openPipe(path string) (*pipe, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0) //nolint:gosec // the user names the file
-	if err != nil {
-		return nil, err
-	}
+// pipeFlags open a named pipe whether or not anybody reads it yet. To hold its other end too keeps it
+// from breaking when its reader goes.
+const pipeFlags = os.O_RDWR | syscall.O_NONBLOCK
+
+func newPipe(file *os.File) (*pipe, error) {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
