@@ -101,6 +101,7 @@ func TestAnswers(t *testing.T) {
 		{"blockhashbyheight/7.bin", "", 200, "hex:" + tip},
 		{"blockhashbyheight/9.hex", "", 404, "Block height out of range\r\n"},
 		{"blockhashbyheight/a.hex", "", 400, "Invalid height: a\r\n"},
+		{"blockhashbyheight/\u0141b.hex", "", 400, "Invalid height: b\r\n"},
 		{"blockhashbyheight/-1.hex", "", 400, "Invalid height: -1\r\n"},
 		{"blockhashbyheight/-.hex", "", 400, "Invalid height: -\r\n"},
 		{"blockhashbyheight/-0.hex", "", 404, "Block height out of range\r\n"}, // a height: 0
@@ -174,6 +175,7 @@ func TestRefusals(t *testing.T) {
 		{"getblock", "Undo data not available", "spenttxouts/" + unknown + ".hex", 404, unknown + " undo not available\r\n"},
 		{"getblockfilter", "Index is not enabled for filtertype basic", "blockfilterheaders/basic/" + unknown + ".hex", 400, "Index is not enabled for filtertype basic\r\n"},
 		{"getblockfilter", "Filter not found. Oh.", "blockfilter/basic/" + unknown + ".hex", 404, "Filter not found. Oh.\r\n"},
+		{"getblockhash", "oh", "blockhashbyheight/7.hex", 500, "oh\r\n"},
 		{"getrawtransaction", "oh", "tx/" + unknown + ".hex", 500, "oh\r\n"},
 	} {
 		n := answers{"!" + test.method: test.text}
