@@ -10,6 +10,9 @@ var (
 	// ErrSearchNotFound reports an id that no search has.
 	ErrSearchNotFound = refusal("Search not found")
 
+	// ErrSearchEnded reports a search that looks at nothing any more, as it was aborted or has failed.
+	ErrSearchEnded = refusal("The search was aborted or has failed")
+
 	// ErrBadCursor reports a cursor that is not one of the search.
 	ErrBadCursor = refusal("Invalid cursor")
 
@@ -237,7 +240,7 @@ type (
 // ExtendSearch adds scan objects to a search. The blocks that were looked at before are looked
 // at for them alone.
 //
-// Errors: [ErrSearchNotFound], [*SearchLimitError].
+// Errors: [ErrSearchNotFound], [ErrSearchEnded], [*SearchLimitError].
 type ExtendSearch struct {
 	Asks[SearchStatus]
 

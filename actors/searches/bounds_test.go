@@ -3,6 +3,7 @@ package searches_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,26 @@ func TestLimits(t *testing.T) {
 	do(t, r.ref, messages.RemoveSearch{ID: first.ID})
 	if _, err := create("a", 600, 6); err != nil {
 		t.Errorf("after one was removed: %v", err)
+	}
+}
+
+// A search that looks at nothing any more takes no objects, and is as it was.
+func TestExtendEnded(t *testing.T) {
+	r := newRig(t, 2)
+	r.grow(10, 0)
+	r.start()
+	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(0)}), Follow: true})
+	more := messages.ExtendSearch{ID: made.ID, Objects: objects([][]byte{script(1)}), Start: -1}
+	do(t, r.ref, messages.PauseSearch{ID: made.ID})
+	do(t, r.ref, more) // goes on with them
+	do(t, r.ref, messages.AbortSearch{ID: made.ID})
+	before := do(t, r.ref, messages.GetSearch{ID: made.ID})
+	more.Objects = objects([][]byte{script(2)})
+	if _, err := ask.Ask(t.Context(), r.ref, more); !errors.Is(err, messages.ErrSearchEnded) {
+		t.Errorf("extended after an abort: %v", err)
+	}
+	if after := do(t, r.ref, messages.GetSearch{ID: made.ID}); !reflect.DeepEqual(after, before) {
+		t.Errorf("got %+v, before %+v", after, before)
 	}
 }
 

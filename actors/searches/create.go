@@ -270,6 +270,10 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		m.Answer(messages.SearchStatus{}, messages.ErrBlockNotFound)
 		return
 	}
+	if j.Status.Mode == searchdb.Aborted || j.Status.Mode == searchdb.Failed {
+		m.Answer(messages.SearchStatus{}, messages.ErrSearchEnded)
+		return
+	}
 	if len(p.scripts) == 0 {
 		m.Answer(reading{s}.status(j), nil)
 		return
