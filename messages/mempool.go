@@ -329,6 +329,7 @@ type SelectTxs struct {
 	Reserved  int64 // weight to keep free; 0: the default
 	MinRate   int64 // fee for 1000 virtual bytes
 	Nothing   bool  // the block is to have none
+	Log       bool  // the fee rate of each goes to the log
 }
 
 // BlockTxs is the answer to [SelectTxs].

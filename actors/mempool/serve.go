@@ -3,13 +3,16 @@ package mempool
 import (
 	"bytes"
 	"cmp"
+	"log/slog"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/btcutil"
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/internal/ask"
+	"github.com/seed61375155/trawl/internal/corelog"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/messages"
@@ -211,6 +214,11 @@ func (m *Mempool) selectTxs(q *messages.SelectTxs) messages.BlockTxs {
 		chosen = m.pool.Choose(limit, weight, txpool.PerKvB(q.MinRate))
 	}
 	for _, e := range chosen {
+		if q.Log {
+			rate := txpool.RateOf(e.Modified, e.VSize).PerKvB()
+			corelog.Printf(m.cfg.Log, slog.LevelInfo, "fee rate %d.%08d BTC/kvB txid %v",
+				rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin, e.ID)
+		}
 		reply.Txs = append(reply.Txs, e.BlockTx())
 		reply.Fees += e.Fee
 		weight += e.Weight

@@ -9,6 +9,7 @@ import (
 func blockCreationConfig(o *options.Settings) (trawl.BlockCreationConfig, error) {
 	c := trawl.BlockCreationConfig{
 		MaxWeight: number(o, "blockmaxweight"), ReservedWeight: number(o, "blockreservedweight"),
+		PrintPriority: o.Bool("printpriority", false),
 	}
 	var err error
 	if c.MinTxFee, err = feeOption(o, "blockmintxfee"); err != nil {

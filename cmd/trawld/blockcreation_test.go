@@ -29,11 +29,14 @@ func TestBlockCreationIsRead(t *testing.T) {
 		got, err = blockCreationConfig(s.settings)
 		return err
 	}
-	options := []string{"-blockmaxweight=-5", "-blockreservedweight=3000", "-blockmintxfee=0.00000002", "-blockversion=1"}
+	options := []string{
+		"-blockmaxweight=-5", "-blockreservedweight=3000", "-blockmintxfee=0.00000002", "-blockversion=1", "-printpriority",
+	}
 	if status, stderr, _ := startWith(t, read, options...); status != 0 {
 		t.Fatal(stderr)
 	}
-	if *got.MaxWeight != -5 || *got.ReservedWeight != 3000 || *got.MinTxFee != 2 || *got.Version != 1 {
+	if *got.MaxWeight != -5 || *got.ReservedWeight != 3000 || *got.MinTxFee != 2 || *got.Version != 1 ||
+		!got.PrintPriority {
 		t.Errorf("got %+v", got)
 	}
 	if status, stderr, _ := startWith(t, read); status != 0 || got != (trawl.BlockCreationConfig{}) {

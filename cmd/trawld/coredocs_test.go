@@ -53,6 +53,17 @@ var otherOptions = map[string]string{
 	"maxorphantx": "in no help: it has no effect in either, and a warning says so",
 }
 
+// idleOptions are the options of Core that have no effect, and why.
+var idleOptions = map[string]string{
+	"blockreconstructionextratxn": "compact blocks are completed from the memory pool alone: transactions that were " +
+		"refused or replaced are not kept for them",
+	"checkblockindex": "tests hold the tree of blocks against a slow one instead; a running node does not check it",
+	"checkmempool":    "tests hold the memory pool against a slow one instead; a running node does not check it",
+	"maxsigcachesize": "there is no cache of signatures: those of a block are verified again, on all cores",
+	"natpmp": "no port is opened at a router; open it there by hand, and name the address with `-externalip` if the " +
+		"node does not find it",
+}
+
 // TestCoreDocs: docs/core.md tells of every method and option of Core, and what it calls
 // the same is so.
 func TestCoreDocs(t *testing.T) {
@@ -160,13 +171,16 @@ func optionRows(t *testing.T) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(line, "-"), "=")
 		o, has := ours[name]
 		state, why := "same", otherOptions[name]
+		if idle := has && o.Flags&options.Unused != 0; idle != (idleOptions[name] != "") {
+			t.Errorf("option %s: without effect: %v, and idleOptions says %q", name, idle, idleOptions[name])
+		}
 		switch {
 		case !has && why == "":
 			t.Errorf("option %s is not here, and otherOptions does not say why", name)
 		case !has:
 			state = "absent"
 		case o.Flags&options.Unused != 0:
-			state = "without effect"
+			state, why = "without effect", idleOptions[name]
 		case why != "":
 			state = "different"
 		}

@@ -154,6 +154,9 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if err != nil {
 		return err
 	}
+	if d.settings.Bool("rpcdoccheck", false) {
+		table.CheckResults()
+	}
 	d.message("Done loading")
 	if d.server != nil {
 		d.server.Streams.Serve(node.Events())

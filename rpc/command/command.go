@@ -133,6 +133,7 @@ type Result struct {
 	Help     string
 	When     string // of an alternative: "for verbose = false"
 	Optional bool   // may be absent
+	OrFalse  bool   // may be false instead
 	Secret   bool   // holds private keys, or may: its type is [Secret]
 	Inner    []Result
 }

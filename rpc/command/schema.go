@@ -93,6 +93,9 @@ func (r *Result) schema() jsontree.Members {
 	default:
 		m = r.Type.schema()
 	}
+	if r.OrFalse {
+		m = anyOf([]jsontree.Members{m, append(typed("boolean"), jsontree.Member{Key: "const", Value: false})})
+	}
 	return addText(m, "description", r.Help)
 }
 

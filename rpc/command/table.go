@@ -25,6 +25,8 @@ type Table struct {
 	forwarder Forwarder // nil: there is none
 	reader    Reader    // nil: there is none
 
+	checksResults bool // against what the methods say of them
+
 	mu     sync.Mutex
 	active []*Call // in the order they began
 }
@@ -132,12 +134,18 @@ func (c *Call) Run(ctx context.Context) (any, error) {
 	t.begin(c)
 	defer t.end(c)
 	if t.forwarder == nil || c.forwarded {
-		return c.command.Run(ctx, c.args)
+		return c.run(ctx)
 	}
 	caller := Caller{User: c.args.User, WalletPath: c.args.WalletPath, Login: c.login}
-	return t.forwarder.Own(ctx, caller, c.command.Name, c.params, func() (any, error) {
-		return c.command.Run(ctx, c.args)
-	})
+	return t.forwarder.Own(ctx, caller, c.command.Name, c.params, func() (any, error) { return c.run(ctx) })
+}
+
+func (c *Call) run(ctx context.Context) (any, error) {
+	result, err := c.command.Run(ctx, c.args)
+	if err == nil && c.args.Table.checksResults && !c.forwarded {
+		err = c.command.checkResult(result)
+	}
+	return result, err
 }
 
 // Reveal is [Table.Reveal] of the call's table.

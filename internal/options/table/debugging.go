@@ -76,7 +76,10 @@ var debugging = []options.Option{
 		Name: "mocktime", Arg: "<n>", Flags: debug,
 		Help: "Take <n>, in seconds since 1970, for the time (default: 0, the clock)",
 	},
-	{Name: "printpriority", Flags: debug | unused, Help: "Log the fee rate of transactions when blocks are made"},
+	{
+		Name: "printpriority", Flags: debug,
+		Help: "Log the fee rate of the transactions of blocks and templates that are made (default: 0)",
+	},
 	{Name: "stopafterblockimport", Flags: debug, Help: "Stop once the blocks of -loadblock are loaded (default: 0)"},
 	{Name: "stopatheight", Flags: debug, Help: "Stop once the chain has this height (default: 0, never)"},
 	{

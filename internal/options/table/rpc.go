@@ -51,7 +51,10 @@ var rpc = []options.Option{
 	},
 	{Name: "rpccheckorigin", Help: "Refuse calls that web pages make: those with a foreign Origin, or with a Host " +
 		"that is neither an address nor localhost (default: 0)"},
-	{Name: "rpcdoccheck", Flags: debug | unused, Help: "Check results against the documentation"},
+	{
+		Name: "rpcdoccheck", Flags: debug,
+		Help: "Fail calls whose result is not as the method's help says (default: 0)",
+	},
 	{Name: "rpcpassword", Arg: "<pw>", Flags: sensitive, Help: "Password for calls"},
 	{Name: "rpcport", Arg: "<port>", Flags: networkOnly, Help: "Listen for calls on <port> (default: 8332, testnet: " +
 		"18332, testnet4: 48332, signet: 38332, regtest: 18443)"},

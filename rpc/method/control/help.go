@@ -16,6 +16,7 @@ func help() command.Command {
 		},
 		Results: []command.Result{
 			{Type: command.String, Help: "The text"},
+			{Type: command.Any, When: `for "dump_all_command_conversions"`},
 		},
 		Examples: []string{`[]`, `["getblockhash"]`},
 		Control:  always,

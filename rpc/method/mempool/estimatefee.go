@@ -120,9 +120,46 @@ func estimateRawFee(d *Deps) command.Command {
 				Help: "the share of transactions that have to be confirmed within conf_target blocks, 0 to 1",
 			},
 		},
+		Results:  []command.Result{{Type: command.Object, Inner: rawFeeResults()}},
 		Examples: []string{`[6, 0.9]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.rawFee(ctx, a) },
 	}
+}
+
+// rawFeeResults are the members of what estimaterawfee returns.
+func rawFeeResults() []command.Result {
+	bucket := []command.Result{
+		{Type: command.Number, Key: "startrange", Help: "its least fee rate"},
+		{Type: command.Number, Key: "endrange", Help: "its highest fee rate"},
+		{Type: command.Number, Key: "withintarget", Help: "transactions that were confirmed in time"},
+		{Type: command.Number, Key: "totalconfirmed", Help: "transactions that were confirmed"},
+		{Type: command.Number, Key: "inmempool", Help: "transactions in the memory pool that have waited for as long"},
+		{Type: command.Number, Key: "leftmempool", Help: "transactions that left the memory pool unconfirmed"},
+	}
+	var spans []command.Result
+	for _, name := range []string{"short", "medium", "long"} {
+		spans = append(spans, command.Result{
+			Type: command.Object, Key: name, Optional: true, Help: "the estimate by this span of time",
+			Inner: []command.Result{
+				{Type: command.Amount, Key: "feerate", Optional: true, Help: "the rate for 1000 virtual bytes"},
+				{Type: command.Number, Key: "decay", Help: "by which older blocks count less with each block"},
+				{Type: command.Number, Key: "scale", Help: "blocks that are counted together"},
+				{
+					Type: command.Object, Key: "pass", Optional: true, Inner: bucket,
+					Help: "the lowest rates of which enough were confirmed",
+				},
+				{
+					Type: command.Object, Key: "fail", Optional: true, Inner: bucket,
+					Help: "the highest rates of which too few were confirmed",
+				},
+				{
+					Type: command.Array, Key: "errors", Optional: true, Help: "why there is no estimate",
+					Inner: []command.Result{{Type: command.String, Help: "the reason"}},
+				},
+			},
+		})
+	}
+	return spans
 }
 
 func (d *Deps) rawFee(ctx context.Context, a *command.Args) (any, error) {

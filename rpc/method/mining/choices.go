@@ -20,6 +20,10 @@ type Choices struct {
 	ReservedWeight *int64 // for the header and the coinbase; default: the network's, 8000 on Bitcoin's
 	MinTxFee       *int64 // of a transaction, for 1000 virtual bytes; default 1
 
+	// PrintPriority has the fee rate of each transaction of a block or template go to the log, what
+	// prioritisetransaction added included.
+	PrintPriority bool
+
 	// Version is that of the blocks of a regtest. Default: one that votes for what can be
 	// voted for. It is not looked at here: it is the engine's.
 	Version *int32
@@ -61,6 +65,7 @@ func (c *Choices) Limits(n *dialect.Network) Blocks {
 	b := Blocks{
 		MaxWeight: n.Rules.MaxWeight, Reserved: c.reserved(n),
 		MinTxFee: jsontree.Amount(*cmp.Or(c.MinTxFee, new(int64(blockMinTxFee)))),
+		Log:      c.PrintPriority,
 	}
 	if c.MaxWeight != nil && *c.MaxWeight >= 0 {
 		b.MaxWeight = max(*c.MaxWeight, b.Reserved)

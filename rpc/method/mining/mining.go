@@ -50,12 +50,14 @@ type Blocks struct {
 	MaxWeight int64           // default: what the rules allow
 	Reserved  int64           // weight that is kept free for header and coinbase; default 8000
 	MinTxFee  jsontree.Amount // least fee of transactions, for 1000 virtual bytes
+	Log       bool            // the fee rate of each transaction goes to the log
 }
 
 // selection asks the pool for the transactions of the best block.
 func (d *Deps) selection() messages.SelectTxs {
 	return messages.SelectTxs{
 		MaxWeight: d.Blocks.MaxWeight, Reserved: d.Blocks.Reserved, MinRate: int64(d.Blocks.MinTxFee),
+		Log: d.Blocks.Log,
 	}
 }
 

@@ -188,7 +188,7 @@ const ask4 = `[{"rules":["segwit"]}]`
 // The members are Core's, in its order.
 func TestTemplate(t *testing.T) {
 	r := newTemplateRig(t, regtest(t, dialect.Choices{}), mining.Blocks{
-		MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9,
+		MaxWeight: 100_000, Reserved: 4000, MinTxFee: 9, Log: true,
 	})
 	parent := wire.NewMsgTx(2)
 	parent.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: chainhash.Hash{1}}})
@@ -212,7 +212,7 @@ func TestTemplate(t *testing.T) {
 	if got := r.call("getblocktemplate", ask4); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if r.order != (messages.SelectTxs{MaxWeight: 100_000, Reserved: 4000, MinRate: 9}) {
+	if r.order != (messages.SelectTxs{MaxWeight: 100_000, Reserved: 4000, MinRate: 9, Log: true}) {
 		t.Errorf("selects %+v", r.order)
 	}
 }

@@ -111,7 +111,7 @@ func (m *methods) getWalletInfo() command.Command {
 }
 
 var scanningResult = command.Result{
-	Type: command.Object, Key: "scanning", Help: "how far the rescan is, false when there is none",
+	Type: command.Object, Key: "scanning", Help: "how far the rescan is, false when there is none", OrFalse: true,
 	Inner: []command.Result{
 		{Type: command.Number, Key: "duration", Help: "seconds since it began"},
 		{Type: command.Number, Key: "progress", Help: "what is done, from 0 to 1"},
