@@ -44,6 +44,7 @@ var secretTexts = []string{
 // of other methods than a wallet's are inferred from scripts.
 var publicTexts = []string{
 	"createwalletdescriptor options hdkey",
+	"estimaterawfee [long] [pass]", "estimaterawfee [medium] [pass]", "estimaterawfee [short] [pass]", // a bucket that passes
 	"getaddressinfo [desc]", "getaddressinfo [parent_desc]",
 	"gethdkeys [descriptors] [desc]",
 	"listunspent [desc]",
