@@ -15,7 +15,8 @@ func TestResultsAreChecked(t *testing.T) {
 	object := func(inner ...command.Result) command.Result {
 		return command.Result{Type: command.Object, Inner: inner}
 	}
-	either := []command.Result{text(""), object(text("a"), command.Result{Type: command.Number, Key: "b", Optional: true})}
+	number := command.Result{Type: command.Number, Key: "b", Optional: true}
+	either := []command.Result{text(""), object(text("a"), number)}
 	list := command.Result{Type: command.Array, Inner: either}
 	for _, test := range []struct {
 		declared []command.Result
