@@ -36,12 +36,40 @@ func getTxOutSetInfo(d *Deps) command.Command {
 			},
 			{Type: command.Hex, Key: "muhash", Optional: true, Help: "hash of the set without order, if asked for"},
 			{Type: command.Amount, Key: "total_amount", Help: "sum of the values"},
-			{Type: command.Number, Key: "transactions", Help: "number of transactions with unspent outputs"},
-			{Type: command.Number, Key: "disk_size", Help: "bytes that the set takes on disk, estimated"},
+			{
+				Type: command.Number, Key: "transactions", Optional: true,
+				Help: "number of transactions with unspent outputs; not from the index",
+			},
+			{
+				Type: command.Number, Key: "disk_size", Optional: true,
+				Help: "bytes that the set takes on disk, estimated; not from the index",
+			},
+			{
+				Type: command.Amount, Key: "total_unspendable_amount", Optional: true,
+				Help: "sum of what can never be spent and is not in the set; from the index",
+			},
+			blockInfoResult,
 		}}},
 		Examples: []string{`[]`, `["muhash"]`},
 		Run:      func(ctx context.Context, a *command.Args) (any, error) { return d.txOutSetInfo(ctx, a) },
 	}
+}
+
+// blockInfoResult is what one block did to the set.
+var blockInfoResult = command.Result{
+	Type: command.Object, Key: "block_info", Optional: true, Help: "what the block did; from the index",
+	Inner: []command.Result{
+		{Type: command.Amount, Key: "prevout_spent", Help: "sum of what it spends"},
+		{Type: command.Amount, Key: "coinbase", Help: "sum of what its coinbase pays"},
+		{Type: command.Amount, Key: "new_outputs_ex_coinbase", Help: "sum of what its other transactions pay"},
+		{Type: command.Amount, Key: "unspendable", Help: "sum of what it makes unspendable"},
+		{Type: command.Object, Key: "unspendables", Help: "the same by kind", Inner: []command.Result{
+			{Type: command.Amount, Key: "genesis_block", Help: "of the genesis block"},
+			{Type: command.Amount, Key: "bip30", Help: "of coinbases that were written over"},
+			{Type: command.Amount, Key: "scripts", Help: "of scripts that nobody can satisfy"},
+			{Type: command.Amount, Key: "unclaimed_rewards", Help: "what its miner did not take"},
+		}},
+	},
 }
 
 // coinHashes are the values of hash_type.
