@@ -38,10 +38,10 @@ func TestPreviewTakesTooLong(t *testing.T) {
 		reader := &slow{Reader: chain}
 		r := newRig(t, reader, setup{noFilters: true, now: genesis})
 		source := backup(t, "backups", "one-key")
-		preview := func(ctx context.Context) (messages.RestorePreview, error, time.Duration) {
+		preview := func(ctx context.Context) (messages.RestorePreview, time.Duration, error) {
 			began := time.Now()
 			got, err := ask.Ask(ctx, r.ref, messages.PreviewRestore{Backup: source})
-			return got, err, time.Since(began)
+			return got, time.Since(began), err
 		}
 		for _, test := range []struct {
 			takes time.Duration
@@ -49,7 +49,7 @@ func TestPreviewTakesTooLong(t *testing.T) {
 		}{{29*time.Second + 999*time.Millisecond, false}, {30*time.Second + time.Millisecond, true}} {
 			reader.takes.Store(int64(test.takes))
 			reader.reads.Store(0)
-			got, err, took := preview(t.Context())
+			got, took, err := preview(t.Context())
 			if reader.reads.Load() != 1 || took != test.takes {
 				t.Errorf("%d reads, %v", reader.reads.Load(), took)
 			}
@@ -68,7 +68,7 @@ func TestPreviewTakesTooLong(t *testing.T) {
 		left := make(chan time.Duration, 2)
 		for range 2 { // all places
 			go func() {
-				_, err, took := preview(leaving)
+				_, took, err := preview(leaving)
 				if !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
@@ -77,7 +77,7 @@ func TestPreviewTakesTooLong(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		reader.takes.Store(0)
-		_, err, took := preview(t.Context())
+		_, took, err := preview(t.Context())
 		if err != nil || took != 20*time.Second {
 			t.Errorf("the next: %v after %v", err, took)
 		}

@@ -35,7 +35,8 @@ func TestResultsAreChecked(t *testing.T) {
 		{[]command.Result{list}, `["x",{"a":1}]`, "1: returned a JSON object, but"},
 		{[]command.Result{{Type: command.UserKeys, Inner: []command.Result{{Type: command.Bool}}}}, `{"k":true}`, ""},
 		{
-			[]command.Result{{Type: command.UserKeys, Inner: []command.Result{{Type: command.Bool}}}}, `{"k":null}`,
+			[]command.Result{{Type: command.UserKeys, Inner: []command.Result{{Type: command.Bool}}}},
+			`{"k":null}`,
 			"k: returned a JSON null",
 		},
 		{[]command.Result{object(text("a"), command.Result{Type: command.Elision})}, `{"a":"x","more":[]}`, ""},
