@@ -327,9 +327,13 @@ func TestGuessesQueue(t *testing.T) {
 // Statuses that net/http has and Core has not become what Core answers.
 func TestFinerStatuses(t *testing.T) {
 	for sent, want := range map[string]string{
-		"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n": badRequest,
-		"HTTP/1.1 501 Not Implemented\r\nContent-Type: text/html\r\n\r\n":                                 "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/html\r\n\r\n",
+		"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n" +
+			"Connection: close\r\n\r\n431": badRequest,
+		"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nDate: now\r\n\r\nour words": "HTTP/1.1 400 " +
+			"Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nDate: now\r\n\r\nour words",
+		"HTTP/1.1 501 Not Implemented\r\nContent-Type: text/html\r\n\r\n": "HTTP/1.1 501 Not Implemented\r\nContent-Type: text/html\r\n\r\n",
 		"HTTP/1.1 200 OK\r\n\r\n": "HTTP/1.1 200 OK\r\n\r\n",
+		"HTTP/1.1 400 ":           "HTTP/1.1 400 ",
 	} {
 		ours, theirs := net.Pipe()
 		go func() {

@@ -80,17 +80,20 @@ func (c *headConn) forget() {
 const badRequest = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html; charset=ISO-8859-1\r\n" +
 	"Connection: close\r\nContent-Length: 0\r\n\r\n"
 
-// finer are the answers that net/http writes itself, each with one Write and as
-// plain text: bad request, head too large, unknown transfer encoding, unknown
-// version.
+// finer are the answers that net/http writes itself, each with one Write: bad request, head too
+// large, unknown transfer encoding, unknown version.
 var finer = [][]byte{
 	[]byte("HTTP/1.1 400 "), []byte("HTTP/1.1 431 "), []byte("HTTP/1.1 501 "), []byte("HTTP/1.1 505 "),
 }
 
+// finerHeaders are all headers of those. No answer of a handler has so few.
+var finerHeaders = []byte("Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
+
 // Write implements net.Conn.
 func (c *headConn) Write(p []byte) (int, error) {
+	_, headers, _ := bytes.Cut(p, []byte("\r\n"))
 	for _, status := range finer {
-		if bytes.HasPrefix(p, status) && bytes.Contains(p, []byte("Content-Type: text/plain; charset=")) {
+		if bytes.HasPrefix(p, status) && bytes.HasPrefix(headers, finerHeaders) {
 			if _, err := c.Conn.Write([]byte(badRequest)); err != nil {
 				return 0, err
 			}

@@ -82,6 +82,9 @@ func startNode(ctx context.Context, s *session) (err error) {
 
 // openServer binds the RPC server, which answers that the node is starting.
 func (d *daemon) openServer(files fileBudget) error {
+	if err := web.RemoveUploads(d.netDir); err != nil {
+		return err
+	}
 	if !d.settings.Bool("server", true) {
 		return nil
 	}

@@ -93,8 +93,15 @@ func TestHeaders(t *testing.T) {
 	n := start(t, rpc.Config{})
 	b := n.browser(t)
 	b.login(t, "u", "p")
-	for _, path := range []string{"/", "/ui/session", "/ui/call", "/ui/nothing", "/ui/login", "/ui/assets/nothing"} {
-		h := b.ask(t, http.MethodGet, path, "").header
+	refused := b.ask(t, http.MethodPost, "/ui/login", "%zz")
+	if refused.status != http.StatusBadRequest || refused.text != "Bad Request\n" {
+		t.Error("a form that cannot be read:", refused)
+	}
+	for _, path := range []string{"/", "/ui/session", "/ui/call", "/ui/nothing", "/ui/login", "/ui/assets/nothing", ""} {
+		h := refused.header
+		if path != "" {
+			h = b.ask(t, http.MethodGet, path, "").header
+		}
 		for name, want := range map[string]string{
 			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
@@ -196,7 +203,7 @@ func TestWrongLogins(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("x", maxForm+1)
-	if got := b.ask(t, http.MethodPost, "/ui/login", long); got.status != http.StatusBadRequest {
+	if got := b.ask(t, http.MethodPost, "/ui/login", long); got.status != http.StatusRequestEntityTooLarge {
 		t.Error(got)
 	}
 	if got := b.ask(t, http.MethodPost, "/ui/login", "user=u&password=p", "Origin", "", "User-Agent", "x"); got.status !=

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -18,7 +17,7 @@ import (
 // Config is what a [Handler] needs.
 type Config struct {
 	// Dir is the network's directory, below which uploads are kept for as long as they are wanted; empty:
-	// there are no uploads. What an earlier run has left there is removed.
+	// there are no uploads. [RemoveUploads] takes away what an earlier run has left there.
 	Dir string
 
 	Log *slog.Logger // nil: nothing is logged
@@ -42,9 +41,6 @@ func New(c Config) (*Handler, error) {
 	h.uploads = uploads{fs: vfs.OS, max: maxUpload}
 	if c.Dir != "" {
 		h.uploads.dir = filepath.Join(c.Dir, uploadDir)
-	}
-	if err := h.uploads.clear(); err != nil {
-		return nil, fmt.Errorf("uploads of an earlier run: %w", err)
 	}
 	var err error
 	h.assets, err = readAssets()

@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 
 	"github.com/seed61375155/trawl/rpc"
 )
@@ -19,14 +21,24 @@ const (
 	foreignLogin = "The login did not come from this page. Open the address of the node by hand and try again."
 )
 
-// readForm reads the fields of a form.
-func readForm(d *rpc.Door, w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	body, err := io.ReadAll(d.Body(w, r, maxForm))
+// readForm reads the fields of a form of so many bytes at most, or returns the status with which it is
+// refused. A client that leaves in the middle of it, or falls silent, gets none.
+func readForm(d *rpc.Door, w http.ResponseWriter, r *http.Request, limit int64) (form url.Values, status int) {
+	body, err := io.ReadAll(d.Body(w, r, limit))
 	defer clear(body)
-	if err != nil {
-		return nil, err
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
+		return nil, http.StatusRequestEntityTooLarge
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
+		panic(http.ErrAbortHandler)
+	case err != nil:
+		return nil, http.StatusBadRequest
 	}
-	return url.ParseQuery(string(body))
+	if form, err = url.ParseQuery(string(body)); err != nil {
+		return nil, http.StatusBadRequest
+	}
+	return form, 0
 }
 
 // noBody reads a body that has to be empty.
@@ -45,9 +57,9 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 		h.sendLogin(d, w, r, http.StatusForbidden, foreignLogin)
 		return
 	}
-	form, err := readForm(d, w, r)
-	if err != nil {
-		refuse(d, w, http.StatusBadRequest)
+	form, bad := readForm(d, w, r, maxForm)
+	if bad != 0 {
+		refuse(d, w, bad)
 		return
 	}
 	if !d.Hold(w, r) {
@@ -78,9 +90,9 @@ func (h *Handler) login(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 
 // logout ends the session.
 func (h *Handler) logout(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
-	form, err := readForm(d, w, r)
-	if err != nil {
-		refuse(d, w, http.StatusBadRequest)
+	form, bad := readForm(d, w, r, maxForm)
+	if bad != 0 {
+		refuse(d, w, bad)
 		return
 	}
 	token := r.Header.Get(tokenHeader)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -48,12 +49,13 @@ type upload struct {
 	stop  func()
 }
 
-// clear removes what an earlier run has left.
-func (u *uploads) clear() error {
-	if u.dir == "" {
-		return nil
+// RemoveUploads removes the uploads that an earlier run has left below a network's directory. They have
+// keys in them: a node does it at its start, with or without a page.
+func RemoveUploads(dir string) error {
+	if err := vfs.RemoveAll(vfs.OS, filepath.Join(dir, uploadDir)); err != nil {
+		return fmt.Errorf("uploads of an earlier run: %w", err)
 	}
-	return vfs.RemoveAll(u.fs, u.dir)
+	return nil
 }
 
 var (
@@ -266,9 +268,12 @@ func (h *Handler) restoreUpload(d *rpc.Door, w http.ResponseWriter, r *http.Requ
 		refuse(d, w, status)
 		return
 	}
-	form, err := readForm(d, w, r)
-	if err != nil || !form.Has("name") {
-		refuse(d, w, http.StatusBadRequest)
+	form, bad := readForm(d, w, r, maxForm)
+	if bad == 0 && !form.Has("name") {
+		bad = http.StatusBadRequest
+	}
+	if bad != 0 {
+		refuse(d, w, bad)
 		return
 	}
 	if !d.Hold(w, r) {

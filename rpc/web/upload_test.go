@@ -179,8 +179,11 @@ func TestUploadLeftover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := New(Config{Dir: dir}); err != nil {
+	if err := RemoveUploads(dir); err != nil {
 		t.Fatal(err)
+	}
+	if err := RemoveUploads(dir); err != nil {
+		t.Error("nothing is left, and that is no error:", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, uploadDir)); !errors.Is(err, os.ErrNotExist) {
 		t.Error("left:", err)

@@ -111,18 +111,22 @@ func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name 
 	sendHTML(a, w, r, body, err)
 }
 
+// badForm is what people are told of a form that cannot be read.
+var badForm = map[int]string{
+	http.StatusBadRequest:            "The form cannot be read",
+	http.StatusRequestEntityTooLarge: "This is more than can be looked at here at a time: 256 KiB",
+}
+
 // serveForm sends what the lines of the form of a new search stand for, or what is in a backup.
 func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) bool {
-	body, err := io.ReadAll(a.door.Body(w, r, maxObjects))
-	defer clear(body)
-	if err != nil {
-		a.reply(w, http.StatusRequestEntityTooLarge, textKind, []byte("These are too many lines to be checked"))
+	needs := map[string]string{"check": "createsearch", "preview": "previewrestore"}[a.Name]
+	if !a.Has(needs) {
+		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+needs))
 		return true
 	}
-	form, err := url.ParseQuery(string(body))
-	needs := map[string]string{"check": "createsearch", "preview": "previewrestore"}[a.Name]
-	if err != nil || !a.Has(needs) {
-		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+needs))
+	form, status := readForm(a.door, w, r, maxObjects)
+	if status != 0 {
+		a.reply(w, status, textKind, []byte(badForm[status]))
 		return true
 	}
 	if !a.door.Hold(w, r) {

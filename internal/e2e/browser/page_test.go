@@ -94,16 +94,19 @@ func testWallet(_ *testing.T, w *world, b *tab, _ string) {
 // node's machine.
 func testRestore(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
-	backup := filepath.Join(t.TempDir(), "backup.dat")
+	backup := filepath.Join(t.TempDir(), "named <i>after.it.dat")
 	w.of(hostile, nil, "backupwallet", backup)
-	for _, name := range []string{"sent <b>over</b>", "read there"} {
+	for _, name := range []string{"sent <b>over</b>", "read there", "named <i>after.it"} {
 		b.visit("ui/restore")
-		if strings.HasPrefix(name, "sent") {
-			b.do(chromedp.SetUploadFiles("#backup", []string{backup}))
-		} else {
+		if name == "read there" {
 			b.do(chromedp.SendKeys("#file", backup))
+		} else {
+			b.do(chromedp.SetUploadFiles("#backup", []string{backup}))
 		}
-		b.do(chromedp.SendKeys("#name", name), chromedp.Click("#look"))
+		if !strings.HasPrefix(name, "named") {
+			b.do(chromedp.SendKeys("#name", name))
+		}
+		b.do(chromedp.Click("#look"))
 		b.waitText("#preview", "private keys, not encrypted")
 		b.waitText("#preview", name)
 		b.do(chromedp.Click("#preview button.primary"))

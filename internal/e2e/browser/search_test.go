@@ -69,12 +69,17 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d entries are exported as JSON", n)
 	}
 
-	b.do(chromedp.Click("[data-call=pausesearch]"))
-	b.waitText(".state", "paused")
-	b.do(chromedp.Click("[data-call=resumesearch]"))
-	b.waitText(".state", "following")
-	b.do(chromedp.Click("[data-call=abortsearch]"))
-	b.waitText(".state", "aborted")
+	// By the keyboard, whose place stays in the content when a button goes with what it did.
+	for _, step := range []struct{ method, state string }{
+		{"pausesearch", "paused"}, {"resumesearch", "following"}, {"abortsearch", "aborted"},
+	} {
+		b.wait(`document.querySelector('[data-call=` + step.method + `]:not(:disabled)')`)
+		eval[any](b, `document.querySelector('[data-call=`+step.method+`]').focus()`)
+		b.do(chromedp.KeyEvent("\r"))
+		b.waitText(".state", step.state)
+		b.wait(`!document.querySelector('[data-call=` + step.method + `]')`)
+		b.wait(`document.activeElement.closest('main')`)
+	}
 	b.do(chromedp.Click("[data-call=removesearch]"), chromedp.WaitVisible("#confirm"))
 	b.waitText("#confirm-text", hostile)
 	b.do(chromedp.Click("#confirm-yes"))

@@ -36,7 +36,9 @@ export async function refresh(fresh = false) {
         return;
       }
       tag = got.tag;
+      const within = part.contains(document.activeElement);
       morph(part, got.part);
+      if (within && !part.contains(document.activeElement)) stay();
       pace();
       part.dispatchEvent(new Event('refreshed'));
     }
@@ -50,6 +52,11 @@ export async function refresh(fresh = false) {
       refresh(true);
     }
   }
+}
+
+// stay keeps who uses the keyboard in the content, where what had the focus is gone with what it was about.
+function stay() {
+  document.getElementById('content').focus({ preventScroll: true });
 }
 
 // soon asks for the part after news: at once, but not more often than it should be.
@@ -148,6 +155,7 @@ document.addEventListener('click', async (e) => {
   const { call: method, params, wallet, confirm, then } = button.dataset;
   if (confirm && !(await agreed(confirm))) return;
   const name = button.textContent.trim();
+  const focused = document.activeElement === button; // which it loses while it is disabled
   button.disabled = true;
   const answer = call(method, JSON.parse(params), wallet);
   if ('long' in button.dataset) setTimeout(() => refresh(true), 400); // it answers when it is done
@@ -163,6 +171,9 @@ document.addEventListener('click', async (e) => {
   }
   button.disabled = false;
   await refresh(true);
+  if (!focused || document.activeElement !== document.body) return;
+  button.focus();
+  if (document.activeElement === document.body) stay(); // the button is gone
 });
 
 // agreed asks whether something should really be done.

@@ -27,10 +27,15 @@ async function read(response, words = {}) {
   return body;
 }
 
+// nameOf makes the name of a wallet of that of its backup, which the node does not know.
+function nameOf(file) {
+  return file.replace(/\.[^.]*$/, '') || 'restored';
+}
+
 // upload sends a backup to the node, and returns the form that has its preview shown.
 async function upload(file, name) {
   say('Sending the file');
-  const path = 'ui/upload' + (name ? '?name=' + encodeURIComponent(name) : '');
+  const path = 'ui/upload?name=' + encodeURIComponent(name || nameOf(file.name));
   const reply = JSON.parse(await read(await ask(path, { method: 'POST', body: file }), refused));
   if (reply.error) throw new Error(reply.error.message);
   reply.result.descriptors = reply.result.descriptors?.slice(0, maxShown);
