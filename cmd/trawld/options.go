@@ -23,6 +23,22 @@ func (e initError) Error() string { return string(e) }
 
 func refuse(format string, args ...any) error { return initError(fmt.Sprintf(format, args...)) }
 
+// configError is why a configuration file cannot be read.
+type configError struct{ cause error }
+
+// unreadConfig begins the text of a configError.
+const unreadConfig = "Error reading configuration file: "
+
+func (e configError) Error() string { return unreadConfig + e.cause.Error() }
+
+// logText is the text without the line of a file that it may have in it.
+func (e configError) logText() string {
+	if mistake, ok := errors.AsType[*options.Error](e.cause); ok {
+		return unreadConfig + mistake.LogText()
+	}
+	return e.Error()
+}
+
 // errAnswered reports that the user asked for help or the version and got it.
 var errAnswered = errors.New("help was asked for")
 
@@ -64,7 +80,7 @@ func configure(s *options.Settings, files options.Files) error {
 	}
 	startDir := s.DataDir()
 	if err := s.ReadConfig(files); err != nil {
-		return refuse("Error reading configuration file: %v", err)
+		return configError{err}
 	}
 	if err := takeCoreChain(s); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 
@@ -18,7 +19,11 @@ func (s *session) reload() {
 		err = s.reloadServer(settings)
 	}
 	if err != nil {
-		corelog.Printf(s.log, slog.LevelError, "The configuration was not read again: %v", err)
+		text := err.Error()
+		if unread, ok := errors.AsType[configError](err); ok {
+			text = unread.logText()
+		}
+		corelog.Printf(s.log, slog.LevelError, "The configuration was not read again: %s", text)
 		return
 	}
 	s.filter.Replace(filter)

@@ -77,10 +77,16 @@ func testHangup(t *testing.T) {
 	if !strings.Contains(d.Log(), "[rpc] ") {
 		t.Error("the category rpc is not logged")
 	}
-	for _, mistake := range []string{"rpcauth=broken", "debug=nosuch"} {
+	const secret = "correct horse"
+	for _, mistake := range []string{
+		"rpcauth=broken", "debug=nosuch", "rpcpassword " + secret, "-rpcpassword=" + secret, "norpcpassword " + secret,
+	} {
 		writeConfig(t, dir, rpcAuth("a", "three"), mistake)
 		hangUp(notReadAgain)
 		call("two", "getblockcount", 403)
+	}
+	if strings.Contains(d.Log(), secret) {
+		t.Error("the log has a password whose line has a mistake")
 	}
 	// A pipe, to open which would wait for a writer, holds up neither what comes after it nor the stop.
 	config := filepath.Join(dir, "trawl.conf")

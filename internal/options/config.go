@@ -1,6 +1,9 @@
 package options
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // blanks are what Core trims around names and values.
 const blanks = " \t\r\n"
@@ -29,10 +32,7 @@ func parseConfig(text, file string) ([]entry, []Section, error) {
 			sections = append(sections, Section{name, file, number})
 			prefix = name + "."
 		case line[0] == '-':
-			return nil, nil, errorf(
-				"parse error on line %d: %s, options in configuration file must be specified without leading -", number,
-				line,
-			)
+			return nil, nil, badLine(number, line, ", options in configuration file must be specified without leading -")
 		default:
 			e, err := parseEntry(line, number, hash)
 			if err != nil {
@@ -53,12 +53,10 @@ func parseEntry(line string, number int, hash bool) (entry, error) {
 	name, text, ok := strings.Cut(line, "=")
 	if !ok {
 		if strings.HasPrefix(line, "no") {
-			return entry{}, errorf(
-				"parse error on line %d: %s, if you intended to specify a negated option, use %s=1 instead", number,
-				line, line,
-			)
+			more := ", if you intended to specify a negated option, use " + line + "=1 instead"
+			return entry{}, badLine(number, line, more)
 		}
-		return entry{}, errorf("parse error on line %d: %s", number, line)
+		return entry{}, badLine(number, line, "")
 	}
 	name, text = strings.Trim(name, blanks), strings.Trim(text, blanks)
 	if hash && strings.Contains(name, "rpcpassword") {
@@ -67,6 +65,13 @@ func parseEntry(line string, number int, hash bool) (entry, error) {
 		)
 	}
 	return entry{name, text}, nil
+}
+
+// badLine says what is wrong with a line, of which the log must not have a word: it may be a password whose
+// name was mistyped.
+func badLine(number int, line, more string) error {
+	place := fmt.Sprintf("parse error on line %d", number)
+	return &Error{Text: place + ": " + line + more, logged: place}
 }
 
 // addConfig takes the entries of one configuration file in.

@@ -17,6 +17,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,12 +25,19 @@ import (
 
 // Error is a mistake of the user's. Its text is Bitcoin Core's, to be shown as
 // it is.
-type Error struct{ Text string }
+type Error struct {
+	Text string
+
+	logged string // the same without what may be secret; empty: nothing is
+}
 
 // Error implements error.
 func (e *Error) Error() string { return e.Text }
 
-func errorf(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+// LogText is the text without the line of a file that it may have in it, which may be a secret: for logs.
+func (e *Error) LogText() string { return cmp.Or(e.logged, e.Text) }
+
+func errorf(format string, args ...any) error { return &Error{Text: fmt.Sprintf(format, args...)} }
 
 // Settings holds the options a user gave. Fill it with [Settings.ParseArgs],
 // [Settings.ReadConfig], [Settings.SelectChain] and [Settings.ReadSettingsFile], in this

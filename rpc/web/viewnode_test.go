@@ -1,0 +1,41 @@
+package web
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStates: how far the node, its indexes and what it looks through are, at which pace, and how long it will take.
+func TestStates(t *testing.T) {
+	for _, test := range []struct{ method, reply, says string }{
+		{"getblockchaininfo", `{"blocks":5,"headers":9,"verificationprogress":0.5}`, "of 9, catching up"},
+		{"getblockchaininfo", `{"blocks":9,"headers":9,"initialblockdownload":true}`, "waiting for newer blocks"},
+		{"getblockchaininfo", `{"blocks":9,"headers":9,"time":1}`, "up to date"},
+		{"getblockchaininfo", `{"blocks":9,"headers":9,"pruned":true,"pruneheight":4}`, "pruned, blocks from 4 on"},
+		{"getattachinfo", `{"state":"away","behind":2,"reason":"refused","node":{"subversion":"/S/"}}`, "/S/, 2 blocks behind it: refused"},
+		{"getindexinfo", `{"txindex":{"synced":false,"best_block_height":4}}`, "<b>50.0 %</b><span>up to block 4"},
+		{"getindexinfo", `{"txindex":{"synced":true,"best_block_height":9}}`, "<b>Complete</b>"},
+		{"uptime", `3725`, "1 h 2 min"},
+		{"scantxoutset", `{"progress":40}`, "Scan of unspent outputs"},
+		{
+			"listsearches", `[{"id":"a","name":"x","state":"running","height":7,"progress":12,"found":1,"rate":1234,"eta":90}]`,
+			"at block 7, 1,234 blocks a second, 1 min 30 s left, 1 entry",
+		},
+		{"listsearches", `[{"id":"a","name":"x","state":"queued"}]`, "waits for its turn"},
+	} {
+		node := fakeNode{"getblockchaininfo": `{"blocks":9,"headers":9}`}
+		node[test.method] = test.reply
+		if html := node.page(t, "index", ""); !strings.Contains(html, test.says) {
+			t.Errorf("%s of %s: no %q in\n%s", test.method, test.reply, test.says, html)
+		}
+	}
+	rescan := fakeNode{
+		"listwallets": `["w"]`, "getwalletinfo": `{"scanning":{"duration":10,"progress":0.25}}`, "abortrescan": `true`,
+	}
+	html := rescan.page(t, "index", "")
+	for _, says := range []string{"Rescan of wallet w", "since 10 s, 31 s left", "25.0 %", `data-call="abortrescan"`} {
+		if !strings.Contains(html, says) {
+			t.Errorf("no %q in\n%s", says, html)
+		}
+	}
+}
