@@ -32,7 +32,8 @@ func parseConfig(text, file string) ([]entry, []Section, error) {
 			sections = append(sections, Section{name, file, number})
 			prefix = name + "."
 		case line[0] == '-':
-			return nil, nil, badLine(number, line, ", options in configuration file must be specified without leading -")
+			const more = ", options in configuration file must be specified without leading -"
+			return nil, nil, badLine(number, line, more)
 		default:
 			e, err := parseEntry(line, number, hash)
 			if err != nil {

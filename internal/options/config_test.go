@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,19 @@ func TestConfigErrors(t *testing.T) {
 		err := s.ReadConfig(disk{"/data/trawl.conf": []byte(test.config), "/data/dir": nil})
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%q: got %v, want %s", test.config, err, test.want)
+		}
+	}
+}
+
+// A line with a mistake may be a password: what a log has of it is its number.
+func TestConfigErrorsInTheLog(t *testing.T) {
+	for config, want := range map[string]string{
+		"rpcpassword x": "parse error on line 1", "\n-rpcpassword=x": "parse error on line 2",
+		"norpcpassword x": "parse error on line 1", "includeconf=none": "Failed to include configuration file none",
+	} {
+		err := New(small, "/data").ReadConfig(disk{"/data/trawl.conf": []byte(config)})
+		if mistake, ok := errors.AsType[*Error](err); !ok || mistake.LogText() != want {
+			t.Errorf("%q: got %v, want %s", config, err, want)
 		}
 	}
 }
