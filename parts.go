@@ -35,7 +35,6 @@ import (
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/part"
-	"github.com/seed61375155/trawl/internal/txpool"
 	"github.com/seed61375155/trawl/internal/version"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
@@ -168,7 +167,7 @@ func (n parts) startMempool(_ context.Context, u *part.Uses) (part.Running, erro
 		TellBlocks: n.cfg.Notify != nil && n.cfg.Notify.Publisher != nil,
 		Fees:       mempool.NewFees(n.cfg.Dir, n.cfg.StaleFeeEstimates, n.initial).Unless(n.cfg.BlocksOnly),
 		Chain:      u.Ref(chainPart), View: n.view, Tip: n.tip, Feed: n.pool,
-		Rules: txpool.Rules{Rules: n.net.Rules, Forms: n.net.Standard, Verify: n.net.Verify}, Policy: m.policy(n.net),
+		Rules: n.net.PoolRules(), Policy: m.policy(n.net),
 		File: filepath.Join(n.cfg.Dir, "mempool.dat"), Persist: !m.NoPersist,
 		OldFile: m.OldFile, NotSaved: u.Unsaved, Now: n.clock.Now, Log: n.cfg.Log,
 	}), mempool.Requests, nil)

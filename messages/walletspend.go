@@ -25,6 +25,9 @@ type Spend struct {
 	ChangeScript   []byte // nil: a new address of the wallet
 	ChangeType     string // of that address; empty: by the payments and the wallet's options
 
+	// Refused is what is wrong with the payments: it is told after what is wrong with ChangeType. Nil: nothing.
+	Refused *WalletError
+
 	FeeRate      *int64 // for 1000 virtual bytes; nil: by the wallet's options
 	AnyFeeRate   bool   // FeeRate may be below what the node and the wallet ask for
 	ConfTarget   int    // blocks to be confirmed within; 0: by the wallet's options

@@ -160,7 +160,7 @@ func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
 	p.plan = plan
 	plan.Pool, plan.Options, plan.Scale = pool, p.options, int(p.cfg.Network.Rules.WitnessScale)
 	plan.Random = newRandom()
-	rules := txpool.Rules{Rules: p.cfg.Network.Rules, Forms: p.cfg.Network.Standard}
+	rules := p.cfg.Network.PoolRules()
 	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
 		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)
 	}

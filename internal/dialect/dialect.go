@@ -83,6 +83,9 @@ type Network struct {
 	// [*rawtx.InputScriptError].
 	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
 
+	// VerifyVersion tells apart which rules Verify applies at a height; nil: the same at all.
+	VerifyVersion func(height int32) int
+
 	// NewSigning returns a transaction to be signed, with the outputs that it spends as
 	// far as they are known, and nothing known to sign with.
 	NewSigning func(tx *wire.MsgTx, coins map[wire.OutPoint]*wire.TxOut) *rawtx.Signing

@@ -56,6 +56,7 @@ func plain(n *dialect.Network) dialect.Network {
 	c.Params, c.Subsidy, c.HeaderLen = nil, nil, nil
 	c.Rules.IsKept = nil
 	c.Proves, c.NextBits, c.MinTime, c.Verify, c.NewSigning, c.DecodePSBT = nil, nil, nil, nil, nil, nil
+	c.VerifyVersion = nil
 	return c
 }
 

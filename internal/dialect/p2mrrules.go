@@ -26,7 +26,7 @@ func (n *Network) setP2MRRules() {
 	n.RollVersion = rollVersion
 	n.NewSigning = n.newSigning
 	n.DecodePSBT = psbt.DecodeP2MR
-	n.Verify = n.P2MR.verify
+	n.Verify, n.VerifyVersion = n.P2MR.verify, n.P2MR.weightVersion
 	n.Standard = txpool.Forms{
 		Native: isP2MR, NativeInput: p2mrInput, NativeWitness: vm.Standard, TRUCSize: 50_000, TRUCChildSize: 45_500,
 	}
@@ -64,6 +64,15 @@ const p2mrInput = 32 + 4 + 1 + 4 + 1 + 3 + slhdsa.SignatureSize + 1 + 1 + 34 + 1
 
 func isP2MR(script []byte) bool { _, is := p2mr.ParseOutputScript(script); return is }
 
+// weightVersion tells which version of the weight of signatures transactions are relayed by, for a block at
+// height. While P2MR scripts are not executed yet it is that of the first block that does.
+func (p *P2MR) weightVersion(height int32) int {
+	if max(height, p.Spends) < p.WeightV2 {
+		return 1
+	}
+	return 2
+}
+
 // verify runs the scripts of inputs that spend P2MR outputs, and all others by
 // Bitcoin's rules.
 func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
@@ -72,7 +81,7 @@ func (p *P2MR) verify(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error {
 	if err != nil {
 		return err
 	}
-	rules := vm.Rules{Policy: true, WeightV1: height < p.WeightV2}
+	rules := vm.Rules{Policy: true, WeightV1: p.weightVersion(height) == 1}
 	for i, out := range spent {
 		var err error
 		if root, ok := p2mr.ParseOutputScript(out.PkScript); ok {

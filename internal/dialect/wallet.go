@@ -26,6 +26,10 @@ type Wallet struct {
 	// and its descriptors look like those that addresses can be derived from, so
 	// that they are not shown without their private keys.
 	OnlySlowKeys bool
+
+	// MerkleRoots is the first height at which a network gives out addresses that pay to P2MR outputs, where it has
+	// no others: before, whoever mines can spend such outputs. 0: at any.
+	MerkleRoots int32
 }
 
 // AddressType is a type of addresses.
@@ -65,6 +69,7 @@ func (n *Network) Wallet() Wallet {
 		}
 		w.Types, w.Default = []AddressType{merkleType}, merkleType.Kind
 		w.SlowKeys, w.OnlySlowKeys = true, true
+		w.MerkleRoots = n.P2MR.Spends
 	default:
 		w.Types = append(w.Types, merkleType)
 		w.SlowKeys = true

@@ -343,10 +343,19 @@ func (v *verdict) checkRate(vsize, fee int64) *messages.TxReject {
 	return nil
 }
 
+// verifyVersion is the version of the rules by which scripts are executed now.
+func (v *verdict) verifyVersion() int {
+	if v.rules.VerifyVersion == nil {
+		return 0
+	}
+	return v.rules.VerifyVersion(v.now.Tip.Height + 1)
+}
+
 // checkScripts executes the scripts.
 func (v *verdict) checkScripts(c *candidate) *messages.TxReject {
 	err := v.rules.Verify(c.entry.Tx, c.spent, v.now.Tip.Height+1)
 	if err == nil {
+		c.entry.verified = v.verifyVersion()
 		return nil
 	}
 	kind := messages.TxNotStandard

@@ -127,5 +127,22 @@ func (p *Pool) stillValid(e *Entry, chain Coins, now Now) bool {
 		}
 		coins[i] = coin
 	}
-	return final(e.Tx, now.Tip) && sequenceFinal(e.Tx, coins, now.Tip)
+	return final(e.Tx, now.Tip) && sequenceFinal(e.Tx, coins, now.Tip) && v.stillVerified(e, coins)
+}
+
+// stillVerified executes the scripts of an entry again where other rules hold than did before.
+func (v *verdict) stillVerified(e *Entry, coins []messages.Coin) bool {
+	version := v.verifyVersion()
+	if e.verified == version {
+		return true
+	}
+	spent := make([]*wire.TxOut, len(coins))
+	for i := range coins {
+		spent[i] = coins[i].Output
+	}
+	if v.rules.Verify(e.Tx, spent, v.now.Tip.Height+1) != nil {
+		return false
+	}
+	e.verified = version
+	return true
 }

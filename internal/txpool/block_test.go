@@ -162,6 +162,37 @@ func TestReturnNeeds(t *testing.T) {
 	_ = child
 }
 
+// Where other rules of scripts hold after a reorganisation, scripts are executed again, once for each version of the
+// rules. What breaks those leaves with all that spends it.
+func TestReturnUnderOtherRules(t *testing.T) {
+	r := newRig(t)
+	later := r.now.Tip.Height
+	r.rules.VerifyVersion = func(height int32) int { return int(height / (later + 1)) }
+	r.pool = txpool.New(r.rules, txpool.DefaultPolicy())
+	stays, bad := r.must(r.tx(1000, 1, r.coin())), r.must(r.tx(1000, 1, r.coin()))
+	child := r.must(r.spending(1000, bad, 0))
+	r.fails[bad.TxHash()] = scriptFailure("old rules")
+	for _, step := range []struct {
+		back int32 // blocks that have left
+		ran  int
+		want []*wire.MsgTx
+	}{
+		{0, 0, []*wire.MsgTx{stays, bad, child}},
+		{1, 2, []*wire.MsgTx{stays}},
+		{2, 0, []*wire.MsgTx{stays}},
+		{0, 1, []*wire.MsgTx{stays}},
+	} {
+		now := r.now
+		now.Tip = now.Tip.Ancestor(later - step.back)
+		r.ran = 0
+		r.pool.Return(nil, r.coins, now)
+		r.holds(fmt.Sprintf("%d back", step.back), step.want...)
+		if r.ran != step.ran {
+			t.Errorf("%d back: scripts of %d transactions were executed, want %d", step.back, r.ran, step.ran)
+		}
+	}
+}
+
 // After a reorganisation the pool has what is valid in the next block.
 func TestReturn(t *testing.T) {
 	for _, test := range []struct {

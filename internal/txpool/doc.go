@@ -30,6 +30,9 @@ type Rules struct {
 	// rules for transactions that are relayed, for a block at height. The error is
 	// in Core's words and says which input it is about.
 	Verify func(tx *wire.MsgTx, spent []*wire.TxOut, height int32) error
+
+	// VerifyVersion tells apart which rules Verify applies at a height; nil: the same at all.
+	VerifyVersion func(height int32) int
 }
 
 // Forms are those of outputs that Bitcoin leaves to later rules, and that a network

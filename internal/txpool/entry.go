@@ -26,6 +26,7 @@ type Entry struct {
 	Ancestors, Descendants Total // itself included
 
 	spendsCoinbase    bool
+	verified          int // version of the rules that its scripts were last executed by
 	usage             int64
 	parents, children map[*Entry]struct{}
 	place             int // in the order of eviction

@@ -27,6 +27,7 @@ type rig struct {
 	coins txpool.Coins
 	now   txpool.Now
 	fails map[chainhash.Hash]error // of scripts
+	ran   int                      // how often scripts were executed
 	made  uint32
 }
 
@@ -51,6 +52,7 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 			if len(spent) != len(tx.TxIn) {
 				t.Errorf("%d outputs for %d inputs", len(spent), len(tx.TxIn))
 			}
+			r.ran++
 			return r.fails[tx.TxHash()]
 		},
 	}

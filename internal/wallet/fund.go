@@ -41,6 +41,9 @@ func (w *Wallet) Fund(r *messages.Spend) (*spend.Plan, error) {
 	if err := w.keys.CheckChangeType(r.ChangeType); err != nil {
 		return nil, err
 	}
+	if r.Refused != nil {
+		return nil, r.Refused
+	}
 	for i := range r.Inputs {
 		c, err := w.given(&r.Inputs[i])
 		if err != nil {

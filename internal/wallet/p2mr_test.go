@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/btcsuite/btcd/wire"
+
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/slhdsa"
@@ -143,6 +145,27 @@ func TestPubKeyPools(t *testing.T) {
 	}
 	if pools := to.PubKeys().Pools(); len(pools) != 2 || pools[0].Remaining != 0 || pools[1].Remaining != 2 {
 		t.Errorf("pools %+v", pools)
+	}
+}
+
+// What is wrong with payments is told after what is wrong with the type of change, and before what is wrong with the
+// inputs.
+func TestRefusedPayments(t *testing.T) {
+	w := createP2MR(t, wallet.CreateParams{Blank: true})
+	refused := &messages.WalletError{Code: -8, Text: "no such output"}
+	unknown := []messages.SpendInput{{At: wire.OutPoint{Index: 7}}}
+	for name, test := range map[string]struct {
+		spend messages.Spend
+		want  string
+	}{
+		"refused": {messages.Spend{Refused: refused, Inputs: unknown}, "no such output (-8)"},
+		"with a type of change": {
+			messages.Spend{Refused: refused, ChangeType: "p2mr"}, "change type 'p2mr' is not available in this wallet (-5)",
+		},
+	} {
+		if _, err := w.Fund(&test.spend); err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/book"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // Params are the choices of a network and of a node.
@@ -94,6 +95,11 @@ type Payments interface {
 // Listener is told of each script that becomes the wallet's.
 type Listener interface {
 	Owned(pkScript []byte)
+}
+
+// Chain knows the last block that the wallet has seen.
+type Chain interface {
+	Tip() messages.Tip
 }
 
 // listed reports whether the address of a script has a label.

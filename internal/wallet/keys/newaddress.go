@@ -34,6 +34,9 @@ func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
 			return "", err
 		}
 	}
+	if err := p.checkActive(kind); err != nil {
+		return "", err
+	}
 	if m == nil {
 		return "", codes.Errorf(codes.Keypool, "Error: No %v addresses available.", kindOf(kind))
 	}
@@ -46,6 +49,16 @@ func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
 	}
 	address, _ := descriptor.AddressOf(pkScript, p.set.params.Network)
 	return address, nil
+}
+
+// checkActive refuses addresses whose outputs nothing protects yet.
+func (p *Pool) checkActive(kind walletfile.OutputType) error {
+	since := p.set.params.Kinds.MerkleRoots
+	if height := p.chain.Tip().Height; kind == walletfile.MerkleRoot && since > 0 && height < since {
+		return codes.Errorf(codes.Keypool,
+			"P2MR wallet outputs are unavailable before activation height %d (current wallet height: %d)", since, height)
+	}
+	return nil
 }
 
 // checkHas refuses a type of addresses that the wallet has no descriptor for. what says what
@@ -89,6 +102,9 @@ func (p *Pool) givesAddresses(m *descriptorManager) bool {
 func (p *Pool) changeManager(kind string) (*descriptorManager, error) {
 	named, err := p.set.params.outputType(kind)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.checkActive(named); err != nil {
 		return nil, err
 	}
 	m := p.set.active[walletfile.Slot{Type: named, Internal: true}]

@@ -16,15 +16,16 @@ type Pool struct {
 	log   *records.Log
 	vault *vault.Vault
 	flags *records.Flags
+	chain Chain
 
 	pendingKeys    map[chainhash.Hash][]*Batch // for descriptors that are to come
 	pendingScripts map[chainhash.Hash]*Batch   // for the request that is carried out
 }
 
 // NewPool returns the pool of a set.
-func NewPool(set *Set, flags *records.Flags) *Pool {
+func NewPool(set *Set, flags *records.Flags, chain Chain) *Pool {
 	return &Pool{
-		set: set, log: set.log, vault: set.vault, flags: flags,
+		set: set, log: set.log, vault: set.vault, flags: flags, chain: chain,
 		pendingKeys:    make(map[chainhash.Hash][]*Batch),
 		pendingScripts: make(map[chainhash.Hash]*Batch),
 	}

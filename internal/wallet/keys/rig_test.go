@@ -12,6 +12,7 @@ import (
 	"github.com/seed61375155/trawl/internal/wallet/records"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
 	"github.com/seed61375155/trawl/internal/walletfile"
+	"github.com/seed61375155/trawl/messages"
 )
 
 // rig is the keys of a wallet with what they need, and a listener that counts.
@@ -24,7 +25,11 @@ type rig struct {
 	pool     *Pool
 	importer *Importer
 	owned    [][]byte
+	height   int32
 }
+
+// Tip implements [Chain].
+func (r *rig) Tip() messages.Tip { return messages.Tip{Height: r.height} }
 
 // Owned implements [Listener].
 func (r *rig) Owned(pkScript []byte) { r.owned = append(r.owned, pkScript) }
@@ -50,7 +55,7 @@ func rigOf(p Params, private bool) *rig {
 	r.vault = vault.New(r.log)
 	r.book = book.New(p.Network, r.log)
 	r.set = NewSet(p, r.log, r.vault, r.book, r)
-	r.pool = NewPool(r.set, r.flags)
+	r.pool = NewPool(r.set, r.flags, r)
 	r.importer = NewImporter(r.pool)
 	return r
 }

@@ -169,6 +169,36 @@ func TestCheckChangeType(t *testing.T) {
 	checkText(t, "Bitcoin", setUp(t, true).set.CheckChangeType("p2mr"), "")
 }
 
+// As long as the rules do not protect P2MR outputs, a network that has no others gives out no address.
+func TestBeforeP2MR(t *testing.T) {
+	r := slowRig(t, 8)
+	r.set.params.Kinds.MerkleRoots = 5
+	const refused = "P2MR wallet outputs are unavailable before activation height 5 (current wallet height: 4)"
+	for _, test := range []struct {
+		height int32
+		want   string
+	}{{4, refused}, {5, ""}, {6, ""}, {4, refused}} {
+		r.height = test.height
+		for name, request := range map[string]messages.NewAddress{
+			"receiving": {}, "named": {Type: "p2mr", HasType: true}, "change": {Change: true},
+		} {
+			_, err := r.pool.NewAddress(request)
+			checkText(t, name, err, test.want)
+		}
+		script, err := r.pool.NextChange("p2mr")
+		checkText(t, "change of a payment", err, test.want)
+		if script != nil && !r.pool.TakeChange("p2mr", script) {
+			t.Error("the address for change was not given out")
+		}
+	}
+	r.height = 5
+	script, err := r.pool.NextChange("p2mr")
+	r.height = 4
+	if err != nil || r.pool.TakeChange("p2mr", script) {
+		t.Error("an address was given out after the chain went back", err)
+	}
+}
+
 // Keys that waited for a descriptor wait no more when it has come, whether it could take
 // them or not, and are wiped.
 func TestPendingKeys(t *testing.T) {

@@ -113,9 +113,7 @@ func (m *methods) runFundRawTransaction(ctx context.Context, w chosen, a *comman
 	if err := m.readFund(ctx, options, &q, true); err != nil {
 		return nil, err
 	}
-	if err := m.checkAllowed(q.Payments); err != nil {
-		return nil, err
-	}
+	q.Refused = m.notAllowed(q.Payments)
 	got, err := ask.Ask(ctx, w.ref, q)
 	if err != nil {
 		return nil, err

@@ -5,17 +5,12 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// What a chain of P2MR outputs refuses of payments, in the reference's words.
-var (
-	errReserved = command.Error{
-		Code: command.InvalidParameter,
-		Message: "Reserved witness versions are valid addresses, but outputs to reserved witness versions are " +
-			"nonstandard under qbit restricted-output relay policy",
-	}
-	errNotAllowed = command.Error{
-		Code: command.InvalidParameter, Message: "Output scriptPubKey is not allowed in restricted-output mode",
-	}
-)
+// errReserved is what a chain of P2MR outputs refuses of payments, in the reference's words.
+var errReserved = command.Error{
+	Code: command.InvalidParameter,
+	Message: "Reserved witness versions are valid addresses, but outputs to reserved witness versions are " +
+		"nonstandard under qbit restricted-output relay policy",
+}
 
 // checkReserved refuses an output script of a witness version that is kept for later rules.
 func (m *methods) checkReserved(script []byte) error {
@@ -35,8 +30,8 @@ func (m *methods) checkPayments(payments []messages.Payment) error {
 	return nil
 }
 
-// checkAllowed refuses outputs that the next block may not have.
-func (m *methods) checkAllowed(payments []messages.Payment) error {
+// notAllowed refuses outputs that the next block may not have.
+func (m *methods) notAllowed(payments []messages.Payment) *messages.WalletError {
 	may := m.Network.Rules.MayPayTo
 	if may == nil {
 		return nil
@@ -44,7 +39,9 @@ func (m *methods) checkAllowed(payments []messages.Payment) error {
 	next := m.Chain.Open().Active().Tip().Height + 1
 	for i := range payments {
 		if !may(payments[i].Script, next) {
-			return errNotAllowed
+			return &messages.WalletError{
+				Code: int(command.InvalidParameter), Text: "Output scriptPubKey is not allowed in restricted-output mode",
+			}
 		}
 	}
 	return nil

@@ -154,7 +154,8 @@ func TestNoOtherKeys(t *testing.T) {
 	}
 	r.deps.Network, r.deps.Currency = network, network.Coin
 	r.build()
-	r.load("a", plain)
+	w := r.load("a", plain)
+	answer(w, func(q messages.Spend) (messages.Spent, error) { return messages.Spent{}, q.Refused })
 	replies(t, r, "signmessage", map[string]string{
 		`["a", "b"]`: `{"code":-32,"message":"Legacy message signing is disabled on this chain"}`,
 	})

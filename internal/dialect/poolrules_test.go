@@ -1,0 +1,33 @@
+package dialect_test
+
+import (
+	"testing"
+
+	"github.com/seed61375155/trawl/internal/dialect"
+)
+
+// Transactions are relayed by the second version of the weight of signatures from the block on that has it, or, where
+// P2MR scripts are executed later than that, at once: no block can have them by the first.
+func TestVerifyVersion(t *testing.T) {
+	for _, test := range []struct {
+		spends, weight int32
+		first          int32 // height with the second version
+	}{{0, 100, 100}, {98, 100, 100}, {100, 100, 0}, {120, 100, 0}} {
+		n, err := dialect.Named(dialect.NameQbit, "regtest", dialect.Choices{
+			Activation: map[string]int32{"p2mr": test.spends, "p2mrweightv2": test.weight},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := n.PoolRules().VerifyVersion
+		for _, height := range []int32{0, 97, 98, 99, 100, 119, 120, 121} {
+			if got, want := version(height) == 2, height >= test.first; got != want {
+				t.Errorf("%+v: at %d: %t", test, height, got)
+			}
+		}
+	}
+	n, err := dialect.Bitcoin("main")
+	if err != nil || n.PoolRules().VerifyVersion != nil {
+		t.Error("Bitcoin's rules for relayed transactions depend on the height", err)
+	}
+}
