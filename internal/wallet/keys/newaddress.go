@@ -55,8 +55,8 @@ func (p *Pool) NewAddress(r messages.NewAddress) (string, error) {
 func (p *Pool) checkActive(kind walletfile.OutputType) error {
 	since := p.set.params.Kinds.MerkleRoots
 	if height := p.chain.Tip().Height; kind == walletfile.MerkleRoot && since > 0 && height < since {
-		return codes.Errorf(codes.Keypool,
-			"P2MR wallet outputs are unavailable before activation height %d (current wallet height: %d)", since, height)
+		return codes.Errorf(codes.Keypool, "P2MR wallet outputs are unavailable before activation height %d "+
+			"(current wallet height: %d)", since, height)
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func (m *methods) notAllowed(payments []messages.Payment) *messages.WalletError 
 	for i := range payments {
 		if !may(payments[i].Script, next) {
 			return &messages.WalletError{
-				Code: int(command.InvalidParameter), Text: "Output scriptPubKey is not allowed in restricted-output mode",
+				Code: int(command.InvalidParameter),
+				Text: "Output scriptPubKey is not allowed in restricted-output mode",
 			}
 		}
 	}
