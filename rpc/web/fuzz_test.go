@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -46,7 +47,8 @@ func newFuzzed(f *testing.F) *fuzzed {
 		all = append(all, command.Command{
 			Name: method,
 			Params: []command.Param{
-				{Name: "a", Type: command.String, Optional: true}, {Name: "b", Type: command.String, Optional: true},
+				{Name: "a", Type: command.String, Optional: true},
+				{Name: "b", Type: command.String, Optional: true},
 				{Name: "c", Type: command.Bool, Optional: true},
 			},
 			Run: func(_ context.Context, a *command.Args) (any, error) {
@@ -78,7 +80,7 @@ func (n *fuzzed) post(t *testing.T, target string, body io.Reader, length int64)
 	w := httptest.NewRecorder()
 	defer func() {
 		if p := recover(); p != nil {
-			if p != http.ErrAbortHandler {
+			if err, ok := p.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 				panic(p)
 			}
 			status = 0

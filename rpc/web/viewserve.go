@@ -22,7 +22,10 @@ const maxObjects = 256 << 10
 // What is no GET or HEAD has come from a page of this server. It is false for what is not there.
 func (v *view) serve(a *asker, w http.ResponseWriter, r *http.Request) bool {
 	if a.Name == "check" || a.Name == "preview" {
-		return r.Method == http.MethodPost && v.serveForm(a, w, r)
+		if r.Method == http.MethodPost {
+			v.serveForm(a, w, r)
+		}
+		return r.Method == http.MethodPost
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
@@ -118,16 +121,16 @@ var badForm = map[int]string{
 }
 
 // serveForm sends what the lines of the form of a new search stand for, or what is in a backup.
-func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) bool {
+func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) {
 	needs := map[string]string{"check": "createsearch", "preview": "previewrestore"}[a.Name]
 	if !a.Has(needs) {
 		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+needs))
-		return true
+		return
 	}
 	form, status := readForm(a.door, w, r, maxObjects)
 	if status != 0 {
 		a.reply(w, status, textKind, []byte(badForm[status]))
-		return true
+		return
 	}
 	if !a.door.Hold(w, r) {
 		panic(http.ErrAbortHandler)
@@ -143,7 +146,6 @@ func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) bool 
 	}
 	part, err := v.render(a.Name, shown{asker: a, Page: "form", Base: "./../", Data: data})
 	sendHTML(a, w, r, part, err)
-	return true
 }
 
 // fail answers where a page or part could not be made.
