@@ -80,6 +80,7 @@ func (r *rig) start(change ...func(*mempool.Config)) {
 	cfg := mempool.Config{
 		Chain: r.chain, View: r.view, Tip: &r.tip, Feed: &r.feed,
 		Rules: txpool.Rules{
+			Unit:  "BTC",
 			Forms: txpool.Forms{TRUCSize: 10_000, TRUCChildSize: 1_000},
 			Rules: consensus.Rules{
 				MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,

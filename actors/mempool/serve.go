@@ -216,8 +216,8 @@ func (m *Mempool) selectTxs(q *messages.SelectTxs) messages.BlockTxs {
 	for _, e := range chosen {
 		if q.Log {
 			rate := txpool.RateOf(e.Modified, e.VSize).PerKvB()
-			corelog.Printf(m.cfg.Log, slog.LevelInfo, "fee rate %d.%08d BTC/kvB txid %v",
-				rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin, e.ID)
+			corelog.Printf(m.cfg.Log, slog.LevelInfo, "fee rate %d.%08d %s/kvB txid %v",
+				rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin, m.cfg.Rules.Unit, e.ID)
 		}
 		reply.Txs = append(reply.Txs, e.BlockTx())
 		reply.Fees += e.Fee

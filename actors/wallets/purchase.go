@@ -159,7 +159,7 @@ func (p *purchase) build(c actor.Context, pool messages.PoolClusters) {
 	}
 	p.plan = plan
 	plan.Pool, plan.Options, plan.Scale = pool, p.options, int(p.cfg.Network.Rules.WitnessScale)
-	plan.Random = newRandom()
+	plan.Random, plan.Atom = newRandom(), p.cfg.Network.Software.Atom
 	rules := p.cfg.Network.PoolRules()
 	plan.Dust = func(out *wire.TxOut, rate spend.FeeRate) int64 {
 		return txpool.DustLimit(rules, txpool.PerKvB(int64(rate)), out)

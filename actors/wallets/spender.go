@@ -138,11 +138,12 @@ func (s *spender) setPayFee(c actor.Context, m *setPayFee) {
 		switch most := spend.FeeRate(s.options.MaxFee); {
 		case err != nil || rate == 0:
 		case rate < relay:
-			err = codes.Errorf(codes.Parameter, "txfee cannot be less than min relay tx fee (%s)", perKvB(relay))
+			err = codes.Errorf(codes.Parameter, "txfee cannot be less than min relay tx fee (%s)", s.perKvB(relay))
 		case rate < s.options.Min:
-			err = codes.Errorf(codes.Parameter, "txfee cannot be less than wallet min fee (%s)", perKvB(s.options.Min))
+			err = codes.Errorf(codes.Parameter, "txfee cannot be less than wallet min fee (%s)",
+				s.perKvB(s.options.Min))
 		case rate > most:
-			err = codes.Errorf(codes.Parameter, "txfee cannot be more than wallet max tx fee (%s)", perKvB(most))
+			err = codes.Errorf(codes.Parameter, "txfee cannot be more than wallet max tx fee (%s)", s.perKvB(most))
 		}
 		if err == nil {
 			s.options.Pay = rate
@@ -152,8 +153,9 @@ func (s *spender) setPayFee(c actor.Context, m *setPayFee) {
 }
 
 // perKvB prints a fee rate as Core does.
-func perKvB(rate spend.FeeRate) string {
-	return fmt.Sprintf("%d.%08d BTC/kvB", rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin)
+func (s *spender) perKvB(rate spend.FeeRate) string {
+	return fmt.Sprintf("%d.%08d %s/kvB", rate/btcutil.SatoshiPerBitcoin, rate%btcutil.SatoshiPerBitcoin,
+		s.cfg.Network.Software.Unit)
 }
 
 // askPool asks what of the memory pool some transactions depend on, and for fee rates.

@@ -182,6 +182,7 @@ type Software struct {
 	Version    int    // as a number: 300200
 	ConfigFile string // "bitcoin.conf"
 	Unit       string // of amounts: "BTC"
+	Atom       string // the least amount: "sat"
 }
 
 // ChainTx says how many transactions a chain had at a time, and how fast their
@@ -322,6 +323,7 @@ func complete(n *Network) *Network {
 	}
 	n.Software = Software{
 		Name: "Bitcoin Core", Agent: "Satoshi:30.2.0", Version: 300200, ConfigFile: "bitcoin.conf", Unit: "BTC",
+		Atom: "sat",
 	}
 	n.RelayFee, n.IncrementalFee, n.DustRate = 100, 100, 3000
 	n.WalletFee, n.FreshTip = 1000, 8*time.Hour

@@ -162,6 +162,7 @@ func completeQbit(n *Network) *Network {
 	n.Coin = "qbit"
 	n.Software = Software{
 		Name: "qbit", Agent: "qbit:1.0.0", Version: 10000, ConfigFile: "qbit.conf", Unit: "QBT",
+		Atom: "bits",
 	}
 	n.Services = qbitArchive
 	n.ServiceNames = map[wire.ServiceFlag]string{qbitWitnessPruned: "WITNESS_PRUNED", qbitArchive: "ARCHIVE"}

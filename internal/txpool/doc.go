@@ -26,6 +26,8 @@ type Rules struct {
 	consensus.Rules
 	Forms
 
+	Unit string // of amounts, as texts name it: "BTC"
+
 	// Verify runs the scripts of all inputs with the outputs they spend, by the
 	// rules for transactions that are relayed, for a block at height. The error is
 	// in Core's words and says which input it is about.

@@ -81,8 +81,10 @@ func (r FeeRate) Compare(o FeeRate) int {
 
 func (r FeeRate) sign() int { return cmp.Compare(r.fee, 0) }
 
-// String returns the rate for 1000 virtual bytes as Core writes it.
-func (r FeeRate) String() string { return messages.FormatMoney(r.PerKvB(), 8) + " BTC/kvB" }
+// Text returns the rate for 1000 virtual bytes as Core writes it, with the unit of amounts.
+func (r FeeRate) Text(unit string) string {
+	return messages.FormatMoney(r.PerKvB(), 8) + " " + unit + "/kvB"
+}
 
 // money writes an amount as Core's texts do: at least two decimals.
 func money(amount int64) string { return messages.FormatMoney(amount, 2) }

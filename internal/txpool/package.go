@@ -252,7 +252,8 @@ func (v *verdict) checkPackage(list []*candidate, vsize, fees int64) *outcome {
 	rate := RateOf(fees, vsize)
 	if rate.Compare(parent.rate()) <= 0 {
 		return failed("package feerate is less than or equal to parent feerate",
-			fmt.Sprintf("package feerate %v <= parent feerate is %v", rate, parent.rate()))
+			fmt.Sprintf("package feerate %s <= parent feerate is %s", rate.Text(v.rules.Unit),
+				parent.rate().Text(v.rules.Unit)))
 	}
 	if problem := improves(parent, child, all); problem != "" {
 		return failed(problem, "")

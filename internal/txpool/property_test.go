@@ -223,7 +223,7 @@ func TestFeeRate(t *testing.T) {
 		txpool.RateOf(2, 4).Compare(txpool.RateOf(1, 2)) != 0 {
 		t.Error("rates are out of order")
 	}
-	if got := txpool.PerKvB(1234).String(); got != "0.00001234 BTC/kvB" {
+	if got := txpool.PerKvB(1234).Text("BTC"); got != "0.00001234 BTC/kvB" {
 		t.Error(got)
 	}
 }

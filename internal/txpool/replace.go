@@ -22,7 +22,8 @@ func (v *verdict) checkReplacement(c *candidate) *messages.TxReject {
 	for _, other := range sorted(c.conflicts) {
 		if e.rate().Compare(other.rate()) <= 0 {
 			return refuse(messages.TxReconsiderable, "insufficient fee"+suffix, fmt.Sprintf(
-				"rejecting replacement %v; new feerate %v <= old feerate %v", e.ID, e.rate(), other.rate()))
+				"rejecting replacement %v; new feerate %s <= old feerate %s", e.ID, e.rate().Text(v.rules.Unit),
+				other.rate().Text(v.rules.Unit)))
 		}
 	}
 	all, problem := v.allConflicts(e, c.conflicts)

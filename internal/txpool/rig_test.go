@@ -44,6 +44,7 @@ func newRig(t *testing.T, change ...func(*txpool.Policy)) *rig {
 	}
 	r := &rig{t: t, coins: make(txpool.Coins), fails: make(map[chainhash.Hash]error)}
 	r.rules = txpool.Rules{
+		Unit: "BTC",
 		Rules: consensus.Rules{
 			MaxMoney: 21e14, Maturity: 100, MaxWeight: 4e6, MaxSigOps: 80_000, WitnessScale: 4,
 		},

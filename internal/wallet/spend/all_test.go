@@ -40,6 +40,7 @@ func planOf(q *messages.Spend, coins ...Coin) *Plan {
 		q.FeeRate = &rate
 	}
 	return &Plan{
+		Atom:    "sat",
 		Request: q, Options: DefaultOptions(), Coins: coins, Tip: messages.Tip{Height: 500}, Current: true, Scale: 4,
 		TRUCSize: 10_000, TRUCChildSize: 1_000,
 		Pool:   messages.PoolClusters{MinRelayFee: 100, IncrementalFee: 100, DustFee: 3000},

@@ -39,7 +39,7 @@ func (p *Plan) rate() (rate FeeRate, reason string, err error) {
 	}
 	if asked != nil && rate > FeeRate(*asked) {
 		return 0, "", refusalf("Fee rate (%s) is lower than the minimum fee rate setting (%s)",
-			perByte(FeeRate(*asked)), perByte(rate))
+			p.perByte(FeeRate(*asked)), p.perByte(rate))
 	}
 	return rate, reason, nil
 }
@@ -107,4 +107,6 @@ func replaceable(r *messages.Spend, o *Options) bool {
 }
 
 // perByte prints a rate as Core does.
-func perByte(r coinselect.FeeRate) string { return fmt.Sprintf("%d.%03d sat/vB", r/1000, r%1000) }
+func (p *Plan) perByte(r coinselect.FeeRate) string {
+	return fmt.Sprintf("%d.%03d %s/vB", r/1000, r%1000, p.Atom)
+}

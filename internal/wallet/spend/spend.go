@@ -80,7 +80,8 @@ type Plan struct {
 	// Dust returns the least value that an output may have.
 	Dust func(out *wire.TxOut, rate FeeRate) int64
 
-	Scale  int // how many units of weight a virtual byte has
+	Atom   string // the least amount, as texts name it: "sat"
+	Scale  int    // how many units of weight a virtual byte has
 	Random *rand.Rand
 
 	// Native reports whether an output has a form that Bitcoin's networks do not know, of which an input takes

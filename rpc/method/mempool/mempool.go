@@ -83,9 +83,8 @@ func (d *Deps) maxFeeRate(a *command.Args, i int) (jsontree.Amount, error) {
 		return 0, err
 	}
 	if rate >= tooHighFeeRate {
-		return 0, command.Error{
-			Code: command.InvalidParameter, Message: "Fee rates larger than or equal to 1BTC/kvB are not accepted",
-		}
+		return 0, command.Errorf(command.InvalidParameter, "Fee rates larger than or equal to 1%s/kvB are not accepted",
+			d.Network.Software.Unit)
 	}
 	return rate, nil
 }

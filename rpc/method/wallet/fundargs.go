@@ -175,7 +175,8 @@ func (m *methods) readOldRate(options *jsontree.Value, q *messages.Spend) error 
 		var problem string
 		switch {
 		case options.Get("fee_rate") != nil:
-			problem = "Cannot specify both fee_rate (sat/vB) and feeRate (BTC/kvB)"
+			problem = "Cannot specify both fee_rate (" + m.Network.Software.Atom + "/vB) and feeRate (" +
+				m.Network.Software.Unit + "/kvB)"
 		case options.Get("conf_target") != nil:
 			problem = "Cannot specify both conf_target and feeRate. Please provide either a confirmation target in " +
 				"blocks for automatic fee estimation, or an explicit fee rate."

@@ -87,7 +87,7 @@ func (m *methods) runSend(ctx context.Context, w chosen, a *command.Args) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseOldNames(options); err != nil {
+	if err := m.refuseOldNames(options); err != nil {
 		return nil, err
 	}
 	q, err := m.construct(ctx, construction{
@@ -193,9 +193,9 @@ func putIfGiven(options *jsontree.Value, name string, v *jsontree.Value) {
 }
 
 // refuseOldNames refuses options by the names that other methods have for them.
-func refuseOldNames(options *jsontree.Value) error {
+func (m *methods) refuseOldNames(options *jsontree.Value) error {
 	for _, pair := range [][2]string{
-		{"feeRate", "fee_rate (sat/vB)"},
+		{"feeRate", "fee_rate (" + m.Network.Software.Atom + "/vB)"},
 		{"changeAddress", "change_address"},
 		{"changePosition", "change_position"},
 		{"lockUnspents", "lock_unspents"},

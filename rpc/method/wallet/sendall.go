@@ -101,7 +101,7 @@ func (m *methods) runSendAll(ctx context.Context, w chosen, a *command.Args) (an
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseOldNames(options); err != nil {
+	if err := m.refuseOldNames(options); err != nil {
 		return nil, err
 	}
 	recipients, named, err := readRecipients(a.Value(0))

@@ -171,7 +171,12 @@ func TestNoOtherKeys(t *testing.T) {
 	} {
 		replies(t, r, method, map[string]string{args: reserved})
 	}
+	replies(t, r, "sendall", map[string]string{
+		`[[], null, null, null, {"feeRate": 1}]`: `{"code":-8,"message":"Use fee_rate (bits/vB) instead of feeRate"}`,
+	})
 	replies(t, r, "fundrawtransaction", map[string]string{
+		`["` + txPaying(0x6a) + `", {"feeRate": 1, "fee_rate": 1}]`: `{"code":-8,"message":"Cannot specify both fee_rate ` +
+			`(bits/vB) and feeRate (QBT/kvB)"}`,
 		`["` + txPaying(0x60, 2, 1, 2) + `"]`:                            reserved,
 		`["` + txPaying(0x6a) + `", {"changeAddress": "` + later + `"}]`: reserved,
 		`["` + txPaying(0x6a) + `", {"changeAddress": "x"}]`: `{"code":-5,"message":"Change address must be a valid ` +
