@@ -48,7 +48,7 @@ race: ## all tests, under the race detector, end-to-end tests included
 
 large: ## the tests that are too slow under the race detector
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
-	$(GO) test -run='^TestGoldenKernels$$' -timeout=5m ./internal/e2e
+	$(GO) test -run='^(TestGoldenKernels|TestClusterMemory)$$' -timeout=5m ./internal/e2e
 	$(GO) test -run='^(TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag)$$' -timeout=5m ./store/chaindb ./store/internal/ledger ./internal/rangefilter
 
 test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing

@@ -10,10 +10,10 @@ import (
 	"github.com/seed61375155/trawl/internal/differ"
 )
 
-// TestRefusals asks wallets to pay in ways that cannot be: a table of wrong addresses, amounts, fees, inputs and
+// TestPaymentRefusals asks wallets to pay in ways that cannot be: a table of wrong addresses, amounts, fees, inputs and
 // options, and of combinations that do not go together, by every method that pays. Both refuse in the same words.
 // Nothing is paid, so the calls come in any order.
-func TestRefusals(t *testing.T) {
+func TestPaymentRefusals(t *testing.T) {
 	r := newRefusing(t)
 	for _, name := range []string{"rich", "empty"} {
 		r.ask(name, r.outputs())

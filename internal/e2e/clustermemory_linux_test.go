@@ -13,6 +13,9 @@ import (
 // A member that is stopped while scripts are sent to it costs neither the front nor the other member memory: what
 // waits for it is bounded.
 func TestClusterMemory(t *testing.T) {
+	if e2e.Race {
+		t.Skip("the race detector takes most of the memory: make large")
+	}
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(8, 8))

@@ -113,7 +113,7 @@ var steps = []step{
 	{
 		name: "spending",
 		what: "payments between a wallet here and one of Bitcoin Core's, under kills; coins chosen as by Core's",
-		run:  "WalletPeers|WalletFunding|WalletRefusals|WalletPackets|Fees", packages: []string{"./internal/differ"},
+		run:  "WalletPeers|WalletFunding|WalletRefusals|PaymentRefusals|WalletPackets|Fees", packages: []string{"./internal/differ"},
 		core: true,
 	},
 	{
