@@ -197,9 +197,10 @@ func (f *Files) Remove(number int) error {
 		f.out.Close()
 		f.out = nil
 	}
-	f.read.drop(func(n int) bool { return n == number })
 	f.dirty = slices.DeleteFunc(f.dirty, func(n int) bool { return n == number })
-	return f.disk.Remove(f.kind.Path(f.dir, number))
+	err := f.disk.Remove(f.kind.Path(f.dir, number))
+	f.read.drop(func(n int) bool { return n == number }) // or a reader opens it again just before it goes
+	return err
 }
 
 // Close releases the files that are open. It does not sync.

@@ -14,6 +14,8 @@ import (
 // counted is a disk that counts what is open for reading.
 type counted struct {
 	vfs.FS
+	removing func() // called before a file goes; nil: nothing is
+
 	mu                sync.Mutex
 	opened, open, max int
 }
@@ -29,6 +31,13 @@ func (c *counted) OpenFile(name string, flag int, perm os.FileMode) (vfs.File, e
 	c.open++
 	c.max = max(c.max, c.open)
 	return countedFile{file, c}, nil
+}
+
+func (c *counted) Remove(name string) error {
+	if c.removing != nil {
+		c.removing()
+	}
+	return c.FS.Remove(name)
 }
 
 type countedFile struct {
@@ -102,8 +111,12 @@ func TestHandles(t *testing.T) {
 	}
 	check(number-1, fmt.Sprintf("record %02d", number-1)[:8]+"!")
 
+	disk.removing = func() { check(number-2, fmt.Sprintf("record %02d", number-2)) }
 	if err := files.Remove(number - 2); err != nil {
 		t.Fatal(err)
+	}
+	if disk.open != maxHandles-1 {
+		t.Errorf("%d are open: one that was removed still takes its room", disk.open)
 	}
 	if got, err := read(number - 2); !errors.Is(err, ErrCorrupt) || disk.open != maxHandles-1 {
 		t.Errorf("a file that was removed: %q, %v, %d are open", got, err, disk.open)
