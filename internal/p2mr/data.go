@@ -17,6 +17,9 @@ var (
 	ErrProofSignature = errors.New("signature does not verify")
 )
 
+// DataProofMode is the only form of proofs of signed data, as they name it.
+const DataProofMode = "p2mr-pubkey"
+
 // A DataProof shows that a key behind a P2MR output has signed data, whose hash it has.
 type DataProof struct {
 	Root      Hash // what the output pays to

@@ -13,9 +13,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
-// proofMode is the only form of proofs of signed data.
-const proofMode = "p2mr-pubkey"
-
 // proofMembers are the members of a proof, in the order in which their types are checked.
 var proofMembers = []struct {
 	name string
@@ -46,7 +43,7 @@ func verifyDataPQCHash(d Deps) command.Command {
 				{Name: "leaf_script", Type: command.Hex, Help: "the script with the key"},
 				{Name: "control_block", Type: command.Hex, Help: "proves that the script is behind the address"},
 				{Name: "leaf_version", Type: command.Number, Help: "the version of the script"},
-				{Name: "proof_mode", Type: command.String, Help: `"` + proofMode + `"`},
+				{Name: "proof_mode", Type: command.String, Help: `"` + p2mr.DataProofMode + `"`},
 			},
 		}},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
@@ -56,7 +53,7 @@ func verifyDataPQCHash(d Deps) command.Command {
 			{Type: command.Hex, Key: "message_hash", Optional: true, Help: "the hash of the data"},
 			{Type: command.Hex, Key: "datasig_hash", Optional: true, Help: "what was signed"},
 			{Type: command.Hex, Key: "pubkey", Optional: true, Help: "the public key"},
-			{Type: command.String, Key: "proof_mode", Optional: true, Help: `"` + proofMode + `"`},
+			{Type: command.String, Key: "proof_mode", Optional: true, Help: `"` + p2mr.DataProofMode + `"`},
 			{Type: command.Hex, Key: "p2mr_merkle_root", Optional: true, Help: "what the address commits to"},
 		}}},
 		Examples: []string{`[{"address": "qb1...", "message_hash": "00...", "signature": "...", "pubkey": "...", ` +
@@ -104,16 +101,16 @@ func verifyData(d Deps, given *jsontree.Value) (any, error) {
 	}
 	return verifiedData{
 		Valid: true, Address: given.Get("address").Text(), Hash: hex.EncodeToString(proof.Data[:]),
-		Signed: p2mr.DataHash(proof.Data).String(), Key: hex.EncodeToString(proof.Key[:]), Mode: proofMode,
+		Signed: p2mr.DataHash(proof.Data).String(), Key: hex.EncodeToString(proof.Key[:]), Mode: p2mr.DataProofMode,
 		Root: proof.Root.String(),
 	}, nil
 }
 
 // readProof reads a proof whose members have the right types, in the reference's order.
 func readProof(d Deps, given *jsontree.Value) (*p2mr.DataProof, error) {
-	if given.Get("proof_mode").Text() != proofMode {
+	if given.Get("proof_mode").Text() != p2mr.DataProofMode {
 		return nil, command.Errorf(command.InvalidParameter,
-			"Only proof_mode \"%s\" is currently supported", proofMode)
+			"Only proof_mode \"%s\" is currently supported", p2mr.DataProofMode)
 	}
 	script, err := descriptor.ScriptOfAddress(given.Get("address").Text(), d.Net)
 	if err != nil {

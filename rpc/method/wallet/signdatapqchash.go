@@ -13,9 +13,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/method/internal/txarg"
 )
 
-// proofMode is the only form of proofs of signed data.
-const proofMode = "p2mr-pubkey"
-
 // dataProof is a signature of data as signdatapqchash returns it.
 type dataProof struct {
 	Address     string `json:"address"`
@@ -45,7 +42,10 @@ func (m *methods) signDataPQCHash() command.Command {
 			{
 				Name: "options", Type: command.Object, Default: "{}", Usage: "options",
 				Help: "which key signs, where there are several", Inner: []command.Param{
-					{Name: "proof_mode", Type: command.String, Default: `"` + proofMode + `"`, Help: "no other goes"},
+					{
+						Name: "proof_mode", Type: command.String, Default: `"` + p2mr.DataProofMode + `"`,
+						Help: "no other goes",
+					},
 					{Name: "pubkey", Type: command.Hex, Optional: true, Help: "the public key"},
 					{Name: "leaf_script", Type: command.Hex, Optional: true, Help: "the script with the key"},
 					{Name: "control_block", Type: command.Hex, Optional: true, Help: "its control block"},
@@ -62,7 +62,7 @@ func (m *methods) signDataPQCHash() command.Command {
 			{Type: command.Hex, Key: "datasig_hash", Help: "what was signed, which no transaction can be"},
 			{Type: command.String, Key: "domain", Help: "the tag that datasig_hash is made with"},
 			{Type: command.String, Key: "algorithm", Help: "the signature scheme"},
-			{Type: command.String, Key: "proof_mode", Help: `"` + proofMode + `"`},
+			{Type: command.String, Key: "proof_mode", Help: `"` + p2mr.DataProofMode + `"`},
 			{Type: command.Hex, Key: "pubkey", Help: "the public key"},
 			{Type: command.Hex, Key: "signature", Help: "the signature"},
 			{Type: command.Number, Key: "leaf_version", Help: "the version of the script with the key"},
@@ -123,7 +123,7 @@ func (m *methods) runSignDataPQCHash(ctx context.Context, w chosen, a *command.A
 	}
 	proof := dataProof{
 		Address: address, Hash: hex.EncodeToString(hash), Signed: p2mr.DataHash(q.Hash).String(),
-		Domain: "QbitDataSigPQC", Algorithm: "SLH-DSA-SHA2-128s-bounded30", Mode: proofMode,
+		Domain: "QbitDataSigPQC", Algorithm: "SLH-DSA-SHA2-128s-bounded30", Mode: p2mr.DataProofMode,
 		Key: hex.EncodeToString(got.Key[:]), Signature: hex.EncodeToString(got.Signature),
 		LeafVersion: int(p2mr.ScriptVersion), Leaf: hex.EncodeToString(got.Leaf),
 		Control: hex.EncodeToString(got.Control), Root: root.String(),
@@ -149,8 +149,10 @@ func checkProofMode(options *jsontree.Value) error {
 		return nil
 	}
 	mode, err := v.AsString()
-	if err == nil && mode != proofMode {
-		err = command.Errorf(command.InvalidParameter, "Only proof_mode \"%s\" is currently supported", proofMode)
+	if err == nil && mode != p2mr.DataProofMode {
+		err = command.Errorf(
+			command.InvalidParameter, "Only proof_mode \"%s\" is currently supported", p2mr.DataProofMode,
+		)
 	}
 	return err
 }
