@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The tests of whole releases, which need root on Debian, its packages, and some ten minutes:
+// The tests of whole releases, which need root on Debian, its packages, and half an hour:
 // make test-packages.
 const packagesEnv = "TRAWL_PACKAGES"
 
@@ -33,15 +33,34 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	return string(out)
 }
 
-// clone copies the last commit into a folder of its own.
-func clone(t *testing.T) string {
-	t.Helper()
+// source is the last commit as it was when the first test asked for it: who works in the checkout meanwhile
+// changes nothing.
+var source = sync.OnceValues(func() (dir string, err error) {
 	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "trawl-source"); err != nil {
+		return "", err
+	}
+	return dir, exec.Command("git", "clone", "-q", "--no-hardlinks", root, dir).Run()
+})
+
+// sourceDir returns the folder of source.
+func sourceDir(t *testing.T) string {
+	t.Helper()
+	dir, err := source()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// clone copies the commit that is tested into a folder of its own.
+func clone(t *testing.T) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a clone", "trawl")
-	command(t, root, nil, "git", "clone", "-q", "--no-hardlinks", root, dir)
+	command(t, ".", nil, "git", "clone", "-q", "--no-hardlinks", sourceDir(t), dir)
 	return dir
 }
 
@@ -73,6 +92,11 @@ func released(t *testing.T, version string) (dir string) {
 
 func TestMain(m *testing.M) {
 	status := m.Run()
+	if os.Getenv(packagesEnv) != "" {
+		if dir, _ := source(); dir != "" {
+			_ = os.RemoveAll(dir)
+		}
+	}
 	for _, dir := range releases.dir {
 		_ = os.RemoveAll(dir)
 	}
@@ -129,7 +153,7 @@ func TestArchiveRuns(t *testing.T) {
 	command(t, dir, nil, "tar", "xzf", "trawl-0.1.0-linux-amd64.tar.gz")
 	base := filepath.Join(dir, "trawl-0.1.0-linux-amd64")
 	defer os.RemoveAll(base)
-	revision := strings.TrimSpace(command(t, ".", nil, "git", "rev-parse", "HEAD"))
+	revision := strings.TrimSpace(command(t, sourceDir(t), nil, "git", "rev-parse", "HEAD"))
 	got := command(t, base, nil, "bin/trawld", "-version")
 	for _, want := range []string{
 		"Trawl daemon version 0.1.0-" + revision[:12] + "\n", "\nRevision: " + revision + "\n", "\nKernel: ",
