@@ -161,7 +161,10 @@ bench-attach: ## measure the first index beside a Bitcoin Core from its files, R
 release: ## make the files of a release in dist/: VERSION, PLATFORMS
 	$(GO) run ./deploy/release -version '$(VERSION)' -platforms '$(PLATFORMS)' -out dist
 
-test-packages: ## build a release twice, install it in a clean root, run its image; root on Debian, some ten minutes
+test-packages: ## complete words in each shell, try the alert rules, build a release twice, install it in a clean root, run its image; root on Debian, half an hour
+	@{ command -v zsh && command -v fish && command -v promtool; } >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends zsh fish prometheus) >/dev/null
+	TRAWL_PACKAGES=1 $(GO) test -count=1 -run='Completion|OtherShells' ./cmd/trawl-cli
+	promtool check rules deploy/grafana/alerts.yml && cd deploy/grafana && promtool test rules alerts_test.yml
 	TRAWL_PACKAGES=1 $(GO) test -count=1 -v -timeout=60m ./deploy/release
 	cd deploy/validate && $(GO) test -count=1 ./...
 

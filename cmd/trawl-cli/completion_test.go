@@ -63,11 +63,21 @@ func script(t *testing.T, shell string) string {
 	return path
 }
 
-func TestBashCompletion(t *testing.T) {
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("there is no bash")
+// program finds a shell. `make test-packages` installs those that a machine may not have.
+func program(t *testing.T, shell string) string {
+	t.Helper()
+	path, err := exec.LookPath(shell)
+	if err != nil && os.Getenv("TRAWL_PACKAGES") != "" {
+		t.Fatal(err)
 	}
+	if err != nil {
+		t.Skip("there is no " + shell + ": make test-packages")
+	}
+	return path
+}
+
+func TestBashCompletion(t *testing.T) {
+	bash := program(t, "bash")
 	path := script(t, "bash")
 	const complete = `source "$1"; COMP_LINE=$2; COMP_POINT=${#2}
 case $2 in trawld*) _trawld ;; trawl-load*) _trawl_load ;; *) _trawl_cli ;; esac; printf '%s\n' "${COMPREPLY[@]}"`
@@ -96,11 +106,8 @@ func TestOtherShells(t *testing.T) {
 	for _, shell := range []string{"zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			path := script(t, shell)
-			program, err := exec.LookPath(shell)
-			if err != nil {
-				t.Skip("there is no " + shell)
-			}
-			if output, err := exec.CommandContext(t.Context(), program, "-n", path).CombinedOutput(); err != nil {
+			cmd := exec.CommandContext(t.Context(), program(t, shell), "-n", path)
+			if output, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, output)
 			}
 		})
@@ -108,10 +115,7 @@ func TestOtherShells(t *testing.T) {
 }
 
 func TestFishCompletion(t *testing.T) {
-	fish, err := exec.LookPath("fish")
-	if err != nil {
-		t.Skip("there is no fish")
-	}
+	fish := program(t, "fish")
 	path := script(t, "fish")
 	for _, test := range completionTests {
 		cmd := exec.CommandContext(t.Context(), fish, "--no-config", "-c", `source $argv[1]; complete -C $argv[2]`, path, test.typed)
@@ -125,10 +129,7 @@ func TestFishCompletion(t *testing.T) {
 
 // Zsh's own commands for offering words work in its line editor alone: here they print.
 func TestZshCompletion(t *testing.T) {
-	zsh, err := exec.LookPath("zsh")
-	if err != nil {
-		t.Skip("there is no zsh")
-	}
+	zsh := program(t, "zsh")
 	path := script(t, "zsh")
 	const complete = `compdef() { defined=("$@") }
 compset() { PREFIX=${PREFIX#*=} }

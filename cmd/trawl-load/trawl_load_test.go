@@ -5,12 +5,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed61375155/trawl/internal/e2e"
 	"github.com/seed61375155/trawl/internal/load"
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 func TestMain(m *testing.M) { e2e.Main(m) }
@@ -137,6 +140,11 @@ func TestNobodyListens(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	if !slices.ContainsFunc(table.Load(), func(o options.Option) bool {
+		return o.Name == "mix" && strings.HasSuffix(o.Help, "(default: "+defaultMix+")")
+	}) {
+		t.Error("the help names another mix than the default")
+	}
 	var stdout bytes.Buffer
 	if status := run(t.Context(), []string{"-help"}, streams{stdout: &stdout}); status != 0 ||
 		!strings.Contains(stdout.String(), "-mix=<calls>") {
