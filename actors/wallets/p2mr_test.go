@@ -24,13 +24,30 @@ import (
 // qbitBackups are wallets of qbitd 1.0.0.
 const qbitBackups = "../../internal/e2e/testdata/golden/qbit/backups"
 
-// p2mrRig is a registry on a network whose outputs pay to P2MR.
-func p2mrRig(tb testing.TB, s setup) *rig {
+// p2mrNetwork is a network whose outputs pay to P2MR.
+func p2mrNetwork(tb testing.TB) *dialect.Network {
 	tb.Helper()
 	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return network
+}
+
+// scriptAt returns the output script of an address of that network.
+func scriptAt(tb testing.TB, address string) []byte {
+	tb.Helper()
+	script, err := descriptor.ScriptOfAddress(address, p2mrNetwork(tb).Descriptors())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return script
+}
+
+// p2mrRig is a registry on it.
+func p2mrRig(tb testing.TB, s setup) *rig {
+	tb.Helper()
+	network := p2mrNetwork(tb)
 	s.network, s.noFilters, s.now = network, true, genesis
 	chain := chaintest.New(network.Params)
 	chain.MineN(3)
@@ -41,14 +58,6 @@ func p2mrRig(tb testing.TB, s setup) *rig {
 // sign it.
 func spendOf(tb testing.TB, address string) messages.SignWithWallet {
 	tb.Helper()
-	network, err := dialect.Named("qbit", "regtest", dialect.Choices{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	script, err := descriptor.ScriptOfAddress(address, network.Descriptors())
-	if err != nil {
-		tb.Fatal(err)
-	}
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(&wire.TxIn{})
 	tx.AddTxOut(wire.NewTxOut(1000, []byte{txscript.OP_TRUE}))
@@ -56,8 +65,8 @@ func spendOf(tb testing.TB, address string) messages.SignWithWallet {
 	if err := tx.Serialize(&raw); err != nil {
 		tb.Fatal(err)
 	}
-	amount := btcutil.Amount(network.Rules.MaxMoney / 2)
-	return messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: []messages.PrevOut{{Script: script, Amount: &amount}}}
+	amount := btcutil.Amount(p2mrNetwork(tb).Rules.MaxMoney / 2)
+	return messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: []messages.PrevOut{{Script: scriptAt(tb, address), Amount: &amount}}}
 }
 
 // made returns how many signatures each key in a wallet's file has made, as the

@@ -38,11 +38,7 @@ func TestSetHash(t *testing.T) {
 func TestComparisonBeside(t *testing.T) {
 	s := tell(t)
 	dir := t.TempDir()
-	e := open(t, dir, s.network(t))
-	_, _, err := e.AcceptHeaders(rawHeaders(s.blocks))
-	must(t, err)
-	_, err = load(e, s)
-	must(t, err)
+	e := openLoaded(t, s, dir)
 	for _, b := range s.blocks[:baseHeight] {
 		must(t, e.Accept(b.raw))
 	}

@@ -120,6 +120,17 @@ func loadFile(ctx context.Context, e *bitcoin.Engine, path string) (messages.Loa
 	return snapshot.Use(snapshot.Read(ctx))
 }
 
+// openLoaded opens an engine that knows all headers and has begun with the snapshot.
+func openLoaded(tb testing.TB, s *story, dir string) *bitcoin.Engine {
+	tb.Helper()
+	e := open(tb, dir, s.network(tb))
+	_, _, err := e.AcceptHeaders(rawHeaders(s.blocks))
+	must(tb, err)
+	_, err = load(e, s)
+	must(tb, err)
+	return e
+}
+
 // settleBackground runs the background until it has nothing to do.
 func settleBackground(e *bitcoin.Engine) error {
 	for {

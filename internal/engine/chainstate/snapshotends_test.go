@@ -137,12 +137,8 @@ func TestSnapshotBranch(t *testing.T) {
 	s := tell(t)
 	first := s.blocks[baseHeight-11].on(nil)
 	branch := append([]*made{first}, first.chainOn(50)...)
-	e := open(t, t.TempDir(), s.network(t))
+	e := openLoaded(t, s, t.TempDir())
 	defer func() { _ = e.Close() }()
-	_, _, err := e.AcceptHeaders(rawHeaders(s.blocks))
-	must(t, err)
-	_, err = load(e, s)
-	must(t, err)
 	top := s.blocks[len(s.blocks)-1]
 	for _, b := range slices.Concat(s.blocks[baseHeight:], s.blocks[:baseHeight-1], branch) {
 		must(t, e.Accept(b.raw))
@@ -176,11 +172,7 @@ func TestSecondSnapshot(t *testing.T) {
 	later := *s
 	later.file = filepath.Join(t.TempDir(), "later")
 	dir := t.TempDir()
-	e := open(t, dir, s.network(t))
-	_, _, err := e.AcceptHeaders(rawHeaders(s.blocks))
-	must(t, err)
-	_, err = load(e, s)
-	must(t, err)
+	e := openLoaded(t, s, dir)
 	for _, b := range s.blocks[:baseHeight] {
 		must(t, e.Accept(b.raw))
 	}
@@ -196,7 +188,7 @@ func TestSecondSnapshot(t *testing.T) {
 	}
 	later.known.Hash, later.coins = dumpSet(t, whole, later.file)
 	e = open(t, dir, later.network(t))
-	_, err = load(e, &later)
+	_, err := load(e, &later)
 	must(t, err)
 	wantTip(t, e, "loaded", s.blocks[baseHeight+19])
 	wantMark(t, dir, &later.known.Block)
