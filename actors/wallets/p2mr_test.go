@@ -11,7 +11,6 @@ import (
 	"github.com/btcsuite/btcd/txscript"
 	"github.com/btcsuite/btcd/wire"
 
-	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/dialect"
@@ -32,16 +31,6 @@ func p2mrNetwork(tb testing.TB) *dialect.Network {
 		tb.Fatal(err)
 	}
 	return network
-}
-
-// scriptAt returns the output script of an address of that network.
-func scriptAt(tb testing.TB, address string) []byte {
-	tb.Helper()
-	script, err := descriptor.ScriptOfAddress(address, p2mrNetwork(tb).Descriptors())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return script
 }
 
 // p2mrRig is a registry on it.
@@ -66,7 +55,8 @@ func spendOf(tb testing.TB, address string) messages.SignWithWallet {
 		tb.Fatal(err)
 	}
 	amount := btcutil.Amount(p2mrNetwork(tb).Rules.MaxMoney / 2)
-	return messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: []messages.PrevOut{{Script: scriptAt(tb, address), Amount: &amount}}}
+	prev := messages.PrevOut{Script: scriptAt(tb, address), Amount: &amount}
+	return messages.SignWithWallet{RawTx: raw.Bytes(), Prevs: []messages.PrevOut{prev}}
 }
 
 // made returns how many signatures each key in a wallet's file has made, as the

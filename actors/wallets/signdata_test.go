@@ -6,10 +6,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/p2mr"
 	"github.com/seed61375155/trawl/internal/slhdsa"
 	"github.com/seed61375155/trawl/messages"
 )
+
+// scriptAt returns the output script of an address of the P2MR network.
+func scriptAt(tb testing.TB, address string) []byte {
+	tb.Helper()
+	script, err := descriptor.ScriptOfAddress(address, p2mrNetwork(tb).Descriptors())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return script
+}
 
 // Data is signed with a key of the wallet, provably, and the signature is counted on disk before it is given out.
 func TestSignData(t *testing.T) {
