@@ -25,6 +25,13 @@ var otherSite = response{
 		"nor localhost nor one of -rpcallowhost. Enter the address of the node in the browser by hand.\n"),
 }
 
+// refuseSite sends otherSite, which nobody may show in a page of their own.
+func refuseSite(s *Server, w http.ResponseWriter) {
+	w.Header().Set("X-Frame-Options", "DENY")
+	w.Header().Set("Content-Security-Policy", "frame-ancestors 'none'")
+	s.reply(w, otherSite)
+}
+
 // tooManyGuesses answers an address from which too many wrong logins wait for
 // their answers.
 var tooManyGuesses = response{
@@ -43,7 +50,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !s.isAllowed(r), s.checkOrigin && fromElsewhere(r, s.hosts):
 		s.reply(w, response{status: http.StatusForbidden})
 	case s.page != nil && isBrowser(r) && (r.Host == "" || fromElsewhere(r, s.hosts)):
-		s.reply(w, otherSite)
+		refuseSite(s, w)
 	case r.Method == http.MethodDelete:
 		s.reply(w, response{status: http.StatusMethodNotAllowed})
 	case !isKnownVerb(r.Method):

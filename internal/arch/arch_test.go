@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 	"rpc":                    {"rpc/command", "rpc/rest", "internal/corenode/access", "internal/cores", "internal/jsontree", "internal/vfs"},
 	"rpc/command":            {"internal/jsontree"},
 	"rpc/rest":               {"rpc/command", "internal/jsontree"},
-	"rpc/web":                {"rpc", "internal/vfs"},
+	"rpc/web":                {"rpc", "internal/cores", "internal/vfs"},
 	"rpc/forward/attachment": {"messages", "internal/ask", "internal/nodemsg", "rpc", "rpc/command", "rpc/forward", "store/corefiles", "internal/corenode"},
 	"rpc/forward":            {"rpc/command", "internal/corenode", "internal/jsontree"},
 	"rpc/events":             {"messages", "internal/chainview", "internal/jsontree", "rpc", "rpc/method/searches"},

@@ -154,7 +154,7 @@ func Exists(target string) bool {
 }
 
 // Answer replies to a request. target is its path and query as the client sent them, for which
-// [Exists] is true; body is what came with it.
+// [Exists] is true; body is what came with it. ctx ends with the node.
 func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
 	found, rest := find(target)
 	if found == nil {
@@ -168,6 +168,9 @@ func Answer(ctx context.Context, node Node, target string, body []byte) Reply {
 	}
 	if refused, ok := errors.AsType[refusal](err); ok {
 		return refused.reply()
+	}
+	if ctx.Err() != nil {
+		return refuse(statusUnavailable, "Shutting down").reply()
 	}
 	text := "Internal error"
 	if told, ok := errors.AsType[command.Error](err); ok {

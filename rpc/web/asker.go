@@ -22,6 +22,8 @@ type asker struct {
 	door    *rpc.Door
 	visitor *rpc.Visitor
 	from    string
+
+	answered bool // an answer has begun
 }
 
 // May reports whether the asker may call a method.
@@ -62,6 +64,9 @@ func (a *asker) Call(ctx context.Context, wallet *string, method string, params 
 	return envelope.Result, nil
 }
 
+// internalError is the code of JSON-RPC for what the node cannot put into words.
+const internalError = -32603
+
 // A callError is why a call was refused.
 type callError struct {
 	Code    int // of JSON-RPC; 0: the server refused the call before
@@ -69,10 +74,14 @@ type callError struct {
 	Status  int `json:"-"` // of HTTP
 }
 
+// isAnswer reports whether the node could answer: it was not too busy for the call, and has not failed itself.
+func (e callError) isAnswer() bool { return e.Code != 0 && e.Code != internalError }
+
 // Error implements error, with the words for clients.
 func (e callError) Error() string { return e.Message }
 
 // reply answers with a body of a type.
 func (a *asker) reply(w http.ResponseWriter, status int, kind string, body []byte) {
+	a.answered = true
 	a.door.Reply(w, status, kind, body)
 }

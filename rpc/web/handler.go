@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/rpc"
 )
@@ -34,10 +35,11 @@ type Handler struct {
 
 // New reads the templates and files.
 func New(c Config) (*Handler, error) {
-	h := &Handler{log: c.Log, view: newView()}
+	h := &Handler{log: c.Log}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	h.view = newView(h.log)
 	h.uploads = uploads{fs: vfs.OS, max: maxUpload}
 	if c.Dir != "" {
 		h.uploads.dir = filepath.Join(c.Dir, uploadDir)
@@ -166,9 +168,30 @@ func (h *Handler) servePage(d *rpc.Door, w http.ResponseWriter, r *http.Request,
 		door: d, visitor: who.Visitor, from: r.RemoteAddr, Name: name, Base: base(r), User: who.Name(), Token: token,
 		Methods: methods, Starting: starting,
 	}
-	if !h.view.serve(a, w, r) {
+	if !h.serveView(a, w, r) {
 		refuse(d, w, http.StatusNotFound)
 	}
+}
+
+// serveView has the view answer. A panic costs this one request: it is told in words, or the connection is cut
+// where the answer has begun.
+func (h *Handler) serveView(a *asker, w http.ResponseWriter, r *http.Request) (found bool) {
+	err := cores.Catch(func() error {
+		found = h.view.serve(a, w, r)
+		return nil
+	})
+	switch {
+	case err == nil:
+		return found
+	case errors.Is(err, http.ErrAbortHandler):
+	default:
+		h.log.Error("page failed", "page", a.Name, "err", err)
+		if !a.answered {
+			fail(a, w, errUnmade)
+			return true
+		}
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // refusedLogin says why a request that has a login by itself is asked for one.

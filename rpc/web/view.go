@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"log/slog"
 	"net/url"
 )
 
@@ -20,9 +21,9 @@ type view struct {
 	kept      *views
 }
 
-func newView() *view {
+func newView(log *slog.Logger) *view {
 	t := template.New("").Funcs(pageFunctions())
-	return &view{template.Must(t.ParseFS(pages, "pages/*.html")), newViews()}
+	return &view{template.Must(t.ParseFS(pages, "pages/*.html")), newViews(log)}
 }
 
 // render executes a template.
@@ -44,6 +45,7 @@ type shown struct {
 	Chain   string // the network; empty: not known, or not for the login
 	Denied  string // the method that the page needs and the login may not call
 	Refused string // on the page "login": why a login was refused
+	Failed  string // why the page could not be made
 	Data    any    // of the page's model
 }
 
@@ -115,6 +117,8 @@ var parts = map[string]route{
 	"index":   routes["index"],
 	"search":  routes["search"],
 	"wallet":  routes["wallet"],
+	"new":     routes["new"],
+	"restore": routes["restore"],
 	"entries": {"", entriesModel, "getsearchentries"},
 }
 

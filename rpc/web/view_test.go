@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
@@ -53,7 +54,7 @@ func (n fakeNode) page(t *testing.T, name, query string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	html, err := newView().render(name, shown{asker: n.asks(), Page: name, Base: "./", Data: data})
+	html, err := newView(slog.New(slog.DiscardHandler)).render(name, shown{asker: n.asks(), Page: name, Base: "./", Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 const (
@@ -30,13 +33,14 @@ const (
 // views keeps for a moment what pages show.
 type views struct {
 	calls chan struct{} // one element for each call that runs
+	log   *slog.Logger
 
 	mu   sync.Mutex
 	kept map[viewKey]*made
 }
 
-func newViews() *views {
-	return &views{calls: make(chan struct{}, pageCalls), kept: map[viewKey]*made{}}
+func newViews(log *slog.Logger) *views {
+	return &views{calls: make(chan struct{}, pageCalls), log: log, kept: map[viewKey]*made{}}
 }
 
 // A viewKey says what is shown to whom.
@@ -56,7 +60,10 @@ type made struct {
 
 // part returns the part that is made of the data, once.
 func (m *made) part(render func() ([]byte, error)) ([]byte, error) {
-	m.once.Do(func() { m.html, m.htmlErr = render() })
+	m.once.Do(func() {
+		m.htmlErr = errUnmade // for the others, where this panics
+		m.html, m.htmlErr = render()
+	})
 	return m.html, m.htmlErr
 }
 
@@ -78,8 +85,8 @@ func (b *bounded) Call(ctx context.Context, wallet *string, method string, param
 	return b.asker.Call(ctx, wallet, method, params...)
 }
 
-// errUnmade is what others get who waited for what panicked.
-var errUnmade = errors.New("the page could not be made")
+// errUnmade is told instead of a panic.
+var errUnmade = errors.New("the node has failed at it, and its log says why")
 
 // make returns what a model makes for a viewer, or has made just now.
 func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
@@ -99,6 +106,9 @@ func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
 	s.kept[key] = m
 	s.mu.Unlock()
 	m.fill(r.Context(), &bounded{a, s.calls}, query, f)
+	if _, panicked := errors.AsType[*cores.Panic](m.err); panicked {
+		s.log.Error("page failed", "page", part, "err", m.err)
+	}
 	return m
 }
 
@@ -114,8 +124,10 @@ func (s *views) forget(now time.Time) {
 // fill makes the data. It goes on when the viewer leaves: others may wait for the same.
 func (m *made) fill(ctx context.Context, v viewer, query url.Values, f model) {
 	defer close(m.done)
-	m.err = errUnmade // after a panic
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), makingLimit)
 	defer cancel()
-	m.data, m.err = f(ctx, v, query)
+	m.err = cores.Catch(func() (err error) {
+		m.data, err = f(ctx, v, query)
+		return err
+	})
 }

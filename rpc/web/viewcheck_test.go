@@ -1,6 +1,7 @@
 package web
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 )
@@ -129,7 +130,7 @@ func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{aKey, aZpub, "addr(x)", "[00000000/1h]" + aKey + "/<0;1>/*", "00", "x\ny"} {
 		f.Add(seed)
 	}
-	v := newView()
+	v := newView(slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, lines string) {
 		data := check(t.Context(), knows, lines)
 		if _, err := v.render("check", shown{asker: &asker{}, Data: data}); err != nil {

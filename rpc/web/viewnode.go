@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"sync"
 )
 
 type chainInfo struct {
@@ -98,6 +97,8 @@ type home struct {
 	Unloaded []string
 
 	MaySearches, MayWallets bool
+
+	Failed []string // what could not be read now, in words
 }
 
 // Running are the searches that look at blocks now, or will.
@@ -137,12 +138,13 @@ func (h *home) Seconds() int {
 
 // homeModel reads everything at the same time: some calls wait for others of the node.
 func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
+	n := &noting{viewer: v}
+	v = n
 	h := &home{
 		MaySearches: v.Has("listsearches"),
 		MayWallets:  v.Has("listwallets"),
 	}
-	var group sync.WaitGroup
-	for _, part := range []func(){
+	together(
 		func() { h.Chain = get[chainInfo](ctx, v, nil, "getblockchaininfo") },
 		func() { h.Network = get[networkInfo](ctx, v, nil, "getnetworkinfo") },
 		func() { h.Pool = get[poolInfo](ctx, v, nil, "getmempoolinfo") },
@@ -154,10 +156,8 @@ func homeModel(ctx context.Context, v viewer, _ url.Values) (any, error) {
 		func() { h.CoinScan = scanOf(ctx, v, "scantxoutset") },
 		func() { h.Searches = get[[]search](ctx, v, nil, "listsearches") },
 		func() { h.Wallets, h.Unloaded = wallets(ctx, v) },
-	} {
-		group.Go(part)
-	}
-	group.Wait()
+	)
+	h.Failed = n.words()
 	if h.Chain != nil {
 		for i := range h.Indexes {
 			h.Indexes[i].Share = min(1, float64(h.Indexes[i].Height+1)/float64(h.Chain.Blocks+1))

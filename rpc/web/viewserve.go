@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/seed61375155/trawl/internal/cores"
 )
 
 // freshHeader is set by pages that have just changed something.
@@ -65,8 +67,7 @@ func (v *view) servePage(a *asker, w http.ResponseWriter, r *http.Request, name 
 	default:
 		made := v.kept.make(a, r, name, page.model)
 		if made.err != nil {
-			fail(a, w, made.err)
-			return
+			status, s.Failed = failure(made.err)
 		}
 		s.Data = made.data
 		if chain := v.kept.make(a, r, "chain", chainModel); chain.err == nil {
@@ -150,13 +151,25 @@ func (v *view) serveForm(a *asker, w http.ResponseWriter, r *http.Request) {
 
 // fail answers where a page or part could not be made.
 func fail(a *asker, w http.ResponseWriter, err error) {
-	status := http.StatusInternalServerError
+	status, words := failure(err)
+	a.reply(w, status, textKind, []byte(words))
+}
+
+// failure returns the status and the words of an error.
+func failure(err error) (status int, words string) {
+	if _, panicked := errors.AsType[*cores.Panic](err); panicked {
+		err = errUnmade
+	}
+	status = http.StatusInternalServerError
 	if refused, ok := errors.AsType[callError](err); ok {
-		if status = http.StatusBadRequest; refused.Code == 0 {
+		switch {
+		case refused.isAnswer():
+			status = http.StatusBadRequest
+		case refused.Code == 0:
 			status = refused.Status
 		}
 	}
-	a.reply(w, status, textKind, []byte(err.Error()))
+	return status, err.Error()
 }
 
 // sendHTML sends a part, or that it has not changed.
@@ -192,7 +205,7 @@ func (v *view) serveExport(a *asker, w http.ResponseWriter, r *http.Request) boo
 	begun := false
 	out := &patientWriter{w, http.NewResponseController(w)}
 	err := export(r.Context(), &bounded{a, v.kept.calls}, id, format, out, func() {
-		begun = true
+		begun, a.answered = true, true
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Content-Disposition", `attachment; filename="search-`+fileName(id)+"."+format+`"`)
 		w.WriteHeader(http.StatusOK)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
-	"sync"
 )
 
 // maxRows is how many rows of a list a page shows.
@@ -79,14 +78,14 @@ func wallets(ctx context.Context, v viewer) (loaded []wallet, unloaded []string)
 		return nil, nil
 	}
 	loaded = make([]wallet, len(*names))
-	var group sync.WaitGroup
+	var looks []func()
 	for i, name := range *names {
 		loaded[i].Name = name
 		if i < maxRows {
-			group.Go(func() { loaded[i].look(ctx, v) })
+			looks = append(looks, func() { loaded[i].look(ctx, v) })
 		}
 	}
-	group.Wait()
+	together(looks...)
 	var dir struct{ Wallets []struct{ Name string } }
 	if read(ctx, v, nil, &dir, "listwalletdir") == nil {
 		for _, w := range dir.Wallets {
@@ -131,6 +130,7 @@ type walletPage struct {
 	Received []received
 	All      int // addresses that received something
 	Recent   []walletTx
+	Failed   []string // what could not be read now, in words
 }
 
 // Seconds is after how long the page asks again without news.
@@ -142,6 +142,8 @@ func (p *walletPage) Seconds() int {
 }
 
 func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
+	n := &noting{viewer: v}
+	v = n
 	p := &walletPage{wallet: wallet{Name: query.Get("name")}}
 	p.Info = new(walletInfo)
 	if err := read(ctx, v, &p.Name, p.Info, "getwalletinfo"); err != nil {
@@ -158,5 +160,6 @@ func walletModel(ctx context.Context, v viewer, query url.Values) (any, error) {
 		p.Recent = *list
 		slices.Reverse(p.Recent)
 	}
+	p.Failed = n.words()
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,8 +26,8 @@ var chromium = sync.OnceValue(func() string {
 	return ""
 })
 
-// launch starts a browser of its own for a test.
-func launch(t *testing.T) context.Context {
+// launch starts a browser of its own for a test, with more flags than tests have anyway.
+func launch(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	if chromium() == "" {
 		const why = "there is no Chromium: `make test-browser` installs it from Debian's packages"
@@ -39,8 +40,8 @@ func launch(t *testing.T) context.Context {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), append(flags(),
-		chromedp.ExecPath(chromium()), chromedp.UserDataDir(dir))...)
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), slices.Concat(
+		flags(), more, []chromedp.ExecAllocatorOption{chromedp.ExecPath(chromium()), chromedp.UserDataDir(dir)})...)
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
 		cancelBrowser()

@@ -34,7 +34,7 @@ type world struct {
 func begin(t *testing.T, args ...string) *world {
 	t.Helper()
 	w := &world{t: t, metrics: e2e.FreeAddr(t)}
-	w.Daemon = e2e.Start(t, e2e.Config{Chain: "regtest", Args: append([]string{
+	w.Daemon = e2e.Start(t, e2e.Config{Chain: "regtest", P2P: e2e.FreeAddr(t), Args: append([]string{
 		"-blockfilterindex=1", "-fallbackfee=0.0002", auth(user), auth(guest), "-prometheus=" + w.metrics,
 		"-rpcwhitelistdefault=0", "-rpcwhitelist=" + guest + ":getblockchaininfo,listsearches,getsearch,uptime",
 	}, args...)})

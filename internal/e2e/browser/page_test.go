@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/btcsuite/btcd/wire"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -37,6 +39,7 @@ func TestPage(t *testing.T) {
 		run  func(t *testing.T, w *world, b *tab, search string)
 	}{
 		{"overview", testOverview},
+		{"peer", testPeer},
 		{"wallet", testWallet},
 		{"abort", testAbort},
 		{"restore", testRestore},
@@ -73,6 +76,24 @@ func testOverview(_ *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.Click("#unloaded summary"), chromedp.Click("#unloaded [data-call=loadwallet]"))
 	b.wait(`!document.getElementById('unloaded')`)
 	w.Get(nil, "unloadwallet", "late <b>one</b>")
+	b.clean()
+}
+
+// testPeer: the user agent of a peer is text, whatever it sends.
+func testPeer(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	peer, err := net.Dial("tcp", w.P2P)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	none := wire.NewNetAddressIPPort(net.IPv4zero, 0, 0)
+	version := wire.NewMsgVersion(none, none, 1, 0)
+	version.UserAgent = hostile
+	if err := wire.WriteMessage(peer, version, wire.ProtocolVersion, wire.TestNet); err != nil { // that of regtest
+		t.Fatal(err)
+	}
+	b.waitText(".peers .agent", "onerror")
 	b.clean()
 }
 
@@ -246,7 +267,7 @@ func testTabs(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()
 	b.visit("") // it has the shared worker all the time
 	b.wait(`document.getElementById('live')?.dataset.state === 'on'`)
-	for worker, many := range map[bool]int{true: 8, false: 3} {
+	for worker, many := range map[bool]int{true: 8, false: 7} {
 		streams := 2 // without the worker one of the tabs reads for the others
 		if worker {
 			streams = 1
@@ -273,6 +294,10 @@ func testTabs(t *testing.T, w *world, b *tab, _ string) {
 		}
 		seen(tabs)
 		w.readsBy(streams)
+		// A browser opens six connections to a host: the seventh tab calls all the same.
+		if status := eval[int](tabs[6], `fetch('ui/session').then(r => r.status)`); status != 200 {
+			t.Errorf("the seventh tab is answered with %d", status)
+		}
 		closers[0]()
 		seen(tabs[1:])
 		w.readsBy(streams)

@@ -20,6 +20,8 @@ type tab struct {
 	ctx  context.Context
 	base string // address of the page
 
+	hushed bool // what the console says is no failure
+
 	mu       sync.Mutex
 	messages []string // that the console had and should not have
 }
@@ -63,6 +65,9 @@ func (b *tab) hear(m *chromedp.ConsoleMessage) {
 func (b *tab) quiet() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.hushed {
+		return
+	}
 	for _, m := range b.messages {
 		b.t.Error("console: ", m)
 	}
@@ -140,10 +145,11 @@ func (b *tab) waitText(selector, text string) {
 	b.wait(fmt.Sprintf(`document.querySelector(%s)?.textContent.includes(%s)`, quote(selector), quote(text)))
 }
 
-func quote(text string) string {
-	b, err := json.Marshal(text)
+// quote writes a text, or a table of texts, as a script has it.
+func quote[T string | map[string]string](value T) string {
+	b, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // a text
+		panic(err) // texts
 	}
 	return string(b)
 }

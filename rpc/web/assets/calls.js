@@ -70,7 +70,7 @@ export function say(text) {
   document.getElementById('said').textContent = text;
 }
 
-// complain shows what went wrong, with a link if there is one.
+// complain shows what went wrong, with a link if there is one, and returns the note.
 export function complain(text, link) {
   const place = document.getElementById('alert');
   const note = document.createElement('p');
@@ -91,4 +91,5 @@ export function complain(text, link) {
     note.append(close);
   }
   place.replaceChildren(note);
+  return note;
 }

@@ -17,6 +17,7 @@ let busy = false;
 let again = false;
 let tag = '';
 let askedAt = 0;
+let stale = null; // what is said of a part that does not come
 
 // refresh replaces the part by how it is now. fresh: not by how it was a moment ago.
 export async function refresh(fresh = false) {
@@ -30,8 +31,10 @@ export async function refresh(fresh = false) {
   due = Infinity;
   try {
     const got = await fetchPart('ui/part/' + part.dataset.part + location.search, fresh ? '' : tag, fresh);
+    stale?.remove();
+    stale = null;
     if (got) {
-      if (part.querySelector('[data-starting]') && !got.part.querySelector('[data-starting]')) {
+      if (part.querySelector('[data-instead]') && !got.part.querySelector('[data-instead]')) {
         location.reload(); // the whole page is there now
         return;
       }
@@ -44,6 +47,7 @@ export async function refresh(fresh = false) {
     }
   } catch (err) {
     if (err.status === 401) out();
+    else if (err.status && !stale?.isConnected) stale = complain(`This is not up to date: ${err.message}. The page tries again by itself.`);
   } finally {
     busy = false;
     plan();
