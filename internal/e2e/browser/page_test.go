@@ -40,6 +40,7 @@ func TestPage(t *testing.T) {
 	}{
 		{"overview", testOverview},
 		{"peer", testPeer},
+		{"failure", testFailure},
 		{"wallet", testWallet},
 		{"abort", testAbort},
 		{"restore", testRestore},
@@ -77,6 +78,22 @@ func testOverview(_ *testing.T, w *world, b *tab, _ string) {
 	b.wait(`!document.getElementById('unloaded')`)
 	w.Get(nil, "unloadwallet", "late <b>one</b>")
 	b.clean()
+}
+
+// testFailure: what the node cannot make is told while it lasts, and no longer.
+func testFailure(_ *testing.T, w *world, b *tab, _ string) {
+	b.visit("")
+	b.wait(`document.getElementById('live').dataset.state === 'on'`)
+	eval[any](b, `window.honest = fetch; window.fetch = async (url, init) => String(url).includes('ui/part/')
+		? new Response('the node has <b>failed</b>', { status: 500 }) : honest(url, init)`)
+	w.mine(1)
+	b.waitText("#alert", "This is not up to date: the node has <b>failed</b>.")
+	eval[any](b, `window.fetch = honest`)
+	w.mine(1)
+	b.wait(`document.getElementById('alert').childElementCount === 0`)
+	var height int
+	w.Get(&height, "getblockcount")
+	b.waitText(".figure.lead b", strconv.Itoa(height))
 }
 
 // testPeer: the user agent of a peer is text, whatever it sends.
