@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -184,8 +185,8 @@ func TestServePanics(t *testing.T) {
 
 	// What comes to pieces once the answer has begun, here for want of a door, ends the connection.
 	defer func() {
-		if p := recover(); p != http.ErrAbortHandler {
-			t.Error("panics with", p)
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Error("panics with", err)
 		}
 	}()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ui/part/index", http.NoBody)

@@ -75,6 +75,12 @@ func TestOtherSites(t *testing.T) {
 	browser := otherSite(t)
 	w := begin(t, "-rest=1")
 	s := newSite(t, w)
+	hushed := func(t *testing.T, from string) *tab {
+		t.Helper()
+		b := open(t, browser, from)
+		b.hushed = true // the browser tells of each refusal
+		return b
+	}
 	own := open(t, browser, w.page())
 	own.signIn(user)
 	wallets := func() (names []string) {
@@ -102,8 +108,7 @@ func TestOtherSites(t *testing.T) {
 		{"a name that leads to the node", strings.Replace(w.page(), "127.0.0.1", evil, 1), (*tab).rebind},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := open(t, browser, test.from)
-			b.hushed = true // the browser tells of each refusal
+			b := hushed(t, test.from)
 			test.run(b, w.page())
 			w.t, own.t = t, t
 			if after := wallets(); !slices.Equal(after, before) {
@@ -115,7 +120,7 @@ func TestOtherSites(t *testing.T) {
 		})
 	}
 	w.t, own.t = t, t
-	t.Run("frames", func(t *testing.T) { testFrames(t, browser, w, s) })
+	t.Run("frames", func(t *testing.T) { testFrames(t, hushed, w, s) })
 }
 
 // refusal is what the node says to browsers that ask for the page of another site.
@@ -238,15 +243,14 @@ func (b *tab) rebind(string) {
 }
 
 // testFrames: no page frames that of a node, wherever it is from; not even one that a proxy serves beside it.
-func testFrames(t *testing.T, browser context.Context, w *world, s site) {
+func testFrames(t *testing.T, open func(*testing.T, string) *tab, w *world, s site) {
 	t.Helper()
 	for name, test := range map[string]struct{ from, node string }{
 		"another site":      {s.at(evil), w.page()},
 		"another port":      {s.at("127.0.0.1"), w.page()},
 		"the same, proxied": {s.at("127.0.0.1"), s.at("127.0.0.1") + "node/"},
 	} {
-		b := open(t, browser, test.from)
-		b.hushed = true // the browser tells of each refusal
+		b := open(t, test.from)
 		harmless := test.from + "?harmless"
 		query := url.Values{"frame": {harmless, test.node, test.node + "ui/new", test.node + "ui/assets/icon.svg"}}
 		b.visit("?" + query.Encode())
