@@ -35,10 +35,13 @@ func startPublic(t *testing.T, b *blocker, log *safeBuffer) (*Server, *client) {
 		command.Command{
 			Name: "getdeploymentinfo", Run: func(context.Context, *command.Args) (any, error) { panic("wreck") },
 		},
-		command.Command{Name: "getmempoolinfo", Run: func(context.Context, *command.Args) (any, error) { return late{}, nil }},
 		command.Command{
-			Name: "getrawmempool", Params: []command.Param{{Name: "a", Type: command.Bool}, {Name: "b", Type: command.Bool}},
-			Run: func(context.Context, *command.Args) (any, error) { return []string{}, nil },
+			Name: "getmempoolinfo", Run: func(context.Context, *command.Args) (any, error) { return late{}, nil },
+		},
+		command.Command{
+			Name:   "getrawmempool",
+			Params: []command.Param{{Name: "a", Type: command.Bool}, {Name: "b", Type: command.Bool}},
+			Run:    func(context.Context, *command.Args) (any, error) { return []string{}, nil },
 		},
 	))
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/btcsuite/btcd/wire"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -77,40 +75,6 @@ func testOverview(_ *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.Click("#unloaded summary"), chromedp.Click("#unloaded [data-call=loadwallet]"))
 	b.wait(`!document.getElementById('unloaded')`)
 	w.Get(nil, "unloadwallet", "late <b>one</b>")
-	b.clean()
-}
-
-// testFailure: what the node cannot make is told while it lasts, and no longer.
-func testFailure(_ *testing.T, w *world, b *tab, _ string) {
-	b.visit("")
-	b.wait(`document.getElementById('live').dataset.state === 'on'`)
-	eval[any](b, `window.honest = fetch; window.fetch = async (url, init) => String(url).includes('ui/part/')
-		? new Response('the node has <b>failed</b>', { status: 500 }) : honest(url, init)`)
-	w.mine(1)
-	b.waitText("#alert", "This is not up to date: the node has <b>failed</b>.")
-	eval[any](b, `window.fetch = honest`)
-	w.mine(1)
-	b.wait(`document.getElementById('alert').childElementCount === 0`)
-	var height int
-	w.Get(&height, "getblockcount")
-	b.waitText(".figure.lead b", strconv.Itoa(height))
-}
-
-// testPeer: the user agent of a peer is text, whatever it sends.
-func testPeer(t *testing.T, w *world, b *tab, _ string) {
-	t.Helper()
-	peer, err := net.Dial("tcp", w.P2P)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer peer.Close()
-	none := wire.NewNetAddressIPPort(net.IPv4zero, 0, 0)
-	version := wire.NewMsgVersion(none, none, 1, 0)
-	version.UserAgent = hostile
-	if err := wire.WriteMessage(peer, version, wire.ProtocolVersion, wire.TestNet); err != nil { // that of regtest
-		t.Fatal(err)
-	}
-	b.waitText(".peers .agent", "onerror")
 	b.clean()
 }
 

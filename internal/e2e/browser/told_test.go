@@ -1,0 +1,43 @@
+package browser
+
+import (
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/btcsuite/btcd/wire"
+)
+
+// testFailure: what the node cannot make is told while it lasts, and no longer.
+func testFailure(_ *testing.T, w *world, b *tab, _ string) {
+	b.visit("")
+	b.wait(`document.getElementById('live').dataset.state === 'on'`)
+	eval[any](b, `window.honest = fetch; window.fetch = async (url, init) => String(url).includes('ui/part/')
+		? new Response('the node has <b>failed</b>', { status: 500 }) : honest(url, init)`)
+	w.mine(1)
+	b.waitText("#alert", "This is not up to date: the node has <b>failed</b>.")
+	eval[any](b, `window.fetch = honest`)
+	w.mine(1)
+	b.wait(`document.getElementById('alert').childElementCount === 0`)
+	var height int
+	w.Get(&height, "getblockcount")
+	b.waitText(".figure.lead b", strconv.Itoa(height))
+}
+
+// testPeer: the user agent of a peer is text, whatever it sends.
+func testPeer(t *testing.T, w *world, b *tab, _ string) {
+	t.Helper()
+	peer, err := net.Dial("tcp", w.P2P)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	none := wire.NewNetAddressIPPort(net.IPv4zero, 0, 0)
+	version := wire.NewMsgVersion(none, none, 1, 0)
+	version.UserAgent = hostile
+	if err := wire.WriteMessage(peer, version, wire.ProtocolVersion, wire.TestNet); err != nil { // that of regtest
+		t.Fatal(err)
+	}
+	b.waitText(".peers .agent", "onerror")
+	b.clean()
+}
