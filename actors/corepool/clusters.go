@@ -2,6 +2,7 @@ package corepool
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -35,6 +36,7 @@ func (p *CorePool) clusters(c actor.Context, m *getClusters) {
 			got, err := rules(m.Ctx, p.cfg.Node)
 			if err == nil {
 				got.Txs, got.TooMany = connected(list, m.Req.IDs)
+				got.Estimates = estimates(m.Ctx, p.cfg.Node, m.Req.Fees)
 			}
 			return func() { m.Answer(got, err) }
 		})
@@ -60,6 +62,40 @@ func rules(ctx context.Context, node Node) (messages.PoolClusters, error) {
 		MaxAncestors: maxRelatives, MaxDescendants: maxRelatives,
 		MaxAncestorVSize: maxRelativeV, MaxDescVSize: maxRelativeV,
 	}, nil
+}
+
+// reasonCore is what an estimate of the other node rests on, which it does not tell.
+const reasonCore = "estimatesmartfee of Bitcoin Core"
+
+// estimates asks the other node for fee rates; nil where it may not be asked, or answers nonsense: then there are none.
+func estimates(ctx context.Context, node Node, queries []messages.FeeQuery) []messages.FeeEstimate {
+	if len(queries) == 0 {
+		return nil
+	}
+	params := make([][]any, len(queries))
+	for i, q := range queries {
+		mode := "economical"
+		if q.Conservative {
+			mode = "conservative"
+		}
+		params[i] = []any{q.Target, mode}
+	}
+	results, failed, err := node.Batch(ctx, "estimatesmartfee", params)
+	if err != nil {
+		return nil
+	}
+	list := make([]messages.FeeEstimate, len(queries))
+	for i := range list {
+		var got struct {
+			FeeRate corenode.Amount `json:"feerate"`
+			Blocks  int             `json:"blocks"`
+		}
+		known := failed == nil || failed[i] == nil
+		if known && json.Unmarshal(results[i], &got) == nil && got.FeeRate > 0 {
+			list[i] = messages.FeeEstimate{Rate: int64(got.FeeRate), Blocks: got.Blocks, Reason: reasonCore}
+		}
+	}
+	return list
 }
 
 // connected returns transactions with all that they are connected to, in any number of

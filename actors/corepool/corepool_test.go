@@ -322,6 +322,26 @@ func TestRead(t *testing.T) {
 	})
 }
 
+// Fee rates are those that the other node estimates, and none where it knows none or may not be asked.
+func TestEstimates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		if err := r.follow(); err != nil {
+			t.Fatal(err)
+		}
+		q := messages.GetPoolClusters{Fees: []messages.FeeQuery{{Target: 2}, {Target: 2, Conservative: true}, {Target: 1008}}}
+		got, err := ask.Ask(t.Context(), r.ref, q)
+		if err != nil || len(got.Estimates) != 3 || got.Estimates[0].Rate != 12_345 || got.Estimates[0].Blocks != 3 ||
+			got.Estimates[1].Rate != 0 || got.Estimates[2].Rate != 0 {
+			t.Errorf("%+v: %v", got.Estimates, err)
+		}
+		r.core.set(func(n *core) { n.large = 1 })
+		if got, err := ask.Ask(t.Context(), r.ref, q); err != nil || got.Estimates != nil || got.MinFee != 2000 {
+			t.Errorf("without estimates: %+v, %v", got, err)
+		}
+	})
+}
+
 // What a transaction is connected to, as parents and children in any number of steps.
 func TestClusters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

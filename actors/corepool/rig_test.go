@@ -96,6 +96,11 @@ func (n *core) answer(method string, params []any) (any, error) {
 		}
 		fees := map[string]any{"base": json.Number("0.00001000"), "modified": json.Number("0.00002000")}
 		return map[string]any{"vsize": 100, "time": 7, "height": 3, "fees": fees}, n.failing
+	case "estimatesmartfee":
+		if params[0] == 2 && params[1] == "economical" {
+			return map[string]any{"feerate": json.Number("0.00012345"), "blocks": 3}, n.failing
+		}
+		return map[string]any{"errors": []string{"Insufficient data or no feerate found"}, "blocks": 2}, n.failing
 	case "gettxspendingprevout":
 		return []map[string]any{{"txid": "00", "vout": 0}}, n.failing
 	}

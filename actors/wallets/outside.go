@@ -68,7 +68,7 @@ type signedOutside struct {
 }
 
 // signOutside describes a packet, has the device sign it, and calls back. The packet is
-// the device's then: as in Core it may be another one.
+// the device's then: it may be another one that comes to the same, see [samePayment].
 func (g *signer) signOutside(
 	c actor.Context, p *psbt.Packet, finalize bool, then func(signedOutside, error),
 ) {
@@ -82,13 +82,20 @@ func (g *signer) signOutside(
 		defer f.zero()
 		var got signedOutside
 		_, err := f.run(g.ctx)
+		fee := feeOf(p)
 		if err == nil {
 			got, err = g.askDevice(p, finalize)
 		}
 		if err != nil && !isAnswer(err) && !errors.Is(err, context.Canceled) {
 			g.cfg.Log.Warn("signing device", "wallet", g.label(), "err", err)
 		}
-		return func() { then(got, deviceError(err)) }
+		return func() {
+			if err == nil && !samePayment(p.Tx, got.packet.Tx, fee, g.of.open().Keys().IsMine) {
+				g.cfg.Log.Warn("Failed to sign: Signer answered another transaction", "wallet", g.label())
+				got, err = signedOutside{}, errSignerFailed
+			}
+			then(got, deviceError(err))
+		}
 	})
 }
 

@@ -98,7 +98,7 @@ func TestOutsideAnswers(t *testing.T) {
 		"no JSON":         {"", `echo hello`, -1, "Unable to parse JSON: hello"},
 		"nothing":         {"", `:`, -1, "Unable to parse JSON: "},
 		"it fails":        {"", `echo broken >&2; exit 3`, -1, "returned 3: broken\n"},
-		"it is killed":    {"", `kill -9 $$`, -1, "returned -1: \n"},
+		"it is killed":    {"", `kill -9 $$`, -1, "returned 9: \n"},
 		"too much":        {"", `head -c 2000000 /dev/zero`, -1, "signer wrote more than 1 MiB"},
 		"no device":       {`[]`, "", -25, "External signer not found"},
 		"two devices":     {`[{"fingerprint": "1"}, {"fingerprint": "2"}]`, "", -25, "External signer not found"},
@@ -138,23 +138,47 @@ func TestOutsideAnswers(t *testing.T) {
 	}
 }
 
+// unsigned is a script of a device that answers what it was asked to sign.
+const unsigned = `echo '{"psbt": "'$(cut -d' ' -f2 input)'"}'` + "\n"
+
 // A device is asked to sign a payment once, whether it signs or not.
 func TestOutsidePays(t *testing.T) {
 	d := newSigningDevice(t)
 	ref := d.wallet(t, "w")
-	packet, _ := d.packet(t)
+	d.packet(t)
 	q := pay(10_000_000)
 	q.Sign, q.Send = messages.SignSome, false
-	d.says(t, "sign", `echo >>asked; echo '{"psbt": "`+packet+`"}'`+"\n")
+	d.says(t, "sign", "echo >>asked; "+unsigned)
 	for n, packets := range []bool{true, false} {
 		q.Send = !packets
 		got := do(t, ref, q)
-		if got.Complete || got.Sent || got.PSBT != packet {
-			t.Errorf("got %+v", got)
+		p, err := psbt.Decode(got.PSBT)
+		if err != nil || got.Complete || got.Sent || p.Tx.TxHash() != got.TxID {
+			t.Errorf("got %+v, %v", got, err)
 		}
 		if asked, err := os.ReadFile(filepath.Join(d.files, "asked")); err != nil || len(asked) != n+1 {
 			t.Errorf("asked %d times, want %d", len(asked), n+1)
 		}
+	}
+}
+
+// What a device has signed is not sent if it pays other than the wallet was told to: not even if the signatures are
+// right.
+func TestOutsideSwaps(t *testing.T) {
+	d := newSigningDevice(t)
+	ref := d.wallet(t, "w")
+	packet, _ := d.packet(t)
+	signed := do(t, d.wallet(t, "keys"), messages.FillPacket{PSBT: packet, Sign: true, Finalize: true})
+	if !signed.Complete {
+		t.Fatal("the packet cannot be signed")
+	}
+	d.says(t, "sign", `echo '{"psbt": "`+signed.PSBT+`"}'`+"\n")
+	q := pay(10_000_000)
+	q.Sign = messages.SignSome
+	_, err := try(t, ref, q)
+	refusal(t, err, -25, "External signer failed to sign")
+	if got := do(t, ref, messages.GetWalletInfo{}); got.TxCount != 1 {
+		t.Errorf("%d transactions, want the payment in alone", got.TxCount)
 	}
 }
 

@@ -14,6 +14,7 @@ type nodeInfo struct {
 	network, chain, wallet *jsontree.Value
 	balance                *jsontree.Value
 	balances               []balance // where there are several wallets
+	unit                   string    // of amounts
 }
 
 // balance is what a wallet has.
@@ -28,7 +29,8 @@ func (c *client) getinfo(words []string) (*jsontree.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := nodeInfo{network: results[0], chain: results[1], wallet: results[2], balance: trusted(results[3])}
+	info := nodeInfo{network: results[0], chain: results[1], wallet: results[2], balance: trusted(results[3]),
+		unit: c.settings.Unit()}
 	if c.wallet == nil {
 		if info.balances, err = c.balances(); err != nil {
 			return nil, err
@@ -89,7 +91,7 @@ func (i *nodeInfo) text(p paint) (string, error) {
 	fmt.Fprintf(&b, "Version: %s\n", plain(i.network.Get("version")))
 	fmt.Fprintf(&b, "Time offset (s): %s\n", plain(i.network.Get("timeoffset")))
 	fmt.Fprintf(&b, "Proxies: %s\n", proxies(i.network.Get("networks")))
-	fmt.Fprintf(&b, "Min tx relay fee rate (BTC/kvB): %s\n\n", plain(i.network.Get("relayfee")))
+	fmt.Fprintf(&b, "Min tx relay fee rate (%s/kvB): %s\n\n", i.unit, plain(i.network.Get("relayfee")))
 	i.writeWallets(&b, p)
 	fmt.Fprintf(&b, "%sWarnings:%s %s", p.yellow, p.reset, orElse(plain(i.network.Get("warnings")), "(none)"))
 	return b.String(), nil
@@ -102,7 +104,7 @@ func (i *nodeInfo) writeWallets(b *strings.Builder, p paint) {
 		if until := i.wallet.Get("unlocked_until"); !until.IsNull() {
 			fmt.Fprintf(b, "Unlocked until: %s\n", plain(until))
 		}
-		fmt.Fprintf(b, "Transaction fee rate (-paytxfee) (BTC/kvB): %s\n\n", plain(i.wallet.Get("paytxfee")))
+		fmt.Fprintf(b, "Transaction fee rate (-paytxfee) (%s/kvB): %s\n\n", i.unit, plain(i.wallet.Get("paytxfee")))
 	}
 	if !i.balance.IsNull() {
 		fmt.Fprintf(b, "%sBalance:%s %s\n\n", p.cyan, p.reset, plain(i.balance))

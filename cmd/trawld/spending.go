@@ -63,9 +63,6 @@ const (
 	highGroupFee = highFeeRate / 100
 )
 
-// lowestRelayFee is the least rate that a node relays by default, on the networks where that is lowest.
-const lowestRelayFee = 100
-
 // spendingWarnings are what Core says, when it loads a wallet, of options that are odd but not wrong.
 func spendingWarnings(o *options.Settings) []string {
 	if !options.LoadsWallets(o) {
@@ -97,11 +94,11 @@ func checkRelayed(o *options.Settings, c *trawl.WalletConfig, pool *trawl.Mempoo
 	if c == nil || !options.LoadsWallets(o) {
 		return nil
 	}
-	least := int64(lowestRelayFee)
+	least := o.RelayFee()
 	if pool.MinRelayFee != nil {
 		least = *pool.MinRelayFee
 	}
-	rate := fmt.Sprintf("%d.%08d BTC/kvB", least/btcutil.SatoshiPerBitcoin, least%btcutil.SatoshiPerBitcoin)
+	rate := fmt.Sprintf("%d.%08d %s/kvB", least/btcutil.SatoshiPerBitcoin, least%btcutil.SatoshiPerBitcoin, o.Unit())
 	if fee := c.Spending.PayFee; fee != nil && *fee < least {
 		return refuse("Invalid amount for -paytxfee=<amount>: '%s' (must be at least %s)",
 			o.String("paytxfee", ""), rate)

@@ -31,6 +31,12 @@ func TestFeeOptions(t *testing.T) {
 			"0.00000100 BTC/kvB to prevent stuck transactions)", true},
 		{[]string{"-maxtxfee=0.00000500", "-minrelaytxfee=0.00001"}, "Error: Invalid amount for -maxtxfee=<amount>: '0.00000500' " +
 			"(must be at least the minrelay fee of 0.00001000 BTC/kvB to prevent stuck transactions)", true},
+		{[]string{"-dialect=qbit", "-paytxfee=0.00000249"}, "Warning: -paytxfee is deprecated and will be fully removed in " +
+			"v31.0.\nError: Invalid amount for -paytxfee=<amount>: '0.00000249' (must be at least 0.00000250 QBT/kvB)", true},
+		{[]string{"-dialect=qbit", "-maxtxfee=0.00000250", "-incrementalrelayfee=0.00000250"}, "", false},
+		{[]string{"-dialect=qbit", "-maxtxfee=0.00000250", "-incrementalrelayfee=0.00000251"}, "Error: Invalid amount for " +
+			"-maxtxfee=<amount>: '0.00000250' (must be at least the minrelay fee of 0.00000251 QBT/kvB to prevent stuck " +
+			"transactions)", true},
 	} {
 		for _, loads := range []bool{true, false} {
 			args := append([]string{"-datadir=" + t.TempDir(), "-regtest"}, test.args...)

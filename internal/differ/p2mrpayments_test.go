@@ -13,7 +13,7 @@ import (
 func TestP2MRPayments(t *testing.T) {
 	p := differ.Start(t, differ.Config{
 		Args: []string{
-			"-keypool=16", "-fallbackfee=0.00005", "-whitelist=noban,relay,mempool@127.0.0.1", "-maxtxfee=10",
+			"-keypool=16", "-fallbackfee=0.00005", "-whitelist=in,out,noban,relay,mempool@127.0.0.1", "-maxtxfee=10",
 		},
 		Peers: true, Qbit: true,
 	})

@@ -26,6 +26,7 @@ func (w *peerWallets) sendToAddress(*side) []any {
 // pay makes one payment by a side.
 func (w *peerWallets) pay(s *side) {
 	w.t.Helper()
+	defer w.timed("pay " + s.name)()
 	kinds := []string{
 		"sendtoaddress", "sendtoaddress", "sendmany", "send", "sendall", "fundrawtransaction", "bumpfee", "psbtbumpfee",
 		"psbt", "psbt",

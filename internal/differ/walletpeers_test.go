@@ -25,7 +25,7 @@ import (
 func TestWalletPeers(t *testing.T) {
 	p := differ.Start(t, differ.Config{
 		Args: []string{
-			"-keypool=30", "-fallbackfee=0.00005", "-whitelist=noban,relay,mempool@127.0.0.1", "-maxtxfee=1",
+			"-keypool=30", "-fallbackfee=0.00005", "-whitelist=in,out,noban,relay,mempool@127.0.0.1", "-maxtxfee=1",
 		},
 		Peers: true,
 	})
@@ -38,6 +38,7 @@ func TestWalletPeers(t *testing.T) {
 func newPeerWallets(t *testing.T, p *differ.Pair) *peerWallets {
 	t.Helper()
 	w := &peerWallets{t: t, p: p, Rand: differ.Random(t), kinds: make(map[string]int)}
+	w.took = make(map[string]time.Duration)
 	w.trawl, w.core = &side{name: "trawld", wallet: "ours"}, &side{name: "bitcoind", wallet: "theirs"}
 	w.trawl.call = func(result any, wallet, method string, params ...any) error {
 		return p.Trawl.CallWallet(t.Context(), wallet, result, method, params...)
@@ -58,7 +59,8 @@ func (w *peerWallets) play() {
 	for cases := differ.Cases(w.t, 400) / perCase; w.sends < cases; {
 		w.round()
 	}
-	w.t.Logf("%d sends (%v), %d refused, %d blocks, %d kills", w.sends, w.kinds, w.refused, w.blocks, w.kills)
+	w.t.Logf("%d sends (%v), %d refused, %d blocks, %d kills; time: %v", w.sends, w.kinds, w.refused, w.blocks, w.kills,
+		w.took)
 	w.p.Alive()
 }
 
@@ -90,6 +92,13 @@ type peerWallets struct {
 	sends, refused, blocks, kills, keyed int
 	kinds                                map[string]int
 	pending                              []string // all ids of trawld's wallet since the last block
+	took                                 map[string]time.Duration
+}
+
+// timed adds the time until the returned function is called to that of a step.
+func (w *peerWallets) timed(step string) func() {
+	began := time.Now()
+	return func() { w.took[step] += time.Since(began).Round(time.Millisecond) }
 }
 
 func (w *peerWallets) begin() {
@@ -204,6 +213,7 @@ func (w *peerWallets) round() {
 // kill ends trawld while a payment may be under way, and starts it again. What was being
 // paid is repeated by its key.
 func (w *peerWallets) kill() {
+	defer w.timed("kill")()
 	params := w.sendToAddress(w.trawl)
 	w.keyed++
 	params = append(params, fmt.Sprint("key ", w.keyed))
@@ -237,6 +247,7 @@ func (w *peerWallets) kill() {
 // share has both pools take what the other one has.
 func (w *peerWallets) share() {
 	w.t.Helper()
+	defer w.timed("share")()
 	tries := 0
 	e2e.Eventually(w.t, 2*time.Minute, "both pools are the same", func() bool {
 		pools := map[*side]map[string]struct{ Depends []string }{}
@@ -267,6 +278,7 @@ func (w *peerWallets) share() {
 // settle waits until both have the same tip, and their wallets have seen it.
 func (w *peerWallets) settle() {
 	w.t.Helper()
+	defer w.timed("settle")()
 	e2e.Eventually(w.t, 2*time.Minute, "both have the same tip", func() bool {
 		var ours, theirs string
 		w.get(w.trawl, &ours, "", "getbestblockhash")
@@ -280,6 +292,7 @@ func (w *peerWallets) settle() {
 // agree compares the balances of each wallet with those that the other side sees.
 func (w *peerWallets) agree() {
 	w.t.Helper()
+	defer w.timed("agree")()
 	for _, s := range []*side{w.trawl, w.core} {
 		var own, watched struct{ Mine json.RawMessage }
 		var ownCoins, seenCoins []struct {

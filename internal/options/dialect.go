@@ -12,15 +12,17 @@ import (
 type dialect struct {
 	config   string // name of the reference node's configuration file
 	dir      string // end of the name of the default data directory
+	unit     string // of amounts
+	relayFee int64  // the least that nodes relay by default, in the smallest unit for 1000 virtual bytes
 	rpcPorts map[Chain]uint16
 }
 
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"bitcoin.conf", "", map[Chain]uint16{
+	"bitcoin": {"bitcoin.conf", "", "BTC", 100, map[Chain]uint16{
 		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 	}},
-	"qbit": {"qbit.conf", "-qbit", map[Chain]uint16{
+	"qbit": {"qbit.conf", "-qbit", "QBT", 250, map[Chain]uint16{
 		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
 	}},
 }
@@ -66,6 +68,12 @@ func (s *Settings) checkDialect() error {
 	}
 	return nil
 }
+
+// Unit returns the unit of amounts: BTC.
+func (s *Settings) Unit() string { return s.dialect().unit }
+
+// RelayFee returns the fee rate that nodes relay at least by default, in the smallest unit for 1000 virtual bytes.
+func (s *Settings) RelayFee() int64 { return s.dialect().relayFee }
 
 // RPCPort returns the TCP port that the RPC server of the selected network has
 // by default.

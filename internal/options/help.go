@@ -33,7 +33,8 @@ func (s *Settings) Help() string {
 		if o.Arg != "" {
 			b.WriteString("=" + o.Arg)
 		}
-		b.WriteString("\n" + textIndent + Wrap(o.text(), helpWidth-len(textIndent), textIndent) + "\n\n")
+		text := strings.ReplaceAll(o.text(), dialects[defaultDialect].unit, s.Unit())
+		b.WriteString("\n" + textIndent + Wrap(text, helpWidth-len(textIndent), textIndent) + "\n\n")
 	}
 	return b.String()
 }

@@ -2,8 +2,9 @@
 // what it can show and sign, and what its keys are. The conversation is Bitcoin Core's.
 //
 // The program is started without a shell, in a process group of its own. Each word is
-// one argument, whatever is in it. Its output is bounded; with the context, or after a
-// time, the group is killed. The package knows no actors: its functions block.
+// one argument, whatever is in it. Its output is bounded; with the context, after a time,
+// and when the program has ended, what is left of the group is killed. The package knows
+// no actors: its functions block.
 //
 // Source: Bitcoin Core v30, external_signer.cpp, common/run_command.cpp.
 package device

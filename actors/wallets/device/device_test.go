@@ -161,6 +161,10 @@ func TestProgramFails(t *testing.T) {
 	if want := "RunCommandParseJSON error: process(" + p.Command + " enumerate) returned 2: first line\n"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
+	p = script(t, "kill -TERM $$")
+	if _, err := p.Enumerate(t.Context()); err == nil || !strings.HasSuffix(err.Error(), " returned 15: \n") {
+		t.Errorf("ended by a signal: %v", err)
+	}
 	for _, command := range []string{"no such program here", filepath.Join(t.TempDir(), "none")} {
 		_, err := (&device.Program{Command: command}).Enumerate(t.Context())
 		if err == nil || err.Error() != "execve failed: No such file or directory (2)" {
@@ -211,19 +215,42 @@ func TestKilled(t *testing.T) {
 			if _, err := p.Enumerate(ctx); err == nil || err.Error() != test.want {
 				t.Errorf("got %v", err)
 			}
-			text, err := os.ReadFile(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
-			child, err := strconv.Atoi(strings.TrimSpace(string(text)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if runs(child) {
+			if child := childIn(t, pid); runs(child) {
 				t.Errorf("process %d goes on", child)
 			}
 		})
 	}
+}
+
+// What a program leaves behind is killed when it has ended, whether it keeps the output open or not, and what the
+// program said counts.
+func TestLeftBehind(t *testing.T) {
+	for name, output := range map[string]string{"of its own": ">/dev/null 2>&1 </dev/null", "of the program": ""} {
+		t.Run(name, func(t *testing.T) {
+			pid := filepath.Join(t.TempDir(), "pid")
+			p := script(t, "sleep 1000 "+output+" & echo $! > "+pid+"; echo '[]'")
+			if found, err := p.Enumerate(t.Context()); err != nil || len(found) > 0 {
+				t.Errorf("got %v, %v", found, err)
+			}
+			if child := childIn(t, pid); runs(child) {
+				t.Errorf("process %d goes on", child)
+			}
+		})
+	}
+}
+
+// childIn reads the number of a process from a file.
+func childIn(t *testing.T, file string) int {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child
 }
 
 // runs reports whether a process is there, and no zombie.

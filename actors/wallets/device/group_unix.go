@@ -11,5 +11,14 @@ import (
 // it.
 func inGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// The number of a group is given to no other as long as there is somebody in it.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// exitNumber is the number that Core tells of a program that failed: that of the signal where one has ended it.
+func exitNumber(exit *exec.ExitError) int {
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return int(status.Signal())
+	}
+	return exit.ExitCode()
 }

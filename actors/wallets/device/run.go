@@ -48,6 +48,7 @@ func (p *Program) run(ctx context.Context, input string, args ...string) (json.R
 		return nil, startError(err)
 	}
 	err := cmd.Wait()
+	_ = cmd.Cancel() // what it has started and left behind
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -55,7 +56,7 @@ func (p *Program) run(ctx context.Context, input string, args ...string) (json.R
 	switch {
 	case errors.As(err, &exit):
 		const text = "RunCommandParseJSON error: process(%s) returned %d: %s\n" // Core's words
-		why := fmt.Sprintf(text, strings.Join(words, " "), exit.ExitCode(), firstLine(failure.text.Bytes()))
+		why := fmt.Sprintf(text, strings.Join(words, " "), exitNumber(exit), firstLine(failure.text.Bytes()))
 		return nil, errors.New(why)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
 		return nil, err

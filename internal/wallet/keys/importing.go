@@ -170,8 +170,23 @@ func (r *importing) add(d *descriptor.Descriptor, internal bool) *messages.Walle
 	if err != nil {
 		return codes.Errorf(codes.Wallet, "Could not add descriptor '%s': %s", r.item.Desc, err.Error())
 	}
+	r.warnOfRange(m, internal)
 	r.setActive(m, internal)
 	return nil
+}
+
+// warnOfRange tells of a range that has become longer than it was given, where qbit does.
+func (r *importing) warnOfRange(m *descriptorManager, internal bool) {
+	if _, ok := m.slot(internal); !ok || !r.set.params.Kinds.SlowKeys || !r.item.Active || !r.hasRange() ||
+		m.record.RangeEnd <= r.end {
+		return
+	}
+	side := "external"
+	if internal {
+		side = "internal"
+	}
+	r.warn(fmt.Sprintf("Requested active %s descriptor range [%d,%d] was expanded to effective range [%d,%d] to "+
+		"satisfy wallet keypool lookahead", side, r.start, r.end-1, r.start, m.record.RangeEnd-1))
 }
 
 // expands reports whether a descriptor has scripts. Those of keys of P2MR, which

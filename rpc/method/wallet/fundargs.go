@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -284,65 +283,6 @@ func readWeight(v *jsontree.Value, scale int64) (at wire.OutPoint, weight int, e
 		return at, 0, invalid("weight cannot be greater than the maximum standard tx weight of 400000")
 	}
 	return at, int(n), nil
-}
-
-// solvingData reads what is known of how to spend outputs of others.
-func (m *methods) solvingData(data *jsontree.Value) (*descriptor.Known, error) {
-	known := descriptor.NewKnown(m.net)
-	for _, name := range []string{"pubkeys", "scripts", "descriptors"} {
-		if v := data.Get(name); v != nil && v.Kind() != jsontree.Array {
-			return nil, command.Errorf(command.TypeError,
-				"JSON value of type %v is not of expected type array", v.Kind())
-		}
-	}
-	if m.net.Restricted && data.Get("pubkeys").Len()+data.Get("scripts").Len() > 0 {
-		return nil, command.Errorf(command.InvalidParameter,
-			"Legacy pubkey/script solving data is disabled on this chain; use p2mr descriptors")
-	}
-	for _, v := range data.Get("pubkeys").Elements() {
-		text, err := v.AsString()
-		if err != nil {
-			return nil, err
-		}
-		public, err := hex.DecodeString(text)
-		fault := ""
-		switch {
-		case err != nil || text == "":
-			fault = "must be a hex string"
-		case len(public) != 33 && len(public) != 65:
-			fault = "must have a length of either 33 or 65 bytes"
-		case !known.AddPublic(public):
-			fault = "must be cryptographically valid."
-		}
-		if fault != "" {
-			return nil, command.Errorf(command.InvalidAddressOrKey, "Pubkey \"%s\" %s", text, fault)
-		}
-	}
-	for _, v := range data.Get("scripts").Elements() {
-		text, err := v.AsString()
-		if err != nil {
-			return nil, err
-		}
-		script, err := hex.DecodeString(text)
-		if err != nil || text == "" {
-			return nil, command.Errorf(command.InvalidAddressOrKey, "'%s' is not hex", text)
-		}
-		known.AddScript(script)
-	}
-	for _, v := range data.Get("descriptors").Elements() {
-		text, err := v.AsString()
-		if err != nil {
-			return nil, err
-		}
-		parsed, err := descriptor.Parse(text, m.net, descriptor.Options{RequireChecksum: true})
-		if err != nil {
-			return nil, command.Errorf(command.InvalidParameter, "Unable to parse descriptor '%s': %v", text, err)
-		}
-		for _, d := range parsed {
-			_ = known.AddDescriptor(d, 0) // of one that cannot be expanded nothing is known
-		}
-	}
-	return known, nil
 }
 
 // findInputs looks up what the inputs of a request spend, for those that are not the

@@ -23,5 +23,8 @@ func TestRefusalOrder(t *testing.T) {
 	replies(t, r, "fundrawtransaction", map[string]string{
 		`["x"]`: undecoded, `["0200"]`: undecoded,
 		`["` + spendTx + `", {"solving_data": {"pubkeys": 1}}]`: number + `array"}`,
+		`["` + spendTx + `", {"solving_data": {"pubkeys": [], "scripts": [], "descriptors": 1}}]`: number + `array"}`,
+		`["` + spendTx + `", {"solving_data": {"pubkeys": ["zz"], "scripts": 1}}]`: `{"code":-5,"message":"Pubkey \"zz\" ` +
+			`must be a hex string"}`,
 	})
 }

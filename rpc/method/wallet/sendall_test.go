@@ -187,6 +187,10 @@ func TestNoOtherKeys(t *testing.T) {
 		`["` + txPaying(0x51) + `"]`:                       `{"code":-8,"message":"Output scriptPubKey is not allowed in restricted-output mode"}`,
 		`["` + spendTx + `", {"solving_data": {"scripts": ["51"]}}]`: `{"code":-8,"message":"Legacy pubkey/script ` +
 			`solving data is disabled on this chain; use p2mr descriptors"}`,
+		`["` + spendTx + `", {"solving_data": {"pubkeys": ["zz"], "scripts": 1}}]`: `{"code":-8,"message":"Legacy ` +
+			`pubkey/script solving data is disabled on this chain; use p2mr descriptors"}`,
+		`["` + spendTx + `", {"solving_data": {"pubkeys": [], "scripts": 1}}]`: `{"code":-3,"message":"JSON value of ` +
+			`type number is not of expected type array"}`,
 	})
 }
 
