@@ -58,7 +58,7 @@ func TestLockWhilePaying(t *testing.T) {
 	unlock := func() { do(t, ref, messages.UnlockWallet{Passphrase: messages.Secret("p"), For: time.Hour}) }
 	unlock()
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32m"}))
-	coins := 6
+	coins := 12 * 4
 	for i := range coins {
 		r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: payment(script, byte(i+1)), Added: true}}})
 	}

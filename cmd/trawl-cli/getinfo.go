@@ -29,8 +29,10 @@ func (c *client) getinfo(words []string) (*jsontree.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := nodeInfo{network: results[0], chain: results[1], wallet: results[2], balance: trusted(results[3]),
-		unit: c.settings.Unit()}
+	info := nodeInfo{
+		network: results[0], chain: results[1], wallet: results[2], balance: trusted(results[3]),
+		unit: c.settings.Unit(),
+	}
 	if c.wallet == nil {
 		if info.balances, err = c.balances(); err != nil {
 			return nil, err
