@@ -329,7 +329,8 @@ func TestEstimates(t *testing.T) {
 		if err := r.follow(); err != nil {
 			t.Fatal(err)
 		}
-		q := messages.GetPoolClusters{Fees: []messages.FeeQuery{{Target: 2}, {Target: 2, Conservative: true}, {Target: 1008}}}
+		fees := []messages.FeeQuery{{Target: 2}, {Target: 2, Conservative: true}, {Target: 1008}}
+		q := messages.GetPoolClusters{Fees: fees}
 		got, err := ask.Ask(t.Context(), r.ref, q)
 		if err != nil || len(got.Estimates) != 3 || got.Estimates[0].Rate != 12_345 || got.Estimates[0].Blocks != 3 ||
 			got.Estimates[1].Rate != 0 || got.Estimates[2].Rate != 0 {

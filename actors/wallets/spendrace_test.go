@@ -60,7 +60,8 @@ func TestLockWhilePaying(t *testing.T) {
 	script := scriptOf(t, do(t, ref, messages.NewAddress{Type: "bech32m"}))
 	coins := 12 * 4
 	for i := range coins {
-		r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: payment(script, byte(i+1)), Added: true}}})
+		coin := payment(script, byte(i+1))
+		r.changes.Publish(messages.PoolChanged{Changes: []messages.PoolChange{{Tx: coin, Added: true}}})
 	}
 	do(t, r.ref, messages.SyncWallets{})
 	var sent, refused atomic.Int64

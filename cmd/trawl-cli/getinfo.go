@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/jsontree"
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 // nodeInfo is what -getinfo shows. The parts that a node without a wallet does not
@@ -31,7 +32,7 @@ func (c *client) getinfo(words []string) (*jsontree.Value, error) {
 	}
 	info := nodeInfo{
 		network: results[0], chain: results[1], wallet: results[2], balance: trusted(results[3]),
-		unit: c.settings.Unit(),
+		unit: options.MoneyOf(c.settings.Dialect()).Unit,
 	}
 	if c.wallet == nil {
 		if info.balances, err = c.balances(); err != nil {

@@ -110,8 +110,9 @@ func TestGetInfo(t *testing.T) {
 		r.want(t, 0, r.out, "")
 		golden(t, name, r.out)
 	}
-	if r := cli(t, "", s.port(), "-getinfo", "-dialect=qbit"); strings.Count(r.out, "(QBT/kvB)") != 2 || strings.Contains(r.out, "BTC") {
-		t.Errorf("units of qbit's chains:\n%s", r.out)
+	qbit := cli(t, "", s.port(), "-getinfo", "-dialect=qbit").out
+	if strings.Count(qbit, "(QBT/kvB)") != 2 || strings.Contains(qbit, "BTC") {
+		t.Errorf("units of qbit's chains:\n%s", qbit)
 	}
 	want := `[{"method":"getnetworkinfo","params":null,"id":0,"jsonrpc":"2.0"},{"method":"getblockchaininfo","params":null,"id":1,"jsonrpc":"2.0"},` +
 		`{"method":"getwalletinfo","params":null,"id":2,"jsonrpc":"2.0"},{"method":"getbalances","params":null,"id":3,"jsonrpc":"2.0"}]` + "\n"

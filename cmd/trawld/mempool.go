@@ -56,7 +56,7 @@ func mempoolConfig(o *options.Settings) (trawl.MempoolConfig, error) {
 			return c, err
 		}
 	}
-	if c.MinRelayFee == nil && c.IncrementalFee != nil && *c.IncrementalFee > o.RelayFee() {
+	if c.MinRelayFee == nil && c.IncrementalFee != nil && *c.IncrementalFee > options.MoneyOf(o.Dialect()).RelayFee {
 		c.MinRelayFee = c.IncrementalFee // a replacement must pay for its relay
 	}
 	if least := c.DescendantVSize * mempoolPerDescendants; c.MaxBytes < 0 || c.MaxBytes < least {

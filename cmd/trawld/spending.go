@@ -94,11 +94,12 @@ func checkRelayed(o *options.Settings, c *trawl.WalletConfig, pool *trawl.Mempoo
 	if c == nil || !options.LoadsWallets(o) {
 		return nil
 	}
-	least := o.RelayFee()
+	money := options.MoneyOf(o.Dialect())
+	least := money.RelayFee
 	if pool.MinRelayFee != nil {
 		least = *pool.MinRelayFee
 	}
-	rate := fmt.Sprintf("%d.%08d %s/kvB", least/btcutil.SatoshiPerBitcoin, least%btcutil.SatoshiPerBitcoin, o.Unit())
+	rate := fmt.Sprintf("%d.%08d %s/kvB", least/btcutil.SatoshiPerBitcoin, least%btcutil.SatoshiPerBitcoin, money.Unit)
 	if fee := c.Spending.PayFee; fee != nil && *fee < least {
 		return refuse("Invalid amount for -paytxfee=<amount>: '%s' (must be at least %s)",
 			o.String("paytxfee", ""), rate)

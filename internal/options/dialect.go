@@ -12,17 +12,25 @@ import (
 type dialect struct {
 	config   string // name of the reference node's configuration file
 	dir      string // end of the name of the default data directory
-	unit     string // of amounts
-	relayFee int64  // the least that nodes relay by default, in the smallest unit for 1000 virtual bytes
+	money    Money
 	rpcPorts map[Chain]uint16
 }
 
+// Money is how the networks of a dialect count.
+type Money struct {
+	Unit     string // of amounts
+	RelayFee int64  // that nodes relay at least by default, in the smallest unit for 1000 virtual bytes
+}
+
+// MoneyOf returns how the networks of a dialect count.
+func MoneyOf(dialect string) Money { return dialectOf(dialect).money }
+
 // dialects are those of -dialect.
 var dialects = map[string]*dialect{
-	"bitcoin": {"bitcoin.conf", "", "BTC", 100, map[Chain]uint16{
+	"bitcoin": {"bitcoin.conf", "", Money{"BTC", 100}, map[Chain]uint16{
 		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
 	}},
-	"qbit": {"qbit.conf", "-qbit", "QBT", 250, map[Chain]uint16{
+	"qbit": {"qbit.conf", "-qbit", Money{"QBT", 250}, map[Chain]uint16{
 		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
 	}},
 }
@@ -55,8 +63,10 @@ func (s *Settings) Dialect() string {
 	return defaultDialect
 }
 
-func (s *Settings) dialect() *dialect {
-	if d := dialects[s.Dialect()]; d != nil {
+func (s *Settings) dialect() *dialect { return dialectOf(s.Dialect()) }
+
+func dialectOf(name string) *dialect {
+	if d := dialects[name]; d != nil {
 		return d
 	}
 	return dialects[defaultDialect] // ParseArgs has refused it
@@ -68,12 +78,6 @@ func (s *Settings) checkDialect() error {
 	}
 	return nil
 }
-
-// Unit returns the unit of amounts: BTC.
-func (s *Settings) Unit() string { return s.dialect().unit }
-
-// RelayFee returns the fee rate that nodes relay at least by default, in the smallest unit for 1000 virtual bytes.
-func (s *Settings) RelayFee() int64 { return s.dialect().relayFee }
 
 // RPCPort returns the TCP port that the RPC server of the selected network has
 // by default.

@@ -33,7 +33,7 @@ func (s *Settings) Help() string {
 		if o.Arg != "" {
 			b.WriteString("=" + o.Arg)
 		}
-		text := strings.ReplaceAll(o.text(), dialects[defaultDialect].unit, s.Unit())
+		text := strings.ReplaceAll(o.text(), MoneyOf(defaultDialect).Unit, MoneyOf(s.Dialect()).Unit)
 		b.WriteString("\n" + textIndent + Wrap(text, helpWidth-len(textIndent), textIndent) + "\n\n")
 	}
 	return b.String()
