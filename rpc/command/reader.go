@@ -63,6 +63,9 @@ type BlockReader interface {
 	// count of them, one after the other; none where the block is not in the chain.
 	Headers(from *chainhash.Hash, count int) ([]byte, error)
 
+	// HeadersText is Headers as a JSON array of what getblockheader tells of each, seen from one tip.
+	HeadersText(from *chainhash.Hash, count int) ([]byte, error)
+
 	// Filter returns the BIP158 basic filter of a block of any branch. It must not be written
 	// to. Errors are those of getblockfilter.
 	Filter(ctx context.Context, block *chainhash.Hash) ([]byte, error)
@@ -111,6 +114,12 @@ type told struct {
 func (r told) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 	raw, err := r.Reader.Headers(from, count)
 	return raw, r.reveal(err)
+}
+
+// HeadersText implements Reader.
+func (r told) HeadersText(from *chainhash.Hash, count int) ([]byte, error) {
+	text, err := r.Reader.HeadersText(from, count)
+	return text, r.reveal(err)
 }
 
 // Filter implements Reader.

@@ -81,14 +81,28 @@ func headers(ctx context.Context, r *request) (Reply, error) {
 		return Reply{}, errFormat
 	}
 	if r.format == jsonText {
-		found, err := r.active(ctx, hash, count)
-		return document(jsontree.NewArray(found...).AppendJSON(nil)), err
+		text, err := r.headersText(ctx, hash, count)
+		return document(text), err
 	}
 	data, err := r.serializedHeaders(ctx, hash, count)
 	if err != nil {
 		return Reply{}, err
 	}
 	return inFormat(r.format, data)
+}
+
+// headersText is [request.active] of the headers as JSON.
+func (r *request) headersText(ctx context.Context, from string, count int) ([]byte, error) {
+	reader := r.node.Reader()
+	if reader == nil {
+		found, err := r.active(ctx, from, count)
+		return jsontree.NewArray(found...).AppendJSON(nil), err
+	}
+	hash, err := chainhash.NewHashFromStr(from)
+	if err != nil {
+		return nil, err
+	}
+	return reader.HeadersText(hash, count)
 }
 
 // serializedHeaders is [request.active] of the headers as bytes.

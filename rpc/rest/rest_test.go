@@ -72,6 +72,7 @@ func node() answers {
 
 func TestAnswers(t *testing.T) {
 	const formats = "output format not found (available: .bin, .hex, .json)\r\n"
+	first, second := node()[`getblockheader["`+tip+`"]`], node()[`getblockheader["`+next+`"]`]
 	coin := `,"value":0.00000001,"scriptPubKey":{"asm":"1","hex":"51"}}`
 	serialized := "07000000" + tip + "0101" + "01" + "00000000" + "05000000" + "0100000000000000" + "0151"
 	body, _ := hex.DecodeString("0001" + txid + "01000000")
@@ -122,6 +123,9 @@ func TestAnswers(t *testing.T) {
 		{"headers/" + tip + ".hex", "", 200, "aabb\n"},
 		{"headers/1/" + tip + ".hex", "", 200, "aa\n"},
 		{"headers/" + tip + ".bin?count=1", "", 200, "hex:aa"},
+		{"headers/" + tip + ".json", "", 200, "[" + first + "," + second + "]\n"},
+		{"headers/1/" + tip + ".json", "", 200, "[" + first + "]\n"},
+		{"headers/" + tip + ".json?count=1", "", 200, "[" + first + "]\n"},
 		{"headers/" + txid + ".json", "", 200, "[]\n"}, // not in the active chain
 		{"headers/" + unknown + ".json", "", 200, "[]\n"},
 		{"headers/" + tip + ".json?count=2001", "", 400, "Header count is invalid or out of acceptable range (1-2000): 2001\r\n"},

@@ -52,12 +52,20 @@ func (d *Deps) blockHeader(a *command.Args) (any, error) {
 	if !verbose {
 		return headerHex(b), nil
 	}
-	txs, err := b.TxCount(reader)
-	isHeader := errors.Is(err, chainview.ErrNotFound) || errors.Is(err, chainview.ErrNotYet)
-	if err != nil && !isHeader { // 0 for a header alone
-		return nil, blockTexts.failure(err)
+	txs, err := txsOf(reader, b)
+	if err != nil {
+		return nil, err
 	}
 	return newHeader(reader.Active(), b, txs), nil
+}
+
+// txsOf returns how many transactions a block has, 0 for a header alone.
+func txsOf(reader chainview.Reader, b *chainview.Block) (int, error) {
+	txs, err := b.TxCount(reader)
+	if err == nil || errors.Is(err, chainview.ErrNotFound) || errors.Is(err, chainview.ErrNotYet) {
+		return txs, nil
+	}
+	return 0, blockTexts.failure(err)
 }
 
 // headerHex is the header as it is sent, with what follows it.

@@ -9,6 +9,7 @@ import (
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/jsontree"
 	"github.com/seed61375155/trawl/internal/txjson"
 	"github.com/seed61375155/trawl/rpc/command"
 )
@@ -29,16 +30,39 @@ func (r raw) Headers(from *chainhash.Hash, count int) ([]byte, error) {
 		return nil, err
 	}
 	var serialized []byte
-	for b := range activeFrom(reader, from, count) {
+	for b := range activeFrom(reader, reader.Active(), from, count) {
 		serialized = appendHeader(serialized, b)
 	}
 	return serialized, nil
 }
 
-// activeFrom yields the blocks of the active chain from one on, at most count of them; none where
-// that block is not in the chain.
-func activeFrom(reader chainview.Reader, from *chainhash.Hash, count int) iter.Seq[*chainview.Block] {
-	active, b := reader.Active(), reader.Lookup(from)
+// HeadersText implements [command.Reader].
+func (r raw) HeadersText(from *chainhash.Hash, count int) ([]byte, error) {
+	reader, err := r.d.open()
+	if err != nil {
+		return nil, err
+	}
+	active := reader.Active()
+	all := []header{}
+	for b := range activeFrom(reader, active, from, count) {
+		txs, err := txsOf(reader, b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, newHeader(active, b, txs))
+	}
+	return jsontree.Append(make([]byte, 0, usualHeaderText*len(all)), all)
+}
+
+// usualHeaderText is how many bytes a header takes as JSON, as a rule.
+const usualHeaderText = 700
+
+// activeFrom yields the blocks of an active chain from one on, at most count of them; none where that
+// block is not in the chain.
+func activeFrom(
+	reader chainview.Reader, active *chainview.Chain, from *chainhash.Hash, count int,
+) iter.Seq[*chainview.Block] {
+	b := reader.Lookup(from)
 	return func(yield func(*chainview.Block) bool) {
 		if b == nil || !active.Contains(b) {
 			return
@@ -64,7 +88,7 @@ func (r raw) FilterHeaders(ctx context.Context, from *chainhash.Hash, count int)
 	if err := knownHeaders(reader); err != nil {
 		return nil, err
 	}
-	return r.d.Index.headers(ctx, slices.Collect(activeFrom(reader, from, count)))
+	return r.d.Index.headers(ctx, slices.Collect(activeFrom(reader, reader.Active(), from, count)))
 }
 
 // Spent implements [command.Reader].

@@ -39,13 +39,19 @@ func TestReader(t *testing.T) {
 		{chainhash.Hash{1}, 5, nil},
 	} {
 		var want strings.Builder
+		var shown []string
 		for _, height := range test.want {
+			shown = append(shown, r.call("getblockheader", `[`+quoted(r.chain.Active().At(height))+`]`))
 			text := r.call("getblockheader", `[`+quoted(r.chain.Active().At(height))+`,false]`)
 			want.WriteString(strings.Trim(text, `"`))
 		}
 		got, err := read.Headers(&test.from, test.count)
 		if err != nil || hex.EncodeToString(got) != want.String() {
 			t.Errorf("%d from %v: %x, %v, want %s", test.count, test.from, got, err, want.String())
+		}
+		wantText := "[" + strings.Join(shown, ",") + "]"
+		if text, err := read.HeadersText(&test.from, test.count); err != nil || string(text) != wantText {
+			t.Errorf("%d from %v: %s, %v, want %s", test.count, test.from, text, err, wantText)
 		}
 		var headers []chainhash.Hash
 		for _, height := range test.want {
@@ -55,9 +61,9 @@ func TestReader(t *testing.T) {
 			}
 			headers = append(headers, header)
 		}
-		shown, err := read.FilterHeaders(t.Context(), &test.from, test.count)
-		if err != nil || !slices.Equal(shown, headers) {
-			t.Errorf("%d from %v: %v, %v, want %v", test.count, test.from, shown, err, headers)
+		filters, err := read.FilterHeaders(t.Context(), &test.from, test.count)
+		if err != nil || !slices.Equal(filters, headers) {
+			t.Errorf("%d from %v: %v, %v, want %v", test.count, test.from, filters, err, headers)
 		}
 	}
 	genesis := r.chain.Active().At(0).Hash
@@ -152,6 +158,8 @@ func TestReaderRefuses(t *testing.T) {
 	r.deps.Chain.Set(nil)
 	genesis := r.chain.Active().At(0).Hash
 	_, err = read.Headers(&genesis, 1)
+	told(err, command.InWarmup, "Loading block index…")
+	_, err = read.HeadersText(&genesis, 1)
 	told(err, command.InWarmup, "Loading block index…")
 	r.deps.Index = nil
 	_, err = chain.Reader(r.deps).Filter(t.Context(), &genesis)
