@@ -72,6 +72,7 @@ func node() answers {
 
 func TestAnswers(t *testing.T) {
 	const formats = "output format not found (available: .bin, .hex, .json)\r\n"
+	edges := strings.Repeat("09afAF12", 8) // the first and last of all digits
 	first, second := node()[`getblockheader["`+tip+`"]`], node()[`getblockheader["`+next+`"]`]
 	coin := `,"value":0.00000001,"scriptPubKey":{"asm":"1","hex":"51"}}`
 	serialized := "07000000" + tip + "0101" + "01" + "00000000" + "05000000" + "0100000000000000" + "0151"
@@ -127,7 +128,9 @@ func TestAnswers(t *testing.T) {
 		{"headers/1/" + tip + ".json", "", 200, "[" + first + "]\n"},
 		{"headers/" + tip + ".json?count=1", "", 200, "[" + first + "]\n"},
 		{"headers/" + txid + ".json", "", 200, "[]\n"}, // not in the active chain
+		{"headers/" + txid + ".hex", "", 200, "\n"},
 		{"headers/" + unknown + ".json", "", 200, "[]\n"},
+		{"headers/" + edges + ".json", "", 200, "[]\n"},
 		{"headers/" + tip + ".json?count=2001", "", 400, "Header count is invalid or out of acceptable range (1-2000): 2001\r\n"},
 		{"headers/a/b/c.json", "", 400, "Invalid URI format. Expected /rest/headers/<hash>.<ext>?count=<count>\r\n"},
 		{"blockfilter/basic/" + tip + ".json", "", 200, `{"filter":"0102"}` + "\n"},
@@ -190,6 +193,43 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%T: %s: %d %q", n, test.target, reply.Status, reply.Body)
 			}
 		}
+	}
+}
+
+// What is beside the digits is none.
+func TestNoHash(t *testing.T) {
+	for _, digit := range []string{"/", ":", "@", "G", "`", "g", " "} {
+		hash := strings.Repeat("a", 63) + digit
+		reply := rest.Answer(t.Context(), node(), "/rest/deploymentinfo/"+hash+".json", nil)
+		if reply.Status != 400 || string(reply.Body) != "Invalid hash: "+hash+"\r\n" {
+			t.Errorf("%q: %d %q", digit, reply.Status, reply.Body)
+		}
+	}
+}
+
+// A failure of any call on the way to unspent outputs is that of the request.
+func TestLookUpFails(t *testing.T) {
+	for _, method := range []string{"getbestblockhash", "getblockheader", "gettxout"} {
+		n := answers{"!" + method: "oh"}
+		for call, result := range node() {
+			if !strings.HasPrefix(call, method) {
+				n[call] = result
+			}
+		}
+		reply := rest.Answer(t.Context(), n, "/rest/getutxos/"+txid+"-1.json", nil)
+		if reply.Status != 500 || string(reply.Body) != "oh\r\n" {
+			t.Errorf("%s: %d %q", method, reply.Status, reply.Body)
+		}
+	}
+}
+
+// What ends with the node is told so, and is no failure.
+func TestEnd(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	reply := rest.Answer(ctx, broken{}, "/rest/chaininfo.json", nil)
+	if reply.Status != 503 || string(reply.Body) != "Shutting down\r\n" || reply.Err != nil {
+		t.Errorf("%+v", reply)
 	}
 }
 

@@ -194,3 +194,58 @@ func TestServePanics(t *testing.T) {
 	n.page.serveView(&asker{Name: "part/index"}, httptest.NewRecorder(), r)
 	t.Error("it was answered")
 }
+
+// A call that the node is too busy for is missing on the page, which says so.
+func TestBusy(t *testing.T) {
+	began, free := make(chan struct{}, 2), make(chan struct{})
+	n := unready(t, rpc.Config{Threads: 1, WorkQueue: 1})
+	table, err := command.NewTable([]command.Command{
+		{Name: "one", Run: func(context.Context, *command.Args) (any, error) {
+			began <- struct{}{}
+			<-free
+			return 1, nil
+		}},
+		{Name: "getblockchaininfo", Run: func(context.Context, *command.Args) (any, error) { return nil, nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Ready(table)
+	b := n.browser(t)
+	b.login(t, "u", "p")
+	var calls sync.WaitGroup
+	calls.Go(func() { b.ask(t, http.MethodPost, "/ui/call", callOne) })
+	<-began
+	// One of the two that come now has no place in the queue.
+	answers := make(chan answer, 2)
+	for _, path := range []string{"/ui/part/index", "/ui/part/index?x"} {
+		calls.Go(func() { answers <- b.ask(t, http.MethodGet, path, "") })
+	}
+	if got := <-answers; !got.has("getblockchaininfo: Service Unavailable. What it tells is missing here") {
+		t.Error(got)
+	}
+	close(free)
+	calls.Wait()
+}
+
+// queries notes what streams of events are asked for, and opens none.
+type queries chan string
+
+// Open implements rpc.Events.
+func (q queries) Open(_ context.Context, query, _ string) (rpc.EventStream, error) {
+	q <- query
+	return nil, errors.New("none")
+}
+
+// The token of a page is not passed on with what else a stream of events is asked for.
+func TestEventsQuery(t *testing.T) {
+	n := start(t, rpc.Config{})
+	asked := make(queries, 1)
+	n.Streams.Serve(asked)
+	b := n.browser(t)
+	b.login(t, "u", "p")
+	got := b.ask(t, http.MethodGet, "/ui/events?topics=tip&token="+b.token, "", tokenHeader, "")
+	if query := <-asked; query != "topics=tip" || got.status != http.StatusBadRequest || got.text != "none" {
+		t.Errorf("asked for %q: %v", query, got)
+	}
+}

@@ -163,8 +163,28 @@ func TestUploadFails(t *testing.T) {
 	if got := b.ask(t, http.MethodPost, "/ui/upload", "content"); got.status != http.StatusConflict {
 		t.Error("a second one:", got)
 	}
+	for _, path := range []string{"/ui/upload/restore", "/ui/upload/drop"} {
+		if got := b.ask(t, http.MethodPost, path, "name=w"); got.status != http.StatusConflict {
+			t.Error("while it comes in:", path, got)
+		}
+	}
 	c.Close()
 	awaitNone(t, dir)
+}
+
+// Without a directory there are no uploads, and with one they lie below it.
+func TestUploadDir(t *testing.T) {
+	for dir, want := range map[string]string{"": "", "net": filepath.Join("net", uploadDir)} {
+		page, err := New(Config{Dir: dir})
+		if err != nil || page.uploads.dir != want {
+			t.Errorf("%q: %q, %v", dir, page.uploads.dir, err)
+		}
+	}
+	b := start(t, rpc.Config{}).browser(t)
+	b.login(t, "u", "p")
+	if got := b.ask(t, http.MethodPost, "/ui/upload", "x"); got.status != http.StatusServiceUnavailable {
+		t.Error(got)
+	}
 }
 
 // What a killed node has left is gone after the next start, and nothing beside it.

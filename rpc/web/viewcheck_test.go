@@ -138,3 +138,13 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A range is asked for where there is a wildcard, and only there.
+func TestRanged(t *testing.T) {
+	for isRange, want := range map[string]bool{"true": true, "false": false} {
+		node := fakeNode{"getdescriptorinfo": `{"descriptor":"d","checksum":"c","isrange":` + isRange + `}`}
+		if got := checkLines(t, node, "wpkh(x)\npkh(y)"); got.Ranged() != want || len(got.Lines) != 2 {
+			t.Errorf("%s: %+v", isRange, got)
+		}
+	}
+}

@@ -29,6 +29,16 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s of %s: no %q in\n%s", test.method, test.reply, test.says, html)
 		}
 	}
+	for listed, every := range map[string]string{"[]": `data-every="10"`, `[{"id":"a","state":"running"}]`: `data-every="2"`} {
+		node := fakeNode{
+			"getblockchaininfo": `{"blocks":9,"headers":9}`, "listsearches": listed, "listwallets": `["w"]`,
+			"getwalletinfo": `{"scanning":false}`,
+		}
+		html := node.page(t, "index", "")
+		if !strings.Contains(html, every) || strings.Contains(html, "Running now") != (listed != "[]") {
+			t.Errorf("with %s: no %s in\n%s", listed, every, html)
+		}
+	}
 	rescan := fakeNode{
 		"listwallets": `["w"]`, "getwalletinfo": `{"scanning":{"duration":10,"progress":0.25}}`, "abortrescan": `true`,
 	}

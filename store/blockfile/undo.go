@@ -1,6 +1,7 @@
 package blockfile
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 
@@ -25,7 +26,11 @@ type Coin struct {
 // UndoChecksum returns the checksum that follows undo data in a rev file:
 // SHA256d of the hash of the previous block and the data.
 func UndoChecksum(prev chainhash.Hash, undo []byte) chainhash.Hash {
-	return chainhash.DoubleHashH(append(prev[:], undo...))
+	h := sha256.New() // of both, without a copy of the data
+	h.Write(prev[:])
+	h.Write(undo)
+	var once [sha256.Size]byte
+	return sha256.Sum256(h.Sum(once[:0]))
 }
 
 // AppendUndo appends the undo data of a block (Core's CBlockUndo): for each
@@ -57,15 +62,25 @@ func AppendCoin(dst []byte, coin Coin) []byte {
 }
 
 // ParseUndo is the inverse of [AppendUndo]. Data that it could not have written
-// is [ErrCorrupt]. The scripts share no memory with undo.
+// is [ErrCorrupt]. The coins share no memory with undo, but share one with each other, as their scripts do: a
+// block is taken apart in a few allocations, as a rule.
 func ParseUndo(undo []byte) ([][]Coin, error) {
 	c := &cursor{b: undo}
 	txs := make([][]Coin, c.count(1))
+	coins := make([]Coin, 0, len(undo)/usualCoinSize)
+	scripts := make([]byte, 0, len(undo)+len(undo)/4) // short forms grow by a fifth
 	for i := range txs {
-		txs[i] = make([]Coin, c.count(minCoinSize))
-		for j := range txs[i] {
-			txs[i][j] = c.coin()
+		first := len(coins)
+		for range c.count(minCoinSize) {
+			height, coinbase := c.height()
+			amount := c.amount()
+			from := len(scripts)
+			scripts = c.script(scripts)
+			coins = append(coins, Coin{
+				Height: height, Coinbase: coinbase, Amount: amount, Script: scripts[from:len(scripts):len(scripts)],
+			})
 		}
+		txs[i] = coins[first:len(coins):len(coins)]
 	}
 	return txs, c.done()
 }
@@ -141,12 +156,6 @@ func AppendRawUndo(dst []byte, inputs []int, coins [][]byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d coins more than inputs", ErrCorrupt, len(coins))
 	}
 	return dst, nil
-}
-
-// coin reads one coin.
-func (c *cursor) coin() Coin {
-	height, coinbase := c.height()
-	return Coin{Height: height, Coinbase: coinbase, Amount: c.amount(), Script: c.script(nil)}
 }
 
 // height reads the front of a coin: height, coinbase flag and the unused number

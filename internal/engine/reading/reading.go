@@ -166,15 +166,20 @@ func (r Reader) Spent(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	if err != nil {
 		return nil, r.undoError(hash, err)
 	}
+	n := 0
+	for _, coins := range undo {
+		n += len(coins)
+	}
+	all := make([]chainview.Coin, n) // of all transactions
 	spent := make([][]chainview.Coin, len(undo))
 	for i, coins := range undo {
-		spent[i] = make([]chainview.Coin, len(coins))
 		for j, c := range coins {
-			spent[i][j] = chainview.Coin{
+			all[j] = chainview.Coin{
 				Height: c.Height, Coinbase: c.Coinbase,
 				Value: btcutil.Amount(c.Amount), Script: c.Script,
 			}
 		}
+		spent[i], all = all[:len(coins):len(coins)], all[len(coins):]
 	}
 	return spent, nil
 }

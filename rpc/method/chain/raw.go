@@ -97,8 +97,14 @@ func (r raw) Spent(block *chainhash.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, 0, usualSpent*len(lists))
-	data = command.AppendCount(data, len(lists))
+	size := maxCount
+	for _, coins := range lists {
+		size += maxCount
+		for i := range coins {
+			size += 8 + maxCount + len(coins[i].Script)
+		}
+	}
+	data := command.AppendCount(make([]byte, 0, size), len(lists))
 	for _, coins := range lists {
 		data = command.AppendCount(data, len(coins))
 		for i := range coins {
@@ -114,8 +120,8 @@ func appendOutput(dst []byte, coin *chainview.Coin) []byte {
 	return append(command.AppendCount(dst, len(coin.Script)), coin.Script...)
 }
 
-// usualSpent is how many bytes a transaction's list takes, as a rule.
-const usualSpent = 64
+// maxCount is how many bytes a number before elements takes at most, of lists that fit into a block.
+const maxCount = 5
 
 // SpentText implements [command.Reader].
 func (r raw) SpentText(block *chainhash.Hash) ([]byte, error) {
