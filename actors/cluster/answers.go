@@ -228,6 +228,7 @@ func (f *front) settle(l *loan, found []match.Hit) {
 	j := l.job
 	if j.pass.Settle(l.heights, found) {
 		l.peer.counts.Units++
+		j.settled[l.peer] = true
 	}
 	for _, other := range j.loans[l.heights] {
 		if other != l && other.peer.out[other.unit] == other {
@@ -253,12 +254,9 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 		}
 		return func() {
 			switch {
-			case !slices.Contains(f.jobs, j):
 			case verdict == wrong:
-				l.peer.excluded = true
-				f.cfg.Log.Error("a member of the cluster has given a wrong answer",
-					"member", l.peer.address, "from", l.heights.From, "to", l.heights.To)
-				f.finish(j, &messages.ClusterError{Member: l.peer.address, From: l.heights.From, To: l.heights.To})
+				f.exclude(l)
+			case !slices.Contains(f.jobs, j):
 			case err != nil:
 				f.finish(j, &match.KeepError{Err: err})
 			default:
@@ -270,6 +268,28 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 			}
 		}
 	})
+}
+
+// exclude has nothing more to do with the member that has given a wrong answer. What it was lent is given back; passes
+// of which it has answered some must fail, whatever that was.
+func (f *front) exclude(l *loan) {
+	p := l.peer
+	f.cfg.Log.Error("a member of the cluster has given a wrong answer",
+		"member", p.address, "from", l.heights.From, "to", l.heights.To)
+	p.excluded = true
+	l.job.settled[p] = true
+	for _, other := range p.out {
+		other.giveBack()
+	}
+	clear(p.lost)
+	for _, j := range slices.Clone(f.jobs) {
+		if j.settled[p] {
+			f.finish(j, &messages.ClusterError{Member: p.address, From: l.heights.From, To: l.heights.To})
+			continue
+		}
+		f.share(j)
+	}
+	f.fillAll()
 }
 
 // kept returns what this node takes of a member's hits.

@@ -52,8 +52,9 @@ type job struct {
 	set     *wire.Set // nil until they are
 	open    wire.Message
 	loans   map[match.Heights][]*loan
-	chain   []*peer // members in the order in which they pass the scripts on
-	local   bool    // workers of this node may take its heights
+	settled map[*peer]bool // who has answered for some of it
+	chain   []*peer        // members in the order in which they pass the scripts on
+	local   bool           // workers of this node may take its heights
 }
 
 // loan is heights that a member was given.
@@ -80,7 +81,7 @@ func (f *front) lend(call *lendHeights) {
 	f.issued++
 	j := &job{
 		call: call, pass: call.Req.Pass, id: f.issued, began: time.Now(), local: true,
-		loans: make(map[match.Heights][]*loan),
+		loans: make(map[match.Heights][]*loan), settled: make(map[*peer]bool),
 	}
 	j.ctx, j.cancel = context.WithCancel(f.ctx)
 	f.jobs = append(f.jobs, j)
@@ -286,6 +287,7 @@ func (f *front) lendTo(p *peer, j *job) bool {
 
 const (
 	unitTime  = 50 * time.Millisecond // that a unit aims at
+	leastTime = 5 * time.Millisecond  // and at the end, where all are to end at the same time
 	longTime  = time.Second           // and where more passes wait than there are members
 	firstUnit = 4                     // heights for each core, before the speed is known
 	manyMore  = 300_000               // scripts, from which on one is enough: it takes milliseconds
@@ -339,8 +341,12 @@ func (f *front) unitSize(p *peer, j *job, from int32) float64 {
 			working++
 		}
 	}
+	most := max(rate*unitTime.Seconds(), workers)
+	if working <= 1 && !j.local {
+		return most // nobody waits for it at the end
+	}
 	fair := float64(j.pass.Stop.Height+1-from) / float64(3*max(working, 1))
-	return min(max(rate*unitTime.Seconds(), workers), fair)
+	return min(most, max(fair, rate*leastTime.Seconds()))
 }
 
 // straggling returns heights that one other member has had for longer than it should.

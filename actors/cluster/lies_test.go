@@ -3,6 +3,8 @@ package cluster_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,6 +218,39 @@ func TestAuditFinds(t *testing.T) {
 					t.Fatalf("%s: %v, %+v", name, err, m)
 				}
 			}
+		})
+	}
+}
+
+// What a member has answered is not believed once it is known to lie: the other scans that it has answered some of
+// fail too, and what it was lent comes back.
+func TestLiarInOthers(t *testing.T) {
+	for range 6 {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2000)
+			liar := r.node(setup{options: cluster.Options{Serve: true}, lie: func(batch []filters.Filter) {
+				for i := range batch {
+					batch[i] = filters.Filter{Block: batch[i].Block, Data: []byte{0}} // an empty one
+				}
+			}})
+			front := r.front(false, 0.2, liar, r.member())
+			var group sync.WaitGroup
+			failed := make([]bool, 2)
+			for i := range failed {
+				group.Go(func() {
+					got, err := front.scan(t.Context(), r.all(i))
+					var wrong *messages.ClusterError
+					failed[i] = errors.As(err, &wrong) && wrong.Member == liar.address
+					if !failed[i] && (err != nil || !slices.Equal(got, r.expected(i))) {
+						t.Errorf("scan %d found %v, %v", i, got, err)
+					}
+				})
+			}
+			group.Wait()
+			if !failed[0] && !failed[1] {
+				t.Error("no scan has failed")
+			}
+			check(t, front, r.all(3), r.expected(3))
 		})
 	}
 }

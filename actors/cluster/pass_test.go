@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed61375155/trawl/actors/cluster"
 	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/internal/match"
 )
 
 // Where Keep notes what it sees, as that of searches does, it is called for every hit, wherever that was
@@ -213,6 +214,70 @@ func TestWholeScans(t *testing.T) {
 		group.Wait()
 		if n := front.frames[byte(wire.Unit)] - alone; n > 2*alone {
 			t.Errorf("four scans were lent in %d units, and one in %d", n, alone)
+		}
+	})
+}
+
+// A unit is 50 ms of work, and at the end less, where others would wait for it, but not below 5 ms.
+func TestUnits(t *testing.T) {
+	for members, most := range map[int]int{1: 45, 3: 90} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, 2000)
+			var list []*node
+			for range members {
+				list = append(list, r.member())
+			}
+			front := r.front(false, 0, list...)
+			check(t, front, r.all(3), r.expected(3)) // which sends the scripts
+			before, began := front.frames[byte(wire.Unit)], time.Now()
+			check(t, front, r.all(3), r.expected(3))
+			if n := front.frames[byte(wire.Unit)] - before; n > most {
+				t.Errorf("%d members were lent %d units, at most %d", members, n, most)
+			}
+			if took, ideal := time.Since(began), 2*time.Second/time.Duration(members); took > ideal+150*time.Millisecond {
+				t.Errorf("%d members took %v, ideally %v", members, took, ideal)
+			}
+		})
+	}
+}
+
+// What neither a member nor the front can read fails a scan, and nothing is said to be complete over it.
+func TestNobodyCan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const readable = 1000
+		r := newRig(t, 2000)
+		lost := func(from, to int32) error {
+			if to <= readable {
+				return nil
+			}
+			at := max(from, readable)
+			return &match.DamagedError{Block: r.chain.Active().At(at).Hash, Err: errors.New("lost")}
+		}
+		members := []*node{
+			r.node(setup{options: cluster.Options{Serve: true}, fault: lost}),
+			r.node(setup{options: cluster.Options{Serve: true}, fault: lost}),
+		}
+		sound := r.front(false, 0, members...)
+		check(t, sound, r.all(3), r.expected(3)) // the front does what they cannot
+		if n := sound.read.Load(); n < readable {
+			t.Errorf("the front has read %d filters", n)
+		}
+		nodes := []string{members[0].address, members[1].address}
+		front := r.node(setup{options: cluster.Options{Nodes: nodes}, fault: lost})
+		front.await(2)
+		pass := front.scheduler.NewPass(r.all(3))
+		err := front.scheduler.Run(t.Context(), pass)
+		var gone *match.LostError
+		if !errors.As(err, &gone) || pass.Complete() {
+			t.Errorf("complete: %v, %v", pass.Complete(), err)
+		}
+		if units := front.state().Members[0].Units + front.state().Members[1].Units; units == 0 {
+			t.Error("the members have done nothing")
+		}
+		hits, frontier := pass.Hits()
+		want := slices.DeleteFunc(r.expected(3), func(h int32) bool { return h >= frontier })
+		if len(hits) != len(want) || frontier > readable || frontier == 0 {
+			t.Errorf("%d hits below %d, want %d", len(hits), frontier, len(want))
 		}
 	})
 }

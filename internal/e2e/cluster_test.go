@@ -56,77 +56,128 @@ func manyScripts(rng *rand.Rand, n int) []string {
 	return list
 }
 
-// A front without workers of its own gives the answers of a lone node, while its members are
-// killed, paused and started again.
+// A front without workers of its own gives the answers of a lone node, and of Bitcoin Core where BITCOIND names one,
+// while its members are killed, paused and started again.
 func TestClusterEqual(t *testing.T) {
 	t.Parallel()
 	scans := count(t, "TRAWL_SOAK", 6)
 	seed := uint64(time.Now().UnixNano())
-	rng := rand.New(rand.NewPCG(seed, 7))
 	t.Logf("seed %d", seed)
 	l := newLongCluster(t, 3)
 	if info, err := os.Stat(l.secret); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the file of the secret: %v, %v", info, err)
 	}
-	members, front := l.members, l.front
-	var disturbed disturbances
+	e := equality{longCluster: l, rng: rand.New(rand.NewPCG(seed, 7)), stopped: make(map[*e2e.Daemon]bool)}
+	if program := os.Getenv("BITCOIND"); program != "" {
+		// Its check of the block index stops it when -loadblock meets an empty data directory.
+		e.core = l.loaded(program, l.file, l.blocks-ownBlocks, "-checkblockindex=0")
+		l.finish(e.core)
+	}
+	began := time.Now()
 	for i := range scans {
-		objects := append(manyScripts(rng, 40_000+rng.IntN(60_000)), "raw(51)")
-		from := rng.IntN(l.blocks / 4)
-		check := map[string]bool{"filter_false_positives": i%3 == 2}
-		var want, got any
-		l.lone.Get(&want, "scanblocks", "start", objects, from, l.blocks, "basic", check)
-		done := make(chan error, 1)
-		go func() {
-			done <- front.Call(t.Context(), &got, "scanblocks", "start", objects, from, l.blocks, "basic", check)
-		}()
-		if i > 0 { // the first is undisturbed
-			disturbed.add(disturb(rng, members, done, time.Now().Add(time.Minute)))
-		}
-		if err := <-done; err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("scan %d from %d: %v\ngot  %.300v\nwant %.300v", i, from, err, got, want)
-		}
-		for _, m := range members {
-			if m.HasEnded() {
-				m.Restart()
-			}
-		}
+		e.scan(i, i > 0) // the first is undisturbed
 		if (i+1)%10 == 0 || i+1 == scans {
-			t.Logf("%d scans, %d kills, %d pauses", i+1, disturbed.kills, disturbed.pauses)
+			t.Logf("%v: %d scans, %d of them with work of members, %+v", time.Since(began).Round(time.Second), i+1, e.helped, e.did)
 		}
 	}
-	units := l.units()
-	if units == 0 {
-		t.Errorf("the members have done nothing in %d scans: %+v", scans, l.info())
+	if e.helped < scans/2 {
+		t.Errorf("the members have worked in %d of %d scans: %+v", e.helped, scans, l.info())
 	}
+}
+
+// equality is scans by several nodes that have to give the same.
+type equality struct {
+	*longCluster
+	rng  *rand.Rand
+	core *e2e.Daemon // Bitcoin Core; nil: none
+
+	stopped map[*e2e.Daemon]bool // by a signal
+	did     disturbances
+	helped  int // scans in which members have worked
 }
 
 // disturbances counts what was done to members.
-type disturbances struct{ kills, pauses int }
+type disturbances struct{ kills, pauses, restarts int }
 
-func (d *disturbances) add(more disturbances) {
-	d.kills, d.pauses = d.kills+more.kills, d.pauses+more.pauses
+// scan scans for random scripts in random blocks, while members are disturbed.
+func (e *equality) scan(i int, disturbed bool) {
+	e.Helper()
+	scripts := 2_000 + e.rng.IntN(8_000)
+	if i%10 == 0 {
+		scripts = 40_000
+	}
+	objects := append(manyScripts(e.rng, scripts), "raw(51)")
+	from, to := e.rng.IntN(e.blocks/4), e.blocks-e.rng.IntN(e.blocks/4)
+	options := map[string]bool{"filter_false_positives": i%3 == 2}
+	scan := func(d *e2e.Daemon) (got any) {
+		if err := d.Call(e.Context(), &got, "scanblocks", "start", objects, from, to, "basic", options); err != nil {
+			return err
+		}
+		return got
+	}
+	began := time.Now()
+	want := scan(e.lone)
+	if err, failed := want.(error); failed {
+		e.Fatal(err)
+	}
+	took, before := time.Since(began), e.units()
+	got, byCore := make(chan any, 1), make(chan any, 1)
+	go func() { got <- scan(e.front) }()
+	if e.core != nil {
+		go func() { byCore <- scan(e.core) }()
+	}
+	if disturbed {
+		e.disturb(got, took)
+	}
+	if found := <-got; !reflect.DeepEqual(found, want) {
+		e.Errorf("scan %d from %d to %d:\ngot  %.300v\nwant %.300v", i, from, to, found, want)
+	}
+	if e.core != nil {
+		if found := <-byCore; !reflect.DeepEqual(found, want) {
+			e.Errorf("scan %d from %d to %d:\nCore %.300v\nwant %.300v", i, from, to, found, want)
+		}
+	}
+	if e.units() > before {
+		e.helped++
+	}
+	for _, m := range e.members {
+		if m.HasEnded() {
+			m.Restart()
+			e.did.restarts++
+		}
+	}
 }
 
-// disturb kills and pauses members for a while, and leaves none paused.
-func disturb(rng *rand.Rand, members []*e2e.Daemon, done chan error, end time.Time) (did disturbances) {
-	for range 1 + rng.IntN(3) {
-		m := members[rng.IntN(len(members))]
-		if m.HasEnded() || time.Now().After(end) || len(done) > 0 {
-			return did
+// disturb kills members, pauses them and starts them again until a scan is done that takes a lone node so long, and
+// leaves none paused.
+func (e *equality) disturb(done chan any, took time.Duration) {
+	e.Helper()
+	for {
+		<-time.After(time.Duration(e.rng.Int64N(int64(took)/2 + 1)))
+		if len(done) > 0 {
+			break
 		}
-		<-time.After(time.Duration(rng.IntN(300)) * time.Millisecond)
-		if rng.IntN(2) == 0 {
+		switch m := e.members[e.rng.IntN(len(e.members))]; {
+		case m.HasEnded():
+			m.Restart()
+			e.did.restarts++
+		case e.rng.IntN(2) == 0:
 			m.Kill()
-			did.kills++
-			continue
+			delete(e.stopped, m)
+			e.did.kills++
+		case e.stopped[m]:
+			m.Signal(syscall.SIGCONT)
+			delete(e.stopped, m)
+		default:
+			m.Signal(syscall.SIGSTOP)
+			e.stopped[m] = true
+			e.did.pauses++
 		}
-		m.Signal(syscall.SIGSTOP)
-		<-time.After(time.Duration(rng.IntN(1500)) * time.Millisecond)
-		m.Signal(syscall.SIGCONT)
-		did.pauses++
 	}
-	return did
+	for m := range e.stopped {
+		m.Signal(syscall.SIGCONT)
+	}
+	clear(e.stopped)
 }
 
 // A node with another secret gets nowhere, and none starts that would let anybody in.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // A member that is stopped while scripts are sent to it costs neither the front nor the other member memory: what
-// waits for it is bounded.
+// waits for it is bounded. The front takes no more than a lone node and one copy of the scripts. A long test has five
+// million of them.
 func TestClusterMemory(t *testing.T) {
 	if e2e.Race {
 		t.Skip("the race detector takes most of the memory: make large")
@@ -19,33 +21,63 @@ func TestClusterMemory(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(8, 8))
-	scripts := 150_000
-	if n := count(t, "TRAWL_SOAK", 0); n > 0 {
-		scripts = 500_000
+	scripts, from, rounds := 150_000, 0, 2
+	objects := func() any { return manyScripts(rng, scripts) }
+	if count(t, "TRAWL_SOAK", 0) > 0 {
+		const ranges, each = 5, 1_000_000
+		scripts, from, rounds = ranges*each, l.blocks-200, 1
+		next := 0
+		objects = func() any { // different ones each time
+			var list []any
+			for range ranges {
+				next++
+				desc := strings.Replace(ownDescriptor, "/0/*", fmt.Sprintf("/%d/*", next), 1)
+				list = append(list, map[string]any{"desc": desc, "range": []int{0, each - 1}})
+			}
+			return list
+		}
+		for i, m := range l.members {
+			l.members[i] = l.again(m, "-clusterlisten="+l.at[i], "-clustersecret="+l.secret, "-clustermem=4096")
+		}
+		l.up(2)
 	}
-	nodes := []*e2e.Daemon{l.front, l.members[0]}
-	peaks := func() (most []int) {
-		for _, d := range nodes {
+	peaks := func(by *e2e.Daemon, of ...*e2e.Daemon) (most []int) {
+		for _, d := range of {
 			forgetPeak(t, d)
 		}
-		for range 2 { // different ones, so that they are sent
-			scanner(manyScripts(rng, scripts), 0, l.blocks, nil)(l.front)
+		for range rounds {
+			var got struct{ Completed bool }
+			if by.Get(&got, "scanblocks", "start", objects(), from); !got.Completed {
+				t.Error("a scan is not complete")
+			}
 		}
-		for _, d := range nodes {
+		for _, d := range of {
 			most = append(most, peakMB(d))
 		}
 		return most
 	}
-	peaks()
-	before := peaks()
+	lone := peaks(l.lone, l.lone)[0]
+	if rounds > 1 {
+		peaks(l.front) // so that it has grown before
+	}
+	before := peaks(l.front, l.front, l.members[0])
+	units := l.units()
 	l.members[1].Signal(syscall.SIGSTOP)
-	after := peaks()
+	after := peaks(l.front, l.front, l.members[0])
 	l.members[1].Signal(syscall.SIGCONT)
-	t.Logf("front and member took %v MB, beside a member that was stopped %v", before, after)
-	for i := range nodes {
+	copied := scripts * 23 >> 20
+	t.Logf("front and member took %v MB, beside a member that was stopped %v; a lone node %d MB; the scripts are %d MB",
+		before, after, lone, copied)
+	for i := range before {
 		if after[i] > before[i]+32 {
 			t.Errorf("node %d took %d MB, beside a member that was stopped %d", i, before[i], after[i])
 		}
+	}
+	if most := lone + copied + 32; after[0] > most {
+		t.Errorf("the front took %d MB, at most %d", after[0], most)
+	}
+	if l.units() == units {
+		t.Error("the member that was not stopped has done nothing")
 	}
 }
 

@@ -51,8 +51,13 @@ var steps = []step{
 	},
 	{
 		name: "kills", what: "kill -9 under a node that works, and bits that flip on its disk",
-		skip:     disks + "|" + live + "|" + recorded + "|" + abuse + "|^TestLive",
+		skip:     disks + "|" + live + "|" + recorded + "|" + abuse + "|" + clusters + "|^TestLive",
 		packages: []string{"./internal/e2e"},
+	},
+	{
+		name: "clusters",
+		what: "scans over members that are killed and paused, beside Bitcoin Core's; memory and hostile messages",
+		run:  clusters, packages: []string{"./internal/e2e"}, core: true,
 	},
 	{
 		name: "abuse",
@@ -129,6 +134,7 @@ var steps = []step{
 // Tests of internal/e2e that have a step of their own.
 const (
 	abuse    = "ManySearches|DenseSearches"
+	clusters = "^TestCluster"
 	disks    = "PowerLoss|FullDisk"
 	live     = "Live$"
 	recorded = "Golden"

@@ -1,0 +1,427 @@
+package e2e_test
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	random "math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/internal/e2e"
+)
+
+// hostileMessages is how many messages come for each kill of a long test.
+const hostileMessages = 50_000
+
+// A node takes anything that another one of its cluster says, to it as a member and as a front: it goes on, takes no
+// more memory the longer it goes on, and works for and with honest nodes afterwards.
+func TestClusterHostile(t *testing.T) {
+	t.Parallel()
+	messages := hostileMessages * count(t, "TRAWL_SOAK", 1)
+	s := newStranger(t)
+	l := newLongCluster(t, 0)
+	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, s.options...)
+	at := e2e.FreeAddr(t)
+	node := l.node(append(args, "-clusterlisten="+at, "-clusternode="+s.address)...)
+	objects := manyScripts(random.New(random.NewPCG(9, 9)), 5_000)
+	done := make(chan struct{})
+	var scans, failed int
+	var group sync.WaitGroup
+	group.Go(func() { // it is a front meanwhile
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if err := node.Call(t.Context(), nil, "scanblocks", "start", objects[:1_000], 0); err != nil {
+				failed++
+			}
+			scans++
+		}
+	})
+	s.connect(at)
+	s.learn(l)
+	var early int
+	began := time.Now()
+	for said := range messages {
+		s.say()
+		if said == messages/5 {
+			early = residentMB(t, node)
+		}
+	}
+	late := residentMB(t, node)
+	close(done)
+	group.Wait()
+	t.Logf("%d messages in %v, %d bytes came back in %d messages; %d scans, %d failed; %d then %d MB",
+		messages, time.Since(began).Round(time.Second), s.bytes.Load(), s.heard.Load(), scans, failed, early, late)
+	if late > early+32 {
+		t.Errorf("the node has %d MB after a fifth of the messages, and %d MB after all", early, late)
+	}
+	if s.heard.Load() == 0 || scans == 0 || failed > 0 {
+		t.Errorf("%d answers, %d scans, %d failed", s.heard.Load(), scans, failed)
+	}
+	s.close()
+	if log := node.Log(); strings.Contains(log, "panic") {
+		t.Errorf("the node has panicked:\n%s", node.LogTail())
+	}
+	front := l.node(append(args, "-clusterlisten="+e2e.FreeAddr(t), "-clusternode="+at)...)
+	l.front = front
+	l.up(1)
+	l.same("a scan with the node as a member", scanner(objects, 0, l.blocks, nil))
+	node.Stop()
+}
+
+// residentMB is the memory that a process has now.
+func residentMB(tb testing.TB, d *e2e.Daemon) int {
+	tb.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", d.PID()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var size, resident int
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		tb.Fatal(err)
+	}
+	return resident * os.Getpagesize() >> 20
+}
+
+// A stranger is of a cluster whose nodes have certificates of an authority, and says whatever it likes.
+type stranger struct {
+	*testing.T
+	options  []string // of a node of the cluster
+	address  string
+	tls      *tls.Config
+	listener net.Listener
+	group    sync.WaitGroup
+
+	conn net.Conn
+	w    *bufio.Writer
+	rng  *random.Rand
+
+	open     wire.Message // that a node would take
+	sessions [][16]byte
+	last     []byte
+
+	heard, bytes atomic.Int64
+	mu           sync.Mutex
+	asked        []*wire.Message // what was said to it lately
+	conns        []net.Conn
+}
+
+func newStranger(t *testing.T) *stranger {
+	t.Helper()
+	chain, key := clusterCertificate(t)
+	s := &stranger{
+		T: t, options: []string{"-clusterca=" + chain, "-clustercert=" + chain, "-clusterkey=" + key},
+		rng: random.New(random.NewPCG(uint64(time.Now().UnixNano()), 1)),
+	}
+	own, err := tls.LoadX509KeyPair(chain, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(own.Leaf)
+	s.tls = &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, RootCAs: pool, ServerName: "trawl-cluster",
+		NextProtos: []string{"trawl-cluster/1"}, ClientAuth: tls.RequireAnyClientCert,
+	}
+	if s.listener, err = tls.Listen("tcp", "127.0.0.1:0", s.tls); err != nil {
+		t.Fatal(err)
+	}
+	s.address = s.listener.Addr().String()
+	s.group.Go(s.accept)
+	t.Cleanup(s.close)
+	return s
+}
+
+// clusterCertificate writes a certificate that vouches for itself, and its key, to files.
+func clusterCertificate(t *testing.T) (chain, key string) {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(24 * time.Hour), DNSNames: []string{"trawl-cluster"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, about, about, &secret.PublicKey, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	chain, key = filepath.Join(dir, "cluster.pem"), filepath.Join(dir, "cluster.key")
+	for path, block := range map[string]*pem.Block{
+		chain: {Type: "CERTIFICATE", Bytes: signed}, key: {Type: "PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return chain, key
+}
+
+// accept takes what the node says, and says that it is there.
+func (s *stranger) accept() {
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			return
+		}
+		s.keep(conn)
+		s.group.Go(func() { s.read(conn) })
+		s.group.Go(func() { beat(conn) })
+	}
+}
+
+func (s *stranger) keep(conn net.Conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns = append(s.conns, conn)
+}
+
+func (s *stranger) close() {
+	_ = s.listener.Close()
+	s.mu.Lock()
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+	s.mu.Unlock()
+	s.group.Wait()
+}
+
+// beat says that it is there until the connection ends.
+func beat(conn net.Conn) {
+	for {
+		if _, err := conn.Write([]byte{0}); err != nil {
+			return
+		}
+		<-time.After(time.Second)
+	}
+}
+
+// read takes frames of a connection until it ends.
+func (s *stranger) read(conn net.Conn) {
+	r := bufio.NewReader(conn)
+	for {
+		var head [4]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return
+		}
+		frame := make([]byte, binary.BigEndian.Uint32(head[:]))
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return
+		}
+		s.bytes.Add(int64(len(frame)))
+		m, err := wire.Parse(frame)
+		if err != nil || m.Kind == 0 {
+			continue // its address
+		}
+		s.heard.Add(1)
+		s.mu.Lock()
+		if s.asked = append(s.asked, m); len(s.asked) > 16 {
+			s.asked = s.asked[1:]
+		}
+		s.mu.Unlock()
+	}
+}
+
+// connect connects to a node.
+func (s *stranger) connect(to string) {
+	s.Helper()
+	conn, err := tls.Dial("tcp", to, s.tls)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.keep(conn)
+	s.conn, s.w = conn, bufio.NewWriterSize(conn, 64<<10)
+	s.group.Go(func() { _, _ = io.Copy(io.Discard, conn) })
+	s.write([]byte(s.address))
+}
+
+func (s *stranger) write(frame []byte) {
+	s.Helper()
+	var head [4]byte
+	binary.BigEndian.PutUint32(head[:], uint32(len(frame)))
+	_, err := s.w.Write(head[:])
+	if err == nil {
+		_, err = s.w.Write(frame)
+	}
+	if err == nil && s.rng.IntN(16) == 0 {
+		err = s.w.Flush()
+	}
+	if err != nil {
+		s.Fatal(errors.Join(errors.New("the node has ended the connection"), err))
+	}
+}
+
+// learn learns what a scan is opened with.
+func (s *stranger) learn(l *longCluster) {
+	s.Helper()
+	var hash string
+	var filter struct{ Header string }
+	l.lone.Get(&hash, "getblockhash", l.blocks)
+	l.lone.Get(&filter, "getblockfilter", hash)
+	set, _ := wire.NewSet(func(yield func([]byte) bool) {
+		for i := range 100 {
+			if !yield([]byte{0x51, byte(i)}) {
+				return
+			}
+		}
+	})
+	s.open = wire.Message{
+		Kind: wire.Open, Set: set.Digest, Scripts: uint32(set.Scripts()), Chunks: 1, Size: set.Size,
+		To: int32(l.blocks), Block: hash32(s, hash), Header: hash32(s, filter.Header), Data: set.Chunk(0),
+	}
+	for range 4 {
+		var session [16]byte
+		_, _ = rand.Read(session[:])
+		s.sessions = append(s.sessions, session)
+	}
+}
+
+// hash32 reads a hash as it is shown, backwards.
+func hash32(s *stranger, text string) (h [32]byte) {
+	s.Helper()
+	for i := range h {
+		if _, err := fmt.Sscanf(text[2*i:2*i+2], "%02x", &h[31-i]); err != nil {
+			s.Fatal(err)
+		}
+	}
+	return h
+}
+
+// say says anything: bytes by chance, what a front or a member may say, and the same with something changed.
+func (s *stranger) say() {
+	s.Helper()
+	switch s.rng.IntN(8) {
+	case 0:
+		frame := make([]byte, 1+s.rng.IntN(200))
+		for i := range frame {
+			frame[i] = byte(s.rng.Uint32())
+		}
+		s.write(frame)
+		return
+	case 1:
+		if len(s.last) > 0 {
+			s.last[s.rng.IntN(len(s.last))] ^= 1 << s.rng.IntN(8)
+			s.write(s.last)
+			return
+		}
+	}
+	m := s.asFront()
+	if s.rng.IntN(2) == 0 {
+		m = s.asMember()
+	}
+	if s.rng.IntN(3) == 0 {
+		s.garble(&m)
+	}
+	s.last = m.Append(s.last[:0])
+	s.write(s.last)
+}
+
+// asFront is something that a front says.
+func (s *stranger) asFront() wire.Message {
+	m := s.open
+	m.Session, m.Scan = s.sessions[s.rng.IntN(len(s.sessions))], s.rng.Uint64N(8)
+	m.Kind = []wire.Kind{
+		wire.Hello, wire.Open, wire.Chunk, wire.Unit, wire.Unit, wire.Unit, wire.Cancel, wire.Close, wire.Fetch, wire.Piece,
+	}[s.rng.IntN(10)]
+	m.Protocols, m.Network = []uint32{wire.Protocol}, "regtest"
+	m.Check, m.Exact = s.rng.IntN(2) == 0, s.rng.IntN(2) == 0
+	if s.rng.IntN(4) == 0 {
+		m.Source = s.address
+	}
+	if m.Kind == wire.Unit {
+		m.Unit, m.From = s.rng.Uint64N(100), s.rng.Int32N(m.To)
+		m.To = m.From + 1 + s.rng.Int32N(20)
+	}
+	if m.Kind != wire.Chunk && m.Kind != wire.Piece {
+		m.Data = nil
+	}
+	return m
+}
+
+// asMember is an answer to something that was said lately.
+func (s *stranger) asMember() wire.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) == 0 {
+		return wire.Message{Kind: wire.Welcome, Session: s.sessions[0]}
+	}
+	m := *s.asked[s.rng.IntN(len(s.asked))]
+	switch m.Kind {
+	case wire.Hello:
+		m.Kind, m.Workers, m.Height = wire.Welcome, s.rng.Uint32N(64), s.rng.Int32()
+	case wire.Open:
+		m.Kind, m.Need, m.Retry = wire.Opened, s.rng.IntN(2) == 0, s.rng.IntN(2) == 0
+	case wire.Chunk:
+		m.Kind, m.Data = wire.Taken, nil
+	case wire.Unit:
+		m.Kind, m.Micros = wire.Done, s.rng.Uint64N(1e6)
+		for h := m.From; h < m.To; h++ {
+			if s.rng.IntN(3) == 0 {
+				m.Hits = append(m.Hits, h)
+			}
+			if s.rng.IntN(20) == 0 {
+				m.Unchecked = append(m.Unchecked, h)
+			}
+		}
+	default: // said back as it is
+	}
+	return m
+}
+
+// garble changes a field.
+func (s *stranger) garble(m *wire.Message) {
+	number := func() uint32 { return s.rng.Uint32() >> s.rng.IntN(32) }
+	switch s.rng.IntN(12) {
+	case 0:
+		m.Kind = wire.Kind(s.rng.IntN(20))
+	case 1:
+		m.Session[s.rng.IntN(16)] ^= 1
+	case 2:
+		m.Scan = s.rng.Uint64()
+	case 3:
+		m.Set[s.rng.IntN(32)] ^= 1
+	case 4:
+		m.Scripts, m.Chunks, m.Size = number(), number(), uint64(number())
+	case 5:
+		m.Block[s.rng.IntN(32)] ^= 1
+	case 6:
+		m.Index = number()
+	case 7:
+		m.Data = make([]byte, s.rng.IntN(1000))
+	case 8:
+		m.Unit = s.rng.Uint64()
+	case 9:
+		m.From, m.Hits, m.Unchecked = int32(number()), nil, nil
+		m.To = m.From + int32(number()>>16)
+	case 10:
+		m.Text, m.Network = strings.Repeat("x", s.rng.IntN(600)), "main"
+	default:
+		m.Source = "127.0.0.1:1"
+	}
+}
