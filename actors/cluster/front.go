@@ -187,7 +187,7 @@ func (f *front) advance(j *job, now time.Time) {
 	f.offer(j)
 	for _, list := range j.loans {
 		for _, l := range slices.Clone(list) {
-			if now.Sub(l.at) > max(10*l.expected, overdue) && l.peer.out[l.unit] == l {
+			if now.Sub(l.at) > max(4*l.expected, overdue) && l.peer.out[l.unit] == l {
 				l.peer.late, l.peer.lateAt = true, now // and gets no more until it answers
 				l.peer.lost[l.unit] = l
 				l.giveBack()
@@ -287,7 +287,9 @@ func (f *front) lendTo(p *peer, j *job) bool {
 
 const (
 	unitTime  = 50 * time.Millisecond // that a unit aims at
-	leastTime = 5 * time.Millisecond  // and at the end, where all are to end at the same time
+	leastTime = unitTime / 10         // and at the end, where all are to end at the same time
+	mostTime  = 4 * unitTime          // and where it takes long until then:
+	longPart  = 1. / 8                // that part of it
 	longTime  = time.Second           // and where more passes wait than there are members
 	firstUnit = 4                     // heights for each core, before the speed is known
 	manyMore  = 300_000               // scripts, from which on one is enough: it takes milliseconds
@@ -335,18 +337,23 @@ func (f *front) unitSize(p *peer, j *job, from int32) float64 {
 	case f.crowded():
 		return rate * longTime.Seconds()
 	}
-	working := 0
+	working, together := 0, 0.0
 	for _, other := range f.peers {
 		if other.works(j) {
 			working++
+			together += other.scans[j].rate
 		}
 	}
-	most := max(rate*unitTime.Seconds(), workers)
+	if j.local {
+		together += together / float64(max(working, 1)) // as far as is known
+	}
+	left := float64(j.pass.Stop.Height + 1 - from)
+	takes := min(max(left/together*longPart, unitTime.Seconds()), mostTime.Seconds())
+	most := max(rate*takes, workers)
 	if working <= 1 && !j.local {
 		return most // nobody waits for it at the end
 	}
-	fair := float64(j.pass.Stop.Height+1-from) / float64(3*max(working, 1))
-	return min(most, max(fair, rate*leastTime.Seconds()))
+	return min(most, max(left/float64(3*max(working, 1)), rate*leastTime.Seconds()))
 }
 
 // straggling returns heights that one other member has had for longer than it should.

@@ -39,45 +39,42 @@ func TestClusterWorkIsElsewhere(t *testing.T) {
 	t.Parallel()
 	l := newClusterOver(t, synth.Chain{Seed: 21, Blocks: 6000, Outputs: 5}, 3)
 	objects := manyScripts(rand.New(rand.NewPCG(2, 2)), 30_000)
-	rounds := count(t, "TRAWL_SOAK", 1)
 	nodes := append([]*e2e.Daemon{l.lone, l.front}, l.members...)
-	took := make([]float64, len(nodes))
-	spend := func(sign float64, from int) {
-		for range rounds {
-			for _, d := range nodes[:2] {
-				before := make([]float64, len(nodes))
-				for i, n := range nodes {
-					before[i] = cpuSeconds(t, n.PID())
+	spend := func(took []float64, sign float64, from int) {
+		for _, d := range nodes[:2] {
+			before := make([]float64, len(nodes))
+			for i, n := range nodes {
+				before[i] = cpuSeconds(t, n.PID())
+			}
+			scanner(objects, from, l.blocks, nil)(d)
+			for i, n := range nodes {
+				if i > 1 && d == l.lone {
+					continue
 				}
-				scanner(objects, from, l.blocks, nil)(d)
-				for i, n := range nodes {
-					if i > 1 && d == l.lone {
-						continue
-					}
-					took[i] += sign * (cpuSeconds(t, n.PID()) - before[i])
-				}
+				took[i] += sign * (cpuSeconds(t, n.PID()) - before[i])
 			}
 		}
 	}
 	scanner(objects, 0, l.blocks, nil)(l.front) // which sends the members the scripts
-	units := l.units()
-	spend(1, 0)
-	units = l.units() - units
-	spend(-1, l.blocks) // what the request takes without a scan
-	lone, front, members := took[0], took[1], took[2:]
-	sum := 0.0
-	for _, s := range members {
-		sum += s
+	var lone, front, sum float64
+	var members []float64
+	for round := 0; round == 0 || round < 3 && front > 0.05*lone; round++ { // what else runs here makes it more, not less
+		took := make([]float64, len(nodes))
+		units := l.units()
+		spend(took, 1, 0)
+		units = l.units() - units
+		spend(took, -1, l.blocks) // what the request takes without a scan
+		lone, front, members, sum = took[0], took[1], took[2:], 0
+		for _, s := range members {
+			sum += s
+		}
+		t.Logf("lone %.2f s, front %.2f s, members %.2f s, %d units", lone, front, members, units)
+		if lone < 1 {
+			t.Fatalf("a lone node takes %.2f s: too little to compare", lone)
+		}
 	}
-	t.Logf("lone %.2f s, front %.2f s, members %.2f s, %d units", lone, front, members, units)
-	if lone < 1 {
-		t.Fatalf("a lone node takes %.2f s: too little to compare", lone)
-	}
-	// A unit aims at 50 ms by the clock. Where members share cores with others, it is less of their work, and there are
-	// more of them.
-	more := max(float64(units)-lone/0.05, 0)
-	if most := 0.05*lone + 0.0005*more; front > most {
-		t.Errorf("the front takes %.2f s of the %.2f s of a lone node, at most %.2f", front, lone, most)
+	if front > 0.05*lone {
+		t.Errorf("the front takes %.2f s of the %.2f s of a lone node", front, lone)
 	}
 	if sum < 0.7*lone || sum > 1.4*lone {
 		t.Errorf("the members take %.2f s, a lone node %.2f s", sum, lone)
