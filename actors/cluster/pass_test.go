@@ -234,7 +234,8 @@ func TestUnits(t *testing.T) {
 			if n := front.frames[byte(wire.Unit)] - before; n > most {
 				t.Errorf("%d members were lent %d units, at most %d", members, n, most)
 			}
-			if took, ideal := time.Since(began), 2*time.Second/time.Duration(members); took > ideal+150*time.Millisecond {
+			took, ideal := time.Since(began), 2*time.Second/time.Duration(members)
+			if took > ideal+150*time.Millisecond {
 				t.Errorf("%d members took %v, ideally %v", members, took, ideal)
 			}
 		})

@@ -58,7 +58,8 @@ func TestClusterWorkIsElsewhere(t *testing.T) {
 	scanner(objects, 0, l.blocks, nil)(l.front) // which sends the members the scripts
 	var lone, front, sum float64
 	var members []float64
-	for round := 0; round == 0 || round < 3 && front > 0.05*lone; round++ { // what else runs here makes it more, not less
+	// What else runs here makes it more, not less.
+	for round := 0; round == 0 || round < 3 && front > 0.05*lone; round++ {
 		took := make([]float64, len(nodes))
 		units := l.units()
 		spend(took, 1, 0)

@@ -11,8 +11,9 @@ import (
 	"github.com/seed61375155/trawl/internal/e2e"
 )
 
-// A member that is 500 blocks behind, one on another branch, and one a single filter of which is another, each sound for
-// itself, refuse with their reasons, by their addresses, while the others work, and the result is that of a lone node.
+// A member that is 500 blocks behind, one on another branch, and one a single filter of which is another, each sound
+// for itself, refuse with their reasons, by their addresses, while the others work, and the result is that of a lone
+// node.
 func TestClusterRefusesOthers(t *testing.T) {
 	t.Parallel()
 	const behind = 500

@@ -121,7 +121,8 @@ func (l *longCluster) clustered(args ...string) (d *e2e.Daemon, at string) {
 func (l *longCluster) loaded(program, file string, height int, args ...string) *e2e.Daemon {
 	l.Helper()
 	d := e2e.Start(l, e2e.Config{
-		Chain: "regtest", Program: program, Blocks: []string{file}, Args: append([]string{"-blockfilterindex=1"}, args...),
+		Chain: "regtest", Program: program, Blocks: []string{file},
+		Args: append([]string{"-blockfilterindex=1"}, args...),
 	})
 	l.await(d, height)
 	return d
