@@ -153,6 +153,16 @@ type extendedKey struct {
 	path keyPath
 	last wildcard
 	pqc  bool // within pqc(): keys of P2MR are made from it
+
+	ends map[int]*hdkey.Key // private keys at the end of the path, by branch: see Prepare
+}
+
+// end derives the key at the end of the path.
+func (e *extendedKey) end(branch int) (hdkey.Key, error) {
+	if known := e.ends[branch]; known != nil {
+		return *known, nil
+	}
+	return e.root.Derive(e.path.of(branch)...)
 }
 
 func (e *extendedKey) branches() int { return e.path.branches() }
@@ -181,7 +191,7 @@ func (e *extendedKey) open(o opening) (publicKeys, error) {
 	if e.pqc {
 		return e.openPQC(o)
 	}
-	parent, err := e.root.Derive(e.path.of(o.branch)...)
+	parent, err := e.end(o.branch)
 	hardened := e.last == hardenedWildcard
 	if o.cache != nil && (errors.Is(err, ErrNeedsPrivateKey) || err == nil && hardened && !parent.Private()) {
 		return e.openCache(o)

@@ -1,8 +1,6 @@
 package descriptor
 
 import (
-	"slices"
-
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
 )
 
@@ -73,20 +71,20 @@ func (k *key) privateAt(branch int, index uint32) (PrivateKey, bool) {
 	case !source.root.Private() || source.pqc:
 		return PrivateKey{}, false
 	}
-	path := slices.Clone(source.path.of(branch))
-	switch source.last {
-	case unhardenedWildcard:
-		path = append(path, index)
-	case hardenedWildcard:
-		path = append(path, index|hdkey.Hardened)
-	case noWildcard:
-	}
-	child, err := source.root.Derive(path...)
+	end, err := source.end(branch)
 	if err != nil {
 		return PrivateKey{}, false
 	}
-	defer child.Wipe()
-	secret := child.Secret()
+	defer end.Wipe()
+	secret := end.Secret()
 	defer secret.Zero()
+	if source.last != noWildcard {
+		if source.last == hardenedWildcard {
+			index |= hdkey.Hardened
+		}
+		if secret, err = end.ChildSecret(index); err != nil {
+			return PrivateKey{}, false
+		}
+	}
 	return PrivateKey{Scalar: secret.Bytes(), Compressed: true}, true
 }

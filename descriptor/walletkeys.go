@@ -125,6 +125,25 @@ func (d *Descriptor) PrivateKeys() []PrivateKey {
 	return keys
 }
 
+// Prepare derives what the private keys of all indices come from: the keys at the ends of the paths, which takes as
+// long as an index or longer. Nobody else may use the descriptor, or other branches of it, at the same time.
+func (d *Descriptor) Prepare() {
+	for k := range d.expressions {
+		source, extended := k.keySource.(*extendedKey)
+		if !extended || !source.root.Private() || source.ends[d.branch] != nil {
+			continue
+		}
+		end, err := source.root.Derive(source.path.of(d.branch)...)
+		if err != nil {
+			continue // whoever asks for a key is told
+		}
+		if source.ends == nil {
+			source.ends = make(map[int]*hdkey.Key)
+		}
+		source.ends[d.branch] = &end
+	}
+}
+
 // Wipe overwrites the private keys of the descriptor and of the other branches that
 // were parsed with it. None of them can be used any more.
 func (d *Descriptor) Wipe() {
@@ -136,6 +155,9 @@ func (d *Descriptor) Wipe() {
 			}
 		case *extendedKey:
 			source.root.Wipe()
+			for _, end := range source.ends {
+				end.Wipe()
+			}
 		}
 	}
 }

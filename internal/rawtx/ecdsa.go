@@ -21,9 +21,9 @@ func signECDSA(private *btcec.PrivateKey, hash []byte) []byte {
 	var extra []byte
 	for counter := uint32(1); ; counter++ {
 		nonce := secp256k1.NonceRFC6979(secret[:], hash, extra, nil, 0)
-		sig, low := signWithNonce(&private.Key, nonce, hash)
+		sig := signWithNonce(&private.Key, nonce, hash, true)
 		nonce.Zero()
-		if low {
+		if sig != nil {
 			return sig
 		}
 		extra = make([]byte, 32)
@@ -32,10 +32,10 @@ func signECDSA(private *btcec.PrivateKey, hash []byte) []byte {
 }
 
 // signWithNonce makes the signature of SEC1 4.1.3 with the smaller S (BIP146).
-// It reports whether R is below 2^255. Neither R nor S is 0 but for nonces that
+// With low it is nil where R is not below 2^255. Neither R nor S is 0 but for nonces that
 // nobody finds. The time that it takes depends neither on the secret nor on the
 // nonce, of which a few bits of many signatures would betray the secret.
-func signWithNonce(secret, nonce *secp256k1.ModNScalar, hash []byte) (sig []byte, low bool) {
+func signWithNonce(secret, nonce *secp256k1.ModNScalar, hash []byte, low bool) []byte {
 	scalar := nonce.Bytes()
 	defer clear(scalar[:])
 	point := curve.BaseMult(&scalar)
@@ -43,14 +43,16 @@ func signWithNonce(secret, nonce *secp256k1.ModNScalar, hash []byte) (sig []byte
 	defer inverse.Zero()
 	x := point.X()
 	r.SetByteSlice(x[:])
+	if low && r.Bytes()[0] >= 0x80 {
+		return nil // nobody sees anything of this nonce
+	}
 	e.SetByteSlice(hash)
 	invert(&inverse, nonce)
 	s.Mul2(secret, &r).Add(&e).Mul(&inverse)
 	if s.IsOverHalfOrder() {
 		s.Negate()
 	}
-	first := r.Bytes()[0]
-	return ecdsa.NewSignature(&r, &s).Serialize(), first < 0x80
+	return ecdsa.NewSignature(&r, &s).Serialize()
 }
 
 // minusTwo is the order of the curve less 2, the highest digit of 4 bits first.

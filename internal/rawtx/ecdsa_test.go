@@ -80,8 +80,14 @@ func TestSignWithNonce(t *testing.T) {
 				s.Negate()
 			}
 			want := ecdsa.NewSignature(&r, &s).Serialize()
-			if sig, low := signWithNonce(secret, nonce, hash[:]); !bytes.Equal(sig, want) || low != (x[0] < 0x80) {
+			if sig := signWithNonce(secret, nonce, hash[:], false); !bytes.Equal(sig, want) {
 				t.Fatalf("nonce %v: %x, want %x", nonce, sig, want)
+			}
+			if x[0] >= 0x80 {
+				want = nil
+			}
+			if sig := signWithNonce(secret, nonce, hash[:], true); !bytes.Equal(sig, want) {
+				t.Fatalf("nonce %v: %x, want %x with a low R", nonce, sig, want)
 			}
 		}
 	}
@@ -98,7 +104,7 @@ func TestRFC6979(t *testing.T) {
 			"547fe64427496db33bf66019dacbf0039c04199abb0122918601db38a72cfc21",
 	} {
 		hash := sha256.Sum256([]byte(message))
-		sig, _ := signWithNonce(one, secp256k1.NonceRFC6979(secret[:], hash[:], nil, nil, 0), hash[:])
+		sig := signWithNonce(one, secp256k1.NonceRFC6979(secret[:], hash[:], nil, nil, 0), hash[:], false)
 		parsed, err := ecdsa.ParseDERSignature(sig)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +131,7 @@ func BenchmarkNonce(b *testing.B) {
 			}
 			i := 0
 			for b.Loop() {
-				signWithNonce(secret, &nonces[i%len(nonces)], hash[:])
+				signWithNonce(secret, &nonces[i%len(nonces)], hash[:], false)
 				i++
 			}
 		})

@@ -39,7 +39,7 @@ func (k Keys) SignMessage(publicHash [20]byte, message string) ([]byte, bool) {
 	defer clear(secret[:])
 	nonce := secp256k1.NonceRFC6979(secret[:], hash, nil, nil, 0)
 	defer nonce.Zero()
-	der, _ := signWithNonce(&signer.private.Key, nonce, hash)
+	der := signWithNonce(&signer.private.Key, nonce, hash, false)
 	parsed, err := ecdsa.ParseDERSignature(der)
 	if err != nil {
 		return nil, false

@@ -166,21 +166,9 @@ func (k *Key) Child(index uint32) (Key, error) {
 		return Key{}, err
 	}
 	child := Key{Depth: k.Depth + 1, Parent: k.Fingerprint(), Index: index}
-	var seed [37]byte
-	k.seed(&seed, index&Hardened != 0)
-	binary.BigEndian.PutUint32(seed[33:], index)
-	mac := hmac.New(sha512.New, k.ChainCode[:])
-	mac.Write(seed[:])
-	sum := mac.Sum(nil)
-	if k.private {
-		defer clear(sum)
-		defer wipe(mac, &seed)
-	}
-	copy(child.ChainCode[:], sum[32:])
-
-	var tweak secp256k1.ModNScalar
-	if overflow := tweak.SetByteSlice(sum[:32]); overflow {
-		return Key{}, ErrInvalidChild
+	tweak, err := k.tweak(index, &child.ChainCode)
+	if err != nil {
+		return Key{}, err
 	}
 	if k.private {
 		child.secret.Add2(&tweak, &k.secret)
@@ -192,6 +180,44 @@ func (k *Key) Child(index uint32) (Key, error) {
 		return child, nil
 	}
 	return child, k.addTweak(&child.PublicKey, &tweak)
+}
+
+// ChildSecret returns the private key of a child of a private key, without the work that its public key takes.
+//
+// Errors: [ErrNeedsPrivateKey], [ErrDepth], [ErrInvalidChild].
+func (k *Key) ChildSecret(index uint32) (secret secp256k1.ModNScalar, err error) {
+	if err := k.canDerive(index | Hardened); err != nil {
+		return secret, err
+	}
+	var code [32]byte
+	defer clear(code[:])
+	secret, err = k.tweak(index, &code)
+	if err != nil {
+		return secret, err
+	}
+	if secret.Add(&k.secret); secret.IsZero() {
+		return secret, ErrInvalidChild
+	}
+	return secret, nil
+}
+
+// tweak returns what is added to a key to get a child, and sets the child's chain code.
+func (k *Key) tweak(index uint32, code *[32]byte) (tweak secp256k1.ModNScalar, err error) {
+	var seed [37]byte
+	k.seed(&seed, index&Hardened != 0)
+	binary.BigEndian.PutUint32(seed[33:], index)
+	mac := hmac.New(sha512.New, k.ChainCode[:])
+	mac.Write(seed[:])
+	sum := mac.Sum(nil)
+	if k.private {
+		defer clear(sum)
+		defer wipe(mac, &seed)
+	}
+	copy(code[:], sum[32:])
+	if overflow := tweak.SetByteSlice(sum[:32]); overflow {
+		return tweak, ErrInvalidChild
+	}
+	return tweak, nil
 }
 
 // wipe overwrites what a private key was hashed in: the hash keeps what it was

@@ -199,3 +199,26 @@ func TestOracle(t *testing.T) {
 		}
 	}
 }
+
+// The private key of a child alone is that of the child.
+func TestChildSecret(t *testing.T) {
+	root, _ := ParsePrivate(payloadOf(t, vectors[0].root))
+	for _, index := range []uint32{0, 1, Hardened - 1, Hardened, Hardened | 7, 1<<32 - 1} {
+		child, err := root.Child(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := child.Secret()
+		if got, err := root.ChildSecret(index); err != nil || !got.Equals(&want) {
+			t.Errorf("child %d: %v", index, err)
+		}
+	}
+	public := root.Neuter()
+	if _, err := public.ChildSecret(0); !errors.Is(err, ErrNeedsPrivateKey) {
+		t.Errorf("of a public key: %v", err)
+	}
+	root.Depth = 255
+	if _, err := root.ChildSecret(0); !errors.Is(err, ErrDepth) {
+		t.Errorf("too deep: %v", err)
+	}
+}

@@ -85,6 +85,9 @@ func (x *Spenders) open(m *descriptorManager) *descriptor.Descriptor {
 	d, known := x.private[m]
 	if !known {
 		d, _ = x.set.withPrivateKeys(m) // nil with an error
+		if d != nil {
+			d.Prepare()
+		}
 		x.private[m] = d
 	}
 	return d
