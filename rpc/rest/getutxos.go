@@ -144,10 +144,12 @@ func parseHex(text []byte) []byte {
 	return pairs
 }
 
-// parseBody reads a flag, a count and outpoints of 36 bytes. What follows them does not matter.
+// parseBody reads a count and outpoints of 36 bytes. What follows them does not matter. BIP 64 has a flag before
+// them, for the memory pool. Core takes the first byte of the body's length for that, which it puts before the
+// body: so the memory pool always counts, and bodies of 253 bytes and more begin with the rest of their length.
 func parseBody(body []byte) (wanted, error) {
-	ask := wanted{pool: body[0] != 0}
-	count, rest, ok := cutCount(body[1:])
+	ask := wanted{pool: true}
+	count, rest, ok := cutCount(append(command.AppendCount(nil, len(body))[1:], body...))
 	if !ok || count > uint64(len(rest)/36) {
 		return ask, errParse
 	}
@@ -297,7 +299,7 @@ func (u *unspent) text() []byte {
 	return append(text, "]}"...)
 }
 
-// serialize is the answer as bytes (BIP64).
+// serialize is the answer as bytes (BIP 64).
 func (u *unspent) serialize() ([]byte, error) {
 	data, err := appendHash(binary.LittleEndian.AppendUint32(nil, uint32(u.height)), u.tip)
 	if err != nil {

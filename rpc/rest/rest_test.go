@@ -76,7 +76,8 @@ func TestAnswers(t *testing.T) {
 	first, second := node()[`getblockheader["`+tip+`"]`], node()[`getblockheader["`+next+`"]`]
 	coin := `,"value":0.00000001,"scriptPubKey":{"asm":"1","hex":"51"}}`
 	serialized := "07000000" + tip + "0101" + "01" + "00000000" + "05000000" + "0100000000000000" + "0151"
-	body, _ := hex.DecodeString("0001" + txid + "01000000")
+	inPool := strings.Replace(serialized, "05000000", "ffffff7f", 1)
+	body, _ := hex.DecodeString("01" + txid + "01000000")
 	for _, test := range []struct {
 		target, body string
 		status       int
@@ -149,10 +150,10 @@ func TestAnswers(t *testing.T) {
 		{"getutxos/" + txid + "-1/" + unknown + "-0.json", "", 200, `{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"10","utxos":[{"height":5` + coin + "]}\n"},
 		{"getutxos/checkmempool/" + txid + "-1.json", "", 200, `{"chainHeight":7,"chaintipHash":"` + tip + `","bitmap":"1","utxos":[{"height":2147483647` + coin + "]}\n"},
 		{"getutxos/" + txid + "-1.hex", "", 200, serialized + "\n"},
-		{"getutxos.bin", string(body), 200, "hex:" + serialized},
-		{"getutxos.hex", hex.EncodeToString(body), 200, serialized + "\n"},
+		{"getutxos.bin", string(body), 200, "hex:" + inPool},
+		{"getutxos.hex", hex.EncodeToString(body), 200, inPool + "\n"},
 		{"getutxos/" + txid + "-1.bin", string(body), 400, "Combination of URI scheme inputs and raw post data is not allowed\r\n"},
-		{"getutxos.bin", string(body[:37]), 400, "Parse error\r\n"},
+		{"getutxos.bin", string(body[:36]), 400, "Parse error\r\n"},
 		{"getutxos/" + txid + "--1.json", "", 400, "Parse error\r\n"},
 		{"getutxos/" + txid + "-4294967296.json", "", 400, "Parse error\r\n"},
 		{"getutxos" + strings.Repeat("/"+txid+"-1", 16) + ".json", "", 400, "Error: max outpoints exceeded (max: 15, tried: 16)\r\n"},

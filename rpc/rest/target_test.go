@@ -1,45 +1,50 @@
 package rest_test
 
 import (
+	"bytes"
 	"encoding/hex"
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/rpc/rest"
 )
 
-// A body tells in one way how many outputs it asks for, and may ask for 15.
+// A body tells in one way how many outputs it asks for, and may ask for 15. Of a body of 253 bytes or more all but
+// the first byte of its length comes before what it says, as in Core.
 func TestCounts(t *testing.T) {
 	outpoint, _ := hex.DecodeString(txid + "01000000")
-	const tooMany = "Error: max outpoints exceeded (max: 15, tried: %d)\r\n"
+	const unreadable = "Parse error\r\n"
 	for _, test := range []struct {
 		count string // in hexadecimal
-		sent  int
-		want  string
+		sent  int    // bytes behind it, of whole outpoints and the beginning of another
+		want  string // empty: an answer
 	}{
-		{"0f", 15, ""},
-		{"0f", 14, "Parse error\r\n"},
-		{"10", 16, fmt.Sprintf(tooMany, 16)},
-		{"fc", 252, fmt.Sprintf(tooMany, 252)},
-		{"fdfd00", 253, fmt.Sprintf(tooMany, 253)},
-		{"fdfc00", 253, "Parse error\r\n"},
-		{"fdffff", 1 << 16, fmt.Sprintf(tooMany, 1<<16-1)},
-		{"fe00000100", 1 << 16, fmt.Sprintf(tooMany, 1<<16)},
-		{"feffff0000", 1 << 16, "Parse error\r\n"},
-		{"ff0100000000000000", 1, "Parse error\r\n"},
-		{"ffffffffffffffffff", 1, "Parse error\r\n"},
-		{"fdfd", 0, "Parse error\r\n"},
-		{"fe0000", 0, "Parse error\r\n"},
-		{"", 0, "Parse error\r\n"},
+		{"00", 0, ""},
+		{"01", 36, ""},
+		{"01", 35, unreadable},
+		{"06", 6 * 36, ""},
+		{"06", 6*36 - 1, unreadable},
+		{"06", 6*36 + 35, ""},         // of 252 bytes
+		{"06", 6*36 + 36, unreadable}, // of 253, as is said by fd fd 00: fd 00 06 is 0x0600 outpoints
+		{"fd0100", 36, unreadable},
+		{"fd0600", 6 * 36, unreadable},
+		{"fd", 0, unreadable},
+		{"fdfd", 0, unreadable},
+		{"fe0000", 0, unreadable},
+		{"ff0100000000000000", 36, unreadable},
+		{"ffffffffffffffffff", 36, unreadable},
+		{"", 0x20e, ""}, // begins with 0e 02, so with 14
+		{"", 0x210, unreadable},
+		{"", 0x30f, ""},
+		{"", 0x310, "Error: max outpoints exceeded (max: 15, tried: 16)\r\n"},
+		{"", 0xfffc, "Error: max outpoints exceeded (max: 15, tried: 252)\r\n"},
+		{strings.Repeat("00", 253), 0xfffd - 253, "Error: max outpoints exceeded (max: 15, tried: 255)\r\n"}, // fd ff 00
 	} {
-		body, err := hex.DecodeString("00" + test.count)
+		body, err := hex.DecodeString(test.count)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range test.sent {
-			body = append(body, outpoint...)
-		}
+		body = append(body, bytes.Repeat(outpoint, test.sent/36+1)[:test.sent]...)
 		reply := rest.Answer(t.Context(), node(), "/rest/getutxos.bin", body)
 		got := string(reply.Body)
 		if test.want == "" && reply.Status != 200 || test.want != "" && got != test.want {
