@@ -59,6 +59,22 @@ func TestLiveREST(t *testing.T) {
 	share(more)
 	waiting, waitingSpends, _ := strings.Cut(send(hashes[1]), " ")
 	tip, genesis := more[0], "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206"
+	compare := func(target, ending string, body []byte) {
+		t.Helper()
+		path := "/rest/" + target + ending
+		theirs, err := p.Core.Post(ctx, path, body)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		ours, err := p.Trawl.Post(ctx, path, body)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if ours.Status != theirs.Status || ours != theirs && !differsByNature(target) {
+			t.Errorf("%s with %q:\ngot  %d %.600q\nwant %d %.600q",
+				path, body, ours.Status, ours.Body, theirs.Status, theirs.Body)
+		}
+	}
 	var targets []string
 	for _, hash := range []string{tip, hashes[3], genesis, unknown, "abc", ""} {
 		for _, endpoint := range []string{
@@ -75,17 +91,21 @@ func TestLiveREST(t *testing.T) {
 	targets = append(targets, "chaininfo", "deploymentinfo", "mempool/info", "mempool/contents", "mempool/",
 		"getutxos", "getutxos/", "getutxos/checkmempool", "nothing", "blockhashbyheight/0", "blockhashbyheight/106",
 		"blockhashbyheight/107", "blockhashbyheight/-1", "blockhashbyheight/-0", "blockhashbyheight/", "headers/a/b/c",
-		"blockfilter/", "spenttxouts/a/b", "headers/0/"+tip, "headers/2001/"+tip, "headers/2000/"+hashes[0], "headers/01/"+tip,
-		"headers/+1/"+tip, "headers/-1/"+tip, "headers/ 1/"+tip, "headers//"+tip, "headers/"+tip+"/", "blockfilterheaders/basic/2001/"+tip,
-		"blockfilterheaders/x/2/"+tip, "blockfilterheaders/"+tip, "blockfilter/basic/"+tip+"/x", "block/"+strings.ToUpper(tip),
-		"tx/"+strings.ToUpper(confirmed), "tx/"+confirmed+"0", "tx/0x"+confirmed, "block/"+tip+"/x", "block//"+tip, "block",
-		"tx", "headers", "chaininfo/", "chaininfox", "mempool", "mempool/info/x", "mempool/contents/", "deploymentinfox",
+		"blockfilter/", "spenttxouts/a/b", "headers/0/"+tip, "headers/2001/"+tip, "headers/2000/"+hashes[0],
+		"headers/01/"+tip, "headers/+1/"+tip, "headers/-1/"+tip, "headers/ 1/"+tip, "headers//"+tip,
+		"headers/"+tip+"/", "blockfilterheaders/basic/2001/"+tip, "blockfilterheaders/x/2/"+tip,
+		"blockfilterheaders/"+tip, "blockfilter/basic/"+tip+"/x", "block/"+strings.ToUpper(tip),
+		"tx/"+strings.ToUpper(confirmed),
+		"tx/"+confirmed+"0", "tx/0x"+confirmed, "block/"+tip+"/x", "block//"+tip, "block", "tx", "headers",
+		"chaininfo/", "chaininfox", "mempool", "mempool/info/x", "mempool/contents/", "deploymentinfox",
 		"deploymentinfo/"+tip+"/x", "spenttxouts", "spenttxouts/", "blockhashbyheight", "blockhashbyheight/1/2",
 		"blockhashbyheight/0x1", "blockhashbyheight/ 1", "blockhashbyheight/1e1", "blockhashbyheight/2147483648",
-		"blockhashbyheight/%31", "blockhashbyheight/001", "getutxosx", "getutxos/"+confirmed+"-00", "getutxos/"+confirmed+"-0-0",
-		"getutxos/"+confirmed+"-4294967295", "getutxos/"+confirmed+"-4294967296", "getutxos//"+confirmed+"-0",
-		"getutxos/checkmempool/checkmempool/"+confirmed+"-0", "getutxos/"+confirmed+"-0/", "getutxos/"+confirmed+"%2D0",
-		"getutxos"+strings.Repeat("/"+confirmed+"-0", 15), "getutxos"+strings.Repeat("/"+confirmed+"-0", 16), "/tx/"+confirmed, "%74x/"+confirmed)
+		"blockhashbyheight/%31", "blockhashbyheight/001", "getutxosx", "getutxos/"+confirmed+"-00",
+		"getutxos/"+confirmed+"-0-0", "getutxos/"+confirmed+"-4294967295", "getutxos/"+confirmed+"-4294967296",
+		"getutxos//"+confirmed+"-0", "getutxos/checkmempool/checkmempool/"+confirmed+"-0",
+		"getutxos/"+confirmed+"-0/", "getutxos/"+confirmed+"%2D0",
+		"getutxos"+strings.Repeat("/"+confirmed+"-0", 15),
+		"getutxos"+strings.Repeat("/"+confirmed+"-0", 16), "/tx/"+confirmed, "%74x/"+confirmed)
 	queries := []string{
 		"", "?count=2", "?count=0", "?count", "?count=2&count=x", "?verbose=false", "?verbose=x",
 		"?verbose=false&mempool_sequence=true", "?mempool_sequence=true", "?count=%32", "?a&count=2",
@@ -97,20 +117,7 @@ func TestLiveREST(t *testing.T) {
 				if i > 0 && !queried {
 					continue
 				}
-				path := "/rest/" + target + ending + query
-				theirs, err := p.Core.Post(ctx, path, nil)
-				if err != nil {
-					t.Fatal(path, err)
-				}
-				ours, err := p.Trawl.Post(ctx, path, nil)
-				if err != nil {
-					t.Fatal(path, err)
-				}
-				if ours != theirs && !differsByNature(target) {
-					t.Errorf("%s:\ngot  %d %.600q\nwant %d %.600q", path, ours.Status, ours.Body, theirs.Status, theirs.Body)
-				} else if ours.Status != theirs.Status {
-					t.Errorf("%s: %d, want %d", path, ours.Status, theirs.Status)
-				}
+				compare(target, ending+query, nil)
 			}
 		}
 	}
@@ -120,26 +127,19 @@ func TestLiveREST(t *testing.T) {
 	}
 	out := string(id[:]) + "\x00\x00\x00\x00"
 	for _, body := range []string{
-		"", "\x00", "\x01", "\x00\x00", "\x01\x01" + out, "\x00\x01" + out, "\xff\x01" + out, "\x01\x02" + out, "\x01\x02" + out + out,
-		"\x01\x01" + out + "more", "\x01\x01" + out[:35], "\x01\xfd\x01\x00" + out, "\x01\x0f" + strings.Repeat(out, 15),
-		"\x01\x10" + strings.Repeat(out, 16), "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\xfd", "zz", "0", "01 01", "[]",
-		"\x01\x01" + out[:32] + "\xff\xff\xff\xff",
+		"", "\x00", "\x01", "\x00\x00", "\x01" + out, "\x01\x01" + out, "\x00\x01" + out, "\xff\x01" + out,
+		"\x02" + out, "\x02" + out + out, "\x01" + out + "more", "\x01" + out[:35], "\xfd\x01\x00" + out,
+		"\x06" + strings.Repeat(out, 6), "\x07" + strings.Repeat(out, 7), "\x0f" + strings.Repeat(out, 15),
+		"\x10" + strings.Repeat(out, 16), "\xfd", "\xff\xff\xff\xff\xff\xff\xff\xff\xff", "zz", "0", "01 01", "[]",
+		"\x01" + out[:32] + "\xff\xff\xff\xff", strings.Repeat(out, 15)[:526], strings.Repeat(out, 22)[:784],
 	} {
-		for _, path := range []string{"getutxos", "getutxos/", "getutxos/checkmempool", "getutxos/" + confirmed + "-0", "chaininfo"} {
+		digits := hex.EncodeToString([]byte(body))
+		for _, target := range []string{
+			"getutxos", "getutxos/", "getutxos/checkmempool", "getutxos/" + confirmed + "-0", "chaininfo",
+		} {
 			for _, ending := range []string{".bin", ".hex", ".json", ""} {
-				for _, sent := range []string{body, hex.EncodeToString([]byte(body)), strings.ToUpper(hex.EncodeToString([]byte(body))) + "\n"} {
-					path := "/rest/" + path + ending
-					theirs, err := p.Core.Post(ctx, path, []byte(sent))
-					if err != nil {
-						t.Fatal(path, err)
-					}
-					ours, err := p.Trawl.Post(ctx, path, []byte(sent))
-					if err != nil {
-						t.Fatal(path, err)
-					}
-					if ours != theirs && (!differsByNature(strings.TrimPrefix(path, "/rest/")) || ours.Status != theirs.Status) {
-						t.Errorf("%s with %q:\ngot  %d %.600q\nwant %d %.600q", path, sent, ours.Status, ours.Body, theirs.Status, theirs.Body)
-					}
+				for _, sent := range []string{body, digits, strings.ToUpper(digits) + "\n"} {
+					compare(target, ending, []byte(sent))
 				}
 			}
 		}
