@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -215,6 +216,70 @@ func TestWholeScans(t *testing.T) {
 		if n := front.frames[byte(wire.Unit)] - alone; n > 2*alone {
 			t.Errorf("four scans were lent in %d units, and one in %d", n, alone)
 		}
+	})
+}
+
+// Scans that begin and are aborted all the time, beside members that come and go, leave nothing behind.
+func TestAbortStorm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const memory = 40 * 400
+		r := newRig(t, 600)
+		var members []*node
+		for range 16 {
+			members = append(members, r.node(setup{options: cluster.Options{Serve: true, Memory: memory}}))
+		}
+		var nodes []string
+		for _, m := range members {
+			nodes = append(nodes, m.address)
+		}
+		front := r.node(setup{options: cluster.Options{Nodes: nodes, After: time.Millisecond}})
+		front.await(len(members))
+		random := rand.New(rand.NewPCG(1, 1))
+		r.mu.Lock()
+		r.lose = func() bool { return random.IntN(500) == 0 }
+		r.mu.Unlock()
+		var group sync.WaitGroup
+		var ended, aborted atomic.Int64
+		for i := range 8 {
+			chance := rand.New(rand.NewPCG(2, uint64(i)))
+			group.Go(func() {
+				for range 40 {
+					wanted := chance.IntN(reused)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(chance.IntN(1500))*time.Millisecond)
+					got, err := front.scan(ctx, r.all(wanted))
+					cancel()
+					switch {
+					case errors.Is(err, context.DeadlineExceeded):
+						aborted.Add(1)
+					case err != nil || !slices.Equal(got, r.expected(wanted)):
+						t.Errorf("found %v, %v", got, err)
+					default:
+						ended.Add(1)
+					}
+					if m := members[chance.IntN(len(members))]; chance.IntN(4) == 0 {
+						m.kill()
+						time.AfterFunc(time.Second, m.revive)
+					}
+				}
+			})
+		}
+		group.Wait()
+		if ended.Load() < 20 || aborted.Load() < 20 {
+			t.Errorf("%d scans have ended, %d were aborted", ended.Load(), aborted.Load())
+		}
+		r.mu.Lock()
+		r.lose = nil
+		r.mu.Unlock()
+		time.Sleep(20 * time.Second)
+		if s := front.state(); s.Lending != 0 {
+			t.Errorf("%d passes are lent from", s.Lending)
+		}
+		for _, m := range members {
+			if s := m.state(); s.Scans != 0 || s.Scripts > memory {
+				t.Errorf("a member has %d scans and %d bytes of scripts", s.Scans, s.Scripts)
+			}
+		}
+		check(t, front, r.all(3), r.expected(3))
 	})
 }
 
