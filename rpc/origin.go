@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -59,13 +58,18 @@ func fromElsewhere(r *http.Request, known hosts) bool {
 	return len(origins) > 0 && !isOrigin(origins, r.Host)
 }
 
-// isOrigin reports whether the values of an Origin header name one origin, that of a host.
+// isOrigin reports whether the values of an Origin header name one origin, that of a host: as a browser writes it,
+// which is a scheme and the host alone. Either scheme will do, since a proxy may speak TLS for this server.
 func isOrigin(origins []string, host string) bool {
 	if len(origins) != 1 {
 		return false
 	}
-	origin, err := url.Parse(origins[0])
-	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, host)
+	for _, scheme := range []string{"http://", "https://"} {
+		if name, ok := strings.CutPrefix(origins[0], scheme); ok {
+			return name != "" && strings.EqualFold(name, host)
+		}
+	}
+	return false
 }
 
 // isBrowser reports whether a browser makes the request, which may do so for a page of anybody.
