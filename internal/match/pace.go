@@ -1,6 +1,9 @@
 package match
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A Way is how a pass that may look into blocks finds its hits.
 type Way int
@@ -22,37 +25,54 @@ const (
 	probeShare = 16
 )
 
-// A pace is how long a block has taken lately.
+const (
+	// lately is how many measurements a pace is of, and enough of how many it is known.
+	lately = 8
+	enough = 3
+)
+
+// A pace is how long something has taken lately: the least of some measurements, since a worker whose core others had
+// meanwhile measures more, and never less.
 type pace struct {
-	ns    float64
-	known bool
+	ns    [lately]float64 // each
+	count int             // of all measurements
 }
 
-func (p *pace) add(blocks int64, took time.Duration) {
-	now := float64(took) / float64(max(blocks, 1))
-	if !p.known {
-		*p = pace{now, true}
-		return
+func (p *pace) add(n int64, took time.Duration) {
+	p.ns[p.count%lately] = float64(took) / float64(max(n, 1))
+	p.count++
+}
+
+// least returns the pace, 0 where nothing was measured.
+func (p *pace) least() float64 {
+	if p.count == 0 {
+		return 0
 	}
-	p.ns += (now - p.ns) / 4
+	return slices.Min(p.ns[:min(p.count, lately)])
 }
 
 // paces are how long the ways have taken, and so which is to be taken.
 type paces struct {
-	filters pace // a filter, with a look into the block where it matches
+	filters pace // a filter, without looks
 	looks   pace // a look into a block
 
-	probe time.Duration // that the last blocks took whose filters were matched
+	blocks, matched float64 // whose filters were matched, and did; old ones count less and less
+
+	probe time.Duration // that the last blocks took whose filters were matched, about
 	since time.Duration // what was spent on blocks alone since then
 }
 
+// fade is what is left of old counts with each measurement.
+const fade = 0.9
+
 // byFilters notes what matching filters took; keeping is the part for looks into some of the blocks.
 func (p *paces) byFilters(blocks int64, took time.Duration, looks int64, keeping time.Duration) {
-	p.filters.add(blocks, took)
+	p.filters.add(blocks, took-keeping)
 	if looks > 0 {
 		p.looks.add(looks, keeping)
 	}
-	p.probe, p.since = took, 0
+	p.blocks, p.matched = p.blocks*fade+float64(blocks), p.matched*fade+float64(looks)
+	p.probe, p.since = time.Duration(float64(blocks)*p.perBlock()), 0
 }
 
 // byBlocks notes what looking into blocks without their filters took.
@@ -61,10 +81,15 @@ func (p *paces) byBlocks(blocks int64, took time.Duration) {
 	p.since += took
 }
 
+// perBlock returns what a block takes whose filter is matched, with a look where it matches, nanoseconds.
+func (p *paces) perBlock() float64 {
+	return p.filters.least() + p.looks.least()*p.matched/max(p.blocks, 1)
+}
+
 // prefersBlocks reports whether looking into blocks takes less time. Until a filter has matched
 // nothing is known of that, and filters that do not match are the better way.
 func (p *paces) prefersBlocks() bool {
-	return p.filters.known && p.looks.known && p.looks.ns < p.filters.ns
+	return p.filters.count >= enough && p.looks.count > 0 && p.looks.least() < p.perBlock()
 }
 
 // next reports whether to look into the next blocks without their filters.
