@@ -89,6 +89,41 @@ func TestWaitingCallsHoldNobodyUp(t *testing.T) {
 	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
 }
 
+// Calls that have given their workers back, as many as may wait, keep none from others.
+func TestReleasedWorkers(t *testing.T) {
+	const waiting = 4 // one more than places among those that wait
+	began, goOn := make(chan struct{}, waiting), make(chan struct{})
+	table, err := command.NewTable(newBlocker().commands(), []command.Command{{
+		Name: "commit", Run: func(ctx context.Context, _ *command.Args) (any, error) {
+			command.ReleaseWorker(ctx)
+			command.ReleaseWorker(ctx)
+			began <- struct{}{}
+			<-goOn
+			return "durable", nil
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := startServer(t, Config{User: "u", Password: "p", Threads: 2, WorkQueue: 1})
+	s.Ready(table)
+	var calls sync.WaitGroup
+	for range waiting {
+		c := newClient(t, s)
+		calls.Go(func() { c.want(t, v2Call("commit"), `200 {"jsonrpc":"2.0","result":"durable","id":1}`) })
+		<-began
+	}
+	if running, idle := len(s.workers.running), len(s.workers.idle); running != 1 || idle != 3 {
+		t.Errorf("%d workers are taken, and %d places among those that wait", running, idle)
+	}
+	c := newClient(t, s)
+	c.want(t, v2Call("quick"), `200 {"jsonrpc":"2.0","result":1,"id":1}`)
+	c.want(t, "["+v2Call("quick")+"]", `200 [{"jsonrpc":"2.0","result":1,"id":1}]`)
+	close(goOn)
+	calls.Wait()
+	waitFor(t, func() bool { return len(s.workers.running) == 0 && len(s.workers.idle) == 0 })
+}
+
 // A batch that waits when the server stops is answered, and gives no worker back
 // that it has not.
 func TestShutdownEndsWaitingBatch(t *testing.T) {

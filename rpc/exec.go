@@ -34,8 +34,9 @@ type job struct {
 	abandoned bool            // the call may go on without us
 	refused   command.Refused // not 0: another node refuses the request
 
-	alone  bool           // the call is no part of a batch
-	stream command.Stream // the result, where it is streamed
+	alone   bool           // the call is no part of a batch
+	release func()         // gives the worker back; nil: there is none of its own
+	stream  command.Stream // the result, where it is streamed
 }
 
 // works reports whether the job is work that takes a worker. Refusals, control
@@ -127,7 +128,9 @@ func (s *Server) answerOne(ctx context.Context, who command.Caller, list rights,
 		if !s.workers.enter() {
 			return tooBusy
 		}
-		defer s.workers.leave()
+		held := &heldWorker{of: s.workers}
+		defer held.end()
+		j.release = held.release
 	}
 	if j.err == nil && j.call.Waits() {
 		if !s.workers.wait() {
@@ -313,6 +316,9 @@ func (s *Server) call(client context.Context, j *job, dst []byte) (reply []byte,
 			cancel()
 		}
 		defer func() { j.endWith(end) }()
+	}
+	if j.release != nil {
+		ctx = command.WithWorker(ctx, j.release)
 	}
 	result, err := j.call.Run(ctx) //nolint:contextcheck // a client that leaves ends nothing but what only waits
 	if err != nil {

@@ -57,6 +57,29 @@ func (w *workers) enter() bool {
 
 func (w *workers) leave() { <-w.running }
 
+// A held worker is that of a call. It belongs to the goroutine of the call.
+type heldWorker struct {
+	of     *workers
+	waited bool // it was given back: the call has a place among those that wait
+}
+
+// release gives the worker back, if as many calls do not wait as may.
+func (h *heldWorker) release() {
+	if !h.waited && h.of.wait() {
+		h.of.leave()
+		h.waited = true
+	}
+}
+
+// end ends the call.
+func (h *heldWorker) end() {
+	if h.waited {
+		h.of.waited()
+		return
+	}
+	h.of.leave()
+}
+
 // wait takes a place among the calls that wait for something. It is false when
 // there are as many as could run and wait otherwise; else waited must follow.
 func (w *workers) wait() bool {

@@ -85,6 +85,7 @@ func (d *Deps) create(ctx context.Context, a *command.Args) (any, error) {
 	if q.Objects, err = d.objects(ctx, a.Value(0)); err != nil {
 		return nil, err
 	}
+	command.ReleaseWorker(ctx) // what follows waits for the disk
 	made, err := ask.Ask(ctx, d.Searches, q)
 	if errors.Is(err, messages.ErrBlockNotFound) {
 		return nil, heightFailure(&q)
@@ -227,6 +228,7 @@ func extendSearch(d *Deps) command.Command {
 			if q.Objects, err = d.objects(ctx, a.Value(1)); err != nil {
 				return nil, err
 			}
+			command.ReleaseWorker(ctx)
 			st, err := ask.Ask(ctx, d.Searches, q)
 			if errors.Is(err, messages.ErrBlockNotFound) {
 				return nil, command.Error{Code: command.MiscError, Message: "Invalid start_height"}
