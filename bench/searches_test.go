@@ -97,6 +97,16 @@ func (s *searcher) remove(ids []string) {
 	}
 }
 
+// removeAll removes the searches that a benchmark has left that did not come to its end.
+func (s *searcher) removeAll() {
+	s.b.Helper()
+	var left []struct{ ID string }
+	s.call(&left, "listsearches")
+	for _, one := range left {
+		s.call(nil, "removesearch", one.ID)
+	}
+}
+
 func isDone(p *searchPage, _ int) bool { return p.State == "done" && !p.More }
 
 // searchObjects are those of so many searches, no script in two of them.
@@ -116,12 +126,14 @@ func searchObjects(searches, scripts int) [][]any {
 // scanblocks for all scripts together, and against Core, which does them one after the
 // other: scanblocks, then getdescriptoractivity of what it found.
 func BenchmarkSearches(b *testing.B) {
+	defer asDaemon()()
 	objects := searchObjects(manySearches, searchScripts)
 	var all []any
 	for _, o := range objects {
 		all = append(all, o...)
 	}
 	s := &searcher{b, open(b, node(filepath.Join(folder(b), "trawl"), 0))}
+	s.removeAll()
 	rival := core(b)
 	exact := map[string]any{"filter_false_positives": true}
 	found := 0
@@ -153,6 +165,10 @@ func BenchmarkSearches(b *testing.B) {
 	b.ReportMetric(milliseconds(searches.median()), "ms")
 	b.ReportMetric(milliseconds(scan.median()), "scan-ms")
 	b.ReportMetric(ratio(searches.median(), scan.median()), "of-scan")
+	if scan.cpu > 0 {
+		b.ReportMetric(ratio(searches.cpu, scan.cpu), "cpu-of-scan")
+	}
+	b.ReportMetric(ratio(searches.best(), scan.best()), "best-of-scan")
 	b.ReportMetric(float64(found), "entries")
 	if rival != nil {
 		b.ReportMetric(milliseconds(contenders[2].median()), "core-ms")
@@ -190,7 +206,9 @@ func inTurnByCore(b *testing.B, rival *peer, objects [][]any, want int) error {
 // blocks, and until its first entry can be read: alone, and beside a search for 100,000
 // scripts that runs all the time.
 func BenchmarkSearchTurn(b *testing.B) {
+	defer asDaemon()()
 	s := &searcher{b, open(b, node(filepath.Join(folder(b), "trawl"), 0))}
+	s.removeAll()
 	small := searchObjects(1, searchScripts)
 	huge := [][]any{{map[string]any{"desc": "wpkh(" + masterKey + "/1/*)", "range": 99_999}}}
 	for _, beside := range []string{"nothing", "huge"} {

@@ -38,7 +38,7 @@ func (s planner) ended(p *pass, took time.Duration, err error) {
 
 // resize sets the size of the next rounds by the time that one took, and what it has found.
 func (s planner) resize(r *round, took time.Duration) {
-	n, found := int64(r.stop.Height-r.base.Height), 0
+	found := 0
 	for _, m := range r.members {
 		found += len(m.found)
 	}
@@ -47,24 +47,19 @@ func (s planner) resize(r *round, took time.Duration) {
 			s.rounds.crowd = 0
 		}
 	}
-	size := n * int64(roundTime) / max(int64(took), 1)
-	if n < int64(s.rounds.size) && size > int64(s.rounds.size) {
-		return // a short one tells little
-	}
-	size = min(size, n*maxWeight/int64(max(found, 1)))
-	s.rounds.size = int32(min(max(size, 1), 4*n, maxRound))
+	s.rounds.budget.note(r.stop.Height-r.base.Height, r.scripts(), took, found)
 }
 
 // lighten makes the next rounds smaller, by what one has found before it was ended: of fewer blocks, or where
 // it was of one block, for fewer searches at a time.
 func (s planner) lighten(p *pass) {
 	r := p.round
-	n := int(r.stop.Height - r.base.Height)
+	n := r.stop.Height - r.base.Height
 	if n == 1 {
 		s.rounds.crowd = max(len(r.members)*maxWeight/p.weight, 1)
 		return
 	}
-	s.rounds.size = int32(min(max(p.blocks*maxWeight/2/p.weight, 1), n-1))
+	s.rounds.budget.lower(min(int32(p.blocks*maxWeight/2/p.weight), n-1), r.scripts())
 }
 
 // advance takes what a round has found for a search, if that is where it was.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A round waits while searches are made one after the other, but no longer than its time, and
-// then not again before they have ended.
+// Searches wait while others are made one after the other, but no longer than their time, and
+// then not again before that has ended.
 func TestGathering(t *testing.T) {
 	begin := time.Unix(1000, 0)
 	at := func(ms float64) time.Time { return begin.Add(time.Duration(ms * float64(time.Millisecond))) }
@@ -33,26 +33,6 @@ func TestGathering(t *testing.T) {
 	} {
 		if got := g.waits(at(step.now), step.making, at(step.made)); got != step.want {
 			t.Errorf("%+v: got %v", step, got)
-		}
-	}
-}
-
-// A round waits the longer the more the store is behind, and not at all where it is not.
-func TestHoldBack(t *testing.T) {
-	for _, test := range []struct {
-		tables       int
-		passed, want time.Duration
-	}{
-		{0, 0, 0},
-		{0, time.Hour, 0},
-		{1, 0, pauseForTable},
-		{10, 0, 10 * pauseForTable},
-		{10, 4 * pauseForTable, 6 * pauseForTable},
-		{10, 10 * pauseForTable, 0},
-		{10, time.Hour, 0},
-	} {
-		if got := holdBack(test.tables, test.passed); got != test.want {
-			t.Errorf("%+v: got %v", test, got)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (p *pass) readKnown(m *member) error {
 		return nil
 	}
 	known := &outputs{of: map[wire.OutPoint]chainview.Coin{}}
-	err := p.cfg.Store.Entries(m.ID, searchdb.Place{}, searchdb.LastOf(^uint32(0), 1<<31-1),
+	err := p.cfg.Lists.Entries(m.ID, searchdb.Place{}, searchdb.LastOf(^uint32(0), 1<<31-1),
 		func(_ searchdb.Place, e *search.Entry) bool {
 			known.add(m.scripts, []search.Entry{*e})
 			return true

@@ -115,7 +115,7 @@ func (s reading) page(r request, then func(messages.SearchPage, error)) {
 	s.tasks.Go(s.c, func() func() {
 		size, last := 0, r.after
 		// A place that no entry has is behind none: the first one, too.
-		err := s.cfg.Store.Entries(r.job.ID, r.after, to, func(at searchdb.Place, e *search.Entry) bool {
+		err := s.cfg.Lists.Entries(r.job.ID, r.after, to, func(at searchdb.Place, e *search.Entry) bool {
 			if len(page.Entries) >= r.limit || size >= pageBytes {
 				page.More = true
 				return false

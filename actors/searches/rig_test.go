@@ -50,8 +50,9 @@ type rig struct {
 	changes *ask.Feed[messages.PoolChanged]
 	spawned int
 	way     match.Way
-	source  func(match.Source) match.Source // nil: the store's own
-	workers int                             // that match; 0: 2
+	source  func(match.Source) match.Source      // nil: the store's own
+	workers int                                  // that match; 0: 2
+	lists   func(*searchdb.Store) searches.Lists // nil: the store's own
 
 	ref   *ask.Ref
 	kept  *searchdb.Store
@@ -110,9 +111,13 @@ func (r *rig) startWith(scheduler *match.Scheduler) *ask.Ref {
 	}
 	r.kept = kept
 	r.t.Cleanup(func() { _ = kept.Close() })
+	lists := searches.Lists(kept)
+	if r.lists != nil {
+		lists = r.lists(kept)
+	}
 	r.spawned++
 	r.ref = r.sys.Spawn(fmt.Sprintf("searches%d", r.spawned), searches.New(searches.Config{
-		Store: kept, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
+		Store: kept, Lists: lists, Chain: r.current, Tip: r.tip, Indexer: r.indexer, Limits: r.limits, Fetch: r.fetch,
 		Scheduler: scheduler,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, News: r.news, Room: r.room, Now: time.Now,
 		Log: r.sys.Log, Pool: r.pool, Changes: r.changes,

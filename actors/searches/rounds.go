@@ -18,22 +18,10 @@ import (
 )
 
 const (
-	// roundTime is how long a round aims to take: others get a turn then.
-	roundTime = 50 * time.Millisecond
-
-	firstRound = 2_000   // blocks
-	maxRound   = 100_000 // blocks
-
 	// catchUp is how many rounds in a row may be of those that are lowest, so that they
 	// come up with the others and share their rounds, before the one has its turn that has
 	// waited longest.
 	catchUp = 3
-
-	// While searches are made one after the other, the next round waits for them, which would
-	// have to look at the same blocks after it: until none has been made for settleTime, but
-	// no longer than gatherTime.
-	settleTime = 3 * time.Millisecond
-	gatherTime = 40 * time.Millisecond
 
 	// lookAgain is when to look again at what could not be done.
 	lookAgain = time.Second
@@ -44,7 +32,7 @@ type rounds struct {
 	running *round
 	number  uint64 // of the last
 	lowest  int    // rounds in a row that were of the lowest
-	size    int32  // blocks, of the next
+	budget  budget // of the next
 	crowd   int    // members of it at most, where a block has much for each; 0: any number
 	unions  unions // of the last rounds
 	looking bool   // the actor will look again
@@ -103,6 +91,22 @@ type member struct {
 	err     error
 }
 
+// count returns how many scripts are looked for.
+func (m *member) count() (n int) {
+	for _, r := range m.ranges {
+		n += int(r[1] - r[0])
+	}
+	return n
+}
+
+// scripts returns how many scripts a round looks for.
+func (r *round) scripts() (n int) {
+	for _, m := range r.members {
+		n += m.count()
+	}
+	return n
+}
+
 // planner is what the actor does for rounds.
 type planner struct{ *Searches }
 
@@ -116,7 +120,8 @@ func (s planner) plan() {
 	if s.cfg.Fetch != nil && (s.writer.running || len(s.writer.change.Entries) > 0) {
 		return // what was found is read, where a pruned block spends it
 	}
-	if s.gathers() || s.paces() {
+	gathers := s.gathers()
+	if s.paces() {
 		return
 	}
 	reader := s.cfg.Chain.Open()
@@ -127,7 +132,7 @@ func (s planner) plan() {
 	active := reader.Active()
 	var ready []*member
 	for _, j := range s.jobs {
-		if m := s.next(reader, active, j); m != nil {
+		if m := s.next(reader, active, j); m != nil && (j.served == 0 || !gathers) {
 			ready = append(ready, m)
 		}
 	}
@@ -136,38 +141,6 @@ func (s planner) plan() {
 		return
 	}
 	s.start(reader, s.together(s.choose(ready), ready))
-}
-
-// gathered has the actor begin the round that has waited.
-type gathered struct{}
-
-// gathers reports whether the next round waits for searches that are being made.
-func (s planner) gathers() bool {
-	making := s.prep.running || s.writer.creating
-	if !s.rounds.gather.waits(time.Now(), making, s.writer.created) {
-		return false
-	}
-	if !s.rounds.timer {
-		s.rounds.timer = true
-		s.after(settleTime, gathered{})
-	}
-	return true
-}
-
-// gathering is since when a round waits for searches that are being made; zero: none does.
-type gathering struct{ since time.Time }
-
-// waits reports whether the round still waits, where some search is being made, and when the last
-// one was.
-func (g *gathering) waits(now time.Time, making bool, made time.Time) bool {
-	if !making && now.Sub(made) >= settleTime {
-		g.since = time.Time{}
-		return false
-	}
-	if g.since.IsZero() {
-		g.since = now
-	}
-	return now.Sub(g.since) < gatherTime
 }
 
 // next returns what a search needs next, nil where that is nothing now. It takes back blocks
@@ -258,16 +231,20 @@ func (s planner) choose(ready []*member) *member {
 // together returns the members of a round with one: all that need its first block next, up to a
 // height at which no other would join.
 func (s planner) together(first *member, ready []*member) *round {
-	if s.rounds.size == 0 {
-		s.rounds.size = firstRound
-	}
 	next := first.Status.Next()
-	end := min(next+s.rounds.size-1, first.last.Height, first.to)
 	r := &round{base: first.Status.Done}
 	if first.alone {
+		end := min(next+s.rounds.budget.blocks(first.count())-1, first.last.Height, first.to)
 		r.stop, r.members = first.last.Ancestor(end), []*member{first}
 		return r
 	}
+	scripts := 0
+	for _, m := range ready {
+		if !m.alone && m.Status.Done == r.base {
+			scripts += m.count()
+		}
+	}
+	end := min(s.endOf(next, scripts, first.last.Height), first.to)
 	for _, m := range ready {
 		at := m.Status.Next()
 		switch {
@@ -294,6 +271,19 @@ func (s planner) together(first *member, ready []*member) *round {
 		r.members = r.members[:n]
 	}
 	return r
+}
+
+// endOf returns the last height of a round from one height on, for so many scripts, up to another one: that too, where
+// little would be left for a round of its own.
+func (s planner) endOf(next int32, scripts int, last int32) int32 {
+	n := s.rounds.budget.blocks(scripts)
+	if s.rounds.gather.now {
+		n = min(n, gatherBlocks)
+	}
+	if int64(last)-int64(next)+1 <= int64(n)+int64(n)/4 {
+		return last
+	}
+	return next + n - 1
 }
 
 // start begins a round, or waits for the filters of its blocks.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
 	"github.com/seed61375155/trawl/internal/match"
+	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
 )
@@ -25,6 +26,7 @@ import (
 // Config is what the actor is made of.
 type Config struct {
 	Store     *searchdb.Store
+	Lists     Lists // what searches have found; nil: Store
 	Scheduler *match.Scheduler
 	Chain     *chainview.Current
 	Tip       *ask.Topic[messages.TipChanged]
@@ -48,6 +50,11 @@ type Config struct {
 
 	Now func() time.Time
 	Log *slog.Logger
+}
+
+// Lists are what searches have found. A [searchdb.Store] has them.
+type Lists interface {
+	Entries(id searchdb.ID, after, to searchdb.Place, visit func(searchdb.Place, *search.Entry) bool) error
 }
 
 // Limits bound the searches.
@@ -135,6 +142,9 @@ type (
 func New(cfg Config) actor.Producer {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Lists == nil {
+		cfg.Lists = cfg.Store
 	}
 	return func() actor.Actor {
 		s := &Searches{cfg: cfg, table: newTable()}

@@ -29,9 +29,9 @@ type writer struct {
 	urgent   bool
 	running  bool
 	timer    bool
+	last     time.Time
 	creating bool      // the write that goes on makes searches
 	created  time.Time // when the last write has ended that did
-	last     time.Time
 
 	sweepTimer           bool // it will be swept
 	sweeping, sweepAgain bool

@@ -107,6 +107,8 @@ var units = []struct{ name, meaning string }{
 	{"of-alone", "beside-ms divided by ms"},
 	{"scan-ms", "one scanblocks with filter_false_positives for all scripts together"},
 	{"of-scan", "ms divided by that"},
+	{"best-of-scan", "the fastest round divided by the fastest of scanblocks"},
+	{"cpu-of-scan", "processor time of the searches divided by that of scanblocks, all rounds together"},
 	{"entries", "payments and spends that were found"},
 	{"turn-p50-ms", "from the call that makes a search until it has looked at its first blocks, the median"},
 	{"turn-p99-ms", "of 100 the slowest but one"},
