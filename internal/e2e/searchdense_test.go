@@ -158,23 +158,30 @@ func denseBlocks(t *testing.T, d *e2e.Daemon, blocks, outputs int) {
 	var hashes []string
 	d.Get(&hashes, "generatetodescriptor", 100+blocks, everybodys)
 	for _, hash := range hashes[:blocks] {
-		var block struct{ Tx []string }
-		d.Get(&block, "getblock", hash)
-		from, err := chainhash.NewHashFromStr(block.Tx[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		tx := wire.NewMsgTx(2)
-		tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: *from}})
-		for range outputs {
-			tx.AddTxOut(wire.NewTxOut(1000, []byte{0x51}))
-		}
-		var raw bytes.Buffer
-		if err := tx.Serialize(&raw); err != nil {
-			t.Fatal(err)
-		}
-		d.Get(nil, "generateblock", everybodys, []string{hex.EncodeToString(raw.Bytes())})
+		denseBlock(t, d, hash, outputs)
 	}
+}
+
+// denseBlock mines a block with a transaction of so many outputs that pay everybody's script. It spends what
+// another block has made.
+func denseBlock(t *testing.T, d *e2e.Daemon, spent string, outputs int) {
+	t.Helper()
+	var block struct{ Tx []string }
+	d.Get(&block, "getblock", spent)
+	from, err := chainhash.NewHashFromStr(block.Tx[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := wire.NewMsgTx(2)
+	tx.AddTxIn(&wire.TxIn{PreviousOutPoint: wire.OutPoint{Hash: *from}})
+	for range outputs {
+		tx.AddTxOut(wire.NewTxOut(1000, []byte{0x51}))
+	}
+	var raw bytes.Buffer
+	if err := tx.Serialize(&raw); err != nil {
+		t.Fatal(err)
+	}
+	d.Get(nil, "generateblock", everybodys, []string{hex.EncodeToString(raw.Bytes())})
 }
 
 // peakMB is the most memory that a daemon has had, 0 where the system does not tell.
