@@ -248,4 +248,7 @@ func (k *Cluster) state() messages.Cluster {
 }
 
 // send sends a message to a node.
-func (cfg *Config) send(address string, m *wire.Message) { cfg.Link.Send(address, m.Append(nil)) }
+func (cfg *Config) send(address string, m *wire.Message) {
+	const rest = 256 // of most, beside the scripts
+	cfg.Link.Send(address, m.Append(make([]byte, 0, len(m.Data)+rest)))
+}

@@ -61,7 +61,7 @@ const (
 	wireFile  = "actors/cluster/wire/wire.go"
 	protocol  = "const Protocol = 1"
 	firstLine = "	b = number(b, fKind, uint64(m.Kind))"
-	sendLine  = "cfg.Link.Send(address, m.Append(nil))"
+	sendLine  = "cfg.Link.Send(address, m.Append("
 )
 
 // A member of another protocol is refused in words by both sides; one of the same, that says more than
