@@ -2,7 +2,9 @@ package keys
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/seed61375155/trawl/descriptor"
@@ -75,5 +77,40 @@ func TestBranchesAndLabels(t *testing.T) {
 	if err != nil || done.Rescan || done.Results[0].Err.Code != codes.Label ||
 		done.Results[1].Err.Code != codes.AddressOrKey {
 		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+// On chains of P2MR outputs an import tells of a range that has become longer than it was given.
+func TestRangeOfImport(t *testing.T) {
+	const expanded = "Requested active %s descriptor range [%s] was expanded to effective range [%s] to satisfy wallet " +
+		"keypool lookahead"
+	for name, test := range map[string]struct {
+		slow bool
+		item messages.ImportItem
+		want string
+	}{
+		"longer": {
+			true, messages.ImportItem{Active: true, Range: &[2]int64{0, 20}},
+			fmt.Sprintf(expanded, "external", "0,20", "0,99"),
+		},
+		"for change": {true, messages.ImportItem{
+			Active: true, Internal: new(true), Range: &[2]int64{2, 20}, NextIndex: new(int64(7)),
+		}, fmt.Sprintf(expanded, "internal", "2,20", "2,106")},
+		"long enough":  {true, messages.ImportItem{Active: true, Range: &[2]int64{0, 99}}, ""},
+		"inactive":     {true, messages.ImportItem{Range: &[2]int64{0, 20}}, ""},
+		"not given":    {true, messages.ImportItem{Active: true}, "Range not given, using default keypool range"},
+		"other chains": {false, messages.ImportItem{Active: true, Range: &[2]int64{0, 20}}, ""},
+	} {
+		p := testParams()
+		p.Kinds.SlowKeys = test.slow
+		r := rigOf(p, false)
+		test.item.Desc = descriptor.AddChecksum("wpkh(" + expandingXpub + "/0/*)")
+		got, err := r.importer.Import([]messages.ImportItem{test.item}, ImportTimes{})
+		if err != nil || got.Results[0].Err != nil {
+			t.Fatal(name, err, got.Results[0].Err)
+		}
+		if warnings := strings.Join(got.Results[0].Warnings, "; "); warnings != test.want {
+			t.Errorf("%s: %q, want %q", name, warnings, test.want)
+		}
 	}
 }
