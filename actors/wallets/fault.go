@@ -74,6 +74,16 @@ func (f *fault) answer() error {
 	return notWritten(f.err)
 }
 
+// reason says in words why a wallet was not loaded, if it is that its file cannot be written.
+func (f *fault) reason(otherwise error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		return otherwise
+	}
+	return fmt.Errorf("The wallet could not be written to disk: %s.", walletdb.Reason(f.err)) //nolint:staticcheck // Core's form
+}
+
 // notWritten says that a wallet cannot be written, and why.
 func notWritten(err error) error {
 	if errors.Is(err, walletdb.ErrMoved) {

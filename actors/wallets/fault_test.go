@@ -288,3 +288,32 @@ func traces(tb testing.TB, dir string, secrets [][]byte) (n int) {
 	}
 	return n
 }
+
+// A wallet that has blocks to catch up with, and cannot be written, is not loaded, and it is said why.
+func TestLoadFullDisk(t *testing.T) {
+	chain := newChain()
+	chain.MineN(5)
+	var full atomic.Bool
+	s := setup{noFilters: true, keyPool: 2, now: genesis, fail: func() error {
+		if full.Load() {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}}
+	r := newRig(t, chain, s)
+	do(t, r.ref, messages.CreateWallet{Name: "w"})
+	script := scriptOf(t, do(t, r.wallet(t, "w"), messages.NewAddress{Type: "bech32"}))
+	do(t, r.ref, messages.UnloadWallet{Name: "w"})
+	chain.Mine(chaintest.Template{Script: script})
+	r.announce()
+	full.Store(true)
+	for range 3 {
+		_, err := try(t, r.ref, messages.LoadWallet{Name: "w"})
+		refusal(t, err, -4, "Wallet loading failed. The wallet could not be written to disk: unknown error.")
+	}
+	full.Store(false)
+	do(t, r.ref, messages.LoadWallet{Name: "w"})
+	if got := do(t, r.wallet(t, "w"), messages.GetWalletInfo{}).TxCount; got != 1 {
+		t.Errorf("%d transactions, want 1", got)
+	}
+}
