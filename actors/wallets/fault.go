@@ -75,13 +75,13 @@ func (f *fault) answer() error {
 }
 
 // reason says in words why a wallet was not loaded, if it is that its file cannot be written.
-func (f *fault) reason(otherwise error) error {
+func (f *fault) reason(otherwise error) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil {
-		return otherwise
+		return otherwise.Error()
 	}
-	return fmt.Errorf("The wallet could not be written to disk: %s.", walletdb.Reason(f.err)) //nolint:staticcheck // Core's form
+	return fmt.Sprintf("The wallet could not be written to disk: %s.", walletdb.Reason(f.err))
 }
 
 // notWritten says that a wallet cannot be written, and why.

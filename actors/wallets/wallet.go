@@ -145,7 +145,7 @@ func (w *Wallet) handle(c actor.Context) {
 // wallet was loaded: whoever waits for the wallet is told.
 func (w *Wallet) failed(c actor.Context) {
 	if _, ok := c.Message().(*actor.Started); ok {
-		w.refuse(c, codes.Errorf(codes.Wallet, "Wallet loading failed. %v", w.fault.reason(ask.ErrRestarted)))
+		w.refuse(c, codes.Errorf(codes.Wallet, "Wallet loading failed. %s", w.fault.reason(ask.ErrRestarted)))
 		return
 	}
 	ask.Unhandled(c)

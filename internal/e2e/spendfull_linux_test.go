@@ -77,8 +77,8 @@ func (p *fullPayments) begin() {
 func (p *fullPayments) pay(n int) bool {
 	p.t.Helper()
 	var id string
-	err := p.d.Call(p.t.Context(), &id, "sendtoaddress", paidAlways, fmt.Sprintf("0.%08d", 100_000+n), "", "", false, true,
-		nil, nil, nil, nil, nil, fmt.Sprint("payment ", n))
+	amount, key := fmt.Sprintf("0.%08d", 100_000+n), fmt.Sprint("payment ", n)
+	err := p.d.Call(p.t.Context(), &id, "sendtoaddress", paidAlways, amount, "", "", false, true, nil, nil, nil, nil, nil, key)
 	if !isAnswered(err) {
 		p.t.Fatal(err)
 	}

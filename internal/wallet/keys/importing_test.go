@@ -90,7 +90,8 @@ func TestRangeOfImport(t *testing.T) {
 		want string
 	}{
 		"longer": {
-			true, messages.ImportItem{Active: true, Range: &[2]int64{0, 20}},
+			true,
+			messages.ImportItem{Active: true, Range: &[2]int64{0, 20}},
 			fmt.Sprintf(expanded, "external", "0,20", "0,99"),
 		},
 		"for change": {true, messages.ImportItem{
