@@ -78,7 +78,8 @@ func (p *fullPayments) pay(n int) bool {
 	p.t.Helper()
 	var id string
 	amount, key := fmt.Sprintf("0.%08d", 100_000+n), fmt.Sprint("payment ", n)
-	err := p.d.Call(p.t.Context(), &id, "sendtoaddress", paidAlways, amount, "", "", false, true, nil, nil, nil, nil, nil, key)
+	err := p.d.Call(p.t.Context(), &id, "sendtoaddress", paidAlways, amount, "", "", false, true, nil, nil,
+		nil, nil, nil, key)
 	if !isAnswered(err) {
 		p.t.Fatal(err)
 	}
