@@ -17,8 +17,11 @@ const (
 	// before garbage is collected at shorter intervals.
 	workMemory = 2 << 30
 
+	// leastDatabases is the least of -dbcache.
+	leastDatabases = 4 << 20
+
 	// leastCache and leastWork are what cache and program have whatever is asked for.
-	leastCache = 4 << 20
+	leastCache = 7 << 18
 	leastWork  = 64 << 20
 
 	// idleMemory is how much memory is worth a look, and quietly how much may be asked
@@ -97,10 +100,17 @@ func keepMemorySmall(o *options.Settings, log *slog.Logger) (end func()) {
 	return func() { close(ended); <-done }
 }
 
-// askedCache is the value of -dbcache in bytes.
+// askedCache is what -dbcache has for unspent outputs, in bytes.
 func askedCache(o *options.Settings) int64 {
 	const most = 1 << 20 // MiB, so that it fits
-	return min(max(o.Int("dbcache", trawl.DefaultCache>>20), leastCache>>20), most) << 20
+	return coinShare(min(max(o.Int("dbcache", trawl.DefaultCache>>20), leastDatabases>>20), most) << 20)
+}
+
+// coinShare is what of the memory of -dbcache unspent outputs have: as in Bitcoin Core, an eighth is for the
+// tree of blocks and half of the rest for what goleveldb holds of the outputs, but 2 and 8 MiB at most.
+func coinShare(databases int64) int64 {
+	databases -= min(databases/8, 2<<20)
+	return databases - min(databases/2, 8<<20)
 }
 
 // memory is what the runtime says of it, in bytes.

@@ -44,11 +44,11 @@ func TestPlanMemory(t *testing.T) {
 	}{
 		{450 * mb, 0, 450 * mb, 2048 * mb},
 		{8192 * mb, 0, 8192 * mb, 2048 * mb},
-		{1, 0, 4 * mb, 2048 * mb},
+		{1, 0, 7 * mb / 4, 2048 * mb},
 		{450 * mb, 1024 * mb, 450 * mb, (1024 - 64 - 450) * mb},
 		{450 * mb, 512 * mb, 256 * mb, (512 - 32 - 256) * mb},
 		{450 * mb, 64 * mb, 32 * mb, 64 * mb},
-		{450 * mb, 2 * mb, 4 * mb, 64 * mb},
+		{450 * mb, 2 * mb, 7 * mb / 4, 64 * mb},
 		{450 * mb, 16384 * mb, 450 * mb, 2048 * mb},
 		{10240 * mb, 16384 * mb, 8192 * mb, 2048 * mb},
 	} {
@@ -56,6 +56,18 @@ func TestPlanMemory(t *testing.T) {
 		if want := (memoryPlan{test.wantCache, test.wantLimit, test.bound}); got != want {
 			t.Errorf("%d MiB in %d MiB: got %+v, want %+v", test.cache/mb, test.bound/mb, got, want)
 		}
+	}
+}
+
+// What of -dbcache is for unspent outputs, as Core's log says of "in-memory UTXO set".
+func TestCoinShare(t *testing.T) {
+	for databases, want := range map[int64]int64{4: 7, 8: 14, 16: 28, 19: 36, 450: 4 * 440, 8192: 4 * 8182} {
+		if got := coinShare(databases * mb); got != want*mb/4 {
+			t.Errorf("of %d MiB: %d bytes", databases, got)
+		}
+	}
+	if coinShare(leastDatabases) != leastCache {
+		t.Error("the least cache is not that of the least -dbcache")
 	}
 }
 
