@@ -132,6 +132,9 @@ func (d *daemon) serve() <-chan error {
 // run opens the node and holds it until it is to stop.
 func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	started := time.Now()
+	if err := d.checkRoom(); err != nil {
+		return err
+	}
 	d.message("Loading block index…")
 	cfg.Verify.Begun = func() { d.message("Verifying blocks…") }
 	node, err := trawl.Open(ctx, cfg)
@@ -150,6 +153,9 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 			return err
 		}
 	}
+	if err := d.warnOfRoom(ctx, cfg); err != nil {
+		return err
+	}
 	table, err := node.Methods(trawl.Host{
 		Stop: d.stop, Started: started, LogPath: logPath(d.settings),
 		Comments: d.settings.Strings("uacomment"), Published: d.published, Log: d.filter,
@@ -167,6 +173,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.ready(ctx)
 	go d.keepAlive(ctx, d.chainAnswers)
+	go d.watchRoom(ctx, roomTurn, func() bool { return hasRoom(d.blocksDir, leastRoom) })
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}

@@ -14,8 +14,8 @@ const LevelTrace = slog.LevelDebug - 4
 
 // categories are Core's, sorted.
 var categories = []string{
-	"addrman", "bench", "blockstorage", "cmpctblock", "coindb", "estimatefee", "http", "i2p", "ipc", "kernel",
-	"leveldb", "libevent", "lock", "mempool", "mempoolrej", "net", "proxy", "prune", "qt", "rand", "reindex", "rpc",
+	"addrman", "bench", "blockstorage", "cmpctblock", "coindb", "estimatefee", "http", "i2p", "ipc",
+	"leveldb", "libevent", "mempool", "mempoolrej", "net", "proxy", "prune", "qt", "rand", "reindex", "rpc",
 	"scan", "selectcoins", "tor", "txpackages", "txreconciliation", "validation", "walletdb", "zmq",
 }
 

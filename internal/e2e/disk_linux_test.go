@@ -169,7 +169,7 @@ func mineAndPrune(call func(context.Context, any, string, ...any) error, height 
 // TestFullDisk fills the disk under a node. It says why it ends, and goes on where it
 // was when there is room.
 func TestFullDisk(t *testing.T) {
-	disk := newDisk(t, 96)
+	disk := newDisk(t, 192) // a start wants 50 MiB free
 	ballast := filepath.Join(disk.dir, "ballast")
 	for round := range count(t, "TRAWL_SOAK", 4)/5 + 2 {
 		dir := disk.folder(fmt.Sprint("data", round))
