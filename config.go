@@ -190,6 +190,7 @@ type WalletConfig struct {
 	ChangeType  string        // of addresses for change; default AddressType
 	AnyChain    bool          // take wallets that have seen another chain
 	Forget      func()        // called when a wallet was locked or unloaded, to wipe what is left of its keys
+	Warn        func(string)  // called with each text for the operator about wallets that are not loaded at start
 	NoBroadcast bool          // do not hand the wallets' transactions to the memory pool
 	NoSync      bool          // do not wait for the disk: what is acknowledged may be lost
 	Spending    spend.Choices // how wallets pay

@@ -77,6 +77,10 @@ type Config struct {
 	// nothing.
 	Forget func()
 
+	// Warn is called with what the operator should know of wallets that are not loaded at
+	// start. Nil: nothing.
+	Warn func(text string)
+
 	// DeferFill is how long a wallet whose key pool is to be filled up later
 	// waits; default DefaultDeferFill.
 	DeferFill time.Duration
@@ -122,6 +126,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Forget == nil {
 		c.Forget = func() {}
+	}
+	if c.Warn == nil {
+		c.Warn = func(string) {}
 	}
 	if c.fail == nil {
 		c.fail = func() error { return nil }

@@ -234,19 +234,30 @@ func TestStartIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	missing := "Skipping -wallet path that doesn't exist. Failed to load database path '" + r.dir + "/gone'. Path does not exist."
+	legacy := "Failed to open database path '" + r.dir + "/legacy'. The wallet appears to be a Legacy wallet"
 	for _, test := range []struct {
 		load []string
 		want string
+		warn string // the beginning
 	}{
-		{[]string{"one"}, ""},
-		{[]string{"gone", "one"}, ""},
-		{[]string{"legacy", "one"}, ""},
-		{[]string{"one", "odd"}, "Failed to load database path '" + r.dir + "/odd'. Data is not in recognized format."},
-		{[]string{"held"}, "SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of Bitcoin Core?"},
+		{[]string{"one"}, "", ""},
+		{[]string{"gone", "one"}, "", missing},
+		{[]string{"legacy", "one"}, "", legacy},
+		{[]string{"one", "odd"}, "Failed to load database path '" + r.dir + "/odd'. Data is not in recognized format.", ""},
+		{
+			[]string{"held"},
+			"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of Bitcoin Core?",
+			"",
+		},
 	} {
 		t.Run(strings.Join(test.load, " and "), func(t *testing.T) {
-			again := small(t, setup{dir: r.dir, load: test.load})
+			var warned []string
+			again := small(t, setup{dir: r.dir, load: test.load, warn: func(text string) { warned = append(warned, text) }})
 			_, err := ask.Ask(t.Context(), again.ref, messages.WaitWallets{})
+			if got := strings.Join(warned, "|"); !strings.HasPrefix(got, test.warn) || (got == "") != (test.warn == "") {
+				t.Errorf("warned of %q, want %q", got, test.warn)
+			}
 			refused, is := errors.AsType[messages.StartError](err)
 			if is != (test.want != "") || string(refused) != test.want {
 				t.Errorf("got %v, want %q", err, test.want)

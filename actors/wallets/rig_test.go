@@ -62,6 +62,7 @@ type setup struct {
 	submitted func(messages.SubmitTx)  // to the pool; nil: it takes nothing
 	clock     func() time.Time         // nil: now, or else the time
 	signer    *device.Program          // nil: there is none
+	warn      func(text string)        // nil: nobody is told
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -113,7 +114,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
-		TxChanges: &r.txs, Signer: s.signer,
+		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -21,7 +21,7 @@ func (w *Wallets) start(c actor.Context) {
 	if w.begun {
 		names := w.names
 		w.names = nil
-		w.loadAll(c, names, func(error) {})
+		w.loadAll(c, names, w.tellNotLoaded)
 		return
 	}
 	w.begun = true
@@ -59,7 +59,7 @@ func (w *Wallets) toLoad() []string {
 
 // refuseStart notes that a wallet to load at start cannot be, unless it is one that
 // Core passes over: there is nothing at its path, or a file of the old format.
-func (w *Wallets) refuseStart(err error) {
+func (w *Wallets) refuseStart(name string, err error) {
 	text := err.Error()
 	if failure, ok := errors.AsType[*messages.WalletError](err); ok {
 		text = strings.TrimPrefix(strings.TrimPrefix(failure.Text, "Wallet file verification failed. "), "Wallet loading failed. ")
@@ -68,16 +68,22 @@ func (w *Wallets) refuseStart(err error) {
 				text = "Skipping -wallet path that doesn't exist. " + text
 			}
 			corelog.Printf(w.cfg.Log, slog.LevelWarn, "%s", text)
+			w.cfg.Warn(text)
 			return
 		}
 	}
+	w.tellNotLoaded(name, err)
 	if w.notStarted == nil {
 		w.notStarted = messages.StartError(strings.TrimSuffix(text, "\n"))
 	}
 }
 
+func (w *Wallets) tellNotLoaded(name string, err error) {
+	w.cfg.Log.Error("wallet not loaded", "wallet", name, "err", err)
+}
+
 // loadAll loads wallets. failed is told of each that cannot be.
-func (w *Wallets) loadAll(c actor.Context, names []string, failed func(error)) {
+func (w *Wallets) loadAll(c actor.Context, names []string, failed func(name string, err error)) {
 	w.starting = len(names)
 	for _, name := range names {
 		h := newHome(&w.cfg, w.times, name)
@@ -87,8 +93,7 @@ func (w *Wallets) loadAll(c actor.Context, names []string, failed func(error)) {
 				w.cfg.Log.Warn("wallet loaded with a warning", "wallet", name, "warning", text)
 			}
 			if err != nil {
-				w.cfg.Log.Error("wallet not loaded", "wallet", name, "err", err)
-				failed(err)
+				failed(name, err)
 			}
 			w.starting--
 			w.answerWaiting()

@@ -28,7 +28,11 @@ func TestInteractions(t *testing.T) {
 		{"-noconnect -listen=0 -dnsseed=0 -discover", alone, false},
 		{"-proxy=x", "-proxy set -> setting -listen=0|-proxy set -> setting -discover=0|" + alone, false},
 		{"-proxy=0 -externalip=1.2.3.4", "-externalip set -> setting -discover=0", true},
-		{"-blocksonly -whitelistforcerelay", "-blocksonly=1 -> setting -whitelistrelay=0", true},
+		{
+			"-blocksonly -whitelistforcerelay",
+			"-blocksonly=1 -> setting -whitelistrelay=0|-blocksonly=1 -> setting -maxmempool=5", true,
+		},
+		{"-blocksonly -maxmempool=9", "-blocksonly=1 -> setting -whitelistrelay=0", true},
 		{"-whitelistforcerelay", "-whitelistforcerelay=1 -> setting -whitelistrelay=1", true},
 		{"-onlynet=onion", "-onlynet excludes IPv4 and IPv6 -> setting -dnsseed=0", true},
 		{"-onlynet=onion -onlynet=ipv6", "", true},

@@ -324,8 +324,8 @@ func walletConfig(s *session) (*trawl.WalletConfig, error) {
 	}
 	warnOfDuplicates(s, dir)
 	w := &trawl.WalletConfig{
-		Forget: debug.FreeOSMemory,
-		Dir:    dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
+		Forget: debug.FreeOSMemory, Warn: func(text string) { showWarning(s.stderr, text) },
+		Dir: dir, Settings: o.SettingsFile(), NoSettings: o.SettingsFile() == "",
 		Load: o.Strings("wallet"), LoadNone: o.IsNegated("wallet"),
 		AddressType: o.String("addresstype", ""), ChangeType: o.String("changetype", ""),
 		KeyPool: atLeastOne(o.Int("keypool", defaultKeyPool)), AnyChain: o.Bool("walletcrosschain", false),
