@@ -194,9 +194,9 @@ func readAccounts(s *Server, c *Config, before *accounts) (*accounts, error) {
 	all := &accounts{whitelists: access.ParseWhitelists(c.Whitelist, c.WhitelistDefault)}
 	if c.Password != "" {
 		s.infof("Using rpcuser/rpcpassword authentication.")
-		s.warnf("The use of rpcuser/rpcpassword is less secure, because credentials are configured in plain text. It is " +
-			"recommended that locally-run instances switch to cookie-based auth, or otherwise to use hashed rpcauth " +
-			"credentials. See share/rpcauth in the source directory for more information.")
+		s.warnf("The use of rpcuser/rpcpassword is less secure, because credentials are configured in plain text. " +
+			"It is recommended that locally-run instances switch to cookie-based auth, or otherwise to use hashed " +
+			"rpcauth credentials. See share/rpcauth in the source directory for more information.")
 		all.credentials = append(all.credentials, credential(c.User, c.Password))
 	}
 	if s.cookie != nil {

@@ -234,7 +234,8 @@ func TestStartIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	missing := "Skipping -wallet path that doesn't exist. Failed to load database path '" + r.dir + "/gone'. Path does not exist."
+	missing := "Skipping -wallet path that doesn't exist. Failed to load database path '" + r.dir + "/gone'. " +
+		"Path does not exist."
 	legacy := "Failed to open database path '" + r.dir + "/legacy'. The wallet appears to be a Legacy wallet"
 	for _, test := range []struct {
 		load []string
@@ -247,16 +248,19 @@ func TestStartIsRefused(t *testing.T) {
 		{[]string{"one", "odd"}, "Failed to load database path '" + r.dir + "/odd'. Data is not in recognized format.", ""},
 		{
 			[]string{"held"},
-			"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another instance of Bitcoin Core?",
+			"SQLiteDatabase: Unable to obtain an exclusive lock on the database, is it being used by another " +
+				"instance of Bitcoin Core?",
 			"",
 		},
 	} {
 		t.Run(strings.Join(test.load, " and "), func(t *testing.T) {
 			var warned []string
-			again := small(t, setup{dir: r.dir, load: test.load, warn: func(text string) { warned = append(warned, text) }})
+			warn := func(text string) { warned = append(warned, text) }
+			again := small(t, setup{dir: r.dir, load: test.load, warn: warn})
 			_, err := ask.Ask(t.Context(), again.ref, messages.WaitWallets{})
-			if got := strings.Join(warned, "|"); !strings.HasPrefix(got, test.warn) || (got == "") != (test.warn == "") {
-				t.Errorf("warned of %q, want %q", got, test.warn)
+			told := strings.Join(warned, "|")
+			if !strings.HasPrefix(told, test.warn) || (told == "") != (test.warn == "") {
+				t.Errorf("warned of %q, want %q", told, test.warn)
 			}
 			refused, is := errors.AsType[messages.StartError](err)
 			if is != (test.want != "") || string(refused) != test.want {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/corelog"
-	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/options"
 	"github.com/seed61375155/trawl/internal/vfs"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -49,16 +49,16 @@ func (d *daemon) warnOfRoom(ctx context.Context, cfg trawl.Config) error {
 	if cfg.Attach != nil || cfg.Reindex {
 		return nil
 	}
-	net, err := dialect.Named(cfg.Dialect, cfg.Chain, dialect.Choices{SignetChallenge: cfg.SignetChallenge})
-	if err != nil || net.FullSize == 0 {
-		return err
+	size := options.FullSize(d.settings)
+	if size == 0 {
+		return nil
 	}
 	tip, err := trawl.Ask(ctx, d.node.Chain(), messages.GetTip{})
-	if err != nil || tip.Height > 1 || hasRoom(d.blocksDir, neededRoom(net.FullSize<<30, cfg.Prune)) {
+	if err != nil || tip.Height > 1 || hasRoom(d.blocksDir, neededRoom(size<<30, cfg.Prune)) {
 		return err
 	}
-	text := fmt.Sprintf("Disk space for %s may not accommodate the block files. Approximately %d GB of data will be stored "+
-		"in this directory.", quotedPath(d.blocksDir), net.FullSize)
+	text := fmt.Sprintf("Disk space for %s may not accommodate the block files. Approximately %d GB of data will be "+
+		"stored in this directory.", quotedPath(d.blocksDir), size)
 	showWarning(d.stderr, text)
 	corelog.Printf(d.log, slog.LevelWarn, "%s", text)
 	return nil

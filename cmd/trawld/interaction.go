@@ -63,7 +63,8 @@ func interactions(o *options.Settings) *softly {
 	if o.Bool("blocksonly", false) {
 		s.set("whitelistrelay", false, "-blocksonly=1")
 		if !o.IsSet("maxmempool") {
-			s.lines = append(s.lines, fmt.Sprintf("parameter interaction: -blocksonly=1 -> setting -maxmempool=%d", blocksOnlyMempool))
+			s.lines = append(s.lines, fmt.Sprintf("parameter interaction: -blocksonly=1 -> setting -maxmempool=%d",
+				blocksOnlyMempool))
 		}
 	}
 	if o.Bool("whitelistforcerelay", false) {

@@ -18,7 +18,6 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/metrics"
 	"github.com/seed61375155/trawl/internal/options"
-	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/web"
 )
@@ -190,13 +189,6 @@ func (d *daemon) message(text string) {
 		d.server.SetWarmup(text)
 	}
 	d.tellManager("STATUS=" + text)
-}
-
-func (d *daemon) stopAfterImport(ctx context.Context) {
-	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitImported{}); err == nil {
-		d.log.Info("Stopping after block import")
-		d.stop()
-	}
 }
 
 // close stops the server first, so that nothing new is asked of the node.

@@ -48,13 +48,18 @@ func parse(args []string, std streams) (*options.Settings, error) {
 	if err := s.ParseArgs(args); err != nil {
 		return nil, refuse("Error parsing command line arguments: %v", err)
 	}
-	if s.HelpAsked() || s.Bool("version", false) {
-		if _, err := io.WriteString(std.stdout, introduction(s)); err != nil {
-			return nil, err
-		}
-		return nil, errAnswered
+	return s, answer(s, std)
+}
+
+// answer shows help or version where they are asked for.
+func answer(s *options.Settings, std streams) error {
+	if !s.HelpAsked() && !s.Bool("version", false) {
+		return nil
 	}
-	return s, nil
+	if _, err := io.WriteString(std.stdout, introduction(s)); err != nil {
+		return err
+	}
+	return errAnswered
 }
 
 // introduction is the text of -help and -version.
@@ -109,7 +114,7 @@ func checkSections(s *options.Settings) error {
 			option, s.Chain(), s.Chain()))
 	}
 	if len(lines) > 0 {
-		return initError(strings.Join(lines, "\n"))
+		return initError(strings.Join(lines, "\n") + "\n")
 	}
 	return nil
 }
@@ -128,6 +133,9 @@ func configWarnings(s *options.Settings) []string {
 	if words := spendingWarnings(s); len(words) > 0 {
 		lines = append(lines, strings.Join(words, "\n"))
 	}
+	if s.IsSet("checkpoints") {
+		lines = append(lines, "Option '-checkpoints' is set but checkpoints were removed. This option has no effect.")
+	}
 	for _, option := range s.Strings("test") {
 		if !slices.Contains(testOptions, option) {
 			lines = append(lines, fmt.Sprintf("Unrecognised option %q provided in -test=<option>.", option))
@@ -140,7 +148,7 @@ func configWarnings(s *options.Settings) []string {
 		)
 	}
 	if len(sections) > 0 {
-		lines = append(lines, strings.Join(sections, "\n"))
+		lines = append(lines, strings.Join(sections, "\n")+"\n")
 	}
 	return lines
 }

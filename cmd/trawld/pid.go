@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/seed61375155/trawl/internal/options"
 )
@@ -18,7 +22,17 @@ func writePID(s *options.Settings) (string, error) {
 	}
 	path := s.BelowNetDir(s.Path("pid", pidFile))
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
-		return "", refuse("Unable to create the PID file '%s': %v", path, err)
+		return "", refuse("Unable to create the PID file '%s': %s", path, systemWords(err))
 	}
 	return path, nil
+}
+
+// systemWords says a failure of the system as Core does, with its number.
+func systemWords(err error) string {
+	code, ok := errors.AsType[syscall.Errno](err)
+	if !ok {
+		return err.Error()
+	}
+	words := code.Error()
+	return fmt.Sprintf("%s%s (%d)", strings.ToUpper(words[:1]), words[1:], int(code))
 }

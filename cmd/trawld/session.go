@@ -88,6 +88,9 @@ func open(settings *options.Settings, std streams) (*session, error) {
 	if err := configure(settings, options.OS{}); err != nil {
 		return nil, err
 	}
+	if err := answer(settings, std); err != nil { // by the configuration file
+		return nil, err
+	}
 	warn(settings, std.stderr)
 	attached, err := attachment(settings)
 	if err != nil {

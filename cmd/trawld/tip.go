@@ -62,6 +62,13 @@ const errFuture = messages.StartError("The block database contains a block which
 	"This may be due to your computer's date and time being set incorrectly. Only rebuild the block database if you " +
 	"are sure that your computer's date and time are correct." + reindexAdvice)
 
+func (d *daemon) stopAfterImport(ctx context.Context) {
+	if _, err := trawl.Ask(ctx, d.node.Chain(), messages.WaitImported{}); err == nil {
+		d.log.Info("Stopping after block import")
+		d.stop()
+	}
+}
+
 // stopAtHeight obeys -stopatheight. The request that has brought the chain there is answered
 // first, unless it goes on for long.
 func (d *daemon) stopAtHeight(ctx context.Context, height int32) {

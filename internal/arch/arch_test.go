@@ -172,7 +172,7 @@ var mayImport = map[string][]string{
 	},
 	"cmd/trawld": {
 		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
-		"internal/version", "store/settings",
+		"internal/version", "internal/vfs", "store/settings",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
 	"cmd/trawl-load":   {"internal/jsontree", "internal/load", "internal/options", "internal/version"},

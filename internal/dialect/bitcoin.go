@@ -20,8 +20,7 @@ var bitcoin = map[string]func(Choices) *Network{
 func mainNetwork() *Network {
 	return public(&Network{
 		Name: "main", PruneAfter: 100_000, RPCPort: 8332, P2PPort: 8333, FixedSeeds: "main", SignalsFrom: 483840,
-		FullSize: 810,
-		Params:   fresh(chaincfg.MainNetParams),
+		Params: fresh(chaincfg.MainNetParams),
 		Deployments: append(buried(227931, 363725, 388381, 419328, 481824),
 			testdummy(NeverActive, 2016, 1815),
 			Deployment{
@@ -51,8 +50,7 @@ func mainNetwork() *Network {
 func testnet3() *Network {
 	return public(&Network{
 		Name: "test", Dir: "testnet3", RPCPort: 18332, P2PPort: 18333, FixedSeeds: "test", SignalsFrom: 836640,
-		FullSize: 240,
-		Params:   fresh(chaincfg.TestNet3Params),
+		Params: fresh(chaincfg.TestNet3Params),
 		Deployments: append(buried(21111, 330776, 581885, 770112, 834624),
 			testdummy(NeverActive, 2016, 1512),
 			Deployment{
@@ -72,7 +70,7 @@ func testnet3() *Network {
 
 func testnet4() *Network {
 	return public(&Network{
-		Name: "testnet4", Dir: "testnet4", RPCPort: 48332, P2PPort: 48333, FixedSeeds: "testnet4", FullSize: 22,
+		Name: "testnet4", Dir: "testnet4", RPCPort: 48332, P2PPort: 48333, FixedSeeds: "testnet4",
 		Params: fresh(chaincfg.TestNet4Params),
 		Deployments: append(buried(1, 1, 1, 1, 1),
 			testdummy(NeverActive, 2016, 1512),
@@ -92,7 +90,7 @@ func public(n *Network) *Network {
 
 func defaultSignet() *Network {
 	n := Signet(chaincfg.DefaultSignetChallenge)
-	n.FixedSeeds, n.Params.DNSSeeds, n.FullSize = n.Name, seeds(n.Name), 20
+	n.FixedSeeds, n.Params.DNSSeeds = n.Name, seeds(n.Name)
 	n.MinimumChainWork = "0000000000000000000000000000000000000000000000000000067d328e681a"
 	n.ChainTx = ChainTx{Time: 1756723017, Count: 26185472, Rate: 0.7452721495389969}
 	n.AssumeValid = hash("000000128586e26813922680309f04e1de713c7542fee86ed908f56368aefe2e") // 267665

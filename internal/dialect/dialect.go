@@ -44,8 +44,6 @@ type Network struct {
 	RPCPort, P2PPort uint16
 	FixedSeeds       string // the list of package fixedseeds; empty: none
 
-	FullSize uint64 // about how many GB the block files of the whole chain take; 0: few
-
 	Rules        consensus.Rules // that transactions are held against
 	MaxBlockSize int             // serialized, in bytes
 

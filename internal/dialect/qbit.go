@@ -60,7 +60,7 @@ func qbitMain(Choices) *Network {
 
 func qbitTestnet3(Choices) *Network {
 	return completeQbit(&Network{
-		Name: "test", Dir: "testnet3", RPCPort: 18352, P2PPort: 18355, FullSize: 1,
+		Name: "test", Dir: "testnet3", RPCPort: 18352, P2PPort: 18355,
 		Params: qbitParams(qbitGenesis{
 			script: qbitTestScript, time: 1738713601, bits: 0x1f00ffff, nonce: 88582,
 		}, [4]byte{0xc3, 0xd3, 0x0a, 0x67}, qbitTestPrefixes),
@@ -76,7 +76,7 @@ func qbitTestnet3(Choices) *Network {
 
 func qbitTestnet4(Choices) *Network {
 	return completeQbit(&Network{
-		Name: "testnet4", Dir: "testnet4", RPCPort: 48352, P2PPort: 48355, FullSize: 1,
+		Name: "testnet4", Dir: "testnet4", RPCPort: 48352, P2PPort: 48355,
 		Params: qbitParams(qbitGenesis{
 			script: "04ffff001d0800000008f44100004c5146696e616e6369616c2054696d65732031322f4a756e2f32303236" +
 				"205175616e74756d20636f6d707574696e67207265766f6c7574696f6e20697320636c6f73657220746861" +

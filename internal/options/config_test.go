@@ -19,6 +19,7 @@ func TestConfigErrors(t *testing.T) {
 		{"nodatadir=1", "Negating of -datadir is meaningless and therefore forbidden"},
 		{"datadir=/none", `specified data directory "/none" does not exist.`},
 		{"includeconf=none", "Failed to include configuration file none"},
+		{"includeconf=", "Failed to include configuration file "},
 		{"includeconf=dir", `Included config file "/data/dir" is a directory.`},
 	}
 	for _, test := range tests {

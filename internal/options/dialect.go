@@ -14,6 +14,7 @@ type dialect struct {
 	dir      string // end of the name of the default data directory
 	money    Money
 	rpcPorts map[Chain]uint16
+	sizes    map[Chain]uint64 // GB; 0: few
 }
 
 // Money is how the networks of a dialect count.
@@ -29,10 +30,10 @@ func MoneyOf(dialect string) Money { return dialectOf(dialect).money }
 var dialects = map[string]*dialect{
 	"bitcoin": {"bitcoin.conf", "", Money{"BTC", 100}, map[Chain]uint16{
 		Main: 8332, Testnet: 18332, Testnet4: 48332, Signet: 38332, Regtest: 18443,
-	}},
+	}, map[Chain]uint64{Main: 810, Testnet: 240, Testnet4: 22, Signet: 20}},
 	"qbit": {"qbit.conf", "-qbit", Money{"QBT", 250}, map[Chain]uint16{
 		Main: 8352, Testnet: 18352, Testnet4: 48352, Signet: 38352, Regtest: 18452,
-	}},
+	}, map[Chain]uint64{Testnet: 1, Testnet4: 1}},
 }
 
 const defaultDialect = "bitcoin"
@@ -86,3 +87,12 @@ func (s *Settings) RPCPort() uint16 { return s.dialect().rpcPorts[s.chain] }
 // configNames are the names that a configuration file has without -conf, the
 // first that exists.
 func (s *Settings) configNames() []string { return []string{configName, s.dialect().config} }
+
+// FullSize returns about how many GB the block files of the selected network take when it has all blocks, 0 where
+// that is little.
+func FullSize(s *Settings) uint64 {
+	if s.chain == Signet && s.IsSet("signetchallenge") {
+		return 0
+	}
+	return s.dialect().sizes[s.chain]
+}

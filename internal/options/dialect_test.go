@@ -2,6 +2,7 @@ package options
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -49,5 +50,24 @@ func TestDialect(t *testing.T) {
 	}
 	if ProgramArgs(nil) != nil {
 		t.Error("arguments out of nothing")
+	}
+}
+
+// What the block files of the networks take is what the networks' programs say (chainparams.cpp).
+func TestFullSize(t *testing.T) {
+	for line, want := range map[string]uint64{
+		"": 810, "-testnet": 240, "-testnet4": 22, "-signet": 20, "-signet -signetchallenge=51": 0, "-regtest": 0,
+		"-dialect=qbit": 0, "-dialect=qbit -testnet4": 1,
+	} {
+		s := New(append(slices.Clone(dialectTable), Option{Name: "signetchallenge"}), "/data")
+		if err := s.ParseArgs(strings.Fields(line)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SelectChain(); err != nil {
+			t.Fatal(err)
+		}
+		if got := FullSize(s); got != want {
+			t.Errorf("%q: %d GB, want %d", line, got, want)
+		}
 	}
 }

@@ -113,7 +113,7 @@ func (s *Settings) includes(section string) span {
 
 func (s *Settings) readInclude(files Files, name string) error {
 	path := below(s.DataDir(), name)
-	if files.IsDir(path) {
+	if name != "" && files.IsDir(path) {
 		return errorf("Included config file \"%s\" is a directory.", path)
 	}
 	text, err := files.ReadFile(path)

@@ -85,6 +85,8 @@ var general = []options.Option{
 	{Name: "clustersecret", Arg: "<file>", Help: "File with the secret of the cluster, 64 hexadecimal digits, made " +
 		"if it is missing, relative to the network's folder; a second one is accepted too, so that it can be changed"},
 	{Name: "clusterserve", Help: "Work for other nodes of the cluster (default: 1)"},
+	{Name: "checkpoints", Flags: hidden},
+	{Name: "choosedatadir", Flags: hidden | unused},
 	{
 		Name: "dbbatchsize", Arg: "<n>", Flags: debug,
 		Help: "Bytes of unspent outputs between two chances of -dbcrashratio (default: 16777216)",
@@ -93,6 +95,8 @@ var general = []options.Option{
 	{Name: "dbcrashratio", Arg: "<n>", Flags: hidden},
 	{Name: "debuglogfile", Arg: "<file>", Help: "Write the log to <file>, relative to the network's folder (default: " +
 		"debug.log); -nodebuglogfile for none"},
+	{Name: "forcecompactdb", Flags: hidden | unused},
+	{Name: "lang", Arg: "<lang>", Flags: hidden | unused},
 	{Name: "filterlayout", Arg: "<layout>", Help: "What to keep beside block filters to find few scripts many times " +
 		"as fast, in 28 % more space: auto or probe an index of their elements, which probe uses for many scripts " +
 		"too; plain nothing (default: auto)"},
@@ -107,6 +111,10 @@ var general = []options.Option{
 	{Name: "maxmempool", Arg: "<n>", Help: "Keep the memory pool below <n> MB (default: 300)"},
 	{Name: "maxsearches", Arg: "<n>", Help: "Searches that are kept at most (default: 1000)"},
 	{Name: "maxorphantx", Arg: "<n>", Flags: hidden},
+	{Name: "min", Flags: hidden | unused},
+	{Name: "resetguisettings", Flags: hidden | unused},
+	{Name: "splash", Flags: hidden | unused},
+	{Name: "uiplatform", Flags: hidden | unused},
 	{Name: "mempoolexpiry", Arg: "<n>", Help: "Drop transactions from the memory pool after <n> hours (default: 336)"},
 	{Name: "minimumchainwork", Arg: "<hex>", Flags: debug, Help: "Work below which a chain is taken for incomplete"},
 	{

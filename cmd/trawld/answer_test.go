@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Help and version are shown also where the configuration file asks for them, and however its line is written.
+func TestAnswersOfConfiguration(t *testing.T) {
+	for content, want := range map[string]string{
+		"version=1": "daemon version", "help=1": "-alertnotify", "nohelp=1": "-alertnotify", "version=0": "",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "trawl.conf"), []byte(content+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		started := false
+		node := func(context.Context, *session) error { started = true; return nil }
+		status := run([]string{"-datadir=" + dir, "-regtest", "-printtoconsole=0"}, streams{&out, &errs, dir}, node)
+		if status != 0 || errs.String() != "" || started != (want == "") {
+			t.Errorf("%s: status %d, %q, started: %v", content, status, errs.String(), started)
+		}
+		if got := out.String(); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: shows %.200q", content, got)
+		}
+	}
+}
+
+// Options that Core has given up start a node, and a warning says that they do nothing.
+func TestRemovedOptions(t *testing.T) {
+	node := func(context.Context, *session) error { return nil }
+	status, stderr, log := startWith(t, node, "-checkpoints=0", "-lang=de", "-splash")
+	const checkpoints = "Option '-checkpoints' is set but checkpoints were removed. This option has no effect."
+	if status != 0 || stderr != "Warning: "+checkpoints+"\n" {
+		t.Errorf("status %d: %q", status, stderr)
+	}
+	for _, want := range []string{checkpoints, "Option -lang has no effect", "Option -splash has no effect"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+}
+
+func TestSystemWords(t *testing.T) {
+	for want, err := range map[string]error{
+		"Is a directory (21)": &os.PathError{Op: "open", Path: "x", Err: syscall.EISDIR},
+		"another":             errors.New("another"),
+	} {
+		if got := systemWords(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
