@@ -134,6 +134,25 @@ func (c *conn) release() {
 	}
 }
 
+// limitUnsent bounds what the system keeps of what the client has not taken: some megabytes otherwise, also after the
+// connection is closed.
+func (c *conn) limitUnsent(bytes int) {
+	if c == nil {
+		return
+	}
+	socket := c.Conn
+	for {
+		outer, ok := socket.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		socket = outer.NetConn()
+	}
+	if s, ok := socket.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = s.SetWriteBuffer(bytes) // without it there is more
+	}
+}
+
 // Close implements net.Conn.
 func (c *conn) Close() error {
 	c.owner.mu.Lock()

@@ -28,6 +28,9 @@ type headConn struct {
 	given   []byte // net/http's buffer for reading, as far as it is known
 }
 
+// NetConn returns the connection below, as a TLS connection does.
+func (c *headConn) NetConn() net.Conn { return c.Conn }
+
 // Read implements net.Conn. It holds a head back until it is whole. A deadline
 // that ends it in the middle of a head loses nothing: the next Read goes on.
 func (c *headConn) Read(p []byte) (int, error) {

@@ -18,6 +18,7 @@ const (
 	maxStreams      = 2000
 	maxLoginStreams = 64      // of one login
 	maxBehind       = 1 << 20 // bytes that a reader may be behind
+	maxUnsent       = 1 << 17 // beside what the system has of them, which counts its own needs too
 	heartbeat       = 15 * time.Second
 )
 
@@ -142,6 +143,7 @@ func (s *Streams) serve(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if !connOf(r).hold() {
 		panic(http.ErrAbortHandler)
 	}
+	connOf(r).limitUnsent(maxUnsent)
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")

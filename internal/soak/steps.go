@@ -61,7 +61,8 @@ var steps = []step{
 	},
 	{
 		name: "abuse",
-		what: "a thousand searches of ten thousand scripts, and scripts that blocks pay thousands of times",
+		what: "a thousand searches of ten thousand scripts, scripts that blocks pay thousands of times, " +
+			"a thousand readers that stall",
 		run:  abuse, packages: []string{"./internal/e2e"},
 	},
 	{
@@ -133,7 +134,7 @@ var steps = []step{
 
 // Tests of internal/e2e that have a step of their own.
 const (
-	abuse    = "ManySearches|DenseSearches"
+	abuse    = "ManySearches|DenseSearches|StalledReaders"
 	clusters = "^TestCluster"
 	disks    = "PowerLoss|FullDisk"
 	live     = "Live$"
