@@ -33,7 +33,7 @@ func hasRoom(dir string, more uint64) bool {
 // checkRoom refuses to start on a disk that is full.
 func (s *session) checkRoom() error {
 	for _, dir := range []string{s.netDir, s.blocksDir} {
-		if !hasRoom(dir, 0) {
+		if !s.hasRoom(dir, 0) {
 			return refuse("Error: Disk space is low for %s", quotedPath(dir))
 		}
 	}
@@ -54,7 +54,7 @@ func (d *daemon) warnOfRoom(ctx context.Context, cfg trawl.Config) error {
 		return nil
 	}
 	tip, err := trawl.Ask(ctx, d.node.Chain(), messages.GetTip{})
-	if err != nil || tip.Height > 1 || hasRoom(d.blocksDir, neededRoom(size<<30, cfg.Prune)) {
+	if err != nil || tip.Height > 1 || d.hasRoom(d.blocksDir, neededRoom(size<<30, cfg.Prune)) {
 		return err
 	}
 	text := fmt.Sprintf("Disk space for %s may not accommodate the block files. Approximately %d GB of data will be "+

@@ -172,7 +172,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.ready(ctx)
 	go d.keepAlive(ctx, d.chainAnswers)
-	go d.watchRoom(ctx, roomTurn, func() bool { return hasRoom(d.blocksDir, leastRoom) })
+	go d.watchRoom(ctx, roomTurn, func() bool { return d.hasRoom(d.blocksDir, leastRoom) })
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}

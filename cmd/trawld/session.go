@@ -43,6 +43,8 @@ type session struct {
 	locks   []*os.File
 	pidPath string // empty: none
 	stops   sync.Once
+
+	hasRoom func(dir string, more uint64) bool // see the function of that name
 }
 
 // setup does everything that comes before the node. Without a session the
@@ -114,8 +116,8 @@ func open(settings *options.Settings, std streams) (*session, error) {
 		return nil, err
 	}
 	s := &session{
-		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, stderr: std.stderr, attached: attached,
-		filter: filter, manager: findServiceManager(),
+		settings: settings, netDir: settings.NetDir(), blocksDir: blocks, attached: attached,
+		filter: filter, manager: findServiceManager(), stderr: std.stderr, hasRoom: hasRoom,
 	}
 	if s.locks, err = lockDirs(s.netDir, s.blocksDir); err != nil {
 		return nil, err
