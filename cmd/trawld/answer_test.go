@@ -6,9 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 // Help and version are shown also where the configuration file asks for them, and however its line is written.
@@ -55,6 +59,26 @@ func TestSystemWords(t *testing.T) {
 	} {
 		if got := systemWords(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestPortOf(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "0", "-port=1": "1", "-port=65535": "65535", "-port=": "'': refused", "-noport": "'0': refused",
+		"-port=0": "'0': refused", "-port=65536": "'65536': refused", "-port=+1": "'+1': refused", "-port=1 -port=x": "'x': refused",
+	} {
+		o := options.New(table.Daemon(), "")
+		if err := o.ParseArgs(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		port, err := portOf(o, "port")
+		got := strconv.Itoa(int(port))
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "Invalid port specified in -port: ") + ": refused"
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}
 }

@@ -87,6 +87,9 @@ func (d *daemon) openServer(files fileBudget) error {
 	if !d.settings.Bool("server", true) {
 		return nil
 	}
+	if _, err := portOf(d.settings, "rpcport"); err != nil {
+		return err
+	}
 	cfg := serverConfig(d.session, files)
 	if d.metrics != nil {
 		cfg.Observer = d.metrics.Observer()

@@ -21,7 +21,7 @@ const defaultMaxPeers = 125
 // peerConfig reads the options that concern peers, of which there may be as many. dir is the
 // folder of the network.
 func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, error) {
-	port, err := peerPort(o)
+	port, err := portOf(o, "port")
 	if err != nil {
 		return nil, err
 	}
@@ -152,14 +152,18 @@ func onion(o *options.Settings) string {
 	return ""
 }
 
-func peerPort(o *options.Settings) (uint16, error) {
-	text := o.String("port", "")
-	if text == "" {
+// portOf reads an option that is a port, 0 where it is not given.
+func portOf(o *options.Settings, option string) (uint16, error) {
+	if !o.IsSet(option) {
 		return 0, nil
+	}
+	text := o.String(option, "")
+	if o.IsNegated(option) {
+		text = "0"
 	}
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || port == 0 {
-		return 0, refuse("Invalid port specified in -port: '%s'", text)
+		return 0, refuse("Invalid port specified in -%s: '%s'", option, text)
 	}
 	return uint16(port), nil
 }

@@ -121,8 +121,8 @@ func (r *rules) set(category string, on bool) bool {
 }
 
 func (r *rules) setLevel(text string) error {
-	category, name, special := strings.Cut(text, ":")
-	if !special {
+	category, name, _ := strings.Cut(text, ":")
+	if !strings.Contains(text[min(3, len(text)):], ":") { // no category is shorter
 		level, ok := levels[text]
 		if !ok {
 			return refuse("Unsupported global logging level -loglevel=%s. Valid values: info, debug, trace.", text)

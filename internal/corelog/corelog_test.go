@@ -172,6 +172,8 @@ func TestFilterErrors(t *testing.T) {
 		{[]string{"abc"}, nil, nil, "Unsupported logging category -debug=abc."},
 		{nil, []string{"abc"}, nil, "Unsupported logging category -debugexclude=abc."},
 		{nil, nil, []string{"abc"}, "Unsupported global logging level -loglevel=abc. Valid values: info, debug, trace."},
+		{nil, nil, []string{":"}, "Unsupported global logging level -loglevel=:. Valid values: info, debug, trace."},
+		{nil, nil, []string{"x:debug"}, "Unsupported global logging level -loglevel=x:debug. Valid values: info, debug, trace."},
 		{nil, nil, []string{"net:abc"}, "Unsupported category-specific logging level -loglevel=net:abc. Expected"},
 		{nil, nil, []string{"abc:info"}, "Unsupported category-specific logging level -loglevel=abc:info. Expected"},
 		{nil, nil, []string{"net:info:abc"}, "Unsupported category-specific logging level -loglevel=net:info:abc. Expected"},
