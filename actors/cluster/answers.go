@@ -257,6 +257,9 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 			case verdict == wrong:
 				f.exclude(l)
 			case !slices.Contains(f.jobs, j):
+			case l.peer.excluded && verdict != right: // by an audit meanwhile
+				l.giveBack()
+				f.fillAll()
 			case err != nil:
 				f.finish(j, &match.KeepError{Err: err})
 			default:
