@@ -248,6 +248,22 @@ func TestPublishGaps(t *testing.T) {
 	})
 }
 
+// Of a block that cannot be read subscribers see what is missing, and no more.
+func TestPublishUnreadable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, b := publishing(t, true)
+		blocks := r.mine(2)
+		r.chain.Fail(blocks[0], chainview.ErrPruned)
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(blocks[0])}})
+		hash := blocks[0].Hash.String()
+		b.want(t, "unreadable", []string{
+			"skip hashtx 1", "skip rawtx 1", "sequence " + hash + "C", "hashblock " + hash, "skip rawblock 1",
+		})
+		r.pool.Publish(messages.PoolChanged{Blocks: []messages.PoolStep{joined(blocks[1])}})
+		b.want(t, "the next one", r.nextWords(blocks[1]))
+	})
+}
+
 // Where the pool tells of no blocks, the chain is looked at.
 func TestPublishOfTips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -270,7 +286,7 @@ func TestPublishBound(t *testing.T) {
 		r, b := publishing(t, true)
 		b.hold = make(chan struct{})
 		large := payment(1)
-		large.VSize = 100 << 20
+		large.VSize = 128<<20 - 64 // so that two take all the room, to the byte
 		for range 6 {
 			r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{large}})
 		}
@@ -280,6 +296,10 @@ func TestPublishBound(t *testing.T) {
 		b.want(t, "some dropped", one, one, one, gap)
 		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{large}})
 		b.want(t, "there is room again", one)
+		huge := payment(2)
+		huge.VSize = 300 << 20
+		r.pool.Publish(messages.PoolChanged{Changes: []messages.PoolChange{huge}})
+		b.want(t, "alone", r.txWords(huge.Tx), []string{"sequence " + huge.ID.String() + "A2"})
 		if n := strings.Count(r.log.String(), "too many wait"); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
