@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/actors/notify"
 	"github.com/seed61375155/trawl/internal/chaintest"
 	"github.com/seed61375155/trawl/internal/chainview"
+	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -277,6 +278,18 @@ func TestPublishOfTips(t *testing.T) {
 		r.chain.SetActive(better)
 		announce(better)
 		b.want(t, "reorganised", r.leftWords(blocks[1]), r.joinedWords(other), r.nextWords(better))
+		net, err := dialect.Bitcoin("regtest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.chain = chaintest.New(net.Params)
+		r.mine(2)
+		r.view.Set(r.chain)
+		announce(r.chain.Active().Tip())
+		b.want(t, "made anew")
+		next := r.mine(1)[0]
+		announce(next)
+		b.want(t, "goes on", gap, r.nextWords(next))
 	})
 }
 

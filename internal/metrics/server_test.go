@@ -81,6 +81,21 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// A node that has nothing to tell of a part, for want of it, is shown without that.
+func TestNothing(t *testing.T) {
+	var mu sync.Mutex
+	var log bytes.Buffer
+	e := metrics.New(slog.New(slog.NewTextHandler(locked{&mu, &log}, nil)), "x")
+	e.AddNode(func(context.Context) messages.NodeStats { return messages.NodeStats{} })
+	status, body := request(t, "GET", "http://"+start(t, e)+"/metrics")
+	mu.Lock()
+	defer mu.Unlock()
+	shown := strings.Contains(body, "trawl_peers") || strings.Contains(body, "trawl_searches")
+	if status != 200 || shown || log.Len() > 0 {
+		t.Errorf("%d %s\nthe log: %s", status, body, &log)
+	}
+}
+
 // A panic while numbers are read is logged, and costs these numbers alone.
 func TestPanic(t *testing.T) {
 	var mu sync.Mutex

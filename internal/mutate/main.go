@@ -38,7 +38,8 @@ var deciding = []string{
 	"./internal/engine/pruning", "./internal/engine/forkchoice", "./internal/engine/coincache",
 	"./internal/engine/chainstate", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
 	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
-	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web",
+	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./actors/notify",
+	"./internal/metrics",
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
