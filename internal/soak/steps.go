@@ -63,7 +63,7 @@ var steps = []step{
 		name: "abuse",
 		what: "a thousand searches of ten thousand scripts, scripts that blocks pay thousands of times, " +
 			"a thousand readers that stall",
-		run:  abuse, packages: []string{"./internal/e2e"},
+		run: abuse, packages: []string{"./internal/e2e"},
 	},
 	{
 		name: "recorded", what: "recorded conversations with Bitcoin Core, with every kernel and layout of filters",
