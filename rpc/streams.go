@@ -199,15 +199,20 @@ func (s *Streams) gather(ctx context.Context, caller subscriber, from EventStrea
 func (s *Streams) send(ctx context.Context, w http.ResponseWriter, control *http.ResponseController, out *outbox) bool {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	part := []byte(": trawl\n\n")
+	parts := [][]byte{[]byte(": trawl\n\n")}
 	var end error
 	for {
-		if len(part) > 0 {
+		if len(parts) > 0 {
 			_ = control.SetWriteDeadline(time.Now().Add(s.server.timeout))
 			if out.lagged() { // its deadline may have come before this one
 				return false
 			}
-			if _, err := w.Write(part); err != nil || control.Flush() != nil {
+			for _, part := range parts {
+				if _, err := w.Write(part); err != nil {
+					return false
+				}
+			}
+			if control.Flush() != nil {
 				return false
 			}
 		}
@@ -216,9 +221,9 @@ func (s *Streams) send(ctx context.Context, w http.ResponseWriter, control *http
 		}
 		select {
 		case <-out.ready:
-			part, end = out.take()
+			parts, end = out.take()
 		case <-beat.C:
-			part = []byte(":\n\n")
+			parts = [][]byte{[]byte(":\n\n")}
 		case <-ctx.Done():
 			return s.server.ctx.Err() != nil
 		}
@@ -239,85 +244,4 @@ func (e *StreamEvent) append(dst []byte) []byte {
 		dst = append(dst, e.Data...)
 	}
 	return append(dst, "\n\n"...)
-}
-
-// enough is how much of what waits for its reader is in an outbox.
-const enough = maxBehind / 4
-
-// errBehind ends the stream of a reader that is too slow.
-var errBehind = errors.New("too slow")
-
-// An outbox is what a reader has yet to be sent.
-type outbox struct {
-	ready chan struct{} // of one place
-	taken chan struct{} // of one place
-
-	mu      sync.Mutex
-	pending []byte
-	err     error
-}
-
-func newOutbox() *outbox {
-	return &outbox{ready: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
-}
-
-func (o *outbox) add(part []byte) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.pending)+len(part) > maxBehind {
-		o.err, o.pending = errBehind, nil
-	}
-	if o.err == nil {
-		o.pending = append(o.pending, part...)
-	}
-	o.wake()
-	return o.err == nil
-}
-
-func (o *outbox) end(err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.err = err
-	o.wake()
-}
-
-func (o *outbox) wake() {
-	select {
-	case o.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (o *outbox) take() (part []byte, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	part, o.pending = o.pending, nil
-	select {
-	case o.taken <- struct{}{}:
-	default:
-	}
-	return part, o.err
-}
-
-// wait waits until little is pending. It is false where ctx has ended.
-func (o *outbox) wait(ctx context.Context) bool {
-	for {
-		o.mu.Lock()
-		full := len(o.pending) > enough
-		o.mu.Unlock()
-		if !full {
-			return true
-		}
-		select {
-		case <-o.taken:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-func (o *outbox) lagged() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return errors.Is(o.err, errBehind)
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -260,5 +261,38 @@ func TestPatientStream(t *testing.T) {
 		if line == "event: last\n" {
 			return
 		}
+	}
+}
+
+// What waits for a reader is handed on in its order and a part at a time, so that little of it is not counted any more;
+// the error comes after the last of it, and to one who is too far behind nothing but that.
+func TestOutboxParts(t *testing.T) {
+	out := newOutbox()
+	const events = 10
+	part := func(n int) []byte { return bytes.Repeat([]byte{byte(n)}, atOnce/2) }
+	for n := range events {
+		if !out.add(part(n)) {
+			t.Fatal("there is room")
+		}
+	}
+	ended := errors.New("the end")
+	out.end(ended)
+	for n := 0; n < events; n += 2 {
+		<-out.ready
+		parts, err := out.take()
+		if len(parts) != 2 || !bytes.Equal(parts[0], part(n)) || !bytes.Equal(parts[1], part(n+1)) {
+			t.Fatalf("events %d: %d parts", n, len(parts))
+		}
+		if last := n+2 == events; last != errors.Is(err, ended) {
+			t.Errorf("events %d: %v", n, err)
+		}
+	}
+	out = newOutbox()
+	added := 0
+	for out.add(part(0)) {
+		added += atOnce / 2
+	}
+	if parts, err := out.take(); added != maxBehind || len(parts) > 0 || !errors.Is(err, errBehind) || !out.lagged() {
+		t.Errorf("%d bytes waited, then %d parts, %v", added, len(parts), err)
 	}
 }
