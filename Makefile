@@ -42,7 +42,8 @@ test: tidy fmt vet lint race large ## everything that CI runs
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 
-race: ## all tests, under the race detector, end-to-end tests included
+race: ## all tests, under the race detector, end-to-end tests included; strace is installed if it is missing and may be
+	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
 	$(GO) test $(RACE) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
 
