@@ -24,11 +24,15 @@ type workers struct {
 	once    sync.Once
 }
 
+// mostWorkers is more than anybody has, and small enough to be added up.
+const mostWorkers = 1 << 30
+
 func newWorkers(threads, queue int) *workers {
+	threads, queue = min(max(threads, 1), mostWorkers), min(max(queue, 1), mostWorkers)
 	return &workers{
-		running: make(chan struct{}, max(threads, 1)),
-		waiting: make(chan struct{}, max(queue, 1)),
-		idle:    make(chan struct{}, max(threads, 1)+max(queue, 1)),
+		running: make(chan struct{}, threads),
+		waiting: make(chan struct{}, queue),
+		idle:    make(chan struct{}, threads+queue),
 		closing: make(chan struct{}),
 	}
 }
