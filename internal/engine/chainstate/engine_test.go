@@ -198,11 +198,13 @@ func TestRejectReasons(t *testing.T) {
 	}
 }
 
-// meets reports whether a header has regtest's proof of work.
-func meets(raw []byte) bool {
+// highest returns the highest byte of a header's hash. Below 0x7f it has regtest's proof of work, from 0x80 on it has not.
+func highest(raw []byte) byte {
 	hash := chainhash.DoubleHashH(raw[:80])
-	return hash[31] < 0x7f
+	return hash[31]
 }
+
+func meets(raw []byte) bool { return highest(raw) < 0x7f }
 
 func solved(tb testing.TB, raw []byte) []byte {
 	tb.Helper()
@@ -217,7 +219,7 @@ func solved(tb testing.TB, raw []byte) []byte {
 
 func unsolved(raw []byte) []byte {
 	raw = bytes.Clone(raw)
-	for meets(raw) {
+	for highest(raw) < 0x80 {
 		raw[76]++
 	}
 	return raw
