@@ -15,7 +15,11 @@ import (
 func TestClusterFrontEnds(t *testing.T) {
 	t.Parallel()
 	l := newLongCluster(t, 2)
-	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), 100_000)
+	scripts := 100_000
+	if e2e.Race {
+		scripts = 30_000 // which take as long
+	}
+	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), scripts)
 	want := scanner(objects, 0, l.blocks, nil)(l.lone)
 	got := make(chan any, 1)
 	begin := func() {
