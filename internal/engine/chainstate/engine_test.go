@@ -198,7 +198,7 @@ func TestRejectReasons(t *testing.T) {
 	}
 }
 
-// highest returns the highest byte of a header's hash. Below 0x7f it has regtest's proof of work, from 0x80 on it has not.
+// highest returns the highest byte of a header's hash. Below 0x7f it has regtest's work, from 0x80 on it has not.
 func highest(raw []byte) byte {
 	hash := chainhash.DoubleHashH(raw[:80])
 	return hash[31]
