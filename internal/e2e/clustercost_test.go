@@ -112,15 +112,21 @@ func TestClusterAbort(t *testing.T) {
 			continue
 		}
 		<-time.After(50 * time.Millisecond)
-		first := make([]float64, len(l.members))
-		for i, m := range l.members {
-			first[i] = cpuSeconds(t, m.PID())
-		}
-		<-time.After(500 * time.Millisecond)
-		for i, m := range l.members {
-			if more := cpuSeconds(t, m.PID()) - first[i]; more > 0.1 {
-				t.Errorf("a member has worked for %.2f s after the abort", more)
-			}
+		l.idle("after the abort")
+	}
+}
+
+// idle checks that the members have nothing to do for half a second.
+func (l *longCluster) idle(when string) {
+	l.Helper()
+	first := make([]float64, len(l.members))
+	for i, m := range l.members {
+		first[i] = cpuSeconds(l, m.PID())
+	}
+	<-time.After(500 * time.Millisecond)
+	for i, m := range l.members {
+		if more := cpuSeconds(l, m.PID()) - first[i]; more > 0.1 {
+			l.Errorf("a member has worked for %.2f s %s", more, when)
 		}
 	}
 }
