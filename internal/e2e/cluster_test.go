@@ -250,6 +250,7 @@ func TestClusterDoor(t *testing.T) {
 // The secret is changed while the cluster goes on: node after node starts again with what accepts the next
 // one, and each scan in between is done by the members. In the end who knows the old one alone gets nowhere.
 func TestClusterSecretChanges(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(6, 6))

@@ -36,8 +36,9 @@ func cpuSeconds(tb testing.TB, pid int) float64 {
 // With -clusterlocal=0 the front takes less than a twentieth of the processor time of a lone node, beside what
 // both take to read the request, and the members do what the lone node does, about the same each.
 func TestClusterWorkIsElsewhere(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
-	l := newClusterOver(t, synth.Chain{Seed: 21, Blocks: 6000, Outputs: 5}, 3)
+	l := newClusterOver(t, &clusterChain{Chain: synth.Chain{Seed: 21, Blocks: 6000, Outputs: 5}}, 3)
 	objects := manyScripts(rand.New(rand.NewPCG(2, 2)), 30_000)
 	nodes := append([]*e2e.Daemon{l.lone, l.front}, l.members...)
 	spend := func(took []float64, sign float64, from int) {

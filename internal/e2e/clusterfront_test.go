@@ -13,13 +13,10 @@ import (
 // A front that stands still during a scan for longer than its members wait for it gives the same result as a lone node
 // when it goes on. One that is killed is forgotten by its members at once, and they stop working for it.
 func TestClusterFrontEnds(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	l := newLongCluster(t, 2)
-	scripts := 100_000
-	if e2e.Race {
-		scripts = 30_000 // which take as long
-	}
-	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), scripts)
+	objects := manyScripts(rand.New(rand.NewPCG(10, 10)), 100_000)
 	want := scanner(objects, 0, l.blocks, nil)(l.lone)
 	got := make(chan any, 1)
 	begin := func() {

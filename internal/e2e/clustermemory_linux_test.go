@@ -15,9 +15,7 @@ import (
 // waits for it is bounded. The front takes no more than a lone node, and one copy of the scripts. A long test has
 // five million of them.
 func TestClusterMemory(t *testing.T) {
-	if e2e.Race {
-		t.Skip("the race detector takes most of the memory: make large")
-	}
+	e2e.SkipUnderRace(t, "that takes most of the memory")
 	t.Parallel()
 	l := newLongCluster(t, 2)
 	rng := rand.New(rand.NewPCG(8, 8))

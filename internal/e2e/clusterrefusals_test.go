@@ -15,6 +15,7 @@ import (
 // for itself, refuse with their reasons, by their addresses, while the others work, and the result is that of a lone
 // node.
 func TestClusterRefusesOthers(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	const behind = 500
 	refusals := make(map[string]string) // by address
@@ -32,7 +33,7 @@ func TestClusterRefusesOthers(t *testing.T) {
 		return append([]string{"-clusterlisten=" + at[i], "-clustersecret=" + l.secret}, slow...)
 	}
 	short := synth.Chain{Seed: 21, Blocks: l.blocks - ownBlocks - behind, Outputs: clusterOutputs}
-	l.loaded("", writeChain(t, short), short.Blocks, cluster(0)...)
+	l.loaded("", writeChain(t, t.TempDir(), short), short.Blocks, cluster(0)...)
 	l.differ(l.node(cluster(1)...))
 	var hash string
 	l.lone.Get(&hash, "getblockhash", 700)

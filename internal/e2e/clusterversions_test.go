@@ -67,6 +67,7 @@ const (
 // A member of another protocol is refused in words by both sides; one of the same, that says more than
 // this version knows, takes part.
 func TestClusterVersions(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	l := newLongCluster(t, 0)
 	objects := manyScripts(rand.New(rand.NewPCG(4, 4)), 20_000)

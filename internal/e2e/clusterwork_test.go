@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,20 +45,45 @@ var slow = []string{"-filterkernel=portable", "-filterlayout=plain", "-par=1"}
 // newLongCluster starts a lone node, members and a front that lends at once and leaves the work to them.
 func newLongCluster(t *testing.T, members int, frontArgs ...string) *longCluster {
 	t.Helper()
-	chain := synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}
-	return newClusterOver(t, chain, members, frontArgs...)
+	return newClusterOver(t, &longChain, members, frontArgs...)
+}
+
+// clusterChain is a chain that is made once, for all clusters that have it.
+type clusterChain struct {
+	synth.Chain
+
+	making       sync.Mutex
+	file, source string
+}
+
+var longChain = clusterChain{Chain: synth.Chain{Seed: 21, Blocks: clusterBlocks, Outputs: clusterOutputs}}
+
+// prepare makes the files of a cluster's chain, unless they are there.
+func (c *clusterChain) prepare(l *longCluster) {
+	l.Helper()
+	c.making.Lock()
+	defer c.making.Unlock()
+	if c.source == "" {
+		dir := e2e.SharedDir(l)
+		c.file = writeChain(l, dir, c.Chain)
+		d := l.loaded("", c.file, c.Blocks)
+		d.Get(nil, "generatetodescriptor", ownBlocks, "raw(51)")
+		l.await(d, l.blocks)
+		d.Stop()
+		source := filepath.Join(dir, "node")
+		if err := os.Rename(d.Dir, source); err != nil {
+			l.Fatal(err)
+		}
+		c.source = source
+	}
+	l.file, l.source = c.file, c.source
 }
 
 // newClusterOver is newLongCluster with a chain of one's own.
-func newClusterOver(t *testing.T, chain synth.Chain, members int, frontArgs ...string) *longCluster {
+func newClusterOver(t *testing.T, chain *clusterChain, members int, frontArgs ...string) *longCluster {
 	t.Helper()
 	l := &longCluster{T: t, secret: filepath.Join(t.TempDir(), "secret"), blocks: chain.Blocks + ownBlocks}
-	l.file = writeChain(t, chain)
-	d := l.loaded("", l.file, chain.Blocks)
-	d.Get(nil, "generatetodescriptor", ownBlocks, "raw(51)")
-	l.await(d, l.blocks)
-	d.Stop()
-	l.source = d.Dir
+	chain.prepare(l)
 	l.lone = l.node()
 	args := append([]string{"-clusterlocal=0", "-clusterafter=1", "-clusteraudit=0"}, frontArgs...)
 	for range members {
@@ -71,17 +97,17 @@ func newClusterOver(t *testing.T, chain synth.Chain, members int, frontArgs ...s
 }
 
 // writeChain writes a chain to a file.
-func writeChain(t *testing.T, chain synth.Chain) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "chain.dat")
+func writeChain(tb testing.TB, dir string, chain synth.Chain) (path string) {
+	tb.Helper()
+	path = filepath.Join(dir, "chain.dat")
 	f, err := os.Create(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w := bufio.NewWriter(f)
 	_, err = chain.WriteTo(w)
 	if err := errors.Join(err, w.Flush(), f.Close()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }

@@ -87,6 +87,30 @@ func (b *builder) install(program string) (string, error) {
 	return b.paths[program], nil
 }
 
+// SkipUnderRace skips a test under the race detector, for a reason: `make large` runs it without.
+func SkipUnderRace(tb testing.TB, why string) {
+	tb.Helper()
+	if Race {
+		tb.Skip("under the race detector ", why)
+	}
+}
+
+// SharedDir returns a new folder that is there until the last test of the package has ended.
+func SharedDir(tb testing.TB) string {
+	tb.Helper()
+	programs.mu.Lock()
+	defer programs.mu.Unlock()
+	err := programs.makeDir()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(programs.dir, "shared-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
 func (b *builder) makeDir() error {
 	if b.dir != "" {
 		return nil

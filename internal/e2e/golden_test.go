@@ -57,12 +57,13 @@ func TestGolden(t *testing.T) {
 // processor has, and each layout: both sets with some, and with all of them under
 // TRAWL_SOAK.
 func TestGoldenKernels(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	soak := os.Getenv("TRAWL_SOAK") != ""
 	for i, kernel := range filters.KernelNames() {
 		for j, layout := range []filters.Layout{filters.LayoutProbe, filters.LayoutPlain, filters.LayoutAuto} {
 			for _, set := range []string{"regtest-chain", "mainnet"} {
-				if !soak && (layout == filters.LayoutAuto || set == "mainnet" && (j > 0 || e2e.Race) || (i+j)%2 == 1) {
-					continue // under the race detector the search of the main chain takes minutes
+				if !soak && (layout == filters.LayoutAuto || set == "mainnet" && j > 0 || (i+j)%2 == 1) {
+					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", kernel, layout, set), func(t *testing.T) {
 					t.Parallel()

@@ -22,6 +22,7 @@ const guideLimit = 3 * time.Minute
 // TestGuides runs the commands of each guide as they stand, in one shell, and compares what they
 // print with what the guide shows.
 func TestGuides(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	guides, err := filepath.Glob("../../docs/guides/*.md")
 	if err != nil || len(guides) < 8 {
 		t.Fatalf("only %d guides: %v", len(guides), err)

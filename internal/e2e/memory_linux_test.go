@@ -17,6 +17,7 @@ import (
 // TestLockedKeysLeaveMemory looks for a private key in the memory of a node after its
 // wallet was locked: hardly any of the copies that importing and signing make may stay.
 func TestLockedKeysLeaveMemory(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	const key = "tprv8ZgxMBicQKsPd7Uf69XL1XwhmjHopUGep8GuEiJDZmbQz6o58LninorQAfcKZWARbtRtfnLcJ5MQ2AtHcQJCCRUcMRvmDUjyEmNUWwx8UbK"
 	payload, _, err := base58.CheckDecode(key)

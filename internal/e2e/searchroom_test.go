@@ -12,6 +12,7 @@ import (
 
 // The room on the disk of what a removed search has found is free within a minute, and nobody has to ask for that.
 func TestRemovedSearchFreesRoom(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	searches, blocks, outputs := 16, 10, 4000
 	if count(t, "TRAWL_SOAK", 4) >= 100 {

@@ -36,6 +36,7 @@ var killMoments = []killMoment{
 // Whatever a search is doing when its daemon is killed, what was acknowledged is so after that, and its list has no
 // entry twice and lacks none.
 func TestKill9SearchStates(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil || exec.CommandContext(t.Context(), strace, "-D", "true").Run() != nil {

@@ -33,6 +33,7 @@ const (
 // memory is bounded. Those that are too far behind are cut off. With their Last-Event-ID they go on with nothing lost
 // and nothing told twice.
 func TestStalledReaders(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	each := 20
 	if count(t, "TRAWL_SOAK", 4) >= 100 {
@@ -64,7 +65,7 @@ func TestStalledReaders(t *testing.T) {
 	grown := peakMB(d) - before
 	t.Logf("%d readers that stall: %d MB more, over after %v", 3*each, grown, time.Since(began).Round(time.Millisecond))
 	// What a reader is behind, while it becomes more.
-	if most := 100 + 4*each; grown > most && !e2e.Race {
+	if most := 100 + 4*each; grown > most {
 		t.Errorf("memory has grown by %d MB, want %d at most", grown, most)
 	}
 	// Of each kind one: the system asks rarely whether there is room again.

@@ -22,6 +22,7 @@ import (
 // the memory of a node, once the calls that they came or went with are answered, and
 // the wallets are locked.
 func TestSecretTextsLeaveMemory(t *testing.T) {
+	e2e.SkipUnderRace(t, "it takes too long")
 	t.Parallel()
 	d := e2e.Start(t, e2e.Config{Chain: "regtest", Args: []string{"-keypool=5"}})
 	s := &texts{tb: t, d: d, of: map[string][]byte{}}

@@ -46,7 +46,7 @@ func every(n int) int {
 // Whichever call fails, once or from then on, or all syncs from then on: nothing acknowledged is lost, nothing
 // wrong is read, and the database goes on when the disk is well again.
 func TestEveryCallFails(t *testing.T) {
-	skipUnderRace(t)
+	faultfs.SkipUnderRace(t)
 	t.Parallel()
 	all := calls(t, func(fs vfs.FS) bool { l := newLife(t); l.live(t, fs, true); return l.failed })
 	for n := 0; n < all; n += every(23) {
@@ -141,7 +141,7 @@ func TestPowerLossAfterPruning(t *testing.T) {
 
 // However a rebuild is interrupted: it begins again, and no block is lost.
 func TestRebuildFails(t *testing.T) {
-	skipUnderRace(t)
+	faultfs.SkipUnderRace(t)
 	t.Parallel()
 	rebuild := func(l *life, fs vfs.FS) bool {
 		o := l.options(fs)
@@ -175,14 +175,5 @@ func TestRebuildFails(t *testing.T) {
 		db, _ := l.open(t)
 		l.checkBlocks(t, db, l.order)
 		l.goesOn(t, db)
-	}
-}
-
-// skipUnderRace skips a test in which tables cannot be written. goleveldb then closes a
-// channel beside a send to it, and recovers from what comes of that.
-func skipUnderRace(t *testing.T) {
-	t.Helper()
-	if hasRaceDetector {
-		t.Skip("goleveldb races where a compaction fails; `make large` runs this")
 	}
 }

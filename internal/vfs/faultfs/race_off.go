@@ -1,6 +1,6 @@
 //go:build !race
 
-package chaindb
+package faultfs
 
 // hasRaceDetector reports whether the tests run under the race detector.
 const hasRaceDetector = false
