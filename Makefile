@@ -42,8 +42,7 @@ test: tidy fmt vet lint race large ## everything that CI runs
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
 
-race: ## tests under the race detector, end-to-end tests included; strace is installed if it is missing and may be
-	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
+race: ## tests under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
 	$(GO) test $(RACE) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
 
@@ -51,12 +50,13 @@ race: ## tests under the race detector, end-to-end tests included; strace is ins
 LARGE_NODES := TestClusterFrontEnds|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
 LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
 LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
-LARGE_STORES := TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag
+LARGE_STORES := TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
-large: ## the tests that the race detector is not for, or that take too long with it
+large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
+	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
 	$(GO) test -run='^($(LARGE_NODES))$$' -timeout=10m ./internal/e2e
-	$(GO) test -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter
+	$(GO) test -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
 
 test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	@command -v haproxy >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends haproxy) >/dev/null || echo 'haproxy could not be installed'

@@ -248,6 +248,9 @@ func genesisHash() chainhash.Hash { return newChain().Active().At(0).Hash }
 // A disk that fails at one moment or another: the wallet is migrated, or it is there as
 // it was and nothing beside it, and a second attempt succeeds.
 func TestMigrateFaults(t *testing.T) {
+	if raceEnabled {
+		t.Skip("`make large` runs it without the race detector")
+	}
 	for _, name := range []string{"w", "plain"} {
 		failed := 0
 		for at := range 12 {

@@ -17,6 +17,9 @@ import (
 // A preview of a file with as many records as one may have ends in its time; of one with more it says so, soon
 // and without reading it to the end. The memory for either is the most that the test has had.
 func TestPreviewOfManyRecords(t *testing.T) {
+	if raceEnabled {
+		t.Skip("`make large` runs it without the race detector")
+	}
 	const most = 1_000_000
 	few := 20_000
 	if os.Getenv("TRAWL_SOAK") != "" {

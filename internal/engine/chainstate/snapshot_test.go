@@ -248,7 +248,7 @@ func checkWhole(tb testing.TB, e *bitcoin.Engine, s *story) {
 // the node ends with one state.
 func TestSnapshotKilled(t *testing.T) {
 	s := tell(t)
-	for seed := range uint64(10) {
+	for seed := range uint64(soak(5)) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		dir := t.TempDir()
 		e := open(t, dir, s.network(t))

@@ -131,11 +131,12 @@ func (b *beginning) reopen(tb testing.TB, dir string) (*bitcoin.Engine, error) {
 // Whichever call of the disk fails from the loading on, and whatever a loss of power then leaves of what
 // was not synced: what was acknowledged is there, the snapshot too, and the chain comes to its end.
 func TestSnapshotPowerLoss(t *testing.T) {
+	faultfs.SkipUnderRace(t)
 	t.Parallel()
 	s := tell(t)
 	random := rand.New(rand.NewPCG(6, 28))
 	failed := true
-	for n := 0; failed; n += 1 + n/8 {
+	for n := 0; failed; n += 1 + n/soak(4) {
 		dir, disk := t.TempDir(), faultfs.New()
 		b := &beginning{story: s, before: func() { disk.Inject(faultfs.From(n, syscall.EIO)) }}
 		e, err := openOn(disk, dir, s.network(t))
