@@ -156,8 +156,8 @@ bench-searches: ## measure searches beside scanblocks and Core, searches that fo
 bench-many: ## measure scans for 10,000 to ten million scripts by filters, with range filters and by the blocks themselves, and where they cross; ROUNDS
 	$(GO) run ./bench/report -name many -bench '^BenchmarkManyScripts$$' -rounds $(ROUNDS)
 
-bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 members of artificial cost, and aborts
-	$(GO) run ./bench/report -name cluster -bench '^BenchmarkCluster(Members|Overhead|Abort)$$' -rounds 1
+bench-cluster: ## measure a front with one member beside a lone node, 1 to 64 members of artificial cost, small scans, and aborts
+	$(GO) run ./bench/report -name cluster -bench '^BenchmarkCluster(Members|Overhead|Small|Abort)$$' -rounds 1
 
 bench-page: ## measure 1,000 open pages with 10 running searches, and a call beside them; ROUNDS, BLOCKS, OUTPUTS
 	$(GO) run ./bench/report -name page -bench '^BenchmarkPage$$' -rounds $(ROUNDS) $(SIZE)

@@ -30,7 +30,7 @@ type clusterNodes struct {
 	objects        []string
 }
 
-func startClusterNodes(b *testing.B, members int) *clusterNodes {
+func startClusterNodes(b *testing.B, members int, frontArgs ...string) *clusterNodes {
 	b.Helper()
 	c := &clusterNodes{B: b, secret: filepath.Join(b.TempDir(), "secret")}
 	file := filepath.Join(b.TempDir(), "chain.dat")
@@ -48,7 +48,7 @@ func startClusterNodes(b *testing.B, members int) *clusterNodes {
 	c.await(d)
 	d.Stop()
 	c.source = d.Dir
-	args := []string{"-clusterlocal=0"}
+	args := frontArgs
 	for range members {
 		at := e2e.FreeAddr(b)
 		c.members = append(c.members, c.start("-clusterlisten="+at, "-clustersecret="+c.secret))
@@ -129,7 +129,7 @@ func runTime(b *testing.B, d *e2e.Daemon) (sum time.Duration) {
 // BenchmarkClusterOverhead has a front with one member and a lone node do the same, each with one
 // worker. Of all, what a request for the last block alone takes is taken off.
 func BenchmarkClusterOverhead(b *testing.B) {
-	c := startClusterNodes(b, 1)
+	c := startClusterNodes(b, 1, "-clusterlocal=0")
 	type cost struct{ wall, cpu time.Duration }
 	measure := func(d *e2e.Daemon, from int) cost {
 		nodes := append([]*e2e.Daemon{d}, c.members...)
@@ -165,10 +165,43 @@ func BenchmarkClusterOverhead(b *testing.B) {
 	b.ReportMetric(median(cpus[1]).Seconds()/median(cpus[0]).Seconds(), "x-cpu")
 }
 
+// BenchmarkClusterSmall has a front with three members and a lone node do scans that are too short to be lent, in turn.
+func BenchmarkClusterSmall(b *testing.B) {
+	const rounds, scripts, blocks = 500, 100, 2000
+	c := startClusterNodes(b, 3)
+	c.objects = c.objects[:scripts]
+	progress("%d scans of %d blocks with and without members", 2*rounds, blocks)
+	var took [2][]time.Duration
+	for b.Loop() {
+		for range rounds {
+			for i, d := range []*e2e.Daemon{c.lone, c.front} {
+				began := time.Now()
+				c.scan(d, clusterBlocks-blocks)
+				took[i] = append(took[i], time.Since(began))
+			}
+		}
+	}
+	b.ReportMetric(milliseconds(median(took[1])), "took-ms")
+	b.ReportMetric(milliseconds(median(took[0])), "lone-ms")
+	b.ReportMetric(median(took[1]).Seconds()/median(took[0]).Seconds(), "x-wall")
+	b.ReportMetric(float64(c.lent(b)), "units")
+}
+
+// lent is how many ranges the members have answered.
+func (c *clusterNodes) lent(b *testing.B) (n uint64) {
+	b.Helper()
+	var info struct{ Members []struct{ Units uint64 } }
+	c.front.Get(&info, "getclusterinfo")
+	for _, m := range info.Members {
+		n += m.Units
+	}
+	return n
+}
+
 // BenchmarkClusterAbort aborts scans in which three members work, and measures how long after the
 // answer each of them runs on.
 func BenchmarkClusterAbort(b *testing.B) {
-	c := startClusterNodes(b, 3)
+	c := startClusterNodes(b, 3, "-clusterlocal=0")
 	progress("aborts")
 	var stopped, answered []time.Duration
 	for b.Loop() {

@@ -58,7 +58,11 @@ a single one 2,000. The front does nothing itself once members take part, which 
 scripts by a lone node, and by a front that leaves the work to one member, three times in turn. What the same
 request for the last block alone takes is taken off both. Processor time is that of all threads (schedstat).`,
 
-	"ClusterAbort": `The same with three members. A scan is aborted 150 to 200 ms after it began to be lent. From the answer
+	"ClusterSmall": `The same nodes, but a front that also works itself and has three members, as after a start without
+further options: scanblocks for 100 scripts in the last 2,000 blocks, 500 times by each in turn. Such scans are over
+before they are lent.`,
+
+	"ClusterAbort": `The nodes of ClusterOverhead with three members. A scan is aborted 150 to 200 ms after it began to be lent. From the answer
 on, the members' threads are looked at every 4 ms for 300 ms; a member has stopped after the last of these spans in
 which it ran for more than a quarter of the time.`,
 
