@@ -108,16 +108,22 @@ func (q *Query) Len() int { return q.count }
 
 // Scripts returns the different scripts in an order that is always the same. Each is valid until the
 // next one comes.
-func (q *Query) Scripts() iter.Seq[[]byte] {
+func (q *Query) Scripts() iter.Seq[[]byte] { return q.ScriptsFrom(0) }
+
+// ScriptsFrom is [Query.Scripts] without so many at the beginning, which take no time.
+func (q *Query) ScriptsFrom(n int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var script []byte
+		skip := n
 		for i := range q.groups {
-			for at := range q.groups[i].count {
-				script = q.groups[i].appendScript(script[:0], at)
+			g := &q.groups[i]
+			for at := min(skip, g.count); at < g.count; at++ {
+				script = g.appendScript(script[:0], at)
 				if !yield(script) {
 					return
 				}
 			}
+			skip = max(skip-g.count, 0)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 
@@ -112,6 +113,13 @@ func hasKey(places map[string]int, script []byte) bool {
 	return has
 }
 
+func copies(scripts iter.Seq[[]byte]) (list [][]byte) {
+	for script := range scripts {
+		list = append(list, bytes.Clone(script))
+	}
+	return list
+}
+
 func checkSet(t *rapid.T, q *filters.Query, places map[string]int) {
 	if q.Len() != len(places) {
 		t.Fatalf("%d scripts, want %d", q.Len(), len(places))
@@ -134,6 +142,11 @@ func checkSet(t *rapid.T, q *filters.Query, places map[string]int) {
 	}
 	if int(n) != len(places) {
 		t.Fatalf("%d scripts are listed, want %d", n, len(places))
+	}
+	from := rapid.IntRange(0, len(places)+1).Draw(t, "from")
+	all, rest := copies(q.Scripts()), copies(q.ScriptsFrom(from))
+	if !slices.EqualFunc(rest, all[min(from, len(all)):], bytes.Equal) {
+		t.Fatalf("from %d on there are %x of %x", from, rest, all)
 	}
 	some := q.Select(selected)
 	if some.Len() != len(chosen) {

@@ -159,9 +159,8 @@ func (f *front) opened(p *peer, j *job, m *wire.Message) {
 func (f *front) feed(p *peer, j *job) {
 	scan := p.scans[j]
 	for scan.need && scan.sent < j.set.Chunks() && scan.sent-scan.taken < window {
-		f.say(p, &wire.Message{
-			Kind: wire.Chunk, Scan: j.id, Index: uint32(scan.sent), Data: j.set.Chunk(scan.sent),
-		})
+		f.chunk = j.set.AppendChunk(f.chunk[:0], scan.sent)
+		f.say(p, &wire.Message{Kind: wire.Chunk, Scan: j.id, Index: uint32(scan.sent), Data: f.chunk})
 		scan.sent++
 	}
 }

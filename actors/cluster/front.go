@@ -36,6 +36,7 @@ type front struct {
 	resolved time.Time // when names were looked up; zero: they are to be
 	jobs     []*job
 	issued   uint64 // numbers of jobs and units
+	chunk    []byte // that was sent last
 }
 
 // job is a pass that is lent from.
@@ -94,7 +95,7 @@ func (f *front) cut(c actor.Context, j *job) {
 	f.tasks.Go(c, func() func() {
 		stop := j.pass.Stop
 		header, err := f.cfg.Header(&stop.Hash)
-		set, ok := wire.NewSet(until(j.ctx, j.pass.Query.Scripts()))
+		set, ok := wire.NewSet(func(n int) iter.Seq[[]byte] { return until(j.ctx, j.pass.Query.ScriptsFrom(n)) })
 		return func() {
 			if !slices.Contains(f.jobs, j) {
 				return

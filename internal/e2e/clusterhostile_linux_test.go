@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/rand"
 	"fmt"
+	"iter"
 	random "math/rand/v2"
 	"os"
 	"strings"
@@ -101,16 +102,18 @@ func (s *stranger) learn(l *longCluster) {
 	var filter struct{ Header string }
 	l.lone.Get(&hash, "getblockhash", l.blocks)
 	l.lone.Get(&filter, "getblockfilter", hash)
-	set, _ := wire.NewSet(func(yield func([]byte) bool) {
-		for i := range 100 {
-			if !yield([]byte{0x51, byte(i)}) {
-				return
+	set, _ := wire.NewSet(func(from int) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			for i := from; i < 100; i++ {
+				if !yield([]byte{0x51, byte(i)}) {
+					return
+				}
 			}
 		}
 	})
 	s.open = wire.Message{
 		Kind: wire.Open, Set: set.Digest, Scripts: uint32(set.Scripts()), Chunks: 1, Size: set.Size,
-		To: int32(l.blocks), Block: hash32(s, hash), Header: hash32(s, filter.Header), Data: set.Chunk(0),
+		To: int32(l.blocks), Block: hash32(s, hash), Header: hash32(s, filter.Header), Data: set.AppendChunk(nil, 0),
 	}
 	for range 4 {
 		var session [16]byte

@@ -5,59 +5,83 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
-	"slices"
 )
 
 // MaxScript is the size of a script that can be sent, at most.
 const MaxScript = MaxChunk - binary.MaxVarintLen32
 
-// A Set is scripts as they are sent: in chunks, each of whole scripts.
+// A Source yields scripts, from that with a number on, always the same in the same order. Each may be
+// overwritten when the next one comes.
+type Source func(from int) iter.Seq[[]byte]
+
+// A Set is scripts as they are sent: in chunks, each of whole scripts. It keeps none of them.
 type Set struct {
 	Digest [32]byte
 	Size   uint64 // bytes of all chunks
+	source Source
 	count  int
-	chunks [][]byte
+	starts []int // numbers of the first scripts of chunks
 }
 
-// NewSet takes scripts, each of which may be overwritten when the next one comes. It reports
-// false where one is too long to be sent.
-func NewSet(scripts iter.Seq[[]byte]) (*Set, bool) {
-	s := &Set{}
+// NewSet takes scripts. It reports false where one is too long to be sent.
+func NewSet(source Source) (*Set, bool) {
+	s := &Set{source: source}
 	h := sha256.New()
 	chunk := make([]byte, 0, MaxChunk)
-	flush := func() {
-		if len(chunk) > 0 {
-			h.Write(chunk)
-			s.Size += uint64(len(chunk))
-			s.chunks = append(s.chunks, slices.Clone(chunk))
-			chunk = chunk[:0]
-		}
+	end := func() {
+		h.Write(chunk)
+		s.Size += uint64(len(chunk))
+		chunk = chunk[:0]
 	}
-	var length [binary.MaxVarintLen64]byte
-	for script := range scripts {
+	for script := range source(0) {
 		if len(script) > MaxScript {
 			return nil, false
 		}
-		n := binary.PutUvarint(length[:], uint64(len(script)))
-		if len(chunk)+n+len(script) > MaxChunk {
-			flush()
+		if len(chunk)+sizeSent(script) > MaxChunk {
+			end()
 		}
-		chunk = append(append(chunk, length[:n]...), script...)
+		if len(chunk) == 0 {
+			s.starts = append(s.starts, s.count)
+		}
+		chunk = appendScript(chunk, script)
 		s.count++
 	}
-	flush()
+	end()
 	h.Sum(s.Digest[:0])
 	return s, true
+}
+
+// sizeSent is how many bytes of a chunk a script takes.
+func sizeSent(script []byte) int {
+	var length [binary.MaxVarintLen64]byte
+	return binary.PutUvarint(length[:], uint64(len(script))) + len(script)
+}
+
+func appendScript(b, script []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(script))), script...)
 }
 
 // Scripts returns how many scripts are in the set.
 func (s *Set) Scripts() int { return s.count }
 
 // Chunks returns how many chunks there are.
-func (s *Set) Chunks() int { return len(s.chunks) }
+func (s *Set) Chunks() int { return len(s.starts) }
 
-// Chunk returns the bytes of a chunk, which are the set's own.
-func (s *Set) Chunk(i int) []byte { return s.chunks[i] }
+// AppendChunk appends the bytes of a chunk.
+func (s *Set) AppendChunk(b []byte, i int) []byte {
+	left := s.count - s.starts[i]
+	if i+1 < len(s.starts) {
+		left = s.starts[i+1] - s.starts[i]
+	}
+	for script := range s.source(s.starts[i]) {
+		if left == 0 {
+			break
+		}
+		b = appendScript(b, script)
+		left--
+	}
+	return b
+}
 
 // ErrScripts reports chunks that are not those of the digest.
 var ErrScripts = errors.New("the scripts are not those that were announced")

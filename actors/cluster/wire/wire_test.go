@@ -150,14 +150,14 @@ func TestScripts(t *testing.T) {
 				scripts = append(scripts, make([]byte, rapid.IntRange(0, wire.MaxScript).Draw(t, "length")))
 			}
 		}
-		set, ok := wire.NewSet(reused(scripts))
+		set, ok := wire.NewSet(func(n int) iter.Seq[[]byte] { return reused(scripts[n:]) })
 		if !ok || set.Scripts() != len(scripts) {
 			t.Fatal(ok)
 		}
 		var chunks [][]byte
 		h, size := sha256.New(), 0
 		for i := range set.Chunks() {
-			chunk := slices.Clone(set.Chunk(i))
+			chunk := set.AppendChunk([]byte{7}, i)[1:]
 			if len(chunk) == 0 || len(chunk) > wire.MaxChunk {
 				t.Errorf("a chunk of %d bytes", len(chunk))
 			}
@@ -183,7 +183,8 @@ func TestScripts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, ok := wire.NewSet(slices.Values([][]byte{make([]byte, wire.MaxScript+1)})); ok {
+	long := slices.Values([][]byte{make([]byte, wire.MaxScript+1)})
+	if _, ok := wire.NewSet(func(int) iter.Seq[[]byte] { return long }); ok {
 		t.Error("a script that no chunk holds")
 	}
 	short := []byte{5, 1}
