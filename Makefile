@@ -47,7 +47,7 @@ race: ## tests under the race detector, end-to-end tests included
 	$(GO) test $(RACE) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
 
 # Tests that skip themselves under the race detector.
-LARGE_NODES := TestClusterFrontEnds|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
+LARGE_NODES := TestClusterFrontEnds|TestClusterMemberOutOfMemory|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
 LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
 LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
 LARGE_STORES := TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/seed61375155/trawl/internal/e2e"
 )
@@ -74,6 +75,23 @@ func TestClusterMemory(t *testing.T) {
 	if l.units() == units {
 		t.Error("the member that was not stopped has done nothing")
 	}
+}
+
+// A member that gets no more memory ends, as the system's killer would end it. The scan does not need it.
+func TestClusterMemberOutOfMemory(t *testing.T) {
+	e2e.SkipUnderRace(t, "memory cannot be limited")
+	t.Parallel()
+	l := newLongCluster(t, 2)
+	scan := scanner(manyScripts(rand.New(rand.NewPCG(11, 11)), 200_000), 0, l.blocks, nil)
+	l.members[0].LimitMemory(2 << 20)
+	l.same("a scan with a member that has no memory", scan)
+	e2e.Eventually(t, time.Minute, "the member has ended", l.members[0].HasEnded)
+	if text := l.members[0].Stderr(); !strings.Contains(text, "memory") {
+		t.Errorf("the member has ended with %.300s", text)
+	}
+	l.members[0].Restart()
+	l.up(2)
+	l.same("a scan with the member again", scan)
 }
 
 // forgetPeak begins anew with what a process takes at most.
