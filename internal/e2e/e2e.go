@@ -98,17 +98,20 @@ func SkipUnderRace(tb testing.TB, why string) {
 // SharedDir returns a new folder that is there until the last test of the package has ended.
 func SharedDir(tb testing.TB) string {
 	tb.Helper()
-	programs.mu.Lock()
-	defer programs.mu.Unlock()
-	err := programs.makeDir()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	dir, err := os.MkdirTemp(programs.dir, "shared-")
+	dir, err := programs.sharedDir()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return dir
+}
+
+func (b *builder) sharedDir() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.makeDir(); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(b.dir, "shared-")
 }
 
 func (b *builder) makeDir() error {
