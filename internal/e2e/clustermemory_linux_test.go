@@ -82,7 +82,7 @@ func TestClusterMemberOutOfMemory(t *testing.T) {
 	e2e.SkipUnderRace(t, "memory cannot be limited")
 	t.Parallel()
 	l := newLongCluster(t, 2)
-	scan := scanner(manyScripts(rand.New(rand.NewPCG(11, 11)), 200_000), 0, l.blocks, nil)
+	scan := scanner(manyScripts(rand.New(rand.NewPCG(11, 11)), 60_000), 0, l.blocks, nil)
 	l.members[0].LimitMemory(2 << 20)
 	l.same("a scan with a member that has no memory", scan)
 	e2e.Eventually(t, time.Minute, "the member has ended", l.members[0].HasEnded)
