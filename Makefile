@@ -55,7 +55,7 @@ LARGE_STORES := TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag|Test
 large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
 	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
 	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
-	$(GO) test -run='^($(LARGE_NODES))$$' -timeout=10m ./internal/e2e
+	$(GO) test -run='^($(LARGE_NODES))$$' -parallel=4 -timeout=10m ./internal/e2e
 	$(GO) test -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
 
 test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
@@ -64,7 +64,7 @@ test-balancer: ## nodes behind haproxy, which is installed from Debian's package
 
 test-browser: ## the page in Chromium, which is installed from Debian's packages if it is missing
 	@command -v chromium >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends chromium fonts-dejavu-core) >/dev/null || echo 'Chromium could not be installed'
-	$(GO) test -count=1 -timeout=10m ./internal/e2e/browser
+	$(GO) test -count=1 -parallel=4 -timeout=10m ./internal/e2e/browser
 
 vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
 	./rpc/web/vendor.sh

@@ -198,14 +198,21 @@ func (c *clusterNodes) lent(b *testing.B) (n uint64) {
 	return n
 }
 
+// memoryRest is after how long nodes have given back the memory that a time of work took, for which they
+// collect garbage: they look every five seconds whether it is over.
+const memoryRest = 12 * time.Second
+
 // BenchmarkClusterAbort aborts scans in which three members work, and measures how long after the
 // answer each of them runs on.
 func BenchmarkClusterAbort(b *testing.B) {
+	const aborts = 100
 	c := startClusterNodes(b, 3, "-clusterlocal=0")
-	progress("aborts")
+	c.scan(c.front, 0) // which sends the members the scripts
+	<-time.After(memoryRest)
+	progress("%d aborts", aborts)
 	var stopped, answered []time.Duration
 	for b.Loop() {
-		for i := range 40 {
+		for i := range aborts {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)

@@ -62,9 +62,10 @@ request for the last block alone takes is taken off both. Processor time is that
 further options: scanblocks for 100 scripts in the last 2,000 blocks, 500 times by each in turn. Such scans are over
 before they are lent.`,
 
-	"ClusterAbort": `The nodes of ClusterOverhead with three members. A scan is aborted 150 to 200 ms after it began to be lent. From the answer
-on, the members' threads are looked at every 4 ms for 300 ms; a member has stopped after the last of these spans in
-which it ran for more than a quarter of the time.`,
+	"ClusterAbort": `The nodes of ClusterOverhead with three members. One scan is done, and 12 s later, when all have
+given back the memory that it took, others are aborted 150 to 200 ms after they began to be lent. From the answer on,
+the members' threads are looked at every 4 ms for 300 ms; a member has stopped after the last of these spans in which
+it ran for more than a quarter of the time.`,
 
 	"Spend": `A program of its own, regtest, with a wallet of 100,000 transactions in one block, each with a coin of
 10,000 to 1,010,000 satoshis, on 1,000 addresses of one descriptor. fund: walletcreatefundedpsbt for the value of so
