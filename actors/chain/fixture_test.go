@@ -83,6 +83,9 @@ func (e *hooked) Reader() chainview.Reader {
 	return e.Engine.Reader()
 }
 
+// Behind implements engine.Engine: with an error of the hook nothing is done in the background.
+func (e *hooked) Behind() bool { return e.hook("Behind") == nil && e.Engine.Behind() }
+
 func (e *hooked) Sync() error {
 	if err := e.hook("Sync"); err != nil {
 		return err
