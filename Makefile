@@ -26,7 +26,7 @@ LINT     := bin/golangci-lint-$(LINT_VERSION)
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help demo build test test-balancer test-browser vendor-web check race large lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
+.PHONY: help demo build test test-balancer test-browser vendor-web check race large large-nodes large-wallets large-stores lint fmt tidy vet vuln arm64 release test-packages fuzz soak mutate bench bench-report bench-data bench-scan bench-rpc bench-store bench-full bench-calls bench-metrics bench-notify bench-searches bench-spend bench-many bench-cluster bench-page bench-attach bench-sync bench-memory bench-coins bench-coinset bench-compare cover clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -41,22 +41,28 @@ test: tidy fmt vet lint race large ## everything that CI runs
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
+# Tests are linked without tables for debuggers, and `make vet` is not repeated.
+QUICK := -vet=off -ldflags=-w
 
 race: ## tests under the race detector, end-to-end tests included
 	$(if $(RACE),,@echo 'no C compiler: the tests run without the race detector')
-	$(GO) test $(RACE) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
+	$(GO) test $(RACE) $(QUICK) -shuffle=on -timeout=18m $$($(GO) list ./... | grep -v /e2e/browser$$) | $(GO) run ./internal/slowest
 
 # Tests that skip themselves under the race detector.
 LARGE_NODES := TestClusterFrontEnds|TestClusterMemberOutOfMemory|TestClusterMemory|TestClusterRefusesOthers|TestClusterSecretChanges|TestClusterVersions|TestClusterWorkIsElsewhere
 LARGE_NODES := $(LARGE_NODES)|TestGoldenKernels|TestGuides|TestKill9SearchStates|TestLockedKeysLeaveMemory|TestRemovedSearchFreesRoom
 LARGE_NODES := $(LARGE_NODES)|TestSecretTextsLeaveMemory|TestStalledReaders
-LARGE_STORES := TestEveryCallFails|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
+LARGE_STORES := TestEveryCallFails|TestFailures|TestTablesCannotBeWritten|TestRebuildFails|TestBuildMemory|TestLag|TestSnapshotPowerLoss
 
 large: ## the tests that the race detector is not for, or that take too long with it; strace is installed if it is missing and may be
 	@command -v strace >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends strace) >/dev/null 2>&1 || echo 'without strace: some tests that kill the daemon are left out'
-	$(GO) test -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
-	$(GO) test -run='^($(LARGE_NODES))$$' -parallel=4 -timeout=10m ./internal/e2e
-	$(GO) test -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
+	$(MAKE) -j2 -Otarget large-nodes large-wallets large-stores
+large-nodes:
+	$(GO) test $(QUICK) -run='^($(LARGE_NODES))$$' -parallel=3 -timeout=10m ./internal/e2e
+large-wallets:
+	$(GO) test $(QUICK) -shuffle=on -timeout=5m ./actors/wallets ./internal/wallet
+large-stores:
+	$(GO) test $(QUICK) -run='^($(LARGE_STORES))$$' -timeout=5m ./store/chaindb ./store/segment ./store/internal/ledger ./internal/rangefilter ./internal/engine/chainstate
 
 test-balancer: ## nodes behind haproxy, which is installed from Debian's packages if it is missing
 	@command -v haproxy >/dev/null || (apt-get update -q && apt-get install -qy --no-install-recommends haproxy) >/dev/null || echo 'haproxy could not be installed'

@@ -17,6 +17,7 @@ import (
 // commit soon, in words; what goleveldb tries again meanwhile costs next to nothing,
 // and the ledger closes at once. After that everything acknowledged is there.
 func TestTablesCannotBeWritten(t *testing.T) {
+	faultfs.SkipUnderRace(t)
 	for _, kind := range []faultfs.Kind{faultfs.Create, faultfs.Write, faultfs.Sync} {
 		t.Run(fmt.Sprint("kind ", kind), func(t *testing.T) {
 			dir := t.TempDir()

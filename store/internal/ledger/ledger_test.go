@@ -214,6 +214,7 @@ func TestHole(t *testing.T) {
 // A write or a sync that fails is told, nothing is acknowledged after it, and nothing
 // that was acknowledged is lost.
 func TestFailures(t *testing.T) {
+	faultfs.SkipUnderRace(t)
 	t.Parallel()
 	for _, cause := range []error{syscall.ENOSPC, syscall.EIO} {
 		for n := 0; n < 260; n += 26 {
