@@ -70,6 +70,20 @@ func (f *slowFile) Sync() error {
 	return f.File.Sync()
 }
 
+// waits waits until something does, and reports false where instead something else is so.
+func (d *slowDisk) waits(other func() bool) bool {
+	for {
+		select {
+		case <-d.held:
+			return true
+		default:
+		}
+		if other() {
+			return false
+		}
+	}
+}
+
 // stop has what is written from now on wait.
 func (d *slowDisk) stop() {
 	d.mu.Lock()
@@ -211,10 +225,15 @@ func TestEndedTwice(t *testing.T) {
 	r.start()
 	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Stop: 20})
 	r.reader(made.ID).wait(messages.SearchDone)
-	q := messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 2, Stop: 20, Name: "other"}
-	other := do(t, r.ref, q)
-	disk.stop()
-	<-disk.held // that the other one is done
+	var other messages.SearchCreated
+	for written := true; written; { // that it is done
+		other = do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 2, Stop: 20})
+		disk.stop()
+		done := func() bool { return do(t, r.ref, messages.GetSearch{ID: other.ID}).State == messages.SearchDone }
+		if written = !disk.waits(done); written {
+			disk.goOn(nil)
+		}
+	}
 	before := do(t, r.ref, messages.GetSearch{ID: other.ID})
 	told := do(t, r.ref, messages.AbortSearch{ID: other.ID})
 	disk.goOn(nil)
