@@ -50,7 +50,7 @@ const (
 	SearchQueued    SearchState = "queued"    // waits for its first turn
 	SearchRunning   SearchState = "running"   // has blocks to look at
 	SearchFollowing SearchState = "following" // has looked at all blocks, and waits for new ones
-	SearchPaused    SearchState = "paused"    // until it is resumed, or there is room on the disk
+	SearchPaused    SearchState = "paused"    // until it is resumed, or by itself until it can go on: Error says why
 	SearchDone      SearchState = "done"
 	SearchAborted   SearchState = "aborted"
 	SearchFailed    SearchState = "failed" // Error says why

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -253,4 +254,35 @@ func TestPruned(t *testing.T) {
 	}
 	made = do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(777)}), Start: 2, Stop: -1})
 	r.reader(made.ID).wait(messages.SearchDone)
+
+	// Which blocks it are can be said of what shows itself when it is spent, and of nothing else.
+	for _, from := range []int32{0, 2} {
+		q := messages.CreateSearch{Objects: objects(scripts[:1]), Start: from, Stop: -1, BlocksOnly: true}
+		made = do(t, r.ref, q)
+		a = r.reader(made.ID)
+		a.wait(messages.SearchDone)
+		var heights []int32
+		for _, h := range a.heights {
+			heights = append(heights, h)
+		}
+		if slices.Sort(heights); !slices.Equal(heights, map[int32][]int32{0: {1, 3}, 2: {3}}[from]) {
+			t.Errorf("blocks from %d on are at %v", from, heights)
+		}
+	}
+	made = do(t, r.ref, messages.CreateSearch{Objects: objects(scripts[1:]), Stop: -1, BlocksOnly: true})
+	r.reader(made.ID).wait(messages.SearchFailed)
+}
+
+// Progress is of all that is to be looked at, of objects too that joined from below the first block on.
+func TestProgress(t *testing.T) {
+	r := newRig(t, 3)
+	r.grow(100, 0)
+	r.start()
+	made := do(t, r.ref, messages.CreateSearch{Objects: objects([][]byte{script(1)}), Start: 60, Follow: true})
+	r.reader(made.ID).wait(messages.SearchFollowing)
+	do(t, r.ref, messages.PauseSearch{ID: made.ID})
+	st := do(t, r.ref, messages.ExtendSearch{ID: made.ID, Objects: objects([][]byte{script(2)}), Start: 11})
+	if st.Progress != 0 || st.Height != 10 {
+		t.Errorf("progress is %v at height %d", st.Progress, st.Height)
+	}
 }

@@ -25,6 +25,7 @@ func (s planner) ended(p *pass, took time.Duration, err error) {
 	case err == nil:
 		s.resize(r, took-p.built)
 		for _, m := range r.members {
+			m.alone = false
 			s.advance(r, m)
 		}
 	case errors.Is(err, errHeavy):
@@ -68,7 +69,7 @@ func (s planner) advance(r *round, m *member) {
 	if !s.wants(r, m) {
 		return
 	}
-	j.known = m.known
+	j.known, j.lacks = m.known, ""
 	if m.err != nil {
 		s.failOf(j, m.err)
 		return
@@ -128,12 +129,49 @@ func (s planner) failed(r *round, err error) {
 		return
 	}
 	if len(r.members) == 1 {
+		if s.cfg.Fetch != nil && errors.Is(err, chainview.ErrPruned) {
+			s.lack(r.members[0].job, err)
+			return
+		}
 		s.failOf(r.members[0].job, err)
 		return
 	}
 	for _, m := range r.members { // only those fail that need what failed
 		m.alone = true
 	}
+}
+
+// fetchAgain is when a block that no peer has given is asked for again.
+const fetchAgain = 10 * time.Second
+
+// askAgain has the actor ask again for what searches lack.
+type askAgain struct{}
+
+// lack has a search pause until a peer gives a block that was pruned: at a start there are none yet, and at a stop none
+// any more.
+func (s planner) lack(j *job, err error) {
+	if j.lacks == "" {
+		s.cfg.Log.Warn("a search waits for a pruned block", "search", j.ID.String(), "err", err)
+		j.lacks = reasonOf(err) + ": no peer has given it"
+		s.dirty(j)
+		s.writer.urgent = true
+	}
+	j.awaits = true
+	if !s.rounds.asking {
+		s.rounds.asking = true
+		s.after(fetchAgain, askAgain{})
+	}
+}
+
+// askAgain has those go on that have waited for a block.
+func (s planner) askAgain() {
+	s.rounds.asking = false
+	for _, j := range s.jobs {
+		if j.lacks != "" {
+			j.awaits = false
+		}
+	}
+	s.plan()
 }
 
 func (s planner) failOf(j *job, err error) {

@@ -53,6 +53,7 @@ func (s *Searches) order(id string, to searchdb.Mode, answer func(bool, error) b
 		if to == searchdb.Running {
 			j.began, j.alone = time.Time{}, false
 		}
+		j.awaits, j.lacks = j.awaits && j.lacks == "", ""
 		s.setMode(j, to, "")
 		if w.next == nil {
 			w.next = map[searchdb.ID]order{}

@@ -140,11 +140,14 @@ func (p *pass) share(block *chainview.Block, found []search.Entry) {
 	}
 }
 
+// has reports whether the filter of a block has one of the scripts of what was found in it.
+func (m *member) has(list []search.Entry) bool {
+	return slices.ContainsFunc(list, func(e search.Entry) bool { return search.Indexed(m.scripts[e.Script].Script) })
+}
+
 // give adds what a member has found in a block.
 func give(m *member, block *chainview.Block, list []search.Entry) {
-	if block.Height > m.last.Height || !slices.ContainsFunc(list, func(e search.Entry) bool {
-		return search.Indexed(m.scripts[e.Script].Script)
-	}) {
+	if block.Height > m.last.Height || !m.has(list) {
 		return
 	}
 	if m.BlocksOnly {

@@ -111,10 +111,20 @@ func (p *pass) inPruned(m *member, block *chainview.Block, fetched chainview.Fet
 		seen[string(own.List()[list[i].Script])] = true
 		list[i].Script = numbers[list[i].Script]
 	}
-	if m.from == 0 {
+	evidence := spends.Of(rest)
+	switch {
+	case m.BlocksOnly: // what was found is not kept, so that nothing is known of its outputs
+		if at := slices.IndexFunc(evidence.Scripts, own.Has); at >= 0 {
+			n, _ := own.Find(evidence.Scripts[at])
+			list = append(list, search.Entry{Kind: search.Spend, Script: numbers[n]})
+		}
+		if m.has(list) {
+			return list, nil
+		}
+	case m.from == 0:
 		return list, nil // all outputs that there have been are known
 	}
-	return list, p.doubt(block, own, seen, rest)
+	return list, p.doubt(block, own, seen, &evidence)
 }
 
 // spentBy returns the outputs that a block spends, as far as they are known, and a block with
@@ -150,10 +160,11 @@ func (o *outputs) spentBy(block *wire.MsgBlock) (spent [][]chainview.Coin, rest 
 	return spent, rest
 }
 
-// doubt returns an error where the inputs of rest may spend outputs with some of the scripts.
-func (p *pass) doubt(block *chainview.Block, own *scriptset.Set, seen map[string]bool, rest *wire.MsgBlock) error {
+// doubt returns an error where inputs may spend outputs with some of the scripts.
+func (p *pass) doubt(
+	block *chainview.Block, own *scriptset.Set, seen map[string]bool, evidence *spends.Evidence,
+) error {
 	lost := fmt.Errorf("%w: block %v: %w", chainview.ErrUndo, block.Hash, chainview.ErrPruned)
-	evidence := spends.Of(rest)
 	if slices.ContainsFunc(evidence.Scripts, own.Has) {
 		return lost
 	}

@@ -36,6 +36,7 @@ type rounds struct {
 	crowd   int    // members of it at most, where a block has much for each; 0: any number
 	unions  unions // of the last rounds
 	looking bool   // the actor will look again
+	asking  bool   // the actor will ask again for what searches lack
 	ended   time.Time
 
 	// indexed is the block of which the indexer said last that it has the filters up to it. Those of a branch that has

@@ -172,6 +172,8 @@ func (s *Searches) Receive(c actor.Context) {
 		s.plan()
 	case indexed:
 		planner{s}.indexed(m)
+	case askAgain:
+		planner{s}.askAgain()
 	case paced:
 		s.rounds.pacing = false
 		s.plan()

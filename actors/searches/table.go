@@ -18,7 +18,8 @@ type job struct {
 	shown  *searchdb.Status // what is on the disk; nil: nothing yet
 	served uint64           // number of its last round; 0: none
 	awaits bool             // the filters of its next blocks
-	alone  bool             // it has rounds of its own, since one with others failed
+	alone  bool             // it has a round of its own, since one with others failed
+	lacks  string           // a block that no peer gives: why it pauses by itself; empty: nothing
 
 	began       time.Time // of its first round since it was started, or resumed
 	beganHeight int32
@@ -118,11 +119,12 @@ func (s reading) status(j *job) messages.SearchStatus {
 	}
 	st.State = s.state(j, stop)
 	if st.State == messages.SearchPaused && st.Error == "" {
-		st.Error = s.full
+		st.Error = cmp.Or(s.full, j.lacks)
 	}
 	st.Progress = 100
-	if total := int64(stop) - int64(j.Start) + 1; total > 0 {
-		st.Progress = min(100, 100*float64(at.Done.Height-j.Start+1)/float64(total))
+	first := min(j.Start, at.Start) // objects that joined may be looked for below
+	if total := int64(stop) - int64(first) + 1; total > 0 {
+		st.Progress = min(100, 100*float64(max(0, at.Done.Height-first+1))/float64(total))
 	}
 	if at.Mode == searchdb.Done {
 		st.Progress = 100
@@ -157,7 +159,7 @@ func (s reading) state(j *job, stop int32) messages.SearchState {
 	switch {
 	case j.follows() && j.shown.Done.Height >= stop:
 		return messages.SearchFollowing
-	case s.full != "":
+	case s.full != "", j.lacks != "":
 		return messages.SearchPaused
 	case j.served == 0 && j.shown.Done.Height < j.Start:
 		return messages.SearchQueued

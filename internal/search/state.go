@@ -30,8 +30,8 @@ type Joined struct {
 // passed returns the height up to which there is nothing to look at.
 func (j *Joined) passed() int32 { return max(j.Done, j.From-1) }
 
-// deep is how far below the height done those that joined at different heights count as one: the
-// difference is seen only where so many blocks leave the chain.
+// deep is how far below the height done those that joined at different heights count as one: where so many blocks
+// leave the chain all are looked for from the lowest of these heights on.
 const deep = 1000
 
 // State is how far a search has come.
@@ -105,7 +105,7 @@ func together(joined []Joined, done int32) (some []Joined) {
 			last := &some[n-1]
 			same := last.From == j.From || max(last.From, j.From) < done-deep
 			if same && last.Done <= done && j.Done <= done {
-				last.From = max(last.From, j.From)
+				last.From = min(last.From, j.From)
 				continue
 			}
 		}

@@ -156,3 +156,19 @@ func disconnect(
 	}
 	c.blocks = c.blocks[:stays+1]
 }
+
+// Scripts that joined at different heights are looked for from the lowest of these on where a reorganisation goes
+// deeper than they are told apart.
+func TestDeepReorganisation(t *testing.T) {
+	c := &chain{r: rand.New(rand.NewPCG(1, 1)), has: map[chainhash.Hash][]uint32{}}
+	c.mine(3001)
+	s := search.NewState(c.at(-1))
+	s.Advance(c.at(1500), nil)
+	s.Extend(1, 1400)
+	s.Rewind(c.at)
+	s.Advance(c.at(3000), nil)
+	s.Disconnect(c.at(100), []search.Block{c.at(3000)})
+	if ranges, to := s.Wanted(2); len(ranges) != 1 || ranges[0][0] != 0 {
+		t.Errorf("above height 100 scripts %v are looked for, up to %d", ranges, to)
+	}
+}

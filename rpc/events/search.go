@@ -60,6 +60,7 @@ func (s *Source) openSearch(ctx context.Context, q *query, last string) (rpc.Eve
 		st.Close()
 		return nil, inWords(err)
 	}
+	st.query.search = status.ID // as news have it: it may have been asked for in capitals
 	st.begin(&status)
 	return st, nil
 }
@@ -145,7 +146,7 @@ func (s *searchStream) more(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.dirty = s.tell(page.Entries) && page.More
+		s.dirty = s.tell(&page) && page.More
 		return nil
 	}
 	e, err := s.news.Next(ctx)
@@ -203,18 +204,19 @@ func (s *searchStream) tellPool(event, name string, e *messages.SearchEntry) {
 // tell queues entries up to the first that has too few confirmations. It is false where
 // there is such a one.
 //
-// An entry whose block has left the chain is left out while it waits; the list says later
-// that the block is disconnected, which is told in any case.
-func (s *searchStream) tell(entries []messages.SearchEntry) bool {
+// An entry whose block has left the chain is left out once the list says that the block is
+// disconnected, which is told in any case: until then the block may come back.
+func (s *searchStream) tell(page *messages.SearchPage) bool {
 	reader := s.src.Chain.Open()
-	for i := range entries {
-		e := &entries[i]
+	for i := range page.Entries {
+		e := &page.Entries[i]
 		if e.Type != messages.SearchDisconnect && s.query.minConf > 1 {
 			confirmations := confirmationsOf(reader, e)
-			if confirmations > 0 && confirmations < s.query.minConf {
+			switch {
+			case confirmations >= s.query.minConf:
+			case confirmations > 0 || !takenBack(reader, page, e):
 				return false
-			}
-			if confirmations == 0 {
+			default:
 				s.cursor = e.Cursor
 				continue
 			}
@@ -224,6 +226,16 @@ func (s *searchStream) tell(entries []messages.SearchEntry) bool {
 		s.queued[len(s.queued)-1].Waits = true
 	}
 	return true
+}
+
+// takenBack reports whether the list takes back an entry whose block is not in the active chain: the search has come to
+// that chain, and to the height of the entry or the tip.
+func takenBack(reader chainview.Reader, page *messages.SearchPage, e *messages.SearchEntry) bool {
+	if page.Height < 0 {
+		return true
+	}
+	b := reader.Active().At(page.Height)
+	return b != nil && b.Hash == page.Block && (e.Height <= page.Height || page.State == messages.SearchFollowing)
 }
 
 // confirmationsOf returns how many an entry has, 0 where its block is not in the active chain.

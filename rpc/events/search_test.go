@@ -32,7 +32,7 @@ func newListRig(t *testing.T) *listRig {
 	r := &listRig{rig: newRig(t)}
 	r.tip = r.chain.Active().Tip()
 	r.src.Search = func(_ context.Context, q messages.GetSearch) (s messages.SearchStatus, err error) {
-		if q.ID != searchID {
+		if !strings.EqualFold(q.ID, searchID) {
 			return s, messages.ErrSearchNotFound
 		}
 		return messages.SearchStatus{ID: searchID, Name: "shop", State: messages.SearchFollowing}, nil
@@ -43,9 +43,10 @@ func newListRig(t *testing.T) *listRig {
 
 // page answers with at most seven entries; a cursor is how many were before.
 func (r *listRig) page(_ context.Context, q messages.GetSearchEntries) (p messages.SearchPage, err error) {
-	if q.ID != searchID {
+	if !strings.EqualFold(q.ID, searchID) {
 		return p, messages.ErrSearchNotFound
 	}
+	p.Height, p.Block, p.State = r.tip.Height, r.tip.Hash, messages.SearchFollowing
 	from := 0
 	if q.Cursor != "" {
 		if from, err = strconv.Atoi(q.Cursor); err != nil || from < 0 || from > len(r.list) {
@@ -335,5 +336,55 @@ func TestSearchStreamPool(t *testing.T) {
 	})
 	if got := strings.Join(names, " "); got != "search pool entry poolremoved" || pages != 4 {
 		t.Errorf("told %s, in %d pages of the pool", got, pages)
+	}
+}
+
+// An entry whose block has left the chain is told if the block comes back before the search has seen that.
+func TestSearchStreamComesBack(t *testing.T) {
+	r := newListRig(t)
+	genesis := r.tip
+	r.move(genesis, 3)
+	on := r.tip
+	other := genesis
+	for range 5 {
+		other = r.chain.MineOn(other, chaintest.Template{Version: 0x20000001})
+	}
+	stream, err := r.src.Open(t.Context(), "topics=search&minconf=2&search="+searchID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	entries := func() (n int) {
+		for {
+			e, err := stream.Next(t.Context())
+			if err != nil {
+				return n
+			}
+			if e.Name == "entry" {
+				n++
+			}
+		}
+	}
+	if n := entries(); n > 0 || r.chain.Active().Tip() != other {
+		t.Fatalf("%d entries of blocks that are not in the chain", n)
+	}
+	r.move(on, 4)
+	if n := entries(); n != 6 {
+		t.Errorf("%d entries, want 6", n)
+	}
+}
+
+// News of a search reach who asked for it in capitals.
+func TestSearchStreamCapitals(t *testing.T) {
+	r := newListRig(t)
+	r.feed.news = []messages.News{messages.SearchChanged{
+		SearchStatus: messages.SearchStatus{ID: searchID, State: messages.SearchPaused},
+	}}
+	var names []string
+	r.told("topics=search&search="+strings.ToUpper(searchID), "", 100, func(name string, _ []byte) {
+		names = append(names, name)
+	})
+	if got := strings.Join(names, " "); got != "search search" {
+		t.Error(got)
 	}
 }
