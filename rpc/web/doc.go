@@ -12,10 +12,11 @@
 //	POST /ui/call                 JSON-RPC, as POST / of the server
 //	POST /ui/call/wallet/WALLET   the same, as POST /wallet/WALLET
 //	GET  /ui/events?QUERY         server-sent events, as GET /events?QUERY of the server; POST does the same
-//	POST /ui/upload?name=WALLET   a backup, the body, of at most 256 MiB: the reply to previewrestore of it
-//	POST /ui/upload/restore       form with the wallet's name, and load=true or false: the reply to restorewallet
-//	                              of what was uploaded, 404 where there is nothing
-//	POST /ui/upload/drop          removes it
+//	POST /ui/upload?name=WALLET   a backup, the body, of at most 256 MiB: the reply to previewrestore of it, and
+//	                              where it can be loaded its id in the header X-Trawl-Upload
+//	POST /ui/upload/restore       form with upload=ID, the wallet's name, and load=true or false: the reply to
+//	                              restorewallet of that upload, 404 where it is there no more
+//	POST /ui/upload/drop          form with upload=ID: removes it
 //	     /ui/…                    all else is the view's: its method serve gets an asker, whose Call makes calls
 //
 // Everything works behind a path prefix, since pages name all else relative to themselves: Base of
@@ -24,8 +25,8 @@
 // # Who may
 //
 // Who sends Basic by itself is served like anywhere else. Browsers log in with the form, and have a
-// session then: a cookie that no script sees. With a session, all but GET and HEAD need an Origin
-// that is the Host, a Host that is an address, localhost or one of -rpcallowhost, and the page's token
+// session then: a cookie that no script sees. With a session, all needs a Host that is an address, localhost
+// or one of -rpcallowhost, and all but GET and HEAD an Origin that is the Host, and the page's token
 // in the header X-Trawl-Token. So do events, but for the Origin, which browsers do not send with
 // GET: there "Sec-Fetch-Site: same-origin" does; and the token may be the query's "token", since
 // an EventSource sends no headers of a page. Without a login the answer is 401, without what else is

@@ -89,6 +89,9 @@ func (h *Handler) admit(d *rpc.Door, r *http.Request) (who guest, status int) {
 	if who.session = h.sessionOf(r); who.session == nil {
 		return who, http.StatusUnauthorized
 	}
+	if !d.KnownHost(r) {
+		return guest{}, http.StatusForbidden
+	}
 	who.Visitor = who.session.visitor
 	return who, 0
 }
@@ -120,7 +123,7 @@ func (h *Handler) admitEvents(d *rpc.Door, r *http.Request) (who guest, query st
 	own := d.FromOwnPage(r)
 	if r.Method == http.MethodGet && len(r.Header.Values("Origin")) == 0 {
 		sites := r.Header.Values("Sec-Fetch-Site")
-		own = d.KnownHost(r) && len(sites) == 1 && sites[0] == "same-origin"
+		own = len(sites) == 1 && sites[0] == "same-origin" // and the Host is known
 	}
 	if !own || !who.session.isToken(token) {
 		return guest{}, query, http.StatusForbidden

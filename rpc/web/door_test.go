@@ -147,6 +147,13 @@ func TestToken(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range []string{"/", "/ui/session", "/ui/new", "/ui/part/index", "/ui/export", "/ui/events"} {
+		got := b.ask(t, http.MethodGet, path, "",
+			"Host", "node.example"+port, "Cookie", cookie, "User-Agent", "x", "Sec-Fetch-Site", "")
+		if got.status != http.StatusForbidden {
+			t.Errorf("a look at %s by another name: %v", path, got)
+		}
+	}
 	if got := b.ask(t, http.MethodPost, "/ui/call", callOne); got.status != http.StatusOK {
 		t.Error(got)
 	}

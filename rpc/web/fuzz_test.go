@@ -197,7 +197,9 @@ func FuzzUpload(f *testing.F) {
 		if got := n.calls["previewrestore"]; !slices.Equal(got, want) {
 			t.Errorf("asked for %q, want %q", got, want)
 		}
-		if status, text := n.post(t, "/ui/upload/drop", http.NoBody, 0); status != http.StatusNoContent {
+		form := "upload=" + strings.TrimSuffix(filepath.Base(kept[0]), ".dat")
+		status, text = n.post(t, "/ui/upload/drop", strings.NewReader(form), int64(len(form)))
+		if status != http.StatusNoContent {
 			t.Errorf("%d %s", status, text)
 		}
 	})

@@ -44,6 +44,7 @@ type uploads struct {
 type upload struct {
 	of    *uploads
 	login string
+	id    string // that its page knows
 	path  string
 	busy  bool // it comes in, or is being restored
 	stop  func()
@@ -79,22 +80,26 @@ func (u *uploads) begin(login string) (*upload, error) {
 	if u.byLogin == nil {
 		u.byLogin = map[string]*upload{}
 	}
-	begun := &upload{of: u, login: login, path: filepath.Join(u.dir, secret()+".dat"), busy: true}
+	id := secret()
+	begun := &upload{of: u, login: login, id: id, path: filepath.Join(u.dir, id+".dat"), busy: true}
 	u.byLogin[login] = begun
 	return begun, nil
 }
 
-// take returns the backup of a login to be restored, nil where there is none.
-func (u *uploads) take(login string) (*upload, error) {
+// take returns the backup of a login that has an id, nil where it is there no more: another may have taken its place.
+func (u *uploads) take(login, id string) (*upload, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	found := u.byLogin[login]
-	if found != nil && found.busy {
+	switch {
+	case found == nil:
+		return nil, nil //nolint:nilnil // there is none
+	case found.busy:
 		return nil, errUploadBusy
+	case found.id != id:
+		return nil, nil //nolint:nilnil // it is another page's
 	}
-	if found != nil {
-		found.busy = true
-	}
+	found.busy = true
 	return found, nil
 }
 
@@ -179,6 +184,9 @@ func (h *Handler) admitUpload(d *rpc.Door, r *http.Request) (who guest, status i
 	return who, status
 }
 
+// uploadHeader has the id of an upload that waits for its restore.
+const uploadHeader = "X-Trawl-Upload"
+
 // upload takes a backup, the body of the request, and answers with its preview: the reply to
 // previewrestore. The query's "name" is the name that the wallet is to have.
 func (h *Handler) upload(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
@@ -229,6 +237,7 @@ func (h *Handler) upload(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	if json.Unmarshal(reply, &got) == nil && got.Result.Intact && r.Context().Err() == nil {
 		kept = true
 		f.keep(who.ended()) //nolint:contextcheck // it outlives the request
+		w.Header().Set(uploadHeader, f.id)
 	}
 	d.Reply(w, http.StatusOK, jsonKind, reply)
 }
@@ -260,8 +269,8 @@ func refuseUpload(d *rpc.Door, w http.ResponseWriter, err error) {
 	refuse(d, w, status)
 }
 
-// restoreUpload restores the backup that was uploaded: a form with the wallet's "name" and "load", true or
-// false, for whether it is loaded at start. It is answered with the reply to restorewallet.
+// restoreUpload restores a backup that was uploaded: a form with its id, "upload", the wallet's "name" and "load",
+// true or false, for whether it is loaded at start. It is answered with the reply to restorewallet.
 func (h *Handler) restoreUpload(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	who, status := h.admitUpload(d, r)
 	if status != 0 {
@@ -279,7 +288,7 @@ func (h *Handler) restoreUpload(d *rpc.Door, w http.ResponseWriter, r *http.Requ
 	if !d.Hold(w, r) {
 		panic(http.ErrAbortHandler)
 	}
-	f, err := h.uploads.take(who.Name())
+	f, err := h.uploads.take(who.Name(), form.Get("upload"))
 	switch {
 	case err != nil:
 		refuseUpload(d, w, err)
@@ -306,14 +315,19 @@ func (h *Handler) restoreUpload(d *rpc.Door, w http.ResponseWriter, r *http.Requ
 	d.Reply(w, http.StatusOK, jsonKind, reply)
 }
 
-// dropUpload removes the backup that was uploaded.
+// dropUpload removes a backup that was uploaded: a form with its id, "upload".
 func (h *Handler) dropUpload(d *rpc.Door, w http.ResponseWriter, r *http.Request) {
 	who, status := h.admitUpload(d, r)
 	if status != 0 {
 		refuse(d, w, status)
 		return
 	}
-	f, err := h.uploads.take(who.Name())
+	form, bad := readForm(d, w, r, maxForm)
+	if bad != 0 {
+		refuse(d, w, bad)
+		return
+	}
+	f, err := h.uploads.take(who.Name(), form.Get("upload"))
 	if err != nil {
 		refuseUpload(d, w, err)
 		return

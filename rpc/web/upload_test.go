@@ -49,26 +49,55 @@ func TestUpload(t *testing.T) {
 	if got.status != http.StatusOK || !strings.Contains(got.text, `"text":"content"`) || len(stored(t, dir)) != 1 {
 		t.Fatal(got, stored(t, dir))
 	}
+	first := got.header.Get(uploadHeader)
 	if got = b.ask(t, http.MethodPost, "/ui/upload", "other"); got.status != http.StatusOK || len(stored(t, dir)) != 1 {
 		t.Error(got, stored(t, dir)) // in its place
 	}
-	if got = b.ask(t, http.MethodPost, "/ui/upload/restore", "nothing=x"); got.status != http.StatusBadRequest {
-		t.Error(got)
+	id := got.header.Get(uploadHeader)
+	for _, form := range []string{"nothing=x", "upload=" + id} {
+		if got = b.ask(t, http.MethodPost, "/ui/upload/restore", form); got.status != http.StatusBadRequest {
+			t.Error(form, got)
+		}
 	}
-	got = b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w&load=true")
+	got = b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w&load=true&upload="+id)
 	if got.status != http.StatusOK || !strings.Contains(got.text, `"result":"w other"`) || len(stored(t, dir)) != 0 {
 		t.Error(got, stored(t, dir))
 	}
-	if got = b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w"); got.status != http.StatusNotFound {
-		t.Error(got)
+	for _, id := range []string{id, first} {
+		got = b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w&upload="+id)
+		if got.status != http.StatusNotFound {
+			t.Error(got)
+		}
 	}
 	for _, leave := range []string{"/ui/upload/drop", "/ui/logout"} {
-		b.ask(t, http.MethodPost, "/ui/upload", "more")
+		id := b.ask(t, http.MethodPost, "/ui/upload", "more").header.Get(uploadHeader)
 		if len(stored(t, dir)) != 1 {
 			t.Error("not kept")
 		}
-		b.ask(t, http.MethodPost, leave, "")
+		b.ask(t, http.MethodPost, leave, "upload="+id)
 		awaitNone(t, dir)
+	}
+}
+
+// A page restores and removes what it has shown, and not what another page of the same login has uploaded since.
+func TestUploadOfAnotherPage(t *testing.T) {
+	_, b, dir := uploading(t, rpc.Config{})
+	first := b.ask(t, http.MethodPost, "/ui/upload?name=a", "first").header.Get(uploadHeader)
+	second := b.ask(t, http.MethodPost, "/ui/upload?name=b", "second").header.Get(uploadHeader)
+	for _, id := range []string{first, "", second[1:]} {
+		form := "name=a&upload=" + id
+		got := b.ask(t, http.MethodPost, "/ui/upload/restore", form)
+		if got.status != http.StatusNotFound || len(stored(t, dir)) != 1 {
+			t.Error("restored as the first:", got)
+		}
+		got = b.ask(t, http.MethodPost, "/ui/upload/drop", form)
+		if got.status != http.StatusNoContent || len(stored(t, dir)) != 1 {
+			t.Error("removed as the first:", got)
+		}
+	}
+	got := b.ask(t, http.MethodPost, "/ui/upload/restore", "name=b&upload="+second)
+	if got.status != http.StatusOK || !strings.Contains(got.text, `"result":"b second"`) || len(stored(t, dir)) != 0 {
+		t.Error(got, stored(t, dir))
 	}
 }
 
@@ -97,7 +126,7 @@ func TestUploadRefused(t *testing.T) {
 		"with a wrong cookie": {"x", []string{"Cookie", "a=b", "Authorization", "Basic eDp4"}, http.StatusUnauthorized},
 	} {
 		got := b.ask(t, http.MethodPost, "/ui/upload", test.body, test.headers...)
-		if got.status != test.status || len(stored(t, dir)) != 0 {
+		if got.status != test.status || len(stored(t, dir)) != 0 || got.header.Get(uploadHeader) != "" {
 			t.Errorf("%s: %v, left %v", what, got, stored(t, dir))
 		}
 	}

@@ -41,7 +41,7 @@ func TestUploadsEnd(t *testing.T) {
 					t.Errorf("%s: gone before that", what)
 				}
 				if taken {
-					if got, err := u.take("u"); got != f || err != nil {
+					if got, err := u.take("u", f.id); got != f || err != nil {
 						t.Error(got, err)
 					}
 				}
@@ -66,16 +66,16 @@ func TestUploadsOfLogins(t *testing.T) {
 	_, b, dir := uploading(t, rpc.Config{Auth: []string{auth("u"), auth("v")}})
 	other := b.node.browser(t)
 	other.login(t, "v", "p")
-	b.ask(t, http.MethodPost, "/ui/upload", "first")
-	if got := other.ask(t, http.MethodPost, "/ui/upload/restore", "name=w"); got.status != http.StatusNotFound {
+	form := "name=w&upload=" + b.ask(t, http.MethodPost, "/ui/upload", "first").header.Get(uploadHeader)
+	if got := other.ask(t, http.MethodPost, "/ui/upload/restore", form); got.status != http.StatusNotFound {
 		t.Error("another login's:", got)
 	}
-	other.ask(t, http.MethodPost, "/ui/upload", "second")
+	id := other.ask(t, http.MethodPost, "/ui/upload", "second").header.Get(uploadHeader)
 	if len(stored(t, dir)) != 2 {
 		t.Error(stored(t, dir))
 	}
-	other.ask(t, http.MethodPost, "/ui/upload/drop", "")
-	got := b.ask(t, http.MethodPost, "/ui/upload/restore", "name=w")
+	other.ask(t, http.MethodPost, "/ui/upload/drop", "upload="+id)
+	got := b.ask(t, http.MethodPost, "/ui/upload/restore", form)
 	if want := `{"jsonrpc":"2.0","result":"w first","id":1}` + "\n"; got.text != want || len(stored(t, dir)) != 0 {
 		t.Error(got, stored(t, dir))
 	}

@@ -90,26 +90,55 @@ var errUnmade = errors.New("the node has failed at it, and its log says why")
 
 // make returns what a model makes for a viewer, or has made just now.
 func (s *views) make(a *asker, r *http.Request, part string, f model) *made {
+	return s.since(a, r, part, f, time.Time{})
+}
+
+// since is make, but for what was begun before a time: it waits until the node may be asked again then. Who asks
+// after news is told of them.
+func (s *views) since(a *asker, r *http.Request, part string, f model, earliest time.Time) *made {
 	query := r.URL.Query()
 	key := viewKey{a.User, strings.Join(a.Methods, " "), part, query.Encode()}
 	fresh := r.Header.Get(freshHeader) != ""
+	for {
+		m, isNew := s.begin(key, fresh)
+		if isNew {
+			m.fill(r.Context(), &bounded{a, s.calls}, query, f)
+			if _, panicked := errors.AsType[*cores.Panic](m.err); panicked {
+				s.log.Error("page failed", "page", part, "err", m.err)
+			}
+			return m
+		}
+		<-m.done
+		if !m.at.Before(earliest) || !until(r.Context(), m.at.Add(shownFor)) {
+			return m
+		}
+	}
+}
+
+// begin returns what is kept, or begins anew.
+func (s *views) begin(key viewKey, fresh bool) (m *made, isNew bool) {
 	now := time.Now()
 	s.mu.Lock()
-	m := s.kept[key]
-	if m != nil && now.Sub(m.at) < shownFor && !fresh {
-		s.mu.Unlock()
-		<-m.done
-		return m
+	defer s.mu.Unlock()
+	if m = s.kept[key]; m != nil && now.Sub(m.at) < shownFor && !fresh {
+		return m, false
 	}
 	m = &made{at: now, done: make(chan struct{})}
 	s.forget(now)
 	s.kept[key] = m
-	s.mu.Unlock()
-	m.fill(r.Context(), &bounded{a, s.calls}, query, f)
-	if _, panicked := errors.AsType[*cores.Panic](m.err); panicked {
-		s.log.Error("page failed", "page", part, "err", m.err)
+	return m, true
+}
+
+// until waits until a time. It is false where ctx ends before.
+func until(ctx context.Context, at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	return m
 }
 
 // forget takes out what is too old to be shown. The lock is held.

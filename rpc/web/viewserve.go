@@ -105,7 +105,7 @@ func (v *view) servePart(a *asker, w http.ResponseWriter, r *http.Request, name 
 		a.reply(w, http.StatusForbidden, textKind, []byte("This login may not call "+part.needs))
 		return
 	}
-	made := v.kept.make(a, r, name, part.model)
+	made := v.kept.since(a, r, name, part.model, time.Now())
 	if made.err != nil {
 		fail(a, w, made.err)
 		return

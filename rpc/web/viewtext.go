@@ -129,13 +129,30 @@ func percent(share float64) string {
 	return strconv.FormatFloat(min(max(p, 0), 100), 'f', 1, 64) + " %"
 }
 
-// short is the beginning and the end of a hash.
-func short(hash string) string {
+// short is the beginning and the end of a hash, or of what people have typed.
+func short(text string) string {
 	const ends = 8
-	if len(hash) <= 2*ends+1 {
-		return hash
+	if len(text) <= 2*ends+1 {
+		return text
 	}
-	return hash[:ends] + "…" + hash[len(hash)-ends:]
+	letters := []rune(text)
+	if len(letters) <= 2*ends+1 {
+		return text
+	}
+	return string(letters[:ends]) + "…" + string(letters[len(letters)-ends:])
+}
+
+// brief is the beginning of a label, which may have any length.
+func brief(label string) string {
+	const most = 200
+	letters := 0
+	for at := range label {
+		if letters == most {
+			return label[:at] + "…"
+		}
+		letters++
+	}
+	return label
 }
 
 // coin is how many of the smallest unit an amount of 1 is.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,6 +38,10 @@ func TestTexts(t *testing.T) {
 		{percent(1.5), "100.0 %"},
 		{short("0123456789abcdef0"), "0123456789abcdef0"},
 		{short("0123456789abcdef01"), "01234567…abcdef01"},
+		{short("äöüäöüäöüäöüäöüäö"), "äöüäöüäöüäöüäöüäö"},
+		{short("äöüäöüäö-x-äöüäöüäö"), "äöüäöüäö…äöüäöüäö"},
+		{brief(strings.Repeat("ä", 200)), strings.Repeat("ä", 200)},
+		{brief(strings.Repeat("ä", 100_000)), strings.Repeat("ä", 200) + "…"},
 		{signed(-1), "−0.00000001"},
 		{signed(150000000000), "+1,500.00000000"},
 		{utc(0), "1970-01-01 00:00 UTC"},

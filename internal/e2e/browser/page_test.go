@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,6 +40,7 @@ func TestPage(t *testing.T) {
 		{"overview", testOverview},
 		{"peer", testPeer},
 		{"failure", testFailure},
+		{"slow answer", testSlow},
 		{"wallet", testWallet},
 		{"abort", testAbort},
 		{"restore", testRestore},
@@ -122,10 +124,33 @@ func testRestore(t *testing.T, w *world, b *tab, _ string) {
 	b.visit("ui/restore")
 	b.do(chromedp.Click("#look"))
 	b.waitText("#restore-problem", "Choose a backup")
-	left, err := filepath.Glob(filepath.Join(w.NetDir, "webui-uploads", "*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left: %q, %v", left, err)
+	w.uploads(0)
+	b.do(
+		chromedp.SetUploadFiles("#backup", []string{backup}), chromedp.SendKeys("#name", "left"), chromedp.Click("#look"),
+	)
+	b.wait(`document.getElementById('drop-upload')`)
+	w.uploads(1)
+	b.visit("") // who leaves the page leaves nothing
+	w.uploads(0)
+	huge := filepath.Join(t.TempDir(), "huge.dat")
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
+	if err := os.Truncate(huge, 256<<20+1); err != nil {
+		t.Fatal(err)
+	}
+	b.visit("ui/restore")
+	b.do(chromedp.SetUploadFiles("#backup", []string{huge}), chromedp.Click("#look"))
+	b.waitText("#restore-problem", "larger than 256 MiB")
+}
+
+// uploads waits until the node keeps so many uploads.
+func (w *world) uploads(want int) {
+	w.t.Helper()
+	e2e.Eventually(w.t, patience, fmt.Sprintf("%d uploads", want), func() bool {
+		kept, err := filepath.Glob(filepath.Join(w.NetDir, "webui-uploads", "*"))
+		return err == nil && len(kept) == want
+	})
 }
 
 // paths are those of all pages.

@@ -24,6 +24,25 @@ func testFailure(_ *testing.T, w *world, b *tab, _ string) {
 	b.waitText(".figure.lead b", strconv.Itoa(height))
 }
 
+// testSlow: news that come while the page waits for a slow answer are shown after it.
+func testSlow(_ *testing.T, w *world, b *tab, _ string) {
+	b.visit("")
+	b.wait(`document.getElementById('live').dataset.state === 'on'`)
+	eval[any](b, `window.asked = 0; window.honest = fetch; window.fetch = async (url, init) => {
+		const answer = await honest(url, init);
+		if (!String(url).includes('ui/part/')) return answer;
+		asked++;
+		return new Promise((done) => setTimeout(() => done(answer), 1500));
+	}`)
+	w.mine(1)
+	b.wait(`asked > 0`)
+	w.mine(1)
+	var height int
+	w.Get(&height, "getblockcount")
+	b.waitText(".figure.lead b", strconv.Itoa(height))
+	eval[any](b, `window.fetch = honest`)
+}
+
 // testPeer: the user agent of a peer is text, whatever it sends.
 func testPeer(t *testing.T, w *world, b *tab, _ string) {
 	t.Helper()

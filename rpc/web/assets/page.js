@@ -14,7 +14,8 @@ const least = 1000;
 let timer = 0;
 let due = Infinity;
 let busy = false;
-let again = false;
+let again = false; // somebody has changed something while the part was asked for
+let missed = false; // there were news then
 let tag = '';
 let askedAt = 0;
 let stale = null; // what is said of a part that does not come
@@ -24,6 +25,7 @@ export async function refresh(fresh = false) {
   if (!part) return;
   if (busy) {
     again = again || fresh;
+    missed = true;
     return;
   }
   busy = true;
@@ -51,10 +53,12 @@ export async function refresh(fresh = false) {
   } finally {
     busy = false;
     plan();
+    const late = missed;
+    missed = false;
     if (again) {
       again = false;
       refresh(true);
-    }
+    } else if (late) soon();
   }
 }
 
@@ -80,11 +84,8 @@ function at(time) {
   due = time;
   clearTimeout(timer);
   timer = setTimeout(() => {
-    if (document.hidden) {
-      due = Infinity; // until it is seen
-      return;
-    }
-    refresh();
+    due = Infinity;
+    if (!document.hidden) refresh(); // else when it is seen
   }, due - performance.now());
 }
 

@@ -12,13 +12,31 @@ const backup = document.getElementById('backup');
 // maxShown is how many descriptors of an uploaded backup are shown.
 const maxShown = 20;
 
-// refused are the answers to an upload that say why there is none.
+// maxUpload is how many bytes a backup may have.
+const maxUpload = 256 * 1024 * 1024;
+
+// refused are the answers to an upload that say why there is none, and to its restore.
 const refused = {
   401: 'You are signed out.',
+  404: 'The node does not have the upload any more: look into the file again.',
   409: 'Another upload or restore of this login is under way.',
   413: 'The file is larger than 256 MiB.',
   507: 'The disk of the node is full.',
 };
+
+// kept is the id of the upload that the node keeps for this page; empty: none.
+let kept = '';
+
+// drop has the node remove that upload, also when the page is left.
+function drop() {
+  const body = new URLSearchParams({ upload: kept });
+  kept = '';
+  return ask('ui/upload/drop', { method: 'POST', body, keepalive: true });
+}
+
+addEventListener('pagehide', () => {
+  if (kept) drop().catch(() => {}); // where it cannot be, it is gone with the session
+});
 
 // read returns the text of a response, or fails with its words.
 async function read(response, words = {}) {
@@ -34,9 +52,12 @@ function nameOf(file) {
 
 // upload sends a backup to the node, and returns the form that has its preview shown.
 async function upload(file, name) {
+  if (file.size > maxUpload) throw new Error(refused[413]);
   say('Sending the file');
   const path = 'ui/upload?name=' + encodeURIComponent(name || nameOf(file.name));
-  const reply = JSON.parse(await read(await ask(path, { method: 'POST', body: file }), refused));
+  const response = await ask(path, { method: 'POST', body: file });
+  const reply = JSON.parse(await read(response, refused));
+  kept = response.headers.get('X-Trawl-Upload') ?? '';
   if (reply.error) throw new Error(reply.error.message);
   reply.result.descriptors = reply.result.descriptors?.slice(0, maxShown);
   return new URLSearchParams({ file: file.name, reply: JSON.stringify(reply.result) });
@@ -54,6 +75,7 @@ form.addEventListener('submit', async (e) => {
   }
   button.disabled = true;
   try {
+    if (kept) await drop();
     const body = file ? await upload(file, fields.get('name')) : new URLSearchParams(fields);
     say('Looking into the file');
     place.replaceChildren(...parse(await read(await ask('ui/preview', { method: 'POST', body }))).children);
@@ -69,13 +91,14 @@ place.addEventListener('click', async (e) => {
   pressed.disabled = true;
   try {
     if (pressed.id === 'drop-upload') {
-      await read(await ask('ui/upload/drop', { method: 'POST' }));
+      await read(await drop(), refused);
       place.replaceChildren();
       say('The upload was removed');
       return;
     }
     say('Restoring the wallet');
-    const body = new URLSearchParams({ name: pressed.dataset.name });
+    const body = new URLSearchParams({ name: pressed.dataset.name, upload: kept });
+    kept = ''; // whatever comes of it
     const reply = JSON.parse(await read(await ask('ui/upload/restore', { method: 'POST', body }), refused));
     if (reply.error) throw new Error(reply.error.message);
     location.assign(pressed.dataset.then);
