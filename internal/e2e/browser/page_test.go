@@ -203,6 +203,21 @@ func testKeyboard(t *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.KeyEvent("\t"))
 	b.wait(`document.activeElement.closest('main')`)
 	b.wait(`getComputedStyle(document.activeElement).outlineStyle === 'solid'`)
+	// What stays is kept where something comes before it, or goes.
+	kept := eval[string](b, `import('./ui/assets/morph.js').then(({ morph }) => {
+		const make = (html) => new DOMParser().parseFromString(html, 'text/html').body;
+		const parts = { a: '<p id="a"></p> ', b: '<p id="b"></p> ', c: '<p id="c"></p> ', '-': '<hr> ' };
+		return ['a-c ab-c', 'ab-c a-c', 'ac- abc-', 'bc- ac-', '-c a-c', 'ab-c b-'].filter((change) => {
+			const [from, to] = change.split(' ').map((order) => make([...order].map((part) => parts[part]).join('')));
+			const stay = [...to.children].map((e) => from.querySelector(e.id ? '#' + e.id : 'hr'));
+			const want = to.innerHTML;
+			morph(from, to);
+			return from.innerHTML !== want || stay.some((e, i) => e && e !== from.children[i]);
+		}).join();
+	})`)
+	if kept != "" {
+		t.Errorf("changes that keep not what stays: %s", kept)
+	}
 	// The focus stays where it is while the page changes.
 	eval[any](b, `document.querySelector('.searches a.button').focus()`)
 	var before int

@@ -3,8 +3,10 @@
 
 export function morph(from, to) {
   let old = from.firstChild;
-  for (const next of [...to.childNodes]) {
-    const kept = match(old, next);
+  const all = [...to.childNodes];
+  const wanted = new Set(all.map(keyOf));
+  for (const next of all) {
+    const kept = match(old, next, wanted);
     if (!kept) {
       from.insertBefore(next, old);
       continue;
@@ -27,13 +29,15 @@ export function morph(from, to) {
 // reach is how many nodes that have gone, such as white space, may lie before one that has stayed.
 const reach = 3;
 
-// match finds what a node was before, from a node on: what has its name, or the next of its kind
-// without one.
-function match(old, next) {
+// match finds what a node was before, from a node on: what has its name, or the next element of its kind
+// without one, before those whose names are still wanted. Text is as good as any other.
+function match(old, next, wanted) {
   const key = keyOf(next);
-  let left = key ? Infinity : reach;
+  let left = 1;
+  if (next.nodeType === Node.ELEMENT_NODE) left = key ? Infinity : reach;
   for (let n = old; n && left > 0; n = n.nextSibling, left--) {
     if (n.nodeName === next.nodeName && keyOf(n) === key) return n;
+    if (!key && keyOf(n) && wanted.has(keyOf(n))) return null;
   }
   return null;
 }
