@@ -48,7 +48,8 @@ func TestPartsAreNotOlderThanNews(t *testing.T) {
 		if calls != 2 {
 			t.Error("the node was asked", calls, "times")
 		}
-		if got := s.make(a, httptest.NewRequest(http.MethodGet, "/?id=1", http.NoBody), "entries", model).data; got != 1 || calls != 2 {
+		page := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?id=1", http.NoBody)
+		if got := s.make(a, page, "entries", model).data; got != 1 || calls != 2 {
 			t.Error("a page that is loaded waits for nothing:", got, calls)
 		}
 	})
