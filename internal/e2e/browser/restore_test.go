@@ -44,9 +44,8 @@ func testRestore(t *testing.T, w *world, b *tab, _ string) {
 	b.do(chromedp.Click("#look"))
 	b.waitText("#restore-problem", "Choose a backup")
 	w.uploads(0)
-	b.do(
-		chromedp.SetUploadFiles("#backup", []string{backup}), chromedp.SendKeys("#name", "left"), chromedp.Click("#look"),
-	)
+	b.do(chromedp.SetUploadFiles("#backup", []string{backup}), chromedp.SendKeys("#name", "left"))
+	b.do(chromedp.Click("#look"))
 	b.wait(`document.getElementById('drop-upload')`)
 	w.uploads(1)
 	b.visit("") // who leaves the page leaves nothing
