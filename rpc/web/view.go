@@ -126,8 +126,8 @@ var parts = map[string]route{
 func pageFunctions() template.FuncMap {
 	return template.FuncMap{
 		"number": number, "bytes": bytesText, "duration": duration, "ago": ago, "utc": utc, "iso": iso,
-		"percent": percent, "short": short, "brief": brief, "json": asJSON, "query": url.QueryEscape, "list": list, "pairs": pairs,
-		"coins": coinsText, "signed": signed, "plural": plural, "ms": milliseconds,
+		"percent": percent, "short": short, "json": asJSON, "query": url.QueryEscape, "list": list, "pairs": pairs,
+		"coins": coinsText, "signed": signed, "plural": plural, "ms": milliseconds, "brief": brief,
 	}
 }
 
