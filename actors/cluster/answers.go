@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/seed61375155/trawl/actors/cluster/wire"
+	"github.com/seed61375155/trawl/filters"
 	"github.com/seed61375155/trawl/internal/match"
 	"github.com/seed61375155/trawl/messages"
 )
@@ -194,8 +195,7 @@ func (f *front) done(c actor.Context, p *peer, j *job, m *wire.Message) {
 	took := min(time.Duration(m.Micros)*time.Microsecond, time.Since(l.at))
 	p.counts.Busy += took
 	p.scans[j].measure(l.heights, took)
-	chosen := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
-	audit := chosen && (!j.pass.Exact || j.pass.Keep != nil)
+	audit := rand.Float64() < f.cfg.Audit //nolint:gosec // seeded by the system
 	if audit || len(m.Unchecked) > 0 || j.pass.KeepAll && len(m.Hits) > 0 {
 		f.check(c, l, m, audit)
 	} else {
@@ -245,6 +245,7 @@ func (f *front) settle(l *loan, found []match.Hit) {
 // its answer against this node's own where it is audited, in a worker.
 func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 	j := l.job
+	j.checks++
 	f.tasks.Go(c, func() func() {
 		found, err := kept(j, m)
 		verdict := unaudited
@@ -252,6 +253,7 @@ func (f *front) check(c actor.Context, l *loan, m *wire.Message, audit bool) {
 			verdict = f.audit(j, l, found)
 		}
 		return func() {
+			j.checks--
 			switch {
 			case verdict == wrong:
 				f.exclude(l)
@@ -320,7 +322,7 @@ func kept(j *job, m *wire.Message) (found []match.Hit, err error) {
 type verdict int
 
 const (
-	unaudited verdict = iota // this node's own filters cannot be read
+	unaudited verdict = iota // this node's own filters or blocks cannot be read
 	right
 	wrong
 )
@@ -330,8 +332,38 @@ func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
 	switch {
 	case err != nil:
 		return unaudited
-	case !slices.Equal(own, found):
-		return wrong
+	case slices.Equal(own, found):
+		return right
+	case j.pass.Exact && j.pass.Keep == nil:
+		return f.without(j, slices.DeleteFunc(own, func(h match.Hit) bool {
+			_, has := slices.BinarySearchFunc(found, h.Height, func(x match.Hit, height int32) int {
+				return int(x.Height - height)
+			})
+			return has
+		}))
+	}
+	return wrong
+}
+
+// without says what it is to leave blocks out of an answer where those whose filters match by chance need not be in it:
+// wrong, where one has a script.
+func (f *front) without(j *job, left []match.Hit) verdict {
+	reader, matcher := f.cfg.Chain.Open(), filters.NewBlockMatcher(j.pass.Query)
+	for _, hit := range left {
+		raw, err := reader.Raw(&hit.Block)
+		if err != nil {
+			return unaudited
+		}
+		spent, err := reader.SpentScripts(&hit.Block)
+		if err != nil {
+			return unaudited
+		}
+		switch presence, err := matcher.Match(raw, f.cfg.HeaderLen(raw), spent); {
+		case err != nil:
+			return unaudited
+		case presence == filters.Indexed:
+			return wrong
+		}
 	}
 	return right
 }

@@ -64,7 +64,7 @@ type Options struct {
 	Audit float64
 }
 
-// Defaults of [Options]. The memory is enough for three million scripts.
+// Defaults of [Options]. The memory is enough for eight million scripts.
 const (
 	DefaultMemory = 1 << 30
 	DefaultAfter  = 100 * time.Millisecond

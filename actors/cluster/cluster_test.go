@@ -1,10 +1,13 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -170,6 +173,24 @@ func TestAbort(t *testing.T) {
 	})
 }
 
+// A name that stands for nothing is told of once, and does not keep other members away.
+func TestNotFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 10)
+		var log bytes.Buffer
+		front := r.node(setup{
+			options: cluster.Options{Nodes: []string{"nowhere.example:1", r.member().address}},
+			log:     slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		front.await(1)
+		time.Sleep(2 * time.Minute)
+		front.state() // nothing is written meanwhile
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "nowhere.example:1") {
+			t.Errorf("the log is\n%s", got)
+		}
+	})
+}
+
 // A member that leaves hits out is found by the audit: the scan fails with its address, and it
 // gets nothing more.
 func TestAudit(t *testing.T) {
@@ -190,10 +211,42 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		check(t, front, r.all(3), r.expected(3))
+		rescan := r.all(3) // whose hits are looked into afterwards
+		rescan.Exact = true
+		if _, err := r.front(false, 1, liar).scan(t.Context(), rescan); !errors.As(err, &wrong) {
+			t.Errorf("a rescan: %v", err)
+		}
 		honest := r.member()
 		audited := r.front(false, 1, honest)
 		check(t, audited, r.all(3), r.expected(3))
 		if m := audited.state().Members[0]; m.Audited == 0 || m.Audited != m.Units {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// A filter that matches by chance need not do so at all nodes where blocks are looked into: a member that leaves such a
+// block out is not taken for a liar.
+func TestAuditOfChance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 2000)
+		member := r.member()
+		var builder filters.Builder
+		chance := func(batch []filters.Filter) {
+			for i := range batch {
+				if h := r.chain.Lookup(&batch[i].Block).Height; h > 1000 && h%100 == 0 {
+					batch[i] = filters.Filter{
+						Block: batch[i].Block, Data: slices.Clone(builder.Build(&batch[i].Block, [][]byte{script(3)})),
+					}
+				}
+			}
+		}
+		front := r.node(setup{options: cluster.Options{Nodes: []string{member.address}, Audit: 1}, lie: chance})
+		front.await(1)
+		cfg := r.all(3)
+		cfg.Exact = true
+		check(t, front, cfg, r.expected(3))
+		if m := front.state().Members[0]; m.Audited == 0 || m.Audited != m.Units {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -228,6 +281,32 @@ func TestCheckBlocks(t *testing.T) {
 	})
 }
 
+// What the front looks into for members is bounded: they get no more while it has not kept up.
+func TestChecksAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1000)
+		r.each = 0
+		pruned := setup{options: cluster.Options{Serve: true}, reader: prunedReader{r.chain}}
+		front := r.node(setup{options: cluster.Options{
+			Nodes: []string{r.node(pruned).address, r.node(pruned).address}, After: time.Nanosecond,
+		}})
+		front.await(2)
+		var looking, most atomic.Int64
+		cfg := r.all(3)
+		cfg.Exact = true
+		cfg.Keep = func(context.Context, *chainhash.Hash) (bool, error) {
+			most.Store(max(most.Load(), looking.Add(1)))
+			defer looking.Add(-1)
+			time.Sleep(10 * time.Second)
+			return true, nil
+		}
+		check(t, front, cfg, r.expected(3))
+		if n := most.Load(); n < 2 || n > 17 { // one is the front's own
+			t.Errorf("%d blocks were looked into at a time", n)
+		}
+	})
+}
+
 type prunedReader struct{ chainview.Reader }
 
 func (prunedReader) Raw(*chainhash.Hash) ([]byte, error) { return nil, chainview.ErrPruned }
@@ -236,11 +315,11 @@ func (prunedReader) Raw(*chainhash.Hash) ([]byte, error) { return nil, chainview
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1500)
-		member := r.node(setup{options: cluster.Options{Serve: true, Memory: 3 * 400}})
+		member := r.node(setup{options: cluster.Options{Serve: true, Memory: 3 * 100}})
 		front := r.front(false, 0, member)
 		for i := range 3 {
 			check(t, front, r.all(i, i+1, i+2), r.expected(i, i+1, i+2))
-			if s := member.state(); s.Scripts > 3*400 || s.Units == 0 {
+			if s := member.state(); s.Scripts > 3*100 || s.Units == 0 {
 				t.Errorf("%+v", s)
 			}
 		}

@@ -22,6 +22,7 @@ const (
 	overdue     = 800 * time.Millisecond // a member is silent, at the earliest
 	relentAfter = time.Second            // a member that was silent may be lent to again
 	lentAtOnce  = 2                      // units of a member: one that is worked on, one that waits
+	mostChecks  = 16                     // answers to be looked into here, from which on nothing is lent of a pass
 )
 
 // front is the side that lends.
@@ -34,6 +35,7 @@ type front struct {
 	peers    map[string]*peer // by address
 	sessions map[[16]byte]*peer
 	resolved time.Time // when names were looked up; zero: they are to be
+	unknown  []string  // nodes whose names could not be, the last time
 	jobs     []*job
 	issued   uint64 // numbers of jobs and units
 	chunk    []byte // that was sent last
@@ -54,6 +56,7 @@ type job struct {
 	open    wire.Message
 	loans   map[match.Heights][]*loan
 	settled map[*peer]bool // who has answered for some of it
+	checks  int            // answers that are looked into here now
 	chain   []*peer        // members in the order in which they pass the scripts on
 	local   bool           // workers of this node may take its heights
 }

@@ -21,7 +21,7 @@ func (f *front) fill(p *peer) {
 	for len(p.out) < lentAtOnce && !p.late {
 		lent := false
 		for i, j := range f.jobs {
-			if !p.works(j) || !f.lendTo(p, j) {
+			if !p.works(j) || j.checks >= mostChecks || !f.lendTo(p, j) {
 				continue
 			}
 			f.jobs = append(slices.Delete(slices.Clone(f.jobs), i, i+1), j)

@@ -232,7 +232,7 @@ func (m *member) take(c actor.Context, s *set, r *wire.Message) bool {
 // prepare makes the query of a set, and tells all who wait for it.
 func (m *member) prepare(c actor.Context, s *set) {
 	chunks := s.chunks
-	if s.cost-int64(s.scripts)*scriptCost < m.sets.passOn {
+	if s.size < m.sets.passOn {
 		s.chunks = nil
 	}
 	m.tasks.Go(c, func() func() {

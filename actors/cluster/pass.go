@@ -40,7 +40,8 @@ func (m *member) passOn(c actor.Context, from string, r *wire.Message) {
 		return
 	}
 	for _, s := range m.sets.byKey {
-		if s.from != nil && s.from.token == r.Session && s.from.address == from && s.receiving() {
+		// Who knows the token was asked, whatever address it says it has.
+		if s.from != nil && s.from.token == r.Session && s.receiving() {
 			m.piece(c, s, r)
 			return
 		}

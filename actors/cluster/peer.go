@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"net"
 	"slices"
 	"time"
@@ -127,31 +128,49 @@ func (f *front) resolve(c actor.Context, now time.Time) {
 		ctx, cancel := context.WithTimeout(f.ctx, resolveTime)
 		defer cancel()
 		var list []string
+		unknown := make(map[string]error)
 		for _, node := range f.cfg.Nodes {
-			list = append(list, f.addresses(ctx, node)...)
+			found, err := f.addresses(ctx, node)
+			if err != nil {
+				unknown[node] = err
+			}
+			list = append(list, found...)
 		}
-		return func() { f.listed(list) }
+		return func() {
+			f.notFound(unknown)
+			f.listed(list)
+		}
 	})
 }
 
-// addresses returns what a node's name stands for; nothing where that cannot be found out.
-func (f *front) addresses(ctx context.Context, node string) []string {
+// addresses returns what a node's name stands for.
+func (f *front) addresses(ctx context.Context, node string) ([]string, error) {
 	host, port, err := net.SplitHostPort(node)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if net.ParseIP(host) != nil {
-		return []string{node}
+		return []string{node}, nil
 	}
 	hosts, err := f.cfg.Resolve(ctx, host)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = net.JoinHostPort(h, port)
 	}
-	return list
+	return list, nil
+}
+
+// notFound tells of nodes whose names stand for nothing now, once until they are found.
+func (f *front) notFound(unknown map[string]error) {
+	for _, node := range slices.Sorted(maps.Keys(unknown)) {
+		if !slices.Contains(f.unknown, node) {
+			f.cfg.Log.Info("a node of the cluster cannot be found", "node", node, "err", unknown[node])
+		}
+	}
+	f.unknown = slices.Collect(maps.Keys(unknown))
 }
 
 // listed takes the addresses of the nodes. One that is not among them any more stays while it

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,6 +122,7 @@ type setup struct {
 	reader  chainview.Reader // default: the rig's chain
 	header  func(*chainhash.Hash) (chainhash.Hash, error)
 	network string
+	log     *slog.Logger
 }
 
 // node is a node of a test, and its link.
@@ -159,12 +162,15 @@ func (r *rig) node(s setup) *node {
 	if s.header == nil {
 		s.header = filter.HeaderOf(r.store)
 	}
+	if s.log == nil {
+		s.log = r.sys.Log
+	}
 	if s.network == "" {
 		s.network = "regtest"
 	}
 	n.ref = r.sys.Spawn(fmt.Sprint("cluster", r.spawn), cluster.New(cluster.Config{
 		Options: s.options, Network: s.network, Build: "test", Workers: 1, Scheduler: n.scheduler, Chain: current,
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: r.sys.Log,
+		HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: s.log,
 		Resolve: func(context.Context, string) ([]string, error) { return nil, errors.New("no such name") },
 	}), cluster.Requests...)
 	if err := cluster.Connect(r.tb.Context(), n, n.ref); err != nil {
@@ -174,6 +180,15 @@ func (r *rig) node(s setup) *node {
 	r.nodes[n.address] = n
 	r.mu.Unlock()
 	return n
+}
+
+// alias has a node reached by another address than it says, too: one of a network.
+func (n *node) alias(network string) (address string) {
+	n.rig.mu.Lock()
+	defer n.rig.mu.Unlock()
+	address = network + strings.TrimPrefix(n.address, "10.0.0")
+	n.rig.nodes[address] = n
+	return address
 }
 
 // front is a node that lends to others.

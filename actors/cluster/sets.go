@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// scriptCost is what a script takes beside its bytes, once it can be looked for.
-	scriptCost = 300
+	// scriptCost is what a script takes beside its bytes.
+	scriptCost = 48
 
 	// lookEvery is after how many scripts it is looked whether anybody still waits.
 	lookEvery = 1 << 12
@@ -23,6 +23,7 @@ const (
 type set struct {
 	key     setKey
 	scripts uint32
+	size    int64    // bytes of all chunks
 	left    uint64   // bytes that are to come
 	missing int      // chunks that are to come
 	chunks  [][]byte // until all are there, and where others may fetch them, as long as it is used
@@ -117,12 +118,13 @@ func (s *sets) add(key setKey, r *wire.Message) *set {
 	if r.Scripts == 0 || r.Chunks == 0 || r.Chunks > r.Scripts || uint64(r.Scripts) > r.Size {
 		return nil
 	}
-	cost := int64(r.Size) + int64(r.Scripts)*scriptCost
+	// While a set is made ready its bytes are there twice: in chunks, and in the query, which has some room to grow.
+	cost := 2*int64(r.Size) + int64(r.Size)/4 + int64(r.Scripts)*scriptCost
 	if cost > s.max || !s.makeRoom(cost) {
 		return nil
 	}
 	added := &set{
-		key: key, scripts: r.Scripts, left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
+		key: key, scripts: r.Scripts, size: int64(r.Size), left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
 		cost: cost,
 	}
 	added.ctx, added.cancel = context.WithCancel(context.Background())

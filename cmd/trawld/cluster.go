@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/actors/cluster/link"
+	"github.com/seed61375155/trawl/internal/options"
 )
 
 const (
@@ -34,6 +35,11 @@ func (s *session) clusterConfig(index bool) (*trawl.ClusterConfig, error) {
 	}
 	if !index {
 		return nil, refuse("-clusterlisten needs -blockfilterindex")
+	}
+	for _, node := range o.Strings("clusternode") {
+		if host, port, ok := options.SplitHostPort(node); !ok || host == "" || port == 0 {
+			return nil, refuse("-clusternode=%s is not host:port", node)
+		}
 	}
 	credentials, err := s.clusterCredentials()
 	if err != nil {
@@ -69,6 +75,8 @@ func (s *session) clusterCredentials() (*link.Credentials, error) {
 		return nil, refuse("-clusterlisten needs -clustersecret, or -clusterca with -clustercert and -clusterkey")
 	case len(secrets) > 0 && certificates:
 		return nil, refuse("-clustersecret and -clusterca cannot be used together")
+	case certificates && (ca == "" || cert == "" || key == ""):
+		return nil, refuse("-clusterca, -clustercert and -clusterkey need each other")
 	case len(secrets) > maxSecrets:
 		return nil, refuse("-clustersecret can be given twice at most")
 	}

@@ -48,7 +48,7 @@ func (l *Link) serve(ctx context.Context, raw net.Conn) {
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	host, _, err := net.SplitHostPort(raw.RemoteAddr().String())
 	if err != nil || !l.doors.enter(host) {
-		l.refused.Add(1)
+		l.refuse(raw, errCrowded)
 		return
 	}
 	conn := tls.Server(raw, l.tls)
@@ -56,7 +56,7 @@ func (l *Link) serve(ctx context.Context, raw net.Conn) {
 	from, err := l.greeted(ctx, conn, r)
 	l.doors.leave(host, err == nil)
 	if err != nil {
-		l.refused.Add(1)
+		l.refuse(raw, err)
 		return
 	}
 	defer l.doors.closed()
@@ -66,8 +66,16 @@ func (l *Link) serve(ctx context.Context, raw net.Conn) {
 	defer end()
 	l.start(func() { l.beat(ctx, conn) })
 	if err := l.read(ctx, conn, r, in); errors.Is(err, errLarge) {
-		l.refused.Add(1)
+		l.refuse(raw, err)
 	}
+}
+
+var errCrowded = errors.New("too many connections begin, or are there")
+
+// refuse counts a connection that is refused.
+func (l *Link) refuse(conn net.Conn, err error) {
+	l.refused.Add(1)
+	l.cfg.Log.Debug("a connection of the cluster is refused", "from", conn.RemoteAddr().String(), "err", err)
 }
 
 // greeted does the handshake, and returns the address by which a peer says that it is reached.

@@ -85,8 +85,34 @@ func FromPEM(ca, cert, key []byte) (*Credentials, error) {
 	if err := own.Leaf.VerifyHostname(Name); err != nil {
 		return nil, fmt.Errorf("the node's certificate: %w", err)
 	}
+	if err := c.accepts(&own); err != nil {
+		return nil, fmt.Errorf("the node's certificate: %w", err)
+	}
 	c.leaf = func() (*tls.Certificate, error) { return &own, nil }
 	return c, nil
+}
+
+// accepts returns why other nodes of the same authority would not accept a certificate at one of the ends of a
+// connection. That it has ended is no reason: the node does whatever else it does.
+func (c *Credentials) accepts(own *tls.Certificate) error {
+	between := x509.NewCertPool()
+	for _, der := range own.Certificate[1:] {
+		cert, err := x509.ParseCertificate(der)
+		if err != nil {
+			return err
+		}
+		between.AddCert(cert)
+	}
+	for _, end := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		_, err := own.Leaf.Verify(x509.VerifyOptions{
+			Roots: c.pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{end}, CurrentTime: c.now(),
+		})
+		invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
+		if err != nil && !(ok && invalid.Reason == x509.Expired) {
+			return err
+		}
+	}
+	return nil
 }
 
 // tls returns the configuration of both sides of a connection.

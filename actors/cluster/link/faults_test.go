@@ -1,14 +1,17 @@
 package link
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"io"
+	"log/slog"
 	"math/big"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -243,8 +246,11 @@ func TestClocks(t *testing.T) {
 }
 
 // issue makes an operator's authority and a certificate of it.
-func issue(t *testing.T, name string, life time.Duration) (ca, cert, key []byte) {
+func issue(t *testing.T, name string, life time.Duration, ends ...x509.ExtKeyUsage) (ca, cert, key []byte) {
 	t.Helper()
+	if ends == nil {
+		ends = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +267,7 @@ func issue(t *testing.T, name string, life time.Duration) (ca, cert, key []byte)
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter:    time.Now().Add(life),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		ExtKeyUsage: ends,
 	}
 	pemOf := func(kind string, der []byte, err error) []byte {
 		if err != nil {
@@ -305,4 +311,76 @@ func TestCertificateEnds(t *testing.T) {
 	if _, err := FromPEM(ca, cert, key); err == nil {
 		t.Error("a certificate for another name is accepted")
 	}
+}
+
+// A certificate that no other node would accept is refused when the node starts, but for one that has ended.
+func TestOwnCertificate(t *testing.T) {
+	ca, cert, key := issue(t, Name, -time.Minute)
+	if _, err := FromPEM(ca, cert, key); err != nil {
+		t.Errorf("one that has ended: %v", err)
+	}
+	other, _, _ := issue(t, Name, time.Hour)
+	_, cert, key = issue(t, Name, time.Hour)
+	if _, err := FromPEM(other, cert, key); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("one of another authority: %v", err)
+	}
+	for _, end := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		ca, cert, key := issue(t, Name, time.Hour, end)
+		if _, err := FromPEM(ca, cert, key); err == nil || !strings.Contains(err.Error(), "key usage") {
+			t.Errorf("one for one end alone: %v", err)
+		}
+	}
+}
+
+// Why a node cannot be reached is in the log, once: that nobody listens, that it knows another secret, that it refuses
+// this one.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		secrets [][]byte // of the other node; nil: nobody listens
+		why     string
+	}{
+		"nobody": {nil, "refused"}, "another secret": {[][]byte{secret(2)}, "unknown authority"},
+		"refused": {[][]byte{secret(3)}, "unknown certificate authority"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := FromSecrets(secret(1), secret(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := "127.0.0.1:1"
+			if test.secrets != nil {
+				address = open(t, test.secrets...).address
+			}
+			a := openWith(t, c, beatEvery, maxSilence)
+			var log lockedBuffer
+			a.cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
+			for range 3 {
+				a.Watch(address)
+				a.Send(address, []byte("hello"))
+				receive(t, a.gone)
+			}
+			if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, test.why) {
+				t.Errorf("the log is\n%s", got)
+			}
+		})
+	}
+}
+
+// lockedBuffer is a buffer that many may write to.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }

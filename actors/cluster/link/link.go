@@ -24,7 +24,7 @@ type Config struct {
 	Listen      string // host:port; port 0: a free one
 	Advertise   string // host:port by which other nodes reach it; empty: where it listens
 	Credentials *Credentials
-	Log         *slog.Logger
+	Log         *slog.Logger // of nodes that cannot be reached; nil: none
 }
 
 // Link is this node's end of its connections to others. Its methods are safe for concurrent use,
@@ -52,6 +52,7 @@ type Link struct {
 	inbound  map[string]*inbound
 	outbound map[string]*outbound
 	watched  map[string]bool
+	failed   map[string]failure // nodes that were not reached the last time, by address
 }
 
 // New checks what a link is told. Nothing is listened to before Open.
@@ -63,6 +64,10 @@ func New(cfg Config) (*Link, error) {
 		cfg: cfg, tls: cfg.Credentials.tls(), doors: doors{by: make(map[string]int)},
 		tokens: make(chan struct{}, maxWaitingAll), every: beatEvery, silence: maxSilence,
 		inbound: make(map[string]*inbound), outbound: make(map[string]*outbound), watched: make(map[string]bool),
+		failed: make(map[string]failure),
+	}
+	if l.cfg.Log == nil {
+		l.cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	host, port, err := splitAddress(cfg.Listen)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -84,6 +85,7 @@ func (l *Link) carry(ctx context.Context, o *outbound) error {
 	defer cancel()
 	raw, err := new(net.Dialer).DialContext(within, "tcp", o.address)
 	if err != nil {
+		l.met(ctx, o.address, err)
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer raw.Close()
@@ -92,6 +94,7 @@ func (l *Link) carry(ctx context.Context, o *outbound) error {
 	defer context.AfterFunc(ctx, func() { _ = raw.Close() })()
 	conn := tls.Client(raw, l.tls)
 	if err := conn.HandshakeContext(within); err != nil {
+		l.met(ctx, o.address, err)
 		return fmt.Errorf("handshake: %w", err)
 	}
 	own, _ := l.State()
@@ -99,22 +102,66 @@ func (l *Link) carry(ctx context.Context, o *outbound) error {
 	writeFrame(w, []byte(own))
 	l.start(func() {
 		defer end()
-		l.listen(conn)
+		l.listen(ctx, conn, o.address)
 	})
 	return l.write(ctx, conn, w, o)
 }
 
-// listen reads that a node is there, until it is not.
-func (l *Link) listen(conn net.Conn) {
+// listen reads that a node is there, until it is not. Whether it has let this one in is known from the first byte on.
+func (l *Link) listen(ctx context.Context, conn net.Conn, address string) {
 	var b [64]byte
-	for {
+	for met := false; ; met = true {
 		if conn.SetReadDeadline(time.Now().Add(l.silence)) != nil {
 			return
 		}
-		if _, err := conn.Read(b[:]); err != nil {
+		_, err := conn.Read(b[:])
+		if !met {
+			l.met(ctx, address, err)
+		}
+		if err != nil {
 			return
 		}
 	}
+}
+
+// tellAgain is after how long it is told again that a node is not reached, where the reason is another.
+const tellAgain = time.Minute
+
+// failure is why a node was not reached.
+type failure struct {
+	why string
+	at  time.Time // when it was told
+}
+
+// met notes whether a node was reached, and tells why not where that is new.
+func (l *Link) met(ctx context.Context, address string, err error) {
+	if ctx.Err() != nil {
+		return // this end has closed the connection
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		delete(l.failed, address)
+		return
+	}
+	why := reason(err)
+	before, known := l.failed[address]
+	if known && (why == before.why || time.Since(before.at) < tellAgain) {
+		return
+	}
+	if len(l.failed) >= maxOutbound {
+		clear(l.failed) // what is told twice does no harm
+	}
+	l.failed[address] = failure{why, time.Now()}
+	l.cfg.Log.Info("a node of the cluster cannot be reached", "node", address, "err", why)
+}
+
+// reason returns why a connection has failed, without the ports of this end, which are always others.
+func reason(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Op + ": " + op.Err.Error()
+	}
+	return err.Error()
 }
 
 // write writes what is to be sent, and now and then that this node is there.
