@@ -335,7 +335,7 @@ func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
 	case slices.Equal(own, found):
 		return right
 	case j.pass.Exact && j.pass.Keep == nil:
-		return f.without(j, slices.DeleteFunc(own, func(h match.Hit) bool {
+		return j.without(f.cfg, slices.DeleteFunc(own, func(h match.Hit) bool {
 			_, has := slices.BinarySearchFunc(found, h.Height, func(x match.Hit, height int32) int {
 				return int(x.Height - height)
 			})
@@ -347,8 +347,8 @@ func (f *front) audit(j *job, l *loan, found []match.Hit) verdict {
 
 // without says what it is to leave blocks out of an answer where those whose filters match by chance need not be in it:
 // wrong, where one has a script.
-func (f *front) without(j *job, left []match.Hit) verdict {
-	reader, matcher := f.cfg.Chain.Open(), filters.NewBlockMatcher(j.pass.Query)
+func (j *job) without(cfg *Config, left []match.Hit) verdict {
+	reader, matcher := cfg.Chain.Open(), filters.NewBlockMatcher(j.pass.Query)
 	for _, hit := range left {
 		raw, err := reader.Raw(&hit.Block)
 		if err != nil {
@@ -358,7 +358,7 @@ func (f *front) without(j *job, left []match.Hit) verdict {
 		if err != nil {
 			return unaudited
 		}
-		switch presence, err := matcher.Match(raw, f.cfg.HeaderLen(raw), spent); {
+		switch presence, err := matcher.Match(raw, cfg.HeaderLen(raw), spent); {
 		case err != nil:
 			return unaudited
 		case presence == filters.Indexed:

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"maps"
 	"net"
 	"slices"
@@ -137,7 +138,7 @@ func (f *front) resolve(c actor.Context, now time.Time) {
 			list = append(list, found...)
 		}
 		return func() {
-			f.notFound(unknown)
+			f.unknown = notFound(f.cfg.Log, f.unknown, unknown)
 			f.listed(list)
 		}
 	})
@@ -163,14 +164,15 @@ func (f *front) addresses(ctx context.Context, node string) ([]string, error) {
 	return list, nil
 }
 
-// notFound tells of nodes whose names stand for nothing now, once until they are found.
-func (f *front) notFound(unknown map[string]error) {
-	for _, node := range slices.Sorted(maps.Keys(unknown)) {
-		if !slices.Contains(f.unknown, node) {
-			f.cfg.Log.Info("a node of the cluster cannot be found", "node", node, "err", unknown[node])
+// notFound tells of nodes whose names stand for nothing now, once until they are found. It returns which these are.
+func notFound(log *slog.Logger, before []string, unknown map[string]error) []string {
+	nodes := slices.Sorted(maps.Keys(unknown))
+	for _, node := range nodes {
+		if !slices.Contains(before, node) {
+			log.Info("a node of the cluster cannot be found", "node", node, "err", unknown[node])
 		}
 	}
-	f.unknown = slices.Collect(maps.Keys(unknown))
+	return nodes
 }
 
 // listed takes the addresses of the nodes. One that is not among them any more stays while it

@@ -118,14 +118,14 @@ func (s *sets) add(key setKey, r *wire.Message) *set {
 	if r.Scripts == 0 || r.Chunks == 0 || r.Chunks > r.Scripts || uint64(r.Scripts) > r.Size {
 		return nil
 	}
-	// While a set is made ready its bytes are there twice: in chunks, and in the query, which has some room to grow.
+	// While a set is made ready its bytes are there twice: in chunks, and in the query, which has room to grow.
 	cost := 2*int64(r.Size) + int64(r.Size)/4 + int64(r.Scripts)*scriptCost
 	if cost > s.max || !s.makeRoom(cost) {
 		return nil
 	}
 	added := &set{
-		key: key, scripts: r.Scripts, size: int64(r.Size), left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
-		cost: cost,
+		key: key, scripts: r.Scripts, size: int64(r.Size), cost: cost,
+		left: r.Size, missing: int(r.Chunks), chunks: make([][]byte, r.Chunks),
 	}
 	added.ctx, added.cancel = context.WithCancel(context.Background())
 	if r.Source != "" {

@@ -107,8 +107,10 @@ func (c *Credentials) accepts(own *tls.Certificate) error {
 		_, err := own.Leaf.Verify(x509.VerifyOptions{
 			Roots: c.pool, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{end}, CurrentTime: c.now(),
 		})
-		invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
-		if err != nil && !(ok && invalid.Reason == x509.Expired) {
+		if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
