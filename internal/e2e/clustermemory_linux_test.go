@@ -35,7 +35,7 @@ func TestClusterMemory(t *testing.T) {
 			return list
 		}
 		for i, m := range l.members {
-			l.members[i] = l.again(m, "-clusterlisten="+l.at[i], "-clustersecret="+l.secret, "-clustermem=1600") // of one scan
+			l.members[i] = l.again(m, "-clusterlisten="+l.at[i], "-clustersecret="+l.secret, "-clustermem=600") // of one scan
 		}
 		l.up(2)
 	}
