@@ -217,6 +217,9 @@ func (p *poolState) whenWritten(then func()) {
 // seePool answers when all that the wallet has heard of the pool until now is on
 // disk. News that are yet to come in were published after the request was made.
 func (p *poolState) seePool(c actor.Context, m *seePool) {
+	if p.of.open() == nil {
+		return // callers are answered as the actor stops
+	}
 	p.of.whenCurrent(c, func(err error) {
 		if err != nil {
 			m.Answer(messages.Done{}, err)

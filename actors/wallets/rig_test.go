@@ -63,6 +63,7 @@ type setup struct {
 	clock     func() time.Time         // nil: now, or else the time
 	signer    *device.Program          // nil: there is none
 	warn      func(text string)        // nil: nobody is told
+	forget    func()                   // called as a wallet is closed
 }
 
 // newRig starts a registry over a chain that is there. Filters are built unless
@@ -114,7 +115,7 @@ func newRig(tb testing.TB, reader chainview.Reader, s setup) *rig {
 		KeyPool: s.keyPool, Loading: s.loading, Types: s.types,
 		Network: s.network, DeferFill: s.fill, Chain: r.current, Tip: r.tip, Scheduler: scheduler, Indexer: r.indexer,
 		Directory: r.directory, Log: r.sys.Log, Now: now, Pool: pool, Changes: &r.changes, Warned: &r.warned,
-		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn,
+		TxChanges: &r.txs, Signer: s.signer, Warn: s.warn, Forget: s.forget,
 	}, s.window), s.fail)), wallets.Requests...)
 	if s.wait {
 		do(tb, r.ref, messages.WaitWallets{})

@@ -192,8 +192,10 @@ func (s *spender) take(c actor.Context, serve func(c actor.Context, end func(c a
 	s.next(c)
 }
 
+// next serves the first request that waits, unless the wallet has been closed: callers are answered as the actor
+// stops.
 func (s *spender) next(c actor.Context) {
-	if s.busy || len(s.queue) == 0 {
+	if s.busy || len(s.queue) == 0 || s.of.open() == nil {
 		return
 	}
 	first := s.queue[0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -94,5 +95,57 @@ func TestLockWhilePaying(t *testing.T) {
 	}
 	if locked := do(t, ref, messages.ListLocked{}); len(locked) != 0 {
 		t.Errorf("coins stay locked: %v", locked)
+	}
+}
+
+// A wallet that is closed while one payment is handed to the memory pool and others wait has made the first
+// and answers all: it does not fail over the next one.
+func TestUnloadWhilePaying(t *testing.T) {
+	var once sync.Once
+	submitting, submit := make(chan struct{}), make(chan struct{})
+	closing, closed := make(chan struct{}), make(chan struct{})
+	r, ref := rich(t, setup{
+		submitted: func(messages.SubmitTx) {
+			once.Do(func() { close(submitting) })
+			<-submit
+		},
+		forget: func() {
+			close(closing)
+			<-closed
+		},
+	}, "bech32", "bech32")
+	pays := func() <-chan error {
+		answer := make(chan error, 1)
+		go func() {
+			_, err := try(t, ref, pay(60_000_000))
+			answer <- err
+		}()
+		return answer
+	}
+	first := pays()
+	<-submitting
+	var waiting []<-chan error
+	for range 8 {
+		waiting = append(waiting, pays())
+		do(t, ref, messages.ListLocked{}) // so that most have come before the wallet is closed
+	}
+	unloaded := make(chan error, 1)
+	go func() {
+		_, err := try(t, r.ref, messages.UnloadWallet{Name: "w"})
+		unloaded <- err
+	}()
+	<-closing
+	close(submit)
+	if err := <-first; err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	close(closed)
+	if err := <-unloaded; err != nil {
+		t.Errorf("unloading: %v", err)
+	}
+	for _, answer := range waiting {
+		if err := <-answer; !errors.Is(err, ask.ErrStopped) {
+			t.Errorf("one that waited: %v, want %v", err, ask.ErrStopped)
+		}
 	}
 }

@@ -11,14 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/seed61375155/trawl/internal/jsontree"
-	"github.com/seed61375155/trawl/internal/options"
-	"github.com/seed61375155/trawl/internal/options/table"
 )
 
 func TestMain(m *testing.M) {
@@ -269,36 +264,6 @@ func TestCookie(t *testing.T) {
 	cli(t, "", "-datadir="+dir, s.port(), "x").want(t, 1, "",
 		"error: Could not locate RPC credentials. No authentication cookie could be found, and RPC password is not set.  "+
 			"See -rpcpassword and -stdinrpcpass.  Configuration file: ("+filepath.Join(dir, "trawl.conf")+")\n")
-}
-
-func TestRPCWait(t *testing.T) {
-	s := newServer(t, 200, `{"result":1,"id":1}`)
-	s.beforeDone = 3
-	r := cli(t, "", s.port(), "-rpcwait", "x")
-	r.want(t, 0, "1\n", "")
-	if r.pauses != 3 {
-		t.Errorf("paused %d times", r.pauses)
-	}
-	s.beforeDone = 1
-	cli(t, "", s.port(), "x").want(t, 28, "", "error code: -28\nerror message:\nLoading block index…\n")
-}
-
-func TestRPCWaitTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := options.New(table.CLI(), "")
-		if err := s.ParseArgs([]string{"-rpcwait", "-rpcwaittimeout=3"}); err != nil {
-			t.Fatal(err)
-		}
-		calls := 0
-		c := &client{settings: s, world: &world{pause: time.Sleep}}
-		err := c.retry(func() (*jsontree.Value, error) {
-			calls++
-			return nil, transient("nobody there")
-		})
-		if err == nil || err.Error() != "timeout on transient error: nobody there" || calls != 4 {
-			t.Errorf("got %v after %d calls", err, calls)
-		}
-	})
 }
 
 // closedPort returns the option for a port that nobody listens on.

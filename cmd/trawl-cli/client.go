@@ -56,7 +56,7 @@ func newReply(v *jsontree.Value) (reply, error) {
 // call makes one call, on a wallet or on none.
 func (c *client) call(wallet *string, method string, params *jsontree.Value) (reply, error) {
 	var answer reply
-	err := c.retry(func() (failure *jsontree.Value, err error) {
+	err := c.retry(repeatable(method, params), func() (failure *jsontree.Value, err error) {
 		v, err := c.endpoint.post(wallet, request(method, params), credentialsOf(c.settings))
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (c *client) batch(essential int, methods ...string) ([]*jsontree.Value, err
 	}
 	body = append(body, "]\n"...)
 	var answers []reply
-	err := c.retry(func() (failure *jsontree.Value, err error) {
+	err := c.retry(true, func() (failure *jsontree.Value, err error) {
 		v, err := c.endpoint.post(c.wallet, body, credentialsOf(c.settings))
 		if err != nil {
 			return nil, err
@@ -147,3 +147,8 @@ func appendRequest(dst []byte, method string, params *jsontree.Value, id int) []
 type transient string
 
 func (t transient) Error() string { return "timeout on transient error: " + string(t) }
+
+// lost is the failure of a call that may have reached the server, whose reply did not come.
+type lost string
+
+func (l lost) Error() string { return transient(l).Error() }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,8 +192,12 @@ func credentialsOf(s *options.Settings) credentials {
 // post sends the body of a request, to a wallet or to none, and returns the
 // reply.
 func (e *endpoint) post(wallet *string, body []byte, c credentials) (*jsontree.Value, error) {
+	connected := false // from then on the server may have the call
+	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected = true },
+	})
 	req, err := http.NewRequestWithContext(
-		context.Background(), http.MethodPost, e.url+pathOf(wallet), bytes.NewReader(body),
+		ctx, http.MethodPost, e.url+pathOf(wallet), bytes.NewReader(body),
 	)
 	if err != nil {
 		return nil, err
@@ -201,13 +206,16 @@ func (e *endpoint) post(wallet *string, body []byte, c credentials) (*jsontree.V
 	req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.userPassword)))
 	req.Header.Set("User-Agent", "") // bitcoin-cli sends none
 	resp, err := e.client.Do(req)
+	if err != nil && !connected {
+		return nil, transient(e.unreachable(err))
+	}
 	if err != nil {
-		return nil, e.unreachable(err)
+		return nil, lost(e.unreachable(err))
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
 	if err != nil {
-		return nil, e.unreachable(err)
+		return nil, lost(e.unreachable(err))
 	}
 	if err := checkStatus(resp.StatusCode, text, c); err != nil {
 		return nil, err
@@ -240,7 +248,7 @@ func checkStatus(status int, text []byte, c credentials) error {
 }
 
 // unreachable explains why no reply came, with Core's numbers for the reasons.
-func (e *endpoint) unreachable(err error) error {
+func (e *endpoint) unreachable(err error) string {
 	var network net.Error
 	var reason string
 	switch {
@@ -255,7 +263,7 @@ func (e *endpoint) unreachable(err error) error {
 	case strings.Contains(err.Error(), "malformed HTTP"):
 		reason = ` (error code 2 - "error while reading header, or invalid header")`
 	}
-	return transient(fmt.Sprintf("Could not connect to the server %s%s\n\n"+
+	return fmt.Sprintf("Could not connect to the server %s%s\n\n"+
 		"Make sure the trawld server is running and that you are connecting to the correct RPC port.\n"+
-		"Use \"trawl-cli -help\" for more info.", e.address, reason))
+		"Use \"trawl-cli -help\" for more info.", e.address, reason)
 }

@@ -63,7 +63,9 @@ func either(options *jsontree.Value, first, second string) *jsontree.Value {
 // readFund reads the options of a method that chooses coins. The payments of the request
 // are there already.
 func (m *methods) readFund(ctx context.Context, options *jsontree.Value, q *messages.Spend, anyRate bool) error {
-	if options.Kind() == jsontree.Object {
+	switch options.Kind() {
+	case jsontree.Null, jsontree.Bool: // that once said whether what is watched is spent
+	default:
 		if err := checkOptions(options, fundOptions); err != nil {
 			return err
 		}

@@ -17,6 +17,9 @@ func checkOptions(options *jsontree.Value, list []option) error {
 	if err := checkKinds(options, list, true); err != nil {
 		return err
 	}
+	if _, err := options.AsObject(); err != nil {
+		return err
+	}
 	known := make(map[string]bool, len(list))
 	for _, o := range list {
 		known[o.name] = true

@@ -116,6 +116,13 @@ func (*methods) finish(ctx context.Context, w chosen, options *jsontree.Value, q
 		return nil, err
 	}
 	q.Sign, q.Send = messages.SignSome, keep && !packet
+	if q.Key != nil && !q.Send {
+		return nil, command.Error{
+			Code: command.InvalidParameter,
+			Message: "Invalid parameter, idempotency_key goes neither with psbt nor with add_to_wallet=false, " +
+				"which send nothing",
+		}
+	}
 	got, err := ask.Ask(ctx, w.ref, q)
 	if err != nil {
 		return nil, err
