@@ -143,7 +143,7 @@ func NewServer(c Config) (*Server, error) {
 func (s *Server) open(c *Config) error {
 	var err error
 	if s.allowed, err = parseAllowed(c.AllowIP, c.CJDNS); err != nil {
-		return err
+		return errors.Join(err, ErrStart) // as Core has it, twice
 	}
 	if s.hosts, err = parseHosts(c.AllowHosts); err != nil {
 		return err

@@ -39,6 +39,24 @@ func containerMemory(root fs.FS) int64 {
 	return least
 }
 
+// systemMemory returns how many bytes of memory the system has, 0 where it does not say.
+func systemMemory(root fs.FS) int64 {
+	text, err := fs.ReadFile(root, "proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) != 3 || words[0] != "MemTotal:" || words[2] != "kB" {
+			continue
+		}
+		if n, err := strconv.ParseInt(words[1], 10, 64); err == nil && n > 0 && n < noLimit>>10 {
+			return n << 10
+		}
+	}
+	return 0
+}
+
 // memoryGroup reads a line of /proc/self/cgroup: where the groups are mounted that bound
 // memory, the file that says it, and the path of the group. Other lines have no file.
 func memoryGroup(line string) (mount, file, group string) {

@@ -28,6 +28,9 @@ func TestFilesAreDivided(t *testing.T) {
 		{files: 20_000, option: "-maxconnections=0", callers: rpc.DefaultMaxConns},
 		{files: math.MaxInt32, peers: 125, callers: rpc.DefaultMaxConns},
 		{files: 20_000, option: "-maxconnections=-1", err: "-maxconnections must be greater or equal than zero"},
+		{files: 20_000, option: "-maxconnections=2147483648", err: "-maxconnections must be greater or equal than zero"},
+		{files: 20_000, option: "-maxconnections=99999999999999999999", err: "-maxconnections must be greater or equal than zero"},
+		{files: 20_000, option: "-maxconnections=4294967299", peers: 3, callers: rpc.DefaultMaxConns},
 	} {
 		var got fileBudget
 		divide := func(_ context.Context, s *session) (err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"math"
 	"os"
@@ -111,6 +112,21 @@ func askedCache(o *options.Settings) int64 {
 func coinShare(databases int64) int64 {
 	databases -= min(databases/8, 2<<20)
 	return databases - min(databases/2, 8<<20)
+}
+
+// warnOfCache warns of a -dbcache that is more than three quarters of the memory of the system, or more than the
+// default where that is small; empty: there is nothing to say. system is 0 where it is not known.
+func warnOfCache(o *options.Settings, system int64) string {
+	const most = math.MaxUint64 >> 20 // MiB, with which Core counts in bytes
+	asked, enough := max(o.Int("dbcache", trawl.DefaultCache>>20), leastDatabases>>20), system/100*75>>20
+	if system < 2048<<20 {
+		enough = trawl.DefaultCache >> 20
+	}
+	if system == 0 || asked <= enough {
+		return ""
+	}
+	return fmt.Sprintf("A %d MiB dbcache may be too large for a system memory of only %d MiB.",
+		min(asked, most), system>>20)
 }
 
 // memory is what the runtime says of it, in bytes.

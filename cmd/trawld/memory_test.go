@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -111,6 +115,52 @@ func TestContainerMemory(t *testing.T) {
 		if got := containerMemory(root); got != test.want {
 			t.Errorf("%s: got %d, want %d", name, got, test.want)
 		}
+	}
+}
+
+// The words are Core's, and so is what is too large.
+func TestWarnOfCache(t *testing.T) {
+	const words = "A %s MiB dbcache may be too large for a system memory of only %s MiB."
+	for _, test := range []struct {
+		option string
+		system int64 // MiB
+		asked  string
+	}{
+		{"", 512, ""},
+		{"-dbcache=450", 512, ""},
+		{"-dbcache=451", 512, "451"},
+		{"-dbcache=451", 2047, "451"},
+		{"-dbcache=1535", 2048, ""},
+		{"-dbcache=1536", 2048, "1536"},
+		{"-dbcache=-1", 1, ""},
+		{"-dbcache=99999999999999999999", 24105, "17592186044415"},
+		{"-dbcache=99999999999999999999", 0, ""}, // not known
+	} {
+		read := func(_ context.Context, s *session) error {
+			want := ""
+			if test.asked != "" {
+				want = fmt.Sprintf(words, test.asked, strconv.FormatInt(test.system, 10))
+			}
+			if got := warnOfCache(s.settings, test.system*mb); got != want {
+				t.Errorf("%s of %d MiB: %q, want %q", test.option, test.system, got, want)
+			}
+			return nil
+		}
+		startWith(t, read, strings.Fields(test.option)...)
+	}
+}
+
+func TestSystemMemory(t *testing.T) {
+	for text, want := range map[string]int64{
+		"": 0, "MemTotal:       24684356 kB\nMemFree: 1 kB\n": 24684356 << 10, "MemFree: 1 kB\nMemTotal: 2 kB\n": 2048,
+		"MemTotal: x kB\n": 0, "MemTotal: -1 kB\n": 0, "MemTotal: 9007199254740992 kB\n": 0, "MemTotal: 5\n": 0,
+	} {
+		if got := systemMemory(fstest.MapFS{"proc/meminfo": {Data: []byte(text)}}); got != want {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+	if systemMemory(fstest.MapFS{}) != 0 {
+		t.Error("memory of a system that does not say")
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -45,9 +44,11 @@ func startNode(ctx context.Context, s *session) (err error) {
 	if err != nil {
 		return err
 	}
-	if files.warning != "" {
-		showWarning(s.stderr, files.warning)
-		corelog.Printf(s.log, slog.LevelWarn, "%s", files.warning)
+	for _, warning := range []string{files.warning, warnOfCache(s.settings, systemMemory(os.DirFS("/")))} {
+		if warning != "" {
+			showWarning(s.stderr, warning)
+			corelog.Printf(s.log, slog.LevelWarn, "%s", warning)
+		}
 	}
 	if err := s.openPublisher(); err != nil {
 		return err
@@ -179,8 +180,8 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	if d.settings.Bool("stopafterblockimport", false) {
 		go d.stopAfterImport(ctx)
 	}
-	if height := d.settings.Int("stopatheight", 0); height > 0 {
-		go d.stopAtHeight(ctx, int32(min(height, math.MaxInt32)))
+	if height := int32(d.settings.Int("stopatheight", 0)); height != 0 { // Core drops the upper half too
+		go d.stopAtHeight(ctx, height)
 	}
 	return node.Wait(ctx)
 }

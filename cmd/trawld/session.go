@@ -72,12 +72,28 @@ func setup(args []string, std streams) (*session, int) {
 	return s, 0
 }
 
+// showError shows an error, or each of those that were joined.
 func showError(stderr io.Writer, err error) {
-	caption := "Error"
-	if strings.HasSuffix(err.Error(), reindexAdvice) {
-		caption = "" // Core asks about these, where there is somebody to be asked
+	for _, err := range joined(err) {
+		caption := "Error"
+		if strings.HasSuffix(err.Error(), reindexAdvice) {
+			caption = "" // Core asks about these, where there is somebody to be asked
+		}
+		fmt.Fprintf(stderr, "%s: %v\n", caption, err)
 	}
-	fmt.Fprintf(stderr, "%s: %v\n", caption, err)
+}
+
+// joined returns what errors.Join has put together. What fmt.Errorf has is one sentence, and one error.
+func joined(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of this one, not of what it wraps
+	if !ok || errors.Join(several.Unwrap()...).Error() != err.Error() {
+		return []error{err}
+	}
+	var all []error
+	for _, err := range several.Unwrap() {
+		all = append(all, joined(err)...)
+	}
+	return all
 }
 
 // reindexAdvice ends the reasons not to start that a new start can mend.
@@ -180,7 +196,9 @@ func (s *session) stopping(ctx context.Context) {
 // fail shows and logs why the node does not start or go on.
 func (s *session) fail(err error) {
 	showError(s.stderr, err)
-	corelog.Printf(s.log, slog.LevelError, "%v", err)
+	for _, err := range joined(err) {
+		corelog.Printf(s.log, slog.LevelError, "%v", err)
+	}
 }
 
 // close ends a session whose node has stopped.

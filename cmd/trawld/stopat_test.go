@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -30,5 +32,20 @@ func TestStopAtHeight(t *testing.T) {
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("goes on")
+	}
+}
+
+// Every chain is as high as a height below zero, also one that became negative as an int of Core's.
+func TestStopAtOnce(t *testing.T) {
+	for _, height := range []string{"-1", "2147483648"} {
+		var stderr bytes.Buffer
+		dir := t.TempDir()
+		status := run([]string{
+			"-datadir=" + dir, "-regtest", "-server=0", "-listen=0", "-connect=0", "-printtoconsole=0",
+			"-stopatheight=" + height,
+		}, streams{io.Discard, &stderr, dir}, startNode)
+		if status != 0 || stderr.Len() > 0 {
+			t.Errorf("%s: status %d, %s", height, status, &stderr)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -185,9 +184,6 @@ func (f *File) write(members []member) error {
 	}
 	text, err := format(members)
 	if err != nil {
-		return err
-	}
-	if err := vfs.MakeDir(f.fs, filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
 	return atomicfile.Write(f.fs, f.path, text, 0o600)

@@ -177,7 +177,7 @@ func TestHistories(t *testing.T) {
 // Whatever fails, and however the power goes, the list is the one before or the new
 // one. After nil it is the new one.
 func TestFaults(t *testing.T) {
-	const calls = 7 // of the file system that can fail
+	const calls = 6 // of the file system that can fail
 	for n := range calls + 1 {
 		for seed := range uint64(4) {
 			f, disk, path := file(t, []byte(`{"wallet": ["old"], "other": 1}`))

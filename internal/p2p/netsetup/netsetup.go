@@ -190,7 +190,7 @@ const longestUnix = 107
 // resolve returns the address of "host[:port]", which is looked up where it is a name and
 // lookup is set, or "unix:path" as it is.
 func resolve(ctx context.Context, text string, defaultPort uint16, lookup bool) (string, bool) {
-	if path, ok := strings.CutPrefix(text, UnixProxy); ok && path != "" && len(path) <= longestUnix {
+	if path, ok := strings.CutPrefix(text, UnixProxy); ok && len(path) <= longestUnix {
 		return text, true
 	}
 	host, port, ok := netaddr.SplitHostPort(text, defaultPort)

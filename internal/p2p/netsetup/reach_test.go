@@ -27,6 +27,7 @@ func TestReach(t *testing.T) {
 		{"one proxy", netsetup.Ways{Proxy: []string{"127.0.0.1"}}, "ipv4=127.0.0.1:9050 ipv6=127.0.0.1:9050 onion=127.0.0.1:9050 !i2p= !cjdns=127.0.0.1:9050"},
 		{"IPv6", netsetup.Ways{Proxy: []string{"[::1]:1"}, NoOnion: true}, "ipv4=[::1]:1 ipv6=[::1]:1 !onion= !i2p= !cjdns=[::1]:1"},
 		{"a socket", netsetup.Ways{Onion: "unix:/a"}, "ipv4= ipv6= onion=unix:/a !i2p= !cjdns="},
+		{"an empty path", netsetup.Ways{Onion: "unix:", Proxy: []string{"unix:"}}, "ipv4=unix: ipv6=unix: onion=unix: !i2p= !cjdns=unix:"},
 		{"by network", netsetup.Ways{Proxy: []string{"1.2.3.4:5=ipv4", "1.2.3.4:6=IPv6", "1.2.3.4:7=tor"}}, "ipv4=1.2.3.4:5 ipv6=1.2.3.4:6 onion=1.2.3.4:7 !i2p= !cjdns="},
 		{"one taken back", netsetup.Ways{Proxy: []string{"1.2.3.4:5", "0=cjdns"}, CJDNS: true}, "ipv4=1.2.3.4:5 ipv6=1.2.3.4:5 onion=1.2.3.4:5 !i2p= cjdns="},
 		{"all taken back", netsetup.Ways{Proxy: []string{"1.2.3.4:5", "0"}}, "ipv4= ipv6= !onion= !i2p= !cjdns="},

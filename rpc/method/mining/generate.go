@@ -142,7 +142,7 @@ func (d *Deps) fill(ctx context.Context, order *messages.Generate) error {
 	if err != nil || len(best.Txs) == 0 {
 		return err
 	}
-	order.Count, order.On, order.Fees = 1, &best.Tip.Hash, best.Fees
+	order.Count, order.On, order.Fees = min(order.Count, 1), &best.Tip.Hash, best.Fees
 	for _, tx := range best.Txs {
 		order.Txs = append(order.Txs, serialized(tx.Tx))
 	}

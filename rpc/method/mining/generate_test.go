@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
+	"github.com/btcsuite/btcd/wire"
 
 	"github.com/seed61375155/trawl/messages"
 )
@@ -48,6 +49,21 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("asked for %d blocks to %x with %d tries", got.Count, got.Script, got.Tries)
 			}
 		})
+	}
+}
+
+// The transactions of the pool are for the first block, if there is to be one.
+func TestGenerateOfPool(t *testing.T) {
+	for asked, count := range map[string]int{"-1": -1, "0": 0, "1": 1, "2": 1} {
+		r := newRig(t, "regtest")
+		r.best = messages.BlockTxs{Txs: []messages.BlockTx{{Tx: wire.NewMsgTx(2)}}, Fees: 7}
+		request := serve[messages.Generate](r, []chainhash.Hash(nil), nil)
+		if got := r.call("generatetodescriptor", `[`+asked+`, "raw(51)"]`); got != `[]` {
+			t.Errorf("%s: got %s", asked, got)
+		}
+		if got := <-request; got.Count != count || got.Fees != 7 || len(got.Txs) != 1 {
+			t.Errorf("%s: asked for %+v", asked, got)
+		}
 	}
 }
 

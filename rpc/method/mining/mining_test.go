@@ -34,6 +34,7 @@ type rig struct {
 	table *command.Table
 	chain *actortest.Probe
 	pool  func() messages.PoolInfo
+	best  messages.BlockTxs // of the pool, for the next block
 }
 
 // The times of the chain's blocks are given in seconds after the first one.
@@ -54,7 +55,7 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 		Network: network,
 		Chain:   chainOf(t, network, times...),
 		Actor:   r.chain.Ref,
-		Pool:    sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.emptyPool) }),
+		Pool:    sys.Spawn("mempool", func() actor.Actor { return actor.ReceiveFunc(r.poolActor) }),
 		Now:     func() time.Time { return network.Params.GenesisBlock.Header.Timestamp.Add(time.Hour) },
 		Blocks:  mining.Blocks{MinTxFee: 1},
 	}))
@@ -64,13 +65,13 @@ func newRig(t *testing.T, chain string, times ...int) *rig {
 	return r
 }
 
-// emptyPool plays a pool of unconfirmed transactions in which there is nothing.
-func (r *rig) emptyPool(c actor.Context) {
+// poolActor plays a pool of unconfirmed transactions that are not found by their hash.
+func (r *rig) poolActor(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *ask.Call[messages.GetPoolInfo, messages.PoolInfo]:
 		m.Answer(r.pool(), nil)
 	case *ask.Call[messages.SelectTxs, messages.BlockTxs]:
-		m.Answer(messages.BlockTxs{}, nil)
+		m.Answer(r.best, nil)
 	case *ask.Call[messages.GetPoolTx, messages.PoolTx]:
 		m.Answer(messages.PoolTx{}, messages.ErrNotInPool)
 	default:
