@@ -206,3 +206,44 @@ func revealed(table *command.Table, err error) error {
 	}
 	return err
 }
+
+// A name of a network is refused as it was given, and what "remove" does not look at is not refused.
+func TestWordsOfArguments(t *testing.T) {
+	peers := actortest.New(t).Spawn("peers", func() actor.Actor {
+		return actor.ReceiveFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *ask.Call[messages.GetNodeAddresses, []messages.NodeAddress]:
+				m.Answer(nil, messages.ErrNetworkName)
+			case *ask.Call[messages.SetBan, messages.Done]:
+				m.Answer(messages.Done{}, messages.ErrNotBanned)
+			default:
+				ask.Unhandled(c)
+			}
+		})
+	})
+	table, err := command.NewTable(net.Commands(net.Deps{Peers: peers}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const notBanned = "Error: Unban failed. Requested address/subnet was not previously manually banned."
+	for _, test := range []struct{ method, params, want string }{
+		{"getnodeaddresses", `[1, " IPv4"]`, "Network not recognized:  IPv4"},
+		{"getnodeaddresses", `[1, ""]`, "Network not recognized: "},
+		{"setban", `["1.2.3.4", "remove", 1.5]`, notBanned},
+		{"setban", `["1.2.3.4", "remove", 9223372036854775808, true]`, notBanned},
+		{"setban", `["1.2.3.4", "add", 1.5]`, "JSON integer out of range"},
+	} {
+		params, err := jsontree.Parse([]byte(test.params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := table.Prepare(command.Caller{}, test.method, params)
+		if err == nil {
+			_, err = call.Run(t.Context())
+			err = revealed(table, err)
+		}
+		if e, ok := errors.AsType[command.Error](err); !ok || e.Message != test.want {
+			t.Errorf("%s %s: got %v, want %s", test.method, test.params, err, test.want)
+		}
+	}
+}

@@ -56,14 +56,13 @@ func (d *Deps) nodeAddresses(ctx context.Context, a *command.Args) (any, error) 
 	if err != nil {
 		return nil, err
 	}
+	q := messages.GetNodeAddresses{Count: int(count), Network: strings.ToLower(network)}
 	if a.Has(1) && network == "" {
-		network = " " // no network
+		q.Network = " " // no network
 	}
-	list, err := tell(ctx, d, messages.GetNodeAddresses{Count: int(count), Network: strings.ToLower(network)})
+	list, err := tell(ctx, d, q)
 	if errors.Is(err, messages.ErrNetworkName) {
-		return nil, command.Errorf(
-			command.InvalidParameter, "Network not recognized: %s", strings.TrimPrefix(network, " "),
-		)
+		return nil, command.Errorf(command.InvalidParameter, "Network not recognized: %s", network)
 	}
 	if err != nil {
 		return nil, err

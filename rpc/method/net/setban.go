@@ -37,11 +37,13 @@ func setBan(d *Deps) command.Command {
 		if q.Subnet, err = a.String(0); err != nil {
 			return nil, err
 		}
-		if q.Time, err = a.Int64Or(2, 0); err != nil {
-			return nil, err
-		}
-		if q.Absolute, err = a.BoolOr(3, false); err != nil {
-			return nil, err
+		if !q.Remove { // which takes any of them
+			if q.Time, err = a.Int64Or(2, 0); err != nil {
+				return nil, err
+			}
+			if q.Absolute, err = a.BoolOr(3, false); err != nil {
+				return nil, err
+			}
 		}
 		_, err = tell(ctx, d, q)
 		return nil, known(err, banErrors)
