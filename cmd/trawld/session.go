@@ -85,7 +85,7 @@ func showError(stderr io.Writer, err error) {
 
 // joined returns what errors.Join has put together. What fmt.Errorf has is one sentence, and one error.
 func joined(err error) []error {
-	several, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of this one, not of what it wraps
+	several, ok := err.(interface{ Unwrap() []error })
 	if !ok || errors.Join(several.Unwrap()...).Error() != err.Error() {
 		return []error{err}
 	}
