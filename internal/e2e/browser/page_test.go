@@ -38,6 +38,7 @@ func TestPage(t *testing.T) {
 		{"peer", testPeer},
 		{"failure", testFailure},
 		{"slow answer", testSlow},
+		{"signed out", testSignedOut},
 		{"wallet", testWallet},
 		{"abort", testAbort},
 		{"restore", testRestore},

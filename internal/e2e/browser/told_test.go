@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/btcsuite/btcd/wire"
+	"github.com/chromedp/chromedp"
 )
 
 // testFailure: what the node cannot make is told while it lasts, and no longer.
@@ -22,6 +23,22 @@ func testFailure(_ *testing.T, w *world, b *tab, _ string) {
 	var height int
 	w.Get(&height, "getblockcount")
 	b.waitText(".figure.lead b", strconv.Itoa(height))
+}
+
+// testSignedOut: who types on after the session has ended is told so.
+func testSignedOut(_ *testing.T, _ *world, b *tab, search string) {
+	const ended = `window.fetch = async () => new Response('<!doctype html><p>Sign in', { status: 401 })`
+	b.visit("ui/new")
+	eval[any](b, ended)
+	b.do(chromedp.SendKeys("#objects", "raw(51)"))
+	b.waitText("#new-problem", "You are signed out.")
+	eval[any](b, `document.getElementById('new-problem').textContent = ''`)
+	b.do(chromedp.Click("#start-search"))
+	b.waitText("#new-problem", "You are signed out.")
+	b.visit("ui/search?id=" + search)
+	b.waitText("#entries-count", "the newest first")
+	eval[any](b, ended+`; document.dispatchEvent(new CustomEvent('news', { detail: { event: 'reset' } }))`)
+	b.waitText("#entries-count", "You are signed out.")
 }
 
 // testSlow: news that come while the page waits for a slow answer are shown after it.

@@ -17,7 +17,7 @@ for (const event of ['pointerdown', 'keydown', 'wheel', 'touchstart']) {
   addEventListener(event, () => (touched = Date.now()), { passive: true, capture: true });
 }
 
-// ask sends a request to a path of the page and returns the response.
+// ask sends a request to a path of the page and returns the response. It fails where the session has ended.
 export async function ask(path, init = {}) {
   const headers = { 'X-Trawl-Token': token, ...init.headers };
   if (Date.now() - touched > 60000) headers['X-Trawl-Idle'] = '1';
@@ -27,6 +27,7 @@ export async function ask(path, init = {}) {
   } catch {
     throw new Failure('The node does not answer.', 0);
   }
+  if (response.status === 401) throw new Failure('You are signed out.', 401);
   return response;
 }
 
@@ -38,7 +39,6 @@ export async function call(method, params, wallet) {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
-  if (response.status === 401) throw new Failure('You are signed out.', 401);
   let reply;
   try {
     reply = await response.json();

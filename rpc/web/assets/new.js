@@ -13,7 +13,7 @@ let state = null; // what was said of the lines
 let asked = 0;
 let timer = 0;
 
-// check asks what the lines stand for, and shows it.
+// check asks what the lines stand for, and shows it. It is false where that cannot be known.
 async function check() {
   clearTimeout(timer);
   const number = ++asked;
@@ -22,14 +22,21 @@ async function check() {
     checked.replaceChildren();
     state = null;
     sum();
-    return;
+    return true;
   }
-  const response = await ask('ui/check', { method: 'POST', body: new URLSearchParams({ objects: lines }) });
-  const body = await response.text();
-  if (number !== asked) return; // more was typed meanwhile
-  if (!response.ok) {
-    problem.textContent = body || `The lines could not be checked (${response.status}).`;
-    return;
+  let body;
+  let failed = '';
+  try {
+    const response = await ask('ui/check', { method: 'POST', body: new URLSearchParams({ objects: lines }) });
+    body = await response.text();
+    if (!response.ok) failed = body || `The lines could not be checked (${response.status}).`;
+  } catch (err) {
+    failed = err.message;
+  }
+  if (number !== asked) return true; // more was typed meanwhile
+  if (failed) {
+    problem.textContent = failed;
+    return false;
   }
   problem.textContent = '';
   const off = new Set([...checked.querySelectorAll('input[name=desc]:not(:checked)')].map((i) => i.value));
@@ -37,6 +44,7 @@ async function check() {
   for (const input of state.querySelectorAll('input[name=desc]')) input.checked = !off.has(input.value);
   checked.replaceChildren(state);
   sum();
+  return true;
 }
 
 function chosen() {
@@ -72,7 +80,7 @@ follow.addEventListener('change', () => {
 
 form.addEventListener('submit', async (e) => {
   e.preventDefault();
-  await check();
+  if (!(await check())) return undefined;
   if (!state) {
     return refuse('Say what to look for.', objects);
   }

@@ -17,7 +17,6 @@ const maxUpload = 256 * 1024 * 1024;
 
 // refused are the answers to an upload that say why there is none, and to its restore.
 const refused = {
-  401: 'You are signed out.',
   404: 'The node does not have the upload any more: look into the file again.',
   409: 'Another upload or restore of this login is under way.',
   413: 'The file is larger than 256 MiB.',
