@@ -39,6 +39,7 @@ func testSignedOut(_ *testing.T, _ *world, b *tab, search string) {
 	b.waitText("#entries-count", "the newest first")
 	eval[any](b, ended+`; document.dispatchEvent(new CustomEvent('news', { detail: { event: 'reset' } }))`)
 	b.waitText("#entries-count", "You are signed out.")
+	b.visit("")
 }
 
 // testSlow: news that come while the page waits for a slow answer are shown after it.
