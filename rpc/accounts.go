@@ -56,7 +56,7 @@ func (none) Allows(string) bool { return false }
 func Reload(s *Server, c *Config) error {
 	next, err := readAccounts(s, c, s.accounts.Load())
 	if err != nil {
-		return err
+		return ErrReload // the log has the reason
 	}
 	if err := s.certificate.reload(c.TLS); err != nil {
 		s.errorf("Unable to read the certificate of -rpctls again: %v", err)
