@@ -40,12 +40,20 @@ func TestStopAtOnce(t *testing.T) {
 	for _, height := range []string{"-1", "2147483648"} {
 		var stderr bytes.Buffer
 		dir := t.TempDir()
-		status := run([]string{
-			"-datadir=" + dir, "-regtest", "-server=0", "-listen=0", "-connect=0", "-printtoconsole=0",
-			"-stopatheight=" + height,
-		}, streams{io.Discard, &stderr, dir}, startNode)
-		if status != 0 || stderr.Len() > 0 {
-			t.Errorf("%s: status %d, %s", height, status, &stderr)
+		ended := make(chan int, 1)
+		go func() {
+			ended <- run([]string{
+				"-datadir=" + dir, "-regtest", "-server=0", "-listen=0", "-connect=0", "-printtoconsole=0",
+				"-stopatheight=" + height,
+			}, streams{io.Discard, &stderr, dir}, startNode)
+		}()
+		select {
+		case status := <-ended:
+			if status != 0 || stderr.Len() > 0 {
+				t.Errorf("%s: status %d, %s", height, status, &stderr)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("%s: goes on", height)
 		}
 	}
 }

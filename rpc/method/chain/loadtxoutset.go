@@ -43,7 +43,7 @@ func loadTxOutSet(d *Deps) command.Command {
 			if err != nil {
 				return nil, err
 			}
-			if !filepath.IsAbs(path) {
+			if path != "" && !filepath.IsAbs(path) {
 				path = filepath.Join(d.Dir, path)
 			}
 			got, err := d.loadSnapshot(ctx, path)

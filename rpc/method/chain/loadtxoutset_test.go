@@ -60,4 +60,14 @@ func TestLoadTxOutSet(t *testing.T) {
 			t.Errorf("%s: got %s\nwant %s", name, text, test.want)
 		}
 	}
+
+	got := r.start("loadtxoutset", `[""]`)
+	call := actortest.Expect[*loadSnapshot](chain)
+	if call.Req.Path != "" { // not the folder
+		t.Errorf("no name: asked %+v", call.Req)
+	}
+	call.Answer(messages.LoadedSnapshot{}, messages.ErrNotOpened)
+	if text := <-got; text != "-8 Couldn't open file  for reading." {
+		t.Errorf("no name: got %s", text)
+	}
 }
