@@ -47,6 +47,10 @@ type Options struct {
 	Serve bool     // work for others
 	Local bool     // work on own scans beside the members; it does in any case while there are none
 
+	// Threads is how many threads work for others at a time, at most, beside those of the node's own
+	// scans. Default: the threads of those, in turn with them.
+	Threads int
+
 	// After is how long a pass runs here before anything of it is lent: what is done sooner is
 	// not worth the network. Default: [DefaultAfter].
 	After time.Duration
@@ -80,6 +84,7 @@ type Config struct {
 	Workers int    // that match at a time
 
 	Scheduler *match.Scheduler
+	lent      *match.Scheduler // of the work for others
 	Chain     *chainview.Current
 	HeaderLen func(raw []byte) int // bytes before a block's transactions
 
@@ -150,6 +155,11 @@ func New(cfg Config) actor.Producer {
 	}
 	if cfg.Resolve == nil {
 		cfg.Resolve = net.DefaultResolver.LookupHost
+	}
+	cfg.lent = cfg.Scheduler
+	if cfg.Threads > 0 {
+		cfg.Workers = min(cfg.Threads, cfg.Workers)
+		cfg.lent = cfg.Scheduler.Apart(cfg.Workers)
 	}
 	return func() actor.Actor {
 		k := &Cluster{cfg: cfg}

@@ -63,6 +63,27 @@ func TestMembersWork(t *testing.T) {
 	})
 }
 
+// A member has only so many threads for others as it is told.
+func TestThreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1200)
+		var took []time.Duration
+		for threads, workers := range []int{4, 1, 2, 3, 4, 4} { // 0: all, and never more than there are
+			m := r.node(setup{options: cluster.Options{Serve: true, Threads: threads}, workers: 4})
+			front := r.front(false, 0, m)
+			if got := front.state().Members[0].Workers; got != workers {
+				t.Errorf("with %d threads it says that it has %d, want %d", threads, got, workers)
+			}
+			began := time.Now()
+			check(t, front, r.all(3, 20), r.expected(3, 20))
+			took = append(took, time.Since(began))
+		}
+		if took[1] < 2*took[4] || took[2] > took[1]*2/3 || took[0] > took[4]*5/4 || took[4] > took[0]*5/4 {
+			t.Errorf("with all, 1, 2, 3, 4 and 5 threads it takes %v", took)
+		}
+	})
+}
+
 // What is done soon is not lent.
 func TestSmallScansStayHome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

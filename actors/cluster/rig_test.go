@@ -123,6 +123,7 @@ type setup struct {
 	header  func(*chainhash.Hash) (chainhash.Hash, error)
 	network string
 	log     *slog.Logger
+	workers int // default: 1
 }
 
 // node is a node of a test, and its link.
@@ -149,9 +150,10 @@ func (r *rig) node(s setup) *node {
 		rig: r, address: fmt.Sprintf("10.0.0.%d:1", r.spawn), watchers: make(map[string]bool),
 		frames: make(map[byte]int),
 	}
+	s.workers = max(s.workers, 1)
 	src := source{filter.NewSource(r.store), r.each, &n.read, s.fault, s.lie}
 	n.scheduler = match.NewScheduler(match.SchedulerConfig{
-		Source: src, Workers: 1, Log: r.sys.Log, Helper: filter.HelpBy(func() *ask.Ref { return n.ref }),
+		Source: src, Workers: s.workers, Log: r.sys.Log, Helper: filter.HelpBy(func() *ask.Ref { return n.ref }),
 	})
 	s.options.Link = n
 	current := r.current
@@ -169,7 +171,7 @@ func (r *rig) node(s setup) *node {
 		s.network = "regtest"
 	}
 	n.ref = r.sys.Spawn(fmt.Sprint("cluster", r.spawn), cluster.New(cluster.Config{
-		Options: s.options, Network: s.network, Build: "test", Workers: 1, Scheduler: n.scheduler, Chain: current,
+		Options: s.options, Network: s.network, Build: "test", Workers: s.workers, Scheduler: n.scheduler, Chain: current,
 		HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: s.log,
 		Resolve: func(context.Context, string) ([]string, error) { return nil, errors.New("no such name") },
 	}), cluster.Requests...)

@@ -92,11 +92,11 @@ func (m *member) match(
 	if scan.check && scan.exact {
 		cfg.Blocks = &match.Blocks{Reader: reader, HeaderLen: m.cfg.HeaderLen}
 	}
-	pass = m.cfg.Scheduler.NewPass(cfg)
+	pass = m.cfg.lent.NewPass(cfg)
 	if scan.before != nil {
 		pass.Follow(scan.before)
 	}
-	if err := m.cfg.Scheduler.Run(ctx, pass); err != nil {
+	if err := m.cfg.lent.Run(ctx, pass); err != nil {
 		done.Text = err.Error()
 		return done, pass
 	}

@@ -22,6 +22,9 @@ const (
 	maxFileSize  = 1 << 20 // of a certificate
 )
 
+// maxThreads bounds -clusterthreads; no machine has so many cores.
+const maxThreads = 1 << 12
+
 // clusterConfig reads with which other nodes this one scans together; nil without
 // -clusterlisten. Nothing is listened to yet.
 func (s *session) clusterConfig(index bool) (*trawl.ClusterConfig, error) {
@@ -60,7 +63,8 @@ func (s *session) clusterConfig(index bool) (*trawl.ClusterConfig, error) {
 	return &trawl.ClusterConfig{
 		Link: l, Nodes: o.Strings("clusternode"), Serve: o.Bool("clusterserve", true),
 		Local: o.Bool("clusterlocal", true), Memory: memory << 20, Audit: audit / 100,
-		After: time.Duration(max(o.Int("clusterafter", 0), 0)) * time.Millisecond,
+		After:   time.Duration(max(o.Int("clusterafter", 0), 0)) * time.Millisecond,
+		Threads: int(min(max(o.Int("clusterthreads", 0), 0), maxThreads)),
 	}, nil
 }
 

@@ -81,8 +81,13 @@ func TestClusterRefusals(t *testing.T) {
 	if c, err := clusterSession(t, dir).clusterConfig(true); c != nil || err != nil {
 		t.Error(c, err)
 	}
-	c, err := clusterSession(t, dir, listen, "-clustersecret=good", "-clustermem=7", "-clusteraudit=50").clusterConfig(true)
-	if err != nil || c.Memory != 7<<20 || c.Audit != 0.5 || !c.Serve || !c.Local {
+	given := []string{listen, "-clustersecret=good", "-clustermem=7", "-clusteraudit=50", "-clusterthreads=3"}
+	c, err := clusterSession(t, dir, given...).clusterConfig(true)
+	if err != nil || c.Memory != 7<<20 || c.Audit != 0.5 || !c.Serve || !c.Local || c.Threads != 3 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	given[4] = "-clusterthreads=-1"
+	if c, err := clusterSession(t, dir, given...).clusterConfig(true); err != nil || c.Threads != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -51,7 +51,11 @@ type Helper interface {
 type Scheduler struct {
 	cfg   SchedulerConfig
 	turns turns
+	*counts
+}
 
+// counts are what schedulers of the same cores have done.
+type counts struct {
 	running                  atomic.Int64
 	passes, matched, damaged atomic.Uint64
 }
@@ -69,7 +73,17 @@ func NewScheduler(cfg SchedulerConfig) *Scheduler {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	return &Scheduler{cfg: cfg, turns: turns{free: cfg.Workers}}
+	return &Scheduler{cfg: cfg, turns: turns{free: cfg.Workers}, counts: new(counts)}
+}
+
+// Apart returns a scheduler for the same filters with so many workers of its own at most. What it does
+// counts as done by this one.
+func (s *Scheduler) Apart(workers int) *Scheduler {
+	cfg := s.cfg
+	cfg.Workers = min(workers, cfg.Workers)
+	apart := NewScheduler(cfg)
+	apart.counts = s.counts
+	return apart
 }
 
 // View pins the filters that are stored now.
