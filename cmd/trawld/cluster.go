@@ -180,5 +180,8 @@ func makeSecret(path string) error {
 	var secret [link.SecretSize]byte
 	_, _ = rand.Read(secret[:]) // it never fails
 	_, err = f.WriteString(hex.EncodeToString(secret[:]) + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(path) // the next start would read a part of it
+	}
+	return err
 }
