@@ -171,8 +171,8 @@ func (r *rig) node(s setup) *node {
 		s.network = "regtest"
 	}
 	n.ref = r.sys.Spawn(fmt.Sprint("cluster", r.spawn), cluster.New(cluster.Config{
-		Options: s.options, Network: s.network, Build: "test", Workers: s.workers, Scheduler: n.scheduler, Chain: current,
-		HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: s.log,
+		Options: s.options, Network: s.network, Build: "test", Workers: s.workers, Scheduler: n.scheduler,
+		Chain: current, HeaderLen: func([]byte) int { return filters.HeaderLen }, Header: s.header, Log: s.log,
 		Resolve: func(context.Context, string) ([]string, error) { return nil, errors.New("no such name") },
 	}), cluster.Requests...)
 	if err := cluster.Connect(r.tb.Context(), n, n.ref); err != nil {

@@ -85,8 +85,8 @@ var general = []options.Option{
 	{Name: "clustersecret", Arg: "<file>", Help: "File with the secret of the cluster, 64 hexadecimal digits, made " +
 		"if it is missing, relative to the network's folder; a second one is accepted too, so that it can be changed"},
 	{Name: "clusterserve", Help: "Work for other nodes of the cluster (default: 1)"},
-	{Name: "clusterthreads", Arg: "<n>", Help: "Work for other nodes with up to <n> threads, beside those of the node's " +
-		"own scans (default: with those, in turn)"},
+	{Name: "clusterthreads", Arg: "<n>", Help: "Work for other nodes with up to <n> threads, beside those of the " +
+		"node's own scans (default: with those, in turn)"},
 	{Name: "checkpoints", Flags: hidden},
 	{Name: "choosedatadir", Flags: hidden | unused},
 	{
