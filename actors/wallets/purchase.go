@@ -102,7 +102,8 @@ const (
 	noteReason    = "idempotency_fee_reason"
 )
 
-// repeats answers a request whose key another one had that was served: it is sent once.
+// repeats answers a request whose key another one had that was served: it is paid once. A payment that no block has
+// yet is announced again: the process may have ended before any peer had heard of it.
 func (p *purchase) repeats(c actor.Context) bool {
 	key := p.req.Key
 	if key == nil {
@@ -117,7 +118,16 @@ func (p *purchase) repeats(c actor.Context) bool {
 		return true
 	}
 	p.of.save(c, func(err error) { // it may be on its way to the disk yet
-		p.answer(c, messages.Spent{TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true}, err)
+		answer := func() {
+			p.answer(c, messages.Spent{
+				TxID: id, Change: -1, Reason: values[noteReason], Complete: true, Sent: true,
+			}, err)
+		}
+		if err != nil || p.of.open() == nil {
+			answer()
+			return
+		}
+		p.submit(c, p.of.open().Spending().Pending(id), answer)
 	})
 	return true
 }

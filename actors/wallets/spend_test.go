@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -150,6 +151,34 @@ func TestSpendAgain(t *testing.T) {
 	do(t, r.ref, messages.UnloadWallet{Name: "w"})
 	do(t, r.ref, messages.LoadWallet{Name: "w"})
 	check(r.wallet(t, "w"))
+}
+
+// A payment that is asked for again is announced again, by the next process too, until it is given up.
+func TestSpendAgainAnnounces(t *testing.T) {
+	var mu sync.Mutex
+	var announced []chainhash.Hash
+	r, ref := rich(t, setup{submitted: func(q messages.SubmitTx) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !q.Quietly {
+			announced = append(announced, q.Tx.TxHash())
+		}
+	}}, "bech32", "bech32")
+	q := pay(10_000_000)
+	q.Key = &messages.IdempotencyKey{Key: "order 7", Arguments: "a"}
+	id := do(t, ref, q).TxID
+	do(t, r.ref, messages.UnloadWallet{Name: "w"})
+	do(t, r.ref, messages.LoadWallet{Name: "w"})
+	ref = r.wallet(t, "w")
+	do(t, ref, q)
+	if want := []chainhash.Hash{id, id}; !slices.Equal(announced, want) {
+		t.Errorf("announced %v, want %v", announced, want)
+	}
+	do(t, ref, messages.AbandonTx{TxID: id})
+	do(t, ref, q)
+	if len(announced) != 2 {
+		t.Errorf("announced once given up: %v", announced)
+	}
 }
 
 // Where the file cannot be written nothing is sent.

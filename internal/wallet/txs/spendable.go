@@ -108,6 +108,14 @@ func (sp *Spending) Transaction(id chainhash.Hash) *wire.MsgTx {
 // Knows reports whether a transaction is the wallet's.
 func (sp *Spending) Knows(id chainhash.Hash) bool { return sp.ledger.txs[id] != nil }
 
+// Pending returns a transaction of the wallet, alone, if it is in no block and nothing speaks against it.
+func (sp *Spending) Pending(id chainhash.Hash) []*wire.MsgTx {
+	if t := sp.ledger.txs[id]; t != nil && t.pending() {
+		return []*wire.MsgTx{t.record.Tx}
+	}
+	return nil
+}
+
 // Spent reports whether a transaction of the wallet that is confirmed, or may be yet,
 // spends an output.
 func (sp *Spending) Spent(at wire.OutPoint) bool {
