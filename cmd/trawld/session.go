@@ -86,7 +86,10 @@ func showError(stderr io.Writer, err error) {
 // joined returns what errors.Join has put together. What fmt.Errorf has is one sentence, and one error.
 func joined(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
-	if !ok || errors.Join(several.Unwrap()...).Error() != err.Error() {
+	if !ok {
+		return []error{err}
+	}
+	if again := errors.Join(several.Unwrap()...); again == nil || again.Error() != err.Error() {
 		return []error{err}
 	}
 	var all []error

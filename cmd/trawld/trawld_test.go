@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -93,6 +94,18 @@ func TestNodeThatFails(t *testing.T) {
 	}
 	if !strings.Contains(log, "\n[error] Unable to start HTTP server.") {
 		t.Errorf("got log %q", log)
+	}
+}
+
+// Errors that were joined are told one by one, one that wraps others as one.
+func TestSeveralErrors(t *testing.T) {
+	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+	node := func(context.Context, *session) error {
+		return errors.Join(nil, a, errors.Join(fmt.Errorf("%w: %w", b, c), nil))
+	}
+	_, stderr, log := startWith(t, node)
+	if stderr != "Error: a\nError: b: c\n" || !strings.Contains(log, "[error] a\n") || !strings.Contains(log, "[error] b: c\n") {
+		t.Errorf("got %q, %s", stderr, log)
 	}
 }
 
