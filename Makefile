@@ -41,7 +41,7 @@ test: tidy fmt vet lint race large ## everything that CI runs
 
 # The race detector needs a C compiler on some systems.
 RACE := $(if $(shell command -v $${CC:-cc}),-race,)
-# Tests are linked without tables for debuggers, and `make vet` is not repeated.
+# Tests are linked without tables for debuggers, and not vetted again.
 QUICK := -vet=off -ldflags=-w
 
 race: ## tests under the race detector, end-to-end tests included
@@ -75,8 +75,8 @@ test-browser: ## the page in Chromium, which is installed from Debian's packages
 vendor-web: ## bring the files of others that the page and its tests have into the tree again (asks npm's registry)
 	./rpc/web/vendor.sh
 
-vet: ## go vet, of the assembly for ARM too; the packages without a disk build for Windows
-	$(GO) vet ./...
+vet: ## go vet of the assembly, for ARM too (golangci-lint vets all); the packages without a disk build for Windows
+	$(GO) vet ./filters ./internal/curve ./internal/slhdsa
 	GOARCH=arm64 $(GO) vet ./filters
 	GOOS=windows $(GO) build ./descriptor ./filters ./messages
 
