@@ -133,7 +133,7 @@ func isPruned(b *chainview.Block) bool { return b.Status()&chainview.Pruned != 0
 func (w *Wallet) rescanFrom(c actor.Context, from int64, done func(result, error)) {
 	active := w.cfg.Chain.Open().Active()
 	tip := w.ledger.Txs().Tip().Height
-	first, found := w.times.first(active, 0, from-timestampWindow)
+	first, found := firstSince(active, 0, from-timestampWindow)
 	if !found || first > tip {
 		corelog.Printf(w.cfg.Log, infoLevel, "[%s] RescanFromTime: Rescanning last 0 blocks", w.label())
 		w.save(c, func(err error) { done(result{}, err) })

@@ -139,7 +139,7 @@ func (t chainTarget) Advance(ctx context.Context, s follow.Step) (apply func() e
 // one has no transactions if it could not be read.
 func (t chainTarget) readLeft(s follow.Step) (read []*txs.Block, err error) {
 	for _, b := range s.Disconnect {
-		block := &txs.Block{BlockRef: t.w.times.ref(s.Chain, b)}
+		block := &txs.Block{BlockRef: blockRef(b)}
 		read = append(read, block)
 		msg, err := s.Reader.Block(&b.Hash) // peers do not have it any more
 		if err != nil {
@@ -246,7 +246,7 @@ func (h *home) readBlocks(
 			return blocks, err
 		}
 		size += msg.SerializeSize()
-		blocks = append(blocks, &txs.Block{BlockRef: h.times.ref(active, b), Txs: msg.Transactions})
+		blocks = append(blocks, &txs.Block{BlockRef: blockRef(b), Txs: msg.Transactions})
 	}
 	return blocks, nil
 }

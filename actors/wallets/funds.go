@@ -36,7 +36,7 @@ func takeTx(w *Wallet, r *messages.ImportTx) error {
 	if r.Index == nil {
 		return codes.Errorf(codes.AddressOrKey, "Transaction given doesn't exist in proof")
 	}
-	return w.ledger.Spending().Import(r.Tx, w.times.ref(reader.Active(), block), int32(*r.Index), w.cfg.now())
+	return w.ledger.Spending().Import(r.Tx, blockRef(block), int32(*r.Index), w.cfg.now())
 }
 
 // alter carries out a change once the wallet has seen the tip and can be written, and

@@ -18,12 +18,11 @@ import (
 // A home is what the instances of one wallet's actor have in common: where its
 // file is, and how far its loading has come.
 type home struct {
-	cfg   *Config
-	net   *descriptor.Network
-	times *maxTimes
-	name  string
-	dir   string // as Core names it in texts
-	file  string
+	cfg  *Config
+	net  *descriptor.Network
+	name string
+	dir  string // as Core names it in texts
+	file string
 
 	// first makes or finds the file that the first instance opens; nil: it is
 	// there. undo takes back what first did, after a failure.
@@ -43,10 +42,10 @@ type home struct {
 
 // newHome returns the home of a wallet by its name, which is a path relative to
 // the wallets directory.
-func newHome(cfg *Config, times *maxTimes, name string) *home {
+func newHome(cfg *Config, name string) *home {
 	dir := wholePath(cfg.Dir, name)
 	return &home{
-		cfg: cfg, net: cfg.Network.Descriptors(), times: times, name: name, dir: dir, file: withFile(dir),
+		cfg: cfg, net: cfg.Network.Descriptors(), name: name, dir: dir, file: withFile(dir),
 		loading: messages.WalletLoading{Name: name, Since: time.Now()},
 	}
 }

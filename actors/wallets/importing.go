@@ -153,7 +153,7 @@ func (d *imports) notScanned(
 		why = " This error is likely caused by an in-progress assumeutxo background sync. Check logs or " +
 			"getchainstates RPC for assumeutxo background sync progress and try again later."
 	}
-	read := d.times.ref(d.cfg.Chain.Open().Active(), failed).MaxTime + timestampWindow + 1
+	read := blockRef(failed).MaxTime + timestampWindow + 1
 	for i, item := range items {
 		at := item.Timestamp
 		if at == messages.NowTimestamp {

@@ -43,15 +43,15 @@ type migratedFiles struct {
 	replaced                bool // the old file is not in its place any more
 }
 
-func newMigratedFiles(cfg *Config, times *maxTimes, name string) *migratedFiles {
+func newMigratedFiles(cfg *Config, name string) *migratedFiles {
 	prefix := name
 	if name == "" {
 		prefix = defaultPrefix
 	}
-	m := &migratedFiles{home: newHome(cfg, times, name)}
-	m.main.home = newHome(cfg, times, name)
-	m.watched.home = newHome(cfg, times, prefix+"_watchonly")
-	m.solvable.home = newHome(cfg, times, prefix+"_solvables")
+	m := &migratedFiles{home: newHome(cfg, name)}
+	m.main.home = newHome(cfg, name)
+	m.watched.home = newHome(cfg, prefix+"_watchonly")
+	m.solvable.home = newHome(cfg, prefix+"_solvables")
 	return m
 }
 

@@ -30,7 +30,7 @@ func (m *migrating) names() []string {
 // migrate begins a migration.
 func (w *Wallets) migrate(c actor.Context, call *migrateWallet) {
 	name := call.Req.Name
-	m := &migrating{name: name, call: call, migratedFiles: newMigratedFiles(&w.cfg, w.times, name)}
+	m := &migrating{name: name, call: call, migratedFiles: newMigratedFiles(&w.cfg, name)}
 	e := w.entries[name]
 	switch {
 	case e != nil && e.unload == nil:

@@ -123,7 +123,7 @@ func (h *home) load(ctx context.Context, file *walletdb.DB) (*opened, error) {
 		content.Zero()
 		return nil, unexpected(chainview.ErrNotReady)
 	}
-	chain := activeChain{reader, reader.Active(), h.times}
+	chain := activeChain{reader, reader.Active()}
 	if l := content.BestBlock; !h.cfg.AnyChain && len(l) > 0 && l[len(l)-1] != chain.active.At(0).Hash {
 		content.Zero()
 		return nil, errOtherChain
@@ -227,7 +227,7 @@ func (h *home) planBehind(o *opened, chain activeChain, first int32) error {
 // birth, in seconds; the tip, if none may. A wallet without keys has no birth.
 func (h *home) firstToScan(chain activeChain, from int32, birth *int64) int32 {
 	if birth != nil {
-		if first, found := h.times.first(chain.active, from, *birth-timestampWindow); found {
+		if first, found := firstSince(chain.active, from, *birth-timestampWindow); found {
 			return first
 		}
 	}

@@ -104,13 +104,13 @@ func newPreview(s *shared, req messages.PreviewRestore) *preview {
 		name = *req.Name
 	} else {
 		for _, ending := range []string{"", "-restored", "-2", "-3", "-4"} { // of those that are free the first
-			if _, err := os.Stat(newHome(&s.cfg, s.times, name+ending).dir); missing(err) {
+			if _, err := os.Stat(newHome(&s.cfg, name+ending).dir); missing(err) {
 				name += ending
 				break
 			}
 		}
 	}
-	p := &preview{shared: s, home: newHome(&s.cfg, s.times, name), source: req.Backup}
+	p := &preview{shared: s, home: newHome(&s.cfg, name), source: req.Backup}
 	p.got.Plan.Name = name
 	return p
 }
@@ -274,7 +274,7 @@ func (p *preview) chainNow() (activeChain, bool) {
 	if reader == nil {
 		return activeChain{}, false
 	}
-	return activeChain{reader, reader.Active(), p.times}, true
+	return activeChain{reader, reader.Active()}, true
 }
 
 var errNotReady = unexpected(chainview.ErrNotReady)

@@ -55,7 +55,7 @@ func (w *Wallet) importPubKeys(c actor.Context, m *importPubKeys) {
 		case res.aborted:
 			err = codes.Errorf(codes.Misc, "Rescan aborted by user.")
 		case res.failed != nil:
-			err = notScannedFor(got, w.times.ref(w.cfg.Chain.Open().Active(), res.failed))
+			err = notScannedFor(got, blockRef(res.failed))
 		}
 		m.Answer(got.Changed, err)
 	})

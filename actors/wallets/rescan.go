@@ -228,7 +228,7 @@ func (s *rescans) scan(c actor.Context, m rescanRead) {
 	tip := s.of.at(r.reader)
 	for _, b := range m.blocks {
 		block := r.candidates[0]
-		if tip.Ancestor(block.Height) != block {
+		if !tip.Ancestor(block.Height).Is(block) {
 			s.of.saveScan(c, false)
 			s.nextWindow(c) // the chain that the window is pinned to was left
 			return

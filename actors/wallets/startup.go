@@ -86,7 +86,7 @@ func (w *Wallets) tellNotLoaded(name string, err error) {
 func (w *Wallets) loadAll(c actor.Context, names []string, failed func(name string, err error)) {
 	w.starting = len(names)
 	for _, name := range names {
-		h := newHome(&w.cfg, w.times, name)
+		h := newHome(&w.cfg, name)
 		h.mayLag = true
 		w.enqueue(c, &load{home: h, tell: func(got messages.WalletLoaded, err error) {
 			for _, text := range got.Warnings {

@@ -43,7 +43,6 @@ type Wallets struct {
 // shared is what the instances of the registry have in common.
 type shared struct {
 	cfg      Config
-	times    *maxTimes
 	settings *settings.File
 	children atomic.Uint64
 	names    []string // of wallets that are loaded; used by one instance at a time
@@ -67,7 +66,7 @@ type unloading struct {
 // New returns the producer of the registry.
 func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
-	s := &shared{cfg: cfg, times: new(maxTimes), settings: settings.New(nil, cfg.Settings)}
+	s := &shared{cfg: cfg, settings: settings.New(nil, cfg.Settings)}
 	return func() actor.Actor {
 		w := &Wallets{
 			shared: s, loads: make(map[string]*load), entries: make(map[string]*entry),
@@ -103,7 +102,7 @@ func (w *Wallets) Receive(c actor.Context) {
 func (w *Wallets) serve(c actor.Context, msg any) {
 	switch m := msg.(type) {
 	case *createWallet:
-		h := newHome(&w.cfg, w.times, m.Req.Name)
+		h := newHome(&w.cfg, m.Req.Name)
 		h.first = (&creation{h, m.Req}).run
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *loadWallet:
@@ -113,9 +112,9 @@ func (w *Wallets) serve(c actor.Context, msg any) {
 			)
 			return
 		}
-		w.enqueue(c, &load{home: newHome(&w.cfg, w.times, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
+		w.enqueue(c, &load{home: newHome(&w.cfg, m.Req.Name), onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *restoreWallet:
-		h := newHome(&w.cfg, w.times, m.Req.Name)
+		h := newHome(&w.cfg, m.Req.Name)
 		h.first = (&restoration{h, m.Req.Backup}).run
 		w.enqueue(c, &load{home: h, onStartup: m.Req.OnStartup, tell: answerTo(m)})
 	case *migrateWallet:

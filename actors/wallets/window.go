@@ -18,12 +18,8 @@ func (s *rescans) nextWindow(c actor.Context) {
 	r := s.now
 	r.reader = s.cfg.Chain.Open()
 	tip := s.of.at(r.reader)
-	if r.end != nil && tip.Ancestor(r.end.Height) != r.end {
-		b := r.end
-		for tip.Ancestor(b.Height) != b {
-			b = b.Parent
-		}
-		r.next = max(min(r.next, b.Height+1), r.from)
+	if r.end != nil {
+		r.next = max(min(r.next, tip.ForkHeight(r.end)+1), r.from)
 	}
 	r.last = tip.Height
 	if r.stop != nil {

@@ -1,6 +1,7 @@
 package chainview
 
 import (
+	"iter"
 	"math/big"
 	"slices"
 	"sync/atomic"
@@ -27,6 +28,7 @@ type Block struct {
 	bits, nonce uint32
 	status      atomic.Uint32
 	txs         atomic.Uint32 // how many transactions it has; 0: not asked yet
+	maxTime     uint32        // the highest time of the chain that ends here, by which times are found
 
 	work    work
 	skip    *Block  // an ancestor far back, so that Ancestor takes few hops
@@ -51,10 +53,12 @@ func newBlock(parent *Block, header *wire.BlockHeader, hash chainhash.Hash, adds
 		time: uint32(header.Timestamp.Unix()), bits: header.Bits, nonce: header.Nonce,
 		work: workOf(adds),
 	}
+	b.maxTime = b.time
 	if parent != nil {
 		b.Parent, b.Height = parent, parent.Height+1
 		b.work = b.work.plus(&parent.work)
 		b.skip = parent.Ancestor(skipHeight(b.Height))
+		b.maxTime = max(b.time, parent.maxTime)
 	}
 	return b
 }
@@ -73,6 +77,10 @@ func (b *Block) Header() wire.BlockHeader {
 
 // Time returns the time that the header tells.
 func (b *Block) Time() time.Time { return time.Unix(int64(b.time), 0) }
+
+// MaxTime returns the highest time of the block and those before it, in seconds since 1970
+// (nTimeMax of Core): it never falls along a chain.
+func (b *Block) MaxTime() int64 { return int64(b.maxTime) }
 
 // Version returns the version that the header tells.
 func (b *Block) Version() int32 { return b.version }
@@ -159,6 +167,33 @@ func (b *Block) MedianTimePast() int64 {
 	return times[len(times)/2]
 }
 
+// Is reports whether b and other are the same block. They may be of two trees: a chain that is
+// opened again has a tree of its own, and blocks of the one before may be held still. Nil is nil.
+func (b *Block) Is(other *Block) bool {
+	return b == other || b != nil && other != nil && b.Hash == other.Hash
+}
+
+// ForkHeight returns the height of the last block that the chains ending in b and other share,
+// -1 where they share none. They may be of two trees. It takes O(log n) steps.
+func (b *Block) ForkHeight(other *Block) int32 {
+	if b.Height > other.Height {
+		b = b.Ancestor(other.Height)
+	} else {
+		other = other.Ancestor(b.Height)
+	}
+	for !b.Is(other) {
+		if b.skip != nil && !b.skip.Is(other.skip) {
+			b, other = b.skip, other.skip // of one height, as b and other are
+		} else {
+			b, other = b.Parent, other.Parent
+		}
+	}
+	if b == nil {
+		return -1
+	}
+	return b.Height
+}
+
 // Fork returns the last block that the chains ending in a and b share.
 func Fork(a, b *Block) *Block { return fork(a, b) }
 
@@ -177,6 +212,17 @@ func fork(a, b *Block) *Block {
 		}
 	}
 	return a
+}
+
+// Above returns the blocks of the chain that ends in b which are above a height, highest first.
+func (b *Block) Above(height int32) iter.Seq[*Block] {
+	return func(yield func(*Block) bool) {
+		for at := b; at != nil && at.Height > height; at = at.Parent {
+			if !yield(at) {
+				return
+			}
+		}
+	}
 }
 
 // skipHeight returns the height that the skip link of a block leads to. Half

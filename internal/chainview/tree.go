@@ -132,8 +132,12 @@ func (c *Chain) At(height int32) *Block {
 	return c.blocks[height]
 }
 
-// Contains reports whether b is part of the chain.
-func (c *Chain) Contains(b *Block) bool { return c.At(b.Height) == b }
+// Contains reports whether a block, which may be of another tree, is part of the chain.
+func (c *Chain) Contains(b *Block) bool { return c.At(b.Height).Is(b) }
+
+// ForkHeight returns the height of the last block that the chain shares with the chain that
+// ends in b, as [Block.ForkHeight] does.
+func (c *Chain) ForkHeight(b *Block) int32 { return c.Tip().ForkHeight(b) }
 
 // Fork returns the last block that the chain shares with the one ending in b.
 func (c *Chain) Fork(b *Block) *Block { return fork(c.Tip(), b) }

@@ -97,9 +97,81 @@ func TestChainIsImmutable(t *testing.T) {
 	}
 }
 
+// Where chains part is found by walking back one by one, for blocks of one tree and of two: a tree
+// that was opened again has the same blocks in other places of memory.
+func TestForkHeight(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const seed = 7
+	trees := [2]*chainview.Tree{newTree(), newTree()}
+	var blocks [2][]*chainview.Block
+	for i, tree := range trees {
+		same := rand.New(rand.NewPCG(seed, 0))
+		blocks[i] = []*chainview.Block{tree.Active().Tip()}
+		for salt := range uint32(60) {
+			on := blocks[i][same.IntN(len(blocks[i]))]
+			for range 1 + same.IntN(40) {
+				on = grow(t, tree, on, 1, salt)
+				blocks[i] = append(blocks[i], on)
+			}
+		}
+		tree.SetActive(blocks[i][len(blocks[i])-1])
+	}
+	walk := func(a, b *chainview.Block) int32 {
+		for ; a != nil; a = a.Parent {
+			for at := b; at != nil; at = at.Parent {
+				if at.Hash == a.Hash {
+					return at.Height
+				}
+			}
+		}
+		return -1
+	}
+	for range 5000 {
+		a := blocks[0][rng.IntN(len(blocks[0]))]
+		list := blocks[rng.IntN(2)]
+		b := list[rng.IntN(len(list))]
+		want := walk(a, b)
+		if got := a.ForkHeight(b); got != want || b.ForkHeight(a) != want {
+			t.Fatalf("%d and %d part at %d, want %d", a.Height, b.Height, got, want)
+		}
+		active := trees[0].Active()
+		if got := active.Contains(b); got != (active.ForkHeight(b) == b.Height) {
+			t.Fatalf("contains %d: %v", b.Height, got)
+		}
+		if a.Is(b) != (a.Hash == b.Hash) {
+			t.Fatal("Is does not compare the hashes")
+		}
+	}
+	other := chainview.NewTree(header(chainhash.Hash{}, 99), one)
+	if got := trees[0].Active().ForkHeight(grow(t, other, other.Active().Tip(), 7, 1)); got != -1 {
+		t.Errorf("chains without a common block part at %d", got)
+	}
+	if none := (*chainview.Block)(nil); none.Is(blocks[0][0]) || blocks[0][0].Is(none) || !none.Is(nil) {
+		t.Error("nil is a block")
+	}
+}
+
 func TestAddRefusesOrphans(t *testing.T) {
 	if _, err := newTree().Add(header(chainhash.Hash{9}, 1), one, 0); err == nil {
 		t.Error("an orphan was added")
+	}
+}
+
+// The highest time never falls along a chain, and is that of one of its blocks.
+func TestMaxTime(t *testing.T) {
+	tree := newTree()
+	b := tree.Active().Tip()
+	for i, sec := range []int64{50, 10, 60, 20, 59, 61} {
+		h := header(b.Hash, uint32(i))
+		h.Timestamp = unix(sec)
+		next, err := tree.Add(h, one, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = next
+		if want := []int64{50, 50, 60, 60, 60, 61}[i]; b.MaxTime() != want {
+			t.Errorf("highest time after %d blocks: %d, want %d", i+1, b.MaxTime(), want)
+		}
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 func Plan(active *chainview.Chain, at *chainview.Block, limit int) (disconnect, connect []*chainview.Block) {
 	next := int32(0)
 	if at != nil {
-		fork := active.Fork(at)
-		next = fork.Height + 1
-		for ; at != fork; at = at.Parent {
+		fork := active.ForkHeight(at)
+		next = fork + 1
+		for b := range at.Above(fork) {
 			if len(disconnect) == limit {
 				return disconnect, nil
 			}
-			disconnect = append(disconnect, at)
+			disconnect = append(disconnect, b)
 		}
 	}
 	for b := active.At(next); b != nil && len(connect) < limit; b = active.Next(b) {
@@ -85,5 +85,5 @@ func Next(reader chainview.Reader, target Target) (int32, error) {
 	if b == nil {
 		return 0, ErrUnknown
 	}
-	return reader.Active().Fork(b).Height + 1, nil
+	return reader.Active().ForkHeight(b) + 1, nil
 }

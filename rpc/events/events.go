@@ -168,7 +168,7 @@ func (s *stream) begin(reader chainview.Reader, last string, lossy bool) {
 		if hash, err := chainhash.NewHashFromStr(last); err == nil && len(last) == 2*chainhash.HashSize {
 			known = reader.Lookup(hash)
 		}
-		if known != nil && active.Height()-active.Fork(known).Height > maxReplayed {
+		if known != nil && active.Height()-active.ForkHeight(known) > maxReplayed {
 			known = nil
 		}
 		if known != nil && s.tips {
@@ -225,16 +225,16 @@ type tipEvent struct {
 // order, the first with those that left the chain.
 func (s *stream) moveTo(active *chainview.Chain) {
 	tip := active.Tip()
-	if tip == s.at {
+	if tip.Hash == s.at.Hash {
 		return
 	}
-	fork := active.Fork(s.at)
+	fork := active.ForkHeight(s.at)
 	gone := []chainhash.Hash{}
-	for b := s.at; b != fork; b = b.Parent {
+	for b := range s.at.Above(fork) {
 		gone = append(gone, b.Hash)
 	}
-	first := fork.Height + 1
-	if tip.Height-fork.Height > maxReplayed {
+	first := fork + 1
+	if tip.Height-fork > maxReplayed {
 		s.add("reset", struct{}{}, "")
 		first = tip.Height
 	}
