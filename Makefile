@@ -1,6 +1,8 @@
 # Every target is one line a person could type. CI runs `make test`, `make test-balancer` and `make test-browser`.
 
 GO       ?= go
+# Where the environment forbids other toolchains, the line of go.mod alone would be ignored.
+export GOTOOLCHAIN := $(shell awk '$$1 == "toolchain" {print $$2}' go.mod)
 TOOL     := $(GO) tool -modfile=tools.mod
 BASE     ?= origin/main
 COUNT    ?= 10

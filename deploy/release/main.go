@@ -85,6 +85,9 @@ func prepare(version, source, out string) (*build, error) {
 	if changed != "" {
 		return nil, fmt.Errorf("%s has changes that are in no commit:\n%s", b.source, changed)
 	}
+	if err := b.checkToolchain(); err != nil {
+		return nil, err
+	}
 	line, err := b.git("log", "-1", "--format=%H %ct")
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func TestPlainRequest(t *testing.T) {
 	}, calcServes...)
 	held := sys.Root.RequestFuture(b.PID(), double{}, wait)
 	b.Tell("work")
-	var queued []*actor.Future
+	var queued []actor.Future
 	for range 5 {
 		queued = append(queued, sys.Root.RequestFuture(b.PID(), double{}, wait))
 	}
