@@ -8,7 +8,8 @@ import (
 )
 
 // Load takes over what the file says of transactions. Those in blocks that the
-// chain does not have are unconfirmed, and coinbases of such blocks are given up.
+// chain does not have are unconfirmed, and coinbases of such blocks are given up. Unconfirmed
+// transactions that a block keeps from being confirmed are in conflict with it.
 func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 	l.history.next, l.bestBlock, l.wrongIDs = content.OrderPosNext, content.BestBlock, content.WrongIDs
 	for _, at := range content.Locked {
@@ -39,6 +40,7 @@ func (l *Ledger) Load(content *walletfile.Wallet, chain Chain) {
 			abandon(l, t)
 		}
 	}
+	markLoaded(l)
 }
 
 // Reorder gives a place to the transactions that have none, as old versions left

@@ -7,15 +7,22 @@ import (
 	"github.com/btcsuite/btcd/wire"
 )
 
-// AddMempoolTx notes that a transaction is in the mempool. One that the wallet
-// knows to be confirmed has left it since.
+// AddMempoolTx notes that a transaction is in the mempool. A transaction that the wallet
+// knows to be confirmed, or to be in conflict with a block, has left it since.
 func (l *Ledger) AddMempoolTx(transaction *wire.MsgTx, now int64) Synced {
-	if t := l.txs[transaction.TxHash()]; t != nil && t.state.kind == confirmed {
+	id := transaction.TxHash()
+	if t := l.txs[id]; t != nil && t.state.kind == confirmed {
 		return Synced{}
 	}
 	known := len(l.cfg.Owner.Scripts())
+	if block := conflictingBlock(l, transaction, id); block != nil {
+		concerned := l.sync(transaction, sync{state: state{kind: conflicted, block: *block}, now: now}) != foreignTx
+		if concerned {
+			markSpenders(l, l.txs[id])
+		}
+		return Synced{Changed: concerned, Scripts: l.cfg.Owner.Scripts()[known:]}
+	}
 	concerned := l.sync(transaction, sync{state: state{kind: inMempool}, now: now}) != foreignTx
-	id := transaction.TxHash()
 	conflict := func(t *tx) bool {
 		if t.conflicts[id] {
 			return false
