@@ -72,7 +72,7 @@ func TestExpandedBefore(t *testing.T) {
 		indices int // derived before
 	}{
 		"public":             {false, []messages.ImportItem{active("wpkh("+expandingXpub+"/0/*)", 0, 299)}, 300},
-		"range from above 0": {false, []messages.ImportItem{active("wpkh("+expandingXpub+"/0/*)", 200, 299)}, 300},
+		"range from above 0": {false, []messages.ImportItem{active("wpkh("+expandingXpub+"/0/*)", 200, 299)}, 100},
 		"multipath":          {false, []messages.ImportItem{active("tr("+expandingXpub+"/<0;1>/*)", 0, 0)}, 200},
 		"private":            {true, []messages.ImportItem{active("wpkh("+expandingXprv+"/0h/*)", 0, 299)}, 300},
 		"hardened":           {true, []messages.ImportItem{active("pkh("+expandingXprv+"/0/*h)", 0, 49)}, 100},

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"math"
 	"strings"
 
 	"github.com/seed61375155/trawl/internal/wallet/records"
@@ -82,9 +83,9 @@ func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {
 		}
 		end := max(int64(r.end), int64(r.next)+int64(im.set.params.KeyPool))
 		for _, d := range r.branches {
-			job := &Job{id: walletfile.DescriptorID(d), desc: d}
+			job := &Job{id: walletfile.DescriptorID(d), desc: d, first: uint32(r.start)}
 			if d.IsRanged() {
-				job.last = uint32(end - 1)
+				job.last = uint32(min(end, math.MaxInt32) - 1)
 			}
 			if !d.HasP2MRSource() {
 				scripts.add(job)
@@ -93,7 +94,7 @@ func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {
 			if !d.HasAllPrivateKeys() || im.flags.Has(walletfile.DisablePrivateKeys) {
 				continue
 			}
-			if known := im.set.byID[job.id]; known != nil {
+			if known := im.set.byID[job.id]; known != nil && r.start == known.record.RangeStart {
 				job.first = uint32(known.lastDerived + 1)
 			}
 			if job.first <= job.last {

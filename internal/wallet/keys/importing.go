@@ -26,8 +26,7 @@ type importing struct {
 
 func (r *importing) warn(text string) { r.warnings = append(r.warnings, text) }
 
-// run checks in Core's order, then adds the branches one by one. What was added
-// before one fails stays.
+// run checks in Core's order, then adds the branches: all of them, or none.
 func (r *importing) run() *messages.WalletError {
 	for _, step := range []func() *messages.WalletError{
 		r.parse, r.checkRange, r.checkNext, r.checkUse, r.checkLabel, r.checkKeys,
@@ -36,14 +35,19 @@ func (r *importing) run() *messages.WalletError {
 			return err
 		}
 	}
+	all := make([]*staged, len(r.branches))
 	for i, d := range r.branches {
 		internal := r.item.Internal != nil && *r.item.Internal
 		if len(r.branches) == 2 {
 			internal = i == 1
 		}
-		if err := r.add(d, internal); err != nil {
+		var err *messages.WalletError
+		if all[i], err = r.stage(d, internal); err != nil {
 			return err
 		}
+	}
+	for _, s := range all {
+		r.add(s)
 	}
 	return nil
 }
@@ -146,33 +150,13 @@ func (r *importing) checkKeys() *messages.WalletError {
 	return nil
 }
 
-// add adds one branch.
-func (r *importing) add(d *descriptor.Descriptor, internal bool) *messages.WalletError {
-	if d.HasP2MRSource() && !d.HasPrivateKeys() {
-		return codes.Errorf(codes.Wallet,
-			"Cannot import public P2MR descriptor: BIP32 extended public keys cannot derive "+
-				"SPHINCS+/P2MR public keys. Use exportpubkeydb/importpubkeydb for watch-only P2MR tracking.")
-	}
-	if !expands(d) {
-		return codes.Errorf(codes.Wallet,
-			"Cannot expand descriptor. Probably because of hardened derivations without private keys provided")
-	}
-	if !r.flags.Has(walletfile.DisablePrivateKeys) {
-		if !d.HasPrivateKeys() {
-			return codes.Errorf(codes.Wallet,
-				"Cannot import descriptor without private keys to a wallet with private keys enabled")
-		}
-		if !d.HasAllPrivateKeys() {
-			r.warn("Not all private keys provided. Some wallet functionality may return unexpected errors")
-		}
-	}
-	m, err := r.store(d, internal)
-	if err != nil {
-		return codes.Errorf(codes.Wallet, "Could not add descriptor '%s': %s", r.item.Desc, err.Error())
-	}
-	r.warnOfRange(m, internal)
-	r.setActive(m, internal)
-	return nil
+// add takes a branch in.
+func (r *importing) add(s *staged) {
+	r.warnings = append(r.warnings, s.warnings...)
+	m := r.store(s)
+	r.setLabel(s, m)
+	r.warnOfRange(m, s.internal)
+	r.setActive(m, s.internal)
 }
 
 // warnOfRange tells of a range that has become longer than it was given, where qbit does.
@@ -220,62 +204,20 @@ func (r *importing) checkP2MR() *messages.WalletError {
 	return nil
 }
 
-// store takes the descriptor into the wallet, or brings the one that is there up
-// to date.
-func (r *importing) store(d *descriptor.Descriptor, internal bool) (*descriptorManager, error) {
-	m, err := r.managerOf(d)
-	if err != nil {
-		return nil, err
-	}
-	r.vault.AddKeys(m.id(), d.PrivateKeys())
-	if err := r.pool.topUp(m, 0); err != nil || m.wanted > 0 {
-		return nil, errTopUp
-	}
-	if d.IsRanged() || internal {
-		return m, nil
-	}
-	scripts, err := m.desc.Expand(0)
-	if err != nil {
-		return nil, errTopUp
+// setLabel gives the addresses of a descriptor without a range their label.
+func (r *importing) setLabel(s *staged, m *descriptorManager) {
+	if s.desc.IsRanged() || s.internal {
+		return
 	}
 	label := ""
 	if r.item.Label != nil {
 		label = *r.item.Label
 	}
-	for _, pkScript := range scripts {
+	for _, pkScript := range s.addresses(m) {
 		if book.DestinationOf(r.set.params.Network, pkScript) != "" {
 			r.set.labels.SetLabel(pkScript, label, book.PurposeReceive)
 		}
 	}
-	return m, nil
-}
-
-// managerOf returns the descriptor of the wallet with the range of the import: a
-// new one, or the one that is there.
-func (r *importing) managerOf(d *descriptor.Descriptor) (*descriptorManager, error) {
-	public, err := descriptor.Parse(d.String(), r.set.params.Network, descriptor.Options{})
-	if err != nil {
-		return nil, err
-	}
-	fresh := newManager(public[0], uint64(r.created))
-	fresh.record.RangeStart, fresh.record.RangeEnd, fresh.record.NextIndex = r.start, r.end, r.next
-	old := r.set.byID[fresh.id()]
-	if old == nil {
-		r.set.add(fresh)
-		return fresh, nil
-	}
-	if d.IsRanged() && (r.start > old.record.RangeStart || r.end < old.record.RangeEnd) {
-		return nil, fmt.Errorf("new range must include current range = [%d,%d]",
-			old.record.RangeStart, old.record.RangeEnd-1)
-	}
-	fresh.cache.slow = old.cache.slow // the same keys, and they take long
-	old.record, old.desc, old.cache = fresh.record, fresh.desc, fresh.cache
-	old.normal, old.lastDerived = "", -1
-	r.set.birth = min(r.set.birth, r.created)
-	if old.wasActive {
-		r.set.birthAt(r.created)
-	}
-	return old, nil
 }
 
 // setActive makes the descriptor the active one of its type, or no longer.

@@ -118,6 +118,16 @@ func (c *keyCache) mergeSlow(expression int, index uint32, key [32]byte) (added 
 	return true, nil
 }
 
+// derivable reports whether the keys of P2MR of an index are there.
+func (c *keyCache) derivable(d *descriptor.Descriptor, index int32) bool {
+	for _, at := range d.P2MRPlaces(uint32(index)) {
+		if _, ok := c.slow[at]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // cacheRecord returns the record of a key in the cache of a descriptor.
 func cacheRecord(id chainhash.Hash, e descriptor.CacheEntry) walletfile.Entry {
 	expression, key := uint32(e.Expression), walletfile.ExtKey(e.Key)

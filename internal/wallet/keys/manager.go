@@ -27,8 +27,8 @@ type descriptorManager struct {
 	// deferred is set while the key pool of a new wallet is filled up later.
 	deferred bool
 
-	// lastDerived counts derived indices from 0, wherever the range begins, as
-	// Core does: a range that begins higher is derived in part again.
+	// lastDerived is the last index whose scripts are derived: the one before the
+	// range as long as there is none.
 	lastDerived int32
 
 	// scripts are the first scripts of the derived indices.
@@ -86,14 +86,4 @@ func (m *descriptorManager) normalized() (string, bool) {
 		m.normal = text
 	}
 	return m.normal, true
-}
-
-// derivable reports whether the slow keys of an index are in the cache.
-func (m *descriptorManager) derivable(index int32) bool {
-	for _, at := range m.desc.P2MRPlaces(uint32(index)) {
-		if _, ok := m.cache.slow[at]; !ok {
-			return false
-		}
-	}
-	return true
 }

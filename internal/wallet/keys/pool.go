@@ -44,8 +44,8 @@ func (p *Pool) Load(content *walletfile.Wallet) error {
 			if err := p.derive(m, m.record.RangeStart, m.record.RangeEnd-1); err != nil {
 				return fmt.Errorf("%w: descriptor %v: %w", walletfile.ErrCorrupt, m.id(), err)
 			}
-			m.lastDerived = m.record.RangeEnd - m.record.RangeStart - 1
 		}
+		m.lastDerived = max(m.record.RangeStart, m.record.RangeEnd) - 1
 	}
 	for slot, id := range content.Active {
 		if m := p.set.byID[id]; m != nil {

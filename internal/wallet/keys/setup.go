@@ -93,9 +93,13 @@ func (im *Importer) setupOne(
 		return nil, err
 	}
 	m := newManager(d, uint64(now))
+	size := im.pool.firstPool(m)
+	if im.pool.poolEnd(m, size) > maxIndices {
+		return nil, errRange
+	}
 	im.vault.AddKey(m.id(), publicKeyOf(root.key), root.secret)
 	im.set.add(m)
-	if err := im.pool.topUp(m, im.pool.firstPool(m)); err != nil {
+	if err := im.pool.topUp(m, size); err != nil {
 		return nil, err
 	}
 	if im.flags.Has(walletfile.Blank) {

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -105,6 +106,28 @@ func (p *Pool) takeKeys(m *descriptorManager, b *Batch) error {
 	return nil
 }
 
+// hasKeys reports whether a descriptor that is to come, in the place of an old one or
+// of none, has all its keys up to end: in the cache of the old one, or waiting for it.
+func (p *Pool) hasKeys(m, old *descriptorManager, end int32) bool {
+	known := &keyCache{}
+	if old != nil {
+		known.slow = maps.Clone(old.cache.slow)
+	}
+	for _, b := range p.pendingKeys[m.id()] {
+		for i := range b.keys {
+			if _, err := known.mergeSlow(b.keys[i].Expression, b.keys[i].Index, b.keys[i].Public); err != nil {
+				return false
+			}
+		}
+	}
+	for index := m.lastDerived + 1; index < end; index++ {
+		if !known.derivable(m.desc, index) {
+			return false
+		}
+	}
+	return true
+}
+
 // takePending takes the keys that have waited for a descriptor. They wait no more, even
 // if some cannot be taken: they are wiped then, and must not be taken later.
 func (p *Pool) takePending(m *descriptorManager) (err error) {
@@ -127,7 +150,7 @@ func (p *Pool) topUpSlow(m *descriptorManager, end int32) error {
 	}
 	first := m.lastDerived + 1
 	have := first
-	for have < end && m.derivable(have) {
+	for have < end && m.cache.derivable(m.desc, have) {
 		have++
 	}
 	if have > first {
@@ -137,9 +160,6 @@ func (p *Pool) topUpSlow(m *descriptorManager, end int32) error {
 		m.lastDerived = have - 1
 	}
 	m.record.RangeEnd = have
-	if m.desc.IsRanged() {
-		m.record.RangeStart = min(m.record.RangeStart, have)
-	}
 	if m.wanted = 0; have < end {
 		m.wanted = end
 	}

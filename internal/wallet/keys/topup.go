@@ -24,7 +24,6 @@ const maxIndices = 4 * descriptor.MaxRange
 func (p *Pool) topUp(m *descriptorManager, size int32) error {
 	end := p.poolEnd(m, size)
 	if !m.desc.IsRanged() {
-		end = 1
 		m.record.RangeStart, m.record.RangeEnd = 0, 1
 	}
 	if m.slow() {
@@ -44,6 +43,9 @@ func (p *Pool) topUp(m *descriptorManager, size int32) error {
 
 // poolEnd returns where a range ends with size indices ahead of the next.
 func (p *Pool) poolEnd(m *descriptorManager, size int32) int32 {
+	if !m.desc.IsRanged() {
+		return 1
+	}
 	if size == 0 {
 		size = p.set.params.KeyPool
 	}
@@ -85,21 +87,32 @@ func (p *Pool) fillCache(m *descriptorManager, first, last int32) error {
 
 // derive makes the scripts of some indices the wallet's.
 func (p *Pool) derive(m *descriptorManager, first, last int32) error {
+	return p.expand(m, first, last, func(index uint32, scripts [][]byte) error {
+		p.own(m, int32(index), scripts)
+		return nil
+	})
+}
+
+// own makes the scripts of an index the wallet's.
+func (p *Pool) own(m *descriptorManager, index int32, scripts [][]byte) {
+	for i, pkScript := range scripts {
+		derived := p.set.addScript(pkScript, owner{manager: m, index: index})
+		if i == 0 {
+			m.scripts[index] = derived
+		}
+	}
+}
+
+// expand visits the scripts of some indices.
+func (p *Pool) expand(
+	m *descriptorManager, first, last int32, visit func(index uint32, scripts [][]byte) error,
+) error {
 	if int64(last)-int64(first) >= maxIndices {
 		return errRange
 	}
-	add := func(index uint32, scripts [][]byte) error {
-		for i, pkScript := range scripts {
-			derived := p.set.addScript(pkScript, owner{manager: m, index: int32(index)})
-			if i == 0 {
-				m.scripts[int32(index)] = derived
-			}
-		}
-		return nil
-	}
 	for begin := int64(first); begin <= int64(last); begin += descriptor.MaxRange {
 		end := min(begin+descriptor.MaxRange-1, int64(last))
-		if err := p.eachScript(m, int32(begin), int32(end), add); err != nil {
+		if err := p.eachScript(m, int32(begin), int32(end), visit); err != nil {
 			return err
 		}
 	}
