@@ -59,7 +59,7 @@ type Attach struct {
 	cancel context.CancelFunc
 
 	tasks ask.Tasks
-	timer *time.Timer // of the next attempt; nil while one is under way
+	timer ask.Timer // of the next attempt
 	retry time.Duration
 	shown shown // what the log has said last; of this instance
 }
@@ -100,12 +100,9 @@ func (a *Attach) Receive(c actor.Context) {
 		a.follow(c)
 	case *actor.Stopping, *actor.Restarting:
 		a.cancel()
-		if a.timer != nil {
-			a.timer.Stop()
-		}
+		a.timer.Stop()
 		a.tasks.Drop()
 	case again:
-		a.timer = nil
 		a.follow(c)
 	case followed:
 		ask.Then(a.ctx, c, a.cfg.Chain, messages.GetAttachState{}, func(s messages.AttachState, err error) any {
@@ -157,8 +154,7 @@ func (a *Attach) learned(c actor.Context, s state) {
 
 // later tries again after a while.
 func (a *Attach) later(c actor.Context) {
-	root, self := c.ActorSystem().Root, c.Self()
-	a.timer = time.AfterFunc(a.retry, func() { root.Send(self, again{}) })
+	a.timer.Set(c, a.retry, again{})
 	a.retry = min(2*a.retry, lastRetry)
 }
 

@@ -125,7 +125,7 @@ type Chain struct {
 	waiting  []*waitImported
 	opening  []*waitOpen    // to be answered when the engine is there
 	tips     []*waitTip     // to be answered when the tip is as they ask
-	timer    *time.Timer    // of idle; nil until opened
+	timer    ask.Timer      // of idle
 	pruning  *pruning.State // of the engine before, to be resumed by this one
 }
 
@@ -339,9 +339,7 @@ func (s *Chain) fail(c actor.Context, err error) {
 // open it again.
 func (s *Chain) close() {
 	s.cancel()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.timer.Stop()
 	s.tasks.Drop()
 	s.beside.Drop()
 	s.importer.close()

@@ -17,8 +17,7 @@ type idle struct{}
 
 // idleLater has the actor look after idleEvery whether it has nothing to do.
 func (s *Chain) idleLater(c actor.Context) {
-	root, self := c.ActorSystem().Root, c.Self()
-	s.timer = time.AfterFunc(idleEvery, func() { root.Send(self, idle{}) })
+	s.timer.Set(c, idleEvery, idle{})
 }
 
 // idle has the engine tidy up, unless there is work.

@@ -139,7 +139,7 @@ type Cluster struct {
 	front  *front
 	member *member
 	tasks  ask.Tasks
-	timer  *time.Timer
+	timer  ask.Timer
 }
 
 // New returns the producer of the actor.
@@ -232,18 +232,12 @@ func (k *Cluster) wake(c actor.Context, now time.Time) {
 			after = min(after, max(k.cfg.After-now.Sub(j.began), 0))
 		}
 	}
-	if k.timer != nil {
-		k.timer.Stop()
-	}
-	self, root := c.Self(), c.ActorSystem().Root
-	k.timer = time.AfterFunc(after, func() { root.Send(self, tick{}) })
+	k.timer.Set(c, after, tick{})
 }
 
 // close ends all that goes on. Callers are answered by the guard of the actor.
 func (k *Cluster) close() {
-	if k.timer != nil {
-		k.timer.Stop()
-	}
+	k.timer.Stop()
 	k.front.close()
 	k.member.close()
 	k.tasks.Drop()

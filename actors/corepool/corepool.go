@@ -83,7 +83,7 @@ type CorePool struct {
 
 	look    *look         // under way; nil: none
 	waiting []*followPool // to be answered by the look after that
-	timer   *time.Timer   // of the next look; nil while one is under way
+	timer   ask.Timer     // of the next look
 	due     time.Time     // of that look
 	free    time.Time     // when the next look may begin by request
 	away    bool          // the other node did not answer last
@@ -122,14 +122,13 @@ func (p *CorePool) Receive(c actor.Context) {
 	case *actor.Stopping, *actor.Restarting:
 		p.cfg.Tip.Unsubscribe(c)
 		p.cancel()
-		p.stopTimer()
+		p.timer.Stop()
 		p.tasks.Drop()
 	case chainFollowed:
 		p.chainFollowed(c, m)
 	case coinsFound:
 		p.coinsFound(c, m)
 	case dueNow:
-		p.timer = nil
 		p.begin(c)
 	case messages.TipChanged:
 		if m.Hash != p.seen {
@@ -145,7 +144,7 @@ func (p *CorePool) Receive(c actor.Context) {
 
 // soon has the next look begin as soon as it may.
 func (p *CorePool) soon(c actor.Context) {
-	if p.look != nil || p.timer != nil && !p.due.After(p.free) {
+	if p.look != nil || p.timer.IsSet() && !p.due.After(p.free) {
 		return // the look that comes anyway
 	}
 	p.after(c, time.Until(p.free))
@@ -153,18 +152,9 @@ func (p *CorePool) soon(c actor.Context) {
 
 // after has the next look begin after a while.
 func (p *CorePool) after(c actor.Context, wait time.Duration) {
-	p.stopTimer()
 	wait = max(wait, 0)
 	p.due = time.Now().Add(wait)
-	root, self := c.ActorSystem().Root, c.Self()
-	p.timer = time.AfterFunc(wait, func() { root.Send(self, dueNow{}) })
-}
-
-func (p *CorePool) stopTimer() {
-	if p.timer != nil {
-		p.timer.Stop()
-		p.timer = nil
-	}
+	p.timer.Set(c, wait, dueNow{})
 }
 
 // lend gives the pool to a worker. What that returns runs in the actor.

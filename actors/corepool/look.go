@@ -47,7 +47,7 @@ func (p *CorePool) begin(c actor.Context) {
 	if p.look != nil {
 		return
 	}
-	p.stopTimer()
+	p.timer.Stop()
 	l := &look{callers: p.waiting, began: time.Now(), batch: maxBatch}
 	p.look, p.waiting = l, nil
 	p.pool.Begin()

@@ -51,7 +51,7 @@ type Events struct {
 	scanning bool // a scan runs, and is looked at now and then
 	progress int  // that was told last
 	tip      messages.TipChanged
-	timer    *time.Timer
+	timer    ask.Timer
 }
 
 // Messages of the actor to itself.
@@ -135,9 +135,7 @@ func (e *Events) stop(c actor.Context, why error) {
 	e.cfg.Scans.Unsubscribe(c)
 	e.cfg.Peers.Unsubscribe(c)
 	e.cancel()
-	if e.timer != nil {
-		e.timer.Stop()
-	}
+	e.timer.Stop()
 	for _, r := range e.readers {
 		r.end(why)
 	}
@@ -168,10 +166,7 @@ func (e *Events) scan(c actor.Context, m messages.ScanChanged) {
 	}
 }
 
-func (e *Events) lookLater(c actor.Context) {
-	self, root := c.Self(), c.ActorSystem().Root
-	e.timer = time.AfterFunc(scanInterval, func() { root.Send(self, look{}) })
-}
+func (e *Events) lookLater(c actor.Context) { e.timer.Set(c, scanInterval, look{}) }
 
 // look asks how far the scan is.
 func (e *Events) look(c actor.Context, first bool) {

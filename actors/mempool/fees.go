@@ -67,7 +67,7 @@ type fees struct {
 	m     *Mempool
 	known *feeestimate.Estimator // nil: nothing is estimated
 	saver *ask.Worker
-	timer *time.Timer
+	timer ask.Timer
 	due   time.Time // when the estimates are to be written
 }
 
@@ -159,9 +159,8 @@ func (f *fees) start(c actor.Context) {
 	if f.known == nil {
 		return
 	}
-	root, self := c.ActorSystem().Root, c.Self()
 	f.due = time.Now().Add(saveFees)
-	f.timer = time.AfterFunc(saveFees, func() { root.Send(self, saveFeesNow{}) })
+	f.timer.Set(c, saveFees, saveFeesNow{})
 }
 
 // advance writes the estimates where that would be due within a time.
@@ -191,9 +190,7 @@ func (f *fees) save(c actor.Context, then func()) {
 }
 
 func (f *fees) close() {
-	if f.timer != nil {
-		f.timer.Stop()
-	}
+	f.timer.Stop()
 	f.saver.Drop()
 	f.saver = nil
 }

@@ -80,7 +80,7 @@ type Relay struct {
 	packages *slog.Logger    // of orphans and packages
 	ctx      context.Context //nolint:containedctx // ends what is asked when the actor stops
 	cancel   context.CancelFunc
-	timer    *time.Timer
+	timer    ask.Timer // of the next tick
 
 	peers     map[int64]*peer
 	pool      *poolview.View
@@ -156,7 +156,7 @@ func (r *Relay) Receive(c actor.Context) {
 		}
 		r.stop(c)
 	case tick:
-		r.setTimer(c)
+		r.timer.Set(c, tickEvery, tick{})
 		r.doWhatIsDue(c)
 	case ClockSet:
 		r.doWhatIsDue(c)
@@ -206,7 +206,7 @@ func (r *Relay) start(c actor.Context) {
 		r.tip = reader.Active().Tip()
 	}
 	r.reannounce = r.cfg.Now().Add(reannounceMin + rand.N(reannounceMax-reannounceMin)) //nolint:gosec // no secret
-	r.setTimer(c)
+	r.timer.Set(c, tickEvery, tick{})
 }
 
 func (r *Relay) stop(c actor.Context) {
@@ -218,11 +218,6 @@ func (r *Relay) stop(c actor.Context) {
 	for _, p := range r.peers {
 		p.handled()
 	}
-}
-
-func (r *Relay) setTimer(c actor.Context) {
-	root, self := c.ActorSystem().Root, c.Self()
-	r.timer = time.AfterFunc(tickEvery, func() { root.Send(self, tick{}) })
 }
 
 // doWhatIsDue sends the announcements and requests whose time has come.

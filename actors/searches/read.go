@@ -7,6 +7,7 @@ import (
 
 	"github.com/btcsuite/btcd/txscript"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/search"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/searchdb"
@@ -204,7 +205,7 @@ type waiter struct {
 	call   *wait
 	state  messages.SearchState
 	height int32
-	timer  *time.Timer
+	timer  ask.Timer
 	left   func() bool // ends the watch over the caller
 }
 
@@ -257,7 +258,7 @@ func (ws *waiters) add(s reading, w *waiter) {
 	ws.of[w.job][w] = struct{}{}
 	self, root := s.c.Self(), s.c.ActorSystem().Root
 	if w.call.Req.Timeout > 0 {
-		w.timer = time.AfterFunc(w.call.Req.Timeout, func() { root.Send(self, overdue{waiter: w}) })
+		w.timer.Set(s.c, w.call.Req.Timeout, overdue{waiter: w})
 	}
 	w.left = context.AfterFunc(w.call.Ctx, func() { root.Send(self, overdue{waiter: w, gone: true}) })
 }
@@ -270,9 +271,7 @@ func (ws *waiters) take(w *waiter) bool {
 	if delete(ws.of[w.job], w); len(ws.of[w.job]) == 0 {
 		delete(ws.of, w.job)
 	}
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.timer.Stop()
 	w.left()
 	return true
 }

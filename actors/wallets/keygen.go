@@ -41,7 +41,7 @@ type keygen struct {
 	worker  *ask.Worker // nil: no keys are being made
 	waiting []func()    // to be called when the ledger has what it wants
 	broken  bool        // no keys can be made: those who wait get what there is
-	timer   *time.Timer // until deferred key pools are filled up; nil: none
+	timer   ask.Timer   // until deferred key pools are filled up
 	filling bool        // deferred key pools are being filled up
 	checker *ask.Worker // nil: no keys are being checked
 }
@@ -56,7 +56,7 @@ type (
 		keys  []*vault.Unchecked
 		valid []bool
 	}
-	fillDeferred struct{ of *time.Timer }
+	fillDeferred struct{}
 )
 
 // drop waits for the workers, whose keys are lost.
@@ -68,10 +68,8 @@ func (k *keygen) drop() {
 
 // stop forgets what was put off.
 func (k *keygen) stop() {
-	if k.timer != nil {
-		k.timer.Stop()
-	}
-	k.timer, k.filling = nil, false
+	k.timer.Stop()
+	k.filling = false
 }
 
 // needsKeys reports whether keys are wanted that can be made.
@@ -176,21 +174,17 @@ func makeAll(ctx context.Context, jobs []*keys.Job) ([]*keys.Batch, error) {
 
 // deferFill has deferred key pools filled up after a while.
 func (k *keygen) deferFill(c actor.Context) {
-	if k.timer != nil || k.filling || !k.of.open().Pool().Deferring() {
+	if k.timer.IsSet() || k.filling || !k.of.open().Pool().Deferring() {
 		return
 	}
-	root, self := c.ActorSystem().Root, c.Self()
-	set := make(chan *time.Timer, 1)
-	k.timer = time.AfterFunc(k.cfg.DeferFill, func() { root.Send(self, fillDeferred{<-set}) })
-	set <- k.timer
+	k.timer.Set(c, k.cfg.DeferFill, fillDeferred{})
 }
 
 // fill fills deferred key pools up, step by step.
-func (k *keygen) fill(c actor.Context, m fillDeferred) {
-	if m.of != k.timer || k.of.open() == nil {
+func (k *keygen) fill(c actor.Context) {
+	if k.of.open() == nil {
 		return
 	}
-	k.timer = nil
 	k.filling = k.of.open().Pool().FillDeferred()
 	k.of.save(c, nil)
 }

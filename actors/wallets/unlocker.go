@@ -8,6 +8,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/keys"
@@ -40,33 +41,28 @@ type unlocker struct {
 	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
 
 	until time.Time
-	timer *time.Timer // nil: none
-	turn  int         // of the timer; one that fires for an earlier turn is late
-	late  bool        // the time is over, and a rescan needs the keys yet
+	timer ask.Timer // of the lock
+	late  bool      // the time is over, and a rescan needs the keys yet
 }
 
 // lockTimer says that the time of an unlocked wallet is over.
-type lockTimer struct{ turn int }
+type lockTimer struct{}
 
 func (u *unlocker) stop() {
-	if u.timer != nil {
-		u.timer.Stop()
-	}
-	u.turn++
-	u.until, u.timer, u.late = time.Time{}, nil, false
+	u.timer.Stop()
+	u.until, u.late = time.Time{}, false
 }
 
 // start has the wallet locked after a time.
 func (u *unlocker) start(c actor.Context, now time.Time, after time.Duration) {
 	u.stop()
-	root, self, turn := c.ActorSystem().Root, c.Self(), u.turn
 	u.until = now.Add(after)
-	u.timer = time.AfterFunc(after, func() { root.Send(self, lockTimer{turn}) })
+	u.timer.Set(c, after, lockTimer{})
 }
 
 // lockTimer locks the wallet, unless a rescan needs its keys: then after that.
-func (u *unlocker) lockTimer(c actor.Context, m lockTimer) {
-	if m.turn != u.turn || u.of.open() == nil {
+func (u *unlocker) lockTimer(c actor.Context) {
+	if u.of.open() == nil {
 		return
 	}
 	if u.of.usesKeys() {

@@ -122,13 +122,13 @@ func (w *Wallet) handle(c actor.Context) {
 	case written:
 		w.writer.wrote(c, m)
 	case lockTimer:
-		w.unlocker.lockTimer(c, m)
+		w.unlocker.lockTimer(c)
 	case keysMade:
 		w.keygen.made(c, m)
 	case keysChecked:
 		w.keygen.checked(c, m)
 	case fillDeferred:
-		w.keygen.fill(c, m)
+		w.keygen.fill(c)
 	case importNext:
 		w.imports.next(c, m)
 	case spendStep:

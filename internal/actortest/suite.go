@@ -160,7 +160,7 @@ func panics(t *testing.T, start func(*testing.T) *Subject) {
 	})
 	var list []fault
 	for _, p := range calm.placesBelow(nameOf(calm.subject)) {
-		list = append(list, fault{place: p, count: 1, after: len(list)%2 == 0})
+		list = append(list, fault{place: p, count: 1}, fault{place: p, count: 1, after: true})
 	}
 	late := inTurn(t, start, list, perSubject)
 	for range 12 { // some come only when others are late, which seldom happens on an idle machine

@@ -122,7 +122,7 @@ type Follower struct {
 
 	worker  *ask.Worker // nil: no step runs
 	tips    bool        // a tip was announced since the step began
-	timer   *time.Timer // for another attempt
+	timer   ask.Timer   // for another attempt
 	waiting []waiter
 
 	at        messages.Tip
@@ -192,7 +192,7 @@ func (f *Follower) Receive(c actor.Context) bool {
 
 func (f *Follower) stop() {
 	f.cancel()
-	f.stopTimer()
+	f.timer.Stop()
 	f.worker.Drop()
 }
 

@@ -46,7 +46,7 @@ func (f *Follower) next(c actor.Context) {
 	if reader == nil || !f.free() {
 		return
 	}
-	f.stopTimer()
+	f.timer.Stop()
 	f.readPosition()
 	var from *chainhash.Hash
 	var at *chainview.Block
@@ -274,15 +274,4 @@ func (f *Follower) locked(c actor.Context, m locked) {
 	}
 }
 
-func (f *Follower) retryLater(c actor.Context) {
-	self, root := c.Self(), c.ActorSystem().Root
-	f.stopTimer()
-	f.timer = time.AfterFunc(f.cfg.Retry, func() { root.Send(self, retry{f}) })
-}
-
-func (f *Follower) stopTimer() {
-	if f.timer != nil {
-		f.timer.Stop()
-		f.timer = nil
-	}
-}
+func (f *Follower) retryLater(c actor.Context) { f.timer.Set(c, f.cfg.Retry, retry{f}) }
