@@ -25,8 +25,9 @@ const (
 	firstRetry = time.Second
 	lastRetry  = 10 * time.Second
 
-	// silence is how long the other node may have no news before it is asked again.
-	silence = time.Minute
+	// silence is how long the other node may have no news before it is asked again: one that hangs
+	// is noticed soon after that.
+	silence = 10 * time.Second
 )
 
 // A Node is what this node is attached to. Its methods may be called side by side.

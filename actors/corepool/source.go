@@ -1,6 +1,7 @@
 package corepool
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -30,16 +31,41 @@ func list(ctx context.Context, node Node, wasAway bool) (ids []chainhash.Hash, l
 		loaded = info.Loaded == nil || *info.Loaded
 	}
 	var pool struct {
-		TxIDs []corenode.Hash `json:"txids"`
+		TxIDs idList `json:"txids"`
 	}
 	if err := node.Call(ctx, &pool, "getrawmempool", false, true); err != nil {
 		return nil, false, err
 	}
-	ids = make([]chainhash.Hash, len(pool.TxIDs))
-	for i := range pool.TxIDs {
-		ids[i] = chainhash.Hash(pool.TxIDs[i])
+	return pool.TxIDs, loaded, nil
+}
+
+// An idList is read from a JSON array, and takes less room than its text.
+type idList []chainhash.Hash
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *idList) UnmarshalJSON(text []byte) error {
+	const each = len(`"",`) + 2*chainhash.HashSize
+	ids := make([]chainhash.Hash, 0, len(text)/each+1)
+	d := json.NewDecoder(bytes.NewReader(text))
+	if first, err := d.Token(); err != nil || first != json.Delim('[') {
+		return errors.New("no list of transactions")
 	}
-	return ids, loaded, nil
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		id, isText := token.(string)
+		if !isText || len(id) != 2*chainhash.HashSize {
+			return errors.New("no id of a transaction")
+		}
+		ids = append(ids, chainhash.Hash{})
+		if err := chainhash.Decode(&ids[len(ids)-1], id); err != nil {
+			return err
+		}
+	}
+	*l = ids
+	return nil
 }
 
 // A newTx is a transaction that has come, as it is told to listeners.

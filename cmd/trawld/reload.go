@@ -16,6 +16,7 @@ import (
 func (s *session) reload() {
 	settings, filter, err := s.readAgain()
 	if err == nil {
+		s.reloadAttached() // before sessions of the page are judged again
 		err = s.reloadServer(settings)
 	}
 	if err != nil {
@@ -47,6 +48,16 @@ func (s *session) readAgain() (*options.Settings, *corelog.Filter, error) {
 	}
 	filter, err := newFilter(settings)
 	return settings, filter, err
+}
+
+// reloadAttached reads the logins of Bitcoin Core again.
+func (s *session) reloadAttached() {
+	if s.attached == nil {
+		return
+	}
+	if err := s.attached.Reload(); err != nil {
+		s.log.Error("The logins and whitelists of Bitcoin Core were not read again", "err", err)
+	}
 }
 
 // reloadServer has the RPC server, if there is one, take up its part.

@@ -42,16 +42,18 @@ func (c *Client) callWithin(ctx context.Context, more time.Duration, to any, met
 }
 
 func (c *Client) callResult(ctx context.Context, more time.Duration, to any, method string, params []any) error {
-	ctx, cancel := c.limit(ctx, more)
+	bound := c.boundOf(method)
+	ctx, cancel := c.limit(ctx, bound.time+more)
 	defer cancel()
 	body, err := json.Marshal(newCall(0, method, params))
 	if err != nil {
 		return err
 	}
-	reply, err := c.sendOwn(ctx, c.own, "/", body)
+	reply, err := c.sendOwn(ctx, c.own, "/", body, bound.bytes)
 	if err != nil {
 		return err
 	}
+	defer reply.release()
 	if err := checkStatus(reply); err != nil {
 		return err
 	}
@@ -60,11 +62,19 @@ func (c *Client) callResult(ctx context.Context, more time.Duration, to any, met
 	case err != nil:
 		return err
 	case answer.Err != nil:
-		return c.withoutLogin(answer.Err)
+		return c.answeredWith(answer.Err)
 	case to == nil:
 		return nil
 	}
 	return readResult(answer.Result, to)
+}
+
+// answeredWith returns an error of Core's. One that starts or ends is another one soon.
+func (c *Client) answeredWith(err *Error) error {
+	if err.Is(ErrAway) {
+		c.lose()
+	}
+	return c.withoutLogin(err)
 }
 
 func readResult(result []byte, to any) error {
@@ -116,12 +126,13 @@ func (c *Client) batch(ctx context.Context, method string, params [][]any) ([]js
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := c.limit(ctx, 0)
+	ctx, cancel := c.limit(ctx, c.timeout)
 	defer cancel()
-	reply, err := c.sendOwn(ctx, c.own, "/", body)
+	reply, err := c.sendOwn(ctx, c.own, "/", body, c.maxReply)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer reply.release()
 	if err := checkStatus(reply); err != nil {
 		return nil, nil, err
 	}

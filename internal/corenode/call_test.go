@@ -204,7 +204,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		members, ok := splitObject(text)
+		members, ok := splitObject(text, len(text))
 		var object map[string]json.RawMessage
 		valid := json.Unmarshal(text, &object) == nil && object != nil
 		if ok != valid && !tooDeep(text) {

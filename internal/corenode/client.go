@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -29,11 +28,15 @@ const (
 // Config says where Core is and how to log in there.
 type Config struct {
 	Address  Address
-	Cookie   string        // path of Core's cookie file
-	Below    string        // directory that links may not lead out of on the way to Cookie; empty: any may
-	Login    string        // path of a file with user:password and mode 0600; goes before Cookie
-	User     string        // of Core's own configuration, with Password; only without files
-	Password string        //
+	Cookie   string // path of Core's cookie file
+	Login    string // path of a file with user:password and mode 0600; goes before Cookie
+	User     string // with Password, instead of a file
+	Password string //
+
+	// Configuration reads what Core's configuration says, whose login is taken where there is
+	// no other; nil: it cannot be read.
+	Configuration func() (Configured, error)
+
 	CA       []byte        // PEM: who vouches for an https address; empty: the system's
 	Insecure bool          // a login may go over plain HTTP to another machine
 	Timeout  time.Duration // of a call of the node itself; 0: DefaultTimeout
@@ -43,14 +46,15 @@ type Config struct {
 // A Client calls one Core.
 type Client struct {
 	base     string // scheme://host:port
-	login    *loginFile
-	fixed    []byte // user:password instead
+	login    loginSource
 	timeout  time.Duration
 	maxReply int64
-	own      *http.Client // for calls of the node
-	forward  *http.Client // for what is passed on
+	large    chan struct{} // held while a reply of more than freeReply is read for the node itself
+	own      *http.Client  // for calls of the node
+	forward  *http.Client  // for what is passed on
 	requests atomic.Int64
 	news     atomic.Int32 // how the tip is waited for: see news.go
+	health
 }
 
 // New returns a client. It does not connect. The error is in words for the operator and
@@ -65,14 +69,19 @@ func New(c Config) (*Client, error) {
 	if c.Conns == 0 {
 		c.Conns = DefaultConns
 	}
-	client := &Client{base: c.Address.String(), timeout: c.Timeout, maxReply: MaxReply}
+	client := &Client{
+		base: c.Address.String(), timeout: c.Timeout, maxReply: MaxReply,
+		large: make(chan struct{}, 1), login: noLogin{},
+	}
 	switch {
 	case c.Login != "":
 		client.login = &loginFile{path: c.Login, private: true}
 	case c.Cookie != "":
-		client.login = &loginFile{path: c.Cookie, below: c.Below}
+		client.login = &loginFile{path: c.Cookie}
 	case c.User != "" || c.Password != "":
-		client.fixed = []byte(c.User + ":" + c.Password)
+		client.login = fixedLogin(c.User + ":" + c.Password)
+	case c.Configuration != nil:
+		client.login = &configuredLogin{configuration: c.Configuration}
 	}
 	var pool *x509.CertPool
 	if len(c.CA) > 0 {
@@ -138,6 +147,15 @@ type Reply struct {
 	// Large is the body instead, where a reply to [Client.Forward] succeeded and is larger
 	// than [MaxReply]. It has to be closed.
 	Large *Large
+
+	done func() // gives back what the body holds of the room for large replies
+}
+
+// release says that the body was read.
+func (r Reply) release() {
+	if r.done != nil {
+		r.done()
+	}
 }
 
 // Forward sends the body of a JSON-RPC request to a path with the value of an
@@ -145,34 +163,54 @@ type Reply struct {
 // [ErrAway], that of the context, or [ErrReply]. ctx has to last until a large reply has
 // been read.
 func (c *Client) Forward(ctx context.Context, path, authorization string, body []byte) (Reply, error) {
-	return c.send(ctx, c.forward, http.MethodPost, path, authorization, body)
+	return c.send(ctx, c.forward, http.MethodPost, path, authorization, body, c.maxReply)
 }
 
 // ForwardOwn is [Client.Forward] with the client's own login.
 func (c *Client) ForwardOwn(ctx context.Context, path string, body []byte) (Reply, error) {
-	return c.sendOwn(ctx, c.forward, path, body)
+	return c.sendOwn(ctx, c.forward, path, body, c.maxReply)
 }
 
 // sendOwn sends with the client's own login, which is read again when Core refuses it.
-func (c *Client) sendOwn(ctx context.Context, by *http.Client, path string, body []byte) (Reply, error) {
+func (c *Client) sendOwn(ctx context.Context, by *http.Client, path string, body []byte, limit int64) (Reply, error) {
 	var refused []byte
 	for {
-		login, err := c.ownLogin(refused)
-		if err != nil {
+		login, err := c.login.get(refused)
+		switch {
+		case err != nil && refused != nil:
 			return Reply{}, err
+		case err != nil:
+			return Reply{}, c.withoutLoginAt(ctx, by, err)
+		}
+		if bytes.Equal(login, refused) {
+			return Reply{}, away("%w", ErrLogin)
+		}
+		if refused != nil {
+			c.lose() // Core has been started with another login
 		}
 		header := "Basic " + base64.StdEncoding.EncodeToString(login)
-		reply, err := c.send(ctx, by, http.MethodPost, path, header, body)
+		reply, err := c.send(ctx, by, http.MethodPost, path, header, body, limit)
 		switch {
 		case err != nil:
 			return Reply{}, err
 		case reply.Status != http.StatusUnauthorized:
 			return reply, nil
-		case refused != nil || c.login == nil:
+		case refused != nil:
 			return Reply{}, away("%w", ErrLogin)
 		}
 		refused = login
 	}
+}
+
+// withoutLoginAt returns why there is no way to Core: nobody listens there, or else the reason
+// why there is no login.
+func (c *Client) withoutLoginAt(ctx context.Context, by *http.Client, reason error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, quickTime, errTimeout)
+	defer cancel()
+	if _, err := c.send(ctx, by, http.MethodPost, "/", "", nil, freeReply); errors.Is(err, ErrAway) {
+		return err
+	}
+	return reason
 }
 
 // minHidden is from how many bytes on a password is looked for in what the other side
@@ -181,7 +219,7 @@ const minHidden = 4
 
 // hideLogin leaves the password out of a text from the other side, which may be no Core.
 func (c *Client) hideLogin(text string) string {
-	login, err := c.ownLogin(nil)
+	login, err := c.login.get(nil)
 	if err != nil {
 		return text
 	}
@@ -194,28 +232,22 @@ func (c *Client) hideLogin(text string) string {
 	return text
 }
 
+// maxWords bounds what is kept of the words of an error: those of Core are shorter.
+const maxWords = 2000
+
 // withoutLogin is hideLogin for an error, if that is the other side's.
 func (c *Client) withoutLogin(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return &Error{Code: e.Code, Message: c.hideLogin(e.Message)}
+		words := c.hideLogin(e.Message)
+		return &Error{Code: e.Code, Message: strings.Clone(words[:min(len(words), maxWords)])}
 	}
 	return err
 }
 
-func (c *Client) ownLogin(refused []byte) ([]byte, error) {
-	switch {
-	case c.login != nil:
-		return c.login.get(refused)
-	case c.fixed != nil:
-		return c.fixed, nil
-	default:
-		return nil, away("%w: there is none", ErrLogin)
-	}
-}
-
-// send sends one request and reads the reply. body is read until it returns.
+// send sends one request and reads the reply, of up to limit bytes. body is read until it
+// returns.
 func (c *Client) send(
-	ctx context.Context, by *http.Client, verb, path, authorization string, body []byte,
+	ctx context.Context, by *http.Client, verb, path, authorization string, body []byte, limit int64,
 ) (Reply, error) {
 	req, err := http.NewRequestWithContext(ctx, verb, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -228,10 +260,12 @@ func (c *Client) send(
 		req.Header.Set("Content-Type", "application/json")
 	}
 	c.requests.Add(1)
+	began := time.Now()
 	resp, err := by.Do(req)
 	if err != nil {
-		return Reply{}, failed(ctx, err)
+		return Reply{}, c.failed(ctx, began, err)
 	}
+	c.answered()
 	large := false
 	defer func() {
 		if !large {
@@ -251,48 +285,41 @@ func (c *Client) send(
 		}
 		return Reply{Status: resp.StatusCode, Large: body}, nil
 	}
-	read, err := readBody(resp, c.maxReply)
+	reply := Reply{Status: resp.StatusCode}
+	enlarge := func() error { return nil }
+	if by == c.own {
+		enlarge = func() error { return c.enterLarge(ctx, &reply) }
+	}
+	reply.Body, err = readBody(resp.Body, resp.ContentLength, limit, enlarge)
+	if err == nil {
+		return reply, nil
+	}
+	reply.release()
 	if errors.Is(err, ErrTooLarge) {
 		return Reply{}, err
 	}
-	if err != nil {
-		return Reply{}, failed(ctx, err)
-	}
-	return Reply{Status: resp.StatusCode, Body: read}, nil
+	return Reply{}, c.failed(ctx, began, err)
 }
 
 // failed makes an error of the transport one of this package. The end of the caller's own
 // context is no fault of Core's.
-func failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		if cause := context.Cause(ctx); errors.Is(cause, errTimeout) {
-			return away("%w", cause)
-		}
-		return context.Cause(ctx)
+func (c *Client) failed(ctx context.Context, began time.Time, err error) error {
+	if ctx.Err() == nil {
+		c.lose()
+		c.answered() // it does not hang
+		return away("%w", err)
 	}
-	return away("%w", err)
-}
-
-// readBody reads a body of up to limit bytes. Memory grows with what arrives.
-func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	if resp.ContentLength > limit {
-		return nil, ErrTooLarge
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, errTimeout) {
+		return cause
 	}
-	const first = 1 << 20 // trusted unseen
-	size := min(max(resp.ContentLength, 0), first)
-	body := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
-	if _, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1)); err != nil {
-		return nil, err
-	}
-	if int64(body.Len()) > limit {
-		return nil, ErrTooLarge
-	}
-	return body.Bytes(), nil
+	c.unanswered(began)
+	return away("%w", cause)
 }
 
 var errTimeout = errors.New("no reply in time")
 
 // limit gives a call of the node its time.
-func (c *Client) limit(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, c.timeout+more, errTimeout)
+func (c *Client) limit(ctx context.Context, atMost time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, atMost, errTimeout)
 }

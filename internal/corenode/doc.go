@@ -19,8 +19,15 @@
 //
 // # Limits
 //
-// Replies are read up to [MaxReply] bytes and are never decompressed. Each call of the
+// Replies are never decompressed, and no larger than those of a Core: what is passed on for a
+// client has up to [MaxReply] bytes, and calls of the node itself as many as their method needs.
+// Of replies to these that are larger than a block one is in memory at a time. Each call of the
 // node itself has a time limit; what is passed on for a client has none but its context.
+//
+// # Whether Core answers
+//
+// [Client.Silent] knows of a Core that hangs: a call had no answer in time. [Client.Lost] counts
+// how often Core may have become another one: what was known of it then has to be asked again.
 //
 // A [Client] is safe for concurrent use and holds no goroutine.
 package corenode

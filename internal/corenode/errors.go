@@ -10,7 +10,8 @@ var (
 	// ErrAway reports that Core does not answer now, and may later: nobody listens, it
 	// is busy, it starts or stops, it has no cookie or refuses the one it wrote.
 	ErrAway = errors.New("Bitcoin Core does not answer") //nolint:staticcheck // a name
-	// ErrLogin reports that Core refuses the login, or that there is none. It comes
+	// ErrLogin reports that Core refuses the login, that there is none, or that its file cannot
+	// be read, which its text says. It comes
 	// with ErrAway, for a cookie may be written any time.
 	ErrLogin = errors.New("it refuses the login")
 	// ErrForbidden reports a method that Core's whitelist keeps from this login.

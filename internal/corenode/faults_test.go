@@ -68,8 +68,8 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// smallReply is the limit of a reply that is sent whole.
-const smallReply = 2 << 20
+// wholeReply is the limit of a reply that is sent whole.
+const wholeReply = 2 << 20
 
 func TestOddReplies(t *testing.T) {
 	var elsewhere atomic.Int64
@@ -94,7 +94,7 @@ func TestOddReplies(t *testing.T) {
 		}, ErrTooLarge},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			chunk := bytes.Repeat([]byte{' '}, 1<<20)
-			for range smallReply>>20 + 1 {
+			for range wholeReply>>20 + 1 {
 				if _, err := w.Write(chunk); err != nil {
 					return
 				}
@@ -118,7 +118,7 @@ func TestOddReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "endless" {
-			c.maxReply = smallReply
+			c.maxReply = wholeReply
 		}
 		err = c.Call(t.Context(), new(any), "x")
 		if !errors.Is(err, test.want) {

@@ -3,6 +3,7 @@ package corenode
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // ChainInfo is a part of getblockchaininfo.
@@ -17,6 +18,9 @@ type ChainInfo struct {
 	Pruned               bool    `json:"pruned"`
 	PruneHeight          *int32  `json:"pruneheight"` // first block that is complete; nil: not pruned
 }
+
+// maxName bounds the names that a Core gives itself and its chain.
+const maxName = 256
 
 // FilterIndex is the name of Core's filter index in getindexinfo.
 const FilterIndex = "basic block filter index"
@@ -57,6 +61,9 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	}
 	if err := c.Call(ctx, &network, "getnetworkinfo"); err != nil && !unknown(err) {
 		return Info{}, err
+	}
+	if len(info.Chain.Chain) > maxName || len(network.Subversion) > maxName {
+		return Info{}, fmt.Errorf("%w: names", ErrReply)
 	}
 	info.Version, info.Subversion = network.Version, network.Subversion
 	if err := c.Call(ctx, &info.Indexes, "getindexinfo"); err != nil && !unknown(err) {

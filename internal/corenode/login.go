@@ -41,16 +41,82 @@ func (f *loginFile) get(refused []byte) ([]byte, error) {
 	return login, nil
 }
 
+// A loginSource returns a login as user:password, and what has come in its place where that
+// was refused.
+type loginSource interface {
+	get(refused []byte) ([]byte, error)
+}
+
+// A fixedLogin never changes.
+type fixedLogin []byte
+
+func (f fixedLogin) get([]byte) ([]byte, error) { return f, nil }
+
+// noLogin is the source of a client without a login.
+type noLogin struct{}
+
+func (noLogin) get([]byte) ([]byte, error) { return nil, away("%w: there is none", ErrLogin) }
+
+// A configuredLogin is what Core's configuration says, which is read again when Core refuses
+// the login: it may have been started with another one.
+type configuredLogin struct {
+	configuration func() (Configured, error)
+
+	mu   sync.Mutex
+	read []byte // user:password; nil: not read yet
+}
+
+func (c *configuredLogin) get(refused []byte) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.read != nil && (refused == nil || !bytes.Equal(refused, c.read)) {
+		return c.read, nil
+	}
+	now, err := c.configuration()
+	if err != nil {
+		return nil, away("%w", unreadable{err})
+	}
+	login, err := now.readLogin()
+	if err != nil {
+		return nil, err
+	}
+	c.read = login
+	return login, nil
+}
+
+// readLogin returns the login of a Core with such a configuration.
+func (c *Configured) readLogin() ([]byte, error) {
+	switch {
+	case c.Password != "":
+		return []byte(c.User + ":" + c.Password), nil
+	case c.Cookie == "":
+		return noLogin{}.get(nil)
+	}
+	return c.ReadCookie()
+}
+
+// unreadable reports a login that cannot be read. It is an [ErrLogin].
+type unreadable struct{ error }
+
+// Error implements error.
+func (u unreadable) Error() string { return "its login cannot be read: " + u.error.Error() }
+
+// Is reports whether target is ErrLogin.
+func (unreadable) Is(target error) bool { return target == ErrLogin }
+
+// Unwrap returns the reason.
+func (u unreadable) Unwrap() error { return u.error }
+
 // readLogin reads the login. Errors name the file, never what is in it.
 func (f *loginFile) readLogin() ([]byte, error) {
 	text, err := f.readSmall()
 	if err != nil {
-		return nil, away("%w: %w", ErrLogin, err)
+		return nil, away("%w", unreadable{err})
 	}
 	text = bytes.TrimRight(text, "\r\n")
 	if user, _, ok := bytes.Cut(text, []byte{':'}); !ok || len(user) == 0 || bytes.ContainsAny(text, "\x00\r\n") {
 		clear(text)
-		return nil, away("%w: %s does not hold one line user:password", ErrLogin, f.path)
+		return nil, away("%w", unreadable{fmt.Errorf("%s does not hold one line user:password", f.path)})
 	}
 	return text, nil
 }
@@ -69,12 +135,17 @@ var (
 
 // readSmall reads a small regular file and does not wait for one that is something else.
 func (f *loginFile) readSmall() ([]byte, error) {
-	refused := func(err error) error { return &fs.PathError{Op: "read", Path: f.path, Err: err} }
+	refused := func(err error) error { // os.Root names the path in its own way
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			err = at.Err
+		}
+		return &fs.PathError{Op: "read", Path: f.path, Err: err}
+	}
 	stat, open, name := os.Stat, os.Open, f.path
 	if f.below != "" {
 		root, err := os.OpenRoot(f.below)
 		if err != nil {
-			return nil, err
+			return nil, refused(err)
 		}
 		defer root.Close()
 		stat, open = root.Stat, root.Open
@@ -85,18 +156,18 @@ func (f *loginFile) readSmall() ([]byte, error) {
 	info, err := stat(name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, refused(err)
 	case !info.Mode().IsRegular(): // opening a pipe would wait for who writes
 		return nil, refused(errNotRegular)
 	}
 	file, err := open(name)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	defer file.Close()
 	switch info, err = file.Stat(); {
 	case err != nil:
-		return nil, err
+		return nil, refused(err)
 	case f.private && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return nil, refused(errReadable)
 	}

@@ -14,10 +14,13 @@ type Answer struct {
 	ID     []byte // JSON; nil where there is none
 }
 
+// maxMembers bounds the members of a reply, which has four.
+const maxMembers = 16
+
 // ParseReply reads the reply to one call, of either version of JSON-RPC. The whole of it
 // has to be JSON: what it returns can be put into another reply. The error is [ErrReply].
 func ParseReply(body []byte) (Answer, error) {
-	members, ok := splitObject(body)
+	members, ok := splitObject(body, maxMembers)
 	if !ok {
 		return Answer{}, fmt.Errorf("%w: it is no JSON object", ErrReply)
 	}

@@ -18,20 +18,26 @@ const headerSize = 80
 // Get returns what REST has at a path, as "/rest/chaininfo.json". REST asks for no login.
 // What Core does not have is an [Error] with the code of RPC for it and Core's words.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	body, err := c.get(ctx, path)
+	return c.getWithin(ctx, path, smallReply)
+}
+
+// getWithin is Get for what may have so many bytes.
+func (c *Client) getWithin(ctx context.Context, path string, limit int64) ([]byte, error) {
+	body, err := c.get(ctx, path, min(limit, c.maxReply))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return body, nil
 }
 
-func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
-	ctx, cancel := c.limit(ctx, 0)
+func (c *Client) get(ctx context.Context, path string, limit int64) ([]byte, error) {
+	ctx, cancel := c.limit(ctx, c.timeout)
 	defer cancel()
-	reply, err := c.send(ctx, c.own, http.MethodGet, path, "", nil)
+	reply, err := c.send(ctx, c.own, http.MethodGet, path, "", nil, limit)
 	if err != nil {
 		return nil, err
 	}
+	defer reply.release()
 	words := string(reply.Body[:min(len(reply.Body), 200)])
 	switch reply.Status {
 	case http.StatusOK:
@@ -62,13 +68,13 @@ func trimLine(s string) string {
 
 // Block returns a block as the network serializes it.
 func (c *Client) Block(ctx context.Context, hash *chainhash.Hash) ([]byte, error) {
-	return c.Get(ctx, "/rest/block/"+hash.String()+".bin")
+	return c.getWithin(ctx, "/rest/block/"+hash.String()+".bin", blockReply)
 }
 
 // SpentOutputs returns what the inputs of a block spend, by transaction, as Core's
 // /rest/spenttxouts has it in binary form. Core has it from version 30 on.
 func (c *Client) SpentOutputs(ctx context.Context, hash *chainhash.Hash) ([]byte, error) {
-	return c.Get(ctx, "/rest/spenttxouts/"+hash.String()+".bin")
+	return c.getWithin(ctx, "/rest/spenttxouts/"+hash.String()+".bin", MaxReply)
 }
 
 // Headers returns up to count serialized headers of 80 bytes of the active chain, from a
@@ -89,7 +95,7 @@ func (c *Client) Headers(ctx context.Context, from *chainhash.Hash, count int) (
 // BlockFilter returns the basic filter of a block as BIP158 encodes it.
 func (c *Client) BlockFilter(ctx context.Context, hash *chainhash.Hash) ([]byte, error) {
 	path := "/rest/blockfilter/basic/" + hash.String() + ".bin"
-	body, err := c.Get(ctx, path)
+	body, err := c.getWithin(ctx, path, blockReply)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +156,7 @@ func (c *Client) ChainInfo(ctx context.Context) (ChainInfo, error) {
 
 func parseChainInfo(body []byte) (ChainInfo, error) {
 	var info ChainInfo
-	if err := json.Unmarshal(body, &info); err != nil || info.Chain == "" {
+	if err := json.Unmarshal(body, &info); err != nil || info.Chain == "" || len(info.Chain) > maxName {
 		return ChainInfo{}, fmt.Errorf("%w: chain info", ErrReply)
 	}
 	return info, nil

@@ -13,12 +13,12 @@ const maxDepth = 512
 // A member is one of an object: its name with quotes, and its value.
 type member struct{ name, value []byte }
 
-// splitObject returns the members of an object that is the whole text.
-func splitObject(text []byte) (members []member, ok bool) {
+// splitObject returns the members of an object that is the whole text and has no more than most.
+func splitObject(text []byte, most int) (members []member, ok bool) {
 	s := &scanner{text: text}
 	ok = s.list('{', '}', func() bool {
 		from := s.at
-		if !s.str() {
+		if len(members) == most || !s.str() {
 			return false
 		}
 		name := text[from:s.at]

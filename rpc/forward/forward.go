@@ -18,7 +18,9 @@ type Config struct {
 	// Configured is what Core's configuration says, nil where it cannot be read: then
 	// its whitelists are not known.
 	Configured *corenode.Configured
-	Mode       Mode
+	// Reread reads that configuration again; nil: it cannot be.
+	Reread func() (corenode.Configured, error)
+	Mode   Mode
 	// ServeFew leaves all but scans, filters and the like to Core.
 	ServeFew bool
 	// OwnWallet reports whether a wallet of this node has the name, or, for nil, whether
@@ -28,6 +30,9 @@ type Config struct {
 	// It is called after each method that may have moved that, and before the node
 	// answers what depends on it. nil: there is nothing to do.
 	Follow func(context.Context) error
+	// Known returns why the chain of Core is not known: it was not followed yet, and there is
+	// nothing of it here. nil: it always is.
+	Known func(context.Context) error
 	// FollowPool does the same for the copy of Core's pool, if there are wallets that hear
 	// of it.
 	FollowPool func(context.Context) error
@@ -49,9 +54,13 @@ type Forwarder struct {
 func New(c Config) *Forwarder {
 	f := &Forwarder{Config: c}
 	f.own.Store(&map[string]string{})
-	f.logins = newLogins(c.Core, c.Configured, f.mayPass)
+	f.logins = newLogins(&f.Config, f.mayPass)
 	return f
 }
+
+// Reload reads the configuration of Core again, and has it asked about every login. After an error
+// the configuration is what it was.
+func (f *Forwarder) Reload() error { return f.logins.reload() }
 
 // Serve has the calls of a table passed on that are Core's.
 func (f *Forwarder) Serve(t *command.Table) *command.Table {
@@ -108,7 +117,7 @@ func (f *Forwarder) mayPass(method string) bool {
 func (f *Forwarder) Forwards(caller command.Caller, method string, known bool) (bool, error) {
 	login, fromCore := caller.Login.(coreLogin)
 	if f.keeps(caller, method, known) {
-		if fromCore && f.isWallet(method) && !login.mayUseWallets() {
+		if fromCore && f.isWallet(method) && !login.rights().mayUseWallets() {
 			return false, command.Refused(http.StatusForbidden)
 		}
 		return false, nil
@@ -173,8 +182,8 @@ func (f *Forwarder) send(ctx context.Context, caller command.Caller, path string
 		return f.Core.ForwardOwn(ctx, path, body)
 	}
 	reply, err := f.Core.Forward(ctx, path, login.header, body)
-	if err == nil && reply.Status == http.StatusUnauthorized {
-		f.logins.forget(login.header)
+	if err == nil {
+		f.logins.heard(login.header, reply.Status)
 	}
 	return reply, err
 }

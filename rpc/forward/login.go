@@ -1,13 +1,13 @@
 package forward
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -21,170 +21,314 @@ const (
 	remembered = time.Minute
 	// maxRemembered bounds the logins that are remembered.
 	maxRemembered = 1024
+	// askTime is how long Core may take to judge a login.
+	askTime = 10 * time.Second
 )
 
 // A coreLogin is a caller whom Core knows.
 type coreLogin struct {
-	rights
-	header string // value of its Authorization header
+	header string        // value of its Authorization header
+	rights func() rights // now, for a login lasts longer than one call
 }
 
-// A verdict is what Core says of a login.
-type verdict int
+// Limited implements command.Login.
+func (c coreLogin) Limited() bool { return c.rights().Limited() }
 
-const (
-	wrong verdict = iota
-	limited
-	unlimited
-)
+// Any implements command.Login.
+func (c coreLogin) Any() bool { return c.rights().Any() }
+
+// Allows implements command.Login.
+func (c coreLogin) Allows(method string) bool { return c.rights().Allows(method) }
+
+// A loginID stands for a user and a password.
+type loginID [sha256.Size]byte
 
 // logins judges the logins of Core's users.
+//
+// Rights come from Core alone: it accepts a login, and says whether a whitelist binds that; what
+// is on the list is what the configuration says that Core has read. A login that Core has accepted
+// keeps the rights that it had last while Core cannot be asked, and any other has none. Core is
+// asked again after a minute, and at once where another Core may be there by now.
 type logins struct {
-	core       *corenode.Client
+	core     *corenode.Client
+	reread   func() (corenode.Configured, error) // nil: the configuration stays what it is
+	passedOn func(method string) bool
+	key      []byte // of the hashes below
+	now      func() time.Time
+
+	mu         sync.Mutex
 	configured *corenode.Configured // nil: not known, as that of another machine
-	passedOn   func(method string) bool
-
-	key []byte // of the hashes below
-	mu  sync.Mutex
-	now func() time.Time
-	ok  map[[sha256.Size]byte]accepted
+	of         era                  // in which the configuration was read
+	known      map[loginID]accepted
+	asking     map[loginID]*question
 }
 
+// An era is the time of one Core: while it is the same, the same program runs there with the
+// same configuration.
+type era struct {
+	lost   int64
+	cookie time.Time // when the cookie file was written; zero: there is none
+}
+
+// accepted is what is known of a login that Core has accepted.
 type accepted struct {
-	verdict verdict
-	until   time.Time
+	rights rights
+	at     time.Time
+	of     era
+	cookie bool // it was in the cookie file
 }
 
-func newLogins(core *corenode.Client, configured *corenode.Configured, passedOn func(string) bool) *logins {
+// A question to Core about a login is under way.
+type question struct {
+	began time.Time
+	done  chan struct{}
+}
+
+func newLogins(c *Config, passedOn func(string) bool) *logins {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
-	return &logins{
-		core: core, configured: configured, passedOn: passedOn,
-		key: key, now: time.Now, ok: map[[sha256.Size]byte]accepted{},
+	l := &logins{
+		core: c.Core, configured: c.Configured, reread: c.Reread, passedOn: passedOn,
+		key: key, now: time.Now, known: map[loginID]accepted{}, asking: map[loginID]*question{},
 	}
+	if c.Core != nil {
+		l.of = l.era()
+	}
+	return l
 }
 
-// hash returns what is remembered of a header in its stead.
-func (l *logins) hash(header string) (sum [sha256.Size]byte) {
+// id returns what is remembered of a login in its stead. ok is false where a header holds none.
+func (l *logins) id(header string) (id loginID, ok bool) {
+	user, password, ok := access.Decode(header)
 	mac := hmac.New(sha256.New, l.key)
-	mac.Write([]byte(header))
-	return [sha256.Size]byte(mac.Sum(nil))
+	mac.Write([]byte(user + ":" + password))
+	return loginID(mac.Sum(nil)), ok
 }
 
-// Known implements rpc.Logins. Core is asked about a login that its own files prove,
-// which is no guess.
+// era returns the present one.
+func (l *logins) era() era {
+	now := era{lost: l.core.Lost()}
+	if c := l.configuration(); c != nil && c.Cookie != "" {
+		if info, err := os.Stat(c.Cookie); err == nil {
+			now.cookie = info.ModTime()
+		}
+	}
+	return now
+}
+
+func (l *logins) configuration() *corenode.Configured {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.configured
+}
+
+// Known implements rpc.Logins. Core is asked about a login that its own files prove, or that
+// it has accepted before, which is no guess.
 func (l *logins) Known(ctx context.Context, authorization string) command.Login {
-	proven := l.proven(authorization)
-	found, fresh, known := l.recall(authorization)
-	if fresh {
-		return l.login(authorization, found, proven)
-	}
-	if !proven && !known { // what Core has accepted once is no guess either
+	id, ok := l.id(authorization)
+	if !ok {
 		return nil
 	}
-	found, err := l.ask(ctx, authorization)
-	switch {
-	case err != nil: // right, and what its whitelist is nobody says
-		return coreLogin{rights{nil, l.passedOn}, authorization}
-	case found == wrong: // the files are of another Core, or of one that has been
+	if _, known := l.recall(id); !known {
+		if inCookie, inConfig := l.proven(authorization); !inCookie && !inConfig {
+			return nil
+		}
+	}
+	if _, may := l.current(ctx, id, authorization); !may {
 		return nil
 	}
-	return l.login(authorization, found, proven)
+	return l.login(id, authorization)
 }
 
 // Ask implements rpc.Logins.
 func (l *logins) Ask(ctx context.Context, authorization string) (command.Login, error) {
-	found, err := l.ask(ctx, authorization)
-	if err != nil || found == wrong {
+	id, ok := l.id(authorization)
+	if !ok {
+		return nil, nil //nolint:nilnil // wrong
+	}
+	within := askTime
+	if _, silent := l.core.Silent(); silent { // somebody else waits already
+		within = patience
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	accepted, err := l.ask(ctx, id, authorization)
+	if err != nil || !accepted {
 		return nil, err
 	}
-	return l.login(authorization, found, l.proven(authorization)), nil
+	return l.login(id, authorization), nil
 }
 
-// login returns a login that Core accepts. Its whitelist is known where the
-// configuration is, has the login, and does not claim less limits than Core has.
-func (l *logins) login(header string, found verdict, proven bool) command.Login {
-	login := coreLogin{rights{nil, l.passedOn}, header}
-	if !proven {
-		return login
+// login returns a login that Core accepts.
+func (l *logins) login(id loginID, header string) command.Login {
+	return coreLogin{header, func() rights {
+		now, ok := l.current(context.Background(), id, header)
+		if !ok {
+			return rights{access.None(), l.passedOn}
+		}
+		return now
+	}}
+}
+
+// current returns what a login may call now. Where Core has to be asked again, somebody asks, and
+// all wait for a moment. Without its answer the login may call what it could last.
+func (l *logins) current(ctx context.Context, id loginID, header string) (rights, bool) {
+	if l.isOldCookie(id, header) {
+		l.forget(id)
+		return rights{}, false
 	}
-	user, _, _ := access.Decode(header)
-	if of := l.configured.Whitelists.Of(user); of.Limited() == (found == limited) {
-		login.list = of
+	last, known := l.recall(id)
+	if known && l.now().Before(last.at.Add(remembered)) && last.of == l.era() {
+		return last.rights, true
 	}
-	return login
+	q := l.question(id, header)
+	wait := patience
+	if _, silent := l.core.Silent(); !known && !silent {
+		wait = askTime
+	}
+	timer := time.NewTimer(wait - l.now().Sub(q.began))
+	defer timer.Stop()
+	select {
+	case <-q.done:
+	case <-timer.C:
+		go l.core.Ping(context.WithoutCancel(ctx)) // which ends by itself
+	case <-ctx.Done():
+	}
+	last, known = l.recall(id)
+	return last.rights, known
+}
+
+// question returns that which is under way about a login, and begins one where there is none.
+func (l *logins) question(id loginID, header string) *question {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q := l.asking[id]; q != nil {
+		return q
+	}
+	q := &question{began: l.now(), done: make(chan struct{})}
+	l.asking[id] = q
+	go func() { // nobody who asks has to wait for all of it
+		ctx, cancel := context.WithTimeout(context.Background(), askTime)
+		defer cancel()
+		defer close(q.done)
+		_, _ = l.ask(ctx, id, header) // without an answer nothing changes
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.asking, id)
+	}()
+	return q
 }
 
 // proven reports whether Core's cookie file or configuration has a login.
-func (l *logins) proven(authorization string) bool {
-	if l.configured == nil {
+func (l *logins) proven(header string) (inCookie, inConfig bool) {
+	c := l.configuration()
+	if c == nil {
+		return false, false
+	}
+	if _, ok := access.Login(c.Credentials, header); ok {
+		return false, true
+	}
+	same, _ := cookieIs(c, header)
+	return same, false
+}
+
+// isOldCookie reports whether a login was in the cookie file, and another one is there now.
+func (l *logins) isOldCookie(id loginID, header string) bool {
+	last, known := l.recall(id)
+	if !known || !last.cookie {
 		return false
 	}
-	if _, ok := access.Login(l.configured.Credentials, authorization); ok {
-		return true
-	}
-	user, password, ok := access.Decode(authorization)
-	if !ok || l.configured.Cookie == "" || user != "__cookie__" {
+	c := l.configuration()
+	if c == nil {
 		return false
 	}
-	cookie, err := l.configured.ReadCookie()
+	same, err := cookieIs(c, header)
+	return err == nil && !same
+}
+
+// cookieName is the user in Core's cookie file.
+const cookieName = "__cookie__"
+
+// cookieIs reports whether a login is that of the cookie file.
+func cookieIs(c *corenode.Configured, header string) (bool, error) {
+	user, password, ok := access.Decode(header)
+	if !ok || c.Cookie == "" || user != cookieName {
+		return false, nil
+	}
+	cookie, err := c.ReadCookie()
 	if err != nil {
-		return false
+		return false, err
 	}
 	defer clear(cookie)
-	return subtle.ConstantTimeCompare(cookie, []byte(user+":"+password)) == 1
+	return subtle.ConstantTimeCompare(cookie, []byte(user+":"+password)) == 1, nil
 }
 
-// probe is a call of a method that no Core has and no whitelist names.
-var probe = []byte(`{"jsonrpc":"2.0","id":0,"method":"trawl: may this login call anything?"}`)
+func (l *logins) recall(id loginID) (last accepted, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, known = l.known[id]
+	return last, known
+}
 
-// ask has Core judge a login and remembers one that is right.
-func (l *logins) ask(ctx context.Context, authorization string) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	reply, err := l.core.Forward(ctx, "/", authorization, bytes.Clone(probe))
-	if err != nil {
-		return wrong, err
-	}
-	found := unlimited
-	switch reply.Status {
-	case http.StatusUnauthorized:
-		l.forget(authorization)
-		return wrong, nil
-	case http.StatusForbidden:
-		found = limited
-	case http.StatusOK, http.StatusNotFound, http.StatusInternalServerError: // by version and state
-		if answer, err := corenode.ParseReply(reply.Body); err != nil || answer.Err == nil {
-			return wrong, corenode.ErrReply
+// remember notes that Core has accepted a login, in the place of that which was longest ago.
+func (l *logins) remember(id loginID, a accepted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.known[id]; !known && len(l.known) >= maxRemembered {
+		var oldest loginID
+		for other, b := range l.known {
+			if o, ok := l.known[oldest]; !ok || b.at.Before(o.at) {
+				oldest = other
+			}
 		}
-	default:
-		return wrong, corenode.ErrAway
+		delete(l.known, oldest)
 	}
-	l.remember(authorization, found)
-	return found, nil
+	l.known[id] = a
 }
 
-func (l *logins) remember(authorization string, found verdict) {
+// forget has a login count as one that was never seen.
+func (l *logins) forget(id loginID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.ok) >= maxRemembered {
-		clear(l.ok)
+	delete(l.known, id)
+}
+
+// heard notes the status with which Core has answered a call of a login: it may be another one
+// by now.
+func (l *logins) heard(header string, status int) {
+	id, _ := l.id(header)
+	switch status {
+	case http.StatusUnauthorized:
+		l.forget(id)
+	case http.StatusForbidden:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if a, ok := l.known[id]; ok && !a.rights.Limited() {
+			a.at = time.Time{} // it has a whitelist by now
+			l.known[id] = a
+		}
 	}
-	l.ok[l.hash(authorization)] = accepted{found, l.now().Add(remembered)}
 }
 
-// recall returns what Core has said of a login, if it is known, and whether it counts
-// without asking again.
-func (l *logins) recall(authorization string) (found verdict, fresh, known bool) {
+// reload reads the configuration again and forgets all logins: Core is asked about each.
+func (l *logins) reload() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	a, known := l.ok[l.hash(authorization)]
-	return a.verdict, known && l.now().Before(a.until), known
+	clear(l.known)
+	l.mu.Unlock()
+	return l.readAgain(l.era())
 }
 
-// forget has a login asked about again that Core has refused.
-func (l *logins) forget(authorization string) {
+// readAgain reads the configuration of the Core of an era.
+func (l *logins) readAgain(of era) error {
+	if l.reread == nil {
+		return nil
+	}
+	now, err := l.reread()
+	if err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.ok, l.hash(authorization))
+	l.configured, l.of = &now, of
+	return nil
 }

@@ -1,56 +1,97 @@
 package forward
 
 import (
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/seed61375155/trawl/internal/corenode"
 )
 
-// A login that Core has accepted counts for a minute; then Core is asked again, at once,
-// and one that it refuses by then is a guess like any other.
-func TestLoginIsAskedAgain(t *testing.T) {
-	asked, refuse := 0, false
-	core := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		if refuse {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
+// Where Core's configuration is not known, a login may what is said of such, once Core has
+// accepted it; and not before.
+func TestRightsAtAnAddress(t *testing.T) {
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, true)
+	g.lose(t)
+	if got := rightsOf(g.login(t.Context(), "full", password("full"))); got != "" {
+		t.Errorf("never asked: %q", got)
+	}
+	core.set(up)
+	for range 2 {
+		if got := rightsOf(g.login(t.Context(), "full", password("full"))); got != "chs" {
+			t.Errorf("may %q", got)
 		}
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":0}`)
-	}))
-	defer core.Close()
-	address, err := corenode.ParseAddress(core.URL, 0)
-	if err != nil {
-		t.Fatal(err)
+		g.ago += remembered
+		g.lose(t)
 	}
-	client, err := corenode.New(corenode.Config{Address: address})
-	if err != nil {
-		t.Fatal(err)
+	if err := g.reload(); err != nil {
+		t.Error(err)
 	}
-	defer client.Close()
-	l := newLogins(client, nil, func(string) bool { return true })
-	now := time.Now()
-	l.now = func() time.Time { return now }
-	const header = "Basic YTpi"
-	for step, want := range []struct {
+	if got := rightsOf(g.login(t.Context(), "full", password("full"))); got != "" {
+		t.Errorf("forgotten: %q", got)
+	}
+}
+
+// While Core hangs one call asks it, which waits for a moment; the others do not wait at all.
+func TestHungCoreDelaysOne(t *testing.T) {
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, false)
+	if g.login(t.Context(), "full", password("full")) == nil {
+		t.Fatal("not let in")
+	}
+	core.set(hung)
+	g.ago += remembered
+	before := core.count()
+	began := time.Now()
+	for range 50 {
+		if rightsOf(g.Known(t.Context(), header("full", password("full")))) != "chsw" {
+			t.Fatal("other rights")
+		}
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("50 calls took %v", took)
+	}
+	if n := core.count() - before; n > 3 { // about the login, and whether Core is there at all
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// A login that Core has accepted counts for a minute, under each spelling of its header; more
+// logins than are remembered push out the oldest one alone.
+func TestLoginIsRemembered(t *testing.T) {
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, false)
+	steps := []struct {
 		do    func()
-		in    bool
 		asked int
 	}{
-		{func() {}, false, 0},
-		{func() { _, _ = l.Ask(t.Context(), header) }, true, 1},
-		{func() { now = now.Add(remembered - 1) }, true, 1},
-		{func() { now = now.Add(1) }, true, 2},
-		{func() { now, refuse = now.Add(remembered), true }, false, 3},
-		{func() {}, false, 3},
-	} {
-		want.do()
-		if in := l.Known(t.Context(), header) != nil; in != want.in || asked != want.asked {
-			t.Errorf("%d: %t after %d questions, want %t after %d", step, in, asked, want.in, want.asked)
+		{func() {}, 1}, {func() { g.ago += remembered / 2 }, 0},
+		{func() { g.ago += remembered / 2 }, 1}, {func() {}, 0},
+	}
+	for i, step := range steps {
+		step.do()
+		before := core.count()
+		for range 3 {
+			if g.login(t.Context(), "full", password("full")) == nil {
+				t.Fatal("not let in")
+			}
+			if g.Known(t.Context(), header("full", password("full"))+" ") == nil {
+				t.Fatal("not let in with a space")
+			}
 		}
+		if asked := core.count() - before; asked != step.asked {
+			t.Errorf("%d: asked %d times, want %d", i, asked, step.asked)
+		}
+	}
+	for i := range maxRemembered {
+		g.remember(loginID{byte(i), byte(i >> 8), 1}, accepted{at: g.now().Add(time.Second)})
+	}
+	if len(g.known) != maxRemembered {
+		t.Errorf("%d logins are remembered", len(g.known))
+	}
+	g.core.set(down)
+	if g.Known(t.Context(), header("full", password("full"))) != nil {
+		t.Error("the oldest one is still known")
 	}
 }

@@ -26,8 +26,13 @@ const (
 func (f *Forwarder) Own(
 	ctx context.Context, caller command.Caller, method string, params *jsontree.Value, run func() (any, error),
 ) (any, error) {
-	if atTip[method] {
+	if atTip[method] || method == "getattachinfo" { // which tells what that look finds
 		f.fresh(ctx)
+	}
+	if f.Known != nil && f.needsChain(method) {
+		if err := f.Known(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.checkName(ctx, method, params); err != nil {
 		return nil, err
@@ -54,6 +59,12 @@ func (f *Forwarder) Own(
 	return result, err
 }
 
+// needsChain reports whether an answer of the node is about the chain: while nothing of that is
+// known, it would be that of an empty one.
+func (f *Forwarder) needsChain(method string) bool {
+	return atTip[method] || ofBlocks[method] || blockReads[method] || few[method] || f.isWallet(method)
+}
+
 // unknownBlock reports whether an error may say that a block is not known here.
 func unknownBlock(err error) bool {
 	told, ok := errors.AsType[command.Error](err)
@@ -76,6 +87,9 @@ func (f *Forwarder) fresh(ctx context.Context) bool {
 	err := f.Follow(limited)
 	if limited.Err() != nil && ctx.Err() == nil {
 		f.failed.Store(time.Now().UnixNano())
+		if f.Core != nil {
+			go f.Core.Ping(context.WithoutCancel(ctx)) // which ends by itself
+		}
 	}
 	return err == nil
 }
@@ -91,6 +105,9 @@ func (f *Forwarder) followed(ctx context.Context, method string) {
 		_ = f.FollowPool(ctx)
 	}
 }
+
+// maxIndexes bounds the bytes of a list of indexes, of which Core has four.
+const maxIndexes = 1 << 16
 
 // withIndexes adds Core's indexes to those of the node, where the caller may see them and
 // Core answers.
@@ -111,6 +128,9 @@ func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, para
 	}
 	if reply.Large != nil {
 		_ = reply.Large.Close()
+		return own
+	}
+	if len(reply.Body) > maxIndexes {
 		return own
 	}
 	answer, err := corenode.ParseReply(reply.Body)

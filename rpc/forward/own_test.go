@@ -153,3 +153,21 @@ func TestOwnUnknownBlock(t *testing.T) {
 		}
 	}
 }
+
+// Before anything is known of Core's chain, answers about it would be those of an empty one: they
+// are refused, and all others are given.
+func TestChainUnknown(t *testing.T) {
+	unknown := command.Error{Code: command.InWarmup, Message: "not reached yet"}
+	for method, refused := range map[string]bool{
+		"getblockcount": true, "getbestblockhash": true, "getblockhash": true, "getblock": true, "getblockfilter": true,
+		"scanblocks": true, "getindexinfo": true, "getdescriptoractivity": true, "waitfornewblock": true,
+		"getattachinfo": false, "uptime": false, "stop": false, "validateaddress": false, "help": false,
+	} {
+		f := forward.New(forward.Config{Known: func(context.Context) error { return unknown }})
+		ran := false
+		_, err := f.Own(t.Context(), command.Caller{}, method, nil, func() (any, error) { ran = true; return 0, nil })
+		if ran == refused || refused != errors.Is(err, unknown) {
+			t.Errorf("%s: ran %t, %v", method, ran, err)
+		}
+	}
+}

@@ -63,7 +63,9 @@ func TestRights(t *testing.T) {
 	}
 	own := caller{"own", func(*Forwarder) command.Login { return nil }}
 	of := func(name string, l list) caller {
-		return caller{name, func(f *Forwarder) command.Login { return coreLogin{rights{l, f.mayPass}, "Basic x"} }}
+		return caller{name, func(f *Forwarder) command.Login {
+			return coreLogin{"Basic x", func() rights { return rights{l, f.mayPass} }}
+		}}
 	}
 	free := of("Core's, free", access.ParseWhitelists(nil, nil).Of("u"))
 	limited, scans := of("Core's, listed", listed.Of("u")), of("may scan", listed.Of("s"))

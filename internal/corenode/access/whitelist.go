@@ -8,6 +8,9 @@ type Whitelist struct {
 	methods map[string]bool // nil: the user has no list
 }
 
+// None returns the list of a user who may call nothing.
+func None() Whitelist { return Whitelist{limited: true} }
+
 // Limited reports whether there are methods that the user may not call.
 func (w Whitelist) Limited() bool { return w.limited }
 

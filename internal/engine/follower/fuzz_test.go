@@ -26,11 +26,11 @@ func FuzzSpent(f *testing.F) {
 		if scripts, ok := parseSpent(raw, of); ok && len(scripts) != spends {
 			t.Errorf("%d scripts for %d inputs", len(scripts), spends)
 		}
-		var block verboseBlock
+		block := verboseBlock{of: of}
 		if json.Unmarshal(raw, &block) != nil {
 			return
 		}
-		spent, err := block.coins(of)
+		spent, err := block.coins()
 		if err != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package follower
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -193,20 +194,65 @@ func (p *spentParser) script() ([]byte, bool) {
 	return script, true
 }
 
-// verboseBlock is a part of what getblock tells at verbosity 3.
+// A verboseBlock is a part of what getblock tells at verbosity 3 of a block of a shape. What has
+// more transactions or inputs is not read to its end: it is no Core's.
 type verboseBlock struct {
-	Tx []struct {
-		Vin []struct {
-			Prevout *struct {
-				Generated bool        `json:"generated"`
-				Height    int32       `json:"height"`
-				Value     json.Number `json:"value"`
-				Script    struct {
-					Hex string `json:"hex"`
-				} `json:"scriptPubKey"`
-			} `json:"prevout"`
-		} `json:"vin"`
-	} `json:"tx"`
+	of  shape
+	txs [][]verboseInput
+}
+
+type verboseInput struct {
+	Prevout *struct {
+		Generated bool        `json:"generated"`
+		Height    int32       `json:"height"`
+		Value     json.Number `json:"value"`
+		Script    struct {
+			Hex string `json:"hex"`
+		} `json:"scriptPubKey"`
+	} `json:"prevout"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *verboseBlock) UnmarshalJSON(text []byte) error {
+	var block struct {
+		Tx json.RawMessage `json:"tx"`
+	}
+	if err := json.Unmarshal(text, &block); err != nil {
+		return err
+	}
+	b.txs = make([][]verboseInput, 0, len(b.of))
+	return elements(block.Tx, len(b.of), func(d *json.Decoder) error {
+		var tx struct {
+			Vin json.RawMessage `json:"vin"`
+		}
+		if err := d.Decode(&tx); err != nil {
+			return err
+		}
+		var inputs []verboseInput
+		err := elements(tx.Vin, int(b.of[len(b.txs)]), func(d *json.Decoder) error {
+			inputs = append(inputs, verboseInput{})
+			return d.Decode(&inputs[len(inputs)-1])
+		})
+		b.txs = append(b.txs, inputs)
+		return err
+	})
+}
+
+// elements has each element of an array decoded, of which there may be so many.
+func elements(array json.RawMessage, most int, decode func(*json.Decoder) error) error {
+	d := json.NewDecoder(bytes.NewReader(array))
+	if first, err := d.Token(); err != nil || first != json.Delim('[') {
+		return errSpent
+	}
+	for n := 0; d.More(); n++ {
+		if n == most {
+			return errSpent
+		}
+		if err := decode(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // spentCoins asks for the block with what it spends, which is much text.
@@ -218,11 +264,11 @@ func (s *source) spentCoins(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	if spent := s.coinsFromFiles(hash, of); spent != nil {
 		return spent, nil
 	}
-	var block verboseBlock
+	block := verboseBlock{of: of}
 	if err := s.core.Call(s.ctx, &block, "getblock", hash.String(), 3); err != nil {
 		return nil, s.readError(hash, err)
 	}
-	coins, err := block.coins(of)
+	coins, err := block.coins()
 	if err != nil {
 		if errors.Is(err, chainview.ErrPruned) {
 			return nil, fmt.Errorf("block %v: %w", hash, err)
@@ -233,15 +279,14 @@ func (s *source) spentCoins(hash *chainhash.Hash) ([][]chainview.Coin, error) {
 	return coins, nil
 }
 
-// coins returns the outputs that the block spends, if they are those of a shape.
-func (b *verboseBlock) coins(of shape) ([][]chainview.Coin, error) {
-	if len(b.Tx) != len(of) {
+// coins returns the outputs that the block spends, if they are those of its shape.
+func (b *verboseBlock) coins() ([][]chainview.Coin, error) {
+	if len(b.txs) != len(b.of) {
 		return nil, errSpent
 	}
-	spent := make([][]chainview.Coin, 0, len(of))
-	for i := range b.Tx {
-		in := b.Tx[i].Vin
-		if len(in) != int(of[i]) {
+	spent := make([][]chainview.Coin, 0, len(b.of))
+	for i, in := range b.txs {
+		if len(in) != int(b.of[i]) {
 			return nil, errSpent
 		}
 		if i == 0 {

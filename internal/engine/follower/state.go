@@ -1,6 +1,7 @@
 package follower
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -21,6 +22,10 @@ func (e *Engine) State() messages.AttachState {
 	e.state.mu.Lock()
 	now := e.state.now
 	e.state.mu.Unlock()
+	fine := now.Phase != messages.AttachAway && now.Phase != messages.AttachOther
+	if since, silent := e.core.Silent(); silent && fine {
+		now.Phase, now.Since, now.Reason = messages.AttachAway, since, errSilent.Error()
+	}
 	tip := e.tree.Active().Tip()
 	now.Tip = messages.BlockID{Hash: tip.Hash, Height: tip.Height}
 	if now.Node.Tip != tip.Hash {
@@ -36,6 +41,9 @@ func (e *Engine) State() messages.AttachState {
 	}
 	return now
 }
+
+// errSilent is why a Core is away that was not noticed to be by the engine itself yet.
+var errSilent = fmt.Errorf("%w: no reply in time", corenode.ErrAway)
 
 func (s *state) begin(e *Engine) {
 	s.now = messages.AttachState{

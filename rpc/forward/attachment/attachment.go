@@ -73,6 +73,10 @@ func (a *Attachment) Attach(n Node) { a.node.Store(&n) }
 // Client returns who calls Core for the node.
 func (a *Attachment) Client() *corenode.Client { return a.core }
 
+// Reload reads Core's configuration again, and has Core asked about every login that it has
+// accepted before.
+func (a *Attachment) Reload() error { return a.forwarder.Reload() }
+
 // Serve has the calls of a table passed on that are Core's.
 func (a *Attachment) Serve(t *command.Table) *command.Table { return a.forwarder.Serve(t) }
 
@@ -103,8 +107,8 @@ func New(c Config) (*Attachment, error) {
 		return nil, err
 	}
 	a.forwarder = forward.New(forward.Config{
-		Core: a.core, Configured: a.configured, Mode: mode, ServeFew: c.ServeFew,
-		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow, FollowPool: a.followPool,
+		Core: a.core, Configured: a.configured, Reread: cfg.Configuration, Mode: mode, ServeFew: c.ServeFew,
+		OwnWallet: a.ownWallet(c.NoWallets), Follow: a.follow, FollowPool: a.followPool, Known: a.known,
 		NameUnknown: a.nameUnknown,
 	})
 	return a, nil
@@ -144,9 +148,7 @@ func (a *Attachment) local(cfg *corenode.Config, c Config) error {
 			return err
 		}
 	}
-	if c.LoginFile == "" && c.CookieFile == "" {
-		cfg.Cookie, cfg.Below, cfg.User, cfg.Password = found.Cookie, found.CookieBelow, found.User, found.Password
-	}
+	cfg.Configuration = func() (corenode.Configured, error) { return corenode.ReadConfig(c.Core, found.Chain) }
 	return nil
 }
 
@@ -266,6 +268,34 @@ func (a *Attachment) follow(ctx context.Context) error {
 		return err
 	}
 	return messages.ErrNodeAway
+}
+
+// known returns why nothing is known of Core's chain yet.
+func (a *Attachment) known(ctx context.Context) error {
+	n := a.node.Load()
+	if n == nil {
+		return messages.ErrNodeAway
+	}
+	s, err := ask.Control(ctx, n.Chain, messages.GetAttachState{})
+	if err != nil {
+		return err
+	}
+	return whyUnknown(&s)
+}
+
+// whyUnknown returns why nothing is known of Core's chain in a state; nil: it is known.
+func whyUnknown(s *messages.AttachState) error {
+	switch {
+	case s.Tip.Height > 0, s.Phase == messages.AttachFollowing, s.Phase == messages.AttachHolding:
+		return nil
+	case s.Phase == messages.AttachHeaders:
+		return command.Errorf(command.InWarmup, "The headers of Bitcoin Core's chain are fetched for the first time")
+	}
+	reason := s.Reason
+	if reason == "" {
+		reason = "it is about to be asked"
+	}
+	return command.Errorf(command.InWarmup, "Nothing is known of Bitcoin Core's chain yet: %s", reason)
 }
 
 func (a *Attachment) followPool(ctx context.Context) error {

@@ -159,7 +159,10 @@ func news(longPoll bool) string {
 
 // explained says what to do about an error of the first call.
 func explained(err error) error {
+	var answer *corenode.Error
 	switch {
+	case errors.As(err, &answer) && errors.Is(err, corenode.ErrAway):
+		return fmt.Errorf("Bitcoin Core starts or ends just now: %w", err) //nolint:staticcheck // a name
 	case errors.Is(err, corenode.ErrLogin):
 		return fmt.Errorf("%w: may this user read its cookie (-rpccookieperms, -attachcookie, -attachlogin)?", err)
 	case errors.Is(err, corenode.ErrAway):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -125,5 +126,40 @@ func TestCheck(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Without a Core that answers, -check says what is wrong: nobody listens, it hangs, it starts, or
+// its cookie cannot be read.
+func TestCheckWithoutCore(t *testing.T) {
+	t.Parallel()
+	serve := func(h http.HandlerFunc) string {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return strings.TrimPrefix(server.URL, "http://")
+	}
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	const login = "regtest=1\nrpcuser=u\nrpcpassword=p\n"
+	for name, c := range map[string]struct{ address, config, want string }{
+		"nobody listens":             {strings.TrimPrefix(nobody.URL, "http://"), login, "connection refused: does it run, with -server=1"},
+		"nobody listens, no cookie":  {strings.TrimPrefix(nobody.URL, "http://"), "regtest=1\n", "connection refused: does it run, with -server=1"},
+		"a cookie that is not there": {serve(node{}.ServeHTTP), "regtest=1\n", "its login cannot be read: read "},
+		"a login that is wrong": {serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}), login, "it refuses the login"},
+		"it starts": {serve(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"result":null,"error":{"code":-28,"message":"Verifying blocks…"},"id":0}`))
+		}), login, "Bitcoin Core starts or ends just now: getblockchaininfo: Verifying blocks… (-28)"},
+	} {
+		a, err := attachment.New(attachment.Config{Core: coreDir(t, c.config), RPC: c.address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(a.Client().Close)
+		err = a.Check(t.Context(), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "statat") {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
 	}
 }

@@ -1,0 +1,164 @@
+package forward
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed61375155/trawl/rpc/command"
+)
+
+// A login never may more than it last could, whatever Core does, and one that Core has not
+// accepted may nothing while it cannot be asked. What was narrowed or removed at Core is when it
+// is back.
+func TestRightsOverTime(t *testing.T) {
+	const all = "chsw"
+	first := map[string]string{
+		"full": all, "low": "c", "was": all, "scan": "chs", "later": all, "cookie 1": all, "cookie 2": "",
+	}
+	second := map[string]string{
+		"full": all, "low": "c", "was": "", "scan": "c", "later": "c", "cookie 1": "", "cookie 2": all,
+	}
+	nothing := map[string]string{}
+	for user := range first {
+		nothing[user] = ""
+	}
+	with := func(of map[string]string, stranger string) map[string]string {
+		of = maps.Clone(of)
+		of["stranger"] = stranger
+		return of
+	}
+	core := newCoreSim(t)
+	core.start(t, wide, "1")
+	g := newGate(t, core, false)
+	minute := func() { g.ago += remembered }
+	var held []command.Login
+	for _, step := range []struct {
+		name string
+		do   func()
+		want map[string]string
+	}{
+		{"killed before it was ever asked", func() { g.lose(t) }, with(nothing, "")},
+		{"it answers", func() { core.set(up) }, first},
+		{"killed", func() { g.lose(t) }, with(first, "")},
+		{"killed a minute ago", minute, with(first, "")},
+		{"hung", func() { core.set(hung); minute() }, first},
+		{"flooded", func() { core.set(busy); minute() }, with(first, "")},
+		{"it answers again", func() { core.set(up) }, with(first, all)},
+		{"restarted with less", func() {
+			for _, user := range []string{"was", "scan"} {
+				held = append(held, g.login(t.Context(), user, password(user)))
+			}
+			g.lose(t)
+			core.start(t, narrow, "2")
+		}, with(second, all)},
+		{"killed with less", func() { g.lose(t); minute() }, with(second, all)},
+		{"hung with less", func() { core.set(hung); minute() }, second},
+		{"SIGHUP while it is away", func() { g.lose(t); _ = g.reload() }, with(nothing, "")},
+		{"restarted with more", func() { core.start(t, wide, "1") }, with(first, all)},
+		{"SIGHUP after its list was narrowed", func() {
+			core.write(t, configuration{
+				"full": nil, "low": {"getblockcount"}, "was": nil, "scan": {"getblockcount"}, "later": nil,
+			})
+			if err := g.reload(); err != nil {
+				t.Error(err)
+			}
+		}, map[string]string{"full": all, "low": "c", "was": all, "scan": "c", "later": all}},
+		{"a configuration that cannot be read", func() {
+			core.file(t, "bitcoin.conf", "nonsense")
+			if g.reload() == nil {
+				t.Error("no error")
+			}
+		}, map[string]string{"full": all, "low": "c", "was": all, "scan": "c", "later": all}},
+	} {
+		step.do()
+		for user, want := range step.want {
+			name, secret := user, password(user)
+			if cookie, is := strings.CutPrefix(user, "cookie "); is {
+				name, secret = cookieName, cookie
+			}
+			if got := rightsOf(g.login(t.Context(), name, secret)); got != want {
+				t.Errorf("%s: %s may %q, want %q", step.name, user, got, want)
+			}
+			if strings.HasPrefix(step.name, "hung") { // a guess would wait for Core
+				continue
+			}
+			if got := rightsOf(g.login(t.Context(), name, secret+"x")); got != "" {
+				t.Errorf("%s: a wrong password of %s may %q", step.name, user, got)
+			}
+		}
+		if step.name == "killed with less" && (rightsOf(held[0]) != "" || rightsOf(held[1]) != "c") {
+			t.Errorf("what has logged in before may %q, %q", rightsOf(held[0]), rightsOf(held[1]))
+		}
+	}
+}
+
+// The same in any order of events, against what Core said to each login last.
+func TestRightsInAnyOrder(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 1))
+	core := newCoreSim(t)
+	configurations := []configuration{wide, narrow, {"full": {"getblockhash"}, "scan": {}, "was": {"scanblocks"}}}
+	now := wide
+	core.start(t, now, "1")
+	g := newGate(t, core, false)
+	can := func(user string) string { // by the configuration
+		methods, known := now[user]
+		switch {
+		case !known:
+			return ""
+		case methods == nil:
+			return "chsw"
+		}
+		may := ""
+		for _, of := range letters {
+			if slices.Contains(methods, of.method) {
+				may += of.letter
+			}
+		}
+		return may
+	}
+	users := slices.Sorted(maps.Keys(wide))
+	last := map[string]string{} // what a login could when Core was asked about it last
+	answers := true
+	for i := range 400 {
+		switch random.IntN(12) {
+		case 0:
+			g.lose(t)
+			now, answers = configurations[random.IntN(len(configurations))], true
+			core.start(t, now, fmt.Sprint(i))
+		case 1:
+			g.lose(t)
+			answers = false
+		case 2:
+			core.set(busy)
+			answers = false
+		case 3:
+			if m, _ := core.state(); m == busy { // one that was killed comes back by a start
+				core.set(up)
+				answers = true
+			}
+		case 4:
+			g.ago += remembered
+		case 5:
+			if err := g.reload(); err != nil {
+				t.Fatal(err)
+			}
+			clear(last)
+		default:
+			user := users[random.IntN(len(users))]
+			if answers {
+				if last[user] = can(user); last[user] == "" && now[user] == nil {
+					delete(last, user)
+				}
+			}
+			if got := rightsOf(g.login(t.Context(), user, password(user))); got != last[user] {
+				t.Fatalf("seed %d, step %d: %s may %q, want %q", seed, i, user, got, last[user])
+			}
+		}
+	}
+}
