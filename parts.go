@@ -252,7 +252,7 @@ func (n parts) startBlockIndex(u *part.Uses, x *index.Target, locks *Ref, closin
 	}), blockindex.Requests, closing)
 }
 
-func (n *Node) indexTarget(name string, blocks index.Blocks) *index.Target {
+func (n *Node) indexTarget(name string, blocks index.Recording) *index.Target {
 	return &index.Target{Name: name, Blocks: blocks, Log: n.cfg.Log.With(slog.String("category", "index"))}
 }
 

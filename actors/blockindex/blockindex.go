@@ -73,6 +73,9 @@ func New(cfg Config) actor.Producer {
 			Name: cfg.Name, Target: cfg.Target, Chain: cfg.Chain, Tip: cfg.Tip, PruneLocks: cfg.PruneLocks,
 			Batch: batchBlocks, SyncAtTip: !cfg.PruneLocks.IsAbsent(),
 			Moved: u.logProgress, Synced: u.logSynced, Failed: u.failed,
+			LeftOut: func(b *chainview.Block, err error) {
+				cfg.Log.Warn("index leaves a stale branch out", "index", cfg.Name, "block", b.Hash, "err", err)
+			},
 		})
 		return u
 	}

@@ -27,6 +27,7 @@ var errBroken = errors.New("broken")
 type memory struct {
 	mu     sync.Mutex
 	blocks []chainhash.Hash
+	had    map[chainhash.Hash]bool // blocks that were connected
 	hook   func(height int32) error
 
 	synced         int // blocks at the last Sync
@@ -54,6 +55,10 @@ func (m *memory) Connect(_ chainview.Reader, b *chainview.Block) error {
 		}
 	}
 	m.blocks = append(m.blocks, b.Hash)
+	if m.had == nil {
+		m.had = make(map[chainhash.Hash]bool)
+	}
+	m.had[b.Hash] = true
 	return nil
 }
 
@@ -65,6 +70,12 @@ func (m *memory) Disconnect(_ chainview.Reader, b *chainview.Block) error {
 	}
 	m.blocks = m.blocks[:len(m.blocks)-1]
 	return nil
+}
+
+func (m *memory) Has(_ chainview.Reader, b *chainview.Block) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.had[b.Hash], nil
 }
 
 func (m *memory) Sync() error {

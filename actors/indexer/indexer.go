@@ -91,6 +91,9 @@ func New(cfg Config) actor.Producer {
 			Batch: batchBlocks, SyncAtTip: true,
 			Paused: func() bool { return i.stale.worker != nil || i.wrong.worker != nil },
 			Moved:  i.moved, Reached: i.reachedTip, Synced: i.synced, Failed: i.failed,
+			LeftOut: func(b *chainview.Block, err error) {
+				cfg.Log.Warn("block filter index leaves a stale branch out", "block", b.Hash, "err", err)
+			},
 		})
 		i.repairer = &repairer{cfg: &i.cfg, ctx: i.ctx}
 		i.probes = newProbeBuilder(i.ctx, &i.cfg, i.repairer)

@@ -53,6 +53,11 @@ func (t *target) setTip(b *chainview.Block) error {
 	return nil
 }
 
+// Recorded implements follow.Recorder.
+func (t *target) Recorded(_ chainview.Reader, b *chainview.Block) (bool, error) {
+	return t.cfg.Store.Has(&b.Hash), nil
+}
+
 // Sync implements follow.Durable.
 func (t *target) Sync() error {
 	if err := t.cfg.Store.Sync(); err != nil {

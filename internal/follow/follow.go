@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
 
 	"github.com/seed61375155/trawl/internal/ask"
 	"github.com/seed61375155/trawl/internal/chainview"
@@ -98,6 +99,9 @@ type Config struct {
 	// Failed is told of an error that nothing mends; the actor stops then. Nil: the
 	// follower tries again.
 	Failed func(error)
+
+	// LeftOut is told of a stale branch that a Recorder could not be led through. May be nil.
+	LeftOut func(end *chainview.Block, err error)
 }
 
 // Status is how far a target is. While blocks before a snapshot are to be validated, the last that is counts
@@ -133,6 +137,9 @@ type Follower struct {
 	damage    error     // to be mended by the next step
 	resetting bool      // the target was reset for damage, and has yet to reach the tip
 	durable   time.Time // of the last sync
+
+	stale *chainview.Block         // end of the branch that a Recorder is led through; nil: of none
+	tried map[chainhash.Hash]tries // by the ends of stale branches
 
 	wanted  int32 // height of the prune lock
 	locking bool  // it is being set
@@ -249,8 +256,8 @@ func (f *Follower) serve(reader chainview.Reader) (served bool) {
 			w.block = active.Tip()
 		}
 		switch {
-		case inStep && at.Ancestor(w.block.Height) == w.block,
-			at == active.Tip() && !active.Contains(w.block):
+		case inStep && at.Ancestor(w.block.Height).Is(w.block),
+			at.Is(active.Tip()) && !active.Contains(w.block):
 			served = true
 			w.then(nil)
 		default:

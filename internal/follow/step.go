@@ -34,6 +34,7 @@ type (
 type outcome struct {
 	from    *chainhash.Hash // the position before; nil: there was none
 	tip     *chainview.Block
+	stale   *chainview.Block // end of the branch that a Recorder is led through; nil: of none
 	reset   bool
 	apply   func() error
 	durable bool // the position survives a loss of power
@@ -63,6 +64,11 @@ func (f *Follower) next(c actor.Context) {
 		return
 	}
 	step := Step{Reader: reader, Chain: reader.Active()}
+	if stale := f.staleBranch(reader, step.Chain, at); stale != nil {
+		step.Disconnect, step.Connect = wayTo(at, stale, f.cfg.Batch)
+		f.advance(c, step, outcome{from: from, stale: stale})
+		return
+	}
 	step.Disconnect, step.Connect = Plan(step.Chain, at, f.cfg.Batch)
 	planned := len(step.Disconnect) + len(step.Connect)
 	step.Connect = present(reader, step.Chain, step.Connect)
@@ -76,7 +82,7 @@ func (f *Follower) next(c actor.Context) {
 		f.lacking(c, reader, from)
 	default:
 		f.behind = f.behind || step.Chain.Height()-f.height() > farBehind
-		f.advance(c, step, from)
+		f.advance(c, step, outcome{from: from})
 	}
 }
 
@@ -120,9 +126,16 @@ func (f *Follower) free() bool {
 	return f.worker == nil && f.ctx.Err() == nil && (f.cfg.Paused == nil || !f.cfg.Paused())
 }
 
-func (f *Follower) advance(c actor.Context, step Step, from *chainhash.Hash) {
+func (f *Follower) advance(c actor.Context, step Step, begun outcome) {
 	due := time.Since(f.durable) > syncEvery
-	f.begin(c, outcome{from: from, tip: step.Chain.Tip()}, func(o *outcome) {
+	begun.tip = step.Chain.Tip()
+	f.begin(c, begun, func(o *outcome) {
+		if recorder, ok := f.cfg.Target.(Recorder); ok && o.stale != nil {
+			recorded, err := recorder.Recorded(step.Reader, o.stale)
+			if o.err = err; recorded || err != nil {
+				return
+			}
+		}
 		o.apply, o.err = f.cfg.Target.Advance(f.ctx, step)
 		target, ok := f.cfg.Target.(Durable)
 		if !ok || o.err != nil {
@@ -170,6 +183,9 @@ func (f *Follower) stepped(c actor.Context, m stepped) {
 	if err == nil && m.reset && f.started && f.unknown() && f.sameTip(m.tip) {
 		err = ErrUnknown
 	}
+	if m.stale != nil {
+		err = f.ledThrough(m, moved, err)
+	}
 	f.report(c, m, moved, err)
 }
 
@@ -207,7 +223,7 @@ func (f *Follower) report(c actor.Context, m stepped, moved bool, err error) {
 // may have left the chain meanwhile.
 func (f *Follower) sameTip(tip *chainview.Block) bool {
 	reader := f.cfg.Chain.Open()
-	return reader != nil && reader.Active().Tip() == tip
+	return reader != nil && reader.Active().Tip().Is(tip)
 }
 
 // unknown reports whether the chain does not know the position.

@@ -37,10 +37,22 @@ type Blocks interface {
 	Reset(known func(hash *chainhash.Hash) bool) error
 }
 
+// A Record knows which blocks of stale branches were connected before. Its method is called as
+// those of Blocks are.
+type Record interface {
+	Has(reader chainview.Reader, b *chainview.Block) (bool, error)
+}
+
+// A Recording is an index that has the blocks of stale branches too.
+type Recording interface {
+	Blocks
+	Record
+}
+
 // Target is an index as a follower of the chain sees it.
 type Target struct {
 	Name   string // of the index, in logs
-	Blocks Blocks
+	Blocks Recording
 	Log    *slog.Logger
 }
 
@@ -71,6 +83,11 @@ func (t *Target) Advance(ctx context.Context, s follow.Step) (apply func() error
 		}
 	}
 	return nil, nil
+}
+
+// Recorded implements follow.Recorder.
+func (t *Target) Recorded(reader chainview.Reader, b *chainview.Block) (bool, error) {
+	return t.Blocks.Has(reader, b)
 }
 
 // Sync implements follow.Durable.

@@ -133,6 +133,15 @@ func (x *Index) put(b *chainview.Block, sums *coinstats.Chain, row []byte) error
 	return nil
 }
 
+// Has implements index.Record.
+func (x *Index) Has(_ chainview.Reader, b *chainview.Block) (bool, error) {
+	_, err := x.store.Row(&b.Hash)
+	if errors.Is(err, blockrows.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, damage(err)
+}
+
 // Sync implements index.Blocks.
 func (x *Index) Sync() error { return damage(x.store.Sync()) }
 

@@ -64,6 +64,20 @@ func (x *Index) Disconnect(_ chainview.Reader, b *chainview.Block) error {
 	return damage(x.store.Back(&b.Parent.Hash, b.Parent.Height))
 }
 
+// Has implements index.Record. It knows a block by its first transaction, which hardly any other
+// block has.
+func (x *Index) Has(reader chainview.Reader, b *chainview.Block) (bool, error) {
+	ids, _, err := chainview.Txs(reader, &b.Hash)
+	if err != nil {
+		return false, err
+	}
+	block, _, err := x.store.Find(&ids[0])
+	if errors.Is(err, txindex.ErrNotFound) {
+		return false, nil
+	}
+	return block == b.Hash, damage(err)
+}
+
 // Sync implements index.Blocks.
 func (x *Index) Sync() error { return damage(x.store.Sync()) }
 
