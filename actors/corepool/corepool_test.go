@@ -245,6 +245,14 @@ func TestSubmit(t *testing.T) {
 		if want := json.Number(fmt.Sprintf("0.%08d", 1000*1000/size)); r.core.sent[1] != want {
 			t.Errorf("rate %v, want %v", r.core.sent[1], want)
 		}
+		large := r.tx(nil)
+		large.TxOut[0].PkScript = make([]byte, 10_000)
+		if _, err := ask.Ask(t.Context(), r.ref, messages.SubmitTx{Tx: large, MaxFee: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if want := json.Number("0.00000001"); r.core.sent[1] != want {
+			t.Errorf("a limit below the lowest rate: %v, want %v, as 0 would be no limit", r.core.sent[1], want)
+		}
 		for _, test := range []struct {
 			err  error
 			want error

@@ -49,10 +49,7 @@ func signWithNonce(secret, nonce *secp256k1.ModNScalar, hash []byte, low bool) [
 	e.SetByteSlice(hash)
 	invert(&inverse, nonce)
 	s.Mul2(secret, &r).Add(&e).Mul(&inverse)
-	if s.IsOverHalfOrder() {
-		s.Negate()
-	}
-	return ecdsa.NewSignature(&r, &s).Serialize()
+	return ecdsa.NewSignature(&r, &s).Serialize() // with the lower S
 }
 
 // minusTwo is the order of the curve less 2, the highest digit of 4 bits first.

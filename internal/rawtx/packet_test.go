@@ -3,8 +3,10 @@ package rawtx_test
 import (
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/btcsuite/btcd/chaincfg"
@@ -107,6 +109,54 @@ func TestRoles(t *testing.T) {
 		done := rawtx.NewPacketSigning(p, newSigning).Finalize()
 		if got := hex.EncodeToString(psbt.Serialize(p.Extract(), true)); !done || got != v.Result {
 			t.Errorf("extractor %d: %v, got %s, want %s", i, done, got, v.Result)
+		}
+	}
+}
+
+// A packet that has a signature of another hash type than the wanted one is refused, also where
+// it does not say of itself how it is signed.
+func TestHashTypeOfPartialSignatures(t *testing.T) {
+	signed := readRoles(t).Signer[0].Result
+	for wanted, refused := range map[txscript.SigHashType]bool{
+		txscript.SigHashAll: false, txscript.SigHashNone: true, txscript.SigHashAll | txscript.SigHashAnyOneCanPay: true,
+	} {
+		p := decodePacket(t, signed)
+		s := rawtx.NewPacketSigning(p, newSigning)
+		for i := range p.Inputs {
+			p.Inputs[i].Drop(psbt.SigHash)
+			if len(p.Inputs[i].Of(psbt.PartialSig)) == 0 {
+				t.Fatalf("input %d has no signature", i)
+			}
+			_, _, err := s.Input(i, rawtx.PacketRole{HashType: new(int32(wanted))})
+			if errors.Is(err, rawtx.ErrHashType) != refused {
+				t.Errorf("hash type %v, input %d: %v", wanted, i, err)
+			}
+		}
+	}
+}
+
+// An input without witness is not signed where the packet has only the output that it spends:
+// its amount could be another one, and the difference would be paid as a fee.
+func TestAmountMustBeProven(t *testing.T) {
+	spent := outputs(t)
+	known := signing(t, spent)
+	known.Keys = keyring(t, 0, 1, 2, 3, 4, 5)
+	for i, out := range spent {
+		if out.leaf != nil || out.name == "taproot output key" || out.name == "taproot internal key" {
+			continue
+		}
+		p := psbt.New(known.Tx)
+		p.Inputs[i].PutOutput(psbt.WitnessUTXO, known.Coins[known.Tx.TxIn[i].PreviousOutPoint])
+		s := rawtx.NewPacketSigning(p, newSigning)
+		done, _, err := s.Input(i, rawtx.PacketRole{Known: known, Finalize: true})
+		if err != nil {
+			t.Errorf("%s: %v", out.name, err)
+		}
+		if witness := strings.Contains(out.name, "W"); done != witness {
+			t.Errorf("%s: signed: %v, want %v", out.name, done, witness)
+		}
+		if !done && len(p.Inputs[i].Of(psbt.PartialSig)) > 0 {
+			t.Errorf("%s: a signature is in the packet", out.name)
 		}
 	}
 }

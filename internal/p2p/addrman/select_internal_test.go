@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/btcsuite/btcd/wire"
+
+	"github.com/seed61375155/trawl/internal/p2p/codec"
 	"github.com/seed61375155/trawl/internal/p2p/netaddr"
 )
 
@@ -29,5 +32,22 @@ func TestChoosesAmongNeighbors(t *testing.T) {
 				t.Errorf("of %d buckets, address %d: chosen %d of %d times", len(table), i, n, times)
 			}
 		}
+	}
+}
+
+// However many sources tell of an address, it has maxPlaces places at most.
+func TestAddressHasFewPlaces(t *testing.T) {
+	m := New(nil)
+	at := time.Unix(1_700_000_000, 0)
+	address := netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{250, 1, 1, 1}), 8333))
+	most := 0
+	for i := range 20_000 { // each further place is half as likely
+		source := netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(11 + i%80), byte(i / 80), 1, 1}), 8333))
+		at = at.Add(time.Minute)
+		m.Add(codec.Address{Time: uint32(at.Unix()), Services: wire.SFNodeNetwork, Addr: address}, source, 0, at)
+		most = max(most, m.known[address].places)
+	}
+	if most != maxPlaces {
+		t.Errorf("%d places, want %d", most, maxPlaces)
 	}
 }

@@ -319,6 +319,30 @@ func TestTiers(t *testing.T) {
 	}
 }
 
+// Where a script has more coins than a group takes, what is left over is spent only when
+// full groups do not suffice: else a payment would betray the address and keep some of its coins.
+func TestPartialGroupsComeLast(t *testing.T) {
+	var coins []Coin
+	for i := range maxGroup + 1 {
+		c := coin(i, 10_000, 68, 10)
+		c.At.Hash[5], c.Script = byte(i>>8), []byte("one script")
+		coins = append(coins, c)
+	}
+	p := params(5_000, 1000) // a single coin would do
+	p.AvoidPartial = true
+	got, err := Choose(p, nil, coins, true, random(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Coins) != maxGroup {
+		t.Errorf("%d coins are spent, want the full group of %d", len(got.Coins), maxGroup)
+	}
+	p.Target = maxGroup*10_000 + 1 // more than the full group has
+	if got, err = Choose(p, nil, coins, true, random(7)); err != nil || len(got.Coins) != maxGroup+1 {
+		t.Errorf("%d coins, %v; want all", len(got.Coins), err)
+	}
+}
+
 func TestPreset(t *testing.T) {
 	p := params(50_000, 1000)
 	small, large := coin(1, 20_000, 68, 1), coin(2, 90_000, 68, 1)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/btcsuite/btcd/chaincfg/chainhash"
+
 	"github.com/seed61375155/trawl/messages"
 )
 
@@ -27,5 +29,33 @@ func TestManyInputsPayForTheirNumber(t *testing.T) {
 	}
 	if got := int64(len(built.Tx.TxIn)) * each; built.Fee < int64((built.Weight+3)/4) || got-payment-built.Fee < 0 {
 		t.Errorf("fee %d for weight %d with %d inputs", built.Fee, built.Weight, len(built.Tx.TxIn))
+	}
+}
+
+// A coin of version 3 whose transaction has a parent or a child in the memory pool is not
+// spent by another of version 3: the pool takes one child of one parent only.
+func TestTRUCCoinsWithRelativesStay(t *testing.T) {
+	id := func(n byte) chainhash.Hash { return chainhash.Hash{n} }
+	unconfirmed := func(n byte) Coin {
+		c := coinOf(n, 50_000)
+		c.Depth, c.Version, c.Own = 0, 3, true
+		return c
+	}
+	for _, c := range []struct {
+		name   string
+		pool   []messages.ClusterTx
+		spends bool
+	}{
+		{"alone", []messages.ClusterTx{{ID: id(1), VSize: 100}}, true},
+		{"child", []messages.ClusterTx{{ID: id(1), VSize: 100}, {ID: id(2), VSize: 100, Depends: []chainhash.Hash{id(1)}}}, false},
+		{"parent", []messages.ClusterTx{{ID: id(2), VSize: 100}, {ID: id(1), VSize: 100, Depends: []chainhash.Hash{id(2)}}}, false},
+	} {
+		plan := planOf(&messages.Spend{Version: 3, Payments: []messages.Payment{fixed(9, 10_000)}}, unconfirmed(1))
+		plan.Change.Script = scriptOf(7)
+		plan.Pool.Txs, plan.Pool.MaxAncestors, plan.Pool.MaxDescendants = c.pool, 25, 25
+		plan.Pool.MaxAncestorVSize, plan.Pool.MaxDescVSize = 101_000, 101_000
+		if _, err := Build(plan); (err == nil) != c.spends {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }
