@@ -43,6 +43,20 @@ func TestSetCost(t *testing.T) {
 	}
 }
 
+// Chunks of more bytes than were announced are refused, and take no memory.
+func TestChunksBeyondTheAnnouncedSize(t *testing.T) {
+	s := newSets(DefaultMemory, DefaultPassOn).add(setKey{}, &wire.Message{Scripts: 3, Chunks: 2, Size: 100})
+	if s == nil {
+		t.Fatal("no room for a set of 100 bytes")
+	}
+	if !s.add(0, make([]byte, 60)) || s.add(1, make([]byte, 41)) || !s.receiving() {
+		t.Error("101 bytes of 100 are taken")
+	}
+	if !s.add(1, make([]byte, 40)) || s.receiving() {
+		t.Error("100 bytes of 100 are refused")
+	}
+}
+
 // heap is the memory that is in use.
 func heap() int64 {
 	runtime.GC()
