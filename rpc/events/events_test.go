@@ -106,6 +106,18 @@ func TestReplay(t *testing.T) {
 	r.want(r.told("topics=peer", d.Hash.String()), at+" reset {}", at)
 }
 
+// A reader that is more than maxReplayed tips behind hears that it has missed some, and of no tip.
+func TestReplayIsBounded(t *testing.T) {
+	r := newRig(t)
+	first := r.chain.MineN(1)
+	r.chain.MineN(maxReplayed)
+	if got := r.told("topics=tip", first.Hash.String()); len(got) != maxReplayed+1 {
+		t.Errorf("%d events, want a tip for each of %d blocks", len(got), maxReplayed)
+	}
+	at := r.chain.MineN(1).Hash.String()[:8]
+	r.want(r.told("topics=tip", first.Hash.String()), at+" reset {}", at)
+}
+
 // News are told as JSON; those of tips may have been put together.
 func TestNews(t *testing.T) {
 	r := newRig(t)
