@@ -157,3 +157,12 @@ func HashSet(e *Engine, widths ...uint32) (sum chainhash.Hash, err error) {
 	}
 	return h.hash(), err
 }
+
+// HasOtherSet reports whether the set of unspent outputs that is not used has outputs. It deletes one of them.
+func HasOtherSet(e *Engine) (bool, error) {
+	store, err := e.db.CoinStore(e.set.Other())
+	if err != nil {
+		return false, err
+	}
+	return store.Erase(1)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/seed61375155/trawl/internal/clock"
 	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/bitcoin"
+	"github.com/seed61375155/trawl/internal/engine/chainstate"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/store/chaindb"
 )
@@ -36,6 +37,9 @@ func TestSnapshotRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", what, err, want)
 		}
 		must(t, settleBackground(e))
+		if left, err := chainstate.HasOtherSet(e); left || err != nil {
+			t.Errorf("%s: outputs of it stay on the disk: %v, %v", what, left, err)
+		}
 	}
 	same := func(b []byte) []byte { return b }
 	refused("no header", same, "must appear in the headers chain")
@@ -114,6 +118,9 @@ func TestSnapshotWrong(t *testing.T) {
 				t.Error(fatal.Summary)
 			}
 			wantMark(t, dir, nil)
+			if err := e.Accept(test.blocks[len(test.blocks)-1].on(nil).raw); err == nil {
+				t.Error("a block is taken on a chain that is given up")
+			}
 			_ = e.Close()
 			e = open(t, dir, st.network(t))
 			if got := e.Reader().Active().Height(); got != test.tip || len(e.States()) != 1 {
