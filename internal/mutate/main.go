@@ -39,8 +39,9 @@ var deciding = []string{
 	"./internal/engine/chainstate", "./internal/engine/p2mr", "./internal/consensus", "./internal/consensus/script",
 	"./internal/txpool", "./internal/wallet/book", "./internal/wallet/vault", "./internal/wallet/keys",
 	"./internal/wallet/txs", "./rpc", "./rpc/rest", "./rpc/web", "./actors/notify",
-	"./internal/metrics", "./actors/cluster", "./actors/searches", "./store/searchdb", "./internal/wallet/coinselect",
-	"./internal/wallet/spend", "./internal/rawtx", "./rpc/forward", "./rpc/events", "./actors/corepool", "./actors/peers",
+	"./internal/metrics", "./actors/cluster", "./actors/searches", "./store/searchdb",
+	"./internal/wallet/coinselect", "./internal/wallet/spend", "./internal/rawtx",
+	"./rpc/forward", "./rpc/events", "./actors/corepool", "./actors/peers",
 	"./actors/sync", "./actors/relay", "./internal/p2p", "./descriptor",
 }
 

@@ -118,7 +118,8 @@ func TestRoles(t *testing.T) {
 func TestHashTypeOfPartialSignatures(t *testing.T) {
 	signed := readRoles(t).Signer[0].Result
 	for wanted, refused := range map[txscript.SigHashType]bool{
-		txscript.SigHashAll: false, txscript.SigHashNone: true, txscript.SigHashAll | txscript.SigHashAnyOneCanPay: true,
+		txscript.SigHashAll: false, txscript.SigHashNone: true,
+		txscript.SigHashAll | txscript.SigHashAnyOneCanPay: true,
 	} {
 		p := decodePacket(t, signed)
 		s := rawtx.NewPacketSigning(p, newSigning)

@@ -42,7 +42,8 @@ func TestAddressHasFewPlaces(t *testing.T) {
 	address := netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{250, 1, 1, 1}), 8333))
 	most := 0
 	for i := range 20_000 { // each further place is half as likely
-		source := netaddr.FromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(11 + i%80), byte(i / 80), 1, 1}), 8333))
+		ip := netip.AddrFrom4([4]byte{byte(11 + i%80), byte(i / 80), 1, 1})
+		source := netaddr.FromAddrPort(netip.AddrPortFrom(ip, 8333))
 		at = at.Add(time.Minute)
 		m.Add(codec.Address{Time: uint32(at.Unix()), Services: wire.SFNodeNetwork, Addr: address}, source, 0, at)
 		most = max(most, m.known[address].places)

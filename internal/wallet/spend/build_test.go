@@ -46,9 +46,9 @@ func TestTRUCCoinsWithRelativesStay(t *testing.T) {
 		pool   []messages.ClusterTx
 		spends bool
 	}{
-		{"alone", []messages.ClusterTx{{ID: id(1), VSize: 100}}, true},
-		{"child", []messages.ClusterTx{{ID: id(1), VSize: 100}, {ID: id(2), VSize: 100, Depends: []chainhash.Hash{id(1)}}}, false},
-		{"parent", []messages.ClusterTx{{ID: id(2), VSize: 100}, {ID: id(1), VSize: 100, Depends: []chainhash.Hash{id(2)}}}, false},
+		{"alone", []messages.ClusterTx{{ID: id(1)}}, true},
+		{"child", []messages.ClusterTx{{ID: id(1)}, {ID: id(2), Depends: []chainhash.Hash{id(1)}}}, false},
+		{"parent", []messages.ClusterTx{{ID: id(2)}, {ID: id(1), Depends: []chainhash.Hash{id(2)}}}, false},
 	} {
 		plan := planOf(&messages.Spend{Version: 3, Payments: []messages.Payment{fixed(9, 10_000)}}, unconfirmed(1))
 		plan.Change.Script = scriptOf(7)
