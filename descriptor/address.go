@@ -11,6 +11,7 @@ import (
 // Bitcoin Core, pay-to-anchor and witness programs of unknown versions have
 // bech32m addresses; pay-to-pubkey and bare multisig have none.
 func AddressOf(script []byte, net *Network) (string, bool) {
+	net = net.orMain()
 	s := net.solve(script)
 	var room [maxAddress]byte
 	text := appendAddress(room[:0], &s, net)
@@ -38,6 +39,7 @@ func appendAddress(dst []byte, s *solved, net *Network) []byte {
 //
 // Errors: [ErrAddress].
 func ScriptOfAddress(address string, net *Network) ([]byte, error) {
+	net = net.orMain()
 	script, err := scriptOfAddress(address, net)
 	if err == nil && !net.Allows(script) {
 		return nil, ErrAddress
@@ -49,6 +51,7 @@ func ScriptOfAddress(address string, net *Network) ([]byte, error) {
 // network do. In the dialect of P2MR a 1 must follow, because its base58
 // addresses may begin with the same letters.
 func (n *Network) LooksBech32(address string) bool {
+	n = n.orMain()
 	hrp := n.Bech32HRP
 	if len(address) < len(hrp) || !strings.EqualFold(address[:len(hrp)], hrp) {
 		return false

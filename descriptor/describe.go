@@ -12,6 +12,7 @@ type Description struct {
 // Describe returns what an output script is called. It costs less than to ask for the
 // parts.
 func Describe(script []byte, net *Network) Description {
+	net = net.orMain()
 	s := net.solve(script)
 	d := Description{Type: s.form}
 	address := 0 // where it begins in the descriptor

@@ -50,6 +50,7 @@ type Descriptor struct {
 //
 // Errors: [*ParseError], whose text is Core's and may be empty.
 func Parse(text string, net *Network, opts Options) ([]*Descriptor, error) {
+	net = net.orMain()
 	if len(text) > MaxTextLen {
 		return nil, failf("Descriptor is longer than %d characters", MaxTextLen)
 	}
@@ -86,22 +87,22 @@ func (d *Descriptor) String() string {
 }
 
 // PrivateText returns the canonical text with the private keys that the
-// descriptor holds, and with checksum, for the caller to overwrite. complete is
+// descriptor holds, and with checksum, for the caller to overwrite. private is
 // [Descriptor.TextIsPrivate].
-func (d *Descriptor) PrivateText() (text []byte, complete bool) {
+func (d *Descriptor) PrivateText() (text []byte, private bool) {
 	// No private key is longer than twice the public one, so that there is one copy.
 	public := d.root.appendText(nil, form{net: d.net, branch: d.branch})
 	text = make([]byte, 0, 2*len(public)+checksumLen+1)
 	return appendChecksum(d.root.appendText(text, form{net: d.net, branch: d.branch, private: true})), d.TextIsPrivate()
 }
 
-// TextIsPrivate reports whether all key expressions of [Descriptor.PrivateText] have their
-// private key. It is false for addr() and raw(), as in Core.
+// TextIsPrivate reports whether any key expression of [Descriptor.PrivateText] has its
+// private key. It is false for addr() and raw(), and true for rawmr(), as in Core and qbit.
 func (d *Descriptor) TextIsPrivate() bool {
-	if given, opaque := d.root.(*fixed); opaque && given.name != "rawmr" {
-		return false
+	if given, opaque := d.root.(*fixed); opaque {
+		return given.name == "rawmr"
 	}
-	return !slices.ContainsFunc(d.keys, func(k *key) bool { return !k.private() })
+	return slices.ContainsFunc(d.keys, func(k *key) bool { return k.private() })
 }
 
 // IsRanged reports whether the scripts depend on an index.

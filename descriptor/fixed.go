@@ -42,6 +42,7 @@ func (s *fixed) output() OutputType {
 // checksum, in a tenth of the time that it takes by [Parse]. Where ok is false, the
 // text may be any other descriptor, or none: Parse tells.
 func FixedScript(text string, net *Network) (script []byte, ok bool) {
+	net = net.orMain()
 	if net.Dialect != Bitcoin || net.Restricted || len(text) > MaxTextLen {
 		return nil, false
 	}

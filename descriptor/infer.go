@@ -20,7 +20,7 @@ import (
 // for P2MR, addr() for other scripts with an address,
 // raw() for the rest. Keys of pk() and multi() need not lie on the curve, so
 // not every result parses.
-func Infer(script []byte, net *Network) string { return new(known).describe(script, net) }
+func Infer(script []byte, net *Network) string { return new(known).describe(script, net.orMain()) }
 
 // InferWitness describes the output script of version 0 that pays to a witness
 // script by its hash, with what the witness script tells: wsh() where it holds its
@@ -29,7 +29,7 @@ func InferWitness(witnessScript []byte, net *Network) string {
 	k := new(known)
 	k.addScript(witnessScript)
 	hash := sha256.Sum256(witnessScript)
-	return k.describe(witnessProgram(0, hash[:]), net)
+	return k.describe(witnessProgram(0, hash[:]), net.orMain())
 }
 
 // known is what is known of the keys and the scripts behind an output.

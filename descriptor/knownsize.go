@@ -9,7 +9,7 @@ type Known struct {
 }
 
 // NewKnown returns a Known of nothing.
-func NewKnown(net *Network) *Known { return &Known{net: net} }
+func NewKnown(net *Network) *Known { return &Known{net: net.orMain()} }
 
 // AddPublic adds a public key. It is false for bytes that are none.
 func (k *Known) AddPublic(public []byte) bool {

@@ -88,11 +88,7 @@ func (r *policyKeys) ReadKey(text string) error {
 // on the first branch are compared, and all keys behind hardened steps are
 // taken for the same, whether their private key is known or not.
 func (r *policyKeys) Identity(i int) string {
-	source := r.keys[i].keySource
-	if e, ok := source.(*extendedKey); ok {
-		source = &extendedKey{root: e.root.Neuter(), path: e.path, last: e.last}
-	}
-	public, err := source.open(opening{})
+	public, err := neutered(r.keys[i].keySource).open(opening{})
 	if err != nil {
 		return ""
 	}
@@ -101,6 +97,25 @@ func (r *policyKeys) Identity(i int) string {
 		return ""
 	}
 	return string(first)
+}
+
+// neutered returns the source without its private keys.
+func neutered(source keySource) keySource {
+	switch source := source.(type) {
+	case *extendedKey:
+		return &extendedKey{root: source.root.Neuter(), path: source.path, last: source.last}
+	case *musigKey:
+		public := *source
+		public.participants = make([]*key, len(source.participants))
+		for i, k := range source.participants {
+			participant := *k
+			participant.keySource = neutered(k.keySource)
+			public.participants[i] = &participant
+		}
+		return &public
+	default:
+		return source
+	}
 }
 
 func (r *policyKeys) appendKey(dst []byte, i int) []byte {

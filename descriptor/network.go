@@ -13,7 +13,8 @@ const (
 	P2MR
 )
 
-// Network holds what descriptors and addresses of one network look like.
+// Network holds what descriptors and addresses of one network look like. Everywhere in this package nil stands for
+// Bitcoin's main network.
 type Network struct {
 	PubKeyHashID   byte    // version of P2PKH addresses
 	ScriptHashID   byte    // version of P2SH addresses
@@ -41,8 +42,11 @@ type KeyVersions struct {
 }
 
 // NetworkOf takes the network's values from btcd's chain parameters. It is one
-// of Bitcoin's.
+// of Bitcoin's; nil stands for the main network.
 func NetworkOf(params *chaincfg.Params) *Network {
+	if params == nil {
+		params = &chaincfg.MainNetParams
+	}
 	return &Network{
 		PubKeyHashID:   params.PubKeyHashAddrID,
 		ScriptHashID:   params.ScriptHashAddrID,
@@ -53,9 +57,18 @@ func NetworkOf(params *chaincfg.Params) *Network {
 	}
 }
 
+// orMain returns the network, or for nil Bitcoin's main network.
+func (n *Network) orMain() *Network {
+	if n == nil {
+		return NetworkOf(nil)
+	}
+	return n
+}
+
 // Allows reports whether outputs of the network can pay to the destination of a
 // script: one that has an address, of a kind that the network does not exclude.
 func (n *Network) Allows(script []byte) bool {
+	n = n.orMain()
 	s := n.solve(script)
 	return n.allows(&s)
 }

@@ -140,15 +140,15 @@ func TestPrivateString(t *testing.T) {
 	const wif = "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1"
 	const longWIF = "5KYZdUEo39z3FPrtuX2QbbwGnNP5zTd7yyr2SC1j299sBCnWjss"
 	for _, test := range []struct {
-		text     string
-		want     string // empty: the text itself
-		complete bool
+		text    string
+		want    string // empty: the text itself
+		private bool
 	}{
 		{"pkh(" + wif + ")", "", true},
 		{"pkh(" + longWIF + ")", "", true},
 		{"tr(" + wif + ",pk([deadbeef/1']" + testXprv + "/2'/*'))", "", true},
 		{"wpkh(" + testXpub + "/*)", "", false},
-		{"sh(multi(1," + wif + "," + testXpub + "/*))", "", false},
+		{"sh(multi(1," + wif + "," + testXpub + "/*))", "", true},
 		{"raw(51)", "", false},
 		// A private key serves every expression with its public key.
 		{"sh(multi(1," + wif + "," + testKey + "))", "sh(multi(1," + wif + "," + wif + "))", true},
@@ -160,10 +160,10 @@ func TestPrivateString(t *testing.T) {
 		if want == "" {
 			want = test.text
 		}
-		text, complete := d.PrivateText()
+		text, private := d.PrivateText()
 		got := string(text)
-		if got != descriptor.AddChecksum(want) || complete != test.complete {
-			t.Errorf("%s: got %s, %v", test.text, got, complete)
+		if got != descriptor.AddChecksum(want) || private != test.private {
+			t.Errorf("%s: got %s, %v", test.text, got, private)
 		}
 		if _, err := d.Expand(0); err != nil {
 			t.Errorf("%s: %v", test.text, err)

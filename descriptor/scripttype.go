@@ -61,7 +61,10 @@ const p2mrVersion = 2
 // solve takes a script apart as the network's dialect sees it.
 func (n *Network) solve(script []byte) solved {
 	s := solve(script)
-	if n.Dialect == P2MR && s.form == typeWitnessUnknown && s.version == p2mrVersion && len(s.data[0]) == p2mrKeyLen {
+	if n == nil || n.Dialect != P2MR {
+		return s
+	}
+	if s.form == typeWitnessUnknown && s.version == p2mrVersion && len(s.data[0]) == p2mrKeyLen {
 		s.form = typeWitnessP2MR
 	}
 	return s

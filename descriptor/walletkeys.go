@@ -13,7 +13,7 @@ import (
 
 // EncodeXPub returns the text of an extended public key.
 func EncodeXPub(key XPub, net *Network) string {
-	return encodeBase58Check(net.HDPublicKeyID[:], key[:])
+	return encodeBase58Check(net.orMain().HDPublicKeyID[:], key[:])
 }
 
 // EncodeXPrv returns the text of an extended key with its private key, for the caller
@@ -22,7 +22,7 @@ func EncodeXPrv(key XPub, scalar *[32]byte, net *Network) []byte {
 	payload := append(make([]byte, 0, hdkey.PayloadSize), key[:hdkey.PayloadSize-keyLen]...)
 	payload = append(append(payload, 0), scalar[:]...)
 	defer clear(payload)
-	return appendBase58Check(make([]byte, 0, maxBase58Len), net.HDPrivateKeyID[:], payload)
+	return appendBase58Check(make([]byte, 0, maxBase58Len), net.orMain().HDPrivateKeyID[:], payload)
 }
 
 // DeriveKey follows a path of child numbers from an extended key, given with its
@@ -50,7 +50,7 @@ func DeriveKey(root *XPub, scalar *[32]byte, path []uint32) (PrivateKey, bool) {
 // ParseXPub reads the text of an extended public key of the network.
 func ParseXPub(text string, net *Network) (XPub, bool) {
 	raw, ok := decodeBase58Check(text)
-	if !ok || len(raw) != 4+hdkey.PayloadSize || !net.xpub([4]byte(raw)) {
+	if !ok || len(raw) != 4+hdkey.PayloadSize || !net.orMain().xpub([4]byte(raw)) {
 		return XPub{}, false
 	}
 	key := XPub(raw[4:])
@@ -81,7 +81,7 @@ func Master(seed []byte) (root XPub, scalar [32]byte, ok bool) {
 // ParseWIF reads a private key in wallet import format, for the caller to overwrite. It
 // is false for a text that is none, or one of another network.
 func ParseWIF(text string, net *Network) (PrivateKey, bool) {
-	own := *net
+	own := *net.orMain()
 	own.Foreign = nil
 	secret, ok := decodeWIF(text, &own)
 	if !ok {

@@ -125,6 +125,9 @@ type WalletMigrated struct {
 	WatchOnly  string // of the next; empty: there is none, or it is the first
 	Solvables  string // the same
 	BackupPath string // of the copy of the old file
+
+	// Warnings tell of what was left out, since it belongs to none of the wallets.
+	Warnings []string
 }
 
 // AbortRestore ends the rescan of a wallet that is being restored or loaded, which

@@ -41,6 +41,7 @@ type migratedFiles struct {
 
 	main, watched, solvable newFile
 	replaced                bool // the old file is not in its place any more
+	warnings                []string
 }
 
 func newMigratedFiles(cfg *Config, name string) *migratedFiles {
@@ -102,6 +103,7 @@ func (m *migratedFiles) make(ctx context.Context, passphrase messages.Secret) er
 		return err
 	}
 	m.main.records, m.watched.records, m.solvable.records = files.Main, files.Watched, files.Solvable
+	m.warnings = files.Warnings
 	if err := m.write(); err != nil { //nolint:contextcheck // as above
 		if failed := m.undo(); failed != nil {
 			m.cfg.Log.Error("beginnings of a migration stay", "wallet", m.label(), "err", failed)

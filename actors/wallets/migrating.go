@@ -82,7 +82,10 @@ func (w *Wallets) migrated(m *migrating, err error) {
 		m.call.Answer(messages.WalletMigrated{}, err)
 		return
 	}
-	got := messages.WalletMigrated{BackupPath: m.backup}
+	got := messages.WalletMigrated{BackupPath: m.backup, Warnings: m.warnings}
+	for _, text := range m.warnings {
+		w.cfg.Log.Warn("part of a legacy wallet left out", "wallet", m.name, "what", text)
+	}
 	if m.first != nil {
 		got.Name = *m.first
 	}

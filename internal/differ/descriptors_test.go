@@ -2,6 +2,7 @@ package differ_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +16,13 @@ const batch = 200
 // TestDescriptors compares what is said of descriptors made by chance, most of
 // them right, some damaged.
 func TestDescriptors(t *testing.T) {
-	p := differ.Start(t, differ.Config{})
+	p := differ.Start(t, differ.Config{}, differ.Exception{
+		Reason: "lock times that do not lock: only here getdescriptorinfo tells of them",
+		Is: func(_ differ.Call, got differ.Replies) bool {
+			without := lockWarnings.ReplaceAllString(got.Trawl.String(), "}")
+			return got.Trawl.OK() && without == got.Core.String()
+		},
+	})
 	d := descriptors{keys{differ.Random(t)}}
 	for left := differ.Cases(t, 4000); left > 0; left -= batch {
 		calls := make([]differ.Call, batch)
@@ -26,6 +33,8 @@ func TestDescriptors(t *testing.T) {
 	}
 	p.Alive()
 }
+
+var lockWarnings = regexp.MustCompile(`,"warnings":\["(?:height|time)-based relative locktime[^\]]*\]\}$`)
 
 // descriptors makes descriptors by chance.
 type descriptors struct{ keys }

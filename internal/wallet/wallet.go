@@ -108,7 +108,7 @@ func newWallet(p Params, flags walletfile.Flags) *Wallet {
 	})
 	w.keys = keys.NewSet(keys.Params{
 		Network: p.Network, Kinds: p.Kinds, CoinType: p.CoinType, KeyPool: p.KeyPool, Types: p.Types,
-	}, w.log, w.vault, w.book, w.txs)
+	}, w.flags, w.log, w.vault, w.book, w.txs)
 	w.pool = keys.NewPool(w.keys, w.flags, w.txs)
 	mine.Set, mine.Pool = w.keys, w.pool
 	w.importer = keys.NewImporter(w.pool)

@@ -3,6 +3,7 @@ package walletfile
 import (
 	"crypto/sha256"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/btcsuite/btcd/chaincfg/chainhash"
@@ -64,12 +65,18 @@ var hardenedStep = regexp.MustCompile(`(/(?:[0-9]+|\*))h`)
 // DescriptorID returns the id of a descriptor: the SHA256 of its canonical
 // public text with the hardened steps marked with ' instead of h, and with the
 // checksum of that text. Keys inside miniscript keep their own marker, as in
-// Core.
+// Core up to version 30; with a musig() among them, which only later versions
+// of Core read, they do not, as in these. So records may have another id: see
+// [Load].
 func DescriptorID(d *descriptor.Descriptor) chainhash.Hash {
 	body, _, _ := strings.Cut(d.String(), "#")
 	text, done := make([]byte, 0, len(body)), 0
-	for _, key := range keyExpressions(body) {
-		if key.miniscript || key.start < done { // a musig is done with its participants
+	keys := keyExpressions(body)
+	later := slices.ContainsFunc(keys, func(k keyExpression) bool {
+		return k.miniscript && strings.HasPrefix(body[k.start:], "musig(")
+	})
+	for _, key := range keys {
+		if key.miniscript && !later || key.start < done { // a musig is done with its participants
 			continue
 		}
 		text = append(text, body[done:key.start]...)

@@ -1,6 +1,7 @@
 package walletfile_test
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"testing"
 
@@ -27,6 +28,22 @@ func TestDescriptorID(t *testing.T) {
 	const want = "33c649bcd09203509ce8b90c2b8425140e0c04cf36710cb52a105a1b4bbcc67b"
 	if got := hex.EncodeToString(id[:]); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestDescriptorIDOfLater computes ids of descriptors that only later versions
+// of Core read, where no key keeps its own marker.
+func TestDescriptorIDOfLater(t *testing.T) {
+	const key = "tpubD6NzVbkrYhZ4XATjWt1tuXt8Vdryv54xcvoi5ekP3ZaAJA2a7iJcQs6qoe93VMD3Kb9x3okmKu2kYE5REXQoxa9XiRq2emnomCeo8YL5AMH"
+	text := func(h string) string {
+		return "tr([00112233/1" + h + "]" + key + "/2,and_v(v:pk(musig([00112233/3" + h + "]" + key + "/4,[00112233/5" + h + "]" +
+			key + "/6)/0/*),pk([00112233/7" + h + "]" + key + "/8)))"
+	}
+	want := sha256.Sum256([]byte(descriptor.AddChecksum(text("'"))))
+	for _, marker := range []string{"h", "'"} {
+		if got := walletfile.DescriptorID(parse(t, text(marker))); [32]byte(got) != want {
+			t.Errorf("marked with %s: got %x, want %x", marker, got[:], want)
+		}
 	}
 }
 

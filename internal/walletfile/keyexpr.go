@@ -37,10 +37,9 @@ var (
 // call is a function whose arguments are being read.
 type call struct {
 	name       string
-	start      int    // of the name
-	argument   int    // number of the argument being read
-	first      uint32 // number of the first key, for musig
-	ranged     bool   // a participant of musig has a wildcard
+	start      int  // of the name
+	argument   int  // number of the argument being read
+	ranged     bool // a participant of musig has a wildcard
 	miniscript bool
 	p2mr       bool // within mr(), whose keys are numbered only if they are derived
 }
@@ -102,7 +101,7 @@ func (r *keyReader) nextArgument() { r.inner().argument++ }
 // open begins a call; wrappers stand before its name.
 func (r *keyReader) open(start, end int) {
 	outer, name := *r.inner(), r.text[start:end]
-	c := call{name: name[strings.IndexByte(name, ':')+1:], start: start, first: r.next, miniscript: outer.miniscript}
+	c := call{name: name[strings.IndexByte(name, ':')+1:], start: start, miniscript: outer.miniscript}
 	c.p2mr = outer.p2mr || c.name == "mr"
 	switch {
 	case outer.name == "wsh":
@@ -152,9 +151,6 @@ func (r *keyReader) close(pos int) int {
 		extended: path != "" && !c.ranged, last: wildcardOf(path),
 	})
 	r.next++
-	if c.miniscript { // whose keys are counted without the participants
-		r.next = c.first + 1
-	}
 	return end
 }
 

@@ -31,7 +31,7 @@ func TestKeyExpressions(t *testing.T) {
 		{"tr(musig(02aa,02aa))", "0:02aa|1:02aa|2:musig(02aa,02aa)"},
 		{"tr(musig(A,B)/0/*,pk(C))", "0:A x|1:B x|2:musig(A,B)/0/* x*|3:C x"},
 		{"tr(musig(A/*,B/*),pk(C))", "0:A/* x*|1:B/* x*|2:musig(A/*,B/*)|3:C x"},
-		{"tr(A,and_v(v:pk(musig(B,C)/1),pk(D)))", "0:A x|1:B x m|2:C x m|3:musig(B,C)/1 x m|2:D x m"},
+		{"tr(A,and_v(v:pk(musig(B,C)/1),pk(D)))", "0:A x|1:B x m|2:C x m|3:musig(B,C)/1 x m|4:D x m"},
 		{"mr(pk(pqc(A/87h/*)))", "0:A/87h/* x* q"},
 		{"mr({pk(02aa),{multi_a(1,02aa,03bb),pk(pqc([00112233/1h]B/*h))}})", "0:[00112233/1h]B/*h xh q"},
 		{"mr(pk(02aa))", ""},

@@ -70,6 +70,13 @@ func descriptorWith(tb testing.TB, text string, start, end int32) edit {
 	}))
 }
 
+// underAnotherID returns the record of a descriptor under an id that no version
+// of Core gives to it.
+func underAnotherID(tb testing.TB, text string) walletfile.Record {
+	tb.Helper()
+	return walletfile.RecordOf(walletfile.DescriptorRecord{Text: parse(tb, text).String(), RangeEnd: 1})
+}
+
 func TestLoadSeverity(t *testing.T) {
 	id := strings.Repeat("11", 32)
 	const watched = "raw(51)"
@@ -100,7 +107,12 @@ func TestLoadSeverity(t *testing.T) {
 			"walletdescriptor", cut,
 		), walletfile.UnknownDescriptor, walletfile.ErrUnknownDescriptor},
 		{"short descriptor key", add(record(t, "walletdescriptor", "11", "")), walletfile.Corrupt, walletfile.ErrCorrupt},
-		{"descriptor under another id", add(walletfile.RecordOf(walletfile.DescriptorRecord{Text: parse(t, watched).String()})), walletfile.Corrupt, walletfile.ErrCorrupt},
+		{"descriptor under another id", add(underAnotherID(t, watched)), walletfile.OK, nil},
+		{
+			"descriptor under another id than its keys",
+			both(add(underAnotherID(t, watched)), add(record(t, "walletdescriptorkey", id, "00"))),
+			walletfile.Corrupt, walletfile.ErrCorrupt,
+		},
 		{
 			"an unknown descriptor hides what follows", both(change("walletdescriptor", cut), change("activeexternalspk", cut)),
 			walletfile.UnknownDescriptor, walletfile.ErrUnknownDescriptor,

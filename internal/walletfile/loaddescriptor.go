@@ -25,6 +25,10 @@ func (l *loader) loadDescriptors() {
 			l.found(severity, err)
 			continue
 		}
+		if DescriptorID(d.Parsed) != d.ID && l.keysAstray(parts) {
+			l.found(Corrupt, fmt.Errorf("descriptor %v is filed under another id than its keys", d.ID))
+			continue
+		}
 		for _, name := range partTypes {
 			for _, r := range parts[name][d.ID] {
 				if l.ctx.Err() != nil {
@@ -72,10 +76,27 @@ func (l *loader) loadDescriptor(r Record) (*Descriptor, Severity, error) {
 	if err != nil {
 		return nil, UnknownDescriptor, fmt.Errorf("descriptor %v: %w", id, err)
 	}
-	if DescriptorID(branches[0]) != id {
-		return nil, Corrupt, fmt.Errorf("descriptor %v is filed under another id", id)
-	}
 	return &Descriptor{DescriptorRecord: record, Parsed: branches[0]}, OK, nil
+}
+
+// keysAstray reports whether there are private keys of no descriptor. The id
+// itself says little of a descriptor's text: versions of Core spell its hardened
+// steps in different ways.
+func (l *loader) keysAstray(parts map[string]map[chainhash.Hash][]Record) bool {
+	known := byDescriptor("walletdescriptor", l.records["walletdescriptor"])
+	for _, name := range keyTypes {
+		for id := range parts[name] {
+			if known[id] == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keyTypes are the types of the records of private keys.
+var keyTypes = []string{
+	"walletdescriptorkey", "walletdescriptorckey", "walletdescriptorpqckey", "walletdescriptorpqc_ckey",
 }
 
 // partTypes are the types of the records that belong to a descriptor.

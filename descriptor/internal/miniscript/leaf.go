@@ -52,7 +52,7 @@ func (p *parser) readLeaf(name string, called bool) (*node, error) {
 }
 
 func (p *parser) readKeyLeaf(f fragment, checked bool) (*node, error) {
-	text, err := p.readLast()
+	text, err := p.readKeyText()
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +65,28 @@ func (p *parser) readKeyLeaf(f fragment, checked bool) (*node, error) {
 		n = p.wrap(wrapC, n)
 	}
 	return n, nil
+}
+
+// readKeyText reads the only key of a fragment and the closing bracket after it. Of the keys only musig(KEY,…) has
+// brackets of its own, which may be followed by a path.
+func (p *parser) readKeyText() (string, error) {
+	if !strings.HasPrefix(p.text, "musig(") {
+		return p.readLast()
+	}
+	open := 0
+	for i := range len(p.text) {
+		switch p.text[i] {
+		case '(':
+			open++
+		case ')':
+			if open--; open < 0 {
+				text := p.text[:i]
+				p.text = p.text[i+1:]
+				return text, nil
+			}
+		}
+	}
+	return "", ErrSyntax
 }
 
 func (p *parser) readNextKey(text string) (int, error) {

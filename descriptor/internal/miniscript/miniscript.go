@@ -18,7 +18,10 @@
 // Source: bitcoin.sipa.be/miniscript, BIP379.
 package miniscript
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ErrSyntax reports a text that is no miniscript at all.
 var ErrSyntax = errors.New("not a miniscript")
@@ -63,4 +66,15 @@ func (c Context) keySize() int {
 		return 33
 	}
 	return 32
+}
+
+// RelativeLocks returns the numbers of all older(), the last of the text first.
+func (e *Expression) RelativeLocks() []uint32 {
+	var locks []uint32
+	for _, n := range slices.Backward(e.nodes) {
+		if n.fragment == older {
+			locks = append(locks, n.number)
+		}
+	}
+	return locks
 }

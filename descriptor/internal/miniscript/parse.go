@@ -16,7 +16,8 @@ type Keys interface {
 }
 
 // Parse reads an expression. Where the text of a key ends is decided without
-// regard to brackets: at the next closing one or, within a multisig, comma.
+// regard to brackets, at the next closing one or, within a multisig, comma; only
+// the brackets of a musig() that is no part of a multisig are counted.
 //
 // The result may still have no type or be refused: see [Expression.Check].
 //

@@ -84,6 +84,10 @@ func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {
 		end := max(int64(r.end), int64(r.next)+int64(im.set.params.KeyPool))
 		for _, d := range r.branches {
 			job := &Job{id: walletfile.DescriptorID(d), desc: d, first: uint32(r.start)}
+			known := im.set.byID[job.id]
+			if known != nil {
+				job.id = known.id()
+			}
 			if d.IsRanged() {
 				job.last = uint32(min(end, math.MaxInt32) - 1)
 			}
@@ -94,7 +98,7 @@ func (im *Importer) ImportJobs(items []messages.ImportItem) []*Job {
 			if !d.HasAllPrivateKeys() || im.flags.Has(walletfile.DisablePrivateKeys) {
 				continue
 			}
-			if known := im.set.byID[job.id]; known != nil && r.start == known.record.RangeStart {
+			if known != nil && r.start == known.record.RangeStart {
 				job.first = uint32(known.lastDerived + 1)
 			}
 			if job.first <= job.last {

@@ -9,10 +9,12 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/wallet/vault"
+	"github.com/seed61375155/trawl/internal/walletfile"
 	"github.com/seed61375155/trawl/messages"
 )
 
-// ListDescriptors returns the descriptors in the order of their texts.
+// ListDescriptors returns the descriptors in the order of their texts. With private keys, a descriptor shows those that
+// the wallet has, and the public keys of the others.
 //
 // Errors: [*messages.WalletError].
 func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error) {
@@ -32,6 +34,9 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 			for i := range list {
 				list[i].Desc.Wipe()
 			}
+			if private && s.flags.Has(walletfile.DisablePrivateKeys) {
+				return nil, codes.Errorf(codes.Wallet, "Can't get private descriptor string for watch-only wallets")
+			}
 			return nil, codes.Errorf(codes.Wallet, "Can't get descriptor string.")
 		}
 		d := messages.WalletDescriptor{
@@ -48,16 +53,13 @@ func (s *Set) ListDescriptors(private bool) ([]messages.WalletDescriptor, error)
 	return list, nil
 }
 
-// privateText returns the text with private keys. It is false if one is missing.
+// privateText returns the text with the private keys that the wallet has. It is false if there are none.
 func (s *Set) privateText(m *descriptorManager) ([]byte, bool) {
 	full, err := s.withPrivateKeys(m)
 	if err != nil {
 		return nil, false
 	}
 	defer full.Wipe()
-	if !full.TextIsPrivate() {
-		return nil, false
-	}
 	return full.PrivateText()
 }
 
@@ -70,7 +72,8 @@ type hdKey struct {
 }
 
 // HDKeys returns the extended keys of the descriptors, or of the active ones
-// only, in the order of their public keys.
+// only, in the order of their public keys. Keys whose private key the wallet
+// lacks have none, asked for or not.
 //
 // Errors: [*messages.WalletError].
 func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
@@ -90,8 +93,6 @@ func (s *Set) HDKeys(activeOnly, private bool) ([]messages.HDKey, error) {
 		if k.secret != nil {
 			shown.XPrv = descriptor.EncodeXPrv(k.key, k.secret, s.params.Network)
 			clear(k.secret[:])
-		} else if private {
-			return nil, codes.Errorf(codes.Misc, "map::at") // Core's words for a key that it does not have
 		}
 		shown.Descriptors = slices.SortedFunc(maps.Keys(k.uses), func(a, b messages.HDKeyUse) int {
 			return cmp.Compare(a.Desc, b.Desc)

@@ -54,7 +54,7 @@ func rigOf(p Params, private bool) *rig {
 	r.flags = records.NewFlags(flags, r.log)
 	r.vault = vault.New(r.log)
 	r.book = book.New(p.Network, r.log)
-	r.set = NewSet(p, r.log, r.vault, r.book, r)
+	r.set = NewSet(p, r.flags, r.log, r.vault, r.book, r)
 	r.pool = NewPool(r.set, r.flags, r)
 	r.importer = NewImporter(r.pool)
 	return r

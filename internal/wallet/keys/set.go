@@ -19,13 +19,14 @@ const NoTime int64 = math.MaxInt64
 // Set is the descriptors of a wallet, and the scripts that are its own.
 type Set struct {
 	params   Params
+	flags    *records.Flags
 	log      *records.Log
 	vault    *vault.Vault
 	labels   Labels
 	listener Listener
 
-	managers []*descriptorManager // in the order in which they came
-	byID     map[chainhash.Hash]*descriptorManager
+	managers []*descriptorManager                  // in the order in which they came
+	byID     map[chainhash.Hash]*descriptorManager // by the ids of their records and by their usual ids
 	active   map[walletfile.Slot]*descriptorManager
 
 	scripts    map[string]*script // own ones
@@ -40,10 +41,12 @@ type Set struct {
 
 // NewSet returns a set of no descriptors. The listener is told of each script that
 // becomes the wallet's.
-func NewSet(p Params, log *records.Log, secrets *vault.Vault, labels Labels, listener Listener) *Set {
+func NewSet(
+	p Params, flags *records.Flags, log *records.Log, secrets *vault.Vault, labels Labels, listener Listener,
+) *Set {
 	p.KeyPool = max(p.KeyPool, 1)
 	return &Set{
-		params: p, log: log, vault: secrets, labels: labels, listener: listener,
+		params: p, flags: flags, log: log, vault: secrets, labels: labels, listener: listener,
 		byID:    make(map[chainhash.Hash]*descriptorManager),
 		active:  make(map[walletfile.Slot]*descriptorManager),
 		scripts: make(map[string]*script),
@@ -82,6 +85,10 @@ func (s *Set) NoteActive() {
 func (s *Set) add(m *descriptorManager) {
 	s.managers = append(s.managers, m)
 	s.byID[m.id()] = m
+	// Files may have it under the id that another version of Core gives to it.
+	if usual := walletfile.DescriptorID(m.desc); s.byID[usual] == nil {
+		s.byID[usual] = m
+	}
 	s.birthAt(int64(m.record.CreationTime))
 }
 

@@ -46,6 +46,7 @@ func (r *importing) checkBranch(s *staged) *messages.WalletError {
 		return codes.Errorf(codes.Wallet,
 			"Cannot expand descriptor. Probably because of hardened derivations without private keys provided")
 	}
+	s.warnings = append(s.warnings, d.Warnings()...)
 	if r.flags.Has(walletfile.DisablePrivateKeys) {
 		return nil
 	}
@@ -71,6 +72,9 @@ func (r *importing) derive(s *staged) error {
 	m.lastDerived = r.start - 1
 	s.m, s.end = m, r.pool.poolEnd(m, 0)
 	old := r.set.byID[m.id()]
+	if old != nil {
+		m.record.ID = old.id() // under which its keys are filed
+	}
 	if old != nil && m.desc.IsRanged() && (r.start > old.record.RangeStart || r.end < old.record.RangeEnd) {
 		return fmt.Errorf("new range must include current range = [%d,%d]",
 			old.record.RangeStart, old.record.RangeEnd-1)

@@ -10,8 +10,10 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/codes"
@@ -31,15 +33,17 @@ type Params struct {
 
 // Files are the records of the new wallets by ascending keys; nil: there is no such
 // wallet.
-type Files struct{ Main, Watched, Solvable []walletfile.Record }
+type Files struct {
+	Main, Watched, Solvable []walletfile.Record
+
+	// Warnings tell of what no new wallet has since it belongs to none of them.
+	Warnings []string
+}
 
 // Errors of what cannot be migrated, in Core's words.
 var (
 	errDescriptors = codes.Errorf(codes.Wallet, "Error: Unable to produce descriptors for this legacy wallet. Make "+
 		"sure to provide the wallet's passphrase if it is encrypted.")
-	errBestBlock = codes.Errorf(codes.Wallet, "Error: Unable to read wallet's best block locator record")
-	errAddresses = codes.Errorf(codes.Wallet,
-		"Error: Address book data in wallet cannot be identified to belong to migrated wallets")
 	errAddressesLeft = codes.Errorf(codes.Wallet, "Error: Not all address book records were migrated")
 	errTxsLeft       = codes.Errorf(codes.Wallet, "Error: Not all transaction records were migrated")
 )
@@ -108,6 +112,8 @@ type migration struct {
 	solvable *wallet.Wallet // nil: nothing is solvable
 
 	mainFile, watchedFile, solvableFile *content
+
+	strayTxs, strayAddresses []string // of none of the wallets
 }
 
 func (m *migration) close() {
@@ -122,23 +128,18 @@ func (m *migration) run(ctx context.Context) error {
 	if err := m.setup(ctx); err != nil {
 		return err
 	}
-	if !m.old.HasBestBlock {
-		return errBestBlock
-	}
 	m.mainFile = newContent(m.old.Rest)
 	m.mainFile.take(m.main)
+	if !m.old.HasBestBlock { // of the first versions; the wallet is looked for from its birth on
+		m.mainFile.put(walletfile.BestBlock(nil))
+		m.mainFile.put(walletfile.BestBlockNoMerkle(nil))
+	}
 	m.watchedFile, m.solvableFile = m.emptyFile(m.watched), m.emptyFile(m.solvable)
 	if m.watched != nil {
 		m.watchedFile.put(walletfile.OrderPosNext(m.old.OrderPosNext))
 	}
-	txsLeft, err := m.moveTxs()
-	if err != nil {
-		return err
-	}
-	addressesLeft, err := m.moveAddresses()
+	txsLeft, addressesLeft := m.moveTxs(), m.moveAddresses()
 	switch {
-	case err != nil:
-		return err
 	case m.spendable():
 		return nil
 	case addressesLeft:
@@ -224,10 +225,31 @@ func (m *migration) emptyFile(w *wallet.Wallet) *content {
 // files returns the records of the wallets. A wallet in which nothing is left is none.
 func (m *migration) files() *Files {
 	f := &Files{Watched: m.watchedFile.sorted(), Solvable: m.solvableFile.sorted()}
+	f.warn("transactions", m.strayTxs)
+	f.warn("addresses for receiving", m.strayAddresses)
 	if m.main.Keys().Len() > 0 {
 		f.Main = m.mainFile.sorted()
 	}
 	return f
+}
+
+const (
+	// maxNamed bounds what a warning names.
+	maxNamed = 10
+
+	leftOut = "Left out since they belong to none of the migrated wallets: "
+)
+
+// warn tells of what was left out.
+func (f *Files) warn(what string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	list := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	f.Warnings = append(f.Warnings, leftOut+what+" "+list)
 }
 
 // content is the records of a file by their keys.

@@ -170,6 +170,8 @@ func payment(from *wire.OutPoint, to ...[]byte) *wire.MsgTx {
 	return tx
 }
 
+const leftOut = "Left out since they belong to none of the migrated wallets: "
+
 // Transactions go to the wallets that they concern, by what they pay and by what they spend.
 func TestTransactions(t *testing.T) {
 	foreign := []byte{0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
@@ -212,10 +214,15 @@ func TestTransactions(t *testing.T) {
 	}
 	stray := payment(nil, foreign)
 	old.AddTx(&walletfile.Tx{Tx: stray, OrderPos: 5})
-	_, err = migrate.Wallet(t.Context(), load(t, old.Records, &p), p)
-	want := "Error: Transaction " + stray.TxHash().String() + " in wallet cannot be identified to belong to migrated wallets"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("stray transaction: %v", err)
+	if files, err = migrate.Wallet(t.Context(), load(t, old.Records, &p), p); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(files.Main); !slices.Equal(got, []int{0, 2, 3}) {
+		t.Errorf("beside a stray transaction the wallet has %v", got)
+	}
+	want := []string{leftOut + "transactions " + stray.TxHash().String()}
+	if !slices.Equal(files.Warnings, want) {
+		t.Errorf("got %q, want %q", files.Warnings, want)
 	}
 }
 
@@ -264,9 +271,15 @@ func TestAddresses(t *testing.T) {
 	}
 	foreign := []byte{0, 20, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 	old.Label(foreign, "nobody's", "receive")
-	_, err = migrate.Wallet(t.Context(), load(t, old.Records, &p), p)
-	if err == nil || !strings.Contains(err.Error(), "Address book data in wallet cannot be identified") {
-		t.Errorf("foreign address: %v", err)
+	if files, err = migrate.Wallet(t.Context(), load(t, old.Records, &p), p); err != nil {
+		t.Fatal(err)
+	}
+	if w := read(t, files.Main, &p); w.Addresses[address(foreign)] != nil {
+		t.Error("the wallet has an address of nobody")
+	}
+	want := []string{leftOut + "addresses for receiving " + address(foreign)}
+	if !slices.Equal(files.Warnings, want) {
+		t.Errorf("got %q, want %q", files.Warnings, want)
 	}
 	watching := legacytest.Make("watching", net, seen)
 	watching.Label(foreign, "a shop", "send")
@@ -276,17 +289,28 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Without a last block there is no telling what to look through.
+// Without a last block all blocks are looked through: the wallets have the empty locator.
 func TestNoBestBlock(t *testing.T) {
-	old := legacytest.Make("hd", net, seen)
+	old := legacytest.Make("mixed", net, seen)
 	old.Records = slices.DeleteFunc(old.Records, func(r walletfile.Record) bool {
 		name, _ := r.Type()
 		return strings.HasPrefix(name, "bestblock")
 	})
 	p := params(t)
-	_, err := migrate.Wallet(t.Context(), load(t, old.Records, &p), p)
-	if err == nil || !strings.Contains(err.Error(), "Unable to read wallet's best block locator record") {
-		t.Errorf("got %v", err)
+	files, err := migrate.Wallet(t.Context(), load(t, old.Records, &p), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, records := range [][]walletfile.Record{files.Main, files.Watched, files.Solvable} {
+		if w := read(t, records, &p); w == nil || len(w.BestBlock) != 0 {
+			t.Errorf("got %+v", w)
+		}
+		noMerkle := walletfile.RecordOf(walletfile.BestBlockNoMerkle(nil))
+		if !slices.ContainsFunc(records, func(r walletfile.Record) bool {
+			return string(r.Key) == string(noMerkle.Key) && string(r.Value) == string(noMerkle.Value)
+		}) {
+			t.Error("no empty locator")
+		}
 	}
 }
 

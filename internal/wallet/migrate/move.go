@@ -9,7 +9,6 @@ import (
 	"github.com/seed61375155/trawl/descriptor"
 	"github.com/seed61375155/trawl/internal/wallet"
 	"github.com/seed61375155/trawl/internal/wallet/book"
-	"github.com/seed61375155/trawl/internal/wallet/codes"
 	"github.com/seed61375155/trawl/internal/walletfile"
 )
 
@@ -44,8 +43,8 @@ func (o outputs) concerns(tx *walletfile.Tx) bool {
 }
 
 // moveTxs hands the transactions to the wallet that watches, and reports whether any
-// stay in the old one. Those of both are in both.
-func (m *migration) moveTxs() (left bool, err error) {
+// stay in the old one. Those of both are in both, those of neither in neither.
+func (m *migration) moveTxs() (left bool) {
 	own, watched := m.outputsOf(m.main), m.outputsOf(m.watched)
 	for _, tx := range m.old.Txs {
 		mine := own.concerns(tx)
@@ -56,18 +55,18 @@ func (m *migration) moveTxs() (left bool, err error) {
 				delete(m.mainFile.records, string(tx.Key()))
 			}
 		case !mine:
-			return false, codes.Errorf(codes.Wallet,
-				"Error: Transaction %v in wallet cannot be identified to belong to migrated wallets", tx.ID)
+			m.strayTxs = append(m.strayTxs, tx.ID.String())
+			delete(m.mainFile.records, string(tx.Key()))
 		}
 		left = left || mine
 	}
-	return left, nil
+	return left
 }
 
 // moveAddresses hands the address book over, and reports whether any of it stays in the
 // old wallet. Addresses for receiving that are not its own any more go to the wallet
-// whose they are; all others are noted in each.
-func (m *migration) moveAddresses() (left bool, err error) {
+// whose they are, or nowhere; all others are noted in each.
+func (m *migration) moveAddresses() (left bool) {
 	vain := make(map[book.Destination]bool)
 	for _, script := range m.plan.NotMine {
 		if d := book.DestinationOf(m.params.Network, script); d != "" {
@@ -91,11 +90,11 @@ func (m *migration) moveAddresses() (left bool, err error) {
 			copyAddress(m.solvableFile, text, entry)
 		case known && vain[book.DestinationOf(m.params.Network, script)]:
 		default:
-			return false, errAddresses
+			m.strayAddresses = append(m.strayAddresses, text)
 		}
 		removeAddress(m.mainFile, text, entry)
 	}
-	return left, nil
+	return left
 }
 
 // copyAddress writes what is noted of an address into a file, which may be nil.

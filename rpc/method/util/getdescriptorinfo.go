@@ -18,6 +18,7 @@ type descriptorInfo struct {
 	IsSolvable  bool     `json:"issolvable"`
 	Satisfiable *bool    `json:"has_p2mr_standard_satisfaction,omitempty"` // P2MR only
 	HasPrivates bool     `json:"hasprivatekeys"`
+	Warnings    []string `json:"warnings,omitempty"`
 }
 
 func getDescriptorInfo(d Deps) command.Command {
@@ -46,6 +47,11 @@ func getDescriptorInfo(d Deps) command.Command {
 				Help: "Whether a wallet could spend its P2MR outputs within the limits of policy",
 			},
 			{Type: command.Bool, Key: "hasprivatekeys", Help: "Whether it was given with a private key"},
+			{
+				Type: command.Array, Key: "warnings", Optional: true,
+				Help:  "Parts of it that do not do what they seem to, such as lock times that do not lock",
+				Inner: []command.Result{{Type: command.String, Help: "A warning"}},
+			},
 		}}},
 		Examples: []string{`["wpkh([d34db33f/84h/0h/0h]` + exampleKey + `)"]`},
 		Run: func(_ context.Context, a *command.Args) (any, error) {
@@ -72,6 +78,7 @@ func newDescriptorInfo(text string, branches []*descriptor.Descriptor) descripto
 		IsRange:     first.IsRanged(),
 		IsSolvable:  first.IsSolvable(),
 		HasPrivates: first.HasPrivateKeys(),
+		Warnings:    first.Warnings(),
 	}
 	if satisfiable, ok := first.P2MRSatisfiable(); ok {
 		info.Satisfiable = &satisfiable

@@ -8,10 +8,6 @@ import (
 	"github.com/seed61375155/trawl/rpc/command"
 )
 
-// errNoXPrv is what Core answers, by accident, where private keys are asked for
-// and one is not in the wallet. Clients may have come to rely on it.
-var errNoXPrv = command.Error{Code: command.MiscError, Message: "map::at"}
-
 // errNoHDKeys is the answer where all outputs are P2MR.
 var errNoHDKeys = command.Error{
 	Code: command.WalletError,
@@ -66,7 +62,7 @@ func (m *methods) getHDKeys() command.Command {
 				{Type: command.Bool, Key: "has_private", Help: "whether the wallet has the private key"},
 				{
 					Type: command.String, Key: "xprv", Optional: true,
-					Help: "the extended private key, if it was asked for", Secret: true,
+					Help: "the extended private key, if it was asked for and the wallet has it", Secret: true,
 				},
 				{
 					Type: command.Array, Key: "descriptors", Help: "the descriptors with this key",
@@ -103,9 +99,6 @@ func (m *methods) hdKeys(ctx context.Context, w chosen, a *command.Args) (any, e
 	}
 	keys := make(hdKeys, len(got))
 	for i, key := range got {
-		if q.Private && len(key.XPrv) == 0 {
-			return nil, errNoXPrv
-		}
 		keys[i] = hdKey{key.XPub, key.HasPrivate, command.Secret(key.XPrv), make([]hdKeyUse, len(key.Descriptors))}
 		for j, use := range key.Descriptors {
 			keys[i].Descriptors[j] = hdKeyUse(use)

@@ -14,6 +14,8 @@ type migrated struct {
 	WatchOnly string `json:"watchonly_name,omitempty"`
 	Solvables string `json:"solvables_name,omitempty"`
 	Backup    string `json:"backup_path"`
+
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func (m *methods) migrateWallet() command.Command {
@@ -47,6 +49,11 @@ func (m *methods) migrateWallet() command.Command {
 				Help: "name of the wallet that knows how to spend what the old one could solve",
 			},
 			{Type: command.String, Key: "backup_path", Help: "path of the copy of the old file"},
+			{
+				Type: command.Array, Key: "warnings", Optional: true,
+				Help:  "what was left out, since it belongs to none of the wallets",
+				Inner: []command.Result{{Type: command.String, Help: "a warning"}},
+			},
 		}}},
 		Examples: []string{`[]`, `["old"]`, `{"wallet_name": "old", "passphrase": "my pass phrase"}`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
@@ -64,7 +71,7 @@ func (m *methods) migrateWallet() command.Command {
 			if err != nil {
 				return nil, told(err)
 			}
-			return migrated{got.Name, got.WatchOnly, got.Solvables, got.BackupPath}, nil
+			return migrated{got.Name, got.WatchOnly, got.Solvables, got.BackupPath, got.Warnings}, nil
 		},
 	}
 }

@@ -41,6 +41,10 @@ func TestRecorded(t *testing.T) {
 			want = fault
 		}
 		got := replay(t, sys, c.Wallet, method, request.Get("params"), response)
+		if want.Get("message").Text() == withoutPrivate {
+			checkWithoutPrivate(t, got)
+			continue
+		}
 		if got != want.String() {
 			t.Errorf("%s %v\ngot  %s\nwant %v", method, request.Get("params"), got, want)
 		}
@@ -49,6 +53,17 @@ func TestRecorded(t *testing.T) {
 		if played[c.Name] == 0 && !paying[c.Name] {
 			t.Errorf("no recorded call of %s", c.Name)
 		}
+	}
+}
+
+// withoutPrivate is what Core 30.2 says of a wallet that has not all private keys of what gethdkeys is asked for. Later
+// versions leave them out.
+const withoutPrivate = "map::at"
+
+func checkWithoutPrivate(t *testing.T, got string) {
+	t.Helper()
+	if want := `[{"xpub":"xpub","has_private":false,"descriptors":[]}]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
@@ -110,7 +125,7 @@ func failureOf(fault *jsontree.Value) error {
 	if code == -14 {
 		e.Text = "Error: The wallet passphrase entered was incorrect."
 	}
-	if e.Text == "map::at" {
+	if e.Text == withoutPrivate {
 		return nil
 	}
 	return e
