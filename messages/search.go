@@ -118,6 +118,25 @@ type SearchStatus struct {
 	Rate        float64       // blocks a second, while it runs
 	Left        time.Duration // until it is done at that rate; 0: not known
 	Cursor      string        // behind the last entry
+
+	// Descriptors are those with a range, each once, up to 10,000: of [GetSearch] and [ExtendSearch]. DescriptorsMore
+	// says that there are more.
+	Descriptors     []SearchDescriptor
+	DescriptorsMore bool
+}
+
+// A SearchDescriptor is a descriptor with a range that a search looks for.
+type SearchDescriptor struct {
+	Desc        string // as it is shown
+	First, Last int32  // the indices that are looked for, both included
+	HighestUsed int32  // at which something was found, blocks that have left the chain included; -1: none
+
+	// Known is false where what an earlier version has found does not tell which indices are used.
+	Known bool
+
+	// Exhausted is set where fewer than 20 indices follow the highest used one: there may be payments behind the
+	// range, which the search does not look for. [ExtendSearch] looks for more.
+	Exhausted bool
 }
 
 // GetSearch asks for one search. Errors: [ErrSearchNotFound].
@@ -266,6 +285,13 @@ type SearchFound struct {
 	Cursor  string // behind them
 }
 
+// SearchExhausted tells that the range of a descriptor is used up: see [SearchDescriptor]. It is told when that is on
+// the disk.
+type SearchExhausted struct {
+	ID, Name   string
+	Descriptor SearchDescriptor
+}
+
 // SearchPool tells that an unconfirmed transaction pays to or spends from a script of a search, or
 // that it has left the memory pool.
 type SearchPool struct {
@@ -279,6 +305,9 @@ func (SearchChanged) Kind() EventKind { return EventSearch }
 
 // Kind implements [News].
 func (SearchFound) Kind() EventKind { return EventSearch }
+
+// Kind implements [News].
+func (SearchExhausted) Kind() EventKind { return EventSearch }
 
 // Kind implements [News].
 func (SearchPool) Kind() EventKind { return EventSearch }

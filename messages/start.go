@@ -6,6 +6,15 @@ type StartError string
 // Error implements error.
 func (e StartError) Error() string { return string(e) }
 
+// As has errors.As find the error as a pointer, too.
+func (e StartError) As(target any) bool {
+	p, ok := target.(**StartError)
+	if ok {
+		*p = &e
+	}
+	return ok
+}
+
 // A FatalError is why a node that runs cannot go on. Its text is Core's and says little: what
 // happened is in the log.
 type FatalError struct {

@@ -49,6 +49,7 @@ func (s *Searches) prepareNext() {
 type prepared struct {
 	objects []searchdb.Object
 	scripts []searchdb.Script
+	ranges  []searchdb.Range
 }
 
 // kept returns the objects of a request whose scripts are not there yet, of which objects before
@@ -80,6 +81,7 @@ func kept(o *messages.SearchObjects, there []searchdb.Script, objects int) (p pr
 		all = append(all, *script...)
 		*script = all[len(all)-len(*script) : len(all) : len(all)]
 	}
+	p.ranges = searchdb.RangesOf(p.scripts)
 	return p
 }
 
@@ -153,7 +155,9 @@ func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.Search
 	if err := s.allow(q.Owner, len(p.scripts), true); err != nil {
 		return messages.SearchCreated{}, err
 	}
-	n := &searchdb.Search{ID: s.newID(), Objects: p.objects, Scripts: p.scripts}
+	n := &searchdb.Search{
+		ID: s.newID(), Objects: p.objects, Scripts: p.scripts, Ranges: p.ranges, Used: searchdb.Used{},
+	}
 	n.Definition = searchdb.Definition{
 		Name: q.Name, Owner: q.Owner, Number: s.numbers + 1, Created: s.cfg.Now(), Start: q.Start, Stop: -1,
 		BlocksOnly: q.BlocksOnly, Mempool: q.Mempool, Sum: sum,
@@ -166,7 +170,7 @@ func (s *Searches) created(m *create, p prepared, sum [32]byte) (messages.Search
 		return messages.SearchCreated{}, err
 	}
 	n.Status = searchdb.Status{State: search.NewState(below)}
-	j := &job{Search: n}
+	j := &job{Search: n, shownUsed: searchdb.Used{}}
 	s.add(j)
 	written := *n // the worker that writes it has a state of its own
 	written.Status.State = n.Status.Clone()
@@ -275,7 +279,7 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		return
 	}
 	if len(p.scripts) == 0 {
-		m.Answer(reading{s}.status(j), nil)
+		m.Answer(reading{s}.fullStatus(j), nil)
 		return
 	}
 	if err := s.allow(j.Owner, len(p.scripts), false); err != nil {
@@ -293,6 +297,7 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 	j.Status.Extend(uint32(len(j.Scripts)), from)
 	j.Objects = append(slices.Clip(j.Objects), p.objects...)
 	j.Scripts = append(slices.Clip(j.Scripts), p.scripts...)
+	j.Ranges = append(slices.Clip(j.Ranges), p.ranges...)
 	s.scripts += len(p.scripts)
 	s.rewind(j)
 	if j.Status.Mode == searchdb.Done {
@@ -310,7 +315,8 @@ func (s *Searches) extended(m *extend, j *job, p prepared) {
 		if s.jobs[j.ID] == j {
 			mempool{s}.look(j)
 		}
-		m.Answer(reading{s}.status(j), nil)
+		j.exhausted = exhaustedOf(j.descriptors())
+		m.Answer(reading{s}.fullStatus(j), nil)
 	})
 	s.flush()
 	s.plan()

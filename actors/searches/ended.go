@@ -93,6 +93,7 @@ func (s planner) advance(r *round, m *member) {
 			},
 		})
 	}
+	usage(s).noteUsed(j, m.used)
 	j.Status.Advance(blockOf(at), m.found)
 	s.found += uint64(len(m.found))
 	switch {

@@ -150,6 +150,9 @@ func give(m *member, block *chainview.Block, list []search.Entry) {
 	if block.Height > m.last.Height || !m.has(list) {
 		return
 	}
+	for i := range list {
+		m.used.Add(&m.scripts[list[i].Script])
+	}
 	if m.BlocksOnly {
 		list = []search.Entry{{Kind: search.Hit}}
 	}

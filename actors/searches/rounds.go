@@ -89,6 +89,7 @@ type member struct {
 	last    *chainview.Block
 	known   *outputs       // of the search, while the round goes on; nil: not read yet
 	found   []search.Entry // with its own numbers of scripts
+	used    searchdb.Used  // what was found for
 	err     error
 }
 
@@ -168,7 +169,7 @@ func (s planner) next(reader chainview.Reader, active *chainview.Chain, j *job) 
 	ranges, to := j.Status.Wanted(uint32(len(j.Scripts)))
 	return &member{
 		job: j, objects: j.Objects, scripts: j.Scripts, from: j.Status.From, ranges: ranges, to: to, last: last,
-		known: j.known,
+		known: j.known, used: searchdb.Used{},
 	}
 }
 

@@ -256,7 +256,7 @@ func (s *Searches) serveDown(request any) {
 
 func (s *Searches) get(m *get) {
 	if j := s.find(m.Req.ID); j != nil {
-		m.Answer(reading{s}.status(j), nil)
+		m.Answer(reading{s}.fullStatus(j), nil)
 		return
 	}
 	m.Answer(messages.SearchStatus{}, messages.ErrSearchNotFound)
@@ -284,6 +284,7 @@ func (s *Searches) have(list []*searchdb.Search, err error) {
 		j.release()
 	}
 	reading{s}.reloaded()
+	usage{s}.findUsed()
 	early := s.early
 	s.early = nil
 	for _, m := range early {

@@ -2,6 +2,7 @@ package searches
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -25,6 +26,10 @@ type job struct {
 	beganHeight int32
 
 	known *outputs // that it has found; nil: not read yet
+
+	shownUsed searchdb.Used   // that is on the disk; nil: not known
+	fresh     searchdb.Used   // found since the search was loaded, while Used is not known
+	exhausted map[string]bool // descriptors whose range is used up, of which it was told
 
 	pool      poolList
 	poolKnown bool           // all in the memory pool has been looked at
@@ -52,7 +57,9 @@ func (t *table) reset(list []*searchdb.Search) {
 	for _, n := range list {
 		shown := n.Status
 		shown.State = n.Status.Clone()
-		t.add(&job{Search: n, shown: &shown})
+		j := &job{Search: n, shown: &shown, shownUsed: maps.Clone(n.Used), fresh: searchdb.Used{}}
+		j.exhausted = exhaustedOf(j.descriptors())
+		t.add(j)
 	}
 }
 

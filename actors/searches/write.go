@@ -25,6 +25,7 @@ const (
 type writer struct {
 	change   searchdb.Change
 	changed  map[searchdb.ID]*job // whose status is to be written
+	used     map[searchdb.ID]*job // whose used indices are to be written
 	then     []func(error)        // what to do when it is on the disk
 	urgent   bool
 	running  bool
@@ -52,6 +53,7 @@ func (s *Searches) dirty(j *job) {
 // remove forgets what is to be written of a search, but that it is removed.
 func (w *writer) remove(j *job) {
 	delete(w.changed, j.ID)
+	delete(w.used, j.ID)
 	kept := w.change.Entries[:0]
 	for _, e := range w.change.Entries {
 		if e.ID != j.ID {
@@ -65,7 +67,7 @@ func (w *writer) remove(j *job) {
 // flush writes what is collected, unless a write goes on, or there is time.
 func (s *Searches) flush() {
 	w := &s.writer
-	if w.running || w.change.Empty() && len(w.changed) == 0 && len(w.then) == 0 {
+	if w.running || w.change.Empty() && len(w.changed)+len(w.used)+len(w.then) == 0 {
 		return
 	}
 	if wait := writeEvery - time.Since(w.last); !w.urgent && len(w.change.Entries) == 0 && wait > 0 {
@@ -76,7 +78,8 @@ func (s *Searches) flush() {
 		return
 	}
 	change, then, changed := w.change, w.then, w.changed
-	w.change, w.then, w.changed = searchdb.Change{}, nil, nil
+	change.Used = w.usedNow()
+	w.change, w.then, w.changed, w.used = searchdb.Change{}, nil, nil, nil
 	w.urgent, w.running, w.creating = false, true, len(change.Create) > 0
 	change.Status = make(map[searchdb.ID]searchdb.Status, len(changed))
 	for id, j := range changed {
@@ -131,6 +134,9 @@ func (s *Searches) written(
 			continue // removed meanwhile
 		}
 		j.shown = newest(&status, j.shown)
+		if used := change.Used[id]; used != nil {
+			j.shownUsed = used
+		}
 		s.announce(j, news[id])
 		reading{s}.wake(j)
 	}
@@ -190,6 +196,7 @@ func (s *Searches) announce(j *job, found *messages.SearchFound) {
 		found.Name = j.Name
 		s.tell(*found)
 	}
+	usage{s}.tellExhausted(j)
 }
 
 // broken opens the store again after a write that failed, in a while: it takes nothing more until then.

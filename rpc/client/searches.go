@@ -75,6 +75,20 @@ type Search struct {
 	Updated   int64   `json:"updated"`
 	Rate      float64 `json:"rate"` // blocks a second, while it runs
 	ETA       int64   `json:"eta"`  // seconds
+
+	// Descriptors are those with a range, of [Client.GetSearch] and [Client.ExtendSearch].
+	Descriptors []SearchDescriptor `json:"descriptors"`
+}
+
+// A SearchDescriptor is a descriptor with a range that a search looks for.
+type SearchDescriptor struct {
+	Desc        string   `json:"desc"`
+	Range       [2]int64 `json:"range"`        // both included
+	HighestUsed *int64   `json:"highest_used"` // nil: nothing was found for any
+
+	// Exhausted says that fewer than 20 indices follow the highest used one: payments behind the range are not found.
+	// Extend the search by a longer range.
+	Exhausted bool `json:"exhausted"`
 }
 
 // Ended reports whether a search finds no more.

@@ -76,6 +76,15 @@ func Errorf(code Code, format string, args ...any) Error {
 // Error implements error.
 func (e Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
+// As has errors.As find the error as a pointer, too.
+func (e Error) As(target any) bool {
+	p, ok := target.(**Error)
+	if ok {
+		*p = &e
+	}
+	return ok
+}
+
 // A KnownError says how an error of another package is told to clients.
 type KnownError struct {
 	Err error // compared with errors.Is

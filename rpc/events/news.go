@@ -60,6 +60,13 @@ type foundEvent struct {
 	Cursor  string `json:"cursor"`
 }
 
+// exhaustedEvent tells that the range of a descriptor is used up.
+type exhaustedEvent struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Descriptor any    `json:"descriptor"`
+}
+
 // searchPool tells what is, or was, in the memory pool for a search.
 type searchPool struct {
 	ID    string `json:"id"`
@@ -105,6 +112,8 @@ func (s *stream) tell(news messages.News) {
 		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
 	case messages.SearchFound:
 		s.add("found", foundEvent{m.ID, m.Name, entriesOf(s.print, m.Entries), m.Cursor}, "getsearchentries")
+	case messages.SearchExhausted:
+		s.add("exhausted", exhaustedEvent{m.ID, m.Name, searches.Descriptor(&m.Descriptor)}, "getsearch")
 	case messages.SearchPool:
 		e := searchPool{m.ID, m.Name, s.print.Entry(&m.Entry)}
 		s.add(one(!m.Removed, "pool", "poolremoved"), e, "getsearchentries")

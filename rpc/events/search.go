@@ -190,6 +190,10 @@ func (s *searchStream) hear(news messages.News) {
 		}
 		s.dirty, s.ended = !m.Removed, m.Removed
 		s.add("search", searchEvent{searches.Status(&m.SearchStatus), m.Removed}, "getsearch")
+	case messages.SearchExhausted:
+		if m.ID == s.query.search {
+			s.add("exhausted", exhaustedEvent{m.ID, m.Name, searches.Descriptor(&m.Descriptor)}, "getsearch")
+		}
 	case messages.SearchPool:
 		if m.ID == s.query.search {
 			s.tellPool(one(!m.Removed, "pool", "poolremoved"), m.Name, &m.Entry)

@@ -24,6 +24,41 @@ type search struct {
 	Updated         int64
 	Rate            *float64
 	ETA             *float64
+	Descriptors     []searchDescriptor
+}
+
+type searchDescriptor struct {
+	Desc        string
+	Range       [2]int64
+	HighestUsed int64 `json:"highest_used"`
+	Exhausted   bool
+}
+
+// maxExhausted bounds the descriptors that a warning names.
+const maxExhausted = 5
+
+// exhausted are the descriptors whose range is used up: some, and how many more.
+type exhausted struct {
+	Some []searchDescriptor
+	More int64
+}
+
+// Exhausted returns the descriptors whose range is used up; nil: there are none.
+func (s *search) Exhausted() *exhausted {
+	var e exhausted
+	for _, d := range s.Descriptors {
+		switch {
+		case !d.Exhausted:
+		case len(e.Some) < maxExhausted:
+			e.Some = append(e.Some, d)
+		default:
+			e.More++
+		}
+	}
+	if e.Some == nil {
+		return nil
+	}
+	return &e
 }
 
 // Ended reports whether nothing of the search will change any more.

@@ -69,6 +69,38 @@ func TestNewEntries(t *testing.T) {
 	}
 }
 
+// TestExhausted warns of ranges that are used up, some by name.
+func TestExhausted(t *testing.T) {
+	descriptor := func(n int, exhausted bool) string {
+		const form = `{"desc":"wpkh(<%d>)","range":[0,%d],"highest_used":%d,"exhausted":%v}`
+		return fmt.Sprintf(form, n, n+9, n, exhausted)
+	}
+	page := func(descriptors ...string) string {
+		list := strings.Join(descriptors, ",")
+		node := fakeNode{"getsearch": `{"id":"00","state":"done","descriptors":[` + list + `]}`}
+		return node.page(t, "search", "id=00")
+	}
+	if got := page(descriptor(1, false), `{"desc":"d","range":[0,9]}`); strings.Contains(got, "used up") {
+		t.Errorf("warned without a reason:\n%s", got)
+	}
+	got := page(descriptor(1, false), descriptor(7, true))
+	for _, want := range []string{"0 to 16", "<code>wpkh(&lt;7&gt;)</code>", "index 7 is used"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "wpkh(&lt;1&gt;)") || strings.Contains(got, "more range") {
+		t.Errorf("warned of others:\n%s", got)
+	}
+	var many []string
+	for n := range maxExhausted + 2 {
+		many = append(many, descriptor(n, true))
+	}
+	if got := page(many...); !strings.Contains(got, "Used up, too: 2 more ranges.") {
+		t.Errorf("not told of the rest:\n%s", got)
+	}
+}
+
 // exports returns what an export of a search with two pages writes.
 func exports(t *testing.T, node fakeNode, format string) (string, bool, error) {
 	t.Helper()

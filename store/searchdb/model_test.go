@@ -30,7 +30,7 @@ func (m *model) clone() model {
 
 // change makes a change by chance, in the model too.
 func (m *model) change(r *rand.Rand, next ID) *Change {
-	c := &Change{Status: map[ID]Status{}}
+	c := &Change{Status: map[ID]Status{}, Used: map[ID]Used{}}
 	if len(m.searches) == 0 || r.IntN(3) == 0 {
 		n := newSearch(r, next)
 		one := *n
@@ -60,11 +60,13 @@ func (m *model) change(r *rand.Rand, next ID) *Change {
 			})
 			n.Objects = append(slices.Clip(n.Objects), more.Objects...)
 			n.Scripts = append(slices.Clip(n.Scripts), more.Scripts...)
+			n.Ranges = RangesOf(n.Scripts)
 		case 4:
 			if id != next && r.IntN(3) == 0 {
 				c.Remove = append(c.Remove, id)
 				delete(m.searches, id)
 				delete(m.entries, id)
+				delete(c.Used, id)
 				kept := c.Entries[:0]
 				for _, e := range c.Entries {
 					if e.ID != id {
@@ -73,6 +75,9 @@ func (m *model) change(r *rand.Rand, next ID) *Change {
 				}
 				c.Entries = kept
 			}
+		case 5:
+			n.Used = Used{r.Uint32N(3): r.Int32N(9), 3 + r.Uint32N(3): r.Int32N(9)}
+			c.Used[id] = n.Used
 		}
 	}
 	return c

@@ -35,8 +35,9 @@ var (
 )
 
 const (
-	// formatVersion is that of the keys and values. withoutChanges had no changes of the mode in a status.
-	formatVersion  = 2
+	// formatVersion is that of the keys and values. Version 2 had no indices that are used, withoutChanges no changes
+	// of the mode in a status either.
+	formatVersion  = 3
 	withoutChanges = 1
 
 	// writeBuffer is how many bytes of changes are a table: larger than a change of thousands of entries, which
@@ -101,7 +102,9 @@ type Search struct {
 	Definition
 	Objects []Object
 	Scripts []Script
+	Ranges  []Range // of the objects that have one, in their order: see [RangesOf]
 	Status  Status
+	Used    Used // nil: not known, since an earlier version has found the entries
 }
 
 // A Change is what one commit does, all of it or nothing.
@@ -109,13 +112,14 @@ type Change struct {
 	Create  []*Search
 	Extend  []Extension
 	Status  map[ID]Status
+	Used    map[ID]Used
 	Entries []Entry
 	Remove  []ID // their entries stay until [Store.Sweep]
 }
 
 // Empty reports whether there is nothing to do.
 func (c *Change) Empty() bool {
-	return len(c.Create)+len(c.Extend)+len(c.Status)+len(c.Entries)+len(c.Remove) == 0
+	return len(c.Create)+len(c.Extend)+len(c.Status)+len(c.Used)+len(c.Entries)+len(c.Remove) == 0
 }
 
 // An Extension adds to what a search looks for. First numbers are those of the objects and
@@ -221,6 +225,9 @@ func (s *Store) Commit(c *Change) error {
 	for id, status := range c.Status {
 		put(b, key(statusPrefix, id), status.encode())
 	}
+	for id, used := range c.Used {
+		put(b, key(usedPrefix, id), used.encode())
+	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		put(b, e.key(), encodeEntry(&e.Entry))
@@ -228,6 +235,7 @@ func (s *Store) Commit(c *Change) error {
 	for _, id := range c.Remove {
 		b.Delete(key(definitionPrefix, id))
 		b.Delete(key(statusPrefix, id))
+		b.Delete(key(usedPrefix, id))
 		put(b, key(removedPrefix, id), nil)
 	}
 	return s.commit(b)
@@ -309,7 +317,8 @@ func (s *Store) load(id ID) (*Search, error) {
 		s.loadParts(objectPrefix, n, n.addObjects), s.loadParts(scriptPrefix, n, n.addScripts), n.check(),
 	)
 	n.Objects, n.Scripts = slices.Clone(n.Objects), slices.Clone(n.Scripts) // without the room that they grew by
-	return n, err
+	n.Ranges = RangesOf(n.Scripts)
+	return n, errors.Join(err, s.loadUsed(n))
 }
 
 func (s *Store) loadParts(prefix []byte, n *Search, add func(first uint32, raw []byte) error) error {

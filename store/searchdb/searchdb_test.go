@@ -56,6 +56,7 @@ func newSearch(r *rand.Rand, id ID) *Search {
 		})
 	}
 	n.Status = status(r)
+	n.Ranges = RangesOf(n.Scripts)
 	return n
 }
 

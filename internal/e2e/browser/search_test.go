@@ -46,6 +46,16 @@ func TestSearch(t *testing.T) {
 	b.wait(`document.querySelectorAll('#entries tr').length === 4`)
 	b.waitText("#entries tr:first-child .amount", "+0.12500000")
 	b.waitText("#flow-text", "4 hits in 4 blocks")
+	// The numbers of the plots: decimals of ticks, and where columns are from.
+	const numbers = `import(document.querySelector('script[type=module]').src.replace('page.js', 'bins.js')).then((m) => {
+		const blocks = [100, 101, 103, 109].map((height) => ({ height, hits: 1, received: height, spent: 1 }));
+		const { columns } = m.bins(blocks, (p) => p.height, 3);
+		const text = columns.map((c) => m.spanText(c, String) + ': ' + c.received);
+		return [[2.5, 0.25, 20, 1e-8].map(m.decimals).join(' '), ...text].join('; ');
+	})`
+	if got := eval[string](b, numbers); got != "1 2 0 8; 100 to 103 (sum of 3 blocks): 304; 109: 109" {
+		t.Errorf("numbers of the plots: %s", got)
+	}
 	b.do(chromedp.Click("input[value=time]"))
 	b.wait(`document.querySelector('#flow .u-legend').textContent.includes('time')`)
 

@@ -211,7 +211,7 @@ func extendSearch(d *Deps) command.Command {
 				Help: "height of the first block for them",
 			},
 		},
-		Results:  []command.Result{statusResult("the search")},
+		Results:  []command.Result{fullStatusResult("the search")},
 		Examples: []string{`[` + exampleID + `, ["addr(1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa)"]]`},
 		Run: func(ctx context.Context, a *command.Args) (any, error) {
 			id, err := a.String(0)

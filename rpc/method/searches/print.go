@@ -159,6 +159,31 @@ type status struct {
 	Updated  int64           `json:"updated"`
 	Rate     *float64        `json:"rate,omitempty"`
 	ETA      *int64          `json:"eta,omitempty"`
+
+	Descriptors     []searchDescriptor `json:"descriptors,omitempty"`
+	DescriptorsMore bool               `json:"descriptors_more,omitempty"`
+}
+
+// searchDescriptor is a descriptor of a search with the indices that are looked for.
+type searchDescriptor struct {
+	Desc        string   `json:"desc"`
+	Range       [2]int32 `json:"range"`
+	HighestUsed *int32   `json:"highest_used,omitempty"`
+	Exhausted   *bool    `json:"exhausted,omitempty"`
+}
+
+// Descriptor returns what is written of a descriptor.
+func Descriptor(m *messages.SearchDescriptor) any { return descriptorOf(m) }
+
+func descriptorOf(m *messages.SearchDescriptor) searchDescriptor {
+	d := searchDescriptor{Desc: m.Desc, Range: [2]int32{m.First, m.Last}}
+	if m.HighestUsed >= 0 {
+		d.HighestUsed = &m.HighestUsed
+	}
+	if m.Known {
+		d.Exhausted = &m.Exhausted
+	}
+	return d
 }
 
 // Status returns what is written of a search.
@@ -172,11 +197,46 @@ func Status(m *messages.SearchStatus) any {
 	if !m.Follow {
 		s.Stop = &m.Stop
 	}
+	for i := range m.Descriptors {
+		s.Descriptors = append(s.Descriptors, descriptorOf(&m.Descriptors[i]))
+	}
+	s.DescriptorsMore = m.DescriptorsMore
 	if m.Rate > 0 {
 		left := int64(m.Left.Seconds())
 		s.Rate, s.ETA = &m.Rate, &left
 	}
 	return s
+}
+
+// fullStatusResult is that of a status with descriptors.
+func fullStatusResult(help string) command.Result {
+	r := statusResult(help)
+	r.Inner = append(r.Inner, command.Result{
+		Type: command.Array, Key: "descriptors", Optional: true,
+		Help: "descriptors with a range, each once, the first 10000",
+		Inner: []command.Result{{Type: command.Object, Inner: []command.Result{
+			{Type: command.String, Key: "desc", Help: "the descriptor, without private keys"},
+			{
+				Type: command.Array, Key: "range", Help: "the indices that are looked for: the first and the last",
+				Inner: []command.Result{
+					{Type: command.Number, Help: "the first index"}, {Type: command.Number, Help: "the last index"},
+				},
+			},
+			{
+				Type: command.Number, Key: "highest_used", Optional: true,
+				Help: "highest index at which something was found, also in blocks that have left the chain",
+			},
+			{
+				Type: command.Bool, Key: "exhausted", Optional: true,
+				Help: "true: fewer than 20 indices follow the highest used one, so that payments behind the range " +
+					"may be missed (see extendsearch); absent where what an earlier version has found does not tell",
+			},
+		}}},
+	}, command.Result{
+		Type: command.Bool, Key: "descriptors_more", Optional: true,
+		Help: "true: there are more than 10000 descriptors",
+	})
+	return r
 }
 
 func statusResult(help string) command.Result {

@@ -86,7 +86,7 @@ func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func
 func getSearch(d *Deps) command.Command {
 	return command.Command{
 		Name: "getsearch", Category: command.Blockchain, Extension: true, Summary: "Tells how far a search is.",
-		Params: []command.Param{idParam}, Results: []command.Result{statusResult("")},
+		Params: []command.Param{idParam}, Results: []command.Result{fullStatusResult("")},
 		Examples: []string{`[` + exampleID + `]`},
 		Control:  func(*command.Args) bool { return true },
 		Run: func(ctx context.Context, a *command.Args) (any, error) {

@@ -1,5 +1,7 @@
 // What a search has found over the height of the chain and over time, by uPlot.
 
+import { bins, decimals, spanText, wholeSteps } from './bins.js';
+
 const { uPlot } = window;
 
 const most = 160; // columns of the plot of amounts
@@ -58,23 +60,12 @@ export class Plots {
   // flow draws what was received upwards, what was spent downwards, and the number of hits.
   flow(list, amounts) {
     const place = document.getElementById('flow');
-    const low = Math.min(...ends(list, (p) => this.x(p)));
-    const high = Math.max(...ends(list, (p) => this.x(p)));
-    const step = Math.max(1, Math.ceil((high - low + 1) / most));
-    const bins = new Map();
-    for (const p of list) {
-      const at = low + Math.floor((this.x(p) - low) / step) * step + (step - 1) / 2;
-      const bin = bins.get(at) ?? { received: 0, spent: 0, hits: 0 };
-      bin.received += p.received;
-      bin.spent += p.spent;
-      bin.hits += p.hits;
-      bins.set(at, bin);
-    }
-    const xs = [...bins.keys()].sort((a, b) => a - b);
-    const column = (f) => xs.map((x) => f(bins.get(x)));
+    const { low, high, step, columns } = bins(list, (p) => this.x(p), most);
+    const xs = columns.map((bin) => bin.x);
+    const column = (f) => columns.map(f);
     const c = colours();
     const bars = uPlot.paths.bars({ size: [0.7, 14], align: 0 });
-    const series = [this.first()];
+    const series = [this.first((i) => spanText(columns[i], (x) => this.write(x)))];
     const data = [xs];
     if (amounts) {
       series.push({ label: 'received', scale: 'amount', stroke: c.in, fill: c.in, width: 0, paths: bars, points: { show: false }, value: amountText });
@@ -85,7 +76,7 @@ export class Plots {
     data.push(column((b) => b.hits));
     const axes = [this.axisOf(c)];
     if (amounts) axes.push(axis(c, { scale: 'amount', size: 76, values: amountTicks }));
-    axes.push(axis(c, { scale: 'hits', side: amounts ? 1 : 3, grid: { show: false }, size: 48, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 1e5, 1e6] }));
+    axes.push(axis(c, { scale: 'hits', side: amounts ? 1 : 3, grid: { show: false }, size: 48, incrs: wholeSteps }));
     const pad = (high - low) * 0.02 + step;
     const scales = { x: { time: this.axis === 'time', range: [low - pad, high + pad] }, hits: { range: (u, min, max) => [0, max * 1.15 + 0.5] } };
     this.made.push(new uPlot({ ...size(place), scales, axes, series, cursor: cursor() }, data, place));
@@ -112,12 +103,14 @@ export class Plots {
       xs.push(x);
       ys.push(left / coin);
     }
-    if (xs.length === 1) {
+    const places = [...xs];
+    if (xs.length === 1) { // a line needs two ends
+      places.push(xs[0]);
       xs.push(xs[0] + 1);
       ys.push(ys[0]);
     }
     const series = [
-      this.first(),
+      this.first((i) => this.write(places[i])),
       { label: 'balance', stroke: c.in, width: 1.75, fill: c.tint, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false }, value: amountText },
     ];
     const pad = (xs.at(-1) - xs[0]) * 0.02;
@@ -126,29 +119,24 @@ export class Plots {
     document.getElementById('balance-text').textContent = `${(left / coin).toFixed(8)} at height ${list.at(-1).height}.`;
   }
 
-  first() {
-    if (this.axis === 'time') return { label: 'time', value: (u, v) => (v == null ? '–' : new Date(v * 1000).toISOString().slice(0, 16).replace('T', ' ')) };
-    return { label: 'height', value: (u, v) => (v == null ? '–' : Math.round(v).toLocaleString('en')) };
+  // first is the series of the horizontal axis; text says where the n-th value is from.
+  first(text) {
+    return { label: this.axis, value: (u, v, series, n) => (n == null ? '–' : text(n)) };
+  }
+
+  // write writes a place on the horizontal axis.
+  write(x) {
+    if (this.axis === 'time') return new Date(x * 1000).toISOString().slice(0, 16).replace('T', ' ');
+    return x.toLocaleString('en');
   }
 
   axisOf(c) {
-    return axis(c, this.axis === 'time' ? {} : { values: (u, list) => list.map((v) => (Number.isInteger(v) ? v.toLocaleString('en') : '')) });
+    return axis(c, this.axis === 'time' ? {} : { incrs: wholeSteps, values: (u, list) => list.map((v) => v.toLocaleString('en')) });
   }
 
   fit() {
     for (const plot of this.made) plot.setSize(size(plot.root.parentElement));
   }
-}
-
-function* ends(list, f) {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const p of list) {
-    low = Math.min(low, f(p));
-    high = Math.max(high, f(p));
-  }
-  yield low;
-  yield high;
 }
 
 function cursor() {
@@ -165,9 +153,8 @@ function axis(c, more) {
 
 // amountTicks writes the amounts of an axis with as many decimals as tell them apart.
 function amountTicks(u, list) {
-  const step = list.length > 1 ? Math.abs(list[1] - list[0]) : 1;
-  const decimals = Math.min(8, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
-  return list.map((v) => v.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+  const digits = decimals(list.length > 1 ? list[1] - list[0] : 1);
+  return list.map((v) => v.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 }
 
 function amountText(u, v) {
