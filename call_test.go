@@ -139,6 +139,11 @@ func TestCallScan(t *testing.T) {
 	if told, ok := errors.AsType[trawl.CallError](err); !ok || told.Code != -8 || !errors.Is(err, told) {
 		t.Error(err)
 	}
+	var value trawl.CallError
+	var pointer *trawl.CallError
+	if !errors.As(err, &value) || !errors.As(err, &pointer) || *pointer != value || value.Code != -8 {
+		t.Errorf("%v, %v of %v", value, pointer, err)
+	}
 	if got, err := node.Call(t.Context(), "scanblocks", []any{"abort"}); err != nil || string(got) != "true" {
 		t.Error(string(got), err)
 	}

@@ -54,8 +54,6 @@ type Config struct {
 	BlocksDir string   // default: blocks in Dir
 	LoadBlock []string // files of blocks to import, in order
 
-	MockTime time.Time // what the clock shows from the start on, for tests; default: the real time
-
 	// BlockFilterIndex keeps the BIP158 filters of all blocks, which scans
 	// need.
 	BlockFilterIndex bool
@@ -63,9 +61,8 @@ type Config struct {
 	// FilterLayout says which index of their elements is kept beside the
 	// filters: auto, the default, and probe keep probe lines, which take some
 	// 28 % of the filters' size and find few scripts many times as fast; plain
-	// keeps none. probe uses them even where that is slower. FilterKernel is one of
-	// [filters.KernelNames], by default the fastest; the others are for tests.
-	FilterLayout, FilterKernel string
+	// keeps none. probe uses them even where that is slower.
+	FilterLayout string
 
 	// RangeFilters keeps a filter of all scripts of every 2,048 blocks, some 40 %
 	// of the block filters' size, so that scans that look into blocks, and
@@ -87,11 +84,9 @@ type Config struct {
 	// Prune lets old blocks be deleted. Default: all are kept.
 	Prune *PruneConfig
 
-	WroteCoins  func(bytes int)       // told of each change of the unspent outputs while they are written, to test with
 	Verify      *messages.StartChecks // of the chain; nil: none
 	Reindex     bool                  // build everything anew from the block files
 	NoBlocksXOR bool                  // do not obfuscate new block files
-	SmallFiles  bool                  // block files of 64 KiB, to test with
 	Cache       int64                 // bytes for unspent outputs in memory, default DefaultCache
 	MaxCalls    int                   // unanswered requests an actor takes on, default DefaultMaxCalls
 

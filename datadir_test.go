@@ -29,7 +29,7 @@ func TestOpenForeignDirectory(t *testing.T) {
 		{Dir: filepath.Join(dir, "new"), BlocksDir: blocks, Chain: "regtest"},
 	} {
 		checked := trawl.CheckDirs(cfg)
-		node, err := trawl.Open(t.Context(), cfg)
+		node, err := trawl.Open(small(t.Context()), cfg)
 		if err == nil {
 			shut(t, node)
 		}
@@ -65,7 +65,7 @@ func TestOldBlocksDirectory(t *testing.T) {
 
 	other := cfg
 	other.BlocksDir = filepath.Join(t.TempDir(), "blocks")
-	node = open(t, trawl.Config{Dir: t.TempDir(), BlocksDir: other.BlocksDir, Chain: "regtest", SmallFiles: true})
+	node = open(t, trawl.Config{Dir: t.TempDir(), BlocksDir: other.BlocksDir, Chain: "regtest"})
 	generate(t, node, []byte{0x52}, 5)
 	shut(t, node)
 	for _, dir := range []string{cfg.Dir, cfg.BlocksDir, other.BlocksDir} {
@@ -88,10 +88,10 @@ func TestOldBlocksDirectory(t *testing.T) {
 
 // Directories of one network are not used for another.
 func TestOpenOtherNetwork(t *testing.T) {
-	cfg := trawl.Config{Dir: t.TempDir(), Chain: "regtest", SmallFiles: true}
+	cfg := trawl.Config{Dir: t.TempDir(), Chain: "regtest"}
 	shut(t, open(t, cfg))
 	cfg.Chain = "signet"
-	if _, err := trawl.Open(t.Context(), cfg); err == nil ||
+	if _, err := trawl.Open(small(t.Context()), cfg); err == nil ||
 		!strings.Contains(err.Error(), "belongs to regtest (bitcoin), not to signet (bitcoin)") {
 		t.Errorf("got %v", err)
 	}
@@ -100,8 +100,8 @@ func TestOpenOtherNetwork(t *testing.T) {
 // A pool and addresses that cannot be written when the node stops are told of.
 func TestCloseTellsWhatIsNotSaved(t *testing.T) {
 	dir := t.TempDir()
-	cfg := trawl.Config{Dir: dir, Chain: "regtest", SmallFiles: true, Peers: &trawl.PeerConfig{}}
-	node, err := trawl.Open(t.Context(), cfg)
+	cfg := trawl.Config{Dir: dir, Chain: "regtest", Peers: &trawl.PeerConfig{}}
+	node, err := trawl.Open(small(t.Context()), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func TestDamagedChainstate(t *testing.T) {
 		whole := false
 		for range 3 { // starts
 			var err error
-			if node, err = trawl.Open(t.Context(), cfg); err != nil {
+			if node, err = trawl.Open(small(t.Context()), cfg); err != nil {
 				if !strings.Contains(err.Error(), "-reindex-chainstate") {
 					t.Errorf("%d %%: %v", percent, err)
 				}

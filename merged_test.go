@@ -100,7 +100,7 @@ func TestMergeMinedBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := open(t, trawl.Config{
-		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)}, SmallFiles: true,
+		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)},
 		Mempool: trawl.MempoolConfig{NoPersist: true}, BlockFilterIndex: true, TxIndex: true, CoinStatsIndex: true,
 		Wallets: &trawl.WalletConfig{NoSync: true},
 	})

@@ -168,7 +168,7 @@ func (n *Node) chainMethods(expansions *descriptor.Expansions, txs chain.TxIndex
 		Expansions: expansions, Sync: ref(syncPart), Pool: ref(mempoolPart), Initial: n.initial, Warnings: n.warnings,
 		Spread: n.cfg.StartWorker, Attached: n.cfg.Attach != nil, Txs: txs,
 	}
-	if p := n.cfg.pruning(n.net); p != nil {
+	if p := (parts{n}).pruning(); p != nil {
 		d.Pruning = &chain.Pruning{Target: p.Target, After: p.After}
 	}
 	for _, name := range []string{txindexPart, coinstatsPart} {

@@ -20,6 +20,7 @@ import (
 	"github.com/seed61375155/trawl/internal/nodemsg"
 	"github.com/seed61375155/trawl/internal/p2p/link"
 	"github.com/seed61375155/trawl/internal/part"
+	"github.com/seed61375155/trawl/internal/part/knobs"
 	"github.com/seed61375155/trawl/messages"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/command"
@@ -29,9 +30,10 @@ import (
 
 // A Node is a running node. Its methods are safe for concurrent use.
 type Node struct {
-	cfg Config
-	net *dialect.Network
-	set *part.Set
+	cfg   Config
+	knobs knobs.Knobs // of tests
+	net   *dialect.Network
+	set   *part.Set
 
 	table func() (*command.Table, error) // for calls in this process, made once
 
@@ -73,9 +75,10 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg.setDefaults()
-	method, err := filters.NewMethod(cfg.FilterKernel, cfg.FilterLayout)
+	k := knobs.Of(ctx)
+	method, err := filters.NewMethod(k.FilterKernel, cfg.FilterLayout)
 	if err != nil {
-		return nil, fmt.Errorf("trawl: Config.FilterKernel, Config.FilterLayout: %w", err)
+		return nil, fmt.Errorf("trawl: Config.FilterLayout: %w", err)
 	}
 	if err := cfg.checkAttach(); err != nil {
 		return nil, err
@@ -84,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg, net: net, method: method, clock: clock.At(cfg.MockTime), view: new(chainview.Current),
+		cfg: cfg, knobs: k, net: net, method: method, clock: clock.At(k.MockTime), view: new(chainview.Current),
 		tip: new(ask.Topic[messages.TipChanged]), pool: new(ask.Feed[messages.PoolChanged]),
 		walletDir: new(ask.Directory),
 	}

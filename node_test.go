@@ -15,17 +15,28 @@ import (
 
 	"github.com/seed61375155/trawl"
 	"github.com/seed61375155/trawl/internal/enginetest"
+	"github.com/seed61375155/trawl/internal/part/knobs"
 	"github.com/seed61375155/trawl/messages"
 )
 
 // regtest is a node's configuration for a folder.
 func regtest(dir string) trawl.Config {
-	return trawl.Config{Dir: dir, Chain: "regtest", BlockFilterIndex: true, SmallFiles: true, Cache: 8 << 20}
+	return trawl.Config{Dir: dir, Chain: "regtest", BlockFilterIndex: true, Cache: 8 << 20}
+}
+
+// small has a node keep its blocks in small files.
+func small(ctx context.Context) context.Context {
+	return knobs.With(ctx, knobs.Knobs{SmallFiles: true})
 }
 
 func open(t *testing.T, cfg trawl.Config) *trawl.Node {
 	t.Helper()
-	node, err := trawl.Open(t.Context(), cfg)
+	return openWith(t, knobs.Knobs{SmallFiles: true}, cfg)
+}
+
+func openWith(t *testing.T, k knobs.Knobs, cfg trawl.Config) *trawl.Node {
+	t.Helper()
+	node, err := trawl.Open(knobs.With(t.Context(), k), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +152,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a file for a folder", regtest(file)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if node, err := trawl.Open(t.Context(), test.cfg); err == nil {
+			if node, err := trawl.Open(small(t.Context()), test.cfg); err == nil {
 				shut(t, node)
 				t.Error("opened")
 			}
@@ -153,7 +164,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenTwice(t *testing.T) {
 	cfg := regtest(t.TempDir())
 	node := open(t, cfg)
-	if second, err := trawl.Open(t.Context(), cfg); err == nil {
+	if second, err := trawl.Open(small(t.Context()), cfg); err == nil {
 		shut(t, second)
 		t.Error("opened twice")
 	}
@@ -214,9 +225,9 @@ func TestTwoNodes(t *testing.T) {
 		cfg := trawl.Config{
 			Dir: t.TempDir(), Chain: test.chain, BlockFilterIndex: true, LoadBlock: []string{test.file},
 			System: host, ActorPrefix: test.chain + "/", Cache: 8 << 20,
-			FilterKernel: test.kernel, FilterLayout: test.layout,
+			FilterLayout: test.layout,
 		}
-		node := open(t, cfg)
+		node := openWith(t, knobs.Knobs{FilterKernel: test.kernel}, cfg)
 		group.Go(func() {
 			if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {
 				t.Error(err)

@@ -104,7 +104,7 @@ func standardSpends(t *testing.T) (txs []*wire.MsgTx) {
 // takes.
 func TestP2MRSpends(t *testing.T) {
 	node := open(t, trawl.Config{
-		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)}, SmallFiles: true,
+		Dir: t.TempDir(), Chain: "regtest", Dialect: "qbit", LoadBlock: []string{fundedChain(t)},
 		Mempool: trawl.MempoolConfig{NoPersist: true},
 	})
 	if _, err := trawl.Ask(t.Context(), node.Chain(), messages.WaitImported{}); err != nil {

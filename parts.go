@@ -146,8 +146,8 @@ func (n parts) openEngine() func(context.Context) (engine.Engine, error) {
 	}
 	return opener.New(opener.Config{
 		Network: n.net, Clock: n.clock, Dir: filepath.Join(n.cfg.Dir, "chainstate"), BlocksDir: n.cfg.BlocksDir,
-		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.cfg.SmallFiles, Cache: n.cfg.Cache, Prune: n.cfg.pruning(n.net),
-		Reindex: n.cfg.Reindex, Verify: n.cfg.Verify, WroteCoins: n.cfg.WroteCoins, Log: n.cfg.Log,
+		NoXOR: n.cfg.NoBlocksXOR, SmallFiles: n.knobs.SmallFiles, Cache: n.cfg.Cache, Prune: n.pruning(),
+		Reindex: n.cfg.Reindex, Verify: n.cfg.Verify, WroteCoins: n.knobs.WroteCoins, Log: n.cfg.Log,
 	}).Open
 }
 

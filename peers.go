@@ -44,8 +44,6 @@ type PeerConfig struct {
 	SeedNodes     []string
 	Seeds         []string // names that DNSSeeds asks for, in place of the network's
 	NoFixedSeeds  bool     // do not take built-in addresses where no others are known
-	FixedKey      bool     // of new tables of addresses, for tests
-	CheckAddrs    int      // one in so many uses of these tables checks them; 0: none
 	ASMap         string   // file that maps addresses to autonomous systems, one of which counts as one hand
 	Capture       bool     // write all messages of peers to files
 
@@ -70,7 +68,8 @@ type PeerConfig struct {
 
 	BloomFilters bool          // serve bloom filters (BIP37)
 	Filters      bool          // serve block filters; needs Config.BlockFilterIndex
-	MaxPeers     int           // connections not asked for, of which the first 11 are outgoing; 0: none
+	MaxPeers     int           // connections not asked for, in both directions; 0: none
+	MaxIncoming  int           // of these, by others; default all, with Automatic all but 11; below 0: none
 	Lookup       bool          // look up names of nodes
 	Inactive     bool          // begin without network
 	V2           bool          // speak the encrypted transport
@@ -96,7 +95,7 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		return cfg, err
 	}
 	port := cmp.Or(p.Port, n.net.P2PPort)
-	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: p.FixedKey}
+	files := peerfile.Files{Dir: n.cfg.Dir, FixedKey: n.knobs.FixedKey}
 	network, err := netsetup.Open(ctx, netsetup.Config{
 		Ways: netsetup.Ways{
 			Proxy: p.Proxy, Onion: p.Onion, NoOnion: p.NoOnion, I2P: p.I2P, CJDNS: p.CJDNS,
@@ -112,6 +111,10 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 	if err != nil {
 		return cfg, err
 	}
+	incoming := p.MaxIncoming
+	if incoming == 0 && !p.Automatic {
+		incoming = cmp.Or(p.MaxPeers, -1)
+	}
 	cfg = peers.Config{
 		News: &n.peersJoined, Meter: &n.peerMeter,
 		Local: network.Local, Automatic: p.Automatic && p.MaxPeers > 0, ForceSeeds: p.ForceDNSSeeds,
@@ -120,12 +123,13 @@ func (n parts) peersConfig(ctx context.Context) (cfg peers.Config, err error) {
 		Defaults: access.Defaults{Relay: p.WhitelistRelay, ForceRelay: p.WhitelistForceRelay},
 		Network:  n.net, Chain: n.view, Now: n.clock.Now, Log: n.cfg.Log,
 		Listeners: network.Listeners, Connect: p.Connect, Added: p.AddNodes, Port: p.Port, Lookup: p.Lookup,
-		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(), MaxPeers: p.MaxPeers,
+		Inactive: p.Inactive, V2: p.V2, UserAgent: agent, Services: n.services(),
+		MaxPeers: p.MaxPeers, MaxIncoming: incoming,
 		Timeout: p.Timeout, PeerTimeout: p.PeerTimeout, SendLimit: p.SendBuffer, RecvLimit: p.RecvBuffer,
 		UploadLimit: p.UploadLimit,
 		Restarted:   &n.rejoin, BlocksOnly: n.cfg.BlocksOnly, Reconcile: p.Reconcile, LogIPs: p.LogIPs,
 		Source: network.Source, Proxies: network.Proxies, NameProxy: network.Names.Addr != "",
-		Reachable: network.Reachable, ASMap: network.ASMap, CheckAddrs: p.CheckAddrs, Capture: p.Capture,
+		Reachable: network.Reachable, ASMap: network.ASMap, CheckAddrs: n.knobs.CheckAddrs, Capture: p.Capture,
 		Tor: network.Tor, OnionLate: network.OnionLate,
 	}
 	if p.DNSSeeds && p.Lookup {

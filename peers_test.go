@@ -1,6 +1,7 @@
 package trawl_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -43,6 +44,11 @@ func TestPeerConfigErrors(t *testing.T) {
 			t.Errorf("%s: no error", test.want)
 			shut(t, node)
 			continue
+		}
+		var value trawl.StartError
+		var pointer *trawl.StartError
+		if errors.As(err, &value) != errors.As(err, &pointer) || pointer != nil && *pointer != value {
+			t.Errorf("%q, but %v as a pointer", value, pointer)
 		}
 		if got, _, _ := strings.Cut(err.Error(), "\n"); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)

@@ -2,7 +2,6 @@ package trawl
 
 import (
 	"github.com/seed61375155/trawl/internal/ask"
-	"github.com/seed61375155/trawl/internal/dialect"
 	"github.com/seed61375155/trawl/internal/engine/pruning"
 	"github.com/seed61375155/trawl/internal/part"
 )
@@ -23,15 +22,15 @@ type PruneConfig struct {
 const filterLock = "basic block filter index"
 
 // pruning returns what the engine is told of pruning; nil: it keeps all blocks.
-func (c *Config) pruning(net *dialect.Network) *pruning.Config {
-	if c.Prune == nil {
+func (n parts) pruning() *pruning.Config {
+	if n.cfg.Prune == nil {
 		return nil
 	}
-	after := net.PruneAfter
-	if c.SmallFiles {
-		after = net.SmallPruneAfter
+	after := n.net.PruneAfter
+	if n.knobs.SmallFiles {
+		after = n.net.SmallPruneAfter
 	}
-	return &pruning.Config{Target: c.Prune.Target, After: after}
+	return &pruning.Config{Target: n.cfg.Prune.Target, After: after}
 }
 
 // pruneLocks is the actor that has to know which blocks an index has yet to read; absent

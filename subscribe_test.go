@@ -31,7 +31,7 @@ func TestSubscribe(t *testing.T) {
 	first, second := follower(t), follower(t)
 	at := freeAddress(t)
 	first.BlockFilterIndex, first.Wallets = true, &trawl.WalletConfig{KeyPool: 1}
-	first.Peers = &trawl.PeerConfig{Bind: []string{at}, MaxPeers: 40}
+	first.Peers = &trawl.PeerConfig{Bind: []string{at}, MaxPeers: 10}
 	node := open(t, first)
 	all, err := node.Subscribe(t.Context())
 	if err != nil {

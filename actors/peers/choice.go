@@ -32,6 +32,15 @@ func newLimits(peers int) limits {
 	return l
 }
 
+// limits returns those of a configuration.
+func (c *Config) limits() limits {
+	l := newLimits(c.MaxPeers)
+	if c.MaxIncoming != 0 {
+		l.inbound = max(c.MaxIncoming, 0)
+	}
+	return l
+}
+
 const (
 	// maxDialing is how many connections of the node's own choice are made at a
 	// time.

@@ -106,7 +106,7 @@ func New(cfg Config) actor.Producer {
 	cfg.setDefaults()
 	b := newBase(cfg)
 	s := &shared{
-		base: b, networks: networks{cfg.Reachable, cfg.Proxies}, limits: newLimits(cfg.MaxPeers),
+		base: b, networks: networks{cfg.Reachable, cfg.Proxies}, limits: cfg.limits(),
 		bans: loadBans(b), book: newAddrBook(b),
 	}
 	_, _ = rand.Read(s.secret[:]) // never fails

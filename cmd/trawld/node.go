@@ -17,6 +17,7 @@ import (
 	"github.com/seed61375155/trawl/internal/cores"
 	"github.com/seed61375155/trawl/internal/metrics"
 	"github.com/seed61375155/trawl/internal/options"
+	"github.com/seed61375155/trawl/internal/part/knobs"
 	"github.com/seed61375155/trawl/rpc"
 	"github.com/seed61375155/trawl/rpc/web"
 )
@@ -140,7 +141,7 @@ func (d *daemon) run(ctx context.Context, cfg trawl.Config) error {
 	}
 	d.message("Loading block index…")
 	cfg.Verify.Begun = func() { d.message("Verifying blocks…") }
-	node, err := trawl.Open(ctx, cfg)
+	node, err := trawl.Open(knobs.With(ctx, knobsOf(d.settings, d.log)), cfg)
 	if ctx.Err() != nil && node == nil {
 		return nil // told to stop before it was up
 	}
@@ -279,17 +280,16 @@ func nodeConfig(s *session, files fileBudget) (trawl.Config, error) {
 		Wallets:   keep, Peers: connections, Prune: prune, TxIndex: o.Bool("txindex", false),
 		CoinStatsIndex: o.Bool("coinstatsindex", false), Dialect: o.Dialect(), Regtest: rules,
 		Mempool: pool, BlocksOnly: o.Bool("blocksonly", false),
-		StaleFeeEstimates: stale, MockTime: mockTime(o),
-		Dir: s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
+		StaleFeeEstimates: stale,
+		Dir:               s.netDir, Chain: string(o.Chain()), BlocksDir: s.blocksDir,
 		SignetChallenge: challenge, LoadBlock: o.Strings("loadblock"), BlockFilterIndex: index,
-		FilterLayout: o.String("filterlayout", ""), FilterKernel: o.String("filterkernel", ""),
+		FilterLayout: o.String("filterlayout", ""),
 		RangeFilters: o.Bool("rangefilters", false), Searches: searchesConfig(o),
 		Cluster:        together,
 		AllowNoOutputs: slices.Contains(o.Strings("deprecatedrpc"), "emptyoutputs"),
 		Reindex:        o.Bool("reindex", false) || o.Bool("reindex-chainstate", false),
-		NoBlocksXOR:    !o.Bool("blocksxor", true), SmallFiles: o.Bool("fastprune", false),
+		NoBlocksXOR:    !o.Bool("blocksxor", true), Verify: startChecks(o),
 		Cache: settledMemory(o).cache, Workers: workers(o), Log: s.log,
-		Verify: startChecks(o), WroteCoins: crasher(o, s.log),
 	}, nil
 }
 

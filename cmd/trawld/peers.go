@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/big"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,11 +62,9 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 		Seeds: signetSeeds(o), SeedNodes: o.Strings("seednode"), Proxy: o.Strings("proxy"), Onion: onion(o),
 		TorControl: control, TorPassword: o.String("torpassword", ""),
 		I2P: o.String("i2psam", ""), I2PIncoming: soft.Bool("i2pacceptincoming", true),
-		ASMap: asmapFile(o, dir), CheckAddrs: int(min(max(o.Int("checkaddrman", 0), 0), 1_000_000)),
-		Capture:  o.Bool("capturemessages", false),
-		FixedKey: slices.Contains(o.Strings("test"), "addrman"),
-		NoOnion:  o.IsNegated("onion") || o.String("onion", "") == "0",
-		CJDNS:    o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
+		ASMap: asmapFile(o, dir), Capture: o.Bool("capturemessages", false),
+		NoOnion: o.IsNegated("onion") || o.String("onion", "") == "0",
+		CJDNS:   o.Bool("cjdnsreachable", false), ProxyRandomize: o.Bool("proxyrandomize", true),
 		OnlyNet: o.Strings("onlynet"), ExternalIP: o.Strings("externalip"),
 		Discover:  soft.Bool("discover", true),
 		Whitebind: whitebind, Whitelist: o.Strings("whitelist"),
@@ -75,8 +72,9 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 		BanTime: time.Duration(min(o.Int("bantime", 86400), longestTimeout)) * time.Second,
 		Filters: o.Bool("peerblockfilters", false), BloomFilters: o.Bool("peerbloomfilters", false),
 		Listen: listen, Bind: bind, Port: port, Connect: connect, AddNodes: o.Strings("addnode"),
-		MaxPeers: peers, Lookup: o.Bool("dns", true), Inactive: !o.Bool("networkactive", true),
-		V2: o.Bool("v2transport", true), Reconcile: o.Bool("txreconciliation", false),
+		MaxPeers: peers, MaxIncoming: incoming(peers), Lookup: o.Bool("dns", true),
+		Inactive: !o.Bool("networkactive", true),
+		V2:       o.Bool("v2transport", true), Reconcile: o.Bool("txreconciliation", false),
 		Comments: o.Strings("uacomment"), LogIPs: o.Bool("logips", false),
 		Timeout:     time.Duration(o.Int("timeout", defaultConnectTimeout)) * time.Millisecond,
 		PeerTimeout: time.Duration(min(o.Int("peertimeout", 60), longestTimeout)) * time.Second,
@@ -85,7 +83,15 @@ func peerConfig(o *options.Settings, dir string, peers int) (*trawl.PeerConfig, 
 	}, nil
 }
 
+// incoming returns how many of all connections others may make, -1 for none: Core keeps 11 for its own also where it
+// connects to none by itself.
+func incoming(peers int) int { return cmp.Or(max(peers-reservedPeers, 0), -1) }
+
 const (
+	// reservedPeers are Core's MAX_OUTBOUND_FULL_RELAY_CONNECTIONS, MAX_BLOCK_RELAY_ONLY_CONNECTIONS and
+	// MAX_FEELER_CONNECTIONS together.
+	reservedPeers = 8 + 2 + 1
+
 	// defaultConnectTimeout is Core's DEFAULT_CONNECT_TIMEOUT, in milliseconds.
 	defaultConnectTimeout = 5000
 

@@ -171,7 +171,7 @@ var mayImport = map[string][]string{
 		"messages", "internal/ask", "internal/chainview", "internal/match", "internal/nodemsg",
 	},
 	"cmd/trawld": {
-		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options",
+		".", "actors/cluster/link", "actors/notify/zmqsink", "filters", "messages", "rpc", "internal/cores", "internal/corelog", "internal/metrics", "internal/options", "internal/part/knobs",
 		"internal/version", "internal/vfs", "store/settings",
 	},
 	"cmd/trawl-cli":    {"internal/jsontree", "internal/options", "internal/version", "rpc/client"},
