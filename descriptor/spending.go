@@ -1,7 +1,11 @@
 package descriptor
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/seed61375155/trawl/descriptor/internal/hdkey"
+	"github.com/seed61375155/trawl/descriptor/internal/musig"
 )
 
 // Spending is what is known of how the scripts of one index of a descriptor are spent.
@@ -11,7 +15,18 @@ type Spending struct {
 	Keys    []DerivedKey // of all key expressions, in their order
 	Taproot *TapTree     // of tr(); nil: the descriptor is another
 	Leaves  []Leaf       // of mr(), from left to right
+
+	Aggregates []Aggregate // of all musig(), each once
 }
+
+// Aggregate is a key that several sign for: that of the participants of a musig(), before any derivation.
+type Aggregate struct {
+	PublicKey    []byte   // compressed, as those of the participants
+	Participants [][]byte // in the order in which they are aggregated
+}
+
+// MusigChainCode is the chain code of the extended key that stands for an [Aggregate] (BIP328).
+func MusigChainCode() [32]byte { return musig.ChainCode }
 
 // SpendingAt returns how the scripts of an index are spent.
 //
@@ -33,6 +48,9 @@ func (d *Descriptor) SpendingAt(index uint32) (*Spending, error) {
 		return nil, err
 	}
 	spending.Keys = s.derived
+	if spending.Aggregates, err = s.aggregates(); err != nil {
+		return nil, err
+	}
 	var solution Solution
 	if err := s.explain(d.root, &solution); err != nil {
 		return nil, err
@@ -48,6 +66,30 @@ func (d *Descriptor) SpendingAt(index uint32) (*Spending, error) {
 		spending.Inner = append(spending.Inner, scripts[witnessOfCombo])
 	}
 	return spending, nil
+}
+
+// aggregates returns the aggregates of an index.
+func (s *solver) aggregates() ([]Aggregate, error) {
+	var all []Aggregate
+	for _, k := range s.keys {
+		m, ok := k.keySource.(*musigKey)
+		if !ok {
+			continue
+		}
+		a := Aggregate{Participants: make([][]byte, len(m.participants))}
+		for i, participant := range m.participants {
+			a.Participants[i] = s.at(participant.expression).PublicKey
+		}
+		musig.Sort(a.Participants)
+		var err error
+		if a.PublicKey, err = aggregateKeys(a.Participants); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(all, func(b Aggregate) bool { return bytes.Equal(a.PublicKey, b.PublicKey) }) {
+			all = append(all, a)
+		}
+	}
+	return all, nil
 }
 
 // PrivateKeysAt returns the private keys of an index that the descriptor knows, for the caller to

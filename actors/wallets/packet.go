@@ -56,7 +56,7 @@ func (g *signer) fillPacket(c actor.Context, req *messages.FillPacket, then fill
 	w.AddSpent(p)
 	f := &filling{
 		packet: p, signing: rawtx.NewPacketSigning(p, g.cfg.Network.NewSigning), req: req,
-		newSigning: g.cfg.Network.NewSigning, hasPQC: w.Vault().CanSign,
+		newSigning: g.cfg.Network.NewSigning, hasPQC: w.Vault().CanSign, nonces: &g.nonces,
 	}
 	if req.HashType != "" {
 		f.hashType = new(int32(hashType))
@@ -119,6 +119,7 @@ type filling struct {
 	packet     *psbt.Packet
 	signing    *rawtx.PacketSigning
 	newSigning rawtx.NewSigningFunc
+	nonces     *rawtx.MusigNonces
 	req        *messages.FillPacket
 	hashType   *int32                      // nil: that of its kind
 	hasPQC     func(slhdsa.PublicKey) bool // whether the wallet can sign with a key of P2MR; for the actor alone
@@ -187,6 +188,9 @@ func (f *filling) input(spenders *keys.Spenders, i int, coin *wire.TxOut) *rawtx
 	known := f.empty()
 	if root, ok := p2mr.ParseOutputScript(coin.PkScript); ok && known.HasP2MR() {
 		return f.inputP2MR(known, spenders, i, root)
+	}
+	if f.req.Sign {
+		known.Nonces = f.nonces
 	}
 	whole := false
 	for _, place := range spenders.OfScript(coin.PkScript) {

@@ -45,6 +45,8 @@ type signer struct {
 	*home
 	of  signing
 	ctx context.Context //nolint:containedctx // ends the workers when the actor stops
+
+	nonces rawtx.MusigNonces
 }
 
 // sign signs the inputs of a transaction that spend what is the wallet's.

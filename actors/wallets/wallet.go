@@ -336,6 +336,7 @@ func (w *Wallet) stop(c actor.Context, trusted bool) {
 	w.opener.Drop()
 	w.tasks.Drop()
 	w.keygen.drop()
+	w.signer.nonces.Zero()
 	w.writer.worker.Drop()
 	w.rescans.drop()
 	// A ledger that is neither live nor rescanning has not seen the blocks up

@@ -24,7 +24,7 @@ import (
 // TestPSBTRoles has both nodes update, sign, combine, join, analyze and finalize the same packets, whose inputs spend
 // outputs of descriptors of all kinds. What one has signed in part, the other one completes.
 func TestPSBTRoles(t *testing.T) {
-	p := differ.Start(t, differ.Config{}, joinedByChance)
+	p := differ.Start(t, differ.Config{}, joinedByChance, signedTogether)
 	x := &rolePlay{psbts: psbts{transactions{keys: keys{differ.Random(t)}}}, pair: p}
 	x.masters()
 	complete := 0
@@ -39,7 +39,7 @@ func TestPSBTRoles(t *testing.T) {
 
 // TestPSBTRolesOfAnything has both nodes work on packets whose maps hold fields of all types by chance.
 func TestPSBTRolesOfAnything(t *testing.T) {
-	p := differ.Start(t, differ.Config{}, joinedByChance, finalWithoutOutput)
+	p := differ.Start(t, differ.Config{}, joinedByChance, finalWithoutOutput, signedTogether)
 	x := &rolePlay{psbts: psbts{transactions{keys: keys{differ.Random(t)}}}, pair: p}
 	x.masters()
 	for left := differ.Cases(t, 2000); left > 0; left -= batch {

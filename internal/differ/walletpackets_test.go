@@ -12,7 +12,7 @@ import (
 // TestWalletPackets has wallets of both nodes with the same descriptors update, sign and complete the same packets, one
 // after the other, the second what the first has made.
 func TestWalletPackets(t *testing.T) {
-	p := differ.Start(t, differ.Config{}, joinedByChance)
+	p := differ.Start(t, differ.Config{}, joinedByChance, signedTogether)
 	x := &rolePlay{psbts: psbts{transactions{keys: keys{differ.Random(t)}}}, pair: p}
 	x.masters()
 	complete := 0

@@ -26,6 +26,9 @@ func (s *Signing) AddDescriptor(d *descriptor.Descriptor, index uint32, private 
 	for i := range spending.Keys {
 		s.AddOrigin(&spending.Keys[i])
 	}
+	for i := range spending.Aggregates {
+		s.Together.Add(&spending.Aggregates[i])
+	}
 	if spending.Taproot != nil {
 		s.Trees.Add(spending.Scripts[0], spending.Taproot)
 	}
@@ -76,6 +79,7 @@ func (s *Signing) Merge(other *Signing, private bool) {
 	maps.Copy(s.Public, other.Public)
 	maps.Copy(s.Origins, other.Origins)
 	maps.Copy(s.Trees, other.Trees)
+	maps.Copy(s.Together, other.Together)
 	if s.P2MR != nil && other.P2MR != nil {
 		maps.Copy(s.P2MR.Leaves, other.P2MR.Leaves)
 	}

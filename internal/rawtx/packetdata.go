@@ -49,6 +49,8 @@ func inputSignatures(in psbt.Map) *signatures {
 	for _, e := range in.Of(psbt.TapLeaf) {
 		d.tap.addLeaf(e.Value[:len(e.Value)-1], e.Value[len(e.Value)-1], e.Data)
 	}
+	d.tap.musig = newMusigData()
+	d.tap.musig.read(in)
 	d.p2mr.read(in)
 	return d
 }
@@ -58,6 +60,8 @@ func outputSignatures(out psbt.Map) *signatures {
 	d := &signatures{byKey: make(map[[20]byte]keySig), keys: make(map[[20]byte]knownKey)}
 	d.addScripts(out, psbt.OutRedeemScript, psbt.OutWitnessScript)
 	d.addDerivations(out, psbt.OutDerivation, psbt.OutTapDerivation)
+	d.tap.musig = newMusigData()
+	d.tap.musig.readMembers(out, psbt.OutMusigParticipants)
 	internal, _ := out.One(psbt.OutTapInternalKey)
 	if tree, ok := out.One(psbt.OutTapTree); ok && isXOnly(internal) {
 		d.tap.internal = internal
@@ -121,6 +125,7 @@ func (s *PacketSigning) fillInput(i int, d *signatures) {
 	if d.tap.root != nil {
 		in.Put(psbt.TapMerkleRoot, nil, d.tap.root)
 	}
+	d.tap.musig.fill(add)
 	fillLeaves(in, d.tap.leaves)
 	d.p2mr.fill(in)
 }
@@ -150,6 +155,7 @@ func fillOutput(out *psbt.Map, d *signatures) {
 	if d.tap.internal != nil {
 		out.Put(psbt.OutTapInternalKey, nil, d.tap.internal)
 	}
+	d.tap.musig.fillMembers(add, psbt.OutMusigParticipants)
 	if len(d.tap.tree) > 0 {
 		out.Put(psbt.OutTapTree, nil, treeValue(d.tap.tree))
 	}

@@ -32,6 +32,8 @@ type Signing struct {
 	Trees    Trees
 	Public   PublicKeys           // of others, that scripts name by their hashes
 	Origins  Origins              // where public keys come from
+	Together Aggregates           // keys that several sign for
+	Nonces   *MusigNonces         // secret ones of several that sign together; nil: no new ones are made
 	P2MR     *P2MR                // nil on networks without P2MR
 	HashType txscript.SigHashType // SigHashDefault: that of each kind of script
 
@@ -54,7 +56,7 @@ func NewSigning(
 ) *Signing {
 	s := &Signing{
 		Tx: tx, Coins: coins, Keys: Keys{}, Scripts: Scripts{}, Leaves: Leaves{}, Trees: Trees{}, Public: PublicKeys{},
-		Origins: Origins{}, UnknownAmount: unknownAmount,
+		Origins: Origins{}, Together: Aggregates{}, UnknownAmount: unknownAmount,
 	}
 	if hasP2MR {
 		s.P2MR = NewP2MR()

@@ -60,6 +60,7 @@ type tapData struct {
 	leaves   []tapLeaf
 	tree     []descriptor.TapLeaf // leaves from left to right, of the output's own tree
 	origins  map[[32]byte]tapOrigin
+	musig    musigData
 }
 
 // tapPlace is a key within a leaf, of taproot or P2MR.

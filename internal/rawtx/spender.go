@@ -66,7 +66,7 @@ func (s tapSpender) newTapSig(public []byte) []byte {
 	}
 	key := s.with.Keys.byXOnly(public)
 	if s.by == byNone || !s.all || key == nil {
-		return nil
+		return s.together(public, &s.leaf, false)
 	}
 	place := script.TapPlace{Leaf: &s.leaf, Separator: script.NoSeparator}
 	hash, ok := s.spend.TaprootSigHash(s.index, byte(s.with.HashType), &place)

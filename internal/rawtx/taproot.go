@@ -49,6 +49,7 @@ func (p *producer) taproot(output []byte) ([][]byte, bool) {
 	if tree := p.with.Trees[[32]byte(output)]; tree != nil {
 		t.addTree(tree)
 	}
+	t.musig.know(p.with.Together)
 	if leaf, ok := p.with.Leaves[[32]byte(output)]; ok {
 		t.addLeaf(leaf.Script, tapscriptVersion, leaf.ControlBlock)
 	}
@@ -85,17 +86,25 @@ func (p *producer) signOutput(output []byte) []byte {
 		return dummySchnorr
 	}
 	if p.by == byNone || !p.all {
-		return nil // the hash needs all coins
+		return p.togetherFor(output) // the hash needs all coins: where keys come from is noted
 	}
 	key := p.with.outputKey(output, &p.data.tap)
 	if key == nil {
-		return nil
+		return p.togetherFor(output)
 	}
 	hash, ok := p.spend.TaprootSigHash(p.index, byte(p.with.HashType), &script.TapPlace{})
 	if !ok {
 		return nil
 	}
 	return p.signSchnorr(key, hash[:])
+}
+
+// togetherFor returns the signature of several by an output key, nil while it is not complete.
+func (p *producer) togetherFor(output []byte) []byte {
+	if internal := p.data.tap.internal; internal != nil {
+		return p.together(internal, nil, true)
+	}
+	return p.together(output, nil, false)
 }
 
 // dummySchnorr stands for a signature where only its size counts.

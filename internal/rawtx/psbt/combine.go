@@ -6,18 +6,18 @@ import (
 )
 
 // Combine adds what another packet knows of the same transaction, and reports false if it is of another
-// one. As in Core some fields of the other are left behind: how it is to be signed, those of MuSig2,
-// proprietary ones, and the version.
+// one. As in Core some fields of the other are left behind: how it is to be signed, proprietary ones, and the version.
+// Those of MuSig2 are not, as in later versions of Core: without them nobody could sign together.
 func (p *Packet) Combine(other *Packet) bool {
 	if !bytes.Equal(Serialize(p.Tx, false), Serialize(other.Tx, false)) {
 		return false
 	}
 	for i := range p.Inputs {
 		p.Inputs[i].merge(other.Inputs[i], &inputRules,
-			SigHash, MusigParticipants, MusigPubNonce, MusigPartialSig, Proprietary)
+			SigHash, Proprietary)
 	}
 	for i := range p.Outputs {
-		p.Outputs[i].merge(other.Outputs[i], &outputRules, OutMusigParticipants, Proprietary)
+		p.Outputs[i].merge(other.Outputs[i], &outputRules, Proprietary)
 	}
 	p.Global.mergeXPubs(other.Global)
 	p.Global.merge(other.Global, &globalRules, UnsignedTx, XPub, Version, Proprietary)
