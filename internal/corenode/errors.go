@@ -21,8 +21,8 @@ var (
 	ErrNoREST = errors.New("Bitcoin Core does not serve this by REST") //nolint:staticcheck // a name
 	// ErrReply reports an answer that is none of Core's.
 	ErrReply = errors.New("the reply is none of Bitcoin Core's")
-	// ErrTooLarge reports a reply beyond [MaxReply].
-	ErrTooLarge = fmt.Errorf("%w: it is larger than %d MiB", ErrReply, MaxReply>>20)
+	// ErrTooLarge reports a reply that is larger than those of a Core, or than [MaxReply].
+	ErrTooLarge = fmt.Errorf("%w: it is too large", ErrReply)
 )
 
 // Codes of Core that say that it starts or stops.

@@ -49,8 +49,13 @@ type Command struct {
 	// Unlisted methods are described like all others, but not in the list of all.
 	Unlisted bool
 
-	// Extension: Bitcoin Core has no such method. It is left out of what is held against tables of Core's.
-	Extension bool
+	About  Subject // required
+	Effect Effect
+	At     At
+
+	// Own methods are this program's: Bitcoin Core has no such method. They are left out of what is held
+	// against tables of Core's.
+	Own bool
 
 	// Run does the work. The arguments have the declared number and types.
 	// The context ends with the server, not with the client, but that of a
@@ -99,6 +104,9 @@ type Param struct {
 	Default  string // as help shows it; implies Optional
 	Help     string
 
+	// Kind says what the type does not.
+	Kind Kind
+
 	// Inner declares what an array or an object holds.
 	Inner []Param
 
@@ -121,7 +129,7 @@ type Param struct {
 	// are those after them.
 	Hidden bool
 
-	// Extension: Bitcoin Core has no such parameter, as with Command.Extension.
+	// Extension: Bitcoin Core has no such parameter, as with Command.Own.
 	Extension bool
 }
 

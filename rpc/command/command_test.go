@@ -26,7 +26,8 @@ func answerArgs(_ context.Context, a *command.Args) (any, error) {
 var scanBlocks = command.Command{
 	Name:     "scanblocks",
 	Category: command.Blockchain,
-	Summary:  "Finds the blocks whose filter matches.",
+	About:    command.Filters, Effect: command.Reads, At: command.Tip | command.Block,
+	Summary: "Finds the blocks whose filter matches.",
 	Params: []command.Param{
 		{Name: "action", Type: command.String, Help: "what to do"},
 		{

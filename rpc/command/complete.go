@@ -13,8 +13,8 @@ var categories = []string{
 	Blockchain, Control, Generating, Hidden, Mining, Network, RawTransactions, Signer, Util, Wallet, ZMQ,
 }
 
-// Check reports every command that is not documented in full: one without
-// category, summary, result or example, a parameter without type or help, an
+// Check reports every command that is not documented in full: one whose facts (About, Effect, At)
+// are missing or contradict each other, one without category, summary, result or example, a parameter without type or help, an
 // example that the command would refuse. It is meant for a test.
 func (t *Table) Check() error {
 	var errs []error
@@ -30,6 +30,9 @@ func (c *Command) incomplete() []error {
 	var errs []error
 	if !slices.Contains(categories, c.Category) {
 		errs = append(errs, fmt.Errorf("no such category: %q", c.Category))
+	}
+	if wrong := c.wrongFacts(); wrong != "" {
+		errs = append(errs, errors.New(wrong))
 	}
 	if c.Summary == "" {
 		errs = append(errs, errors.New("no summary"))

@@ -16,7 +16,7 @@ type Conversion struct {
 func (t *Table) Conversions() []Conversion {
 	var all []Conversion
 	for _, c := range t.sorted {
-		if c.Extension {
+		if c.Own {
 			continue
 		}
 		for i := range c.Params {

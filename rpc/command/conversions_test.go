@@ -10,7 +10,7 @@ import (
 // The list of conversions has what Core has: no method and no parameter beyond.
 func TestConversions(t *testing.T) {
 	table := tableOf(t,
-		command.Command{Name: "own", Extension: true, Run: answerArgs, Params: []command.Param{
+		command.Command{Name: "own", Own: true, Run: answerArgs, Params: []command.Param{
 			{Name: "x", Type: command.Number},
 		}},
 		command.Command{Name: "scan", Run: answerArgs, Params: []command.Param{

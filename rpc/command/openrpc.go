@@ -38,6 +38,13 @@ func (c *Command) openRPC() jsontree.Members {
 	for i := range c.Params {
 		params[i] = c.Params[i].openRPC()
 	}
+	m = append(m, jsontree.Member{Key: "x-about", Value: c.About.String()}, jsontree.Member{Key: "x-effect", Value: c.Effect.names()})
+	if at := c.At.names(); len(at) > 0 {
+		m = append(m, jsontree.Member{Key: "x-at", Value: at})
+	}
+	if c.Own {
+		m = append(m, jsontree.Member{Key: "x-own", Value: true})
+	}
 	return append(m,
 		jsontree.Member{Key: "tags", Value: []jsontree.Members{{{Key: "name", Value: c.Category}}}},
 		jsontree.Member{Key: "paramStructure", Value: "either"},

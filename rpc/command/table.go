@@ -69,6 +69,9 @@ func (t *Table) Know(errs ...KnownError) *Table {
 // changed.
 func (t *Table) Commands() []*Command { return t.sorted }
 
+// Lookup returns a command by its name, nil where there is none. It is not to be changed.
+func (t *Table) Lookup(name string) *Command { return t.byName[name] }
+
 // A Caller is who makes a call, and by which path.
 type Caller struct {
 	User       string

@@ -27,20 +27,19 @@ const (
 // withActivity adds what happens in Core's pool to the activity in blocks, which the node
 // found.
 func (f *Forwarder) withActivity(
-	ctx context.Context, caller command.Caller, params *jsontree.Value, own any,
+	ctx context.Context, caller command.Caller, c *command.Command, params *jsontree.Value, own any,
 ) (any, error) {
-	const method = "getdescriptoractivity"
 	if wanted := argument(params, 2, "include_mempool"); !wanted.IsNull() {
 		if on, err := wanted.AsBool(); err != nil || !on {
 			return own, err
 		}
 	}
-	if _, fromCore := caller.Login.(coreLogin); !f.Mode.lends(method, fromCore) {
-		return nil, refusal(method, true)
+	if _, fromCore := caller.Login.(coreLogin); !f.Mode.lends(c, fromCore) {
+		return nil, refusal(c.Name, true)
 	}
 	scripts := argument(params, 1, "scanobjects")
 	request := jsontree.NewArray(jsontree.NewArray(), scripts, jsontree.NewBool(true))
-	theirs, err := f.Forward(ctx, caller, method, request)
+	theirs, err := f.Forward(ctx, caller, c.Name, request)
 	if err != nil {
 		return nil, err
 	}

@@ -175,9 +175,17 @@ func newGate(t *testing.T, core *coreSim, remote bool) *gate {
 		}
 		config.Configured = &configured
 	}
-	g := &gate{logins: newLogins(config, func(string) bool { return false }), core: core}
+	g := &gate{logins: newLogins(config, served(t).factsOf, func(string) bool { return false }), core: core}
 	g.now = func() time.Time { return time.Now().Add(g.ago) }
 	return g
+}
+
+// served returns a forwarder that knows the methods of the node.
+func served(t *testing.T) *Forwarder {
+	t.Helper()
+	f := New(Config{})
+	f.Serve(Table(t, nil))
+	return f
 }
 
 // lose is what the news of the chain notice when Core ends.

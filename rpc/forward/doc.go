@@ -8,12 +8,16 @@
 // methods that only read and for sendrawtransaction; [All] lends them everything, [Read]
 // and [None] bind everybody. stop is never passed on.
 //
+// Which node answers a method, and what it takes to call it, follows from the facts that the
+// method's command states (see command.Subject, command.Effect and command.At).
+//
 // # Judging logins
 //
-// A login of Core's is known by its cookie file and its configuration, or because Core
-// has accepted it a short time ago; for all others Core is asked, at the pace at which
-// the server answers wrong logins. Core is asked by a call of a method that does not
-// exist, which tells whether its whitelist binds the user.
+// Core judges its logins: by a call of a method that does not exist, which tells whether
+// its whitelist binds the user. A login that is in its cookie file or configuration, or that it
+// has accepted before, is asked about at once; all others at the pace at which the server
+// answers wrong logins. A login that was accepted keeps what it could last while Core does
+// not answer, until another Core may be there.
 //
 // # Replies
 //

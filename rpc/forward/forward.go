@@ -46,15 +46,15 @@ type Config struct {
 type Forwarder struct {
 	Config
 	logins *logins
-	own    atomic.Pointer[map[string]string] // category by method of the node
-	failed atomic.Int64                      // when following Core took too long, in nanoseconds since 1970
+	own    atomic.Pointer[command.Table] // methods of the node
+	failed atomic.Int64                  // when following Core took too long, in nanoseconds since 1970
 }
 
 // New returns a forwarder.
 func New(c Config) *Forwarder {
 	f := &Forwarder{Config: c}
-	f.own.Store(&map[string]string{})
-	f.logins = newLogins(&f.Config, f.mayPass)
+	f.own.Store(new(command.Table))
+	f.logins = newLogins(&f.Config, f.factsOf, f.mayPass)
 	return f
 }
 
@@ -64,18 +64,19 @@ func (f *Forwarder) Reload() error { return f.logins.reload() }
 
 // Serve has the calls of a table passed on that are Core's.
 func (f *Forwarder) Serve(t *command.Table) *command.Table {
-	own := map[string]string{}
-	for _, c := range t.Commands() {
-		own[c.Name] = c.Category
-	}
-	f.own.Store(&own)
+	f.own.Store(t)
 	return t.Forward(f)
 }
 
-// category returns the category of a method of the node.
-func (f *Forwarder) category(method string) (category string, known bool) {
-	category, known = (*f.own.Load())[method]
-	return category, known
+// unknown stands for a method that the node does not have: it is Core's, and may do anything.
+var unknown = new(command.Command)
+
+// factsOf returns what is known of a method.
+func (f *Forwarder) factsOf(method string) *command.Command {
+	if c := f.own.Load().Lookup(method); c != nil {
+		return c
+	}
+	return unknown
 }
 
 // Logins returns what judges the logins of Core's users.
@@ -86,56 +87,54 @@ func (f *Forwarder) Logins() interface {
 	return f.logins
 }
 
-// answersAlways reports whether Core answers a method, whatever wallets there are.
-func (f *Forwarder) answersAlways(method string) bool {
-	switch {
-	case always[method] || ownOnly[method] || walletRegistry[method] && f.OwnWallet != nil:
-		return false
-	case f.ServeFew:
-		return !few[method]
+// answersAlways reports whether the node answers a method, whatever wallets there are: its own
+// ones, those about the program, and those about its wallets as a whole.
+func (f *Forwarder) answersAlways(c *command.Command) bool {
+	return c.Own || c.About == command.Program || c.About == command.Registry && f.OwnWallet != nil
+}
+
+// isCores reports whether Core answers a method of the node which is about no wallet of it.
+func (f *Forwarder) isCores(c *command.Command) bool {
+	if f.ServeFew {
+		return c.About != command.Filters
 	}
-	return state[method]
+	return c.About == command.State
 }
 
 // isWallet reports whether a method is about wallets of this node.
-func (f *Forwarder) isWallet(method string) bool {
-	category, _ := f.category(method)
-	return f.OwnWallet != nil && (walletRegistry[method] || category == command.Wallet)
-}
+func (f *Forwarder) isWallet(c *command.Command) bool { return f.OwnWallet != nil && c.OfWallet() }
 
 // mayPass reports whether Core answers a method, if the wallet that the call is about is
 // none of this node's.
 func (f *Forwarder) mayPass(method string) bool {
-	if always[method] || ownOnly[method] || f.OwnWallet != nil && walletRegistry[method] {
-		return false
-	}
-	_, known := f.category(method)
-	return !known || f.isWallet(method) || f.answersAlways(method)
+	c := f.factsOf(method)
+	return !f.answersAlways(c) && (c == unknown || f.isWallet(c) || f.isCores(c))
 }
 
 // Forwards implements command.Forwarder.
 func (f *Forwarder) Forwards(caller command.Caller, method string, known bool) (bool, error) {
+	c := f.factsOf(method)
 	login, fromCore := caller.Login.(coreLogin)
-	if f.keeps(caller, method, known) {
-		if fromCore && f.isWallet(method) && !login.rights().mayUseWallets() {
+	if f.keeps(caller, c, known) {
+		if fromCore && f.isWallet(c) && !login.rights().mayUseWallets() {
 			return false, command.Refused(http.StatusForbidden)
 		}
 		return false, nil
 	}
-	if !f.Mode.lends(method, fromCore) {
-		return false, refusal(method, known || state[method] || reads[method])
+	if !f.Mode.lends(c, fromCore) {
+		return false, refusal(method, known)
 	}
 	return true, nil
 }
 
 // keeps reports whether the node answers a call itself.
-func (f *Forwarder) keeps(caller command.Caller, method string, known bool) bool {
+func (f *Forwarder) keeps(caller command.Caller, c *command.Command, known bool) bool {
 	switch {
-	case always[method] || ownOnly[method]:
+	case f.answersAlways(c):
 		return true
-	case f.isWallet(method):
-		return walletRegistry[method] || f.OwnWallet(caller.WalletPath)
-	case f.answersAlways(method):
+	case f.isWallet(c):
+		return f.OwnWallet(caller.WalletPath)
+	case f.isCores(c):
 		return false
 	case !known && caller.WalletPath != nil && f.OwnWallet != nil:
 		return f.OwnWallet(caller.WalletPath) // of a method that wallets here do not have
@@ -154,7 +153,10 @@ func refusal(method string, named bool) error {
 }
 
 // Public implements command.Forwarder.
-func (*Forwarder) Public(method string) bool { return reads[method] || state[method] }
+func (f *Forwarder) Public(method string) bool {
+	c := f.factsOf(method)
+	return c.About == command.State || c.LooksOnly() && !c.TakesSecrets() && !c.ShowsSecrets()
+}
 
 // Forward implements command.Forwarder.
 func (f *Forwarder) Forward(

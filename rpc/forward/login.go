@@ -52,8 +52,8 @@ type loginID [sha256.Size]byte
 type logins struct {
 	core     *corenode.Client
 	reread   func() (corenode.Configured, error) // nil: the configuration stays what it is
-	passedOn func(method string) bool
-	key      []byte // of the hashes below
+	unlisted rights                              // of a login whose list is not known
+	key      []byte                              // of the hashes below
 	now      func() time.Time
 
 	mu         sync.Mutex
@@ -84,11 +84,11 @@ type question struct {
 	done  chan struct{}
 }
 
-func newLogins(c *Config, passedOn func(string) bool) *logins {
+func newLogins(c *Config, facts func(string) *command.Command, passedOn func(string) bool) *logins {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
 	l := &logins{
-		core: c.Core, configured: c.Configured, reread: c.Reread, passedOn: passedOn,
+		core: c.Core, configured: c.Configured, reread: c.Reread, unlisted: rights{nil, facts, passedOn},
 		key: key, now: time.Now, known: map[loginID]accepted{}, asking: map[loginID]*question{},
 	}
 	if c.Core != nil {
@@ -164,7 +164,8 @@ func (l *logins) login(id loginID, header string) command.Login {
 	return coreLogin{header, func() rights {
 		now, ok := l.current(context.Background(), id, header)
 		if !ok {
-			return rights{access.None(), l.passedOn}
+			now = l.unlisted
+			now.list = access.None()
 		}
 		return now
 	}}

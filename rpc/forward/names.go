@@ -12,21 +12,15 @@ import (
 // namePatience is how long a wallet that comes here waits for what Core says of its own.
 const namePatience = 5 * time.Second
 
-// walletNames are the methods by which a wallet comes here, and how they call its name,
-// which is the first argument.
-var walletNames = map[string]string{
-	"createwallet": "wallet_name", "loadwallet": "filename", "restorewallet": "wallet_name",
-}
-
 // checkName refuses a wallet that Core has, too: nobody could say which one a call is
 // about. Core is asked under the node's own login. Where it cannot be asked the wallet may
 // come: it may have to just while Core is away.
-func (f *Forwarder) checkName(ctx context.Context, method string, params *jsontree.Value) error {
-	key, ok := walletNames[method]
-	if !ok || f.OwnWallet == nil {
+func (f *Forwarder) checkName(ctx context.Context, c *command.Command, params *jsontree.Value) error {
+	place := slices.IndexFunc(c.Params, func(p command.Param) bool { return p.Kind == command.WalletName })
+	if place < 0 || f.OwnWallet == nil {
 		return nil
 	}
-	name, err := argument(params, 0, key).AsString()
+	name, err := argument(params, place, c.Params[place].Name).AsString()
 	if err != nil {
 		return nil // the method says so itself
 	}

@@ -18,6 +18,7 @@ func TestWalletNames(t *testing.T) {
 	p := newPair(t, func(c *forward.Config) { c.OwnWallet = func(*string) bool { return false } })
 	p.core.replies["listwallets"] = `{"jsonrpc":"2.0","result":["loaded"],"id":0}`
 	p.core.replies["listwalletdir"] = dir
+	p.forwarder.Serve(forward.Table(t, nil))
 	call := func(method, name string, byName string) error {
 		params := jsontree.NewArray(jsontree.NewString(name))
 		if byName != "" {
@@ -90,6 +91,7 @@ func TestActivity(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p := newPair(t, func(c *forward.Config) { c.Mode = test.mode })
+			p.forwarder.Serve(forward.Table(t, nil))
 			p.core.replies[method] = test.reply
 			got, err := p.forwarder.Own(
 				t.Context(), command.Caller{}, method, test.params, func() (any, error) { return own{test.own}, nil },

@@ -26,23 +26,24 @@ const (
 func (f *Forwarder) Own(
 	ctx context.Context, caller command.Caller, method string, params *jsontree.Value, run func() (any, error),
 ) (any, error) {
-	if atTip[method] || method == "getattachinfo" { // which tells what that look finds
+	c := f.factsOf(method)
+	if c.At.Has(command.Tip) {
 		f.fresh(ctx)
 	}
-	if f.Known != nil && f.needsChain(method) {
+	if f.Known != nil && f.needsChain(c) {
 		if err := f.Known(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := f.checkName(ctx, method, params); err != nil {
+	if err := f.checkName(ctx, c, params); err != nil {
 		return nil, err
 	}
 	result, err := run()
-	if ofBlocks[method] && unknownBlock(err) && f.fresh(ctx) {
+	if c.At.Has(command.Block) && unknownBlock(err) && f.fresh(ctx) {
 		result, err = run()
 	}
 	_, fromCore := caller.Login.(coreLogin)
-	if elsewhere[method] && err != nil && ctx.Err() == nil && f.Mode.lends(method, fromCore) {
+	if c.At.Has(command.BlockOrCore) && err != nil && ctx.Err() == nil && f.Mode.lends(c, fromCore) {
 		// Core knows branches, and headers without blocks, that it never followed, and
 		// says itself why it cannot read a block.
 		if theirs, failed := f.Forward(ctx, caller, method, params); failed == nil || isError(failed) {
@@ -52,17 +53,24 @@ func (f *Forwarder) Own(
 	switch {
 	case err != nil:
 	case method == "getindexinfo":
-		return f.withIndexes(ctx, caller, params, result), nil
+		return f.withIndexes(ctx, caller, c, params, result), nil
 	case method == "getdescriptoractivity":
-		return f.withActivity(ctx, caller, params, result)
+		return f.withActivity(ctx, caller, c, params, result)
 	}
 	return result, err
 }
 
 // needsChain reports whether an answer of the node is about the chain: while nothing of that is
 // known, it would be that of an empty one.
-func (f *Forwarder) needsChain(method string) bool {
-	return atTip[method] || ofBlocks[method] || blockReads[method] || few[method] || f.isWallet(method)
+func (f *Forwarder) needsChain(c *command.Command) bool {
+	switch c.About {
+	case command.Blocks, command.Filters, command.Funds:
+		return true
+	case command.Registry:
+		return c.At.Has(command.Tip)
+	case command.State, command.Program, command.Pure:
+	}
+	return false
 }
 
 // unknownBlock reports whether an error may say that a block is not known here.
@@ -96,10 +104,11 @@ func (f *Forwarder) fresh(ctx context.Context) bool {
 
 // followed has the node follow after a call that has moved Core.
 func (f *Forwarder) followed(ctx context.Context, method string) {
-	if moves[method] && f.Follow != nil {
+	c := f.factsOf(method)
+	if c.Effect.Has(command.MovesTip) && f.Follow != nil {
 		_ = f.Follow(ctx)
 	}
-	if sends[method] && f.OwnWallet != nil && f.FollowPool != nil {
+	if c.Effect.Has(command.MovesPool) && f.OwnWallet != nil && f.FollowPool != nil {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		_ = f.FollowPool(ctx)
@@ -111,9 +120,11 @@ const maxIndexes = 1 << 16
 
 // withIndexes adds Core's indexes to those of the node, where the caller may see them and
 // Core answers.
-func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, params *jsontree.Value, own any) any {
+func (f *Forwarder) withIndexes(
+	ctx context.Context, caller command.Caller, c *command.Command, params *jsontree.Value, own any,
+) any {
 	_, fromCore := caller.Login.(coreLogin)
-	if !f.Mode.lends("getindexinfo", fromCore) {
+	if !f.Mode.lends(c, fromCore) {
 		return own
 	}
 	list, ok := own.(jsontree.Members)
@@ -122,7 +133,7 @@ func (f *Forwarder) withIndexes(ctx context.Context, caller command.Caller, para
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	reply, err := f.send(ctx, caller, "/", request("getindexinfo", nil))
+	reply, err := f.send(ctx, caller, "/", request(c.Name, nil))
 	if err != nil {
 		return own
 	}

@@ -14,6 +14,14 @@ import (
 	"github.com/seed61375155/trawl/rpc/forward"
 )
 
+// newForwarder returns a forwarder that knows the methods of the node.
+func newForwarder(t *testing.T, c forward.Config) *forward.Forwarder {
+	t.Helper()
+	f := forward.New(c)
+	f.Serve(forward.Table(t, nil))
+	return f
+}
+
 // What depends on the tip is answered after a look at Core, once; what is about a block
 // that is not known, after one more.
 func TestOwnFollows(t *testing.T) {
@@ -37,7 +45,7 @@ func TestOwnFollows(t *testing.T) {
 	}
 	for _, test := range tests {
 		var follows, runs int
-		f := forward.New(forward.Config{Follow: func(context.Context) error {
+		f := newForwarder(t, forward.Config{Follow: func(context.Context) error {
 			follows++
 			return nil
 		}})
@@ -59,7 +67,7 @@ func TestOwnFollows(t *testing.T) {
 func TestOwnOfSlowCore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
-		f := forward.New(forward.Config{Follow: func(ctx context.Context) error {
+		f := newForwarder(t, forward.Config{Follow: func(ctx context.Context) error {
 			asked.Add(1)
 			<-ctx.Done()
 			return context.Cause(ctx)
@@ -136,6 +144,7 @@ func TestOwnUnknownBlock(t *testing.T) {
 	}
 	for _, test := range tests {
 		p := newPair(t, func(c *forward.Config) { c.Mode = test.mode })
+		p.forwarder.Serve(forward.Table(t, nil))
 		p.core.replies[test.method] = test.reply
 		result, err := p.forwarder.Own(
 			t.Context(), command.Caller{}, test.method, nil, func() (any, error) { return nil, missing },
@@ -163,7 +172,7 @@ func TestChainUnknown(t *testing.T) {
 		"scanblocks": true, "getindexinfo": true, "getdescriptoractivity": true, "waitfornewblock": true,
 		"getattachinfo": false, "uptime": false, "stop": false, "validateaddress": false, "help": false,
 	} {
-		f := forward.New(forward.Config{Known: func(context.Context) error { return unknown }})
+		f := newForwarder(t, forward.Config{Known: func(context.Context) error { return unknown }})
 		ran := false
 		_, err := f.Own(t.Context(), command.Caller{}, method, nil, func() (any, error) { ran = true; return 0, nil })
 		if ran == refused || refused != errors.Is(err, unknown) {

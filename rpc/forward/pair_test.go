@@ -141,17 +141,17 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 	}
 	f := forward.New(config)
 	p.forwarder = f
+	index := own("getindexinfo", func() (any, error) {
+		return jsontree.Members{{Key: corenode.FilterIndex, Value: 5}}, nil
+	})
+	index.Params = []command.Param{{Name: "index_name", Type: command.String, Optional: true}}
 	table, err := command.NewTable([]command.Command{
 		own("getblockcount", func() (any, error) { return 7, nil }),
 		own("getmempoolinfo", func() (any, error) { panic("ours") }),
 		own("stop", func() (any, error) { return "stopping", nil }),
-		{
-			Name: "getindexinfo", Category: command.Blockchain,
-			Params: []command.Param{{Name: "index_name", Type: command.String, Optional: true}},
-			Run: func(context.Context, *command.Args) (any, error) {
-				return jsontree.Members{{Key: corenode.FilterIndex, Value: 5}}, nil
-			},
-		},
+		own("generate", func() (any, error) { panic("ours") }),
+		own("getrawmempool", func() (any, error) { panic("ours") }),
+		index,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -182,10 +182,10 @@ func newPair(tb testing.TB, change func(*forward.Config)) *pair {
 }
 
 func own(name string, run func() (any, error)) command.Command {
-	return command.Command{
-		Name: name, Category: command.Blockchain,
-		Run: func(context.Context, *command.Args) (any, error) { return run() },
-	}
+	c := forward.Facts(name)
+	c.Category = command.Blockchain
+	c.Run = func(context.Context, *command.Args) (any, error) { return run() }
+	return c
 }
 
 // A logBuffer keeps what is logged.

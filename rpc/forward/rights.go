@@ -1,5 +1,7 @@
 package forward
 
+import "github.com/seed61375155/trawl/rpc/command"
+
 // A Mode is a value of -attachforward.
 type Mode int
 
@@ -28,21 +30,21 @@ func ParseMode(text string) (mode Mode, ok bool) {
 
 // lends reports whether a method may be passed on for a login of Core's (core), or for
 // one of this node.
-func (m Mode) lends(method string, core bool) bool {
+func (m Mode) lends(c *command.Command, core bool) bool {
 	switch {
-	case method == "stop", m == None:
+	case c.Effect.Has(command.Ends), m == None:
 		return false
 	case m == Read:
-		return reads[method]
+		return c.LooksOnly()
 	case core, m == All:
 		return true
 	default:
-		return reads[method] || method == "sendrawtransaction"
+		return c.LooksOnly() || c.Effect.Has(command.SendsTx)
 	}
 }
 
-// LendsOwn reports whether a method may be passed on for the node itself.
-func (m Mode) LendsOwn(method string) bool { return m.lends(method, false) }
+// Sends reports whether transactions may be passed on for the node itself.
+func (m Mode) Sends() bool { return m == Default || m == All }
 
 // A list is a whitelist of Core's for one user. Its Limited, Any and Allows are those of
 // command.Login.
@@ -54,7 +56,8 @@ type list interface {
 
 // rights are what a login of Core's may call here.
 type rights struct {
-	list list // nil: not known
+	list  list // nil: not known
+	facts func(method string) *command.Command
 	// passedOn reports whether Core answers a method, so that its whitelist judges.
 	passedOn func(method string) bool
 }
@@ -65,18 +68,22 @@ func (r rights) Limited() bool { return r.list == nil || r.list.Limited() }
 // Any implements command.Login.
 func (r rights) Any() bool { return r.list == nil || r.list.Any() }
 
+// scan is the method whose right counts for methods that only this node has.
+const scan = "scanblocks"
+
 // Allows implements command.Login. Where Core answers, it refuses by itself what its list
 // does not have; what is known of that list refuses it before.
 func (r rights) Allows(method string) bool {
+	c := r.facts(method)
 	switch {
 	case r.list == nil:
-		return method == "scanblocks" || blockReads[method] || r.passedOn(method)
+		return !c.Own && (c.About == command.Blocks || c.About == command.Filters) || r.passedOn(method)
 	case !r.list.Limited():
 		return true
-	case method == "stop":
+	case c.Effect.Has(command.Ends), c.Own && c.OfWallet():
 		return false
-	case ownOnly[method]:
-		return r.list.Allows("scanblocks")
+	case c.Own:
+		return r.list.Allows(scan)
 	default:
 		return r.list.Allows(method)
 	}

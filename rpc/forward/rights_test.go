@@ -21,20 +21,11 @@ const (
 
 func (a allow) String() string { return [...]string{"403", "refused", "absent", "here", "core"}[a] }
 
-// ownMethods are a part of those of the node, by category.
-var ownMethods = map[string]string{
-	"scanblocks": command.Blockchain, "getblock": command.Blockchain, "getblockcount": command.Blockchain,
-	"getblockfilter": command.Blockchain, "getmempoolinfo": command.Blockchain, "sendrawtransaction": command.RawTransactions,
-	"decodescript": command.RawTransactions, "stop": command.Control, "getattachinfo": command.Control,
-	"generatetoaddress": command.Hidden, "getindexinfo": command.Blockchain,
-	"getbalance": command.Wallet, "createwallet": command.Wallet, "listwallets": command.Wallet,
-}
-
 func decide(f *Forwarder, caller command.Caller, method string) allow {
 	if caller.Login != nil && (!caller.Login.Any() || !caller.Login.Allows(method)) {
 		return no
 	}
-	_, known := f.category(method)
+	known := f.factsOf(method) != unknown
 	forwards, err := f.Forwards(caller, method, known)
 	switch {
 	case errors.Is(err, command.Refused(403)):
@@ -64,7 +55,7 @@ func TestRights(t *testing.T) {
 	own := caller{"own", func(*Forwarder) command.Login { return nil }}
 	of := func(name string, l list) caller {
 		return caller{name, func(f *Forwarder) command.Login {
-			return coreLogin{"Basic x", func() rights { return rights{l, f.mayPass} }}
+			return coreLogin{"Basic x", func() rights { return rights{l, f.factsOf, f.mayPass} }}
 		}}
 	}
 	free := of("Core's, free", access.ParseWhitelists(nil, nil).Of("u"))
@@ -145,18 +136,28 @@ func TestRights(t *testing.T) {
 		{what: "few: filters are ours", caller: free, method: "getblockfilter", few: true, want: here},
 		{what: "few: blocks are Core's", caller: free, method: "getblock", few: true, want: core},
 		{what: "few: stop is ours", caller: free, method: "stop", few: true, want: here},
+		{what: "few: what we alone have is ours", caller: free, method: "createsearch", few: true, want: here},
+		{what: "few: for own logins too", caller: own, method: "createsearch", few: true, want: here},
+		{what: "few: and the program", caller: own, method: "getclusterinfo", few: true, want: here},
+		{what: "few: with scanblocks", caller: scans, method: "createsearch", few: true, want: here},
+		{what: "few: not without", caller: limited, method: "createsearch", few: true, want: no},
+		{what: "few: wallets are ours", caller: free, wallet: &mine, method: "getbalance", few: true, want: here},
+		{what: "few: and how they come", caller: free, method: "createwallet", few: true, want: here},
+		{what: "few: descriptors too", caller: own, method: "deriveaddresses", few: true, want: core},
+		{what: "few: no keys of others", caller: own, method: "signmessagewithprivkey", few: true, want: refuse},
+		{what: "packages are not lent", caller: own, method: "submitpackage", want: refuse},
+		{what: "few: scripts are Core's", caller: own, method: "decodescript", few: true, want: core},
+
+		{what: "searches go with scanblocks", caller: scans, method: "createsearch", want: here},
+		{what: "not without", caller: limited, method: "createsearch", want: no},
+		{what: "backups of our wallets do not", caller: scans, method: "previewrestore", want: no},
+		{what: "unknown list: no searches", caller: remote, method: "createsearch", want: no},
 	} {
 		f := New(Config{Mode: test.mode, ServeFew: test.few})
 		if !test.nowallet {
 			f.OwnWallet = func(name *string) bool { return name == nil || *name == mine }
 		}
-		methods := map[string]string{}
-		for name, category := range ownMethods {
-			if category != command.Wallet || !test.nowallet {
-				methods[name] = category
-			}
-		}
-		f.own.Store(&methods)
+		f.Serve(Table(t, func(c *command.Command) bool { return !test.nowallet || !c.OfWallet() }))
 		got := decide(f, command.Caller{User: "u", WalletPath: test.wallet, Login: test.caller.login(f)}, test.method)
 		if got != test.want {
 			t.Errorf("%s: %s calls %s: %v, want %v", test.what, test.caller.name, test.method, got, test.want)

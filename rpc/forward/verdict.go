@@ -71,7 +71,7 @@ func (l *logins) accept(id loginID, header string, found verdict, of era) {
 	if stale {
 		_ = l.readAgain(of) // what it says elsewhere is what it said last
 	}
-	now := accepted{rights: rights{nil, l.passedOn}, at: l.now(), of: of}
+	now := accepted{rights: l.unlisted, at: l.now(), of: of}
 	inCookie, inConfig := l.proven(header)
 	now.cookie = inCookie
 	if inCookie || inConfig {

@@ -191,7 +191,7 @@ func (a *Attachment) From() int32 { return a.from }
 func (a *Attachment) Verifies() bool { return a.verifies }
 
 // MaySend reports whether the node may hand transactions of its own to Core.
-func (a *Attachment) MaySend() bool { return a.forwarder.Mode.LendsOwn("sendrawtransaction") }
+func (a *Attachment) MaySend() bool { return a.forwarder.Mode.Sends() }
 
 // NoWallets is that of the Config.
 func (a *Attachment) NoWallets() bool { return a.forwarder.OwnWallet == nil }

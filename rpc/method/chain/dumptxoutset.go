@@ -30,6 +30,7 @@ func dumpTxOutSet(d *Deps) command.Command {
 	return command.Command{
 		Name:     "dumptxoutset",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary: "Writes the set of unspent outputs into a file that loadtxoutset of Bitcoin Core reads.\n" +
 			"For an earlier block, the blocks after it are taken back in memory (-dbcache bounds how many): the\n" +
 			"chain stays where it is, and new blocks wait only until that is done.",

@@ -29,9 +29,10 @@ func getAttachInfo(d *Deps) command.Command {
 		number("filters", "filters read"),
 	}}}
 	return command.Command{
-		Name: "getattachinfo", Extension: true,
+		Name:     "getattachinfo",
 		Category: command.Blockchain,
-		Summary:  "Returns how it stands with the Bitcoin Core that the node is attached to (-attach).",
+		About:    command.Program, Effect: command.Reads, At: command.Tip, Own: true,
+		Summary: "Returns how it stands with the Bitcoin Core that the node is attached to (-attach).",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			text("state", "starting, headers, following, holding, away or other"),
 			number("since", "when that state began, in seconds since 1970"),

@@ -10,6 +10,7 @@ func getBestBlockHash(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getbestblockhash",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Tip,
 		Summary:  "Returns the hash of the last block of the active chain.",
 		Results:  []command.Result{{Type: command.Hex, Help: "hash of the tip"}},
 		Examples: []string{`[]`},

@@ -30,6 +30,7 @@ func getBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblock",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Block | command.BlockOrCore,
 		Summary: "Returns a block of any branch, serialized or as an object.\n" +
 			"With verbosity 1 the object lists the ids of the transactions, with 2 the transactions,\n" +
 			"and with 3 also what their inputs spend, for blocks that were once connected.",

@@ -16,7 +16,8 @@ func getBlockchainInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockchaininfo",
 		Category: command.Blockchain,
-		Summary:  "Returns the state of the chain and of its validation.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the state of the chain and of its validation.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "chain", Help: "name of the network"},
 			{Type: command.Number, Key: "blocks", Help: "height of the active chain"},

@@ -10,6 +10,7 @@ func getBlockCount(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockcount",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Tip,
 		Summary:  "Returns the height of the active chain. The genesis block has height 0.",
 		Results:  []command.Result{{Type: command.Number, Help: "height of the tip"}},
 		Examples: []string{`[]`},

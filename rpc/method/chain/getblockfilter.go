@@ -33,7 +33,8 @@ func getBlockFilter(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockfilter",
 		Category: command.Blockchain,
-		Summary:  "Returns the compact filter of a block of any branch (BIP157, BIP158).",
+		About:    command.Filters, Effect: command.Reads, At: command.Block,
+		Summary: "Returns the compact filter of a block of any branch (BIP157, BIP158).",
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
 			{Name: "filtertype", Type: command.String, Default: `"basic"`, Help: "kind of filter"},

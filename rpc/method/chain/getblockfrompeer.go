@@ -18,6 +18,7 @@ func getBlockFromPeer(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockfrompeer",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary: "Asks a peer for a block whose header is known, and returns without waiting for it.\n" +
 			"The block is stored when it comes, whatever branch it is on.",
 		Params: []command.Param{

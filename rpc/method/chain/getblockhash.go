@@ -10,6 +10,7 @@ func getBlockHash(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockhash",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Block,
 		Summary:  "Returns the hash of the active chain's block at a height.",
 		Params:   []command.Param{{Name: "height", Type: command.Number, Help: "height of the block"}},
 		Results:  []command.Result{{Type: command.Hex, Help: "hash of the block"}},

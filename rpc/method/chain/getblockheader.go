@@ -15,7 +15,8 @@ func getBlockHeader(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockheader",
 		Category: command.Blockchain,
-		Summary:  "Returns the header of a block of any branch: its members, or as it is serialized.",
+		About:    command.Blocks, Effect: command.Reads, At: command.Block | command.BlockOrCore,
+		Summary: "Returns the header of a block of any branch: its members, or as it is serialized.",
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
 			{

@@ -15,6 +15,7 @@ func getBlockStats(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblockstats",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Block | command.BlockOrCore,
 		Summary: "Returns figures about one block. Amounts are in units of 10^-8 coins.\n" +
 			"It needs the block and its undo data.",
 		Params: []command.Param{

@@ -36,6 +36,7 @@ func getChainStates(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getchainstates",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns the chains whose unspent outputs are kept: the active one, and before it, while that\n" +
 			"lasts, the one that validates what a snapshot of unspent outputs was believed to be.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{

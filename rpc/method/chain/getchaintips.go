@@ -16,7 +16,8 @@ func getChainTips(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getchaintips",
 		Category: command.Blockchain,
-		Summary:  "Returns the last block of every known branch, the active chain's among them.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the last block of every known branch, the active chain's among them.",
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.Number, Key: "height", Help: "height of the tip"},

@@ -32,7 +32,8 @@ func getChainTxStats(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getchaintxstats",
 		Category: command.Blockchain,
-		Summary:  "Returns how many transactions the chain has, and how many there were in its last blocks.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns how many transactions the chain has, and how many there were in its last blocks.",
 		Params: []command.Param{
 			{Name: "nblocks", Type: command.Number, Default: "one month", Help: "how many blocks the window has"},
 			{Name: "blockhash", Type: command.Hex, Default: "chain tip", Help: "hash of the last block of the window"},

@@ -17,7 +17,8 @@ func getDeploymentInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getdeploymentinfo",
 		Category: command.Blockchain,
-		Summary:  "Returns the state of every change of the consensus rules at a block.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the state of every change of the consensus rules at a block.",
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Default: "hash of the tip", Help: "hash of the block"},
 		},

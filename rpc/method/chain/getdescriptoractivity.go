@@ -25,6 +25,7 @@ func getDescriptorActivity(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getdescriptoractivity",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Block,
 		Summary: "Returns what a set of output scripts received and spent in some blocks, for instance in those that " +
 			"scanblocks found.\n" +
 			"Over many blocks this takes minutes: let the client wait that long.",

@@ -11,6 +11,7 @@ func getDifficulty(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getdifficulty",
 		Category: command.Blockchain,
+		About:    command.Blocks, Effect: command.Reads, At: command.Tip,
 		Summary:  "Returns the difficulty of the tip, as a multiple of the least.",
 		Results:  []command.Result{{Type: command.Number, Help: "the difficulty"}},
 		Examples: []string{`[]`},

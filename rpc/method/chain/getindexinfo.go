@@ -16,7 +16,8 @@ func getIndexInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getindexinfo",
 		Category: command.Util,
-		Summary:  "Returns how far the node's indexes have come.",
+		About:    command.Filters, Effect: command.Reads,
+		Summary: "Returns how far the node's indexes have come.",
 		Params: []command.Param{
 			{Name: "index_name", Type: command.String, Optional: true, Help: "show only the index of this name"},
 		},

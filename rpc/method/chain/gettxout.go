@@ -20,7 +20,8 @@ func getTxOut(d *Deps) command.Command {
 	return command.Command{
 		Name:     "gettxout",
 		Category: command.Blockchain,
-		Summary:  "Returns an output that is not spent.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns an output that is not spent.",
 		Params: []command.Param{
 			{Name: "txid", Type: command.String, Help: "id of the transaction"},
 			{Name: "n", Type: command.Number, Help: "index of the output"},

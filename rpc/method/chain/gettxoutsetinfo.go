@@ -15,6 +15,7 @@ func getTxOutSetInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "gettxoutsetinfo",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns how many unspent outputs there are, what they are worth, and a hash of them.\n" +
 			"All of them are read, which takes a while.",
 		Params: []command.Param{

@@ -16,7 +16,8 @@ func invalidateBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "invalidateblock",
 		Category: command.Hidden,
-		Summary:  "Treats a block, and all that build on it, as if it broke a consensus rule, until reconsiderblock.",
+		About:    command.State, Effect: command.MovesTip | command.MovesPool,
+		Summary: "Treats a block, and all that build on it, as if it broke a consensus rule, until reconsiderblock.",
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
 		},

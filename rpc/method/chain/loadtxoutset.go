@@ -24,6 +24,7 @@ func loadTxOutSet(d *Deps) command.Command {
 	return command.Command{
 		Name:     "loadtxoutset",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.MovesTip,
 		Summary: "Begins the chain with a set of unspent outputs from a file, as dumptxoutset writes it, whose\n" +
 			"hash is known. The node can be used as of its block at once; the blocks before are validated in\n" +
 			"the background.",

@@ -14,6 +14,7 @@ func preciousBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "preciousblock",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.MovesTip,
 		Summary: "Has a block count as if it had come before all others with the same work, until\n" +
 			"the next call or the next start.",
 		Params: []command.Param{

@@ -33,6 +33,7 @@ func pruneBlockchain(d *Deps) command.Command {
 	return command.Command{
 		Name:     "pruneblockchain",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary: "Deletes old blocks and their undo data, as far as they may be deleted (needs -prune).\n" +
 			"Whole files are deleted, so that some blocks below the given height may stay.",
 		Params: []command.Param{{

@@ -14,6 +14,7 @@ func reconsiderBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "reconsiderblock",
 		Category: command.Hidden,
+		About:    command.State, Effect: command.MovesTip,
 		Summary: "Forgets that a block, what it builds on and what builds on it are invalid,\n" +
 			"and validates them again. It takes back invalidateblock.",
 		Params: []command.Param{

@@ -19,6 +19,7 @@ func scanBlocks(d *Deps) command.Command {
 	return command.Command{
 		Name:     "scanblocks",
 		Category: command.Blockchain,
+		About:    command.Filters, Effect: command.Reads, At: command.Tip | command.Block,
 		Summary: "Returns the blocks whose compact filter matches a set of output scripts (needs the block filter " +
 			"index).\n" +
 			"Over a whole chain this takes minutes: let the client wait that long.",

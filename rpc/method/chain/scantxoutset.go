@@ -20,6 +20,7 @@ func scanTxOutSet(d *Deps) command.Command {
 	return command.Command{
 		Name:     "scantxoutset",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns the unspent outputs that pay to a set of output scripts.\n" +
 			"Descriptors with a wildcard are derived up to index 1000 unless a range is given.",
 		Params:  []command.Param{scanParams[0], scanParams[1]},

@@ -14,6 +14,7 @@ func syncWithValidationInterfaceQueue(d *Deps) command.Command {
 	return command.Command{
 		Name:     "syncwithvalidationinterfacequeue",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary:  "Waits until the filter index has followed every change of the chain that came before the call.",
 		Results:  []command.Result{{Type: command.Null}},
 		Examples: []string{`[]`},

@@ -33,6 +33,7 @@ func getTxOutProof(d *Deps) command.Command {
 	return command.Command{
 		Name:     "gettxoutproof",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Proves that transactions are in a block. Without the block's hash it is found only while\n" +
 			"one of them has an output that is not spent.",
 		Params: []command.Param{
@@ -181,8 +182,9 @@ func verifyTxOutProof(d *Deps) command.Command {
 	return command.Command{
 		Name:     "verifytxoutproof",
 		Category: command.Blockchain,
-		Summary:  "Returns the transactions that a proof is about. Its block must be in the active chain.",
-		Params:   []command.Param{{Name: "proof", Type: command.Hex, Help: "the proof, as of gettxoutproof"}},
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the transactions that a proof is about. Its block must be in the active chain.",
+		Params:  []command.Param{{Name: "proof", Type: command.Hex, Help: "the proof, as of gettxoutproof"}},
 		Results: []command.Result{{
 			Type: command.Array, Help: "empty where nothing is proven",
 			Inner: []command.Result{{Type: command.Hex, Help: "id of a transaction"}},

@@ -19,6 +19,7 @@ func verifyChain(d *Deps) command.Command {
 	return command.Command{
 		Name:     "verifychain",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary: "Checks the last blocks of the chain, and what they have done to the unspent outputs.\n" +
 			"Nothing is changed; blocks that come meanwhile wait.",
 		Params: []command.Param{

@@ -30,7 +30,8 @@ func waitForNewBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "waitfornewblock",
 		Category: command.Blockchain,
-		Summary:  "Waits until the active chain has another tip.\n" + waitNote,
+		About:    command.Blocks, Effect: command.Reads, At: command.Tip,
+		Summary: "Waits until the active chain has another tip.\n" + waitNote,
 		Params: []command.Param{
 			timeoutParam(),
 			{
@@ -65,7 +66,8 @@ func waitForBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "waitforblock",
 		Category: command.Blockchain,
-		Summary:  "Waits until a block is the tip of the active chain.\n" + waitNote,
+		About:    command.Blocks, Effect: command.Reads,
+		Summary: "Waits until a block is the tip of the active chain.\n" + waitNote,
 		Params: []command.Param{
 			{Name: "blockhash", Type: command.Hex, Help: "hash of the block"},
 			timeoutParam(),
@@ -91,7 +93,8 @@ func waitForBlockHeight(d *Deps) command.Command {
 	return command.Command{
 		Name:     "waitforblockheight",
 		Category: command.Blockchain,
-		Summary:  "Waits until the active chain has reached a height.\n" + waitNote,
+		About:    command.Blocks, Effect: command.Reads, At: command.Tip,
+		Summary: "Waits until the active chain has reached a height.\n" + waitNote,
 		Params: []command.Param{
 			{Name: "height", Type: command.Number, Help: "height to wait for"},
 			timeoutParam(),

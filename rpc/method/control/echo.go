@@ -25,6 +25,7 @@ func echo(name string) command.Command {
 	return command.Command{
 		Name:     name,
 		Category: command.Hidden,
+		About:    command.Program, Effect: command.Reads,
 		Summary: "Hands its arguments back as an array. It is there for tests of clients.\n" +
 			"With arg9=" + triggerBug + " it fails as over a bug of the program.",
 		Params:   params,
@@ -57,6 +58,7 @@ func echoIPC() command.Command {
 	return command.Command{
 		Name:     "echoipc",
 		Category: command.Hidden,
+		About:    command.Program, Effect: command.Reads,
 		Summary:  "Hands its argument back. It is there for tests of clients; no other process is asked.",
 		Params:   []command.Param{{Name: "arg", Type: command.String, Help: "the text"}},
 		Results:  []command.Result{{Type: command.String, Help: "the same text"}},

@@ -43,7 +43,8 @@ func getClusterInfo(n Node) command.Command {
 	return command.Command{
 		Name:     "getclusterinfo",
 		Category: command.Control,
-		Summary:  "Returns the state of the cluster with which the node scans together.",
+		About:    command.Program, Effect: command.Reads, Own: true,
+		Summary: "Returns the state of the cluster with which the node scans together.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "address", Help: "where other nodes reach this one"},
 			{Type: command.Bool, Key: "local", Help: "whether it works on its own scans beside the members"},

@@ -26,6 +26,7 @@ func getMemoryInfo() command.Command {
 	return command.Command{
 		Name:     "getmemoryinfo",
 		Category: command.Control,
+		About:    command.Program, Effect: command.Reads,
 		Summary: "Returns how much memory the program uses.\n" +
 			"The program has no pool of its own for secrets: the numbers are those of the whole heap.",
 		Params: []command.Param{{

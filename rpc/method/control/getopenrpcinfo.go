@@ -13,7 +13,8 @@ func openRPC(name, category string) command.Command {
 	return command.Command{
 		Name:     name,
 		Category: category,
-		Unlisted: true, Extension: true,
+		About:    command.Program, Effect: command.Reads,
+		Unlisted: true, Own: true,
 		Summary: "Describes all methods for programs: an OpenRPC document with the types of parameters and results.\n" +
 			"Members whose name begins with \"x-\" are additions to the specification.",
 		Results: []command.Result{

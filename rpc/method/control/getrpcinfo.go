@@ -21,7 +21,8 @@ func getRPCInfo(n Node) command.Command {
 	return command.Command{
 		Name:     "getrpcinfo",
 		Category: command.Control,
-		Summary:  "Returns what the RPC server is doing.",
+		About:    command.Program, Effect: command.Reads,
+		Summary: "Returns what the RPC server is doing.",
 		Results: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{

@@ -17,7 +17,8 @@ func getZMQNotifications(n Node) command.Command {
 	return command.Command{
 		Name:     "getzmqnotifications",
 		Category: command.ZMQ,
-		Summary:  "Returns what is published by ZeroMQ.",
+		About:    command.Program, Effect: command.Reads,
+		Summary: "Returns what is published by ZeroMQ.",
 		Results: []command.Result{
 			{Type: command.Array, Inner: []command.Result{
 				{Type: command.Object, Inner: []command.Result{

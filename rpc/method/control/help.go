@@ -10,7 +10,8 @@ func help() command.Command {
 	return command.Command{
 		Name:     "help",
 		Category: command.Control,
-		Summary:  "Lists all methods, or describes one.",
+		About:    command.Program, Effect: command.Reads,
+		Summary: "Lists all methods, or describes one.",
 		Params: []command.Param{
 			{Name: "command", Type: command.String, Default: "all commands", Help: "The method to describe"},
 		},

@@ -29,6 +29,7 @@ func logging(n Node) command.Command {
 	return command.Command{
 		Name:     "logging",
 		Category: command.Control,
+		About:    command.Program,
 		Summary: "Returns which categories have their details logged. With arguments, it changes that before:\n" +
 			"first what is to be logged, then what is not, so that a category in both is not.\n" +
 			"The valid logging categories are: " + strings.Join(categories, ", ") + "\n" +

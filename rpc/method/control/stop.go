@@ -15,7 +15,8 @@ func stop(n Node) command.Command {
 	return command.Command{
 		Name:     "stop",
 		Category: command.Control,
-		Summary:  "Asks the node to shut down. It has begun to when the answer arrives.",
+		About:    command.Program, Effect: command.Ends,
+		Summary: "Asks the node to shut down. It has begun to when the answer arrives.",
 		Params: []command.Param{
 			{
 				Name: "wait", Type: command.Number, Optional: true, Hidden: true,

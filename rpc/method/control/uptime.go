@@ -11,7 +11,8 @@ func uptime(n Node) command.Command {
 	return command.Command{
 		Name:     "uptime",
 		Category: command.Control,
-		Summary:  "Returns how long the node has been running.",
+		About:    command.Program, Effect: command.Reads,
+		Summary: "Returns how long the node has been running.",
 		Results: []command.Result{
 			{Type: command.Number, Help: "Seconds since the node was started"},
 		},

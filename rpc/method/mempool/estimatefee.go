@@ -42,6 +42,7 @@ func estimateSmartFee(d *Deps) command.Command {
 	return command.Command{
 		Name:     "estimatesmartfee",
 		Category: command.Util,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Estimates the fee rate that has a transaction confirmed within so many blocks, from how long those " +
 			"took that were seen in the memory pool.",
 		Params: []command.Param{
@@ -112,6 +113,7 @@ const defaultShare = 0.95
 func estimateRawFee(d *Deps) command.Command {
 	return command.Command{
 		Name: "estimaterawfee", Category: command.Hidden,
+		About: command.State, Effect: command.Reads,
 		Summary: "Estimates a fee rate by each span of time that is remembered.",
 		Params: []command.Param{
 			confTargetParam,

@@ -99,6 +99,7 @@ func getMempoolEntry(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getmempoolentry",
 		Category: command.Blockchain,
+		About:    command.State, Effect: command.Reads,
 		Summary:  "Returns what is known of a transaction of the memory pool.",
 		Params:   []command.Param{{Name: "txid", Type: command.Hex, Help: "its id"}},
 		Results:  []command.Result{{Type: command.Object, Inner: entryResults()}},
@@ -122,7 +123,8 @@ func getMempoolRelatives(d *Deps, name, what string, descendants bool) command.C
 	return command.Command{
 		Name:     name,
 		Category: command.Blockchain,
-		Summary:  "Returns " + what + ".",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns " + what + ".",
 		Params: []command.Param{
 			{Name: "txid", Type: command.Hex, Help: "its id"},
 			{

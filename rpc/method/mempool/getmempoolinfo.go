@@ -13,7 +13,8 @@ func getMempoolInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getmempoolinfo",
 		Category: command.Blockchain,
-		Summary:  "Returns the state of the memory pool.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the state of the memory pool.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Bool, Key: "loaded", Help: "whether a stored pool was read"},
 			{Type: command.Number, Key: "size", Help: "number of transactions"},

@@ -27,7 +27,8 @@ func getOrphanTxs(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getorphantxs",
 		Category: command.Hidden,
-		Summary:  "Returns the transactions of peers that wait for their parents.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the transactions of peers that wait for their parents.",
 		Params: []command.Param{{
 			Name: "verbosity", Type: command.Number, Default: "0", AnyType: true,
 			Help: "0 for a list of ids, 1 for objects with details, 2 for those with the transactions",

@@ -16,7 +16,8 @@ func getRawMempool(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getrawmempool",
 		Category: command.Blockchain,
-		Summary:  "Returns the transactions of the memory pool.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the transactions of the memory pool.",
 		Params: []command.Param{
 			{
 				Name: "verbose", Type: command.Bool, Default: "false",

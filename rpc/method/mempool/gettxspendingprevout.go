@@ -17,7 +17,8 @@ func getTxSpendingPrevOut(d *Deps) command.Command {
 	return command.Command{
 		Name:     "gettxspendingprevout",
 		Category: command.Blockchain,
-		Summary:  "Finds the transactions of the memory pool that spend outputs.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Finds the transactions of the memory pool that spend outputs.",
 		Params: []command.Param{{Name: "outputs", Type: command.Array, Help: "the outputs", Inner: []command.Param{
 			{Name: "output", Type: command.Object, Optional: true, Inner: []command.Param{
 				{Name: "txid", Type: command.Hex, Help: "id of a transaction"},

@@ -15,6 +15,7 @@ func prioritiseTransaction(d *Deps) command.Command {
 	return command.Command{
 		Name:     "prioritisetransaction",
 		Category: command.Mining,
+		About:    command.State,
 		Summary:  "Makes a transaction count as paying more, or less, when blocks are made and the pool is full.",
 		Params: []command.Param{
 			{Name: "txid", Type: command.Hex, Help: "its id"},
@@ -60,7 +61,8 @@ func getPrioritisedTransactions(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getprioritisedtransactions",
 		Category: command.Mining,
-		Summary:  "Returns what prioritisetransaction did.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns what prioritisetransaction did.",
 		Results: []command.Result{{Type: command.UserKeys, Inner: []command.Result{
 			{
 				Type: command.Object, Key: "transactionid", Help: "by the ids of the transactions",

@@ -14,6 +14,7 @@ func saveMempool(d *Deps) command.Command {
 	return command.Command{
 		Name:     "savemempool",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary:  "Writes the memory pool to its file. That fails until the file of the last run was read.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "filename", Help: "path of the file"},
@@ -43,6 +44,7 @@ func importMempool(d *Deps) command.Command {
 	return command.Command{
 		Name:     "importmempool",
 		Category: command.Blockchain,
+		About:    command.State,
 		Summary: "Adds the transactions of a mempool.dat file to the memory pool. What else the file says should " +
 			"not be taken over from strangers.",
 		Params: []command.Param{

@@ -13,6 +13,7 @@ func sendRawTransaction(d *Deps) command.Command {
 	return command.Command{
 		Name:     "sendrawtransaction",
 		Category: command.RawTransactions,
+		About:    command.State, Effect: command.MovesPool | command.SendsTx,
 		Summary: "Puts a transaction into the pool and announces it to all peers, which tells them that it comes " +
 			"from here.",
 		Params: []command.Param{

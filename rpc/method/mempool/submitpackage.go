@@ -18,6 +18,7 @@ func submitPackage(d *Deps) command.Command {
 	return command.Command{
 		Name:     "submitpackage",
 		Category: command.RawTransactions,
+		About:    command.State, Effect: command.MovesPool,
 		Summary: "Puts a transaction with some of its unconfirmed parents into the pool: each by itself if it can,\n" +
 			"else together, so that the child pays for its parents.",
 		Params: []command.Param{

@@ -16,6 +16,7 @@ func testMempoolAccept(d *Deps) command.Command {
 	return command.Command{
 		Name:     "testmempoolaccept",
 		Category: command.RawTransactions,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Tells whether transactions would be accepted into the pool, without putting them there.\n" +
 			"Several are judged as a package: parents come first, and nothing in the pool may be replaced.",
 		Params: []command.Param{

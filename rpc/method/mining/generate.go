@@ -40,6 +40,7 @@ func generateToAddress(d *Deps) command.Command {
 	return command.Command{
 		Name:     "generatetoaddress",
 		Category: command.Generating,
+		About:    command.State, Effect: command.MovesTip,
 		Summary:  "Makes blocks whose coins go to an address.",
 		Params:   minedParams("nblocks", command.Param{Name: "address", Type: command.String, Help: "the address"}),
 		Results:  minedResults,
@@ -71,7 +72,8 @@ func generateToDescriptor(d *Deps) command.Command {
 	return command.Command{
 		Name:     "generatetodescriptor",
 		Category: command.Generating,
-		Summary:  "Makes blocks whose coins go to a descriptor.",
+		About:    command.State, Effect: command.MovesTip,
+		Summary: "Makes blocks whose coins go to a descriptor.",
 		Params: minedParams("num_blocks", command.Param{
 			Name: "descriptor", Type: command.String, Help: "the descriptor", Secret: true,
 		}),

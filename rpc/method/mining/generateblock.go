@@ -25,7 +25,8 @@ func generateBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "generateblock",
 		Category: command.Generating,
-		Summary:  "Makes one block of the given transactions, whose coins go to an address or a descriptor.",
+		About:    command.State, Effect: command.MovesTip,
+		Summary: "Makes one block of the given transactions, whose coins go to an address or a descriptor.",
 		Params: []command.Param{
 			{Name: "output", Type: command.String, Help: "the address or the descriptor", Secret: true},
 			{

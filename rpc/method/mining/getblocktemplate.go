@@ -21,6 +21,7 @@ func getBlockTemplate(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getblocktemplate",
 		Category: command.Mining,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns what is needed to make the next block, or judges a block that is proposed.\n" +
 			"See BIP22, BIP23, BIP9 and BIP145.",
 		Params: []command.Param{{

@@ -38,7 +38,8 @@ func getMiningInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getmininginfo",
 		Category: command.Mining,
-		Summary:  "Returns what a miner wants to know of the chain.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns what a miner wants to know of the chain.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "blocks", Help: "height of the tip"},
 			{Type: command.Number, Key: "currentblockweight", Optional: true, Help: "weight of the last block that " +

@@ -16,7 +16,8 @@ func getNetworkHashPS(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getnetworkhashps",
 		Category: command.Mining,
-		Summary:  "Estimates how many hashes the network computes in a second, from the blocks before the tip.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Estimates how many hashes the network computes in a second, from the blocks before the tip.",
 		Params: []command.Param{
 			{
 				Name: "nblocks", Type: command.Number, Default: "120",

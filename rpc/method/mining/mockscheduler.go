@@ -17,6 +17,7 @@ func mockScheduler(d *Deps) command.Command {
 	return command.Command{
 		Name:     "mockscheduler",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary: "Does now what timers would do within some seconds: announces transactions again that no peer has " +
 			"asked for, has wallets look whether to send theirs again, writes the fee estimates. The clock stays. " +
 			"Only networks made for tests allow it.",

@@ -22,6 +22,7 @@ func setMockTime(d *Deps) command.Command {
 	return command.Command{
 		Name:     "setmocktime",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary:  "Stops the node's clock at a time, for tests. Only networks made for tests allow it.",
 		Params: []command.Param{
 			{Name: "timestamp", Type: command.Number, Help: "the time in seconds since 1970; 0 starts the clock again"},

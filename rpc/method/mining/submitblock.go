@@ -17,7 +17,8 @@ func submitBlock(d *Deps) command.Command {
 	return command.Command{
 		Name:     "submitblock",
 		Category: command.Mining,
-		Summary:  "Hands a block to the node, which validates it and makes it part of the chain (BIP22).",
+		About:    command.State, Effect: command.MovesTip,
+		Summary: "Hands a block to the node, which validates it and makes it part of the chain (BIP22).",
 		Params: []command.Param{
 			{Name: "hexdata", Type: command.Hex, Help: "the serialized block"},
 			{

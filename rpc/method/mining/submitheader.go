@@ -20,7 +20,8 @@ func submitHeader(d *Deps) command.Command {
 	return command.Command{
 		Name:     "submitheader",
 		Category: command.Mining,
-		Summary:  "Hands a block header to the node, which makes it part of the block tree when it is valid.",
+		About:    command.State, Effect: command.MovesTip,
+		Summary: "Hands a block header to the node, which makes it part of the block tree when it is valid.",
 		Params: []command.Param{
 			{Name: "hexdata", Type: command.Hex, Help: "the serialized header"},
 		},

@@ -17,6 +17,7 @@ func addConnection(d *Deps) command.Command {
 	cmd := command.Command{
 		Name:     "addconnection",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary:  "Makes a connection of a type to a node, for tests.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "address and port of the node"},

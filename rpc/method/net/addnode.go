@@ -12,6 +12,7 @@ func addNode(d *Deps) command.Command {
 	cmd := command.Command{
 		Name:     "addnode",
 		Category: command.Network,
+		About:    command.State,
 		Summary: "Adds a node to the list of those that the node stays connected to, or takes it out, or connects to " +
 			"a node once.\n" +
 			"Nodes of the list are not disconnected for what they do and need not offer blocks.",

@@ -12,6 +12,7 @@ func disconnectNode(d *Deps) command.Command {
 	return command.Command{
 		Name:     "disconnectnode",
 		Category: command.Network,
+		About:    command.State,
 		Summary: "Ends the connection to a peer at once, named by address or by id.\n" +
 			"To name it by id, leave the address empty or use the named argument.",
 		Params: []command.Param{

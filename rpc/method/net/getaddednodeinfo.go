@@ -11,6 +11,7 @@ func getAddedNodeInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getaddednodeinfo",
 		Category: command.Network,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns the nodes that were added with addnode, or one of them.\nNodes that were tried once are " +
 			"not among them.",
 		Params: []command.Param{

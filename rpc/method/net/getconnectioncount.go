@@ -11,6 +11,7 @@ func getConnectionCount(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getconnectioncount",
 		Category: command.Network,
+		About:    command.State, Effect: command.Reads,
 		Summary:  "Returns how many peers the node is connected to.",
 		Results:  []command.Result{{Type: command.Number, Help: "the number of connections"}},
 		Examples: []string{`[]`},

@@ -12,7 +12,8 @@ func getNetTotals(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getnettotals",
 		Category: command.Network,
-		Summary:  "Returns how many bytes went over the network, and the time.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns how many bytes went over the network, and the time.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "totalbytesrecv", Help: "bytes received"},
 			{Type: command.Number, Key: "totalbytessent", Help: "bytes sent"},

@@ -51,6 +51,7 @@ func getNetworkInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getnetworkinfo",
 		Category: command.Network,
+		About:    command.State, Effect: command.Reads,
 		Summary:  "Returns the node's versions and the state of its networking.",
 		Results:  []command.Result{{Type: command.Object, Inner: networkInfoResults}},
 		Examples: []string{`[]`},

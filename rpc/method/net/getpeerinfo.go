@@ -18,7 +18,8 @@ func getPeerInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getpeerinfo",
 		Category: command.Network,
-		Summary:  "Returns the peers that the node is connected to.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the peers that the node is connected to.",
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: peerResults},
 		}}},

@@ -11,7 +11,8 @@ func listBanned(d *Deps) command.Command {
 	return command.Command{
 		Name:     "listbanned",
 		Category: command.Network,
-		Summary:  "Lists the addresses and ranges of addresses that are banned.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Lists the addresses and ranges of addresses that are banned.",
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.String, Key: "address", Help: "the range"},
@@ -51,6 +52,7 @@ func clearBanned(d *Deps) command.Command {
 	return command.Command{
 		Name:     "clearbanned",
 		Category: command.Network,
+		About:    command.State,
 		Summary:  "Takes back all bans.",
 		Results:  []command.Result{{Type: command.Null}},
 		Examples: []string{`[]`},

@@ -14,7 +14,8 @@ func getNodeAddresses(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getnodeaddresses",
 		Category: command.Network,
-		Summary:  "Returns addresses of nodes that may be there, at random: heard of or reached, and not long ago.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns addresses of nodes that may be there, at random: heard of or reached, and not long ago.",
 		Params: []command.Param{
 			{Name: "count", Type: command.Number, Default: "1", Help: "how many at most; 0 for all"},
 			{
@@ -78,6 +79,7 @@ func addPeerAddress(d *Deps) command.Command {
 	return command.Command{
 		Name:     "addpeeraddress",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary:  "Adds the address of a node to those that may be connected to, for tests.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "address of the node"},
@@ -122,7 +124,8 @@ func getAddrmanInfo(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getaddrmaninfo",
 		Category: command.Network,
-		Summary:  "Returns how many addresses of nodes are known, of each network and of all.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns how many addresses of nodes are known, of each network and of all.",
 		Results: []command.Result{{Type: command.UserKeys, Inner: []command.Result{
 			{
 				Type: command.Object, Key: "network", Help: "ipv4, ipv6, onion, i2p, cjdns, all_networks",

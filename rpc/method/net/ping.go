@@ -11,6 +11,7 @@ func ping(d *Deps) command.Command {
 	return command.Command{
 		Name:     "ping",
 		Category: command.Network,
+		About:    command.State,
 		Summary: "Sends a ping to every peer. What it takes is in getpeerinfo: pingtime and pingwait.\n" +
 			"The answer comes behind what the peer has to do anyway, so that it measures this, too.",
 		Results:  []command.Result{{Type: command.Null}},

@@ -13,7 +13,8 @@ func getRawAddrman(d *Deps) command.Command {
 	return command.Command{
 		Name:     "getrawaddrman",
 		Category: command.Hidden,
-		Summary:  "Returns the whole tables of the addresses of nodes, with the place of each.",
+		About:    command.State, Effect: command.Reads,
+		Summary: "Returns the whole tables of the addresses of nodes, with the place of each.",
 		Results: []command.Result{{Type: command.UserKeys, Inner: []command.Result{{
 			Type: command.UserKeys, Key: "table", Help: "new for those that were heard of, tried for those reached",
 			Inner: []command.Result{{

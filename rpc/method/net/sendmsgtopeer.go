@@ -16,6 +16,7 @@ func sendMsgToPeer(d *Deps) command.Command {
 	return command.Command{
 		Name:     "sendmsgtopeer",
 		Category: command.Hidden,
+		About:    command.State,
 		Summary:  "Sends a peer a message, whatever it is, for tests.",
 		Params: []command.Param{
 			{Name: "peer_id", Type: command.Number, Help: "number of the peer, from getpeerinfo"},

@@ -11,6 +11,7 @@ func setBan(d *Deps) command.Command {
 	cmd := command.Command{
 		Name:     "setban",
 		Category: command.Network,
+		About:    command.State,
 		Summary:  "Bans an address or a range of addresses and disconnects its peers, or takes that back.",
 		Params: []command.Param{
 			{Name: "subnet", Type: command.String, Help: "address, or range as address/bits or address/mask"},

@@ -11,6 +11,7 @@ func setNetworkActive(d *Deps) command.Command {
 	return command.Command{
 		Name:     "setnetworkactive",
 		Category: command.Network,
+		About:    command.State,
 		Summary:  "Ends all connections and makes none, or makes connections again.",
 		Params: []command.Param{
 			{Name: "state", Type: command.Bool, Help: "true for connections, false for none"},

@@ -38,7 +38,8 @@ func (m *methods) analyzePSBT() command.Command {
 	return command.Command{
 		Name:     "analyzepsbt",
 		Category: command.RawTransactions,
-		Summary:  "Says how far a partially signed transaction (BIP174) is, what its inputs lack, and who is next.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Says how far a partially signed transaction (BIP174) is, what its inputs lack, and who is next.",
 		Params: []command.Param{
 			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
 		},

@@ -45,6 +45,7 @@ func (m *methods) combinePSBT() command.Command {
 	return command.Command{
 		Name:     "combinepsbt",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Puts what several copies of a partially signed transaction (BIP174) have into the first: scripts,\n" +
 			"signatures, derivations, and what is not known here. How inputs are to be signed, the fields of\n" +
 			"MuSig2 (BIP373) and proprietary ones are kept of the first alone.",

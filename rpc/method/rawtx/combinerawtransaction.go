@@ -14,7 +14,8 @@ func (m *methods) combineRawTransaction() command.Command {
 	return command.Command{
 		Name:     "combinerawtransaction",
 		Category: command.RawTransactions,
-		Summary:  "Puts the signatures of several copies of a transaction into one.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Puts the signatures of several copies of a transaction into one.",
 		Params: []command.Param{
 			{Name: "txs", Type: command.Array, Help: "the transactions, signed in part", Inner: []command.Param{
 				{Name: "hexstring", Type: command.Hex, Optional: true, Help: "a serialized transaction"},

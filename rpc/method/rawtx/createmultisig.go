@@ -27,7 +27,8 @@ func (m *methods) createMultisig() command.Command {
 	return command.Command{
 		Name:     "createmultisig",
 		Category: command.Util,
-		Summary:  "Makes the address of outputs that some of several keys can spend together.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Makes the address of outputs that some of several keys can spend together.",
 		Params: []command.Param{
 			{Name: "nrequired", Type: command.Number, Help: "how many keys must sign"},
 			{Name: "keys", Type: command.Array, Help: "public keys", Inner: []command.Param{

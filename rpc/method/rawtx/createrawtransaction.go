@@ -10,6 +10,7 @@ func (m *methods) createRawTransaction() command.Command {
 	return command.Command{
 		Name:     "createrawtransaction",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Builds a transaction that spends the given inputs and creates the given outputs.\n" +
 			"It is not signed, not checked against the chain, and neither kept nor sent.",
 		Params:  buildParams(),

@@ -13,7 +13,8 @@ func (m *methods) decodePSBT() command.Command {
 	return command.Command{
 		Name:     "decodepsbt",
 		Category: command.RawTransactions,
-		Summary:  "Shows a partially signed transaction (BIP174) as an object.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Shows a partially signed transaction (BIP174) as an object.",
 		Params: []command.Param{
 			{Name: "psbt", Type: command.String, Help: "the partially signed transaction in base64"},
 		},

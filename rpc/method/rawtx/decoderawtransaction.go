@@ -15,7 +15,8 @@ func (m *methods) decodeRawTransaction() command.Command {
 	return command.Command{
 		Name:     "decoderawtransaction",
 		Category: command.RawTransactions,
-		Summary:  "Shows a serialized transaction as an object.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Shows a serialized transaction as an object.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			isWitnessParam(),

@@ -30,8 +30,9 @@ func (m *methods) decodeScript() command.Command {
 	return command.Command{
 		Name:     "decodescript",
 		Category: command.RawTransactions,
-		Summary:  "Shows a script as an object, with the addresses that would pay to its hash.",
-		Params:   []command.Param{{Name: "hexstring", Type: command.Hex, Help: "the script, which may be empty"}},
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Shows a script as an object, with the addresses that would pay to its hash.",
+		Params:  []command.Param{{Name: "hexstring", Type: command.Hex, Help: "the script, which may be empty"}},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.String, Key: "asm", Help: "the script as words"},
 			{Type: command.String, Key: "desc", Help: "descriptor"},

@@ -12,6 +12,7 @@ func (m *methods) descriptorProcessPSBT() command.Command {
 	return command.Command{
 		Name:     "descriptorprocesspsbt",
 		Category: command.RawTransactions,
+		About:    command.Pure,
 		Summary: "Puts into a partially signed transaction (BIP174) what its inputs spend, as utxoupdatepsbt does,\n" +
 			"and what descriptors tell of its inputs and outputs, and signs it with their private keys.",
 		Params:  signing.PacketParams(descriptorsParam(false)),

@@ -28,6 +28,7 @@ func (m *methods) finalizePSBT() command.Command {
 	return command.Command{
 		Name:     "finalizepsbt",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Makes the final scripts of the inputs of a partially signed transaction (BIP174) that have all\n" +
 			"signatures. If that are all inputs, the transaction is returned that can be sent.",
 		Params: []command.Param{

@@ -61,6 +61,7 @@ func (m *methods) getRawTransaction() command.Command {
 	return command.Command{
 		Name:     "getrawtransaction",
 		Category: command.RawTransactions,
+		About:    command.State, Effect: command.Reads,
 		Summary: "Returns a transaction of the memory pool, or of a given block, serialized or as an object.\n" +
 			"With verbosity 2 the object also tells the fee and what the inputs spend.",
 		Params: []command.Param{

@@ -12,6 +12,7 @@ func (m *methods) joinPSBTs() command.Command {
 	return command.Command{
 		Name:     "joinpsbts",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Makes one partially signed transaction (BIP174) of several different ones, with the inputs and\n" +
 			"outputs of all in random order. Signatures by ECDSA and final scripts are left out. The result has the\n" +
 			"highest version and the lowest lock time of them.",

@@ -15,6 +15,7 @@ func (m *methods) createPSBT() command.Command {
 	return command.Command{
 		Name:     "createpsbt",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Builds a transaction as createrawtransaction does, and returns it partially signed (BIP174),\n" +
 			"with no signature yet.",
 		Params:   buildParams(),
@@ -34,7 +35,8 @@ func convertToPSBT() command.Command {
 	return command.Command{
 		Name:     "converttopsbt",
 		Category: command.RawTransactions,
-		Summary:  "Makes a partially signed transaction (BIP174) of a serialized one.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Makes a partially signed transaction (BIP174) of a serialized one.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.Hex, Help: "the serialized transaction"},
 			{

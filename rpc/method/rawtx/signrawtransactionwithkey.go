@@ -18,6 +18,7 @@ func (m *methods) signRawTransactionWithKey() command.Command {
 	return command.Command{
 		Name:     "signrawtransactionwithkey",
 		Category: command.RawTransactions,
+		About:    command.Pure,
 		Summary: "Signs the inputs of a transaction with the given private keys, and no others.\n" +
 			"Signatures that are there already are kept.",
 		Params: []command.Param{

@@ -10,6 +10,7 @@ func (m *methods) utxoUpdatePSBT() command.Command {
 	return command.Command{
 		Name:     "utxoupdatepsbt",
 		Category: command.RawTransactions,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Puts into a partially signed transaction (BIP174) what its inputs spend, from the index of\n" +
 			"transactions, the pool, or the unspent outputs, and what descriptors tell of its inputs and outputs.\n" +
 			"Of an output that only the set of unspent outputs has, it must be spent by a witness.",

@@ -33,7 +33,8 @@ var objectsParam = command.Param{
 
 func createSearch(d *Deps) command.Command {
 	return command.Command{
-		Name: "createsearch", Category: command.Blockchain, Extension: true,
+		Name: "createsearch", Category: command.Blockchain,
+		About: command.Filters, Own: true,
 		Summary: "Makes a search for what a set of output scripts received and spent. It runs beside others, is " +
 			"kept on the " +
 			"disk,\nand goes on where it was when the node is started again (needs the block filter index).",
@@ -202,7 +203,8 @@ func shownText(v *jsontree.Value, branch *descriptor.Descriptor) string {
 
 func extendSearch(d *Deps) command.Command {
 	return command.Command{
-		Name: "extendsearch", Category: command.Blockchain, Extension: true,
+		Name: "extendsearch", Category: command.Blockchain,
+		About: command.Filters, Own: true,
 		Summary: "Adds scan objects to a search. The blocks that were looked at before are looked at for them alone.",
 		Params: []command.Param{
 			idParam, objectsParam,

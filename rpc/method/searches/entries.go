@@ -25,7 +25,8 @@ var pageParams = []command.Param{
 
 func getSearchEntries(d *Deps, p *Printer) command.Command {
 	return command.Command{
-		Name: "getsearchentries", Category: command.Blockchain, Extension: true,
+		Name: "getsearchentries", Category: command.Blockchain,
+		About: command.Filters, Effect: command.Reads, Own: true,
 		Summary: "Returns what a search has found, in order. Whoever adds entries up, and takes back those of a " +
 			"block that is " +
 			"disconnected,\nhas the truth of \"blockhash\" once \"more\" is false.",
@@ -47,7 +48,8 @@ func getSearchEntries(d *Deps, p *Printer) command.Command {
 
 func waitForSearch(d *Deps, p *Printer) command.Command {
 	return command.Command{
-		Name: "waitforsearch", Category: command.Blockchain, Extension: true,
+		Name: "waitforsearch", Category: command.Blockchain,
+		About: command.Filters, Effect: command.Reads, Own: true,
 		Summary: "Waits until a search has something behind a cursor, or its state or height changes, and returns as " +
 			"getsearchentries.\nOf a search that has ended it returns at once. Let the client wait that long. The " +
 			"wait ends with its connection.",

@@ -65,7 +65,8 @@ var idParam = command.Param{Name: "id", Type: command.String, Help: "of the sear
 // steer returns a method that changes what a search does.
 func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func(id string) Q) command.Command {
 	return command.Command{
-		Name: name, Category: command.Blockchain, Extension: true, Summary: summary, Params: []command.Param{idParam},
+		Name: name, Category: command.Blockchain,
+		About: command.Filters, Own: true, Summary: summary, Params: []command.Param{idParam},
 		Results:  []command.Result{{Type: command.Bool, Help: "whether that changed anything"}},
 		Examples: []string{`[` + exampleID + `]`},
 		Control:  func(*command.Args) bool { return true },
@@ -85,7 +86,8 @@ func steer[Q messages.Request[bool]](d *Deps, name, summary string, request func
 
 func getSearch(d *Deps) command.Command {
 	return command.Command{
-		Name: "getsearch", Category: command.Blockchain, Extension: true, Summary: "Tells how far a search is.",
+		Name: "getsearch", Category: command.Blockchain,
+		About: command.Filters, Effect: command.Reads, Own: true, Summary: "Tells how far a search is.",
 		Params: []command.Param{idParam}, Results: []command.Result{fullStatusResult("")},
 		Examples: []string{`[` + exampleID + `]`},
 		Control:  func(*command.Args) bool { return true },
@@ -105,7 +107,8 @@ func getSearch(d *Deps) command.Command {
 
 func listSearches(d *Deps) command.Command {
 	return command.Command{
-		Name: "listsearches", Category: command.Blockchain, Extension: true,
+		Name: "listsearches", Category: command.Blockchain,
+		About: command.Filters, Effect: command.Reads, Own: true,
 		Summary:  "Lists all searches in the order in which they were made.",
 		Results:  []command.Result{{Type: command.Array, Inner: []command.Result{statusResult("")}}},
 		Examples: []string{`[]`},

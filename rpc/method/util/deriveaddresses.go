@@ -37,6 +37,7 @@ func deriveAddresses(d Deps) command.Command {
 	return command.Command{
 		Name:     "deriveaddresses",
 		Category: command.Util,
+		About:    command.Pure, Effect: command.Reads,
 		Summary: "Returns the addresses that an output descriptor stands for.\n" +
 			"Scripts without address, such as those of pk(), are an error.",
 		Params: []command.Param{

@@ -16,6 +16,7 @@ func enumerateSigners(d Deps) command.Command {
 	return command.Command{
 		Name:     "enumeratesigners",
 		Category: command.Signer,
+		About:    command.Pure,
 		Summary:  "Lists the signing devices that the program of -signer finds.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Array, Key: "signers", Help: "the devices", Inner: []command.Result{

@@ -25,7 +25,8 @@ func getDescriptorInfo(d Deps) command.Command {
 	return command.Command{
 		Name:     "getdescriptorinfo",
 		Category: command.Util,
-		Summary:  "Checks an output descriptor and says what it is.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Checks an output descriptor and says what it is.",
 		Params: []command.Param{
 			{Name: "descriptor", Type: command.String, Help: "The descriptor, with or without checksum", Secret: true},
 		},

@@ -17,7 +17,8 @@ func verifyMessage(d Deps) command.Command {
 	return command.Command{
 		Name:     "verifymessage",
 		Category: command.Util,
-		Summary:  "Tells whether a message was signed with the key of an address.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Tells whether a message was signed with the key of an address.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "the address: one of the hash of a public key"},
 			{Name: "signature", Type: command.String, Help: "the signature in base64"},
@@ -69,6 +70,7 @@ func signMessageWithPrivKey(d Deps) command.Command {
 	return command.Command{
 		Name:     "signmessagewithprivkey",
 		Category: command.Util,
+		About:    command.Pure,
 		Summary:  "Signs a message with a private key.",
 		Params: []command.Param{
 			{Name: "privkey", Type: command.String, Secret: true, Help: "the private key"},

@@ -27,7 +27,8 @@ func validateAddress(d Deps) command.Command {
 	return command.Command{
 		Name:     "validateaddress",
 		Category: command.Util,
-		Summary:  "Return information about the given bitcoin address.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Return information about the given bitcoin address.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "The address"},
 		},

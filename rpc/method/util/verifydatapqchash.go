@@ -32,7 +32,8 @@ func verifyDataPQCHash(d Deps) command.Command {
 	return command.Command{
 		Name:     "verifydatapqchash",
 		Category: command.Util,
-		Summary:  "Tells whether data was signed with a key behind a P2MR address, by what signdatapqchash returned.",
+		About:    command.Pure, Effect: command.Reads,
+		Summary: "Tells whether data was signed with a key behind a P2MR address, by what signdatapqchash returned.",
 		Params: []command.Param{{
 			Name: "p2mr_proof", Type: command.Object, AnyType: true, Help: "the result of signdatapqchash",
 			Inner: []command.Param{

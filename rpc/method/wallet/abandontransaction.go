@@ -16,6 +16,7 @@ func (m *methods) abandonTransaction() command.Command {
 	return command.Command{
 		Name:     "abandontransaction",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Gives up a transaction of the wallet, with all of the wallet that spends from it: the coins\n" +
 			"that they spend can be spent again. The transaction must be neither in a block nor in the\n" +
 			"memory pool. It is taken up again when it comes into one of them after all.",

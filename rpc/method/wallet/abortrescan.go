@@ -12,6 +12,7 @@ func (m *methods) abortRescan() command.Command {
 	return command.Command{
 		Name:     "abortrescan",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Ends the rescan of the wallet. The call that began it fails.\n" +
 			"A wallet that is being loaded or restored, named by the path, is given up.",
 		Results:  []command.Result{{Type: command.Bool, Help: "whether there was a rescan to end"}},

@@ -12,6 +12,7 @@ func (m *methods) backupWallet() command.Command {
 	return command.Command{
 		Name:     "backupwallet",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Copies the wallet's file as it is at one moment, without a need to unload the wallet.",
 		Params: []command.Param{
 			{Name: "destination", Type: command.String, Help: "path of the copy, or of a folder for it"},

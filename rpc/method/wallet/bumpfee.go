@@ -94,6 +94,7 @@ func (m *methods) bumpFee() command.Command {
 	return command.Command{
 		Name:     "bumpfee",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.MovesPool,
 		Summary: "Replaces a transaction of the wallet that is not confirmed by one that pays a higher fee.\n" +
 			bumpSummary,
 		Params: bumpParams,
@@ -126,6 +127,7 @@ func (m *methods) psbtBumpFee() command.Command {
 	return command.Command{
 		Name:     "psbtbumpfee",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Makes a transaction that replaces one of the wallet that is not confirmed, and pays a higher fee.\n" +
 			"It is neither signed nor sent. " + bumpSummary,
 		Params: bumpParams,

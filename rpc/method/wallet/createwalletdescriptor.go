@@ -12,6 +12,7 @@ func (m *methods) createWalletDescriptor() command.Command {
 	return command.Command{
 		Name:     "createwalletdescriptor",
 		Category: command.Wallet,
+		About:    command.Registry,
 		Summary: "Makes the wallet's descriptors for a type of addresses that it has none for yet.\n" +
 			"The wallet must be unlocked.",
 		Params: []command.Param{

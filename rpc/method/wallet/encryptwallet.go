@@ -26,6 +26,7 @@ func (m *methods) encryptWallet() command.Command {
 	return command.Command{
 		Name:     "encryptwallet",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Encrypts the private keys of a wallet for the first time. From then on walletpassphrase has to " +
 			"come\n" +
 			"before whatever needs them; walletpassphrasechange changes the passphrase.\n" +

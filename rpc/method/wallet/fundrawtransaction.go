@@ -27,6 +27,7 @@ func (m *methods) fundRawTransaction() command.Command {
 	return command.Command{
 		Name:     "fundrawtransaction",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Adds coins of the wallet to a transaction until they pay for its outputs and the fee,\n" +
 			"and an output of change where one is needed. The outputs that are there stay as they\n" +
 			"are, but for the fee that \"subtractFeeFromOutputs\" takes from them. Nothing is signed, and\n" +

@@ -18,8 +18,9 @@ func (m *methods) getAddressesByLabel() command.Command {
 	return command.Command{
 		Name:     "getaddressesbylabel",
 		Category: command.Wallet,
-		Summary:  "Returns the addresses with a label.",
-		Params:   []command.Param{{Name: "label", Type: command.String, Help: "the label"}},
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the addresses with a label.",
+		Params:  []command.Param{{Name: "label", Type: command.String, Help: "the label"}},
 		Results: []command.Result{{Type: command.UserKeys, Help: "the addresses are the keys", Inner: []command.Result{
 			{Type: command.Object, Key: "address", Help: "what is known of the address", Inner: []command.Result{
 				{

@@ -41,6 +41,7 @@ func (m *methods) getAddressInfo() command.Command {
 	return command.Command{
 		Name:     "getaddressinfo",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.Reads,
 		Summary:  "Tells of an address, and what the wallet knows of it.",
 		Params:   []command.Param{{Name: "address", Type: command.String, Help: "the address"}},
 		Results:  []command.Result{{Type: command.Object, Inner: addressInfoResults()}},

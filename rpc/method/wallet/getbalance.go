@@ -22,7 +22,8 @@ func (m *methods) getBalance() command.Command {
 	return command.Command{
 		Name:     "getbalance",
 		Category: command.Wallet,
-		Summary:  "Returns how much the wallet has that can be spent now.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns how much the wallet has that can be spent now.",
 		Params: []command.Param{
 			{Name: "dummy", Type: command.String, Optional: true, Help: `must be "*" or left out`},
 			{

@@ -24,7 +24,8 @@ func (m *methods) getBalances() command.Command {
 	return command.Command{
 		Name:     "getbalances",
 		Category: command.Wallet,
-		Summary:  "Returns how much the wallet has, by what can be done with it.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns how much the wallet has, by what can be done with it.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Object, Key: "mine", Help: "coins of the wallet", Inner: []command.Result{
 				{Type: command.Amount, Key: "trusted", Help: "confirmed, or made by the wallet itself"},

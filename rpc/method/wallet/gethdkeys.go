@@ -45,7 +45,8 @@ func (m *methods) getHDKeys() command.Command {
 	return command.Command{
 		Name:     "gethdkeys",
 		Category: command.Wallet,
-		Summary:  "Returns the extended keys (BIP32) in the wallet, and which descriptors hold them.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the extended keys (BIP32) in the wallet, and which descriptors hold them.",
 		Params: []command.Param{{
 			Name: "options", Type: command.NamedOptions, Optional: true, Help: "what is shown",
 			Inner: []command.Param{

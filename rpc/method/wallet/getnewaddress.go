@@ -12,6 +12,7 @@ func (m *methods) getNewAddress() command.Command {
 	return command.Command{
 		Name:     "getnewaddress",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Returns a new address to be paid at, and gives it a label.",
 		Params: []command.Param{
 			{Name: "label", Type: command.String, Default: `""`, Help: "label of the address; it need not be in use yet"},

@@ -11,6 +11,7 @@ func (m *methods) getRawChangeAddress() command.Command {
 	return command.Command{
 		Name:     "getrawchangeaddress",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Returns a new address for change of a transaction that the client builds.",
 		Params: []command.Param{
 			{Name: "address_type", Type: command.String, Default: "set by -changetype", Help: "type of the address: " +

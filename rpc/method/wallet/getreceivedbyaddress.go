@@ -13,7 +13,8 @@ func (m *methods) getReceivedByAddress() command.Command {
 	return command.Command{
 		Name:     "getreceivedbyaddress",
 		Category: command.Wallet,
-		Summary:  "Returns how much an address of the wallet has received.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns how much an address of the wallet has received.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "the address"},
 			minConfParam,

@@ -11,7 +11,8 @@ func (m *methods) getReceivedByLabel() command.Command {
 	return command.Command{
 		Name:     "getreceivedbylabel",
 		Category: command.Wallet,
-		Summary:  "Returns how much the wallet's addresses with a label have received together.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns how much the wallet's addresses with a label have received together.",
 		Params: []command.Param{
 			{Name: "label", Type: command.String, Help: `the label, which may be ""`},
 			minConfParam,

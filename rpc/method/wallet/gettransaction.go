@@ -19,7 +19,8 @@ func (m *methods) getTransaction() command.Command {
 	return command.Command{
 		Name:     "gettransaction",
 		Category: command.Wallet,
-		Summary:  "Returns a transaction of the wallet.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns a transaction of the wallet.",
 		Params: []command.Param{
 			{Name: "txid", Type: command.String, Help: "id of the transaction"},
 			noWatchOnlyParam,

@@ -86,7 +86,8 @@ func (m *methods) getWalletInfo() command.Command {
 	return command.Command{
 		Name:     "getwalletinfo",
 		Category: command.Wallet,
-		Summary:  "Returns the state of the wallet. For one that is being loaded or restored it tells how far that is.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the state of the wallet. For one that is being loaded or restored it tells how far that is.",
 		Results: []command.Result{
 			{Type: command.Object, Inner: walletInfoResults},
 			{

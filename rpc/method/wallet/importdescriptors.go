@@ -20,6 +20,7 @@ func (m *methods) importDescriptors() command.Command {
 	return command.Command{
 		Name:     "importdescriptors",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Adds descriptors to the wallet and scans the chain for them, from the earliest of their times on.\n" +
 			"Of a multipath descriptor with two paths the second one is for change.\n" +
 			"From an early time on this may take long; with the block filter index it is much faster.\n" +

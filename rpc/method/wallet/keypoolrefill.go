@@ -16,6 +16,7 @@ func (m *methods) keypoolRefill() command.Command {
 	return command.Command{
 		Name:     "keypoolrefill",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Derives addresses ahead for each active descriptor. The wallet must be unlocked.",
 		Params: []command.Param{
 			{

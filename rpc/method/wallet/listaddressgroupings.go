@@ -13,6 +13,7 @@ func (m *methods) listAddressGroupings() command.Command {
 	return command.Command{
 		Name:     "listaddressgroupings",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.Reads,
 		Summary: "Lists the addresses of the wallet's transactions in groups that everybody can see to have one\n" +
 			"owner: addresses that were spent from together, and those of the change.",
 		Results: []command.Result{{Type: command.Array, Help: "groups", Inner: []command.Result{

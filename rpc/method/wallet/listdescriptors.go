@@ -55,7 +55,8 @@ func (m *methods) listDescriptors() command.Command {
 	return command.Command{
 		Name:     "listdescriptors",
 		Category: command.Wallet,
-		Summary:  "Returns the descriptors of the wallet.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the descriptors of the wallet.",
 		Params: []command.Param{
 			{
 				Name: "private", Type: command.Bool, Default: "false",

@@ -17,7 +17,8 @@ func (m *methods) listLabels() command.Command {
 	return command.Command{
 		Name:     "listlabels",
 		Category: command.Wallet,
-		Summary:  "Returns the labels in use, sorted.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the labels in use, sorted.",
 		Params: []command.Param{{
 			Name: "purpose", Type: command.String, Optional: true,
 			Help: "whose labels: \"receive\" for the wallet's own addresses, \"send\" for those it pays to; empty " +

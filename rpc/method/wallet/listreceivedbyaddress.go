@@ -27,7 +27,8 @@ func (m *methods) listReceivedByAddress() command.Command {
 	return command.Command{
 		Name:     "listreceivedbyaddress",
 		Category: command.Wallet,
-		Summary:  "Returns what each address of the wallet that has a label has received. The label may be empty.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns what each address of the wallet that has a label has received. The label may be empty.",
 		Params: []command.Param{
 			minConfParam,
 			{

@@ -20,7 +20,8 @@ func (m *methods) listReceivedByLabel() command.Command {
 	return command.Command{
 		Name:     "listreceivedbylabel",
 		Category: command.Wallet,
-		Summary:  "Returns what the wallet's addresses have received, by their labels.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns what the wallet's addresses have received, by their labels.",
 		Params: []command.Param{
 			minConfParam,
 			{

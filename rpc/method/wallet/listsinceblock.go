@@ -29,6 +29,7 @@ func (m *methods) listSinceBlock() command.Command {
 	return command.Command{
 		Name:     "listsinceblock",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.Reads,
 		Summary: "Returns the payments from and to the wallet in blocks after a given one, and unconfirmed ones.\n" +
 			"If the block is not in the chain any more, that is from where its branch left the chain on.",
 		Params: []command.Param{

@@ -20,7 +20,8 @@ func (m *methods) listTransactions() command.Command {
 	return command.Command{
 		Name:     "listtransactions",
 		Category: command.Wallet,
-		Summary:  "Returns the newest payments from and to the wallet, the oldest of them first.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the newest payments from and to the wallet, the oldest of them first.",
 		Params: []command.Param{
 			{
 				Name: "label", Type: command.String, Optional: true,

@@ -45,8 +45,9 @@ func (m *methods) listUnspent() command.Command {
 	return command.Command{
 		Name:     "listunspent",
 		Category: command.Wallet,
-		Summary:  "Returns the wallet's coins.",
-		Params:   unspentParams,
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Returns the wallet's coins.",
+		Params:  unspentParams,
 		Results: []command.Result{
 			{Type: command.Array, Inner: []command.Result{{Type: command.Object, Inner: unspentResults}}},
 		},

@@ -18,7 +18,8 @@ func (m *methods) listWalletDir() command.Command {
 	return command.Command{
 		Name:     "listwalletdir",
 		Category: command.Wallet,
-		Summary:  "Returns the wallets in the wallets directory, loaded or not.",
+		About:    command.Registry, Effect: command.Reads,
+		Summary: "Returns the wallets in the wallets directory, loaded or not.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Array, Key: "wallets", Help: "the wallets", Inner: []command.Result{
 				{Type: command.Object, Inner: []command.Result{

@@ -10,7 +10,8 @@ func (m *methods) listWallets() command.Command {
 	return command.Command{
 		Name:     "listwallets",
 		Category: command.Wallet,
-		Summary:  "Returns the names of the wallets that are loaded, in the order in which they were.",
+		About:    command.Registry, Effect: command.Reads,
+		Summary: "Returns the names of the wallets that are loaded, in the order in which they were.",
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.String, Help: "name of a wallet"},
 		}}},

@@ -12,10 +12,11 @@ func (m *methods) loadWallet() command.Command {
 	return command.Command{
 		Name:     "loadwallet",
 		Category: command.Wallet,
+		About:    command.Registry,
 		Summary:  "Loads a wallet, and scans the blocks that came while it was not loaded.",
 		Params: []command.Param{
 			{
-				Name: "filename", Type: command.String,
+				Name: "filename", Type: command.String, Kind: command.WalletName,
 				Help: "name of the wallet: its folder, absolute or below the wallets directory",
 			},
 			onStartupParam,

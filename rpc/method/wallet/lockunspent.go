@@ -16,6 +16,7 @@ func (m *methods) lockUnspent() command.Command {
 	return command.Command{
 		Name:     "lockunspent",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Keeps coins from being chosen when the wallet pays, or allows that again.\n" +
 			"Locks end with the process, but for persistent ones, and with the coin being spent.",
 		Params: []command.Param{
@@ -96,7 +97,8 @@ func (m *methods) listLockUnspent() command.Command {
 	return command.Command{
 		Name:     "listlockunspent",
 		Category: command.Wallet,
-		Summary:  "Lists the coins that lockunspent has locked.",
+		About:    command.Funds, Effect: command.Reads,
+		Summary: "Lists the coins that lockunspent has locked.",
 		Results: []command.Result{{Type: command.Array, Inner: []command.Result{
 			{Type: command.Object, Inner: []command.Result{
 				{Type: command.Hex, Key: "txid", Help: "id of the transaction with the output"},

@@ -22,6 +22,7 @@ func (m *methods) migrateWallet() command.Command {
 	return command.Command{
 		Name:     "migratewallet",
 		Category: command.Wallet,
+		About:    command.Registry,
 		Summary: "Makes descriptor wallets of a legacy wallet (Berkeley DB) in the wallets directory, and loads\n" +
 			"them. The old file is copied into the wallets directory first, as NAME_TIME.legacy.bak. What it\n" +
 			"watched, and what it could only help to spend, go to wallets of their own, NAME_watchonly and\n" +

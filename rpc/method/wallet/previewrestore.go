@@ -11,8 +11,9 @@ import (
 
 func (m *methods) previewRestore() command.Command {
 	return command.Command{
-		Name: "previewrestore", Extension: true,
+		Name:     "previewrestore",
 		Category: command.Wallet,
+		About:    command.Registry, Effect: command.Reads, At: command.Tip, Own: true,
 		Summary: "Tells what is in a backup file, whether it is intact, and what restorewallet would do with it.\n" +
 			"The file is only read: neither it nor anything else is written or copied. No private key is shown.\n" +
 			"A file with more than a million records is refused, and so is one that takes more than 30 seconds.\n" +

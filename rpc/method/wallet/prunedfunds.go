@@ -18,6 +18,7 @@ func (m *methods) importPrunedFunds() command.Command {
 	return command.Command{
 		Name:     "importprunedfunds",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Adds a transaction of a block to the wallet without a rescan, which a pruned node cannot do.\n" +
 			"An address that it pays to must be the wallet's. Transactions that spend from it have to be\n" +
 			"imported too, or found by a rescan of later blocks.",
@@ -79,6 +80,7 @@ func (m *methods) removePrunedFunds() command.Command {
 	return command.Command{
 		Name:     "removeprunedfunds",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Removes a transaction from the wallet, as the opposite of importprunedfunds. What the wallet\n" +
 			"has changes by it: the transaction's outputs are gone, and what it spends counts as unspent.",
 		Params:   []command.Param{{Name: "txid", Type: command.Hex, Help: "id of the transaction"}},

@@ -26,6 +26,7 @@ func (m *methods) exportPubKeyDB() command.Command {
 	return command.Command{
 		Name:     "exportpubkeydb",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Returns the public keys of P2MR that the wallet knows, for a wallet that only watches to import.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Number, Key: "count", Help: "how many there are"},
@@ -70,6 +71,7 @@ func (m *methods) getNextPubKeyDBAddress() command.Command {
 	return command.Command{
 		Name:     "getnextpubkeydbaddress",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Gives out the next address of imported public keys that nobody has paid to.",
 		Params: []command.Param{
 			{Name: "internal", Type: command.Bool, Default: "false", Help: "whether it is for change"},
@@ -121,6 +123,7 @@ func (m *methods) listPubKeyDBStatus() command.Command {
 	return command.Command{
 		Name:     "listpubkeydbstatus",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Tells how many addresses of imported public keys are left.",
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{
 			{Type: command.Array, Key: "chains", Help: "the pools of keys, by account", Inner: []command.Result{
@@ -161,6 +164,7 @@ func (m *methods) importPubKeyDB() command.Command {
 	return command.Command{
 		Name:     "importpubkeydb",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Adds public keys of P2MR to a wallet without private keys, and looks for what they were paid.\n" +
 			"Those with an index are given out by getnextpubkeydbaddress.",
 		Params: []command.Param{

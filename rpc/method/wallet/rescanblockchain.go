@@ -20,6 +20,7 @@ func (m *methods) rescanBlockchain() command.Command {
 	return command.Command{
 		Name:     "rescanblockchain",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Looks through the chain for the wallet's transactions again.\n" +
 			"With the block filter index this is much faster. Meanwhile getwalletinfo tells how far it is.",
 		Params: []command.Param{

@@ -12,11 +12,12 @@ func (m *methods) restoreWallet() command.Command {
 	return command.Command{
 		Name:     "restorewallet",
 		Category: command.Wallet,
+		About:    command.Registry, At: command.Tip,
 		Summary: "Makes a wallet from a backup file, loads it and scans the blocks that came since.\n" +
 			"With the block filter index this is much faster. Meanwhile getwalletinfo and abortrescan,\n" +
 			"called with the wallet's name in the path, tell how far it is and end it.",
 		Params: []command.Param{
-			{Name: "wallet_name", Type: command.String, Help: "name that the wallet is to have"},
+			{Name: "wallet_name", Type: command.String, Kind: command.WalletName, Help: "name that the wallet is to have"},
 			{Name: "backup_file", Type: command.String, Help: "path of the backup"},
 			onStartupParam,
 		},

@@ -32,7 +32,8 @@ func (m *methods) send() command.Command {
 	return command.Command{
 		Name:     "send",
 		Category: command.Wallet,
-		Summary:  "EXPERIMENTAL: this may change. Pays; where signatures are missing, nothing is sent.",
+		About:    command.Funds, Effect: command.MovesPool,
+		Summary: "EXPERIMENTAL: this may change. Pays; where signatures are missing, nothing is sent.",
 		Params: []command.Param{
 			outputsParam, confTargetParam, estimateModeParam, feeRateParam,
 			{

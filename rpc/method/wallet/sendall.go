@@ -14,6 +14,7 @@ func (m *methods) sendAll() command.Command {
 	return command.Command{
 		Name:     "sendall",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.MovesPool,
 		Summary: "EXPERIMENTAL: this may change. Spends all coins of the wallet, or those that are named,\n" +
 			"without change. " +
 			"Locked coins and unconfirmed payments of others are left. Where signatures are missing, nothing\n" +

@@ -14,7 +14,8 @@ func (m *methods) sendMany() command.Command {
 	return command.Command{
 		Name:     "sendmany",
 		Category: command.Wallet,
-		Summary:  "Pays to several addresses in one transaction. The wallet must be unlocked.",
+		About:    command.Funds, Effect: command.MovesPool,
+		Summary: "Pays to several addresses in one transaction. The wallet must be unlocked.",
 		Params: []command.Param{
 			{Name: "dummy", Type: command.String, Default: `""`, Help: `must be ""`},
 			{

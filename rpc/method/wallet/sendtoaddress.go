@@ -37,7 +37,8 @@ func (m *methods) sendToAddress() command.Command {
 	return command.Command{
 		Name:     "sendtoaddress",
 		Category: command.Wallet,
-		Summary:  "Pays to an address. The wallet must be unlocked.",
+		About:    command.Funds, Effect: command.MovesPool,
+		Summary: "Pays to an address. The wallet must be unlocked.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "the address"},
 			{Name: "amount", Type: command.Amount, Help: "the amount"},

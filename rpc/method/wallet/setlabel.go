@@ -12,6 +12,7 @@ func (m *methods) setLabel() command.Command {
 	return command.Command{
 		Name:     "setlabel",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Gives an address a label. The address may be one that the wallet pays to.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "the address"},

@@ -24,6 +24,7 @@ func (m *methods) setWalletFlag() command.Command {
 	return command.Command{
 		Name:     "setwalletflag",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Changes a flag of the wallet.",
 		Params: []command.Param{
 			{

@@ -34,6 +34,7 @@ func (m *methods) signDataPQCHash() command.Command {
 	return command.Command{
 		Name:     "signdatapqchash",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Signs the hash of data with a key behind a P2MR address of the wallet. The result proves itself:\n" +
 			"see verifydatapqchash. The wallet must be unlocked. Each call uses one of the signatures of the key.",
 		Params: []command.Param{

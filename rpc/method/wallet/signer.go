@@ -13,6 +13,7 @@ func (m *methods) walletDisplayAddress() command.Command {
 	return command.Command{
 		Name:     "walletdisplayaddress",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Shows an address on the wallet's signing device. It fails if the device shows another one.",
 		Params:   []command.Param{{Name: "address", Type: command.String, Help: "address of the wallet"}},
 		Results: []command.Result{{Type: command.Object, Inner: []command.Result{

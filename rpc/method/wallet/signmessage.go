@@ -16,6 +16,7 @@ func (m *methods) signMessage() command.Command {
 	return command.Command{
 		Name:     "signmessage",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Signs a message with the private key of an address. The wallet must be unlocked.",
 		Params: []command.Param{
 			{Name: "address", Type: command.String, Help: "the address: one of the hash of a public key"},

@@ -17,6 +17,7 @@ func (m *methods) signRawTransactionWithWallet() command.Command {
 	return command.Command{
 		Name:     "signrawtransactionwithwallet",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Signs the inputs of a transaction with the wallet's keys. The wallet must be unlocked.",
 		Params: []command.Param{
 			{Name: "hexstring", Type: command.String, Help: "the serialized transaction"},

@@ -22,6 +22,7 @@ func (m *methods) simulateRawTransaction() command.Command {
 	return command.Command{
 		Name:     "simulaterawtransaction",
 		Category: command.Wallet,
+		About:    command.Funds, Effect: command.Reads,
 		Summary: "Tells by how much transactions would change what the wallet has, were they signed and sent.\n" +
 			"They may spend outputs of the chain, of the memory pool, and of those before them in the list.",
 		Params: []command.Param{

@@ -23,6 +23,7 @@ func (m *methods) unloadWallet() command.Command {
 	return command.Command{
 		Name:     "unloadwallet",
 		Category: command.Wallet,
+		About:    command.Registry,
 		Summary:  "Unloads the wallet that the path or the argument names; both must name the same.",
 		Params: []command.Param{
 			{

@@ -61,6 +61,7 @@ func (m *methods) walletCreateFundedPSBT() command.Command {
 	return command.Command{
 		Name:     "walletcreatefundedpsbt",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Makes a partially signed transaction (BIP174) that pays, with coins of the wallet and with\n" +
 			"what the wallet knows of them. Nothing is signed.",
 		Params: []command.Param{

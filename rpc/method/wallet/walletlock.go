@@ -12,6 +12,7 @@ func (m *methods) walletLock() command.Command {
 	return command.Command{
 		Name:     "walletlock",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Locks an encrypted wallet again, before its time is up.",
 		Results:  noResult,
 		Examples: []string{`[]`},

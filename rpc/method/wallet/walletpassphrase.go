@@ -24,6 +24,7 @@ func (m *methods) walletPassphrase() command.Command {
 	return command.Command{
 		Name:     "walletpassphrase",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Unlocks an encrypted wallet for a time, so that its private keys can be used.\n" +
 			"For a wallet that is unlocked already the time begins anew.",
 		Params: []command.Param{

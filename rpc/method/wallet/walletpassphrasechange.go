@@ -17,6 +17,7 @@ func (m *methods) walletPassphraseChange() command.Command {
 	return command.Command{
 		Name:     "walletpassphrasechange",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary:  "Replaces the passphrase of an encrypted wallet.",
 		Params: []command.Param{
 			{Name: "oldpassphrase", Type: command.String, Help: "the present passphrase", Secret: true},

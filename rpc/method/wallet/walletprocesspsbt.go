@@ -24,6 +24,7 @@ func (m *methods) walletProcessPSBT() command.Command {
 	return command.Command{
 		Name:     "walletprocesspsbt",
 		Category: command.Wallet,
+		About:    command.Funds,
 		Summary: "Puts into a partially signed transaction (BIP174) what the wallet knows of it, and signs what\n" +
 			"it can. The wallet must be unlocked to sign.",
 		Params: signing.PacketParams(command.Param{
